@@ -1,0 +1,26 @@
+# tkc_library(NAME SOURCES… LINK …): a static library of this project with the flags they all share.
+
+add_library(tkc_options INTERFACE)
+target_include_directories(tkc_options INTERFACE ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR})
+target_include_directories(tkc_options SYSTEM INTERFACE ${LLVM_INCLUDE_DIRS} ${CLANG_INCLUDE_DIRS})
+target_compile_options(tkc_options INTERFACE
+  -Wall -Wextra -Werror=switch -Werror=return-type -Wno-unused-parameter
+  -ffunction-sections -fdata-sections)
+target_link_libraries(tkc_options INTERFACE Threads::Threads)
+
+function(tkc_library name)
+  cmake_parse_arguments(arg "" "" "SOURCES;LINK" ${ARGN})
+  add_library(${name} STATIC ${arg_SOURCES})
+  target_link_libraries(${name} PUBLIC tkc_options ${arg_LINK})
+endfunction()
+
+# LLVM and Clang: shared in developer builds; in release builds the archives, listed here because the CMake targets of the
+# Debian packages pull in the shared libraries.
+add_library(tkc_llvm INTERFACE)
+add_library(tkc_clang INTERFACE)
+if(TKC_STATIC)
+  include(cmake/StaticLLVM.cmake)
+else()
+  target_link_libraries(tkc_llvm INTERFACE LLVM)
+  target_link_libraries(tkc_clang INTERFACE clang-cpp LLVM)
+endif()

@@ -1,0 +1,122 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// From syntax to tile IR. A kernel is checked and elaborated once for each specialisation: with type parameters,
+// `where` dims, consts, tunes and the presence of optional tensors fixed, every shape is a number and every function is
+// inlined.
+#pragma once
+
+#include "frontend/AST.h"
+#include "ir/TileIR.h"
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace tkc {
+class DiagnosticEngine;
+class SourceManager;
+
+/// Everything fixed when compiling except tunes. Order as declared.
+struct Specialization {
+  std::vector<std::pair<std::string, ElemType>> typeArgs;
+  std::vector<std::pair<std::string, int64_t>> constants; ///< `where` dims and const parameters; bool as 0, 1
+  std::set<std::string> absent;                           ///< optional tensors that were left out
+
+  /// "bf16_D128_causal", for names in emitted code. Empty when nothing is to choose.
+  std::string suffix() const;
+  friend bool operator==(const Specialization &, const Specialization &) = default;
+};
+
+/// A const parameter, for the launcher.
+struct ConstParam {
+  std::string name;
+  ElemType elem; ///< Bool or I32
+  std::optional<int64_t> defaultValue;
+  std::vector<int64_t> choices; ///< bool: 0, 1; i32: its `where … in` list, else empty
+};
+
+/// A kernel or a program as callers see it: independent of the specialisation.
+struct Signature {
+  std::string name;
+  std::string doc;
+  SourceLoc loc;
+  bool isProgram = false;
+  std::vector<std::pair<std::string, std::vector<ElemType>>> typeParams;
+  /// Run-time parameters in order of declaration, with the first choice of each type parameter; `typeParamOf` says
+  /// which parameter has which.
+  std::vector<ir::Param> params;
+  std::map<std::string, std::string> typeParamOf;
+  std::map<std::string, double> scalarDefaults;
+  std::vector<ConstParam> consts;
+  std::vector<std::string> order; ///< names of all parameters, run-time and const, as declared
+  std::vector<std::pair<std::string, std::vector<int64_t>>> dimChoices; ///< `where D in {64, 128}` on symbols
+  std::vector<std::string> symbols;                   ///< dim symbols in order of first use, dimChoices included
+  std::vector<const ast::Expr *> conditions;          ///< other conditions in `where`
+  std::vector<std::pair<std::string, int64_t>> tunes; ///< with defaults as written (those that are numbers)
+};
+
+struct KernelInfo {
+  const ast::KernelDecl *decl = nullptr;
+  Signature signature;
+  const ast::ReferenceDecl *reference = nullptr;
+  std::vector<const ast::CaseDecl *> cases;
+  std::vector<const ast::ScheduleDecl *> schedules; ///< of the file, in order; then of .tks files
+};
+struct ProgramInfo {
+  const ast::ProgramDecl *decl = nullptr;
+  Signature signature;
+  const ast::ReferenceDecl *reference = nullptr;
+  std::vector<const ast::CaseDecl *> cases;
+  std::vector<const ast::ScheduleDecl *> schedules;
+};
+
+/// A file with everything it imports, names resolved.
+struct Module {
+  std::vector<ast::File> files;                     ///< the main one first
+  std::vector<std::unique_ptr<KernelInfo>> kernels; ///< of the main file first, then of imports
+  std::vector<std::unique_ptr<ProgramInfo>> programs;
+  std::map<std::string, const ast::FnDecl *> functions;
+  std::map<std::string, const ast::ExternFnDecl *> externs;
+  size_t numMainKernels = 0; ///< how many of `kernels` the main file declares
+  size_t numMainPrograms = 0;
+
+  KernelInfo *findKernel(std::string_view name) const;
+  ProgramInfo *findProgram(std::string_view name) const;
+};
+
+/// Reads `path` and its imports (relative to the importing file), parses them, and checks what needs no specialisation:
+/// duplicate names, references and cases of nothing, equations, signatures. Extra .tks files add schedules.
+std::unique_ptr<Module> loadModule(const std::string &path, const std::vector<std::string> &scheduleFiles,
+                                   SourceManager &sources, DiagnosticEngine &diagnostics);
+
+/// All combinations of type arguments, dim choices, const choices (an i32 const without choices: its default and the
+/// values that cases use) and presence of optional tensors.
+std::vector<Specialization> specializations(const Signature &signature,
+                                            const std::vector<const ast::CaseDecl *> &cases);
+
+/// Schedule keys for an architecture: every `key = value` of the first schedule whose ARCH (name or family) and `when`
+/// match. Values are numbers (bool as 0, 1) or names.
+struct ScheduleValue {
+  double number = 0;
+  std::string name; ///< where a word was given (`producer = warp`)
+  SourceRange range;
+};
+using ScheduleSettings = std::map<std::string, ScheduleValue>;
+ScheduleSettings findSchedule(const std::vector<const ast::ScheduleDecl *> &schedules,
+                              const std::vector<std::string> &archNames, const Specialization &specialization,
+                              DiagnosticEngine &diagnostics);
+
+/// Checks and elaborates one specialisation. `tunes` override the defaults of `tune` statements. Returns null after
+/// reporting errors; the same error in two specialisations is reported once.
+std::unique_ptr<ir::Function> elaborate(const Module &module, const KernelInfo &kernel,
+                                        const Specialization &specialization,
+                                        const std::map<std::string, int64_t> &tunes, DiagnosticEngine &diagnostics);
+
+/// The name in `candidates` nearest to `name` by edit distance, if near enough to suggest.
+std::optional<std::string> nearestName(std::string_view name, const std::vector<std::string> &candidates);
+
+} // namespace tkc

@@ -1,0 +1,36 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Evaluates references, and index notation in cases, in f64 on all cores. Shares no code with the tile IR interpreter,
+// so that each is a witness against the other.
+#pragma once
+
+#include "frontend/AST.h"
+#include "support/Tensor.h"
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace tkc {
+class DiagnosticEngine;
+
+/// What a reference may use, and what it must define.
+struct ReferenceInput {
+  const ast::ReferenceDecl *reference;
+  /// Every input with its value (an inout before the call), outputs with dims and element types and no data.
+  CallArguments arguments;
+  std::map<std::string, int64_t> constants; ///< consts and tunes of the specialisation
+  std::map<std::string, ElemType> typeArgs;
+  std::vector<std::string> outputs; ///< out and inout parameters to compute
+  std::vector<std::string> absent;  ///< optional parameters left out; `x != none` is false for these
+};
+
+/// The outputs, unrounded. Empty after an error was reported.
+std::map<std::string, Tensor> evaluateReference(const ReferenceInput &input, DiagnosticEngine &diagnostics);
+
+/// One tensor in index notation (`f[i, j] = cos(2 * PI * i * j / N1);`) of a case, over `dims`.
+Tensor evaluateEquation(const ast::Equation &equation, ElemType elem, const std::vector<int64_t> &dims,
+                        const std::map<std::string, int64_t> &names, DiagnosticEngine &diagnostics);
+
+} // namespace tkc

@@ -1,0 +1,41 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A dense tensor on the host, as the interpreter, the reference evaluator and the harness exchange it.
+#pragma once
+
+#include "support/ElemType.h"
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace tkc {
+
+/// Row-major. Every element is kept as a double that the element type represents exactly.
+struct Tensor {
+  ElemType elem = ElemType::F32;
+  std::vector<int64_t> dims;
+  std::vector<double> data;
+
+  int64_t numElements() const {
+    int64_t count = 1;
+    for (int64_t dim : dims)
+      count *= dim;
+    return count;
+  }
+};
+
+/// `value` rounded to the nearest `elem`, ties to even; float8 saturates (f8e4m3 to ±448, f8e5m2 to ±57344), NaN stays
+/// NaN; integers truncate toward zero and saturate; tf32 keeps 10 bits of mantissa.
+double roundTo(ElemType elem, double value);
+
+/// The arguments of one call: tensors and scalars (as doubles) by parameter name, symbols by name.
+struct CallArguments {
+  std::map<std::string, Tensor> tensors;
+  std::map<std::string, double> scalars;
+  std::map<std::string, int64_t> symbols; ///< every dim symbol of the kernel
+};
+
+} // namespace tkc
