@@ -1,0 +1,268 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Plan IR: the operations of tile IR placed on a machine. Everything that makes a kernel fast or wrong stands here in
+// text: buffers with a swizzle, a stage count and an offset; register variables with a layout; roles with warps and
+// registers; asynchronous copies and products with the barriers that they complete; every wait, arrive, fence and
+// phase.
+//
+// Unlike tile IR it is imperative: a role is a list of statements on mutable variables, in the order in which they run.
+// Each role has variables of its own; what roles share is shared memory, and barriers.
+#pragma once
+
+#include "ir/TileIR.h"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace tkc::plan {
+
+/// Bytes of a row of the shared-memory swizzle atom (PTX ISA, "Shared memory matrix layout"); None is plain row-major.
+/// A buffer whose rows are longer than the atom's is stored in panels of that width, each of all rows, one after
+/// another.
+enum class Swizzle : uint8_t { None, B32, B64, B128 };
+std::string_view spelling(Swizzle swizzle);
+int64_t bytes(Swizzle swizzle); ///< 0, 32, 64, 128
+
+/// How the elements of a register tile are spread over the threads of a role.
+struct Layout {
+  enum Kind : uint8_t {
+    Mma,  ///< the wgmma accumulator: slabs of 64 rows a warpgroup
+    Rows, ///< vectors of `vec` elements, a row over `threadsPerRow` consecutive ones of the role's `threads` threads
+  } kind = Mma;
+  int threads = 128;
+  int threadsPerRow = 4;
+  int vec = 2;
+  friend bool operator==(const Layout &, const Layout &) = default;
+};
+std::string print(const Layout &layout);
+
+/// Which part of a tile each instance (warpgroup) of a role owns.
+enum class Division : uint8_t {
+  Whole, ///< every instance holds a copy of everything; the only one for Layout::Rows
+  Rows,  ///< instance w of n holds rows [w·R/n, (w + 1)·R/n)
+  Cols,  ///< and likewise for columns
+};
+std::string_view spelling(Division division);
+
+/// Type of a variable of a role. Shapes are the whole tile's, padded to what the layout needs.
+struct VarType {
+  enum Kind : uint8_t { Scalar, TileIndex, Fragment, Column, Row, Cursor } kind = Scalar;
+  ElemType elem = ElemType::F32;
+  int64_t rows = 1; ///< Fragment, Column; TileIndex: the tile's size; Cursor: stages of its ring
+  int64_t cols = 1; ///< Fragment, Row
+  Layout layout;
+  Division division = Division::Whole;
+  friend bool operator==(const VarType &, const VarType &) = default;
+};
+std::string print(const VarType &type);
+
+/// A register variable; referred to by name, unique in its role.
+struct Var {
+  std::string name;
+  VarType type;
+};
+
+/// A shared-memory array of `stages` tiles. A product reads it through a descriptor, the copy engine through a tensor
+/// map.
+struct Buffer {
+  std::string name;
+  ElemType elem = ElemType::BF16;
+  int64_t rows = 0; ///< of one stage, as stored: rows of `cols` contiguous elements
+  int64_t cols = 0;
+  Swizzle swizzle = Swizzle::B128;
+  int stages = 1;
+  int64_t offset = 0;  ///< bytes from the 1024-byte aligned start of shared memory
+  std::string aliasOf; ///< empty, or the buffer whose memory it reuses once that one is dead
+  SourceLoc loc;
+
+  int64_t stageBytes() const { return rows * cols * byteWidth(elem); }
+  int64_t totalBytes() const { return stageBytes() * stages; }
+};
+
+/// An array of mbarriers, one a stage.
+struct Barrier {
+  std::string name;
+  int stages = 1;
+  int arrivals = 1; ///< arrivals that complete a phase, that of Expect included
+};
+
+/// One use of the copy engine on a tensor: which box of which parameter, for the launcher to encode.
+struct TensorMap {
+  std::string name;   ///< "a_map"
+  std::string tensor; ///< the parameter
+  std::string buffer; ///< a stage of which one or more boxes fill
+  /// Which dims of the tensor the box's rows and columns run along (positions in Param::dims); columns: the last dim.
+  int rowDim = 0; ///< -1: a vector, rows = 1
+  int colDim = 0;
+  int64_t boxRows = 0; ///< ≤ 256
+  int64_t boxCols = 0; ///< boxCols · element bytes ≤ the swizzle's span, where there is one
+  Swizzle swizzle = Swizzle::B128;
+};
+
+/// A stage of a buffer, by a cursor or stage 0.
+struct BufferRef {
+  std::string buffer;
+  std::string cursor;               ///< empty: stage 0
+  bool transposed = false;          ///< rows of the tile run along the buffer's columns
+  Division slice = Division::Whole; ///< each instance uses its own rows or columns of the (untransposed-back) tile
+};
+
+struct Stmt;
+using Body = std::vector<Stmt>;
+
+enum class StmtKind : uint8_t {
+  // vector work on variables
+  Compute, ///< dest = tile op `op` (with its attributes) of operands
+  Move,    ///< dest = operands[0]
+  // global memory, by the threads of the role
+  Load,   ///< dest = view[operands] (else the last operand)
+  Store,  ///< view[operands but the last] = last operand; elements that exist only
+  Atomic, ///< the same, atomically combined
+  // shared memory, by the threads of the role
+  LoadShared,  ///< dest = ref
+  StoreShared, ///< ref = operands[0]
+  FenceProxy,  ///< fence.proxy.async: this thread's shared stores become visible to the copy and matrix engines
+  Sync,        ///< named barrier `id` over `threads` threads
+  // copy engine
+  Expect,  ///< barrier at cursor: one arrival, and `bytes` to come
+  CopyIn,  ///< ref ← map at view[operands]; completes its bytes on barrier at cursor. Becomes the role's own copies
+           ///< where
+           ///< the launcher finds that the tensor does not suit the copy engine, or where `map` is empty.
+  CopyOut, ///< map at view[operands] ← ref (`reduce` adds); joins the issuing thread's current bulk group
+  BulkCommit, ///< closes the bulk group
+  BulkWait,   ///< until at most `count` bulk groups are still reading shared memory
+  // matrix engine
+  ProductFence,  ///< wgmma.fence: earlier register accesses come before the next product's
+  Product,       ///< dest (+)= a · b, asynchronously
+  ProductCommit, ///< closes the product group
+  ProductWait,   ///< until at most `count` groups are in flight
+  // mbarriers
+  Wait,    ///< until the phase of barrier at cursor completes; `inverted`: the phase before (a producer's wait for
+           ///< "empty")
+  Arrive,  ///< one arrival an instance, on barrier at cursor
+  Advance, ///< cursor to the next stage; flips its phase at the ring's end
+  // control
+  For, ///< dest from operands[0] to operands[1] by tiles of tileSize (0: integers)
+  If,  ///< operands[0]
+};
+std::string_view spelling(StmtKind kind);
+
+/// One statement. Fields mean something for the kinds that name them.
+struct Stmt {
+  StmtKind kind = StmtKind::Compute;
+  SourceLoc loc;
+  std::string dest;                  ///< the variable written; For: the induction variable
+  std::vector<std::string> operands; ///< variables read
+
+  // Compute: the tile op and its attributes
+  ir::OpKind op = ir::OpKind::Add;
+  double constant = 0;
+  std::string name; ///< Dim, Param, ExternCall
+  int axis = 0;
+  ir::ReduceKind reduce = ir::ReduceKind::Sum;
+
+  // Load, Store, Atomic, CopyIn, CopyOut
+  ir::View view; ///< operand positions refer to `operands`
+  bool hasElse = false;
+  ir::AtomicKind atomic = ir::AtomicKind::Add;
+  std::string map;       ///< CopyIn, CopyOut
+  bool reducing = false; ///< CopyOut: adds in global memory
+
+  BufferRef ref;        ///< LoadShared, StoreShared, CopyIn, CopyOut; Product: b
+  bool aShared = false; ///< Product: a is aRef, else the variable operands[0]
+  BufferRef aRef;
+  bool accumulate = true; ///< Product: false: dest = a · b
+
+  std::string barrier, cursor; ///< Expect, CopyIn, Wait, Arrive; Advance: cursor
+  bool inverted = false;
+  int64_t bytes = 0;       ///< Expect
+  int count = 0;           ///< BulkWait, ProductWait
+  int id = 0, threads = 0; ///< Sync
+  bool one = false;        ///< executed by one elected thread of the role's instance only
+  int64_t tileSize = 0;    ///< For
+
+  Body body;   ///< For, If
+  Body orElse; ///< If
+};
+
+/// A group of warps that run one list of statements.
+struct Role {
+  std::string name; ///< "producer", "consumer"
+  int firstWarp = 0;
+  int warps = 4;         ///< of one instance
+  int instances = 1;     ///< warpgroups that run the same body, each on its slice (Division)
+  int registers = 0;     ///< setmaxnreg at the start; 0: none
+  std::vector<Var> vars; ///< cursors among them: they start at stage 0, phase 0, and go on from tile to tile
+  Body body;             ///< run for every tile of the grid that the block takes
+  Body finish;           ///< run once after the last
+
+  const Var *findVar(std::string_view name) const;
+};
+
+/// One axis of the grid, outermost first.
+struct GridAxis {
+  std::string name;     ///< the variable that every role has: a scalar or a tile index
+  std::string lo, hi;   ///< scalar variables of the prelude
+  int64_t tileSize = 0; ///< 0: integers
+};
+
+/// How blocks find their tiles.
+struct Grid {
+  std::vector<GridAxis> axes;
+  bool persistent = false;           ///< a block takes tile after tile: block, block + blocks, …
+  int rasterGroup = 0;               ///< > 0: tiles of the two last axes in super-rows of so many, for L2
+  bool ragged = false;               ///< an inner axis' range depends on outer ones: found on the device
+  std::vector<std::string> reversed; ///< axes walked from the last tile (longest first)
+};
+
+struct Plan {
+  std::string kernel;
+  std::string arch;
+  std::string doc;
+  SourceLoc loc;
+  std::vector<std::pair<std::string, int64_t>> constants;
+  std::vector<std::pair<std::string, ElemType>> typeArgs;
+  std::vector<ir::Param> params;
+  /// What the planner chose, for the header comment and `--explain-plan`: "stages", "4".
+  std::vector<std::pair<std::string, std::string>> decisions;
+
+  int threads = 384;
+  int cluster = 1;
+  int64_t sharedBytes = 0;
+  std::vector<Var> preludeVars;
+  Body prelude; ///< scalar work that needs no block: the grid's bounds; for host and device alike
+  Grid grid;
+  std::vector<TensorMap> maps;
+  std::vector<Buffer> buffers;
+  std::vector<Barrier> barriers;
+  std::vector<Role> roles;
+
+  const Buffer *findBuffer(std::string_view name) const;
+  const Barrier *findBarrier(std::string_view name) const;
+  const TensorMap *findMap(std::string_view name) const;
+};
+
+/// The text form; parses back to the same plan.
+std::string print(const Plan &plan);
+std::vector<std::unique_ptr<Plan>> parsePlan(uint32_t buffer, DiagnosticEngine &diagnostics);
+
+/// What a machine allows, as far as the verifier asks.
+struct Budget {
+  int64_t sharedBytes = 232448; ///< dynamic shared memory a block may have
+  int registersPerBlock = 65536;
+  int maxThreads = 1024;
+  int namedBarriers = 16;
+  int maxBoxDim = 256;
+};
+
+/// One reason why a plan is refused. `loc` is the .tk line of the statement.
+struct Violation {
+  SourceLoc loc;
+  std::string message;
+};
+std::vector<Violation> verify(const Plan &plan, const Budget &budget);
+
+} // namespace tkc::plan
