@@ -144,7 +144,12 @@ struct Block {
   std::list<std::unique_ptr<Op>> ops;
   Op *parent = nullptr; ///< null for a function's body
 
+  Block() = default;
+  ~Block();
+  Block(const Block &) = delete;
   Value *addArg(Type type, std::string name);
+  /// The Yield at the end, or null.
+  Op *terminator() const;
 };
 
 /// One operation. Fields beyond operands and results mean something for the kinds named beside them only.
@@ -155,6 +160,7 @@ public:
   std::vector<std::unique_ptr<Value>> results;
   std::vector<std::unique_ptr<Block>> bodies; ///< Parallel, For: one; If: two
   Block *parent = nullptr;
+  std::list<std::unique_ptr<Op>>::iterator position; ///< in parent->ops
 
   // Const: a double holds every i32, i64 index in use and f32; f64 as written.
   double constant = 0;
@@ -171,6 +177,8 @@ public:
   void addOperand(Value *value);
   void setOperand(size_t i, Value *value);
   void eraseOperand(size_t i);
+  /// Lets go of every operand, here and in the bodies, so that what they refer to may go in any order.
+  void dropUses();
   Value *result(size_t i = 0) const { return results[i].get(); }
   Block &body(size_t i = 0) const { return *bodies[i]; }
 
@@ -203,6 +211,9 @@ public:
 void replaceAllUses(Value *from, Value *to);
 /// Removes an op without uses from its block.
 void erase(Op *op);
+/// Takes an op out of its place and puts it before another, or at the end of a block.
+void moveBefore(Op *op, Op *before);
+void moveToEnd(Op *op, Block *block);
 /// The tile index itself, or what it was moved from.
 Value *rootTileIndex(Value *tileIndex);
 /// Calls `visit` on every op, outer first.
@@ -261,6 +272,10 @@ public:
   Op *ifOp(Value *condition, const std::vector<Type> &resultTypes);
   Op *yield(const std::vector<Value *> &values);
 
+  /// A copy of `op` with its bodies. Operands and edges found in `mapping` are replaced; results and body arguments of
+  /// the copy are added to it.
+  Op *clone(const Op &op, std::map<const Value *, Value *> &mapping);
+
   /// For what has no function above: an op at the insertion point, results and attributes left to the caller.
   Op *insert(OpKind kind, const std::vector<Value *> &operands, const std::vector<Type> &resultTypes);
 
@@ -275,6 +290,14 @@ private:
 std::optional<Value *> joinEdges(Value *a, Value *b);
 /// NumPy's rule on two types (scalars count as [1, 1]); the element type is `x`'s. nullopt where shapes or edges clash.
 std::optional<Type> broadcast(const Type &x, const Type &y);
+/// The element type that both are converted to when they meet in arithmetic: f64 before f32 before i32; bool alone
+/// stays bool.
+ElemType joinElemTypes(ElemType x, ElemType y);
+/// What a tile with this index ends with: its root, or null (full) where a size of 1 leaves nothing to clip.
+Value *edgeOf(Value *tileIndex);
+/// The type of the slice `view` takes, `operands` being what its indices refer to. nullopt where the view keeps more
+/// than two axes, two indices clash on one axis, or a gather's operand is not a tile of integers.
+std::optional<Type> viewType(ElemType elem, const View &view, const std::vector<Value *> &operands);
 
 // ---- text and checks -----------------------------------------------------------------------------------------------
 
