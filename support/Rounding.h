@@ -1,0 +1,59 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Rounding of a double to a narrower binary format, written so that a loop over it vectorises.
+#pragma once
+
+#include "support/ElemType.h"
+
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+namespace tkc {
+
+/// What rounding needs to know of a binary floating-point format.
+struct FloatFormat {
+  int mantissaBits; ///< explicit ones
+  int minExponent;  ///< of the smallest normal number
+  double max;       ///< largest finite number
+  bool saturates;   ///< overflow and infinity give ±max instead of ±inf
+};
+
+inline constexpr FloatFormat f32Format{23, -126, 0x1.fffffep127, false};
+inline constexpr FloatFormat tf32Format{10, -126, 0x1.ffcp127, false};
+inline constexpr FloatFormat f16Format{10, -14, 65504, false};
+inline constexpr FloatFormat bf16Format{7, -126, 0x1.fep127, false};
+inline constexpr FloatFormat f8e4m3Format{3, -6, 448, true};
+inline constexpr FloatFormat f8e5m2Format{2, -14, 57344, true};
+
+/// `value` to the nearest number of `format`, ties to even. Adding and subtracting 1.5·2^52 quanta leaves the addition
+/// itself to round at the quantum.
+inline double roundToFormat(const FloatFormat &format, double value) {
+  const uint64_t bits = std::bit_cast<uint64_t>(value);
+  const int exponent = static_cast<int>((bits >> 52) & 0x7ff) - 1023;
+  if (exponent > 1000) // infinite, NaN, or far beyond every format
+    return std::isnan(value) ? value : std::copysign(format.saturates ? format.max : INFINITY, value);
+  const int quantum = (exponent > format.minExponent ? exponent : format.minExponent) - format.mantissaBits;
+  const double magic = std::bit_cast<double>((static_cast<uint64_t>(quantum + 52 + 1023) << 52) | (1ull << 51));
+  const double rounded = std::copysign(std::fabs((std::fabs(value) + magic) - magic), value);
+  if (std::fabs(rounded) > format.max)
+    return std::copysign(format.saturates ? format.max : INFINITY, value);
+  return rounded;
+}
+
+/// Toward zero and saturating; NaN gives 0.
+inline double truncateTo(double low, double high, double value) {
+  if (std::isnan(value))
+    return 0;
+  const double truncated = std::trunc(value);
+  return truncated < low ? low : truncated > high ? high : truncated;
+}
+
+/// Half the distance from 1 to the next number of `elem`: the largest relative error of a rounding. 0 for integers.
+double unitRoundoff(ElemType elem);
+/// The smallest normal number of `elem`; below it errors are absolute. 0 for integers.
+double smallestNormal(ElemType elem);
+
+} // namespace tkc
