@@ -114,7 +114,9 @@ struct Stmt;
 using Body = std::vector<Stmt>;
 
 enum class StmtKind : uint8_t {
-  // vector work on variables
+  // vector work on variables. A reduction that crosses warps has a scratch buffer in `ref`, and `id`, `threads` of the
+  // named
+  // barrier that orders its accesses.
   Compute, ///< dest = tile op `op` (with its attributes) of operands
   Move,    ///< dest = operands[0]
   // global memory, by the threads of the role
@@ -125,13 +127,13 @@ enum class StmtKind : uint8_t {
   LoadShared,  ///< dest = ref
   StoreShared, ///< ref = operands[0]
   FenceProxy,  ///< fence.proxy.async: this thread's shared stores become visible to the copy and matrix engines
-  Sync,        ///< named barrier `id` over `threads` threads
+  Sync, ///< named barrier `id` over `threads` threads; fewer than the role has: each instance its own, id + instance
   // copy engine
-  Expect,  ///< barrier at cursor: one arrival, and `bytes` to come
-  CopyIn,  ///< ref ← map at view[operands]; completes its bytes on barrier at cursor. Becomes the role's own copies
-           ///< where
-           ///< the launcher finds that the tensor does not suit the copy engine, or where `map` is empty.
-  CopyOut, ///< map at view[operands] ← ref (`reduce` adds); joins the issuing thread's current bulk group
+  Expect,     ///< barrier at cursor: one arrival, and `bytes` to come
+  CopyIn,     ///< ref ← map at view[operands]; completes its bytes on barrier at cursor. Becomes the role's own copies
+              ///< where
+              ///< the launcher finds that the tensor does not suit the copy engine, or where `map` is empty.
+  CopyOut,    ///< map at view[operands] ← ref (`reduce` adds); joins the issuing thread's current bulk group
   BulkCommit, ///< closes the bulk group
   BulkWait,   ///< until at most `count` bulk groups are still reading shared memory
   // matrix engine
@@ -145,8 +147,11 @@ enum class StmtKind : uint8_t {
   Arrive,  ///< one arrival an instance, on barrier at cursor
   Advance, ///< cursor to the next stage; flips its phase at the ring's end
   // control
-  For, ///< dest from operands[0] to operands[1] by tiles of tileSize (0: integers)
-  If,  ///< operands[0]
+  For, ///< dest from operands[0] to operands[1] by tiles of tileSize (0: integers). With `prologue` or `epilogue` (a
+       ///< pipelined
+  ///< loop): if there is an iteration, `prologue` runs with the first, `body` with each of the others, `epilogue` at
+  ///< the end
+  If, ///< operands[0], or, with `map` set: whether the launcher found that the map's tensor suits the copy engine
 };
 std::string_view spelling(StmtKind kind);
 
@@ -175,6 +180,10 @@ struct Stmt {
   bool aShared = false; ///< Product: a is aRef, else the variable operands[0]
   BufferRef aRef;
   bool accumulate = true; ///< Product: false: dest = a · b
+  bool byThreads =
+      false; ///< Product: multiply-adds by the role's threads, synchronous (types without a matrix instruction)
+  int64_t colLo = 0, colHi = 0; ///< StoreShared, CopyOut: these columns of the (undivided) tile; 0, 0: all
+  bool firstInstance = false;   ///< Store, Atomic of what every instance holds: by the first only
 
   std::string barrier, cursor; ///< Expect, CopyIn, Wait, Arrive; Advance: cursor
   bool inverted = false;
@@ -184,8 +193,9 @@ struct Stmt {
   bool one = false;        ///< executed by one elected thread of the role's instance only
   int64_t tileSize = 0;    ///< For
 
-  Body body;   ///< For, If
-  Body orElse; ///< If
+  Body body;               ///< For, If
+  Body prologue, epilogue; ///< For
+  Body orElse;             ///< If
 };
 
 /// A group of warps that run one list of statements.
@@ -207,6 +217,7 @@ struct GridAxis {
   std::string name;     ///< the variable that every role has: a scalar or a tile index
   std::string lo, hi;   ///< scalar variables of the prelude
   int64_t tileSize = 0; ///< 0: integers
+  Body bounds; ///< ragged grids: computes lo and hi from the axes to the left; their variables are in preludeVars
 };
 
 /// How blocks find their tiles.
