@@ -14,13 +14,15 @@ function(tkc_library name)
   target_link_libraries(${name} PUBLIC tkc_options ${arg_LINK})
 endfunction()
 
-# LLVM and Clang: shared in developer builds; in release builds the archives, listed here because the CMake targets of the
+# LLVM, Clang and fmt: shared in developer builds; in release builds archives by name, because the CMake targets of the
 # Debian packages pull in the shared libraries.
 add_library(tkc_llvm INTERFACE)
 add_library(tkc_clang INTERFACE)
+add_library(tkc_fmt INTERFACE)
 if(TKC_STATIC)
   include(cmake/StaticLLVM.cmake)
 else()
   target_link_libraries(tkc_llvm INTERFACE LLVM)
   target_link_libraries(tkc_clang INTERFACE clang-cpp LLVM)
+  target_link_libraries(tkc_fmt INTERFACE fmt::fmt)
 endif()
