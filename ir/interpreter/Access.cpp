@@ -1,0 +1,298 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Loads, stores and atomics. The address of element (r, c) of a slice is a sum of what its row and its column each add,
+// so an access works out one offset a row and one a column, checks them against the dims once, and then runs over the
+// elements.
+#include "ir/interpreter/Worker.h"
+
+#include "support/Rounding.h"
+
+#include <algorithm>
+#include <cmath>
+#include <fmt/core.h>
+#include <utility>
+
+namespace tkc::ir::interpreter {
+
+/// The addresses of one slice.
+struct Access {
+  static constexpr int64_t outside = -1;
+
+  const TensorMemory &memory;
+  std::vector<int64_t> rowOffsets; ///< elements from `base`, or `outside`
+  std::vector<int64_t> colOffsets;
+  int64_t base = 0;
+  bool allOutside = false;  ///< an index that drops its dim is outside
+  std::string firstOutside; ///< a sentence about one index that is outside; empty where none is
+
+  /// `rows`×`cols`: how many elements are wanted. `isVector` puts the only axis across.
+  Access(const Worker &worker, const Step &step, int64_t rows, int64_t cols, const Slot &shape)
+      : memory(worker.memory.tensors[step.tensor]), rowOffsets(rows, 0), colOffsets(cols, 0) {
+    const std::vector<bool> isRowAxis = chooseAxes(worker, step, shape);
+    for (size_t dim = 0; dim < step.op->view.indices.size(); ++dim)
+      addDim(worker, step, dim, isRowAxis[dim]);
+  }
+
+  /// How many rows and columns of the slice exist.
+  static std::pair<int64_t, int64_t> extent(const Worker &worker, const Step &step, const Slot &shape) {
+    const std::vector<bool> isRowAxis = chooseAxes(worker, step, shape);
+    int64_t rows = 1, cols = 1;
+    for (size_t dim = 0; dim < isRowAxis.size(); ++dim) {
+      const ViewIndex &index = step.op->view.indices[dim];
+      int64_t &count = isRowAxis[dim] ? rows : cols;
+      switch (index.kind) {
+      case ViewIndex::Element:
+        break;
+      case ViewIndex::Tiled: {
+        const Position &position = worker.positions[step.operands[index.operand]];
+        count = position.end - position.begin;
+        break;
+      }
+      case ViewIndex::All:
+      case ViewIndex::Span:
+        count = index.hi - index.lo;
+        break;
+      case ViewIndex::Gather: {
+        const int slot = step.operands[index.operand];
+        count = std::max(count, isRowAxis[dim] ? worker.rows(slot) : worker.cols(slot));
+        break;
+      }
+      }
+    }
+    return {rows, cols};
+  }
+
+  int64_t address(int64_t r, int64_t c) const {
+    return allOutside || rowOffsets[r] == outside || colOffsets[c] == outside ? outside
+                                                                              : base + rowOffsets[r] + colOffsets[c];
+  }
+  /// Column offsets are 0, 1, 2, … and nothing is outside.
+  bool isContiguous() const {
+    if (!firstOutside.empty())
+      return false;
+    for (size_t c = 0; c < colOffsets.size(); ++c)
+      if (colOffsets[c] != static_cast<int64_t>(c))
+        return false;
+    return true;
+  }
+
+private:
+  /// Gathers by columns make the row axis and by rows the column axis; the other axes take what is left, in order.
+  static std::vector<bool> chooseAxes(const Worker &worker, const Step &step, const Slot &shape) {
+    const auto &indices = step.op->view.indices;
+    bool rowTaken = false, colTaken = false;
+    size_t numPlain = 0;
+    for (const ViewIndex &index : indices) {
+      if (index.kind == ViewIndex::Gather) {
+        const Slot &slot = worker.info(step.operands[index.operand]);
+        rowTaken |= slot.rows > 1;
+        colTaken |= slot.cols > 1;
+      } else if (index.kind != ViewIndex::Element) {
+        ++numPlain;
+      }
+    }
+    // A single axis beside a gather of one element, or of a vector, goes where the shape has room for it.
+    if (numPlain == 1 && !colTaken && shape.rows == 1)
+      rowTaken = true;
+    std::vector<bool> isRowAxis;
+    for (const ViewIndex &index : indices) {
+      if (index.kind == ViewIndex::Gather) {
+        isRowAxis.push_back(worker.info(step.operands[index.operand]).rows > 1);
+      } else if (index.kind == ViewIndex::Element) {
+        isRowAxis.push_back(false);
+      } else {
+        isRowAxis.push_back(!rowTaken);
+        rowTaken = true;
+      }
+    }
+    return isRowAxis;
+  }
+
+  void addDim(const Worker &worker, const Step &step, size_t dim, bool isRowAxis) {
+    const ViewIndex &index = step.op->view.indices[dim];
+    std::vector<int64_t> &offsets = isRowAxis ? rowOffsets : colOffsets;
+    const int slot = index.kind == ViewIndex::All || index.kind == ViewIndex::Span ? -1 : step.operands[index.operand];
+    switch (index.kind) {
+    case ViewIndex::Element:
+      return addElement(dim, worker.integer(slot));
+    case ViewIndex::Tiled: {
+      const Position &position = worker.positions[slot];
+      return addRange(offsets, dim, position.begin, position.end - position.begin);
+    }
+    case ViewIndex::All:
+    case ViewIndex::Span:
+      return addRange(offsets, dim, index.lo, index.hi - index.lo);
+    case ViewIndex::Gather: {
+      const Slot &info = worker.info(slot);
+      const int32_t *values = worker.data<int32_t>(slot);
+      if (info.rows == 1 && info.cols == 1)
+        return addElement(dim, *values);
+      const int64_t existing = isRowAxis ? worker.rows(slot) : worker.cols(slot);
+      for (size_t i = 0; i < offsets.size(); ++i)
+        add(offsets[i], dim, static_cast<int64_t>(i) < existing ? values[i] : outside);
+      return;
+    }
+    }
+  }
+
+  void addElement(size_t dim, int64_t index) {
+    if (isInside(dim, index))
+      base += index * memory.strides[dim];
+    else
+      allOutside = true;
+  }
+  void addRange(std::vector<int64_t> &offsets, size_t dim, int64_t begin, int64_t existing) {
+    for (size_t i = 0; i < offsets.size(); ++i)
+      add(offsets[i], dim, static_cast<int64_t>(i) < existing ? begin + static_cast<int64_t>(i) : outside);
+  }
+  void add(int64_t &offset, size_t dim, int64_t index) {
+    if (!isInside(dim, index))
+      offset = outside;
+    else if (offset != outside)
+      offset += index * memory.strides[dim];
+  }
+  bool isInside(size_t dim, int64_t index) {
+    const int64_t size = memory.tensor->dims[dim];
+    if (index >= 0 && index < size)
+      return true;
+    if (firstOutside.empty())
+      firstOutside = fmt::format("index {} is outside dim {} of `{}`, which has {} elements", index, dim + 1,
+                                 memory.param->name, size);
+    return false;
+  }
+};
+
+namespace {
+
+/// "c[3, 5]": the element at an address.
+std::string elementName(const TensorMemory &tensor, int64_t at) {
+  std::string text = tensor.param->name + "[";
+  for (size_t dim = 0; dim < tensor.strides.size(); ++dim) {
+    text += fmt::format("{}{}", dim ? ", " : "", at / tensor.strides[dim]);
+    at %= tensor.strides[dim];
+  }
+  return text + "]";
+}
+
+} // namespace
+
+/// Reads an element of a tensor that this kernel writes.
+template <class Visit> bool Worker::readOwned(const Op &op, const TensorMemory &tensor, int64_t at, Visit visit) {
+  const uint32_t owner = tensor.owners[at].load();
+  if (owner == 0 && tensor.param->mode == ParamMode::Out)
+    return fail(op.loc, fmt::format("`{}` is read before it was stored", elementName(tensor, at)));
+  if (owner != 0 && owner != blockId)
+    return fail(op.loc, fmt::format("`{}` is read here and written by another block", elementName(tensor, at)));
+  visit(std::atomic_ref(tensor.tensor->data[at]).load(std::memory_order_relaxed));
+  return true;
+}
+
+/// Calls `visit(tensor, address, value)` for every element that a store or an atomic writes. `visit` returns false
+/// where another block has the element.
+template <class Visit> bool Worker::forEachStored(const Step &step, Visit visit) {
+  const Op &op = *step.op;
+  const int value = step.operands.back();
+  const Slot &slot = info(value);
+  const auto [numRows, numCols] = Access::extent(*this, step, slot);
+  if (!memory.tensors[step.tensor].tensor) // an optional tensor that was left out
+    return true;
+  const Access access(*this, step, numRows, numCols, slot);
+  const TensorMemory &tensor = access.memory;
+  if (!access.firstOutside.empty() && numRows && numCols)
+    return fail(op.loc, access.firstOutside);
+  bool ok = true;
+  withStorage(slot.storage, [&](auto zero) {
+    using T = decltype(zero);
+    const Strided<T> x = strided(data<T>(value), slot);
+    for (int64_t r = 0; r < numRows && ok; ++r)
+      for (int64_t c = 0; c < numCols && ok; ++c) {
+        const int64_t at = access.address(r, c);
+        ok = visit(tensor, at, static_cast<double>(x.row(r)[c * x.colStride]));
+        if (!ok)
+          fail(op.loc, fmt::format("two blocks store `{}`", elementName(tensor, at)));
+      }
+  });
+  return ok;
+}
+
+bool Worker::load(const Step &step) {
+  const Op &op = *step.op;
+  const int out = step.results[0];
+  const Slot &slot = info(out);
+  const int64_t numRows = rows(out), numCols = cols(out);
+  const Access access(*this, step, numRows, numCols, slot);
+  if (!access.firstOutside.empty() && !op.hasElse && numRows && numCols)
+    return fail(op.loc, access.firstOutside);
+  const TensorMemory &tensor = access.memory;
+  const double *source = tensor.tensor->data.data();
+  bool ok = true;
+  withStorage(slot.storage, [&](auto zero) {
+    using T = decltype(zero);
+    const T otherwise = op.hasElse ? *data<T>(step.operands.back()) : T{};
+    const bool contiguous = access.isContiguous() && !tensor.owners;
+    for (int64_t r = 0; r < numRows && ok; ++r) {
+      T *o = data<T>(out) + r * slot.cols;
+      if (contiguous) {
+        const double *x = source + access.address(r, 0);
+        for (int64_t c = 0; c < numCols; ++c)
+          o[c] = static_cast<T>(x[c]);
+        continue;
+      }
+      for (int64_t c = 0; c < numCols && ok; ++c) {
+        const int64_t at = access.address(r, c);
+        if (at == Access::outside)
+          o[c] = otherwise;
+        else if (tensor.owners)
+          ok = readOwned(op, tensor, at, [&](double value) { o[c] = static_cast<T>(value); });
+        else
+          o[c] = static_cast<T>(source[at]);
+      }
+    }
+  });
+  return ok;
+}
+
+bool Worker::store(const Step &step) {
+  return forEachStored(step, [&](const TensorMemory &tensor, int64_t at, double value) {
+    uint32_t owner = 0;
+    if (!tensor.owners[at].compare_exchange_strong(owner, blockId) && owner != blockId)
+      return false;
+    std::atomic_ref(tensor.tensor->data[at]).store(roundTo(tensor.tensor->elem, value), std::memory_order_relaxed);
+    return true;
+  });
+}
+
+namespace {
+
+double combine(AtomicKind kind, ElemType elem, double x, double y) {
+  switch (kind) {
+  case AtomicKind::Add:
+    return roundTo(elem, x + y);
+  case AtomicKind::Max:
+    return std::fmax(x, y);
+  case AtomicKind::Min:
+    return std::fmin(x, y);
+  }
+  return x;
+}
+
+} // namespace
+
+bool Worker::atomic(const Step &step) {
+  return forEachStored(step, [&](const TensorMemory &tensor, int64_t at, double value) {
+    // A block may go on with what it stored itself; an element that only sees atomics belongs to all.
+    uint32_t owner = 0;
+    if (!tensor.owners[at].compare_exchange_strong(owner, TensorMemory::addedAtomically) && owner != blockId &&
+        owner != TensorMemory::addedAtomically)
+      return false;
+    const ElemType elem = tensor.tensor->elem;
+    std::atomic_ref element(tensor.tensor->data[at]);
+    double old = element.load();
+    while (!element.compare_exchange_weak(old, combine(step.op->atomic, elem, old, roundTo(elem, value))))
+      ;
+    return true;
+  });
+}
+
+} // namespace tkc::ir::interpreter

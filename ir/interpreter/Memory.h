@@ -1,0 +1,34 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The tensors of a run, and who wrote what.
+#pragma once
+
+#include "ir/TileIR.h"
+#include "support/Tensor.h"
+
+#include <atomic>
+#include <memory>
+#include <vector>
+
+namespace tkc::ir::interpreter {
+
+/// One tensor parameter. Elements that are written have an owner: 0 none yet, else the id of the block that stored,
+/// or `addedAtomically`.
+struct TensorMemory {
+  static constexpr uint32_t addedAtomically = ~0u;
+
+  Tensor *tensor = nullptr; ///< null: a scalar, or left out
+  const Param *param = nullptr;
+  std::vector<int64_t> strides;
+  std::unique_ptr<std::atomic<uint32_t>[]> owners; ///< of out and inout tensors
+};
+
+struct Memory {
+  std::vector<TensorMemory> tensors; ///< as the function's parameters
+};
+
+/// Lays out the tensors; fills `out` ones with a value that no kernel means to store.
+Memory layOut(const Function &function, CallArguments &arguments);
+
+} // namespace tkc::ir::interpreter

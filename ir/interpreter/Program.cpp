@@ -1,0 +1,93 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "ir/interpreter/Program.h"
+
+#include <cassert>
+#include <unordered_map>
+
+namespace tkc::ir::interpreter {
+
+Storage storageOf(ElemType elem) {
+  if (elem == ElemType::F64)
+    return Storage::F64;
+  return isFloat(elem) ? Storage::F32 : Storage::I32;
+}
+
+namespace {
+
+class Compiler {
+public:
+  explicit Compiler(Program &program) : program(program) {}
+
+  Sequence sequence(const Block &block) {
+    Sequence result;
+    for (const auto &arg : block.args)
+      result.args.push_back(define(arg.get()));
+    for (const auto &op : block.ops) {
+      result.steps.push_back(step(*op));
+      result.hasParallel |= op->kind == OpKind::Parallel;
+    }
+    return result;
+  }
+
+private:
+  Step step(const Op &op) {
+    Step result{&op, {}, {}, {}, -1};
+    for (const Value *operand : op.operands())
+      result.operands.push_back(slotOf.at(operand));
+    for (const auto &body : op.bodies)
+      result.bodies.push_back(sequence(*body));
+    for (const auto &value : op.results)
+      result.results.push_back(define(value.get()));
+    if (op.kind == OpKind::Load || op.kind == OpKind::Store || op.kind == OpKind::Atomic)
+      result.tensor = paramIndex(op.view.tensor);
+    return result;
+  }
+
+  int define(const Value *value) {
+    const Type &type = value->type;
+    Slot slot;
+    slot.elem = type.elem;
+    slot.storage = type.kind == Type::TileIndex ? Storage::TileIndex : storageOf(type.elem);
+    if (type.kind == Type::Tile) {
+      slot.rows = type.rows;
+      slot.cols = type.cols;
+      slot.rowEnd = endSlot(type.rowEnd);
+      slot.colEnd = endSlot(type.colEnd);
+    } else if (type.kind == Type::Vector) {
+      slot.cols = type.rows;
+      slot.colEnd = endSlot(type.rowEnd);
+    }
+    slot.offset = program.memoryBytes;
+    if (slot.storage != Storage::TileIndex)
+      program.memoryBytes += (slot.rows * slot.cols * storageBytes(slot.storage) + 63) / 64 * 64;
+    const int index = static_cast<int>(program.slots.size());
+    program.slots.push_back(slot);
+    slotOf[value] = index;
+    return index;
+  }
+
+  int endSlot(const Value *tileIndex) const { return tileIndex ? slotOf.at(tileIndex) : -1; }
+
+  int paramIndex(const std::string &name) const {
+    const auto &params = program.function->params;
+    for (size_t i = 0; i < params.size(); ++i)
+      if (params[i].name == name)
+        return static_cast<int>(i);
+    assert(false && "a view names a parameter");
+    return -1;
+  }
+
+  Program &program;
+  std::unordered_map<const Value *, int> slotOf;
+};
+
+} // namespace
+
+Program compile(const Function &function) {
+  Program program{&function, {}, {}, 0};
+  program.body = Compiler(program).sequence(function.body);
+  return program;
+}
+
+} // namespace tkc::ir::interpreter
