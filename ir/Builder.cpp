@@ -32,12 +32,8 @@ Op *Builder::insert(OpKind kind, const std::vector<Value *> &operands, const std
   op->position = position;
   for (Value *operand : operands)
     op->addOperand(operand);
-  for (const Type &type : resultTypes) {
-    auto &result = op->results.emplace_back(std::make_unique<Value>());
-    result->type = type;
-    result->definingOp = op;
-    result->index = static_cast<unsigned>(op->results.size() - 1);
-  }
+  for (const Type &type : resultTypes)
+    op->addResult(type);
   return op;
 }
 
@@ -236,12 +232,6 @@ Op *Builder::atomic(AtomicKind kind, View view, std::vector<Value *> operands, V
 
 // ---- control flow --------------------------------------------------------------------------------------------------
 
-static Block *addBody(Op *op) {
-  auto &body = op->bodies.emplace_back(std::make_unique<Block>());
-  body->parent = op;
-  return body.get();
-}
-
 static Type inductionType(int64_t tileSize) {
   return tileSize == 0 ? Type::scalar(ElemType::I32) : Type::tileIndex(tileSize);
 }
@@ -249,7 +239,7 @@ static Type inductionType(int64_t tileSize) {
 Op *Builder::parallel(Value *lo, Value *hi, int64_t tileSize, const std::string &inductionName) {
   Op *op = insert(OpKind::Parallel, {lo, hi}, {});
   op->tileSize = tileSize;
-  addBody(op)->addArg(inductionType(tileSize), inductionName);
+  op->addBody()->addArg(inductionType(tileSize), inductionName);
   return op;
 }
 
@@ -263,7 +253,7 @@ Op *Builder::forLoop(Value *lo, Value *hi, int64_t tileSize, const std::string &
   }
   Op *op = insert(OpKind::For, operands, types);
   op->tileSize = tileSize;
-  Block *body = addBody(op);
+  Block *body = op->addBody();
   body->addArg(inductionType(tileSize), inductionName);
   for (Value *value : initial)
     body->addArg(value->type, value->name);
@@ -272,8 +262,8 @@ Op *Builder::forLoop(Value *lo, Value *hi, int64_t tileSize, const std::string &
 
 Op *Builder::ifOp(Value *condition, const std::vector<Type> &resultTypes) {
   Op *op = insert(OpKind::If, {condition}, resultTypes);
-  addBody(op);
-  addBody(op);
+  op->addBody();
+  op->addBody();
   return op;
 }
 
@@ -312,7 +302,7 @@ Op *Builder::clone(const Op &op, std::map<const Value *, Value *> &mapping) {
     mapping[op.result(i)] = copy->result(i);
   }
   for (auto &body : op.bodies) {
-    Block *copied = addBody(copy);
+    Block *copied = copy->addBody();
     for (auto &arg : body->args)
       mapping[arg.get()] = copied->addArg(arg->type, arg->name);
     // Edges among the arguments, and on outer indices, once every argument has its copy.

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ir/TileIR.h"
 
+#include <llvm/Support/MathExtras.h>
+
 #include <algorithm>
 #include <array>
 #include <cassert>
@@ -128,11 +130,41 @@ std::string DimExpr::str() const {
   return {};
 }
 
+std::optional<int64_t> evaluate(const DimExpr &dim,
+                                const std::function<std::optional<int64_t>(const std::string &)> &valueOf) {
+  if (dim.kind == DimExpr::Const)
+    return dim.value;
+  if (dim.kind == DimExpr::Symbol)
+    return valueOf(dim.symbol);
+  std::optional<int64_t> x = evaluate(*dim.lhs, valueOf), y = evaluate(*dim.rhs, valueOf);
+  if (!x || !y)
+    return std::nullopt;
+  int64_t result = 0;
+  switch (dim.kind) {
+  case DimExpr::Const:
+  case DimExpr::Symbol:
+    break;
+  case DimExpr::Add:
+    return llvm::AddOverflow(*x, *y, result) ? std::nullopt : std::optional(result);
+  case DimExpr::Sub:
+    return llvm::SubOverflow(*x, *y, result) ? std::nullopt : std::optional(result);
+  case DimExpr::Mul:
+    return llvm::MulOverflow(*x, *y, result) ? std::nullopt : std::optional(result);
+  case DimExpr::Div:
+  case DimExpr::Mod:
+    if (*y == 0 || (*x == INT64_MIN && *y == -1))
+      return std::nullopt;
+    int64_t quotient = llvm::divideFloorSigned(*x, *y);
+    return dim.kind == DimExpr::Div ? quotient : *x - quotient * *y;
+  }
+  return std::nullopt;
+}
+
 // ---- blocks, ops and uses ------------------------------------------------------------------------------------------
 
 Block::~Block() {
-  for (auto &op : ops)
-    op->dropUses();
+  for (auto op = ops.rbegin(); op != ops.rend(); ++op)
+    (*op)->dropUses();
 }
 
 Value *Block::addArg(Type type, std::string name) {
@@ -147,8 +179,9 @@ Value *Block::addArg(Type type, std::string name) {
 Op *Block::terminator() const { return !ops.empty() && ops.back()->kind == OpKind::Yield ? ops.back().get() : nullptr; }
 
 static void removeUser(Value *value, Op *user) {
-  auto found = std::find(value->users.begin(), value->users.end(), user);
-  assert(found != value->users.end() && "an operand's value knows its user");
+  // From the back: bodies are taken down in reverse, where the last user is the one to go.
+  auto found = std::find(value->users.rbegin(), value->users.rend(), user);
+  assert(found != value->users.rend() && "an operand's value knows its user");
   *found = value->users.back();
   value->users.pop_back();
 }
@@ -172,13 +205,27 @@ void Op::eraseOperand(size_t i) {
   operandList.erase(operandList.begin() + static_cast<ptrdiff_t>(i));
 }
 
+Value *Op::addResult(Type type) {
+  auto &value = results.emplace_back(std::make_unique<Value>());
+  value->type = type;
+  value->definingOp = this;
+  value->index = static_cast<unsigned>(results.size() - 1);
+  return value.get();
+}
+
+Block *Op::addBody() {
+  auto &block = bodies.emplace_back(std::make_unique<Block>());
+  block->parent = this;
+  return block.get();
+}
+
 void Op::dropUses() {
+  for (auto &body : bodies)
+    for (auto op = body->ops.rbegin(); op != body->ops.rend(); ++op)
+      (*op)->dropUses();
   for (Value *value : operandList)
     removeUser(value, this);
   operandList.clear();
-  for (auto &body : bodies)
-    for (auto &op : body->ops)
-      op->dropUses();
 }
 
 const Param *Function::findParam(std::string_view name) const {

@@ -13,6 +13,7 @@
 #include "support/Source.h"
 
 #include <cstdint>
+#include <functional>
 #include <list>
 #include <map>
 #include <memory>
@@ -23,7 +24,8 @@
 
 namespace tkc {
 class DiagnosticEngine;
-}
+class SourceManager;
+} // namespace tkc
 
 namespace tkc::ir {
 
@@ -96,6 +98,10 @@ struct DimExpr {
   bool isConst() const { return kind == Const; }
   std::string str() const; ///< as in the source, fewest parentheses
 };
+
+/// The dim's value, `valueOf` giving those of symbols. nullopt: a symbol without one, a division by zero, an overflow.
+std::optional<int64_t> evaluate(const DimExpr &dim,
+                                const std::function<std::optional<int64_t>(const std::string &)> &valueOf);
 
 enum class ParamMode : uint8_t { In, Out, InOut };
 
@@ -177,6 +183,8 @@ public:
   void addOperand(Value *value);
   void setOperand(size_t i, Value *value);
   void eraseOperand(size_t i);
+  Value *addResult(Type type);
+  Block *addBody();
   /// Lets go of every operand, here and in the bodies, so that what they refer to may go in any order.
   void dropUses();
   Value *result(size_t i = 0) const { return results[i].get(); }
@@ -302,11 +310,19 @@ std::optional<Type> viewType(ElemType elem, const View &view, const std::vector<
 // ---- text and checks -----------------------------------------------------------------------------------------------
 
 std::string print(const Type &type);
-/// The text form; parses back to the same function. Source lines are not printed.
-std::string print(const Function &function);
+struct PrintOptions {
+  const SourceManager *sources = nullptr; ///< adds `// gemm.tk:5` after each op
+};
+/// The text form; parses back to the same function.
+std::string print(const Function &function, const PrintOptions &options = {});
 /// Parses functions from text in buffer `buffer` of the engine's sources; reports and returns what it could.
 std::vector<std::unique_ptr<Function>> parseTileIR(uint32_t buffer, DiagnosticEngine &diagnostics);
-/// Every broken rule, as a sentence with the op in question; empty when the function is sound.
-std::vector<std::string> verify(const Function &function);
+/// A broken rule: the sentence, and the op in question.
+struct VerifyError {
+  SourceLoc loc;
+  std::string message;
+};
+/// Every broken rule; empty when the function is sound.
+std::vector<VerifyError> verify(const Function &function);
 
 } // namespace tkc::ir
