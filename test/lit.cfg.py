@@ -1,0 +1,34 @@
+# How lit finds and runs the tests of this folder. A test is a file with RUN lines; what it needs beyond tkc itself it says
+# with REQUIRES: nvcc (a CUDA toolkit) or gpu (an NVIDIA GPU).
+import os
+import shutil
+import subprocess
+
+import lit.formats
+
+config.name = "tkc"
+config.test_format = lit.formats.ShTest(execute_external=False)
+config.suffixes = [".tk", ".tks", ".tkir", ".tkplan", ".cu", ".test"]
+config.excludes = ["Inputs", "unit", "fuzz"]
+config.test_source_root = os.path.dirname(__file__)
+config.test_exec_root = os.path.join(config.tkc_build, "test", "out")
+
+root = os.path.dirname(config.test_source_root)
+config.substitutions += [
+    ("%root", root),
+    ("%kernels", os.path.join(root, "kernels")),
+    ("%runtime", os.path.join(root, "runtime", "include")),
+    ("%python", shutil.which("python3")),
+]
+
+path = [os.path.join(config.tkc_build, "tkc"), config.llvm_tools, "/usr/local/cuda/bin", config.environment["PATH"]]
+config.environment["PATH"] = os.pathsep.join(path)
+for name in ("CCACHE_DIR", "CUDA_VISIBLE_DEVICES"):
+    if name in os.environ:
+        config.environment[name] = os.environ[name]
+
+if shutil.which("nvcc", path=config.environment["PATH"]):
+    config.available_features.add("nvcc")
+    smi = shutil.which("nvidia-smi")
+    if smi and subprocess.run([smi, "-L"], capture_output=True).stdout.startswith(b"GPU"):
+        config.available_features.add("gpu")
