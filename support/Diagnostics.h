@@ -27,6 +27,7 @@ enum class Diag : uint16_t {
 std::string_view diagText(Diag id);
 std::string_view diagName(Diag id);
 Severity diagSeverity(Diag id);
+size_t numDiags();
 
 /// A replacement that is surely right, shown under the caret. An empty range inserts.
 struct FixIt {
@@ -98,8 +99,9 @@ public:
 
   bool hasErrors() const { return errorCount != 0; }
   size_t numErrors() const { return errorCount; }
-  /// After this many errors (20, as clang) the rest of a run is not reported.
+  /// After this many errors (20, as clang) the rest of a run is not reported; its notes neither.
   bool limitReached() const { return errorCount >= errorLimit; }
+  void setErrorLimit(size_t limit) { errorLimit = limit; }
   const std::vector<Diagnostic> &all() const { return diagnostics; }
   const SourceManager &sourceManager() const { return sources; }
 
@@ -109,7 +111,8 @@ private:
   const SourceManager &sources;
   std::vector<Diagnostic> diagnostics;
   size_t errorCount = 0;
-  static constexpr size_t errorLimit = 20;
+  size_t errorLimit = 20;
+  bool dropping = false; ///< an error past the limit was dropped, and what belongs to it goes too
 };
 
 } // namespace tkc
