@@ -329,8 +329,9 @@ Swizzle Parser::swizzle() {
   if (accept("none"))
     return Swizzle::None;
   for (Swizzle each : {Swizzle::B32, Swizzle::B64, Swizzle::B128})
-    if (!failed && current.token == Token::Number && bytes(each) == integer(0, 128)) {
-      expect("B");
+    if (!failed && spelling(each) == std::string(current.text) + std::string(ahead.text)) {
+      advance();
+      advance();
       return each;
     }
   fail("a swizzle");
@@ -452,7 +453,8 @@ VarType Parser::varType() {
     expect(">");
     return type;
   }
-  bool fragment = accept("fragment"), column = !fragment && accept("column"), row = !fragment && !column && accept("row");
+  bool fragment = accept("fragment"), column = !fragment && accept("column"),
+       row = !fragment && !column && accept("row");
   if (!fragment && !column && !row) {
     type.elem = elem();
     return type;

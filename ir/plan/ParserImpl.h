@@ -1,8 +1,8 @@
 // Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Reads what Printer.cpp writes. The first error of a plan is reported and makes every later parse function a no-op that
-// returns something empty, so that none of them checks for failure; parsing goes on with the next `plan`.
+// Reads what Printer.cpp writes. The first error of a plan is reported and makes every later parse function a no-op
+// that returns something empty, so that none of them checks for failure; parsing goes on with the next `plan`.
 #pragma once
 
 #include "ir/plan/Lexer.h"

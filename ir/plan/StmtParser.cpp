@@ -10,11 +10,10 @@ namespace {
 
 /// The kinds that start with their own spelling; the others are assignments.
 constexpr StmtKind effects[] = {
-    StmtKind::Store,         StmtKind::Atomic,      StmtKind::StoreShared,  StmtKind::FenceProxy,
-    StmtKind::Sync,          StmtKind::Expect,      StmtKind::CopyIn,       StmtKind::CopyOut,
-    StmtKind::BulkCommit,    StmtKind::BulkWait,    StmtKind::ProductFence, StmtKind::Product,
-    StmtKind::ProductCommit, StmtKind::ProductWait, StmtKind::Wait,         StmtKind::Arrive,
-    StmtKind::Advance,       StmtKind::For,         StmtKind::If};
+    StmtKind::Store,        StmtKind::Atomic,  StmtKind::StoreShared,   StmtKind::FenceProxy,  StmtKind::Sync,
+    StmtKind::Expect,       StmtKind::CopyIn,  StmtKind::CopyOut,       StmtKind::BulkCommit,  StmtKind::BulkWait,
+    StmtKind::ProductFence, StmtKind::Product, StmtKind::ProductCommit, StmtKind::ProductWait, StmtKind::Wait,
+    StmtKind::Arrive,       StmtKind::Advance, StmtKind::For,           StmtKind::If};
 
 } // namespace
 
@@ -87,8 +86,7 @@ void Parser::assignment(Stmt &stmt) {
 }
 
 void Parser::compute(Stmt &stmt) {
-  std::optional<ir::OpKind> op =
-      !failed && current.token == Token::Word ? ir::parseOpKind(current.text) : std::nullopt;
+  std::optional<ir::OpKind> op = !failed && current.token == Token::Word ? ir::parseOpKind(current.text) : std::nullopt;
   if (!op)
     return fail("an operation");
   stmt.kind = StmtKind::Compute;
@@ -103,8 +101,8 @@ void Parser::compute(Stmt &stmt) {
   if (stmt.op == ir::OpKind::Reduce) {
     using ir::ReduceKind;
     bool found = false;
-    for (ReduceKind kind : {ReduceKind::Sum, ReduceKind::Max, ReduceKind::Min, ReduceKind::Prod, ReduceKind::ArgMax,
-                            ReduceKind::ArgMin})
+    for (ReduceKind kind :
+         {ReduceKind::Sum, ReduceKind::Max, ReduceKind::Min, ReduceKind::Prod, ReduceKind::ArgMax, ReduceKind::ArgMin})
       if (!found && accept(ir::spelling(kind)))
         stmt.reduce = kind, found = true;
     if (!found)
