@@ -24,6 +24,7 @@ class SourceManager;
 struct Specialization {
   std::vector<std::pair<std::string, ElemType>> typeArgs;
   std::vector<std::pair<std::string, int64_t>> constants; ///< `where` dims and const parameters; bool as 0, 1
+  std::set<std::string> bools;                            ///< which of the constants are bool
   std::set<std::string> absent;                           ///< optional tensors that were left out
 
   /// "bf16_D128_causal", for names in emitted code. Empty when nothing is to choose.
@@ -56,7 +57,8 @@ struct Signature {
   std::vector<std::pair<std::string, std::vector<int64_t>>> dimChoices; ///< `where D in {64, 128}` on symbols
   std::vector<std::string> symbols;                   ///< dim symbols in order of first use, dimChoices included
   std::vector<const ast::Expr *> conditions;          ///< other conditions in `where`
-  std::vector<std::pair<std::string, int64_t>> tunes; ///< with defaults as written (those that are numbers)
+  /// With defaults as written; 0 where the default is an expression of constants.
+  std::vector<std::pair<std::string, int64_t>> tunes;
 };
 
 struct KernelInfo {

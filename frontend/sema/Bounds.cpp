@@ -1,0 +1,270 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "frontend/sema/Bounds.h"
+
+namespace tkc::sema {
+
+using ir::OpKind;
+
+namespace {
+
+constexpr int maxDepth = 6; ///< of replacing atoms by bounds; expressions in kernels need two or three
+
+Linear scaled(const Linear &linear, int64_t factor) {
+  Linear result;
+  return result.add(linear, factor);
+}
+
+/// The loop or grid axis that an induction variable belongs to.
+const ir::Op *loopOf(const ir::Value *value) {
+  if (!value->ownerBlock || value->index != 0 || !value->ownerBlock->parent)
+    return nullptr;
+  const ir::Op *op = value->ownerBlock->parent;
+  return op->kind == OpKind::For || op->kind == OpKind::Parallel ? op : nullptr;
+}
+
+} // namespace
+
+Linear &Linear::add(const Linear &other, int64_t factor) {
+  constant += other.constant * factor;
+  for (auto &[atom, coefficient] : other.terms) {
+    int64_t &mine = terms[atom];
+    mine += coefficient * factor;
+    if (mine == 0)
+      terms.erase(atom);
+  }
+  return *this;
+}
+
+bool Linear::isSymbolic() const {
+  for (auto &term : terms)
+    if (term.first.kind != Atom::Symbol)
+      return false;
+  return true;
+}
+
+std::string text(const Linear &linear) {
+  std::string result;
+  auto append = [&](int64_t factor, const std::string &what) {
+    if (!result.empty())
+      result += factor < 0 ? " - " : " + ";
+    else if (factor < 0)
+      result += "-";
+    int64_t size = factor < 0 ? -factor : factor;
+    result += what.empty() ? std::to_string(size) : size == 1 ? what : std::to_string(size) + " * " + what;
+  };
+  for (auto &[atom, coefficient] : linear.terms)
+    append(coefficient, atom.kind == Linear::Atom::Symbol ? atom.symbol : "…");
+  if (linear.constant != 0 || result.empty())
+    append(linear.constant, "");
+  return result;
+}
+
+Linear Bounds::linear(const ir::DimExpr &dim) const {
+  using ir::DimExpr;
+  switch (dim.kind) {
+  case DimExpr::Const:
+    return Linear::number(dim.value);
+  case DimExpr::Symbol:
+    return Linear::atom({Linear::Atom::Symbol, dim.symbol, nullptr});
+  case DimExpr::Add:
+    return linear(*dim.lhs).add(linear(*dim.rhs));
+  case DimExpr::Sub:
+    return linear(*dim.lhs).add(linear(*dim.rhs), -1);
+  case DimExpr::Mul: {
+    Linear lhs = linear(*dim.lhs), rhs = linear(*dim.rhs);
+    if (lhs.isConstant())
+      return scaled(rhs, lhs.constant);
+    if (rhs.isConstant())
+      return scaled(lhs, rhs.constant);
+    break;
+  }
+  case DimExpr::Div:
+    if (dim.rhs->isConst() && dim.rhs->value > 0)
+      divisions.try_emplace(dim.str(), linear(*dim.lhs), dim.rhs->value);
+    break;
+  case DimExpr::Mod:
+    break;
+  }
+  return Linear::atom({Linear::Atom::Symbol, dim.str(), nullptr});
+}
+
+/// The dim expression that an op computes from symbols and constants alone, so that `N / 2` in a dim and in a range
+/// are one atom.
+static std::optional<ir::DimExpr> asDim(const ir::Value *value) {
+  using ir::DimExpr;
+  const ir::Op *op = value->definingOp;
+  if (!op || !value->type.isScalar())
+    return std::nullopt;
+  if (op->kind == OpKind::Const)
+    return DimExpr::constant(static_cast<int64_t>(op->constant));
+  if (op->kind == OpKind::Dim)
+    return DimExpr::named(op->name);
+  std::optional<DimExpr::Kind> kind;
+  if (op->kind == OpKind::Add)
+    kind = DimExpr::Add;
+  else if (op->kind == OpKind::Sub)
+    kind = DimExpr::Sub;
+  else if (op->kind == OpKind::Mul)
+    kind = DimExpr::Mul;
+  else if (op->kind == OpKind::Div)
+    kind = DimExpr::Div;
+  else if (op->kind == OpKind::Mod)
+    kind = DimExpr::Mod;
+  if (!kind || value->type.elem != ElemType::I32)
+    return std::nullopt;
+  std::optional<DimExpr> lhs = asDim(op->operand(0)), rhs = asDim(op->operand(1));
+  return lhs && rhs ? std::optional(DimExpr::binary(*kind, *lhs, *rhs)) : std::nullopt;
+}
+
+Linear Bounds::linear(const ir::Value *value) const {
+  if (std::optional<ir::DimExpr> dim = asDim(value))
+    return linear(*dim);
+  const ir::Op *op = value->definingOp;
+  if (op && value->type.isScalar() && value->type.elem == ElemType::I32) {
+    if (op->kind == OpKind::Add)
+      return linear(op->operand(0)).add(linear(op->operand(1)));
+    if (op->kind == OpKind::Sub)
+      return linear(op->operand(0)).add(linear(op->operand(1)), -1);
+    if (op->kind == OpKind::Neg)
+      return scaled(linear(op->operand(0)), -1);
+    if (op->kind == OpKind::Begin)
+      return beginOf(op->operand(0));
+    if (op->kind == OpKind::End)
+      return endOf(op->operand(0));
+    if (op->kind == OpKind::Mul) {
+      Linear lhs = linear(op->operand(0)), rhs = linear(op->operand(1));
+      if (lhs.isConstant())
+        return scaled(rhs, lhs.constant);
+      if (rhs.isConstant())
+        return scaled(lhs, rhs.constant);
+    }
+  }
+  return Linear::atom({Linear::Atom::Value, {}, value});
+}
+
+static const ir::Value *rootOf(const ir::Value *tileIndex) {
+  return ir::rootTileIndex(const_cast<ir::Value *>(tileIndex));
+}
+
+/// How far a tile index was moved.
+static Linear shiftOf(const Bounds &bounds, const ir::Value *tileIndex) {
+  Linear shift;
+  for (; tileIndex->definingOp && tileIndex->definingOp->kind == OpKind::Shift;
+       tileIndex = tileIndex->definingOp->operand(0))
+    shift.add(bounds.linear(tileIndex->definingOp->operand(1)));
+  return shift;
+}
+
+Linear Bounds::beginOf(const ir::Value *tileIndex) const {
+  return shiftOf(*this, tileIndex).add(Linear::atom({Linear::Atom::Begin, {}, rootOf(tileIndex)}));
+}
+
+Linear Bounds::endOf(const ir::Value *tileIndex) const {
+  return shiftOf(*this, tileIndex).add(Linear::atom({Linear::Atom::End, {}, rootOf(tileIndex)}));
+}
+
+std::vector<Linear> Bounds::lowerBounds(const Linear::Atom &atom) const {
+  switch (atom.kind) {
+  case Linear::Atom::Symbol:
+    return {Linear::number(0)};
+  case Linear::Atom::Begin:
+    if (const ir::Op *loop = loopOf(atom.value))
+      return {linear(loop->operand(0))};
+    return {};
+  case Linear::Atom::End:
+    return {Linear::atom({Linear::Atom::Begin, {}, atom.value}).add(Linear::number(1))};
+  case Linear::Atom::Value:
+    break;
+  }
+  if (const ir::Op *loop = loopOf(atom.value))
+    return {linear(loop->operand(0))};
+  const ir::Op *op = atom.value->definingOp;
+  if (op && op->kind == OpKind::Max)
+    return {linear(op->operand(0)), linear(op->operand(1))};
+  bool isQuotient = op && (op->kind == OpKind::Div || op->kind == OpKind::Mod || op->kind == OpKind::Index);
+  // A quotient or remainder of what is not negative is not negative.
+  if (isQuotient &&
+      (op->kind == OpKind::Index || (isNonNegative(linear(op->operand(0))) && isNonNegative(linear(op->operand(1))))))
+    return {Linear::number(0)};
+  return {};
+}
+
+std::vector<Linear> Bounds::upperBounds(const Linear::Atom &atom) const {
+  switch (atom.kind) {
+  case Linear::Atom::Symbol:
+    if (auto division = divisions.find(atom.symbol); division != divisions.end())
+      if (isNonNegative(division->second.first))
+        return {division->second.first};
+    return {};
+  case Linear::Atom::Begin:
+    return {Linear::atom({Linear::Atom::End, {}, atom.value}).add(Linear::number(-1))};
+  case Linear::Atom::End: {
+    std::vector<Linear> result{
+        Linear::atom({Linear::Atom::Begin, {}, atom.value}).add(Linear::number(atom.value->type.rows))};
+    if (const ir::Op *loop = loopOf(atom.value))
+      result.push_back(linear(loop->operand(1)));
+    return result;
+  }
+  case Linear::Atom::Value:
+    break;
+  }
+  if (const ir::Op *loop = loopOf(atom.value))
+    return {linear(loop->operand(1)).add(Linear::number(-1))};
+  const ir::Op *op = atom.value->definingOp;
+  if (op && op->kind == OpKind::Min)
+    return {linear(op->operand(0)), linear(op->operand(1))};
+  if (op && op->kind == OpKind::Mod) {
+    Linear divisor = linear(op->operand(1));
+    if (isNonNegative(divisor))
+      return {divisor.add(Linear::number(-1))};
+  }
+  return {};
+}
+
+bool Bounds::prove(const Linear &linear, int depth) const {
+  bool isPlain = linear.constant >= 0;
+  for (auto &[atom, coefficient] : linear.terms)
+    isPlain = isPlain && atom.kind == Linear::Atom::Symbol && coefficient > 0;
+  if (isPlain)
+    return true;
+  if (depth == maxDepth)
+    return false;
+  for (auto &[atom, coefficient] : linear.terms) {
+    if (atom.kind == Linear::Atom::Symbol && coefficient > 0 && linear.constant >= 0)
+      continue;
+    for (const Linear &bound : coefficient > 0 ? lowerBounds(atom) : upperBounds(atom)) {
+      Linear weaker = linear;
+      weaker.add(Linear::atom(atom), -coefficient).add(bound, coefficient);
+      if (prove(weaker, depth + 1))
+        return true;
+    }
+  }
+  for (const Linear &fact : depth < 2 ? facts : std::vector<Linear>{}) {
+    Linear rest = linear;
+    if (prove(rest.add(fact, -1), depth + 1))
+      return true;
+  }
+  return false;
+}
+
+bool Bounds::isAtMost(const Linear &small, const Linear &large) const {
+  Linear difference = large;
+  return isNonNegative(difference.add(small, -1));
+}
+
+bool Bounds::isReadFromTensor(const ir::Value *value) {
+  const ir::Op *op = value->definingOp;
+  if (const ir::Op *loop = loopOf(value))
+    return isReadFromTensor(loop->operand(0)) || isReadFromTensor(loop->operand(1));
+  if (!op || !op->bodies.empty())
+    return false;
+  if (op->kind == OpKind::Load)
+    return true;
+  for (const ir::Value *operand : op->operands())
+    if (isReadFromTensor(operand))
+      return true;
+  return false;
+}
+
+} // namespace tkc::sema

@@ -1,0 +1,120 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "frontend/sema/ConstantExpr.h"
+#include "frontend/sema/Dims.h"
+#include "frontend/sema/Elaborator.h"
+
+#include "llvm/Support/Casting.h"
+
+namespace tkc {
+namespace sema {
+
+Elaborator::Elaborator(const Module &module, const KernelInfo &kernel, const Specialization &specialization,
+                       const std::map<std::string, int64_t> &tunes, DiagnosticEngine &diagnostics)
+    : module(module), kernel(kernel), specialization(specialization), tunes(tunes), reporter(diagnostics),
+      function(std::make_unique<ir::Function>()), builder(*function, &function->body) {}
+
+std::unique_ptr<ir::Function> Elaborator::run() {
+  function->kernel = kernel.signature.name;
+  function->doc = kernel.signature.doc;
+  function->loc = kernel.signature.loc;
+  function->typeArgs = specialization.typeArgs;
+  scopes.emplace_back();
+  addConstants();
+  addParams();
+  addFacts();
+  scopes.emplace_back();
+  for (const ast::Stmt *stmt : kernel.decl->body->stmts)
+    statement(stmt);
+  if (!parallelSeen && !reporter.failed())
+    error(Diag::no_parallel, kernel.decl->name.range, kernel.signature.name);
+  if (!reporter.failed())
+    checkWrites();
+  return reporter.failed() ? nullptr : std::move(function);
+}
+
+void Elaborator::addConstants() {
+  for (auto &[name, value] : specialization.constants) {
+    function->constants.emplace_back(name, value);
+    knownDims[name] = value;
+    bool isBool = specialization.bools.count(name) != 0;
+    define({name, kernel.decl->name.range}, isBool ? Val::boolean(value != 0) : Val::integer(value));
+  }
+}
+
+void Elaborator::addParams() {
+  const Signature &signature = kernel.signature;
+  for (const ir::Param &declared : signature.params) {
+    ir::Param param = declared;
+    for (ir::DimExpr &dim : param.dims) {
+      dim = substitute(dim, knownDims);
+      if (dim.isConst() && dim.value < 1)
+        error(Diag::dim_not_positive, {param.loc, param.loc}, param.name, dim.value);
+    }
+    if (auto typeParam = signature.typeParamOf.find(param.name); typeParam != signature.typeParamOf.end())
+      for (auto &[name, type] : specialization.typeArgs)
+        if (name == typeParam->second)
+          param.elem = type;
+    param.isPresent = specialization.absent.count(param.name) == 0;
+    function->params.push_back(param);
+  }
+}
+
+/// What `where` promises about the symbols, for range analysis.
+void Elaborator::addFacts() {
+  for (const ast::Expr *condition : kernel.signature.conditions) {
+    auto *comparison = llvm::dyn_cast<ast::BinaryExpr>(condition);
+    if (!comparison)
+      continue;
+    std::optional<ir::DimExpr> lhs = tryDim(comparison->lhs), rhs = tryDim(comparison->rhs);
+    if (!lhs || !rhs)
+      continue;
+    Linear left = bounds.linear(substitute(*lhs, knownDims)), right = bounds.linear(substitute(*rhs, knownDims));
+    Linear rightMinusLeft = right, leftMinusRight = left;
+    rightMinusLeft.add(left, -1);
+    leftMinusRight.add(right, -1);
+    switch (comparison->op) {
+    case ast::BinaryOp::Le:
+      bounds.addFact(rightMinusLeft);
+      break;
+    case ast::BinaryOp::Lt:
+      bounds.addFact(rightMinusLeft.add(Linear::number(-1)));
+      break;
+    case ast::BinaryOp::Ge:
+      bounds.addFact(leftMinusRight);
+      break;
+    case ast::BinaryOp::Gt:
+      bounds.addFact(leftMinusRight.add(Linear::number(-1)));
+      break;
+    case ast::BinaryOp::Eq:
+      bounds.addFact(rightMinusLeft);
+      bounds.addFact(leftMinusRight);
+      break;
+    case ast::BinaryOp::MatMul:
+    case ast::BinaryOp::Mul:
+    case ast::BinaryOp::Div:
+    case ast::BinaryOp::Mod:
+    case ast::BinaryOp::Add:
+    case ast::BinaryOp::Sub:
+    case ast::BinaryOp::Shl:
+    case ast::BinaryOp::Shr:
+    case ast::BinaryOp::BitAnd:
+    case ast::BinaryOp::BitXor:
+    case ast::BinaryOp::BitOr:
+    case ast::BinaryOp::Ne:
+    case ast::BinaryOp::And:
+    case ast::BinaryOp::Or:
+      break;
+    }
+  }
+}
+
+} // namespace sema
+
+std::unique_ptr<ir::Function> elaborate(const Module &module, const KernelInfo &kernel,
+                                        const Specialization &specialization,
+                                        const std::map<std::string, int64_t> &tunes, DiagnosticEngine &diagnostics) {
+  return sema::Elaborator(module, kernel, specialization, tunes, diagnostics).run();
+}
+
+} // namespace tkc

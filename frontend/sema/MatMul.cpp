@@ -1,0 +1,86 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// `@`: equal types (any two float8s), accumulation in f32, f64 or i32. `x + a @ b` becomes one product that
+// accumulates onto x.
+#include "frontend/sema/Elaborator.h"
+
+#include "llvm/Support/Casting.h"
+
+#include <fmt/format.h>
+
+namespace tkc::sema {
+
+bool Elaborator::checkMatMulTypes(ElemType lhs, ElemType rhs, const ast::BinaryExpr &expr) {
+  auto both = [&](Reported reported) { reported.range(expr.lhs->range).range(expr.rhs->range); };
+  for (ElemType elem : {lhs, rhs})
+    if (elem == ElemType::Bool || elem == ElemType::I32 || elem == ElemType::I64) {
+      both(error(Diag::matmul_element, expr.opRange, spelling(elem)));
+      return false;
+    }
+  if (lhs == rhs || (isFloat8(lhs) && isFloat8(rhs)))
+    return true;
+  bool lhsWider = bitWidth(lhs) > bitWidth(rhs);
+  both(error(Diag::matmul_types, expr.opRange, spelling(lhs), spelling(rhs), spelling(lhsWider ? rhs : lhs),
+             lhsWider ? "left" : "right"));
+  return false;
+}
+
+/// "`b` is declared [K, N], so `b[n, k]` is 256×64".
+void Elaborator::noteDeclaredDims(Reported &reported, const ast::Expr *expr, const ir::Type &type) {
+  auto *index = llvm::dyn_cast<ast::IndexExpr>(expr);
+  auto *name = index ? llvm::dyn_cast<ast::NameExpr>(index->base) : nullptr;
+  if (!name || findVariable(name->name))
+    return;
+  for (const ir::Param &param : kernel.signature.params) {
+    if (param.name != name->name)
+      continue;
+    std::string dims;
+    for (const ir::DimExpr &dim : param.dims)
+      dims += (dims.empty() ? "" : ", ") + dim.str();
+    std::string text(reporter.diagnostics().sourceManager().text(expr->range));
+    reported.note(Diag::note_declared_dims, {param.loc, param.loc}, param.name, dims, text, shapeText(type));
+  }
+}
+
+Val Elaborator::matmul(const ast::BinaryExpr &expr) { return matmul(expr, Val::constant(ElemType::F32, 0), {}, {}); }
+
+Val Elaborator::matmul(const ast::BinaryExpr &expr, const Val &accumulator, SourceRange accumulatorRange,
+                       SourceRange plus) {
+  Val left = this->expr(expr.lhs), right = this->expr(expr.rhs);
+  builder.setLoc(expr.opRange.begin);
+  if (left.isError() || right.isError() || accumulator.isError())
+    return Val::error();
+  ir::Value *a = toTile(left, expr.lhs->range), *b = toTile(right, expr.rhs->range);
+  if (!a || !b || !checkMatMulTypes(a->type.elem, b->type.elem, expr))
+    return Val::error();
+  if (a->type.cols != b->type.rows) {
+    Reported reported = error(Diag::matmul_shapes, expr.opRange, a->type.cols, b->type.rows);
+    reported.range(expr.lhs->range).range(expr.rhs->range);
+    if (a->type.cols == b->type.cols)
+      reported.fixIt({expr.rhs->range.end, expr.rhs->range.end}, ".T");
+    noteDeclaredDims(reported, expr.lhs, a->type);
+    noteDeclaredDims(reported, expr.rhs, b->type);
+    return Val::error();
+  }
+  if (!ir::joinEdges(a->type.colEnd, b->type.rowEnd)) {
+    error(Diag::matmul_edges, expr.opRange, a->type.colEnd->name, b->type.rowEnd->name)
+        .range(expr.lhs->range)
+        .range(expr.rhs->range);
+    return Val::error();
+  }
+  if (!plus.isValid())
+    return Val::ofValue(builder.dot(a, b));
+  bool isTile = accumulator.isValue() && accumulator.value->type.isTile();
+  if (isTile) {
+    ir::Type type =
+        ir::Type::tile(arithmeticType(a->type.elem), a->type.rows, b->type.cols, a->type.rowEnd, b->type.colEnd);
+    const ir::Type &onto = accumulator.value->type;
+    if (onto.elem == type.elem && onto.rows == type.rows && onto.cols == type.cols && ir::broadcast(type, onto))
+      return Val::ofValue(builder.dot(a, b, accumulator.value));
+  }
+  Val product = Val::ofValue(builder.dot(a, b));
+  return combine(ast::BinaryOp::Add, {accumulator, product, plus, accumulatorRange, expr.range});
+}
+
+} // namespace tkc::sema

@@ -1,0 +1,162 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Puts a module together: declarations by name, references, cases and schedules with what they are about.
+#include "frontend/Sema.h"
+#include "frontend/sema/ModulePhases.h"
+#include "frontend/sema/Report.h"
+
+#include "llvm/Support/Casting.h"
+
+namespace tkc {
+namespace sema {
+namespace {
+
+class Assembler {
+public:
+  Assembler(Module &module, Reporter &reporter) : module(module), reporter(reporter) {}
+
+  void assemble(size_t numFiles) {
+    for (size_t i = 0; i < module.files.size(); ++i) {
+      bool isScheduleFile = i >= numFiles;
+      for (ast::Decl *decl : module.files[i].decls)
+        isScheduleFile ? checkScheduleFile(*decl) : declare(*decl);
+      if (i == 0) {
+        module.numMainKernels = module.kernels.size();
+        module.numMainPrograms = module.programs.size();
+      }
+    }
+    for (ast::File &file : module.files)
+      for (ast::Decl *decl : file.decls)
+        attach(*decl);
+    for (auto &kernel : module.kernels)
+      check(*kernel);
+    for (auto &program : module.programs)
+      check(*program);
+  }
+
+private:
+  bool declareName(const ast::Identifier &name) {
+    auto [previous, isNew] = names.try_emplace(name.text, name.range);
+    if (!isNew)
+      reporter.error(Diag::redeclared, name.range, name.text)
+          .note(Diag::note_declared_here, previous->second, name.text);
+    return isNew;
+  }
+
+  void declare(ast::Decl &decl) {
+    switch (decl.kind) {
+    case ast::DeclKind::Kernel:
+      declareCallable<KernelInfo>(llvm::cast<ast::KernelDecl>(decl), module.kernels);
+      break;
+    case ast::DeclKind::Program:
+      declareCallable<ProgramInfo>(llvm::cast<ast::ProgramDecl>(decl), module.programs);
+      break;
+    case ast::DeclKind::Fn:
+      if (declareName(decl.name))
+        module.functions[decl.name.text] = llvm::cast<ast::FnDecl>(&decl);
+      break;
+    case ast::DeclKind::ExternFn:
+      if (declareName(decl.name))
+        module.externs[decl.name.text] = llvm::cast<ast::ExternFnDecl>(&decl);
+      break;
+    case ast::DeclKind::Import:
+    case ast::DeclKind::Reference:
+    case ast::DeclKind::Case:
+    case ast::DeclKind::Schedule:
+      break;
+    }
+  }
+
+  template <class Info, class Decl> void declareCallable(Decl &decl, std::vector<std::unique_ptr<Info>> &list) {
+    if (!declareName(decl.name))
+      return;
+    auto info = std::make_unique<Info>();
+    info->decl = &decl;
+    info->signature = makeSignature(decl, reporter);
+    list.push_back(std::move(info));
+  }
+
+  void checkScheduleFile(const ast::Decl &decl) {
+    if (decl.kind != ast::DeclKind::Schedule && decl.kind != ast::DeclKind::Import)
+      reporter.error(Diag::schedule_file_decl, decl.range);
+  }
+
+  /// References, cases and schedules go to the kernel or program of that name.
+  void attach(ast::Decl &decl) {
+    bool isAbout = decl.kind == ast::DeclKind::Reference || decl.kind == ast::DeclKind::Case ||
+                   decl.kind == ast::DeclKind::Schedule;
+    if (!isAbout)
+      return;
+    if (KernelInfo *kernel = module.findKernel(decl.name.text))
+      attachTo(*kernel, decl);
+    else if (ProgramInfo *program = module.findProgram(decl.name.text))
+      attachTo(*program, decl);
+    else
+      reportUnknown(reporter, "kernel or program", decl.name.text, decl.name.range, callables());
+  }
+
+  std::vector<std::string> callables() const {
+    std::vector<std::string> result;
+    for (auto &kernel : module.kernels)
+      result.push_back(kernel->signature.name);
+    for (auto &program : module.programs)
+      result.push_back(program->signature.name);
+    return result;
+  }
+
+  template <class Info> void attachTo(Info &info, ast::Decl &decl) {
+    if (auto *reference = llvm::dyn_cast<ast::ReferenceDecl>(&decl)) {
+      if (info.reference)
+        reporter.error(Diag::second_reference, decl.name.range, decl.name.text)
+            .note(Diag::note_declared_here, info.reference->name.range, decl.name.text);
+      else
+        info.reference = reference;
+    } else if (auto *caseDecl = llvm::dyn_cast<ast::CaseDecl>(&decl)) {
+      info.cases.push_back(caseDecl);
+    } else if (auto *schedule = llvm::dyn_cast<ast::ScheduleDecl>(&decl)) {
+      info.schedules.push_back(schedule);
+    }
+  }
+
+  template <class Info> void check(const Info &info) {
+    if (info.reference)
+      checkReference(*info.reference, info.signature, module, reporter);
+    for (const ast::CaseDecl *decl : info.cases)
+      checkCase(*decl, info.signature, reporter);
+    for (const ast::ScheduleDecl *decl : info.schedules)
+      checkSchedule(*decl, info.signature, reporter);
+  }
+
+  Module &module;
+  Reporter &reporter;
+  std::map<std::string, SourceRange> names;
+};
+
+} // namespace
+} // namespace sema
+
+KernelInfo *Module::findKernel(std::string_view name) const {
+  for (auto &kernel : kernels)
+    if (kernel->signature.name == name)
+      return kernel.get();
+  return nullptr;
+}
+
+ProgramInfo *Module::findProgram(std::string_view name) const {
+  for (auto &program : programs)
+    if (program->signature.name == name)
+      return program.get();
+  return nullptr;
+}
+
+std::unique_ptr<Module> loadModule(const std::string &path, const std::vector<std::string> &scheduleFiles,
+                                   SourceManager &sources, DiagnosticEngine &diagnostics) {
+  sema::Reporter reporter(diagnostics);
+  auto module = std::make_unique<Module>();
+  size_t numFiles = sema::readFiles(path, scheduleFiles, sources, reporter, *module);
+  sema::Assembler(*module, reporter).assemble(numFiles);
+  return module;
+}
+
+} // namespace tkc
