@@ -1,0 +1,95 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Atomic updates of global memory by register tiles, unordered.
+#pragma once
+
+#include "tk/memory.h"
+
+namespace tk {
+
+__device__ __forceinline__ void atomic_add_element(float *to, float x) {
+  asm volatile("red.global.add.f32 [%0], %1;" ::"l"(to), "f"(x) : "memory");
+}
+__device__ __forceinline__ void atomic_add_element(double *to, double x) {
+  asm volatile("red.global.add.f64 [%0], %1;" ::"l"(to), "d"(x) : "memory");
+}
+__device__ __forceinline__ void atomic_add_element(int *to, int x) {
+  asm volatile("red.global.add.s32 [%0], %1;" ::"l"(to), "r"(x) : "memory");
+}
+__device__ __forceinline__ void atomic_add_element(bf16 *to, bf16 x) {
+  asm volatile("red.global.add.noftz.bf16 [%0], %1;" ::"l"(to), "h"(x.bits) : "memory");
+}
+__device__ __forceinline__ void atomic_add_element(half *to, half x) {
+  asm volatile("red.global.add.noftz.f16 [%0], %1;" ::"l"(to), "h"(x.bits) : "memory");
+}
+
+__device__ __forceinline__ void atomic_max_element(int *to, int x) {
+  asm volatile("red.global.max.s32 [%0], %1;" ::"l"(to), "r"(x) : "memory");
+}
+__device__ __forceinline__ void atomic_min_element(int *to, int x) {
+  asm volatile("red.global.min.s32 [%0], %1;" ::"l"(to), "r"(x) : "memory");
+}
+/// Floats of one sign order as integers of their bits do; NaN is ignored.
+__device__ __forceinline__ void atomic_max_element(float *to, float x) {
+  const int bits = __float_as_int(x);
+  if (bits >= 0 && x == x)
+    asm volatile("red.global.max.s32 [%0], %1;" ::"l"(to), "r"(bits) : "memory");
+  else if (x == x)
+    asm volatile("red.global.min.u32 [%0], %1;" ::"l"(to), "r"(bits) : "memory");
+}
+__device__ __forceinline__ void atomic_min_element(float *to, float x) {
+  const int bits = __float_as_int(x);
+  if (bits >= 0 && x == x)
+    asm volatile("red.global.min.s32 [%0], %1;" ::"l"(to), "r"(bits) : "memory");
+  else if (x == x)
+    asm volatile("red.global.max.u32 [%0], %1;" ::"l"(to), "r"(bits) : "memory");
+}
+
+struct atomic_add_operation {
+  template <class T> __device__ __forceinline__ void operator()(T *to, T x) const { atomic_add_element(to, x); }
+};
+struct atomic_max_operation {
+  template <class T> __device__ __forceinline__ void operator()(T *to, T x) const { atomic_max_element(to, x); }
+};
+struct atomic_min_operation {
+  template <class T> __device__ __forceinline__ void operator()(T *to, T x) const { atomic_min_element(to, x); }
+};
+
+template <class F, class T, int Align, tile X>
+__device__ __forceinline__ void atomic_update(F f, const view<T, Align> &to, const X &x) {
+  static_assert(same<T, typename X::element>, "cast first");
+  const bool mine = stores<X>();
+  for_each_chunk<X, 1>(to, [&](int a, int b, int r, int c, bool exists) {
+    if (exists && mine)
+      f(to.at(r, c), x.at(a, b));
+  });
+}
+
+/// The elements that exist += x. f32 and f64, f16, bf16, i32.
+template <class T, int Align, tile X> __device__ __forceinline__ void atomic_add(const view<T, Align> &to, const X &x) {
+  atomic_update(atomic_add_operation{}, to, x);
+}
+/// The elements that exist ← the larger of them and x. f32, i32.
+template <class T, int Align, tile X> __device__ __forceinline__ void atomic_max(const view<T, Align> &to, const X &x) {
+  atomic_update(atomic_max_operation{}, to, x);
+}
+template <class T, int Align, tile X> __device__ __forceinline__ void atomic_min(const view<T, Align> &to, const X &x) {
+  atomic_update(atomic_min_operation{}, to, x);
+}
+
+/// base[offsets] += x where the condition holds, every one where offsets are equal.
+template <class T, class Offsets, class Condition, class X>
+__device__ __forceinline__ void atomic_add(T *base, const Offsets &offsets, const Condition &condition, const X &x) {
+  for_each_target(atomic_add_operation{}, base, offsets, condition, x);
+}
+template <class T, class Offsets, class Condition, class X>
+__device__ __forceinline__ void atomic_max(T *base, const Offsets &offsets, const Condition &condition, const X &x) {
+  for_each_target(atomic_max_operation{}, base, offsets, condition, x);
+}
+template <class T, class Offsets, class Condition, class X>
+__device__ __forceinline__ void atomic_min(T *base, const Offsets &offsets, const Condition &condition, const X &x) {
+  for_each_target(atomic_min_operation{}, base, offsets, condition, x);
+}
+
+} // namespace tk

@@ -1,0 +1,85 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Barriers between roles (mbarriers), their rings, and barriers among warps of one role (named barriers).
+#pragma once
+
+#include "tk/shared.h"
+
+namespace tk {
+
+/// An mbarrier in shared memory. A phase completes when all arrivals and all announced bytes have come; phases are told
+/// apart by their parity. PTX ISA, "mbarrier".
+struct alignas(8) barrier {
+  u64 state;
+
+  __device__ __forceinline__ u32 address() const { return shared_address(&state); }
+
+  /// By one thread, before `barrier_init_fence` and a block barrier.
+  __device__ __forceinline__ void init(int arrivals) {
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(address()), "r"(arrivals) : "memory");
+  }
+  /// One arrival, which orders this thread's earlier accesses before the phase's completion.
+  __device__ __forceinline__ void arrive() {
+    asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(address()) : "memory");
+  }
+  /// One arrival at the same barrier of block `rank` of the cluster.
+  __device__ __forceinline__ void arrive_at(u32 rank) {
+    asm volatile("{\n.reg .b32 remote;\n"
+                 "mapa.shared::cluster.u32 remote, %0, %1;\n"
+                 "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [remote];\n}\n" ::"r"(address()),
+                 "r"(rank)
+                 : "memory");
+  }
+  /// One arrival, and `bytes` that the copy engine will bring in this phase.
+  __device__ __forceinline__ void expect_bytes(int bytes) {
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(address()), "r"(bytes) : "memory");
+  }
+  /// Until the phase of this parity has completed. `phase ^ 1` of a fresh barrier is complete.
+  __device__ __forceinline__ void wait(int phase) {
+    asm volatile("{\n.reg .pred done;\n"
+                 "again:\n"
+                 "mbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1;\n"
+                 "@done bra finished;\n"
+                 "bra again;\n"
+                 "finished:\n}\n" ::"r"(address()),
+                 "r"(phase)
+                 : "memory");
+  }
+};
+
+/// A position in a ring of `Stages` buffers: which slot, and the parity of the round.
+template <int Stages> struct ring {
+  int slot = 0;
+  int phase = 0;
+
+  __device__ __forceinline__ void advance() {
+    if constexpr (Stages == 1) {
+      phase ^= 1;
+    } else {
+      ++slot;
+      if (slot == Stages) {
+        slot = 0;
+        phase ^= 1;
+      }
+    }
+  }
+};
+
+/// Makes initialised barriers visible to the copy engine and to other blocks of the cluster.
+__device__ __forceinline__ void barrier_init_fence() {
+  asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+}
+
+/// Named barrier `id` (0–15; 0 is the whole block's) among `threads` threads.
+__device__ __forceinline__ void sync(int id, int threads) {
+  asm volatile("bar.sync %0, %1;" ::"r"(id), "r"(threads) : "memory");
+}
+/// Arrives at a named barrier without waiting.
+__device__ __forceinline__ void arrive(int id, int threads) {
+  asm volatile("bar.arrive %0, %1;" ::"r"(id), "r"(threads) : "memory");
+}
+__device__ __forceinline__ void sync_block() { asm volatile("bar.sync 0;" ::: "memory"); }
+__device__ __forceinline__ void sync_warp() { asm volatile("bar.warp.sync -1;" ::: "memory"); }
+
+} // namespace tk

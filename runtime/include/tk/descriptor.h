@@ -1,0 +1,39 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Matrix descriptors of wgmma: how the matrix engine finds an operand in shared memory.
+//
+// Fields, in units of 16 bytes: start address (bits 0–13), leading byte offset (16–29), stride byte offset (32–45),
+// swizzle (62–63). An operand is *K-major* where the contracted index runs along the stored rows, *MN-major* where the
+// other one does (PTX ISA, "Matrix Descriptor Format" and "Strides").
+#pragma once
+
+#include "tk/shared.h"
+
+namespace tk {
+
+enum class major { k, mn };
+
+/// All of a descriptor but the address.
+///   K-major:  stride = bytes from 8 rows to the next 8; leading is not used (1 by convention).
+///   MN-major: stride = bytes from 8 values of k to the next 8; leading = bytes from one panel to the next.
+template <class Tile> __host__ __device__ constexpr u64 descriptor_fields(major order) {
+  static_assert(Tile::swizzle != 0, "operands of the matrix engine are swizzled");
+  constexpr u64 swizzle_code = Tile::swizzle == 128 ? 1 : Tile::swizzle == 64 ? 2 : 3;
+  constexpr u64 stride = 8 * Tile::row_bytes / 16;
+  constexpr u64 panel_stride = Tile::panel_bytes / 16;
+  const u64 leading = order == major::k ? 1 : panel_stride;
+  return swizzle_code << 62 | stride << 32 | leading << 16;
+}
+
+/// Bytes to add to the operand's address for element (mn, k). The permutation acts on addresses, so none is applied
+/// here.
+template <class Tile> __host__ __device__ constexpr int descriptor_step(major order, int mn, int k) {
+  return order == major::k ? Tile::linear_offset(mn, k) : Tile::linear_offset(k, mn);
+}
+
+template <class Tile> __host__ __device__ constexpr u64 matrix_descriptor(u32 address, major order) {
+  return descriptor_fields<Tile>(order) | (address & 0x3ffff) >> 4;
+}
+
+} // namespace tk

@@ -1,0 +1,189 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Element-wise operators and functions on register tiles: one line each over `map`.
+#pragma once
+
+#include "tk/fragment.h"
+#include "tk/math.h"
+
+namespace tk {
+
+template <class X, class Y>
+  requires some_tile<X, Y>
+__device__ __forceinline__ auto operator+(const X &x, const Y &y) {
+  return map([](auto a, auto b) { return a + b; }, x, y);
+}
+template <class X, class Y>
+  requires some_tile<X, Y>
+__device__ __forceinline__ auto operator-(const X &x, const Y &y) {
+  return map([](auto a, auto b) { return a - b; }, x, y);
+}
+template <class X, class Y>
+  requires some_tile<X, Y>
+__device__ __forceinline__ auto operator*(const X &x, const Y &y) {
+  return map([](auto a, auto b) { return a * b; }, x, y);
+}
+/// On integers: rounds down.
+template <class X, class Y>
+  requires some_tile<X, Y>
+__device__ __forceinline__ auto operator/(const X &x, const Y &y) {
+  return map([](auto a, auto b) { return divide(a, decltype(a)(b)); }, x, y);
+}
+/// Integers; of the divisor's sign.
+template <class X, class Y>
+  requires some_tile<X, Y>
+__device__ __forceinline__ auto operator%(const X &x, const Y &y) {
+  return map([](auto a, auto b) { return modulo(a, decltype(a)(b)); }, x, y);
+}
+template <class X, class Y>
+  requires some_tile<X, Y>
+__device__ __forceinline__ auto operator&(const X &x, const Y &y) {
+  return map([](auto a, auto b) { return decltype(a)(a & b); }, x, y);
+}
+template <class X, class Y>
+  requires some_tile<X, Y>
+__device__ __forceinline__ auto operator|(const X &x, const Y &y) {
+  return map([](auto a, auto b) { return decltype(a)(a | b); }, x, y);
+}
+template <class X, class Y>
+  requires some_tile<X, Y>
+__device__ __forceinline__ auto operator^(const X &x, const Y &y) {
+  return map([](auto a, auto b) { return decltype(a)(a ^ b); }, x, y);
+}
+template <class X, class Y>
+  requires some_tile<X, Y>
+__device__ __forceinline__ auto operator<<(const X &x, const Y &y) {
+  return map([](auto a, auto b) { return a << b; }, x, y);
+}
+template <class X, class Y>
+  requires some_tile<X, Y>
+__device__ __forceinline__ auto operator>>(const X &x, const Y &y) {
+  return map([](auto a, auto b) { return a >> b; }, x, y);
+}
+
+template <class X, class Y>
+  requires some_tile<X, Y>
+__device__ __forceinline__ auto operator==(const X &x, const Y &y) {
+  return map([](auto a, auto b) { return a == b; }, x, y);
+}
+template <class X, class Y>
+  requires some_tile<X, Y>
+__device__ __forceinline__ auto operator!=(const X &x, const Y &y) {
+  return map([](auto a, auto b) { return a != b; }, x, y);
+}
+template <class X, class Y>
+  requires some_tile<X, Y>
+__device__ __forceinline__ auto operator<(const X &x, const Y &y) {
+  return map([](auto a, auto b) { return a < b; }, x, y);
+}
+template <class X, class Y>
+  requires some_tile<X, Y>
+__device__ __forceinline__ auto operator<=(const X &x, const Y &y) {
+  return map([](auto a, auto b) { return a <= b; }, x, y);
+}
+template <class X, class Y>
+  requires some_tile<X, Y>
+__device__ __forceinline__ auto operator>(const X &x, const Y &y) {
+  return map([](auto a, auto b) { return a > b; }, x, y);
+}
+template <class X, class Y>
+  requires some_tile<X, Y>
+__device__ __forceinline__ auto operator>=(const X &x, const Y &y) {
+  return map([](auto a, auto b) { return a >= b; }, x, y);
+}
+/// Both sides are evaluated.
+template <class X, class Y>
+  requires some_tile<X, Y>
+__device__ __forceinline__ auto operator&&(const X &x, const Y &y) {
+  return map([](bool a, bool b) { return a && b; }, x, y);
+}
+template <class X, class Y>
+  requires some_tile<X, Y>
+__device__ __forceinline__ auto operator||(const X &x, const Y &y) {
+  return map([](bool a, bool b) { return a || b; }, x, y);
+}
+
+template <tile X> __device__ __forceinline__ auto operator-(const X &x) {
+  return map([](auto a) { return -a; }, x);
+}
+template <tile X> __device__ __forceinline__ auto operator~(const X &x) {
+  return map([](auto a) { return ~a; }, x);
+}
+template <tile X> __device__ __forceinline__ auto operator!(const X &x) {
+  return map([](bool a) { return !a; }, x);
+}
+
+template <tile X, class Y> __device__ __forceinline__ X &operator+=(X &x, const Y &y) { return x = x + y; }
+template <tile X, class Y> __device__ __forceinline__ X &operator-=(X &x, const Y &y) { return x = x - y; }
+template <tile X, class Y> __device__ __forceinline__ X &operator*=(X &x, const Y &y) { return x = x * y; }
+template <tile X, class Y> __device__ __forceinline__ X &operator/=(X &x, const Y &y) { return x = x / y; }
+
+template <class X, class Y>
+  requires some_tile<X, Y>
+__device__ __forceinline__ auto max(const X &x, const Y &y) {
+  return map([](auto a, auto b) { return max(a, decltype(a)(b)); }, x, y);
+}
+template <class X, class Y>
+  requires some_tile<X, Y>
+__device__ __forceinline__ auto min(const X &x, const Y &y) {
+  return map([](auto a, auto b) { return min(a, decltype(a)(b)); }, x, y);
+}
+/// x · y + z, rounded once.
+template <class X, class Y, class Z>
+  requires some_tile<X, Y, Z>
+__device__ __forceinline__ auto fma(const X &x, const Y &y, const Z &z) {
+  return map([](auto a, auto b, auto c) { return fma(a, b, c); }, x, y, z);
+}
+/// x where the condition holds, else y; what is not selected may be infinite or NaN.
+template <class C, class X, class Y>
+  requires some_tile<C, X, Y>
+__device__ __forceinline__ auto where(const C &condition, const X &x, const Y &y) {
+  return map([](bool c, auto a, auto b) { return c ? a : decltype(a)(b); }, condition, x, y);
+}
+template <class T> __device__ __forceinline__ T where(bool condition, T x, T y) { return condition ? x : y; }
+
+template <tile X> __device__ __forceinline__ auto abs(const X &x) {
+  return map([](auto a) { return abs(a); }, x);
+}
+template <tile X> __device__ __forceinline__ auto exp(const X &x) {
+  return map([](auto a) { return exp(a); }, x);
+}
+template <tile X> __device__ __forceinline__ auto exp2(const X &x) {
+  return map([](auto a) { return exp2(a); }, x);
+}
+template <tile X> __device__ __forceinline__ auto log(const X &x) {
+  return map([](auto a) { return log(a); }, x);
+}
+template <tile X> __device__ __forceinline__ auto log2(const X &x) {
+  return map([](auto a) { return log2(a); }, x);
+}
+template <tile X> __device__ __forceinline__ auto sqrt(const X &x) {
+  return map([](auto a) { return sqrt(a); }, x);
+}
+template <tile X> __device__ __forceinline__ auto rsqrt(const X &x) {
+  return map([](auto a) { return rsqrt(a); }, x);
+}
+template <tile X> __device__ __forceinline__ auto rcp(const X &x) {
+  return map([](auto a) { return rcp(a); }, x);
+}
+template <tile X> __device__ __forceinline__ auto tanh(const X &x) {
+  return map([](auto a) { return tanh(a); }, x);
+}
+template <tile X> __device__ __forceinline__ auto sin(const X &x) {
+  return map([](auto a) { return sin(a); }, x);
+}
+template <tile X> __device__ __forceinline__ auto cos(const X &x) {
+  return map([](auto a) { return cos(a); }, x);
+}
+template <tile X> __device__ __forceinline__ auto erf(const X &x) {
+  return map([](auto a) { return erf(a); }, x);
+}
+template <tile X> __device__ __forceinline__ auto sigmoid(const X &x) {
+  return map([](auto a) { return sigmoid(a); }, x);
+}
+template <tile X> __device__ __forceinline__ auto floor(const X &x) {
+  return map([](auto a) { return floor(a); }, x);
+}
+
+} // namespace tk

@@ -1,0 +1,68 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Where the elements of a tile live: which thread of a group holds element (row, column), and in which register.
+//
+// Every layout here is a product: a thread holds `row_slots` × `col_slots` elements, slot a gives the row and slot b
+// the column. The low bits of the thread's rank run along the columns (`threads_per_row` of them), the others along the
+// rows, which is all that reductions and scans need to know:
+//   row(rank, a)          local row of row slot a
+//   col(rank, b)          local column of column slot b
+//   index<Rows, Cols>(a, b)  register of element (a, b)
+//   run                   consecutive column slots that are consecutive columns
+//   row_run               consecutive row slots whose rows all lie before those of the next warp
+#pragma once
+
+#include "tk/config.h"
+
+namespace tk {
+
+/// The accumulator of wgmma, and its A operand of 16-bit types in registers: 128 threads, 64 rows a slab.
+/// Source: PTX ISA, "Register Fragments for wgmma.mma_async.m64nNk16"; tested against public tables.
+struct mma_layout {
+  static constexpr int threads = 128;
+  static constexpr int threads_per_row = 4;
+  static constexpr int run = 2;
+  static constexpr int row_run = 2;
+
+  template <int Rows> static constexpr int row_slots = Rows / 32;
+  template <int Cols> static constexpr int col_slots = Cols / 4;
+
+  template <int Rows, int Cols> static constexpr bool fits = Rows % 64 == 0 && Cols % 8 == 0;
+
+  __host__ __device__ static constexpr int row(int rank, int a) {
+    return (a / 2) * 64 + (rank / 32) * 16 + (a % 2) * 8 + rank % 32 / 4;
+  }
+  __host__ __device__ static constexpr int col(int rank, int b) { return (b / 2) * 8 + rank % 4 * 2 + b % 2; }
+
+  template <int Rows, int Cols> __host__ __device__ static constexpr int index(int a, int b) {
+    return (a / 2) * (Cols / 2) + (b / 2) * 4 + (a % 2) * 2 + b % 2;
+  }
+};
+
+/// Rows spread over `ThreadsPerRow` neighbouring threads, which read `Vec` elements at a time: for kernels that wait
+/// for memory. Both are powers of two; `Threads` is a multiple of 32 and of ThreadsPerRow.
+template <int Threads, int ThreadsPerRow, int Vec> struct row_layout {
+  static constexpr int threads = Threads;
+  static constexpr int threads_per_row = ThreadsPerRow;
+  static constexpr int run = Vec;
+  static constexpr int row_run = 1;
+  static constexpr int rows_at_once = Threads / ThreadsPerRow;
+
+  template <int Rows> static constexpr int row_slots = Rows / rows_at_once;
+  template <int Cols> static constexpr int col_slots = Cols / ThreadsPerRow;
+
+  template <int Rows, int Cols>
+  static constexpr bool fits = Rows % rows_at_once == 0 && Cols % (ThreadsPerRow * Vec) == 0;
+
+  __host__ __device__ static constexpr int row(int rank, int a) { return a * rows_at_once + rank / ThreadsPerRow; }
+  __host__ __device__ static constexpr int col(int rank, int b) {
+    return (b / Vec * ThreadsPerRow + rank % ThreadsPerRow) * Vec + b % Vec;
+  }
+
+  template <int Rows, int Cols> __host__ __device__ static constexpr int index(int a, int b) {
+    return a * col_slots<Cols> + b;
+  }
+};
+
+} // namespace tk

@@ -1,0 +1,184 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Register tiles to and from global memory, by the threads that hold them.
+//
+// A `view` is the rectangle that a tile covers, with the bounds of what exists: loads give `otherwise` outside and
+// stores leave it alone. Gathers and scatters take an offset and a condition an element. A column or a row is held by
+// several threads: one of them stores it.
+#pragma once
+
+#include "tk/fragment.h"
+
+namespace tk {
+
+/// Element (r, c) of a tile lies at base[r · row_stride + c · col_stride] and exists if row_begin ≤ r < row_end, and
+/// likewise for c. Align: bytes that divide the base address, the row pitch and the column bounds, a promise that makes
+/// accesses of so many bytes possible; then col_stride is 1.
+template <class T, int Align = sizeof(T)> struct view {
+  using element = T;
+  static constexpr int align = Align;
+  T *base;
+  i64 row_stride;
+  int row_end, col_end;
+  i64 col_stride = 1;
+  int row_begin = 0, col_begin = 0;
+
+  __device__ __forceinline__ T *at(int r, int c) const {
+    return base + r * row_stride + (Align > int(sizeof(T)) ? i64(c) : c * col_stride);
+  }
+  __device__ __forceinline__ bool has_row(int r) const { return r >= row_begin && r < row_end; }
+  __device__ __forceinline__ bool has_col(int c) const { return c >= col_begin && c < col_end; }
+};
+
+/// One access of Words registers.
+template <int Words> __device__ __forceinline__ void load_words(const void *from, u32 *words) {
+  if constexpr (Words == 4) {
+    const uint4 all = *static_cast<const uint4 *>(from);
+    words[0] = all.x, words[1] = all.y, words[2] = all.z, words[3] = all.w;
+  } else if constexpr (Words == 2) {
+    const uint2 all = *static_cast<const uint2 *>(from);
+    words[0] = all.x, words[1] = all.y;
+  } else {
+    words[0] = *static_cast<const u32 *>(from);
+  }
+}
+/// Written out, because the compiler splits some vector stores that it could not prove aligned.
+template <int Words> __device__ __forceinline__ void store_words(void *to, const u32 *words) {
+  const size_t address = __cvta_generic_to_global(to);
+  if constexpr (Words == 4)
+    asm volatile("st.global.v4.b32 [%0], {%1, %2, %3, %4};" ::"l"(address), "r"(words[0]), "r"(words[1]), "r"(words[2]),
+                 "r"(words[3])
+                 : "memory");
+  else if constexpr (Words == 2)
+    asm volatile("st.global.v2.b32 [%0], {%1, %2};" ::"l"(address), "r"(words[0]), "r"(words[1]) : "memory");
+  else
+    *static_cast<u32 *>(to) = words[0];
+}
+
+/// Moves the `Count` elements from (a, b) on, consecutive in memory, in one access.
+template <int Count, tile X>
+__device__ __forceinline__ void load_chunk(X &x, int a, int b, const typename X::element *from) {
+  using T = typename X::element;
+  constexpr int words = Count * int(sizeof(T)) / 4;
+  if constexpr (Count == 1) {
+    x.set(a, b, *from);
+  } else if constexpr (decltype(x.data)::packed) {
+    load_words<words>(from, x.data.words + X::index(a, b) * int(sizeof(T)) / 4);
+  } else {
+    struct {
+      u32 raw[words / Count];
+    } elements[Count];
+    load_words<words>(from, elements[0].raw);
+#pragma unroll
+    for (int i = 0; i < Count; ++i)
+      x.set(a, b + i, __builtin_bit_cast(T, elements[i]));
+  }
+}
+template <int Count, tile X>
+__device__ __forceinline__ void store_chunk(const X &x, int a, int b, typename X::element *to) {
+  using T = typename X::element;
+  constexpr int words = Count * int(sizeof(T)) / 4;
+  if constexpr (Count == 1) {
+    *to = x.at(a, b);
+  } else if constexpr (decltype(x.data)::packed) {
+    store_words<words>(to, x.data.words + X::index(a, b) * int(sizeof(T)) / 4);
+  } else {
+    struct element_words {
+      u32 raw[words / Count];
+    } elements[Count];
+#pragma unroll
+    for (int i = 0; i < Count; ++i)
+      elements[i] = __builtin_bit_cast(element_words, x.at(a, b + i));
+    store_words<words>(to, elements[0].raw);
+  }
+}
+
+/// How many elements of X a view lets a thread move at once: consecutive ones, 4, 8 or 16 bytes.
+template <class X, class View> __device__ constexpr int chunk_elements() {
+  constexpr int size = sizeof(typename View::element);
+  constexpr int allowed = View::align > 16 ? 16 / size : View::align / size;
+  const int count = allowed < X::layout::run ? allowed : X::layout::run;
+  return X::has_cols && count * size >= 4 ? count : 1;
+}
+
+/// Calls f(a, b, r, c, exists) for each chunk of the thread's elements.
+template <class X, int Count, class View, class F> __device__ __forceinline__ void for_each_chunk(const View &v, F f) {
+  using L = typename X::layout;
+  const int thread = rank<L>();
+#pragma unroll
+  for (int a = 0; a < X::row_slots; ++a) {
+    const int r = X::has_rows ? L::row(thread, a) : 0;
+    const bool row_exists = v.has_row(r);
+#pragma unroll
+    for (int b = 0; b < X::col_slots; b += Count) {
+      const int c = X::has_cols ? L::col(thread, b) : 0;
+      f(a, b, r, c, row_exists && v.has_col(c));
+    }
+  }
+}
+
+/// The tile that the view covers, `otherwise` where there is nothing.
+template <tile X, class T, int Align>
+__device__ __forceinline__ X load(const view<T, Align> &from, typename X::element otherwise = typename X::element{}) {
+  using E = typename X::element;
+  static_assert(sizeof(E) == sizeof(T), "load the stored type, then cast");
+  constexpr int count = chunk_elements<X, view<T, Align>>();
+  X result = full<X>(otherwise);
+  for_each_chunk<X, count>(from, [&](int a, int b, int r, int c, bool exists) {
+    if (exists)
+      load_chunk<count>(result, a, b, from.at(r, c));
+  });
+  return result;
+}
+
+/// Whether this thread is the one that stores its part of a column or a row.
+template <tile X> __device__ __forceinline__ bool stores() {
+  using L = typename X::layout;
+  const int thread = rank<L>();
+  if constexpr (!X::has_cols)
+    return thread % L::threads_per_row == 0;
+  else if constexpr (!X::has_rows)
+    return thread / L::threads_per_row == 0;
+  else
+    return true;
+}
+
+/// The elements that exist ← x.
+template <class T, int Align, tile X> __device__ __forceinline__ void store(const view<T, Align> &to, const X &x) {
+  static_assert(same<T, typename X::element>, "cast first");
+  constexpr int count = chunk_elements<X, view<T, Align>>();
+  const bool mine = stores<X>();
+  for_each_chunk<X, count>(to, [&](int a, int b, int r, int c, bool exists) {
+    if (exists && mine)
+      store_chunk<count>(x, a, b, to.at(r, c));
+  });
+}
+
+/// base[offsets] where the condition holds, else `otherwise`; offsets and condition are tiles that broadcast.
+template <class T, class Offsets, class Condition>
+__device__ __forceinline__ auto gather(const T *base, const Offsets &offsets, const Condition &condition, T otherwise) {
+  return map([&](auto offset, bool exists) { return exists ? base[offset] : otherwise; }, offsets, condition);
+}
+
+/// Calls f(pointer, value) for the elements of x whose condition holds, each once.
+template <class F, class T, class Offsets, class Condition, class X>
+__device__ __forceinline__ void for_each_target(F f, T *base, const Offsets &offsets, const Condition &condition,
+                                                const X &x) {
+  using shape = broadcast_type<T, Offsets, X>;
+  const bool mine = stores<shape>();
+#pragma unroll
+  for (int a = 0; a < shape::row_slots; ++a)
+#pragma unroll
+    for (int b = 0; b < shape::col_slots; ++b)
+      if (mine && element_at(condition, a, b))
+        f(base + element_at(offsets, a, b), T(element_at(x, a, b)));
+}
+
+/// base[offsets] ← x where the condition holds.
+template <class T, class Offsets, class Condition, class X>
+__device__ __forceinline__ void scatter(T *base, const Offsets &offsets, const Condition &condition, const X &x) {
+  for_each_target([](T *to, T value) { *to = value; }, base, offsets, condition, x);
+}
+
+} // namespace tk

@@ -1,0 +1,253 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Reductions of register tiles: `row_*` along the columns gives a column, `col_*` along the rows gives a row.
+//
+// Three steps: each thread its own elements, then lanes of a warp by shuffles, then, where a row or column lies in more
+// than one warp, warps through a `scratch`. The result is in every thread that holds part of the row or column. The
+// first step alone (`thread_row_sum`) and the rest (`finish_row_sum`) serve loops that keep sums apart until the end.
+#pragma once
+
+#include "tk/barrier.h"
+#include "tk/elementwise.h"
+#include "tk/sync.h"
+
+namespace tk {
+
+/// Shared memory through which `Warps` warps combine: two buffers used in turn, so that one barrier a use is enough.
+/// Needs: 2 · Warps · `Elements` · 8 bytes; all threads of the warps take part, in the same order.
+template <int Warps, int Elements> struct scratch_memory {
+  alignas(16) u64 slots[2][Warps][Elements];
+};
+template <int Warps, int Elements> struct scratch {
+  static constexpr int warps = Warps, elements = Elements;
+  scratch_memory<Warps, Elements> &memory;
+  int barrier_id;
+  int turn = 0;
+
+  template <class T> __device__ __forceinline__ T &slot(int warp, int i) {
+    static_assert(sizeof(T) <= 8);
+    return reinterpret_cast<T &>(memory.slots[turn][warp][i]);
+  }
+  /// This warp's number among those that combine.
+  __device__ __forceinline__ int warp() const { return threadIdx.x / 32 % Warps; }
+  __device__ __forceinline__ void sync() { tk::sync(barrier_id, Warps * 32); }
+  __device__ __forceinline__ void next() { turn ^= 1; }
+};
+/// For reductions that stay within a warp.
+struct no_scratch {
+  static constexpr int warps = 1, elements = 0;
+};
+
+struct sum_operation {
+  template <class T> __device__ static T identity() { return T(0); }
+  template <class T> __device__ __forceinline__ T operator()(T x, T y) const { return x + y; }
+};
+struct product_operation {
+  template <class T> __device__ static T identity() { return T(1); }
+  template <class T> __device__ __forceinline__ T operator()(T x, T y) const { return x * y; }
+};
+struct max_operation {
+  template <class T> __device__ static T identity() {
+    if constexpr (same<T, int>)
+      return -2147483647 - 1;
+    else
+      return T(-inf);
+  }
+  template <class T> __device__ __forceinline__ T operator()(T x, T y) const { return max(x, y); }
+};
+struct min_operation {
+  template <class T> __device__ static T identity() {
+    if constexpr (same<T, int>)
+      return 2147483647;
+    else
+      return T(inf);
+  }
+  template <class T> __device__ __forceinline__ T operator()(T x, T y) const { return min(x, y); }
+};
+
+/// A value and where it stands, for argmax and argmin: the first of equals wins.
+template <class T> struct located {
+  T value;
+  int index;
+};
+template <class T> inline constexpr bool is_located = false;
+template <class T> inline constexpr bool is_located<located<T>> = true;
+
+template <bool Largest> struct first_extreme {
+  template <class L> __device__ static L identity() {
+    if constexpr (Largest)
+      return {max_operation::identity<decltype(L::value)>(), 2147483647};
+    else
+      return {min_operation::identity<decltype(L::value)>(), 2147483647};
+  }
+  template <class L> __device__ __forceinline__ L operator()(L x, L y) const {
+    const bool better = Largest ? y.value > x.value : y.value < x.value;
+    const bool earlier = y.value == x.value && y.index < x.index;
+    return better || earlier ? y : x;
+  }
+};
+
+template <class T> __device__ __forceinline__ T shuffle_xor(T x, int mask) {
+  if constexpr (is_located<T>)
+    return {__shfl_xor_sync(~0u, x.value, mask), __shfl_xor_sync(~0u, x.index, mask)};
+  else
+    return __shfl_xor_sync(~0u, x, mask);
+}
+
+/// Combines x over the lanes whose numbers differ in the bits from From to To (powers of two, To excluded).
+template <int From, int To, class F, class T> __device__ __forceinline__ T combine_lanes(F f, T x) {
+#pragma unroll
+  for (int mask = From; mask < To; mask *= 2)
+    x = f(x, shuffle_xor(x, mask));
+  return x;
+}
+
+template <class L> inline constexpr int lanes_per_row = L::threads_per_row < 32 ? L::threads_per_row : 32;
+template <class L> inline constexpr int warps_per_row = L::threads_per_row / lanes_per_row<L>;
+
+/// Column of this thread's own combinations along the columns.
+template <class F, tile X> __device__ __forceinline__ auto reduce_thread_cols(F f, const X &x) {
+  using T = typename X::element;
+  column<T, X::rows, typename X::layout> result;
+#pragma unroll
+  for (int a = 0; a < X::row_slots; ++a) {
+    T sum = x.at(a, 0);
+#pragma unroll
+    for (int b = 1; b < X::col_slots; ++b)
+      sum = f(sum, x.at(a, b));
+    result.set(a, 0, sum);
+  }
+  return result;
+}
+
+/// Combines a column that each thread of a row holds its own part of.
+template <class F, class T, int Rows, class L, class Scratch>
+__device__ __forceinline__ auto combine_cols(F f, column<T, Rows, L> x, Scratch &&through) {
+#pragma unroll
+  for (int a = 0; a < x.size; ++a)
+    x.set(a, 0, combine_lanes<1, lanes_per_row<L>>(f, x.at(a, 0)));
+  if constexpr (warps_per_row<L> > 1) {
+    constexpr int warps = warps_per_row<L>;
+    static_assert(plain<Scratch>::warps * 32 >= L::threads && plain<Scratch>::elements >= x.size, "scratch too small");
+    const int warp = through.warp();
+    if (lane() == 0)
+#pragma unroll
+      for (int a = 0; a < x.size; ++a)
+        through.template slot<T>(warp, a) = x.at(a, 0);
+    through.sync();
+#pragma unroll
+    for (int a = 0; a < x.size; ++a) {
+      T sum = through.template slot<T>(warp / warps * warps, a);
+#pragma unroll
+      for (int other = 1; other < warps; ++other)
+        sum = f(sum, through.template slot<T>(warp / warps * warps + other, a));
+      x.set(a, 0, sum);
+    }
+    through.next();
+  }
+  return x;
+}
+
+/// Row of combinations along the rows. Columns lie in all warps of the layout (and of the scratch, which may join
+/// several groups): each warp writes its row of partial results, all warps combine them.
+template <class F, tile X, class Scratch>
+__device__ __forceinline__ auto reduce_rows(F f, const X &x, Scratch &&through) {
+  using T = typename X::element;
+  using L = typename X::layout;
+  constexpr int lanes = lanes_per_row<L>;
+  row<T, X::cols, L> result;
+#pragma unroll
+  for (int b = 0; b < X::col_slots; ++b) {
+    T sum = x.at(0, b);
+#pragma unroll
+    for (int a = 1; a < X::row_slots; ++a)
+      sum = f(sum, x.at(a, b));
+    result.set(0, b, combine_lanes<lanes, 32>(f, sum));
+  }
+  using S = plain<Scratch>;
+  static_assert(S::warps * 32 >= L::threads, "a column lies in every warp of the layout");
+  if constexpr (S::warps > warps_per_row<L>) {
+    static_assert(S::elements >= X::cols / warps_per_row<L>, "scratch too small");
+    const int warp = through.warp();
+    const int part = warp % warps_per_row<L>;
+    if (lane() < lanes)
+#pragma unroll
+      for (int b = 0; b < X::col_slots; ++b)
+        through.template slot<T>(warp, b * lanes + lane()) = result.at(0, b);
+    through.sync();
+#pragma unroll
+    for (int b = 0; b < X::col_slots; ++b) {
+      T sum = through.template slot<T>(part, b * lanes + lane() % lanes);
+      for (int other = part + warps_per_row<L>; other < S::warps; other += warps_per_row<L>)
+        sum = f(sum, through.template slot<T>(other, b * lanes + lane() % lanes));
+      result.set(0, b, sum);
+    }
+    through.next();
+  }
+  return result;
+}
+
+template <class F, tile X, class S> __device__ __forceinline__ auto reduce_cols(F f, const X &x, S &&through) {
+  return combine_cols(f, reduce_thread_cols(f, x), through);
+}
+
+/// Along the columns: rows spread over more than one warp need a scratch.
+template <tile X, class S = no_scratch> __device__ __forceinline__ auto row_sum(const X &x, S &&through = {}) {
+  return reduce_cols(sum_operation{}, x, through);
+}
+template <tile X, class S = no_scratch> __device__ __forceinline__ auto row_prod(const X &x, S &&through = {}) {
+  return reduce_cols(product_operation{}, x, through);
+}
+template <tile X, class S = no_scratch> __device__ __forceinline__ auto row_max(const X &x, S &&through = {}) {
+  return reduce_cols(max_operation{}, x, through);
+}
+template <tile X, class S = no_scratch> __device__ __forceinline__ auto row_min(const X &x, S &&through = {}) {
+  return reduce_cols(min_operation{}, x, through);
+}
+
+/// Along the rows: always through a scratch, as every layout spreads columns over warps.
+template <tile X, class S> __device__ __forceinline__ auto col_sum(const X &x, S &through) {
+  return reduce_rows(sum_operation{}, x, through);
+}
+template <tile X, class S> __device__ __forceinline__ auto col_prod(const X &x, S &through) {
+  return reduce_rows(product_operation{}, x, through);
+}
+template <tile X, class S> __device__ __forceinline__ auto col_max(const X &x, S &through) {
+  return reduce_rows(max_operation{}, x, through);
+}
+template <tile X, class S> __device__ __forceinline__ auto col_min(const X &x, S &through) {
+  return reduce_rows(min_operation{}, x, through);
+}
+
+/// Each thread's part of row_sum, to be added up over a loop, and what makes the sum of the parts.
+template <tile X> __device__ __forceinline__ auto thread_row_sum(const X &x) {
+  return reduce_thread_cols(sum_operation{}, x);
+}
+template <tile X, class S = no_scratch> __device__ __forceinline__ auto finish_row_sum(const X &x, S &&through = {}) {
+  return combine_cols(sum_operation{}, x, through);
+}
+
+/// Number, from 0, of the first largest or smallest element; 2^31 - 1 over nothing but NaN.
+template <bool Largest, tile X, class S> __device__ __forceinline__ auto row_extreme(const X &x, S &&through) {
+  const auto pairs = map([](auto v, int i) { return located<decltype(v)>{v, i}; }, x, col_index<X>());
+  return map([](auto l) { return l.index; }, reduce_cols(first_extreme<Largest>{}, pairs, through));
+}
+template <bool Largest, tile X, class S> __device__ __forceinline__ auto col_extreme(const X &x, S &through) {
+  const auto pairs = map([](auto v, int i) { return located<decltype(v)>{v, i}; }, x, row_index<X>());
+  return map([](auto l) { return l.index; }, reduce_rows(first_extreme<Largest>{}, pairs, through));
+}
+template <tile X, class S = no_scratch> __device__ __forceinline__ auto row_argmax(const X &x, S &&through = {}) {
+  return row_extreme<true>(x, through);
+}
+template <tile X, class S = no_scratch> __device__ __forceinline__ auto row_argmin(const X &x, S &&through = {}) {
+  return row_extreme<false>(x, through);
+}
+template <tile X, class S> __device__ __forceinline__ auto col_argmax(const X &x, S &through) {
+  return col_extreme<true>(x, through);
+}
+template <tile X, class S> __device__ __forceinline__ auto col_argmin(const X &x, S &through) {
+  return col_extreme<false>(x, through);
+}
+
+} // namespace tk

@@ -1,0 +1,129 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Running sums of register tiles.
+//
+// The elements of a row (or column) come in groups that the lanes of a warp, then its warps, hold in order: a scan in
+// the thread, among lanes by shuffles, among warps through a scratch, and a carry from group to group.
+#pragma once
+
+#include "tk/reduce.h"
+
+namespace tk {
+
+/// Sum of x over the lanes before this one, lanes counted in steps of Step; `total` over all of them in the warp (or in
+/// the group of Width lanes).
+template <int Step, int Width, class T> __device__ __forceinline__ T scan_lanes(T x, T &total) {
+  const int position = lane() % Width;
+#pragma unroll
+  for (int d = Step; d < Width; d *= 2) {
+    const T before = __shfl_up_sync(~0u, x, d, Width);
+    if (position >= d)
+      x += before;
+  }
+  total = __shfl_sync(~0u, x, Width - Step + lane() % Step, Width);
+  const T before = __shfl_up_sync(~0u, x, Step, Width);
+  return position >= Step ? before : T(0);
+}
+
+/// Sum of the warps' totals before this warp's in its order; `total` becomes the sum of all. `first` is the first warp
+/// of the order, `step` and `count` give the others.
+template <class S, class T>
+__device__ __forceinline__ T scan_warps(S &through, int i, int first, int step, int count, T &total) {
+  T before = T(0), sum = T(0);
+  for (int n = 0; n < count; ++n) {
+    const int warp = first + n * step;
+    if (warp == through.warp())
+      before = sum;
+    sum += through.template slot<T>(warp, i);
+  }
+  total = sum;
+  return before;
+}
+
+/// Running sums along the columns. Rows in more than one warp need a scratch of `row_slots` elements.
+template <tile X, class S = no_scratch> __device__ __forceinline__ X cumsum_cols(X x, S &&through = {}) {
+  using T = typename X::element;
+  using L = typename X::layout;
+  constexpr int lanes = lanes_per_row<L>, warps = warps_per_row<L>;
+  auto carry = zeros<column<T, X::rows, L>>();
+#pragma unroll
+  for (int b = 0; b < X::col_slots; b += L::run) {
+    column<T, X::rows, L> before, total;
+#pragma unroll
+    for (int a = 0; a < X::row_slots; ++a) {
+#pragma unroll
+      for (int i = 1; i < L::run; ++i)
+        x.set(a, b + i, x.at(a, b + i - 1) + x.at(a, b + i));
+      T sum;
+      before.set(a, 0, scan_lanes<1, lanes>(x.at(a, b + L::run - 1), sum));
+      total.set(a, 0, sum);
+    }
+    if constexpr (warps > 1) {
+      static_assert(plain<S>::warps * 32 >= L::threads && plain<S>::elements >= X::row_slots, "scratch too small");
+      const int warp = through.warp();
+      if (lane() == 0)
+#pragma unroll
+        for (int a = 0; a < X::row_slots; ++a)
+          through.template slot<T>(warp, a) = total.at(a, 0);
+      through.sync();
+#pragma unroll
+      for (int a = 0; a < X::row_slots; ++a) {
+        T sum;
+        const T earlier = scan_warps(through, a, warp / warps * warps, 1, warps, sum);
+        before.set(a, 0, before.at(a, 0) + earlier);
+        total.set(a, 0, sum);
+      }
+      through.next();
+    }
+#pragma unroll
+    for (int a = 0; a < X::row_slots; ++a)
+#pragma unroll
+      for (int i = 0; i < L::run; ++i)
+        x.set(a, b + i, x.at(a, b + i) + (before.at(a, 0) + carry.at(a, 0)));
+    carry += total;
+  }
+  return x;
+}
+
+/// Running sums along the rows, through a scratch of all the layout's warps and Cols / (warps a row) elements.
+template <tile X, class S> __device__ __forceinline__ X cumsum_rows(X x, S &through) {
+  using T = typename X::element;
+  using L = typename X::layout;
+  constexpr int lanes = lanes_per_row<L>, warps = warps_per_row<L>;
+  static_assert(S::warps * 32 == L::threads, "the warps of one group take part, in the order of its rows");
+  static_assert(S::elements >= X::cols / warps, "scratch too small");
+  auto carry = zeros<row<T, X::cols, L>>();
+#pragma unroll
+  for (int a = 0; a < X::row_slots; a += L::row_run) {
+    auto total = zeros<row<T, X::cols, L>>();
+#pragma unroll
+    for (int i = 0; i < L::row_run; ++i)
+#pragma unroll
+      for (int b = 0; b < X::col_slots; ++b) {
+        T sum;
+        const T before = scan_lanes<lanes, 32>(x.at(a + i, b), sum);
+        x.set(a + i, b, x.at(a + i, b) + (before + total.at(0, b)));
+        total.set(0, b, total.at(0, b) + sum);
+      }
+    const int warp = through.warp();
+    if (lane() < lanes)
+#pragma unroll
+      for (int b = 0; b < X::col_slots; ++b)
+        through.template slot<T>(warp, b * lanes + lane()) = total.at(0, b);
+    through.sync();
+#pragma unroll
+    for (int b = 0; b < X::col_slots; ++b) {
+      T sum;
+      const T earlier = scan_warps(through, b * lanes + lane() % lanes, warp % warps, warps, S::warps / warps, sum);
+#pragma unroll
+      for (int i = 0; i < L::row_run; ++i)
+        x.set(a + i, b, x.at(a + i, b) + (earlier + carry.at(0, b)));
+      carry.set(0, b, carry.at(0, b) + sum);
+    }
+    through.next();
+  }
+  return x;
+}
+
+} // namespace tk

@@ -1,0 +1,97 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Tiles in shared memory, as the copy engine writes them and the matrix engine reads them.
+//
+// A row is cut into panels of `Swizzle` bytes; a panel holds all rows, one after another; and within 8 rows the 16-byte
+// chunks of a row are permuted, so that eight threads that read one chunk each of eight rows meet no bank conflict
+// (PTX ISA, "Swizzling modes"; the copy engine does the same with CU_TENSOR_MAP_SWIZZLE_{32B,64B,128B}).
+#pragma once
+
+#include "tk/types.h"
+
+namespace tk {
+
+template <class T, int Rows, int Cols, int Swizzle> struct shared_tile;
+
+/// A block of rows and columns of a shared tile, as an operand: logically Rows × Cols, stored transposed if Transposed.
+template <class Tile, int Rows, int Cols, bool Transposed = false> struct shared_slice {
+  using element = typename Tile::element;
+  using tile_type = Tile;
+  static constexpr int rows = Rows, cols = Cols;
+  static constexpr bool transposed = Transposed;
+  u32 address;
+
+  __device__ __forceinline__ shared_slice<Tile, Cols, Rows, !Transposed> T() const { return {address}; }
+};
+
+/// The address of `p` within the block's shared memory, as PTX instructions take it.
+__device__ __forceinline__ u32 shared_address(const void *p) { return u32(__cvta_generic_to_shared(p)); }
+
+/// Rows × Cols elements. Swizzle: 32, 64 or 128, the bytes of a panel's row, or 0 for plain row-major.
+/// Needs: an address that is a multiple of 8 · Swizzle (1024 serves all).
+template <class Element, int Rows, int Cols, int Swizzle = 128> struct alignas(Swizzle ? 8 * Swizzle : 16) shared_tile {
+  using element = Element;
+  static constexpr int rows = Rows, cols = Cols, swizzle = Swizzle;
+  static constexpr int row_bytes = Swizzle ? Swizzle : Cols * int(sizeof(Element));
+  static constexpr int panel_cols = row_bytes / int(sizeof(Element));
+  static constexpr int panels = (Cols + panel_cols - 1) / panel_cols;
+  static constexpr int panel_bytes = Rows * row_bytes;
+  /// Bytes that the copy engine delivers for the whole tile.
+  static constexpr int byte_count = panels * panel_bytes;
+  static_assert(Swizzle == 0 || Rows % 8 == 0, "panels are whole swizzle atoms");
+  u8 bytes[byte_count];
+
+  /// Bytes from the tile's start to element (r, c), before the permutation: what descriptors count in.
+  __host__ __device__ static constexpr int linear_offset(int r, int c) {
+    return c / panel_cols * panel_bytes + r * row_bytes + c % panel_cols * int(sizeof(Element));
+  }
+  /// The 16-byte chunk number is XORed with the low bits of the row number.
+  __host__ __device__ static constexpr int permuted(int offset) {
+    if constexpr (Swizzle == 0)
+      return offset;
+    else
+      return offset ^ ((offset >> 7 & (Swizzle / 16 - 1)) << 4);
+  }
+  __host__ __device__ static constexpr int offset(int r, int c) { return permuted(linear_offset(r, c)); }
+
+  __device__ __forceinline__ Element *at(int r, int c) { return reinterpret_cast<Element *>(bytes + offset(r, c)); }
+  __device__ __forceinline__ const Element *at(int r, int c) const {
+    return reinterpret_cast<const Element *>(bytes + offset(r, c));
+  }
+  __device__ __forceinline__ u32 address() const { return shared_address(bytes); }
+
+  __device__ __forceinline__ shared_slice<shared_tile, Rows, Cols> all() const { return {address()}; }
+  /// The tile transposed, as an operand.
+  __device__ __forceinline__ shared_slice<shared_tile, Cols, Rows, true> T() const { return {address()}; }
+  /// The i-th group of Count rows; Count is a multiple of 8.
+  template <int Count> __device__ __forceinline__ shared_slice<shared_tile, Count, Cols> rows_of(int i) const {
+    static_assert(Count % 8 == 0, "a slice starts at a swizzle atom");
+    return {address() + u32(i * Count * row_bytes)};
+  }
+  /// The i-th group of Count columns; whole panels, or an even part of one.
+  template <int Count> __device__ __forceinline__ shared_slice<shared_tile, Rows, Count> cols_of(int i) const {
+    static_assert(Count % panel_cols == 0 || panel_cols % Count == 0, "a slice may not straddle panels");
+    return {address() + u32(linear_offset(0, i * Count))};
+  }
+};
+
+/// Elements in shared memory, contiguous: a column or a row of a tile.
+template <class Element, int Count> struct alignas(16) shared_vector {
+  using element = Element;
+  static constexpr int count = Count;
+  static constexpr int byte_count = Count * int(sizeof(Element));
+  Element elements[Count];
+
+  __device__ __forceinline__ u32 address() const { return shared_address(elements); }
+};
+
+/// The T that lies `offset` bytes after the block's first 1024-byte boundary of dynamic shared memory. The launch asks
+/// for 1024 bytes more than the kernel places.
+template <class T> __device__ __forceinline__ T &shared_at(int offset) {
+  extern __shared__ u8 dynamic_shared[];
+  const u32 skip = -shared_address(dynamic_shared) & 1023;
+  return *reinterpret_cast<T *>(dynamic_shared + skip + offset);
+}
+
+} // namespace tk

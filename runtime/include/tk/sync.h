@@ -1,0 +1,66 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What a kernel asks of the machine besides data and barriers: who am I, register budgets, fences, clusters, dependent
+// launches.
+#pragma once
+
+#include "tk/types.h"
+
+namespace tk {
+
+/// Which warpgroup (four warps) of the block this is, known to be the same in all its threads.
+__device__ __forceinline__ int warpgroup_index() { return __shfl_sync(~0u, int(threadIdx.x), 0) / 128; }
+__device__ __forceinline__ int warp_index() { return __shfl_sync(~0u, int(threadIdx.x), 0) / 32; }
+__device__ __forceinline__ int thread_in_warpgroup() { return threadIdx.x % 128; }
+__device__ __forceinline__ int lane() { return threadIdx.x % 32; }
+
+/// True in one thread of the calling warp, all of whose threads call.
+__device__ __forceinline__ bool elect_one() {
+  u32 elected;
+  asm volatile("{\n.reg .pred p;\nelect.sync _|p, -1;\nselp.u32 %0, 1, 0, p;\n}\n" : "=r"(elected));
+  return elected;
+}
+
+/// Registers a thread from here on, executed by a whole warpgroup: a multiple of 8 in 24…256. Needs
+/// `__launch_bounds__(threads, 1)`.
+template <int Registers> __device__ __forceinline__ void claim_registers() {
+  asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(Registers));
+}
+template <int Registers> __device__ __forceinline__ void release_registers() {
+  asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(Registers));
+}
+
+/// This thread's stores to shared memory become visible to the copy and matrix engines (once a barrier has told them).
+__device__ __forceinline__ void fence_proxy_async() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
+/// The same for global memory.
+__device__ __forceinline__ void fence_proxy_async_global() { asm volatile("fence.proxy.async.global;" ::: "memory"); }
+
+__device__ __forceinline__ u32 cluster_rank() {
+  u32 rank;
+  asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+  return rank;
+}
+__device__ __forceinline__ void cluster_sync() {
+  asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::: "memory");
+}
+
+/// Programmatic dependent launch: waits until the kernels that this one depends on have finished and flushed.
+__device__ __forceinline__ void wait_for_dependencies() { asm volatile("griddepcontrol.wait;" ::: "memory"); }
+/// Lets the kernels that depend on this one start, once all blocks have said so.
+__device__ __forceinline__ void launch_dependents() { asm volatile("griddepcontrol.launch_dependents;" ::: "memory"); }
+
+/// Tile number `tile` of a rows × cols grid in super-rows of `group` rows, walked down first: blocks that run together
+/// share operands in L2.
+struct grid_position {
+  int row, col;
+};
+__host__ __device__ constexpr grid_position raster(int tile, int rows, int cols, int group) {
+  const int per_group = group * cols;
+  const int first = tile / per_group * group;
+  const int height = rows - first < group ? rows - first : group;
+  const int within = tile % per_group;
+  return {first + within % height, within / height};
+}
+
+} // namespace tk

@@ -1,0 +1,142 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The copy engine: boxes of tensors to and from shared tiles, and plain runs of bytes.
+//
+// Issued by one thread. Loads complete bytes on a barrier; stores form bulk groups of the issuing thread. Coordinates
+// are element indices, innermost dim first; a box that leaves the tensor reads zeros there and writes nothing. A tile
+// of several panels is one copy a panel, `panel_cols` further along the innermost dim. PTX ISA, "cp.async.bulk.tensor".
+#pragma once
+
+#include "tk/barrier.h"
+#include "tk/text.h"
+
+namespace tk {
+
+/// Coordinates padded to five dims; `ends<i>` puts the ones from i on into a comment.
+template <int Dims> struct coordinates {
+  int c[5];
+  template <int I> using ends = text::comment_opens<Dims == I>;
+  using last = text::comment_closes<(Dims < 5)>;
+};
+template <class... C> coordinates(C...) -> coordinates<int(sizeof...(C))>;
+
+template <int Dims>
+__device__ __forceinline__ void load_box(u32 destination, const tensor_map &map, u32 completes, coordinates<Dims> at) {
+  using list = coordinates<Dims>;
+  asm volatile("cp.async.bulk.tensor.%8d.shared::cluster.global.mbarrier::complete_tx::bytes "
+               "[%0], [%1, {%3%9, %4%10, %5%11, %6%12, %7%13}], [%2];" ::"r"(destination),
+               "l"(&map), "r"(completes), "r"(at.c[0]), "r"(at.c[1]), "r"(at.c[2]), "r"(at.c[3]), "r"(at.c[4]),
+               "C"(text::digit<Dims>::text), "C"(list::template ends<1>::text), "C"(list::template ends<2>::text),
+               "C"(list::template ends<3>::text), "C"(list::template ends<4>::text), "C"(list::last::text)
+               : "memory");
+}
+
+/// The same to the blocks of the cluster in `mask`, at the same addresses; each block's barrier counts the bytes.
+template <int Dims>
+__device__ __forceinline__ void load_box_multicast(u32 destination, const tensor_map &map, u32 completes, u16 mask,
+                                                   coordinates<Dims> at) {
+  using list = coordinates<Dims>;
+  asm volatile("cp.async.bulk.tensor.%9d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster "
+               "[%0], [%1, {%4%10, %5%11, %6%12, %7%13, %8%14}], [%2], %3;" ::"r"(destination),
+               "l"(&map), "r"(completes), "h"(mask), "r"(at.c[0]), "r"(at.c[1]), "r"(at.c[2]), "r"(at.c[3]),
+               "r"(at.c[4]), "C"(text::digit<Dims>::text), "C"(list::template ends<1>::text),
+               "C"(list::template ends<2>::text), "C"(list::template ends<3>::text), "C"(list::template ends<4>::text),
+               "C"(list::last::text)
+               : "memory");
+}
+
+struct store_verb {
+  static constexpr char verb[] = "";
+  static constexpr char operation[] = "";
+};
+struct add_verb {
+  static constexpr char verb[] = "reduce.";
+  static constexpr char operation[] = ".add";
+};
+
+/// One box of shared memory to the tensor: stored, or added to what is there.
+template <class Verb, int Dims>
+__device__ __forceinline__ void store_box(const tensor_map &map, u32 source, coordinates<Dims> at) {
+  using list = coordinates<Dims>;
+  asm volatile("cp.%7async.bulk.tensor.%8d.global.shared::cta%9.tile.bulk_group "
+               "[%0, {%2%10, %3%11, %4%12, %5%13, %6%14}], [%1];" ::"l"(&map),
+               "r"(source), "r"(at.c[0]), "r"(at.c[1]), "r"(at.c[2]), "r"(at.c[3]), "r"(at.c[4]), "C"(Verb::verb),
+               "C"(text::digit<Dims>::text), "C"(Verb::operation), "C"(list::template ends<1>::text),
+               "C"(list::template ends<2>::text), "C"(list::template ends<3>::text), "C"(list::template ends<4>::text),
+               "C"(list::last::text)
+               : "memory");
+}
+
+/// tile ← the box of the tensor at these coordinates; `Tile::byte_count` bytes on `completes`.
+template <class Tile, class... C>
+__device__ __forceinline__ void tma_load(Tile &tile, const tensor_map &map, const barrier &completes, int c0, C... c) {
+#pragma unroll
+  for (int p = 0; p < Tile::panels; ++p)
+    load_box(tile.address() + p * Tile::panel_bytes, map, completes.address(),
+             coordinates<1 + sizeof...(C)>{{c0 + p * Tile::panel_cols, c...}});
+}
+
+/// tile ← the box, in every block of the cluster named in `mask`.
+template <class Tile, class... C>
+__device__ __forceinline__ void tma_load_multicast(Tile &tile, const tensor_map &map, const barrier &completes,
+                                                   u16 mask, int c0, C... c) {
+#pragma unroll
+  for (int p = 0; p < Tile::panels; ++p)
+    load_box_multicast(tile.address() + p * Tile::panel_bytes, map, completes.address(), mask,
+                       coordinates<1 + sizeof...(C)>{{c0 + p * Tile::panel_cols, c...}});
+}
+
+/// The box at these coordinates ← tile. The writers of the tile have fenced (`fence_proxy_async`) and synchronised.
+template <class Tile, class... C>
+__device__ __forceinline__ void tma_store(const tensor_map &map, const Tile &tile, int c0, C... c) {
+#pragma unroll
+  for (int p = 0; p < Tile::panels; ++p)
+    store_box<store_verb>(map, tile.address() + p * Tile::panel_bytes,
+                          coordinates<1 + sizeof...(C)>{{c0 + p * Tile::panel_cols, c...}});
+}
+
+/// The box at these coordinates += tile, atomically element by element.
+template <class Tile, class... C>
+__device__ __forceinline__ void tma_add(const tensor_map &map, const Tile &tile, int c0, C... c) {
+#pragma unroll
+  for (int p = 0; p < Tile::panels; ++p)
+    store_box<add_verb>(map, tile.address() + p * Tile::panel_bytes,
+                        coordinates<1 + sizeof...(C)>{{c0 + p * Tile::panel_cols, c...}});
+}
+
+/// `bytes` (a multiple of 16) of contiguous global memory to shared memory; both ends 16-byte aligned.
+__device__ __forceinline__ void bulk_load(u32 destination, const void *source, int bytes, const barrier &completes) {
+  asm volatile(
+      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(destination),
+      "l"(source), "r"(bytes), "r"(completes.address())
+      : "memory");
+}
+__device__ __forceinline__ void bulk_store(void *destination, u32 source, int bytes) {
+  asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(destination), "r"(source), "r"(bytes)
+               : "memory");
+}
+/// f32 elements += those in shared memory.
+__device__ __forceinline__ void bulk_add(float *destination, u32 source, int bytes) {
+  asm volatile("cp.reduce.async.bulk.global.shared::cta.bulk_group.add.f32 [%0], [%1], %2;" ::"l"(destination),
+               "r"(source), "r"(bytes)
+               : "memory");
+}
+
+/// Closes the bulk group of the stores that this thread issued since the last commit.
+__device__ __forceinline__ void bulk_commit() { asm volatile("cp.async.bulk.commit_group;" ::: "memory"); }
+/// Until at most InFlight of this thread's groups still read shared memory.
+template <int InFlight> __device__ __forceinline__ void bulk_wait_read() {
+  asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(InFlight) : "memory");
+}
+/// Until at most InFlight of this thread's groups are unfinished.
+template <int InFlight> __device__ __forceinline__ void bulk_wait() {
+  asm volatile("cp.async.bulk.wait_group %0;" ::"n"(InFlight) : "memory");
+}
+
+/// Fetches the tensor map ahead of its first use.
+__device__ __forceinline__ void prefetch(const tensor_map &map) {
+  asm volatile("prefetch.tensormap [%0];" ::"l"(&map) : "memory");
+}
+
+} // namespace tk

@@ -1,0 +1,151 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Storage types and their conversions.
+//
+// A type narrower than 32 bits is storage only: arithmetic is done after `cast<float>`. Conversions round to nearest
+// even; those to float8 saturate to the largest finite value (PTX ISA, "cvt").
+#pragma once
+
+#include "tk/config.h"
+
+namespace tk {
+
+using u8 = unsigned char;
+using u16 = unsigned short;
+using u32 = unsigned int;
+using u64 = unsigned long long;
+using i8 = signed char;
+using i64 = long long;
+
+struct bf16 {
+  u16 bits;
+};
+struct half {
+  u16 bits;
+};
+struct f8e4m3 {
+  u8 bits;
+};
+struct f8e5m2 {
+  u8 bits;
+};
+/// A float of which the matrix engine reads the upper 19 bits.
+struct tf32 {
+  u32 bits;
+};
+
+template <class A, class B> inline constexpr bool same = false;
+template <class A> inline constexpr bool same<A, A> = true;
+
+template <class T> struct without_reference {
+  using type = T;
+};
+template <class T> struct without_reference<T &> {
+  using type = T;
+};
+/// T, if it is a reference what it refers to.
+template <class T> using plain = typename without_reference<T>::type;
+
+template <class T> inline constexpr bool is_float8 = same<T, f8e4m3> || same<T, f8e5m2>;
+template <class T> inline constexpr bool is_float16 = same<T, bf16> || same<T, half>;
+
+static __device__ constexpr float inf = __builtin_huge_valf();
+
+/// Two floats in the low and the high half of a word.
+template <class T> __device__ __forceinline__ u32 pack2(float low, float high) {
+  u32 word;
+  if constexpr (same<T, bf16>)
+    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(word) : "f"(high), "f"(low));
+  else
+    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(word) : "f"(high), "f"(low));
+  return word;
+}
+
+/// Two floats in the low and the high byte.
+template <class T> __device__ __forceinline__ u16 pack2_float8(float low, float high) {
+  u16 word;
+  if constexpr (same<T, f8e4m3>)
+    asm("cvt.rn.satfinite.e4m3x2.f32 %0, %1, %2;" : "=h"(word) : "f"(high), "f"(low));
+  else
+    asm("cvt.rn.satfinite.e5m2x2.f32 %0, %1, %2;" : "=h"(word) : "f"(high), "f"(low));
+  return word;
+}
+
+/// A double as a float whose last bit is set where it is inexact, so that a second rounding cannot err.
+__device__ __forceinline__ float round_to_odd(double x) {
+  const float towards_zero = __double2float_rz(x);
+  return double(towards_zero) == x || x != x ? towards_zero : __uint_as_float(__float_as_uint(towards_zero) | 1u);
+}
+
+/// The integer nearest to `x` that an 8-bit To holds.
+template <class To> __device__ __forceinline__ int clamp(int x) {
+  constexpr int low = same<To, i8> ? -128 : 0, high = low + 255;
+  return x < low ? low : x > high ? high : x;
+}
+
+template <class To> __device__ __forceinline__ To from_float(float x) {
+  if constexpr (same<To, bf16> || same<To, half>) {
+    return To{u16(pack2<To>(x, 0.0f))};
+  } else if constexpr (is_float8<To>) {
+    return To{u8(pack2_float8<To>(x, 0.0f))};
+  } else if constexpr (same<To, tf32>) {
+    tf32 result;
+    asm("cvt.rn.tf32.f32 %0, %1;" : "=r"(result.bits) : "f"(x));
+    return result;
+  } else if constexpr (same<To, bool>) {
+    return x != 0.0f;
+  } else if constexpr (same<To, i8> || same<To, u8>) {
+    return To(clamp<To>(int(x)));
+  } else {
+    return To(x);
+  }
+}
+
+template <class From> __device__ __forceinline__ float to_float(From x) {
+  if constexpr (same<From, bf16>) {
+    return __uint_as_float(u32(x.bits) << 16);
+  } else if constexpr (same<From, half>) {
+    float result;
+    asm("cvt.f32.f16 %0, %1;" : "=f"(result) : "h"(x.bits));
+    return result;
+  } else if constexpr (is_float8<From>) {
+    u32 pair;
+    if constexpr (same<From, f8e4m3>)
+      asm("cvt.rn.f16x2.e4m3x2 %0, %1;" : "=r"(pair) : "h"(u16(x.bits)));
+    else
+      asm("cvt.rn.f16x2.e5m2x2 %0, %1;" : "=r"(pair) : "h"(u16(x.bits)));
+    return to_float(half{u16(pair)});
+  } else if constexpr (same<From, tf32>) {
+    return __uint_as_float(x.bits);
+  } else {
+    return float(x);
+  }
+}
+
+template <class T> inline constexpr bool is_storage_float = is_float16<T> || is_float8<T> || same<T, tf32>;
+
+/// `x` as a To, rounded once to nearest even. Towards zero to an integer: what does not fit saturates, NaN gives 0.
+template <class To, class From> __device__ __forceinline__ To cast_scalar(From x) {
+  if constexpr (same<To, From>)
+    return x;
+  else if constexpr (is_storage_float<From>)
+    return cast_scalar<To>(to_float(x));
+  else if constexpr (is_storage_float<To> && !same<From, float>)
+    return from_float<To>(round_to_odd(double(x)));
+  else if constexpr (same<From, float>)
+    return from_float<To>(x);
+  else if constexpr (same<To, bool>)
+    return x != From(0);
+  else if constexpr (same<To, i8> || same<To, u8>)
+    return To(clamp<To>(cast_scalar<int>(x)));
+  else
+    return To(x);
+}
+
+/// A CUtensorMap: made by the host, read by the copy engine.
+struct alignas(64) tensor_map {
+  u64 opaque[16];
+};
+
+} // namespace tk

@@ -1,0 +1,237 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The runtime's verbs on one block of threads, against loops on the CPU: loads and stores with edges, reductions,
+// gathers, atomics, shared tiles, in both layouts; and matrix products of every type and majorness.
+#include "tk/atomic.h"
+#include "tk/copy.h"
+#include "tk/elementwise.h"
+#include "tk/memory.h"
+#include "tk/reduce.h"
+#include "tk/scan.h"
+#include "tk/shared_copy.h"
+#include "tk/sync.h"
+#include "tk/wgmma.h"
+
+#include "support.h"
+
+#include <functional>
+
+namespace {
+
+int failures = 0;
+
+void expect(bool good, const char *what) {
+  std::printf("%-60s %s\n", what, good ? "ok" : "WRONG");
+  failures += !good;
+}
+bool near(double x, double y, double tolerance = 1e-5) { return std::abs(x - y) <= tolerance * (1 + std::abs(y)); }
+
+/// Everything that reductions and scans give for a 64×64 tile of which 50×41 elements exist.
+struct results {
+  float sum[64], largest[64], smallest[64], product[64], down[64], down_largest[64];
+  int where_largest[64], where_down[64];
+  float copy[64 * 64], running[64 * 64], running_down[64 * 64], scattered[64], total[64];
+};
+
+template <class Layout> __global__ void reductions(const float *x, results *out) {
+  using tile = tk::fragment<float, 64, 64, Layout>;
+  using column = tk::column<float, 64, Layout>;
+  __shared__ tk::scratch_memory<4, 64> memory;
+  tk::scratch<4, 64> scratch{memory, 1};
+  const tk::view<const float, 4> from{x, 41, 50, 41};
+  const auto v = tk::load<tile>(from);
+  const auto exists = tk::row_index<tile>() < 50 && tk::col_index<tile>() < 41;
+  tk::store(tk::view<float>{out->copy, 64, 64, 64}, v);
+  tk::store(tk::view<float>{out->sum, 1, 64, 1}, tk::row_sum(v, scratch));
+  tk::store(tk::view<float>{out->largest, 1, 64, 1}, tk::row_max(tk::where(exists, v, -tk::inf), scratch));
+  tk::store(tk::view<float>{out->smallest, 1, 64, 1}, tk::row_min(tk::where(exists, v, tk::inf), scratch));
+  tk::store(tk::view<float>{out->product, 1, 64, 1}, tk::row_prod(tk::where(exists, v, 1.0f), scratch));
+  tk::store(tk::view<int>{out->where_largest, 1, 64, 1}, tk::row_argmax(tk::where(exists, v, -tk::inf), scratch));
+  tk::store(tk::view<float>{out->down, 0, 1, 64}, tk::col_sum(v, scratch));
+  tk::store(tk::view<float>{out->down_largest, 0, 1, 64}, tk::col_max(tk::where(exists, v, -tk::inf), scratch));
+  tk::store(tk::view<int>{out->where_down, 0, 1, 64}, tk::col_argmax(tk::where(exists, v, -tk::inf), scratch));
+  tk::store(tk::view<float>{out->running, 64, 64, 64}, tk::cumsum_cols(v, scratch));
+  tk::store(tk::view<float>{out->running_down, 64, 64, 64}, tk::cumsum_rows(v, scratch));
+  const auto rows = tk::row_index<column>();
+  tk::scatter(out->scattered, tk::cast<tk::i64>(63 - rows), rows < 64,
+              tk::load<column>(tk::view<const float>{x, 41, 50, 1}));
+  tk::atomic_add(tk::view<float>{out->total, 0, 1, 64}, tk::col_sum(v, scratch));
+  tk::atomic_add(out->total, tk::cast<tk::i64>(rows * 0), rows < 64, tk::full<column>(1.0f));
+}
+
+template <class Layout> void check_reductions(const char *name) {
+  support::buffer<float> x(50 * 41);
+  support::randomize(x, 3);
+  support::buffer<results> out(1);
+  support::check(cudaMemset(&out.data->total, 0, sizeof(results::total)), "memset");
+  reductions<Layout><<<1, 128>>>(x.data, out.data);
+  support::check(cudaDeviceSynchronize(), "reductions");
+  const auto host = x.host();
+  const results got = out.host()[0];
+  bool copy = true, sum = true, extremes = true, product = true, down = true, scans = true, scatters = true,
+       atomics = true;
+  const auto at = [&](int r, int c) { return r < 50 && c < 41 ? host[r * 41 + c] : 0.0f; };
+  for (int r = 0; r < 64; ++r) {
+    double s = 0, p = 1, big = -HUGE_VAL, small = HUGE_VAL;
+    int where = 0;
+    for (int c = 0; c < 64; ++c) {
+      s += at(r, c);
+      copy = copy && got.copy[r * 64 + c] == at(r, c);
+      scans = scans && near(got.running[r * 64 + c], s);
+      if (r < 50 && c < 41) {
+        p *= at(r, c);
+        if (at(r, c) > big)
+          big = at(r, c), where = c;
+        small = std::min(small, double(at(r, c)));
+      }
+    }
+    sum = sum && near(got.sum[r], s);
+    product = product && near(got.product[r], p);
+    extremes = extremes && got.largest[r] == big && got.smallest[r] == small && got.where_largest[r] == where;
+    scatters = scatters && got.scattered[63 - r] == at(r, 0);
+  }
+  for (int c = 0; c < 64; ++c) {
+    double s = 0, big = -HUGE_VAL;
+    int where = 0;
+    for (int r = 0; r < 64; ++r) {
+      s += at(r, c);
+      scans = scans && near(got.running_down[r * 64 + c], s);
+      if (r < 50 && c < 41 && at(r, c) > big)
+        big = at(r, c), where = r;
+    }
+    down = down && near(got.down[c], s) && got.down_largest[c] == big && got.where_down[c] == where;
+    atomics = atomics && near(got.total[c], s + (c == 0 ? 64 : 0));
+  }
+  char text[96];
+  for (auto [good, what] : {std::pair{copy, "load and store with edges"},
+                            {sum, "row_sum"},
+                            {product, "row_prod"},
+                            {extremes, "row_max, row_min, row_argmax"},
+                            {down, "col_sum, col_max, col_argmax"},
+                            {scans, "cumsum along both axes"},
+                            {scatters, "scatter"},
+                            {atomics, "atomic_add"}}) {
+    std::snprintf(text, sizeof text, "%s: %s", name, what);
+    expect(good, text);
+  }
+}
+
+/// d = a · b for one 64×N×K product; operands are put into shared memory by the cooperative copy, A optionally from
+/// registers, either stored transposed.
+template <class TA, class TB, int N, int K, bool AT, bool BT, bool Registers, int Swizzle>
+__global__ void product(const TA *a, const TB *b, float *d) {
+  using acc_type = std::conditional_t<tk::same<TA, tk::i8> || tk::same<TA, tk::u8>, int, float>;
+  using a_tile = tk::shared_tile<TA, AT ? K : 64, AT ? 64 : K, Swizzle>;
+  using b_tile = tk::shared_tile<TB, BT ? N : K, BT ? K : N, Swizzle>;
+  struct shared_memory {
+    a_tile a;
+    b_tile b;
+  };
+  shared_memory &shared = tk::shared_at<shared_memory>(0);
+  tk::copy_to_shared<128>(shared.a, tk::view<const TA>{a, a_tile::cols, a_tile::rows, a_tile::cols}, threadIdx.x);
+  tk::copy_to_shared<128>(shared.b, tk::view<const TB>{b, b_tile::cols, b_tile::rows, b_tile::cols}, threadIdx.x);
+  tk::fence_proxy_async();
+  tk::sync_block();
+  tk::fragment<acc_type, 64, N, tk::mma_layout> acc;
+  const auto times = [&](const auto &right) {
+    if constexpr (Registers) {
+      auto left = tk::load_shared<tk::fragment<TA, 64, K, tk::mma_layout>>(shared.a);
+      tk::mma_fence(left);
+      tk::mma_async(acc, left, right, false);
+      tk::mma_commit();
+      tk::mma_wait<0>(acc, left);
+    } else {
+      tk::mma_fence();
+      if constexpr (AT)
+        tk::mma_async(acc, shared.a.T(), right, false);
+      else
+        tk::mma_async(acc, shared.a.all(), right, false);
+      tk::mma_commit();
+      tk::mma_wait<0>(acc);
+    }
+  };
+  if constexpr (BT)
+    times(shared.b.T());
+  else
+    times(shared.b.all());
+  tk::store(tk::view<float>{d, N, 64, N}, tk::cast<float>(acc));
+}
+
+template <class T> float value_of(T x) {
+  if constexpr (tk::same<T, tk::bf16>) {
+    const unsigned bits = unsigned(x.bits) << 16;
+    return __builtin_bit_cast(float, bits);
+  } else if constexpr (tk::same<T, tk::tf32>) {
+    return __builtin_bit_cast(float, x.bits);
+  } else if constexpr (tk::is_float8<T> || tk::same<T, tk::half>) {
+    const int mantissa = tk::same<T, tk::half> ? 10 : tk::same<T, tk::f8e4m3> ? 3 : 2;
+    const int exponent_bits = tk::same<T, tk::f8e4m3> ? 4 : 5;
+    const int bias = (1 << (exponent_bits - 1)) - 1;
+    const int bits = x.bits, width = 8 * sizeof(T);
+    const int e = bits >> mantissa & ((1 << exponent_bits) - 1), m = bits & ((1 << mantissa) - 1);
+    const double magnitude =
+        e ? std::ldexp((1 << mantissa) + m, e - bias - mantissa) : std::ldexp(m, 1 - bias - mantissa);
+    return float(bits >> (width - 1) & 1 ? -magnitude : magnitude);
+  } else {
+    return float(x);
+  }
+}
+
+template <class TA, class TB, int N, int K, bool AT = false, bool BT = true, bool Registers = false, int Swizzle = 128>
+void check_product(const char *what) {
+  support::buffer<TA> a(64 * K);
+  support::buffer<TB> b(N * K);
+  support::buffer<float> d(64 * N);
+  const float scale = sizeof(TA) == 1 && !tk::is_float8<TA> ? 30.0f : 1.0f;
+  support::randomize(a, 5, scale);
+  support::randomize(b, 6, scale);
+  const int bytes = 200 * 1024;
+  const auto kernel = product<TA, TB, N, K, AT, BT, Registers, Swizzle>;
+  support::allow_shared(kernel, bytes);
+  kernel<<<1, 128, bytes>>>(a.data, b.data, d.data);
+  support::check(cudaDeviceSynchronize(), what);
+  const auto ha = a.host();
+  const auto hb = b.host();
+  const auto hd = d.host();
+  double difference = 0, norm = 0;
+  for (int m = 0; m < 64; ++m)
+    for (int n = 0; n < N; ++n) {
+      double sum = 0;
+      for (int k = 0; k < K; ++k)
+        sum += double(value_of(ha[AT ? k * 64 + m : m * K + k])) * value_of(hb[BT ? n * K + k : k * N + n]);
+      difference += (hd[m * N + n] - sum) * (hd[m * N + n] - sum);
+      norm += sum * sum;
+    }
+  // The matrix engine keeps some 14 bits of the sums of float8 products.
+  const double tolerance = tk::is_float8<TA> ? 1e-3 : 1e-4;
+  expect(difference <= tolerance * tolerance * norm && norm > 0, what);
+}
+
+} // namespace
+
+int main() {
+  check_reductions<tk::mma_layout>("mma_layout");
+  check_reductions<tk::row_layout<128, 4, 4>>("row_layout<128, 4, 4>");
+  check_reductions<tk::row_layout<128, 32, 2>>("row_layout<128, 32, 2>");
+  check_reductions<tk::row_layout<128, 64, 1>>("row_layout<128, 64, 1>");
+  using namespace tk;
+  check_product<bf16, bf16, 256, 64>("bf16 64×256×64, both K-major");
+  check_product<bf16, bf16, 8, 128>("bf16 64×8×128");
+  check_product<bf16, bf16, 176, 128>("bf16 64×176×128");
+  check_product<bf16, bf16, 128, 64, false, false>("bf16 b MN-major");
+  check_product<bf16, bf16, 192, 48, true, false>("bf16 a and b MN-major");
+  check_product<half, half, 64, 32, true, true>("f16 a MN-major");
+  check_product<bf16, bf16, 128, 176, false, false, true>("bf16 a in registers, b MN-major");
+  check_product<half, half, 40, 64, false, true, true>("f16 a in registers");
+  check_product<bf16, bf16, 96, 64, false, true, false, 64>("bf16 64-byte swizzle");
+  check_product<bf16, bf16, 96, 64, true, false, false, 32>("bf16 32-byte swizzle, MN-major");
+  check_product<tf32, tf32, 128, 64>("tf32");
+  check_product<f8e4m3, f8e4m3, 128, 128>("e4m3");
+  check_product<f8e4m3, f8e5m2, 64, 256>("e4m3 with e5m2");
+  check_product<f8e5m2, f8e4m3, 24, 64, false, true, false, 64>("e5m2 with e4m3, 64-byte swizzle");
+  check_product<i8, i8, 128, 128>("i8");
+  check_product<u8, i8, 32, 64, false, true, false, 64>("u8 with i8");
+  std::printf("%d wrong\n", failures);
+  return failures != 0;
+}
