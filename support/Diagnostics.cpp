@@ -132,6 +132,8 @@ uint32_t SourceManager::addBuffer(std::string name, std::string text) {
   return id;
 }
 
+uint32_t SourceManager::numBuffers() const { return impl->sources.getNumBuffers(); }
+
 std::string_view SourceManager::text(uint32_t buffer) const {
   llvm::StringRef text = impl->buffer(buffer).getBuffer();
   return {text.data(), text.size()};

@@ -53,6 +53,7 @@ public:
 
   /// Returns a buffer id (from 1).
   uint32_t addBuffer(std::string name, std::string text);
+  uint32_t numBuffers() const;
   std::string_view text(uint32_t buffer) const;
   std::string_view name(uint32_t buffer) const;
   std::string_view text(SourceRange range) const;

@@ -1,0 +1,58 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What the subcommands share: exit codes, the sources and diagnostics of a run, and how both end.
+#pragma once
+
+#include "support/Diagnostics.h"
+
+#include <functional>
+#include <optional>
+#include <string>
+
+namespace CLI {
+class App;
+}
+
+namespace tkc::driver {
+
+/// docs/cli.md lists these; 66, 70 and 73 are those of sysexits.h.
+enum ExitCode : int {
+  Success = 0,
+  InputErrors = 1,       ///< the input was read and is wrong, or a check on it failed
+  Usage = 2,             ///< the command line is wrong
+  CannotReadInput = 66,  ///< EX_NOINPUT
+  InternalError = 70,    ///< EX_SOFTWARE: a bug in tkc
+  CannotWriteOutput = 73 ///< EX_CANTCREAT
+};
+
+/// One run of tkc over its inputs.
+struct Session {
+  SourceManager sources;
+  DiagnosticEngine diagnostics{sources};
+  bool verifyDiagnostics;
+
+  explicit Session(bool verifyDiagnostics = false);
+  /// Reads a file given on the command line. On failure says so on standard error and returns nothing.
+  std::optional<uint32_t> addFile(const std::string &path);
+  /// Prints the diagnostics (or checks them against the comments) and returns `otherwise` or InputErrors.
+  int finish(int otherwise = Success);
+};
+
+/// "tkc: error: MESSAGE" on standard error.
+void complain(const std::string &message);
+/// Writes the file or complains.
+int writeOutput(const std::string &path, std::string_view text);
+
+/// Compares what was reported with `// expected-error@+1 {{text}}` comments (also -warning, -note) in every buffer of
+/// the session. Returns one line for each diagnostic that is missing and each that is unexpected.
+std::string checkExpectedDiagnostics(const SourceManager &sources, const DiagnosticEngine &diagnostics);
+
+/// What a subcommand does once the command line was read. Left empty by all but the one chosen.
+using Action = std::function<int()>;
+
+// Each adds its options to the parser; the chosen one sets `action`. One file a subcommand.
+void addCompile(CLI::App &app, Action &action);
+void addFmt(CLI::App &app, Action &action);
+
+} // namespace tkc::driver

@@ -1,0 +1,52 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The command line. Each subcommand declares its own options (addCompile, …); without one, tkc compiles.
+#include "tkc/Driver.h"
+
+#include <csignal>
+#include <cstdio>
+#include <exception>
+
+#include <CLI/CLI.hpp>
+
+namespace tkc::driver {
+namespace {
+
+constexpr const char *description = "tkc makes GPU kernels from .tk files.";
+constexpr const char *footer = R"(Examples:
+  tkc gemm.tk -o gemm.cu                 compile every kernel and program of the file to CUDA
+  tkc gemm.tk --emit=header -o gemm.h    the declarations of their entry points
+  tkc gemm.tk --emit=tile                the tile IR, on standard output
+  tkc fmt -i kernels/*.tk                format in place
+
+Exit codes: 0 done, 1 errors in the input, 2 wrong usage, 66 an input cannot be read, 70 a bug in tkc,
+73 an output cannot be written.)";
+
+int run(int argc, char **argv) {
+  CLI::App app(description, "tkc");
+  app.footer(footer);
+  app.set_version_flag("--version", "tkc " TKC_VERSION);
+  app.get_formatter()->column_width(34);
+  Action action;
+  addCompile(app, action);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError &error) {
+    return app.exit(error) == 0 ? Success : Usage;
+  }
+  return action();
+}
+
+} // namespace
+} // namespace tkc::driver
+
+int main(int argc, char **argv) {
+  std::signal(SIGPIPE, SIG_IGN); // a reader that goes away is an output that cannot be written
+  try {
+    return tkc::driver::run(argc, argv);
+  } catch (const std::exception &exception) {
+    tkc::driver::complain(fmt::format("internal error: {}", exception.what()));
+    return tkc::driver::InternalError;
+  }
+}
