@@ -9,7 +9,7 @@ import lit.formats
 config.name = "tkc"
 config.test_format = lit.formats.ShTest(execute_external=False)
 config.suffixes = [".tk", ".tks", ".tkir", ".tkplan", ".cu", ".test"]
-config.excludes = ["Inputs", "unit", "fuzz"]
+config.excludes = ["Inputs", "unit", "fuzz", "tools"]
 config.test_source_root = os.path.dirname(__file__)
 config.test_exec_root = os.path.join(config.tkc_build, "test", "out")
 
@@ -21,7 +21,7 @@ config.substitutions += [
     ("%python", shutil.which("python3")),
 ]
 
-path = [os.path.join(config.tkc_build, "tkc"), config.llvm_tools, "/usr/local/cuda/bin", config.environment["PATH"]]
+path = [os.path.join(config.tkc_build, "tkc"), os.path.join(config.tkc_build, "test", "tools"), config.llvm_tools, "/usr/local/cuda/bin", config.environment["PATH"]]
 config.environment["PATH"] = os.pathsep.join(path)
 for name in ("CCACHE_DIR", "CUDA_VISIBLE_DEVICES"):
     if name in os.environ:

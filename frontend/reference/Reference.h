@@ -20,14 +20,27 @@ struct ReferenceInput {
   const ast::ReferenceDecl *reference;
   /// Every input with its value (an inout before the call), outputs with dims and element types and no data.
   CallArguments arguments;
-  std::map<std::string, int64_t> constants; ///< consts and tunes of the specialisation
+  std::map<std::string, ElemType> scalarTypes; ///< of the scalar arguments; without an entry a scalar is f64
+  std::map<std::string, int64_t> constants;    ///< consts and tunes of the specialisation
   std::map<std::string, ElemType> typeArgs;
   std::vector<std::string> outputs; ///< out and inout parameters to compute
   std::vector<std::string> absent;  ///< optional parameters left out; `x != none` is false for these
+  const std::map<std::string, const ast::FnDecl *> *functions = nullptr; ///< that equations may call
 };
 
-/// The outputs, unrounded. Empty after an error was reported.
-std::map<std::string, Tensor> evaluateReference(const ReferenceInput &input, DiagnosticEngine &diagnostics);
+/// How well a kernel that computes the same thing may round. docs/numerics.md derives the rules.
+struct ErrorModel {
+  double compute = 0x1p-24;    ///< unit roundoff of one operation
+  double accumulate = 0x1p-24; ///< of one addition in a sum
+  double narrow = 0;     ///< to which intermediate values may be rounded before they are multiplied; 0: not at all
+  double tanh = 0x1p-22; ///< relative error of tanh, whose hardware form is coarse
+};
+
+/// The outputs, unrounded. Empty after an error was reported. Where `errors` is given it gets, for each output, a bound
+/// on what the rounding of every step in `model` adds up to, to first order.
+std::map<std::string, Tensor> evaluateReference(const ReferenceInput &input, DiagnosticEngine &diagnostics,
+                                                const ErrorModel *model = nullptr,
+                                                std::map<std::string, Tensor> *errors = nullptr);
 
 /// One tensor in index notation (`f[i, j] = cos(2 * PI * i * j / N1);`) of a case, over `dims`.
 Tensor evaluateEquation(const ast::Equation &equation, ElemType elem, const std::vector<int64_t> &dims,

@@ -14,8 +14,14 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
+
+namespace tkc {
+class DiagnosticEngine;
+class SourceManager;
+} // namespace tkc
 
 namespace tkc::plan {
 
@@ -256,8 +262,12 @@ struct Plan {
   const TensorMap *findMap(std::string_view name) const;
 };
 
-/// The text form; parses back to the same plan.
-std::string print(const Plan &plan);
+/// The text form; parses back to the same plan, source lines apart. With `sources`, a statement that starts another
+/// source line than the one before it says so in a comment at its end.
+std::string print(const Plan &plan, const SourceManager *sources = nullptr);
+/// One statement on one line, without the bodies of a loop or branch: for messages.
+std::string print(const Stmt &stmt);
+/// Every plan of the buffer that has no errors; errors are reported. Statements have their place in the text as `loc`.
 std::vector<std::unique_ptr<Plan>> parsePlan(uint32_t buffer, DiagnosticEngine &diagnostics);
 
 /// What a machine allows, as far as the verifier asks.

@@ -1,0 +1,55 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "backends/plan/Allocate.h"
+
+#include <algorithm>
+
+namespace tkc::planner {
+namespace {
+
+constexpr int64_t alignment = 1024;
+constexpr int defaultStages = 4;
+/// Barriers, and the slack that aligning dynamic shared memory to 1024 bytes costs.
+constexpr int64_t reserved = 2048;
+
+int64_t aligned(int64_t bytes) { return (bytes + alignment - 1) / alignment * alignment; }
+
+int64_t stageBytes(Placement &placement, const RingPlacement &ring) {
+  int64_t bytes = 0;
+  for (const RingMember &member : ring.members)
+    bytes += aligned(placement.findBuffer(member.buffer)->stageBytes());
+  return bytes;
+}
+
+} // namespace
+
+void fillRings(Placement &placement, const arch::Description &arch, const Schedule &schedule) {
+  int64_t used = reserved;
+  for (const plan::Buffer &buffer : placement.buffers)
+    used += aligned(buffer.totalBytes());
+  const int wanted = static_cast<int>(schedule.stages.value_or(defaultStages));
+  // Round by round, so that no ring is deep while another is shallow.
+  for (int depth = 1; depth < wanted; ++depth)
+    for (RingPlacement &ring : placement.rings) {
+      const int64_t bytes = stageBytes(placement, ring);
+      const bool asked = schedule.stages.has_value(); // the verifier says with the numbers if that does not fit
+      if (ring.depth == 0 || ring.stages != depth || (!asked && used + bytes > arch.sharedBytesPerBlock))
+        continue;
+      ++ring.stages;
+      used += bytes;
+    }
+  for (const RingPlacement &ring : placement.rings)
+    for (const RingMember &member : ring.members)
+      placement.findBuffer(member.buffer)->stages = ring.stages;
+}
+
+void allocate(plan::Plan &plan) {
+  int64_t offset = 0;
+  for (plan::Buffer &buffer : plan.buffers) {
+    buffer.offset = offset;
+    offset = aligned(offset + buffer.totalBytes());
+  }
+  plan.sharedBytes = plan.buffers.empty() && plan.barriers.empty() ? 0 : offset + reserved;
+}
+
+} // namespace tkc::planner

@@ -1,0 +1,18 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Shared memory: how many stages every ring gets, and where every buffer lies.
+#pragma once
+
+#include "backends/plan/Placement.h"
+
+namespace tkc::planner {
+
+/// Deepens the rings inside loops as far as shared memory and `stages` (else `defaultStages`) allow; rings of the tile
+/// level keep one stage. Ring stages and buffer stages agree afterwards.
+void fillRings(Placement &placement, const arch::Description &arch, const Schedule &schedule);
+
+/// Gives every buffer of the plan its offset, 1024-byte aligned as the 128-byte swizzle wants, and sums up.
+void allocate(plan::Plan &plan);
+
+} // namespace tkc::planner

@@ -1,0 +1,103 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Which accesses the copy engine can do.
+#include "backends/plan/Placement.h"
+
+#include <cmath>
+
+namespace tkc::planner {
+namespace {
+
+bool isZero(const ir::Value *value) {
+  return value->definingOp && value->definingOp->kind == ir::OpKind::Const && value->definingOp->constant == 0;
+}
+
+/// Whether `value` is a multiple of `size` by its form.
+bool isMultipleOf(const ir::Value *value, int64_t size) {
+  const ir::Op *op = value->definingOp;
+  if (!op)
+    return false;
+  switch (op->kind) {
+  case ir::OpKind::Const:
+    return std::fmod(op->constant, static_cast<double>(size)) == 0;
+  case ir::OpKind::Mul:
+    return isMultipleOf(op->operand(0), size) || isMultipleOf(op->operand(1), size);
+  case ir::OpKind::Add:
+  case ir::OpKind::Sub:
+  case ir::OpKind::Min:
+  case ir::OpKind::Max:
+    return isMultipleOf(op->operand(0), size) && isMultipleOf(op->operand(1), size);
+  default:
+    return false;
+  }
+}
+
+bool isDim(const ir::Value *value, const ir::DimExpr &dim) {
+  const ir::Op *op = value->definingOp;
+  if (op && op->kind == ir::OpKind::Dim)
+    return dim.kind == ir::DimExpr::Symbol && dim.symbol == op->name;
+  return op && op->kind == ir::OpKind::Const && dim.isConst() && static_cast<double>(dim.value) == op->constant;
+}
+
+/// Whether tiles that stop at `hi` are full, or stop where the tensor does, so that the engine's bounds are the tile's.
+bool stopsWithTensor(const ir::Value *hi, const ir::DimExpr &dim, int64_t size) {
+  if (isDim(hi, dim) || isMultipleOf(hi, size))
+    return true;
+  const ir::Op *op = hi->definingOp;
+  if (op && (op->kind == ir::OpKind::Min || op->kind == ir::OpKind::Max))
+    return stopsWithTensor(op->operand(0), dim, size) && stopsWithTensor(op->operand(1), dim, size);
+  // A split loop's bound, clipped from below by another of the kind: select(c, x, y).
+  return op && op->kind == ir::OpKind::Select && stopsWithTensor(op->operand(1), dim, size) &&
+         stopsWithTensor(op->operand(2), dim, size);
+}
+
+/// Tiles of a loop start at lo + n · size; with lo a multiple too, whatever is a multiple is a boundary between tiles.
+bool rangeSuits(const ir::Value *tileIndex, const ir::DimExpr &dim) {
+  if (tileIndex->definingOp || !tileIndex->ownerBlock || !tileIndex->ownerBlock->parent)
+    return false; // moved, or not a loop's own
+  const ir::Op *loop = tileIndex->ownerBlock->parent;
+  const int64_t size = loop->tileSize;
+  return isDim(loop->operand(1), dim) ||
+         (isMultipleOf(loop->operand(0), size) && stopsWithTensor(loop->operand(1), dim, size));
+}
+
+} // namespace
+
+std::pair<int, int> rangedDims(const ir::View &view) {
+  int first = -1, second = -1;
+  for (size_t i = 0; i < view.indices.size(); ++i) {
+    if (view.indices[i].kind == ir::ViewIndex::Element)
+      continue;
+    (first < 0 ? first : second) = static_cast<int>(i);
+  }
+  return second < 0 ? std::pair{-1, first} : std::pair{first, second};
+}
+
+bool suitsCopyEngine(const ir::Function &function, const ir::Op &access) {
+  const ir::Param *tensor = function.findParam(access.view.tensor);
+  auto [rowDim, colDim] = rangedDims(access.view);
+  const int rank = static_cast<int>(tensor->dims.size());
+  if (colDim != rank - 1 || rank > 5 || (access.hasElse && !isZero(access.operands().back())))
+    return false;
+  for (int dim : {rowDim, colDim}) {
+    if (dim < 0)
+      continue;
+    const ir::ViewIndex &index = access.view.indices[dim];
+    if (index.kind == ir::ViewIndex::Gather || index.kind == ir::ViewIndex::Element)
+      return false;
+    if (index.kind == ir::ViewIndex::Tiled && !rangeSuits(access.operand(index.operand), tensor->dims[dim]))
+      return false;
+  }
+  return true;
+}
+
+plan::Swizzle chooseSwizzle(int64_t rowBytes) {
+  if (rowBytes % 128 == 0)
+    return plan::Swizzle::B128;
+  if (rowBytes % 64 == 0)
+    return plan::Swizzle::B64;
+  return rowBytes % 32 == 0 ? plan::Swizzle::B32 : plan::Swizzle::None;
+}
+
+} // namespace tkc::planner

@@ -1,0 +1,99 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "backends/plan/Divisions.h"
+
+#include "backends/plan/Walk.h"
+
+namespace tkc::planner {
+namespace {
+
+bool isSpread(const ir::Value *value) {
+  return value->type.kind == ir::Type::Tile || value->type.kind == ir::Type::Vector;
+}
+
+} // namespace
+
+plan::Division divisionOf(int64_t rows, int64_t cols, int instances) {
+  if (instances == 1)
+    return plan::Division::Whole;
+  if (rows % (64 * instances) == 0 || rows > 64 || cols % (8 * instances) != 0)
+    return plan::Division::Rows;
+  return plan::Division::Cols;
+}
+
+Divisions::Divisions(const Nest &nest, const Placement &placement) {
+  walkTile(nest, [&](const ir::Op &op, int) { visit(op, placement); });
+}
+
+const ir::Value *Divisions::root(const ir::Value *value) {
+  const ir::Value *at = value;
+  while (classes[at].parent)
+    at = classes[at].parent;
+  if (at != value)
+    classes[value].parent = at;
+  return at;
+}
+
+void Divisions::tie(const ir::Value *a, const ir::Value *b) {
+  if (!isSpread(a) || !isSpread(b))
+    return;
+  a = root(a), b = root(b);
+  if (a == b)
+    return;
+  Class &from = classes[b], &to = classes[a];
+  from.parent = a;
+  to.column |= from.column;
+  if (from.imposed && !to.imposed)
+    to.imposed = true, to.division = from.division;
+}
+
+void Divisions::impose(const ir::Value *value, plan::Division division) {
+  Class &found = classes[root(value)];
+  if (!found.imposed)
+    found.imposed = true, found.division = division;
+}
+
+void Divisions::visit(const ir::Op &op, const Placement &placement) {
+  auto tieAll = [&] {
+    for (const ir::Value *operand : op.operands())
+      for (const auto &result : op.results)
+        tie(result.get(), operand);
+  };
+  auto tieYield = [&](const ir::Block &body) {
+    if (body.ops.empty() || body.ops.back()->kind != ir::OpKind::Yield)
+      return;
+    const ir::Op &yield = *body.ops.back();
+    for (size_t i = 0; i < yield.operands().size(); ++i)
+      tie(op.result(i), yield.operand(i));
+  };
+  if (op.kind == ir::OpKind::Dot) {
+    const ProductPlacement &product = placement.products.at(&op);
+    const ir::Type &type = op.result()->type;
+    const plan::Division division = divisionOf(type.rows, type.cols, placement.instances);
+    impose(op.result(), division);
+    if (op.operands().size() > 2)
+      tie(op.result(), op.operand(2));
+    if (product.a.kind == Operand::Register)
+      tie(op.result(), product.a.value);
+  } else if (op.kind == ir::OpKind::For) {
+    for (size_t i = 0; i + 2 < op.operands().size(); ++i) {
+      tie(op.result(i), op.operand(i + 2));
+      tie(op.result(i), op.body().args[i + 1].get());
+    }
+    tieYield(op.body());
+  } else if (op.kind == ir::OpKind::If) {
+    tieYield(op.body(0));
+    tieYield(op.body(1));
+  } else if (op.kind == ir::OpKind::AsCol) {
+    tieAll();
+    classes[root(op.operand(0))].column = true;
+  } else if (op.kind != ir::OpKind::Transpose && op.kind != ir::OpKind::Load) {
+    tieAll();
+  }
+}
+
+plan::Division Divisions::of(const ir::Value *value) { return classes[root(value)].division; }
+
+bool Divisions::isColumnVector(const ir::Value *value) { return classes[root(value)].column; }
+
+} // namespace tkc::planner

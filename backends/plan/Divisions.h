@@ -1,0 +1,40 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Which values must be divided among the warpgroups alike. Everything but a product and a transposition ties its result
+// to its operands; a product imposes a division on its result, and on a left operand that it reads from registers.
+#pragma once
+
+#include "backends/plan/Placement.h"
+
+namespace tkc::planner {
+
+class Divisions {
+public:
+  /// Ties values by the ops of the nest.
+  Divisions(const Nest &nest, const Placement &placement);
+
+  /// The division of the class of `value`; Rows where no product says otherwise.
+  plan::Division of(const ir::Value *value);
+  /// A vector is held as a column where it is only used as one.
+  bool isColumnVector(const ir::Value *value);
+
+private:
+  struct Class {
+    const ir::Value *parent = nullptr;
+    bool imposed = false;
+    plan::Division division = plan::Division::Rows;
+    bool column = false;
+  };
+  const ir::Value *root(const ir::Value *value);
+  void tie(const ir::Value *a, const ir::Value *b);
+  void impose(const ir::Value *value, plan::Division division);
+  void visit(const ir::Op &op, const Placement &placement);
+
+  std::map<const ir::Value *, Class> classes;
+};
+
+/// How a product's result of this shape is divided among `instances` warpgroups.
+plan::Division divisionOf(int64_t rows, int64_t cols, int instances);
+
+} // namespace tkc::planner

@@ -1,0 +1,141 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "backends/plan/Order.h"
+
+#include <algorithm>
+#include <set>
+
+namespace tkc::planner {
+namespace {
+
+class Orderer {
+public:
+  Orderer(const std::vector<const ir::Op *> &ops, const ir::Op *loop, const Placement &placement)
+      : ops(ops), loop(loop), placement(placement), inBody(ops.begin(), ops.end()) {}
+
+  std::vector<ScheduledOp> run(int overlap) {
+    if (overlap > 0 && loop)
+      findLate();
+    std::vector<ScheduledOp> order;
+    std::set<const ir::Op *> done;
+    auto take = [&](const ir::Op *op) {
+      done.insert(op);
+      order.push_back({op, isLate(op) ? 1 : 0});
+    };
+    auto takeReadyProducts = [&] {
+      for (const ir::Op *op : ops)
+        if (op->kind == ir::OpKind::Dot && !isLate(op) && !done.count(op) && isReady(*op, done))
+          take(op);
+    };
+    // Scalars and views that the first products need, then the products of the iteration before, then the rest.
+    takeReadyProducts();
+    for (const ir::Op *op : ops)
+      if (!done.count(op) && feedsEarlyProduct(op) && isReady(*op, done)) {
+        take(op);
+        takeReadyProducts();
+      }
+    for (const ir::Op *op : late)
+      take(op);
+    for (const ir::Op *op : ops) {
+      if (done.count(op) || op->kind == ir::OpKind::Yield)
+        continue;
+      take(op);
+      takeReadyProducts();
+    }
+    return order;
+  }
+
+private:
+  bool isLate(const ir::Op *op) const { return std::find(late.begin(), late.end(), op) != late.end(); }
+
+  bool isReady(const ir::Op &op, const std::set<const ir::Op *> &done) const {
+    return std::all_of(op.operands().begin(), op.operands().end(), [&](const ir::Value *operand) {
+      return !operand->definingOp || !inBody.count(operand->definingOp) || done.count(operand->definingOp) ||
+             (!isLate(operand->definingOp) && isSharedOperand(op, operand));
+    });
+  }
+
+  /// Operands that arrive in shared memory by themselves are waited for, not computed.
+  bool isSharedOperand(const ir::Op &op, const ir::Value *operand) const {
+    if (op.kind != ir::OpKind::Dot)
+      return false;
+    const ProductPlacement &product = placement.products.at(&op);
+    const ir::Value *below = throughTransposes(operand).first;
+    return (product.a.kind == Operand::Ring && product.a.value == below) ||
+           (product.b.kind == Operand::Ring && product.b.value == below);
+  }
+
+  /// Whether `op` depends, in this body, on a product.
+  bool dependsOnProduct(const ir::Op *op) const {
+    return std::any_of(op->operands().begin(), op->operands().end(), [&](const ir::Value *operand) {
+      const ir::Op *def = operand->definingOp;
+      return def && inBody.count(def) && (def->kind == ir::OpKind::Dot || dependsOnProduct(def));
+    });
+  }
+
+  /// Pure work, independent of products and carried values, that a product of this iteration waits for.
+  bool feedsEarlyProduct(const ir::Op *op) const {
+    if (ir::hasEffect(op->kind) || !op->bodies.empty() || op->kind == ir::OpKind::Dot || dependsOnProduct(op) ||
+        late.empty())
+      return false;
+    return std::any_of(ops.begin(), ops.end(), [&](const ir::Op *dot) {
+      return dot->kind == ir::OpKind::Dot && !isLate(dot) && !dependsOnProduct(dot) && reaches(op, dot);
+    });
+  }
+
+  bool reaches(const ir::Op *from, const ir::Op *to) const {
+    return std::any_of(to->operands().begin(), to->operands().end(), [&](const ir::Value *operand) {
+      const ir::Op *def = operand->definingOp;
+      return def && inBody.count(def) && (def == from || reaches(from, def));
+    });
+  }
+
+  void findLate() {
+    for (const ir::Op *op : ops)
+      if (op->kind == ir::OpKind::Dot && canBeLate(*op))
+        late.push_back(op);
+  }
+
+  bool canBeLate(const ir::Op &dot) const {
+    const ProductPlacement &product = placement.products.at(&dot);
+    if (product.byThreads || product.a.kind != Operand::Register || product.b.kind != Operand::Ring ||
+        dot.operands().size() < 3 || !product.a.value->definingOp || !dependsOnProduct(product.a.value->definingOp))
+      return false;
+    // Only the loop itself takes the result, and the accumulator is this iteration's update of the same carried value.
+    const ir::Value *result = dot.result();
+    if (result->users.size() != 1 || result->users[0]->kind != ir::OpKind::Yield ||
+        result->users[0]->parent != &loop->body())
+      return false;
+    return ringUsedOnlyBy(dot, product.b);
+  }
+
+  /// One stage of a ring serves one iteration: a ring whose slots early products read too cannot be late.
+  bool ringUsedOnlyBy(const ir::Op &dot, const Operand &operand) const {
+    const RingPlacement *ring = placement.findRing(placement.loadKeys.at(operand.value->definingOp));
+    for (const ir::Op *other : ops) {
+      if (other == &dot || other->kind != ir::OpKind::Dot)
+        continue;
+      const ProductPlacement &product = placement.products.at(other);
+      for (const Operand *use : {&product.a, &product.b})
+        if (use->kind == Operand::Ring && placement.findRing(placement.loadKeys.at(use->value->definingOp)) == ring)
+          return false;
+    }
+    return true;
+  }
+
+  const std::vector<const ir::Op *> &ops;
+  const ir::Op *loop;
+  const Placement &placement;
+  std::set<const ir::Op *> inBody;
+
+  std::vector<const ir::Op *> late; ///< products of stage 1, in order of the source
+};
+
+} // namespace
+
+std::vector<ScheduledOp> orderBody(const std::vector<const ir::Op *> &ops, const ir::Op *loop,
+                                   const Placement &placement, int overlap) {
+  return Orderer(ops, loop, placement).run(overlap);
+}
+
+} // namespace tkc::planner

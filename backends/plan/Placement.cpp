@@ -1,0 +1,351 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "backends/plan/Placement.h"
+
+#include "backends/plan/Divisions.h"
+#include "backends/plan/RowsLayout.h"
+#include "backends/plan/Walk.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace tkc::planner {
+namespace {
+
+int64_t roundUp(int64_t value, int64_t multiple) { return (value + multiple - 1) / multiple * multiple; }
+
+/// Whether the producer can compute a scalar or tile index: from parameters, loop indices and tensors that are only
+/// read.
+bool isProducerComputable(const ir::Value *value) {
+  if (!value->type.isScalar() && value->type.kind != ir::Type::TileIndex)
+    return false;
+  const ir::Op *op = value->definingOp;
+  if (!op)
+    return value->index == 0; // an induction variable, not a carried value
+  return op->bodies.empty() && std::all_of(op->operands().begin(), op->operands().end(), isProducerComputable);
+}
+
+/// A load that can go to shared memory ahead of its use. Gathers and fills other than zero go through registers.
+bool isRingLoad(const ir::Value *value) {
+  const ir::Op *op = value->definingOp;
+  if (!op || op->kind != ir::OpKind::Load || value->type.kind != ir::Type::Tile)
+    return false;
+  if (op->hasElse) {
+    const ir::Op *otherwise = op->operands().back()->definingOp;
+    if (!otherwise || otherwise->kind != ir::OpKind::Const || otherwise->constant != 0)
+      return false;
+  }
+  return std::all_of(op->operands().begin(), op->operands().end(), isProducerComputable);
+}
+
+class Placer {
+public:
+  Placer(const ir::Function &function, const Nest &nest, const arch::Description &arch, const Schedule &schedule)
+      : function(function), nest(nest), arch(arch), schedule(schedule) {}
+
+  Placement run(std::string &error) {
+    chooseInstances();
+    walkTile(nest, [&](const ir::Op &op, int depth) {
+      if (op.kind == ir::OpKind::Dot)
+        placeProduct(op, depth);
+    });
+    findRegisterLoads();
+    if (!out.hasProducts && !chooseRowsLayout(nest, arch, schedule, out.layout, error))
+      return std::move(out);
+    assignTypes();
+    placeStores();
+    return std::move(out);
+  }
+
+private:
+  // ---- how many warpgroups
+  // -------------------------------------------------------------------------------------------
+  void chooseInstances() {
+    int64_t rows = 0;
+    walkTile(nest, [&](const ir::Op &op, int) {
+      if (op.kind != ir::OpKind::Dot)
+        return;
+      out.hasProducts = true;
+      rows = std::max(rows, op.result()->type.rows);
+    });
+    if (!out.hasProducts)
+      return;
+    out.layout = {plan::Layout::Mma, 128, 4, 2};
+    const int64_t slabs = roundUp(rows, 64) / 64;
+    const int fitting = slabs % 3 == 0 ? 3 : slabs % 2 == 0 ? 2 : 1;
+    out.instances = static_cast<int>(schedule.warpgroups.value_or(fitting));
+  }
+
+  // ---- products
+  // ------------------------------------------------------------------------------------------------------
+  void placeProduct(const ir::Op &dot, int depth) {
+    const ElemType aType = dot.operand(0)->type.elem, bType = dot.operand(1)->type.elem;
+    const arch::MatrixInstruction *instruction = arch.findMatrixInstruction(aType, bType);
+    ProductPlacement placed;
+    placed.byThreads = !instruction;
+    placed.a = placeOperand(dot, 0, depth, instruction);
+    placed.b = placeOperand(dot, 1, depth, instruction);
+    out.products[&dot] = placed;
+  }
+
+  Operand placeOperand(const ir::Op &dot, size_t position, int depth, const arch::MatrixInstruction *instruction) {
+    auto [value, transposed] = throughTransposes(dot.operand(position));
+    // The contraction runs along the columns of a left operand and the rows of a right one.
+    const bool alongK = (position == 0) != transposed;
+    if (isRingLoad(value))
+      return placeLoad(dot, *value->definingOp, transposed, instruction && !instruction->anyMajor && !alongK);
+    const ir::Type &type = dot.result()->type;
+    const bool dividedByRows = divisionOf(type.rows, type.cols, out.instances) != plan::Division::Cols;
+    if (position == 0 && !transposed && instruction && instruction->registerA && dividedByRows)
+      return {Operand::Register, value, false, ""};
+    return stage(value, transposed);
+  }
+
+  Operand stage(const ir::Value *value, bool transposed) {
+    std::string &name = out.staged[value];
+    if (name.empty()) {
+      name = uniqueBuffer(value->name.empty() ? "staged" : value->name + "_shared");
+      addBuffer(name, value->type, value->type.elem, value->definingOp ? value->definingOp->loc : SourceLoc{});
+    }
+    return {Operand::Staged, value, transposed, name};
+  }
+
+  Operand placeLoad(const ir::Op &dot, const ir::Op &load, bool transposed, bool transposing) {
+    const std::string key = loadKey(load) + (transposing ? "^T" : "");
+    out.loadKeys[&load] = key;
+    if (const RingMember *member = out.findMember(key))
+      return {Operand::Ring, load.result(), transposed != transposing, member->buffer};
+    RingMember member;
+    member.key = key;
+    member.load = &load;
+    member.transposing = transposing;
+    member.buffer = uniqueBuffer(load.view.tensor);
+    ir::Type stored = load.result()->type;
+    if (transposing)
+      std::swap(stored.rows, stored.cols);
+    const plan::Buffer &buffer = addBuffer(member.buffer, stored, stored.elem, load.loc);
+    member.byEngine = arch.hasBulkTensorCopy && !transposing && suitsCopyEngine(function, load) &&
+                      buffer.rows == stored.rows && buffer.cols == stored.cols && stored.rows <= arch.maxBoxDim;
+    if (member.byEngine)
+      out.maps.push_back(makeMap(load, buffer, load.result()->type.rows));
+    ringFor(dot, load).members.push_back(member);
+    return {Operand::Ring, load.result(), transposed != transposing, member.buffer};
+  }
+
+  /// Loads at one depth that the same product uses first arrive together.
+  RingPlacement &ringFor(const ir::Op &dot, const ir::Op &load) {
+    const int depth = depthOf(load);
+    const std::string group = fmt::format("{}@{}:{}", depth, dot.loc.offset, dot.loc.isValid() ? 0 : dotNumber(dot));
+    auto [found, isNew] = ringOfGroup.try_emplace(group, out.rings.size());
+    if (isNew) {
+      out.rings.push_back({});
+      out.rings.back().depth = depth;
+    }
+    RingPlacement &ring = out.rings[found->second];
+    ring.name = ring.name.empty() ? load.view.tensor : ring.name + "_" + load.view.tensor;
+    while (std::count_if(out.rings.begin(), out.rings.end(),
+                         [&](const auto &other) { return other.name == ring.name; }) > 1)
+      ring.name += "2";
+    return ring;
+  }
+
+  int dotNumber(const ir::Op &dot) {
+    return static_cast<int>(dotNumbers.try_emplace(&dot, static_cast<int>(dotNumbers.size())).first->second);
+  }
+
+  static int depthOf(const ir::Op &op) {
+    int depth = 0;
+    for (const ir::Block *block = op.parent; block && block->parent && block->parent->kind != ir::OpKind::Parallel;
+         block = block->parent->parent)
+      depth += block->parent->kind == ir::OpKind::For;
+    return depth;
+  }
+
+  // ---- buffers
+  // -------------------------------------------------------------------------------------------------------
+  std::string uniqueBuffer(const std::string &base) {
+    std::string name = base;
+    for (int n = 2; out.findBuffer(name); ++n)
+      name = fmt::format("{}{}", base, n);
+    return name;
+  }
+
+  plan::Buffer &addBuffer(const std::string &name, const ir::Type &type, ElemType elem, SourceLoc loc) {
+    plan::Buffer buffer;
+    buffer.name = name;
+    buffer.elem = elem;
+    // A product takes 64 rows and 16 or more bytes at a time, whichever axis it contracts.
+    buffer.rows = roundUp(type.rows, type.rows > 32 ? 64 : 16);
+    if (type.rows % 16 == 0)
+      buffer.rows = type.rows;
+    buffer.cols = roundUp(type.cols, std::max<int64_t>(16, 32 / byteWidth(elem)));
+    buffer.swizzle = chooseSwizzle(buffer.cols * byteWidth(elem));
+    buffer.loc = loc;
+    out.buffers.push_back(buffer);
+    return out.buffers.back();
+  }
+
+  plan::TensorMap makeMap(const ir::Op &access, const plan::Buffer &buffer, int64_t boxRows) {
+    plan::TensorMap map;
+    map.name = buffer.name + "_map";
+    map.tensor = access.view.tensor;
+    map.buffer = buffer.name;
+    std::tie(map.rowDim, map.colDim) = rangedDims(access.view);
+    map.boxRows = boxRows;
+    const int64_t span = plan::bytes(buffer.swizzle);
+    map.boxCols = span ? std::min(buffer.cols, span / byteWidth(buffer.elem)) : buffer.cols;
+    map.swizzle = buffer.swizzle;
+    return map;
+  }
+
+  // ---- register homes
+  // ------------------------------------------------------------------------------------------------
+  void findRegisterLoads() {
+    walkTile(nest, [&](const ir::Op &op, int) {
+      if (op.kind == ir::OpKind::Load && (!out.loadKeys.count(&op) || hasVectorUse(op.result())))
+        out.registerLoads.insert(&op);
+    });
+  }
+
+  /// Whether anything but a product that reads shared memory uses the value.
+  bool hasVectorUse(const ir::Value *value) const {
+    return std::any_of(value->users.begin(), value->users.end(), [&](const ir::Op *user) {
+      if (user->kind == ir::OpKind::Transpose)
+        return hasVectorUse(user->result());
+      return user->kind != ir::OpKind::Dot || (user->operands().size() > 2 && user->operand(2) == value);
+    });
+  }
+
+  void assignTypes() {
+    Divisions divisions(nest, out);
+    auto assign = [&](const ir::Value *value) {
+      if (value->type.kind == ir::Type::Tile || value->type.kind == ir::Type::Vector)
+        out.types[value] = registerType(value, divisions);
+    };
+    walkTile(nest, [&](const ir::Op &op, int) {
+      for (const auto &result : op.results)
+        assign(result.get());
+      if (op.kind == ir::OpKind::For)
+        for (const auto &arg : op.body().args)
+          assign(arg.get());
+    });
+  }
+
+  plan::VarType registerType(const ir::Value *value, Divisions &divisions) {
+    const ir::Type &type = value->type;
+    plan::VarType home;
+    home.elem = type.elem;
+    home.layout = out.layout;
+    home.division = !out.hasProducts || out.instances == 1 ? plan::Division::Whole : divisions.of(value);
+    int64_t rows = type.rows, cols = type.cols;
+    if (type.kind == ir::Type::Vector && !divisions.isColumnVector(value))
+      cols = rows, rows = 1;
+    if (rows == 1 && cols == 1)
+      home.kind = plan::VarType::Scalar;
+    else
+      home.kind = rows == 1 ? plan::VarType::Row : cols == 1 ? plan::VarType::Column : plan::VarType::Fragment;
+    home.rows = rows == 1 ? 1 : roundUp(rows, rowUnit(home.division));
+    home.cols = cols == 1 ? 1 : roundUp(cols, colUnit(home.division));
+    if (home.kind == plan::VarType::Scalar)
+      home.layout = {}, home.division = plan::Division::Whole;
+    return home;
+  }
+
+  int64_t rowUnit(plan::Division division) const {
+    if (out.layout.kind == plan::Layout::Rows)
+      return out.layout.threads / out.layout.threadsPerRow;
+    return division == plan::Division::Rows ? 64 * out.instances : 64;
+  }
+  int64_t colUnit(plan::Division division) const {
+    if (out.layout.kind == plan::Layout::Rows)
+      return static_cast<int64_t>(out.layout.threadsPerRow) * out.layout.vec;
+    return division == plan::Division::Cols ? 8 * out.instances : 8;
+  }
+
+  // ---- stores
+  // --------------------------------------------------------------------------------------------------------
+  void placeStores() {
+    if (!out.hasProducts || !arch.hasBulkTensorCopy)
+      return;
+    walkTile(nest, [&](const ir::Op &op, int depth) {
+      if (op.kind == ir::OpKind::Store && depth == 0)
+        placeStore(op);
+    });
+  }
+
+  void placeStore(const ir::Op &store) {
+    const ir::Value *value = store.operands().back();
+    if (value->type.kind != ir::Type::Tile || !suitsCopyEngine(function, store))
+      return;
+    const plan::VarType &type = out.types.at(value);
+    const ElemType elem = function.findParam(store.view.tensor)->elem;
+    const int64_t pieceCols = 128 / byteWidth(elem);
+    const bool exact =
+        type.kind == plan::VarType::Fragment && type.rows == value->type.rows && type.cols == value->type.cols;
+    if (!exact || type.division == plan::Division::Cols || type.cols % pieceCols != 0 || bitWidth(elem) > 32)
+      return;
+    const std::string name = uniqueBuffer(store.view.tensor + "_piece");
+    plan::Buffer &buffer = addBuffer(name, ir::Type::tile(elem, type.rows, pieceCols), elem, store.loc);
+    plan::TensorMap map =
+        makeMap(store, buffer, type.division == plan::Division::Rows ? type.rows / out.instances : type.rows);
+    if (map.boxRows > arch.maxBoxDim)
+      return;
+    out.maps.push_back(map);
+    out.stores[&store] = {name, map.name, pieceCols};
+  }
+
+  const ir::Function &function;
+  const Nest &nest;
+  const arch::Description &arch;
+  const Schedule &schedule;
+  Placement out;
+  std::map<std::string, size_t> ringOfGroup;
+  std::map<const ir::Op *, int> dotNumbers;
+};
+
+} // namespace
+
+const RingMember *Placement::findMember(const std::string &key) const {
+  for (const RingPlacement &ring : rings)
+    for (const RingMember &member : ring.members)
+      if (member.key == key)
+        return &member;
+  return nullptr;
+}
+
+const RingPlacement *Placement::findRing(const std::string &key) const {
+  for (const RingPlacement &ring : rings)
+    for (const RingMember &member : ring.members)
+      if (member.key == key)
+        return &ring;
+  return nullptr;
+}
+
+plan::Buffer *Placement::findBuffer(const std::string &name) {
+  auto found =
+      std::find_if(buffers.begin(), buffers.end(), [&](const plan::Buffer &buffer) { return buffer.name == name; });
+  return found == buffers.end() ? nullptr : &*found;
+}
+
+std::pair<const ir::Value *, bool> throughTransposes(const ir::Value *value) {
+  bool transposed = false;
+  while (value->definingOp && value->definingOp->kind == ir::OpKind::Transpose) {
+    value = value->definingOp->operand(0);
+    transposed = !transposed;
+  }
+  return {value, transposed};
+}
+
+std::string loadKey(const ir::Op &load) {
+  const ir::Type &type = load.result()->type;
+  if (!load.loc.isValid())
+    return fmt::format("{}#{}", load.view.tensor, static_cast<const void *>(&load));
+  return fmt::format("{}@{}:{}:{}x{}", load.view.tensor, load.loc.buffer, load.loc.offset, type.rows, type.cols);
+}
+
+Placement place(const ir::Function &function, const Nest &nest, const arch::Description &arch, const Schedule &schedule,
+                std::string &error) {
+  return Placer(function, nest, arch, schedule).run(error);
+}
+
+} // namespace tkc::planner

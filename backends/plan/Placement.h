@@ -1,0 +1,100 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Where every value lives. From the products backwards: what is loaded and only multiplied goes to shared memory
+// through a ring; a computed left operand stays in registers where the instruction takes it from there; other computed
+// operands are staged through shared memory; all else is in registers of the layout that the kernel's products impose.
+#pragma once
+
+#include "backends/arch/Description.h"
+#include "backends/plan/Nest.h"
+#include "backends/plan/Schedule.h"
+#include "ir/plan/PlanIR.h"
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace tkc::planner {
+
+/// How one operand of a product is fed.
+struct Operand {
+  enum Kind : uint8_t { Register, Ring, Staged } kind = Register;
+  const ir::Value *value = nullptr; ///< Register, Staged: the computed value; Ring: the load's result
+  bool transposed = false;          ///< the product wants the transpose of what the buffer holds
+  std::string buffer;               ///< Ring, Staged
+};
+
+/// How one Dot is done.
+struct ProductPlacement {
+  Operand a, b;
+  bool byThreads = false; ///< no matrix instruction for these types
+};
+
+/// One load into shared memory. Clones of a loop share it.
+struct RingMember {
+  std::string key; ///< same for clones of the load
+  std::string buffer;
+  const ir::Op *load;       ///< the first clone
+  bool byEngine = true;     ///< the copy engine can do it, as far as can be known when compiling
+  bool transposing = false; ///< stored transposed: the instruction wants the other axis contiguous
+};
+
+/// Buffers that are filled and drained together: one full and one empty barrier.
+struct RingPlacement {
+  std::string name;
+  int depth = 0; ///< of loops around its loads, inside the tile; 0: once a tile
+  std::vector<RingMember> members;
+  int stages = 1;
+
+  std::string cursor() const { return name + "_at"; }
+  std::string full() const { return name + ".full"; }
+  std::string empty() const { return name + ".empty"; }
+};
+
+/// A store through shared memory and the copy engine, in pieces of some columns.
+struct StorePlacement {
+  std::string buffer, map;
+  int64_t pieceCols = 0;
+};
+
+struct Placement {
+  bool hasProducts = false;
+  int instances = 1; ///< consumer warpgroups
+  plan::Layout layout;
+  std::map<const ir::Op *, ProductPlacement> products;
+  std::vector<RingPlacement> rings;
+  std::map<const ir::Op *, std::string> loadKeys; ///< every load that a ring serves (clones too) → member key
+  std::set<const ir::Op *> registerLoads; ///< loads whose values vector work uses: loaded to registers (as well)
+  std::map<const ir::Value *, std::string> staged; ///< computed operands → staging buffer
+  std::map<const ir::Op *, StorePlacement> stores;
+  std::map<const ir::Value *, plan::VarType> types; ///< register homes of tile and vector values
+  std::vector<plan::Buffer> buffers;
+  std::vector<plan::TensorMap> maps;
+
+  const RingPlacement *findRing(const std::string &key) const;
+  const RingMember *findMember(const std::string &key) const;
+  plan::Buffer *findBuffer(const std::string &name);
+};
+
+/// `error` is set where the program needs what no placement can give.
+Placement place(const ir::Function &function, const Nest &nest, const arch::Description &arch, const Schedule &schedule,
+                std::string &error);
+
+/// Strips Transpose ops: the value below, and whether an odd number was stripped.
+std::pair<const ir::Value *, bool> throughTransposes(const ir::Value *value);
+
+/// The same for every clone of a load that loop splitting made, and different for different loads of the source.
+std::string loadKey(const ir::Op &load);
+
+/// Whether the copy engine can do a load or store, as far as it shows when compiling: at most two ranged dims, the last
+/// one contiguous, and every range ends with the tensor, so that what lies beyond reads as zero and is not written.
+bool suitsCopyEngine(const ir::Function &function, const ir::Op &access);
+
+/// Dims of the tensor along which the rows (-1: none) and columns of an access run.
+std::pair<int, int> rangedDims(const ir::View &view);
+
+plan::Swizzle chooseSwizzle(int64_t rowBytes);
+
+} // namespace tkc::planner

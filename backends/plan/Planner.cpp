@@ -1,0 +1,177 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "backends/plan/Planner.h"
+
+#include "backends/plan/Allocate.h"
+#include "backends/plan/Consumer.h"
+#include "backends/plan/Nest.h"
+#include "backends/plan/Placement.h"
+#include "backends/plan/Producer.h"
+#include "backends/plan/Synchronize.h"
+#include "support/Diagnostics.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace tkc::planner {
+namespace {
+
+class Planner {
+public:
+  Planner(const ir::Function &function, const arch::Description &arch, const Schedule &schedule,
+          DiagnosticEngine &diagnostics)
+      : function(function), arch(arch), schedule(schedule), diagnostics(diagnostics), nest(findNest(function)) {}
+
+  std::unique_ptr<plan::Plan> run() {
+    describe();
+    lowerGrid();
+    std::string error;
+    placement = place(function, nest, arch, schedule, error);
+    if (!error.empty()) {
+      diagnostics.report(Diag::schedule_impossible, at(function.loc), error);
+      return nullptr;
+    }
+    fillRings(placement, arch, schedule);
+    if (!lowerRoles())
+      return nullptr;
+    finish();
+    return std::move(plan);
+  }
+
+private:
+  static SourceRange at(SourceLoc loc) { return {loc, loc}; }
+
+  void describe() {
+    plan->kernel = function.kernel;
+    plan->arch = arch.name;
+    plan->doc = function.doc;
+    plan->loc = function.loc;
+    plan->constants = function.constants;
+    plan->typeArgs = function.typeArgs;
+    plan->params = function.params;
+  }
+
+  // ---- the grid
+  // --------------------------------------------------------------------------------------------------------
+  void lowerGrid() {
+    RoleBuilder builder(placement, {});
+    for (const ir::Op *op : nest.prelude)
+      lowerPreludeOp(builder, *op);
+    plan->prelude = std::move(builder.role.body);
+    for (size_t i = 0; i < nest.axes.size(); ++i)
+      lowerAxis(builder, i);
+    plan->grid.ragged = nest.isRagged();
+    plan->preludeVars = std::move(builder.role.vars);
+  }
+
+  void lowerPreludeOp(RoleBuilder &builder, const ir::Op &op) {
+    if (op.results.size() != 1 || op.result()->users.empty())
+      return;
+    builder.emitCompute(op);
+    shared[op.result()] = builder.use(op.result());
+  }
+
+  void lowerAxis(RoleBuilder &builder, size_t i) {
+    const ir::Op &op = *nest.axes[i];
+    plan::GridAxis axis;
+    builder.into(axis.bounds, [&] {
+      for (const ir::Op *bound : nest.bounds[i])
+        if (!builder.isDefined(bound->result()))
+          builder.emitCompute(*bound);
+    });
+    axis.lo = builder.use(op.operand(0));
+    axis.hi = builder.use(op.operand(1));
+    const ir::Value *induction = op.body().args[0].get();
+    axis.name = builder.define(induction);
+    shared[induction] = axis.name;
+    axis.tileSize = op.tileSize;
+    plan->grid.axes.push_back(std::move(axis));
+  }
+
+  // ---- roles
+  // -----------------------------------------------------------------------------------------------------------
+  bool lowerRoles() {
+    ConsumerResult consumer = lowerConsumer(function, nest, placement, schedule, shared);
+    for (const Unsupported &what : consumer.unsupported)
+      diagnostics.report(Diag::not_on_this_target, at(what.loc), what.what, arch.name);
+    if (!consumer.unsupported.empty())
+      return false;
+    overlapped = consumer.overlapped;
+    synchronize(consumer.role, placement);
+    plan->buffers = placement.buffers;
+    plan->buffers.insert(plan->buffers.end(), consumer.scratch.begin(), consumer.scratch.end());
+    plan->maps = placement.maps;
+    for (const RingPlacement &ring : placement.rings) {
+      plan->barriers.push_back({ring.full(), ring.stages, 1});
+      plan->barriers.push_back({ring.empty(), ring.stages, placement.instances});
+    }
+    const int groupWarps = arch.warpsPerGroup;
+    if (!placement.rings.empty()) {
+      plan::Role producer = lowerProducer(nest, placement, shared);
+      producer.firstWarp = 0;
+      producer.warps = groupWarps;
+      consumer.role.firstWarp = groupWarps;
+      setRegisters(producer, consumer.role);
+      plan->roles.push_back(std::move(producer));
+    }
+    plan->threads = (consumer.role.firstWarp + consumer.role.warps * consumer.role.instances) * arch.warpSize;
+    plan->roles.push_back(std::move(consumer.role));
+    return true;
+  }
+
+  /// The loading warpgroup gives up what the computing ones need (FlashAttention-3's splits: 24/240/240,
+  /// 32/160/160/160).
+  void setRegisters(plan::Role &producer, plan::Role &consumer) const {
+    if (!arch.hasRegisterReallocation)
+      return;
+    const int n = consumer.instances;
+    const int producerDefault = n >= 3 ? 32 : n == 2 ? 24 : 40;
+    const int consumerDefault = n >= 3 ? 160 : n == 2 ? 240 : 232;
+    producer.registers = static_cast<int>(schedule.producerRegisters.value_or(producerDefault));
+    consumer.registers = static_cast<int>(schedule.consumerRegisters.value_or(consumerDefault));
+  }
+
+  // ---- the rest
+  // --------------------------------------------------------------------------------------------------------
+  void finish() {
+    allocate(*plan);
+    const bool loops =
+        std::any_of(placement.rings.begin(), placement.rings.end(), [](const auto &ring) { return ring.depth > 0; });
+    const bool flat = placement.hasProducts && loops && !plan->grid.ragged && !overlapped;
+    plan->grid.persistent = schedule.persistent.value_or(flat) || plan->grid.ragged;
+    if (plan->grid.persistent && plan->grid.axes.size() >= 2 && !plan->grid.ragged)
+      plan->grid.rasterGroup = static_cast<int>(schedule.raster.value_or(8));
+    decide("stages", ringStages());
+    decide("warpgroups", std::to_string(placement.instances));
+    decide("overlap", overlapped ? "1" : "0");
+    decide("persistent", plan->grid.persistent ? "true" : "false");
+  }
+
+  std::string ringStages() const {
+    std::string text;
+    for (const RingPlacement &ring : placement.rings)
+      text += fmt::format("{}{} {}", text.empty() ? "" : ", ", ring.name, ring.stages);
+    return text.empty() ? "none" : text;
+  }
+
+  void decide(const std::string &what, const std::string &value) { plan->decisions.emplace_back(what, value); }
+
+  const ir::Function &function;
+  const arch::Description &arch;
+  const Schedule &schedule;
+  DiagnosticEngine &diagnostics;
+  Nest nest;
+  Placement placement;
+  std::map<const ir::Value *, std::string> shared;
+  std::unique_ptr<plan::Plan> plan = std::make_unique<plan::Plan>();
+  bool overlapped = false;
+};
+
+} // namespace
+
+std::unique_ptr<plan::Plan> planKernel(const ir::Function &function, const arch::Description &arch,
+                                       const Schedule &schedule, DiagnosticEngine &diagnostics) {
+  return Planner(function, arch, schedule, diagnostics).run();
+}
+
+} // namespace tkc::planner

@@ -1,0 +1,136 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "backends/plan/Producer.h"
+
+#include "backends/plan/Needed.h"
+
+#include <algorithm>
+
+namespace tkc::planner {
+namespace {
+
+class Lowering : public RoleBuilder {
+public:
+  Lowering(const Nest &nest, const Placement &placement, const std::map<const ir::Value *, std::string> &shared)
+      : RoleBuilder(placement, shared), nest(nest), needed(producerOps(nest, placement)) {}
+
+  plan::Role run() {
+    role.name = "producer";
+    for (const RingPlacement &ring : placement.rings)
+      role.vars.push_back({ring.cursor(), cursorType(ring)});
+    lowerBlock(nest.tileOps);
+    return std::move(role);
+  }
+
+private:
+  using Kind = plan::StmtKind;
+
+  static plan::VarType cursorType(const RingPlacement &ring) {
+    plan::VarType type;
+    type.kind = plan::VarType::Cursor;
+    type.elem = ElemType::I32;
+    type.rows = ring.stages;
+    type.layout = {};
+    return type;
+  }
+
+  const RingPlacement *ringOf(const ir::Op *op) const {
+    auto key = placement.loadKeys.find(op);
+    return key == placement.loadKeys.end() ? nullptr : placement.findRing(key->second);
+  }
+
+  void lowerBlock(const std::vector<const ir::Op *> &ops) {
+    std::map<const RingPlacement *, std::vector<const ir::Op *>> loadsOf;
+    for (const ir::Op *op : ops)
+      if (const RingPlacement *ring = ringOf(op))
+        loadsOf[ring].push_back(op);
+    for (const ir::Op *op : ops) {
+      if (!needed.count(op))
+        continue;
+      if (const RingPlacement *ring = ringOf(op)) {
+        if (op == loadsOf[ring].back())
+          fill(*ring, loadsOf[ring]);
+      } else if (op->kind == ir::OpKind::For) {
+        lowerFor(*op);
+      } else if (op->kind != ir::OpKind::Yield) {
+        emitCompute(*op);
+      }
+    }
+  }
+
+  static std::vector<const ir::Op *> opsOf(const ir::Block &block) {
+    std::vector<const ir::Op *> ops;
+    for (const auto &op : block.ops)
+      ops.push_back(op.get());
+    return ops;
+  }
+
+  void lowerFor(const ir::Op &loop) {
+    plan::Stmt stmt;
+    stmt.kind = Kind::For;
+    stmt.loc = loop.loc;
+    stmt.operands = {use(loop.operand(0)), use(loop.operand(1))};
+    stmt.tileSize = loop.tileSize;
+    stmt.dest = define(loop.body().args[0].get());
+    into(stmt.body, [&] { lowerBlock(opsOf(loop.body())); });
+    emit(Kind::For, loop.loc) = std::move(stmt);
+  }
+
+  /// One stage of a ring: wait until it was drained, announce the bytes, start the copies.
+  void fill(const RingPlacement &ring, const std::vector<const ir::Op *> &loads) {
+    const SourceLoc loc = loads.front()->loc;
+    plan::Stmt &wait = emit(Kind::Wait, loc);
+    wait.barrier = ring.empty();
+    wait.cursor = ring.cursor();
+    wait.inverted = true;
+    plan::Stmt &expect = emit(Kind::Expect, loc);
+    expect.barrier = ring.full();
+    expect.cursor = ring.cursor();
+    expect.one = true;
+    expect.bytes = engineBytes(loads);
+    for (const ir::Op *load : loads)
+      copyIn(ring, *load);
+    emit(Kind::Advance, loc).cursor = ring.cursor();
+  }
+
+  const RingMember &memberOf(const ir::Op &load) const { return *placement.findMember(placement.loadKeys.at(&load)); }
+
+  int64_t engineBytes(const std::vector<const ir::Op *> &loads) const {
+    int64_t bytes = 0;
+    for (const ir::Op *load : loads) {
+      const RingMember &member = memberOf(*load);
+      for (const plan::Buffer &buffer : placement.buffers)
+        if (buffer.name == member.buffer && member.byEngine)
+          bytes += buffer.stageBytes();
+    }
+    return bytes;
+  }
+
+  void copyIn(const RingPlacement &ring, const ir::Op &load) {
+    const RingMember &member = memberOf(load);
+    std::vector<std::string> operands;
+    for (const ir::Value *operand : load.operands())
+      operands.push_back(use(operand));
+    plan::Stmt &copy = emit(Kind::CopyIn, load.loc);
+    copy.view = load.view;
+    copy.operands = std::move(operands);
+    copy.hasElse = load.hasElse;
+    copy.map = member.byEngine ? member.buffer + "_map" : "";
+    copy.ref = {member.buffer, ring.cursor(), member.transposing, plan::Division::Whole};
+    copy.barrier = ring.full();
+    copy.cursor = ring.cursor();
+    copy.one = member.byEngine;
+  }
+
+  const Nest &nest;
+  std::set<const ir::Op *> needed;
+};
+
+} // namespace
+
+plan::Role lowerProducer(const Nest &nest, const Placement &placement,
+                         const std::map<const ir::Value *, std::string> &shared) {
+  return Lowering(nest, placement, shared).run();
+}
+
+} // namespace tkc::planner

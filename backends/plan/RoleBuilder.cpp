@@ -1,0 +1,115 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "backends/plan/RoleBuilder.h"
+
+#include <cassert>
+#include <fmt/format.h>
+
+namespace tkc::planner {
+namespace {
+
+/// What a temporary is called: its role in the expression, never a number alone.
+std::string nameHint(const ir::Value *value) {
+  if (!value->name.empty())
+    return value->name;
+  for (const ir::Op *user : value->users) // the initial value of a carried variable takes the variable's name
+    if (user->kind == ir::OpKind::For)
+      for (size_t i = 2; i < user->operands().size(); ++i)
+        if (user->operand(i) == value)
+          return user->body().args[i - 1]->name;
+  const ir::Op *op = value->definingOp;
+  if (!op)
+    return "value";
+  if (op->kind == ir::OpKind::Dim || op->kind == ir::OpKind::Param)
+    return op->name;
+  if (op->kind == ir::OpKind::Load)
+    return op->view.tensor + "_value";
+  return std::string(ir::spelling(op->kind)) + "_value";
+}
+
+} // namespace
+
+plan::VarType scalarOrIndexType(const ir::Type &type) {
+  plan::VarType result;
+  result.elem = type.elem;
+  result.layout = {};
+  if (type.kind == ir::Type::TileIndex) {
+    result.kind = plan::VarType::TileIndex;
+    result.elem = ElemType::I32;
+    result.rows = type.rows;
+  }
+  return result;
+}
+
+RoleBuilder::RoleBuilder(const Placement &placement, const std::map<const ir::Value *, std::string> &shared)
+    : placement(placement), names(shared), at(&role.body) {
+  for (const auto &[value, name] : shared)
+    taken.insert(name);
+}
+
+const std::string &RoleBuilder::use(const ir::Value *value) const {
+  auto found = names.find(value);
+  assert(found != names.end() && "a value is lowered before it is used");
+  return found->second;
+}
+
+std::string RoleBuilder::uniqueName(const std::string &hint) {
+  std::string name = hint;
+  for (int n = 2; !taken.insert(name).second; ++n)
+    name = fmt::format("{}_{}", hint, n);
+  return name;
+}
+
+std::string RoleBuilder::declare(const std::string &hint, const plan::VarType &type) {
+  std::string name = uniqueName(hint);
+  role.vars.push_back({name, type});
+  return name;
+}
+
+plan::VarType RoleBuilder::typeOf(const ir::Value *value) const {
+  auto found = placement.types.find(value);
+  return found != placement.types.end() ? found->second : scalarOrIndexType(value->type);
+}
+
+const std::string &RoleBuilder::define(const ir::Value *value) {
+  auto found = names.find(value);
+  if (found == names.end())
+    found = names.emplace(value, declare(nameHint(value), typeOf(value))).first;
+  return found->second;
+}
+
+plan::Stmt &RoleBuilder::emit(plan::StmtKind kind, SourceLoc loc) {
+  plan::Stmt stmt;
+  stmt.kind = kind;
+  stmt.loc = loc;
+  at->push_back(std::move(stmt));
+  return at->back();
+}
+
+plan::Stmt &RoleBuilder::emitCompute(const ir::Op &op) {
+  std::vector<std::string> operands;
+  for (const ir::Value *operand : op.operands())
+    operands.push_back(use(operand));
+  const std::string dest = define(op.result());
+  plan::Stmt &stmt = emit(op.kind == ir::OpKind::Load ? plan::StmtKind::Load : plan::StmtKind::Compute, op.loc);
+  stmt.dest = dest;
+  stmt.operands = std::move(operands);
+  stmt.op = op.kind;
+  stmt.constant = op.constant;
+  stmt.name = op.name;
+  stmt.axis = op.axis;
+  stmt.reduce = op.reduce;
+  stmt.view = op.view;
+  stmt.hasElse = op.hasElse;
+  return stmt;
+}
+
+void RoleBuilder::emitMove(const std::string &dest, const std::string &source, SourceLoc loc) {
+  if (dest == source)
+    return;
+  plan::Stmt &stmt = emit(plan::StmtKind::Move, loc);
+  stmt.dest = dest;
+  stmt.operands = {source};
+}
+
+} // namespace tkc::planner

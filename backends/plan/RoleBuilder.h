@@ -1,0 +1,60 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What the lowering of every role needs: names for values, and statements for work on scalars and tile indices.
+#pragma once
+
+#include "backends/plan/Placement.h"
+
+#include <map>
+#include <set>
+#include <string>
+
+namespace tkc::planner {
+
+class RoleBuilder {
+public:
+  /// `shared` names are visible in every role: the prelude's and the grid's.
+  RoleBuilder(const Placement &placement, const std::map<const ir::Value *, std::string> &shared);
+
+  /// The variable that holds `value`; asserts that it was defined.
+  const std::string &use(const ir::Value *value) const;
+  bool isDefined(const ir::Value *value) const { return names.count(value) != 0; }
+  /// A new variable for `value`, or the one it has.
+  const std::string &define(const ir::Value *value);
+  /// `value` shares the variable `name`.
+  void alias(const ir::Value *value, const std::string &name) { names[value] = name; }
+  /// A fresh variable.
+  std::string declare(const std::string &hint, const plan::VarType &type);
+  plan::VarType typeOf(const ir::Value *value) const;
+
+  plan::Stmt &emit(plan::StmtKind kind, SourceLoc loc);
+  /// dest = op(operands), with the tile op's attributes.
+  plan::Stmt &emitCompute(const ir::Op &op);
+  void emitMove(const std::string &dest, const std::string &source, SourceLoc loc);
+
+  /// Runs `fill` with statements going to `body`.
+  template <class Fill> void into(plan::Body &body, Fill fill) {
+    plan::Body *saved = at;
+    at = &body;
+    fill();
+    at = saved;
+  }
+
+  plan::Role role;
+
+protected:
+  const Placement &placement;
+
+private:
+  std::string uniqueName(const std::string &hint);
+
+  std::map<const ir::Value *, std::string> names;
+  std::set<std::string> taken;
+  plan::Body *at;
+};
+
+/// A role that lowers nothing by itself; for the prelude and the bounds of ragged axes.
+plan::VarType scalarOrIndexType(const ir::Type &type);
+
+} // namespace tkc::planner

@@ -1,0 +1,78 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A thread holds about 32 elements of the largest tile, so that four 16-byte loads of 16-bit elements are in flight; a
+// row goes over as few threads as that allows, so that reductions along it stay in a warp where they can.
+#include "backends/plan/RowsLayout.h"
+
+#include "backends/plan/Walk.h"
+
+#include <algorithm>
+#include <bit>
+#include <numeric>
+
+namespace tkc::planner {
+namespace {
+
+constexpr int64_t elementsPerThread = 32;
+
+struct Extents {
+  int64_t cols = 0;    ///< greatest common divisor of the columns of all tiles wider than 1
+  int64_t minCols = 0; ///< of tiles wider than 1
+  int64_t maxRows = 1, maxCols = 1;
+  int64_t widestBytes = 1; ///< of the elements in memory
+
+  void add(const ir::Value *value) {
+    const ir::Type &type = value->type;
+    if (type.kind != ir::Type::Tile && type.kind != ir::Type::Vector)
+      return;
+    const int64_t rowsHere = type.kind == ir::Type::Vector ? 1 : type.rows;
+    const int64_t colsHere = type.kind == ir::Type::Vector ? type.rows : type.cols;
+    if (colsHere > 1) {
+      cols = std::gcd(cols, colsHere);
+      minCols = minCols == 0 ? colsHere : std::min(minCols, colsHere);
+    }
+    maxRows = std::max(maxRows, rowsHere);
+    maxCols = std::max(maxCols, colsHere);
+  }
+};
+
+int64_t powerOfTwoIn(int64_t value) { return value == 0 ? 1 : value & -value; }
+
+} // namespace
+
+bool chooseRowsLayout(const Nest &nest, const arch::Description &arch, const Schedule &schedule, plan::Layout &layout,
+                      std::string &error) {
+  Extents extents;
+  walkTile(nest, [&](const ir::Op &op, int) {
+    for (const auto &result : op.results)
+      extents.add(result.get());
+    const bool touchesMemory = op.kind == ir::OpKind::Load || op.kind == ir::OpKind::Store;
+    if (touchesMemory) {
+      const ir::Value *moved = op.kind == ir::OpKind::Load ? op.result() : op.operands().back();
+      if (!moved->type.isScalar())
+        extents.widestBytes = std::max<int64_t>(extents.widestBytes, byteWidth(moved->type.elem));
+    }
+  });
+  const int64_t cols = std::max<int64_t>(extents.cols, 1);
+  const int64_t narrow = std::min<int64_t>(16 / std::max<int64_t>(extents.widestBytes, 2), 8);
+  const int64_t vec = std::min(powerOfTwoIn(cols), narrow);
+  const int64_t total = extents.maxRows * extents.maxCols;
+  const int64_t wanted = std::bit_ceil(static_cast<uint64_t>(std::max<int64_t>(total / elementsPerThread, 1)));
+  const int64_t limit = std::min<int64_t>(arch.maxThreadsPerBlock, 512);
+  int64_t threads =
+      schedule.warps ? *schedule.warps * arch.warpSize : std::clamp<int64_t>(wanted, arch.warpSize * 4, limit);
+  if (!std::has_single_bit(static_cast<uint64_t>(threads)) || threads > arch.maxThreadsPerBlock) {
+    error = "`warps` must be a power of two, at most " + std::to_string(arch.maxThreadsPerBlock / arch.warpSize);
+    return false;
+  }
+  // As many threads a row as the rows leave over, but no more than the narrowest tile has vectors for.
+  const int64_t rowsAtOnce = std::min<int64_t>(std::bit_ceil(static_cast<uint64_t>(extents.maxRows)), threads);
+  const int64_t vectors = std::max<int64_t>(extents.minCols / vec, 1);
+  const int64_t perRow = std::min<int64_t>(threads / rowsAtOnce, std::bit_ceil(static_cast<uint64_t>(vectors)));
+  threads = schedule.warps ? threads : std::max<int64_t>(perRow * rowsAtOnce, arch.warpSize);
+  layout = {plan::Layout::Rows, static_cast<int>(threads), static_cast<int>(perRow), static_cast<int>(vec)};
+  return true;
+}
+
+} // namespace tkc::planner

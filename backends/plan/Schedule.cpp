@@ -1,0 +1,74 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "backends/plan/Schedule.h"
+
+#include "support/Diagnostics.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace tkc::planner {
+namespace {
+
+void set(Schedule &schedule, std::string_view key, int64_t value) {
+  if (key == "stages")
+    schedule.stages = value;
+  else if (key == "warpgroups")
+    schedule.warpgroups = value;
+  else if (key == "warps")
+    schedule.warps = value;
+  else if (key == "overlap")
+    schedule.overlap = value;
+  else if (key == "raster")
+    schedule.raster = value;
+  else if (key == "producer_registers")
+    schedule.producerRegisters = value;
+  else if (key == "consumer_registers")
+    schedule.consumerRegisters = value;
+  else if (key == "persistent")
+    schedule.persistent = value != 0;
+}
+
+} // namespace
+
+const std::vector<Key> &keys() {
+  static const std::vector<Key> rows{
+      {"stages", "int", 1, 16, "as many as fit, at most 4", "stages of every ring inside a loop"},
+      {"warpgroups", "int", 1, 4, "by the rows of the products", "warpgroups that compute"},
+      {"warps", "int", 1, 32, "by the size of the tiles", "warps of a kernel without products; a power of two"},
+      {"overlap", "int", 0, 1, "1", "loop iterations that a product may run behind the vector work that feeds it"},
+      {"persistent", "bool", 0, 1, "true for products without vector work", "blocks take tile after tile"},
+      {"raster", "int", 1, 64, "8", "tiles a super-row of a persistent grid, for L2"},
+      {"producer_registers", "int", 24, 240, "24, 32 or 40",
+       "registers a thread of the loading warpgroup; a multiple of 8"},
+      {"consumer_registers", "int", 24, 256, "240, 160 or 232",
+       "registers a thread of the computing warpgroups; a multiple of 8"},
+  };
+  return rows;
+}
+
+Schedule readSchedule(const ScheduleSettings &settings, DiagnosticEngine &diagnostics) {
+  Schedule schedule;
+  for (const auto &[name, value] : settings) {
+    auto row = std::find_if(keys().begin(), keys().end(), [&](const Key &key) { return key.name == name; });
+    if (row == keys().end()) {
+      std::vector<std::string> known;
+      for (const Key &key : keys())
+        known.emplace_back(key.name);
+      if (std::optional<std::string> near = nearestName(name, known))
+        diagnostics.report(Diag::unknown_schedule_key_suggest, value.range, name, *near);
+      else
+        diagnostics.report(Diag::unknown_schedule_key, value.range, name);
+      continue;
+    }
+    if (!value.name.empty() || value.number != std::floor(value.number) ||
+        value.number < static_cast<double>(row->lo) || value.number > static_cast<double>(row->hi)) {
+      diagnostics.report(Diag::schedule_key_out_of_range, value.range, name, row->lo, row->hi);
+      continue;
+    }
+    set(schedule, name, static_cast<int64_t>(value.number));
+  }
+  return schedule;
+}
+
+} // namespace tkc::planner

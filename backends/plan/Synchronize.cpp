@@ -1,0 +1,274 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "backends/plan/Synchronize.h"
+
+#include "backends/plan/Consumer.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+
+namespace tkc::planner {
+namespace {
+
+using Kind = plan::StmtKind;
+
+/// Calls `visit` on every statement below and including `stmt`.
+template <class Visit> void walk(const plan::Stmt &stmt, Visit &visit) {
+  visit(stmt);
+  for (const plan::Body *body : {&stmt.prologue, &stmt.body, &stmt.epilogue, &stmt.orElse})
+    for (const plan::Stmt &inner : *body)
+      walk(inner, visit);
+}
+
+/// A product group that was committed and not yet waited for.
+struct Group {
+  std::string dest;      ///< accumulator that it writes
+  std::string aVariable; ///< register operand that it reads; empty: none
+  std::set<std::string> buffers;
+};
+
+class Synchronizer {
+public:
+  Synchronizer(plan::Role &role, const Placement &placement) : role(role), placement(placement) {
+    for (const RingPlacement &ring : placement.rings)
+      for (const RingMember &member : ring.members)
+        ringOf[member.buffer] = &ring;
+    for (const auto &[value, buffer] : placement.staged)
+      stagedBuffers.insert(buffer);
+  }
+
+  void run() {
+    declareCursors();
+    segment(role.body, 0);
+  }
+
+private:
+  void declareCursors() {
+    for (const RingPlacement &ring : placement.rings) {
+      plan::VarType type;
+      type.kind = plan::VarType::Cursor;
+      type.elem = ElemType::I32;
+      type.rows = ring.stages;
+      type.layout = {};
+      role.vars.push_back({ring.cursor(), type});
+    }
+  }
+
+  // ---- one straight line of statements at loop depth `depth`
+  // -----------------------------------------------------------
+  void segment(plan::Body &body, int depth) {
+    plan::Body *savedOut = out;
+    auto savedLeft = usesLeft;
+    auto savedOpen = open;
+    plan::Body result;
+    out = &result;
+    open.clear();
+    countUses(body, depth);
+    for (plan::Stmt &stmt : body) {
+      openRings(stmt, depth);
+      step(stmt, depth);
+      closeRings(stmt, depth);
+    }
+    waitForGroups(queue.size());
+    out = savedOut;
+    usesLeft = std::move(savedLeft);
+    open = std::move(savedOpen);
+    body = std::move(result);
+  }
+
+  std::set<const RingPlacement *> ringsIn(const plan::Stmt &stmt, int depth) const {
+    std::set<const RingPlacement *> rings;
+    auto visit = [&](const plan::Stmt &inner) {
+      if (inner.kind != Kind::Product)
+        return;
+      for (const std::string &buffer : buffersOf(inner))
+        if (auto found = ringOf.find(buffer); found != ringOf.end() && found->second->depth == depth)
+          rings.insert(found->second);
+    };
+    walk(stmt, visit);
+    return rings;
+  }
+
+  static std::set<std::string> buffersOf(const plan::Stmt &product) {
+    std::set<std::string> buffers{product.ref.buffer};
+    if (product.aShared)
+      buffers.insert(product.aRef.buffer);
+    return buffers;
+  }
+
+  void countUses(const plan::Body &body, int depth) {
+    usesLeft.clear();
+    for (const plan::Stmt &stmt : body)
+      for (const RingPlacement *ring : ringsIn(stmt, depth))
+        ++usesLeft[ring];
+  }
+
+  void openRings(const plan::Stmt &stmt, int depth) {
+    for (const RingPlacement *ring : ringsIn(stmt, depth))
+      if (open.insert(ring).second) {
+        plan::Stmt &wait = emit(Kind::Wait, stmt.loc);
+        wait.barrier = ring->full();
+        wait.cursor = ring->cursor();
+      }
+  }
+
+  void closeRings(const plan::Stmt &stmt, int depth) {
+    for (const RingPlacement *ring : ringsIn(stmt, depth))
+      --usesLeft[ring];
+    releaseDrained(stmt.loc, stmt.kind == Kind::Product && stmt.byThreads);
+  }
+
+  /// Releases the stages that nothing uses any more: no statement to come at this level, no product in flight.
+  void releaseDrained(SourceLoc loc, bool readByThreads) {
+    for (auto at = open.begin(); at != open.end();) {
+      const RingPlacement *ring = *at;
+      if (usesLeft[ring] > 0 || isInFlight(*ring)) {
+        ++at;
+        continue;
+      }
+      if (readByThreads)
+        sync(loc, instanceBarrier, placement.layout.threads);
+      plan::Stmt &arrive = emit(Kind::Arrive, loc);
+      arrive.barrier = ring->empty();
+      arrive.cursor = ring->cursor();
+      emit(Kind::Advance, loc).cursor = ring->cursor();
+      at = open.erase(at);
+    }
+  }
+
+  bool isInFlight(const RingPlacement &ring) const {
+    return std::any_of(queue.begin(), queue.end(), [&](const Group &group) {
+      return std::any_of(ring.members.begin(), ring.members.end(),
+                         [&](const RingMember &member) { return group.buffers.count(member.buffer) != 0; });
+    });
+  }
+
+  // ---- statements
+  // ------------------------------------------------------------------------------------------------------
+  void step(plan::Stmt &stmt, int depth) {
+    if (stmt.kind == Kind::For || stmt.kind == Kind::If) {
+      waitForGroups(queue.size());
+      nested(stmt, depth);
+      out->push_back(std::move(stmt));
+      return;
+    }
+    waitForGroups(groupsBlocking(stmt));
+    if (stmt.kind == Kind::Product)
+      return product(stmt);
+    if (stmt.kind == Kind::StoreShared && stagedBuffers.count(stmt.ref.buffer))
+      return storeStaged(stmt);
+    out->push_back(stmt);
+  }
+
+  void nested(plan::Stmt &stmt, int depth) {
+    const int inner = stmt.kind == Kind::For ? depth + 1 : depth;
+    // A loop's rings are of its own depth; the bodies of a branch use the rings that the level around it holds open.
+    for (plan::Body *body : {&stmt.prologue, &stmt.body, &stmt.epilogue, &stmt.orElse}) {
+      if (body->empty())
+        continue;
+      if (stmt.kind == Kind::For) {
+        auto saved = std::move(usesLeft);
+        segment(*body, inner);
+        usesLeft = std::move(saved);
+      } else {
+        branch(*body, depth);
+      }
+    }
+  }
+
+  void branch(plan::Body &body, int depth) {
+    plan::Body *savedOut = out;
+    plan::Body result;
+    out = &result;
+    for (plan::Stmt &stmt : body)
+      step(stmt, depth);
+    waitForGroups(queue.size());
+    out = savedOut;
+    body = std::move(result);
+  }
+
+  /// How many of the oldest groups must be complete before `stmt` may run.
+  size_t groupsBlocking(const plan::Stmt &stmt) const {
+    size_t blocking = 0;
+    for (size_t i = 0; i < queue.size(); ++i)
+      if (conflicts(stmt, queue[i]))
+        blocking = i + 1;
+    return blocking;
+  }
+
+  static bool conflicts(const plan::Stmt &stmt, const Group &group) {
+    const bool reads = std::find(stmt.operands.begin(), stmt.operands.end(), group.dest) != stmt.operands.end();
+    // Products into one accumulator are done in order by the matrix engine.
+    const bool writes = stmt.kind != Kind::Product && stmt.dest == group.dest;
+    const bool overwritesOperand = !group.aVariable.empty() && stmt.dest == group.aVariable;
+    const bool overwritesBuffer = stmt.kind == Kind::StoreShared && group.buffers.count(stmt.ref.buffer);
+    return reads || writes || overwritesOperand || overwritesBuffer;
+  }
+
+  void product(plan::Stmt &stmt) {
+    for (const std::string &buffer : buffersOf(stmt))
+      if (stagedBuffers.count(buffer) && unpublished.erase(buffer)) {
+        emit(Kind::FenceProxy, stmt.loc);
+        sync(stmt.loc, allConsumersBarrier, placement.layout.threads * role.instances);
+      }
+    if (stmt.byThreads) {
+      out->push_back(stmt);
+      return;
+    }
+    if (out->empty() || out->back().kind != Kind::ProductCommit)
+      emit(Kind::ProductFence, stmt.loc);
+    Group group{stmt.dest, stmt.aShared ? "" : stmt.operands[0], buffersOf(stmt)};
+    out->push_back(stmt);
+    emit(Kind::ProductCommit, stmt.loc);
+    queue.push_back(std::move(group));
+  }
+
+  /// Other warpgroups may still be reading what the last iteration staged.
+  void storeStaged(plan::Stmt &stmt) {
+    sync(stmt.loc, allConsumersBarrier, placement.layout.threads * role.instances);
+    unpublished.insert(stmt.ref.buffer);
+    out->push_back(stmt);
+  }
+
+  void waitForGroups(size_t count) {
+    if (count == 0)
+      return;
+    plan::Stmt &wait = emit(Kind::ProductWait, {});
+    wait.count = static_cast<int>(queue.size() - count);
+    queue.erase(queue.begin(), queue.begin() + static_cast<std::ptrdiff_t>(count));
+    releaseDrained({}, false);
+  }
+
+  void sync(SourceLoc loc, int id, int threads) {
+    plan::Stmt &stmt = emit(Kind::Sync, loc);
+    stmt.id = id;
+    stmt.threads = threads;
+  }
+
+  plan::Stmt &emit(Kind kind, SourceLoc loc) {
+    plan::Stmt stmt;
+    stmt.kind = kind;
+    stmt.loc = loc;
+    out->push_back(std::move(stmt));
+    return out->back();
+  }
+
+  plan::Role &role;
+  const Placement &placement;
+  std::map<std::string, const RingPlacement *> ringOf; ///< by buffer
+  std::set<std::string> stagedBuffers;
+  std::set<std::string> unpublished; ///< staged, and not yet visible to the matrix engine
+
+  plan::Body *out = nullptr;
+  std::vector<Group> queue;
+  std::set<const RingPlacement *> open;          ///< waited for at this level and not yet released
+  std::map<const RingPlacement *, int> usesLeft; ///< statements to come at this level that use the ring
+};
+
+} // namespace
+
+void synchronize(plan::Role &role, const Placement &placement) { Synchronizer(role, placement).run(); }
+
+} // namespace tkc::planner

@@ -1,0 +1,389 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Arithmetic on lanes, each value in f64. With an error model each operation also says how far a kernel's value may be
+// from this one: what its operands' errors become, plus its own rounding. docs/numerics.md lists the rules.
+#include "frontend/reference/Evaluator.h"
+
+#include "support/Rounding.h"
+#include "support/Tensor.h"
+
+#include "llvm/Support/ErrorHandling.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+namespace tkc::reference {
+namespace {
+
+double errorAt(const Floats &x, int i) { return x.errors ? x.errors[i * x.stride] : 0; }
+
+/// How the error `e` of `x` shows in f(x) = `y`, and what computing f adds; `u` is the unit roundoff.
+double unaryError(NodeKind kind, double x, double e, double y, const ErrorModel &model) {
+  const double u = model.compute;
+  switch (kind) {
+  case NodeKind::Neg:
+  case NodeKind::Abs:
+    return e;
+  case NodeKind::Exp:
+  case NodeKind::Exp2: // the argument is scaled before the hardware's exp2, which rounds it
+    return y == 0 ? 0 : y * (e + 2 * u * (2 + std::fabs(x)));
+  case NodeKind::Log:
+  case NodeKind::Log2:
+    return x == 0 ? 0
+                  : e / std::fabs(x) * (kind == NodeKind::Log ? 1 : std::numbers::log2e) + 4 * u * (1 + std::fabs(y));
+  case NodeKind::Sqrt:
+    return y == 0 ? std::sqrt(e) : e / (2 * y) + 4 * u * y;
+  case NodeKind::Rsqrt:
+    return y * (e / (2 * std::fabs(x)) + 4 * u);
+  case NodeKind::Rcp:
+    return std::fabs(y) * (e * std::fabs(y) + 4 * u);
+  case NodeKind::Tanh:
+    return e * (1 - y * y) + model.tanh * std::fabs(y);
+  case NodeKind::Sin:
+  case NodeKind::Cos:
+    return e + 4 * u * (1 + std::fabs(x));
+  case NodeKind::Erf:
+    return e * 2 * std::numbers::inv_sqrtpi * std::exp(-x * x) + 4 * u * std::fabs(y);
+  case NodeKind::Sigmoid:
+    return y * (1 - y) * e + y * 4 * u * (2 + std::fabs(x));
+  case NodeKind::Floor:
+    return std::floor(x - e) == std::floor(x + e) ? 0 : 1;
+  case NodeKind::Constant:
+  case NodeKind::Variable:
+  case NodeKind::Access:
+  case NodeKind::ToFloat:
+  case NodeKind::Add:
+  case NodeKind::Sub:
+  case NodeKind::Mul:
+  case NodeKind::Div:
+  case NodeKind::Max:
+  case NodeKind::Min:
+  case NodeKind::Mod:
+  case NodeKind::BitNot:
+  case NodeKind::BitAnd:
+  case NodeKind::BitOr:
+  case NodeKind::BitXor:
+  case NodeKind::Shl:
+  case NodeKind::Shr:
+  case NodeKind::Eq:
+  case NodeKind::Ne:
+  case NodeKind::Lt:
+  case NodeKind::Le:
+  case NodeKind::Gt:
+  case NodeKind::Ge:
+  case NodeKind::Not:
+  case NodeKind::If:
+  case NodeKind::Reduce:
+  case NodeKind::Cast:
+  case NodeKind::Philox:
+    break;
+  }
+  llvm_unreachable("not a unary operation on floats");
+}
+
+template <class F> void mapFloats(int count, double *out, const Floats &x, F f) {
+  for (int i = 0; i < count; ++i)
+    out[i] = f(x.values[i * x.stride]);
+}
+template <class F> void mapFloats(int count, double *out, const Floats &x, const Floats &y, F f) {
+  if (x.stride && y.stride) {
+    for (int i = 0; i < count; ++i)
+      out[i] = f(x.values[i], y.values[i]);
+  } else if (x.stride) {
+    const double other = y.values[0];
+    for (int i = 0; i < count; ++i)
+      out[i] = f(x.values[i], other);
+  } else {
+    const double other = x.values[0];
+    for (int i = 0; i < count; ++i)
+      out[i] = f(other, y.values[i * y.stride]);
+  }
+}
+
+int64_t floorDivide(int64_t x, int64_t y) { return x / y - ((x % y != 0) && ((x < 0) != (y < 0))); }
+
+/// Errors beside infinities and NaN mean nothing.
+double meaningful(double value, double error) { return std::isfinite(value) && !std::isnan(error) ? error : 0; }
+
+} // namespace
+
+Floats Evaluator::unary(const Node &node) {
+  const Floats x = floats(*node.children[0]);
+  const int n = count(node);
+  double *out = valuesOf(node), *errors = errorsOf(node);
+  const auto apply = [&](auto f) { mapFloats(n, out, x, f); };
+  switch (node.kind) {
+  case NodeKind::Neg:
+    apply([](double v) { return -v; });
+    break;
+  case NodeKind::Abs:
+    apply([](double v) { return std::fabs(v); });
+    break;
+  case NodeKind::Exp:
+    apply([](double v) { return std::exp(v); });
+    break;
+  case NodeKind::Exp2:
+    apply([](double v) { return std::exp2(v); });
+    break;
+  case NodeKind::Log:
+    apply([](double v) { return std::log(v); });
+    break;
+  case NodeKind::Log2:
+    apply([](double v) { return std::log2(v); });
+    break;
+  case NodeKind::Sqrt:
+    apply([](double v) { return std::sqrt(v); });
+    break;
+  case NodeKind::Rsqrt:
+    apply([](double v) { return 1 / std::sqrt(v); });
+    break;
+  case NodeKind::Rcp:
+    apply([](double v) { return 1 / v; });
+    break;
+  case NodeKind::Tanh:
+    apply([](double v) { return std::tanh(v); });
+    break;
+  case NodeKind::Sin:
+    apply([](double v) { return std::sin(v); });
+    break;
+  case NodeKind::Cos:
+    apply([](double v) { return std::cos(v); });
+    break;
+  case NodeKind::Erf:
+    apply([](double v) { return std::erf(v); });
+    break;
+  case NodeKind::Sigmoid:
+    apply([](double v) { return 1 / (1 + std::exp(-v)); });
+    break;
+  case NodeKind::Floor:
+    apply([](double v) { return std::floor(v); });
+    break;
+  case NodeKind::Constant:
+  case NodeKind::Variable:
+  case NodeKind::Access:
+  case NodeKind::ToFloat:
+  case NodeKind::Add:
+  case NodeKind::Sub:
+  case NodeKind::Mul:
+  case NodeKind::Div:
+  case NodeKind::Max:
+  case NodeKind::Min:
+  case NodeKind::Mod:
+  case NodeKind::BitNot:
+  case NodeKind::BitAnd:
+  case NodeKind::BitOr:
+  case NodeKind::BitXor:
+  case NodeKind::Shl:
+  case NodeKind::Shr:
+  case NodeKind::Eq:
+  case NodeKind::Ne:
+  case NodeKind::Lt:
+  case NodeKind::Le:
+  case NodeKind::Gt:
+  case NodeKind::Ge:
+  case NodeKind::Not:
+  case NodeKind::If:
+  case NodeKind::Reduce:
+  case NodeKind::Cast:
+  case NodeKind::Philox:
+    llvm_unreachable("not a unary operation on floats");
+  }
+  for (int i = 0; errors && i < n; ++i)
+    errors[i] = meaningful(out[i], unaryError(node.kind, x.values[i * x.stride], errorAt(x, i), out[i], *errorModel));
+  return {out, errors, isUniform(node) ? 0 : 1};
+}
+
+Floats Evaluator::binary(const Node &node) {
+  const Floats x = floats(*node.children[0]);
+  const Floats y = floats(*node.children[1]);
+  const int n = count(node);
+  double *out = valuesOf(node), *errors = errorsOf(node);
+  const Floats result{out, errors, isUniform(node) ? 0 : 1};
+  const double u = errorModel ? errorModel->compute : 0;
+  const auto withErrors = [&](auto rule) {
+    for (int i = 0; errors && i < n; ++i)
+      errors[i] = meaningful(out[i], rule(x.values[i * x.stride], errorAt(x, i), y.values[i * y.stride], errorAt(y, i),
+                                          std::fabs(out[i])));
+    return result;
+  };
+  if (node.kind == NodeKind::Mul) {
+    mapFloats(n, out, x, y, [](double a, double b) { return a * b; });
+    const double narrow = node.isContracted && errorModel ? errorModel->narrow : 0;
+    const double narrowX = node.children[0]->isExactOperand ? 0 : narrow;
+    const double narrowY = node.children[1]->isExactOperand ? 0 : narrow;
+    return withErrors([&](double a, double ea, double b, double eb, double r) {
+      return std::fabs(a) * eb + std::fabs(b) * ea + (u + narrowX + narrowY) * r;
+    });
+  }
+  if (node.kind == NodeKind::Add || node.kind == NodeKind::Sub) {
+    if (node.kind == NodeKind::Add)
+      mapFloats(n, out, x, y, [](double a, double b) { return a + b; });
+    else
+      mapFloats(n, out, x, y, [](double a, double b) { return a - b; });
+    return withErrors([&](double, double ea, double, double eb, double r) { return ea + eb + u * r; });
+  }
+  if (node.kind == NodeKind::Div) {
+    mapFloats(n, out, x, y, [](double a, double b) { return a / b; });
+    return withErrors(
+        [&](double, double ea, double b, double eb, double r) { return (ea + r * eb) / std::fabs(b) + 4 * u * r; });
+  }
+  if (node.kind == NodeKind::Max)
+    mapFloats(n, out, x, y, [](double a, double b) { return std::fmax(a, b); });
+  else
+    mapFloats(n, out, x, y, [](double a, double b) { return std::fmin(a, b); });
+  return withErrors([&](double, double ea, double, double eb, double) { return std::fmax(ea, eb); });
+}
+
+Floats Evaluator::castFloat(const Node &node) {
+  const Floats x = floats(*node.children[0]);
+  const int n = count(node);
+  double *out = valuesOf(node), *errors = errorsOf(node);
+  mapFloats(n, out, x, [&](double v) { return roundTo(node.elem, v); });
+  // Where the operand is exact so is the rounding; else it may fall to the other side.
+  const double ulp = 2 * unitRoundoff(node.elem);
+  for (int i = 0; errors && i < n; ++i)
+    errors[i] = errorAt(x, i) > 0 ? meaningful(out[i], errorAt(x, i) + ulp * std::fabs(out[i])) : 0;
+  return {out, errors, isUniform(node) ? 0 : 1};
+}
+
+/// Philox-4x32-10, written from the paper (Salmon, Moraes, Dror, Shaw, SC'11): counter {i, j, 0, 0}, key {seed, 0};
+/// the top 24 bits of the first word.
+Floats Evaluator::philox(const Node &node) {
+  const Integers seed = integers(*node.children[0]);
+  const Integers i = integers(*node.children[1]);
+  const Integers j = integers(*node.children[2]);
+  double *out = valuesOf(node);
+  for (int lane = 0, n = count(node); lane < n; ++lane) {
+    auto c0 = static_cast<uint32_t>(i.values[lane * i.stride]), c1 = static_cast<uint32_t>(j.values[lane * j.stride]);
+    uint32_t c2 = 0, c3 = 0, k0 = static_cast<uint32_t>(seed.values[lane * seed.stride]), k1 = 0;
+    for (int round = 0; round < 10; ++round) {
+      const uint64_t left = uint64_t{c0} * 0xD2511F53u, right = uint64_t{c2} * 0xCD9E8D57u;
+      c0 = static_cast<uint32_t>(right >> 32) ^ c1 ^ k0;
+      c2 = static_cast<uint32_t>(left >> 32) ^ c3 ^ k1;
+      c1 = static_cast<uint32_t>(right);
+      c3 = static_cast<uint32_t>(left);
+      k0 += 0x9E3779B9u; // the golden ratio
+      k1 += 0xBB67AE85u; // √3 − 1
+    }
+    out[lane] = std::ldexp(static_cast<double>(c0 >> 8), -24);
+  }
+  return {out, nullptr, isUniform(node) ? 0 : 1};
+}
+
+// ---- integers ------------------------------------------------------------------------------------------------------
+
+Integers Evaluator::integerUnary(const Node &node) {
+  const Integers x = integers(*node.children[0]);
+  int64_t *out = integersOf(node);
+  for (int i = 0, n = count(node); i < n; ++i) {
+    const int64_t v = x.values[i * x.stride];
+    if (node.kind == NodeKind::Neg)
+      out[i] = -v;
+    else if (node.kind == NodeKind::Abs)
+      out[i] = v < 0 ? -v : v;
+    else if (node.kind == NodeKind::BitNot)
+      out[i] = ~v;
+    else
+      out[i] = !v;
+  }
+  return {out, isUniform(node) ? 0 : 1};
+}
+
+Integers Evaluator::integerBinary(const Node &node) {
+  const Integers x = integers(*node.children[0]);
+  const Integers y = integers(*node.children[1]);
+  int64_t *out = integersOf(node);
+  const int n = count(node);
+  const auto apply = [&](auto f) {
+    for (int i = 0; i < n; ++i)
+      out[i] = f(x.values[i * x.stride], y.values[i * y.stride]);
+  };
+  const auto divide = [&](auto f) {
+    apply([&](int64_t a, int64_t b) -> int64_t {
+      if (b != 0)
+        return f(a, b);
+      fail({Failure::Invalid, node.range, "division of an integer by zero"});
+      return 0;
+    });
+  };
+  if (node.kind == NodeKind::Add)
+    apply([](int64_t a, int64_t b) { return a + b; });
+  else if (node.kind == NodeKind::Sub)
+    apply([](int64_t a, int64_t b) { return a - b; });
+  else if (node.kind == NodeKind::Mul)
+    apply([](int64_t a, int64_t b) { return a * b; });
+  else if (node.kind == NodeKind::Div)
+    divide(floorDivide);
+  else if (node.kind == NodeKind::Mod)
+    divide([](int64_t a, int64_t b) { return a - floorDivide(a, b) * b; });
+  else if (node.kind == NodeKind::Max)
+    apply([](int64_t a, int64_t b) { return std::max(a, b); });
+  else if (node.kind == NodeKind::Min)
+    apply([](int64_t a, int64_t b) { return std::min(a, b); });
+  else if (node.kind == NodeKind::BitAnd)
+    apply([](int64_t a, int64_t b) { return a & b; });
+  else if (node.kind == NodeKind::BitOr)
+    apply([](int64_t a, int64_t b) { return a | b; });
+  else if (node.kind == NodeKind::BitXor)
+    apply([](int64_t a, int64_t b) { return a ^ b; });
+  else if (node.kind == NodeKind::Shl)
+    apply([](int64_t a, int64_t b) -> int64_t { return b < 0 || b > 31 ? 0 : static_cast<int32_t>(a << b); });
+  else
+    apply([](int64_t a, int64_t b) -> int64_t { return b < 0 || b > 31 ? (a < 0 ? -1 : 0) : a >> b; });
+  return {out, isUniform(node) ? 0 : 1};
+}
+
+namespace {
+
+template <class T> bool holds(NodeKind kind, T a, T b) {
+  if (kind == NodeKind::Eq)
+    return a == b;
+  if (kind == NodeKind::Ne)
+    return a != b;
+  if (kind == NodeKind::Lt)
+    return a < b;
+  if (kind == NodeKind::Le)
+    return a <= b;
+  if (kind == NodeKind::Gt)
+    return a > b;
+  return a >= b;
+}
+
+} // namespace
+
+Integers Evaluator::compare(const Node &node) {
+  int64_t *out = integersOf(node);
+  const int n = count(node);
+  if (node.children[0]->isInteger) {
+    const Integers x = integers(*node.children[0]);
+    const Integers y = integers(*node.children[1]);
+    for (int i = 0; i < n; ++i)
+      out[i] = holds(node.kind, x.values[i * x.stride], y.values[i * y.stride]);
+  } else {
+    const Floats x = floats(*node.children[0]);
+    const Floats y = floats(*node.children[1]);
+    for (int i = 0; i < n; ++i)
+      out[i] = holds(node.kind, x.values[i * x.stride], y.values[i * y.stride]);
+  }
+  return {out, isUniform(node) ? 0 : 1};
+}
+
+Integers Evaluator::castInteger(const Node &node) {
+  const Node &operand = *node.children[0];
+  int64_t *out = integersOf(node);
+  const int n = count(node);
+  if (operand.isInteger) {
+    const Integers x = integers(operand);
+    for (int i = 0; i < n; ++i)
+      out[i] = static_cast<int64_t>(roundTo(node.elem, static_cast<double>(x.values[i * x.stride])));
+  } else {
+    const Floats x = floats(operand);
+    for (int i = 0; i < n; ++i)
+      out[i] = static_cast<int64_t>(roundTo(node.elem, x.values[i * x.stride]));
+  }
+  return {out, isUniform(node) ? 0 : 1};
+}
+
+} // namespace tkc::reference

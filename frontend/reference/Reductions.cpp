@@ -1,0 +1,225 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Sums, products and extrema over an index. Two ways: *step* through the index while every lane has its own running
+// total, which is best where there are many lanes; or make the index itself the lane, one outer lane after another.
+#include "frontend/reference/Evaluator.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+namespace tkc::reference {
+namespace {
+
+/// The running total of one lane. An error counts what the terms bring and what adding them up costs: a running sum of
+/// n terms errs by about √n·u·Σ|term| (docs/numerics.md).
+struct Total {
+  double value, error = 0, magnitude = 0;
+
+  explicit Total(Reduction kind) {
+    switch (kind) {
+    case Reduction::Sum:
+      value = 0;
+      break;
+    case Reduction::Prod:
+      value = 1;
+      break;
+    case Reduction::Max:
+      value = -INFINITY;
+      break;
+    case Reduction::Min:
+      value = INFINITY;
+      break;
+    }
+  }
+
+  void add(Reduction kind, double term, double termError) {
+    switch (kind) {
+    case Reduction::Sum:
+      value += term;
+      error += termError;
+      magnitude += std::fabs(term);
+      break;
+    case Reduction::Prod:
+      error = error * std::fabs(term) + termError * std::fabs(value);
+      value *= term;
+      magnitude = std::fabs(value);
+      break;
+    case Reduction::Max:
+      value = std::fmax(value, term);
+      error = std::fmax(error, termError);
+      break;
+    case Reduction::Min:
+      value = std::fmin(value, term);
+      error = std::fmax(error, termError);
+      break;
+    }
+  }
+
+  double finalError(Reduction kind, double count, const ErrorModel &model) const {
+    switch (kind) {
+    case Reduction::Sum:
+      return std::isfinite(value) ? error + (2 + std::sqrt(count)) * model.accumulate * magnitude : 0;
+    case Reduction::Prod:
+      return std::isfinite(value) ? error + count * model.compute * magnitude : 0;
+    case Reduction::Max:
+    case Reduction::Min:
+      return std::isfinite(value) ? error : 0;
+    }
+    return 0;
+  }
+};
+
+int64_t firstInteger(Reduction kind) {
+  switch (kind) {
+  case Reduction::Sum:
+    return 0;
+  case Reduction::Prod:
+    return 1;
+  case Reduction::Max:
+    return std::numeric_limits<int64_t>::min();
+  case Reduction::Min:
+    return std::numeric_limits<int64_t>::max();
+  }
+  return 0;
+}
+
+int64_t addInteger(Reduction kind, int64_t total, int64_t term) {
+  switch (kind) {
+  case Reduction::Sum:
+    return total + term;
+  case Reduction::Prod:
+    return total * term;
+  case Reduction::Max:
+    return std::max(total, term);
+  case Reduction::Min:
+    return std::min(total, term);
+  }
+  return total;
+}
+
+/// The common case in a loop that vectorises.
+void addAll(std::vector<Total> &totals, Reduction kind, const Floats &terms, int count) {
+  if (kind == Reduction::Sum && !terms.errors) {
+    for (int i = 0; i < count; ++i) {
+      const double term = terms.values[i * terms.stride];
+      totals[i].value += term;
+      totals[i].magnitude += std::fabs(term);
+    }
+    return;
+  }
+  for (int i = 0; i < count; ++i)
+    totals[i].add(kind, terms.values[i * terms.stride], terms.errors ? terms.errors[i * terms.stride] : 0);
+}
+
+} // namespace
+
+/// The range of a reduction; its bounds do not depend on the lane, or there is only one.
+std::pair<int64_t, int64_t> Evaluator::range(const Node &node) {
+  if (node.children.size() == 1) {
+    const Variable &variable = equation.variables[node.variable];
+    return {variable.lo, variable.hi};
+  }
+  const int64_t lo = integers(*node.children[1]).values[0];
+  const int64_t hi = integers(*node.children[2]).values[0];
+  return {lo, std::max(lo, hi)};
+}
+
+bool Evaluator::boundsAreUniform(const Node &node) const {
+  return node.children.size() == 1 || (isUniform(*node.children[1]) && isUniform(*node.children[2]));
+}
+
+/// Calls `visit(lane)` with each lane on its own.
+template <class Visit> void Evaluator::forEachLane(Visit visit) {
+  const Lanes all = lanes;
+  for (int i = 0; i < all.count && !failed; ++i) {
+    if (all.variable >= 0)
+      variables[all.variable] = all.values[i];
+    lanes = Lanes{};
+    visit(i);
+  }
+  lanes = all;
+}
+
+/// The index as the lane: calls `sum(count)` for each chunk of it.
+template <class T, class Sum> void Evaluator::reduceAcross(const Node &node, int64_t lo, int64_t hi, Sum sum) {
+  const Lanes outer = lanes;
+  int64_t *values = lanesOf(node);
+  for (int64_t begin = lo; begin < hi && !failed; begin += maxLanes) {
+    const int count = static_cast<int>(std::min<int64_t>(maxLanes, hi - begin));
+    std::iota(values, values + count, begin);
+    lanes = {node.variable, values, count, true};
+    sum(count);
+  }
+  lanes = outer;
+}
+
+Floats Evaluator::reduceFloats(const Node &node) {
+  const Reduction kind = node.reduction;
+  const Node &body = *node.children[0];
+  double *values = valuesOf(node), *errors = errorsOf(node);
+  const Floats result{values, errors, isUniform(node) ? 0 : 1};
+  const auto finish = [&](int lane, const Total &total, int64_t count) {
+    values[lane] = total.value;
+    if (errors)
+      errors[lane] = total.finalError(kind, static_cast<double>(count), *errorModel);
+  };
+  const auto across = [&](int lane) {
+    const auto [lo, hi] = range(node);
+    Total total(kind);
+    reduceAcross<double>(node, lo, hi, [&](int count) {
+      const Floats terms = floats(body);
+      for (int i = 0; i < count; ++i)
+        total.add(kind, terms.values[i * terms.stride], terms.errors ? terms.errors[i * terms.stride] : 0);
+    });
+    finish(lane, total, hi - lo);
+  };
+  if (isUniform(node)) {
+    const Lanes outer = lanes;
+    lanes = Lanes{};
+    across(0);
+    lanes = outer;
+    return result;
+  }
+  if (!boundsAreUniform(node) || lanes.count < 8) {
+    forEachLane(across);
+    return result;
+  }
+  const auto [lo, hi] = range(node);
+  std::vector<Total> totals(lanes.count, Total(kind));
+  for (int64_t i = lo; i < hi && !failed; ++i) {
+    variables[node.variable] = i;
+    addAll(totals, kind, floats(body), lanes.count);
+  }
+  for (int lane = 0; lane < lanes.count; ++lane)
+    finish(lane, totals[lane], hi - lo);
+  return result;
+}
+
+Integers Evaluator::reduceIntegers(const Node &node) {
+  const Node &body = *node.children[0];
+  int64_t *values = integersOf(node);
+  const auto across = [&](int lane) {
+    const auto [lo, hi] = range(node);
+    int64_t total = firstInteger(node.reduction);
+    reduceAcross<int64_t>(node, lo, hi, [&](int count) {
+      const Integers terms = integers(body);
+      for (int i = 0; i < count; ++i)
+        total = addInteger(node.reduction, total, terms.values[i * terms.stride]);
+    });
+    values[lane] = total;
+  };
+  if (isUniform(node)) {
+    const Lanes outer = lanes;
+    lanes = Lanes{};
+    across(0);
+    lanes = outer;
+    return {values, 0};
+  }
+  forEachLane(across);
+  return {values, 1};
+}
+
+} // namespace tkc::reference

@@ -1,0 +1,64 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "frontend/reference/Reference.h"
+
+#include "frontend/reference/Model.h"
+#include "support/Diagnostics.h"
+#include "support/Tensor.h"
+
+namespace tkc {
+
+std::map<std::string, Tensor> evaluateReference(const ReferenceInput &input, DiagnosticEngine &diagnostics,
+                                                const ErrorModel *errorModel, std::map<std::string, Tensor> *errors) {
+  reference::Model model;
+  if (!reference::compile(input, input.reference->equations, model, diagnostics))
+    return {};
+  std::vector<int> outputs;
+  for (const std::string &output : input.outputs) {
+    int found = -1;
+    for (const reference::CompiledEquation &equation : model.equations)
+      if (equation.source->name.text == output)
+        found = equation.tensor;
+    if (found < 0) {
+      diagnostics.report(Diag::reference_lacks_output, input.reference->name.range, output);
+      return {};
+    }
+    outputs.push_back(found);
+  }
+  if (!reference::run(model, outputs, errorModel, diagnostics))
+    return {};
+  std::map<std::string, Tensor> results;
+  for (int output : outputs) {
+    reference::TensorSlot &slot = *model.tensors[output];
+    auto argument = input.arguments.tensors.find(slot.name);
+    const ElemType elem = argument == input.arguments.tensors.end() ? ElemType::F64 : argument->second.elem;
+    results[slot.name] = {elem, slot.dims, std::move(slot.ownData)};
+    if (errors)
+      (*errors)[slot.name] = {ElemType::F64, slot.dims, std::move(slot.ownError)};
+  }
+  return results;
+}
+
+Tensor evaluateEquation(const ast::Equation &equation, ElemType elem, const std::vector<int64_t> &dims,
+                        const std::map<std::string, int64_t> &names, DiagnosticEngine &diagnostics) {
+  ast::ReferenceDecl reference;
+  reference.name = equation.name;
+  reference.equations.push_back(equation);
+  ReferenceInput input;
+  input.reference = &reference;
+  input.arguments.symbols = names;
+  input.arguments.tensors[equation.name.text] = {elem, dims, {}};
+  input.outputs = {equation.name.text};
+  Tensor result{elem, dims, {}};
+  int64_t count = result.numElements();
+  if (count == 0)
+    return result;
+  std::map<std::string, Tensor> values = evaluateReference(input, diagnostics);
+  result.data.assign(count, 0);
+  if (auto found = values.find(equation.name.text); found != values.end())
+    for (int64_t i = 0; i < count; ++i)
+      result.data[i] = roundTo(elem, found->second.data[i]);
+  return result;
+}
+
+} // namespace tkc

@@ -1,0 +1,87 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "ir/plan/PlanIR.h"
+
+#include <algorithm>
+#include <array>
+
+namespace tkc::plan {
+
+std::string_view spelling(Swizzle swizzle) {
+  constexpr std::array<std::string_view, 4> names{"none", "32B", "64B", "128B"};
+  return names[static_cast<size_t>(swizzle)];
+}
+
+int64_t bytes(Swizzle swizzle) {
+  constexpr std::array<int64_t, 4> spans{0, 32, 64, 128};
+  return spans[static_cast<size_t>(swizzle)];
+}
+
+std::string_view spelling(Division division) {
+  constexpr std::array<std::string_view, 3> names{"whole", "rows", "cols"};
+  return names[static_cast<size_t>(division)];
+}
+
+std::string_view spelling(StmtKind kind) {
+  switch (kind) {
+  case StmtKind::Compute:
+    return "compute";
+  case StmtKind::Move:
+    return "move";
+  case StmtKind::Load:
+    return "load";
+  case StmtKind::Store:
+    return "store";
+  case StmtKind::Atomic:
+    return "atomic";
+  case StmtKind::LoadShared:
+    return "load_shared";
+  case StmtKind::StoreShared:
+    return "store_shared";
+  case StmtKind::FenceProxy:
+    return "fence_proxy";
+  case StmtKind::Sync:
+    return "sync";
+  case StmtKind::Expect:
+    return "expect";
+  case StmtKind::CopyIn:
+    return "copy_in";
+  case StmtKind::CopyOut:
+    return "copy_out";
+  case StmtKind::BulkCommit:
+    return "bulk_commit";
+  case StmtKind::BulkWait:
+    return "bulk_wait";
+  case StmtKind::ProductFence:
+    return "product_fence";
+  case StmtKind::Product:
+    return "product";
+  case StmtKind::ProductCommit:
+    return "product_commit";
+  case StmtKind::ProductWait:
+    return "product_wait";
+  case StmtKind::Wait:
+    return "wait";
+  case StmtKind::Arrive:
+    return "arrive";
+  case StmtKind::Advance:
+    return "advance";
+  case StmtKind::For:
+    return "for";
+  case StmtKind::If:
+    return "if";
+  }
+  return {};
+}
+
+template <class T> static const T *findNamed(const std::vector<T> &all, std::string_view name) {
+  auto found = std::find_if(all.begin(), all.end(), [&](const T &each) { return each.name == name; });
+  return found == all.end() ? nullptr : &*found;
+}
+
+const Var *Role::findVar(std::string_view name) const { return findNamed(vars, name); }
+const Buffer *Plan::findBuffer(std::string_view name) const { return findNamed(buffers, name); }
+const Barrier *Plan::findBarrier(std::string_view name) const { return findNamed(barriers, name); }
+const TensorMap *Plan::findMap(std::string_view name) const { return findNamed(maps, name); }
+
+} // namespace tkc::plan

@@ -1,0 +1,361 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Plans as text. The grammar is in docs/planner.md, "The plan IR and its verifier"; Parser.cpp reads it.
+#include "ir/plan/PlanIR.h"
+#include "support/Diagnostics.h"
+
+#include <cmath>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace tkc::plan {
+namespace {
+
+/// A number that parses back to the same double.
+std::string number(double value) {
+  if (std::isnan(value))
+    return "nan";
+  if (std::isinf(value))
+    return value < 0 ? "-inf" : "inf";
+  return fmt::format("{}", value);
+}
+
+std::string quoted(std::string_view text) {
+  std::string result = "\"";
+  for (char c : text) {
+    if (c == '"' || c == '\\')
+      result += '\\';
+    if (c == '\n')
+      result += "\\n";
+    else
+      result += c;
+  }
+  return result + "\"";
+}
+
+/// `a[fill].rows.T`; stage 0 without a cursor is `a[0]`.
+std::string print(const BufferRef &ref) {
+  std::string text = fmt::format("{}[{}]", ref.buffer, ref.cursor.empty() ? "0" : ref.cursor);
+  if (ref.slice != Division::Whole)
+    text += fmt::format(".{}", spelling(ref.slice));
+  if (ref.transposed)
+    text += ".T";
+  return text;
+}
+
+/// `q[at b, i, :64, 0:32, gather rows]`: an element, a tile, all, a span and a gather.
+std::string print(const ir::View &view, const std::vector<std::string> &operands) {
+  std::vector<std::string> indices;
+  for (const ir::ViewIndex &index : view.indices) {
+    std::string operand = index.operand < operands.size() ? operands[index.operand] : "?";
+    switch (index.kind) {
+    case ir::ViewIndex::Element:
+      indices.push_back("at " + operand);
+      break;
+    case ir::ViewIndex::Tiled:
+      indices.push_back(operand);
+      break;
+    case ir::ViewIndex::All:
+      indices.push_back(fmt::format(":{}", index.hi));
+      break;
+    case ir::ViewIndex::Span:
+      indices.push_back(fmt::format("{}:{}", index.lo, index.hi));
+      break;
+    case ir::ViewIndex::Gather:
+      indices.push_back("gather " + operand);
+      break;
+    }
+  }
+  return fmt::format("{}[{}]", view.tensor, fmt::join(indices, ", "));
+}
+
+std::string mapPrefix(const Stmt &stmt) { return stmt.map.empty() ? "" : stmt.map + " "; }
+
+std::string barrierRef(const Stmt &stmt) {
+  return fmt::format("{}[{}]", stmt.barrier, stmt.cursor.empty() ? "0" : stmt.cursor);
+}
+
+std::string range(const std::string &lo, const std::string &hi, int64_t tileSize) {
+  return tileSize == 0 ? fmt::format("{}..{}", lo, hi) : fmt::format("tiles({}, {}, {})", lo, hi, tileSize);
+}
+
+std::string operand(const Stmt &stmt, size_t i) { return i < stmt.operands.size() ? stmt.operands[i] : "?"; }
+
+std::string compute(const Stmt &stmt) {
+  std::string text = fmt::format("{} = {}", stmt.dest, ir::spelling(stmt.op));
+  if (stmt.op == ir::OpKind::Const)
+    text += " " + number(stmt.constant);
+  if (stmt.op == ir::OpKind::Dim || stmt.op == ir::OpKind::Param || stmt.op == ir::OpKind::ExternCall)
+    text += " @" + stmt.name;
+  if (stmt.op == ir::OpKind::Reduce)
+    text += fmt::format(" {}", ir::spelling(stmt.reduce));
+  if (stmt.op == ir::OpKind::Reduce || stmt.op == ir::OpKind::Cumsum || stmt.op == ir::OpKind::Elements)
+    text += fmt::format(" axis {}", stmt.axis);
+  if (!stmt.operands.empty())
+    text += fmt::format(" ({})", fmt::join(stmt.operands, ", "));
+  if (!stmt.ref.buffer.empty())
+    text += fmt::format(" scratch {} sync {} threads {}", print(stmt.ref), stmt.id, stmt.threads);
+  return text;
+}
+
+/// `cols 64..128 of `, or nothing for all of them.
+std::string columns(const Stmt &stmt) {
+  return stmt.colLo == 0 && stmt.colHi == 0 ? "" : fmt::format("cols {}..{} of ", stmt.colLo, stmt.colHi);
+}
+
+/// A statement up to its body.
+std::string head(const Stmt &stmt) {
+  std::string word(spelling(stmt.kind));
+  switch (stmt.kind) {
+  case StmtKind::Compute:
+    return compute(stmt);
+  case StmtKind::Move:
+    return fmt::format("{} = move {}", stmt.dest, operand(stmt, 0));
+  case StmtKind::Load: {
+    std::string text = fmt::format("{} = load {}", stmt.dest, print(stmt.view, stmt.operands));
+    return stmt.hasElse && !stmt.operands.empty() ? text + " else " + stmt.operands.back() : text;
+  }
+  case StmtKind::Store:
+  case StmtKind::Atomic: {
+    std::string how = stmt.kind == StmtKind::Atomic ? fmt::format(" {}", ir::spelling(stmt.atomic)) : "";
+    return fmt::format("{}{}{} {} = {}", stmt.firstInstance ? "first " : "", word, how, print(stmt.view, stmt.operands),
+                       stmt.operands.empty() ? "?" : stmt.operands.back());
+  }
+  case StmtKind::LoadShared:
+    return fmt::format("{} = load_shared {}", stmt.dest, print(stmt.ref));
+  case StmtKind::StoreShared:
+    return fmt::format("store_shared {} = {}{}", print(stmt.ref), columns(stmt), operand(stmt, 0));
+  case StmtKind::FenceProxy:
+  case StmtKind::BulkCommit:
+  case StmtKind::ProductFence:
+  case StmtKind::ProductCommit:
+    return word;
+  case StmtKind::Sync:
+    return fmt::format("sync {} threads {}", stmt.id, stmt.threads);
+  case StmtKind::Expect:
+    return fmt::format("expect {} bytes {}", barrierRef(stmt), stmt.bytes);
+  case StmtKind::CopyIn:
+    return fmt::format("copy_in {} <- {}{} completes {}", print(stmt.ref), mapPrefix(stmt),
+                       print(stmt.view, stmt.operands), barrierRef(stmt));
+  case StmtKind::CopyOut:
+    return fmt::format("copy_out {}{}{} {} {}", columns(stmt), mapPrefix(stmt), print(stmt.view, stmt.operands),
+                       stmt.reducing ? "+=" : "<-", print(stmt.ref));
+  case StmtKind::BulkWait:
+  case StmtKind::ProductWait:
+    return fmt::format("{} {}", word, stmt.count);
+  case StmtKind::Product:
+    return fmt::format("product {} {} {} * {}{}", stmt.dest, stmt.accumulate ? "+=" : "=",
+                       stmt.aShared ? print(stmt.aRef) : operand(stmt, 0), print(stmt.ref),
+                       stmt.byThreads ? " by threads" : "");
+  case StmtKind::Wait:
+    return fmt::format("wait {}{}", barrierRef(stmt), stmt.inverted ? " inverted" : "");
+  case StmtKind::Arrive:
+    return "arrive " + barrierRef(stmt);
+  case StmtKind::Advance:
+    return "advance " + stmt.cursor;
+  case StmtKind::For:
+    return fmt::format("for {} in {}", stmt.dest, range(operand(stmt, 0), operand(stmt, 1), stmt.tileSize));
+  case StmtKind::If:
+    return "if " + (stmt.map.empty() ? operand(stmt, 0) : "map " + stmt.map);
+  }
+  return {};
+}
+
+class Printer {
+public:
+  explicit Printer(const SourceManager *sources) : sources(sources) {}
+
+  void plan(const Plan &plan);
+  std::string take() { return std::move(out); }
+
+private:
+  void line(std::string_view text) { out += fmt::format("{:{}}{}\n", "", 2 * depth, text); }
+  void open(std::string_view text) {
+    line(fmt::format("{} {{", text));
+    ++depth;
+  }
+  void close() {
+    --depth;
+    line("}");
+  }
+
+  void params(const Plan &plan);
+  void resources(const Plan &plan);
+  void vars(const std::vector<Var> &vars) {
+    for (const Var &var : vars)
+      line(fmt::format("var {}: {}", var.name, print(var.type)));
+  }
+  void body(const Body &body) {
+    for (const Stmt &each : body)
+      stmt(each);
+  }
+  void stmt(const Stmt &stmt);
+  void part(std::string_view name, const Body &statements) {
+    if (statements.empty())
+      return;
+    open(name);
+    body(statements);
+    close();
+  }
+  std::string comment(SourceLoc loc);
+
+  const SourceManager *sources;
+  std::string out;
+  std::string lastLine;
+  int depth = 0;
+};
+
+std::string header(const Plan &plan) {
+  std::vector<std::string> fixed;
+  for (auto &[name, type] : plan.typeArgs)
+    fixed.push_back(fmt::format("{} = {}", name, spelling(type)));
+  for (auto &[name, value] : plan.constants)
+    fixed.push_back(fmt::format("{} = {}", name, value));
+  return fmt::format("plan @{} for {} {{{}}}", plan.kernel, plan.arch, fmt::join(fixed, ", "));
+}
+
+std::string printParam(const ir::Param &param) {
+  std::string text;
+  if (param.isOptional)
+    text += param.isPresent ? "optional " : "absent ";
+  if (param.mode != ir::ParamMode::In)
+    text += param.mode == ir::ParamMode::Out ? "out " : "inout ";
+  text += fmt::format("{}: {}", param.name, spelling(param.elem));
+  if (!param.isTensor)
+    return text;
+  std::vector<std::string> dims;
+  for (const ir::DimExpr &dim : param.dims)
+    dims.push_back(dim.str());
+  return text + fmt::format("[{}]", fmt::join(dims, ", "));
+}
+
+std::string printGrid(const Grid &grid) {
+  std::string text = "grid";
+  if (grid.persistent)
+    text += " persistent";
+  if (grid.rasterGroup > 0)
+    text += fmt::format(" raster {}", grid.rasterGroup);
+  if (grid.ragged)
+    text += " ragged";
+  std::vector<std::string> axes;
+  for (const GridAxis &axis : grid.axes)
+    axes.push_back(fmt::format("{} in {}", axis.name, range(axis.lo, axis.hi, axis.tileSize)));
+  text += fmt::format(" {{ {} }}", fmt::join(axes, ", "));
+  return grid.reversed.empty() ? text : text + fmt::format(" reversed {}", fmt::join(grid.reversed, ", "));
+}
+
+void Printer::resources(const Plan &plan) {
+  for (const TensorMap &map : plan.maps)
+    line(fmt::format("map {} = {} box {}x{} dims {}, {} swizzle {} -> {}", map.name, map.tensor, map.boxRows,
+                     map.boxCols, map.rowDim, map.colDim, spelling(map.swizzle), map.buffer));
+  for (const Buffer &buffer : plan.buffers)
+    line(fmt::format("buffer {}: {}[{}x{}] swizzle {} stages {} offset {}{}", buffer.name, spelling(buffer.elem),
+                     buffer.rows, buffer.cols, spelling(buffer.swizzle), buffer.stages, buffer.offset,
+                     buffer.aliasOf.empty() ? "" : " alias " + buffer.aliasOf));
+  for (const Barrier &barrier : plan.barriers)
+    line(fmt::format("barrier {} stages {} arrivals {}", barrier.name, barrier.stages, barrier.arrivals));
+}
+
+void Printer::params(const Plan &plan) {
+  std::string indent = ",\n" + std::string(header(plan).size() + 2, ' ');
+  std::vector<std::string> each;
+  for (const ir::Param &param : plan.params)
+    each.push_back(printParam(param));
+  open(fmt::format("{} ({})", header(plan), fmt::join(each, plan.params.size() > 5 ? indent : ", ")));
+}
+
+void Printer::plan(const Plan &plan) {
+  params(plan);
+  if (!plan.doc.empty())
+    line("doc " + quoted(plan.doc));
+  for (auto &[what, choice] : plan.decisions)
+    line(fmt::format("decision {} {}", quoted(what), quoted(choice)));
+  line(fmt::format("threads {} cluster {} shared {}", plan.threads, plan.cluster, plan.sharedBytes));
+  open("prelude");
+  vars(plan.preludeVars);
+  body(plan.prelude);
+  close();
+  line(printGrid(plan.grid));
+  for (const GridAxis &axis : plan.grid.axes)
+    part("bounds " + axis.name, axis.bounds);
+  resources(plan);
+  for (const Role &role : plan.roles) {
+    open(fmt::format("role {} warps {}..{} instances {} registers {}", role.name, role.firstWarp,
+                     role.firstWarp + role.warps * role.instances, role.instances, role.registers));
+    vars(role.vars);
+    body(role.body);
+    part("finish", role.finish);
+    close();
+  }
+  close();
+}
+
+std::string Printer::comment(SourceLoc loc) {
+  if (!sources || !loc.isValid())
+    return {};
+  std::string place = sources->fileLine(loc);
+  if (place == lastLine)
+    return {};
+  lastLine = place;
+  return "  // " + place;
+}
+
+void Printer::stmt(const Stmt &stmt) {
+  std::string where = comment(stmt.loc), text = (stmt.one ? "one " : "") + head(stmt);
+  if (stmt.kind != StmtKind::For && stmt.kind != StmtKind::If)
+    return line(text + where);
+  line(text + " {" + where);
+  ++depth;
+  part("prologue", stmt.prologue);
+  body(stmt.body);
+  part("epilogue", stmt.epilogue);
+  --depth;
+  if (!stmt.orElse.empty()) {
+    line("} else {");
+    ++depth;
+    body(stmt.orElse);
+    --depth;
+  }
+  line("}");
+}
+
+} // namespace
+
+std::string print(const Layout &layout) {
+  if (layout == Layout{})
+    return "mma";
+  return fmt::format("{}({}, {}, {})", layout.kind == Layout::Mma ? "mma" : "rows", layout.threads,
+                     layout.threadsPerRow, layout.vec);
+}
+
+std::string print(const VarType &type) {
+  switch (type.kind) {
+  case VarType::Scalar:
+    return std::string(spelling(type.elem));
+  case VarType::TileIndex:
+    return fmt::format("index<{}>", type.rows);
+  case VarType::Cursor:
+    return fmt::format("ring<{}>", type.rows);
+  case VarType::Fragment:
+    return fmt::format("fragment<{}, {}x{}, {}, {}>", spelling(type.elem), type.rows, type.cols, print(type.layout),
+                       spelling(type.division));
+  case VarType::Column:
+    return fmt::format("column<{}, {}, {}, {}>", spelling(type.elem), type.rows, print(type.layout),
+                       spelling(type.division));
+  case VarType::Row:
+    return fmt::format("row<{}, {}, {}, {}>", spelling(type.elem), type.cols, print(type.layout),
+                       spelling(type.division));
+  }
+  return {};
+}
+
+std::string print(const Stmt &stmt) { return (stmt.one ? "one " : "") + head(stmt); }
+
+std::string print(const Plan &plan, const SourceManager *sources) {
+  Printer printer(sources);
+  printer.plan(plan);
+  return printer.take();
+}
+
+} // namespace tkc::plan

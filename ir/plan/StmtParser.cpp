@@ -1,0 +1,341 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Statements of the plan's text form.
+#include "ir/plan/ParserImpl.h"
+#include "support/Diagnostics.h"
+
+namespace tkc::plan {
+namespace {
+
+/// The kinds that start with their own spelling; the others are assignments.
+constexpr StmtKind effects[] = {
+    StmtKind::Store,        StmtKind::Atomic,  StmtKind::StoreShared,   StmtKind::FenceProxy,  StmtKind::Sync,
+    StmtKind::Expect,       StmtKind::CopyIn,  StmtKind::CopyOut,       StmtKind::BulkCommit,  StmtKind::BulkWait,
+    StmtKind::ProductFence, StmtKind::Product, StmtKind::ProductCommit, StmtKind::ProductWait, StmtKind::Wait,
+    StmtKind::Arrive,       StmtKind::Advance, StmtKind::For,           StmtKind::If};
+
+} // namespace
+
+Body Parser::body(std::vector<Var> *vars, Role *role, Stmt *loop) {
+  Body result;
+  if (++depth > maxDepth)
+    fail(fmt::format("at most {} levels of nesting", maxDepth));
+  auto part = [&](std::string_view name, Body &into) {
+    if (!at(name) || ahead.text != "{")
+      return false;
+    expect(name);
+    expect("{");
+    into = body(nullptr, nullptr, nullptr);
+    return true;
+  };
+  while (vars && at("var") && ahead.text != "=")
+    vars->push_back(var());
+  while (!failed && !at("}")) {
+    if (role && part("finish", role->finish))
+      continue;
+    if (loop && (part("prologue", loop->prologue) || part("epilogue", loop->epilogue)))
+      continue;
+    result.push_back(stmt());
+  }
+  expect("}");
+  --depth;
+  return result;
+}
+
+Stmt Parser::stmt() {
+  Stmt stmt;
+  stmt.loc = current.range.begin;
+  bool isName = ahead.text == "=";
+  if (!isName && accept("one"))
+    stmt.one = true, isName = ahead.text == "=";
+  if (!isName && accept("first"))
+    stmt.firstInstance = true;
+  if (isName) {
+    assignment(stmt);
+    return stmt;
+  }
+  for (StmtKind kind : effects)
+    if (accept(spelling(kind))) {
+      stmt.kind = kind;
+      effect(stmt);
+      return stmt;
+    }
+  fail("a statement");
+  return stmt;
+}
+
+void Parser::assignment(Stmt &stmt) {
+  stmt.dest = name("a variable");
+  expect("=");
+  if (accept("move")) {
+    stmt.kind = StmtKind::Move;
+    stmt.operands.push_back(name("a variable"));
+  } else if (accept("load")) {
+    stmt.kind = StmtKind::Load;
+    view(stmt);
+    stmt.hasElse = accept("else");
+    if (stmt.hasElse)
+      stmt.operands.push_back(name("a variable"));
+  } else if (accept("load_shared")) {
+    stmt.kind = StmtKind::LoadShared;
+    stmt.ref = bufferRef();
+  } else {
+    compute(stmt);
+  }
+}
+
+void Parser::compute(Stmt &stmt) {
+  std::optional<ir::OpKind> op = !failed && current.token == Token::Word ? ir::parseOpKind(current.text) : std::nullopt;
+  if (!op)
+    return fail("an operation");
+  stmt.kind = StmtKind::Compute;
+  stmt.op = *op;
+  advance();
+  if (stmt.op == ir::OpKind::Const)
+    stmt.constant = number();
+  if (stmt.op == ir::OpKind::Dim || stmt.op == ir::OpKind::Param || stmt.op == ir::OpKind::ExternCall) {
+    expect("@");
+    stmt.name = name("a name");
+  }
+  if (stmt.op == ir::OpKind::Reduce) {
+    using ir::ReduceKind;
+    bool found = false;
+    for (ReduceKind kind :
+         {ReduceKind::Sum, ReduceKind::Max, ReduceKind::Min, ReduceKind::Prod, ReduceKind::ArgMax, ReduceKind::ArgMin})
+      if (!found && accept(ir::spelling(kind)))
+        stmt.reduce = kind, found = true;
+    if (!found)
+      fail("a kind of reduction");
+  }
+  if (stmt.op == ir::OpKind::Reduce || stmt.op == ir::OpKind::Cumsum || stmt.op == ir::OpKind::Elements) {
+    expect("axis");
+    stmt.axis = static_cast<int>(integer(0, 1));
+  }
+  if (accept("(")) {
+    do
+      stmt.operands.push_back(name("a variable"));
+    while (accept(","));
+    expect(")");
+  }
+  if (accept("scratch")) {
+    stmt.ref = bufferRef();
+    expect("sync");
+    stmt.id = smallInteger();
+    expect("threads");
+    stmt.threads = smallInteger();
+  }
+}
+
+/// What follows the keyword of stmt.kind.
+void Parser::effect(Stmt &stmt) {
+  switch (stmt.kind) {
+  case StmtKind::Compute:
+  case StmtKind::Move:
+  case StmtKind::Load:
+  case StmtKind::LoadShared:
+    return fail("a statement"); // assignments
+  case StmtKind::FenceProxy:
+  case StmtKind::BulkCommit:
+  case StmtKind::ProductFence:
+  case StmtKind::ProductCommit:
+    return;
+  case StmtKind::Atomic: {
+    bool found = false;
+    for (ir::AtomicKind kind : {ir::AtomicKind::Add, ir::AtomicKind::Max, ir::AtomicKind::Min})
+      if (!found && accept(ir::spelling(kind)))
+        stmt.atomic = kind, found = true;
+    if (!found)
+      return fail("`add`, `max` or `min`");
+    [[fallthrough]];
+  }
+  case StmtKind::Store:
+    view(stmt);
+    expect("=");
+    stmt.operands.push_back(name("a variable"));
+    return;
+  case StmtKind::StoreShared:
+  case StmtKind::CopyIn:
+  case StmtKind::CopyOut:
+    return shared(stmt);
+  case StmtKind::Sync:
+    stmt.id = smallInteger();
+    expect("threads");
+    stmt.threads = smallInteger();
+    return;
+  case StmtKind::Expect:
+    barrierRef(stmt);
+    expect("bytes");
+    stmt.bytes = integer(0, 1 << 30);
+    return;
+  case StmtKind::BulkWait:
+  case StmtKind::ProductWait:
+    stmt.count = smallInteger();
+    return;
+  case StmtKind::Product:
+    return product(stmt);
+  case StmtKind::Wait:
+    barrierRef(stmt);
+    stmt.inverted = accept("inverted");
+    return;
+  case StmtKind::Arrive:
+    return barrierRef(stmt);
+  case StmtKind::Advance:
+    stmt.cursor = name("a cursor");
+    return;
+  case StmtKind::For:
+    return loop(stmt);
+  case StmtKind::If:
+    return branch(stmt);
+  }
+}
+
+void Parser::shared(Stmt &stmt) {
+  if (stmt.kind == StmtKind::CopyOut) {
+    columns(stmt);
+    mapAndView(stmt);
+    stmt.reducing = accept("+=");
+    if (!stmt.reducing)
+      expect("<-");
+    stmt.ref = bufferRef();
+    return;
+  }
+  stmt.ref = bufferRef();
+  if (stmt.kind == StmtKind::StoreShared) {
+    expect("=");
+    columns(stmt);
+    stmt.operands.push_back(name("a variable"));
+    return;
+  }
+  expect("<-");
+  mapAndView(stmt);
+  expect("completes");
+  barrierRef(stmt);
+}
+
+void Parser::product(Stmt &stmt) {
+  stmt.dest = name("an accumulator");
+  stmt.accumulate = accept("+=");
+  if (!stmt.accumulate)
+    expect("=");
+  stmt.aShared = ahead.text == "[";
+  if (stmt.aShared)
+    stmt.aRef = bufferRef();
+  else
+    stmt.operands.push_back(name("an operand"));
+  expect("*");
+  stmt.ref = bufferRef();
+  stmt.byThreads = at("by") && ahead.text == "threads";
+  if (stmt.byThreads) {
+    expect("by");
+    expect("threads");
+  }
+}
+
+void Parser::loop(Stmt &stmt) {
+  stmt.dest = name("a variable");
+  expect("in");
+  stmt.operands.resize(2);
+  range(stmt.operands[0], stmt.operands[1], stmt.tileSize);
+  expect("{");
+  stmt.body = body(nullptr, nullptr, &stmt);
+}
+
+void Parser::branch(Stmt &stmt) {
+  if (at("map") && ahead.token == Token::Word) {
+    expect("map");
+    stmt.map = name("a map");
+  } else {
+    stmt.operands.push_back(name("a condition"));
+  }
+  expect("{");
+  stmt.body = body(nullptr, nullptr, nullptr);
+  if (!accept("else"))
+    return;
+  expect("{");
+  stmt.orElse = body(nullptr, nullptr, nullptr);
+}
+
+void Parser::view(Stmt &stmt) {
+  stmt.view.tensor = name("a tensor");
+  expect("[");
+  while (!failed && !at("]")) {
+    stmt.view.indices.push_back(viewIndex(stmt));
+    if (!accept(","))
+      break;
+  }
+  expect("]");
+}
+
+ir::ViewIndex Parser::viewIndex(Stmt &stmt) {
+  constexpr int64_t maxDim = int64_t{1} << 31;
+  ir::ViewIndex index;
+  if (accept(":")) {
+    index.kind = ir::ViewIndex::All;
+    index.hi = integer(0, maxDim);
+    return index;
+  }
+  if (current.token == Token::Number || at("-")) {
+    index.kind = ir::ViewIndex::Span;
+    index.lo = integer(-maxDim, maxDim);
+    expect(":");
+    index.hi = integer(-maxDim, maxDim);
+    return index;
+  }
+  bool named = ahead.token == Token::Word;
+  index.kind = named && accept("at")       ? ir::ViewIndex::Element
+               : named && accept("gather") ? ir::ViewIndex::Gather
+                                           : ir::ViewIndex::Tiled;
+  index.operand = static_cast<unsigned>(stmt.operands.size());
+  stmt.operands.push_back(name("an index"));
+  return index;
+}
+
+BufferRef Parser::bufferRef() {
+  BufferRef ref;
+  ref.buffer = name("a buffer");
+  expect("[");
+  if (current.token == Token::Word)
+    ref.cursor = name("a cursor");
+  else
+    integer(0, 0);
+  expect("]");
+  if (!accept("."))
+    return ref;
+  // `rows.T` is one word.
+  std::string part = name("`rows`, `cols` or `T`");
+  ref.transposed = part == "T" || part == "rows.T" || part == "cols.T";
+  ref.slice = part.starts_with("rows") ? Division::Rows : part.starts_with("cols") ? Division::Cols : Division::Whole;
+  if (part != "rows" && part != "cols" && !ref.transposed)
+    fail("`rows`, `cols` or `T`");
+  return ref;
+}
+
+void Parser::barrierRef(Stmt &stmt) {
+  stmt.barrier = name("a barrier");
+  expect("[");
+  if (current.token == Token::Word)
+    stmt.cursor = name("a cursor");
+  else
+    integer(0, 0);
+  expect("]");
+}
+
+void Parser::columns(Stmt &stmt) {
+  if (!at("cols") || ahead.token != Token::Number)
+    return;
+  expect("cols");
+  stmt.colLo = integer(0, 1 << 24);
+  expect("..");
+  stmt.colHi = integer(0, 1 << 24);
+  expect("of");
+}
+
+/// `a_map a[m, k]`, or `a[m, k]` where there is no map.
+void Parser::mapAndView(Stmt &stmt) {
+  if (ahead.token == Token::Word)
+    stmt.map = name("a map");
+  view(stmt);
+}
+
+} // namespace tkc::plan

@@ -1,0 +1,198 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "frontend/reference/Reference.h"
+
+#include "frontend/Parser.h"
+#include "support/Diagnostics.h"
+
+#include <cmath>
+#include <gtest/gtest.h>
+
+using namespace tkc;
+
+namespace {
+
+/// A reference given as text, and what it may use.
+struct Reference {
+  SourceManager sources;
+  DiagnosticEngine diagnostics{sources};
+  ast::File file;
+  ReferenceInput input;
+
+  explicit Reference(const std::string &equations) {
+    file = parse(sources.addBuffer("test.tk", "reference f { " + equations + " }"), diagnostics);
+    input.reference = static_cast<const ast::ReferenceDecl *>(file.decls.at(0));
+  }
+  Reference &tensor(const std::string &name, std::vector<int64_t> dims, std::vector<double> data,
+                    ElemType elem = ElemType::F32) {
+    input.arguments.tensors[name] = {elem, std::move(dims), std::move(data)};
+    return *this;
+  }
+  Reference &output(const std::string &name, std::vector<int64_t> dims) {
+    input.outputs.push_back(name);
+    input.arguments.tensors[name] = {ElemType::F32, std::move(dims), {}};
+    return *this;
+  }
+  Reference &symbol(const std::string &name, int64_t value) {
+    input.arguments.symbols[name] = value;
+    return *this;
+  }
+  std::vector<double> run(const std::string &name = "y") {
+    auto results = evaluateReference(input, diagnostics);
+    for (const Diagnostic &diagnostic : diagnostics.all())
+      ADD_FAILURE() << diagnostic.message;
+    return results[name].data;
+  }
+  /// The only message.
+  std::string complaint() {
+    evaluateReference(input, diagnostics);
+    return diagnostics.all().size() == 1 ? diagnostics.all()[0].message
+                                         : std::to_string(diagnostics.all().size()) + " messages";
+  }
+};
+
+using Doubles = std::vector<double>;
+
+TEST(Reference, SumsProductsOverTheRangeOfTheDim) {
+  Reference r("y[i, j] = sum(k, a[i, k] * b[k, j]);");
+  r.tensor("a", {2, 3}, {1, 2, 3, 4, 5, 6}).tensor("b", {3, 2}, {1, 0, 0, 1, 1, 1}).output("y", {2, 2});
+  EXPECT_EQ(r.run(), (Doubles{4, 5, 10, 11}));
+}
+
+TEST(Reference, SumsOverMoreThanOneChunkOfLanes) {
+  Doubles ones(1000, 1), expected(1000, 1000);
+  Reference r("y[i] = sum(k, a[k]); z = sum(k in 0..900, k);");
+  r.tensor("a", {1000}, ones).output("y", {1000}).output("z", {});
+  EXPECT_EQ(r.run(), expected);
+  EXPECT_EQ(r.run("z"), (Doubles{900 * 899 / 2}));
+}
+
+TEST(Reference, EvaluatesOnlyTheBranchTaken) {
+  Reference r("y[i] = if i == 0 then 0 else x[i - 1]; z[i] = if i > 0 and x[i - 1] == 2 then 1 else 0;");
+  r.tensor("x", {4}, {1, 2, 3, 4}).output("y", {4}).output("z", {4});
+  EXPECT_EQ(r.run(), (Doubles{0, 1, 2, 3}));
+  EXPECT_EQ(r.run("z"), (Doubles{0, 0, 1, 0}));
+}
+
+TEST(Reference, IntegersFloorAndFloatsDoNot) {
+  Reference r("y[i] = (i - 3) / 2; z[i] = x[i] / 2; w[i] = (i - 3) % 2;");
+  r.tensor("x", {4}, {1, 2, 3, 4}).output("y", {4}).output("z", {4}).output("w", {4});
+  EXPECT_EQ(r.run(), (Doubles{-2, -1, -1, 0}));
+  EXPECT_EQ(r.run("z"), (Doubles{0.5, 1, 1.5, 2}));
+  EXPECT_EQ(r.run("w"), (Doubles{1, 0, 1, 0}));
+}
+
+TEST(Reference, IntermediatesGiveRangesAndIntegerTensorsIndex) {
+  Reference r("g[i, d] = x[p[i], d] * 2; y[i] = sum(d, g[i, d]);");
+  r.tensor("x", {3, 2}, {1, 2, 3, 4, 5, 6}).tensor("p", {4}, {2, 0, 1, 2}, ElemType::I32).output("y", {4});
+  EXPECT_EQ(r.run(), (Doubles{22, 6, 14, 22}));
+}
+
+TEST(Reference, BoundsOfASumMayDependOnTheIndex) {
+  Reference r("y[i] = sum(j in 0..i + 1, x[j]); m[i] = max(j in 0..i, x[j]);");
+  r.tensor("x", {4}, {1, 5, 3, 4}).output("y", {4}).output("m", {4});
+  EXPECT_EQ(r.run(), (Doubles{1, 6, 9, 13}));
+  EXPECT_EQ(r.run("m"), (Doubles{-INFINITY, 1, 5, 5}));
+}
+
+TEST(Reference, LargerOfTwoWhereTheNameMeansSomething) {
+  Reference r("y[i] = max(i, 2); z = max(i, x[i]);");
+  r.tensor("x", {4}, {1, 5, NAN, 4}).output("y", {4}).output("z", {});
+  EXPECT_EQ(r.run(), (Doubles{2, 2, 2, 3}));
+  EXPECT_EQ(r.run("z"), (Doubles{5}));
+}
+
+TEST(Reference, RecursionForwardsOverRows) {
+  Reference r("S[t, d] = if t == 0 then u[t, d] else a[t] * S[t - 1, d] + u[t, d]; y[t, d] = S[t, d];");
+  r.tensor("a", {3}, {2, 2, 3}).tensor("u", {3, 2}, {1, 1, 1, 2, 1, 3}).output("y", {3, 2});
+  EXPECT_EQ(r.run(), (Doubles{1, 1, 3, 4, 10, 15}));
+}
+
+TEST(Reference, RecursionBackwardsAlongARowIsAsDeepAsItNeeds) {
+  const int64_t n = 20000;
+  Reference r("S[t] = if t == N - 1 then x[t] else S[t + 1] + x[t]; y[t] = S[t];");
+  r.tensor("x", {n}, Doubles(n, 1)).output("y", {n}).symbol("N", n);
+  EXPECT_EQ(r.run().front(), n);
+}
+
+TEST(Reference, TwoIntermediatesMayAskForEachOther) {
+  Reference r("e[t] = if t == 0 then 1 else o[t - 1]; o[t] = if t == 0 then 0 else e[t - 1]; y[t] = e[t] + 0 * x[t];"
+              "z[t] = o[t] + 0 * x[t];");
+  r.tensor("x", {5}, Doubles(5, 1)).output("y", {5}).output("z", {5});
+  // Their own index stands alone in no dim.
+  EXPECT_EQ(r.complaint(), "2 messages");
+  Reference s("e[t in 0..5] = if t == 0 then 1 else o[t - 1]; o[t in 0..5] = if t == 0 then 0 else e[t - 1];"
+              "y[t] = e[t];");
+  s.output("y", {5});
+  EXPECT_EQ(s.run(), (Doubles{1, 0, 1, 0, 1}));
+}
+
+TEST(Reference, CastsRound) {
+  Reference r("y[i] = bf16(x[i]);");
+  r.tensor("x", {1}, {1.00390625}).output("y", {1});
+  EXPECT_EQ(r.run(), (Doubles{1}));
+}
+
+TEST(Reference, PhiloxIsTheGeneratorOfItsAuthors) {
+  Reference r("y[i] = philox(0, i, 0);");
+  r.output("y", {1});
+  EXPECT_EQ(r.run(), (Doubles{(0x6627e8d5 >> 8) * 0x1p-24}));
+}
+
+TEST(Reference, AbsentTensorsAreNotTouched) {
+  Reference r("y[i] = if bias != none then x[i] + bias[i] else x[i];");
+  r.tensor("x", {2}, {1, 2}).output("y", {2});
+  r.input.absent = {"bias"};
+  EXPECT_EQ(r.run(), (Doubles{1, 2}));
+}
+
+TEST(Reference, RecursionOnItselfIsACycle) {
+  Reference r("s[t] = s[t] + x[t]; y[t] = s[t];");
+  r.tensor("x", {2}, {1, 2}).output("y", {2});
+  EXPECT_EQ(r.complaint(), "`s` is computed from its own value");
+}
+
+TEST(Reference, ReportsAnIndexOutsideATensorWhereItIsAskedFor) {
+  Reference r("s[i] = x[i + 1]; y[i] = if i < 1 then s[i] else 0;");
+  r.tensor("x", {2}, {1, 2}).output("y", {2});
+  // s has no range of its own: nothing it reads stands at `i` alone.
+  EXPECT_EQ(r.complaint(), "index `i` stands alone in no dim: write its range, as in `i in 0..N`");
+  Reference lazy("s[i in 0..2] = x[i + 1]; y[i] = if i < 1 then s[i] else 0;");
+  lazy.tensor("x", {2}, {1, 2}).output("y", {2});
+  EXPECT_EQ(lazy.run(), (Doubles{2, 0}));
+  Reference eager("s[i in 0..2] = x[i + 1]; y[i] = s[i];");
+  eager.tensor("x", {2}, {1, 2}).output("y", {2});
+  EXPECT_EQ(eager.complaint(), "index 2 is outside dim 1 of `x`, which has 2 elements");
+}
+
+TEST(Reference, RangesMustAgree) {
+  Reference r("y[i] = sum(j, a[j] * b[j]);");
+  r.tensor("a", {2}, {1, 2}).tensor("b", {3}, {1, 2, 3}).output("y", {1});
+  EXPECT_EQ(r.complaint(), "index `j` runs over 0..3 here and over 0..2 elsewhere");
+}
+
+TEST(Reference, SaysWhatItDoesNotKnow) {
+  EXPECT_EQ(Reference("y = zz;").output("y", {}).complaint(), "nothing here is called `zz`");
+  EXPECT_EQ(Reference("y = exp(1, 2);").output("y", {}).complaint(), "`exp` takes 1 arguments, not 2");
+  EXPECT_EQ(Reference("y = 1.5 % 2;").output("y", {}).complaint(), "this must be an integer");
+  EXPECT_EQ(Reference("y = x[0, 0];").tensor("x", {1}, {1}).output("y", {}).complaint(),
+            "`x` has 1 dims, and 2 indices stand here");
+  EXPECT_EQ(Reference("z = 1;").output("y", {}).complaint(), "the reference does not say what `y` is");
+  EXPECT_EQ(Reference("y = none;").output("y", {}).complaint(), "this cannot be used in index notation");
+  EXPECT_EQ(Reference("s[i in 0..1000000, j in 0..1000000] = 1; y = s[0, 0];").output("y", {}).complaint(),
+            "`s` would have too many elements to be kept");
+}
+
+TEST(Reference, BoundsTheErrorOfAKernel) {
+  Reference r("y[i] = sum(k, a[k] * b[k]); z[i] = a[i];");
+  r.tensor("a", {2}, {1000, -1000}).tensor("b", {2}, {1, 1}).output("y", {2}).output("z", {2});
+  ErrorModel model;
+  std::map<std::string, Tensor> errors;
+  evaluateReference(r.input, r.diagnostics, &model, &errors);
+  // The sum cancels, its error does not: two products and two additions of 1000 each.
+  EXPECT_GT(errors["y"].data[0], 2000 * 0x1p-24);
+  EXPECT_LT(errors["y"].data[0], 20000 * 0x1p-24);
+  EXPECT_EQ(errors["z"].data[0], 0);
+}
+
+} // namespace
