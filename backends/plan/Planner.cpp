@@ -4,6 +4,7 @@
 
 #include "backends/plan/Allocate.h"
 #include "backends/plan/Consumer.h"
+#include "backends/plan/GridOrder.h"
 #include "backends/plan/Nest.h"
 #include "backends/plan/Placement.h"
 #include "backends/plan/Producer.h"
@@ -32,6 +33,7 @@ public:
       return nullptr;
     }
     fillRings(placement, arch, schedule);
+    orderGrid(nest, placement, plan->grid);
     if (!lowerRoles())
       return nullptr;
     finish();
@@ -139,12 +141,17 @@ private:
         std::any_of(placement.rings.begin(), placement.rings.end(), [](const auto &ring) { return ring.depth > 0; });
     const bool flat = placement.hasProducts && loops && !plan->grid.ragged && !overlapped;
     plan->grid.persistent = schedule.persistent.value_or(flat) || plan->grid.ragged;
-    if (plan->grid.persistent && plan->grid.axes.size() >= 2 && !plan->grid.ragged)
+    if (plan->grid.persistent && endsWithTwoTiledAxes() && !plan->grid.ragged)
       plan->grid.rasterGroup = static_cast<int>(schedule.raster.value_or(8));
     decide("stages", ringStages());
     decide("warpgroups", std::to_string(placement.instances));
     decide("overlap", overlapped ? "1" : "0");
     decide("persistent", plan->grid.persistent ? "true" : "false");
+  }
+
+  bool endsWithTwoTiledAxes() const {
+    const std::vector<plan::GridAxis> &axes = plan->grid.axes;
+    return axes.size() >= 2 && axes.back().tileSize > 0 && axes[axes.size() - 2].tileSize > 0;
   }
 
   std::string ringStages() const {

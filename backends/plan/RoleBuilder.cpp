@@ -3,6 +3,7 @@
 #include "backends/plan/RoleBuilder.h"
 
 #include <cassert>
+#include <cctype>
 #include <fmt/format.h>
 
 namespace tkc::planner {
@@ -10,7 +11,7 @@ namespace {
 
 /// What a temporary is called: its role in the expression, never a number alone.
 std::string nameHint(const ir::Value *value) {
-  if (!value->name.empty())
+  if (!value->name.empty() && !std::isdigit(static_cast<unsigned char>(value->name[0])))
     return value->name;
   for (const ir::Op *user : value->users) // the initial value of a carried variable takes the variable's name
     if (user->kind == ir::OpKind::For)

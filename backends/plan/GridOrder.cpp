@@ -1,0 +1,50 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "backends/plan/GridOrder.h"
+
+#include "backends/plan/Walk.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace tkc::planner {
+namespace {
+
+bool dependsOn(const ir::Value *value, const ir::Value *axis) {
+  if (value == axis)
+    return true;
+  const ir::Op *op = value->definingOp;
+  return op && op->bodies.empty() &&
+         std::any_of(op->operands().begin(), op->operands().end(), [&](const ir::Value *v) { return dependsOn(v, axis); });
+}
+
+} // namespace
+
+void orderGrid(const Nest &nest, const Placement &placement, plan::Grid &grid) {
+  if (nest.isRagged())
+    return;
+  std::vector<int> dependentLoads(nest.axes.size(), 0);
+  std::vector<bool> lengthens(nest.axes.size(), false);
+  walkTile(nest, [&](const ir::Op &op, int depth) {
+    for (size_t i = 0; i < nest.axes.size(); ++i) {
+      const ir::Value *axis = nest.axes[i]->body().args[0].get();
+      if (op.kind == ir::OpKind::Load && depth > 0 && placement.loadKeys.count(&op))
+        dependentLoads[i] += std::any_of(op.operands().begin(), op.operands().end(),
+                                         [&](const ir::Value *operand) { return dependsOn(operand, axis); });
+      if (op.kind == ir::OpKind::For && dependsOn(op.operand(1), axis))
+        lengthens[i] = true;
+    }
+  });
+  for (size_t i = 0; i < nest.axes.size(); ++i)
+    if (lengthens[i])
+      grid.reversed.push_back(grid.axes[i].name);
+  std::vector<size_t> order(nest.axes.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(), [&](size_t x, size_t y) { return dependentLoads[x] > dependentLoads[y]; });
+  std::vector<plan::GridAxis> axes;
+  for (size_t i : order)
+    axes.push_back(std::move(grid.axes[i]));
+  grid.axes = std::move(axes);
+}
+
+} // namespace tkc::planner
