@@ -28,7 +28,7 @@ int emitAst(const CompileOptions &options) {
 int compile(const CompileOptions &options) {
   if (options.input.ends_with(".tkir"))
     return compileTileIR(options);
-  return emitAst(options);
+  return options.emit == Emit::Ast ? emitAst(options) : compileSource(options);
 }
 
 } // namespace

@@ -25,6 +25,9 @@ struct CompileOptions {
   bool verifyDiagnostics = false;
 };
 
+/// A .tk file, down to tile IR.
+int compileSource(const CompileOptions &options);
+
 /// A .tkir file: tile IR text, on which the passes run. Its result is tile IR.
 int compileTileIR(const CompileOptions &options);
 

@@ -3,6 +3,7 @@
 //
 // Reads a file and its imports. An import is relative to the file that says it; a file that several others import, or
 // that imports itself by a detour, is read once.
+#include "support/Files.h"
 #include "frontend/Parser.h"
 #include "frontend/Sema.h"
 #include "frontend/sema/ModulePhases.h"
@@ -11,7 +12,6 @@
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Support/Casting.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 
 #include <algorithm>
@@ -34,16 +34,13 @@ struct Reader {
     if (std::find(seen.begin(), seen.end(), std::string(real)) != seen.end())
       return;
     seen.push_back(std::string(real));
-    if (llvm::sys::fs::is_directory(path)) {
-      reporter.error(Diag::is_a_directory, said, path);
+    std::string problem;
+    std::optional<std::string> text = readFile(path, problem);
+    if (!text) {
+      reporter.error(Diag::cannot_read_file, said, path, problem);
       return;
     }
-    auto buffer = llvm::MemoryBuffer::getFile(path);
-    if (!buffer) {
-      reporter.error(Diag::cannot_read_file, said, path, buffer.getError().message());
-      return;
-    }
-    uint32_t id = sources.addBuffer(path, (*buffer)->getBuffer().str());
+    uint32_t id = sources.addBuffer(path == "-" ? "<stdin>" : path, std::move(*text));
     module.files.push_back(parse(id, reporter.diagnostics()));
     // Copied: reading an import grows `files`.
     std::vector<const ast::ImportDecl *> imports;
