@@ -68,9 +68,7 @@ private:
         emitCompute(op);
       return;
     case ir::OpKind::Transpose:
-      if (!onlyFeedsProducts(op.result()))
-        unsupported(op, "a transposed tile outside a product");
-      return;
+      return lowerTranspose(op);
     case ir::OpKind::AsCol:
     case ir::OpKind::AsRow:
     case ir::OpKind::ToScalar:
@@ -115,10 +113,48 @@ private:
   }
 
   void lowerAlias(const ir::Op &op) {
-    if (typeOf(op.operand(0)) == typeOf(op.result()))
+    if (typeOf(op.operand(0)) == typeOf(op.result())) {
       alias(op.result(), use(op.operand(0)));
-    else
-      unsupported(op, "a vector that is used both as a column and as a row");
+      return;
+    }
+    respread(op); // a vector that is held as a column and wanted as a row, or the other way
+  }
+
+  /// A product reads the transpose of what is in shared memory; what vector work wants transposed goes through it and
+  /// back.
+  void lowerTranspose(const ir::Op &op) {
+    if (!onlyFeedsProducts(op.result()))
+      respread(op);
+  }
+
+  /// result = operandᵀ, through shared memory.
+  void respread(const ir::Op &op) {
+    const plan::VarType from = typeOf(op.operand(0)), to = typeOf(op.result());
+    plan::Buffer buffer;
+    buffer.name = "transposed_" + use(op.operand(0));
+    buffer.elem = from.elem;
+    buffer.rows = std::max(from.rows, to.cols);
+    buffer.cols = std::max(from.cols, to.rows);
+    buffer.swizzle = plan::Swizzle::None;
+    buffer.loc = op.loc;
+    auto sameName = [&](const plan::Buffer &other) { return other.name == buffer.name; };
+    if (std::none_of(result.scratch.begin(), result.scratch.end(), sameName))
+      result.scratch.push_back(buffer);
+    syncAll(op.loc);
+    plan::Stmt &write = emit(Kind::StoreShared, op.loc);
+    write.operands = {use(op.operand(0))};
+    write.ref = {buffer.name, "", false, from.division};
+    syncAll(op.loc);
+    const std::string dest = define(op.result());
+    plan::Stmt &read = emit(Kind::LoadShared, op.loc);
+    read.dest = dest;
+    read.ref = {buffer.name, "", true, to.division};
+  }
+
+  void syncAll(SourceLoc loc) {
+    plan::Stmt &stmt = emit(Kind::Sync, loc);
+    stmt.id = allConsumersBarrier;
+    stmt.threads = totalThreads();
   }
 
   // ---- reductions
@@ -143,15 +179,17 @@ private:
   std::string scratchFor(const plan::VarType &type, int axis) {
     const std::string name = "reduce_scratch";
     const int64_t cols = std::max<int64_t>(axis == 0 ? type.cols : type.rows, 32);
-    if (result.scratch.empty()) {
+    auto found = std::find_if(result.scratch.begin(), result.scratch.end(),
+                              [&](const plan::Buffer &b) { return b.name == name; });
+    if (found == result.scratch.end()) {
       plan::Buffer buffer;
       buffer.name = name;
       buffer.elem = type.elem == ElemType::F64 ? ElemType::F64 : ElemType::F32;
       buffer.rows = totalThreads() / 32;
       buffer.swizzle = plan::Swizzle::None;
-      result.scratch.push_back(buffer);
+      found = result.scratch.insert(result.scratch.begin(), buffer);
     }
-    plan::Buffer &buffer = result.scratch.front();
+    plan::Buffer &buffer = *found;
     buffer.cols = std::max(buffer.cols, cols);
     if (type.elem == ElemType::F64)
       buffer.elem = ElemType::F64;

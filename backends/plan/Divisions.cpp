@@ -4,6 +4,8 @@
 
 #include "backends/plan/Walk.h"
 
+#include <algorithm>
+
 namespace tkc::planner {
 namespace {
 
@@ -23,6 +25,7 @@ plan::Division divisionOf(int64_t rows, int64_t cols, int instances) {
 
 Divisions::Divisions(const Nest &nest, const Placement &placement) {
   walkTile(nest, [&](const ir::Op &op, int) { visit(op, placement); });
+  findColumnVectors(nest);
 }
 
 const ir::Value *Divisions::root(const ir::Value *value) {
@@ -42,7 +45,6 @@ void Divisions::tie(const ir::Value *a, const ir::Value *b) {
     return;
   Class &from = classes[b], &to = classes[a];
   from.parent = a;
-  to.column |= from.column;
   if (from.imposed && !to.imposed)
     to.imposed = true, to.division = from.division;
 }
@@ -84,9 +86,6 @@ void Divisions::visit(const ir::Op &op, const Placement &placement) {
   } else if (op.kind == ir::OpKind::If) {
     tieYield(op.body(0));
     tieYield(op.body(1));
-  } else if (op.kind == ir::OpKind::AsCol) {
-    tieAll();
-    classes[root(op.operand(0))].column = true;
   } else if (op.kind != ir::OpKind::Transpose && op.kind != ir::OpKind::Load) {
     tieAll();
   }
@@ -94,6 +93,27 @@ void Divisions::visit(const ir::Op &op, const Placement &placement) {
 
 plan::Division Divisions::of(const ir::Value *value) { return classes[root(value)].division; }
 
-bool Divisions::isColumnVector(const ir::Value *value) { return classes[root(value)].column; }
+/// Orientation spreads between vectors that one op ties together, until nothing changes.
+void Divisions::findColumnVectors(const Nest &nest) {
+  auto isVector = [](const ir::Value *value) { return value->type.kind == ir::Type::Vector; };
+  size_t before;
+  do {
+    before = columnVectors.size();
+    walkTile(nest, [&](const ir::Op &op, int) {
+      std::vector<const ir::Value *> tied;
+      for (const ir::Value *operand : op.operands())
+        if (isVector(operand))
+          tied.push_back(operand);
+      for (const auto &result : op.results)
+        if (isVector(result.get()))
+          tied.push_back(result.get());
+      const bool column = op.kind == ir::OpKind::AsCol ||
+                          std::any_of(tied.begin(), tied.end(),
+                                      [&](const ir::Value *value) { return columnVectors.count(value) != 0; });
+      if (column)
+        columnVectors.insert(tied.begin(), tied.end());
+    });
+  } while (columnVectors.size() != before);
+}
 
 } // namespace tkc::planner

@@ -16,22 +16,24 @@ public:
 
   /// The division of the class of `value`; Rows where no product says otherwise.
   plan::Division of(const ir::Value *value);
-  /// A vector is held as a column where it is only used as one.
-  bool isColumnVector(const ir::Value *value);
+  /// A vector is held as a column where it, or a vector computed with it, is used as one.
+  bool isColumnVector(const ir::Value *value) const { return columnVectors.count(value) != 0; }
 
 private:
   struct Class {
     const ir::Value *parent = nullptr;
     bool imposed = false;
     plan::Division division = plan::Division::Rows;
-    bool column = false;
   };
   const ir::Value *root(const ir::Value *value);
   void tie(const ir::Value *a, const ir::Value *b);
   void impose(const ir::Value *value, plan::Division division);
   void visit(const ir::Op &op, const Placement &placement);
 
+  void findColumnVectors(const Nest &nest);
+
   std::map<const ir::Value *, Class> classes;
+  std::set<const ir::Value *> columnVectors;
 };
 
 /// How a product's result of this shape is divided among `instances` warpgroups.

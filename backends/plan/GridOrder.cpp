@@ -14,8 +14,9 @@ bool dependsOn(const ir::Value *value, const ir::Value *axis) {
   if (value == axis)
     return true;
   const ir::Op *op = value->definingOp;
-  return op && op->bodies.empty() &&
-         std::any_of(op->operands().begin(), op->operands().end(), [&](const ir::Value *v) { return dependsOn(v, axis); });
+  return op && op->bodies.empty() && std::any_of(op->operands().begin(), op->operands().end(), [&](const ir::Value *v) {
+           return dependsOn(v, axis);
+         });
 }
 
 } // namespace
@@ -40,7 +41,8 @@ void orderGrid(const Nest &nest, const Placement &placement, plan::Grid &grid) {
       grid.reversed.push_back(grid.axes[i].name);
   std::vector<size_t> order(nest.axes.size());
   std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(), [&](size_t x, size_t y) { return dependentLoads[x] > dependentLoads[y]; });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](size_t x, size_t y) { return dependentLoads[x] > dependentLoads[y]; });
   std::vector<plan::GridAxis> axes;
   for (size_t i : order)
     axes.push_back(std::move(grid.axes[i]));

@@ -1,9 +1,9 @@
 // Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// In which order blocks take tiles. Blocks that run together should read the same memory: axes on which the loads inside
-// loops do not depend go last, where they vary fastest (attention: the query tiles of one head run together). Where the
-// length of a loop grows along an axis, that axis is walked from its end: the longest blocks start first.
+// In which order blocks take tiles. Blocks that run together should read the same memory: axes on which the loads
+// inside loops do not depend go last, where they vary fastest (attention: the query tiles of one head run together).
+// Where the length of a loop grows along an axis, that axis is walked from its end: the longest blocks start first.
 #pragma once
 
 #include "backends/plan/Placement.h"
