@@ -1,0 +1,36 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Every kernel of a file, in every specialisation, from syntax to a verified plan.
+#pragma once
+
+#include "backends/arch/Description.h"
+#include "frontend/Sema.h"
+#include "ir/plan/PlanIR.h"
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace tkc::planner {
+
+struct PlannedKernel {
+  const KernelInfo *kernel = nullptr;
+  Specialization specialization;
+  std::unique_ptr<plan::Plan> plan;
+};
+
+struct PlanOptions {
+  const arch::Description *arch = nullptr;
+  ScheduleSettings overrides;          ///< `--set`: beats every schedule
+  std::vector<std::string> onlyKernels; ///< empty: all that the main file declares
+  /// Called on each function before it is planned: runs the passes. False stops.
+  std::function<bool(ir::Function &)> transform;
+};
+
+/// Reports what cannot be planned, and plans that the verifier refuses, and leaves them out.
+std::vector<PlannedKernel> planModule(const Module &module, const PlanOptions &options, DiagnosticEngine &diagnostics);
+
+} // namespace tkc::planner
