@@ -118,6 +118,10 @@ private:
     for (const Value *operand : op.operands())
       if (!visible.count(operand))
         return error(op, "`{}` uses a value outside of the body that defines it", spelling(op.kind));
+    if (op.kind == OpKind::For)
+      for (auto &arg : op.body().args)
+        if (const Value *own = op.body().args[0].get(); arg->type.rowEnd == own || arg->type.colEnd == own)
+          return error(op, "`for` carries {}, which ends with its own index", print(arg->type));
     for (auto &result : op.results)
       verifyEdges(op, result->type);
     for (auto &body : op.bodies)
@@ -224,13 +228,10 @@ private:
   void verifyFor(const Op &op) {
     verifyRange(op);
     const Block &body = op.body();
-    const Value *induction = body.args[0].get();
     for (size_t i = 1; i < body.args.size(); ++i) {
       const Type &type = body.args[i]->type;
       if (type.kind == Type::TileIndex)
         error(op, "`for` carries a tile index");
-      if (type.rowEnd == induction || type.colEnd == induction)
-        error(op, "`for` carries {}, which ends with its own index", print(type));
       if (op.result(i - 1)->type != type)
         error(op, "`for` carries {} and gives {}", print(type), print(op.result(i - 1)->type));
       if (!canEnter(op.operand(i + 1)->type, type))
@@ -251,10 +252,8 @@ private:
     for (auto &body : op.bodies) {
       const Op *yield = body->terminator();
       size_t yielded = yield ? yield->operands().size() : 0;
-      if (yielded != op.results.size()) {
-        error(op, "`if` has {} results and yields {}", op.results.size(), yielded);
-        continue;
-      }
+      if (yielded != op.results.size())
+        return error(op, "`if` has {} results and yields {}", op.results.size(), yielded);
       for (size_t i = 0; i < yielded; ++i)
         if (!canEnter(yield->operand(i)->type, op.result(i)->type))
           error(*yield, "`if` gives {} and yields {}", print(op.result(i)->type), print(yield->operand(i)->type));

@@ -1,0 +1,56 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "ir/Effects.h"
+
+#include "support/Tensor.h"
+
+namespace tkc::ir {
+
+bool isPure(const Op &op) { return !hasEffect(op.kind) && op.kind != OpKind::ExternCall; }
+
+bool isStableLoad(const Function &function, const Op &op) {
+  return op.kind == OpKind::Load && function.findParam(op.view.tensor)->mode == ParamMode::In;
+}
+
+bool writesMemory(const Op &op) {
+  if (op.kind == OpKind::Store || op.kind == OpKind::Atomic)
+    return true;
+  for (auto &body : op.bodies)
+    for (auto &child : body->ops)
+      if (writesMemory(*child))
+        return true;
+  return false;
+}
+
+std::optional<double> constantOf(const Value *value) {
+  const Op *op = value->definingOp;
+  if (!op)
+    return std::nullopt;
+  if (op->kind == OpKind::Const)
+    return op->constant;
+  if (op->kind == OpKind::Full)
+    return constantOf(op->operand(0));
+  if (op->kind == OpKind::Cast)
+    if (std::optional<double> source = constantOf(op->operand(0)))
+      return roundTo(value->type.elem, *source);
+  return std::nullopt;
+}
+
+bool isConstant(const Value *value, double number) {
+  std::optional<double> constant = constantOf(value);
+  return constant && *constant == number;
+}
+
+Op *definedBy(const Value *value, OpKind kind) {
+  return value->definingOp && value->definingOp->kind == kind ? value->definingOp : nullptr;
+}
+
+bool isDefinedIn(const Value *value, const Block &block) {
+  const Block *at = value->definingOp ? value->definingOp->parent : value->ownerBlock;
+  for (; at; at = at->parent ? at->parent->parent : nullptr)
+    if (at == &block)
+      return true;
+  return false;
+}
+
+} // namespace tkc::ir

@@ -1,0 +1,160 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Gives things that are equal one spelling, so that the passes behind and the planner look for one:
+//   add acc, (dot a, b)            ⇒ dot a, b, acc        what a matrix unit does; sums in another order
+//   transpose (transpose x)        ⇒ x
+//   add (full s), x                ⇒ add s, x             a scalar where it broadcasts anyway
+//   add 1, x                       ⇒ add x, 1             constants to the right
+//   select (not c), x, y           ⇒ select c, y, x
+//   select c, (select d, x, y), y  ⇒ select (and c, d), x, y
+//   cast (cast x)                  ⇒ cast x               where the inner one keeps every value
+#include "ir/Effects.h"
+#include "ir/passes/Passes.h"
+
+namespace tkc::ir {
+namespace {
+
+/// Every `from` is a `to`.
+bool isExactCast(ElemType from, ElemType to) {
+  if (from == to || to == ElemType::F64)
+    return from != ElemType::I64;
+  if (to == ElemType::F32)
+    return isFloat(from) ? from != ElemType::F64 : bitWidth(from) == 8;
+  if (to == ElemType::TF32 || to == ElemType::BF16)
+    return from == ElemType::BF16 || isFloat8(from) || (to == ElemType::TF32 && from == ElemType::F16);
+  if (to == ElemType::F16)
+    return isFloat8(from);
+  return to == ElemType::I32 && !isFloat(from) && from != ElemType::I64;
+}
+
+bool isCommutative(OpKind kind) {
+  return kind == OpKind::Add || kind == OpKind::Mul || kind == OpKind::Max || kind == OpKind::Min ||
+         kind == OpKind::And || kind == OpKind::Or || kind == OpKind::Xor || kind == OpKind::Eq || kind == OpKind::Ne;
+}
+
+class Canonicalizer {
+public:
+  explicit Canonicalizer(Function &function) : function(function) {}
+
+  void run(Block &block) {
+    for (auto next = block.ops.begin(); next != block.ops.end();) {
+      Op &op = **next++;
+      for (auto &body : op.bodies)
+        run(*body);
+      if (isElementwiseBinary(op.kind) || op.kind == OpKind::Select)
+        useScalars(op);
+      if (isCommutative(op.kind) && constantOf(op.operand(0)) && !constantOf(op.operand(1)))
+        swap(op);
+      if (Value *same = simpler(op)) {
+        if (same->name.empty())
+          same->name = op.result()->name;
+        replaceAllUses(op.result(), same);
+        erase(&op);
+      }
+    }
+  }
+
+private:
+  Function &function;
+
+  Builder before(Op &op) {
+    Builder builder(function, op.parent);
+    builder.setInsertionPointBefore(&op);
+    builder.setLoc(op.loc);
+    return builder;
+  }
+
+  static void swap(Op &op) {
+    Value *x = op.operand(0), *y = op.operand(1);
+    op.setOperand(0, y);
+    op.setOperand(1, x);
+  }
+
+  /// A full tile gives way to its scalar where the other operands make the result's shape without it.
+  void useScalars(Op &op) {
+    for (size_t i = 0; i < op.operands().size(); ++i) {
+      Op *full = definedBy(op.operand(i), OpKind::Full);
+      if (!full)
+        continue;
+      std::optional<Type> shape = full->operand(0)->type;
+      for (size_t other = 0; other < op.operands().size() && shape; ++other)
+        if (other != i)
+          shape = broadcast(*shape, op.operand(other)->type);
+      const Type &type = op.result()->type;
+      if (shape && shape->kind == type.kind && shape->rows == type.rows && shape->cols == type.cols)
+        op.setOperand(i, full->operand(0));
+    }
+  }
+
+  Value *simpler(Op &op) {
+    switch (op.kind) {
+    case OpKind::Add:
+      return ontoAccumulator(op);
+    case OpKind::Transpose:
+      return transposed(op);
+    case OpKind::Select:
+      return simplerSelect(op);
+    case OpKind::Cast:
+      if (Op *inner = definedBy(op.operand(0), OpKind::Cast))
+        if (Value *source = inner->operand(0); isExactCast(source->type.elem, inner->result()->type.elem))
+          return source->type.elem == op.result()->type.elem ? source : before(op).cast(op.result()->type.elem, source);
+      return nullptr;
+    default: // nothing to say about the others
+      return nullptr;
+    }
+  }
+
+  Value *ontoAccumulator(Op &op) {
+    for (size_t i : {1, 0}) {
+      Op *dot = definedBy(op.operand(i), OpKind::Dot);
+      Value *accumulator = op.operand(1 - i);
+      const Type &type = op.result()->type;
+      if (!dot || dot->operands().size() == 3 || dot->result()->users.size() != 1 || dot->parent != op.parent ||
+          !accumulator->type.isTile() || accumulator->type.elem != dot->result()->type.elem ||
+          accumulator->type.rows != type.rows || accumulator->type.cols != type.cols ||
+          dot->result()->type.rows != type.rows || dot->result()->type.cols != type.cols)
+        continue;
+      return before(op).dot(dot->operand(0), dot->operand(1), accumulator);
+    }
+    return nullptr;
+  }
+
+  Value *transposed(Op &op) {
+    Value *x = op.operand(0);
+    if (Op *inner = definedBy(x, OpKind::Transpose))
+      return inner->operand(0);
+    if (Op *inner = definedBy(x, OpKind::Elements))
+      return before(op).elements(inner->operand(0), 1 - inner->axis);
+    if (Op *inner = definedBy(x, OpKind::Full))
+      return before(op).full(inner->operand(0), x->type.cols, x->type.rows);
+    if (Op *inner = definedBy(x, OpKind::AsCol))
+      return before(op).asRow(inner->operand(0));
+    if (Op *inner = definedBy(x, OpKind::AsRow))
+      return before(op).asCol(inner->operand(0));
+    return nullptr;
+  }
+
+  Value *simplerSelect(Op &op) {
+    Value *condition = op.operand(0), *x = op.operand(1), *y = op.operand(2);
+    if (Op *negation = definedBy(condition, OpKind::Not))
+      return before(op).select(negation->operand(0), y, x);
+    Op *inner = definedBy(x, OpKind::Select);
+    if (!inner || !sameConstant(inner->operand(2), y) || inner->result()->users.size() != 1)
+      return nullptr;
+    Builder builder = before(op);
+    Value *both = builder.binary(OpKind::And, inner->operand(0), condition);
+    return builder.select(both, inner->operand(1), y);
+  }
+
+  static bool sameConstant(Value *x, Value *y) {
+    std::optional<double> a = constantOf(x), b = constantOf(y);
+    return x == y || (a && b && *a == *b && x->type.isScalar() && y->type.isScalar());
+  }
+};
+
+} // namespace
+
+void canonicalize(Function &function) { Canonicalizer(function).run(function.body); }
+
+} // namespace tkc::ir

@@ -1,0 +1,28 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The passes over tile IR: functions from a sound function to a sound function that the interpreter cannot tell apart
+// beyond rounding.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+namespace tkc::ir {
+
+class Function;
+
+#define TKC_PASS(name, function, summary) void function(Function &);
+#include "ir/passes/Passes.def"
+
+struct PassInfo {
+  std::string_view name;
+  void (*run)(Function &);
+  std::string_view summary;
+};
+/// In the order of Passes.def.
+std::span<const PassInfo> allPasses();
+/// Null where there is none of this name.
+const PassInfo *findPass(std::string_view name);
+
+} // namespace tkc::ir

@@ -1,0 +1,50 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The one list of what happens to tile IR. No step depends on the architecture: what a target does with the result is
+// its planner's business.
+#include "ir/passes/Pipeline.h"
+
+#include <cassert>
+#include <fmt/format.h>
+
+namespace tkc::ir {
+namespace {
+
+struct Row {
+  std::string_view pass;
+  std::string_view reason;
+};
+
+constexpr Row rows[] = {
+    {"fold", "consts and tunes are numbers now: decide what they decide"},
+    {"canonicalize", "the passes below look for one spelling of a product and of a mask"},
+    {"cse", "elaboration computes `j.row` and dims anew at each mention"},
+    {"licm", "leaves in a loop only what depends on its index"},
+    {"dce", "a value that nothing needs would ask for a mask"},
+    {"fold", "masks that a part of a loop decides"},
+    {"canonicalize", "selects and products that folding has brought together"},
+    {"cse", "the parts of a split loop compute bounds alike"},
+    {"licm", "masks that no longer depend on the index"},
+    {"dce", "masks that no part needs any more"},
+};
+
+} // namespace
+
+std::vector<const PassInfo *> tilePipeline() {
+  std::vector<const PassInfo *> passes;
+  for (const Row &row : rows) {
+    passes.push_back(findPass(row.pass));
+    assert(passes.back() && "every step of the pipeline is a row of Passes.def");
+  }
+  return passes;
+}
+
+std::string printTilePipeline() {
+  std::string text;
+  for (const Row &row : rows)
+    text += fmt::format("{:<14} {}\n", row.pass, row.reason);
+  return text;
+}
+
+} // namespace tkc::ir
