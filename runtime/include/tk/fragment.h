@@ -109,6 +109,8 @@ struct shape_of<fragment<T, Rows, Cols, Layout>> : fragment<T, Rows, Cols, Layou
 template <class T, int Rows, class Layout> struct shape_of<column<T, Rows, Layout>> : column<T, Rows, Layout> {};
 template <class T, int Cols, class Layout> struct shape_of<row<T, Cols, Layout>> : row<T, Cols, Layout> {};
 
+template <class X> struct shape_of<const X> : shape_of<X> {};
+
 template <class X>
 concept tile = shape_of<X>::has_rows || shape_of<X>::has_cols;
 template <class... X>

@@ -31,10 +31,9 @@ inline constexpr bool moves_by_matrices = is_float16<typename X::element> && sam
                                           X::has_rows && X::has_cols && X::cols % 16 == 0 && Tile::swizzle != 0;
 
 /// Calls f(register word, address) for each 16×16 block of a fragment: the address that this lane supplies.
-template <class X, class Tile, class F> __device__ __forceinline__ void for_each_block(const Tile &to, F f) {
+template <class X, class Tile, class F> __device__ __forceinline__ void for_each_block(u32 base, F f) {
   const int thread = rank<mma_layout>();
   const int r = thread / 32 * 16 + thread % 16;
-  const u32 base = to.address();
 #pragma unroll
   for (int slab = 0; slab < X::rows / 64; ++slab)
 #pragma unroll
@@ -42,38 +41,57 @@ template <class X, class Tile, class F> __device__ __forceinline__ void for_each
       f(slab * X::cols / 4 + c / 4, base + Tile::offset(slab * 64 + r, c + thread % 32 / 16 * 8));
 }
 
-/// tile ← x, from its first row and column on.
-template <class Tile, tile X> __device__ __forceinline__ void store_shared(Tile &to, const X &x) {
+/// Element (r, c) of a tile whose first row lies at `address`.
+template <class Tile> __device__ __forceinline__ typename Tile::element *shared_element(u32 address, int r, int c) {
+  return static_cast<typename Tile::element *>(__cvta_shared_to_generic(address + Tile::offset(r, c)));
+}
+
+/// slice ← x, from its first row and column on.
+template <class Tile, int Rows, int Cols, tile X>
+__device__ __forceinline__ void store_shared(const shared_slice<Tile, Rows, Cols> &to, const X &x) {
   using T = typename X::element;
   static_assert(same<T, typename Tile::element>, "cast first");
+  static_assert(Rows >= X::rows && Cols >= X::cols, "the tile does not fit");
   if constexpr (moves_by_matrices<X, Tile>) {
-    for_each_block<X>(to, [&](int word, u32 address) { store_matrices(address, x.data.words + word); });
+    for_each_block<X, Tile>(to.address, [&](int word, u32 at) { store_matrices(at, x.data.words + word); });
   } else {
     const int thread = rank<typename X::layout>();
 #pragma unroll
     for (int a = 0; a < X::row_slots; ++a)
 #pragma unroll
       for (int b = 0; b < X::col_slots; ++b)
-        *to.at(X::layout::row(thread, a), X::layout::col(thread, b)) = x.at(a, b);
+        *shared_element<Tile>(to.address, X::layout::row(thread, a), X::layout::col(thread, b)) = x.at(a, b);
   }
 }
 
-/// X ← tile, from its first row and column on.
-template <tile X, class Tile> __device__ __forceinline__ X load_shared(const Tile &from) {
+/// X ← slice, from its first row and column on.
+template <tile X, class Tile, int Rows, int Cols>
+__device__ __forceinline__ X load_shared(const shared_slice<Tile, Rows, Cols> &from) {
   using T = typename X::element;
   static_assert(same<T, typename Tile::element>, "cast afterwards");
+  static_assert(Rows >= X::rows && Cols >= X::cols, "the tile does not fit");
   X result;
   if constexpr (moves_by_matrices<X, Tile>) {
-    for_each_block<X>(from, [&](int word, u32 address) { load_matrices(address, result.data.words + word); });
+    for_each_block<X, Tile>(from.address, [&](int word, u32 at) { load_matrices(at, result.data.words + word); });
   } else {
     const int thread = rank<typename X::layout>();
 #pragma unroll
     for (int a = 0; a < X::row_slots; ++a)
 #pragma unroll
       for (int b = 0; b < X::col_slots; ++b)
-        result.set(a, b, *from.at(X::layout::row(thread, a), X::layout::col(thread, b)));
+        result.set(a, b, *shared_element<Tile>(from.address, X::layout::row(thread, a), X::layout::col(thread, b)));
   }
   return result;
+}
+
+/// The same for whole tiles.
+template <class T, int Rows, int Cols, int Swizzle, tile X>
+__device__ __forceinline__ void store_shared(shared_tile<T, Rows, Cols, Swizzle> &to, const X &x) {
+  store_shared(to.all(), x);
+}
+template <tile X, class T, int Rows, int Cols, int Swizzle>
+__device__ __forceinline__ X load_shared(const shared_tile<T, Rows, Cols, Swizzle> &from) {
+  return load_shared<X>(from.all());
 }
 
 /// A column or a row from `X::rows` or `X::cols` consecutive elements; threads that hold the same element all read it.

@@ -87,22 +87,39 @@ __device__ __forceinline__ void tma_load_multicast(Tile &tile, const tensor_map 
                        coordinates<1 + sizeof...(C)>{{c0 + p * Tile::panel_cols, c...}});
 }
 
-/// The box at these coordinates ← tile. The writers of the tile have fenced (`fence_proxy_async`) and synchronised.
-template <class Tile, class... C>
-__device__ __forceinline__ void tma_store(const tensor_map &map, const Tile &tile, int c0, C... c) {
+template <class Verb, class Tile, int Rows, int Cols, class... C>
+__device__ __forceinline__ void store_slice(const tensor_map &map, const shared_slice<Tile, Rows, Cols> &from, int c0,
+                                            C... c) {
+  static_assert(Cols % Tile::panel_cols == 0 || Cols < Tile::panel_cols, "whole panels");
 #pragma unroll
-  for (int p = 0; p < Tile::panels; ++p)
-    store_box<store_verb>(map, tile.address() + p * Tile::panel_bytes,
-                          coordinates<1 + sizeof...(C)>{{c0 + p * Tile::panel_cols, c...}});
+  for (int p = 0; p < (Cols + Tile::panel_cols - 1) / Tile::panel_cols; ++p)
+    store_box<Verb>(map, from.address + p * Tile::panel_bytes,
+                    coordinates<1 + sizeof...(C)>{{c0 + p * Tile::panel_cols, c...}});
 }
 
-/// The box at these coordinates += tile, atomically element by element.
-template <class Tile, class... C>
-__device__ __forceinline__ void tma_add(const tensor_map &map, const Tile &tile, int c0, C... c) {
-#pragma unroll
-  for (int p = 0; p < Tile::panels; ++p)
-    store_box<add_verb>(map, tile.address() + p * Tile::panel_bytes,
-                        coordinates<1 + sizeof...(C)>{{c0 + p * Tile::panel_cols, c...}});
+/// The box at these coordinates ← a tile or a slice of one; the map's box has its rows and one panel's columns. The
+/// writers of the tile have fenced (`fence_proxy_async`) and synchronised.
+template <class Tile, int Rows, int Cols, class... C>
+__device__ __forceinline__ void tma_store(const tensor_map &map, const shared_slice<Tile, Rows, Cols> &from, int c0,
+                                          C... c) {
+  store_slice<store_verb>(map, from, c0, c...);
+}
+template <class T, int Rows, int Cols, int Swizzle, class... C>
+__device__ __forceinline__ void tma_store(const tensor_map &map, const shared_tile<T, Rows, Cols, Swizzle> &from,
+                                          int c0, C... c) {
+  store_slice<store_verb>(map, from.all(), c0, c...);
+}
+
+/// The box at these coordinates += a tile or a slice of one, atomically element by element.
+template <class Tile, int Rows, int Cols, class... C>
+__device__ __forceinline__ void tma_add(const tensor_map &map, const shared_slice<Tile, Rows, Cols> &from, int c0,
+                                        C... c) {
+  store_slice<add_verb>(map, from, c0, c...);
+}
+template <class T, int Rows, int Cols, int Swizzle, class... C>
+__device__ __forceinline__ void tma_add(const tensor_map &map, const shared_tile<T, Rows, Cols, Swizzle> &from, int c0,
+                                        C... c) {
+  store_slice<add_verb>(map, from.all(), c0, c...);
 }
 
 /// `bytes` (a multiple of 16) of contiguous global memory to shared memory; both ends 16-byte aligned.
