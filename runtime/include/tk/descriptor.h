@@ -8,7 +8,7 @@
 // other one does (PTX ISA, "Matrix Descriptor Format" and "Strides").
 #pragma once
 
-#include "tk/shared.h"
+#include "tk/swizzle.h"
 
 namespace tk {
 
@@ -17,12 +17,12 @@ enum class major { k, mn };
 /// All of a descriptor but the address.
 ///   K-major:  stride = bytes from 8 rows to the next 8; leading is not used (1 by convention).
 ///   MN-major: stride = bytes from 8 values of k to the next 8; leading = bytes from one panel to the next.
-template <class Tile> __host__ __device__ constexpr u64 descriptor_fields(major order) {
+template <class Tile> __host__ __device__ constexpr unsigned long long descriptor_fields(major order) {
   static_assert(Tile::swizzle != 0, "operands of the matrix engine are swizzled");
-  constexpr u64 swizzle_code = Tile::swizzle == 128 ? 1 : Tile::swizzle == 64 ? 2 : 3;
-  constexpr u64 stride = 8 * Tile::row_bytes / 16;
-  constexpr u64 panel_stride = Tile::panel_bytes / 16;
-  const u64 leading = order == major::k ? 1 : panel_stride;
+  constexpr unsigned long long swizzle_code = Tile::swizzle == 128 ? 1 : Tile::swizzle == 64 ? 2 : 3;
+  constexpr unsigned long long stride = 8 * Tile::row_bytes / 16;
+  constexpr unsigned long long panel_stride = Tile::panel_bytes / 16;
+  const unsigned long long leading = order == major::k ? 1 : panel_stride;
   return swizzle_code << 62 | stride << 32 | leading << 16;
 }
 
@@ -32,7 +32,8 @@ template <class Tile> __host__ __device__ constexpr int descriptor_step(major or
   return order == major::k ? Tile::linear_offset(mn, k) : Tile::linear_offset(k, mn);
 }
 
-template <class Tile> __host__ __device__ constexpr u64 matrix_descriptor(u32 address, major order) {
+template <class Tile>
+__host__ __device__ constexpr unsigned long long matrix_descriptor(unsigned address, major order) {
   return descriptor_fields<Tile>(order) | (address & 0x3ffff) >> 4;
 }
 

@@ -1,13 +1,10 @@
 // Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Tiles in shared memory, as the copy engine writes them and the matrix engine reads them.
-//
-// A row is cut into panels of `Swizzle` bytes; a panel holds all rows, one after another; and within 8 rows the 16-byte
-// chunks of a row are permuted, so that eight threads that read one chunk each of eight rows meet no bank conflict
-// (PTX ISA, "Swizzling modes"; the copy engine does the same with CU_TENSOR_MAP_SWIZZLE_{32B,64B,128B}).
+// Tiles and vectors in shared memory, and slices of tiles as operands.
 #pragma once
 
+#include "tk/swizzle.h"
 #include "tk/types.h"
 
 namespace tk {
@@ -28,32 +25,13 @@ template <class Tile, int Rows, int Cols, bool Transposed = false> struct shared
 /// The address of `p` within the block's shared memory, as PTX instructions take it.
 __device__ __forceinline__ u32 shared_address(const void *p) { return u32(__cvta_generic_to_shared(p)); }
 
-/// Rows × Cols elements. Swizzle: 32, 64 or 128, the bytes of a panel's row, or 0 for plain row-major.
-/// Needs: an address that is a multiple of 8 · Swizzle (1024 serves all).
-template <class Element, int Rows, int Cols, int Swizzle = 128> struct alignas(Swizzle ? 8 * Swizzle : 16) shared_tile {
+/// Rows × Cols elements as tile_layout places them, at an address that is a multiple of 8 · Swizzle (1024 serves all).
+template <class Element, int Rows, int Cols, int Swizzle = 128>
+struct alignas(Swizzle ? 8 * Swizzle : 16) shared_tile : tile_layout<Element, Rows, Cols, Swizzle> {
   using element = Element;
-  static constexpr int rows = Rows, cols = Cols, swizzle = Swizzle;
-  static constexpr int row_bytes = Swizzle ? Swizzle : Cols * int(sizeof(Element));
-  static constexpr int panel_cols = row_bytes / int(sizeof(Element));
-  static constexpr int panels = (Cols + panel_cols - 1) / panel_cols;
-  static constexpr int panel_bytes = Rows * row_bytes;
-  /// Bytes that the copy engine delivers for the whole tile.
-  static constexpr int byte_count = panels * panel_bytes;
-  static_assert(Swizzle == 0 || Rows % 8 == 0, "panels are whole swizzle atoms");
-  u8 bytes[byte_count];
-
-  /// Bytes from the tile's start to element (r, c), before the permutation: what descriptors count in.
-  __host__ __device__ static constexpr int linear_offset(int r, int c) {
-    return c / panel_cols * panel_bytes + r * row_bytes + c % panel_cols * int(sizeof(Element));
-  }
-  /// The 16-byte chunk number is XORed with the low bits of the row number.
-  __host__ __device__ static constexpr int permuted(int offset) {
-    if constexpr (Swizzle == 0)
-      return offset;
-    else
-      return offset ^ ((offset >> 7 & (Swizzle / 16 - 1)) << 4);
-  }
-  __host__ __device__ static constexpr int offset(int r, int c) { return permuted(linear_offset(r, c)); }
+  using layout = tile_layout<Element, Rows, Cols, Swizzle>;
+  using layout::linear_offset, layout::offset, layout::panel_cols;
+  u8 bytes[layout::byte_count];
 
   __device__ __forceinline__ Element *at(int r, int c) { return reinterpret_cast<Element *>(bytes + offset(r, c)); }
   __device__ __forceinline__ const Element *at(int r, int c) const {
@@ -67,7 +45,7 @@ template <class Element, int Rows, int Cols, int Swizzle = 128> struct alignas(S
   /// The i-th group of Count rows; Count is a multiple of 8.
   template <int Count> __device__ __forceinline__ shared_slice<shared_tile, Count, Cols> rows_of(int i) const {
     static_assert(Count % 8 == 0, "a slice starts at a swizzle atom");
-    return {address() + u32(i * Count * row_bytes)};
+    return {address() + u32(i * Count * layout::row_bytes)};
   }
   /// The i-th group of Count columns; whole panels, or an even part of one.
   template <int Count> __device__ __forceinline__ shared_slice<shared_tile, Rows, Count> cols_of(int i) const {

@@ -9,6 +9,7 @@
 
 #include "tk/descriptor.h"
 #include "tk/fragment.h"
+#include "tk/shared.h"
 #include "tk/wgmma_instruction.h"
 
 namespace tk {
