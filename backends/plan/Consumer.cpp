@@ -23,7 +23,7 @@ public:
     role.instances = placement.instances;
     lowerStraight(nest.tileOps);
     if (!placement.stores.empty())
-      into(role.finish, [&] { bulkWait({}); });
+      into(role.finish, [&] { bulkWait({}, 0); });
     result.role = std::move(role);
     return std::move(result);
   }
@@ -286,9 +286,9 @@ private:
     return operands;
   }
 
-  void bulkWait(SourceLoc loc) {
+  void bulkWait(SourceLoc loc, int count) {
     plan::Stmt &stmt = emit(Kind::BulkWait, loc);
-    stmt.count = 0;
+    stmt.count = count;
     stmt.one = true;
   }
 
@@ -301,9 +301,14 @@ private:
   /// Each warpgroup stages its rows of some columns, and one of its threads hands them to the copy engine.
   void storeInPieces(const ir::Op &store, const std::string &source, const StorePlacement &placed) {
     const plan::VarType type = typeOf(store.operands().back());
-    const plan::BufferRef ref{placed.buffer, "", false, type.division};
+    plan::VarType cursor;
+    cursor.kind = plan::VarType::Cursor;
+    cursor.elem = ElemType::I32;
+    cursor.rows = placed.stages;
+    cursor.layout = {};
+    const plan::BufferRef ref{placed.buffer, declare(placed.cursor(), cursor), false, type.division};
     for (int64_t col = 0; col < type.cols; col += placed.pieceCols) {
-      bulkWait(store.loc);
+      bulkWait(store.loc, placed.stages - 1);
       syncInstance(store.loc);
       plan::Stmt &write = emit(Kind::StoreShared, store.loc);
       write.operands = {source};
@@ -321,6 +326,7 @@ private:
       copy.colLo = col;
       copy.colHi = col + placed.pieceCols;
       emit(Kind::BulkCommit, store.loc).one = true;
+      emit(Kind::Advance, store.loc).cursor = ref.cursor;
     }
   }
 

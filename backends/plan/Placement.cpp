@@ -291,7 +291,8 @@ private:
     if (map.boxRows > arch.maxBoxDim)
       return;
     out.maps.push_back(map);
-    out.stores[&store] = {name, map.name, pieceCols};
+    buffer.stages = type.cols > pieceCols ? 2 : 1;
+    out.stores[&store] = {name, map.name, pieceCols, buffer.stages};
   }
 
   const ir::Function &function;

@@ -57,6 +57,9 @@ struct RingPlacement {
 struct StorePlacement {
   std::string buffer, map;
   int64_t pieceCols = 0;
+  int stages = 1; ///< pieces that may be on their way out at once
+
+  std::string cursor() const { return buffer + "_at"; }
 };
 
 struct Placement {

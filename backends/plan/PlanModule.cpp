@@ -21,8 +21,9 @@ std::map<std::string, int64_t> takeTunes(const Signature &signature, ScheduleSet
   return tunes;
 }
 
-std::unique_ptr<plan::Plan> planOne(const Module &module, const KernelInfo &kernel, const Specialization &specialization,
-                                    const PlanOptions &options, DiagnosticEngine &diagnostics) {
+std::unique_ptr<plan::Plan> planOne(const Module &module, const KernelInfo &kernel,
+                                    const Specialization &specialization, const PlanOptions &options,
+                                    DiagnosticEngine &diagnostics) {
   ScheduleSettings settings =
       findSchedule(kernel.schedules, options.arch->scheduleNames(), specialization, diagnostics);
   for (const auto &[key, value] : options.overrides)

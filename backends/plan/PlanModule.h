@@ -24,7 +24,7 @@ struct PlannedKernel {
 
 struct PlanOptions {
   const arch::Description *arch = nullptr;
-  ScheduleSettings overrides;          ///< `--set`: beats every schedule
+  ScheduleSettings overrides;           ///< `--set`: beats every schedule
   std::vector<std::string> onlyKernels; ///< empty: all that the main file declares
   /// Called on each function before it is planned: runs the passes. False stops.
   std::function<bool(ir::Function &)> transform;

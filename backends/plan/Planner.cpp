@@ -107,17 +107,18 @@ private:
       plan->barriers.push_back({ring.full(), ring.stages, 1});
       plan->barriers.push_back({ring.empty(), ring.stages, placement.instances});
     }
-    const int groupWarps = arch.warpsPerGroup;
+    plan->threads = consumer.role.warps * consumer.role.instances * arch.warpSize;
+    std::vector<plan::Role> roles{std::move(consumer.role)};
     if (!placement.rings.empty()) {
+      // Last in the block: the computing warpgroups count from 0 (runtime/README.md).
       plan::Role producer = lowerProducer(nest, placement, shared);
-      producer.firstWarp = 0;
-      producer.warps = groupWarps;
-      consumer.role.firstWarp = groupWarps;
-      setRegisters(producer, consumer.role);
-      plan->roles.push_back(std::move(producer));
+      producer.firstWarp = plan->threads / arch.warpSize;
+      producer.warps = arch.warpsPerGroup;
+      plan->threads += producer.warps * arch.warpSize;
+      setRegisters(producer, roles.front());
+      roles.insert(roles.begin(), std::move(producer));
     }
-    plan->threads = (consumer.role.firstWarp + consumer.role.warps * consumer.role.instances) * arch.warpSize;
-    plan->roles.push_back(std::move(consumer.role));
+    plan->roles = std::move(roles);
     return true;
   }
 
@@ -127,8 +128,8 @@ private:
     if (!arch.hasRegisterReallocation)
       return;
     const int n = consumer.instances;
-    const int producerDefault = n >= 3 ? 32 : n == 2 ? 24 : 40;
-    const int consumerDefault = n >= 3 ? 160 : n == 2 ? 240 : 232;
+    const int producerDefault = n >= 3 ? 32 : n == 2 ? 40 : 56;
+    const int consumerDefault = n >= 3 ? 160 : n == 2 ? 232 : 240;
     producer.registers = static_cast<int>(schedule.producerRegisters.value_or(producerDefault));
     consumer.registers = static_cast<int>(schedule.consumerRegisters.value_or(consumerDefault));
   }

@@ -46,14 +46,17 @@ public:
 
 private:
   void declareCursors() {
-    for (const RingPlacement &ring : placement.rings) {
-      plan::VarType type;
-      type.kind = plan::VarType::Cursor;
-      type.elem = ElemType::I32;
-      type.rows = ring.stages;
-      type.layout = {};
-      role.vars.push_back({ring.cursor(), type});
-    }
+    for (const RingPlacement &ring : placement.rings)
+      declareCursor(ring.cursor(), ring);
+  }
+
+  void declareCursor(const std::string &name, const RingPlacement &ring) {
+    plan::VarType type;
+    type.kind = plan::VarType::Cursor;
+    type.elem = ElemType::I32;
+    type.rows = ring.stages;
+    type.layout = {};
+    role.vars.push_back({name, type});
   }
 
   // ---- one straight line of statements at loop depth `depth`
@@ -163,6 +166,8 @@ private:
   }
 
   void nested(plan::Stmt &stmt, int depth) {
+    if (keepsProductInFlight(stmt, depth + 1))
+      return pipelineProducts(stmt, depth + 1);
     const int inner = stmt.kind == Kind::For ? depth + 1 : depth;
     // A loop's rings are of its own depth; the bodies of a branch use the rings that the level around it holds open.
     for (plan::Body *body : {&stmt.prologue, &stmt.body, &stmt.epilogue, &stmt.orElse}) {
@@ -176,6 +181,73 @@ private:
         branch(*body, depth);
       }
     }
+  }
+
+  // ---- loops of products alone: one iteration's stay in flight while the next ones are issued
+  // ---------------------------
+
+  /// Nothing in the loop but products from shared memory needs their results, and every ring has a stage to spare.
+  bool keepsProductInFlight(const plan::Stmt &loop, int depth) const {
+    if (loop.kind != Kind::For || !loop.prologue.empty() || loop.body.empty())
+      return false;
+    return std::all_of(loop.body.begin(), loop.body.end(), [&](const plan::Stmt &stmt) {
+      const std::set<const RingPlacement *> rings = ringsIn(stmt, depth);
+      return stmt.kind == Kind::Product && !stmt.byThreads && stmt.aShared && !usesStaged(stmt) && !rings.empty() &&
+             std::all_of(rings.begin(), rings.end(), [](const RingPlacement *ring) { return ring->stages > 1; });
+    });
+  }
+
+  bool usesStaged(const plan::Stmt &product) const {
+    const std::set<std::string> buffers = buffersOf(product);
+    return std::any_of(buffers.begin(), buffers.end(),
+                       [&](const std::string &b) { return stagedBuffers.count(b) != 0; });
+  }
+
+  ///   first: products(0)   others: products(k); wait until only they are in flight; release k - 1   end: wait; release
+  void pipelineProducts(plan::Stmt &loop, int depth) {
+    const int groups = static_cast<int>(loop.body.size());
+    std::set<const RingPlacement *> rings;
+    for (const plan::Stmt &stmt : loop.body)
+      rings.merge(ringsIn(stmt, depth));
+    plan::Body issue = issueProducts(loop.body, depth);
+    loop.prologue = issue;
+    loop.body = std::move(issue);
+    releasePrevious(loop.body, rings, groups, loop.loc);
+    releasePrevious(loop.epilogue, rings, 0, loop.loc);
+  }
+
+  plan::Body issueProducts(plan::Body &products, int depth) {
+    plan::Body *savedOut = out;
+    auto savedOpen = std::move(open);
+    plan::Body issue;
+    out = &issue;
+    open.clear();
+    for (plan::Stmt &stmt : products) {
+      openRings(stmt, depth);
+      product(stmt);
+    }
+    for (const RingPlacement *ring : open)
+      emit(Kind::Advance, products.front().loc).cursor = ring->cursor();
+    queue.clear();
+    open = std::move(savedOpen);
+    out = savedOut;
+    return issue;
+  }
+
+  void releasePrevious(plan::Body &body, const std::set<const RingPlacement *> &rings, int inFlight, SourceLoc loc) {
+    plan::Body *savedOut = out;
+    out = &body;
+    emit(Kind::ProductWait, loc).count = inFlight;
+    for (const RingPlacement *ring : rings) {
+      const std::string cursor = ring->name + "_done";
+      if (!role.findVar(cursor))
+        declareCursor(cursor, *ring);
+      plan::Stmt &arrive = emit(Kind::Arrive, loc);
+      arrive.barrier = ring->empty();
+      arrive.cursor = cursor;
+      emit(Kind::Advance, loc).cursor = cursor;
+    }
+    out = savedOut;
   }
 
   void branch(plan::Body &body, int depth) {
