@@ -1,0 +1,312 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Tile ops as expressions over the runtime's operators and functions.
+#include "backends/cuda/RolePrinter.h"
+
+#include <cassert>
+#include <cmath>
+#include <fmt/core.h>
+
+namespace tkc::cuda {
+
+using ir::OpKind;
+using plan::Stmt;
+using plan::StmtKind;
+using plan::VarType;
+
+const VarType &RolePrinter::typeOf(const std::string &var) const {
+  if (const plan::Var *own = role.findVar(var))
+    return own->type;
+  for (const plan::Var &shared : kernel.plan.preludeVars)
+    if (shared.name == var)
+      return shared.type;
+  assert(false && "every variable is declared");
+  return role.vars.front().type;
+}
+
+bool RolePrinter::isTile(const std::string &var) const {
+  const VarType::Kind kind = typeOf(var).kind;
+  return kind == VarType::Fragment || kind == VarType::Column || kind == VarType::Row;
+}
+
+cpp::Expr RolePrinter::value(const std::string &var) {
+  if (uses.isInlined(var)) {
+    const Stmt *definition = uses.definition(var);
+    return definition->kind == StmtKind::Move ? value(definition->operands[0]) : computed(*definition);
+  }
+  const auto fromPrelude = kernel.preludeValues.find(var);
+  if (fromPrelude != kernel.preludeValues.end() && !role.findVar(var))
+    return fromPrelude->second;
+  return cpp::name(nameOf(var));
+}
+
+cpp::Expr RolePrinter::convert(cpp::Expr value, ElemType from, ElemType to) {
+  if (from == to)
+    return value;
+  return cpp::call(cpp::templated("tk::cast", {cpp::name(elementType(to))}), {std::move(value)});
+}
+
+void RolePrinter::assign(const Stmt &stmt, cpp::Expr value, cpp::Body &out) {
+  const std::string name = nameOf(stmt.dest);
+  if (!uses.declaresAt(stmt, stmt.dest)) {
+    out.push_back(cpp::Stmt::assign(cpp::name(name), std::move(value)));
+    return;
+  }
+  const VarType &type = typeOf(stmt.dest);
+  const std::string spelled = type.kind == VarType::Scalar ? elementType(type.elem) : "auto";
+  out.push_back(
+      cpp::Stmt::declaration((uses.isAssignedOnce(stmt.dest) ? "const " : "") + spelled, name, std::move(value)));
+}
+
+void RolePrinter::printCompute(const Stmt &stmt, cpp::Body &out) {
+  // x = x + y reads better as x += y.
+  const bool updates = stmt.operands.size() == 2 && stmt.operands[0] == stmt.dest && !uses.declaresAt(stmt, stmt.dest);
+  if (updates && (stmt.op == OpKind::Add || stmt.op == OpKind::Sub || stmt.op == OpKind::Mul)) {
+    const std::string op = stmt.op == OpKind::Add ? "+=" : stmt.op == OpKind::Sub ? "-=" : "*=";
+    out.push_back(cpp::Stmt::expression(cpp::binary(op, cpp::name(nameOf(stmt.dest)), value(stmt.operands[1]))));
+    return;
+  }
+  assign(stmt, computed(stmt), out);
+}
+
+cpp::Expr RolePrinter::infix(const Stmt &stmt, const std::string &op) {
+  return cpp::binary(op, value(stmt.operands[0]), value(stmt.operands[1]));
+}
+
+cpp::Expr RolePrinter::function(const Stmt &stmt, const std::string &name) {
+  std::vector<cpp::Expr> args;
+  for (const std::string &operand : stmt.operands)
+    args.push_back(value(operand));
+  return cpp::call("tk::" + name, std::move(args));
+}
+
+bool RolePrinter::isNonNegative(const std::string &var, int depth) const {
+  if (depth > 16)
+    return false;
+  const auto both = [&](const Stmt &stmt) {
+    return isNonNegative(stmt.operands[0], depth + 1) && isNonNegative(stmt.operands[1], depth + 1);
+  };
+  const auto range = kernel.ranges.find(var);
+  if (range != kernel.ranges.end())
+    return isNonNegative(range->second.first, depth + 1);
+  const Stmt *stmt = uses.definition(var);
+  if (!stmt)
+    for (const Stmt &shared : kernel.plan.prelude)
+      if (shared.dest == var)
+        stmt = &shared;
+  if (!stmt || stmt->kind != StmtKind::Compute)
+    return false;
+  switch (stmt->op) {
+  case OpKind::Const:
+    return stmt->constant >= 0;
+  case OpKind::Dim:
+  case OpKind::Index:
+    return true;
+  case OpKind::Begin:
+  case OpKind::End:
+    return isNonNegative(stmt->operands[0], depth + 1);
+  case OpKind::Add:
+  case OpKind::Mul:
+  case OpKind::Div:
+  case OpKind::Mod:
+  case OpKind::Min:
+    return both(*stmt);
+  default:
+    return false;
+  }
+}
+
+/// Integers floor, which is what C++ does where nothing is negative.
+cpp::Expr RolePrinter::quotient(const Stmt &stmt) {
+  const bool isDivision = stmt.op == OpKind::Div;
+  if (isTile(stmt.dest))
+    return infix(stmt, isDivision ? "/" : "%");
+  if (typeOf(stmt.dest).elem != ElemType::I32)
+    return function(stmt, isDivision ? "divide" : "modulo");
+  if (isNonNegative(stmt.operands[0]) && isNonNegative(stmt.operands[1]))
+    return infix(stmt, isDivision ? "/" : "%");
+  return function(stmt, isDivision ? "divide" : "modulo");
+}
+
+/// Numbers of the rows (axis 0: a column) or columns (a row) of a tile in the whole tile.
+cpp::Expr RolePrinter::indices(const VarType &type, int axis) {
+  const cpp::Expr local = cpp::call(
+      cpp::templated(axis == 0 ? "tk::row_index" : "tk::col_index", {cpp::name(variableType(type, role.instances))}));
+  const bool divided = type.division == (axis == 0 ? plan::Division::Rows : plan::Division::Cols);
+  if (!divided || !instance)
+    return local;
+  const int64_t part = axis == 0 ? partRows(type, role.instances) : partCols(type, role.instances);
+  return cpp::binary("+", local, cpp::binary("*", instance, cpp::integer(part)));
+}
+
+cpp::Expr RolePrinter::reduction(const Stmt &stmt) {
+  static constexpr std::string_view names[] = {"sum", "max", "min", "prod", "argmax", "argmin"};
+  const std::string kind(names[static_cast<int>(stmt.reduce)]);
+  cpp::Expr operand = value(stmt.operands[0]);
+  if (stmt.colHi > 0) { // the tile is padded
+    const VarType &type = typeOf(stmt.operands[0]);
+    VarType line = type;
+    line.kind = stmt.axis == 1 ? VarType::Row : VarType::Column;
+    const cpp::Expr exists = cpp::binary("<", indices(line, stmt.axis == 1 ? 1 : 0), cpp::integer(stmt.colHi));
+    const bool isFloatType = isFloat(type.elem);
+    const auto extreme = [&](int sign) {
+      return isFloatType ? cpp::floating(sign * INFINITY, type.elem == ElemType::F64)
+                         : cpp::name(sign < 0 ? "(-2147483647 - 1)" : "2147483647");
+    };
+    cpp::Expr nothing;
+    switch (stmt.reduce) {
+    case ir::ReduceKind::Sum:
+      nothing = isFloatType ? cpp::floating(0, type.elem == ElemType::F64) : cpp::integer(0);
+      break;
+    case ir::ReduceKind::Prod:
+      nothing = isFloatType ? cpp::floating(1, type.elem == ElemType::F64) : cpp::integer(1);
+      break;
+    case ir::ReduceKind::Max:
+    case ir::ReduceKind::ArgMax:
+      nothing = extreme(-1);
+      break;
+    case ir::ReduceKind::Min:
+    case ir::ReduceKind::ArgMin:
+      nothing = extreme(1);
+      break;
+    }
+    operand = cpp::call("tk::where", {exists, operand, nothing});
+  }
+  std::vector<cpp::Expr> args = {operand};
+  if (!stmt.ref.buffer.empty())
+    args.push_back(cpp::name(nameOf(stmt.ref.buffer)));
+  return cpp::call((stmt.axis == 1 ? "tk::row_" : "tk::col_") + kind, std::move(args));
+}
+
+cpp::Expr RolePrinter::externCall(const Stmt &stmt) {
+  std::vector<cpp::Expr> args;
+  bool onTiles = false;
+  for (const std::string &operand : stmt.operands) {
+    onTiles |= isTile(operand);
+    args.push_back(value(operand));
+  }
+  if (!onTiles)
+    return cpp::call("::" + stmt.name, std::move(args));
+  args.insert(args.begin(), cpp::lambda("[](auto... x)", cpp::call("::" + stmt.name, {cpp::name("x...")})));
+  return cpp::call("tk::map", std::move(args));
+}
+
+cpp::Expr RolePrinter::computed(const Stmt &stmt) {
+  switch (stmt.op) {
+  case OpKind::Const: {
+    const VarType &type = typeOf(stmt.dest);
+    if (type.elem == ElemType::Bool)
+      return cpp::boolean(stmt.constant != 0);
+    if (!isFloat(type.elem))
+      return cpp::integer(static_cast<int64_t>(stmt.constant));
+    return cpp::floating(stmt.constant, type.elem == ElemType::F64);
+  }
+  case OpKind::Dim:
+    return kernel.symbol(stmt.name);
+  case OpKind::Param:
+    return cpp::member(cpp::name("g"), identifier(stmt.name));
+  case OpKind::Cast:
+    return convert(value(stmt.operands[0]), typeOf(stmt.operands[0]).elem, typeOf(stmt.dest).elem);
+  case OpKind::Select:
+    if (!isTile(stmt.dest))
+      return cpp::conditional(value(stmt.operands[0]), value(stmt.operands[1]), value(stmt.operands[2]));
+    return function(stmt, "where");
+  case OpKind::Full:
+    return cpp::call(cpp::templated("tk::full", {cpp::name(typeText(stmt.dest))}), {value(stmt.operands[0])});
+  case OpKind::Iota:
+    return indices(typeOf(stmt.dest), typeOf(stmt.dest).kind == VarType::Row ? 1 : 0);
+  case OpKind::Begin:
+    return cpp::member(value(stmt.operands[0]), "begin");
+  case OpKind::End:
+    return cpp::member(value(stmt.operands[0]), "end");
+  case OpKind::Index:
+    return cpp::member(value(stmt.operands[0]), "index");
+  case OpKind::Elements:
+    return cpp::binary("+", indices(typeOf(stmt.dest), stmt.axis), cpp::member(value(stmt.operands[0]), "begin"));
+  case OpKind::Shift:
+    return cpp::method(value(stmt.operands[0]), "shifted", {value(stmt.operands[1])});
+  case OpKind::ToScalar:
+  case OpKind::AsCol:
+  case OpKind::AsRow:
+    return value(stmt.operands[0]);
+  case OpKind::Reduce:
+    return reduction(stmt);
+  case OpKind::Cumsum: {
+    std::vector<cpp::Expr> args = {value(stmt.operands[0])};
+    if (!stmt.ref.buffer.empty())
+      args.push_back(cpp::name(nameOf(stmt.ref.buffer)));
+    return cpp::call(stmt.axis == 1 ? "tk::cumsum_cols" : "tk::cumsum_rows", std::move(args));
+  }
+  case OpKind::Philox:
+    return function(stmt, "philox");
+  case OpKind::ExternCall:
+    return externCall(stmt);
+  case OpKind::Neg:
+    return cpp::unary("-", value(stmt.operands[0]));
+  case OpKind::Not:
+    return cpp::unary(typeOf(stmt.dest).elem == ElemType::Bool ? "!" : "~", value(stmt.operands[0]));
+  case OpKind::Div:
+  case OpKind::Mod:
+    return quotient(stmt);
+  case OpKind::Add:
+    return infix(stmt, "+");
+  case OpKind::Sub:
+    return infix(stmt, "-");
+  case OpKind::Mul:
+    return infix(stmt, "*");
+  case OpKind::And:
+    return infix(stmt, typeOf(stmt.dest).elem == ElemType::Bool ? "&&" : "&");
+  case OpKind::Or:
+    return infix(stmt, typeOf(stmt.dest).elem == ElemType::Bool ? "||" : "|");
+  case OpKind::Xor:
+    return infix(stmt, "^");
+  case OpKind::Shl:
+    return infix(stmt, "<<");
+  case OpKind::Shr:
+    return infix(stmt, ">>");
+  case OpKind::Eq:
+    return infix(stmt, "==");
+  case OpKind::Ne:
+    return infix(stmt, "!=");
+  case OpKind::Lt:
+    return infix(stmt, "<");
+  case OpKind::Le:
+    return infix(stmt, "<=");
+  case OpKind::Gt:
+    return infix(stmt, ">");
+  case OpKind::Ge:
+    return infix(stmt, ">=");
+  case OpKind::Abs:
+  case OpKind::Exp:
+  case OpKind::Exp2:
+  case OpKind::Log:
+  case OpKind::Log2:
+  case OpKind::Sqrt:
+  case OpKind::Rsqrt:
+  case OpKind::Rcp:
+  case OpKind::Tanh:
+  case OpKind::Sin:
+  case OpKind::Cos:
+  case OpKind::Erf:
+  case OpKind::Sigmoid:
+  case OpKind::Floor:
+  case OpKind::Max:
+  case OpKind::Min:
+    return function(stmt, std::string(ir::spelling(stmt.op)));
+  case OpKind::Transpose:
+  case OpKind::Dot:
+  case OpKind::Load:
+  case OpKind::Store:
+  case OpKind::Atomic:
+  case OpKind::Parallel:
+  case OpKind::For:
+  case OpKind::If:
+  case OpKind::Yield:
+    break;
+  }
+  assert(false && "the planner places this op by another statement");
+  return {};
+}
+
+} // namespace tkc::cuda

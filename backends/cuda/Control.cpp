@@ -1,0 +1,271 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "backends/cuda/RolePrinter.h"
+
+#include "support/Diagnostics.h"
+
+#include <algorithm>
+#include <cassert>
+#include <fmt/core.h>
+
+namespace tkc::cuda {
+
+using plan::Stmt;
+using plan::StmtKind;
+
+const ir::Param *KernelContext::findParam(std::string_view name) const {
+  for (const ir::Param &param : plan.params)
+    if (param.name == name)
+      return &param;
+  return nullptr;
+}
+
+cpp::Expr KernelContext::symbol(const std::string &name) const {
+  for (const auto &[constant, value] : plan.constants)
+    if (constant == name)
+      return cpp::integer(value);
+  return cpp::member(cpp::name("g"), identifier(name));
+}
+
+cpp::Expr KernelContext::dim(const ir::DimExpr &dim) const {
+  const auto infix = [&](const char *op) { return cpp::binary(op, this->dim(*dim.lhs), this->dim(*dim.rhs)); };
+  switch (dim.kind) {
+  case ir::DimExpr::Const:
+    return cpp::integer(dim.value);
+  case ir::DimExpr::Symbol:
+    return symbol(dim.symbol);
+  case ir::DimExpr::Add:
+    return infix("+");
+  case ir::DimExpr::Sub:
+    return infix("-");
+  case ir::DimExpr::Mul:
+    return infix("*");
+  case ir::DimExpr::Div:
+    return infix("/");
+  case ir::DimExpr::Mod:
+    return infix("%");
+  }
+  return {};
+}
+
+RolePrinter::RolePrinter(const KernelContext &kernel, const plan::Role &role, cpp::NameScope names)
+    : kernel(kernel), role(role), uses(role), names(std::move(names)) {
+  for (const plan::Var &var : role.vars)
+    if (var.type.kind == plan::VarType::Cursor)
+      nameOf(var.name);
+  groupsInFlight.emplace_back();
+  trackProducts(role.body);
+}
+
+std::string RolePrinter::nameOf(const std::string &var) {
+  const auto [entry, isNew] = cppNames.try_emplace(var);
+  if (isNew)
+    entry->second = names.take(identifier(var));
+  return entry->second;
+}
+
+cpp::Body RolePrinter::setup() {
+  cpp::Body out;
+  for (const plan::Var &var : role.vars)
+    if (var.type.kind == plan::VarType::Cursor)
+      out.push_back(cpp::Stmt::declaration(variableType(var.type, 1), nameOf(var.name)));
+  std::map<std::string, std::pair<int, int>> scratches; // buffer → barrier, threads
+  const auto find = [&](const auto &self, const plan::Body &body) -> void {
+    for (const Stmt &stmt : body) {
+      if (stmt.kind == StmtKind::Compute && !stmt.ref.buffer.empty())
+        scratches[stmt.ref.buffer] = {stmt.id, stmt.threads};
+      for (const plan::Body *inner : {&stmt.prologue, &stmt.body, &stmt.epilogue, &stmt.orElse})
+        self(self, *inner);
+    }
+  };
+  find(find, role.body);
+  for (const auto &[buffer, barrier] : scratches) {
+    const auto member = cpp::member(cpp::name("shared"), identifier(buffer));
+    const auto type = fmt::format("tk::scratch<{}, {}>", barrier.second / 32,
+                                  kernel.plan.findBuffer(buffer)->totalBytes() / 16 / (barrier.second / 32));
+    out.push_back(cpp::Stmt::declaration(type, nameOf(buffer), cpp::braces("", {member, cpp::integer(barrier.first)})));
+  }
+  return out;
+}
+
+void RolePrinter::comment(const Stmt &stmt, cpp::Body &out) {
+  if (!stmt.loc.isValid())
+    return;
+  const unsigned line = kernel.sources.lineColumn(stmt.loc).line;
+  if (line == lastLine)
+    return;
+  lastLine = line;
+  const std::string_view text = kernel.sources.text(stmt.loc.buffer);
+  size_t begin = text.rfind('\n', stmt.loc.offset == 0 ? 0 : stmt.loc.offset - 1);
+  begin = begin == std::string_view::npos || text[begin] != '\n' ? 0 : begin + 1;
+  std::string_view words = text.substr(begin, text.find('\n', begin) - begin);
+  words.remove_prefix(std::min(words.find_first_not_of(" \t"), words.size()));
+  out.push_back(cpp::Stmt::comment(fileLine(kernel.sources, stmt.loc) + "  " + std::string(words)));
+}
+
+cpp::Body RolePrinter::boundsOf(const plan::Body &bounds) {
+  cpp::Body out;
+  for (const Stmt &stmt : bounds) {
+    const std::string type = elementType(typeOf(stmt.dest).elem);
+    out.push_back(cpp::Stmt::declaration("const " + type, nameOf(stmt.dest),
+                                         stmt.kind == StmtKind::Load ? loadedElement(stmt) : computed(stmt)));
+  }
+  return out;
+}
+
+cpp::Body RolePrinter::print(const plan::Body &body) {
+  cpp::Body out;
+  for (size_t i = 0; i < body.size(); ++i) {
+    const Stmt &stmt = body[i];
+    const bool vanishes = isPure(stmt) && (uses.isInlined(stmt.dest) || !uses.isRead(stmt.dest));
+    if (vanishes)
+      continue;
+    for (const std::string &var : uses.declaredBefore(stmt))
+      out.push_back(cpp::Stmt::declaration(typeText(var), nameOf(var)));
+    comment(stmt, out);
+    if (stmt.kind == StmtKind::Expect || stmt.kind == StmtKind::CopyIn)
+      printCopies(body, i, out);
+    else if (stmt.kind == StmtKind::ProductFence)
+      printProductFence(body, i, out);
+    else
+      printStmt(stmt, out);
+  }
+  return out;
+}
+
+/// A statement that one elected thread may have to itself; neighbours that it elects share the `if`.
+void RolePrinter::emit(const Stmt &stmt, cpp::Body &out, cpp::Expr call) {
+  cpp::Stmt statement = cpp::Stmt::expression(std::move(call));
+  const bool elects = (stmt.one || stmt.kind == StmtKind::Arrive) && !singleThread;
+  if (!elects) {
+    out.push_back(std::move(statement));
+    return;
+  }
+  const std::string condition = cpp::print(leader);
+  if (!out.empty() && out.back().kind == cpp::Stmt::If && out.back().orElse.empty() &&
+      cpp::print(out.back().expr) == condition) {
+    out.back().body.push_back(std::move(statement));
+    return;
+  }
+  out.push_back(cpp::Stmt::ifThen(leader, {std::move(statement)}));
+}
+
+cpp::Expr RolePrinter::barrierRef(const Stmt &stmt) const {
+  const plan::Barrier *barrier = kernel.plan.findBarrier(stmt.barrier);
+  cpp::Expr member = cpp::member(cpp::name("shared"), identifier(stmt.barrier));
+  if (barrier->stages == 1)
+    return member;
+  return cpp::subscript(member, cpp::member(cpp::name(cppNames.at(stmt.cursor)), "slot"));
+}
+
+void RolePrinter::printStmt(const Stmt &stmt, cpp::Body &out) {
+  switch (stmt.kind) {
+  case StmtKind::Compute:
+    return printCompute(stmt, out);
+  case StmtKind::Move:
+    return assign(stmt, value(stmt.operands[0]), out);
+  case StmtKind::Load:
+    return printLoad(stmt, out);
+  case StmtKind::Store:
+  case StmtKind::Atomic:
+    return printStore(stmt, out);
+  case StmtKind::LoadShared:
+    return assign(
+        stmt, cpp::call(cpp::templated("tk::load_shared", {cpp::name(typeText(stmt.dest))}), {slice(stmt.ref)}), out);
+  case StmtKind::StoreShared:
+    return printStoreShared(stmt, out);
+  case StmtKind::FenceProxy:
+    return emit(stmt, out, cpp::call("tk::fence_proxy_async"));
+  case StmtKind::Sync: {
+    const bool each = stmt.threads < role.warps * role.instances * 32 && instance;
+    const cpp::Expr id = each ? cpp::binary("+", cpp::integer(stmt.id), instance) : cpp::integer(stmt.id);
+    return emit(stmt, out, cpp::call("tk::sync", {id, cpp::integer(stmt.threads)}));
+  }
+  case StmtKind::Expect:
+  case StmtKind::CopyIn:
+    assert(false && "print() hands runs of copies to printCopies");
+    return;
+  case StmtKind::CopyOut:
+    return printCopyOut(stmt, out);
+  case StmtKind::BulkCommit:
+    return emit(stmt, out, cpp::call("tk::bulk_commit"));
+  case StmtKind::BulkWait:
+    return emit(stmt, out, cpp::call(cpp::templated("tk::bulk_wait_read", {cpp::integer(stmt.count)})));
+  case StmtKind::ProductFence:
+    assert(false && "print() hands fences to printProductFence");
+    return;
+  case StmtKind::Product:
+    return printProduct(stmt, out);
+  case StmtKind::ProductCommit:
+    return emit(stmt, out, cpp::call("tk::mma_commit"));
+  case StmtKind::ProductWait:
+    return printProductWait(stmt, out);
+  case StmtKind::Wait: {
+    cpp::Expr phase = cpp::member(cpp::name(cppNames.at(stmt.cursor)), "phase");
+    if (stmt.inverted)
+      phase = cpp::binary("^", phase, cpp::integer(1));
+    return emit(stmt, out, cpp::method(barrierRef(stmt), "wait", {phase}));
+  }
+  case StmtKind::Arrive:
+    return emit(stmt, out, cpp::method(barrierRef(stmt), "arrive"));
+  case StmtKind::Advance:
+    return emit(stmt, out, cpp::method(cpp::name(cppNames.at(stmt.cursor)), "advance"));
+  case StmtKind::For:
+    return printFor(stmt, out);
+  case StmtKind::If:
+    return printIf(stmt, out);
+  }
+}
+
+void RolePrinter::printFor(const Stmt &stmt, cpp::Body &out) {
+  const std::string index = nameOf(stmt.dest);
+  const std::string lo = cpp::print(value(stmt.operands[0])), hi = cpp::print(value(stmt.operands[1]));
+  const bool pipelined = !stmt.prologue.empty() || !stmt.epilogue.empty();
+  const auto tiles = fmt::format("tk::tiles<{}>{{{}, {}}}", stmt.tileSize, lo, hi);
+  if (!pipelined) {
+    const std::string head = stmt.tileSize == 0 ? fmt::format("int {0} = {1}; {0} < {2}; ++{0}", index, lo, hi)
+                                                : fmt::format("const auto {} : {}", index, tiles);
+    out.push_back(cpp::Stmt::forLoop(head, print(stmt.body)));
+    return;
+  }
+  cpp::Body inner;
+  cpp::Body first;
+  std::string head;
+  if (stmt.tileSize == 0) {
+    first.push_back(cpp::Stmt::declaration("const int", index, value(stmt.operands[0])));
+    head = fmt::format("int {0} = {1} + 1; {0} < {2}; ++{0}", index, lo, hi);
+  } else {
+    const std::string range = names.take(index + "_tiles");
+    out.push_back(cpp::Stmt::declaration("const tk::tiles<" + std::to_string(stmt.tileSize) + ">", range,
+                                         cpp::braces("", {value(stmt.operands[0]), value(stmt.operands[1])})));
+    first.push_back(cpp::Stmt::declaration("const auto", index, cpp::subscript(cpp::name(range), cpp::integer(0))));
+    head = fmt::format("const auto {} : {}.rest()", index, range);
+  }
+  cpp::Body prologue = print(stmt.prologue);
+  first.insert(first.end(), prologue.begin(), prologue.end());
+  lastLine = 0;
+  inner.push_back(cpp::Stmt::block(std::move(first)));
+  inner.push_back(cpp::Stmt::forLoop(head, print(stmt.body)));
+  lastLine = 0;
+  cpp::Body epilogue = print(stmt.epilogue);
+  inner.insert(inner.end(), epilogue.begin(), epilogue.end());
+  out.push_back(
+      cpp::Stmt::ifThen(cpp::binary("<", value(stmt.operands[0]), value(stmt.operands[1])), std::move(inner)));
+}
+
+void RolePrinter::printIf(const Stmt &stmt, cpp::Body &out) {
+  const cpp::Expr condition =
+      stmt.map.empty() ? value(stmt.operands[0]) : cpp::member(cpp::name("g"), identifier(stmt.map) + "_fits");
+  cpp::Body then = print(stmt.body);
+  lastLine = 0;
+  cpp::Body otherwise = print(stmt.orElse);
+  if (then.empty() && otherwise.empty())
+    return;
+  if (then.empty()) {
+    out.push_back(cpp::Stmt::ifThen(cpp::unary("!", condition), std::move(otherwise)));
+    return;
+  }
+  out.push_back(cpp::Stmt::ifThen(condition, std::move(then), std::move(otherwise)));
+}
+
+} // namespace tkc::cuda

@@ -1,0 +1,25 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include "backends/plan/PlanModule.h"
+
+#include <string>
+#include <vector>
+
+namespace tkc {
+class SourceManager;
+}
+
+namespace tkc::cuda {
+
+struct EmitOptions {
+  bool host = true;       ///< with launchers
+  std::string standalone; ///< a folder with the runtime's headers, to be inlined; empty: they are included
+};
+
+/// The .cu file of a module: every plan's kernel, and the functions that launch them. Same input, same bytes.
+std::string emitCuda(const Module &module, const std::vector<planner::PlannedKernel> &kernels,
+                     const SourceManager &sources, const EmitOptions &options);
+
+} // namespace tkc::cuda

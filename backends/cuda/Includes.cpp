@@ -1,0 +1,73 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "backends/cuda/Includes.h"
+
+#include <set>
+
+namespace tkc::cuda {
+
+namespace {
+
+struct Row {
+  std::string_view prefix; ///< of a name in tk::
+  std::string_view header;
+};
+constexpr Row rows[] = {
+    {"atomic_", "atomic.h"},
+    {"barrier", "barrier.h"},
+    {"bulk_", "tma.h"},
+    {"cast", "elementwise.h"},
+    {"copy_to", "copy.h"},
+    {"cumsum_", "scan.h"},
+    {"finish_row", "reduce.h"},
+    {"fragment", "elementwise.h"},
+    {"gather", "memory.h"},
+    {"global", "global.h"},
+    {"load_shared", "shared_copy.h"},
+    {"mma_by", "product.h"},
+    {"mma_async", "wgmma.h"},
+    {"mma_fence", "wgmma.h"},
+    {"col_arg", "reduce.h"},
+    {"col_max", "reduce.h"},
+    {"col_min", "reduce.h"},
+    {"col_prod", "reduce.h"},
+    {"col_sum", "reduce.h"},
+    {"row_arg", "reduce.h"},
+    {"row_max", "reduce.h"},
+    {"row_min", "reduce.h"},
+    {"row_prod", "reduce.h"},
+    {"row_sum", "reduce.h"},
+    {"philox", "philox.h"},
+    {"raster", "sync.h"},
+    {"scatter", "memory.h"},
+    {"store_shared", "shared_copy.h"},
+    {"tile_index", "tiles.h"},
+    {"tiles", "tiles.h"},
+    {"grid_walk", "tiles.h"},
+    {"tma_", "tma.h"},
+    {"warp", "sync.h"},
+    {"view", "memory.h"},
+    {"column", "elementwise.h"},
+    {"row<", "elementwise.h"},
+    {"elect_one", "sync.h"},
+    {"thread_in", "sync.h"},
+    {"claim_", "sync.h"},
+    {"divide", "math.h"},
+    {"modulo", "math.h"},
+    {"min", "elementwise.h"},
+    {"max", "elementwise.h"},
+    {"host", "host/launch.h"},
+};
+
+} // namespace
+
+std::vector<std::string> includesOf(std::string_view code) {
+  std::set<std::string> headers;
+  for (size_t at = code.find("tk::"); at != std::string_view::npos; at = code.find("tk::", at + 4))
+    for (const Row &row : rows)
+      if (code.substr(at + 4, row.prefix.size()) == row.prefix)
+        headers.emplace(row.header);
+  return {headers.begin(), headers.end()};
+}
+
+} // namespace tkc::cuda

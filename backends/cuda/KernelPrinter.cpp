@@ -1,0 +1,616 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The frame of a kernel: its arguments, its shared memory, the set-up of barriers, the roles as branches of one `if`,
+// and the loop in which each role walks the grid.
+#include "backends/cuda/KernelPrinter.h"
+
+#include "backends/cuda/RolePrinter.h"
+#include "support/Diagnostics.h"
+
+#include <algorithm>
+#include <cassert>
+#include <fmt/core.h>
+
+namespace tkc::cuda {
+
+using plan::Stmt;
+using plan::StmtKind;
+using plan::VarType;
+
+namespace {
+
+template <class Visit> void walk(const plan::Body &body, const Visit &visit) {
+  for (const Stmt &stmt : body) {
+    visit(stmt);
+    for (const plan::Body *inner : {&stmt.prologue, &stmt.body, &stmt.epilogue, &stmt.orElse})
+      walk(*inner, visit);
+  }
+}
+template <class Visit> void walk(const plan::Plan &plan, const Visit &visit) {
+  for (const plan::Role &role : plan.roles) {
+    walk(role.body, visit);
+    walk(role.finish, visit);
+  }
+}
+
+void addSymbols(const ir::DimExpr &dim, std::vector<std::string> &symbols) {
+  if (dim.kind == ir::DimExpr::Symbol) {
+    if (std::find(symbols.begin(), symbols.end(), dim.symbol) == symbols.end())
+      symbols.push_back(dim.symbol);
+  } else if (dim.kind != ir::DimExpr::Const) {
+    addSymbols(*dim.lhs, symbols);
+    addSymbols(*dim.rhs, symbols);
+  }
+}
+
+int launchRegisters(int threads) { return std::min(255, 65536 / threads / 8 * 8); }
+
+class KernelPrinter {
+public:
+  KernelPrinter(const plan::Plan &plan, std::string name, const SourceManager &sources)
+      : plan(plan), name(std::move(name)), sources(sources), kernel{plan, sources, {}, {}, {}, 15} {
+    findSplitBuffers();
+    findRanges();
+    findFreeBarrier();
+    for (const char *word : {"g", "shared", "warpgroup", "warp", "leader", "position", "block", "blocks"})
+      names.reserve(word);
+  }
+
+  std::string run() {
+    std::string text = arguments();
+    if (hasShared())
+      text += sharedMemory();
+    return text + function();
+  }
+
+private:
+  bool hasShared() const { return !plan.buffers.empty() || !plan.barriers.empty(); }
+
+  // ---- what the roles must know ------------------------------------------------------------------------------------
+
+  /// Buffers of which every instance touches its own rows only are arrays of what an instance owns.
+  void findSplitBuffers() {
+    std::map<std::string, bool> alwaysRows;
+    for (const plan::Role &role : plan.roles) {
+      const auto note = [&](const plan::BufferRef &ref) {
+        if (ref.buffer.empty())
+          return;
+        const bool rows = ref.slice == plan::Division::Rows && role.instances > 1 && !ref.transposed;
+        const auto [entry, isNew] = alwaysRows.try_emplace(ref.buffer, rows);
+        if (!isNew)
+          entry->second &= rows;
+        instancesOf[ref.buffer] = role.instances;
+      };
+      const auto visit = [&](const Stmt &stmt) {
+        note(stmt.ref);
+        note(stmt.aRef);
+      };
+      walk(role.body, visit);
+      walk(role.finish, visit);
+    }
+    for (const auto &[buffer, rows] : alwaysRows)
+      if (rows)
+        kernel.splitBuffers.insert(buffer);
+  }
+
+  void findRanges() {
+    for (const plan::GridAxis &axis : plan.grid.axes)
+      kernel.ranges[axis.name] = {axis.lo, axis.hi};
+    walk(plan, [&](const Stmt &stmt) {
+      if (stmt.kind == StmtKind::For)
+        kernel.ranges[stmt.dest] = {stmt.operands[0], stmt.operands[1]};
+    });
+  }
+
+  void findFreeBarrier() {
+    std::set<int> used = {0};
+    for (const plan::Role &role : plan.roles)
+      walk(role.body, [&](const Stmt &stmt) {
+        for (int i = 0; stmt.id > 0 && i < role.instances; ++i)
+          used.insert(stmt.id + i);
+      });
+    while (used.count(kernel.freeBarrier) && kernel.freeBarrier > 1)
+      --kernel.freeBarrier;
+  }
+
+  // ---- structs -----------------------------------------------------------------------------------------------------
+
+  std::string arguments() {
+    std::string text = fmt::format("struct {}_arguments {{\n", name);
+    for (const auto &[map, loads] : mapDirections(plan))
+      text += fmt::format("tk::tensor_map {};\n", identifier(map));
+    for (const ir::Param &param : plan.params) {
+      const std::string id = identifier(param.name);
+      if (!param.isTensor)
+        text += fmt::format("{} {};\n", elementType(param.elem), id);
+      else if (param.isPresent)
+        text += fmt::format("tk::global<{}{}, {}> {};\n", param.mode == ir::ParamMode::In ? "const " : "",
+                            elementType(param.elem), param.dims.size(), id);
+    }
+    for (const std::string &symbol : runtimeSymbols(plan))
+      text += fmt::format("int {};\n", identifier(symbol));
+    if (loadsByEngine(plan))
+      text += "bool loads_fit; // the copy engine can load every tensor that it is to\n";
+    for (const auto &[map, loads] : mapDirections(plan))
+      if (!loads)
+        text += fmt::format("bool {}_fits; // and store this one\n", identifier(map));
+    return text + "};\n\n";
+  }
+
+  std::string sharedMemory() {
+    std::string text = fmt::format("struct {}_shared {{\n", name);
+    for (const plan::Buffer &buffer : plan.buffers)
+      if (buffer.aliasOf.empty())
+        text += member(buffer);
+    for (const plan::Barrier &barrier : plan.barriers)
+      text += fmt::format("tk::barrier {}{};\n", identifier(barrier.name),
+                          barrier.stages > 1 ? fmt::format("[{}]", barrier.stages) : "");
+    return text + "};\n\n";
+  }
+
+  std::string member(const plan::Buffer &buffer) {
+    std::string declaration = plainMember(buffer);
+    std::vector<const plan::Buffer *> aliases;
+    for (const plan::Buffer &other : plan.buffers)
+      if (other.aliasOf == buffer.name)
+        aliases.push_back(&other);
+    if (aliases.empty())
+      return declaration;
+    std::string text = "union {\n" + declaration;
+    for (const plan::Buffer *alias : aliases)
+      text += plainMember(*alias);
+    return text + "};\n";
+  }
+
+  std::string plainMember(const plan::Buffer &buffer) {
+    const auto scratch = scratchThreads(buffer.name);
+    if (scratch > 0)
+      return fmt::format("tk::scratch_memory<{}, {}> {};\n", scratch / 32, buffer.totalBytes() / 16 / (scratch / 32),
+                         identifier(buffer.name));
+    const bool split = kernel.splitBuffers.count(buffer.name) != 0;
+    const int instances = instancesOf.count(buffer.name) ? instancesOf[buffer.name] : 1;
+    const std::string type = bufferType(buffer, split ? buffer.rows / instances : buffer.rows);
+    const bool aligned = buffer.swizzle == plan::Swizzle::B128 && buffer.rows > 1 && buffer.cols > 1;
+    return fmt::format("{}{} {}{}{};\n", aligned ? "" : "alignas(1024) ", type, identifier(buffer.name),
+                       buffer.stages > 1 ? fmt::format("[{}]", buffer.stages) : "",
+                       split ? fmt::format("[{}]", instances) : "");
+  }
+
+  int scratchThreads(const std::string &buffer) const {
+    int threads = 0;
+    walk(plan, [&](const Stmt &stmt) {
+      if (stmt.kind == StmtKind::Compute && stmt.ref.buffer == buffer)
+        threads = stmt.threads;
+    });
+    return threads;
+  }
+
+  // ---- the function ------------------------------------------------------------------------------------------------
+
+  std::string function() {
+    cpp::Body body;
+    if (hasShared())
+      body.push_back(cpp::Stmt::declaration(
+          "auto &", "shared",
+          cpp::call(cpp::templated("tk::shared_at", {cpp::name(name + "_shared")}), {cpp::integer(0)})));
+    const bool byGroup = std::all_of(plan.roles.begin(), plan.roles.end(), [](const plan::Role &role) {
+      return role.firstWarp % 4 == 0 && role.warps % 4 == 0;
+    });
+    const bool divides = plan.roles.size() > 1 || plan.roles.front().instances > 1;
+    if (divides && byGroup)
+      body.push_back(cpp::Stmt::declaration("const int", "warpgroup", cpp::call("tk::warpgroup_index")));
+    else if (divides)
+      body.push_back(cpp::Stmt::declaration("const int", "warp", cpp::call("tk::warp_index")));
+    initBarriers(body);
+    printPrelude(body);
+    cpp::Body roles;
+    for (auto role = plan.roles.rbegin(); role != plan.roles.rend(); ++role) {
+      cpp::Body branch = printRole(*role, byGroup);
+      if (plan.roles.size() == 1)
+        roles = std::move(branch);
+      else if (roles.empty())
+        roles = std::move(branch);
+      else
+        roles = {cpp::Stmt::ifThen(condition(*role, byGroup), std::move(branch), std::move(roles))};
+    }
+    body.insert(body.end(), roles.begin(), roles.end());
+    const bool reallocates =
+        std::any_of(plan.roles.begin(), plan.roles.end(), [](const plan::Role &role) { return role.registers > 0; });
+    std::string text = comment();
+    text += fmt::format("__global__ void __launch_bounds__({}{}) {}(const __grid_constant__ {}_arguments g) {{\n",
+                        plan.threads, reallocates ? ", 1" : "", name, name);
+    return text + cpp::print(body, 2) + "}\n\n";
+  }
+
+  std::string comment() {
+    std::string text;
+    std::string doc = plan.doc;
+    const auto lines = [&](std::string_view words) {
+      while (!words.empty()) {
+        const size_t end = words.find('\n');
+        text += "/// " + std::string(words.substr(0, end)) + "\n";
+        words.remove_prefix(end == std::string_view::npos ? words.size() : end + 1);
+      }
+    };
+    if (plan.loc.isValid())
+      text += fmt::format("/// {}  {}, for {}.\n", fileLine(sources, plan.loc), plan.kernel, plan.arch);
+    lines(doc);
+    std::string chosen;
+    for (const auto &[what, value] : plan.decisions)
+      chosen += (chosen.empty() ? "" : "; ") + what + ": " + value;
+    std::string constants;
+    for (const auto &[constant, value] : plan.constants)
+      constants += fmt::format("{}{} = {}", constants.empty() ? "" : ", ", constant, value);
+    if (!constants.empty())
+      lines(constants + ".");
+    if (!chosen.empty())
+      lines("Plan: " + chosen + ".");
+    std::string roles;
+    for (const plan::Role &role : plan.roles)
+      roles += fmt::format("{}{}{} of {} warps", roles.empty() ? "" : ", ",
+                           role.instances > 1 ? fmt::format("{} × ", role.instances) : "", role.name, role.warps);
+    lines(fmt::format("Roles: {}.", roles));
+    std::string shared;
+    for (const plan::Buffer &buffer : plan.buffers)
+      shared += fmt::format("{}{} {}", shared.empty() ? "" : ", ", buffer.name, bytesText(buffer.totalBytes()));
+    if (!shared.empty())
+      lines("Shared memory: " + shared + ".");
+    return text;
+  }
+
+  static std::string bytesText(int64_t bytes) {
+    return bytes % 1024 == 0 ? fmt::format("{} KiB", bytes / 1024) : fmt::format("{} bytes", bytes);
+  }
+
+  void initBarriers(cpp::Body &body) {
+    if (plan.barriers.empty())
+      return;
+    cpp::Body init;
+    for (const plan::Barrier &barrier : plan.barriers) {
+      const cpp::Expr member = cpp::member(cpp::name("shared"), identifier(barrier.name));
+      if (barrier.stages == 1)
+        init.push_back(cpp::Stmt::expression(cpp::method(member, "init", {cpp::integer(barrier.arrivals)})));
+      else
+        init.push_back(cpp::Stmt::forLoop(
+            "auto &barrier : " + cpp::print(member),
+            {cpp::Stmt::expression(cpp::method(cpp::name("barrier"), "init", {cpp::integer(barrier.arrivals)}))}));
+    }
+    init.push_back(cpp::Stmt::expression(cpp::call("tk::barrier_init_fence")));
+    body.push_back(cpp::Stmt::ifThen(cpp::binary("==", cpp::name("threadIdx.x"), cpp::integer(0)), std::move(init)));
+    body.push_back(cpp::Stmt::expression(cpp::call("tk::sync_block")));
+  }
+
+  cpp::Expr condition(const plan::Role &role, bool byGroup) {
+    const int unit = byGroup ? 4 : 1;
+    const cpp::Expr index = cpp::name(byGroup ? "warpgroup" : "warp");
+    const int first = role.firstWarp / unit, end = (role.firstWarp + role.warps * role.instances) / unit;
+    if (end - first == 1)
+      return cpp::binary("==", index, cpp::integer(first));
+    const cpp::Expr below = cpp::binary("<", index, cpp::integer(end));
+    return first == 0 ? below : cpp::binary("&&", cpp::binary(">=", index, cpp::integer(first)), below);
+  }
+
+  // ---- the grid ----------------------------------------------------------------------------------------------------
+
+  /// The prelude's values: short ones stand where they are used, the others get names.
+  void printPrelude(cpp::Body &body) {
+    plan::Role nobody;
+    nobody.name = "prelude";
+    nobody.vars = plan.preludeVars;
+    nobody.body = plan.prelude;
+    for (const plan::GridAxis &axis : plan.grid.axes) // keeps what only the grid reads
+      for (const std::string &bound : {axis.lo, axis.hi}) {
+        Stmt use;
+        use.kind = StmtKind::If; // prints nothing
+        use.operands = {bound};
+        nobody.body.push_back(use);
+      }
+    prelude = std::make_unique<plan::Role>(std::move(nobody));
+    RolePrinter printer(kernel, *prelude, names);
+    for (const plan::Var &var : plan.preludeVars) {
+      const bool isGridAxis = kernel.ranges.count(var.name) != 0;
+      if (!isGridAxis)
+        kernel.preludeValues[var.name] = printer.valueOf(var.name);
+    }
+    cpp::Body statements = printer.body();
+    body.insert(body.end(), statements.begin(), statements.end());
+  }
+
+  cpp::Expr bound(const std::string &var) const {
+    const auto found = kernel.preludeValues.find(var);
+    return found == kernel.preludeValues.end() ? cpp::name(identifier(var)) : found->second;
+  }
+
+  cpp::Expr tilesOf(const plan::GridAxis &axis) const {
+    return cpp::braces(fmt::format("tk::tiles<{}>", axis.tileSize), {bound(axis.lo), bound(axis.hi)});
+  }
+  /// How many steps an axis has: of the range declared as `NAME_tiles` for tiles.
+  cpp::Expr extent(const plan::GridAxis &axis) const {
+    return axis.tileSize > 0 ? cpp::method(cpp::name(identifier(axis.name) + "_tiles"), "count")
+                             : cpp::binary("-", bound(axis.hi), bound(axis.lo));
+  }
+
+  void declareTiles(const plan::GridAxis &axis, cpp::Body &out) const {
+    if (axis.tileSize > 0)
+      out.push_back(cpp::Stmt::declaration(fmt::format("const tk::tiles<{}>", axis.tileSize),
+                                           identifier(axis.name) + "_tiles",
+                                           cpp::braces("", {bound(axis.lo), bound(axis.hi)})));
+  }
+
+  /// Axes from `first` on are found from one number; those before are loops (ragged grids).
+  size_t firstFlatAxis() const {
+    size_t first = 0;
+    for (size_t i = 0; i < plan.grid.axes.size(); ++i)
+      if (!plan.grid.axes[i].bounds.empty())
+        first = i;
+    return first;
+  }
+
+  bool isReversed(const plan::GridAxis &axis) const {
+    const auto &list = plan.grid.reversed;
+    return std::find(list.begin(), list.end(), axis.name) != list.end();
+  }
+
+  void takeAxis(const plan::GridAxis &axis, cpp::Expr step, RolePrinter &printer, cpp::Body &out) const {
+    if (isReversed(axis))
+      step = cpp::binary("-", cpp::binary("-", extent(axis), cpp::integer(1)), step);
+    const std::string var = printer.nameOf(axis.name);
+    if (axis.tileSize > 0)
+      out.push_back(cpp::Stmt::declaration(
+          "const auto", var, cpp::subscript(cpp::name(identifier(axis.name) + "_tiles"), std::move(step))));
+    else
+      out.push_back(cpp::Stmt::declaration("const int", var, cpp::binary("+", bound(axis.lo), std::move(step))));
+  }
+
+  /// Statements that find a block's coordinates on the axes from `first` on.
+  void takeAxes(size_t first, cpp::Expr number, RolePrinter &printer, cpp::Body &out) const {
+    const auto &axes = plan.grid.axes;
+    const bool rastered = plan.grid.rasterGroup > 0 && axes.size() >= first + 2;
+    if (axes.size() == first + 1)
+      return takeAxis(axes.back(), std::move(number), printer, out);
+    size_t next = axes.size();
+    const cpp::Expr walk = cpp::name("position");
+    if (rastered) {
+      const plan::GridAxis &rows = axes[next - 2], &cols = axes[next - 1];
+      if (axes.size() > first + 2) {
+        out.push_back(cpp::Stmt::declaration("tk::grid_walk", "position", cpp::braces("", {number})));
+        number = cpp::method(walk, "take", {cpp::binary("*", extent(rows), extent(cols))});
+      }
+      out.push_back(cpp::Stmt::declaration(
+          "const auto", "at",
+          cpp::call("tk::raster", {number, extent(rows), extent(cols), cpp::integer(plan.grid.rasterGroup)})));
+      takeAxis(rows, cpp::name("at.row"), printer, out);
+      takeAxis(cols, cpp::name("at.col"), printer, out);
+      next -= 2;
+    } else {
+      out.push_back(cpp::Stmt::declaration("tk::grid_walk", "position", cpp::braces("", {number})));
+    }
+    while (next-- > first) {
+      const cpp::Expr step =
+          next == first ? cpp::member(walk, "position") : cpp::method(walk, "take", {extent(axes[next])});
+      takeAxis(axes[next], step, printer, out);
+    }
+  }
+
+  cpp::Expr blockCount(size_t first) const {
+    cpp::Expr count;
+    for (size_t i = first; i < plan.grid.axes.size(); ++i)
+      count = count ? cpp::binary("*", count, extent(plan.grid.axes[i])) : extent(plan.grid.axes[i]);
+    return count ? count : cpp::integer(1);
+  }
+
+  /// The role's body once for every tile that the block takes.
+  cpp::Body overGrid(RolePrinter &printer) {
+    const size_t first = firstFlatAxis();
+    cpp::Body find, work;
+    if (plan.grid.axes.empty())
+      return printer.body();
+    const bool loops = plan.grid.persistent || plan.grid.ragged;
+    const cpp::Expr number = loops ? cpp::name("block") : cpp::name("int(blockIdx.x)");
+    takeAxes(first, number, printer, find);
+    work = printer.body();
+    find.insert(find.end(), work.begin(), work.end());
+    if (!loops)
+      return find;
+    if (!plan.grid.ragged)
+      return {cpp::Stmt::forLoop(
+          fmt::format("int block = blockIdx.x; block < {}; block += gridDim.x", cpp::print(blockCount(0))),
+          std::move(find))};
+    return raggedGrid(first, std::move(find), printer);
+  }
+
+  /// Walks the outer axes; of the tiles within each step a block takes every gridDim.x-th, counted across steps.
+  cpp::Body raggedGrid(size_t first, cpp::Body tile, RolePrinter &printer) {
+    cpp::Body inner;
+    for (size_t i = 0; i <= first; ++i)
+      printBounds(plan.grid.axes[i], printer, inner);
+    for (size_t i = first; i < plan.grid.axes.size(); ++i)
+      declareTiles(plan.grid.axes[i], inner);
+    inner.push_back(cpp::Stmt::declaration("const int", "blocks", blockCount(first)));
+    inner.push_back(cpp::Stmt::forLoop("; block < blocks; block += gridDim.x", std::move(tile)));
+    inner.push_back(cpp::Stmt::expression(cpp::name("block -= blocks")));
+    for (size_t i = first; i-- > 0;) {
+      const plan::GridAxis &axis = plan.grid.axes[i];
+      const std::string var = printer.nameOf(axis.name);
+      const std::string lo = cpp::print(bound(axis.lo)), hi = cpp::print(bound(axis.hi));
+      inner = {cpp::Stmt::forLoop(
+          axis.tileSize > 0 ? fmt::format("const auto {} : tk::tiles<{}>{{{}, {}}}", var, axis.tileSize, lo, hi)
+                            : fmt::format("int {0} = {1}; {0} < {2}; ++{0}", var, lo, hi),
+          std::move(inner))};
+    }
+    inner.insert(inner.begin(), cpp::Stmt::declaration("int", "block", cpp::name("blockIdx.x")));
+    return inner;
+  }
+
+  void printBounds(const plan::GridAxis &axis, RolePrinter &printer, cpp::Body &out) {
+    cpp::Body statements = printer.boundsOf(axis.bounds);
+    out.insert(out.end(), statements.begin(), statements.end());
+  }
+
+  // ---- roles -------------------------------------------------------------------------------------------------------
+
+  static bool canBeOneThread(const plan::Role &role) {
+    bool can = true;
+    walk(role.body, [&](const Stmt &stmt) {
+      switch (stmt.kind) {
+      case StmtKind::Load: {
+        const plan::Var *dest = role.findVar(stmt.dest);
+        can &= dest && dest->type.kind == VarType::Scalar;
+        break;
+      }
+      case StmtKind::Compute:
+      case StmtKind::Move: {
+        const plan::Var *dest = role.findVar(stmt.dest);
+        can &= dest && (dest->type.kind == VarType::Scalar || dest->type.kind == VarType::TileIndex);
+        break;
+      }
+      case StmtKind::CopyIn:
+        can &= !stmt.map.empty();
+        break;
+      case StmtKind::Store:
+      case StmtKind::Atomic:
+      case StmtKind::LoadShared:
+      case StmtKind::StoreShared:
+      case StmtKind::FenceProxy:
+      case StmtKind::Sync:
+      case StmtKind::ProductFence:
+      case StmtKind::Product:
+      case StmtKind::ProductCommit:
+      case StmtKind::ProductWait:
+        can = false;
+        break;
+      case StmtKind::Expect:
+      case StmtKind::CopyOut:
+      case StmtKind::BulkCommit:
+      case StmtKind::BulkWait:
+      case StmtKind::Wait:
+      case StmtKind::Arrive:
+      case StmtKind::Advance:
+      case StmtKind::For:
+      case StmtKind::If:
+        break;
+      }
+    });
+    return can;
+  }
+
+  cpp::Body variant(const plan::Role &role, bool byGroup, CopyMode mode, bool singleThread) {
+    RolePrinter printer(kernel, role, names);
+    printer.copyMode = mode;
+    printer.singleThread = singleThread;
+    const int threads = role.warps * 32;
+    if (role.instances > 1) {
+      const int unit = byGroup ? 4 : 1;
+      printer.instance =
+          role.firstWarp == 0 && role.warps == unit ? cpp::name(byGroup ? "warpgroup" : "warp") : cpp::name(role.name);
+    }
+    const bool whole = plan.roles.size() == 1 && role.instances == 1;
+    const cpp::Expr inInstance =
+        whole ? cpp::name("int(threadIdx.x)")
+              : (role.warps == 4 && role.firstWarp % 4 == 0
+                     ? cpp::call("tk::thread_in_warpgroup")
+                     : cpp::name(fmt::format("(int(threadIdx.x) - {}) % {}", role.firstWarp * 32, threads)));
+    printer.leader = cpp::name(role.warps == 1 ? "tk::lane() == 0" : cpp::print(inInstance) + " == 0");
+    printer.threadInRole = role.instances == 1 ? inInstance
+                           : role.firstWarp == 0
+                               ? cpp::name("int(threadIdx.x)")
+                               : cpp::name(fmt::format("(int(threadIdx.x) - {})", role.firstWarp * 32));
+    cpp::Body body = printer.setup();
+    cpp::Body rest = overGrid(printer);
+    body.insert(body.end(), rest.begin(), rest.end());
+    rest = printer.finish();
+    body.insert(body.end(), rest.begin(), rest.end());
+    return body;
+  }
+
+  cpp::Body printRole(const plan::Role &role, bool byGroup) {
+    cpp::Body body;
+    if (plan.roles.size() > 1)
+      body.push_back(cpp::Stmt::comment(role.name));
+    if (role.registers > 0)
+      body.push_back(cpp::Stmt::expression(cpp::call(cpp::templated(
+          role.registers > launchRegisters(plan.threads) ? "tk::claim_registers" : "tk::release_registers",
+          {cpp::integer(role.registers)}))));
+    if (role.instances > 1 && !(role.firstWarp == 0 && role.warps == (byGroup ? 4 : 1))) {
+      const int unit = byGroup ? 4 : 1;
+      const cpp::Expr index =
+          cpp::binary("-", cpp::name(byGroup ? "warpgroup" : "warp"), cpp::integer(role.firstWarp / unit));
+      body.push_back(
+          cpp::Stmt::declaration("const int", role.name, cpp::binary("/", index, cpp::integer(role.warps / unit))));
+    }
+    bool copies = false;
+    walk(role.body, [&](const Stmt &stmt) { copies |= stmt.kind == StmtKind::CopyIn && !stmt.map.empty(); });
+    cpp::Body rest;
+    if (copies && role.instances == 1 && canBeOneThread(role)) {
+      const cpp::Expr firstWarp = cpp::binary("==", cpp::call("tk::warp_index"), cpp::integer(role.firstWarp));
+      const cpp::Expr elected = cpp::binary("&&", firstWarp, cpp::call("tk::elect_one"));
+      cpp::Body slow = {cpp::Stmt::comment("Tensors that the copy engine cannot take: by the threads of this role.")};
+      cpp::Body byThreads = variant(role, byGroup, CopyMode::Threads, false);
+      slow.insert(slow.end(), byThreads.begin(), byThreads.end());
+      rest = {cpp::Stmt::ifThen(cpp::name("g.loads_fit"),
+                                {cpp::Stmt::ifThen(elected, variant(role, byGroup, CopyMode::Engine, true))},
+                                std::move(slow))};
+    } else {
+      rest = variant(role, byGroup, CopyMode::AtRunTime, false);
+    }
+    // The tiles of the grid are the same for all roles; declared in each, next to their use.
+    if (!plan.grid.ragged) {
+      cpp::Body tiles;
+      for (const plan::GridAxis &axis : plan.grid.axes)
+        declareTiles(axis, tiles);
+      body.insert(body.end(), tiles.begin(), tiles.end());
+    }
+    body.insert(body.end(), rest.begin(), rest.end());
+    return body;
+  }
+
+  const plan::Plan &plan;
+  std::string name;
+  const SourceManager &sources;
+  KernelContext kernel;
+  cpp::NameScope names;
+  std::map<std::string, int> instancesOf;
+  std::unique_ptr<plan::Role> prelude;
+};
+
+} // namespace
+
+std::string kernelName(const planner::PlannedKernel &planned) {
+  const std::string suffix = planned.specialization.suffix();
+  return identifier(planned.plan->kernel + (suffix.empty() ? "" : "_" + suffix));
+}
+
+bool loadsByEngine(const plan::Plan &plan) {
+  bool loads = false;
+  walk(plan, [&](const Stmt &stmt) { loads |= stmt.kind == StmtKind::CopyIn && !stmt.map.empty(); });
+  return loads;
+}
+
+std::vector<std::pair<std::string, bool>> mapDirections(const plan::Plan &plan) {
+  std::vector<std::pair<std::string, bool>> list;
+  for (const plan::TensorMap &map : plan.maps) {
+    bool loads = false;
+    walk(plan, [&](const Stmt &stmt) { loads |= stmt.kind == StmtKind::CopyIn && stmt.map == map.name; });
+    list.emplace_back(map.name, loads);
+  }
+  return list;
+}
+
+std::vector<std::string> runtimeSymbols(const plan::Plan &plan) {
+  std::vector<std::string> symbols;
+  for (const ir::Param &param : plan.params)
+    for (const ir::DimExpr &dim : param.dims)
+      addSymbols(dim, symbols);
+  std::erase_if(symbols, [&](const std::string &symbol) {
+    return std::any_of(plan.constants.begin(), plan.constants.end(),
+                       [&](const auto &constant) { return constant.first == symbol; });
+  });
+  return symbols;
+}
+
+std::string printKernel(const plan::Plan &plan, const std::string &name, const SourceManager &sources) {
+  return KernelPrinter(plan, name, sources).run();
+}
+
+} // namespace tkc::cuda

@@ -1,0 +1,254 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Global memory by the threads of a role: a rectangle becomes a tk::view, a gather or scatter offsets and a condition
+// an element, an access without axes a pointer.
+#include "backends/cuda/Views.h"
+
+#include <algorithm>
+#include <cassert>
+#include <fmt/core.h>
+
+namespace tkc::cuda {
+
+using ir::ViewIndex;
+using plan::Division;
+using plan::Stmt;
+using plan::StmtKind;
+using plan::VarType;
+
+namespace {
+
+cpp::Expr tensor(const ir::Param &param) { return cpp::member(cpp::name("g"), identifier(param.name)); }
+
+cpp::Expr lesser(cpp::Expr x, cpp::Expr y) { return cpp::call("tk::min", {std::move(x), std::move(y)}); }
+
+bool hasGather(const ir::View &view) {
+  return std::any_of(view.indices.begin(), view.indices.end(),
+                     [](const ViewIndex &index) { return index.kind == ViewIndex::Gather; });
+}
+bool hasAxis(const ir::View &view) {
+  return std::any_of(view.indices.begin(), view.indices.end(),
+                     [](const ViewIndex &index) { return index.kind != ViewIndex::Element; });
+}
+
+} // namespace
+
+/// `rows`, `cols`: of the part that an instance holds; `isColumn`: a view with one axis runs down.
+RolePrinter::ViewParts RolePrinter::viewOf(const Stmt &stmt, int64_t rows, int64_t cols, bool isColumn,
+                                           Division division) {
+  ViewParts parts;
+  parts.param = kernel.findParam(stmt.view.tensor);
+  parts.isStored = stmt.kind == StmtKind::Store || stmt.kind == StmtKind::Atomic;
+  const int axes = static_cast<int>(std::count_if(stmt.view.indices.begin(), stmt.view.indices.end(),
+                                                  [](const ViewIndex &i) { return i.kind != ViewIndex::Element; }));
+  int seen = 0;
+  for (size_t d = 0; d < stmt.view.indices.size(); ++d) {
+    const ViewIndex &index = stmt.view.indices[d];
+    if (index.kind == ViewIndex::Element) {
+      parts.origin.push_back(value(stmt.operands[index.operand]));
+      continue;
+    }
+    const bool isRows = axes == 2 ? seen == 0 : isColumn;
+    ++seen;
+    Axis &axis = isRows ? parts.rows : parts.cols;
+    axis.dim = static_cast<int>(d);
+    const bool divided = instance && division == (isRows ? Division::Rows : Division::Cols);
+    const cpp::Expr shift = divided ? cpp::binary("*", instance, cpp::integer(isRows ? rows : cols)) : cpp::integer(0);
+    const int64_t size = byteWidth(parts.param->elem);
+    const bool isLast = d + 1 == stmt.view.indices.size();
+    if (index.kind == ViewIndex::Tiled) {
+      const std::string &tile = stmt.operands[index.operand];
+      const cpp::Expr t = value(tile);
+      axis.begin = cpp::binary("+", cpp::member(t, "begin"), shift);
+      cpp::Expr end = cpp::member(t, "end");
+      if (stmt.hasElse) {
+        end = lesser(end, kernel.dim(parts.param->dims[d]));
+        axis.first = cpp::unary("-", axis.begin);
+      }
+      axis.end = cpp::binary("-", end, axis.begin);
+      const auto range = kernel.ranges.find(tile);
+      if (isLast && range != kernel.ranges.end() && !stmt.hasElse) {
+        const cpp::Expr lo = value(range->second.first), hi = value(range->second.second);
+        axis.isWide = cpp::asInteger(lo) == 0 && cpp::print(hi) == cpp::print(kernel.dim(parts.param->dims[d])) &&
+                      typeOf(tile).rows * size % 16 == 0;
+      }
+    } else {
+      axis.begin = cpp::binary("+", cpp::integer(index.lo), shift);
+      axis.end = cpp::binary("-", cpp::integer(index.hi), axis.begin);
+      if (divided) // the part's share of the span
+        axis.end = cpp::binary("-", cpp::integer(index.hi - index.lo), shift);
+      axis.isWide = isLast && index.lo * size % 16 == 0 && index.hi * size % 16 == 0;
+    }
+    parts.origin.push_back(axis.begin);
+  }
+  return parts;
+}
+
+cpp::Expr RolePrinter::viewExpr(const ViewParts &parts, bool wide) const {
+  const std::string elem = elementType(parts.param->elem);
+  const bool isConst = parts.param->mode == ir::ParamMode::In;
+  const cpp::Expr base = tensor(*parts.param);
+  const auto stride = [&](const Axis &axis) {
+    return axis.dim < 0 ? cpp::integer(0) : cpp::method(base, "stride", {cpp::integer(axis.dim)});
+  };
+  const auto end = [&](const Axis &axis) { return axis.dim < 0 ? cpp::integer(1) : axis.end; };
+  std::vector<cpp::Expr> fields = {cpp::method(base, "at", parts.origin), stride(parts.rows), end(parts.rows),
+                                   end(parts.cols)};
+  const int last = static_cast<int>(parts.param->dims.size()) - 1;
+  const bool strided = parts.cols.dim >= 0 && parts.cols.dim != last;
+  const bool bounded = parts.rows.first || parts.cols.first;
+  if (strided || bounded)
+    fields.push_back(strided ? stride(parts.cols) : cpp::integer(1));
+  if (bounded) {
+    fields.push_back(parts.rows.first ? parts.rows.first : cpp::integer(0));
+    fields.push_back(parts.cols.first ? parts.cols.first : cpp::integer(0));
+  }
+  const std::string type = fmt::format("tk::view<{}{}{}>", isConst ? "const " : "", elem, wide ? ", 16" : "");
+  return cpp::braces(type, std::move(fields));
+}
+
+bool RolePrinter::suitsWide(const ViewParts &parts) {
+  return parts.cols.dim >= 0 && parts.cols.isWide && byteWidth(parts.param->elem) < 16;
+}
+
+/// Offsets from the tensor's start and what exists, each of whatever shape its parts broadcast to.
+cpp::Expr RolePrinter::gathered(const Stmt &stmt, const VarType &type, cpp::Expr &offsets, cpp::Expr &condition) {
+  const ir::Param &param = *kernel.findParam(stmt.view.tensor);
+  const cpp::Expr base = tensor(param);
+  const auto require = [&](cpp::Expr what) { condition = condition ? cpp::binary("&&", condition, what) : what; };
+  int seen = 0;
+  bool gatherIsRows = false, gatherIsCols = false;
+  for (const ViewIndex &index : stmt.view.indices)
+    if (index.kind == ViewIndex::Gather) {
+      const VarType::Kind kind = typeOf(stmt.operands[index.operand]).kind;
+      gatherIsRows |= kind != VarType::Row;
+      gatherIsCols |= kind != VarType::Column;
+    }
+  for (size_t d = 0; d < stmt.view.indices.size(); ++d) {
+    const ViewIndex &index = stmt.view.indices[d];
+    cpp::Expr at;
+    if (index.kind == ViewIndex::Element || index.kind == ViewIndex::Gather) {
+      at = value(stmt.operands[index.operand]);
+      if (stmt.hasElse && index.kind == ViewIndex::Gather) {
+        require(cpp::binary(">=", at, cpp::integer(0)));
+        require(cpp::binary("<", at, kernel.dim(param.dims[d])));
+      }
+    } else {
+      // An axis of its own: rows, unless the gather has them or this is the second.
+      const bool isRows = !gatherIsRows && (seen == 0 && (gatherIsCols || type.kind != VarType::Row));
+      ++seen;
+      VarType line = type;
+      line.kind = isRows ? VarType::Column : VarType::Row;
+      const cpp::Expr numbers = indices(line, isRows ? 0 : 1);
+      if (index.kind == ViewIndex::Tiled) {
+        const cpp::Expr t = value(stmt.operands[index.operand]);
+        at = cpp::binary("+", numbers, cpp::member(t, "begin"));
+        require(cpp::binary("<", at, cpp::member(t, "end")));
+      } else {
+        at = cpp::binary("+", numbers, cpp::integer(index.lo));
+        require(cpp::binary("<", at, cpp::integer(index.hi)));
+      }
+    }
+    const bool isLast = d + 1 == stmt.view.indices.size();
+    cpp::Expr term = convert(at, ElemType::I32, ElemType::I64);
+    if (!isLast)
+      term = cpp::binary("*", term, cpp::method(base, "stride", {cpp::integer(static_cast<int64_t>(d))}));
+    offsets = offsets ? cpp::binary("+", offsets, term) : term;
+  }
+  if (!condition)
+    condition = cpp::boolean(true);
+  return cpp::member(base, "data");
+}
+
+/// One element, for a view without axes.
+cpp::Expr RolePrinter::loadedElement(const Stmt &stmt) {
+  const ir::Param &param = *kernel.findParam(stmt.view.tensor);
+  const ViewParts parts = viewOf(stmt, 1, 1, false, Division::Whole);
+  cpp::Expr element = cpp::unary("*", cpp::method(tensor(param), "at", parts.origin));
+  if (stmt.hasElse) {
+    cpp::Expr exists;
+    for (size_t d = 0; d < parts.origin.size(); ++d) {
+      const cpp::Expr in = cpp::call("tk::within", {parts.origin[d], kernel.dim(param.dims[d])});
+      exists = exists ? cpp::binary("&&", exists, in) : in;
+    }
+    element = cpp::conditional(exists, element, otherwise(stmt));
+  }
+  return convert(element, param.elem, typeOf(stmt.dest).elem);
+}
+
+cpp::Expr RolePrinter::otherwise(const Stmt &stmt) {
+  const std::string &operand = stmt.operands.back();
+  return convert(value(operand), typeOf(operand).elem, kernel.findParam(stmt.view.tensor)->elem);
+}
+
+void RolePrinter::printLoad(const Stmt &stmt, cpp::Body &out) {
+  if (!hasAxis(stmt.view))
+    return assign(stmt, loadedElement(stmt), out);
+  const ir::Param &param = *kernel.findParam(stmt.view.tensor);
+  const VarType &type = typeOf(stmt.dest);
+  if (hasGather(stmt.view)) {
+    cpp::Expr offsets, condition;
+    const cpp::Expr base = gathered(stmt, type, offsets, condition);
+    const cpp::Expr nothing = stmt.hasElse ? otherwise(stmt) : cpp::braces(elementType(param.elem), {});
+    return assign(stmt, convert(cpp::call("tk::gather", {base, offsets, condition, nothing}), param.elem, type.elem),
+                  out);
+  }
+  const ViewParts parts = viewOf(stmt, partRows(type, role.instances), partCols(type, role.instances),
+                                 type.kind == VarType::Column, type.division);
+  const bool wide = suitsWide(parts);
+  std::vector<cpp::Expr> args;
+  if (wide)
+    args.push_back(cpp::member(tensor(param), "wide"));
+  args.push_back(viewExpr(parts, wide));
+  if (stmt.hasElse)
+    args.push_back(otherwise(stmt));
+  VarType loaded = type;
+  loaded.elem = param.elem;
+  const cpp::Expr callee = cpp::templated("tk::load", {cpp::name(variableType(loaded, role.instances))});
+  assign(stmt, convert(cpp::call(callee, std::move(args)), param.elem, type.elem), out);
+}
+
+void RolePrinter::printStore(const Stmt &stmt, cpp::Body &out) {
+  const ir::Param &param = *kernel.findParam(stmt.view.tensor);
+  const std::string &source = stmt.operands.back();
+  const VarType &type = typeOf(source);
+  const cpp::Expr stored = convert(value(source), type.elem, param.elem);
+  std::string verb = "store";
+  if (stmt.kind == StmtKind::Atomic)
+    verb = stmt.atomic == ir::AtomicKind::Add   ? "atomic_add"
+           : stmt.atomic == ir::AtomicKind::Max ? "atomic_max"
+                                                : "atomic_min";
+  cpp::Body body;
+  if (hasGather(stmt.view)) {
+    cpp::Expr offsets, condition;
+    const cpp::Expr base = gathered(stmt, type, offsets, condition);
+    body.push_back(cpp::Stmt::expression(
+        cpp::call("tk::" + (verb == "store" ? std::string("scatter") : verb), {base, offsets, condition, stored})));
+  } else {
+    const ViewParts parts = viewOf(stmt, partRows(type, role.instances), partCols(type, role.instances),
+                                   type.kind == VarType::Column, type.division);
+    if (!hasAxis(stmt.view)) {
+      const cpp::Expr element = cpp::method(tensor(param), "at", parts.origin);
+      cpp::Stmt write = verb == "store"
+                            ? cpp::Stmt::assign(cpp::unary("*", element), stored)
+                            : cpp::Stmt::expression(cpp::call("tk::" + verb + "_element", {element, stored}));
+      out.push_back(singleThread ? write
+                                 : cpp::Stmt::ifThen(cpp::binary("==", threadInRole, cpp::integer(0)), {write}));
+      return;
+    }
+    const bool wide = verb == "store" && suitsWide(parts);
+    std::vector<cpp::Expr> args;
+    if (wide)
+      args.push_back(cpp::member(tensor(param), "wide"));
+    args.push_back(viewExpr(parts, wide));
+    args.push_back(stored);
+    body.push_back(cpp::Stmt::expression(cpp::call("tk::" + verb, std::move(args))));
+  }
+  if (stmt.firstInstance && instance)
+    out.push_back(cpp::Stmt::ifThen(cpp::binary("==", instance, cpp::integer(0)), std::move(body)));
+  else
+    out.insert(out.end(), body.begin(), body.end());
+}
+
+} // namespace tkc::cuda

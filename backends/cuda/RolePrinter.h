@@ -1,0 +1,134 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Prints the statements of a role as C++ over the runtime. One file a family: Compute.cpp (values), Memory.cpp (global
+// memory), Staging.cpp (shared memory and the copy engine), Products.cpp, and Control.cpp, which dispatches.
+#pragma once
+
+#include "backends/common/Cpp.h"
+#include "backends/cuda/Types.h"
+#include "backends/cuda/Uses.h"
+
+#include <map>
+#include <set>
+#include <string>
+
+namespace tkc {
+class SourceManager;
+}
+
+namespace tkc::cuda {
+
+/// What is the same in all roles of a kernel.
+struct KernelContext {
+  const plan::Plan &plan;
+  const SourceManager &sources;
+  std::set<std::string> splitBuffers; ///< one array element an instance, as no instance touches another's part
+  std::map<std::string, cpp::Expr> preludeValues;                    ///< of the prelude's variables
+  std::map<std::string, std::pair<std::string, std::string>> ranges; ///< of tile indices and integers: lo, hi
+  int freeBarrier = 15;                                              ///< a named barrier that the plan does not use
+
+  const ir::Param *findParam(std::string_view name) const;
+  /// A dim of a tensor, or the number that a symbol is.
+  cpp::Expr dim(const ir::DimExpr &dim) const;
+  cpp::Expr symbol(const std::string &name) const;
+};
+
+/// How a role's copies in are done.
+enum class CopyMode : uint8_t {
+  Engine,    ///< by the copy engine
+  Threads,   ///< by the role's threads
+  AtRunTime, ///< as the launcher found
+};
+
+class RolePrinter {
+public:
+  RolePrinter(const KernelContext &kernel, const plan::Role &role, cpp::NameScope names);
+
+  CopyMode copyMode = CopyMode::AtRunTime;
+  bool singleThread = false; ///< one thread runs the role: no election is needed
+  cpp::Expr instance;        ///< which of the role's instances this is; empty: there is one
+  cpp::Expr leader;          ///< true in one thread of the instance
+  cpp::Expr threadInRole;    ///< from 0
+
+  /// Statements that stand once before the loop over tiles: cursors, scratch.
+  cpp::Body setup();
+  cpp::Body body() { return print(role.body); }
+  cpp::Body finish() { return print(role.finish); }
+  /// The scalar work that finds the bounds of a ragged axis.
+  cpp::Body boundsOf(const plan::Body &bounds);
+  cpp::Expr valueOf(const std::string &var) { return value(var); }
+  /// Gives a variable of the grid its name.
+  std::string nameOf(const std::string &var);
+
+private:
+  struct ViewParts;
+  struct Axis;
+
+  // Control.cpp
+  cpp::Body print(const plan::Body &body);
+  void printStmt(const plan::Stmt &stmt, cpp::Body &out);
+  void printFor(const plan::Stmt &stmt, cpp::Body &out);
+  void printIf(const plan::Stmt &stmt, cpp::Body &out);
+  void comment(const plan::Stmt &stmt, cpp::Body &out);
+  void emit(const plan::Stmt &stmt, cpp::Body &out, cpp::Expr call);
+  cpp::Expr barrierRef(const plan::Stmt &stmt) const;
+
+  // Compute.cpp
+  static cpp::Expr convert(cpp::Expr value, ElemType from, ElemType to);
+  void printCompute(const plan::Stmt &stmt, cpp::Body &out);
+  /// dest = value, as a declaration where it is the first.
+  void assign(const plan::Stmt &stmt, cpp::Expr value, cpp::Body &out);
+  cpp::Expr value(const std::string &var);
+  cpp::Expr computed(const plan::Stmt &stmt);
+  cpp::Expr infix(const plan::Stmt &stmt, const std::string &op);
+  cpp::Expr function(const plan::Stmt &stmt, const std::string &name);
+  cpp::Expr quotient(const plan::Stmt &stmt);
+  cpp::Expr reduction(const plan::Stmt &stmt);
+  cpp::Expr externCall(const plan::Stmt &stmt);
+  cpp::Expr indices(const plan::VarType &type, int axis);
+  const plan::VarType &typeOf(const std::string &var) const;
+  bool isTile(const std::string &var) const;
+  bool isNonNegative(const std::string &var, int depth = 0) const;
+  std::string typeText(const std::string &var) const { return variableType(typeOf(var), role.instances); }
+
+  // Memory.cpp
+  void printLoad(const plan::Stmt &stmt, cpp::Body &out);
+  cpp::Expr loadedElement(const plan::Stmt &stmt);
+  void printStore(const plan::Stmt &stmt, cpp::Body &out);
+  ViewParts viewOf(const plan::Stmt &stmt, int64_t rows, int64_t cols, bool isColumn, plan::Division division);
+  cpp::Expr viewExpr(const ViewParts &parts, bool wide) const;
+  cpp::Expr gathered(const plan::Stmt &stmt, const plan::VarType &type, cpp::Expr &offsets, cpp::Expr &condition);
+  static bool suitsWide(const ViewParts &parts);
+  /// What an access gives outside the tensor, as its elements are stored.
+  cpp::Expr otherwise(const plan::Stmt &stmt);
+
+  // Staging.cpp
+  void printCopies(const plan::Body &body, size_t &i, cpp::Body &out);
+  void copyByThreads(const plan::Stmt &stmt, cpp::Body &out);
+  cpp::Expr copyByEngine(const plan::Stmt &stmt);
+  std::vector<cpp::Expr> coordinates(const plan::Stmt &stmt, bool withPart);
+  void printCopyOut(const plan::Stmt &stmt, cpp::Body &out);
+  void printStoreShared(const plan::Stmt &stmt, cpp::Body &out);
+  /// The shared array's element that `ref` names.
+  cpp::Expr stage(const plan::BufferRef &ref) const;
+  cpp::Expr slice(const plan::BufferRef &ref) const;
+
+  // Products.cpp
+  void printProduct(const plan::Stmt &stmt, cpp::Body &out);
+  void printProductFence(const plan::Body &body, size_t i, cpp::Body &out);
+  void printProductWait(const plan::Stmt &stmt, cpp::Body &out);
+  void trackProducts(const plan::Body &body);
+
+  const KernelContext &kernel;
+  const plan::Role &role;
+  Uses uses;
+  cpp::NameScope names;
+  std::map<std::string, std::string> cppNames;
+  std::map<const plan::Stmt *, std::set<std::string>> retiredAt; ///< variables that a ProductWait hands back
+  std::vector<std::set<std::string>> groupsInFlight;             ///< while tracking; the last one is still open
+  unsigned lastLine = 0;
+  const plan::Body *lastLineBody = nullptr;
+};
+
+} // namespace tkc::cuda

@@ -1,0 +1,175 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Shared memory and the copy engine.
+//
+// A run of Expect and CopyIn fills one stage. What the role's threads copy themselves comes first, is fenced and
+// synchronised, and only then does one thread arrive, announce the engine's bytes and start its copies.
+#include "backends/cuda/Views.h"
+
+#include <algorithm>
+#include <fmt/core.h>
+
+namespace tkc::cuda {
+
+using plan::Division;
+using plan::Stmt;
+using plan::StmtKind;
+using plan::VarType;
+
+cpp::Expr RolePrinter::stage(const plan::BufferRef &ref) const {
+  const plan::Buffer *buffer = kernel.plan.findBuffer(ref.buffer);
+  cpp::Expr tile = cpp::member(cpp::name("shared"), identifier(ref.buffer));
+  if (buffer->stages > 1)
+    tile = cpp::subscript(tile, ref.cursor.empty() ? cpp::integer(0)
+                                                   : cpp::member(cpp::name(cppNames.at(ref.cursor)), "slot"));
+  if (kernel.splitBuffers.count(ref.buffer))
+    tile = cpp::subscript(tile, instance);
+  return tile;
+}
+
+/// The part of a stage that the instance touches, as an operand of a product or of a copy to or from registers.
+cpp::Expr RolePrinter::slice(const plan::BufferRef &ref) const {
+  const plan::Buffer *buffer = kernel.plan.findBuffer(ref.buffer);
+  cpp::Expr tile = stage(ref);
+  if (!instance || ref.slice == Division::Whole || kernel.splitBuffers.count(ref.buffer))
+    return ref.transposed ? cpp::method(tile, "T") : tile;
+  const bool alongRows = (ref.slice == Division::Rows) != ref.transposed;
+  const int64_t count = (alongRows ? buffer->rows : buffer->cols) / role.instances;
+  cpp::Expr part = cpp::call(
+      cpp::name(fmt::format("{}.{}_of<{}>", cpp::print(tile), alongRows ? "rows" : "cols", count)), {instance});
+  return ref.transposed ? cpp::method(part, "T") : part;
+}
+
+/// Innermost first, as the copy engine takes them.
+std::vector<cpp::Expr> RolePrinter::coordinates(const Stmt &stmt, bool withPart) {
+  const plan::TensorMap *map = kernel.plan.findMap(stmt.map);
+  const plan::Buffer *buffer = kernel.plan.findBuffer(stmt.ref.buffer);
+  std::vector<cpp::Expr> list;
+  for (size_t d = 0; d < stmt.view.indices.size(); ++d) {
+    const ir::ViewIndex &index = stmt.view.indices[d];
+    cpp::Expr at;
+    if (index.kind == ir::ViewIndex::Tiled)
+      at = cpp::member(value(stmt.operands[index.operand]), "begin");
+    else if (index.kind == ir::ViewIndex::Element)
+      at = value(stmt.operands[index.operand]);
+    else
+      at = cpp::integer(index.lo);
+    if (static_cast<int>(d) == map->colDim)
+      at = cpp::binary("+", at, cpp::integer(stmt.colLo));
+    if (withPart && instance && stmt.ref.slice == Division::Rows && static_cast<int>(d) == map->rowDim)
+      at = cpp::binary("+", at, cpp::binary("*", instance, cpp::integer(buffer->rows / role.instances)));
+    list.insert(list.begin(), at);
+  }
+  return list;
+}
+
+cpp::Expr RolePrinter::copyByEngine(const Stmt &stmt) {
+  std::vector<cpp::Expr> args = {stage(stmt.ref), cpp::member(cpp::name("g"), identifier(stmt.map)), barrierRef(stmt)};
+  for (cpp::Expr &at : coordinates(stmt, false))
+    args.push_back(std::move(at));
+  return cpp::call("tk::tma_load", std::move(args));
+}
+
+void RolePrinter::copyByThreads(const Stmt &stmt, cpp::Body &out) {
+  const plan::Buffer *buffer = kernel.plan.findBuffer(stmt.ref.buffer);
+  const bool isVector = buffer->rows == 1;
+  const int64_t rows = stmt.ref.transposed ? buffer->cols : buffer->rows;
+  const int64_t cols = stmt.ref.transposed ? buffer->rows : buffer->cols;
+  ViewParts parts = viewOf(stmt, rows, cols, false, Division::Whole);
+  const cpp::Expr threads = cpp::integer(role.warps * role.instances * 32);
+  if (isVector) {
+    out.push_back(cpp::Stmt::expression(cpp::call(
+        cpp::templated("tk::copy_to_shared", {threads}),
+        {stage(stmt.ref), cpp::method(cpp::member(cpp::name("g"), identifier(stmt.view.tensor)), "at", parts.origin),
+         parts.cols.end, threadInRole})));
+    return;
+  }
+  std::vector<cpp::Expr> parameters = {threads};
+  if (stmt.ref.transposed) {
+    std::swap(parts.rows, parts.cols);
+    parameters.push_back(cpp::boolean(true));
+  }
+  out.push_back(cpp::Stmt::expression(cpp::call(cpp::templated("tk::copy_to_shared", parameters),
+                                                {stage(stmt.ref), viewExpr(parts, false), threadInRole})));
+}
+
+void RolePrinter::printCopies(const plan::Body &body, size_t &i, cpp::Body &out) {
+  const Stmt *expect = nullptr;
+  std::vector<const Stmt *> byEngine, byThreads;
+  size_t end = i;
+  for (; end < body.size(); ++end) {
+    const Stmt &stmt = body[end];
+    if (stmt.kind == StmtKind::Expect && !expect)
+      expect = &stmt;
+    else if (stmt.kind == StmtKind::CopyIn)
+      (stmt.map.empty() ? byThreads : byEngine).push_back(&stmt);
+    else if (!(isPure(stmt) && uses.isInlined(stmt.dest)))
+      break;
+  }
+  i = end - 1;
+  const Stmt &barrier = expect ? *expect : byEngine.empty() ? *byThreads.front() : *byEngine.front();
+  const bool oneWarp = role.warps * role.instances == 1;
+  const auto afterThreads = [&](cpp::Body &to) {
+    to.push_back(cpp::Stmt::expression(cpp::call("tk::fence_proxy_async")));
+    to.push_back(cpp::Stmt::expression(oneWarp
+                                           ? cpp::call("tk::sync_warp")
+                                           : cpp::call("tk::sync", {cpp::integer(kernel.freeBarrier),
+                                                                    cpp::integer(role.warps * role.instances * 32)})));
+  };
+  Stmt elected = barrier;
+  elected.one = true;
+  const auto engine = [&](cpp::Body &to) {
+    for (const Stmt *copy : byThreads)
+      copyByThreads(*copy, to);
+    if (!byThreads.empty())
+      afterThreads(to);
+    if (byEngine.empty()) {
+      if (expect)
+        emit(elected, to, cpp::method(barrierRef(barrier), "arrive"));
+      return;
+    }
+    if (expect)
+      emit(elected, to, cpp::method(barrierRef(barrier), "expect_bytes", {cpp::integer(expect->bytes)}));
+    for (const Stmt *copy : byEngine)
+      emit(elected, to, copyByEngine(*copy));
+  };
+  const auto threads = [&](cpp::Body &to) {
+    for (const Stmt *copy : byThreads)
+      copyByThreads(*copy, to);
+    for (const Stmt *copy : byEngine)
+      copyByThreads(*copy, to);
+    afterThreads(to);
+    if (expect)
+      emit(elected, to, cpp::method(barrierRef(barrier), "arrive"));
+  };
+  if (copyMode == CopyMode::Engine || byEngine.empty())
+    return engine(out);
+  if (copyMode == CopyMode::Threads)
+    return threads(out);
+  cpp::Body fast, slow;
+  engine(fast);
+  threads(slow);
+  out.push_back(cpp::Stmt::ifThen(cpp::member(cpp::name("g"), "loads_fit"), std::move(fast), std::move(slow)));
+}
+
+void RolePrinter::printCopyOut(const Stmt &stmt, cpp::Body &out) {
+  std::vector<cpp::Expr> args = {cpp::member(cpp::name("g"), identifier(stmt.map)), stage(stmt.ref)};
+  for (cpp::Expr &at : coordinates(stmt, true))
+    args.push_back(std::move(at));
+  emit(stmt, out, cpp::call(stmt.reducing ? "tk::tma_add" : "tk::tma_store", std::move(args)));
+}
+
+void RolePrinter::printStoreShared(const Stmt &stmt, cpp::Body &out) {
+  cpp::Expr source = value(stmt.operands[0]);
+  const VarType &type = typeOf(stmt.operands[0]);
+  const plan::Buffer *buffer = kernel.plan.findBuffer(stmt.ref.buffer);
+  source = convert(source, type.elem, buffer->elem);
+  const int64_t count = stmt.colHi - stmt.colLo;
+  if (count > 0 && count != partCols(type, role.instances))
+    source =
+        cpp::call(cpp::templated("tk::cols_of", {cpp::integer(count)}), {source, cpp::integer(stmt.colLo / count)});
+  emit(stmt, out, cpp::call("tk::store_shared", {slice(stmt.ref), source}));
+}
+
+} // namespace tkc::cuda

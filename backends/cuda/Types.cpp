@@ -1,0 +1,99 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "backends/cuda/Types.h"
+
+#include "support/Diagnostics.h"
+
+#include <cctype>
+#include <fmt/core.h>
+
+namespace tkc::cuda {
+
+std::string elementType(ElemType type) {
+  switch (type) {
+  case ElemType::F64:
+    return "double";
+  case ElemType::F32:
+    return "float";
+  case ElemType::TF32:
+    return "tk::tf32";
+  case ElemType::F16:
+    return "tk::half";
+  case ElemType::BF16:
+    return "tk::bf16";
+  case ElemType::F8E4M3:
+    return "tk::f8e4m3";
+  case ElemType::F8E5M2:
+    return "tk::f8e5m2";
+  case ElemType::I64:
+    return "tk::i64";
+  case ElemType::I32:
+    return "int";
+  case ElemType::I8:
+    return "tk::i8";
+  case ElemType::U8:
+    return "tk::u8";
+  case ElemType::Bool:
+    return "bool";
+  }
+  return {};
+}
+
+std::string layoutType(const plan::Layout &layout) {
+  if (layout.kind == plan::Layout::Mma)
+    return "tk::mma_layout";
+  return fmt::format("tk::row_layout<{}, {}, {}>", layout.threads, layout.threadsPerRow, layout.vec);
+}
+
+int64_t partRows(const plan::VarType &type, int instances) {
+  return type.division == plan::Division::Rows ? type.rows / instances : type.rows;
+}
+int64_t partCols(const plan::VarType &type, int instances) {
+  return type.division == plan::Division::Cols ? type.cols / instances : type.cols;
+}
+
+std::string variableType(const plan::VarType &type, int instances) {
+  const std::string elem = elementType(type.elem);
+  switch (type.kind) {
+  case plan::VarType::Scalar:
+    return elem;
+  case plan::VarType::TileIndex:
+    return "tk::tile_index";
+  case plan::VarType::Fragment:
+    return fmt::format("tk::fragment<{}, {}, {}, {}>", elem, partRows(type, instances), partCols(type, instances),
+                       layoutType(type.layout));
+  case plan::VarType::Column:
+    return fmt::format("tk::column<{}, {}, {}>", elem, partRows(type, instances), layoutType(type.layout));
+  case plan::VarType::Row:
+    return fmt::format("tk::row<{}, {}, {}>", elem, partCols(type, instances), layoutType(type.layout));
+  case plan::VarType::Cursor:
+    return fmt::format("tk::ring<{}>", type.rows);
+  }
+  return {};
+}
+
+std::string bufferType(const plan::Buffer &buffer, int64_t rows) {
+  const std::string elem = elementType(buffer.elem);
+  if (rows == 1 || buffer.cols == 1)
+    return fmt::format("tk::shared_vector<{}, {}>", elem, rows * buffer.cols);
+  const int64_t swizzle = plan::bytes(buffer.swizzle);
+  if (swizzle == 128)
+    return fmt::format("tk::shared_tile<{}, {}, {}>", elem, rows, buffer.cols);
+  return fmt::format("tk::shared_tile<{}, {}, {}, {}>", elem, rows, buffer.cols, swizzle);
+}
+
+std::string identifier(std::string_view name) {
+  std::string text;
+  for (const char c : name)
+    text += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
+  if (text.empty() || std::isdigit(static_cast<unsigned char>(text.front())))
+    text.insert(0, "_");
+  return text;
+}
+
+std::string fileLine(const SourceManager &sources, SourceLoc loc) {
+  const std::string text = sources.fileLine(loc);
+  return text.substr(text.find_last_of('/') + 1);
+}
+
+} // namespace tkc::cuda

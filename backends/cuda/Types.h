@@ -1,0 +1,35 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// How the runtime spells types and names.
+#pragma once
+
+#include "ir/plan/PlanIR.h"
+
+#include <string>
+
+namespace tkc {
+class SourceManager;
+}
+
+namespace tkc::cuda {
+
+/// "tk::bf16", "float", "int"
+std::string elementType(ElemType type);
+/// "tk::mma_layout", "tk::row_layout<256, 128, 8>"
+std::string layoutType(const plan::Layout &layout);
+/// The part of a variable that one instance of its role holds: "tk::fragment<float, 64, 256, tk::mma_layout>".
+std::string variableType(const plan::VarType &type, int instances);
+/// "tk::shared_tile<tk::bf16, 128, 64>", or a shared_vector where the buffer has one row or one column.
+std::string bufferType(const plan::Buffer &buffer, int64_t rows);
+
+/// Rows and columns of the part that one instance holds.
+int64_t partRows(const plan::VarType &type, int instances);
+int64_t partCols(const plan::VarType &type, int instances);
+
+/// A plan's name as an identifier: "ab.full" → "ab_full".
+std::string identifier(std::string_view name);
+/// "gemm.tk:9", without the folder, so that the emitted file does not depend on where it was made.
+std::string fileLine(const SourceManager &sources, SourceLoc loc);
+
+} // namespace tkc::cuda

@@ -1,0 +1,50 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Tensors in global memory, as kernels take them.
+#pragma once
+
+#include "tk/memory.h"
+
+namespace tk {
+
+/// Strides in elements; that of the last dim is 1. `wide`: base address, strides and the last dim are multiples of 16
+/// bytes, so that 16-byte accesses are possible wherever a tile starts at a multiple of 16 bytes.
+template <class T, int Rank> struct global {
+  T *data;
+  i64 strides[Rank > 1 ? Rank - 1 : 1];
+  int dims[Rank];
+  bool wide;
+
+  __device__ __forceinline__ i64 stride(int dim) const { return dim == Rank - 1 ? 1 : strides[dim]; }
+
+  template <class... I> __device__ __forceinline__ T *at(I... i) const {
+    static_assert(sizeof...(I) == Rank, "an index a dim");
+    const int indices[] = {i...};
+    T *element = data + indices[Rank - 1];
+#pragma unroll
+    for (int d = 0; d < Rank - 1; ++d)
+      element += indices[d] * strides[d];
+    return element;
+  }
+};
+
+/// The same rectangle, an element at a time.
+template <class T, int Align> __device__ __forceinline__ view<T> narrow(const view<T, Align> &v) {
+  return {v.base, v.row_stride, v.row_end, v.col_end, v.col_stride, v.row_begin, v.col_begin};
+}
+
+/// load and store by 16 bytes where `wide` holds, which is the same for all threads, else by elements.
+template <tile X, class T>
+__device__ __forceinline__ X load(bool wide, const view<T, 16> &from,
+                                  typename X::element otherwise = typename X::element{}) {
+  return wide ? load<X>(from, otherwise) : load<X>(narrow(from), otherwise);
+}
+template <class T, tile X> __device__ __forceinline__ void store(bool wide, const view<T, 16> &to, const X &x) {
+  if (wide)
+    store(to, x);
+  else
+    store(narrow(to), x);
+}
+
+} // namespace tk

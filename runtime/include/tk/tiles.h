@@ -1,0 +1,65 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Tile indices: which elements of a range a tile covers, and the ranges that loops and grids run over.
+#pragma once
+
+#include "tk/config.h"
+
+namespace tk {
+
+/// Elements [begin, end) of a dim; `end` is clipped to the range. `index` tiles of the range come before.
+struct tile_index {
+  int begin, end, index;
+
+  /// Moved by so many elements; it still ends with the tile it was.
+  __host__ __device__ constexpr tile_index shifted(int by) const { return {begin + by, end + by, index}; }
+};
+
+/// The range [lo, hi) in tiles of `Size` elements; the last may have fewer.
+///   for (const auto k : tk::tiles<64>{0, K})
+template <int Size> struct tiles {
+  int lo, hi;
+
+  __host__ __device__ constexpr int count() const {
+    return hi > lo ? int((static_cast<unsigned>(hi) - static_cast<unsigned>(lo) - 1) / Size) + 1 : 0;
+  }
+  __host__ __device__ constexpr tile_index operator[](int i) const {
+    const int begin = lo + i * Size;
+    return {begin, hi - begin < Size ? hi : begin + Size, i};
+  }
+
+  struct iterator {
+    tiles range;
+    int i;
+    __host__ __device__ constexpr tile_index operator*() const { return range[i]; }
+    __host__ __device__ constexpr iterator &operator++() {
+      ++i;
+      return *this;
+    }
+    __host__ __device__ constexpr bool operator!=(const iterator &other) const { return i != other.i; }
+  };
+  __host__ __device__ constexpr iterator begin() const { return {*this, 0}; }
+  __host__ __device__ constexpr iterator end() const { return {*this, count()}; }
+
+  /// All tiles but the first; there is one at least.
+  struct tail {
+    tiles range;
+    __host__ __device__ constexpr iterator begin() const { return {range, 1}; }
+    __host__ __device__ constexpr iterator end() const { return {range, range.count()}; }
+  };
+  __host__ __device__ constexpr tail rest() const { return {*this}; }
+};
+
+/// Takes the coordinates of a grid position one axis at a time, the fastest first.
+struct grid_walk {
+  int position;
+
+  __host__ __device__ constexpr int take(int extent) {
+    const int coordinate = position % extent;
+    position /= extent;
+    return coordinate;
+  }
+};
+
+} // namespace tk
