@@ -197,6 +197,45 @@ __device__ __forceinline__ auto cols_of(const fragment<T, Rows, Cols, Layout> &x
   return result;
 }
 
+/// The `Count` elements from (a, b) on, consecutive columns of one run, as 32-bit words; and back.
+template <int Count, tile X> __device__ __forceinline__ void chunk_words(const X &x, int a, int b, u32 *words) {
+  using T = typename X::element;
+  constexpr int count = Count * int(sizeof(T)) / 4;
+  if constexpr (decltype(x.data)::packed) {
+#pragma unroll
+    for (int i = 0; i < count; ++i)
+      words[i] = x.data.words[X::index(a, b) * int(sizeof(T)) / 4 + i];
+  } else {
+    struct element_words {
+      u32 raw[count / Count];
+    };
+#pragma unroll
+    for (int i = 0; i < count; ++i)
+      words[i] = __builtin_bit_cast(element_words, x.at(a, b + i / (count / Count))).raw[i % (count / Count)];
+  }
+}
+template <int Count, tile X> __device__ __forceinline__ void set_chunk_words(X &x, int a, int b, const u32 *words) {
+  using T = typename X::element;
+  constexpr int count = Count * int(sizeof(T)) / 4;
+  if constexpr (decltype(x.data)::packed) {
+#pragma unroll
+    for (int i = 0; i < count; ++i)
+      x.data.words[X::index(a, b) * int(sizeof(T)) / 4 + i] = words[i];
+  } else {
+    struct element_words {
+      u32 raw[count / Count];
+    };
+#pragma unroll
+    for (int i = 0; i < Count; ++i) {
+      element_words element;
+#pragma unroll
+      for (int j = 0; j < count / Count; ++j)
+        element.raw[j] = words[i * (count / Count) + j];
+      x.set(a, b + i, __builtin_bit_cast(T, element));
+    }
+  }
+}
+
 /// Row numbers of X as a column and column numbers as a row, from 0, i32.
 template <tile X> __device__ __forceinline__ column<int, X::rows, typename X::layout> row_index() {
   column<int, X::rows, typename X::layout> result;

@@ -59,38 +59,24 @@ template <int Words> __device__ __forceinline__ void store_words(void *to, const
 /// Moves the `Count` elements from (a, b) on, consecutive in memory, in one access.
 template <int Count, tile X>
 __device__ __forceinline__ void load_chunk(X &x, int a, int b, const typename X::element *from) {
-  using T = typename X::element;
-  constexpr int words = Count * int(sizeof(T)) / 4;
   if constexpr (Count == 1) {
     x.set(a, b, *from);
-  } else if constexpr (decltype(x.data)::packed) {
-    load_words<words>(from, x.data.words + X::index(a, b) * int(sizeof(T)) / 4);
   } else {
-    struct {
-      u32 raw[words / Count];
-    } elements[Count];
-    load_words<words>(from, elements[0].raw);
-#pragma unroll
-    for (int i = 0; i < Count; ++i)
-      x.set(a, b + i, __builtin_bit_cast(T, elements[i]));
+    constexpr int count = Count * int(sizeof(typename X::element)) / 4;
+    u32 words[count];
+    load_words<count>(from, words);
+    set_chunk_words<Count>(x, a, b, words);
   }
 }
 template <int Count, tile X>
 __device__ __forceinline__ void store_chunk(const X &x, int a, int b, typename X::element *to) {
-  using T = typename X::element;
-  constexpr int words = Count * int(sizeof(T)) / 4;
   if constexpr (Count == 1) {
     *to = x.at(a, b);
-  } else if constexpr (decltype(x.data)::packed) {
-    store_words<words>(to, x.data.words + X::index(a, b) * int(sizeof(T)) / 4);
   } else {
-    struct element_words {
-      u32 raw[words / Count];
-    } elements[Count];
-#pragma unroll
-    for (int i = 0; i < Count; ++i)
-      elements[i] = __builtin_bit_cast(element_words, x.at(a, b + i));
-    store_words<words>(to, elements[0].raw);
+    constexpr int count = Count * int(sizeof(typename X::element)) / 4;
+    u32 words[count];
+    chunk_words<Count>(x, a, b, words);
+    store_words<count>(to, words);
   }
 }
 

@@ -41,9 +41,59 @@ template <class X, class Tile, class F> __device__ __forceinline__ void for_each
       f(slab * X::cols / 4 + c / 4, base + Tile::offset(slab * 64 + r, c + thread % 32 / 16 * 8));
 }
 
-/// Element (r, c) of a tile whose first row lies at `address`.
-template <class Tile> __device__ __forceinline__ typename Tile::element *shared_element(u32 address, int r, int c) {
-  return static_cast<typename Tile::element *>(__cvta_shared_to_generic(address + Tile::offset(r, c)));
+/// One access of Words registers to shared memory.
+template <int Words> __device__ __forceinline__ void store_shared_words(u32 address, const u32 *words) {
+  if constexpr (Words == 4)
+    asm volatile("st.shared.v4.b32 [%0], {%1, %2, %3, %4};" ::"r"(address), "r"(words[0]), "r"(words[1]), "r"(words[2]),
+                 "r"(words[3])
+                 : "memory");
+  else if constexpr (Words == 2)
+    asm volatile("st.shared.v2.b32 [%0], {%1, %2};" ::"r"(address), "r"(words[0]), "r"(words[1]) : "memory");
+  else
+    asm volatile("st.shared.b32 [%0], %1;" ::"r"(address), "r"(words[0]) : "memory");
+}
+template <int Words> __device__ __forceinline__ void load_shared_words(u32 address, u32 *words) {
+  if constexpr (Words == 4)
+    asm volatile("ld.shared.v4.b32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(words[0]), "=r"(words[1]), "=r"(words[2]), "=r"(words[3])
+                 : "r"(address)
+                 : "memory");
+  else if constexpr (Words == 2)
+    asm volatile("ld.shared.v2.b32 {%0, %1}, [%2];" : "=r"(words[0]), "=r"(words[1]) : "r"(address) : "memory");
+  else
+    asm volatile("ld.shared.b32 %0, [%1];" : "=r"(words[0]) : "r"(address) : "memory");
+}
+
+/// How many elements of X move at once between registers and a tile: a run, at most 16 bytes, at least 4.
+template <class X> __device__ constexpr int shared_chunk() {
+  constexpr int size = sizeof(typename X::element);
+  constexpr int count = X::layout::run * size > 16 ? 16 / size : X::layout::run;
+  return X::has_cols && count * size >= 4 ? count : 1;
+}
+
+/// The generic pointer to a shared address.
+template <class T> __device__ __forceinline__ T *shared_pointer(u32 address) {
+  return static_cast<T *>(__cvta_shared_to_generic(address));
+}
+
+/// Moves the `Count` elements from (a, b) on.
+template <int Count, tile X> __device__ __forceinline__ void put_chunk(u32 address, const X &x, int a, int b) {
+  if constexpr (Count * sizeof(typename X::element) < 4) {
+    *shared_pointer<typename X::element>(address) = x.at(a, b);
+  } else {
+    u32 words[Count * sizeof(typename X::element) / 4];
+    chunk_words<Count>(x, a, b, words);
+    store_shared_words<int(Count * sizeof(typename X::element) / 4)>(address, words);
+  }
+}
+template <int Count, tile X> __device__ __forceinline__ void get_chunk(u32 address, X &x, int a, int b) {
+  if constexpr (Count * sizeof(typename X::element) < 4) {
+    x.set(a, b, *shared_pointer<typename X::element>(address));
+  } else {
+    u32 words[Count * sizeof(typename X::element) / 4];
+    load_shared_words<int(Count * sizeof(typename X::element) / 4)>(address, words);
+    set_chunk_words<Count>(x, a, b, words);
+  }
 }
 
 /// slice ← x, from its first row and column on.
@@ -55,12 +105,13 @@ __device__ __forceinline__ void store_shared(const shared_slice<Tile, Rows, Cols
   if constexpr (moves_by_matrices<X, Tile>) {
     for_each_block<X, Tile>(to.address, [&](int word, u32 at) { store_matrices(at, x.data.words + word); });
   } else {
+    constexpr int count = shared_chunk<X>();
     const int thread = rank<typename X::layout>();
 #pragma unroll
     for (int a = 0; a < X::row_slots; ++a)
 #pragma unroll
-      for (int b = 0; b < X::col_slots; ++b)
-        *shared_element<Tile>(to.address, X::layout::row(thread, a), X::layout::col(thread, b)) = x.at(a, b);
+      for (int b = 0; b < X::col_slots; b += count)
+        put_chunk<count>(to.address + Tile::offset(X::layout::row(thread, a), X::layout::col(thread, b)), x, a, b);
   }
 }
 
@@ -74,12 +125,14 @@ __device__ __forceinline__ X load_shared(const shared_slice<Tile, Rows, Cols> &f
   if constexpr (moves_by_matrices<X, Tile>) {
     for_each_block<X, Tile>(from.address, [&](int word, u32 at) { load_matrices(at, result.data.words + word); });
   } else {
+    constexpr int count = shared_chunk<X>();
     const int thread = rank<typename X::layout>();
 #pragma unroll
     for (int a = 0; a < X::row_slots; ++a)
 #pragma unroll
-      for (int b = 0; b < X::col_slots; ++b)
-        result.set(a, b, *shared_element<Tile>(from.address, X::layout::row(thread, a), X::layout::col(thread, b)));
+      for (int b = 0; b < X::col_slots; b += count)
+        get_chunk<count>(from.address + Tile::offset(X::layout::row(thread, a), X::layout::col(thread, b)), result, a,
+                         b);
   }
   return result;
 }
@@ -97,20 +150,28 @@ __device__ __forceinline__ X load_shared(const shared_tile<T, Rows, Cols, Swizzl
 /// A column or a row from `X::rows` or `X::cols` consecutive elements; threads that hold the same element all read it.
 template <tile X, class T, int Count> __device__ __forceinline__ X load_shared(const shared_vector<T, Count> &from) {
   static_assert(X::has_rows != X::has_cols, "a vector is a column or a row");
+  constexpr int count = shared_chunk<X>();
   const int thread = rank<typename X::layout>();
   X result;
 #pragma unroll
-  for (int i = 0; i < X::size; ++i)
-    result.data.set(i, from.elements[X::has_rows ? X::layout::row(thread, i) : X::layout::col(thread, i)]);
+  for (int i = 0; i < X::size; i += count)
+    if constexpr (X::has_rows)
+      get_chunk<1>(from.address() + X::layout::row(thread, i) * sizeof(T), result, i, 0);
+    else
+      get_chunk<count>(from.address() + X::layout::col(thread, i) * sizeof(T), result, 0, i);
   return result;
 }
 template <class T, int Count, tile X>
 __device__ __forceinline__ void store_shared(shared_vector<T, Count> &to, const X &x) {
   static_assert(X::has_rows != X::has_cols, "a vector is a column or a row");
+  constexpr int count = shared_chunk<X>();
   const int thread = rank<typename X::layout>();
 #pragma unroll
-  for (int i = 0; i < X::size; ++i)
-    to.elements[X::has_rows ? X::layout::row(thread, i) : X::layout::col(thread, i)] = x.data.get(i);
+  for (int i = 0; i < X::size; i += count)
+    if constexpr (X::has_rows)
+      put_chunk<1>(to.address() + X::layout::row(thread, i) * sizeof(T), x, i, 0);
+    else
+      put_chunk<count>(to.address() + X::layout::col(thread, i) * sizeof(T), x, 0, i);
 }
 
 } // namespace tk

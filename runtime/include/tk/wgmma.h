@@ -56,6 +56,11 @@ __device__ __forceinline__ void mma_instruction(Acc &acc, const A &a, u64 b, boo
 #pragma unroll
   for (int i = 0; i < count; ++i)
     r[i] = acc.data.values[Slab * count + i];
+  // Registers that the instruction does not have. Left undefined, the compiler may join them with accumulators in use
+  // and copies those while they are in flight (C7519).
+#pragma unroll
+  for (int i = count; i < 128; ++i)
+    r[i] = 0;
   if constexpr (same<A, u64>)
     wgmma_instruction<Acc::cols, wgmma_text::types<TA, TB>, flags>(r, a, b, accumulate);
   else

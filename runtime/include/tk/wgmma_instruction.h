@@ -6,7 +6,7 @@
 // PTX wants each accumulator register by name, and an asm statement has a fixed list of operands. Rather than a wrapper
 // for each of 32 widths, one lists the 128 registers of the widest, and a narrower instruction puts the end of the list
 // in a comment: before each group of four registers stands a string that is empty, or opens the comment. Registers in
-// the comment are never defined and cost nothing. Types and the instruction's trailing flags are strings too (text.h).
+// the comment vanish in ptxas. Types and the instruction's trailing flags are strings too (text.h).
 #pragma once
 
 #include "tk/text.h"
