@@ -65,6 +65,7 @@ private:
   BufferRef bufferRef();
   void barrierRef(Stmt &stmt);
   void columns(Stmt &stmt);
+  void otherwise(Stmt &stmt);
   void mapAndView(Stmt &stmt);
   void range(std::string &lo, std::string &hi, int64_t &tileSize);
 

@@ -82,6 +82,11 @@ std::string range(const std::string &lo, const std::string &hi, int64_t tileSize
 
 std::string operand(const Stmt &stmt, size_t i) { return i < stmt.operands.size() ? stmt.operands[i] : "?"; }
 
+/// `cols 64..128 of `, or nothing for all of them.
+std::string columns(const Stmt &stmt) {
+  return stmt.colLo == 0 && stmt.colHi == 0 ? "" : fmt::format("cols {}..{} of ", stmt.colLo, stmt.colHi);
+}
+
 std::string compute(const Stmt &stmt) {
   std::string text = fmt::format("{} = {}", stmt.dest, ir::spelling(stmt.op));
   if (stmt.op == ir::OpKind::Const)
@@ -93,15 +98,14 @@ std::string compute(const Stmt &stmt) {
   if (stmt.op == ir::OpKind::Reduce || stmt.op == ir::OpKind::Cumsum || stmt.op == ir::OpKind::Elements)
     text += fmt::format(" axis {}", stmt.axis);
   if (!stmt.operands.empty())
-    text += fmt::format(" ({})", fmt::join(stmt.operands, ", "));
+    text += fmt::format(" {}({})", columns(stmt), fmt::join(stmt.operands, ", "));
   if (!stmt.ref.buffer.empty())
     text += fmt::format(" scratch {} sync {} threads {}", print(stmt.ref), stmt.id, stmt.threads);
   return text;
 }
 
-/// `cols 64..128 of `, or nothing for all of them.
-std::string columns(const Stmt &stmt) {
-  return stmt.colLo == 0 && stmt.colHi == 0 ? "" : fmt::format("cols {}..{} of ", stmt.colLo, stmt.colHi);
+std::string otherwise(const Stmt &stmt) {
+  return stmt.hasElse && !stmt.operands.empty() ? " else " + stmt.operands.back() : "";
 }
 
 /// A statement up to its body.
@@ -112,10 +116,8 @@ std::string head(const Stmt &stmt) {
     return compute(stmt);
   case StmtKind::Move:
     return fmt::format("{} = move {}", stmt.dest, operand(stmt, 0));
-  case StmtKind::Load: {
-    std::string text = fmt::format("{} = load {}", stmt.dest, print(stmt.view, stmt.operands));
-    return stmt.hasElse && !stmt.operands.empty() ? text + " else " + stmt.operands.back() : text;
-  }
+  case StmtKind::Load:
+    return fmt::format("{} = load {}{}", stmt.dest, print(stmt.view, stmt.operands), otherwise(stmt));
   case StmtKind::Store:
   case StmtKind::Atomic: {
     std::string how = stmt.kind == StmtKind::Atomic ? fmt::format(" {}", ir::spelling(stmt.atomic)) : "";
@@ -136,8 +138,8 @@ std::string head(const Stmt &stmt) {
   case StmtKind::Expect:
     return fmt::format("expect {} bytes {}", barrierRef(stmt), stmt.bytes);
   case StmtKind::CopyIn:
-    return fmt::format("copy_in {} <- {}{} completes {}", print(stmt.ref), mapPrefix(stmt),
-                       print(stmt.view, stmt.operands), barrierRef(stmt));
+    return fmt::format("copy_in {} <- {}{}{} completes {}", print(stmt.ref), mapPrefix(stmt),
+                       print(stmt.view, stmt.operands), otherwise(stmt), barrierRef(stmt));
   case StmtKind::CopyOut:
     return fmt::format("copy_out {}{}{} {} {}", columns(stmt), mapPrefix(stmt), print(stmt.view, stmt.operands),
                        stmt.reducing ? "+=" : "<-", print(stmt.ref));

@@ -74,9 +74,7 @@ void Parser::assignment(Stmt &stmt) {
   } else if (accept("load")) {
     stmt.kind = StmtKind::Load;
     view(stmt);
-    stmt.hasElse = accept("else");
-    if (stmt.hasElse)
-      stmt.operands.push_back(name("a variable"));
+    otherwise(stmt);
   } else if (accept("load_shared")) {
     stmt.kind = StmtKind::LoadShared;
     stmt.ref = bufferRef();
@@ -112,6 +110,7 @@ void Parser::compute(Stmt &stmt) {
     expect("axis");
     stmt.axis = static_cast<int>(integer(0, 1));
   }
+  columns(stmt);
   if (accept("(")) {
     do
       stmt.operands.push_back(name("a variable"));
@@ -209,6 +208,7 @@ void Parser::shared(Stmt &stmt) {
   }
   expect("<-");
   mapAndView(stmt);
+  otherwise(stmt);
   expect("completes");
   barrierRef(stmt);
 }
@@ -329,6 +329,12 @@ void Parser::columns(Stmt &stmt) {
   expect("..");
   stmt.colHi = integer(0, 1 << 24);
   expect("of");
+}
+
+void Parser::otherwise(Stmt &stmt) {
+  stmt.hasElse = accept("else");
+  if (stmt.hasElse)
+    stmt.operands.push_back(name("a variable"));
 }
 
 /// `a_map a[m, k]`, or `a[m, k]` where there is no map.

@@ -1,0 +1,131 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Registers of products in flight. PTX ISA, "Asynchronous wgmma operations": accumulators, and A where it is in
+// registers, may not be touched between the product and a wait that covers its group; and `wgmma.fence` comes between
+// any other access to them and the next product, except between products into one accumulator.
+#include "ir/plan/verify/Order.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace tkc::plan {
+namespace {
+
+class Flight {
+public:
+  Flight(const Role &role, Report &report) : role(role), report(report) {}
+
+  void run(const Trace &trace) {
+    for (const Event &event : trace)
+      step(event);
+    for (auto &[name, state] : registers)
+      if (std::max(state.written, state.read) > retired)
+        report.add(state.product->loc, fmt::format("`{}` ends while `{}` is in flight: no wait covers it", role.name,
+                                                   print(*state.product)));
+  }
+
+private:
+  struct State {
+    int written = 0, read = 0; ///< last group that writes the variable, that reads it as A
+    bool dirty = true;         ///< touched by vector work since the last fence
+    const Stmt *product = nullptr;
+  };
+
+  void step(const Event &event) {
+    const Stmt &stmt = *event.stmt;
+    switch (event.kind) {
+    case Event::Registers:
+      return touch(stmt);
+    case Event::Product:
+      return product(stmt);
+    case Event::ProductFence:
+      for (auto &[name, state] : registers)
+        state.dirty = false;
+      fenced = true;
+      return;
+    case Event::ProductCommit:
+      ++committed;
+      return;
+    case Event::ProductWait:
+      retired = std::max(retired, committed - stmt.count);
+      return;
+    case Event::Wait:
+    case Event::Arrive:
+    case Event::Expect:
+    case Event::CopyIn:
+    case Event::CopyOut:
+    case Event::BulkCommit:
+    case Event::BulkWait:
+    case Event::LoadShared:
+    case Event::StoreShared:
+    case Event::FenceProxy:
+    case Event::Sync:
+      return;
+    }
+  }
+
+  State &stateOf(const std::string &name) {
+    auto [at, isNew] = registers.try_emplace(name);
+    if (isNew)
+      at->second.dirty = !fenced; // not touched since the fence, or it would be known
+    return at->second;
+  }
+
+  void touch(const Stmt &stmt) {
+    for (const std::string &name : stmt.operands) {
+      State &state = stateOf(name);
+      state.dirty = true;
+      if (state.written > retired)
+        report.add(stmt.loc,
+                   fmt::format("`{}` reads `{}` while `{}` is in flight: no `product_wait` in between covers it",
+                               print(stmt), name, print(*state.product)));
+    }
+    if (stmt.dest.empty())
+      return;
+    State &state = stateOf(stmt.dest);
+    state.dirty = true;
+    if (std::max(state.written, state.read) > retired)
+      report.add(stmt.loc,
+                 fmt::format("`{}` writes `{}` while `{}` is in flight: no `product_wait` in between covers it",
+                             print(stmt), stmt.dest, print(*state.product)));
+  }
+
+  void product(const Stmt &stmt) {
+    State &dest = stateOf(stmt.dest);
+    if (dest.read > retired)
+      report.add(stmt.loc, fmt::format("`{}` writes `{}` while `{}` still reads it", print(stmt), stmt.dest,
+                                       print(*dest.product)));
+    std::string unfenced = dest.dirty ? stmt.dest : "";
+    dest.written = committed + 1;
+    dest.product = &stmt;
+    if (!stmt.aShared && !stmt.operands.empty()) {
+      State &a = stateOf(stmt.operands[0]);
+      if (a.written > retired)
+        report.add(stmt.loc,
+                   fmt::format("`{}` takes `{}` while `{}` is in flight: no `product_wait` in between covers it",
+                               print(stmt), stmt.operands[0], print(*a.product)));
+      if (a.dirty)
+        unfenced = stmt.operands[0];
+      a.read = committed + 1;
+      if (a.product == nullptr || a.written <= retired)
+        a.product = &stmt;
+    }
+    if (!unfenced.empty())
+      report.add(stmt.loc,
+                 fmt::format("`{}` needs a `product_fence` between the last use of `{}` by vector work and it",
+                             print(stmt), unfenced));
+  }
+
+  const Role &role;
+  Report &report;
+  std::map<std::string, State> registers;
+  int committed = 0, retired = 0;
+  bool fenced = false;
+};
+
+} // namespace
+
+void checkFlight(const Role &role, const Trace &trace, Report &report) { Flight(role, report).run(trace); }
+
+} // namespace tkc::plan

@@ -1,0 +1,149 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "ir/plan/verify/Memory.h"
+
+#include <fmt/format.h>
+
+namespace tkc::plan {
+
+std::string Components::name(size_t process) const {
+  const Process &it = processes[process];
+  return it.role->instances == 1 ? it.role->name : fmt::format("{} {}", it.role->name, it.instance + 1);
+}
+
+Rect rectOf(const Touched &touched, const Process &process) {
+  Rect rect{0, touched.buffer->rows, 0, touched.buffer->cols};
+  if (touched.slice == Division::Whole)
+    return rect;
+  // Rows of the tile run along the buffer's columns where it is transposed.
+  bool alongRows = (touched.slice == Division::Rows) != touched.transposed;
+  int64_t extent = alongRows ? rect.rowHi : rect.colHi, n = process.role->instances, i = process.instance;
+  int64_t lo = extent * i / n, hi = extent * (i + 1) / n;
+  return alongRows ? Rect{lo, hi, 0, rect.colHi} : Rect{0, rect.rowHi, lo, hi};
+}
+
+Memory::Memory(const Plan &plan, const Numbering &numbering, const Components &components)
+    : numbering(numbering), components(components), accesses(numbering.slots.size()),
+      overlapping(numbering.slots.size()) {
+  auto bytesOf = [&](size_t slot) {
+    const Buffer &buffer = *numbering.slots[slot].buffer;
+    int64_t begin = buffer.offset + numbering.slots[slot].stage * buffer.stageBytes();
+    return std::pair(begin, begin + buffer.stageBytes());
+  };
+  for (size_t i = 0; i < numbering.slots.size(); ++i)
+    for (size_t j = 0; j < numbering.slots.size(); ++j) {
+      auto [begin, end] = bytesOf(i);
+      auto [otherBegin, otherEnd] = bytesOf(j);
+      if (i != j && begin < otherEnd && otherBegin < end)
+        overlapping[i].push_back(static_cast<int>(j));
+    }
+}
+
+std::string Memory::name(int slot) const {
+  const Numbering::Slot &it = numbering.slots[static_cast<size_t>(slot)];
+  return fmt::format("{}[{}]", it.buffer->name, it.stage);
+}
+
+std::string Memory::describe(const Access &access) const {
+  return fmt::format("`{}` of `{}`", print(*access.stmt), components.name(access.process));
+}
+
+/// The same threads touch the same elements in both.
+bool Memory::bySameThreads(const Access &now, const Access &before) const {
+  const Process &one = components.process(now.process), &other = components.process(before.process);
+  if (!now.isGeneric() || !before.isGeneric() || one.engine != other.engine || now.rect != before.rect)
+    return false;
+  auto layoutOf = [&](const Access &access) {
+    const std::string &name = access.stmt->kind == StmtKind::StoreShared ? access.stmt->operands[0] : access.stmt->dest;
+    const Var *var = one.role->findVar(name);
+    return access.stmt->kind == StmtKind::Product || !var ? std::nullopt : std::optional(var->type.layout);
+  };
+  bool sameEvent = now.event == before.event;
+  return sameEvent || (layoutOf(now) && layoutOf(now) == layoutOf(before));
+}
+
+bool Memory::isOrdered(const Access &now, const Access &before, const Clock &clock) const {
+  // The threads of a warp are ordered among each other by a barrier only.
+  if (now.process == before.process && before.isGeneric())
+    return now.syncs > before.syncs;
+  return clock.at(before.end.component) >= before.end.value;
+}
+
+/// Generic writes are visible to copies and products once each writing thread has fenced them.
+bool Memory::isFenced(const Access &now, const Access &before, const Clock &clock) const {
+  return now.isGeneric() || before.agent != Access::GenericWrite ||
+         clock.at(components.fence(before.process)) >= before.end.value;
+}
+
+std::string Memory::conflict(const Access &now, const Access &before, const Clock &clock, int slot,
+                             int beforeSlot) const {
+  std::string shares = slot == beforeSlot ? "" : fmt::format(", whose memory {} has too", name(beforeSlot));
+  if (!isOrdered(now, before, clock))
+    return fmt::format("{} {} `{}`{} while {} may still be {} it: nothing that `{}` waited for says that it is done",
+                       describe(now), now.isWrite() ? "overwrites" : "reads", name(slot), shares, describe(before),
+                       before.isWrite() ? "writing" : "reading", components.name(now.process));
+  if (!isFenced(now, before, clock))
+    return fmt::format("{} {} `{}`{} after {} without a `fence_proxy` by the writing threads in between", describe(now),
+                       now.isWrite() ? "overwrites" : "reads", name(slot), shares, describe(before));
+  return {};
+}
+
+std::string Memory::access(int slot, const Access &access, const Clock &clock) {
+  std::string problem;
+  int64_t written = 0;
+  std::vector<Rect> counted;
+  for (const Access &before : accesses[static_cast<size_t>(slot)]) {
+    if (!before.rect.meets(access.rect))
+      continue;
+    if (before.isWrite() && std::find(counted.begin(), counted.end(), before.rect) == counted.end()) {
+      counted.push_back(before.rect);
+      written += Rect{std::max(before.rect.rowLo, access.rect.rowLo), std::min(before.rect.rowHi, access.rect.rowHi),
+                      std::max(before.rect.colLo, access.rect.colLo), std::min(before.rect.colHi, access.rect.colHi)}
+                     .area();
+    }
+    bool conflicts = (access.isWrite() || before.isWrite()) && !bySameThreads(access, before);
+    if (problem.empty() && conflicts)
+      problem = conflict(access, before, clock, slot, slot);
+  }
+  if (problem.empty() && !access.isWrite() && written < access.rect.area())
+    problem = fmt::format("{} reads `{}`, {} of which is written by anything that is sure to come before",
+                          describe(access), name(slot), written == 0 ? "nothing" : "not all");
+  if (access.isWrite())
+    for (int other : overlapping[static_cast<size_t>(slot)]) {
+      for (const Access &before : accesses[static_cast<size_t>(other)])
+        if (problem.empty())
+          problem = conflict(access, before, clock, slot, other);
+      accesses[static_cast<size_t>(other)].clear();
+    }
+  enter(slot, access);
+  return problem;
+}
+
+void Memory::enter(int slot, const Access &access) {
+  std::vector<Access> &all = accesses[static_cast<size_t>(slot)];
+  auto isOver = [&](const Access &before) {
+    if (access.isWrite()) // the other warps' share of one store stays beside this one's
+      return access.rect.covers(before.rect) &&
+             !(before.event == access.event &&
+               components.process(before.process).engine == components.process(access.process).engine);
+    return !before.isWrite() && before.process == access.process && before.end.component == access.end.component &&
+           before.rect == access.rect;
+  };
+  all.erase(std::remove_if(all.begin(), all.end(), isOver), all.end());
+  all.push_back(access);
+}
+
+std::vector<std::pair<const Stmt *, std::string>> Memory::unfinished(const Clock &all) const {
+  std::vector<std::pair<const Stmt *, std::string>> problems;
+  for (size_t slot = 0; slot < accesses.size(); ++slot)
+    for (const Access &access : accesses[slot])
+      if ((access.agent == Access::CopyWrite || access.agent == Access::BulkRead) &&
+          all.at(access.end.component) < access.end.value)
+        problems.emplace_back(access.stmt,
+                              fmt::format("{} may still be {} `{}` when the block ends: nothing waits for it",
+                                          describe(access), access.isWrite() ? "writing" : "reading",
+                                          name(static_cast<int>(slot))));
+  return problems;
+}
+
+} // namespace tkc::plan

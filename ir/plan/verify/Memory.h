@@ -1,0 +1,116 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Vector clocks, and what shared memory remembers of the accesses to it.
+#pragma once
+
+#include "ir/plan/verify/Order.h"
+
+#include <algorithm>
+
+namespace tkc::plan {
+
+/// How far a process knows every process, barrier and engine to be.
+class Clock {
+public:
+  Clock() = default;
+  explicit Clock(int components) : values(static_cast<size_t>(components)) {}
+
+  int &at(int component) { return values[static_cast<size_t>(component)]; }
+  int at(int component) const { return values[static_cast<size_t>(component)]; }
+  void raise(int component, int value) { at(component) = std::max(at(component), value); }
+  void join(const Clock &other) { joinBut(other, 0, 0); }
+  /// All components but [skipBegin, skipEnd).
+  void joinBut(const Clock &other, int skipBegin, int skipEnd) {
+    for (int i = 0, n = static_cast<int>(values.size()); i < n; ++i)
+      if (i < skipBegin || i >= skipEnd)
+        raise(i, other.at(i));
+  }
+  bool isBefore(const Clock &other) const {
+    return std::equal(values.begin(), values.end(), other.values.begin(), [](int x, int y) { return x <= y; });
+  }
+
+private:
+  std::vector<int> values;
+};
+
+/// Which component of a clock counts what.
+class Components {
+public:
+  Components(const std::vector<Process> &processes, const Numbering &numbering)
+      : processes(processes), numProcesses(static_cast<int>(processes.size())),
+        numBarriers(static_cast<int>(numbering.barriers.size())) {
+    for (const Process &process : processes)
+      numEngines = std::max(numEngines, process.engine + 1);
+  }
+
+  /// Synchronising events of a process; its reads and writes of shared memory; those of them it has fenced.
+  int time(size_t process) const { return static_cast<int>(process); }
+  int generic(size_t process) const { return firstGeneric() + static_cast<int>(process); }
+  int fence(size_t process) const { return firstFence() + static_cast<int>(process); }
+  int firstGeneric() const { return numProcesses; }
+  int firstFence() const { return 2 * numProcesses; }
+  /// Phases of a barrier stage; product groups and bulk groups of an instance; generations of a named barrier.
+  int barrier(int number) const { return 3 * numProcesses + number; }
+  int engine(int number) const { return 3 * numProcesses + numBarriers + number; }
+  int bulk(int number) const { return engine(numEngines) + number; }
+  int named(int id) const { return bulk(numEngines) + id; }
+  int count() const { return named(64); }
+
+  const Process &process(size_t number) const { return processes[number]; }
+  /// "consumer 2", or "producer" where there is one instance.
+  std::string name(size_t process) const;
+
+private:
+  const std::vector<Process> &processes;
+  int numProcesses, numBarriers, numEngines = 0;
+};
+
+/// One access to a stage of a buffer.
+struct Access {
+  enum Agent : uint8_t { GenericRead, GenericWrite, CopyWrite, ProductRead, BulkRead };
+  /// It is over for those whose clock has reached `value` in `component`.
+  struct End {
+    int component, value;
+  };
+
+  const Stmt *stmt;
+  Agent agent;
+  size_t process;
+  size_t event; ///< of the process' trace
+  Rect rect;
+  End end;
+  int syncs; ///< named barriers that the process had passed
+
+  bool isWrite() const { return agent == GenericWrite || agent == CopyWrite; }
+  bool isGeneric() const { return agent == GenericRead || agent == GenericWrite; }
+};
+
+/// The part of a stage that an instance touches.
+Rect rectOf(const Touched &touched, const Process &process);
+
+class Memory {
+public:
+  Memory(const Plan &plan, const Numbering &numbering, const Components &components);
+
+  /// Enters an access by a process whose clock is `clock`. Returns what is wrong with it, or nothing.
+  std::string access(int slot, const Access &access, const Clock &clock);
+  /// Accesses that nobody knows to be over.
+  std::vector<std::pair<const Stmt *, std::string>> unfinished(const Clock &all) const;
+
+private:
+  std::string conflict(const Access &now, const Access &before, const Clock &clock, int slot, int beforeSlot) const;
+  bool isOrdered(const Access &now, const Access &before, const Clock &clock) const;
+  bool isFenced(const Access &now, const Access &before, const Clock &clock) const;
+  bool bySameThreads(const Access &now, const Access &before) const;
+  std::string name(int slot) const;
+  std::string describe(const Access &access) const;
+  void enter(int slot, const Access &access);
+
+  const Numbering &numbering;
+  const Components &components;
+  std::vector<std::vector<Access>> accesses; ///< by slot: writes that still count, and reads since
+  std::vector<std::vector<int>> overlapping; ///< by slot: slots of other buffers with bytes in common
+};
+
+} // namespace tkc::plan

@@ -1,0 +1,401 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "ir/plan/verify/Order.h"
+
+#include "ir/plan/verify/Memory.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace tkc::plan {
+namespace {
+
+constexpr int namedBarriers = 64; // more than any machine has: which ids exist is the budget's business
+
+class Run {
+public:
+  Run(const Plan &plan, const Numbering &numbering, const std::vector<Process> &processes, const std::string &where,
+      Report &report)
+      : plan(plan), numbering(numbering), where(where), report(report), components(processes, numbering),
+        memory(plan, numbering, components), barriers(numbering.barriers.size()), named(namedBarriers) {
+    for (const Process &process : processes)
+      states.push_back({process, Clock(components.count()), 0, 0, 0, 0, -1, {}});
+    for (BarrierState &barrier : barriers)
+      barrier.join = Clock(components.count());
+    for (NamedState &barrier : named)
+      barrier.join = Clock(components.count());
+  }
+
+  void run() {
+    bool progress = true;
+    while (progress && !report.full()) {
+      progress = false;
+      for (size_t p = 0; p < states.size(); ++p)
+        while (states[p].at < states[p].process.trace->size() && step(p))
+          progress = true;
+    }
+    if (report.full())
+      return;
+    if (std::any_of(states.begin(), states.end(), [](auto &state) { return state.at < state.process.trace->size(); }))
+      deadlock();
+    else
+      exit();
+  }
+
+private:
+  struct State {
+    Process process;
+    Clock clock;
+    size_t at;
+    int syncs;     ///< named barriers passed
+    int committed; ///< product groups
+    int bulk;      ///< bulk groups committed
+    int arrivedAt; ///< the generation of the named barrier that this process is blocked at; -1: none
+    std::vector<Clock> commitClocks;
+  };
+  struct LastWait {
+    int phase = -2, time = 0;
+    const Stmt *stmt = nullptr;
+  };
+  struct BarrierState {
+    int completed = 0, arrivals = 0;
+    int64_t pendingBytes = 0, expected = 0, copied = 0;
+    bool counted = false; ///< bytes in this phase
+    Clock join;
+    std::vector<Clock> history;       ///< what the end of each phase tells
+    std::map<size_t, LastWait> waits; ///< by process
+    const Stmt *lastArrival = nullptr;
+  };
+  struct NamedState {
+    int completed = 0, arrived = 0, threads = 0;
+    Clock join;
+    Clock last; ///< what the end of the last generation tells
+    const Stmt *stmt = nullptr;
+  };
+
+  // ---- names for messages
+
+  std::string name(size_t p) const { return components.name(p); }
+  std::string barrierName(int b) const {
+    const Numbering::BarrierStage &stage = numbering.barriers[static_cast<size_t>(b)];
+    return fmt::format("{}[{}]", stage.barrier->name, stage.stage);
+  }
+  void violation(const Stmt &stmt, const std::string &message) { report.add(stmt.loc, message + where); }
+
+  // ---- one event; false where the process has to wait
+
+  bool step(size_t p) {
+    State &state = states[p];
+    const Event &event = (*state.process.trace)[state.at];
+    if (!state.process.elected && isElected(event))
+      return ++state.at, true;
+    if (!perform(p, event))
+      return false;
+    ++state.at;
+    return true;
+  }
+
+  static bool isElected(const Event &event) {
+    switch (event.kind) {
+    case Event::Arrive:
+    case Event::Expect:
+    case Event::CopyIn:
+    case Event::CopyOut:
+    case Event::BulkCommit:
+    case Event::BulkWait:
+      return true;
+    case Event::Wait:
+    case Event::LoadShared:
+    case Event::StoreShared:
+    case Event::FenceProxy:
+    case Event::Sync:
+    case Event::Product:
+    case Event::ProductFence:
+    case Event::ProductCommit:
+    case Event::ProductWait:
+    case Event::Registers:
+      return event.stmt->one;
+    }
+    return false;
+  }
+
+  bool perform(size_t p, const Event &event) {
+    State &state = states[p];
+    switch (event.kind) {
+    case Event::Wait:
+      return wait(p, event);
+    case Event::Arrive:
+      arrive(p, event, 0);
+      return true;
+    case Event::Expect:
+      arrive(p, event, event.stmt->bytes);
+      return true;
+    case Event::CopyIn:
+      copyIn(p, event);
+      return true;
+    case Event::CopyOut:
+      access(p, event, event.a, Access::BulkRead, {components.bulk(state.process.engine), state.bulk + 1});
+      return true;
+    case Event::BulkCommit:
+      ++state.bulk;
+      return true;
+    case Event::BulkWait:
+      state.clock.raise(components.bulk(state.process.engine), state.bulk - event.stmt->count);
+      return true;
+    case Event::LoadShared:
+    case Event::StoreShared: {
+      int time = ++state.clock.at(components.generic(p));
+      Access::Agent agent = event.kind == Event::LoadShared ? Access::GenericRead : Access::GenericWrite;
+      for (const Touched &touched : {event.a, event.b})
+        access(p, event, touched, agent, {components.generic(p), time});
+      return true;
+    }
+    case Event::FenceProxy:
+      state.clock.raise(components.fence(p), state.clock.at(components.generic(p)));
+      return true;
+    case Event::Sync:
+      return sync(p, event);
+    case Event::Product:
+      for (const Touched &touched : {event.a, event.b})
+        access(p, event, touched, Access::ProductRead, {components.engine(state.process.engine), state.committed + 1});
+      return true;
+    case Event::ProductCommit:
+      tick(p);
+      ++state.committed;
+      state.commitClocks.push_back(state.clock);
+      return true;
+    case Event::ProductWait:
+      return productWait(p, event);
+    case Event::ProductFence:
+    case Event::Registers:
+      return true;
+    }
+    return true;
+  }
+
+  int tick(size_t p) { return ++states[p].clock.at(components.time(p)); }
+
+  void access(size_t p, const Event &event, const Touched &touched, Access::Agent agent, Access::End end) {
+    if (touched.slot < 0)
+      return;
+    State &state = states[p];
+    Access access{event.stmt, agent, p, state.at, rectOf(touched, state.process), end, state.syncs};
+    std::string problem = memory.access(touched.slot, access, state.clock);
+    if (!problem.empty())
+      violation(*event.stmt, problem);
+  }
+
+  // ---- mbarriers
+
+  /// A wait on a parity passes when the newest phase of that parity is over: PTX ISA, "mbarrier.try_wait.parity". Which
+  /// phase that is follows from what the process knows of the barrier.
+  bool wait(size_t p, const Event &event) {
+    State &state = states[p];
+    BarrierState &barrier = barriers[static_cast<size_t>(event.barrier)];
+    int component = components.barrier(event.barrier), phase = state.clock.at(component) - 1;
+    if (((phase & 1) != 0) != event.parity)
+      ++phase;
+    if (barrier.completed < phase + 1)
+      return false;
+    if (barrier.completed > phase + 1) {
+      violation(*event.stmt, fmt::format("`{}` of `{}` can come when `{}` is two phases on, and then waits for a third",
+                                         print(*event.stmt), name(p), barrierName(event.barrier)));
+    }
+    if (phase >= 0)
+      state.clock.join(barrier.history[static_cast<size_t>(phase)]);
+    barrier.waits[p] = {phase, tick(p), event.stmt};
+    return true;
+  }
+
+  void arrive(size_t p, const Event &event, int64_t bytes) {
+    BarrierState &barrier = barriers[static_cast<size_t>(event.barrier)];
+    const Stmt &stmt = *event.stmt;
+    if (states[p].clock.at(components.barrier(event.barrier)) < barrier.completed)
+      violation(stmt,
+                fmt::format("`{}` of `{}` may come before phase {} of `{}` is over, and count for it: nothing that "
+                            "`{}` waited for says that it is",
+                            print(stmt), name(p), barrier.completed - 1, barrierName(event.barrier), name(p)));
+    int needed = numbering.barriers[static_cast<size_t>(event.barrier)].barrier->arrivals;
+    if (barrier.arrivals >= needed) {
+      violation(stmt, fmt::format("`{}` of `{}` is one arrival more than the {} that a phase of `{}` takes",
+                                  print(stmt), name(p), needed, barrierName(event.barrier)));
+      return;
+    }
+    ++barrier.arrivals;
+    barrier.expected += bytes;
+    barrier.pendingBytes += bytes;
+    barrier.counted |= bytes > 0;
+    barrier.lastArrival = &stmt;
+    tick(p);
+    barrier.join.join(states[p].clock);
+    maybeComplete(p, event.barrier);
+  }
+
+  void copyIn(size_t p, const Event &event) {
+    BarrierState &barrier = barriers[static_cast<size_t>(event.barrier)];
+    State &state = states[p];
+    int component = components.barrier(event.barrier);
+    if (state.clock.at(component) < barrier.completed)
+      violation(
+          *event.stmt,
+          fmt::format("`{}` of `{}` may bring its bytes before phase {} of `{}` is over: nothing that `{}` waited for "
+                      "says that it is",
+                      print(*event.stmt), name(p), barrier.completed - 1, barrierName(event.barrier), name(p)));
+    access(p, event, event.a, Access::CopyWrite, {component, barrier.completed + 1});
+    int64_t bytes = event.stmt->map.empty() ? 0 : event.a.buffer->stageBytes();
+    barrier.copied += bytes;
+    barrier.pendingBytes -= bytes;
+    barrier.counted = true;
+    tick(p);
+    barrier.join.join(state.clock);
+    maybeComplete(p, event.barrier);
+  }
+
+  void maybeComplete(size_t p, int b) {
+    BarrierState &barrier = barriers[static_cast<size_t>(b)];
+    int needed = numbering.barriers[static_cast<size_t>(b)].barrier->arrivals;
+    if (barrier.arrivals < needed || barrier.pendingBytes != 0)
+      return;
+    State &state = states[p];
+    // Where nobody else's arrival and no copy is part of the phase, the last to arrive knows that it is over.
+    bool knows = !barrier.counted && barrier.join.isBefore(state.clock);
+    for (auto &[waiter, last] : barrier.waits)
+      if (last.phase == barrier.completed - 1 && barrier.join.at(components.time(waiter)) < last.time)
+        violation(*last.stmt,
+                  fmt::format("`{}` of `{}` may still stand at phase {} when the next phase of `{}` ends with "
+                              "`{}`: its one-bit phase then looks unfinished again",
+                              print(*last.stmt), name(waiter), last.phase, barrierName(b),
+                              print(*barrier.lastArrival)));
+    barrier.join.raise(components.barrier(b), ++barrier.completed);
+    if (knows)
+      state.clock.raise(components.barrier(b), barrier.completed);
+    barrier.history.push_back(barrier.join);
+    barrier.join = Clock(components.count());
+    barrier.arrivals = 0;
+    barrier.expected = barrier.copied = 0;
+    barrier.counted = false;
+  }
+
+  // ---- named barriers and product groups
+
+  bool sync(size_t p, const Event &event) {
+    State &state = states[p];
+    const Stmt &stmt = *event.stmt;
+    bool perInstance = stmt.threads < threadsOf(*state.process.role);
+    auto id = static_cast<size_t>(stmt.id + (perInstance ? state.process.instance : 0)) % namedBarriers;
+    NamedState &barrier = named[id];
+    int component = components.named(static_cast<int>(id));
+    if (state.arrivedAt < 0) {
+      if (state.clock.at(component) < barrier.completed)
+        violation(stmt, fmt::format("`{}` of `{}` may meet an earlier use of named barrier {}: nothing orders them",
+                                    print(stmt), name(p), id));
+      if (barrier.stmt && barrier.arrived > 0 && barrier.stmt->threads != stmt.threads)
+        violation(stmt, fmt::format("named barrier {} is used for {} threads by `{}` and for {} by `{}`", id,
+                                    stmt.threads, print(stmt), barrier.stmt->threads, print(*barrier.stmt)));
+      state.arrivedAt = barrier.completed;
+      barrier.stmt = &stmt;
+      barrier.threads = stmt.threads;
+      barrier.arrived += state.process.threads;
+      tick(p);
+      barrier.join.join(state.clock);
+      if (barrier.arrived > stmt.threads)
+        violation(stmt, fmt::format("named barrier {} is for {} threads and {} come to it", id, stmt.threads,
+                                    barrier.arrived));
+      if (barrier.arrived >= stmt.threads) {
+        barrier.join.raise(component, ++barrier.completed);
+        barrier.last = barrier.join;
+        barrier.join = Clock(components.count());
+        barrier.arrived = 0;
+      }
+    }
+    if (barrier.completed <= state.arrivedAt)
+      return false;
+    // Nobody can be two generations behind: the next one needs this process.
+    state.clock.join(barrier.last);
+    state.arrivedAt = -1;
+    ++state.syncs;
+    return true;
+  }
+
+  /// All warps of an instance issue a product together: one warp's wait says that the others have issued it.
+  bool productWait(size_t p, const Event &event) {
+    State &state = states[p];
+    int groups = state.committed - event.stmt->count;
+    if (groups <= 0)
+      return true;
+    for (State &other : states)
+      if (other.process.engine == state.process.engine && other.committed < groups)
+        return false;
+    for (State &other : states)
+      if (other.process.engine == state.process.engine)
+        state.clock.joinBut(other.commitClocks[static_cast<size_t>(groups) - 1], components.firstGeneric(),
+                            components.firstFence());
+    state.clock.raise(components.engine(state.process.engine), groups);
+    return true;
+  }
+
+  // ---- the end
+
+  void deadlock() {
+    std::string waits;
+    const Stmt *first = nullptr;
+    for (size_t p = 0; p < states.size(); ++p) {
+      const State &state = states[p];
+      if (state.at >= state.process.trace->size() || !state.process.elected)
+        continue;
+      const Event &event = (*state.process.trace)[state.at];
+      first = first ? first : event.stmt;
+      waits += fmt::format("{}`{}` at `{}`{}", waits.empty() ? "" : ", ", name(p), print(*event.stmt), pending(event));
+    }
+    if (first)
+      violation(*first, "deadlock: " + waits + " wait for ever");
+  }
+
+  std::string pending(const Event &event) const {
+    if (event.barrier < 0)
+      return {};
+    const BarrierState &barrier = barriers[static_cast<size_t>(event.barrier)];
+    int needed = numbering.barriers[static_cast<size_t>(event.barrier)].barrier->arrivals;
+    std::string text = fmt::format(" ({} has {} of {} arrivals", barrierName(event.barrier), barrier.arrivals, needed);
+    if (barrier.pendingBytes != 0)
+      text += fmt::format(", expects {} bytes, copies bring {}", barrier.expected, barrier.copied);
+    return text + ")";
+  }
+
+  void exit() {
+    Clock all(components.count());
+    for (const State &state : states)
+      all.join(state.clock);
+    for (size_t b = 0; b < barriers.size(); ++b) {
+      const BarrierState &barrier = barriers[b];
+      if (barrier.arrivals == 0 && barrier.pendingBytes == 0)
+        continue;
+      int number = static_cast<int>(b), needed = numbering.barriers[b].barrier->arrivals;
+      std::string message =
+          fmt::format("`{}` is left with {} of {} arrivals and {} of {} bytes when the block ends", barrierName(number),
+                      barrier.arrivals, needed, barrier.copied, barrier.expected);
+      report.add(barrier.lastArrival ? barrier.lastArrival->loc : plan.loc, message + where);
+    }
+    for (auto &[stmt, problem] : memory.unfinished(all))
+      violation(*stmt, problem);
+  }
+
+  const Plan &plan;
+  const Numbering &numbering;
+  const std::string &where;
+  Report &report;
+  Components components;
+  Memory memory;
+  std::vector<State> states;
+  std::vector<BarrierState> barriers;
+  std::vector<NamedState> named;
+};
+
+} // namespace
+
+void checkOrder(const Plan &plan, const Numbering &numbering, const std::vector<Process> &processes,
+                const std::string &where, Report &report) {
+  Run(plan, numbering, processes, where, report).run();
+}
+
+} // namespace tkc::plan

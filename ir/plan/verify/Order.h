@@ -1,0 +1,39 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Runs the traces of all roles once, and knows from it what every interleaving does.
+//
+// Each process has a vector clock: what it can know to have happened. Waits and named barriers hand on what the
+// arrivals knew. If every arrival is known to come in its own phase, every wait is passed before its phase can be
+// followed by two more, and every named barrier's generations follow one another, then who waits for whom is the same
+// in every interleaving; so one run finds the order that all of them share, and two accesses that it leaves unordered
+// do race in some interleaving. No interleavings are enumerated.
+//
+// Copies, products and bulk stores run beside the processes: their accesses begin at the statement and end only where
+// somebody knows that they ended (a phase of the barrier that counts their bytes, a wait for the group).
+#pragma once
+
+#include "ir/plan/verify/Trace.h"
+#include "ir/plan/verify/Verify.h"
+
+namespace tkc::plan {
+
+/// A warp that stands for some: of each instance, the warp of the elected thread, and the other warps.
+struct Process {
+  const Role *role;
+  const Trace *trace;
+  int instance; ///< of the role
+  int engine;   ///< number of the instance among all instances of all roles
+  bool elected; ///< runs what one thread runs
+  int threads;  ///< that it stands for
+};
+
+/// Adds what went wrong to `report`; `where` says which inputs the run has, for the messages.
+void checkOrder(const Plan &plan, const Numbering &numbering, const std::vector<Process> &processes,
+                const std::string &where, Report &report);
+
+/// Registers of products in flight: touched before their wait, products without a fence after vector work. Looks at one
+/// instance, in program order.
+void checkFlight(const Role &role, const Trace &trace, Report &report);
+
+} // namespace tkc::plan

@@ -1,0 +1,65 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// For each choice of inputs: the events of every role, then the order that they are sure to have (Order.h), then the
+// registers of products in flight (Flight.cpp).
+#include "ir/plan/verify/Order.h"
+#include "ir/plan/verify/Sizes.h"
+
+#include <fmt/format.h>
+
+namespace tkc::plan {
+namespace {
+
+constexpr size_t stepsPerRole = 20000;
+constexpr size_t eventsInAll = 2000000;
+
+/// The warps that stand for all: of each instance the one with the elected thread, and one for the others.
+std::vector<Process> processesOf(const Plan &plan, const std::vector<Trace> &traces) {
+  std::vector<Process> processes;
+  int engine = 0;
+  for (size_t r = 0; r < plan.roles.size(); ++r) {
+    const Role &role = plan.roles[r];
+    for (int instance = 0; instance < role.instances; ++instance, ++engine) {
+      processes.push_back({&role, &traces[r], instance, engine, true, 32});
+      if (role.warps > 1)
+        processes.push_back({&role, &traces[r], instance, engine, false, 32 * (role.warps - 1)});
+    }
+  }
+  return processes;
+}
+
+} // namespace
+
+void checkProtocol(const Plan &plan, Report &report) {
+  Numbering numbering(plan);
+  size_t events = 0;
+  for (const Inputs &inputs : chooseInputs(plan)) {
+    std::vector<Tile> tiles = chooseTiles(plan, inputs);
+    std::vector<Trace> traces;
+    for (const Role &role : plan.roles) {
+      std::optional<Trace> events = trace(plan, role, numbering, inputs, tiles, stepsPerRole);
+      if (!events) {
+        report.add(plan.loc, fmt::format("role `{}` runs more than {} statements for three tiles of the grid, too many "
+                                         "to check{}",
+                                         role.name, stepsPerRole, describe(plan, inputs)));
+        return;
+      }
+      checkFlight(role, *events, report);
+      traces.push_back(std::move(*events));
+    }
+    std::vector<Process> processes = processesOf(plan, traces);
+    for (const Process &process : processes)
+      events += process.trace->size();
+    Report once;
+    checkOrder(plan, numbering, processes, describe(plan, inputs), once);
+    // Other inputs would tell the same story again with other numbers.
+    if (!once.empty())
+      for (Violation &violation : once.take())
+        report.add(violation.loc, std::move(violation.message));
+    if (!report.empty() || events > eventsInAll)
+      return;
+  }
+}
+
+} // namespace tkc::plan

@@ -1,0 +1,148 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Liveness of the tiles of a role, and the registers that those alive together take. A lower bound: addresses, counters
+// and temporaries inside a statement come on top, and what the compiler fuses away comes off.
+#include "ir/plan/verify/Verify.h"
+
+#include <algorithm>
+#include <deque>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <map>
+
+namespace tkc::plan {
+namespace {
+
+using Names = std::set<std::string>;
+
+/// 32-bit registers a thread.
+int64_t registersOf(const VarType &type, int instances) {
+  const Layout &layout = type.layout;
+  int64_t threads = std::max(layout.threads, 1), across = std::max(layout.threadsPerRow, 1), count = 0;
+  int64_t rows = type.division == Division::Rows ? type.rows / instances : type.rows;
+  int64_t cols = type.division == Division::Cols ? type.cols / instances : type.cols;
+  switch (type.kind) {
+  case VarType::Fragment:
+    count = rows * cols / threads;
+    break;
+  case VarType::Column:
+    count = rows * across / threads;
+    break;
+  case VarType::Row:
+    count = cols / across;
+    break;
+  case VarType::Scalar:
+  case VarType::TileIndex:
+  case VarType::Cursor:
+    return 0;
+  }
+  return std::max<int64_t>(1, (count * bitWidth(type.elem) + 31) / 32);
+}
+
+class Liveness {
+public:
+  explicit Liveness(const Role &role) {
+    for (const Var &var : role.vars)
+      if (int64_t registers = registersOf(var.type, role.instances))
+        sizes[var.name] = registers;
+    for (const Body *body : {&role.body, &role.finish})
+      walk(*body, [&](const Stmt &stmt) { inFlight(stmt); });
+    before(role.body, {});
+  }
+
+  int64_t most = 0;
+  Names alive;
+  const Stmt *where = nullptr;
+  std::map<std::string, int64_t> sizes;
+
+private:
+  /// Registers that a product reads are in use until the wait that covers it.
+  void inFlight(const Stmt &stmt) {
+    if (stmt.kind == StmtKind::Product)
+      products.push_back(stmt.aShared || stmt.operands.empty() ? stmt.dest : stmt.operands[0]);
+    if (stmt.kind != StmtKind::ProductWait)
+      return;
+    for (const std::string &name : products)
+      if (sizes.count(name))
+        usedBy[&stmt].insert(name);
+    while (products.size() > static_cast<size_t>(stmt.count))
+      products.pop_front();
+  }
+
+  Names before(const Body &body, Names live) {
+    for (auto at = body.rbegin(); at != body.rend(); ++at)
+      live = before(*at, std::move(live));
+    return live;
+  }
+
+  Names before(const Stmt &stmt, Names live) {
+    if (stmt.kind == StmtKind::For)
+      return beforeLoop(stmt, live);
+    if (stmt.kind == StmtKind::If) {
+      Names otherwise = before(stmt.orElse, live);
+      live = before(stmt.body, std::move(live));
+      live.merge(otherwise);
+      return live;
+    }
+    if (sizes.count(stmt.dest))
+      live.insert(stmt.dest);
+    note(stmt, live);
+    if (stmt.kind != StmtKind::Product || !stmt.accumulate)
+      live.erase(stmt.dest);
+    for (const std::string &operand : stmt.operands)
+      if (sizes.count(operand))
+        live.insert(operand);
+    if (auto used = usedBy.find(&stmt); used != usedBy.end())
+      live.insert(used->second.begin(), used->second.end());
+    return live;
+  }
+
+  Names beforeLoop(const Stmt &stmt, const Names &after) {
+    bool pipelined = !stmt.prologue.empty() || !stmt.epilogue.empty();
+    Names atEnd = before(stmt.epilogue, after), live = atEnd;
+    for (size_t known = live.size() + 1; known != live.size();) {
+      known = live.size();
+      Names again = before(stmt.body, live);
+      live.insert(again.begin(), again.end());
+    }
+    if (pipelined)
+      live = before(stmt.prologue, std::move(live));
+    live.insert(after.begin(), after.end());
+    return live;
+  }
+
+  void note(const Stmt &stmt, const Names &live) {
+    int64_t sum = 0;
+    for (const std::string &name : live)
+      sum += sizes.at(name);
+    if (sum <= most)
+      return;
+    most = sum;
+    alive = live;
+    where = &stmt;
+  }
+
+  std::deque<std::string> products; ///< in flight at this place of the text, oldest first
+  std::map<const Stmt *, Names> usedBy;
+};
+
+} // namespace
+
+void checkRegisters(const Plan &plan, const Budget &budget, Report &report) {
+  for (const Role &role : plan.roles) {
+    Liveness liveness(role);
+    int64_t has = role.registers != 0 ? role.registers
+                                      : std::min(255, budget.registersPerBlock / std::max(plan.threads, 1) / 8 * 8);
+    if (liveness.most <= has || !liveness.where)
+      continue;
+    std::vector<std::string> parts;
+    for (const std::string &name : liveness.alive)
+      parts.push_back(fmt::format("{}: {}", name, liveness.sizes.at(name)));
+    report.add(liveness.where->loc,
+               fmt::format("tiles of role `{}` take {} registers a thread at `{}` ({}), it has {}", role.name,
+                           liveness.most, print(*liveness.where), fmt::join(parts, ", "), has));
+  }
+}
+
+} // namespace tkc::plan

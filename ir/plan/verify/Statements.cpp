@@ -1,0 +1,338 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What each statement refers to: it exists, and fits.
+#include "ir/plan/verify/Verify.h"
+
+#include <fmt/format.h>
+
+namespace tkc::plan {
+namespace {
+
+bool isTile(const VarType &type) {
+  return type.kind == VarType::Fragment || type.kind == VarType::Column || type.kind == VarType::Row;
+}
+
+class Statements {
+public:
+  Statements(const Plan &plan, const Role &role, Report &report) : plan(plan), role(role), report(report) {}
+
+  void check(const Stmt &stmt) {
+    at = &stmt;
+    for (const std::string &operand : stmt.operands)
+      if (!typeOf(operand))
+        complain("no variable `{}` in role `{}`", operand, role.name);
+    destination(stmt);
+    operandCount(stmt);
+    if (failed)
+      return;
+    elected(stmt);
+    kind(stmt);
+  }
+
+private:
+  template <class... Args> void complain(fmt::format_string<Args...> text, Args &&...args) {
+    report.add(at->loc, fmt::format("`{}`: ", print(*at)) + fmt::format(text, std::forward<Args>(args)...));
+    failed = true;
+  }
+
+  std::optional<VarType> typeOf(const std::string &name) const { return plan::typeOf(plan, role, name); }
+  bool isScalar(const std::string &name) const { return typeOf(name)->kind == VarType::Scalar; }
+
+  void destination(const Stmt &stmt) {
+    if (stmt.dest.empty()) {
+      if (stmt.kind == StmtKind::Compute || stmt.kind == StmtKind::Move || stmt.kind == StmtKind::Load ||
+          stmt.kind == StmtKind::LoadShared || stmt.kind == StmtKind::Product || stmt.kind == StmtKind::For)
+        complain("has no destination");
+      return;
+    }
+    const Var *var = role.findVar(stmt.dest);
+    if (!var)
+      complain("role `{}` has no variable `{}` of its own", role.name, stmt.dest);
+    else if (var->type.kind == VarType::Cursor)
+      complain("`{}` is a cursor: only `advance` moves it", stmt.dest);
+  }
+
+  void operandCount(const Stmt &stmt) {
+    size_t least = 0;
+    for (const ir::ViewIndex &index : stmt.view.indices)
+      if (index.kind == ir::ViewIndex::Element || index.kind == ir::ViewIndex::Tiled ||
+          index.kind == ir::ViewIndex::Gather)
+        least = std::max<size_t>(least, index.operand + 1);
+    if (stmt.kind == StmtKind::Store || stmt.kind == StmtKind::Atomic || stmt.hasElse)
+      ++least;
+    if (stmt.kind == StmtKind::Move || stmt.kind == StmtKind::StoreShared ||
+        (stmt.kind == StmtKind::Product && !stmt.aShared) || (stmt.kind == StmtKind::If && stmt.map.empty()))
+      least = 1;
+    if (stmt.kind == StmtKind::For)
+      least = 2;
+    if (stmt.kind == StmtKind::Compute)
+      least = computeOperands(stmt.op);
+    if (stmt.operands.size() < least)
+      complain("takes {} operands and has {}", least, stmt.operands.size());
+  }
+
+  static size_t computeOperands(ir::OpKind op) {
+    if (ir::isElementwiseBinary(op) || op == ir::OpKind::Shift)
+      return 2;
+    if (op == ir::OpKind::Select || op == ir::OpKind::Philox)
+      return 3;
+    if (op == ir::OpKind::Const || op == ir::OpKind::Dim || op == ir::OpKind::Param || op == ir::OpKind::Iota ||
+        op == ir::OpKind::ExternCall)
+      return 0;
+    return 1;
+  }
+
+  /// One thread alone can do neither what its warp does together nor what a later statement of all relies on.
+  void elected(const Stmt &stmt) {
+    bool may = stmt.kind == StmtKind::Expect || stmt.kind == StmtKind::CopyIn || stmt.kind == StmtKind::CopyOut ||
+               stmt.kind == StmtKind::BulkCommit || stmt.kind == StmtKind::BulkWait || stmt.kind == StmtKind::Arrive ||
+               stmt.kind == StmtKind::Wait;
+    if (stmt.one && !may)
+      complain("is for all threads of an instance, not for one");
+    bool must = stmt.kind == StmtKind::Expect || stmt.kind == StmtKind::CopyOut || stmt.kind == StmtKind::BulkCommit ||
+                stmt.kind == StmtKind::BulkWait || (stmt.kind == StmtKind::CopyIn && !stmt.map.empty());
+    if (must && !stmt.one)
+      complain("is for `one` thread: each thread has bulk groups and arrivals of its own");
+  }
+
+  void kind(const Stmt &stmt) {
+    switch (stmt.kind) {
+    case StmtKind::Compute:
+      if (!stmt.ref.buffer.empty()) {
+        ref(stmt.ref);
+        named(stmt);
+      }
+      return;
+    case StmtKind::Move:
+    case StmtKind::FenceProxy:
+    case StmtKind::BulkCommit:
+    case StmtKind::ProductFence:
+    case StmtKind::ProductCommit:
+      return;
+    case StmtKind::Load:
+    case StmtKind::Store:
+    case StmtKind::Atomic:
+      return tensor(stmt);
+    case StmtKind::LoadShared:
+      if (ref(stmt.ref))
+        fits(*typeOf(stmt.dest), stmt.ref, stmt);
+      return;
+    case StmtKind::StoreShared:
+      if (ref(stmt.ref))
+        fits(*typeOf(stmt.operands[0]), stmt.ref, stmt);
+      return;
+    case StmtKind::Sync:
+      return named(stmt);
+    case StmtKind::Expect:
+      barrier(stmt);
+      if (stmt.bytes < 0 || stmt.bytes >= 1 << 20 || stmt.bytes % 16 != 0)
+        complain("{} bytes: a barrier counts up to 1048575, copies come in multiples of 16", stmt.bytes);
+      return;
+    case StmtKind::CopyIn:
+    case StmtKind::CopyOut:
+      return copy(stmt);
+    case StmtKind::BulkWait:
+    case StmtKind::ProductWait:
+      if (stmt.count < 0 || (stmt.kind == StmtKind::ProductWait && stmt.count > 7))
+        complain("{} groups in flight: 0..7 can be", stmt.count);
+      return;
+    case StmtKind::Product:
+      return product(stmt);
+    case StmtKind::Wait:
+      barrier(stmt);
+      if (stmt.cursor.empty())
+        complain("needs a cursor, which knows the phase");
+      return;
+    case StmtKind::Arrive:
+      barrier(stmt);
+      return;
+    case StmtKind::Advance:
+      if (!role.findVar(stmt.cursor) || role.findVar(stmt.cursor)->type.kind != VarType::Cursor)
+        complain("no cursor `{}` in role `{}`", stmt.cursor, role.name);
+      return;
+    case StmtKind::For:
+      return loop(stmt);
+    case StmtKind::If:
+      if (stmt.map.empty() && !isScalar(stmt.operands[0]))
+        complain("the condition is no scalar");
+      else if (!stmt.map.empty() && !plan.findMap(stmt.map))
+        complain("no tensor map `{}`", stmt.map);
+      return;
+    }
+  }
+
+  /// Stages of whatever `cursor` counts, against the `stages` of what it is used on.
+  void cursor(const std::string &name, const std::string &what, int stages) {
+    if (name.empty()) {
+      if (stages != 1)
+        complain("`{}` has {} stages, and no cursor says which", what, stages);
+      return;
+    }
+    const Var *var = role.findVar(name);
+    if (!var || var->type.kind != VarType::Cursor)
+      complain("no cursor `{}` in role `{}`", name, role.name);
+    else if (var->type.rows != stages)
+      complain("cursor `{}` counts {} stages, `{}` has {}", name, var->type.rows, what, stages);
+  }
+
+  bool ref(const BufferRef &ref) {
+    const Buffer *buffer = plan.findBuffer(ref.buffer);
+    if (!buffer)
+      return complain("no buffer `{}`", ref.buffer), false;
+    cursor(ref.cursor, ref.buffer, buffer->stages);
+    return true;
+  }
+
+  void barrier(const Stmt &stmt) {
+    const Barrier *barrier = plan.findBarrier(stmt.barrier);
+    if (!barrier)
+      complain("no barrier `{}`", stmt.barrier);
+    else
+      cursor(stmt.cursor, stmt.barrier, barrier->stages);
+  }
+
+  const ir::Param *tensorOf(const Stmt &stmt) const {
+    for (const ir::Param &param : plan.params)
+      if (param.name == stmt.view.tensor && param.isTensor)
+        return &param;
+    return nullptr;
+  }
+
+  void tensor(const Stmt &stmt) {
+    const ir::Param *param = tensorOf(stmt);
+    if (!param)
+      complain("no tensor parameter `{}`", stmt.view.tensor);
+    else if (param->dims.size() != stmt.view.indices.size())
+      complain("`{}` has {} dims, not {}", stmt.view.tensor, param->dims.size(), stmt.view.indices.size());
+  }
+
+  /// A tile in registers against the stage, or the columns of it, that holds it.
+  void fits(const VarType &type, const BufferRef &ref, const Stmt &stmt) {
+    const Buffer &buffer = *plan.findBuffer(ref.buffer);
+    int64_t rows = ref.transposed ? buffer.cols : buffer.rows, cols = ref.transposed ? buffer.rows : buffer.cols;
+    int64_t tileCols = stmt.colLo == 0 && stmt.colHi == 0 ? type.cols : stmt.colHi - stmt.colLo;
+    if (!isTile(type))
+      complain("a tile is needed");
+    else if (type.elem != buffer.elem)
+      complain("a tile of {} and a buffer of {}", spelling(type.elem), spelling(buffer.elem));
+    else if (type.rows != rows || tileCols != cols || stmt.colLo < 0 || stmt.colHi > type.cols)
+      complain("{}x{} of a tile of {}x{} do not fit a stage of {}x{}", type.rows, tileCols, type.rows, type.cols, rows,
+               cols);
+    else if (ref.slice != type.division)
+      complain("the tile is divided by {}, the stage by {}", spelling(type.division), spelling(ref.slice));
+  }
+
+  void named(const Stmt &stmt) {
+    int all = threadsOf(role), each = role.warps * 32;
+    if (stmt.threads != all && stmt.threads != each)
+      complain("{} threads: role `{}` has {}, an instance {}", stmt.threads, role.name, all, each);
+  }
+
+  void copy(const Stmt &stmt) {
+    tensor(stmt);
+    if (!ref(stmt.ref))
+      return;
+    if (stmt.kind == StmtKind::CopyIn)
+      barrier(stmt);
+    if (stmt.map.empty())
+      return;
+    const TensorMap *map = plan.findMap(stmt.map);
+    if (!map)
+      return complain("no tensor map `{}`", stmt.map);
+    if (map->tensor != stmt.view.tensor || map->buffer != stmt.ref.buffer)
+      return complain("tensor map `{}` is of `{}` for buffer `{}`", stmt.map, map->tensor, map->buffer);
+    int64_t rows = plan.findBuffer(map->buffer)->rows;
+    bool divided = stmt.ref.slice == Division::Rows && !stmt.ref.transposed;
+    if (divided && rows % (map->boxRows * role.instances) != 0)
+      complain("boxes of {} rows do not fill the {} rows of an instance", map->boxRows, rows / role.instances);
+  }
+
+  void product(const Stmt &stmt) {
+    if (!ref(stmt.ref) || (stmt.aShared && !ref(stmt.aRef)))
+      return;
+    auto shape = [&](const BufferRef &ref) {
+      const Buffer &buffer = *plan.findBuffer(ref.buffer);
+      return ref.transposed ? std::pair(buffer.cols, buffer.rows) : std::pair(buffer.rows, buffer.cols);
+    };
+    VarType dest = *typeOf(stmt.dest);
+    std::pair<int64_t, int64_t> a, b = shape(stmt.ref);
+    ElemType aElem, bElem = plan.findBuffer(stmt.ref.buffer)->elem;
+    if (stmt.aShared) {
+      a = shape(stmt.aRef), aElem = plan.findBuffer(stmt.aRef.buffer)->elem;
+    } else {
+      VarType type = *typeOf(stmt.operands[0]);
+      a = {type.rows, type.cols}, aElem = type.elem;
+    }
+    if (a.second != b.first || dest.rows != a.first || dest.cols != b.second)
+      return complain("{}x{} · {}x{} does not make {}x{}", a.first, a.second, b.first, b.second, dest.rows, dest.cols);
+    if (aElem != bElem && !(isFloat8(aElem) && isFloat8(bElem)))
+      return complain("{} times {}", spelling(aElem), spelling(bElem));
+    if (!stmt.byThreads)
+      instruction(stmt, dest, a.second, aElem);
+  }
+
+  /// PTX ISA, "wgmma.mma_async": 64 rows a warpgroup, N in steps of 8 up to 256, K of 32 bytes.
+  void instruction(const Stmt &stmt, const VarType &dest, int64_t k, ElemType elem) {
+    int64_t rows = dest.division == Division::Rows ? dest.rows / role.instances : dest.rows;
+    int64_t cols = dest.division == Division::Cols ? dest.cols / role.instances : dest.cols;
+    if (dest.kind != VarType::Fragment || dest.layout.kind != Layout::Mma)
+      return complain("`{}` is no accumulator", stmt.dest);
+    if (rows % 64 != 0 || cols % 8 != 0 || cols > 256)
+      complain("an instance's {}x{}: wgmma takes multiples of 64 rows, and columns in steps of 8 up to 256", rows,
+               cols);
+    if (k * byteWidth(elem) % 32 != 0)
+      complain("contracts {} elements of {}: wgmma takes 32 bytes at a time", k, spelling(elem));
+    // Only 16-bit types may lie with the other axis contiguous.
+    if (bitWidth(elem) != 16 && (!stmt.ref.transposed || (stmt.aShared && stmt.aRef.transposed)))
+      complain("{} operands need the contracted axis contiguous", spelling(elem));
+  }
+
+  void loop(const Stmt &stmt) {
+    VarType type = *typeOf(stmt.dest);
+    if (!isScalar(stmt.operands[0]) || !isScalar(stmt.operands[1]))
+      complain("bounds are scalars");
+    bool overTiles = stmt.tileSize > 0;
+    if (type.kind != (overTiles ? VarType::TileIndex : VarType::Scalar) || (overTiles && type.rows != stmt.tileSize))
+      complain("`{}` is {}", stmt.dest, print(type));
+  }
+
+  const Plan &plan;
+  const Role &role;
+  Report &report;
+  const Stmt *at = nullptr;
+  bool failed = false;
+};
+
+} // namespace
+
+void checkStatements(const Plan &plan, Report &report) {
+  auto check = [&](const Role &role, const Body &body) {
+    walk(body, [&](const Stmt &stmt) { Statements(plan, role, report).check(stmt); });
+  };
+  for (const Role &role : plan.roles) {
+    check(role, role.body);
+    check(role, role.finish);
+  }
+  // The prelude and the bounds of ragged axes are scalar work on the prelude's variables.
+  Role prelude;
+  prelude.name = "prelude";
+  prelude.vars = plan.preludeVars;
+  auto scalarOnly = [&](const Body &body) {
+    check(prelude, body);
+    walk(body, [&](const Stmt &stmt) {
+      if (stmt.kind != StmtKind::Compute && stmt.kind != StmtKind::Move && stmt.kind != StmtKind::Load)
+        report.add(stmt.loc, fmt::format("`{}`: the prelude computes scalars only", print(stmt)));
+    });
+  };
+  scalarOnly(plan.prelude);
+  for (const GridAxis &axis : plan.grid.axes) {
+    scalarOnly(axis.bounds);
+    for (const std::string &bound : {axis.lo, axis.hi})
+      if (!prelude.findVar(bound))
+        report.add(plan.loc, fmt::format("axis `{}` of the grid is bounded by `{}`, no variable of the prelude",
+                                         axis.name, bound));
+  }
+}
+
+} // namespace tkc::plan

@@ -1,0 +1,159 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Declarations: names, memory, tensor maps, roles. What statements refer to is in Statements.cpp.
+#include "ir/plan/verify/Verify.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace tkc::plan {
+namespace {
+
+class Declarations {
+public:
+  Declarations(const Plan &plan, const Budget &budget, Report &report) : plan(plan), budget(budget), report(report) {}
+
+  void run() {
+    names();
+    for (const Buffer &buffer : plan.buffers)
+      memory(buffer);
+    for (size_t i = 0; i < plan.buffers.size(); ++i)
+      for (size_t j = 0; j < i; ++j)
+        overlap(plan.buffers[j], plan.buffers[i]);
+    for (const Barrier &barrier : plan.barriers)
+      if (barrier.stages < 1 || barrier.arrivals < 1)
+        complain("barrier `{}` has {} stages and {} arrivals: each is at least 1", barrier.name, barrier.stages,
+                 barrier.arrivals);
+    for (const TensorMap &map : plan.maps)
+      tensorMap(map);
+    for (const Role &role : plan.roles)
+      warps(role);
+    for (size_t i = 0; i < plan.roles.size(); ++i)
+      for (size_t j = 0; j < i; ++j)
+        disjoint(plan.roles[j], plan.roles[i]);
+  }
+
+private:
+  template <class... Args> void complain(fmt::format_string<Args...> text, Args &&...args) {
+    report.add(plan.loc, fmt::format(text, std::forward<Args>(args)...));
+  }
+
+  void unique(const char *what, std::vector<std::string> all) {
+    std::sort(all.begin(), all.end());
+    for (auto at = all.begin(); (at = std::adjacent_find(at, all.end())) != all.end();
+         at = std::upper_bound(at, all.end(), *at))
+      complain("two {} are called `{}`", what, *at);
+  }
+
+  void names() {
+    auto namesOf = [](const auto &all) {
+      std::vector<std::string> names;
+      for (const auto &each : all)
+        names.push_back(each.name);
+      return names;
+    };
+    unique("buffers", namesOf(plan.buffers));
+    unique("barriers", namesOf(plan.barriers));
+    unique("tensor maps", namesOf(plan.maps));
+    unique("roles", namesOf(plan.roles));
+    for (const Role &role : plan.roles) {
+      std::vector<std::string> visible = namesOf(role.vars);
+      for (const auto &more : {namesOf(plan.preludeVars), namesOf(plan.grid.axes)})
+        visible.insert(visible.end(), more.begin(), more.end());
+      unique("variables", visible);
+    }
+  }
+
+  void memory(const Buffer &buffer) {
+    if (buffer.rows < 1 || buffer.cols < 1 || buffer.stages < 1) {
+      complain("buffer `{}` has {} stages of {}x{} elements: each is at least 1", buffer.name, buffer.stages,
+               buffer.rows, buffer.cols);
+      return;
+    }
+    // A swizzle permutes 16-byte pieces within 8 rows of its span: PTX ISA, "Shared memory matrix layout".
+    int64_t atom = buffer.swizzle == Swizzle::None ? 16 : 8 * bytes(buffer.swizzle);
+    if (buffer.offset % atom != 0 || (buffer.stages > 1 && buffer.stageBytes() % atom != 0))
+      complain("buffer `{}` stands at {} in stages of {} bytes: swizzle {} needs multiples of {}", buffer.name,
+               buffer.offset, buffer.stageBytes(), spelling(buffer.swizzle), atom);
+    int64_t rowBytes = buffer.cols * byteWidth(buffer.elem), span = bytes(buffer.swizzle);
+    if (span != 0 && rowBytes > span && rowBytes % span != 0)
+      complain("rows of buffer `{}` are {} bytes: longer than swizzle {}'s span and not a multiple of it", buffer.name,
+               rowBytes, spelling(buffer.swizzle));
+  }
+
+  void overlap(const Buffer &one, const Buffer &other) {
+    if (one.offset >= other.offset + other.totalBytes() || other.offset >= one.offset + one.totalBytes())
+      return;
+    if (one.aliasOf == other.name || other.aliasOf == one.name ||
+        (!one.aliasOf.empty() && one.aliasOf == other.aliasOf))
+      return;
+    complain("buffers `{}` ({}..{}) and `{}` ({}..{}) overlap, and neither is an alias of the other", one.name,
+             one.offset, one.offset + one.totalBytes(), other.name, other.offset, other.offset + other.totalBytes());
+  }
+
+  void tensorMap(const TensorMap &map) {
+    const Buffer *buffer = plan.findBuffer(map.buffer);
+    auto param = std::find_if(plan.params.begin(), plan.params.end(),
+                              [&](const ir::Param &param) { return param.name == map.tensor && param.isTensor; });
+    if (!buffer || param == plan.params.end()) {
+      complain("tensor map `{}` is of `{}` for buffer `{}`, which {}", map.name, map.tensor, map.buffer,
+               buffer ? "is no tensor parameter" : "does not exist");
+      return;
+    }
+    int64_t rowBytes = map.boxCols * byteWidth(buffer->elem), span = bytes(map.swizzle);
+    if (param->elem != buffer->elem)
+      complain("tensor map `{}` copies {} into buffer `{}` of {}", map.name, spelling(param->elem), buffer->name,
+               spelling(buffer->elem));
+    if (map.boxRows < 1 || map.boxRows > budget.maxBoxDim || map.boxCols < 1 || map.boxCols > budget.maxBoxDim)
+      complain("tensor map `{}` has a box of {}x{}: at most {} a dim", map.name, map.boxRows, map.boxCols,
+               budget.maxBoxDim);
+    if (rowBytes % 16 != 0)
+      complain("tensor map `{}` has box rows of {} bytes: a multiple of 16 is needed", map.name, rowBytes);
+    if (span != 0 && rowBytes > span)
+      complain("tensor map `{}` has box rows of {} bytes: swizzle {} takes at most {}", map.name, rowBytes,
+               spelling(map.swizzle), span);
+    if (map.swizzle != buffer->swizzle)
+      complain("tensor map `{}` has swizzle {}, its buffer `{}` has {}", map.name, spelling(map.swizzle), buffer->name,
+               spelling(buffer->swizzle));
+    if (map.boxRows >= 1 && map.boxCols >= 1 && (buffer->rows % map.boxRows != 0 || buffer->cols % map.boxCols != 0))
+      complain("boxes of {}x{} of tensor map `{}` do not fill buffer `{}` of {}x{}", map.boxRows, map.boxCols, map.name,
+               buffer->name, buffer->rows, buffer->cols);
+    int dims = static_cast<int>(param->dims.size());
+    if (map.colDim != dims - 1 || map.rowDim < -1 || map.rowDim >= dims || map.rowDim == map.colDim)
+      complain("tensor map `{}` goes along dims {} and {} of `{}`, which has {}: columns go along the last", map.name,
+               map.rowDim, map.colDim, map.tensor, dims);
+  }
+
+  void warps(const Role &role) {
+    int end = role.firstWarp + role.warps * role.instances;
+    if (role.warps < 1 || role.instances < 1 || role.firstWarp < 0 || end * 32 > plan.threads)
+      complain("role `{}` has warps {}..{}, the block has {}", role.name, role.firstWarp, end, plan.threads / 32);
+    bool multiplies = false;
+    for (const Body *body : {&role.body, &role.finish})
+      walk(*body, [&](const Stmt &stmt) { multiplies |= stmt.kind == StmtKind::Product && !stmt.byThreads; });
+    if (multiplies && (role.warps != 4 || role.firstWarp % 4 != 0))
+      complain("role `{}` multiplies with {} warps from warp {}: wgmma takes warpgroups, 4 warps from a multiple of 4",
+               role.name, role.warps, role.firstWarp);
+  }
+
+  void disjoint(const Role &one, const Role &other) {
+    if (one.firstWarp < other.firstWarp + other.warps * other.instances &&
+        other.firstWarp < one.firstWarp + one.warps * one.instances)
+      complain("roles `{}` and `{}` share warps", one.name, other.name);
+  }
+
+  const Plan &plan;
+  const Budget &budget;
+  Report &report;
+};
+
+} // namespace
+
+void checkStructure(const Plan &plan, const Budget &budget, Report &report) {
+  Declarations(plan, budget, report).run();
+  if (report.empty())
+    checkStatements(plan, report);
+}
+
+} // namespace tkc::plan

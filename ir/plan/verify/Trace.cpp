@@ -1,0 +1,276 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "ir/plan/verify/Trace.h"
+
+#include "ir/plan/verify/Verify.h"
+
+#include <algorithm>
+#include <unordered_set>
+
+namespace tkc::plan {
+
+Numbering::Numbering(const Plan &plan) {
+  for (const Buffer &buffer : plan.buffers)
+    for (int stage = 0; stage < buffer.stages; ++stage)
+      slots.push_back({&buffer, stage});
+  for (const Barrier &barrier : plan.barriers)
+    for (int stage = 0; stage < barrier.stages; ++stage)
+      barriers.push_back({&barrier, stage});
+}
+
+int Numbering::slotOf(const Plan &plan, const std::string &buffer, int64_t stage) const {
+  int number = static_cast<int>(stage);
+  for (const Buffer &each : plan.buffers) {
+    if (each.name == buffer)
+      return number;
+    number += each.stages;
+  }
+  return -1;
+}
+
+int Numbering::barrierOf(const Plan &plan, const std::string &barrier, int64_t stage) const {
+  int number = static_cast<int>(stage);
+  for (const Barrier &each : plan.barriers) {
+    if (each.name == barrier)
+      return number;
+    number += each.stages;
+  }
+  return -1;
+}
+
+namespace {
+
+class Tracer {
+public:
+  Tracer(const Plan &plan, const Role &role, const Numbering &numbering, const Inputs &inputs, size_t limit)
+      : plan(plan), role(role), numbering(numbering), inputs(inputs), scalars(inputs), limit(limit) {
+    for (const Body *body : {&role.body, &role.finish})
+      walk(*body, [&](const Stmt &stmt) {
+        if (stmt.kind != StmtKind::Product || stmt.byThreads)
+          return;
+        productRegisters.insert(stmt.dest);
+        productRegisters.insert(stmt.operands.begin(), stmt.operands.end());
+      });
+    for (const std::vector<Var> *vars : {&plan.preludeVars, &role.vars})
+      for (const Var &var : *vars)
+        types[var.name] = var.type;
+  }
+
+  std::optional<Trace> run(const std::vector<Tile> &tiles) {
+    body(plan.prelude);
+    for (const Tile &tile : tiles) {
+      for (size_t i = 0; i < tile.size(); ++i)
+        scalars.set(plan.grid.axes[i].name, tile[i]);
+      body(role.body);
+    }
+    body(role.finish);
+    return steps > limit ? std::nullopt : std::optional(std::move(events));
+  }
+
+private:
+  struct CursorState {
+    int64_t stage = 0, round = 0;
+  };
+
+  void body(const Body &statements) {
+    for (const Stmt &each : statements) {
+      if (++steps > limit)
+        return;
+      if (each.kind == StmtKind::Expect)
+        ownCopies(&each + 1, statements.data() + statements.size());
+      stmt(each);
+    }
+  }
+
+  /// The copies after an Expect that no copy engine does.
+  void ownCopies(const Stmt *at, const Stmt *end) {
+    for (; at != end && at->kind == StmtKind::CopyIn; ++at)
+      if (at->map.empty())
+        emit(Event::CopyIn, *at).a = touched(at->ref);
+  }
+
+  void stmt(const Stmt &stmt);
+  void loop(const Stmt &stmt);
+  void registers(const Stmt &stmt);
+  void assign(const Stmt &stmt);
+  Event &emit(Event::Kind kind, const Stmt &stmt) {
+    Event event{kind, &stmt, -1, false, {}, {}};
+    if (!stmt.barrier.empty())
+      event.barrier = numbering.barrierOf(plan, stmt.barrier, cursors[stmt.cursor].stage);
+    events.push_back(event);
+    return events.back();
+  }
+  Touched touched(const BufferRef &ref) {
+    return {numbering.slotOf(plan, ref.buffer, cursors[ref.cursor].stage), plan.findBuffer(ref.buffer), ref.slice,
+            ref.transposed};
+  }
+
+  const Plan &plan;
+  const Role &role;
+  const Numbering &numbering;
+  const Inputs &inputs;
+  Scalars scalars;
+  size_t limit, steps = 0;
+  Trace events;
+  std::unordered_map<std::string, VarType> types;
+  std::unordered_set<std::string> productRegisters;
+  std::map<std::string, CursorState> cursors; ///< the empty name: stage 0
+  std::unordered_map<const Stmt *, uint64_t> occurrences;
+};
+
+void Tracer::registers(const Stmt &stmt) {
+  bool touches = productRegisters.count(stmt.dest) != 0;
+  for (const std::string &operand : stmt.operands)
+    touches |= productRegisters.count(operand) != 0;
+  if (touches)
+    emit(Event::Registers, stmt);
+}
+
+void Tracer::assign(const Stmt &stmt) {
+  const VarType &type = types[stmt.dest];
+  if (type.kind == VarType::Scalar || type.kind == VarType::TileIndex)
+    scalars.run(stmt, type, occurrences[&stmt]++);
+}
+
+void Tracer::loop(const Stmt &stmt) {
+  auto lo = static_cast<int64_t>(scalars.get(stmt.operands[0]).value);
+  auto hi = static_cast<int64_t>(scalars.get(stmt.operands[1]).value);
+  bool pipelined = !stmt.prologue.empty() || !stmt.epilogue.empty();
+  int64_t step = std::max<int64_t>(stmt.tileSize, 1);
+  for (int64_t at = lo, index = 0; at < hi && steps <= limit; at += step, ++index) {
+    ++steps;
+    scalars.set(stmt.dest, {static_cast<double>(at), at, std::min(at + step, hi), index});
+    body(pipelined && index == 0 ? stmt.prologue : stmt.body);
+  }
+  if (lo < hi)
+    body(stmt.epilogue);
+}
+
+void Tracer::stmt(const Stmt &stmt) {
+  switch (stmt.kind) {
+  case StmtKind::Compute:
+    // The runtime takes two halves of the scratch buffer in turn, so that the one barrier orders every access to it.
+    if (!stmt.ref.buffer.empty())
+      emit(Event::Sync, stmt);
+    registers(stmt);
+    return assign(stmt);
+  case StmtKind::Move:
+  case StmtKind::Load:
+    registers(stmt);
+    return assign(stmt);
+  case StmtKind::Store:
+  case StmtKind::Atomic:
+    return registers(stmt);
+  case StmtKind::LoadShared:
+    registers(stmt);
+    emit(Event::LoadShared, stmt).a = touched(stmt.ref);
+    return;
+  case StmtKind::StoreShared:
+    registers(stmt);
+    emit(Event::StoreShared, stmt).a = touched(stmt.ref);
+    return;
+  case StmtKind::FenceProxy:
+    emit(Event::FenceProxy, stmt);
+    return;
+  case StmtKind::Sync:
+    emit(Event::Sync, stmt);
+    return;
+  case StmtKind::Expect:
+    emit(Event::Expect, stmt);
+    return;
+  case StmtKind::CopyIn:
+    // Copies by the role's own threads went before the Expect, whose arrival stands for their completion.
+    if (!stmt.map.empty())
+      emit(Event::CopyIn, stmt).a = touched(stmt.ref);
+    return;
+  case StmtKind::CopyOut:
+    emit(Event::CopyOut, stmt).a = touched(stmt.ref);
+    return;
+  case StmtKind::BulkCommit:
+    emit(Event::BulkCommit, stmt);
+    return;
+  case StmtKind::BulkWait:
+    emit(Event::BulkWait, stmt);
+    return;
+  case StmtKind::ProductFence:
+    emit(Event::ProductFence, stmt);
+    return;
+  case StmtKind::Product: {
+    if (stmt.byThreads)
+      registers(stmt);
+    Event event{stmt.byThreads ? Event::LoadShared : Event::Product, &stmt, -1, false, {}, touched(stmt.ref)};
+    if (stmt.aShared)
+      event.a = touched(stmt.aRef);
+    events.push_back(event);
+    return;
+  }
+  case StmtKind::ProductCommit:
+    emit(Event::ProductCommit, stmt);
+    return;
+  case StmtKind::ProductWait:
+    emit(Event::ProductWait, stmt);
+    return;
+  case StmtKind::Wait:
+    emit(Event::Wait, stmt).parity = ((cursors[stmt.cursor].round % 2) != 0) != stmt.inverted;
+    return;
+  case StmtKind::Arrive:
+    emit(Event::Arrive, stmt);
+    return;
+  case StmtKind::Advance: {
+    CursorState &cursor = cursors[stmt.cursor];
+    if (++cursor.stage >= types[stmt.cursor].rows)
+      cursor = {0, cursor.round + 1};
+    return;
+  }
+  case StmtKind::For:
+    return loop(stmt);
+  case StmtKind::If: {
+    bool taken = stmt.map.empty() ? scalars.get(stmt.operands[0]).value != 0 : inputs.mapsFit.at(stmt.map);
+    return body(taken ? stmt.body : stmt.orElse);
+  }
+  }
+}
+
+/// Runs the prelude and the bounds of ragged axes.
+void runScalars(const Plan &plan, const Body &body, Scalars &scalars) {
+  for (const Stmt &stmt : body)
+    if (stmt.kind == StmtKind::Compute || stmt.kind == StmtKind::Move || stmt.kind == StmtKind::Load)
+      for (const Var &var : plan.preludeVars)
+        if (var.name == stmt.dest)
+          scalars.run(stmt, var.type, 0);
+}
+
+} // namespace
+
+std::vector<Tile> chooseTiles(const Plan &plan, const Inputs &inputs) {
+  std::vector<Tile> tiles;
+  uint64_t hash = inputs.seed;
+  int wanted = plan.grid.persistent ? inputs.tiles : 1;
+  for (int i = 0; i < wanted; ++i) {
+    Scalars scalars(inputs);
+    runScalars(plan, plan.prelude, scalars);
+    Tile tile;
+    for (const GridAxis &axis : plan.grid.axes) {
+      runScalars(plan, axis.bounds, scalars);
+      auto lo = static_cast<int64_t>(scalars.get(axis.lo).value), hi = static_cast<int64_t>(scalars.get(axis.hi).value);
+      int64_t step = std::max<int64_t>(axis.tileSize, 1), steps = std::max<int64_t>(0, (hi - lo + step - 1) / step);
+      if (steps == 0)
+        break;
+      hash = mix(hash, static_cast<uint64_t>(i));
+      auto index = static_cast<int64_t>(hash % static_cast<uint64_t>(steps));
+      int64_t begin = lo + index * step;
+      tile.push_back({static_cast<double>(begin), begin, std::min(begin + step, hi), index});
+      scalars.set(axis.name, tile.back());
+    }
+    if (tile.size() == plan.grid.axes.size())
+      tiles.push_back(std::move(tile));
+  }
+  return tiles;
+}
+
+std::optional<Trace> trace(const Plan &plan, const Role &role, const Numbering &numbering, const Inputs &inputs,
+                           const std::vector<Tile> &tiles, size_t limit) {
+  return Tracer(plan, role, numbering, inputs, limit).run(tiles);
+}
+
+} // namespace tkc::plan

@@ -1,0 +1,88 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What a role does, with its control flow resolved: control flow never depends on how roles interleave, so for given
+// inputs each role is a straight line of events. Cursors are resolved to stages and parities, names to numbers.
+#pragma once
+
+#include "ir/plan/verify/Scalars.h"
+
+namespace tkc::plan {
+
+/// Rows [rowLo, rowHi) and columns [colLo, colHi) of a stage, as stored.
+struct Rect {
+  int64_t rowLo = 0, rowHi = 0, colLo = 0, colHi = 0;
+  int64_t area() const { return (rowHi - rowLo) * (colHi - colLo); }
+  bool meets(const Rect &other) const {
+    return rowLo < other.rowHi && other.rowLo < rowHi && colLo < other.colHi && other.colLo < colHi;
+  }
+  bool covers(const Rect &other) const {
+    return rowLo <= other.rowLo && rowHi >= other.rowHi && colLo <= other.colLo && colHi >= other.colHi;
+  }
+  friend bool operator==(const Rect &, const Rect &) = default;
+};
+
+/// A stage of a buffer that an event touches; `slice` says which part of it an instance has.
+struct Touched {
+  int slot = -1; ///< stage of a buffer, counted through all buffers; -1: nothing
+  const Buffer *buffer = nullptr;
+  Division slice = Division::Whole;
+  bool transposed = false;
+};
+
+struct Event {
+  enum Kind : uint8_t {
+    Wait,
+    Arrive,
+    Expect,
+    CopyIn,
+    CopyOut,
+    BulkCommit,
+    BulkWait,
+    LoadShared,
+    StoreShared,
+    FenceProxy,
+    Sync,
+    Product,
+    ProductFence,
+    ProductCommit,
+    ProductWait,
+    Registers, ///< vector work that touches registers of products
+  } kind;
+  const Stmt *stmt;
+  int barrier = -1;    ///< stage of a barrier, counted through all barriers
+  bool parity = false; ///< Wait
+  Touched a, b;        ///< CopyIn, CopyOut, LoadShared, StoreShared: a; Product: a (if shared) and b
+};
+
+using Trace = std::vector<Event>;
+
+/// Numbers for stages of buffers and barriers.
+struct Numbering {
+  explicit Numbering(const Plan &plan);
+  int slotOf(const Plan &plan, const std::string &buffer, int64_t stage) const;
+  int barrierOf(const Plan &plan, const std::string &barrier, int64_t stage) const;
+
+  struct Slot {
+    const Buffer *buffer;
+    int stage;
+  };
+  struct BarrierStage {
+    const Barrier *barrier;
+    int stage;
+  };
+  std::vector<Slot> slots;
+  std::vector<BarrierStage> barriers;
+};
+
+/// One tile of the grid: a value for each axis.
+using Tile = std::vector<Scalar>;
+
+/// The tiles that a block takes in a run, in order.
+std::vector<Tile> chooseTiles(const Plan &plan, const Inputs &inputs);
+
+/// Events of one instance of `role`. Returns nullopt where there are more than `limit`.
+std::optional<Trace> trace(const Plan &plan, const Role &role, const Numbering &numbering, const Inputs &inputs,
+                           const std::vector<Tile> &tiles, size_t limit);
+
+} // namespace tkc::plan

@@ -1,0 +1,55 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The parts of the verifier. Each works on the plan alone. checkStructure goes first: the others take for granted that
+// names resolve and that cursors fit their rings.
+#pragma once
+
+#include "ir/plan/PlanIR.h"
+
+#include <set>
+
+namespace tkc::plan {
+
+/// Collects violations; says each thing about each statement once.
+class Report {
+public:
+  void add(SourceLoc loc, std::string message) {
+    if (said.emplace(loc.buffer, loc.offset, message).second)
+      violations.push_back({loc, std::move(message)});
+  }
+  bool empty() const { return violations.empty(); }
+  bool full() const { return violations.size() >= limit; }
+  std::vector<Violation> take() { return std::move(violations); }
+
+private:
+  static constexpr size_t limit = 20;
+  std::vector<Violation> violations;
+  std::set<std::tuple<uint32_t, uint32_t, std::string>> said;
+};
+
+/// Names, types, shapes, cursors; what memory buffers have, which warps roles have.
+void checkStructure(const Plan &plan, const Budget &budget, Report &report);
+/// checkStructure's part that looks at statements; names of declarations are unique by then.
+void checkStatements(const Plan &plan, Report &report);
+/// Shared memory, registers given by setmaxnreg, threads, barriers, tensor maps.
+void checkBudgets(const Plan &plan, const Budget &budget, Report &report);
+/// Registers that tiles alive at once need, against what the role has.
+void checkRegisters(const Plan &plan, const Budget &budget, Report &report);
+/// Races, deadlock and the rules of every asynchronous engine, over all interleavings.
+void checkProtocol(const Plan &plan, Report &report);
+
+/// Threads of all instances of a role.
+inline int threadsOf(const Role &role) { return role.warps * role.instances * 32; }
+/// The type of a name that `role` sees: its own variable, an axis of the grid, or a variable of the prelude.
+std::optional<VarType> typeOf(const Plan &plan, const Role &role, std::string_view name);
+/// Calls `visit` on every statement of a body, outer first.
+template <class Visit> void walk(const Body &body, Visit visit) {
+  for (const Stmt &stmt : body) {
+    visit(stmt);
+    for (const Body *inner : {&stmt.prologue, &stmt.body, &stmt.epilogue, &stmt.orElse})
+      walk(*inner, visit);
+  }
+}
+
+} // namespace tkc::plan
