@@ -1,12 +1,12 @@
 // Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// `tkc FILE -o OUT`. What the file is, its name says: .tk source, .tkir tile IR.
+// `tkc FILE -o OUT`: its options. What the file is, its name says: .tk source, .tkir tile IR.
 #include "tkc/Compile.h"
 
-#include "frontend/ASTPrinter.h"
-#include "frontend/Parser.h"
+#include "ir/passes/Pipeline.h"
 
+#include <cstdio>
 #include <map>
 #include <memory>
 
@@ -15,20 +15,43 @@
 namespace tkc::driver {
 namespace {
 
-int emitAst(const CompileOptions &options) {
-  Session session(options.verifyDiagnostics);
-  std::optional<uint32_t> buffer = session.addFile(options.input);
-  if (!buffer)
-    return CannotReadInput;
-  ast::File file = parse(*buffer, session.diagnostics);
-  int code = session.finish();
-  return code == Success && !options.verifyDiagnostics ? writeOutput(options.output, dump(file)) : code;
+int compile(const CompileOptions &options) {
+  if (options.printPipeline) {
+    fmt::print("{}", ir::printTilePipeline());
+    return Success;
+  }
+  if (options.input.empty()) {
+    complain("no input file; `tkc --help` says more");
+    return Usage;
+  }
+  return options.input.ends_with(".tkir") ? compileTileIR(options) : compileSource(options);
 }
 
-int compile(const CompileOptions &options) {
-  if (options.input.ends_with(".tkir"))
-    return compileTileIR(options);
-  return options.emit == Emit::Ast ? emitAst(options) : compileSource(options);
+/// An option that may stand several times, each time with one value.
+CLI::Option *addList(CLI::App &app, const char *flags, std::vector<std::string> &list, const char *help) {
+  return app.add_option(flags, list, help)->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+}
+
+void addPassOptions(CLI::App &app, CompileOptions &options) {
+  constexpr const char *group = "Looking inside";
+  addList(app, "--print-after", options.printAfter, "print the IR after this pass; `elaborate` is before the first")
+      ->type_name("PASS")
+      ->group(group);
+  app.add_flag("--print-after-all", options.printAfterAll, "print the IR after each pass")->group(group);
+  app.add_option("--stop-after", options.stopAfter, "run no pass after this one, and write tile IR")
+      ->type_name("PASS")
+      ->group(group);
+  app.add_option("--passes", options.passes, "of a .tkir file: run these passes instead of the pipeline")
+      ->type_name("PASS,…")
+      ->delimiter(',')
+      ->group(group);
+  app.add_flag("--time-passes", options.timePasses, "print how long each pass took")->group(group);
+  app.add_flag("--verify-each", options.verifyEach, "check the IR after each pass")->group(group);
+  app.add_flag("--print-pipeline", options.printPipeline, "print the passes in order, with the reason of each")
+      ->group(group);
+  app.add_flag("--verify-diagnostics", options.verifyDiagnostics,
+               "succeed if the messages are those that `// expected-error {{…}}` comments say")
+      ->group(group);
 }
 
 } // namespace
@@ -43,16 +66,17 @@ void addCompile(CLI::App &app, Action &action) {
   app.add_option("--emit", options->emit, "what to write: ast, tile")
       ->transform(CLI::CheckedTransformer(emits).description(""))
       ->type_name("KIND");
-  app.add_flag("--verify-diagnostics", options->verifyDiagnostics,
-               "succeed if the messages are those that `// expected-error {{…}}` comments say");
+  app.add_option("--arch", options->arch, "the GPU to compile for")->type_name("ARCH")->capture_default_str();
+  addList(app, "--set", options->settings,
+          "override a schedule's key or a tune; of a type parameter, dim or const, compile this value only")
+      ->type_name("KEY=VALUE");
+  addList(app, "--kernel", options->kernels, "compile this kernel only")->type_name("NAME");
+  addList(app, "--schedules", options->scheduleFiles, "more schedules, tried after those of the file")
+      ->type_name("FILE.tks");
+  addPassOptions(app, *options);
   app.final_callback([&app, &action, options] {
     if (app.get_subcommands().empty())
-      action = [options] {
-        if (!options->input.empty())
-          return compile(*options);
-        complain("no input file; `tkc --help` says more");
-        return static_cast<int>(Usage);
-      };
+      action = [options] { return compile(*options); };
   });
 }
 

@@ -1,9 +1,11 @@
 // Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What `tkc FILE -o OUT` was asked to do.
+// What `tkc FILE -o OUT` was asked to do, and the stages that do it.
 #pragma once
 
+#include "ir/TileIR.h"
+#include "ir/passes/PassManager.h"
 #include "tkc/Driver.h"
 
 #include <string>
@@ -15,19 +17,48 @@ enum class Emit : uint8_t { Ast, Tile };
 
 struct CompileOptions {
   std::string input;
+  std::vector<std::string> scheduleFiles; ///< .tks
   std::string output = "-";
   Emit emit = Emit::Tile;
+  std::string arch = "sm_90a";
+  std::vector<std::string> settings; ///< KEY=VALUE of --set
+  std::vector<std::string> kernels;  ///< empty: all
+  std::vector<std::string> passes;   ///< instead of the pipeline; .tkir files only
   std::vector<std::string> printAfter;
   bool printAfterAll = false;
   std::string stopAfter;
   bool timePasses = false;
   bool verifyEach = false;
   bool verifyDiagnostics = false;
+  bool printPipeline = false;
 };
 
-/// A .tk file, down to tile IR.
-int compileSource(const CompileOptions &options);
+/// Runs passes over the functions of a compilation and does what the --print, --time and --stop options ask for. Its
+/// output is for standard error, where it does not mix with the result.
+class PassRunner {
+public:
+  /// `passes` empty: the pipeline.
+  PassRunner(const CompileOptions &options, const SourceManager &sources);
 
+  /// False after a bug in tkc was found and reported.
+  bool run(ir::Function &function);
+  /// The table of --time-passes.
+  void finish() const;
+
+private:
+  bool isSound(const ir::Function &function, const std::string &after);
+
+  const CompileOptions &options;
+  const SourceManager &sources;
+  std::vector<const ir::PassInfo *> passes;
+  std::vector<ir::PassReport::Time> times;
+};
+
+/// Whether every pass that the options name exists; complains about the first that does not.
+bool passNamesAreKnown(const CompileOptions &options);
+
+/// A .tk file.
+int compileSource(const CompileOptions &options);
 /// A .tkir file: tile IR text, on which the passes run. Its result is tile IR.
 int compileTileIR(const CompileOptions &options);
 

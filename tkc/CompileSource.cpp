@@ -1,41 +1,74 @@
 // Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "frontend/Sema.h"
-#include "ir/Verifier.h"
+//
+// A .tk file, as far down as --emit asks.
+#include "backends/plan/PlanModule.h"
+#include "frontend/ASTPrinter.h"
+#include "frontend/Parser.h"
 #include "tkc/Compile.h"
 
-namespace tkc::driver {
+#include <llvm/ADT/StringRef.h>
 
-/// Every specialisation of every kernel that the file itself declares. Reports as many errors as there are.
-static std::vector<std::unique_ptr<ir::Function>> elaborateAll(const Module &module, DiagnosticEngine &diagnostics) {
-  std::vector<std::unique_ptr<ir::Function>> functions;
-  for (size_t i = 0; i < module.numMainKernels; ++i) {
-    const KernelInfo &kernel = *module.kernels[i];
-    for (const Specialization &specialization : specializations(kernel.signature, kernel.cases))
-      if (auto function = elaborate(module, kernel, specialization, {}, diagnostics))
-        functions.push_back(std::move(function));
+namespace tkc::driver {
+namespace {
+
+/// The values of --set. Complains and returns nothing where one is not KEY=VALUE.
+std::optional<ScheduleSettings> parseSettings(const std::vector<std::string> &texts) {
+  ScheduleSettings settings;
+  for (const std::string &text : texts) {
+    size_t equals = text.find('=');
+    if (equals == 0 || equals == std::string::npos || equals + 1 == text.size()) {
+      complain(fmt::format("--set wants KEY=VALUE, not `{}`", text));
+      return std::nullopt;
+    }
+    std::string word = text.substr(equals + 1);
+    ScheduleValue &value = settings[text.substr(0, equals)] = {};
+    if (word == "true" || word == "false")
+      value.number = word == "true";
+    else if (llvm::StringRef(word).getAsDouble(value.number))
+      value.name = word;
   }
-  return functions;
+  return settings;
 }
+
+int emitAst(const CompileOptions &options, Session &session) {
+  std::optional<uint32_t> buffer = session.addFile(options.input);
+  if (!buffer)
+    return CannotReadInput;
+  ast::File file = parse(*buffer, session.diagnostics);
+  return session.finishWith(options.output, dump(file));
+}
+
+} // namespace
 
 int compileSource(const CompileOptions &options) {
   Session session(options.verifyDiagnostics);
-  std::unique_ptr<Module> module = loadModule(options.input, {}, session.sources, session.diagnostics);
-  if (module->files.empty()) {
-    session.finish();
-    return CannotReadInput;
+  if (options.emit == Emit::Ast)
+    return emitAst(options, session);
+
+  planner::PlanOptions planOptions;
+  planOptions.arch = arch::find(options.arch);
+  if (!planOptions.arch) {
+    complain(fmt::format("no architecture is called `{}`", options.arch));
+    return Usage;
   }
+  std::optional<ScheduleSettings> settings = parseSettings(options.settings);
+  if (!settings || !passNamesAreKnown(options))
+    return Usage;
+  planOptions.overrides = std::move(*settings);
+  planOptions.onlyKernels = options.kernels;
+
+  std::unique_ptr<Module> module =
+      loadModule(options.input, options.scheduleFiles, session.sources, session.diagnostics);
+  PassRunner runner(options, session.sources);
   std::string text;
-  for (const auto &function : elaborateAll(*module, session.diagnostics)) {
-    for (const ir::VerifyError &broken : ir::verify(*function)) {
-      complain(fmt::format("internal: the tile IR of `{}` at {} is unsound: {}", function->kernel,
-                           session.sources.fileLine(broken.loc), broken.message));
+  for (const planner::ElaboratedKernel &kernel : planner::elaborateModule(*module, planOptions, session.diagnostics)) {
+    if (!runner.run(*kernel.function))
       return InternalError;
-    }
-    text += ir::print(*function);
+    text += ir::print(*kernel.function);
   }
-  int code = session.finish();
-  return code == Success && !options.verifyDiagnostics ? writeOutput(options.output, text) : code;
+  runner.finish();
+  return session.finishWith(options.output, text);
 }
 
 } // namespace tkc::driver

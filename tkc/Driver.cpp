@@ -49,7 +49,16 @@ int Session::finish(int otherwise) {
     fmt::print(stderr, "{}", sources.render(diagnostic, color));
   if (diagnostics.limitReached())
     fmt::print(stderr, "{}, and no more are looked for\n", counted(diagnostics.numErrors(), "error"));
+  // An import that cannot be read is an error in the file that asks for it; a file of the command line has no place.
+  for (const Diagnostic &diagnostic : diagnostics.all())
+    if (!diagnostic.loc.isValid() && diagnostic.id == Diag::cannot_read_file)
+      return CannotReadInput;
   return diagnostics.hasErrors() ? static_cast<int>(InputErrors) : otherwise;
+}
+
+int Session::finishWith(const std::string &output, std::string_view text) {
+  int code = finish();
+  return code == Success && !verifyDiagnostics ? writeOutput(output, text) : code;
 }
 
 int writeOutput(const std::string &path, std::string_view text) {

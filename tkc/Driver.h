@@ -37,6 +37,8 @@ struct Session {
   std::optional<uint32_t> addFile(const std::string &path);
   /// Prints the diagnostics (or checks them against the comments) and returns `otherwise` or InputErrors.
   int finish(int otherwise = Success);
+  /// The same, and writes `text` if there were no errors.
+  int finishWith(const std::string &output, std::string_view text);
 };
 
 /// "tkc: error: MESSAGE" on standard error.

@@ -5,35 +5,15 @@
 #include "backends/plan/Planner.h"
 #include "support/Diagnostics.h"
 
-#include <algorithm>
-
 namespace tkc::planner {
 namespace {
 
-/// Splits settings into tunes of the kernel, which elaboration takes, and keys, which planning takes.
-std::map<std::string, int64_t> takeTunes(const Signature &signature, ScheduleSettings &settings) {
-  std::map<std::string, int64_t> tunes;
-  for (const auto &[name, value] : signature.tunes)
-    if (auto found = settings.find(name); found != settings.end()) {
-      tunes[name] = static_cast<int64_t>(found->second.number);
-      settings.erase(found);
-    }
-  return tunes;
-}
-
-std::unique_ptr<plan::Plan> planOne(const Module &module, const KernelInfo &kernel,
-                                    const Specialization &specialization, const PlanOptions &options,
+std::unique_ptr<plan::Plan> planOne(ElaboratedKernel &kernel, const PlanOptions &options,
                                     DiagnosticEngine &diagnostics) {
-  ScheduleSettings settings =
-      findSchedule(kernel.schedules, options.arch->scheduleNames(), specialization, diagnostics);
-  for (const auto &[key, value] : options.overrides)
-    settings[key] = value;
-  const std::map<std::string, int64_t> tunes = takeTunes(kernel.signature, settings);
-  const Schedule schedule = readSchedule(settings, diagnostics);
-  std::unique_ptr<ir::Function> function = elaborate(module, kernel, specialization, tunes, diagnostics);
-  if (!function || diagnostics.hasErrors() || (options.transform && !options.transform(*function)))
+  const Schedule schedule = readSchedule(kernel.settings, diagnostics);
+  if (diagnostics.hasErrors() || (options.transform && !options.transform(*kernel.function)))
     return nullptr;
-  std::unique_ptr<plan::Plan> plan = planKernel(*function, *options.arch, schedule, diagnostics);
+  std::unique_ptr<plan::Plan> plan = planKernel(*kernel.function, *options.arch, schedule, diagnostics);
   if (!plan)
     return nullptr;
   const std::vector<plan::Violation> violations = plan::verify(*plan, options.arch->budget());
@@ -46,17 +26,9 @@ std::unique_ptr<plan::Plan> planOne(const Module &module, const KernelInfo &kern
 
 std::vector<PlannedKernel> planModule(const Module &module, const PlanOptions &options, DiagnosticEngine &diagnostics) {
   std::vector<PlannedKernel> planned;
-  for (size_t i = 0; i < module.numMainKernels; ++i) {
-    const KernelInfo &kernel = *module.kernels[i];
-    const std::vector<std::string> &only = options.onlyKernels;
-    if (!only.empty() && std::find(only.begin(), only.end(), kernel.signature.name) == only.end())
-      continue;
-    for (Specialization &specialization : specializations(kernel.signature, kernel.cases)) {
-      std::unique_ptr<plan::Plan> plan = planOne(module, kernel, specialization, options, diagnostics);
-      if (plan)
-        planned.push_back({&kernel, std::move(specialization), std::move(plan)});
-    }
-  }
+  for (ElaboratedKernel &kernel : elaborateModule(module, options, diagnostics))
+    if (std::unique_ptr<plan::Plan> plan = planOne(kernel, options, diagnostics))
+      planned.push_back({kernel.kernel, std::move(kernel.specialization), std::move(plan)});
   return planned;
 }
 

@@ -16,6 +16,14 @@
 
 namespace tkc::planner {
 
+/// One specialisation as tile IR.
+struct ElaboratedKernel {
+  const KernelInfo *kernel = nullptr;
+  Specialization specialization;
+  ScheduleSettings settings; ///< schedule keys, without the tunes that the function already has
+  std::unique_ptr<ir::Function> function;
+};
+
 struct PlannedKernel {
   const KernelInfo *kernel = nullptr;
   Specialization specialization;
@@ -24,11 +32,16 @@ struct PlannedKernel {
 
 struct PlanOptions {
   const arch::Description *arch = nullptr;
-  ScheduleSettings overrides;           ///< `--set`: beats every schedule
+  /// `--set`: beats every schedule. A value for a type parameter, a dim or a const leaves only its specialisations.
+  ScheduleSettings overrides;
   std::vector<std::string> onlyKernels; ///< empty: all that the main file declares
   /// Called on each function before it is planned: runs the passes. False stops.
   std::function<bool(ir::Function &)> transform;
 };
+
+/// Every specialisation of the kernels that the main file declares; those with errors are reported and left out.
+std::vector<ElaboratedKernel> elaborateModule(const Module &module, const PlanOptions &options,
+                                              DiagnosticEngine &diagnostics);
 
 /// Reports what cannot be planned, and plans that the verifier refuses, and leaves them out.
 std::vector<PlannedKernel> planModule(const Module &module, const PlanOptions &options, DiagnosticEngine &diagnostics);

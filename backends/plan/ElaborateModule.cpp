@@ -1,0 +1,70 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Which specialisations are compiled, and with which tunes and schedule keys.
+#include "backends/plan/PlanModule.h"
+#include "support/Diagnostics.h"
+
+#include <algorithm>
+
+namespace tkc::planner {
+namespace {
+
+/// Splits settings into tunes of the kernel, which elaboration takes, and keys, which planning takes.
+std::map<std::string, int64_t> takeTunes(const Signature &signature, ScheduleSettings &settings) {
+  std::map<std::string, int64_t> tunes;
+  for (const auto &[name, value] : signature.tunes)
+    if (auto found = settings.find(name); found != settings.end()) {
+      tunes[name] = static_cast<int64_t>(found->second.number);
+      settings.erase(found);
+    }
+  return tunes;
+}
+
+/// Whether `overrides` choose this specialisation, or leave the choice open. What chooses is no setting, so it is taken
+/// out.
+bool takeChoice(const Specialization &specialization, ScheduleSettings &overrides) {
+  bool chosen = true;
+  for (const auto &[name, type] : specialization.typeArgs)
+    if (auto found = overrides.find(name); found != overrides.end()) {
+      chosen &= found->second.name == spelling(type);
+      overrides.erase(found);
+    }
+  for (const auto &[name, value] : specialization.constants)
+    if (auto found = overrides.find(name); found != overrides.end()) {
+      chosen &= found->second.name.empty() && found->second.number == static_cast<double>(value);
+      overrides.erase(found);
+    }
+  return chosen;
+}
+
+bool isWanted(const KernelInfo &kernel, const std::vector<std::string> &only) {
+  return only.empty() || std::find(only.begin(), only.end(), kernel.signature.name) != only.end();
+}
+
+} // namespace
+
+std::vector<ElaboratedKernel> elaborateModule(const Module &module, const PlanOptions &options,
+                                              DiagnosticEngine &diagnostics) {
+  std::vector<ElaboratedKernel> result;
+  for (size_t i = 0; i < module.numMainKernels; ++i) {
+    const KernelInfo &kernel = *module.kernels[i];
+    if (!isWanted(kernel, options.onlyKernels))
+      continue;
+    for (Specialization &specialization : specializations(kernel.signature, kernel.cases)) {
+      ScheduleSettings overrides = options.overrides;
+      if (!takeChoice(specialization, overrides))
+        continue;
+      ScheduleSettings settings =
+          findSchedule(kernel.schedules, options.arch->scheduleNames(), specialization, diagnostics);
+      for (const auto &[key, value] : overrides)
+        settings[key] = value;
+      const std::map<std::string, int64_t> tunes = takeTunes(kernel.signature, settings);
+      if (auto function = elaborate(module, kernel, specialization, tunes, diagnostics))
+        result.push_back({&kernel, std::move(specialization), std::move(settings), std::move(function)});
+    }
+  }
+  return result;
+}
+
+} // namespace tkc::planner
