@@ -375,12 +375,12 @@ Affine RangeAnalysis::maximum(const Affine &x, const Affine &y) {
 
 // ---- proofs --------------------------------------------------------------------------------------------------------
 
-bool RangeAnalysis::isNonNegative(const Affine &form, const Value *beyond) {
+bool RangeAnalysis::isNonNegative(const Affine &form, const Beyond &beyond) {
   int budget = 400;
   return prove(form, beyond, budget);
 }
 
-bool RangeAnalysis::prove(const Affine &form, const Value *beyond, int &budget) {
+bool RangeAnalysis::prove(const Affine &form, const Beyond &beyond, int &budget) {
   if (!form.valid || --budget < 0)
     return false;
   if (form.terms.empty())
@@ -393,7 +393,8 @@ bool RangeAnalysis::prove(const Affine &form, const Value *beyond, int &budget) 
   if (needsBoth)
     return proveWith(form, id, coefficient, {1, info.atom.lhs}, beyond, budget) &&
            proveWith(form, id, coefficient, {1, info.atom.rhs}, beyond, budget);
-  bool isBeyond = info.atom.kind == Atom::Element && info.atom.value == beyond;
+  bool isBeyond =
+      info.atom.kind == Atom::Element && info.atom.value == beyond.tileIndex && info.atom.axis == beyond.axis;
   const std::vector<Bound> &bounds =
       isBeyond ? (needsLower ? info.lowerBeyond : info.upperBeyond) : (needsLower ? info.lower : info.upper);
   for (const Bound &bound : bounds)
@@ -403,7 +404,7 @@ bool RangeAnalysis::prove(const Affine &form, const Value *beyond, int &budget) 
 }
 
 bool RangeAnalysis::proveWith(const Affine &form, unsigned atom, int64_t coefficient, const Bound &bound,
-                              const Value *beyond, int &budget) {
+                              const Beyond &beyond, int &budget) {
   int64_t divisor = std::gcd(coefficient, bound.scale);
   // factor · form has a multiple of scale · atom in it, which the bound replaces.
   int64_t factor = bound.scale / divisor;
@@ -413,9 +414,8 @@ bool RangeAnalysis::proveWith(const Affine &form, unsigned atom, int64_t coeffic
   return prove(rest * factor + bound.form * (coefficient / divisor), beyond, budget);
 }
 
-std::optional<bool> RangeAnalysis::compare(OpKind kind, Value *x, Value *y, const Value *beyond) {
+std::optional<bool> RangeAnalysis::compare(OpKind kind, Value *x, Value *y, const Beyond &beyond) {
   Affine difference = formOf(y) - formOf(x);
-  // yes − 1 ≥ 0 or no ≥ 0, for x < y and its like
   auto decide = [&](const Affine &yes, const Affine &no) -> std::optional<bool> {
     if (isNonNegative(yes, beyond))
       return true;

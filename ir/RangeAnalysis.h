@@ -63,6 +63,13 @@ struct Atom {
   friend bool operator==(const Atom &, const Atom &) = default;
 };
 
+/// Which elements of tile indices a proof is about: those that exist, but of one tile index along one axis those
+/// between its end and its size.
+struct Beyond {
+  const Value *tileIndex = nullptr;
+  int axis = 0;
+};
+
 /// Lives as long as the function does not lose values that it has seen.
 class RangeAnalysis {
 public:
@@ -76,9 +83,7 @@ public:
   /// The form of a tensor's dim.
   Affine formOf(const DimExpr &dim);
 
-  /// Which elements of tile indices a proof is about: of `beyond`, those between its end and its size; of all others
-  /// those that exist.
-  bool isNonNegative(const Affine &form, const Value *beyond = nullptr);
+  bool isNonNegative(const Affine &form, const Beyond &beyond = {});
   bool isLessEqual(Value *x, Value *y) { return isNonNegative(formOf(y) - formOf(x)); }
   bool isLess(Value *x, Value *y) { return isNonNegative(formOf(y) - formOf(x) - 1); }
   /// No tile of this index is cut short: its range is a multiple of its size.
@@ -86,8 +91,8 @@ public:
   /// The bounds of the range that a root tile index or an integer induction variable runs over.
   static std::pair<Value *, Value *> rangeOf(const Value *induction);
 
-  /// `lo`, `form` proven: x < y where true, x ≥ y where false, nullopt where neither is.
-  std::optional<bool> compare(OpKind kind, Value *x, Value *y, const Value *beyond = nullptr);
+  /// What `Lt`, `Le`, `Gt` or `Ge` of x and y always gives; nullopt where it depends.
+  std::optional<bool> compare(OpKind kind, Value *x, Value *y, const Beyond &beyond = {});
 
   const Atom &atom(unsigned id) const { return atoms[id].atom; }
   Affine quotient(const Affine &form, int64_t divisor);
@@ -120,8 +125,8 @@ private:
   Affine symbol(const std::string &name);
   Affine indexOf(Value *rootTileIndex);
   std::optional<Affine> simplerExtreme(const Affine &x, const Affine &y, bool wantMax);
-  bool prove(const Affine &form, const Value *beyond, int &budget);
-  bool proveWith(const Affine &form, unsigned atom, int64_t coefficient, const Bound &bound, const Value *beyond,
+  bool prove(const Affine &form, const Beyond &beyond, int &budget);
+  bool proveWith(const Affine &form, unsigned atom, int64_t coefficient, const Bound &bound, const Beyond &beyond,
                  int &budget);
   Value *materializeAtom(const Atom &atom, Builder &builder);
 };

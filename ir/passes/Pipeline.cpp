@@ -22,6 +22,7 @@ constexpr Row rows[] = {
     {"cse", "elaboration computes `j.row` and dims anew at each mention"},
     {"licm", "leaves in a loop only what depends on its index"},
     {"dce", "a value that nothing needs would ask for a mask"},
+    {"mask-edges", "before split-loops, which moves the masks into a loop's last tiles"},
     {"fold", "masks that a part of a loop decides"},
     {"canonicalize", "selects and products that folding has brought together"},
     {"cse", "the parts of a split loop compute bounds alike"},

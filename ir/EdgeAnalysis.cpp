@@ -1,0 +1,312 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "ir/EdgeAnalysis.h"
+
+#include "ir/Effects.h"
+
+#include <cmath>
+#include <limits>
+
+namespace tkc::ir {
+
+EdgeAnalysis::EdgeAnalysis(const Function &function) : function(function), ranges(function) { run(function.body); }
+
+Value *EdgeAnalysis::endAt(const Type &type, Place place) {
+  switch (place) {
+  case Inside:
+    return nullptr;
+  case PastRows:
+    return type.rowEnd;
+  case PastCols:
+    return type.colEnd;
+  }
+  return nullptr;
+}
+
+Contents EdgeAnalysis::at(const Value *value, Place place) const {
+  auto found = states.find(value);
+  if (found == states.end())
+    return isFloat(value->type.elem) ? Contents::anything() : Contents::finite();
+  return found->second[endAt(value->type, place) ? place : Inside];
+}
+
+bool EdgeAnalysis::set(const Value *value, State state) {
+  State &old = states[value];
+  bool changed = old != state;
+  old = state;
+  return changed;
+}
+
+// ---- control flow --------------------------------------------------------------------------------------------------
+
+void EdgeAnalysis::run(const Block &block) {
+  for (auto &op : block.ops) {
+    if (op->kind == OpKind::For) {
+      runFor(*op);
+    } else if (op->kind == OpKind::If) {
+      runIf(*op);
+    } else if (op->kind == OpKind::Parallel) {
+      set(op->body().args[0].get(), {Contents::finite(), Contents::finite(), Contents::finite()});
+      run(op->body());
+    } else if (op->results.size() == 1) {
+      State state;
+      for (Place place : {Inside, PastRows, PastCols})
+        state[place] = place == Inside || endAt(op->result()->type, place) ? transfer(*op, place) : Contents::none();
+      set(op->result(), state);
+    }
+  }
+}
+
+/// What `target` holds once `value` may be it too.
+EdgeAnalysis::State EdgeAnalysis::joined(const Value *target, const Value *value) const {
+  auto found = states.find(target);
+  State state = found == states.end() ? State() : found->second;
+  for (Place place : {Inside, PastRows, PastCols})
+    if (place == Inside || endAt(target->type, place))
+      state[place] = state[place] | at(value, place);
+  return state;
+}
+
+void EdgeAnalysis::runFor(const Op &op) {
+  const Block &body = op.body();
+  set(body.args[0].get(), {Contents::finite(), Contents::finite(), Contents::finite()});
+  for (size_t i = 1; i < body.args.size(); ++i) {
+    states.erase(body.args[i].get());
+    set(body.args[i].get(), joined(body.args[i].get(), op.operand(i + 1)));
+  }
+  // Sets only grow, so this ends.
+  for (bool changed = true; changed;) {
+    changed = false;
+    run(body);
+    for (size_t i = 1; i < body.args.size(); ++i)
+      changed |= set(body.args[i].get(), joined(body.args[i].get(), body.terminator()->operand(i - 1)));
+  }
+  for (size_t i = 1; i < body.args.size(); ++i)
+    set(op.result(i - 1), states[body.args[i].get()]);
+}
+
+void EdgeAnalysis::runIf(const Op &op) {
+  for (auto &result : op.results)
+    states.erase(result.get());
+  for (auto &body : op.bodies) {
+    run(*body);
+    for (size_t i = 0; i < op.results.size(); ++i)
+      set(op.result(i), joined(op.result(i), body->terminator()->operand(i)));
+  }
+}
+
+// ---- operations ----------------------------------------------------------------------------------------------------
+
+static bool isInsideAt(const Value *value, Value *end) { return end == nullptr; }
+
+Contents EdgeAnalysis::transfer(const Op &op, Place place) {
+  auto operand = [&](size_t i) { return at(op.operand(i), place); };
+  auto isInside = [&](size_t i) { return isInsideAt(op.operand(i), endAt(op.operand(i)->type, place)); };
+  const Type &type = op.result()->type;
+  if (isElementwiseUnary(op.kind))
+    return apply(op.kind, operand(0), isInside(0));
+  if (isCompare(op.kind))
+    return comparison(op, place);
+  if (isElementwiseBinary(op.kind))
+    return apply(op.kind, !isFloat(type.elem), operand(0), operand(1), isInside(1));
+  Place across = place == PastRows ? PastCols : place == PastCols ? PastRows : Inside;
+  switch (op.kind) {
+  case OpKind::Const:
+    return Contents::of(type.elem, op.constant);
+  case OpKind::Cast:
+    return convert(type.elem, operand(0));
+  case OpKind::Select:
+    return selected(op, place);
+  case OpKind::Full:
+  case OpKind::ToScalar:
+  case OpKind::AsCol:
+    return operand(0);
+  case OpKind::AsRow:
+    return at(op.operand(0), across);
+  case OpKind::Transpose:
+    return at(op.operand(0), across);
+  case OpKind::Reduce:
+    return reduceAll(op.reduce, operand(0));
+  case OpKind::Cumsum: {
+    bool isAlong = place == (op.axis == 0 ? PastRows : PastCols);
+    return reduceAll(ReduceKind::Sum, isAlong ? operand(0) | inside(op.operand(0)) : operand(0));
+  }
+  case OpKind::Dot: {
+    Contents a = place == PastRows ? operand(0) : inside(op.operand(0));
+    Contents b = place == PastCols ? operand(1) : inside(op.operand(1));
+    Contents product = sumOfProducts(a, b);
+    return op.operands().size() == 3 ? apply(OpKind::Add, !isFloat(type.elem), product, operand(2), false) : product;
+  }
+  case OpKind::Load:
+    return loaded(op, place);
+  case OpKind::ExternCall:
+    return isFloat(type.elem) ? Contents::anything() : Contents::finite();
+  case OpKind::Dim:
+  case OpKind::Param:
+  case OpKind::Iota:
+  case OpKind::Begin:
+  case OpKind::End:
+  case OpKind::Index:
+  case OpKind::Elements:
+  case OpKind::Shift:
+  case OpKind::Philox:
+    return type.elem == ElemType::Bool ? Contents::boolean() : Contents::finite();
+  default: // element-wise above, no result below
+    return Contents::anything();
+  }
+}
+
+Contents EdgeAnalysis::comparison(const Op &op, Place place) {
+  Value *x = op.operand(0), *y = op.operand(1);
+  if (isFloat(x->type.elem) || x->type.elem == ElemType::Bool)
+    return Contents::boolean();
+  Beyond beyond{endAt(op.result()->type, place), place == PastRows ? 0 : 1};
+  std::optional<bool> known = ranges.compare(op.kind, x, y, beyond);
+  if (!known)
+    return Contents::boolean();
+  return Contents(*known ? Contents::One : Contents::Zero);
+}
+
+Contents EdgeAnalysis::selected(const Op &op, Place place) const {
+  Contents condition = at(op.operand(0), place), x = at(op.operand(1), place), y = at(op.operand(2), place);
+  if (condition.is(Contents::One))
+    return x;
+  if (condition.is(Contents::Zero))
+    return y;
+  // `where(m == -inf, 0, m)` is never -inf.
+  for (OpKind kind : {OpKind::Eq, OpKind::Ne}) {
+    Op *compare = definedBy(op.operand(0), kind);
+    if (!compare)
+      continue;
+    Contents &other = kind == OpKind::Eq ? y : x;
+    const Value *chosen = op.operand(kind == OpKind::Eq ? 2 : 1);
+    for (size_t i : {0, 1})
+      if (compare->operand(i) == chosen)
+        if (std::optional<double> number = constantOf(compare->operand(1 - i)))
+          if (Contents one = Contents::of(ElemType::F32, *number); !one.is(Contents::Other))
+            other = other.without(static_cast<Contents::Kind>(one.bits));
+  }
+  return x | y;
+}
+
+// ---- loads ---------------------------------------------------------------------------------------------------------
+
+Contents EdgeAnalysis::loaded(const Op &op, Place place) {
+  const Type &type = op.result()->type;
+  if (type.elem == ElemType::Bool)
+    return Contents::boolean();
+  if (place == Inside)
+    return Contents::finite();
+  int axis = place == PastRows ? 0 : 1;
+  bool hasGather = false;
+  std::vector<std::pair<unsigned, Value *>> axes; // dim, and its tile index or null
+  for (unsigned dim = 0; dim < op.view.indices.size(); ++dim) {
+    const ViewIndex &index = op.view.indices[dim];
+    if (index.kind == ViewIndex::Gather)
+      hasGather = true;
+    else if (index.kind == ViewIndex::Tiled)
+      axes.emplace_back(dim, op.operand(index.operand));
+    else if (index.kind != ViewIndex::Element)
+      axes.emplace_back(dim, nullptr);
+  }
+  if (!hasGather)
+    return loadedBeyond(op, axes[static_cast<size_t>(axis)].first, axes[static_cast<size_t>(axis)].second);
+  // Beside a gather there is one axis at most; all else ends with the indices.
+  if (axes.size() == 1 && axes[0].second && rootTileIndex(axes[0].second) == endAt(type, place))
+    return loadedBeyond(op, axes[0].first, axes[0].second);
+  return Contents(Contents::Zero);
+}
+
+Contents EdgeAnalysis::loadedBeyond(const Op &op, unsigned dim, Value *tileIndex) {
+  Value *root = rootTileIndex(tileIndex);
+  Affine size = ranges.formOf(function.findParam(op.view.tensor)->dims[dim]);
+  Affine end = ranges.formOf(RangeAnalysis::rangeOf(root).second);
+  Affine moved = ranges.beginOf(tileIndex) - ranges.beginOf(root);
+  if (!ranges.isNonNegative(end + moved - size))
+    return Contents::anything(); // the tensor goes on there
+  return op.hasElse ? inside(op.operands().back()) : Contents(Contents::Zero);
+}
+
+// ---- needs ---------------------------------------------------------------------------------------------------------
+
+std::optional<EdgeAnalysis::Need> EdgeAnalysis::firstUnmet() const { return firstUnmet(function.body); }
+
+std::optional<EdgeAnalysis::Need> EdgeAnalysis::firstUnmet(const Block &block) const {
+  for (auto &op : block.ops) {
+    if (std::optional<Need> need = unmet(*op))
+      return need;
+    for (auto &body : op->bodies)
+      if (std::optional<Need> need = firstUnmet(*body))
+        return need;
+  }
+  return std::nullopt;
+}
+
+std::optional<EdgeAnalysis::Need> EdgeAnalysis::unmet(Op &op) const {
+  if (op.kind == OpKind::Dot)
+    return unmetOfDot(op);
+  if (op.kind != OpKind::Reduce)
+    return std::nullopt;
+  const Type &type = op.operand(0)->type;
+  Value *end = op.axis == 0 ? type.rowEnd : type.colEnd;
+  if (!end)
+    return std::nullopt;
+  bool isInt = isInteger(type.elem);
+  double least = isInt ? std::numeric_limits<int32_t>::min() : -INFINITY;
+  double most = isInt ? std::numeric_limits<int32_t>::max() : INFINITY;
+  int harmless = 0;
+  double identity = 0;
+  switch (op.reduce) {
+  case ReduceKind::Sum:
+    harmless = Contents::Zero;
+    break;
+  case ReduceKind::Prod:
+    harmless = Contents::One;
+    identity = 1;
+    break;
+  case ReduceKind::Max: // ignores NaN
+    harmless = Contents::NegInf | Contents::NaN;
+    identity = least;
+    break;
+  case ReduceKind::ArgMax: // the first of equals, and what exists comes first
+    harmless = Contents::NegInf;
+    identity = least;
+    break;
+  case ReduceKind::Min:
+    harmless = Contents::PosInf | Contents::NaN;
+    identity = most;
+    break;
+  case ReduceKind::ArgMin:
+    harmless = Contents::PosInf;
+    identity = most;
+    break;
+  }
+  if (beyond(op.operand(0), op.axis).isWithin(Contents(harmless)))
+    return std::nullopt;
+  return Need{&op, 0, op.axis, end, identity};
+}
+
+/// Beyond the end of what is contracted, zero on one side and finite numbers on the other.
+std::optional<EdgeAnalysis::Need> EdgeAnalysis::unmetOfDot(Op &op) const {
+  Value *a = op.operand(0), *b = op.operand(1);
+  Value *end = a->type.colEnd ? a->type.colEnd : b->type.rowEnd;
+  if (!end)
+    return std::nullopt;
+  Contents beyondA = beyond(a, 1), beyondB = beyond(b, 0);
+  Need maskA{&op, 0, 1, end, 0}, maskB{&op, 1, 0, end, 0};
+  if (!beyondA.isWithin(Contents::finite()))
+    return maskA;
+  if (!beyondB.isWithin(Contents::finite()))
+    return maskB;
+  if (beyondA.is(Contents::Zero) || beyondB.is(Contents::Zero))
+    return std::nullopt;
+  // A loaded operand goes to the matrix unit as it comes; a computed one is in registers anyway.
+  auto isLoaded = [](const Value *value) {
+    if (Op *transpose = definedBy(value, OpKind::Transpose))
+      value = transpose->operand(0);
+    return definedBy(value, OpKind::Load) != nullptr;
+  };
+  return isLoaded(a) && !isLoaded(b) ? maskB : maskA;
+}
+
+} // namespace tkc::ir

@@ -1,0 +1,69 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What stands beyond the edges of tiles in an implementation that pads them to their size.
+//
+// The meaning of a program has nothing beyond an edge. An implementation computes whole tiles, so there is something:
+//   - a load from a range that ends where its tensor does gives zeros, since copy engines fill with zeros;
+//   - a load from a range that ends inside the tensor gives what the tensor holds there: anything, even NaN;
+//   - a gather gives zeros: no implementation may follow an index that does not exist;
+//   - a store writes what exists;
+//   - every other operation computes from what its operands hold there.
+// Inputs are finite where they exist. Where both axes have ended nothing is claimed, and nothing is needed: an
+// operation sees beyond one edge only along rows or columns that exist.
+#pragma once
+
+#include "ir/Contents.h"
+#include "ir/RangeAnalysis.h"
+
+#include <array>
+#include <unordered_map>
+
+namespace tkc::ir {
+
+class EdgeAnalysis {
+public:
+  explicit EdgeAnalysis(const Function &function);
+
+  /// Of the elements that exist.
+  Contents inside(const Value *value) const { return at(value, Inside); }
+  /// Of the elements beyond the end of the rows (axis 0) or columns (axis 1). On an axis that is full, `inside`.
+  Contents beyond(const Value *value, int axis) const { return at(value, axis == 0 ? PastRows : PastCols); }
+
+  /// What an operation must find beyond the edge of an operand.
+  struct Need {
+    Op *op = nullptr;
+    size_t operand = 0;
+    int axis = 0;         ///< of the operand
+    Value *end = nullptr; ///< the tile index with which the axis ends
+    double identity = 0;  ///< what to put there
+  };
+  /// The first need of an operation that is not met, in order; nullopt where there is none.
+  std::optional<Need> firstUnmet() const;
+
+private:
+  enum Place : uint8_t { Inside, PastRows, PastCols };
+  using State = std::array<Contents, 3>;
+
+  const Function &function;
+  RangeAnalysis ranges;
+  std::unordered_map<const Value *, State> states;
+
+  static Value *endAt(const Type &type, Place place);
+  Contents at(const Value *value, Place place) const;
+  bool set(const Value *value, State state);
+  void run(const Block &block);
+  void runFor(const Op &op);
+  void runIf(const Op &op);
+  State joined(const Value *target, const Value *value) const;
+  Contents transfer(const Op &op, Place place);
+  Contents comparison(const Op &op, Place place);
+  Contents selected(const Op &op, Place place) const;
+  Contents loaded(const Op &op, Place place);
+  Contents loadedBeyond(const Op &op, unsigned dim, Value *tileIndex);
+  std::optional<Need> unmet(Op &op) const;
+  std::optional<Need> unmetOfDot(Op &op) const;
+  std::optional<Need> firstUnmet(const Block &block) const;
+};
+
+} // namespace tkc::ir
