@@ -236,6 +236,30 @@ void printLines(std::string &out, std::string_view text, const std::string &pad)
   }
 }
 
+void printStmt(std::string &out, const Stmt &stmt, int indent);
+
+/// One expression stands without braces.
+bool isBare(const Body &body) { return body.size() == 1 && body.front().kind == Stmt::Expression; }
+
+void printIf(std::string &out, const Stmt &stmt, int indent) {
+  const std::string pad(indent, ' ');
+  const bool chains = stmt.orElse.size() == 1 && stmt.orElse.front().kind == Stmt::If;
+  const bool bare = isBare(stmt.body) && (stmt.orElse.empty() || isBare(stmt.orElse));
+  out += pad + stmt.text + " (" + print(stmt.expr) + ")" + (bare ? "\n" : " {\n") + print(stmt.body, indent + 2);
+  if (!bare && stmt.orElse.empty())
+    out += pad + "}\n";
+  if (stmt.orElse.empty())
+    return;
+  out += pad + (bare ? "else" : "} else");
+  if (chains) {
+    std::string rest;
+    printIf(rest, stmt.orElse.front(), indent);
+    out += " " + rest.substr(pad.size());
+    return;
+  }
+  out += (bare ? "\n" : " {\n") + print(stmt.orElse, indent + 2) + (bare ? "" : pad + "}\n");
+}
+
 void printStmt(std::string &out, const Stmt &stmt, int indent) {
   const std::string pad(indent, ' ');
   switch (stmt.kind) {
@@ -255,21 +279,11 @@ void printStmt(std::string &out, const Stmt &stmt, int indent) {
     out += ";\n";
     return;
   }
-  case Stmt::If: {
-    out += pad + stmt.text + " (" + print(stmt.expr) + ") {\n" + print(stmt.body, indent + 2);
-    if (stmt.orElse.size() == 1 && stmt.orElse.front().kind == Stmt::If) {
-      std::string rest;
-      printStmt(rest, stmt.orElse.front(), indent);
-      out += pad + "} else " + rest.substr(pad.size());
-      return;
-    }
-    if (!stmt.orElse.empty())
-      out += pad + "} else {\n" + print(stmt.orElse, indent + 2);
-    out += pad + "}\n";
-    return;
-  }
+  case Stmt::If:
+    return printIf(out, stmt, indent);
   case Stmt::For:
-    out += pad + "for (" + stmt.text + ") {\n" + print(stmt.body, indent + 2) + pad + "}\n";
+    out += pad + "for (" + stmt.text + ")" + (isBare(stmt.body) ? "\n" : " {\n") + print(stmt.body, indent + 2) +
+           (isBare(stmt.body) ? "" : pad + "}\n");
     return;
   case Stmt::Block:
     out += pad + "{\n" + print(stmt.body, indent + 2) + pad + "}\n";

@@ -15,7 +15,6 @@ clang::format::FormatStyle emittedStyle() {
   style.ColumnLimit = 120;
   style.AllowShortFunctionsOnASingleLine = FormatStyle::SFS_Inline;
   style.SortIncludes.Enabled = false;
-  style.RemoveBracesLLVM = true;
   style.FixNamespaceComments = true;
   style.SpaceAfterTemplateKeyword = true;
   style.BreakTemplateDeclarations = FormatStyle::BTDS_MultiLine;

@@ -200,7 +200,9 @@ cpp::Expr RolePrinter::computed(const Stmt &stmt) {
       return cpp::boolean(stmt.constant != 0);
     if (!isFloat(type.elem))
       return cpp::integer(static_cast<int64_t>(stmt.constant));
-    return cpp::floating(stmt.constant, type.elem == ElemType::F64);
+    if (type.elem == ElemType::F64)
+      return cpp::floating(stmt.constant, true);
+    return convert(cpp::floating(stmt.constant, false), ElemType::F32, type.elem);
   }
   case OpKind::Dim:
     return kernel.symbol(stmt.name);

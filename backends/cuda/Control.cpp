@@ -1,6 +1,7 @@
 // Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "backends/cuda/RolePrinter.h"
+#include "backends/cuda/SplitVariables.h"
 
 #include "support/Diagnostics.h"
 
@@ -49,18 +50,18 @@ cpp::Expr KernelContext::dim(const ir::DimExpr &dim) const {
 }
 
 RolePrinter::RolePrinter(const KernelContext &kernel, const plan::Role &role, cpp::NameScope names)
-    : kernel(kernel), role(role), uses(role), names(std::move(names)) {
+    : kernel(kernel), role(splitVariables(role)), uses(this->role), names(std::move(names)) {
   for (const plan::Var &var : role.vars)
     if (var.type.kind == plan::VarType::Cursor)
       nameOf(var.name);
   groupsInFlight.emplace_back();
-  trackProducts(role.body);
+  trackProducts(this->role.body);
 }
 
 std::string RolePrinter::nameOf(const std::string &var) {
-  const auto [entry, isNew] = cppNames.try_emplace(var);
+  const auto [entry, isNew] = cppNames.try_emplace(std::string(withoutPart(var)));
   if (isNew)
-    entry->second = names.take(identifier(var));
+    entry->second = names.take(identifier(entry->first));
   return entry->second;
 }
 

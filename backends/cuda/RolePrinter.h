@@ -44,6 +44,7 @@ enum class CopyMode : uint8_t {
 class RolePrinter {
 public:
   RolePrinter(const KernelContext &kernel, const plan::Role &role, cpp::NameScope names);
+  RolePrinter(const RolePrinter &) = delete;
 
   CopyMode copyMode = CopyMode::AtRunTime;
   bool singleThread = false; ///< one thread runs the role: no election is needed
@@ -121,7 +122,7 @@ private:
   void trackProducts(const plan::Body &body);
 
   const KernelContext &kernel;
-  const plan::Role &role;
+  const plan::Role role;
   Uses uses;
   cpp::NameScope names;
   std::map<std::string, std::string> cppNames;

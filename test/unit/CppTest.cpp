@@ -58,7 +58,7 @@ TEST(Cpp, StatementsAreLaidOut) {
   const Body body = {Stmt::comment("one\ntwo"), Stmt::declaration("const int", "x", integer(1)),
                      Stmt::ifThen(a, {Stmt::ret(b)}, {Stmt::ifThen(b, {Stmt::assign(a, b)}, {Stmt::ret({})})})};
   EXPECT_EQ(print(body, 2), "  // one\n  // two\n  const int x = 1;\n"
-                            "  if (a) {\n    return b;\n  } else if (b) {\n    a = b;\n  } else {\n    return;\n  }\n");
+                            "  if (a) {\n    return b;\n  } else if (b)\n    a = b;\n  else\n    return;\n");
 }
 
 TEST(Format, BreaksAtTheColumnLimit) {
