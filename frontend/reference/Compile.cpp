@@ -497,13 +497,6 @@ private:
   int inlineDepth = 0;
 };
 
-std::vector<int64_t> rowMajorStrides(const std::vector<int64_t> &dims) {
-  std::vector<int64_t> strides(dims.size(), 1);
-  for (size_t d = dims.size(); d-- > 1;)
-    strides[d - 1] = strides[d] * dims[d];
-  return strides;
-}
-
 /// A slot for every input and every equation. A name on the right is the input where there is one (an inout before the
 /// call), else what the equations define.
 std::map<std::string, int> makeTensors(const ReferenceInput &input, const std::vector<ast::Equation> &equations,
@@ -515,7 +508,7 @@ std::map<std::string, int> makeTensors(const ReferenceInput &input, const std::v
     auto slot = std::make_unique<TensorSlot>();
     slot->name = name;
     slot->isInteger = !isFloat(tensor.elem);
-    slot->isKnown = true;
+    slot->isKnown.assign(tensor.dims.size(), true);
     slot->dims = tensor.dims;
     slot->origin.assign(tensor.dims.size(), 0);
     slot->strides = rowMajorStrides(tensor.dims);
@@ -531,13 +524,14 @@ std::map<std::string, int> makeTensors(const ReferenceInput &input, const std::v
     slot->equation = static_cast<int>(i);
     slot->dims.resize(equation.indices.size());
     slot->origin.resize(equation.indices.size());
+    slot->isKnown.resize(equation.indices.size());
     auto argument = input.arguments.tensors.find(slot->name);
     const bool isOutput = std::count(input.outputs.begin(), input.outputs.end(), slot->name) != 0;
     if (isOutput && argument != input.arguments.tensors.end() &&
         argument->second.dims.size() == equation.indices.size()) {
       slot->dims = argument->second.dims;
-      slot->isKnown = true;
-      slot->strides = rowMajorStrides(slot->dims);
+      slot->isKnown.assign(slot->dims.size(), true);
+      slot->isOutput = true;
     }
     tensorOf.emplace(slot->name, static_cast<int>(model.tensors.size()));
     model.equations.push_back({&equation, static_cast<int>(model.tensors.size()), {}, nullptr, {}, 0, {}, {}});

@@ -340,15 +340,18 @@ Integers Evaluator::integers(const Node &node) {
   return {&node.integer, 0};
 }
 
-int64_t evaluateInteger(const Model &model, const Node &node) {
-  CompiledEquation equation{nullptr, -1, {}, nullptr, {}, 0, {}, {}};
+std::optional<int64_t> evaluateIntegerAt(const Model &model, const Node &node, const std::vector<int64_t> &variables) {
+  CompiledEquation equation{nullptr, -1, {}, nullptr, {}, variables.size(), {}, {}};
+  equation.variables.resize(variables.size());
   // The node keeps its number among its own equation's nodes: make room for as many.
-  for (unsigned i = 0; i <= node.id; ++i)
-    equation.nodes.push_back(nullptr);
+  equation.nodes.resize(node.id + 1);
   equation.value = const_cast<Node *>(&node);
   double value = 0;
-  Evaluator(model, equation, nullptr).evaluate(nullptr, -1, 1, &value, nullptr);
+  if (!Evaluator(model, equation, nullptr).evaluate(variables.data(), -1, 1, &value, nullptr))
+    return std::nullopt;
   return static_cast<int64_t>(value);
 }
+
+int64_t evaluateInteger(const Model &model, const Node &node) { return evaluateIntegerAt(model, node, {}).value_or(0); }
 
 } // namespace tkc::reference

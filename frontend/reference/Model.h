@@ -10,6 +10,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -99,9 +100,10 @@ struct Variable {
 struct TensorSlot {
   std::string name;
   bool isInteger = false;
-  bool isKnown = false; ///< dims and origin are
-  int equation = -1;    ///< that defines it; -1 for inputs
+  bool isOutput = false; ///< its dims were given, not inferred
+  int equation = -1;     ///< that defines it; -1 for inputs
   std::vector<int64_t> dims;
+  std::vector<bool> isKnown;   ///< whether the dim and its origin are
   std::vector<int64_t> origin; ///< of each index
   std::vector<int64_t> strides;
   const double *data = nullptr;
@@ -145,6 +147,9 @@ bool compile(const ReferenceInput &input, const std::vector<ast::Equation> &equa
 bool inferRanges(Model &model, DiagnosticEngine &diagnostics);
 /// The value of an integer expression without indices.
 int64_t evaluateInteger(const Model &model, const Node &node);
+/// The same with values for the variables; nothing where it has no value.
+std::optional<int64_t> evaluateIntegerAt(const Model &model, const Node &node, const std::vector<int64_t> &variables);
+std::vector<int64_t> rowMajorStrides(const std::vector<int64_t> &dims);
 /// Computes every equation that outputs need. False after an error was reported.
 bool run(Model &model, const std::vector<int> &outputs, const ErrorModel *errors, DiagnosticEngine &diagnostics);
 

@@ -1,0 +1,279 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Settings are read in the order in which they may need each other: numbers, then lists and files, whose dims bind
+// symbols, then every other input.
+#include "harness/Cases.h"
+
+#include "harness/Inputs.h"
+#include "harness/Random.h"
+#include "support/Diagnostics.h"
+
+#include "llvm/Support/Casting.h"
+
+#include <algorithm>
+#include <fmt/ranges.h>
+
+namespace tkc::harness {
+namespace {
+
+std::optional<int64_t> evaluateDim(const ir::DimExpr &dim, const Names &names) {
+  if (dim.kind == ir::DimExpr::Const)
+    return dim.value;
+  if (dim.kind == ir::DimExpr::Symbol) {
+    if (auto symbol = names.arguments.symbols.find(dim.symbol); symbol != names.arguments.symbols.end())
+      return symbol->second;
+    if (auto constant = names.constants.find(dim.symbol); constant != names.constants.end())
+      return constant->second;
+    return std::nullopt;
+  }
+  const std::optional<int64_t> lhs = evaluateDim(*dim.lhs, names), rhs = evaluateDim(*dim.rhs, names);
+  if (!lhs || !rhs)
+    return std::nullopt;
+  switch (dim.kind) {
+  case ir::DimExpr::Add:
+    return *lhs + *rhs;
+  case ir::DimExpr::Sub:
+    return *lhs - *rhs;
+  case ir::DimExpr::Mul:
+    return *lhs * *rhs;
+  case ir::DimExpr::Div:
+    return *rhs == 0 ? 0 : *lhs / *rhs - ((*lhs % *rhs != 0) && ((*lhs < 0) != (*rhs < 0)));
+  case ir::DimExpr::Mod:
+    return *rhs == 0 ? 0 : ((*lhs % *rhs) + *rhs) % *rhs;
+  case ir::DimExpr::Const:
+  case ir::DimExpr::Symbol:
+    break;
+  }
+  return std::nullopt;
+}
+
+/// Binds the symbol of `S`, `S + c` or `S - c` to what makes the dim `size`.
+void bindDim(const ir::DimExpr &dim, int64_t size, Names &names) {
+  if (dim.kind == ir::DimExpr::Symbol)
+    names.arguments.symbols.emplace(dim.symbol, size);
+  else if (dim.kind == ir::DimExpr::Add && dim.rhs->isConst())
+    bindDim(*dim.lhs, size - dim.rhs->value, names);
+  else if (dim.kind == ir::DimExpr::Sub && dim.rhs->isConst())
+    bindDim(*dim.lhs, size + dim.rhs->value, names);
+}
+
+class CasePreparer {
+public:
+  CasePreparer(const Module &module, const Subject &subject, size_t index, uint64_t seed, DiagnosticEngine &diagnostics)
+      : signature(*subject.signature), decl(*(*subject.cases)[index]), index(index), seed(seed),
+        diagnostics(diagnostics) {
+    names.module = &module;
+    result.signature = subject.signature;
+    result.decl = &decl;
+    result.reference = subject.reference;
+  }
+
+  std::optional<PreparedCase> run() {
+    const size_t errorsBefore = diagnostics.numErrors();
+    readTypes();
+    readNumbers();
+    readLiterals();
+    if (diagnostics.numErrors() != errorsBefore)
+      return std::nullopt;
+    chooseSpecialization();
+    makeTensors();
+    if (diagnostics.numErrors() != errorsBefore)
+      return std::nullopt;
+    result.arguments = std::move(names.arguments);
+    result.scalarTypes = std::move(names.scalarTypes);
+    return std::move(result);
+  }
+
+private:
+  const ast::Equation *setting(const std::string &name) const {
+    for (const ast::Equation &candidate : decl.settings)
+      if (candidate.name.text == name)
+        return &candidate;
+    return nullptr;
+  }
+  const ir::Param *findParam(const std::string &name) const {
+    for (const ir::Param &param : signature.params)
+      if (param.name == name)
+        return &param;
+    return nullptr;
+  }
+  void describe(const std::string &name, const std::string &value) {
+    result.description += (result.description.empty() ? "" : " ") + name + "=" + value;
+  }
+
+  void readTypes() {
+    for (const auto &[name, choices] : signature.typeParams) {
+      ElemType type = choices.front();
+      const ast::Equation *given = setting(name);
+      if (const auto *named = given ? llvm::dyn_cast<ast::NameExpr>(given->value) : nullptr)
+        type = parseElemType(named->name).value_or(type);
+      names.typeArgs[name] = type;
+      describe(name, std::string(spelling(type)));
+    }
+  }
+
+  ElemType elemOf(const ir::Param &param) const {
+    auto typeParam = signature.typeParamOf.find(param.name);
+    return typeParam == signature.typeParamOf.end() ? param.elem : names.typeArgs.at(typeParam->second);
+  }
+
+  /// Dims, constants, tunes and scalars, in the order of the case, so that each may use those before.
+  void readNumbers() {
+    for (const ConstParam &param : signature.consts)
+      if (param.defaultValue && !setting(param.name))
+        names.constants[param.name] = *param.defaultValue;
+    for (const ast::Equation &given : decl.settings)
+      if (given.indices.empty())
+        readNumber(given);
+    for (const ir::Param &param : signature.params) {
+      if (param.isTensor || names.arguments.scalars.count(param.name))
+        continue;
+      auto fallback = signature.scalarDefaults.find(param.name);
+      if (fallback == signature.scalarDefaults.end())
+        diagnostics.report(Diag::case_lacks_scalar, decl.name.range, param.name);
+      else
+        setScalar(param, fallback->second);
+    }
+  }
+
+  void setScalar(const ir::Param &param, double value) {
+    const ElemType elem = elemOf(param);
+    names.arguments.scalars[param.name] = roundTo(elem, value);
+    names.scalarTypes[param.name] = elem;
+  }
+
+  void readNumber(const ast::Equation &given) {
+    const std::string &name = given.name.text;
+    const bool isSymbol = std::count(signature.symbols.begin(), signature.symbols.end(), name) != 0;
+    const bool isConst = std::any_of(signature.consts.begin(), signature.consts.end(),
+                                     [&](const ConstParam &param) { return param.name == name; });
+    const bool isTune = std::any_of(signature.tunes.begin(), signature.tunes.end(),
+                                    [&](const auto &tune) { return tune.first == name; });
+    const ir::Param *param = findParam(name);
+    if (!isSymbol && !isConst && !isTune && name != "tolerance" && !(param && !param->isTensor))
+      return;
+    const std::optional<double> value = evaluateNumber(*given.value, names, diagnostics);
+    if (!value)
+      return;
+    const auto integer = static_cast<int64_t>(*value);
+    if (name == "tolerance")
+      result.tolerance = *value;
+    else if (isSymbol)
+      names.arguments.symbols[name] = integer;
+    else if (isConst)
+      names.constants[name] = integer;
+    else if (isTune)
+      result.tunes[name] = integer;
+    else
+      setScalar(*param, *value);
+    if (name != "tolerance")
+      describe(name, fmt::format("{}", *value));
+  }
+
+  void readLiterals() {
+    for (const ast::Equation &given : decl.settings) {
+      const ir::Param *param = findParam(given.name.text);
+      if (!param || !param->isTensor)
+        continue;
+      std::optional<Tensor> literal = readLiteral(given, elemOf(*param), names, diagnostics);
+      if (!literal)
+        continue;
+      for (size_t d = 0; d < literal->dims.size() && d < param->dims.size(); ++d)
+        bindDim(param->dims[d], literal->dims[d], names);
+      literals[param->name] = std::move(*literal);
+    }
+    for (const std::string &symbol : signature.symbols)
+      if (!names.arguments.symbols.count(symbol))
+        diagnostics.report(Diag::case_lacks_scalar, decl.name.range, symbol);
+  }
+
+  void chooseSpecialization() {
+    Specialization &chosen = result.specialization;
+    for (const auto &[name, choices] : signature.typeParams)
+      chosen.typeArgs.emplace_back(name, names.typeArgs.at(name));
+    for (const auto &[name, choices] : signature.dimChoices)
+      chosen.constants.emplace_back(name, names.arguments.symbols.at(name));
+    for (const ConstParam &param : signature.consts) {
+      chosen.constants.emplace_back(param.name, names.constants[param.name]);
+      if (param.elem == ElemType::Bool)
+        chosen.bools.insert(param.name);
+    }
+    for (const ir::Param &param : signature.params) {
+      const ast::Equation *given = setting(param.name);
+      if (param.isOptional && given && llvm::isa<ast::NoneExpr>(given->value)) {
+        chosen.absent.insert(param.name);
+        describe(param.name, "none");
+      }
+    }
+  }
+
+  void makeTensors() {
+    for (const ir::Param &param : signature.params) {
+      if (!param.isTensor || result.specialization.absent.count(param.name))
+        continue;
+      Tensor tensor{elemOf(param), {}, {}};
+      for (const ir::DimExpr &dim : param.dims)
+        tensor.dims.push_back(std::max<int64_t>(0, evaluateDim(dim, names).value_or(0)));
+      if (param.mode == ir::ParamMode::Out)
+        makeOutput(param, tensor);
+      else
+        makeTensor(param, tensor);
+      names.arguments.tensors[param.name] = std::move(tensor);
+    }
+  }
+
+  /// An output has no value, but a case may say how it lies in memory: `c = normal(pad = 8)`.
+  void makeOutput(const ir::Param &param, Tensor &tensor) {
+    if (const ast::Equation *given = setting(param.name)) {
+      makeInput(*given, tensor, 0, names, result.layouts[param.name], diagnostics);
+      tensor.data.clear();
+    }
+  }
+
+  void makeTensor(const ir::Param &param, Tensor &tensor) {
+    const uint64_t tensorSeed = seedFrom(signature.name + "." + param.name, seed * 1000003 + index);
+    const ast::Equation *given = setting(param.name);
+    if (auto literal = literals.find(param.name); literal != literals.end()) {
+      if (literal->second.dims != tensor.dims)
+        diagnostics.report(Diag::case_shape, given->range, param.name, fmt::format("{}", fmt::join(tensor.dims, ", ")),
+                           fmt::format("{}", fmt::join(literal->second.dims, ", ")));
+      tensor.data = std::move(literal->second.data);
+    } else if (given) {
+      makeInput(*given, tensor, tensorSeed, names, result.layouts[param.name], diagnostics);
+    } else {
+      makeDefaultInput(tensor, tensorSeed);
+    }
+  }
+
+  const Signature &signature;
+  const ast::CaseDecl &decl;
+  size_t index;
+  uint64_t seed;
+  DiagnosticEngine &diagnostics;
+  Names names;
+  std::map<std::string, Tensor> literals;
+  PreparedCase result;
+};
+
+} // namespace
+
+std::vector<Subject> subjectsOf(const Module &module) {
+  std::vector<Subject> subjects;
+  for (size_t i = 0; i < module.numMainKernels; ++i) {
+    const KernelInfo &kernel = *module.kernels[i];
+    subjects.push_back({&kernel.signature, kernel.reference, &kernel.cases, &kernel, nullptr});
+  }
+  for (size_t i = 0; i < module.numMainPrograms; ++i) {
+    const ProgramInfo &program = *module.programs[i];
+    subjects.push_back({&program.signature, program.reference, &program.cases, nullptr, &program});
+  }
+  return subjects;
+}
+
+std::optional<PreparedCase> prepareCase(const Module &module, const Subject &subject, size_t index, uint64_t seed,
+                                        DiagnosticEngine &diagnostics) {
+  return CasePreparer(module, subject, index, seed, diagnostics).run();
+}
+
+} // namespace tkc::harness

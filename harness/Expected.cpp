@@ -1,0 +1,162 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "harness/Expected.h"
+
+#include "support/Rounding.h"
+
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+
+namespace tkc::harness {
+namespace {
+
+/// Errors are followed to first order, and a kernel may take more steps than its reference: an online softmax rescales.
+constexpr double safety = 4;
+
+/// How far a right `value` of type `elem` may be from `reference`, whose steps may err by `error`.
+double toleranceOf(ElemType elem, double reference, double error) {
+  if (!isFloat(elem) || !std::isfinite(reference))
+    return 0;
+  const double slack = safety * error;
+  const double rounding = unitRoundoff(elem) * std::max(std::fabs(reference) + slack, smallestNormal(elem));
+  return slack + rounding * (1 + 0x1p-20);
+}
+
+/// What the element type makes of the reference where it cannot hold it: infinities, saturated float8s, integers.
+double representable(ElemType elem, double reference) {
+  if (!isFloat(elem))
+    return roundTo(elem, reference);
+  const double rounded = roundTo(elem, reference);
+  return std::isinf(rounded) || isFloat8(elem) ? rounded : reference;
+}
+
+std::string elementName(const std::string &tensor, const std::vector<int64_t> &dims, int64_t at) {
+  std::string indices;
+  for (size_t d = dims.size(); d-- > 0;) {
+    indices = fmt::format("{}{}{}", at % dims[d], indices.empty() ? "" : ", ", indices);
+    at /= dims[d];
+  }
+  return fmt::format("{}[{}]", tensor, indices);
+}
+
+/// |got − wanted| in units of the tolerance; more than 1 is wrong.
+double excess(double got, double wanted, double tolerance) {
+  if (std::isnan(wanted) || std::isnan(got))
+    return std::isnan(wanted) && std::isnan(got) ? 0 : INFINITY;
+  if (got == wanted)
+    return 0;
+  const double difference = std::fabs(got - wanted);
+  return tolerance > 0 ? difference / tolerance : INFINITY;
+}
+
+} // namespace
+
+ErrorModel errorModelOf(const std::vector<const ir::Function *> &functions, Arithmetic arithmetic) {
+  ErrorModel model;
+  bool isDouble = true;
+  bool multipliesFloat8 = false;
+  for (const ir::Function *function : functions) {
+    for (const ir::Param &param : function->params)
+      // What one kernel leaves for the next is rounded too, and may be multiplied there.
+      if (functions.size() > 1 && param.isTensor && isFloat(param.elem) && param.elem != ElemType::F32)
+        model.narrow = std::max(model.narrow, unitRoundoff(param.elem));
+    ir::walk(const_cast<ir::Block &>(function->body), [&](const ir::Op &op) {
+      if (op.kind == ir::OpKind::Dot)
+        multipliesFloat8 |= isFloat8(op.operand(0)->type.elem);
+      for (const auto &result : op.results) {
+        const ElemType elem = result->type.elem;
+        if (!isFloat(elem) || result->type.kind == ir::Type::TileIndex)
+          continue;
+        isDouble &= elem == ElemType::F64;
+        if (op.kind == ir::OpKind::Cast && elem != ElemType::F32 && elem != ElemType::F64)
+          model.narrow = std::max(model.narrow, unitRoundoff(elem));
+      }
+    });
+  }
+  if (isDouble) {
+    model.compute = model.accumulate = 0x1p-53;
+    model.tanh = 0x1p-51;
+    return model;
+  }
+  switch (arithmetic) {
+  case Arithmetic::Exact:
+    break;
+  case Arithmetic::Nvidia:
+    // Tensor cores truncate as they add, float8 products to about 14 bits; tanh.approx errs by up to 2^-11.
+    model.accumulate = multipliesFloat8 ? 0x1p-14 : 0x1p-23;
+    model.tanh = 0x1p-10;
+    break;
+  }
+  return model;
+}
+
+std::optional<Expected> computeExpected(const PreparedCase &prepared, const Module &module, const ErrorModel &model,
+                                        DiagnosticEngine &diagnostics) {
+  Expected expected;
+  if (!prepared.reference)
+    return expected;
+  ReferenceInput input;
+  input.reference = prepared.reference;
+  input.arguments = prepared.arguments;
+  input.scalarTypes = prepared.scalarTypes;
+  for (const auto &[name, value] : prepared.signature->tunes)
+    input.constants[name] = value;
+  for (const auto &[name, value] : prepared.tunes)
+    input.constants[name] = value;
+  for (const auto &[name, value] : prepared.specialization.constants)
+    input.constants[name] = value;
+  for (const auto &[name, type] : prepared.specialization.typeArgs)
+    input.typeArgs[name] = type;
+  input.absent.assign(prepared.specialization.absent.begin(), prepared.specialization.absent.end());
+  input.functions = &module.functions;
+  for (const ir::Param &param : prepared.signature->params)
+    if (param.isTensor && param.mode != ir::ParamMode::In && !prepared.specialization.absent.count(param.name))
+      input.outputs.push_back(param.name);
+  std::map<std::string, Tensor> errors;
+  const std::map<std::string, Tensor> values = evaluateReference(input, diagnostics, &model, &errors);
+  if (values.empty() && !input.outputs.empty())
+    return std::nullopt;
+  for (const auto &[name, tensor] : values) {
+    const ElemType elem = prepared.arguments.tensors.at(name).elem;
+    ExpectedTensor &out = expected[name];
+    out = {elem, tensor.dims, tensor.data, std::vector<double>(tensor.data.size())};
+    for (size_t i = 0; i < tensor.data.size(); ++i) {
+      const double reference = tensor.data[i];
+      out.values[i] = representable(elem, reference);
+      out.tolerances[i] = prepared.tolerance ? *prepared.tolerance * std::max(1.0, std::fabs(reference))
+                                             : toleranceOf(elem, reference, errors.at(name).data[i]);
+    }
+  }
+  return expected;
+}
+
+Comparison compare(const std::map<std::string, Tensor> &got, const Expected &expected) {
+  Comparison result;
+  int64_t numWrong = 0, numElements = 0;
+  double worst = 0;
+  for (const auto &[name, wanted] : expected) {
+    const Tensor &tensor = got.at(name);
+    numElements += static_cast<int64_t>(wanted.values.size());
+    for (size_t i = 0; i < wanted.values.size(); ++i) {
+      const double tolerance = wanted.tolerances[i];
+      const double here = excess(tensor.data[i], wanted.values[i], tolerance);
+      numWrong += here > 1;
+      if (here <= worst)
+        continue;
+      worst = here;
+      result.maxError = std::fabs(tensor.data[i] - wanted.values[i]);
+      result.tolerance = tolerance;
+      if (here > 1)
+        result.message =
+            fmt::format("`{}` is {:.9g}, not {:.9g} ± {:.3g}", elementName(name, wanted.dims, static_cast<int64_t>(i)),
+                        tensor.data[i], wanted.values[i], tolerance);
+    }
+  }
+  result.passed = numWrong == 0;
+  if (numWrong)
+    result.message += fmt::format("; {} of {} elements are wrong", numWrong, numElements);
+  return result;
+}
+
+} // namespace tkc::harness

@@ -1,0 +1,117 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "harness/RunCases.h"
+
+#include "harness/Cases.h"
+#include "harness/Expected.h"
+#include "ir/interpreter/Interpreter.h"
+#include "support/Diagnostics.h"
+
+#include <chrono>
+#include <fmt/format.h>
+
+namespace tkc::harness {
+namespace {
+
+class Runner {
+public:
+  Runner(const Module &module, const RunOptions &options, DiagnosticEngine &diagnostics)
+      : module(module), options(options), diagnostics(diagnostics) {}
+
+  std::vector<CaseResult> run() {
+    std::vector<Subject> subjects;
+    size_t total = 0;
+    for (const Subject &subject : subjectsOf(module)) {
+      if (!subject.kernel || subject.signature->name.find(options.filter) == std::string::npos)
+        continue;
+      total += subject.cases->size();
+      subjects.push_back(subject);
+    }
+    std::vector<CaseResult> results;
+    for (const Subject &subject : subjects)
+      for (size_t i = 0; i < subject.cases->size(); ++i) {
+        options.onProgress(results.size(), total, subject.signature->name);
+        results.push_back(runCase(subject, i));
+      }
+    options.onProgress(total, total, "");
+    return results;
+  }
+
+private:
+  CaseResult runCase(const Subject &subject, size_t index) {
+    CaseResult result;
+    result.kernel = subject.signature->name;
+    result.how = "interpreter";
+    const size_t errorsBefore = diagnostics.numErrors();
+    const auto reported = [&] {
+      if (diagnostics.numErrors() > errorsBefore)
+        result.message = diagnostics.all().back().message;
+      return result;
+    };
+    std::optional<PreparedCase> prepared = prepareCase(module, subject, index, options.seed, diagnostics);
+    if (!prepared)
+      return reported();
+    result.description = prepared->description;
+    const ir::Function *function = functionFor(subject, *prepared);
+    if (!function)
+      return reported();
+    const ErrorModel model = errorModelOf({function}, Arithmetic::Exact);
+    const std::optional<Expected> expected = computeExpected(*prepared, module, model, diagnostics);
+    if (!expected)
+      return reported();
+
+    const auto start = std::chrono::steady_clock::now();
+    const std::optional<ir::RuntimeError> error = ir::interpret(*function, prepared->arguments);
+    result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    if (error) {
+      diagnostics.report(Diag::kernel_stopped, {error->loc, error->loc}, error->message);
+      return reported();
+    }
+    if (!prepared->reference) {
+      result.passed = true;
+      result.message = "it ran; there is no reference to compare with";
+      return result;
+    }
+    const Comparison comparison = compare(prepared->arguments.tensors, *expected);
+    result.maxError = comparison.maxError;
+    result.tolerance = comparison.tolerance;
+    result.passed = comparison.passed;
+    result.message = comparison.message;
+    return result;
+  }
+
+  /// Cases often mean one specialisation.
+  const ir::Function *functionFor(const Subject &subject, const PreparedCase &prepared) {
+    std::map<std::string, int64_t> tunes = prepared.tunes;
+    tunes.insert(options.tunes.begin(), options.tunes.end());
+    for (const Elaborated &known : functions)
+      if (known.subject == subject.signature && known.specialization == prepared.specialization && known.tunes == tunes)
+        return known.function.get();
+    std::unique_ptr<ir::Function> function =
+        elaborate(module, *subject.kernel, prepared.specialization, tunes, diagnostics);
+    if (function)
+      options.transform(*function);
+    functions.push_back({subject.signature, prepared.specialization, tunes, std::move(function)});
+    return functions.back().function.get();
+  }
+
+  struct Elaborated {
+    const Signature *subject;
+    Specialization specialization;
+    std::map<std::string, int64_t> tunes;
+    std::unique_ptr<ir::Function> function;
+  };
+
+  const Module &module;
+  const RunOptions &options;
+  DiagnosticEngine &diagnostics;
+  std::vector<Elaborated> functions;
+};
+
+} // namespace
+
+std::vector<CaseResult> runCases(const Module &module, const RunOptions &options, DiagnosticEngine &diagnostics) {
+  return Runner(module, options, diagnostics).run();
+}
+
+} // namespace tkc::harness

@@ -1,0 +1,105 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// `tkc test FILE`: the cases of a file against their references.
+#include "tkc/Driver.h"
+
+#include "frontend/Sema.h"
+#include "harness/Reports.h"
+#include "harness/RunCases.h"
+
+#include <algorithm>
+#include <map>
+#include <memory>
+
+#include <CLI/CLI.hpp>
+
+namespace tkc::driver {
+namespace {
+
+enum class Target : uint8_t { Interpreter };
+
+struct TestOptions {
+  std::string input;
+  std::string junit;
+  std::string json;
+  std::vector<std::string> settings;
+  Target target = Target::Interpreter;
+  bool verifyDiagnostics = false;
+  harness::RunOptions run;
+};
+
+/// "BM=64" into the tunes.
+bool addSetting(const std::string &setting, std::map<std::string, int64_t> &tunes) {
+  const size_t equals = setting.find('=');
+  if (equals == std::string::npos || equals == 0)
+    return false;
+  char *end = nullptr;
+  tunes[setting.substr(0, equals)] = std::strtoll(setting.c_str() + equals + 1, &end, 10);
+  return *end == '\0' && end != setting.c_str() + equals + 1;
+}
+
+int runTests(TestOptions &options) {
+  for (const std::string &setting : options.settings)
+    if (!addSetting(setting, options.run.tunes)) {
+      complain(fmt::format("`--set {}` is not of the form NAME=NUMBER", setting));
+      return Usage;
+    }
+  Session session(options.verifyDiagnostics);
+  std::unique_ptr<Module> module = loadModule(options.input, {}, session.sources, session.diagnostics);
+  if (module->files.empty()) {
+    session.finish();
+    return CannotReadInput;
+  }
+  if (session.diagnostics.hasErrors())
+    return session.finish();
+
+  std::vector<harness::CaseResult> results;
+  {
+    harness::ProgressBar bar;
+    options.run.onProgress = [&](size_t done, size_t total, const std::string &name) { bar.show(done, total, name); };
+    results = harness::runCases(*module, options.run, session.diagnostics);
+  }
+  const bool passed =
+      std::all_of(results.begin(), results.end(), [](const harness::CaseResult &result) { return result.passed; });
+  const int code = session.finish(passed ? Success : InputErrors);
+  if (options.verifyDiagnostics)
+    return code;
+  if (results.empty())
+    complain(fmt::format("`{}` has no case to test", options.input));
+  else
+    fmt::print("{}", harness::formatTable(results));
+  int written = Success;
+  if (!options.junit.empty())
+    written = writeOutput(options.junit, harness::formatJUnit(options.input, results));
+  if (!options.json.empty() && written == Success)
+    written = writeOutput(options.json, harness::formatJson(results));
+  if (written != Success)
+    return written;
+  return results.empty() ? static_cast<int>(InputErrors) : code;
+}
+
+} // namespace
+
+void addTest(CLI::App &app, Action &action) {
+  auto options = std::make_shared<TestOptions>();
+  CLI::App *command = app.add_subcommand("test", "run the cases of a file against their references");
+  command->add_option("FILE", options->input, "a .tk file")->required()->type_name("");
+  static const std::map<std::string, Target> targets{{"interpreter", Target::Interpreter}};
+  command->add_option("--target", options->target, "where the kernels run: interpreter, on the CPU, rounding exactly")
+      ->transform(CLI::CheckedTransformer(targets).description(""))
+      ->type_name("TARGET");
+  command->add_option("--filter", options->run.filter, "only kernels whose name contains TEXT")->type_name("TEXT");
+  command->add_option("--seed", options->run.seed, "another seed gives other inputs where the case does not say them")
+      ->type_name("N");
+  command->add_option("--set", options->settings, "sets a tune, as in BM=64; may be repeated")->type_name("NAME=N");
+  command->add_option("--junit", options->junit, "also write the results as JUnit XML; - is standard output")
+      ->type_name("OUT");
+  command->add_option("--json", options->json, "also write the results as JSON; - is standard output")
+      ->type_name("OUT");
+  command->add_flag("--verify-diagnostics", options->verifyDiagnostics,
+                    "succeed if the messages are those that `// expected-error {{…}}` comments say");
+  command->callback([&action, options] { action = [options] { return runTests(*options); }; });
+}
+
+} // namespace tkc::driver
