@@ -46,6 +46,7 @@ struct Signature {
   std::string doc;
   SourceLoc loc;
   bool isProgram = false;
+  bool isSound = true; ///< false after an error in it: there is nothing to elaborate
   std::vector<std::pair<std::string, std::vector<ElemType>>> typeParams;
   /// Run-time parameters in order of declaration, with the first choice of each type parameter; `typeParamOf` says
   /// which parameter has which.
@@ -112,7 +113,7 @@ ScheduleSettings findSchedule(const std::vector<const ast::ScheduleDecl *> &sche
                               const std::vector<std::string> &archNames, const Specialization &specialization,
                               DiagnosticEngine &diagnostics);
 
-/// Checks and elaborates one specialisation. `tunes` override the defaults of `tune` statements. Returns null after
+/// Checks and elaborates one specialisation of a kernel with a sound signature. `tunes` override the defaults of `tune` statements. Returns null after
 /// reporting errors; the same error in two specialisations is reported once.
 std::unique_ptr<ir::Function> elaborate(const Module &module, const KernelInfo &kernel,
                                         const Specialization &specialization,

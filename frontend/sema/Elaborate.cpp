@@ -114,6 +114,8 @@ void Elaborator::addFacts() {
 std::unique_ptr<ir::Function> elaborate(const Module &module, const KernelInfo &kernel,
                                         const Specialization &specialization,
                                         const std::map<std::string, int64_t> &tunes, DiagnosticEngine &diagnostics) {
+  if (!kernel.signature.isSound)
+    return nullptr;
   return sema::Elaborator(module, kernel, specialization, tunes, diagnostics).run();
 }
 

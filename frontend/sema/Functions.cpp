@@ -13,6 +13,32 @@ namespace tkc::sema {
 
 constexpr size_t maxInliningDepth = 64;
 
+static bool hasReturn(const ast::Stmt *stmt) {
+  switch (stmt->kind) {
+  case ast::StmtKind::Return:
+    return true;
+  case ast::StmtKind::Block:
+    return std::any_of(llvm::cast<ast::BlockStmt>(stmt)->stmts.begin(), llvm::cast<ast::BlockStmt>(stmt)->stmts.end(),
+                       hasReturn);
+  case ast::StmtKind::For:
+    return hasReturn(llvm::cast<ast::ForStmt>(stmt)->body);
+  case ast::StmtKind::If: {
+    auto *branch = llvm::cast<ast::IfStmt>(stmt);
+    return hasReturn(branch->thenBlock) || (branch->elseStmt && hasReturn(branch->elseStmt));
+  }
+  case ast::StmtKind::Error: // may have been one
+    return true;
+  case ast::StmtKind::Tune:
+  case ast::StmtKind::Parallel:
+  case ast::StmtKind::Let:
+  case ast::StmtKind::Var:
+  case ast::StmtKind::Assign:
+  case ast::StmtKind::Expr:
+    return false;
+  }
+  return false;
+}
+
 Val Elaborator::callFunction(const ast::FnDecl &fn, const ast::CallExpr &expr) {
   bool isRecursive =
       std::any_of(inlining.begin(), inlining.end(), [&](const Inlining &frame) { return frame.fn == &fn; });
@@ -40,7 +66,7 @@ Val Elaborator::callFunction(const ast::FnDecl &fn, const ast::CallExpr &expr) {
   std::optional<Val> result = std::move(inlining.back().result);
   inlining.pop_back();
   scopes = std::move(callerScopes);
-  if (!result && !reporter.failed())
+  if (!result && !hasReturn(fn.body))
     error(Diag::no_return, fn.name.range, fn.name.text);
   return result.value_or(Val::error());
 }

@@ -128,6 +128,7 @@ std::vector<Elaborator::VariableId> Elaborator::assignedIn(const ast::Stmt &body
     if (isCandidate && std::find(ids.begin(), ids.end(), *id) == ids.end())
       ids.push_back(*id);
   }
+  std::sort(ids.begin(), ids.end()); // in the order of their declarations
   return ids;
 }
 

@@ -37,7 +37,8 @@ std::optional<std::string> nearestName(std::string_view name, const std::vector<
   for (const std::string &candidate : candidates) {
     // Replacing every letter of a short name is no misspelling.
     size_t distance = editDistance(name, candidate);
-    if (distance < bestDistance && distance < std::max(name.size(), candidate.size())) {
+    bool isBetter = distance < bestDistance || (best && distance == bestDistance && candidate.starts_with(name));
+    if (isBetter && distance < std::max(name.size(), candidate.size())) {
       bestDistance = distance;
       best = candidate;
     }

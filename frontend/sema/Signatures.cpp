@@ -27,7 +27,7 @@ template <class T> bool contains(const std::vector<T> &list, const T &value) {
 
 template <class Decl> class SignatureMaker {
 public:
-  SignatureMaker(const Decl &decl, Reporter &reporter) : decl(decl), reporter(reporter) {}
+  SignatureMaker(const Decl &decl, Reporter &outer) : decl(decl), reporter(outer.diagnostics()) {}
 
   Signature make() {
     signature.name = decl.name.text;
@@ -48,6 +48,7 @@ public:
     signature.conditions.assign(decl.where.begin(), decl.where.end());
     if constexpr (std::is_same_v<Decl, ast::KernelDecl>)
       addTunes();
+    signature.isSound = !reporter.failed();
     return std::move(signature);
   }
 
@@ -255,7 +256,7 @@ private:
   }
 
   const Decl &decl;
-  Reporter &reporter;
+  Reporter reporter;
   Signature signature;
   std::map<std::string, SourceRange> declared;
   std::vector<std::string> constsWithChoices;

@@ -175,10 +175,9 @@ Val Elaborator::updated(const ast::AssignStmt &stmt, const Val &old) {
 /// A variable keeps its element type and shape; a wider type is reached by itself, a narrower one by a cast only.
 void Elaborator::assignVariable(Variable &variable, Val val, const ast::AssignStmt &stmt) {
   variable.lastAssigned = stmt.range;
-  if (val.isError() || variable.val.isError() || !isOperand(val, stmt.value->range)) {
-    variable.val = Val::error();
+  // After a mistake the variable stays what it was: its type is known, and the next mistake can be found.
+  if (val.isError() || variable.val.isError() || !isOperand(val, stmt.value->range))
     return;
-  }
   const ir::Type &to = variable.declaredType;
   ir::Type from = val.type();
   if (to.isScalar() && !from.isScalar() && from.isTile() && from.rows == 1 && from.cols == 1)
@@ -189,7 +188,6 @@ void Elaborator::assignVariable(Variable &variable, Val val, const ast::AssignSt
   if (!sameShape) {
     error(Diag::carried_shape, stmt.value->range, variable.name, describe(to), describe(from))
         .note(Diag::note_declared_here, variable.declared, variable.name);
-    variable.val = Val::error();
     return;
   }
   bool takesLiteral = val.isConst() && val.isWeak && (isFloat(to.elem) || !isFloat(val.elem)) &&
@@ -200,7 +198,6 @@ void Elaborator::assignVariable(Variable &variable, Val val, const ast::AssignSt
   if (!takesLiteral && !widens) {
     error(Diag::carried_type, stmt.value->range, variable.name, describe(to), describe(from), spelling(to.elem))
         .note(Diag::note_declared_here, variable.declared, variable.name);
-    variable.val = Val::error();
     return;
   }
   ir::Value *value = toElem(val, to.elem, stmt.value->range);
