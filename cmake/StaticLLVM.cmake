@@ -24,6 +24,10 @@ list(JOIN tkc_archives "," tkc_archives)
 
 target_link_libraries(tkc_llvm INTERFACE "$<LINK_GROUP:RESCAN,${tkc_archives}>")
 target_link_libraries(tkc_clang INTERFACE tkc_llvm)
-target_link_libraries(tkc_fmt INTERFACE fmt::fmt-header-only)
+
+# fmt's compiled half, which Debian has only as a shared library; header-only it costs each file seconds.
+add_library(tkc_static_fmt STATIC ${CMAKE_CURRENT_LIST_DIR}/StaticFmt.cpp)
+target_link_libraries(tkc_fmt INTERFACE tkc_static_fmt)
+
 target_link_options(tkc_options INTERFACE
   -static-libstdc++ -static-libgcc -Wl,--gc-sections -Wl,-O2 $<$<CONFIG:Release>:-s>)
