@@ -37,7 +37,7 @@ def breaches():
             if not name.endswith(".cpp") or name.startswith("runtime/"):
                 continue
             path = root / name
-            lists = [p / "CMakeLists.txt" for p in path.parents if (p / "CMakeLists.txt").is_file() and root in (p, *p.parents)]
+            lists = [one for p in path.parents if root in (p, *p.parents) for one in (*p.glob("CMakeLists.txt"), *p.glob("*.cmake"))]
             if not any(re.search(rf"(^|[\s/]){re.escape(path.name)}\b", one.read_text()) for one in lists):
                 yield f"{name}: is in no CMakeLists.txt"
     elif rule == "arrows":
