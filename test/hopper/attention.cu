@@ -273,7 +273,8 @@ template <int BN, bool causal> void run(int B, int H, int G, int N, int L, bool 
 
 } // namespace
 
-int main() {
+/// With any argument: the checks without the timed sizes, for compute-sanitizer.
+int main(int count, char **) {
   run<176, false>(1, 2, 2, 256, 352, false);
   run<176, false>(2, 4, 2, 200, 300, false);
   run<176, false>(1, 1, 1, 1, 1, false);
@@ -281,6 +282,8 @@ int main() {
   run<128, true>(2, 4, 1, 333, 333, false);
   run<128, true>(1, 2, 1, 300, 700, false);
   run<128, true>(1, 2, 1, 700, 300, false); // rows that see nothing
+  if (count > 1)
+    return 0;
   run<176, false>(4, 16, 16, 4096, 4096, true);
   run<176, false>(1, 16, 16, 12288, 12288, true);
   run<128, true>(4, 16, 16, 4096, 4096, true);

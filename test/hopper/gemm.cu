@@ -149,11 +149,14 @@ void run(int M, int N, int K, bool timed) {
 
 } // namespace
 
-int main() {
+/// With any argument: the checks without the timed sizes, for compute-sanitizer.
+int main(int count, char **) {
   run(256, 512, 192, false);
   run(1000, 776, 136, false);
   run(1, 8, 8, false);
   run(2048, 2048, 2048, false);
+  if (count > 1)
+    return 0;
   run(4096, 4096, 4096, true);
   run(8192, 8192, 8192, true);
 }

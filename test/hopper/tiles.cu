@@ -7,6 +7,8 @@
 #include "tk/copy.h"
 #include "tk/elementwise.h"
 #include "tk/memory.h"
+#include "tk/philox.h"
+#include "tk/product.h"
 #include "tk/reduce.h"
 #include "tk/scan.h"
 #include "tk/shared_copy.h"
@@ -158,6 +160,137 @@ __global__ void product(const TA *a, const TB *b, float *d) {
   tk::store(tk::view<float>{d, N, 64, N}, tk::cast<float>(acc));
 }
 
+/// The same by ordinary arithmetic, and a vector through shared memory.
+template <class T, bool AT, bool BT> __global__ void product_by_threads(const T *a, const T *b, T *d) {
+  constexpr int N = 32, K = 24;
+  using a_tile = tk::shared_tile<T, AT ? K : 64, AT ? 64 : K>;
+  using b_tile = tk::shared_tile<T, BT ? N : K, BT ? K : N>;
+  struct shared_memory {
+    a_tile a;
+    b_tile b;
+  };
+  shared_memory &shared = tk::shared_at<shared_memory>(0);
+  tk::copy_to_shared<128>(shared.a, tk::view<const T>{a, a_tile::cols, a_tile::rows, a_tile::cols}, threadIdx.x);
+  tk::copy_to_shared<128>(shared.b, tk::view<const T>{b, b_tile::cols, b_tile::rows, b_tile::cols}, threadIdx.x);
+  tk::sync_block();
+  auto acc = tk::full<tk::fragment<T, 64, N, tk::mma_layout>>(1);
+  const auto left = [&] {
+    if constexpr (AT)
+      return shared.a.T();
+    else
+      return shared.a.all();
+  }();
+  const auto right = [&] {
+    if constexpr (BT)
+      return shared.b.T();
+    else
+      return shared.b.all();
+  }();
+  tk::mma_by_threads(acc, left, right);
+  tk::store(tk::view<T>{d, N, 64, N}, acc);
+}
+
+template <class T, bool AT, bool BT> void check_by_threads(const char *what) {
+  constexpr int N = 32, K = 24;
+  support::buffer<T> a(64 * K), b(N * K), d(64 * N);
+  support::randomize(a, 7);
+  support::randomize(b, 8);
+  support::allow_shared(product_by_threads<T, AT, BT>, 100 * 1024);
+  product_by_threads<T, AT, BT><<<1, 128, 100 * 1024>>>(a.data, b.data, d.data);
+  support::check(cudaDeviceSynchronize(), what);
+  const auto ha = a.host(), hb = b.host(), hd = d.host();
+  bool good = true;
+  for (int m = 0; m < 64; ++m)
+    for (int n = 0; n < N; ++n) {
+      double sum = 1;
+      for (int k = 0; k < K; ++k)
+        sum += double(ha[AT ? k * 64 + m : m * K + k]) * hb[BT ? n * K + k : k * N + n];
+      good = good && near(hd[m * N + n], sum, sizeof(T) == 8 ? 1e-13 : 1e-5);
+    }
+  expect(good, what);
+}
+
+/// Functions whose error is promised: the largest difference from the CPU's f64, relative or absolute.
+__global__ void functions(const float *x, float *y, int count) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= count)
+    return;
+  const float v = x[i];
+  const float values[] = {
+      tk::exp2(v),           tk::exp(v),       tk::log2(tk::abs(v)), tk::log(tk::abs(v)), tk::sqrt(tk::abs(v)),
+      tk::rsqrt(tk::abs(v)), tk::rcp(v),       tk::tanh(v),          tk::sigmoid(v),      tk::erf(v),
+      tk::sin(100 * v),      tk::cos(100 * v), tk::divide(v, 3.7f)};
+  for (int f = 0; f < 13; ++f)
+    y[i * 13 + f] = values[f];
+}
+
+void check_functions() {
+  constexpr int count = 1 << 16;
+  support::buffer<float> x(count), y(count * 13);
+  support::randomize(x, 9, 4.0f);
+  functions<<<count / 256, 256>>>(x.data, y.data, count);
+  support::check(cudaDeviceSynchronize(), "functions");
+  const auto hx = x.host(), hy = y.host();
+  const char *names[] = {"exp2", "exp",     "log2", "log", "sqrt", "rsqrt", "rcp",
+                         "tanh", "sigmoid", "erf",  "sin", "cos",  "divide"};
+  double worst[13] = {};
+  for (int i = 0; i < count; ++i) {
+    const double v = hx[i], u = std::fabs(v);
+    const double exact[] = {std::exp2(v),
+                            std::exp(v),
+                            std::log2(u),
+                            std::log(u),
+                            std::sqrt(u),
+                            1 / std::sqrt(u),
+                            1 / v,
+                            std::tanh(v),
+                            1 / (1 + std::exp(-v)),
+                            std::erf(v),
+                            std::sin(double(100 * hx[i])),
+                            std::cos(double(100 * hx[i])),
+                            v / double(3.7f)};
+    for (int f = 0; f < 13; ++f) {
+      const bool absolute = f == 10 || f == 11 || ((f == 2 || f == 3) && u > 0.5 && u < 2);
+      const double difference = std::fabs(hy[i * 13 + f] - exact[f]);
+      const double error = absolute ? difference : exact[f] == 0 ? difference : difference / std::fabs(exact[f]);
+      worst[f] = std::max(worst[f], error == error ? error : HUGE_VAL);
+    }
+  }
+  for (int f = 0; f < 13; ++f) {
+    char text[64];
+    std::snprintf(text, sizeof text, "%s, largest error %.1f · 2^-24", names[f], worst[f] * 0x1p24);
+    expect(worst[f] < (f == 10 || f == 11 ? 0x1p-19 : 0x1p-20), text);
+  }
+}
+
+__global__ void random_tile(float *out) {
+  using tile = tk::fragment<float, 64, 8, tk::mma_layout>;
+  tk::store(tk::view<float>{out, 8, 64, 8}, tk::philox(7, tk::row_index<tile>(), tk::col_index<tile>()));
+}
+
+/// Against the published generator's first word (counter {i, j, 0, 0}, key {7, 0}).
+void check_philox() {
+  support::buffer<float> out(64 * 8);
+  random_tile<<<1, 128>>>(out.data);
+  support::check(cudaDeviceSynchronize(), "philox");
+  const auto host = out.host();
+  bool good = true;
+  for (unsigned i = 0; i < 64; ++i)
+    for (unsigned j = 0; j < 8; ++j) {
+      unsigned c[4] = {i, j, 0, 0}, k[2] = {7, 0};
+      for (int round = 0; round < 10; ++round) {
+        const unsigned long long p0 = 0xD2511F53ull * c[0], p1 = 0xCD9E8D57ull * c[2];
+        const unsigned next[4] = {unsigned(p1 >> 32) ^ c[1] ^ k[0], unsigned(p1), unsigned(p0 >> 32) ^ c[3] ^ k[1],
+                                  unsigned(p0)};
+        std::copy(next, next + 4, c);
+        k[0] += 0x9E3779B9u;
+        k[1] += 0xBB67AE85u;
+      }
+      good = good && host[i * 8 + j] == float(c[0] >> 8) * 0x1p-24f;
+    }
+  expect(good, "philox");
+}
+
 template <class T> float value_of(T x) {
   if constexpr (tk::same<T, tk::bf16>) {
     const unsigned bits = unsigned(x.bits) << 16;
@@ -232,6 +365,11 @@ int main() {
   check_product<f8e5m2, f8e4m3, 24, 64, false, true, false, 64>("e5m2 with e4m3, 64-byte swizzle");
   check_product<i8, i8, 128, 128>("i8");
   check_product<u8, i8, 32, 64, false, true, false, 64>("u8 with i8");
+  check_by_threads<float, false, false>("f32 by threads");
+  check_by_threads<float, true, true>("f32 by threads, both transposed");
+  check_by_threads<double, false, true>("f64 by threads, b transposed");
+  check_functions();
+  check_philox();
   std::printf("%d wrong\n", failures);
   return failures != 0;
 }

@@ -29,6 +29,9 @@ template <class T, int Rank> struct global {
   }
 };
 
+/// Whether a dim of so many elements has element `index`.
+__device__ __forceinline__ bool within(int index, int extent) { return index >= 0 && index < extent; }
+
 /// The same rectangle, an element at a time.
 template <class T, int Align> __device__ __forceinline__ view<T> narrow(const view<T, Align> &v) {
   return {v.base, v.row_stride, v.row_end, v.col_end, v.col_stride, v.row_begin, v.col_begin};
