@@ -172,6 +172,7 @@ private:
   }
 
   void readLiterals() {
+    const size_t errorsBefore = diagnostics.numErrors();
     for (const ast::Equation &given : decl.settings) {
       const ir::Param *param = findParam(given.name.text);
       if (!param || !param->isTensor)
@@ -183,6 +184,8 @@ private:
         bindDim(param->dims[d], literal->dims[d], names);
       literals[param->name] = std::move(*literal);
     }
+    if (diagnostics.numErrors() > errorsBefore)
+      return; // a list or file that is wrong leaves its symbols open
     for (const std::string &symbol : signature.symbols)
       if (!names.arguments.symbols.count(symbol))
         diagnostics.report(Diag::case_lacks_scalar, decl.name.range, symbol);
