@@ -68,31 +68,53 @@ __device__ __forceinline__ void store_box(const tensor_map &map, u32 source, coo
                : "memory");
 }
 
-/// tile ← the box of the tensor at these coordinates; `Tile::byte_count` bytes on `completes`.
-template <class Tile, class... C>
-__device__ __forceinline__ void tma_load(Tile &tile, const tensor_map &map, const barrier &completes, int c0, C... c) {
-#pragma unroll
-  for (int p = 0; p < Tile::panels; ++p)
-    load_box(tile.address() + p * Tile::panel_bytes, map, completes.address(),
-             coordinates<1 + sizeof...(C)>{{c0 + p * Tile::panel_cols, c...}});
+/// How many copies a slice takes: one a panel.
+template <class Tile, int Cols> __device__ constexpr int panels_of() {
+  static_assert(Cols % Tile::panel_cols == 0 || Cols < Tile::panel_cols || Cols == Tile::cols, "whole panels");
+  return (Cols + Tile::panel_cols - 1) / Tile::panel_cols;
 }
 
-/// tile ← the box, in every block of the cluster named in `mask`.
-template <class Tile, class... C>
-__device__ __forceinline__ void tma_load_multicast(Tile &tile, const tensor_map &map, const barrier &completes,
-                                                   u16 mask, int c0, C... c) {
+/// A tile or a slice of one ← the box of the tensor at these coordinates; the map's box has its rows and one panel's
+/// columns. Completes the bytes of all panels (`byte_count` of a whole tile) on `completes`.
+template <class Tile, int Rows, int Cols, class... C>
+__device__ __forceinline__ void tma_load(const shared_slice<Tile, Rows, Cols> &to, const tensor_map &map,
+                                         const barrier &completes, int c0, C... c) {
 #pragma unroll
-  for (int p = 0; p < Tile::panels; ++p)
-    load_box_multicast(tile.address() + p * Tile::panel_bytes, map, completes.address(), mask,
+  for (int p = 0; p < panels_of<Tile, Cols>(); ++p)
+    load_box(to.address + p * Tile::panel_bytes, map, completes.address(),
+             coordinates<1 + sizeof...(C)>{{c0 + p * Tile::panel_cols, c...}});
+}
+template <class T, int Rows, int Cols, int Swizzle, class... C>
+__device__ __forceinline__ void tma_load(shared_tile<T, Rows, Cols, Swizzle> &to, const tensor_map &map,
+                                         const barrier &completes, int c0, C... c) {
+  tma_load(to.all(), map, completes, c0, c...);
+}
+template <class T, int Count, class... C>
+__device__ __forceinline__ void tma_load(shared_vector<T, Count> &to, const tensor_map &map, const barrier &completes,
+                                         int c0, C... c) {
+  load_box(to.address(), map, completes.address(), coordinates<1 + sizeof...(C)>{{c0, c...}});
+}
+
+/// The same into every block of the cluster named in `mask`, at the same place, on the same barrier of each.
+template <class Tile, int Rows, int Cols, class... C>
+__device__ __forceinline__ void tma_load_multicast(const shared_slice<Tile, Rows, Cols> &to, const tensor_map &map,
+                                                   const barrier &completes, u16 mask, int c0, C... c) {
+#pragma unroll
+  for (int p = 0; p < panels_of<Tile, Cols>(); ++p)
+    load_box_multicast(to.address + p * Tile::panel_bytes, map, completes.address(), mask,
                        coordinates<1 + sizeof...(C)>{{c0 + p * Tile::panel_cols, c...}});
+}
+template <class T, int Rows, int Cols, int Swizzle, class... C>
+__device__ __forceinline__ void tma_load_multicast(shared_tile<T, Rows, Cols, Swizzle> &to, const tensor_map &map,
+                                                   const barrier &completes, u16 mask, int c0, C... c) {
+  tma_load_multicast(to.all(), map, completes, mask, c0, c...);
 }
 
 template <class Verb, class Tile, int Rows, int Cols, class... C>
 __device__ __forceinline__ void store_slice(const tensor_map &map, const shared_slice<Tile, Rows, Cols> &from, int c0,
                                             C... c) {
-  static_assert(Cols % Tile::panel_cols == 0 || Cols < Tile::panel_cols, "whole panels");
 #pragma unroll
-  for (int p = 0; p < (Cols + Tile::panel_cols - 1) / Tile::panel_cols; ++p)
+  for (int p = 0; p < panels_of<Tile, Cols>(); ++p)
     store_box<Verb>(map, from.address + p * Tile::panel_bytes,
                     coordinates<1 + sizeof...(C)>{{c0 + p * Tile::panel_cols, c...}});
 }
