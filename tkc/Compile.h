@@ -13,13 +13,13 @@
 
 namespace tkc::driver {
 
-enum class Emit : uint8_t { Ast, Tile };
+enum class Emit : uint8_t { Ast, Tile, Plan, Cuda };
 
 struct CompileOptions {
   std::string input;
   std::vector<std::string> scheduleFiles; ///< .tks
   std::string output = "-";
-  Emit emit = Emit::Tile;
+  Emit emit = Emit::Cuda;
   std::string arch = "sm_90a";
   std::vector<std::string> settings; ///< KEY=VALUE of --set
   std::vector<std::string> kernels;  ///< empty: all

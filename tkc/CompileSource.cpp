@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A .tk file, as far down as --emit asks.
+#include "backends/cuda/Emit.h"
 #include "backends/plan/PlanModule.h"
 #include "frontend/ASTPrinter.h"
 #include "frontend/Parser.h"
@@ -39,6 +40,31 @@ int emitAst(const CompileOptions &options, Session &session) {
   return session.finishWith(options.output, dump(file));
 }
 
+/// `isSound` becomes false where a pass broke the IR, which was reported.
+std::string tileText(const Module &module, const planner::PlanOptions &options, PassRunner &runner, Session &session,
+                     bool &isSound) {
+  std::string text;
+  for (const planner::ElaboratedKernel &kernel : planner::elaborateModule(module, options, session.diagnostics)) {
+    isSound = isSound && runner.run(*kernel.function);
+    text += ir::print(*kernel.function);
+  }
+  return text;
+}
+
+std::string plannedText(Emit emit, const Module &module, planner::PlanOptions options, PassRunner &runner,
+                        Session &session, bool &isSound) {
+  options.transform = [&](ir::Function &function) { return isSound = isSound && runner.run(function); };
+  const std::vector<planner::PlannedKernel> kernels = planner::planModule(module, options, session.diagnostics);
+  if (session.diagnostics.hasErrors())
+    return {};
+  if (emit == Emit::Cuda)
+    return cuda::emitCuda(module, kernels, session.sources, {});
+  std::string text;
+  for (const planner::PlannedKernel &kernel : kernels)
+    text += plan::print(*kernel.plan, &session.sources);
+  return text;
+}
+
 } // namespace
 
 int compileSource(const CompileOptions &options) {
@@ -61,12 +87,12 @@ int compileSource(const CompileOptions &options) {
   std::unique_ptr<Module> module =
       loadModule(options.input, options.scheduleFiles, session.sources, session.diagnostics);
   PassRunner runner(options, session.sources);
-  std::string text;
-  for (const planner::ElaboratedKernel &kernel : planner::elaborateModule(*module, planOptions, session.diagnostics)) {
-    if (!runner.run(*kernel.function))
-      return InternalError;
-    text += ir::print(*kernel.function);
-  }
+  const bool stopsEarly = options.emit == Emit::Tile || !options.stopAfter.empty();
+  bool isSound = true;
+  const std::string text = stopsEarly ? tileText(*module, planOptions, runner, session, isSound)
+                                      : plannedText(options.emit, *module, planOptions, runner, session, isSound);
+  if (!isSound)
+    return InternalError;
   runner.finish();
   return session.finishWith(options.output, text);
 }

@@ -61,6 +61,9 @@ private:
       std::vector<std::string> visible = namesOf(role.vars);
       for (const auto &more : {namesOf(plan.preludeVars), namesOf(plan.grid.axes)})
         visible.insert(visible.end(), more.begin(), more.end());
+      for (const GridAxis &axis : plan.grid.axes) // the prelude may declare what an axis sets
+        if (std::count(visible.begin(), visible.end(), axis.name) == 2 && !role.findVar(axis.name))
+          visible.erase(std::find(visible.begin(), visible.end(), axis.name));
       unique("variables", visible);
     }
   }
