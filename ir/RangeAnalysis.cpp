@@ -191,11 +191,24 @@ Affine RangeAnalysis::elementOf(Value *tileIndex, int axis) {
 bool RangeAnalysis::isAlwaysFull(Value *tileIndex) {
   Value *root = rootTileIndex(tileIndex);
   auto [lo, hi] = rangeOf(root);
-  Affine length = formOf(hi) - formOf(lo);
-  int64_t size = root->type.rows;
-  return length.valid && length.constant % size == 0 &&
-         std::all_of(length.terms.begin(), length.terms.end(),
-                     [&](const Affine::Term &term) { return term.second % size == 0; });
+  return isMultiple(formOf(hi) - formOf(lo), root->type.rows);
+}
+
+bool RangeAnalysis::isMultiple(const Affine &form, int64_t size) {
+  if (!form.valid)
+    return false;
+  for (auto [id, coefficient] : form.terms) {
+    const Atom &atom = atoms[id].atom;
+    if (coefficient % size == 0)
+      continue;
+    if (atom.kind != Atom::Min && atom.kind != Atom::Max)
+      return false;
+    // One of two: the rest of the form with either.
+    Affine rest = form;
+    std::erase(rest.terms, Affine::Term(id, coefficient));
+    return isMultiple(rest + atom.lhs * coefficient, size) && isMultiple(rest + atom.rhs * coefficient, size);
+  }
+  return form.constant % size == 0;
 }
 
 // ---- forms of values -----------------------------------------------------------------------------------------------

@@ -124,6 +124,7 @@ private:
   Affine opaque(Value *value);
   Affine symbol(const std::string &name);
   Affine indexOf(Value *rootTileIndex);
+  bool isMultiple(const Affine &form, int64_t size);
   std::optional<Affine> simplerExtreme(const Affine &x, const Affine &y, bool wantMax);
   bool prove(const Affine &form, const Beyond &beyond, int &budget);
   bool proveWith(const Affine &form, unsigned atom, int64_t coefficient, const Bound &bound, const Beyond &beyond,

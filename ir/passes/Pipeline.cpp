@@ -23,6 +23,7 @@ constexpr Row rows[] = {
     {"licm", "leaves in a loop only what depends on its index"},
     {"dce", "a value that nothing needs would ask for a mask"},
     {"mask-edges", "before split-loops, which moves the masks into a loop's last tiles"},
+    {"split-loops", "most tiles need no mask; tiles without a visible element need no work"},
     {"fold", "masks that a part of a loop decides"},
     {"canonicalize", "selects and products that folding has brought together"},
     {"cse", "the parts of a split loop compute bounds alike"},

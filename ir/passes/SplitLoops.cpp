@@ -1,0 +1,299 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Splits a loop over tiles where its masks change from true throughout to mixed to false throughout:
+//   for %j in tiles(0, L, B) { %s' = select (j.row <= i.col), %s, -inf … }
+// ⇒ for %j in tiles(0, mid, B) { … %s … }                                       every element of every tile is seen
+//   for %j in tiles(mid, end, B) { %s' = select (j.row <= i.col), %s, -inf … }  the diagonal
+// and tiles that are masked throughout are left out where MaskedTiles.h proves that they do nothing. A window has a
+// diagonal at its start too; an edge mask is mixed in the last tile only.
+//
+// A mask is a conjunction of affine comparisons of the loop's elements with what is fixed in the loop: `j ≤ R` is true
+// up to a tile and false from another on, `j ≥ S` the other way round. Between them, bounds are multiples of the tile
+// size from the range's start, so that the tiles stay the same; order and number of effects do too.
+// Runs after mask-edges, which adds masks, and before fold, which cleans up.
+#include "ir/Effects.h"
+#include "ir/MaskedTiles.h"
+#include "ir/RangeAnalysis.h"
+#include "ir/passes/Passes.h"
+
+#include <algorithm>
+
+namespace tkc::ir {
+namespace {
+
+/// Of one mask, in tiles from the start of the range. nullopt: no comparison says so.
+struct MaskRegions {
+  bool isDecided = true;           ///< outside of the mixed tiles nothing but these comparisons matters
+  std::optional<Affine> trueFrom;  ///< suffix: true throughout from here
+  std::optional<Affine> trueUntil; ///< prefix: true throughout before here
+  std::optional<Affine> falseUntil, falseFrom;
+};
+
+class Splitter {
+public:
+  Splitter(Function &function, Op &loop) : function(function), loop(loop), ranges(function) {
+    Block &body = loop.body();
+    index = body.args[0].get();
+    lo = ranges.formOf(loop.operand(0));
+    hi = ranges.formOf(loop.operand(1));
+  }
+
+  /// Replaces the loop by its parts, if there is anything to gain.
+  void run() {
+    collect();
+    if (decided.empty() && !start && !end)
+      return;
+    Builder builder(function, loop.parent);
+    builder.setInsertionPointBefore(&loop);
+    builder.setLoc(loop.loc);
+
+    Affine first = start ? clamp(pointOf(*start), lo, hi) : lo;
+    Affine last = end ? clamp(pointOf(*end), first, hi) : hi;
+    Affine fullFrom = trueFrom ? clamp(pointOf(*trueFrom), first, last) : first;
+    Affine fullUntil = trueUntil ? clamp(pointOf(*trueUntil), fullFrom, last) : last;
+    if (decided.empty()) {
+      addPart(builder, first, last, false);
+    } else {
+      if (trueFrom)
+        addPart(builder, first, fullFrom, false);
+      addPart(builder, fullFrom, fullUntil, true);
+      if (trueUntil)
+        addPart(builder, fullUntil, last, false);
+    }
+    for (size_t i = 0; i < loop.results.size(); ++i)
+      replaceAllUses(loop.result(i), carried[i]);
+    erase(&loop);
+  }
+
+private:
+  Function &function;
+  Op &loop;
+  RangeAnalysis ranges;
+  Value *index;
+  Affine lo, hi;
+  std::vector<Op *> decided; ///< selects that are their second operand in the full part
+  std::optional<Affine> trueFrom, trueUntil, start, end;
+  std::vector<Value *> carried; ///< what the parts so far leave
+
+  // ---- masks
+
+  void collect() {
+    for (auto &op : loop.body().ops) {
+      if (op->kind != OpKind::Select)
+        continue;
+      MaskRegions mask;
+      addMask(op->operand(0), mask);
+      bool splits = mask.trueFrom || mask.trueUntil;
+      // Where the edges of the result are the mask's, the mask stays.
+      bool isReplaceable = op->operand(1)->type == op->result()->type;
+      if (splits && mask.isDecided && isReplaceable) {
+        decided.push_back(op.get());
+        mergeLater(trueFrom, mask.trueFrom);
+        mergeEarlier(trueUntil, mask.trueUntil);
+      }
+      if (splits && canSkipWhereMasked(loop, *op)) {
+        mergeLater(start, mask.falseUntil);
+        mergeEarlier(end, mask.falseFrom);
+      }
+    }
+  }
+
+  void mergeLater(std::optional<Affine> &into, const std::optional<Affine> &from) {
+    if (from)
+      into = into ? ranges.maximum(*into, *from) : *from;
+  }
+  void mergeEarlier(std::optional<Affine> &into, const std::optional<Affine> &from) {
+    if (from)
+      into = into ? ranges.minimum(*into, *from) : *from;
+  }
+
+  /// What the conjuncts of `condition` say about the mask.
+  void addMask(Value *condition, MaskRegions &mask) {
+    Op *op = condition->definingOp;
+    if (op && op->kind == OpKind::And) {
+      addMask(op->operand(0), mask);
+      addMask(op->operand(1), mask);
+    } else if (!op || !isCompare(op->kind) || !addComparison(*op, mask)) {
+      mask.isDecided = false;
+    }
+  }
+
+  bool addComparison(const Op &op, MaskRegions &mask) {
+    Value *x = op.operand(0), *y = op.operand(1);
+    if (!isInteger(x->type.elem))
+      return false;
+    // Brought to `slack ≥ 0`.
+    Affine slack = ranges.formOf(y) - ranges.formOf(x);
+    if (op.kind == OpKind::Lt)
+      slack = slack - 1;
+    else if (op.kind == OpKind::Gt)
+      slack = slack * -1 - 1;
+    else if (op.kind == OpKind::Ge)
+      slack = slack * -1;
+    else if (op.kind != OpKind::Le)
+      return false;
+    return addBound(slack, mask);
+  }
+
+  /// slack = R − j or j − S, of an element j of the loop's tile index.
+  bool addBound(const Affine &slack, MaskRegions &mask) {
+    Affine rest = slack;
+    int64_t sign = 0;
+    for (auto [id, coefficient] : slack.terms) {
+      const Atom &atom = ranges.atom(id);
+      if (atom.kind != Atom::Element || atom.value != index)
+        continue;
+      if (sign != 0 || std::abs(coefficient) != 1)
+        return false;
+      sign = coefficient;
+      std::erase(rest.terms, Affine::Term(id, coefficient));
+    }
+    std::optional<Affine> least = extreme(rest * -sign, false), most = extreme(rest * -sign, true);
+    if (sign == 0 || !least || !most)
+      return false;
+    int64_t size = index->type.rows;
+    if (sign < 0) { // j ≤ R for all R in least … most
+      mergeEarlier(mask.trueUntil, ranges.quotient(*least - lo + 1, size));
+      mergeEarlier(mask.falseFrom, ranges.quotient(*most - lo + size, size));
+    } else { // j ≥ S
+      mergeLater(mask.trueFrom, ranges.quotient(*most - lo + (size - 1), size));
+      mergeLater(mask.falseUntil, ranges.quotient(*least - lo, size));
+    }
+    return true;
+  }
+
+  /// The least or the greatest that the form is for elements of other tile indices, in scalars that are known before
+  /// the loop; nullopt where it depends on the loop or on numbers that differ by element.
+  std::optional<Affine> extreme(const Affine &form, bool wantMost) {
+    Affine result(form.constant);
+    result.valid = form.valid;
+    for (auto [id, coefficient] : form.terms) {
+      const Atom atom = ranges.atom(id);
+      bool most = wantMost == (coefficient > 0);
+      Affine value;
+      if (atom.kind == Atom::Element)
+        value = most ? ranges.endOf(atom.value) - 1 : ranges.beginOf(atom.value);
+      else if (atom.kind == Atom::Iota)
+        value = most ? Affine(atom.divisor - 1) : Affine(0);
+      else if (!isFixed(atom))
+        return std::nullopt;
+      else
+        value.terms.emplace_back(id, 1);
+      result = result + value * coefficient;
+    }
+    if (!result.valid || !isFixed(result))
+      return std::nullopt;
+    return result;
+  }
+
+  bool isFixed(const Affine &form) {
+    return std::all_of(form.terms.begin(), form.terms.end(),
+                       [&](const Affine::Term &term) { return isFixed(ranges.atom(term.first)); });
+  }
+
+  bool isFixed(const Atom &atom) {
+    switch (atom.kind) {
+    case Atom::Symbol:
+      return true;
+    case Atom::Scalar:
+      return atom.value->type.isScalar() && !isDefinedIn(atom.value, loop.body());
+    case Atom::Index:
+    case Atom::Begin:
+    case Atom::End:
+      return !isDefinedIn(atom.value, loop.body());
+    case Atom::Element:
+    case Atom::Iota:
+      return false;
+    case Atom::Div:
+      return isFixed(atom.lhs);
+    case Atom::Min:
+    case Atom::Max:
+      return isFixed(atom.lhs) && isFixed(atom.rhs);
+    }
+    return false;
+  }
+
+  // ---- parts
+
+  Affine pointOf(const Affine &tiles) { return lo + tiles * index->type.rows; }
+  Affine clamp(const Affine &point, const Affine &from, const Affine &to) {
+    return ranges.minimum(ranges.maximum(point, from), to);
+  }
+
+  Value *bound(Builder &builder, const Affine &form) {
+    if (form == lo)
+      return loop.operand(0);
+    return form == hi ? loop.operand(1) : ranges.materialize(form, builder);
+  }
+
+  void addPart(Builder &builder, const Affine &from, const Affine &until, bool isFull) {
+    if (ranges.isNonNegative(from - until))
+      return;
+    Value *fromValue = bound(builder, from), *untilValue = bound(builder, until);
+    std::map<const Value *, Value *> copies;
+    Op &part = *builder.clone(loop, copies);
+    part.setOperand(0, fromValue);
+    part.setOperand(1, untilValue);
+    for (size_t i = 0; i < carried.size(); ++i)
+      part.setOperand(i + 2, carried[i]);
+    carried.clear();
+    for (auto &result : part.results)
+      carried.push_back(result.get());
+    if (!(from == lo))
+      countFromStart(builder, part, from);
+    if (isFull)
+      for (Op *select : decided)
+        decide(*copies[select->result()]->definingOp);
+  }
+
+  /// `index %j` goes on counting where the part before ended.
+  void countFromStart(Builder &before, Op &part, const Affine &from) {
+    std::vector<Op *> counts;
+    walk(part.body(), [&](Op &op) {
+      if (op.kind == OpKind::Index && rootTileIndex(op.operand(0)) == part.body().args[0].get())
+        counts.push_back(&op);
+    });
+    if (counts.empty())
+      return;
+    before.setInsertionPointBefore(&part);
+    Value *skipped = ranges.materialize(ranges.quotient(from - lo, index->type.rows), before);
+    for (Op *count : counts) {
+      std::vector<Op *> users = count->result()->users;
+      Builder builder(function, count->parent);
+      builder.setInsertionPointBefore(std::next(count->position)->get());
+      Value *sum = builder.binary(OpKind::Add, count->result(), skipped);
+      for (Op *user : users)
+        for (size_t i = 0; i < user->operands().size(); ++i)
+          if (user->operand(i) == count->result())
+            user->setOperand(i, sum);
+    }
+    before.setInsertionPointBefore(&loop);
+  }
+
+  /// In the full part a select is its second operand.
+  static void decide(Op &select) {
+    replaceAllUses(select.result(), select.operand(1));
+    erase(&select);
+  }
+};
+
+void collectLoops(Block &block, std::vector<Op *> &loops) {
+  for (auto &op : block.ops) {
+    for (auto &body : op->bodies)
+      collectLoops(*body, loops);
+    if (op->kind == OpKind::For && op->tileSize != 0)
+      loops.push_back(op.get());
+  }
+}
+
+} // namespace
+
+void splitLoops(Function &function) {
+  std::vector<Op *> loops; // inner ones first, so that no part is split again
+  collectLoops(function.body, loops);
+  for (Op *loop : loops)
+    Splitter(function, *loop).run();
+}
+
+} // namespace tkc::ir
