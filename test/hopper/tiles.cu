@@ -291,6 +291,35 @@ void check_philox() {
   expect(good, "philox");
 }
 
+template <class T> float value_of(T x);
+
+/// Each element type to f32 and back, by pairs and one by one, and f32 added to memory by fours.
+template <class T> __global__ void conversions(const T *x, float *wide, T *back, float *sums) {
+  using layout = tk::row_layout<128, 8, 16>;
+  using tile = tk::fragment<T, 16, 128, layout>;
+  const auto v = tk::load<tile>(tk::view<const T, 16>{x, 128, 16, 128});
+  const auto f = tk::cast<float>(v);
+  tk::store(tk::view<float, 16>{wide, 128, 16, 128}, f);
+  tk::store(tk::view<T, 16>{back, 128, 16, 128}, tk::cast<T>(f));
+  tk::atomic_add(tk::view<float, 16>{sums, 128, 16, 128}, f);
+  tk::atomic_add(tk::view<float, 8>{sums, 128, 16, 128}, f);
+  tk::atomic_add(tk::view<float>{sums, 128, 16, 128}, f);
+}
+template <class T> void check_conversions(const char *what) {
+  support::buffer<T> x(2048), back(2048);
+  support::buffer<float> wide(2048), sums(2048);
+  support::randomize(x, 11);
+  sums.zero();
+  conversions<<<1, 128>>>(x.data, wide.data, back.data, sums.data);
+  support::check(cudaDeviceSynchronize(), what);
+  const auto hx = x.host(), hb = back.host();
+  const auto hw = wide.host(), hs = sums.host();
+  bool good = true;
+  for (int i = 0; i < 2048; ++i)
+    good = good && hw[i] == value_of(hx[i]) && value_of(hb[i]) == value_of(hx[i]) && near(hs[i], 3 * hw[i], 1e-6);
+  expect(good, what);
+}
+
 template <class T> float value_of(T x) {
   if constexpr (tk::same<T, tk::bf16>) {
     const unsigned bits = unsigned(x.bits) << 16;
@@ -368,6 +397,11 @@ int main() {
   check_by_threads<float, false, false>("f32 by threads");
   check_by_threads<float, true, true>("f32 by threads, both transposed");
   check_by_threads<double, false, true>("f64 by threads, b transposed");
+  check_conversions<bf16>("bf16 to f32 and back; atomic_add by fours");
+  check_conversions<half>("f16 to f32 and back");
+  check_conversions<f8e4m3>("e4m3 to f32 and back");
+  check_conversions<f8e5m2>("e5m2 to f32 and back");
+  check_conversions<i8>("i8 to f32 and back");
   check_functions();
   check_philox();
   std::printf("%d wrong\n", failures);

@@ -66,9 +66,28 @@ __device__ __forceinline__ void atomic_update(F f, const view<T, Align> &to, con
   });
 }
 
-/// The elements that exist += x. f32 and f64, f16, bf16, i32.
+/// Two or four f32 at once; each is added atomically, the group is not.
+template <int Count, tile X> __device__ __forceinline__ void atomic_add_chunk(float *to, const X &x, int a, int b) {
+  if constexpr (Count == 4)
+    asm volatile("red.global.add.v4.f32 [%0], {%1, %2, %3, %4};" ::"l"(to), "f"(x.at(a, b)), "f"(x.at(a, b + 1)),
+                 "f"(x.at(a, b + 2)), "f"(x.at(a, b + 3))
+                 : "memory");
+  else
+    asm volatile("red.global.add.v2.f32 [%0], {%1, %2};" ::"l"(to), "f"(x.at(a, b)), "f"(x.at(a, b + 1)) : "memory");
+}
+
+/// The elements that exist += x. f32 and f64, f16, bf16, i32; f32 by chunks where the view promises alignment.
 template <class T, int Align, tile X> __device__ __forceinline__ void atomic_add(const view<T, Align> &to, const X &x) {
-  atomic_update(atomic_add_operation{}, to, x);
+  constexpr int count = same<T, float> ? chunk_elements<X, view<T, Align>>() : 1;
+  if constexpr (count > 1) {
+    const bool mine = stores<X>();
+    for_each_chunk<X, count>(to, [&](int a, int b, int r, int c, bool exists) {
+      if (exists && mine)
+        atomic_add_chunk<count>(to.at(r, c), x, a, b);
+    });
+  } else {
+    atomic_update(atomic_add_operation{}, to, x);
+  }
 }
 /// The elements that exist ← the larger of them and x. f32, i32.
 template <class T, int Align, tile X> __device__ __forceinline__ void atomic_max(const view<T, Align> &to, const X &x) {

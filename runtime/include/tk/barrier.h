@@ -24,7 +24,8 @@ struct alignas(8) barrier {
     asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(address()) : "memory");
   }
   /// One arrival at the same barrier of block `rank` of the cluster. Not `.release.cluster`, which waits for all of the
-  /// thread's memory traffic and costs a GEMM a quarter of its speed: it tells that a slot was read, not what was written.
+  /// thread's memory traffic and costs a GEMM a quarter of its speed: it tells that a slot was read, not what was
+  /// written.
   __device__ __forceinline__ void arrive_at(u32 rank) {
     asm volatile("{\n.reg .b32 remote;\n"
                  "mapa.shared::cluster.u32 remote, %0, %1;\n"

@@ -123,6 +123,25 @@ template <class From> __device__ __forceinline__ float to_float(From x) {
   }
 }
 
+/// The floats of two packed elements, the first in the low bits.
+template <class From> __device__ __forceinline__ void unpack2(u32 pair, float &low, float &high) {
+  if constexpr (same<From, bf16>) {
+    low = __uint_as_float(pair << 16);
+    high = __uint_as_float(pair & 0xffff0000u);
+  } else if constexpr (same<From, half>) {
+    asm("{\n.reg .b16 l, h;\nmov.b32 {l, h}, %2;\ncvt.f32.f16 %0, l;\ncvt.f32.f16 %1, h;\n}\n"
+        : "=f"(low), "=f"(high)
+        : "r"(pair));
+  } else {
+    u32 halves;
+    if constexpr (same<From, f8e4m3>)
+      asm("cvt.rn.f16x2.e4m3x2 %0, %1;" : "=r"(halves) : "h"(u16(pair)));
+    else
+      asm("cvt.rn.f16x2.e5m2x2 %0, %1;" : "=r"(halves) : "h"(u16(pair)));
+    unpack2<half>(halves, low, high);
+  }
+}
+
 template <class T> inline constexpr bool is_storage_float = is_float16<T> || is_float8<T> || same<T, tf32>;
 
 /// `x` as a To, rounded once to nearest even. Towards zero to an integer: what does not fit saturates, NaN gives 0.
