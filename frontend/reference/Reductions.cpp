@@ -72,6 +72,7 @@ struct Total {
   }
 };
 
+/// Integers have no infinities: over nothing their extrema are the ends of i32.
 int64_t firstInteger(Reduction kind) {
   switch (kind) {
   case Reduction::Sum:
@@ -79,9 +80,9 @@ int64_t firstInteger(Reduction kind) {
   case Reduction::Prod:
     return 1;
   case Reduction::Max:
-    return std::numeric_limits<int64_t>::min();
+    return std::numeric_limits<int32_t>::min();
   case Reduction::Min:
-    return std::numeric_limits<int64_t>::max();
+    return std::numeric_limits<int32_t>::max();
   }
   return 0;
 }
