@@ -1,0 +1,140 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "backends/cuda/HostExpr.h"
+
+#include "backends/cuda/Types.h"
+
+#include <fmt/core.h>
+#include <llvm/Support/Casting.h>
+
+namespace tkc::cuda {
+namespace {
+
+const char *spellingOf(ir::DimExpr::Kind kind) {
+  switch (kind) {
+  case ir::DimExpr::Add:
+    return "+";
+  case ir::DimExpr::Sub:
+    return "-";
+  case ir::DimExpr::Mul:
+    return "*";
+  case ir::DimExpr::Div:
+    return "/";
+  case ir::DimExpr::Mod:
+    return "%";
+  case ir::DimExpr::Const:
+  case ir::DimExpr::Symbol:
+    break;
+  }
+  return "";
+}
+
+const char *spellingOf(ast::BinaryOp op) {
+  switch (op) {
+  case ast::BinaryOp::And:
+    return "&&";
+  case ast::BinaryOp::Or:
+    return "||";
+  case ast::BinaryOp::MatMul:
+    return "";
+  case ast::BinaryOp::Mul:
+  case ast::BinaryOp::Div:
+  case ast::BinaryOp::Mod:
+  case ast::BinaryOp::Add:
+  case ast::BinaryOp::Sub:
+  case ast::BinaryOp::Shl:
+  case ast::BinaryOp::Shr:
+  case ast::BinaryOp::BitAnd:
+  case ast::BinaryOp::BitXor:
+  case ast::BinaryOp::BitOr:
+  case ast::BinaryOp::Eq:
+  case ast::BinaryOp::Ne:
+  case ast::BinaryOp::Lt:
+  case ast::BinaryOp::Le:
+  case ast::BinaryOp::Gt:
+  case ast::BinaryOp::Ge:
+    return ast::spelling(op).data();
+  }
+  return "";
+}
+
+const plan::Stmt *definition(const plan::Plan &plan, const std::string &var) {
+  for (const plan::Stmt &stmt : plan.prelude)
+    if (stmt.dest == var)
+      return &stmt;
+  return nullptr;
+}
+
+const char *infixOf(ir::OpKind op) {
+  switch (op) {
+  case ir::OpKind::Add:
+    return "+";
+  case ir::OpKind::Sub:
+    return "-";
+  case ir::OpKind::Mul:
+    return "*";
+  case ir::OpKind::Div:
+    return "/";
+  case ir::OpKind::Mod:
+    return "%";
+  default: // the prelude holds dims and arithmetic on them; for the rest the caller asks the device
+    return nullptr;
+  }
+}
+
+} // namespace
+
+std::string hostExpr(const ir::DimExpr &dim, const HostNames &names) {
+  if (dim.kind == ir::DimExpr::Const)
+    return std::to_string(dim.value);
+  if (dim.kind == ir::DimExpr::Symbol) {
+    auto found = names.find(dim.symbol);
+    return found == names.end() ? identifier(dim.symbol) : found->second;
+  }
+  return fmt::format("({} {} {})", hostExpr(*dim.lhs, names), spellingOf(dim.kind), hostExpr(*dim.rhs, names));
+}
+
+std::string hostExpr(const ast::Expr &expr) {
+  if (const auto *number = llvm::dyn_cast<ast::NumberExpr>(&expr))
+    return number->isFloat ? fmt::format("{}", number->value) : std::to_string(number->integer);
+  if (const auto *boolean = llvm::dyn_cast<ast::BoolExpr>(&expr))
+    return boolean->value ? "true" : "false";
+  if (const auto *name = llvm::dyn_cast<ast::NameExpr>(&expr))
+    return identifier(name->name);
+  if (const auto *unary = llvm::dyn_cast<ast::UnaryExpr>(&expr))
+    return fmt::format("{}({})", unary->op == ast::UnaryOp::Neg ? "-" : unary->op == ast::UnaryOp::Not ? "!" : "~",
+                       hostExpr(*unary->operand));
+  if (const auto *binary = llvm::dyn_cast<ast::BinaryExpr>(&expr))
+    return fmt::format("({} {} {})", hostExpr(*binary->lhs), spellingOf(binary->op), hostExpr(*binary->rhs));
+  return "true"; // sema lets nothing else stand in `where`
+}
+
+std::string hostExpr(const plan::Plan &plan, const std::string &var, const HostNames &names) {
+  const plan::Stmt *stmt = definition(plan, var);
+  if (!stmt)
+    return "";
+  std::vector<std::string> operands;
+  for (const std::string &operand : stmt->operands) {
+    operands.push_back(hostExpr(plan, operand, names));
+    if (operands.back().empty())
+      return "";
+  }
+  if (stmt->kind == plan::StmtKind::Move)
+    return operands[0];
+  if (stmt->kind != plan::StmtKind::Compute)
+    return "";
+  if (stmt->op == ir::OpKind::Const)
+    return fmt::format("{}", static_cast<int64_t>(stmt->constant));
+  if (stmt->op == ir::OpKind::Dim) {
+    auto found = names.find(stmt->name);
+    return found == names.end() ? identifier(stmt->name) : found->second;
+  }
+  if (stmt->op == ir::OpKind::Param)
+    return identifier(stmt->name);
+  if (stmt->op == ir::OpKind::Min || stmt->op == ir::OpKind::Max)
+    return fmt::format("({0} {2} {1} ? {0} : {1})", operands[0], operands[1], stmt->op == ir::OpKind::Min ? "<" : ">");
+  const char *infix = infixOf(stmt->op);
+  return infix ? fmt::format("({} {} {})", operands[0], infix, operands[1]) : "";
+}
+
+} // namespace tkc::cuda

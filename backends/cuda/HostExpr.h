@@ -1,0 +1,27 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Integer and condition expressions of launchers, as C++ text. Dims are not negative, so `/` and `%` floor as they do in .tk.
+#pragma once
+
+#include "frontend/AST.h"
+#include "ir/TileIR.h"
+#include "ir/plan/PlanIR.h"
+
+#include <map>
+#include <string>
+
+namespace tkc::cuda {
+
+/// Names that stand for something else in the text: symbols that are constants of the specialisation.
+using HostNames = std::map<std::string, std::string>;
+
+std::string hostExpr(const ir::DimExpr &dim, const HostNames &names);
+
+/// A condition of `where`.
+std::string hostExpr(const ast::Expr &expr);
+
+/// The value of a prelude's variable, from the statements that compute it. Empty where it cannot be known on the host.
+std::string hostExpr(const plan::Plan &plan, const std::string &var, const HostNames &names);
+
+} // namespace tkc::cuda

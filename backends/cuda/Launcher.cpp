@@ -1,0 +1,322 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "backends/cuda/Launcher.h"
+
+#include "backends/cuda/HostExpr.h"
+#include "backends/cuda/KernelPrinter.h"
+#include "backends/cuda/Types.h"
+#include "support/Diagnostics.h"
+
+#include <algorithm>
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+#include <set>
+
+namespace tkc::cuda {
+namespace {
+
+std::string hostType(ElemType elem) {
+  switch (elem) {
+  case ElemType::F64:
+    return "double";
+  case ElemType::I32:
+  case ElemType::I8:
+  case ElemType::U8:
+    return "int32_t";
+  case ElemType::I64:
+    return "int64_t";
+  case ElemType::Bool:
+    return "int";
+  case ElemType::F32:
+  case ElemType::TF32:
+  case ElemType::F16:
+  case ElemType::BF16:
+  case ElemType::F8E4M3:
+  case ElemType::F8E5M2:
+    return "float";
+  }
+  return "";
+}
+
+/// How callers name the element type; tf32 is stored as f32.
+std::string elementName(ElemType elem) {
+  if (elem == ElemType::TF32)
+    return "tk::host::element::f32";
+  return fmt::format("tk::host::element::{}", elem == ElemType::Bool ? "boolean" : spelling(elem));
+}
+
+class Launcher {
+public:
+  Launcher(const Signature &signature, std::vector<const planner::PlannedKernel *> planned, const SourceManager &sources)
+      : signature(signature), planned(std::move(planned)), sources(sources) {}
+
+  std::string declaration() const {
+    std::vector<std::string> parameters;
+    for (const std::string &name : signature.order)
+      parameters.push_back(parameter(name));
+    parameters.push_back("struct CUstream_st *stream");
+    return fmt::format("tk_status {}({})", identifier(signature.name), fmt::join(parameters, ", "));
+  }
+
+  std::string definition() {
+    text = fmt::format("extern \"C\" {} {{\n", declaration());
+    line("tk::host::call call(\"{}\");", signature.name);
+    takeTensors();
+    bindTypes();
+    bindSymbols();
+    checkDims();
+    checkConditions();
+    checkOverlap();
+    line("const tk::host::device device = tk::host::find_device(call, 9, 0{});", listOfTensors());
+    line("if (!call.ok())\nreturn call.status();");
+    for (const planner::PlannedKernel *kernel : planned)
+      dispatch(*kernel);
+    line("call.fail(TK_NOT_COMPILED, \"no specialisation in this file serves these arguments\");");
+    line("return call.status();");
+    return text + "}\n\n";
+  }
+
+private:
+  template <class... Args> void line(fmt::format_string<Args...> format, Args &&...args) {
+    text += fmt::format(format, std::forward<Args>(args)...) + "\n";
+  }
+
+  const ir::Param *findParam(const std::string &name) const {
+    auto found = std::find_if(signature.params.begin(), signature.params.end(),
+                              [&](const ir::Param &param) { return param.name == name; });
+    return found == signature.params.end() ? nullptr : &*found;
+  }
+
+  std::string parameter(const std::string &name) const {
+    const ir::Param *param = findParam(name);
+    if (!param) { // a const
+      return fmt::format("int {}", identifier(name));
+    }
+    if (param->isTensor)
+      return fmt::format("const tk_tensor *{}", identifier(name));
+    return fmt::format("{} {}", hostType(param->elem), identifier(name));
+  }
+
+  static std::string view(const std::string &name) { return identifier(name) + "_view"; }
+
+  std::vector<const ir::Param *> tensors() const {
+    std::vector<const ir::Param *> list;
+    for (const ir::Param &param : signature.params)
+      if (param.isTensor)
+        list.push_back(&param);
+    return list;
+  }
+
+  std::string listOfTensors() const {
+    std::string list;
+    for (const ir::Param *param : tensors())
+      list += ", " + view(param->name);
+    return list;
+  }
+
+  void takeTensors() {
+    for (const ir::Param *param : tensors())
+      line("const tk::host::argument {} = call.tensor(\"{}\", {}, {}{});", view(param->name), param->name,
+           identifier(param->name), param->dims.size(), param->isOptional ? ", true" : "");
+  }
+
+  void bindTypes() {
+    for (const ir::Param *param : tensors()) {
+      auto typeParam = signature.typeParamOf.find(param->name);
+      if (typeParam == signature.typeParamOf.end()) {
+        line("call.same_type({}, {}, \"\");", view(param->name), elementName(param->elem));
+        continue;
+      }
+      const std::string &name = typeParam->second;
+      if (boundTypes.insert(name).second)
+        line("const tk::host::element {} = {}.type;", identifier(name), view(param->name));
+      else
+        line("call.same_type({}, {}, \", as the other tensors of type `{}`\");", view(param->name), identifier(name), name);
+    }
+  }
+
+  // ---- symbols -----------------------------------------------------------------------------------------------------
+
+  /// `symbol`, or `symbol` plus or minus a number: what can bind it. Sets `offset`.
+  static bool binds(const ir::DimExpr &dim, const std::string &symbol, int64_t &offset) {
+    offset = 0;
+    if (dim.kind == ir::DimExpr::Symbol)
+      return dim.symbol == symbol;
+    const bool sum = dim.kind == ir::DimExpr::Add || dim.kind == ir::DimExpr::Sub;
+    if (!sum || dim.lhs->kind != ir::DimExpr::Symbol || dim.rhs->kind != ir::DimExpr::Const)
+      return false;
+    offset = dim.kind == ir::DimExpr::Add ? dim.rhs->value : -dim.rhs->value;
+    return dim.lhs->symbol == symbol;
+  }
+
+  void bindSymbols() {
+    for (const std::string &symbol : signature.symbols) {
+      std::string value;
+      for (bool optional : {false, true})
+        for (const ir::Param *param : tensors())
+          for (size_t i = 0; i < param->dims.size(); ++i) {
+            int64_t offset = 0;
+            if (param->isOptional != optional || !binds(param->dims[i], symbol, offset))
+              continue;
+            const std::string bind = fmt::format("call.bind({}, {}, {})", view(param->name), i, offset);
+            if (!optional && value.empty())
+              value = bind;
+            else if (optional && (value.empty() || value.find('?') != std::string::npos))
+              value = (value.empty() ? "" : value.substr(0, value.rfind('0'))) +
+                      fmt::format("{} ? {} : 0", view(param->name), bind);
+          }
+      if (value.empty() && isConst(symbol)) // a const parameter stands in the dims
+        continue;
+      line("const int {} = {};", identifier(symbol), value.empty() ? "0" : value);
+    }
+  }
+
+  bool isConst(const std::string &name) const {
+    return std::any_of(signature.consts.begin(), signature.consts.end(), [&](const ConstParam &c) { return c.name == name; });
+  }
+
+  void checkDims() {
+    for (const ir::Param *param : tensors())
+      for (size_t i = 0; i < param->dims.size(); ++i)
+        line("call.dim({}, {}, {}, \"{}\");", view(param->name), i, hostExpr(param->dims[i], {}), param->dims[i].str());
+    for (const auto &[symbol, choices] : signature.dimChoices) {
+      std::vector<std::string> tests;
+      for (int64_t choice : choices)
+        tests.push_back(fmt::format("{} == {}", identifier(symbol), choice));
+      line("call.require({}, \"{} in {{{}}}\");", fmt::join(tests, " || "), symbol, fmt::join(choices, ", "));
+    }
+  }
+
+  void checkConditions() {
+    for (const ast::Expr *condition : signature.conditions)
+      line("call.require({}, \"{}\");", hostExpr(*condition), std::string(sources.text(condition->range)));
+  }
+
+  void checkOverlap() {
+    const std::vector<const ir::Param *> list = tensors();
+    for (size_t i = 0; i < list.size(); ++i)
+      for (size_t j = 0; j < list.size(); ++j)
+        if (i != j && list[i]->mode != ir::ParamMode::In && (list[j]->mode == ir::ParamMode::In || i < j))
+          line("call.disjoint({}, {});", view(list[i]->name), view(list[j]->name));
+  }
+
+  // ---- one specialisation ------------------------------------------------------------------------------------------
+
+  std::string condition(const planner::PlannedKernel &kernel) const {
+    std::vector<std::string> tests;
+    for (const auto &[name, elem] : kernel.specialization.typeArgs)
+      if (boundTypes.count(name))
+        tests.push_back(fmt::format("{} == {}", identifier(name), elementName(elem)));
+    for (const auto &[name, value] : kernel.specialization.constants)
+      tests.push_back(fmt::format("{} == {}", identifier(name), value));
+    for (const ir::Param *param : tensors())
+      if (param->isOptional)
+        tests.push_back((kernel.specialization.absent.count(param->name) ? "!" : "") + view(param->name));
+    return tests.empty() ? "" : fmt::format("{}", fmt::join(tests, " && "));
+  }
+
+  void dispatch(const planner::PlannedKernel &kernel) {
+    const plan::Plan &plan = *kernel.plan;
+    const std::string name = kernelName(kernel);
+    const std::string test = condition(kernel);
+    text += test.empty() ? "{\n" : fmt::format("if ({}) {{\n", test);
+    line("{}_arguments arguments{{}};", name);
+    fillArguments(plan);
+    line("tk::host::launch(call, device, {}, arguments, {}, {}, {}, {}, stream);", name, blocks(plan),
+         plan.grid.persistent || plan.grid.ragged ? "true" : "false", plan.threads,
+         plan.buffers.empty() && plan.barriers.empty() ? "0" : fmt::format("int(sizeof({}_shared)) + 1024", name));
+    line("return call.status();\n}}");
+  }
+
+  void fillArguments(const plan::Plan &plan) {
+    for (const ir::Param &param : plan.params) {
+      const std::string id = identifier(param.name);
+      if (!param.isTensor)
+        line("arguments.{0} = {0};", id);
+      else if (param.isPresent)
+        line("arguments.{} = tk::host::make_global<{}{}, {}>({});", id, param.mode == ir::ParamMode::In ? "const " : "",
+             elementType(param.elem), param.dims.size(), view(param.name));
+    }
+    for (const std::string &symbol : runtimeSymbols(plan))
+      line("arguments.{0} = {0};", identifier(symbol));
+    std::vector<std::string> loads;
+    for (const auto &[map, isLoad] : mapDirections(plan)) {
+      const std::string encoded = encode(*plan.findMap(map));
+      if (isLoad)
+        loads.push_back(encoded);
+      else
+        line("arguments.{}_fits = {};", identifier(map), encoded);
+    }
+    if (!loads.empty())
+      line("arguments.loads_fit = {};", fmt::join(loads, " &&\n"));
+  }
+
+  static std::string encode(const plan::TensorMap &map) {
+    return fmt::format("tk::host::encode_map(arguments.{}, {}, {{{}, {}, {}, {}}})", identifier(map.name), view(map.tensor),
+                       map.rowDim, map.boxRows, map.boxCols, plan::bytes(map.swizzle));
+  }
+
+  std::string blocks(const plan::Plan &plan) const {
+    if (plan.grid.ragged)
+      return "INT32_MAX";
+    HostNames names;
+    for (const auto &[constant, value] : plan.constants)
+      names[constant] = std::to_string(value);
+    std::string product;
+    for (const plan::GridAxis &axis : plan.grid.axes)
+      product += fmt::format("{}tk::host::steps({}, {}, {})", product.empty() ? "" : " * ", hostExpr(plan, axis.lo, names),
+                             hostExpr(plan, axis.hi, names), std::max<int64_t>(axis.tileSize, 1));
+    return product.empty() ? "1" : product;
+  }
+
+  const Signature &signature;
+  std::vector<const planner::PlannedKernel *> planned;
+  const SourceManager &sources;
+  std::string text;
+  std::set<std::string> boundTypes;
+};
+
+/// Kernels in order of their first plan, each with all its plans.
+template <class Visit> void forEachKernel(const std::vector<planner::PlannedKernel> &kernels, Visit visit) {
+  std::set<const KernelInfo *> done;
+  for (const planner::PlannedKernel &first : kernels) {
+    if (!done.insert(first.kernel).second)
+      continue;
+    std::vector<const planner::PlannedKernel *> planned;
+    for (const planner::PlannedKernel &other : kernels)
+      if (other.kernel == first.kernel)
+        planned.push_back(&other);
+    visit(first.kernel->signature, std::move(planned));
+  }
+}
+
+std::string commentLines(const std::string &doc) {
+  std::string text;
+  for (size_t at = 0; at < doc.size();) {
+    const size_t end = std::min(doc.find('\n', at), doc.size());
+    text += "/// " + doc.substr(at, end - at) + "\n";
+    at = end + 1;
+  }
+  return text;
+}
+
+} // namespace
+
+std::string printLaunchers(const std::vector<planner::PlannedKernel> &kernels, const SourceManager &sources) {
+  std::string text;
+  forEachKernel(kernels, [&](const Signature &signature, std::vector<const planner::PlannedKernel *> planned) {
+    text += Launcher(signature, std::move(planned), sources).definition();
+  });
+  return text;
+}
+
+std::string printHeader(const std::vector<planner::PlannedKernel> &kernels, const SourceManager &sources) {
+  std::string text = "#pragma once\n\n#include \"tk/host/tensor.h\"\n\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n";
+  forEachKernel(kernels, [&](const Signature &signature, std::vector<const planner::PlannedKernel *> planned) {
+    text += commentLines(signature.doc);
+    text += Launcher(signature, std::move(planned), sources).declaration() + ";\n\n";
+  });
+  return text + "#ifdef __cplusplus\n} // extern \"C\"\n#endif\n";
+}
+
+} // namespace tkc::cuda

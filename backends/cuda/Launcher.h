@@ -1,0 +1,25 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The host side of an emitted file: one extern "C" function a kernel, which checks every argument, binds the symbols, picks
+// the specialisation, encodes tensor maps and launches.
+#pragma once
+
+#include "backends/plan/PlanModule.h"
+
+#include <string>
+#include <vector>
+
+namespace tkc {
+class SourceManager;
+}
+
+namespace tkc::cuda {
+
+/// Launchers of all kernels that have plans, to stand after the kernels.
+std::string printLaunchers(const std::vector<planner::PlannedKernel> &kernels, const SourceManager &sources);
+
+/// A header that declares the launchers, for C and C++.
+std::string printHeader(const std::vector<planner::PlannedKernel> &kernels, const SourceManager &sources);
+
+} // namespace tkc::cuda

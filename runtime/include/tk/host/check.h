@@ -1,0 +1,208 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Checks of one call's arguments. The first thing that is wrong is kept; checks after it do nothing, so that launchers
+// read as a list. No state outlives the call.
+#pragma once
+
+#include "tk/host/tensor.h"
+
+#include <cstdarg>
+#include <cstdio>
+
+namespace tk::host {
+
+enum class element : unsigned char { f64, f32, f16, bf16, f8e4m3, f8e5m2, i64, i32, i8, u8, boolean };
+
+inline const char *name_of(element type) {
+  constexpr const char *names[] = {"f64", "f32", "f16", "bf16", "f8e4m3", "f8e5m2", "i64", "i32", "i8", "u8", "bool"};
+  return names[static_cast<int>(type)];
+}
+
+inline int bytes_of(element type) {
+  constexpr int bytes[] = {8, 4, 2, 2, 1, 1, 8, 4, 1, 1, 1};
+  return bytes[static_cast<int>(type)];
+}
+
+/// A tensor argument after its first checks: null `data` where it was left out.
+struct argument {
+  const char *name = "";
+  const tk_tensor *tensor = nullptr;
+  element type = element::f32;
+
+  explicit operator bool() const { return tensor != nullptr; }
+  char *data() const { return tensor ? static_cast<char *>(tensor->data) + tensor->byte_offset : nullptr; }
+  int rank() const { return tensor->rank; }
+  int64_t dim(int i) const { return tensor->dims[i]; }
+  int64_t stride(int i) const {
+    if (tensor->strides)
+      return tensor->strides[i];
+    int64_t stride = 1;
+    for (int d = tensor->rank - 1; d > i; --d)
+      stride *= tensor->dims[d];
+    return stride;
+  }
+  bool is_empty() const {
+    for (int d = 0; d < rank(); ++d)
+      if (dim(d) == 0)
+        return true;
+    return false;
+  }
+};
+
+class call {
+public:
+  explicit call(const char *kernel) : kernel(kernel) { status_.code = TK_OK, status_.message[0] = 0; }
+
+  bool ok() const { return status_.code == TK_OK; }
+  const tk_status &status() const { return status_; }
+
+  void fail(tk_status_code code, const char *format, ...) {
+    if (!ok())
+      return;
+    status_.code = code;
+    const int used = std::snprintf(status_.message, sizeof status_.message, "%s: ", kernel);
+    va_list arguments;
+    va_start(arguments, format);
+    std::vsnprintf(status_.message + used, sizeof status_.message - used, format, arguments);
+    va_end(arguments);
+  }
+
+  /// Null, rank, element type, contiguous last dim, device memory.
+  argument tensor(const char *name, const tk_tensor *t, int rank, bool optional = false) {
+    argument result{name, nullptr, element::f32};
+    if (!ok())
+      return result;
+    if (!t) {
+      if (!optional)
+        fail(TK_BAD_ARGUMENT, "`%s` is null", name);
+      return result;
+    }
+    if (t->rank != rank) {
+      fail(TK_BAD_ARGUMENT, "`%s` has %d dims, it needs %d", name, t->rank, rank);
+      return result;
+    }
+    if (!read_type(*t, result.type)) {
+      fail(TK_BAD_ARGUMENT, "`%s` has element type code %d with %d bits, which no kernel takes", name, t->type_code,
+           t->type_bits);
+      return result;
+    }
+    result.tensor = t;
+    for (int d = 0; d < rank; ++d)
+      if (t->dims[d] < 0 || t->dims[d] > INT32_MAX)
+        fail(TK_BAD_ARGUMENT, "dim %d of `%s` is %lld; dims go up to 2147483647", d, name, (long long)t->dims[d]);
+    if (ok() && rank > 0 && result.stride(rank - 1) != 1 && result.dim(rank - 1) > 1)
+      fail(TK_BAD_ARGUMENT, "the last dim of `%s` has stride %lld, it must be contiguous", name,
+           (long long)result.stride(rank - 1));
+    if (ok() && result.is_empty())
+      return result;
+    if (ok() && !t->data)
+      fail(TK_BAD_ARGUMENT, "the data of `%s` is null", name);
+    if (ok() && t->device_type != 2 && t->device_type != 3 && t->device_type != 13)
+      fail(TK_BAD_ARGUMENT, "`%s` is not in the memory of a CUDA device", name);
+    if (ok() && reinterpret_cast<uintptr_t>(result.data()) % bytes_of(result.type) != 0)
+      fail(TK_BAD_ARGUMENT, "the data of `%s` is not aligned to its %d-byte elements", name, bytes_of(result.type));
+    return result;
+  }
+
+  /// Scalars of a type parameter and the tensors of one must agree.
+  void same_type(const argument &a, element expected, const char *why) {
+    if (ok() && a && a.type != expected)
+      fail(TK_BAD_ARGUMENT, "`%s` is %s, it must be %s%s", a.name, name_of(a.type), name_of(expected), why);
+  }
+
+  void dim(const argument &a, int i, int64_t expected, const char *expression) {
+    if (ok() && a && a.dim(i) != expected)
+      fail(TK_BAD_ARGUMENT, "dim %d of `%s` is %lld, but `%s` is %lld here", i, a.name, (long long)a.dim(i), expression,
+           (long long)expected);
+  }
+
+  /// The value of a symbol from the dim that binds it: `symbol + offset`.
+  int bind(const argument &a, int i, int offset) {
+    if (!ok() || !a)
+      return 0;
+    if (a.dim(i) - offset < 0)
+      fail(TK_BAD_ARGUMENT, "dim %d of `%s` is %lld, it must be at least %d", i, a.name, (long long)a.dim(i), offset);
+    return static_cast<int>(a.dim(i) - offset);
+  }
+
+  void require(bool holds, const char *condition) {
+    if (!holds)
+      fail(TK_BAD_ARGUMENT, "the kernel asks for `%s`, which does not hold", condition);
+  }
+
+  /// What is written may share no element with another argument.
+  void disjoint(const argument &written, const argument &other) {
+    if (ok() && written && other && overlap(written, other))
+      fail(TK_BAD_ARGUMENT, "`%s` is written and overlaps `%s`", written.name, other.name);
+  }
+
+private:
+  static bool read_type(const tk_tensor &t, element &type) {
+    struct row {
+      uint8_t code, bits;
+      element type;
+    };
+    constexpr row rows[] = {{2, 64, element::f64},  {2, 32, element::f32},    {2, 16, element::f16},
+                            {4, 16, element::bf16}, {10, 8, element::f8e4m3}, {12, 8, element::f8e5m2},
+                            {0, 64, element::i64},  {0, 32, element::i32},    {0, 8, element::i8},
+                            {1, 8, element::u8},    {6, 8, element::boolean}};
+    for (const row &r : rows)
+      if (r.code == t.type_code && r.bits == t.type_bits && t.type_lanes == 1) {
+        type = r.type;
+        return true;
+      }
+    return false;
+  }
+
+  /// Bytes from the first element to one past the last.
+  static int64_t span(const argument &a) {
+    int64_t last = 0;
+    for (int d = 0; d < a.rank(); ++d)
+      last += (a.dim(d) - 1) * a.stride(d);
+    return (last + 1) * bytes_of(a.type);
+  }
+
+  static bool overlap(const argument &a, const argument &b) {
+    if (a.is_empty() || b.is_empty())
+      return false;
+    const char *a_begin = a.data(), *b_begin = b.data();
+    if (a_begin + span(a) <= b_begin || b_begin + span(b) <= a_begin)
+      return false;
+    return !are_interleaved(a, b, b_begin - a_begin);
+  }
+
+  /// Slices of one tensor (q, k and v side by side, say) overlap as ranges but share nothing: with equal strides, an
+  /// element is shared only if the distance between the bases is a sum of index differences times strides.
+  static bool are_interleaved(const argument &a, const argument &b, int64_t bytes_apart) {
+    if (a.rank() != b.rank() || a.type != b.type || bytes_apart % bytes_of(a.type) != 0)
+      return false;
+    for (int d = 0; d < a.rank(); ++d)
+      if (a.stride(d) != b.stride(d))
+        return false;
+    return !reaches(a, b, bytes_apart / bytes_of(a.type), 0);
+  }
+
+  /// Whether differences along the dims from the `taken`-th longest stride on can add up to `distance`.
+  static bool reaches(const argument &a, const argument &b, int64_t distance, unsigned taken) {
+    int longest = -1;
+    for (int d = 0; d < a.rank(); ++d)
+      if (!(taken >> d & 1) && (longest < 0 || a.stride(d) > a.stride(longest)))
+        longest = d;
+    if (longest < 0)
+      return distance == 0;
+    const int64_t stride = a.stride(longest), limit_up = a.dim(longest) - 1, limit_down = b.dim(longest) - 1;
+    if (stride <= 0)
+      return true; // elements that coincide by themselves: no claim
+    const int64_t nearest = distance / stride;
+    for (int64_t step = nearest - 1; step <= nearest + 1; ++step)
+      if (step <= limit_up && -step <= limit_down && reaches(a, b, distance - step * stride, taken | 1u << longest))
+        return true;
+    return false;
+  }
+
+  const char *kernel;
+  tk_status status_;
+};
+
+} // namespace tk::host

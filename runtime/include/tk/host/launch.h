@@ -1,0 +1,148 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// From checked arguments to a launch: tensors as kernels take them, tensor maps, grids.
+#pragma once
+
+#include "tk/global.h"
+#include "tk/host/check.h"
+
+#include <cuda_runtime_api.h>
+
+namespace tk::host {
+
+/// The argument as a kernel takes it. An argument that was left out gives null data.
+template <class T, int Rank> global<T, Rank> make_global(const argument &a) {
+  global<T, Rank> result{};
+  if (!a)
+    return result;
+  result.data = reinterpret_cast<T *>(a.data());
+  bool wide = reinterpret_cast<uintptr_t>(result.data) % 16 == 0 && a.dim(Rank - 1) * bytes_of(a.type) % 16 == 0;
+  for (int d = 0; d < Rank; ++d) {
+    result.dims[d] = static_cast<int>(a.dim(d));
+    if (d < Rank - 1) {
+      result.strides[d] = a.stride(d);
+      wide &= a.dim(d) <= 1 || a.stride(d) * bytes_of(a.type) % 16 == 0;
+    }
+  }
+  result.wide = wide;
+  return result;
+}
+
+/// A box of a tensor for the copy engine. Dims of the box other than the two have size 1.
+struct box {
+  int row_dim; ///< -1: none
+  int rows;
+  int cols;    ///< along the last dim
+  int swizzle; ///< bytes; 0: none
+};
+
+/// Encodes a map; false where the tensor does not suit the copy engine, which is no error: a base or a stride that is
+/// no multiple of 16 bytes, a stride of 0, an empty dim, more than 5 dims. Source: CUDA Driver API 13.0,
+/// cuTensorMapEncodeTiled. The entry point is looked up at run time, so that emitted files link against the CUDA
+/// runtime alone; the enumerators that it takes are spelled as numbers for the same reason.
+inline bool encode_map(tensor_map &map, const argument &a, const box &b) {
+  using encode_function = int (*)(void *, int, unsigned, void *, const unsigned long long *, const unsigned long long *,
+                                  const unsigned *, const unsigned *, int, int, int, int);
+  static const encode_function encode = [] {
+    void *function = nullptr;
+    cudaDriverEntryPointQueryResult found;
+    const cudaError_t error =
+        cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &function, 12000, cudaEnableDefault, &found);
+    return error == cudaSuccess && found == cudaDriverEntryPointSuccess ? reinterpret_cast<encode_function>(function)
+                                                                        : nullptr;
+  }();
+  constexpr int types[] = {8, 7, 6, 9, 0, 0, 5, 3, 0, 0, 0}; // CU_TENSOR_MAP_DATA_TYPE_* of each element
+  const int rank = a.rank(), bytes = bytes_of(a.type);
+  if (!encode || rank < 1 || rank > 5 || a.is_empty() || reinterpret_cast<uintptr_t>(a.data()) % 16 != 0)
+    return false;
+  unsigned long long dims[5], strides[5];
+  unsigned box_dims[5], element_strides[5];
+  for (int i = 0; i < rank; ++i) { // innermost first
+    const int d = rank - 1 - i;
+    dims[i] = static_cast<unsigned long long>(a.dim(d));
+    box_dims[i] = i == 0 ? b.cols : d == b.row_dim ? b.rows : 1;
+    element_strides[i] = 1;
+    if (i == 0)
+      continue;
+    long long stride = a.stride(d) * bytes;
+    if (a.dim(d) == 1) // never stepped along; what PyTorch says there means nothing
+      stride = 16;
+    if (stride <= 0 || stride % 16 != 0 || stride >= 1ll << 40)
+      return false;
+    strides[i - 1] = static_cast<unsigned long long>(stride);
+  }
+  const int swizzle = b.swizzle == 128 ? 3 : b.swizzle == 64 ? 2 : b.swizzle == 32 ? 1 : 0;
+  constexpr int no_interleave = 0, promote_to_256_bytes = 3, zeros_outside = 0;
+  return encode(&map, types[static_cast<int>(a.type)], static_cast<unsigned>(rank), a.data(), dims, strides, box_dims,
+                element_strides, no_interleave, swizzle, promote_to_256_bytes, zeros_outside) == 0;
+}
+
+struct device {
+  int id = 0;
+  int multiprocessors = 0;
+};
+
+/// The current device, checked: it must be of the architecture (`major`, `minor`), and hold the tensors.
+template <class... Arguments> device find_device(call &c, int major, int minor, const Arguments &...arguments) {
+  device result;
+  if (!c.ok())
+    return result;
+  int at_major = 0, at_minor = 0;
+  cudaError_t error = cudaGetDevice(&result.id);
+  if (error == cudaSuccess)
+    error = cudaDeviceGetAttribute(&at_major, cudaDevAttrComputeCapabilityMajor, result.id);
+  if (error == cudaSuccess)
+    error = cudaDeviceGetAttribute(&at_minor, cudaDevAttrComputeCapabilityMinor, result.id);
+  if (error == cudaSuccess)
+    error = cudaDeviceGetAttribute(&result.multiprocessors, cudaDevAttrMultiProcessorCount, result.id);
+  if (error != cudaSuccess)
+    c.fail(TK_CUDA_ERROR, "%s", cudaGetErrorString(error));
+  else if (at_major != major || at_minor != minor)
+    c.fail(TK_WRONG_DEVICE, "compiled for compute capability %d.%d; device %d has %d.%d", major, minor, result.id,
+           at_major, at_minor);
+  const auto check = [&](const argument &a) {
+    if (c.ok() && a && a.tensor->device_type == 2 && a.tensor->device_id != result.id)
+      c.fail(TK_WRONG_DEVICE, "`%s` is on device %d, the current device is %d", a.name, a.tensor->device_id, result.id);
+  };
+  (check(arguments), ...);
+  return result;
+}
+
+/// ⌈(hi - lo) / size⌉, at least 0.
+inline long long steps(long long lo, long long hi, long long size) {
+  return hi <= lo ? 0 : (hi - lo + size - 1) / size;
+}
+
+/// Launches `blocks` blocks, or, of a persistent kernel (`resident`), no more than run at once. None: nothing to do.
+template <class Arguments>
+void launch(call &c, const device &on, void (*kernel)(Arguments), const Arguments &arguments, long long blocks,
+            bool resident, int threads, int shared_bytes, CUstream_st *stream) {
+  if (!c.ok() || blocks <= 0)
+    return;
+  cudaError_t error = cudaSuccess;
+  if (shared_bytes > 48 * 1024)
+    error = cudaFuncSetAttribute(reinterpret_cast<const void *>(kernel), cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                 shared_bytes);
+  if (error == cudaSuccess && resident) {
+    int each = 0;
+    error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, reinterpret_cast<const void *>(kernel), threads,
+                                                          static_cast<size_t>(shared_bytes));
+    const long long most = static_cast<long long>(each > 0 ? each : 1) * on.multiprocessors;
+    blocks = blocks < most ? blocks : most;
+  }
+  if (error == cudaSuccess && blocks > INT32_MAX) {
+    c.fail(TK_BAD_ARGUMENT, "%lld blocks are more than one launch can have", blocks);
+    return;
+  }
+  if (error == cudaSuccess) {
+    void *parameters[] = {const_cast<Arguments *>(&arguments)};
+    error =
+        cudaLaunchKernel(reinterpret_cast<const void *>(kernel), dim3(static_cast<unsigned>(blocks)),
+                         dim3(static_cast<unsigned>(threads)), parameters, static_cast<size_t>(shared_bytes), stream);
+  }
+  if (error != cudaSuccess)
+    c.fail(TK_CUDA_ERROR, "%s", cudaGetErrorString(error));
+}
+
+} // namespace tk::host
