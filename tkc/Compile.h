@@ -13,7 +13,7 @@
 
 namespace tkc::driver {
 
-enum class Emit : uint8_t { Ast, Tile, Plan, Cuda };
+enum class Emit : uint8_t { Ast, Tile, Plan, Cuda, Header };
 
 struct CompileOptions {
   std::string input;

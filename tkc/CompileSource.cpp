@@ -3,6 +3,7 @@
 //
 // A .tk file, as far down as --emit asks.
 #include "backends/cuda/Emit.h"
+#include "backends/cuda/Launcher.h"
 #include "backends/plan/PlanModule.h"
 #include "frontend/ASTPrinter.h"
 #include "frontend/Parser.h"
@@ -57,6 +58,8 @@ std::string plannedText(Emit emit, const Module &module, planner::PlanOptions op
   const std::vector<planner::PlannedKernel> kernels = planner::planModule(module, options, session.diagnostics);
   if (session.diagnostics.hasErrors())
     return {};
+  if (emit == Emit::Header)
+    return cuda::printHeader(kernels, session.sources);
   if (emit == Emit::Cuda)
     return cuda::emitCuda(module, kernels, session.sources, {});
   std::string text;

@@ -21,6 +21,11 @@ const VarType &RolePrinter::typeOf(const std::string &var) const {
   for (const plan::Var &shared : kernel.plan.preludeVars)
     if (shared.name == var)
       return shared.type;
+  static const VarType number{VarType::Scalar, ElemType::I32, 1, 1, {}, plan::Division::Whole};
+  static const VarType tileIndex{VarType::TileIndex, ElemType::I32, 1, 1, {}, plan::Division::Whole};
+  for (const plan::GridAxis &axis : kernel.plan.grid.axes)
+    if (axis.name == var)
+      return axis.tileSize > 0 ? tileIndex : number;
   assert(false && "every variable is declared");
   return role.vars.front().type;
 }

@@ -47,38 +47,49 @@ std::string elementName(ElemType elem) {
 
 class Launcher {
 public:
-  Launcher(const Signature &signature, std::vector<const planner::PlannedKernel *> planned, const SourceManager &sources)
-      : signature(signature), planned(std::move(planned)), sources(sources) {}
+  Launcher(const Signature &signature, std::vector<const planner::PlannedKernel *> planned,
+           const SourceManager &sources)
+      : signature(signature), planned(std::move(planned)), sources(sources), callName(fresh("call")),
+        deviceName(fresh("device")), argumentsName(fresh("arguments")), streamName(fresh("stream")) {}
 
   std::string declaration() const {
     std::vector<std::string> parameters;
     for (const std::string &name : signature.order)
       parameters.push_back(parameter(name));
-    parameters.push_back("struct CUstream_st *stream");
+    parameters.push_back("struct CUstream_st *" + streamName);
     return fmt::format("tk_status {}({})", identifier(signature.name), fmt::join(parameters, ", "));
   }
 
   std::string definition() {
     text = fmt::format("extern \"C\" {} {{\n", declaration());
-    line("tk::host::call call(\"{}\");", signature.name);
+    line("tk::host::call {}(\"{}\");", callName, signature.name);
     takeTensors();
     bindTypes();
     bindSymbols();
     checkDims();
     checkConditions();
     checkOverlap();
-    line("const tk::host::device device = tk::host::find_device(call, 9, 0{});", listOfTensors());
-    line("if (!call.ok())\nreturn call.status();");
+    line("const tk::host::device {} = tk::host::find_device({}, 9, 0{});", deviceName, callName, listOfTensors());
+    line("if (!{0}.ok())\nreturn {0}.status();", callName);
     for (const planner::PlannedKernel *kernel : planned)
       dispatch(*kernel);
-    line("call.fail(TK_NOT_COMPILED, \"no specialisation in this file serves these arguments\");");
-    line("return call.status();");
+    line("{}.fail(TK_NOT_COMPILED, \"no specialisation in this file serves these arguments\");", callName);
+    line("return {}.status();", callName);
     return text + "}\n\n";
   }
 
 private:
   template <class... Args> void line(fmt::format_string<Args...> format, Args &&...args) {
     text += fmt::format(format, std::forward<Args>(args)...) + "\n";
+  }
+
+  /// A local name that no parameter or symbol has.
+  std::string fresh(std::string name) const {
+    const auto isTaken = [&](const std::string &other) { return identifier(other) == name; };
+    while (std::any_of(signature.order.begin(), signature.order.end(), isTaken) ||
+           std::any_of(signature.symbols.begin(), signature.symbols.end(), isTaken))
+      name += '_';
+    return name;
   }
 
   const ir::Param *findParam(const std::string &name) const {
@@ -116,7 +127,7 @@ private:
 
   void takeTensors() {
     for (const ir::Param *param : tensors())
-      line("const tk::host::argument {} = call.tensor(\"{}\", {}, {}{});", view(param->name), param->name,
+      line("const tk::host::argument {} = {}.tensor(\"{}\", {}, {}{});", view(param->name), callName, param->name,
            identifier(param->name), param->dims.size(), param->isOptional ? ", true" : "");
   }
 
@@ -124,14 +135,15 @@ private:
     for (const ir::Param *param : tensors()) {
       auto typeParam = signature.typeParamOf.find(param->name);
       if (typeParam == signature.typeParamOf.end()) {
-        line("call.same_type({}, {}, \"\");", view(param->name), elementName(param->elem));
+        line("{}.same_type({}, {}, \"\");", callName, view(param->name), elementName(param->elem));
         continue;
       }
       const std::string &name = typeParam->second;
       if (boundTypes.insert(name).second)
         line("const tk::host::element {} = {}.type;", identifier(name), view(param->name));
       else
-        line("call.same_type({}, {}, \", as the other tensors of type `{}`\");", view(param->name), identifier(name), name);
+        line("{}.same_type({}, {}, \", as the other tensors of type `{}`\");", callName, view(param->name),
+             identifier(name), name);
     }
   }
 
@@ -158,7 +170,7 @@ private:
             int64_t offset = 0;
             if (param->isOptional != optional || !binds(param->dims[i], symbol, offset))
               continue;
-            const std::string bind = fmt::format("call.bind({}, {}, {})", view(param->name), i, offset);
+            const std::string bind = fmt::format("{}.bind({}, {}, {})", callName, view(param->name), i, offset);
             if (!optional && value.empty())
               value = bind;
             else if (optional && (value.empty() || value.find('?') != std::string::npos))
@@ -172,24 +184,26 @@ private:
   }
 
   bool isConst(const std::string &name) const {
-    return std::any_of(signature.consts.begin(), signature.consts.end(), [&](const ConstParam &c) { return c.name == name; });
+    return std::any_of(signature.consts.begin(), signature.consts.end(),
+                       [&](const ConstParam &c) { return c.name == name; });
   }
 
   void checkDims() {
     for (const ir::Param *param : tensors())
       for (size_t i = 0; i < param->dims.size(); ++i)
-        line("call.dim({}, {}, {}, \"{}\");", view(param->name), i, hostExpr(param->dims[i], {}), param->dims[i].str());
+        line("{}.dim({}, {}, {}, \"{}\");", callName, view(param->name), i, hostExpr(param->dims[i], {}),
+             param->dims[i].str());
     for (const auto &[symbol, choices] : signature.dimChoices) {
       std::vector<std::string> tests;
       for (int64_t choice : choices)
         tests.push_back(fmt::format("{} == {}", identifier(symbol), choice));
-      line("call.require({}, \"{} in {{{}}}\");", fmt::join(tests, " || "), symbol, fmt::join(choices, ", "));
+      line("{}.require({}, \"{} in {{{}}}\");", callName, fmt::join(tests, " || "), symbol, fmt::join(choices, ", "));
     }
   }
 
   void checkConditions() {
     for (const ast::Expr *condition : signature.conditions)
-      line("call.require({}, \"{}\");", hostExpr(*condition), std::string(sources.text(condition->range)));
+      line("{}.require({}, \"{}\");", callName, hostExpr(*condition), std::string(sources.text(condition->range)));
   }
 
   void checkOverlap() {
@@ -197,7 +211,7 @@ private:
     for (size_t i = 0; i < list.size(); ++i)
       for (size_t j = 0; j < list.size(); ++j)
         if (i != j && list[i]->mode != ir::ParamMode::In && (list[j]->mode == ir::ParamMode::In || i < j))
-          line("call.disjoint({}, {});", view(list[i]->name), view(list[j]->name));
+          line("{}.disjoint({}, {});", callName, view(list[i]->name), view(list[j]->name));
   }
 
   // ---- one specialisation ------------------------------------------------------------------------------------------
@@ -220,40 +234,42 @@ private:
     const std::string name = kernelName(kernel);
     const std::string test = condition(kernel);
     text += test.empty() ? "{\n" : fmt::format("if ({}) {{\n", test);
-    line("{}_arguments arguments{{}};", name);
+    line("{}_arguments {}{{}};", name, argumentsName);
     fillArguments(plan);
-    line("tk::host::launch(call, device, {}, arguments, {}, {}, {}, {}, stream);", name, blocks(plan),
-         plan.grid.persistent || plan.grid.ragged ? "true" : "false", plan.threads,
-         plan.buffers.empty() && plan.barriers.empty() ? "0" : fmt::format("int(sizeof({}_shared)) + 1024", name));
-    line("return call.status();\n}}");
+    line("tk::host::launch({}, {}, {}, {}, {}, {}, {}, {}, {});", callName, deviceName, name, argumentsName,
+         blocks(plan), plan.grid.persistent || plan.grid.ragged ? "true" : "false", plan.threads,
+         plan.buffers.empty() && plan.barriers.empty() ? "0" : fmt::format("int(sizeof({}_shared)) + 1024", name),
+         streamName);
+    line("return {}.status();\n}}", callName);
   }
 
   void fillArguments(const plan::Plan &plan) {
     for (const ir::Param &param : plan.params) {
       const std::string id = identifier(param.name);
       if (!param.isTensor)
-        line("arguments.{0} = {0};", id);
+        line("{1}.{0} = {0};", id, argumentsName);
       else if (param.isPresent)
-        line("arguments.{} = tk::host::make_global<{}{}, {}>({});", id, param.mode == ir::ParamMode::In ? "const " : "",
-             elementType(param.elem), param.dims.size(), view(param.name));
+        line("{}.{} = tk::host::make_global<{}{}, {}>({});", argumentsName, id,
+             param.mode == ir::ParamMode::In ? "const " : "", elementType(param.elem), param.dims.size(),
+             view(param.name));
     }
     for (const std::string &symbol : runtimeSymbols(plan))
-      line("arguments.{0} = {0};", identifier(symbol));
+      line("{1}.{0} = {0};", identifier(symbol), argumentsName);
     std::vector<std::string> loads;
     for (const auto &[map, isLoad] : mapDirections(plan)) {
       const std::string encoded = encode(*plan.findMap(map));
       if (isLoad)
         loads.push_back(encoded);
       else
-        line("arguments.{}_fits = {};", identifier(map), encoded);
+        line("{}.{}_fits = {};", argumentsName, identifier(map), encoded);
     }
     if (!loads.empty())
-      line("arguments.loads_fit = {};", fmt::join(loads, " &&\n"));
+      line("{}.loads_fit = {};", argumentsName, fmt::join(loads, " &&\n"));
   }
 
-  static std::string encode(const plan::TensorMap &map) {
-    return fmt::format("tk::host::encode_map(arguments.{}, {}, {{{}, {}, {}, {}}})", identifier(map.name), view(map.tensor),
-                       map.rowDim, map.boxRows, map.boxCols, plan::bytes(map.swizzle));
+  std::string encode(const plan::TensorMap &map) const {
+    return fmt::format("tk::host::encode_map({}.{}, {}, {{{}, {}, {}, {}}})", argumentsName, identifier(map.name),
+                       view(map.tensor), map.rowDim, map.boxRows, map.boxCols, plan::bytes(map.swizzle));
   }
 
   std::string blocks(const plan::Plan &plan) const {
@@ -264,14 +280,16 @@ private:
       names[constant] = std::to_string(value);
     std::string product;
     for (const plan::GridAxis &axis : plan.grid.axes)
-      product += fmt::format("{}tk::host::steps({}, {}, {})", product.empty() ? "" : " * ", hostExpr(plan, axis.lo, names),
-                             hostExpr(plan, axis.hi, names), std::max<int64_t>(axis.tileSize, 1));
+      product +=
+          fmt::format("{}tk::host::steps({}, {}, {})", product.empty() ? "" : " * ", hostExpr(plan, axis.lo, names),
+                      hostExpr(plan, axis.hi, names), std::max<int64_t>(axis.tileSize, 1));
     return product.empty() ? "1" : product;
   }
 
   const Signature &signature;
   std::vector<const planner::PlannedKernel *> planned;
   const SourceManager &sources;
+  const std::string callName, deviceName, argumentsName, streamName;
   std::string text;
   std::set<std::string> boundTypes;
 };

@@ -63,7 +63,9 @@ private:
     for (size_t i = 0; i < nest.axes.size(); ++i)
       lowerAxis(builder, i);
     plan->grid.ragged = nest.isRagged();
-    plan->preludeVars = std::move(builder.role.vars);
+    for (plan::Var &var : builder.role.vars) // the grid declares its axes itself
+      if (std::none_of(plan->grid.axes.begin(), plan->grid.axes.end(), [&](const auto &axis) { return axis.name == var.name; }))
+        plan->preludeVars.push_back(std::move(var));
   }
 
   void lowerPreludeOp(RoleBuilder &builder, const ir::Op &op) {
