@@ -83,9 +83,8 @@ ErrorModel errorModelOf(const std::vector<const ir::Function *> &functions, Arit
   case Arithmetic::Exact:
     break;
   case Arithmetic::Nvidia:
-    // Tensor cores truncate as they add, float8 products to about 14 bits; tanh.approx errs by up to 2^-11.
+    // Tensor cores truncate as they add, float8 products to about 14 bits.
     model.accumulate = multipliesFloat8 ? 0x1p-14 : 0x1p-23;
-    model.tanh = 0x1p-10;
     break;
   }
   return model;

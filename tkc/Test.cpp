@@ -7,8 +7,11 @@
 #include "frontend/Sema.h"
 #include "harness/Reports.h"
 #include "harness/RunCases.h"
+#include "ir/passes/PassManager.h"
+#include "ir/passes/Pipeline.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <map>
 #include <memory>
 
@@ -26,6 +29,7 @@ struct TestOptions {
   std::vector<std::string> settings;
   Target target = Target::Interpreter;
   bool verifyDiagnostics = false;
+  bool passes = false;
   harness::RunOptions run;
 };
 
@@ -39,7 +43,18 @@ bool addSetting(const std::string &setting, std::map<std::string, int64_t> &tune
   return *end == '\0' && end != setting.c_str() + equals + 1;
 }
 
+/// The passes over tile IR, so that the cases test them too. Stops tkc where a pass leaves unsound IR.
+void runTilePasses(ir::Function &function) {
+  const ir::PassReport report = ir::runPasses(function, ir::tilePipeline(), {{}, "", /*verifyEach=*/true});
+  if (!report.internalError)
+    return;
+  complain(fmt::format("internal error: `{}`: {}", function.kernel, *report.internalError));
+  std::exit(InternalError);
+}
+
 int runTests(TestOptions &options) {
+  if (options.passes)
+    options.run.transform = runTilePasses;
   for (const std::string &setting : options.settings)
     if (!addSetting(setting, options.run.tunes)) {
       complain(fmt::format("`--set {}` is not of the form NAME=NUMBER", setting));
@@ -93,6 +108,7 @@ void addTest(CLI::App &app, Action &action) {
   command->add_option("--seed", options->run.seed, "another seed gives other inputs where the case does not say them")
       ->type_name("N");
   command->add_option("--set", options->settings, "sets a tune, as in BM=64; may be repeated")->type_name("NAME=N");
+  command->add_flag("--passes", options->passes, "run the passes over tile IR first, as compiling does");
   command->add_option("--junit", options->junit, "also write the results as JUnit XML; - is standard output")
       ->type_name("OUT");
   command->add_option("--json", options->json, "also write the results as JSON; - is standard output")

@@ -33,7 +33,7 @@ struct ErrorModel {
   double compute = 0x1p-24;    ///< unit roundoff of one operation
   double accumulate = 0x1p-24; ///< of one addition in a sum
   double narrow = 0;     ///< to which intermediate values may be rounded before they are multiplied; 0: not at all
-  double tanh = 0x1p-22; ///< relative error of tanh, whose hardware form is coarse
+  double tanh = 0x1p-21; ///< relative error of tanh, whose hardware form is coarser
 };
 
 /// The outputs, unrounded. Empty after an error was reported. Where `errors` is given it gets, for each output, a bound
