@@ -7,6 +7,9 @@ target_compile_options(tkc_options INTERFACE
   -Wall -Wextra -Werror=switch -Werror=return-type -Wno-unused-parameter
   -ffunction-sections -fdata-sections)
 target_link_libraries(tkc_options INTERFACE Threads::Threads)
+if(TKC_FUZZ)
+  target_compile_options(tkc_options INTERFACE -fsanitize=fuzzer-no-link)
+endif()
 
 function(tkc_library name)
   cmake_parse_arguments(arg "" "" "SOURCES;LINK" ${ARGN})
