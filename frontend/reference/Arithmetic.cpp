@@ -17,8 +17,6 @@
 namespace tkc::reference {
 namespace {
 
-double errorAt(const Floats &x, int i) { return x.errors ? x.errors[i * x.stride] : 0; }
-
 /// How the error `e` of `x` shows in f(x) = `y`, and what computing f adds; `u` is the unit roundoff.
 double unaryError(NodeKind kind, double x, double e, double y, const ErrorModel &model) {
   const double u = model.compute;
@@ -191,7 +189,7 @@ Floats Evaluator::unary(const Node &node) {
     llvm_unreachable("not a unary operation on floats");
   }
   for (int i = 0; errors && i < n; ++i)
-    errors[i] = meaningful(out[i], unaryError(node.kind, x.values[i * x.stride], errorAt(x, i), out[i], *errorModel));
+    errors[i] = meaningful(out[i], unaryError(node.kind, x.values[i * x.stride], x.errorAt(i), out[i], *errorModel));
   return {out, errors, isUniform(node) ? 0 : 1};
 }
 
@@ -204,8 +202,8 @@ Floats Evaluator::binary(const Node &node) {
   const double u = errorModel ? errorModel->compute : 0;
   const auto withErrors = [&](auto rule) {
     for (int i = 0; errors && i < n; ++i)
-      errors[i] = meaningful(out[i], rule(x.values[i * x.stride], errorAt(x, i), y.values[i * y.stride], errorAt(y, i),
-                                          std::fabs(out[i])));
+      errors[i] = meaningful(
+          out[i], rule(x.values[i * x.stride], x.errorAt(i), y.values[i * y.stride], y.errorAt(i), std::fabs(out[i])));
     return result;
   };
   if (node.kind == NodeKind::Mul) {
@@ -213,6 +211,9 @@ Floats Evaluator::binary(const Node &node) {
     const double narrow = node.isContracted && errorModel ? errorModel->narrow : 0;
     const double narrowX = node.children[0]->isExactOperand ? 0 : narrow;
     const double narrowY = node.children[1]->isExactOperand ? 0 : narrow;
+    const bool isExact = !x.errors && !y.errors && x.relative == 0 && y.relative == 0;
+    if (isExact) // most contractions: all that errs is this product itself
+      return {out, nullptr, result.stride, u + narrowX + narrowY};
     return withErrors([&](double a, double ea, double b, double eb, double r) {
       return std::fabs(a) * eb + std::fabs(b) * ea + (u + narrowX + narrowY) * r;
     });
@@ -244,7 +245,7 @@ Floats Evaluator::castFloat(const Node &node) {
   // Where the operand is exact so is the rounding; else it may fall to the other side.
   const double ulp = 2 * unitRoundoff(node.elem);
   for (int i = 0; errors && i < n; ++i)
-    errors[i] = errorAt(x, i) > 0 ? meaningful(out[i], errorAt(x, i) + ulp * std::fabs(out[i])) : 0;
+    errors[i] = x.errorAt(i) > 0 ? meaningful(out[i], x.errorAt(i) + ulp * std::fabs(out[i])) : 0;
   return {out, errors, isUniform(node) ? 0 : 1};
 }
 

@@ -57,7 +57,7 @@ bool Evaluator::evaluate(const int64_t *indices, int lane, int count, double *va
     for (int i = 0; i < count; ++i)
       values[i] = result.values[i * result.stride];
     for (int i = 0; errors && i < count; ++i)
-      errors[i] = result.errors ? result.errors[i * result.stride] : 0;
+      errors[i] = result.errorAt(i);
   }
   return !failed;
 }
@@ -220,7 +220,7 @@ Floats Evaluator::floats(const Node &node) {
         [&](int to, const Floats &from, int i) {
           values[to] = from.values[i * from.stride];
           if (errors)
-            errors[to] = from.errors ? from.errors[i * from.stride] : 0;
+            errors[to] = from.errorAt(i);
         });
     return {values, errors, isUniform(node) ? 0 : 1};
   }

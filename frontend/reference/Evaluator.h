@@ -7,7 +7,7 @@
 
 #include "frontend/reference/Model.h"
 
-#include <functional>
+#include <cmath>
 #include <optional>
 
 namespace tkc::reference {
@@ -27,11 +27,17 @@ struct Failure {
   int64_t element = 0;
 };
 
-/// A value for each lane, or one for all: then the stride is 0. `errors` null: exact.
+/// A value for each lane, or one for all: then the stride is 0. An error is `relative` times the value, plus what
+/// `errors` says where it is not null.
 struct Floats {
   const double *values;
   const double *errors;
   int stride;
+  double relative = 0;
+
+  double errorAt(int i) const {
+    return (errors ? errors[i * stride] : 0) + (relative == 0 ? 0 : relative * std::fabs(values[i * stride]));
+  }
 };
 struct Integers {
   const int64_t *values;

@@ -101,19 +101,26 @@ int64_t addInteger(Reduction kind, int64_t total, int64_t term) {
   return total;
 }
 
-/// The common case in a loop that vectorises.
-void addAll(std::vector<Total> &totals, Reduction kind, const Floats &terms, int count) {
-  if (kind == Reduction::Sum && !terms.errors) {
-    for (int i = 0; i < count; ++i) {
-      const double term = terms.values[i * terms.stride];
-      totals[i].value += term;
-      totals[i].magnitude += std::fabs(term);
+/// Running sums of terms without errors of their own but relative ones: the common case, in loops that vectorise.
+struct PlainSums {
+  double values[maxLanes] = {}, magnitudes[maxLanes] = {};
+  double relative = 0; ///< the largest among the terms
+
+  void add(const Floats &terms, int count) {
+    relative = std::max(relative, terms.relative);
+    if (terms.stride == 0) {
+      for (int i = 0; i < count; ++i) {
+        values[i] += terms.values[0];
+        magnitudes[i] += std::fabs(terms.values[0]);
+      }
+      return;
     }
-    return;
+    for (int i = 0; i < count; ++i) {
+      values[i] += terms.values[i];
+      magnitudes[i] += std::fabs(terms.values[i]);
+    }
   }
-  for (int i = 0; i < count; ++i)
-    totals[i].add(kind, terms.values[i * terms.stride], terms.errors ? terms.errors[i * terms.stride] : 0);
-}
+};
 
 } // namespace
 
@@ -173,7 +180,7 @@ Floats Evaluator::reduceFloats(const Node &node) {
     reduceAcross<double>(node, lo, hi, [&](int count) {
       const Floats terms = floats(body);
       for (int i = 0; i < count; ++i)
-        total.add(kind, terms.values[i * terms.stride], terms.errors ? terms.errors[i * terms.stride] : 0);
+        total.add(kind, terms.values[i * terms.stride], terms.errorAt(i));
     });
     finish(lane, total, hi - lo);
   };
@@ -190,9 +197,21 @@ Floats Evaluator::reduceFloats(const Node &node) {
   }
   const auto [lo, hi] = range(node);
   std::vector<Total> totals(lanes.count, Total(kind));
+  PlainSums plain;
   for (int64_t i = lo; i < hi && !failed; ++i) {
     variables[node.variable] = i;
-    addAll(totals, kind, floats(body), lanes.count);
+    const Floats terms = floats(body);
+    if (kind == Reduction::Sum && !terms.errors) {
+      plain.add(terms, lanes.count);
+      continue;
+    }
+    for (int lane = 0; lane < lanes.count; ++lane)
+      totals[lane].add(kind, terms.values[lane * terms.stride], terms.errorAt(lane));
+  }
+  for (int lane = 0; kind == Reduction::Sum && lane < lanes.count; ++lane) {
+    totals[lane].value += plain.values[lane];
+    totals[lane].magnitude += plain.magnitudes[lane];
+    totals[lane].error += plain.relative * plain.magnitudes[lane];
   }
   for (int lane = 0; lane < lanes.count; ++lane)
     finish(lane, totals[lane], hi - lo);
