@@ -48,6 +48,13 @@ def breaches():
             for include in re.findall(r'^\s*#\s*include "([^"/]+)/', text(name), re.M):
                 if include in arrows and include not in arrows[folder]:
                     yield f"{name}: includes {include}/"
+    elif rule == "passes":
+        table = text("docs/architecture.md")
+        for name, summary in re.findall(r'TKC_PASS\("([^"]+)",\s*\w+,\s*"([^"]+)"\)', text("ir/passes/Passes.def")):
+            if f"| `{name}` | {summary} |" not in table:
+                yield f"docs/architecture.md: has no row for {name} with its summary"
+            if not (root / "test/passes" / f"{name}.tkir").is_file():
+                yield f"test/passes: has no {name}.tkir"
     elif rule == "length":
         for name in sources:
             lines = text(name).count("\n")
