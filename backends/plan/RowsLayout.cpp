@@ -1,8 +1,10 @@
 // Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A thread holds about 32 elements of the largest tile, so that four 16-byte loads of 16-bit elements are in flight; a
-// row goes over as few threads as that allows, so that reductions along it stay in a warp where they can.
+// A thread holds about 32 elements of the largest tile, so that four 16-byte loads of 16-bit elements are in flight. A
+// row goes over as many threads as it has vectors, up to a warp, so that one access of a warp reads whole runs of
+// memory; over more only where there are fewer rows than that leaves, so that reductions along it stay in a warp where
+// they can.
 #include "backends/plan/RowsLayout.h"
 
 #include "backends/plan/Walk.h"
@@ -66,11 +68,11 @@ bool chooseRowsLayout(const Nest &nest, const arch::Description &arch, const Sch
     error = "`warps` must be a power of two, at most " + std::to_string(arch.maxThreadsPerBlock / arch.warpSize);
     return false;
   }
-  // As many threads a row as the rows leave over, but no more than the narrowest tile has vectors for.
   const int64_t rowsAtOnce = std::min<int64_t>(std::bit_ceil(static_cast<uint64_t>(extents.maxRows)), threads);
   const int64_t vectors = std::max<int64_t>(extents.minCols / vec, 1);
-  const int64_t perRow = std::min<int64_t>(threads / rowsAtOnce, std::bit_ceil(static_cast<uint64_t>(vectors)));
-  threads = schedule.warps ? threads : std::max<int64_t>(perRow * rowsAtOnce, arch.warpSize);
+  const int64_t perRow = std::min<int64_t>({std::max<int64_t>(threads / rowsAtOnce, arch.warpSize), threads,
+                                            static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(vectors)))});
+  threads = schedule.warps ? threads : std::clamp<int64_t>(perRow * rowsAtOnce, arch.warpSize, threads);
   layout = {plan::Layout::Rows, static_cast<int>(threads), static_cast<int>(perRow), static_cast<int>(vec)};
   return true;
 }
