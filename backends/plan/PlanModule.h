@@ -37,6 +37,7 @@ struct PlanOptions {
   std::vector<std::string> onlyKernels; ///< empty: all that the main file declares
   /// Called on each function before it is planned: runs the passes. False stops.
   std::function<bool(ir::Function &)> transform;
+  bool verify = true; ///< false: hands out plans as they are
 };
 
 /// Every specialisation of the kernels that the main file declares; those with errors are reported and left out.

@@ -204,7 +204,8 @@ struct Stmt {
   Body orElse;             ///< If
 };
 
-/// A group of warps that run one list of statements.
+/// A group of warps that run one list of statements. Where it has one instance and nothing in it is for the threads of a
+/// warp together, one thread runs it.
 struct Role {
   std::string name; ///< "producer", "consumer"
   int firstWarp = 0;

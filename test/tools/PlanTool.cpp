@@ -1,43 +1,105 @@
 // Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// tkplan FILE: reads plans and prints them. --verify: says instead what is wrong with them, a line each.
-#include "ir/plan/PlanIR.h"
+// tkplan FILE reads plans (.tkplan), or makes those of the kernels of a .tk file, and prints them. --verify says
+// instead what is wrong with them, --mutate what the verifier says about each of their mutants.
+#include "Mutants.h"
+#include "backends/plan/PlanModule.h"
 #include "support/Diagnostics.h"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <fstream>
+#include <iostream>
 #include <sstream>
 
 using namespace tkc;
 
+namespace {
+
+std::vector<std::unique_ptr<plan::Plan>> readPlans(const std::string &path, SourceManager &sources,
+                                                   DiagnosticEngine &diagnostics) {
+  std::stringstream text;
+  if (path == "-")
+    text << std::cin.rdbuf();
+  else
+    text << std::ifstream(path).rdbuf();
+  return plan::parsePlan(sources.addBuffer(path, text.str()), diagnostics);
+}
+
+std::vector<std::unique_ptr<plan::Plan>> makePlans(const std::string &path, const std::vector<std::string> &kernels,
+                                                   SourceManager &sources, DiagnosticEngine &diagnostics) {
+  std::vector<std::unique_ptr<plan::Plan>> plans;
+  std::unique_ptr<Module> module = loadModule(path, {}, sources, diagnostics);
+  planner::PlanOptions options;
+  options.arch = &arch::sm90a;
+  options.onlyKernels = kernels;
+  options.verify = false;
+  for (planner::PlannedKernel &planned : planner::planModule(*module, options, diagnostics))
+    plans.push_back(std::move(planned.plan));
+  return plans;
+}
+
+std::string title(const plan::Plan &plan) {
+  std::string text = plan.kernel;
+  for (auto &[name, type] : plan.typeArgs)
+    text += fmt::format(" {}={}", name, spelling(type));
+  for (auto &[name, value] : plan.constants)
+    text += fmt::format(" {}={}", name, value);
+  return text;
+}
+
+void verify(const plan::Plan &plan, const SourceManager &sources) {
+  std::vector<plan::Violation> violations = plan::verify(plan, {});
+  for (const plan::Violation &violation : violations)
+    fmt::print("{}: {}\n", violation.loc.isValid() ? sources.lineColumn(violation.loc).line : 0, violation.message);
+  fmt::print("{}: {}\n", title(plan), violations.empty() ? "sound" : "refused");
+}
+
+/// One line a mutant, and a sum. A mutant that passes without a reason why it may is a fault of the verifier's.
+void mutate(const plan::Plan &plan, const SourceManager &sources) {
+  int refused = 0, harmless = 0, missed = 0;
+  for (const Mutant &mutant : mutantsOf(plan)) {
+    std::vector<plan::Violation> violations = plan::verify(mutant.plan, {});
+    std::string verdict = "refused", reason = violations.empty() ? mutant.ifHarmless : violations.front().message;
+    if (!violations.empty())
+      ++refused;
+    else if (!mutant.ifHarmless.empty())
+      ++harmless, verdict = "harmless";
+    else
+      ++missed, verdict = "MISSED";
+    fmt::print("{}: {}: {}: {}\n", mutant.loc.isValid() ? sources.lineColumn(mutant.loc).line : 0, mutant.change,
+               verdict, reason);
+  }
+  fmt::print("{}: {} mutants refused, {} harmless, {} missed\n", title(plan), refused, harmless, missed);
+}
+
+} // namespace
+
 int main(int argc, char **argv) {
-  CLI::App app("Reads plans and prints them");
+  CLI::App app("Reads or makes plans and prints them");
   std::string path;
-  app.add_option("file", path, "a .tkplan file")->required();
-  bool verify = false;
-  app.add_flag("--verify", verify, "say what is wrong with them");
+  std::vector<std::string> kernels;
+  bool verifyOnly = false, mutateOnly = false;
+  app.add_option("file", path, "a .tkplan or .tk file")->required();
+  app.add_option("--kernel", kernels, "only these kernels of a .tk file");
+  app.add_flag("--verify", verifyOnly, "say what is wrong with them");
+  app.add_flag("--mutate", mutateOnly, "say what is wrong with each of their mutants");
   CLI11_PARSE(app, argc, argv);
 
-  std::ifstream file(path);
-  std::stringstream text;
-  text << file.rdbuf();
   SourceManager sources;
   DiagnosticEngine diagnostics(sources);
-  uint32_t buffer = sources.addBuffer(path, text.str());
-  std::vector<std::unique_ptr<plan::Plan>> plans = plan::parsePlan(buffer, diagnostics);
+  auto plans =
+      path.ends_with(".tk") ? makePlans(path, kernels, sources, diagnostics) : readPlans(path, sources, diagnostics);
   for (const Diagnostic &diagnostic : diagnostics.all())
     fmt::print(stderr, "{}", sources.render(diagnostic, false));
   for (const std::unique_ptr<plan::Plan> &plan : plans) {
-    if (!verify) {
-      fmt::print("{}", plan::print(*plan));
-      continue;
-    }
-    std::vector<plan::Violation> violations = plan::verify(*plan, {});
-    for (const plan::Violation &violation : violations)
-      fmt::print("{}: {}\n", sources.lineColumn(violation.loc).line, violation.message);
-    fmt::print("{}: {}\n", plan->kernel, violations.empty() ? "sound" : "refused");
+    if (verifyOnly)
+      verify(*plan, sources);
+    else if (mutateOnly)
+      mutate(*plan, sources);
+    else
+      fmt::print("{}", plan::print(*plan, path.ends_with(".tk") ? &sources : nullptr));
   }
   return diagnostics.hasErrors() ? 1 : 0;
 }

@@ -3,9 +3,9 @@
 //
 // tkir: tile IR in, passes, tile IR out, for tests of the IR and of each pass by itself.
 //   tkir FILE.tkir --passes=cse,dce | --pipeline
-#include "ir/passes/Pipeline.h"
 #include "ir/TileIR.h"
 #include "ir/passes/PassManager.h"
+#include "ir/passes/Pipeline.h"
 #include "support/Diagnostics.h"
 
 #include <CLI/CLI.hpp>

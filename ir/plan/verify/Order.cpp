@@ -114,7 +114,7 @@ private:
     case Event::ProductCommit:
     case Event::ProductWait:
     case Event::Registers:
-      return event.stmt->one;
+      return event.stmt->one && event.stmt->kind != StmtKind::Expect; // all threads meet before an Expect
     }
     return false;
   }
@@ -281,27 +281,32 @@ private:
   bool sync(size_t p, const Event &event) {
     State &state = states[p];
     const Stmt &stmt = *event.stmt;
-    bool perInstance = stmt.threads < threadsOf(*state.process.role);
-    auto id = static_cast<size_t>(stmt.id + (perInstance ? state.process.instance : 0)) % namedBarriers;
+    // Where the role's threads meet before an Expect they do so at a barrier of the printer's choice.
+    bool ownCopies = stmt.kind == StmtKind::Expect;
+    int threads = ownCopies ? threadsOf(*state.process.role) : stmt.threads;
+    bool perInstance = threads < threadsOf(*state.process.role);
+    auto id =
+        static_cast<size_t>(ownCopies ? namedBarriers - 1 : stmt.id + (perInstance ? state.process.instance : 0)) %
+        namedBarriers;
     NamedState &barrier = named[id];
     int component = components.named(static_cast<int>(id));
     if (state.arrivedAt < 0) {
       if (state.clock.at(component) < barrier.completed)
         violation(stmt, fmt::format("`{}` of `{}` may meet an earlier use of named barrier {}: nothing orders them",
                                     print(stmt), name(p), id));
-      if (barrier.stmt && barrier.arrived > 0 && barrier.stmt->threads != stmt.threads)
+      if (barrier.stmt && barrier.arrived > 0 && barrier.threads != threads)
         violation(stmt, fmt::format("named barrier {} is used for {} threads by `{}` and for {} by `{}`", id,
-                                    stmt.threads, print(stmt), barrier.stmt->threads, print(*barrier.stmt)));
+                                    stmt.threads, print(stmt), barrier.threads, print(*barrier.stmt)));
       state.arrivedAt = barrier.completed;
       barrier.stmt = &stmt;
-      barrier.threads = stmt.threads;
+      barrier.threads = threads;
       barrier.arrived += state.process.threads;
       tick(p);
       barrier.join.join(state.clock);
-      if (barrier.arrived > stmt.threads)
-        violation(stmt, fmt::format("named barrier {} is for {} threads and {} come to it", id, stmt.threads,
-                                    barrier.arrived));
-      if (barrier.arrived >= stmt.threads) {
+      if (barrier.arrived > threads)
+        violation(stmt,
+                  fmt::format("named barrier {} is for {} threads and {} come to it", id, threads, barrier.arrived));
+      if (barrier.arrived >= threads) {
         barrier.join.raise(component, ++barrier.completed);
         barrier.last = barrier.join;
         barrier.join = Clock(components.count());

@@ -22,7 +22,7 @@ std::vector<Process> processesOf(const Plan &plan, const std::vector<Trace> &tra
     const Role &role = plan.roles[r];
     for (int instance = 0; instance < role.instances; ++instance, ++engine) {
       processes.push_back({&role, &traces[r], instance, engine, true, 32});
-      if (role.warps > 1)
+      if (role.warps > 1 && !runsOnOneThread(role))
         processes.push_back({&role, &traces[r], instance, engine, false, 32 * (role.warps - 1)});
     }
   }

@@ -57,14 +57,14 @@ private:
     unique("barriers", namesOf(plan.barriers));
     unique("tensor maps", namesOf(plan.maps));
     unique("roles", namesOf(plan.roles));
+    unique("variables of the prelude", namesOf(plan.preludeVars));
+    unique("axes of the grid", namesOf(plan.grid.axes));
     for (const Role &role : plan.roles) {
-      std::vector<std::string> visible = namesOf(role.vars);
-      for (const auto &more : {namesOf(plan.preludeVars), namesOf(plan.grid.axes)})
-        visible.insert(visible.end(), more.begin(), more.end());
-      for (const GridAxis &axis : plan.grid.axes) // the prelude may declare what an axis sets
-        if (std::count(visible.begin(), visible.end(), axis.name) == 2 && !role.findVar(axis.name))
-          visible.erase(std::find(visible.begin(), visible.end(), axis.name));
-      unique("variables", visible);
+      unique("variables", namesOf(role.vars));
+      for (const Var &var : role.vars)
+        for (const auto &outer : {namesOf(plan.preludeVars), namesOf(plan.grid.axes)})
+          if (std::find(outer.begin(), outer.end(), var.name) != outer.end())
+            complain("`{}` is a variable of role `{}` and one that every role sees", var.name, role.name);
     }
   }
 

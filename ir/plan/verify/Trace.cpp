@@ -77,16 +77,21 @@ private:
       if (++steps > limit)
         return;
       if (each.kind == StmtKind::Expect)
-        ownCopies(&each + 1, statements.data() + statements.size());
+        ownCopies(each, &each + 1, statements.data() + statements.size());
       stmt(each);
     }
   }
 
-  /// The copies after an Expect that no copy engine does.
-  void ownCopies(const Stmt *at, const Stmt *end) {
+  /// The copies after an Expect that no copy engine does; the role's threads meet before its arrival stands for them.
+  void ownCopies(const Stmt &expect, const Stmt *at, const Stmt *end) {
+    bool any = false;
     for (; at != end && at->kind == StmtKind::CopyIn; ++at)
-      if (at->map.empty())
+      if (at->map.empty()) {
         emit(Event::CopyIn, *at).a = touched(at->ref);
+        any = true;
+      }
+    if (any && role.warps * role.instances > 1)
+      emit(Event::Sync, expect);
   }
 
   void stmt(const Stmt &stmt);

@@ -17,6 +17,51 @@ std::optional<VarType> typeOf(const Plan &plan, const Role &role, std::string_vi
   return std::nullopt;
 }
 
+bool runsOnOneThread(const Role &role) {
+  bool can = role.instances == 1;
+  auto isScalar = [&](const Stmt &stmt) {
+    const Var *dest = role.findVar(stmt.dest);
+    return dest && (dest->type.kind == VarType::Scalar || dest->type.kind == VarType::TileIndex);
+  };
+  auto check = [&](const Stmt &stmt) {
+    switch (stmt.kind) {
+    case StmtKind::Compute:
+    case StmtKind::Move:
+    case StmtKind::Load:
+      can &= isScalar(stmt);
+      return;
+    case StmtKind::CopyIn:
+      can &= !stmt.map.empty();
+      return;
+    case StmtKind::Store:
+    case StmtKind::Atomic:
+    case StmtKind::LoadShared:
+    case StmtKind::StoreShared:
+    case StmtKind::FenceProxy:
+    case StmtKind::Sync:
+    case StmtKind::ProductFence:
+    case StmtKind::Product:
+    case StmtKind::ProductCommit:
+    case StmtKind::ProductWait:
+      can = false;
+      return;
+    case StmtKind::Expect:
+    case StmtKind::CopyOut:
+    case StmtKind::BulkCommit:
+    case StmtKind::BulkWait:
+    case StmtKind::Wait:
+    case StmtKind::Arrive:
+    case StmtKind::Advance:
+    case StmtKind::For:
+    case StmtKind::If:
+      return;
+    }
+  };
+  walk(role.body, check);
+  walk(role.finish, check);
+  return can;
+}
+
 std::vector<Violation> verify(const Plan &plan, const Budget &budget) {
   Report report;
   checkStructure(plan, budget, report);

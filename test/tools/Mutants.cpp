@@ -1,0 +1,201 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "Mutants.h"
+
+#include <fmt/format.h>
+#include <functional>
+#include <map>
+#include <set>
+
+namespace tkc {
+namespace {
+
+using plan::Body;
+using plan::Plan;
+using plan::Role;
+using plan::Stmt;
+using plan::StmtKind;
+
+/// Calls `visit` on every statement with the body that holds it, in the order of the text.
+void forEach(Body &body, const std::function<void(Body &, size_t)> &visit) {
+  for (size_t i = 0; i < body.size(); ++i) {
+    // Bodies first, so that a visitor may erase the statement.
+    for (Body *inner : {&body[i].prologue, &body[i].body, &body[i].epilogue, &body[i].orElse})
+      forEach(*inner, visit);
+    visit(body, i);
+  }
+}
+
+bool synchronises(StmtKind kind) {
+  switch (kind) {
+  case StmtKind::Wait:
+  case StmtKind::Arrive:
+  case StmtKind::Expect:
+  case StmtKind::ProductWait:
+  case StmtKind::ProductFence:
+  case StmtKind::ProductCommit:
+  case StmtKind::Sync:
+  case StmtKind::FenceProxy:
+  case StmtKind::BulkCommit:
+  case StmtKind::BulkWait:
+  case StmtKind::Advance:
+    return true;
+  case StmtKind::Compute:
+  case StmtKind::Move:
+  case StmtKind::Load:
+  case StmtKind::Store:
+  case StmtKind::Atomic:
+  case StmtKind::LoadShared:
+  case StmtKind::StoreShared:
+  case StmtKind::CopyIn:
+  case StmtKind::CopyOut:
+  case StmtKind::Product:
+  case StmtKind::For:
+  case StmtKind::If:
+    return false;
+  }
+  return false;
+}
+
+class Mutator {
+public:
+  explicit Mutator(const Plan &plan) : original(plan) {}
+
+  std::vector<Mutant> run() {
+    for (size_t role = 0; role < original.roles.size(); ++role)
+      for (bool finish : {false, true})
+        statements(role, finish);
+    for (const plan::Buffer &buffer : original.buffers)
+      if (buffer.stages > 1)
+        rings(buffer.name);
+    for (const plan::Barrier &barrier : original.barriers)
+      arrivals(barrier.name);
+    return std::move(mutants);
+  }
+
+private:
+  static Body &bodyOf(Role &role, bool finish) { return finish ? role.finish : role.body; }
+
+  void statements(size_t role, bool finish) {
+    Plan copy = original;
+    size_t number = 0;
+    forEach(bodyOf(copy.roles[role], finish), [&](Body &body, size_t i) {
+      const Stmt &stmt = body[i];
+      std::string where = fmt::format("`{}` of `{}`", print(stmt), copy.roles[role].name);
+      auto change = [&](const std::string &how, const std::string &ifHarmless,
+                        const std::function<void(Body &, size_t)> &apply) {
+        mutants.push_back({changed(role, finish, number, apply), how + where, stmt.loc, ifHarmless});
+      };
+      if (synchronises(stmt.kind))
+        change("without ", harmlessWithout(stmt.kind),
+               [](Body &body, size_t i) { body.erase(body.begin() + static_cast<std::ptrdiff_t>(i)); });
+      if (stmt.kind == StmtKind::Wait)
+        change("other phase in ", "", [](Body &body, size_t i) { body[i].inverted = !body[i].inverted; });
+      if (stmt.kind == StmtKind::ProductWait || stmt.kind == StmtKind::BulkWait)
+        change("one group more left by ", harmlessWithout(stmt.kind), [](Body &body, size_t i) { ++body[i].count; });
+      if (stmt.kind == StmtKind::Expect)
+        change("16 bytes fewer in ", "", [](Body &body, size_t i) { body[i].bytes -= 16; });
+      ++number;
+    });
+  }
+
+  Plan changed(size_t role, bool finish, size_t number, const std::function<void(Body &, size_t)> &apply) {
+    Plan copy = original;
+    size_t at = 0;
+    bool done = false;
+    forEach(bodyOf(copy.roles[role], finish), [&](Body &body, size_t i) {
+      if (!done && at++ == number)
+        apply(body, i), done = true;
+    });
+    return copy;
+  }
+
+  /// What it means that a plan stays sound without a statement of this kind.
+  static std::string harmlessWithout(StmtKind kind) {
+    switch (kind) {
+    case StmtKind::Wait:
+      return "what it waits for is already known from other waits wherever an access relies on it";
+    case StmtKind::ProductWait:
+      return "a later wait covers its groups before their registers and stages are used again";
+    case StmtKind::ProductFence:
+      return "no vector work touches the next products' registers since an earlier fence";
+    case StmtKind::Sync:
+      return "every two accesses that it orders are ordered by other barriers";
+    case StmtKind::FenceProxy:
+      return "a later fence comes before the first asynchronous access";
+    case StmtKind::BulkWait:
+      return "a later wait covers its groups before their stage is written again and before the block ends";
+    case StmtKind::ProductCommit:
+    case StmtKind::BulkCommit:
+      return "a later commit closes the group before the wait that counts it";
+    default:
+      return "";
+    }
+  }
+
+  void rings(const std::string &buffer) {
+    shrink(fmt::format("one stage fewer in buffer `{}` alone", buffer), {buffer}, {}, {}, "");
+    std::set<std::string> buffers{buffer}, barriers, cursors;
+    while (grow(buffers, barriers, cursors)) {
+    }
+    for (const std::string &barrier : barriers)
+      shrink(fmt::format("one stage fewer in barrier `{}` alone", barrier), {}, {barrier}, {}, "");
+    for (const std::string &cursor : cursors)
+      shrink(fmt::format("one stage fewer in cursor `{}` alone", cursor), {}, {}, {cursor}, "");
+    shrink(fmt::format("one stage fewer in the whole ring of `{}`", buffer), buffers, barriers, cursors,
+           "buffer, barriers and cursors agree on a ring that is deep enough");
+  }
+
+  /// Adds what shares a cursor, as "role.cursor", with what is there; false where nothing was added.
+  bool grow(std::set<std::string> &buffers, std::set<std::string> &barriers, std::set<std::string> &cursors) {
+    size_t before = buffers.size() + barriers.size() + cursors.size();
+    Plan copy = original;
+    for (Role &role : copy.roles)
+      for (bool finish : {false, true})
+        forEach(bodyOf(role, finish), [&](Body &body, size_t i) {
+          auto link = [&](std::set<std::string> &set, const std::string &name, const std::string &cursor) {
+            if (name.empty() || cursor.empty())
+              return;
+            std::string full = role.name + "." + cursor;
+            if (set.count(name) || cursors.count(full))
+              set.insert(name), cursors.insert(full);
+          };
+          link(buffers, body[i].ref.buffer, body[i].ref.cursor);
+          link(buffers, body[i].aRef.buffer, body[i].aRef.cursor);
+          link(barriers, body[i].barrier, body[i].cursor);
+        });
+    return buffers.size() + barriers.size() + cursors.size() != before;
+  }
+
+  void shrink(const std::string &change, const std::set<std::string> &buffers, const std::set<std::string> &barriers,
+              const std::set<std::string> &cursors, const std::string &ifHarmless) {
+    Plan copy = original;
+    for (plan::Buffer &buffer : copy.buffers)
+      buffer.stages -= buffers.count(buffer.name) ? 1 : 0;
+    for (plan::Barrier &barrier : copy.barriers)
+      barrier.stages -= barriers.count(barrier.name) ? 1 : 0;
+    for (Role &role : copy.roles)
+      for (plan::Var &var : role.vars)
+        var.type.rows -= cursors.count(role.name + "." + var.name) ? 1 : 0;
+    mutants.push_back({std::move(copy), change, original.loc, ifHarmless});
+  }
+
+  void arrivals(const std::string &name) {
+    for (int by : {-1, 1}) {
+      Plan copy = original;
+      for (plan::Barrier &barrier : copy.barriers)
+        barrier.arrivals += barrier.name == name ? by : 0;
+      mutants.push_back(
+          {std::move(copy), fmt::format("one arrival {} in `{}`", by < 0 ? "fewer" : "more", name), original.loc, ""});
+    }
+  }
+
+  const Plan &original;
+  std::vector<Mutant> mutants;
+};
+
+} // namespace
+
+std::vector<Mutant> mutantsOf(const Plan &plan) { return Mutator(plan).run(); }
+
+} // namespace tkc
