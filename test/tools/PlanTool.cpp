@@ -5,6 +5,8 @@
 // instead what is wrong with them, --mutate what the verifier says about each of their mutants.
 #include "Mutants.h"
 #include "backends/plan/PlanModule.h"
+#include "ir/passes/PassManager.h"
+#include "ir/passes/Pipeline.h"
 #include "support/Diagnostics.h"
 
 #include <CLI/CLI.hpp>
@@ -34,6 +36,9 @@ std::vector<std::unique_ptr<plan::Plan>> makePlans(const std::string &path, cons
   planner::PlanOptions options;
   options.arch = &arch::sm90a;
   options.onlyKernels = kernels;
+  options.transform = [](ir::Function &function) {
+    return !ir::runPasses(function, ir::tilePipeline(), {}).internalError;
+  };
   options.verify = false;
   for (planner::PlannedKernel &planned : planner::planModule(*module, options, diagnostics))
     plans.push_back(std::move(planned.plan));

@@ -1,8 +1,8 @@
 // Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Liveness of the tiles of a role, and the registers that those alive together take. A lower bound: addresses, counters
-// and temporaries inside a statement come on top, and what the compiler fuses away comes off.
+// Liveness of the tiles of a role, and the registers that those alive together take. An estimate: addresses, counters
+// and temporaries inside a statement come on top; indices and constants, which cost less to make again, are left out.
 #include "ir/plan/verify/Verify.h"
 
 #include <algorithm>
@@ -46,8 +46,13 @@ public:
     for (const Var &var : role.vars)
       if (int64_t registers = registersOf(var.type, role.instances))
         sizes[var.name] = registers;
-    for (const Body *body : {&role.body, &role.finish})
+    for (const Body *body : {&role.body, &role.finish}) {
+      walk(*body, [&](const Stmt &stmt) {
+        if (isCheapToMake(stmt))
+          sizes.erase(stmt.dest);
+      });
       walk(*body, [&](const Stmt &stmt) { inFlight(stmt); });
+    }
     before(role.body, {});
   }
 
@@ -57,6 +62,10 @@ public:
   std::map<std::string, int64_t> sizes;
 
 private:
+  static bool isCheapToMake(const Stmt &stmt) {
+    return stmt.kind == StmtKind::Compute && (stmt.op == ir::OpKind::Elements || stmt.op == ir::OpKind::Iota);
+  }
+
   /// Registers that a product reads are in use until the wait that covers it.
   void inFlight(const Stmt &stmt) {
     if (stmt.kind == StmtKind::Product)
