@@ -30,6 +30,7 @@ int run(int argc, char **argv) {
   app.get_formatter()->column_width(34);
   Action action;
   addCompile(app, action);
+  addFmt(app, action);
   addTest(app, action);
   try {
     app.parse(argc, argv);
