@@ -77,6 +77,7 @@ void addCompile(CLI::App &app, Action &action) {
   addList(app, "--kernel", options->kernels, "compile this kernel only")->type_name("NAME");
   addList(app, "--schedules", options->scheduleFiles, "more schedules, tried after those of the file")
       ->type_name("FILE.tks");
+  app.add_flag("--standalone", options->standalone, "inline the runtime's headers, so that the result needs no -I");
   addPassOptions(app, *options);
   app.final_callback([&app, &action, options] {
     if (app.get_subcommands().empty())

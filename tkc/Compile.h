@@ -31,6 +31,7 @@ struct CompileOptions {
   bool verifyEach = false;
   bool verifyDiagnostics = false;
   bool printPipeline = false;
+  bool standalone = false;
 };
 
 /// Runs passes over the functions of a compilation and does what the --print, --time and --stop options ask for. Its

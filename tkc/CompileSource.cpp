@@ -52,16 +52,16 @@ std::string tileText(const Module &module, const planner::PlanOptions &options, 
   return text;
 }
 
-std::string plannedText(Emit emit, const Module &module, planner::PlanOptions options, PassRunner &runner,
-                        Session &session, bool &isSound) {
+std::string plannedText(const CompileOptions &compile, const Module &module, planner::PlanOptions options,
+                        PassRunner &runner, Session &session, bool &isSound) {
   options.transform = [&](ir::Function &function) { return isSound = isSound && runner.run(function); };
   const std::vector<planner::PlannedKernel> kernels = planner::planModule(module, options, session.diagnostics);
   if (session.diagnostics.hasErrors())
     return {};
-  if (emit == Emit::Header)
+  if (compile.emit == Emit::Header)
     return cuda::printHeader(kernels, session.sources);
-  if (emit == Emit::Cuda)
-    return cuda::emitCuda(module, kernels, session.sources, {});
+  if (compile.emit == Emit::Cuda)
+    return cuda::emitCuda(module, kernels, session.sources, {.standalone = compile.standalone});
   std::string text;
   for (const planner::PlannedKernel &kernel : kernels)
     text += plan::print(*kernel.plan, &session.sources);
@@ -93,7 +93,7 @@ int compileSource(const CompileOptions &options) {
   const bool stopsEarly = options.emit == Emit::Tile || !options.stopAfter.empty();
   bool isSound = true;
   const std::string text = stopsEarly ? tileText(*module, planOptions, runner, session, isSound)
-                                      : plannedText(options.emit, *module, planOptions, runner, session, isSound);
+                                      : plannedText(options, *module, planOptions, runner, session, isSound);
   if (!isSound)
     return InternalError;
   runner.finish();

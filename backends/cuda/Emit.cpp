@@ -6,6 +6,7 @@
 #include "backends/cuda/Includes.h"
 #include "backends/cuda/KernelPrinter.h"
 #include "backends/cuda/Launcher.h"
+#include "backends/cuda/Standalone.h"
 #include "support/Diagnostics.h"
 
 #include <fmt/core.h>
@@ -31,7 +32,8 @@ std::string emitCuda(const Module &module, const std::vector<planner::PlannedKer
     text += "#include \"tk/host/launch.h\"\n";
   for (const std::string &header : includesOf(code))
     text += fmt::format("#include \"tk/{}\"\n", header);
-  return formatCpp(text + "\n" + code);
+  text = formatCpp(text + "\n" + code);
+  return options.standalone ? inlineRuntime(text) : text;
 }
 
 } // namespace tkc::cuda

@@ -14,8 +14,8 @@ class SourceManager;
 namespace tkc::cuda {
 
 struct EmitOptions {
-  bool host = true;       ///< with launchers
-  std::string standalone; ///< a folder with the runtime's headers, to be inlined; empty: they are included
+  bool host = true;        ///< with launchers
+  bool standalone = false; ///< the runtime's headers are inlined
 };
 
 /// The .cu file of a module: every plan's kernel, and the functions that launch them. Same input, same bytes.
