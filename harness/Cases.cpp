@@ -218,12 +218,24 @@ private:
       Tensor tensor{elemOf(param), {}, {}};
       for (const ir::DimExpr &dim : param.dims)
         tensor.dims.push_back(std::max<int64_t>(0, evaluateDim(dim, names).value_or(0)));
+      if (isTooLarge(tensor)) {
+        diagnostics.report(Diag::reference_too_large, decl.name.range, param.name);
+        return;
+      }
       if (param.mode == ir::ParamMode::Out)
         makeOutput(param, tensor);
       else
         makeTensor(param, tensor);
       names.arguments.tensors[param.name] = std::move(tensor);
     }
+  }
+
+  /// More than a gigabyte on the host.
+  static bool isTooLarge(const Tensor &tensor) {
+    double count = 1;
+    for (int64_t dim : tensor.dims)
+      count *= static_cast<double>(dim);
+    return count > 0x1p27;
   }
 
   /// An output has no value, but a case may say how it lies in memory: `c = normal(pad = 8)`.

@@ -220,7 +220,8 @@ private:
   Node *name(const std::string &text, SourceRange range, const Scope *scope) {
     if (const Scope *found = lookUp(scope, text)) {
       if (found->expr)
-        return expr(found->expr, found->exprScope);
+        return isTooLarge() ? failed(Diag::reference_too_long, range, equation.source->name.text)
+                            : expr(found->expr, found->exprScope);
       Node *node = make(NodeKind::Variable, range, true);
       node->variable = found->variable;
       node->variables = uint64_t{1} << found->variable;
@@ -382,11 +383,16 @@ private:
     return node;
   }
 
+  /// Functions that call others twice grow fast.
+  bool isTooLarge() const { return equation.nodes.size() > 100000; }
+
   /// `fn f(x) = …;` and functions of lets and one result: their names stand for the syntax they are bound to.
   Node *inlined(const ast::FnDecl &fn, SourceRange range, const std::vector<const ast::Expr *> &args,
                 const Scope *scope) {
     if (args.size() != fn.params.size() || inlineDepth == 64)
       return failed(Diag::reference_unsupported, range, "");
+    if (isTooLarge())
+      return failed(Diag::reference_too_long, range, equation.source->name.text);
     const Scope *inner = nullptr;
     for (size_t i = 0; i < args.size(); ++i)
       inner = keep({inner, fn.params[i].text, -1, args[i], scope});

@@ -10,6 +10,7 @@
 #include "llvm/Support/Threading.h"
 
 #include <algorithm>
+#include <fmt/core.h>
 #include <limits>
 #include <mutex>
 
@@ -43,8 +44,15 @@ Memory layOut(const Function &function, CallArguments &arguments) {
 
 using namespace interpreter;
 
+/// Each thread has as much. No GPU's registers and shared memory come near.
+static constexpr int64_t maxWorkerBytes = int64_t{1} << 28;
+
 std::optional<RuntimeError> interpret(const Function &function, CallArguments &arguments) {
   const Program program = compile(function);
+  if (program.memoryBytes > maxWorkerBytes)
+    return RuntimeError{function.loc, fmt::format("the tiles of one block of `{}` take {} bytes, more than the {} that "
+                                                  "the interpreter gives them",
+                                                  function.kernel, program.memoryBytes, maxWorkerBytes)};
   Memory memory = layOut(function, arguments);
   std::vector<Position> coordinates;
   size_t depth = 0;

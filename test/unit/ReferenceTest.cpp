@@ -181,6 +181,36 @@ TEST(Reference, SaysWhatItDoesNotKnow) {
             "`s` would have too many elements to be kept");
 }
 
+TEST(Reference, CallsFunctions) {
+  SourceManager sources;
+  DiagnosticEngine diagnostics(sources);
+  const ast::File file = parse(sources.addBuffer("f.tk", "fn f(a, b) { let c = a + b; return c * c; }"
+                                                         "fn g(x) = f(x, x) + f(x, x);"
+                                                         "fn h(x) = g(g(g(g(g(g(x))))));"),
+                               diagnostics);
+  std::map<std::string, const ast::FnDecl *> functions;
+  for (const ast::Decl *decl : file.decls)
+    functions[decl->name.text] = static_cast<const ast::FnDecl *>(decl);
+  Reference r("y[i] = f(x[i], i) + g(1);");
+  r.tensor("x", {2}, {1, 2}).output("y", {2});
+  r.input.functions = &functions;
+  EXPECT_EQ(r.run(), (Doubles{9, 17}));
+  // Every level multiplies: refused, not computed.
+  Reference huge("y[i] = h(h(h(x[i])));");
+  huge.tensor("x", {2}, {1, 2}).output("y", {2});
+  huge.input.functions = &functions;
+  evaluateReference(huge.input, huge.diagnostics);
+  ASSERT_TRUE(huge.diagnostics.hasErrors());
+  EXPECT_EQ(huge.diagnostics.all()[0].message, "the equation of `y` is too long once its functions are inlined");
+}
+
+TEST(Reference, CountsIndices) {
+  std::string text = "y = 0";
+  for (int i = 0; i < 70; ++i)
+    text += " + sum(i" + std::to_string(i) + " in 0..1, 1)";
+  EXPECT_EQ(Reference(text + ";").output("y", {}).complaint(), "6 messages");
+}
+
 TEST(Reference, BoundsTheErrorOfAKernel) {
   Reference r("y[i] = sum(k, a[k] * b[k]); z[i] = a[i];");
   r.tensor("a", {2}, {1000, -1000}).tensor("b", {2}, {1, 1}).output("y", {2}).output("z", {2});
