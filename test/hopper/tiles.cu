@@ -33,6 +33,9 @@ bool near(double x, double y, double tolerance = 1e-5) { return std::abs(x - y) 
 struct results {
   float sum[64], largest[64], smallest[64], product[64], down[64], down_largest[64];
   int where_largest[64], where_down[64];
+  float vector_sum, vector_running[64], vector_down_sum,
+      vector_down_running[64]; // of the first row and the first column
+  int vector_where, vector_down_where;
   float copy[64 * 64], running[64 * 64], running_down[64 * 64], scattered[64], total[64];
 };
 
@@ -55,6 +58,16 @@ template <class Layout> __global__ void reductions(const float *x, results *out)
   tk::store(tk::view<int>{out->where_down, 0, 1, 64}, tk::col_argmax(tk::where(exists, v, -tk::inf), scratch));
   tk::store(tk::view<float>{out->running, 64, 64, 64}, tk::cumsum_cols(v, scratch));
   tk::store(tk::view<float>{out->running_down, 64, 64, 64}, tk::cumsum_rows(v, scratch));
+  const auto across = tk::load<tk::row<float, 64, Layout>>(tk::view<const float>{x, 0, 1, 41});
+  const auto down = tk::load<column>(tk::view<const float>{x, 41, 50, 1});
+  const float across_sum = tk::row_sum(across, scratch), down_sum = tk::col_sum(down, scratch);
+  const int across_where = tk::row_argmax(across, scratch), down_where = tk::col_argmax(down, scratch);
+  if (threadIdx.x == 77) {
+    out->vector_sum = across_sum, out->vector_down_sum = down_sum;
+    out->vector_where = across_where, out->vector_down_where = down_where;
+  }
+  tk::store(tk::view<float>{out->vector_running, 0, 1, 64}, tk::cumsum_cols(across, scratch));
+  tk::store(tk::view<float>{out->vector_down_running, 1, 64, 1}, tk::cumsum_rows(down, scratch));
   const auto rows = tk::row_index<column>();
   tk::scatter(out->scattered, tk::cast<tk::i64>(63 - rows), rows < 64,
               tk::load<column>(tk::view<const float>{x, 41, 50, 1}));
@@ -105,6 +118,17 @@ template <class Layout> void check_reductions(const char *name) {
     down = down && near(got.down[c], s) && got.down_largest[c] == big && got.where_down[c] == where;
     atomics = atomics && near(got.total[c], s + (c == 0 ? 64 : 0));
   }
+  double s = 0, t = 0;
+  int s_where = 0, t_where = 0;
+  bool vectors = true;
+  for (int i = 0; i < 64; ++i) {
+    s += at(0, i), t += at(i, 0);
+    s_where = at(0, i) > at(0, s_where) ? i : s_where;
+    t_where = at(i, 0) > at(t_where, 0) ? i : t_where;
+    vectors = vectors && near(got.vector_running[i], s) && near(got.vector_down_running[i], t);
+  }
+  vectors = vectors && near(got.vector_sum, s) && near(got.vector_down_sum, t) && got.vector_where == s_where &&
+            got.vector_down_where == t_where;
   char text[96];
   for (auto [good, what] : {std::pair{copy, "load and store with edges"},
                             {sum, "row_sum"},
@@ -113,7 +137,8 @@ template <class Layout> void check_reductions(const char *name) {
                             {down, "col_sum, col_max, col_argmax"},
                             {scans, "cumsum along both axes"},
                             {scatters, "scatter"},
-                            {atomics, "atomic_add"}}) {
+                            {atomics, "atomic_add"},
+                            {vectors, "reductions and scans of a row and of a column"}}) {
     std::snprintf(text, sizeof text, "%s: %s", name, what);
     expect(good, text);
   }

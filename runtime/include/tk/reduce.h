@@ -1,7 +1,8 @@
 // Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Reductions of register tiles: `row_*` along the columns gives a column, `col_*` along the rows gives a row.
+// Reductions of register tiles: `row_*` along the columns gives a column (of a row a scalar), `col_*` along the rows
+// gives a row (of a column a scalar).
 //
 // Three steps: each thread its own elements, then lanes of a warp by shuffles, then, where a row or column lies in more
 // than one warp, warps through a `scratch`. The result is in every thread that holds part of the row or column. The
@@ -106,90 +107,121 @@ template <int From, int To, class F, class T> __device__ __forceinline__ T combi
 template <class L> inline constexpr int lanes_per_row = L::threads_per_row < 32 ? L::threads_per_row : 32;
 template <class L> inline constexpr int warps_per_row = L::threads_per_row / lanes_per_row<L>;
 
-/// Column of this thread's own combinations along the columns.
-template <class F, tile X> __device__ __forceinline__ auto reduce_thread_cols(F f, const X &x) {
-  using T = typename X::element;
-  column<T, X::rows, typename X::layout> result;
+/// A value for each row slot of X as a column; of a row, which has but one, as a scalar.
+template <class X, class T> __device__ __forceinline__ auto as_column(const T (&values)[X::row_slots]) {
+  if constexpr (X::has_rows) {
+    column<T, X::rows, typename X::layout> result;
 #pragma unroll
-  for (int a = 0; a < X::row_slots; ++a) {
-    T sum = x.at(a, 0);
-#pragma unroll
-    for (int b = 1; b < X::col_slots; ++b)
-      sum = f(sum, x.at(a, b));
-    result.set(a, 0, sum);
+    for (int a = 0; a < X::row_slots; ++a)
+      result.set(a, 0, values[a]);
+    return result;
+  } else {
+    return values[0];
   }
-  return result;
+}
+/// A value for each column slot of X as a row; of a column as a scalar.
+template <class X, class T> __device__ __forceinline__ auto as_row(const T (&values)[X::col_slots]) {
+  if constexpr (X::has_cols) {
+    row<T, X::cols, typename X::layout> result;
+#pragma unroll
+    for (int b = 0; b < X::col_slots; ++b)
+      result.set(0, b, values[b]);
+    return result;
+  } else {
+    return values[0];
+  }
 }
 
-/// Combines a column that each thread of a row holds its own part of.
-template <class F, class T, int Rows, class L, class Scratch>
-__device__ __forceinline__ auto combine_cols(F f, column<T, Rows, L> x, Scratch &&through) {
+/// This thread's own combinations along the columns, one a row slot.
+template <class F, tile X, class T> __device__ __forceinline__ void reduce_own_cols(F f, const X &x, T *result) {
 #pragma unroll
-  for (int a = 0; a < x.size; ++a)
-    x.set(a, 0, combine_lanes<1, lanes_per_row<L>>(f, x.at(a, 0)));
+  for (int a = 0; a < X::row_slots; ++a) {
+    result[a] = x.at(a, 0);
+#pragma unroll
+    for (int b = 1; b < X::col_slots; ++b)
+      result[a] = f(result[a], x.at(a, b));
+  }
+}
+
+/// Combines what each thread of a row holds of its `Rows` row slots.
+template <class L, int Rows, class F, class T, class S>
+__device__ __forceinline__ void combine_cols(F f, T (&x)[Rows], S &&through) {
+#pragma unroll
+  for (int a = 0; a < Rows; ++a)
+    x[a] = combine_lanes<1, lanes_per_row<L>>(f, x[a]);
   if constexpr (warps_per_row<L> > 1) {
     constexpr int warps = warps_per_row<L>;
-    static_assert(plain<Scratch>::warps * 32 >= L::threads && plain<Scratch>::elements >= x.size, "scratch too small");
+    static_assert(plain<S>::warps * 32 >= L::threads && plain<S>::elements >= Rows, "scratch too small");
     const int warp = through.warp();
     if (lane() == 0)
 #pragma unroll
-      for (int a = 0; a < x.size; ++a)
-        through.template slot<T>(warp, a) = x.at(a, 0);
+      for (int a = 0; a < Rows; ++a)
+        through.template slot<T>(warp, a) = x[a];
     through.sync();
 #pragma unroll
-    for (int a = 0; a < x.size; ++a) {
-      T sum = through.template slot<T>(warp / warps * warps, a);
+    for (int a = 0; a < Rows; ++a) {
+      x[a] = through.template slot<T>(warp / warps * warps, a);
 #pragma unroll
       for (int other = 1; other < warps; ++other)
-        sum = f(sum, through.template slot<T>(warp / warps * warps + other, a));
-      x.set(a, 0, sum);
+        x[a] = f(x[a], through.template slot<T>(warp / warps * warps + other, a));
     }
     through.next();
   }
-  return x;
 }
 
-/// Row of combinations along the rows. Columns lie in all warps of the layout (and of the scratch, which may join
-/// several groups): each warp writes its row of partial results, all warps combine them.
-template <class F, tile X, class Scratch>
-__device__ __forceinline__ auto reduce_rows(F f, const X &x, Scratch &&through) {
+/// A column of combinations along the columns, of a row a scalar.
+template <class F, tile X, class S> __device__ __forceinline__ auto reduce_cols(F f, const X &x, S &&through) {
+  typename X::element sums[X::row_slots];
+  reduce_own_cols(f, x, sums);
+  combine_cols<typename X::layout>(f, sums, through);
+  return as_column<X>(sums);
+}
+
+/// Where in a warp's part of the scratch column slot b lies, and whether this lane writes it. A column has one element.
+template <class X> __device__ __forceinline__ int scratch_element(int b) {
+  constexpr int lanes = lanes_per_row<typename X::layout>;
+  return X::has_cols ? b * lanes + lane() % lanes : 0;
+}
+template <class X> __device__ __forceinline__ bool writes_scratch() {
+  return lane() < (X::has_cols ? lanes_per_row<typename X::layout> : 1);
+}
+template <class X>
+inline constexpr int scratch_elements = X::has_cols ? X::cols / warps_per_row<typename X::layout> : 1;
+
+/// A row of combinations along the rows, of a column a scalar. Columns lie in all warps of the layout (and of the
+/// scratch, which may join several groups): each warp writes its partial results, all warps combine them.
+template <class F, tile X, class S> __device__ __forceinline__ auto reduce_rows(F f, const X &x, S &&through) {
   using T = typename X::element;
   using L = typename X::layout;
-  constexpr int lanes = lanes_per_row<L>;
-  row<T, X::cols, L> result;
+  T sums[X::col_slots];
 #pragma unroll
   for (int b = 0; b < X::col_slots; ++b) {
-    T sum = x.at(0, b);
+    sums[b] = x.at(0, b);
 #pragma unroll
     for (int a = 1; a < X::row_slots; ++a)
-      sum = f(sum, x.at(a, b));
-    result.set(0, b, combine_lanes<lanes, 32>(f, sum));
+      sums[b] = f(sums[b], x.at(a, b));
+    sums[b] = combine_lanes<lanes_per_row<L>, 32>(f, sums[b]);
   }
-  using S = plain<Scratch>;
-  static_assert(S::warps * 32 >= L::threads, "a column lies in every warp of the layout");
-  if constexpr (S::warps > warps_per_row<L>) {
-    static_assert(S::elements >= X::cols / warps_per_row<L>, "scratch too small");
+  constexpr int warps = plain<S>::warps;
+  static_assert(warps * 32 >= L::threads, "a column lies in every warp of the layout");
+  if constexpr (warps > warps_per_row<L>) {
+    static_assert(plain<S>::elements >= scratch_elements<X>, "scratch too small");
     const int warp = through.warp();
     const int part = warp % warps_per_row<L>;
-    if (lane() < lanes)
+    if (writes_scratch<X>())
 #pragma unroll
       for (int b = 0; b < X::col_slots; ++b)
-        through.template slot<T>(warp, b * lanes + lane()) = result.at(0, b);
+        through.template slot<T>(warp, scratch_element<X>(b)) = sums[b];
     through.sync();
 #pragma unroll
     for (int b = 0; b < X::col_slots; ++b) {
-      T sum = through.template slot<T>(part, b * lanes + lane() % lanes);
-      for (int other = part + warps_per_row<L>; other < S::warps; other += warps_per_row<L>)
-        sum = f(sum, through.template slot<T>(other, b * lanes + lane() % lanes));
-      result.set(0, b, sum);
+      sums[b] = through.template slot<T>(part, scratch_element<X>(b));
+      for (int other = part + warps_per_row<L>; other < warps; other += warps_per_row<L>)
+        sums[b] = f(sums[b], through.template slot<T>(other, scratch_element<X>(b)));
     }
     through.next();
   }
-  return result;
-}
-
-template <class F, tile X, class S> __device__ __forceinline__ auto reduce_cols(F f, const X &x, S &&through) {
-  return combine_cols(f, reduce_thread_cols(f, x), through);
+  return as_row<X>(sums);
 }
 
 /// Along the columns: rows spread over more than one warp need a scratch.
@@ -220,22 +252,37 @@ template <tile X, class S> __device__ __forceinline__ auto col_min(const X &x, S
   return reduce_rows(min_operation{}, x, through);
 }
 
-/// Each thread's part of row_sum, to be added up over a loop, and what makes the sum of the parts.
+/// Each thread's part of a fragment's row_sum, to be added up over a loop, and what makes the sum of the parts.
 template <tile X> __device__ __forceinline__ auto thread_row_sum(const X &x) {
-  return reduce_thread_cols(sum_operation{}, x);
+  typename X::element sums[X::row_slots];
+  reduce_own_cols(sum_operation{}, x, sums);
+  return as_column<X>(sums);
 }
-template <tile X, class S = no_scratch> __device__ __forceinline__ auto finish_row_sum(const X &x, S &&through = {}) {
-  return combine_cols(sum_operation{}, x, through);
+template <class T, int Rows, class L, class S = no_scratch>
+__device__ __forceinline__ auto finish_row_sum(column<T, Rows, L> x, S &&through = {}) {
+  T sums[x.row_slots];
+#pragma unroll
+  for (int a = 0; a < x.row_slots; ++a)
+    sums[a] = x.at(a, 0);
+  combine_cols<L>(sum_operation{}, sums, through);
+  return as_column<column<T, Rows, L>>(sums);
+}
+
+template <class X> __device__ __forceinline__ auto index_of(const X &x) {
+  if constexpr (tile<X>)
+    return map([](auto l) { return l.index; }, x);
+  else
+    return x.index;
 }
 
 /// Number, from 0, of the first largest or smallest element; 2^31 - 1 over nothing but NaN.
 template <bool Largest, tile X, class S> __device__ __forceinline__ auto row_extreme(const X &x, S &&through) {
   const auto pairs = map([](auto v, int i) { return located<decltype(v)>{v, i}; }, x, col_index<X>());
-  return map([](auto l) { return l.index; }, reduce_cols(first_extreme<Largest>{}, pairs, through));
+  return index_of(reduce_cols(first_extreme<Largest>{}, pairs, through));
 }
 template <bool Largest, tile X, class S> __device__ __forceinline__ auto col_extreme(const X &x, S &through) {
   const auto pairs = map([](auto v, int i) { return located<decltype(v)>{v, i}; }, x, row_index<X>());
-  return map([](auto l) { return l.index; }, reduce_rows(first_extreme<Largest>{}, pairs, through));
+  return index_of(reduce_rows(first_extreme<Largest>{}, pairs, through));
 }
 template <tile X, class S = no_scratch> __device__ __forceinline__ auto row_argmax(const X &x, S &&through = {}) {
   return row_extreme<true>(x, through);

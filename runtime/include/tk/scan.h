@@ -46,18 +46,16 @@ template <tile X, class S = no_scratch> __device__ __forceinline__ X cumsum_cols
   using T = typename X::element;
   using L = typename X::layout;
   constexpr int lanes = lanes_per_row<L>, warps = warps_per_row<L>;
-  auto carry = zeros<column<T, X::rows, L>>();
+  T carry[X::row_slots] = {};
 #pragma unroll
   for (int b = 0; b < X::col_slots; b += L::run) {
-    column<T, X::rows, L> before, total;
+    T before[X::row_slots], total[X::row_slots];
 #pragma unroll
     for (int a = 0; a < X::row_slots; ++a) {
 #pragma unroll
       for (int i = 1; i < L::run; ++i)
         x.set(a, b + i, x.at(a, b + i - 1) + x.at(a, b + i));
-      T sum;
-      before.set(a, 0, scan_lanes<1, lanes>(x.at(a, b + L::run - 1), sum));
-      total.set(a, 0, sum);
+      before[a] = scan_lanes<1, lanes>(x.at(a, b + L::run - 1), total[a]);
     }
     if constexpr (warps > 1) {
       static_assert(plain<S>::warps * 32 >= L::threads && plain<S>::elements >= X::row_slots, "scratch too small");
@@ -65,61 +63,57 @@ template <tile X, class S = no_scratch> __device__ __forceinline__ X cumsum_cols
       if (lane() == 0)
 #pragma unroll
         for (int a = 0; a < X::row_slots; ++a)
-          through.template slot<T>(warp, a) = total.at(a, 0);
+          through.template slot<T>(warp, a) = total[a];
       through.sync();
 #pragma unroll
-      for (int a = 0; a < X::row_slots; ++a) {
-        T sum;
-        const T earlier = scan_warps(through, a, warp / warps * warps, 1, warps, sum);
-        before.set(a, 0, before.at(a, 0) + earlier);
-        total.set(a, 0, sum);
-      }
+      for (int a = 0; a < X::row_slots; ++a)
+        before[a] += scan_warps(through, a, warp / warps * warps, 1, warps, total[a]);
       through.next();
     }
 #pragma unroll
-    for (int a = 0; a < X::row_slots; ++a)
+    for (int a = 0; a < X::row_slots; ++a) {
 #pragma unroll
       for (int i = 0; i < L::run; ++i)
-        x.set(a, b + i, x.at(a, b + i) + (before.at(a, 0) + carry.at(a, 0)));
-    carry += total;
+        x.set(a, b + i, x.at(a, b + i) + (before[a] + carry[a]));
+      carry[a] += total[a];
+    }
   }
   return x;
 }
 
-/// Running sums along the rows, through a scratch of all the layout's warps and Cols / (warps a row) elements.
+/// Running sums along the rows, through a scratch of all the layout's warps and `scratch_elements<X>` elements.
 template <tile X, class S> __device__ __forceinline__ X cumsum_rows(X x, S &through) {
   using T = typename X::element;
   using L = typename X::layout;
-  constexpr int lanes = lanes_per_row<L>, warps = warps_per_row<L>;
+  constexpr int warps = warps_per_row<L>;
   static_assert(S::warps * 32 == L::threads, "the warps of one group take part, in the order of its rows");
-  static_assert(S::elements >= X::cols / warps, "scratch too small");
-  auto carry = zeros<row<T, X::cols, L>>();
+  static_assert(S::elements >= scratch_elements<X>, "scratch too small");
+  T carry[X::col_slots] = {};
 #pragma unroll
   for (int a = 0; a < X::row_slots; a += L::row_run) {
-    auto total = zeros<row<T, X::cols, L>>();
+    T total[X::col_slots] = {};
 #pragma unroll
     for (int i = 0; i < L::row_run; ++i)
 #pragma unroll
       for (int b = 0; b < X::col_slots; ++b) {
         T sum;
-        const T before = scan_lanes<lanes, 32>(x.at(a + i, b), sum);
-        x.set(a + i, b, x.at(a + i, b) + (before + total.at(0, b)));
-        total.set(0, b, total.at(0, b) + sum);
+        const T before = scan_lanes<lanes_per_row<L>, 32>(x.at(a + i, b), sum);
+        x.set(a + i, b, x.at(a + i, b) + (before + total[b]));
+        total[b] += sum;
       }
     const int warp = through.warp();
-    if (lane() < lanes)
+    if (writes_scratch<X>())
 #pragma unroll
       for (int b = 0; b < X::col_slots; ++b)
-        through.template slot<T>(warp, b * lanes + lane()) = total.at(0, b);
+        through.template slot<T>(warp, scratch_element<X>(b)) = total[b];
     through.sync();
 #pragma unroll
     for (int b = 0; b < X::col_slots; ++b) {
-      T sum;
-      const T earlier = scan_warps(through, b * lanes + lane() % lanes, warp % warps, warps, S::warps / warps, sum);
+      const T earlier = scan_warps(through, scratch_element<X>(b), warp % warps, warps, S::warps / warps, total[b]);
 #pragma unroll
       for (int i = 0; i < L::row_run; ++i)
-        x.set(a + i, b, x.at(a + i, b) + (earlier + carry.at(0, b)));
-      carry.set(0, b, carry.at(0, b) + sum);
+        x.set(a + i, b, x.at(a + i, b) + (earlier + carry[b]));
+      carry[b] += total[b];
     }
     through.next();
   }
