@@ -6,12 +6,15 @@
 // ⇒ %in = lt (elements row %j), %L
 //   %s' = select %in, %s, -inf
 //   %m = rowmax %s'
-// The mask goes where the value is made and serves every later use: in attention `s` is masked once, after which
-// `exp2(s - top)` is zero beyond the edge by itself. What a mask changes does not exist, so the interpreter gives the
-// same before and after.
-// Runs before split-loops, which leaves such a mask in a loop's last tile.
+// The mask goes where the value is made and serves this use and the later ones: in attention `s` is masked once, after
+// which `exp2(s - top)` is zero beyond the edge by itself. Earlier uses keep what they have, so that an operation that
+// is served stays so, and each needs one mask at most. What a mask changes does not exist: the interpreter gives the
+// same before and after. Runs before split-loops, which leaves such a mask in a loop's last tile.
 #include "ir/EdgeAnalysis.h"
+#include "ir/Effects.h"
 #include "ir/passes/Passes.h"
+
+#include <unordered_set>
 
 namespace tkc::ir {
 namespace {
@@ -41,7 +44,7 @@ public:
     auto after = value->definingOp ? std::next(value->definingOp->position) : block->ops.begin();
     builder.setInsertionPointBefore(after->get());
     builder.setLoc(value->definingOp ? value->definingOp->loc : need.op->loc);
-    std::vector<Op *> users = value->users;
+    std::vector<Op *> users = usersFrom(need.op, value);
     Value *replacement = masked(builder, value, need);
     for (Op *user : users)
       for (size_t i = 0; i < user->operands().size(); ++i)
@@ -52,7 +55,32 @@ public:
 private:
   Function &function;
 
+  /// In order, `first` and what comes after it.
+  std::vector<Op *> usersFrom(Op *first, const Value *value) {
+    std::unordered_set<const Op *> all(value->users.begin(), value->users.end());
+    std::vector<Op *> users;
+    bool reached = false;
+    walk(function.body, [&](Op &op) {
+      reached |= &op == first;
+      if (reached && all.count(&op))
+        users.push_back(&op);
+    });
+    return users;
+  }
+
+  /// What stands under a mask of this edge, which another one replaces.
+  static Value *unmasked(Value *value, const EdgeAnalysis::Need &need) {
+    Op *select = definedBy(value, OpKind::Select);
+    Op *exists = select ? definedBy(select->operand(0), OpKind::Lt) : nullptr;
+    Op *elements = exists ? definedBy(exists->operand(0), OpKind::Elements) : nullptr;
+    bool isMask = elements && elements->operand(0) == need.end && elements->axis == need.axis &&
+                  exists->operand(1) == RangeAnalysis::rangeOf(need.end).second &&
+                  select->operand(1)->type == select->result()->type;
+    return isMask ? select->operand(1) : value;
+  }
+
   static Value *masked(Builder &builder, Value *value, const EdgeAnalysis::Need &need) {
+    value = unmasked(value, need);
     Value *end = RangeAnalysis::rangeOf(need.end).second;
     Value *exists = builder.binary(OpKind::Lt, builder.elements(need.end, need.axis), end);
     Value *identity = builder.constant(value->type.elem, need.identity);

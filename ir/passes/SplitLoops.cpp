@@ -61,6 +61,8 @@ public:
       if (trueUntil)
         addPart(builder, fullUntil, last, false);
     }
+    if (isFirstPart)
+      return; // an empty range: what it starts with may lack the edges of its results
     for (size_t i = 0; i < loop.results.size(); ++i)
       replaceAllUses(loop.result(i), carried[i]);
     erase(&loop);
@@ -74,6 +76,7 @@ private:
   Affine lo, hi;
   std::vector<Op *> decided; ///< selects that are their second operand in the full part
   std::optional<Affine> trueFrom, trueUntil, start, end;
+  bool isFirstPart = true;
   std::vector<Value *> carried; ///< what the parts so far leave
 
   // ---- masks
@@ -230,6 +233,7 @@ private:
   void addPart(Builder &builder, const Affine &from, const Affine &until, bool isFull) {
     if (ranges.isNonNegative(from - until))
       return;
+    isFirstPart = false;
     Value *fromValue = bound(builder, from), *untilValue = bound(builder, until);
     std::map<const Value *, Value *> copies;
     Op &part = *builder.clone(loop, copies);

@@ -1,8 +1,11 @@
 // Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Any bytes as tile IR: parser and verifier; and what parses without errors prints and parses again.
+// Any bytes as tile IR: parser and verifier; what parses without errors prints and parses again; what is sound stays so
+// through every pass.
 #include "ir/TileIR.h"
+#include "ir/passes/PassManager.h"
+#include "ir/passes/Pipeline.h"
 #include "support/Diagnostics.h"
 
 #include <cstdlib>
@@ -21,6 +24,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     tkc::DiagnosticEngine again(sources);
     tkc::ir::parseTileIR(sources.addBuffer("again.tkir", tkc::ir::print(*function)), again);
     if (again.hasErrors())
+      std::abort();
+    if (!tkc::ir::verify(*function).empty())
+      continue;
+    tkc::ir::PassOptions options;
+    options.verifyEach = true;
+    if (tkc::ir::runPasses(*function, tkc::ir::tilePipeline(), options).internalError)
       std::abort();
   }
   return 0;
