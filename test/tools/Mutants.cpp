@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "Mutants.h"
 
+#include "ir/plan/verify/Verify.h"
+
 #include <fmt/format.h>
 #include <functional>
 #include <map>
@@ -16,11 +18,11 @@ using plan::Role;
 using plan::Stmt;
 using plan::StmtKind;
 
-/// Calls `visit` on every statement with the body that holds it, in the order of the text.
-void forEach(Body &body, const std::function<void(Body &, size_t)> &visit) {
+/// Calls `visit(body, i)` for every statement of a Body or const Body and what it holds, bodies first, so that a
+/// visitor may erase the statement.
+template <class B, class Visit> void forEach(B &body, const Visit &visit) {
   for (size_t i = 0; i < body.size(); ++i) {
-    // Bodies first, so that a visitor may erase the statement.
-    for (Body *inner : {&body[i].prologue, &body[i].body, &body[i].epilogue, &body[i].orElse})
+    for (B *inner : {&body[i].prologue, &body[i].body, &body[i].epilogue, &body[i].orElse})
       forEach(*inner, visit);
     visit(body, i);
   }
@@ -59,7 +61,10 @@ bool synchronises(StmtKind kind) {
 
 class Mutator {
 public:
-  explicit Mutator(const Plan &plan) : original(plan) {}
+  explicit Mutator(const Plan &plan) : original(plan) {
+    plan::Report ignored;
+    plan::checkProtocol(original, ignored, &facts);
+  }
 
   std::vector<Mutant> run() {
     for (size_t role = 0; role < original.roles.size(); ++role)
@@ -74,29 +79,28 @@ public:
   }
 
 private:
-  static Body &bodyOf(Role &role, bool finish) { return finish ? role.finish : role.body; }
+  template <class R> static auto &bodyOf(R &role, bool finish) { return finish ? role.finish : role.body; }
 
   void statements(size_t role, bool finish) {
-    Plan copy = original;
-    size_t number = 0;
-    forEach(bodyOf(copy.roles[role], finish), [&](Body &body, size_t i) {
-      const Stmt &stmt = body[i];
-      std::string where = fmt::format("`{}` of `{}`", print(stmt), copy.roles[role].name);
-      auto change = [&](const std::string &how, const std::string &ifHarmless,
-                        const std::function<void(Body &, size_t)> &apply) {
-        mutants.push_back({changed(role, finish, number, apply), how + where, stmt.loc, ifHarmless});
+    std::vector<const Stmt *> all;
+    forEach(bodyOf(original.roles[role], finish), [&](const Body &body, size_t i) { all.push_back(&body[i]); });
+    for (size_t number = 0; number < all.size(); ++number) {
+      const Stmt &stmt = *all[number];
+      auto change = [&](const std::string &how, const std::function<void(Body &, size_t)> &apply, bool drops) {
+        mutants.push_back({changed(role, finish, number, apply),
+                           fmt::format("{} `{}` of `{}`", how, print(stmt), original.roles[role].name), stmt.loc,
+                           harmlessBecause(stmt, drops)});
       };
       if (synchronises(stmt.kind))
-        change("without ", harmlessWithout(stmt.kind),
-               [](Body &body, size_t i) { body.erase(body.begin() + static_cast<std::ptrdiff_t>(i)); });
+        change(
+            "without", [](Body &body, size_t i) { body.erase(body.begin() + static_cast<std::ptrdiff_t>(i)); }, true);
       if (stmt.kind == StmtKind::Wait)
-        change("other phase in ", "", [](Body &body, size_t i) { body[i].inverted = !body[i].inverted; });
+        change("other phase in", [](Body &body, size_t i) { body[i].inverted = !body[i].inverted; }, false);
       if (stmt.kind == StmtKind::ProductWait || stmt.kind == StmtKind::BulkWait)
-        change("one group more left by ", harmlessWithout(stmt.kind), [](Body &body, size_t i) { ++body[i].count; });
+        change("one group more left by", [](Body &body, size_t i) { ++body[i].count; }, true);
       if (stmt.kind == StmtKind::Expect)
-        change("16 bytes fewer in ", "", [](Body &body, size_t i) { body[i].bytes -= 16; });
-      ++number;
-    });
+        change("16 bytes fewer in", [](Body &body, size_t i) { body[i].bytes -= 16; }, false);
+    }
   }
 
   Plan changed(size_t role, bool finish, size_t number, const std::function<void(Body &, size_t)> &apply) {
@@ -110,9 +114,13 @@ private:
     return copy;
   }
 
-  /// What it means that a plan stays sound without a statement of this kind.
-  static std::string harmlessWithout(StmtKind kind) {
-    switch (kind) {
+  /// Why a plan may stay sound with this statement changed, or without it where `dropped`; empty: it may not.
+  std::string harmlessBecause(const Stmt &stmt, bool dropped) const {
+    if (!facts.executed.count(&stmt))
+      return "no block runs it, whatever the sizes";
+    if (!dropped)
+      return "";
+    switch (stmt.kind) {
     case StmtKind::Wait:
       return "what it waits for is already known from other waits wherever an access relies on it";
     case StmtKind::ProductWait:
@@ -128,6 +136,10 @@ private:
     case StmtKind::ProductCommit:
     case StmtKind::BulkCommit:
       return "a later commit closes the group before the wait that counts it";
+    case StmtKind::Advance:
+      return facts.counted.count(&stmt) ? "" : "the block ends before its cursor is used again";
+    case StmtKind::Arrive:
+      return facts.awaited.count(&stmt) ? "" : "the block ends before anybody waits for the phase that it counts for";
     default:
       return "";
     }
@@ -149,10 +161,9 @@ private:
   /// Adds what shares a cursor, as "role.cursor", with what is there; false where nothing was added.
   bool grow(std::set<std::string> &buffers, std::set<std::string> &barriers, std::set<std::string> &cursors) {
     size_t before = buffers.size() + barriers.size() + cursors.size();
-    Plan copy = original;
-    for (Role &role : copy.roles)
+    for (const Role &role : original.roles)
       for (bool finish : {false, true})
-        forEach(bodyOf(role, finish), [&](Body &body, size_t i) {
+        forEach(bodyOf(role, finish), [&](const Body &body, size_t i) {
           auto link = [&](std::set<std::string> &set, const std::string &name, const std::string &cursor) {
             if (name.empty() || cursor.empty())
               return;
@@ -186,11 +197,13 @@ private:
       for (plan::Barrier &barrier : copy.barriers)
         barrier.arrivals += barrier.name == name ? by : 0;
       mutants.push_back(
-          {std::move(copy), fmt::format("one arrival {} in `{}`", by < 0 ? "fewer" : "more", name), original.loc, ""});
+          {std::move(copy), fmt::format("one arrival {} in `{}`", by < 0 ? "fewer" : "more", name), original.loc,
+           facts.awaitedBarriers.count(name) ? "" : "the block ends before anybody waits for a phase of it"});
     }
   }
 
   const Plan &original;
+  plan::Facts facts; ///< about the original
   std::vector<Mutant> mutants;
 };
 

@@ -15,8 +15,8 @@ constexpr int namedBarriers = 64; // more than any machine has: which ids exist 
 class Run {
 public:
   Run(const Plan &plan, const Numbering &numbering, const std::vector<Process> &processes, const std::string &where,
-      Report &report)
-      : plan(plan), numbering(numbering), where(where), report(report), components(processes, numbering),
+      Report &report, Facts *facts)
+      : plan(plan), numbering(numbering), where(where), report(report), facts(facts), components(processes, numbering),
         memory(plan, numbering, components), barriers(numbering.barriers.size()), named(namedBarriers) {
     for (const Process &process : processes)
       states.push_back({process, Clock(components.count()), 0, 0, 0, 0, -1, {}});
@@ -62,8 +62,9 @@ private:
     int64_t pendingBytes = 0, expected = 0, copied = 0;
     bool counted = false; ///< bytes in this phase
     Clock join;
-    std::vector<Clock> history;       ///< what the end of each phase tells
-    std::map<size_t, LastWait> waits; ///< by process
+    std::vector<Clock> history;                        ///< what the end of each phase tells
+    std::vector<std::vector<const Stmt *>> arrivalsOf; ///< by phase, that under way too
+    std::map<size_t, LastWait> waits;                  ///< by process
     const Stmt *lastArrival = nullptr;
   };
   struct NamedState {
@@ -201,8 +202,14 @@ private:
       violation(*event.stmt, fmt::format("`{}` of `{}` can come when `{}` is two phases on, and then waits for a third",
                                          print(*event.stmt), name(p), barrierName(event.barrier)));
     }
-    if (phase >= 0)
+    if (phase >= 0) {
       state.clock.join(barrier.history[static_cast<size_t>(phase)]);
+      if (facts) {
+        const std::vector<const Stmt *> &arrivals = barrier.arrivalsOf[static_cast<size_t>(phase)];
+        facts->awaited.insert(arrivals.begin(), arrivals.end());
+        facts->awaitedBarriers.insert(event.stmt->barrier);
+      }
+    }
     barrier.waits[p] = {phase, tick(p), event.stmt};
     return true;
   }
@@ -226,6 +233,8 @@ private:
     barrier.pendingBytes += bytes;
     barrier.counted |= bytes > 0;
     barrier.lastArrival = &stmt;
+    barrier.arrivalsOf.resize(static_cast<size_t>(barrier.completed) + 1);
+    barrier.arrivalsOf.back().push_back(&stmt);
     tick(p);
     barrier.join.join(states[p].clock);
     maybeComplete(p, event.barrier);
@@ -389,6 +398,7 @@ private:
   const Numbering &numbering;
   const std::string &where;
   Report &report;
+  Facts *facts;
   Components components;
   Memory memory;
   std::vector<State> states;
@@ -399,8 +409,8 @@ private:
 } // namespace
 
 void checkOrder(const Plan &plan, const Numbering &numbering, const std::vector<Process> &processes,
-                const std::string &where, Report &report) {
-  Run(plan, numbering, processes, where, report).run();
+                const std::string &where, Report &report, Facts *facts) {
+  Run(plan, numbering, processes, where, report, facts).run();
 }
 
 } // namespace tkc::plan

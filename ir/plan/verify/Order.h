@@ -30,7 +30,7 @@ struct Process {
 
 /// Adds what went wrong to `report`; `where` says which inputs the run has, for the messages.
 void checkOrder(const Plan &plan, const Numbering &numbering, const std::vector<Process> &processes,
-                const std::string &where, Report &report);
+                const std::string &where, Report &report, Facts *facts);
 
 /// Registers of products in flight: touched before their wait, products without a fence after vector work. Looks at one
 /// instance, in program order.

@@ -31,14 +31,14 @@ std::vector<Process> processesOf(const Plan &plan, const std::vector<Trace> &tra
 
 } // namespace
 
-void checkProtocol(const Plan &plan, Report &report) {
+void checkProtocol(const Plan &plan, Report &report, Facts *facts) {
   Numbering numbering(plan);
   size_t events = 0;
   for (const Inputs &inputs : chooseInputs(plan)) {
     std::vector<Tile> tiles = chooseTiles(plan, inputs);
     std::vector<Trace> traces;
     for (const Role &role : plan.roles) {
-      std::optional<Trace> events = trace(plan, role, numbering, inputs, tiles, stepsPerRole);
+      std::optional<Trace> events = trace(plan, role, numbering, inputs, tiles, stepsPerRole, facts);
       if (!events) {
         report.add(plan.loc, fmt::format("role `{}` runs more than {} statements for three tiles of the grid, too many "
                                          "to check{}",
@@ -52,7 +52,7 @@ void checkProtocol(const Plan &plan, Report &report) {
     for (const Process &process : processes)
       events += process.trace->size();
     Report once;
-    checkOrder(plan, numbering, processes, describe(plan, inputs), once);
+    checkOrder(plan, numbering, processes, describe(plan, inputs), once, facts);
     // Other inputs would tell the same story again with other numbers.
     if (!once.empty())
       for (Violation &violation : once.take())

@@ -37,6 +37,8 @@ int64_t registersOf(const VarType &type, int instances) {
   case VarType::Cursor:
     return 0;
   }
+  if (type.elem == ElemType::Bool)
+    return 0;
   return std::max<int64_t>(1, (count * bitWidth(type.elem) + 31) / 32);
 }
 

@@ -11,7 +11,7 @@
 namespace tkc::plan {
 namespace {
 
-constexpr int randomRuns = 48;
+constexpr int randomRuns = 96;
 
 /// Which dims a variable depends on, and over what tiles loops go whose bounds depend on a dim.
 class Dependences {
@@ -71,12 +71,14 @@ private:
   std::map<std::string, std::set<std::string>> dimsOf;
 };
 
-/// A dim's value for `count` tiles; the last tile is cut short where `ragged`.
-int64_t sizeFor(const std::set<int64_t> &tiles, uint64_t which, int64_t count, bool ragged) {
+/// A dim's value for `count` tiles, the last of them sometimes cut short: differences of dims then meet tiles of loops
+/// between them off their edges.
+int64_t sizeFor(const std::set<int64_t> &tiles, uint64_t which, int64_t count) {
   if (tiles.empty())
     return count;
   int64_t tile = *std::next(tiles.begin(), static_cast<std::ptrdiff_t>(which % tiles.size()));
-  return std::max<int64_t>(0, count * tile - (ragged ? tile / 2 : 0));
+  int64_t missing[] = {0, 0, 0, tile / 2, 1, tile - 1};
+  return std::max<int64_t>(0, count * tile - missing[which / 8 % std::size(missing)]);
 }
 
 } // namespace
@@ -96,7 +98,7 @@ std::vector<Inputs> chooseInputs(const Plan &plan) {
     uint64_t hash = inputs.seed;
     for (auto &[dim, sizes] : dims) {
       hash = mix(hash, 1);
-      inputs.dims[dim] = sizeFor(sizes, hash >> 8, countOf(hash), hash % 4 == 0);
+      inputs.dims[dim] = sizeFor(sizes, hash >> 8, countOf(hash));
     }
     for (const ir::Param &param : plan.params)
       if (!param.isTensor) {

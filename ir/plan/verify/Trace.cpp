@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ir/plan/verify/Trace.h"
 
-#include "ir/plan/verify/Verify.h"
-
 #include <algorithm>
 #include <unordered_set>
 
@@ -42,8 +40,9 @@ namespace {
 
 class Tracer {
 public:
-  Tracer(const Plan &plan, const Role &role, const Numbering &numbering, const Inputs &inputs, size_t limit)
-      : plan(plan), role(role), numbering(numbering), inputs(inputs), scalars(inputs), limit(limit) {
+  Tracer(const Plan &plan, const Role &role, const Numbering &numbering, const Inputs &inputs, size_t limit,
+         Facts *facts)
+      : plan(plan), role(role), numbering(numbering), inputs(inputs), scalars(inputs), limit(limit), facts(facts) {
     for (const Body *body : {&role.body, &role.finish})
       walk(*body, [&](const Stmt &stmt) {
         if (stmt.kind != StmtKind::Product || stmt.byThreads)
@@ -70,7 +69,15 @@ public:
 private:
   struct CursorState {
     int64_t stage = 0, round = 0;
+    const Stmt *advance = nullptr; ///< the last
   };
+
+  const CursorState &use(const std::string &name) {
+    const CursorState &cursor = cursors[name];
+    if (facts && cursor.advance)
+      facts->counted.insert(cursor.advance);
+    return cursor;
+  }
 
   void body(const Body &statements) {
     for (const Stmt &each : statements) {
@@ -101,12 +108,12 @@ private:
   Event &emit(Event::Kind kind, const Stmt &stmt) {
     Event event{kind, &stmt, -1, false, {}, {}};
     if (!stmt.barrier.empty())
-      event.barrier = numbering.barrierOf(plan, stmt.barrier, cursors[stmt.cursor].stage);
+      event.barrier = numbering.barrierOf(plan, stmt.barrier, use(stmt.cursor).stage);
     events.push_back(event);
     return events.back();
   }
   Touched touched(const BufferRef &ref) {
-    return {numbering.slotOf(plan, ref.buffer, cursors[ref.cursor].stage), plan.findBuffer(ref.buffer), ref.slice,
+    return {numbering.slotOf(plan, ref.buffer, use(ref.cursor).stage), plan.findBuffer(ref.buffer), ref.slice,
             ref.transposed};
   }
 
@@ -116,6 +123,7 @@ private:
   const Inputs &inputs;
   Scalars scalars;
   size_t limit, steps = 0;
+  Facts *facts;
   Trace events;
   std::unordered_map<std::string, VarType> types;
   std::unordered_set<std::string> productRegisters;
@@ -152,6 +160,8 @@ void Tracer::loop(const Stmt &stmt) {
 }
 
 void Tracer::stmt(const Stmt &stmt) {
+  if (facts)
+    facts->executed.insert(&stmt);
   switch (stmt.kind) {
   case StmtKind::Compute:
     // The runtime takes two halves of the scratch buffer in turn, so that the one barrier orders every access to it.
@@ -224,7 +234,8 @@ void Tracer::stmt(const Stmt &stmt) {
   case StmtKind::Advance: {
     CursorState &cursor = cursors[stmt.cursor];
     if (++cursor.stage >= types[stmt.cursor].rows)
-      cursor = {0, cursor.round + 1};
+      cursor = {0, cursor.round + 1, nullptr};
+    cursor.advance = &stmt;
     return;
   }
   case StmtKind::For:
@@ -274,8 +285,8 @@ std::vector<Tile> chooseTiles(const Plan &plan, const Inputs &inputs) {
 }
 
 std::optional<Trace> trace(const Plan &plan, const Role &role, const Numbering &numbering, const Inputs &inputs,
-                           const std::vector<Tile> &tiles, size_t limit) {
-  return Tracer(plan, role, numbering, inputs, limit).run(tiles);
+                           const std::vector<Tile> &tiles, size_t limit, Facts *facts) {
+  return Tracer(plan, role, numbering, inputs, limit, facts).run(tiles);
 }
 
 } // namespace tkc::plan

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "ir/plan/verify/Scalars.h"
+#include "ir/plan/verify/Verify.h"
 
 namespace tkc::plan {
 
@@ -83,6 +84,6 @@ std::vector<Tile> chooseTiles(const Plan &plan, const Inputs &inputs);
 
 /// Events of one instance of `role`. Returns nullopt where there are more than `limit`.
 std::optional<Trace> trace(const Plan &plan, const Role &role, const Numbering &numbering, const Inputs &inputs,
-                           const std::vector<Tile> &tiles, size_t limit);
+                           const std::vector<Tile> &tiles, size_t limit, Facts *facts);
 
 } // namespace tkc::plan

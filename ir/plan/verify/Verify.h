@@ -11,6 +11,14 @@
 
 namespace tkc::plan {
 
+/// What the runs of the protocol check saw: why a statement may be missing without harm.
+struct Facts {
+  std::set<const Stmt *> executed;
+  std::set<const Stmt *> counted;        ///< Advances whose cursor was used after them
+  std::set<const Stmt *> awaited;        ///< arrivals of phases that somebody waited for
+  std::set<std::string> awaitedBarriers; ///< barriers of which somebody waited for a phase
+};
+
 /// Collects violations; says each thing about each statement once.
 class Report {
 public:
@@ -36,8 +44,8 @@ void checkStatements(const Plan &plan, Report &report);
 void checkBudgets(const Plan &plan, const Budget &budget, Report &report);
 /// Registers that tiles alive at once need, against what the role has.
 void checkRegisters(const Plan &plan, const Budget &budget, Report &report);
-/// Races, deadlock and the rules of every asynchronous engine, over all interleavings.
-void checkProtocol(const Plan &plan, Report &report);
+/// Races, deadlock and the rules of every asynchronous engine, over all interleavings. Fills in `facts`, if given.
+void checkProtocol(const Plan &plan, Report &report, Facts *facts = nullptr);
 
 /// Threads of all instances of a role.
 inline int threadsOf(const Role &role) { return role.warps * role.instances * 32; }
