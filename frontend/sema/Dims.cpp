@@ -12,6 +12,29 @@ namespace {
 
 using ir::DimExpr;
 
+int64_t floorDiv(int64_t a, int64_t b) { return a / b - ((a % b != 0) && ((a % b < 0) != (b < 0))); }
+
+std::optional<int64_t> apply(DimExpr::Kind kind, int64_t a, int64_t b) {
+  switch (kind) {
+  case DimExpr::Const:
+  case DimExpr::Symbol:
+    return std::nullopt;
+  case DimExpr::Add:
+    return a + b;
+  case DimExpr::Sub:
+    return a - b;
+  case DimExpr::Mul:
+    return a * b;
+  case DimExpr::Div:
+    return b == 0 ? std::nullopt : std::optional(floorDiv(a, b));
+  case DimExpr::Mod:
+    return b == 0 ? std::nullopt : std::optional(a - floorDiv(a, b) * b);
+  }
+  return std::nullopt;
+}
+
+} // namespace
+
 std::optional<DimExpr::Kind> dimKind(ast::BinaryOp op) {
   switch (op) {
   case ast::BinaryOp::Add:
@@ -42,29 +65,6 @@ std::optional<DimExpr::Kind> dimKind(ast::BinaryOp op) {
   }
   return std::nullopt;
 }
-
-int64_t floorDiv(int64_t a, int64_t b) { return a / b - ((a % b != 0) && ((a % b < 0) != (b < 0))); }
-
-std::optional<int64_t> apply(DimExpr::Kind kind, int64_t a, int64_t b) {
-  switch (kind) {
-  case DimExpr::Const:
-  case DimExpr::Symbol:
-    return std::nullopt;
-  case DimExpr::Add:
-    return a + b;
-  case DimExpr::Sub:
-    return a - b;
-  case DimExpr::Mul:
-    return a * b;
-  case DimExpr::Div:
-    return b == 0 ? std::nullopt : std::optional(floorDiv(a, b));
-  case DimExpr::Mod:
-    return b == 0 ? std::nullopt : std::optional(a - floorDiv(a, b) * b);
-  }
-  return std::nullopt;
-}
-
-} // namespace
 
 std::optional<DimExpr> tryDim(const ast::Expr *expr, const ast::Expr **culprit) {
   if (auto *number = llvm::dyn_cast<ast::NumberExpr>(expr); number && !number->isFloat)

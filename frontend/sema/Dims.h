@@ -16,6 +16,8 @@ namespace tkc::sema {
 
 class Reporter;
 
+/// The operator in dims; nullopt where dims do not have it.
+std::optional<ir::DimExpr::Kind> dimKind(ast::BinaryOp op);
 /// The dim that `expr` says; names become symbols. `culprit` is what cannot be a dim.
 std::optional<ir::DimExpr> tryDim(const ast::Expr *expr, const ast::Expr **culprit = nullptr);
 /// The same, reporting.
