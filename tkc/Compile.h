@@ -13,7 +13,7 @@
 
 namespace tkc::driver {
 
-enum class Emit : uint8_t { Ast, Tile, Plan, Cuda, Header };
+enum class Emit : uint8_t { Ast, Tile, Program, Plan, Cuda, Header };
 
 struct CompileOptions {
   std::string input;

@@ -7,6 +7,7 @@
 #include "backends/plan/PlanModule.h"
 #include "frontend/ASTPrinter.h"
 #include "frontend/Parser.h"
+#include "frontend/Program.h"
 #include "tkc/Compile.h"
 
 #include <llvm/ADT/StringRef.h>
@@ -68,6 +69,18 @@ std::string plannedText(const CompileOptions &compile, const Module &module, pla
   return text;
 }
 
+/// What each specialisation of the file's own programs does, which also checks them.
+std::string programText(const Module &module, DiagnosticEngine &diagnostics) {
+  std::string text;
+  for (size_t i = 0; i < module.numMainPrograms; ++i) {
+    const ProgramInfo &program = *module.programs[i];
+    for (const Specialization &specialization : specializations(program.signature, program.cases))
+      if (std::unique_ptr<ProgramPlan> plan = planProgram(module, program, specialization, diagnostics))
+        text += print(*plan);
+  }
+  return text;
+}
+
 } // namespace
 
 int compileSource(const CompileOptions &options) {
@@ -92,8 +105,10 @@ int compileSource(const CompileOptions &options) {
   PassRunner runner(options, session.sources);
   const bool stopsEarly = options.emit == Emit::Tile || !options.stopAfter.empty();
   bool isSound = true;
-  const std::string text = stopsEarly ? tileText(*module, planOptions, runner, session, isSound)
-                                      : plannedText(options, *module, planOptions, runner, session, isSound);
+  std::string text = programText(*module, session.diagnostics);
+  if (options.emit != Emit::Program)
+    text = stopsEarly ? tileText(*module, planOptions, runner, session, isSound)
+                      : plannedText(options, *module, planOptions, runner, session, isSound);
   if (!isSound)
     return InternalError;
   runner.finish();

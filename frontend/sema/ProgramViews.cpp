@@ -21,18 +21,22 @@ namespace sema {
 using ir::DimExpr;
 using Arg = ProgramPlanner::Arg;
 
+static bool isNumber(const DimExpr &dim, int64_t value) { return dim.isConst() && dim.value == value; }
+
 static DimExpr times(const DimExpr &a, const DimExpr &b) {
-  if (a.isConst() && a.value == 1)
+  if (isNumber(a, 0) || isNumber(b, 0))
+    return DimExpr::constant(0);
+  if (isNumber(a, 1))
     return b;
-  if (b.isConst() && b.value == 1)
+  if (isNumber(b, 1))
     return a;
   return substitute(DimExpr::binary(DimExpr::Mul, a, b), {});
 }
 
 static DimExpr plus(const DimExpr &a, const DimExpr &b) {
-  if (a.isConst() && a.value == 0)
+  if (isNumber(a, 0))
     return b;
-  if (b.isConst() && b.value == 0)
+  if (isNumber(b, 0))
     return a;
   return substitute(DimExpr::binary(DimExpr::Add, a, b), {});
 }
@@ -60,7 +64,11 @@ bool ProgramPlanner::require(const DimExpr &a, const DimExpr &b, SourceRange whe
     reporter.error(Diag::program_dims_differ, where, message, a.str(), b.str());
     return false;
   }
-  plan->checks.push_back({a, b, message, where.begin});
+  bool isKnown = std::any_of(plan->checks.begin(), plan->checks.end(), [&](const ProgramCheck &check) {
+    return check.lhs.str() == a.str() && check.rhs.str() == b.str();
+  });
+  if (!isKnown)
+    plan->checks.push_back({a, b, message, where.begin});
   return true;
 }
 
