@@ -24,12 +24,13 @@ struct Extents {
   int64_t maxRows = 1, maxCols = 1;
   int64_t widestBytes = 1; ///< of the elements in memory
 
-  void add(const ir::Value *value) {
+  /// Tiles, and vectors as rows where `vectors` says so: a vector beside tiles is one of their rows or columns.
+  void add(const ir::Value *value, bool vectors) {
     const ir::Type &type = value->type;
-    if (type.kind != ir::Type::Tile && type.kind != ir::Type::Vector)
+    if (type.kind != (vectors ? ir::Type::Vector : ir::Type::Tile))
       return;
-    const int64_t rowsHere = type.kind == ir::Type::Vector ? 1 : type.rows;
-    const int64_t colsHere = type.kind == ir::Type::Vector ? type.rows : type.cols;
+    const int64_t rowsHere = vectors ? 1 : type.rows;
+    const int64_t colsHere = vectors ? type.rows : type.cols;
     if (colsHere > 1) {
       cols = std::gcd(cols, colsHere);
       minCols = minCols == 0 ? colsHere : std::min(minCols, colsHere);
@@ -39,23 +40,30 @@ struct Extents {
   }
 };
 
+Extents measure(const Nest &nest, bool vectors) {
+  Extents extents;
+  walkTile(nest, [&](const ir::Op &op, int) {
+    for (const auto &result : op.results)
+      extents.add(result.get(), vectors);
+    if (op.kind != ir::OpKind::Load && op.kind != ir::OpKind::Store)
+      return;
+    const ir::Value *moved = op.kind == ir::OpKind::Load ? op.result() : op.operands().back();
+    const bool isWide = vectors ? moved->type.kind == ir::Type::Vector : moved->type.isTile() && moved->type.cols > 1;
+    if (isWide)
+      extents.widestBytes = std::max<int64_t>(extents.widestBytes, byteWidth(moved->type.elem));
+  });
+  return extents;
+}
+
 int64_t powerOfTwoIn(int64_t value) { return value == 0 ? 1 : value & -value; }
 
 } // namespace
 
 bool chooseRowsLayout(const Nest &nest, const arch::Description &arch, const Schedule &schedule, plan::Layout &layout,
                       std::string &error) {
-  Extents extents;
-  walkTile(nest, [&](const ir::Op &op, int) {
-    for (const auto &result : op.results)
-      extents.add(result.get());
-    const bool touchesMemory = op.kind == ir::OpKind::Load || op.kind == ir::OpKind::Store;
-    if (touchesMemory) {
-      const ir::Value *moved = op.kind == ir::OpKind::Load ? op.result() : op.operands().back();
-      if (!moved->type.isScalar())
-        extents.widestBytes = std::max<int64_t>(extents.widestBytes, byteWidth(moved->type.elem));
-    }
-  });
+  Extents extents = measure(nest, false);
+  if (extents.cols == 0 && extents.maxRows == 1)
+    extents = measure(nest, true);
   const int64_t cols = std::max<int64_t>(extents.cols, 1);
   const int64_t narrow = std::min<int64_t>(16 / std::max<int64_t>(extents.widestBytes, 2), 8);
   const int64_t vec = std::min(powerOfTwoIn(cols), narrow);

@@ -70,9 +70,14 @@ private:
     open.clear();
     countUses(body, depth);
     for (plan::Stmt &stmt : body) {
-      openRings(stmt, depth);
+      const std::set<const RingPlacement *> rings = ringsIn(stmt, depth);
+      const bool readByThreads = stmt.kind == Kind::Product && stmt.byThreads;
+      const SourceLoc loc = stmt.loc;
+      openRings(rings, loc);
       step(stmt, depth);
-      closeRings(stmt, depth);
+      for (const RingPlacement *ring : rings)
+        --usesLeft[ring];
+      releaseDrained(loc, readByThreads);
     }
     waitForGroups(queue.size());
     out = savedOut;
@@ -108,19 +113,13 @@ private:
         ++usesLeft[ring];
   }
 
-  void openRings(const plan::Stmt &stmt, int depth) {
-    for (const RingPlacement *ring : ringsIn(stmt, depth))
+  void openRings(const std::set<const RingPlacement *> &rings, SourceLoc loc) {
+    for (const RingPlacement *ring : rings)
       if (open.insert(ring).second) {
-        plan::Stmt &wait = emit(Kind::Wait, stmt.loc);
+        plan::Stmt &wait = emit(Kind::Wait, loc);
         wait.barrier = ring->full();
         wait.cursor = ring->cursor();
       }
-  }
-
-  void closeRings(const plan::Stmt &stmt, int depth) {
-    for (const RingPlacement *ring : ringsIn(stmt, depth))
-      --usesLeft[ring];
-    releaseDrained(stmt.loc, stmt.kind == Kind::Product && stmt.byThreads);
   }
 
   /// Releases the stages that nothing uses any more: no statement to come at this level, no product in flight.
@@ -223,7 +222,7 @@ private:
     out = &issue;
     open.clear();
     for (plan::Stmt &stmt : products) {
-      openRings(stmt, depth);
+      openRings(ringsIn(stmt, depth), stmt.loc);
       product(stmt);
     }
     for (const RingPlacement *ring : open)
