@@ -71,13 +71,15 @@ private:
     countUses(body, depth);
     for (plan::Stmt &stmt : body) {
       const std::set<const RingPlacement *> rings = ringsIn(stmt, depth);
-      const bool readByThreads = stmt.kind == Kind::Product && stmt.byThreads;
+      // A product is issued by the warpgroup together, and its wait stands for all warps. Reads by threads do not, nor a loop
+      // that may run no product: there the warps meet before one of them releases the stage.
+      const bool warpsMeet = stmt.kind != Kind::For && !stmt.byThreads;
       const SourceLoc loc = stmt.loc;
       openRings(rings, loc);
       step(stmt, depth);
       for (const RingPlacement *ring : rings)
         --usesLeft[ring];
-      releaseDrained(loc, readByThreads);
+      releaseDrained(loc, warpsMeet);
     }
     waitForGroups(queue.size());
     out = savedOut;
@@ -123,14 +125,14 @@ private:
   }
 
   /// Releases the stages that nothing uses any more: no statement to come at this level, no product in flight.
-  void releaseDrained(SourceLoc loc, bool readByThreads) {
+  void releaseDrained(SourceLoc loc, bool warpsMeet) {
     for (auto at = open.begin(); at != open.end();) {
       const RingPlacement *ring = *at;
       if (usesLeft[ring] > 0 || isInFlight(*ring)) {
         ++at;
         continue;
       }
-      if (readByThreads)
+      if (!warpsMeet)
         sync(loc, instanceBarrier, placement.layout.threads);
       plan::Stmt &arrive = emit(Kind::Arrive, loc);
       arrive.barrier = ring->empty();
@@ -309,7 +311,7 @@ private:
     plan::Stmt &wait = emit(Kind::ProductWait, {});
     wait.count = static_cast<int>(queue.size() - count);
     queue.erase(queue.begin(), queue.begin() + static_cast<std::ptrdiff_t>(count));
-    releaseDrained({}, false);
+    releaseDrained({}, true);
   }
 
   void sync(SourceLoc loc, int id, int threads) {
