@@ -262,7 +262,7 @@ private:
 
 } // namespace
 
-bool canSkipWhereMasked(const Op &loop, const Op &select) {
+bool canSkipWhereMasked(const Op &loop, const Op &select, bool afterSomethingSeen) {
   size_t startsAtNothing = 0;
   for (size_t i = 2; i < loop.operands().size(); ++i)
     startsAtNothing += constantOf(loop.operand(i)) == -INFINITY;
@@ -270,7 +270,7 @@ bool canSkipWhereMasked(const Op &loop, const Op &select) {
   if (startsAtNothing > 1)
     return false;
   return Evaluation(loop, select).leavesCarriedAlone(false) &&
-         (startsAtNothing == 0 || Evaluation(loop, select).leavesCarriedAlone(true));
+         (startsAtNothing == 0 || afterSomethingSeen || Evaluation(loop, select).leavesCarriedAlone(true));
 }
 
 } // namespace tkc::ir

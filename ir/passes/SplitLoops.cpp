@@ -28,6 +28,7 @@ struct MaskRegions {
   std::optional<Affine> trueFrom;  ///< suffix: true throughout from here
   std::optional<Affine> trueUntil; ///< prefix: true throughout before here
   std::optional<Affine> falseUntil, falseFrom;
+  bool seesFirst = true; ///< every row sees the first element of the range
 };
 
 class Splitter {
@@ -95,8 +96,10 @@ private:
         mergeLater(trueFrom, mask.trueFrom);
         mergeEarlier(trueUntil, mask.trueUntil);
       }
-      if (splits && canSkipWhereMasked(loop, *op)) {
+      if (splits && canSkipWhereMasked(loop, *op, false)) {
         mergeLater(start, mask.falseUntil);
+        mergeEarlier(end, mask.falseFrom);
+      } else if (splits && mask.seesFirst && canSkipWhereMasked(loop, *op, true)) {
         mergeEarlier(end, mask.falseFrom);
       }
     }
@@ -119,6 +122,7 @@ private:
       addMask(op->operand(1), mask);
     } else if (!op || !isCompare(op->kind) || !addComparison(*op, mask)) {
       mask.isDecided = false;
+      mask.seesFirst = false;
     }
   }
 
@@ -159,9 +163,11 @@ private:
     if (sign < 0) { // j ≤ R for all R in least … most
       mergeEarlier(mask.trueUntil, ranges.quotient(*least - lo + 1, size));
       mergeEarlier(mask.falseFrom, ranges.quotient(*most - lo + size, size));
+      mask.seesFirst &= ranges.isNonNegative(*least - lo);
     } else { // j ≥ S
       mergeLater(mask.trueFrom, ranges.quotient(*most - lo + (size - 1), size));
       mergeLater(mask.falseUntil, ranges.quotient(*least - lo, size));
+      mask.seesFirst &= ranges.isNonNegative(lo - *most);
     }
     return true;
   }
