@@ -61,10 +61,10 @@ private:
     unique("axes of the grid", namesOf(plan.grid.axes));
     for (const Role &role : plan.roles) {
       unique("variables", namesOf(role.vars));
-      for (const Var &var : role.vars)
-        for (const auto &outer : {namesOf(plan.preludeVars), namesOf(plan.grid.axes)})
-          if (std::find(outer.begin(), outer.end(), var.name) != outer.end())
-            complain("`{}` is a variable of role `{}` and one that every role sees", var.name, role.name);
+      // A variable of the prelude may be hidden: what bounds of ragged axes compute concerns nobody else.
+      for (const GridAxis &axis : plan.grid.axes)
+        if (role.findVar(axis.name))
+          complain("`{}` is an axis of the grid and a variable of role `{}`", axis.name, role.name);
     }
   }
 
