@@ -237,7 +237,8 @@ void RolePrinter::printStore(const Stmt &stmt, cpp::Body &out) {
                                  : cpp::Stmt::ifThen(cpp::binary("==", threadInRole, cpp::integer(0)), {write}));
       return;
     }
-    const bool wide = verb == "store" && suitsWide(parts);
+    const bool byGroups = verb == "store" || (verb == "atomic_add" && param.elem == ElemType::F32);
+    const bool wide = byGroups && suitsWide(parts);
     std::vector<cpp::Expr> args;
     if (wide)
       args.push_back(cpp::member(tensor(param), "wide"));

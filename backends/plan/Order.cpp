@@ -22,10 +22,13 @@ public:
       done.insert(op);
       order.push_back({op, isLate(op) ? 1 : 0});
     };
+    // What this iteration still works with comes before what only accumulates: groups complete in order.
     auto takeReadyProducts = [&] {
-      for (const ir::Op *op : ops)
-        if (op->kind == ir::OpKind::Dot && !isLate(op) && !done.count(op) && isReady(*op, done))
-          take(op);
+      for (bool onlyAccumulates : {false, true})
+        for (const ir::Op *op : ops)
+          if (op->kind == ir::OpKind::Dot && !isLate(op) && !done.count(op) && isReady(*op, done) &&
+              isOnlyCarried(*op) == onlyAccumulates)
+            take(op);
     };
     // Scalars and views that the first products need, then the products of the iteration before, then the rest.
     takeReadyProducts();
@@ -50,9 +53,16 @@ private:
 
   bool isReady(const ir::Op &op, const std::set<const ir::Op *> &done) const {
     return std::all_of(op.operands().begin(), op.operands().end(), [&](const ir::Value *operand) {
+      if (op.kind == ir::OpKind::Dot) // a product reads what was transposed where it lies
+        operand = throughTransposes(operand).first;
       return !operand->definingOp || !inBody.count(operand->definingOp) || done.count(operand->definingOp) ||
              (!isLate(operand->definingOp) && isSharedOperand(op, operand));
     });
+  }
+
+  bool isOnlyCarried(const ir::Op &op) const {
+    const std::vector<ir::Op *> &users = op.result()->users;
+    return std::all_of(users.begin(), users.end(), [](const ir::Op *user) { return user->kind == ir::OpKind::Yield; });
   }
 
   /// Operands that arrive in shared memory by themselves are waited for, not computed.

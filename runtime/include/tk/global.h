@@ -4,6 +4,7 @@
 // Tensors in global memory, as kernels take them.
 #pragma once
 
+#include "tk/atomic.h"
 #include "tk/memory.h"
 
 namespace tk {
@@ -48,6 +49,14 @@ template <class T, tile X> __device__ __forceinline__ void store(bool wide, cons
     store(to, x);
   else
     store(narrow(to), x);
+}
+
+/// The elements that exist += x, by 8 or 16 bytes where `wide` holds.
+template <class T, tile X> __device__ __forceinline__ void atomic_add(bool wide, const view<T, 16> &to, const X &x) {
+  if (wide)
+    atomic_add(to, x);
+  else
+    atomic_add(narrow(to), x);
 }
 
 } // namespace tk
