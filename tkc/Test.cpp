@@ -3,6 +3,7 @@
 //
 // `tkc test FILE`: the cases of a file against their references.
 #include "tkc/Driver.h"
+#include "tkc/TestGpu.h"
 
 #include "frontend/Sema.h"
 #include "harness/Reports.h"
@@ -20,7 +21,7 @@
 namespace tkc::driver {
 namespace {
 
-enum class Target : uint8_t { Interpreter };
+enum class Target : uint8_t { Interpreter, Gpu };
 
 struct TestOptions {
   std::string input;
@@ -31,6 +32,7 @@ struct TestOptions {
   bool verifyDiagnostics = false;
   bool passes = false;
   harness::RunOptions run;
+  GpuTestOptions gpu;
 };
 
 /// "BM=64" into the tunes.
@@ -70,7 +72,10 @@ int runTests(TestOptions &options) {
     return session.finish();
 
   std::vector<harness::CaseResult> results;
-  {
+  int gpuCode = Success;
+  if (options.target == Target::Gpu) {
+    results = testOnGpu(*module, options.gpu, options.run, session, gpuCode);
+  } else {
     harness::ProgressBar bar;
     options.run.onProgress = [&](size_t done, size_t total, const std::string &name) { bar.show(done, total, name); };
     results = harness::runCases(*module, options.run, session.diagnostics);
@@ -80,6 +85,8 @@ int runTests(TestOptions &options) {
   const int code = session.finish(passed ? Success : InputErrors);
   if (options.verifyDiagnostics)
     return code;
+  if (gpuCode != Success || options.gpu.buildOnly)
+    return gpuCode != Success ? gpuCode : session.diagnostics.hasErrors() ? InputErrors : Success;
   if (results.empty())
     complain(fmt::format("`{}` has no case to test", options.input));
   else
@@ -100,10 +107,17 @@ void addTest(CLI::App &app, Action &action) {
   auto options = std::make_shared<TestOptions>();
   CLI::App *command = app.add_subcommand("test", "run the cases of a file against their references");
   command->add_option("FILE", options->input, "a .tk file")->required()->type_name("");
-  static const std::map<std::string, Target> targets{{"interpreter", Target::Interpreter}};
-  command->add_option("--target", options->target, "where the kernels run: interpreter, on the CPU, rounding exactly")
+  static const std::map<std::string, Target> targets{{"interpreter", Target::Interpreter}, {"gpu", Target::Gpu}};
+  command
+      ->add_option("--target", options->target,
+                   "where the kernels run: interpreter, on the CPU, rounding exactly; gpu, built with nvcc")
       ->transform(CLI::CheckedTransformer(targets).description(""))
       ->type_name("TARGET");
+  command
+      ->add_option("-o,--output", options->gpu.folder, "of --target=gpu: keep the program and its data in this folder")
+      ->type_name("DIR");
+  command->add_flag("--build-only", options->gpu.buildOnly, "of --target=gpu: build it; DIR/run does the tests")
+      ->needs("--output");
   command->add_option("--filter", options->run.filter, "only kernels whose name contains TEXT")->type_name("TEXT");
   command->add_option("--seed", options->run.seed, "another seed gives other inputs where the case does not say them")
       ->type_name("N");

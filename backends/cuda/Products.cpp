@@ -1,8 +1,9 @@
 // Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Matrix products. A wait names the registers that it hands back, so that the compiler keeps accesses on the right side
-// of it; which these are follows from the order of groups, with loops walked twice for what comes around.
+// Matrix products. A wait names the registers that it hands back, and a fence those that were touched, so that the
+// compiler keeps accesses on the right side; registers in flight are named by neither. Which these are follows from the
+// order of groups, with loops walked twice for what comes around.
 #include "backends/cuda/RolePrinter.h"
 
 #include <fmt/core.h>
@@ -21,6 +22,10 @@ void RolePrinter::trackProducts(const plan::Body &body) {
       groupsInFlight.back().insert(stmt.dest);
       if (!stmt.aShared)
         groupsInFlight.back().insert(stmt.operands[0]);
+      break;
+    case StmtKind::ProductFence:
+      for (const auto &group : groupsInFlight)
+        inFlightAt[&stmt].insert(group.begin(), group.end());
       break;
     case StmtKind::ProductCommit:
       groupsInFlight.emplace_back();
@@ -54,7 +59,7 @@ void RolePrinter::printProductFence(const plan::Body &body, size_t i, cpp::Body 
   std::vector<cpp::Expr> args;
   std::set<std::string> named;
   const auto add = [&](const std::string &var) {
-    if (named.insert(var).second)
+    if (!inFlightAt[&body[i]].count(var) && named.insert(var).second)
       args.push_back(cpp::name(nameOf(var)));
   };
   for (size_t next = i + 1; next < body.size() && body[next].kind != StmtKind::ProductCommit; ++next) {

@@ -126,8 +126,9 @@ private:
   Uses uses;
   cpp::NameScope names;
   std::map<std::string, std::string> cppNames;
-  std::map<const plan::Stmt *, std::set<std::string>> retiredAt; ///< variables that a ProductWait hands back
-  std::vector<std::set<std::string>> groupsInFlight;             ///< while tracking; the last one is still open
+  std::map<const plan::Stmt *, std::set<std::string>> retiredAt;  ///< variables that a ProductWait hands back
+  std::map<const plan::Stmt *, std::set<std::string>> inFlightAt; ///< variables not to touch at a ProductFence
+  std::vector<std::set<std::string>> groupsInFlight;              ///< while tracking; the last one is still open
   unsigned lastLine = 0;
   const plan::Body *lastLineBody = nullptr;
 };

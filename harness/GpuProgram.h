@@ -1,0 +1,36 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The program that runs a file's cases on a GPU: emitted kernels, their launchers, a call for each case, and the cases
+// as files beside it.
+#pragma once
+
+#include "backends/plan/PlanModule.h"
+#include "harness/Cases.h"
+#include "harness/RunCases.h"
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace tkc {
+class SourceManager;
+}
+
+namespace tkc::harness {
+
+struct GpuProgram {
+  std::string source;                       ///< a .cu file that includes nothing of tkc's
+  std::map<std::string, std::string> files; ///< what it reads, by name
+  std::vector<CaseResult> cases;            ///< in the order of their numbers; not run yet
+};
+
+/// Only the specialisations that cases need are compiled in. Errors are reported; their cases have failed already and
+/// are not in the program.
+GpuProgram makeGpuProgram(const Module &module, const planner::PlanOptions &plans, const RunOptions &options,
+                          const SourceManager &sources, DiagnosticEngine &diagnostics);
+
+/// Takes the lines that the program printed into the cases. Those that it did not reach fail with `otherwise`.
+void readResults(std::string_view output, const std::string &otherwise, std::vector<CaseResult> &cases);
+
+} // namespace tkc::harness

@@ -1,0 +1,363 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Runs cases on the GPU and compares every element with what it should be: what the programs of
+// `tkc test --target=gpu` are made of. A case is a file that tkc wrote; harness/CaseData.h describes it.
+#pragma once
+
+#include "tk/host/tensor.h"
+
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include <cuda_runtime_api.h>
+
+namespace tk::test {
+
+enum class role : uint32_t { in, out, inout, absent };
+
+/// A tensor of a case, on both sides.
+struct tensor {
+  std::string name;
+  uint32_t type = 0; ///< as tkc numbers element types
+  role as = role::in;
+  std::vector<int64_t> dims, strides;
+  std::vector<unsigned char> before, after;
+  std::vector<double> expected, tolerance;
+  unsigned char *block = nullptr; ///< on the device, with `guard` bytes on either side of the memory
+  tk_tensor view = {};
+
+  static constexpr size_t guard = 256;
+  static constexpr unsigned char untouched = 0xa5;
+
+  int bytes_per_element() const {
+    constexpr int bytes[] = {8, 4, 4, 2, 2, 1, 1, 8, 4, 1, 1, 1};
+    return bytes[type];
+  }
+  int64_t count() const {
+    int64_t n = 1;
+    for (int64_t dim : dims)
+      n *= dim;
+    return n;
+  }
+};
+
+/// What a binary float has: the sign, then `exponent_bits`, then `mantissa_bits`.
+inline double narrow_value(uint32_t bits, int exponent_bits, int mantissa_bits, bool has_infinity) {
+  const uint32_t exponent_mask = (1u << exponent_bits) - 1;
+  const uint32_t mantissa = bits & ((1u << mantissa_bits) - 1);
+  const int exponent = int(bits >> mantissa_bits & exponent_mask), bias = int(exponent_mask / 2);
+  const double sign = bits >> (exponent_bits + mantissa_bits) & 1 ? -1 : 1;
+  if (has_infinity && exponent == int(exponent_mask))
+    return mantissa ? NAN : sign * INFINITY;
+  if (!has_infinity && exponent == int(exponent_mask) && mantissa == (1u << mantissa_bits) - 1)
+    return NAN;
+  if (exponent == 0)
+    return sign * std::ldexp(double(mantissa), 1 - bias - mantissa_bits);
+  return sign * std::ldexp(1 + std::ldexp(double(mantissa), -mantissa_bits), exponent - bias);
+}
+
+inline double element_value(const unsigned char *at, uint32_t type) {
+  const auto read = [&](auto value) {
+    std::memcpy(&value, at, sizeof value);
+    return value;
+  };
+  switch (type) {
+  case 0:
+    return read(double{});
+  case 1:
+  case 2:
+    return read(float{});
+  case 3:
+    return narrow_value(read(uint16_t{}), 5, 10, true);
+  case 4:
+    return narrow_value(read(uint16_t{}), 8, 7, true);
+  case 5:
+    return narrow_value(*at, 4, 3, false);
+  case 6:
+    return narrow_value(*at, 5, 2, true);
+  case 7:
+    return double(read(int64_t{}));
+  case 8:
+    return read(int32_t{});
+  case 9:
+    return read(int8_t{});
+  default:
+    return *at;
+  }
+}
+
+/// DLPack's type code and bits of an element type.
+inline void set_type(tk_tensor &view, uint32_t type) {
+  constexpr unsigned char codes[] = {2, 2, 2, 2, 4, 10, 12, 0, 0, 0, 1, 6};
+  constexpr unsigned char bits[] = {64, 32, 32, 16, 16, 8, 8, 64, 32, 8, 8, 8};
+  view.type_code = codes[type], view.type_bits = bits[type], view.type_lanes = 1;
+}
+
+inline void check(cudaError_t error, const char *what) {
+  if (error == cudaSuccess)
+    return;
+  std::fprintf(stderr, "%s: %s\n", what, cudaGetErrorString(error));
+  std::exit(2);
+}
+
+class case_data {
+public:
+  explicit case_data(const std::string &path) {
+    std::FILE *file = std::fopen(path.c_str(), "rb");
+    if (!file) {
+      std::fprintf(stderr, "cannot read %s\n", path.c_str());
+      std::exit(2);
+    }
+    std::fseek(file, 0, SEEK_END);
+    bytes.resize(size_t(std::ftell(file)));
+    std::rewind(file);
+    const bool whole = std::fread(bytes.data(), 1, bytes.size(), file) == bytes.size();
+    std::fclose(file);
+    if (!whole || bytes.size() < 8 || std::memcmp(bytes.data(), "TKCASE1\n", 8) != 0) {
+      std::fprintf(stderr, "%s is no case\n", path.c_str());
+      std::exit(2);
+    }
+    at = 8;
+    read_scalars();
+    for (uint32_t n = number<uint32_t>(); n > 0; --n)
+      read_tensor();
+    bytes = {};
+  }
+  case_data(const case_data &) = delete;
+  ~case_data() {
+    for (tk::test::tensor &t : tensors)
+      cudaFree(t.block);
+  }
+
+  double scalar(const char *name) const {
+    for (const auto &[known, value] : scalars)
+      if (known == name)
+        return value;
+    return 0;
+  }
+  /// Null where the case leaves it out.
+  const tk_tensor *tensor(const char *name) const {
+    for (const tk::test::tensor &t : tensors)
+      if (t.name == name && t.as != role::absent)
+        return &t.view;
+    return nullptr;
+  }
+
+  void upload() {
+    for (tk::test::tensor &t : tensors) {
+      if (t.as == role::absent)
+        continue;
+      const size_t size = t.before.size() + 2 * tensor::guard;
+      if (!t.block)
+        check(cudaMalloc(reinterpret_cast<void **>(&t.block), size), "cudaMalloc");
+      check(cudaMemset(t.block, tensor::untouched, size), "cudaMemset");
+      check(cudaMemcpy(t.block + tensor::guard, t.before.data(), t.before.size(), cudaMemcpyHostToDevice), "upload");
+      t.view.data = t.block + tensor::guard;
+      t.view.device_type = 2;
+      check(cudaGetDevice(&t.view.device_id), "cudaGetDevice");
+      t.view.rank = int32_t(t.dims.size());
+      t.view.dims = t.dims.data(), t.view.strides = t.strides.data();
+      set_type(t.view, t.type);
+    }
+  }
+
+  /// The largest error in relation to its tolerance, or what is wrong.
+  struct outcome {
+    double error = 0, tolerance = 0;
+    std::string message;
+  };
+  outcome compare() {
+    outcome result;
+    for (tk::test::tensor &t : tensors)
+      if (t.as != role::absent)
+        compare(t, result);
+    return result;
+  }
+
+  std::vector<tk::test::tensor> tensors;
+
+private:
+  template <class T> T number() {
+    T value;
+    std::memcpy(&value, bytes.data() + at, sizeof value);
+    at += sizeof value;
+    return value;
+  }
+  template <class T> std::vector<T> list(size_t count) {
+    std::vector<T> values(count);
+    std::memcpy(values.data(), bytes.data() + at, count * sizeof(T));
+    at += count * sizeof(T);
+    return values;
+  }
+  std::string string() {
+    const auto text = list<char>(number<uint32_t>());
+    return {text.begin(), text.end()};
+  }
+
+  void read_scalars() {
+    for (uint32_t n = number<uint32_t>(); n > 0; --n) {
+      std::string name = string();
+      number<uint32_t>(); // its type: the call converts
+      scalars.emplace_back(std::move(name), number<double>());
+    }
+  }
+  void read_tensor() {
+    tk::test::tensor t;
+    t.name = string();
+    t.type = number<uint32_t>();
+    t.as = role(number<uint32_t>());
+    if (t.as != role::absent) {
+      const auto rank = number<uint32_t>();
+      t.dims = list<int64_t>(rank);
+      t.strides = list<int64_t>(rank);
+      t.before = list<unsigned char>(number<uint64_t>());
+      if (t.as != role::in) {
+        const auto count = number<uint64_t>();
+        t.expected = list<double>(count);
+        t.tolerance = list<double>(count);
+      }
+    }
+    tensors.push_back(std::move(t));
+  }
+
+  static void say(outcome &result, const char *format, const std::string &name, long long at, double got, double want,
+                  double allowed) {
+    char text[256];
+    std::snprintf(text, sizeof text, format, name.c_str(), at, got, want, allowed);
+    if (result.message.empty())
+      result.message = text;
+  }
+
+  static void compare(tk::test::tensor &t, outcome &result) {
+    const int width = t.bytes_per_element();
+    std::vector<unsigned char> block(t.before.size() + 2 * tensor::guard);
+    check(cudaMemcpy(block.data(), t.block, block.size(), cudaMemcpyDeviceToHost), "download");
+    std::vector<bool> is_output(t.before.size());
+    std::vector<int64_t> index(t.dims.size());
+    for (int64_t i = 0; i < t.count() && t.as != role::in; ++i) {
+      int64_t offset = 0;
+      for (size_t d = 0; d < index.size(); ++d)
+        offset += index[d] * t.strides[d];
+      for (int byte = 0; byte < width; ++byte)
+        is_output[size_t(offset * width + byte)] = true;
+      if (!t.expected.empty())
+        compare_element(t, i, element_value(block.data() + tensor::guard + offset * width, t.type), result);
+      for (size_t d = index.size(); d-- > 0 && ++index[d] == t.dims[d];)
+        index[d] = 0;
+    }
+    for (size_t i = 0; i < block.size(); ++i) {
+      const bool inside = i >= tensor::guard && i < tensor::guard + t.before.size();
+      const unsigned char was = inside ? t.before[i - tensor::guard] : tensor::untouched;
+      if (block[i] != was && !(inside && is_output[i - tensor::guard]))
+        return say(result, "`%s`: byte %lld is no element of an output and was written", t.name,
+                   (long long)i - (long long)tensor::guard, 0, 0, 0);
+    }
+  }
+
+  static void compare_element(const tk::test::tensor &t, int64_t i, double got, outcome &result) {
+    const double want = t.expected[size_t(i)], allowed = t.tolerance[size_t(i)];
+    const bool same = got == want || (std::isnan(got) && std::isnan(want));
+    const double error = same ? 0 : std::fabs(got - want);
+    if (!same && !(error <= allowed))
+      say(result, "`%s` element %lld is %.9g, not %.9g ± %.3g", t.name, i, got, want, allowed);
+    const double ratio = error / (allowed > 0 ? allowed : 1),
+                 worst = result.error / (result.tolerance > 0 ? result.tolerance : 1);
+    if (ratio > worst || result.tolerance == 0)
+      result.error = error, result.tolerance = allowed;
+  }
+
+  std::vector<unsigned char> bytes;
+  size_t at = 0;
+  std::vector<std::pair<std::string, double>> scalars;
+};
+
+/// One case and how it is called.
+struct entry {
+  int index;
+  const char *kernel, *description;
+  const char *file; ///< beside the program
+  tk_status (*call)(const case_data &, CUstream_st *);
+};
+
+inline std::string quoted(const std::string &text) {
+  std::string result = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\')
+      result += '\\';
+    result += c == '\n' ? ' ' : c;
+  }
+  return result + "\"";
+}
+
+/// Milliseconds of the fastest of three calls, which leave the data as they may.
+inline double time_call(const entry &e, const case_data &data) {
+  cudaEvent_t from, to;
+  check(cudaEventCreate(&from), "event");
+  check(cudaEventCreate(&to), "event");
+  float best = 1e30f;
+  for (int i = 0; i < 3; ++i) {
+    check(cudaEventRecord(from, nullptr), "event");
+    e.call(data, nullptr);
+    check(cudaEventRecord(to, nullptr), "event");
+    check(cudaEventSynchronize(to), "timed call");
+    float ms = 0;
+    check(cudaEventElapsedTime(&ms, from, to), "event");
+    best = ms < best ? ms : best;
+  }
+  cudaEventDestroy(from);
+  cudaEventDestroy(to);
+  return best;
+}
+
+/// `program [--once] [INDEX…]`: a line of JSON a case on standard output. 0 if all passed, 1 if not, 2 if it could not
+/// run.
+template <int Count> int run(const entry (&entries)[Count], int argc, char **argv) {
+  std::string folder = argv[0];
+  folder = folder.find('/') == std::string::npos ? "." : folder.substr(0, folder.rfind('/'));
+  bool once = false;
+  std::vector<int> only;
+  for (int i = 1; i < argc; ++i)
+    if (std::string(argv[i]) == "--once")
+      once = true;
+    else
+      only.push_back(std::atoi(argv[i]));
+  bool all_passed = true;
+  for (const entry &e : entries) {
+    bool wanted = only.empty();
+    for (int index : only)
+      wanted |= index == e.index;
+    if (!wanted)
+      continue;
+    case_data data(folder + "/" + e.file);
+    data.upload();
+    const tk_status status = e.call(data, nullptr);
+    const cudaError_t error = cudaDeviceSynchronize();
+    case_data::outcome outcome;
+    if (status.code != TK_OK)
+      outcome.message = status.message;
+    else if (error != cudaSuccess)
+      outcome.message = cudaGetErrorString(error);
+    else
+      outcome = data.compare();
+    const bool passed = outcome.message.empty();
+    const double ms = passed && !once ? time_call(e, data) : 0;
+    all_passed &= passed;
+    std::printf("{\"index\": %d, \"kernel\": %s, \"case\": %s, \"passed\": %s, \"maxError\": %.9g, \"tolerance\": %.9g, \"seconds\": %.9g, "
+                "\"message\": %s}\n",
+                e.index, quoted(e.kernel).c_str(), quoted(e.description).c_str(), passed ? "true" : "false", std::isfinite(outcome.error) ? outcome.error : 1e308,
+                outcome.tolerance, ms * 1e-3, quoted(outcome.message).c_str());
+    std::fflush(stdout);
+    if (error != cudaSuccess) { // nothing more can run in this process
+      std::fprintf(stderr, "case %d: %s\n", e.index, cudaGetErrorString(error));
+      return 2;
+    }
+  }
+  return all_passed ? 0 : 1;
+}
+
+} // namespace tk::test

@@ -1,0 +1,129 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// `tkc test --target=gpu`: the program of the cases is written, built with nvcc, and run.
+#include "tkc/TestGpu.h"
+
+#include "ir/passes/PassManager.h"
+#include "ir/passes/Pipeline.h"
+#include "tkc/Driver.h"
+
+#include <llvm/ADT/SmallString.h>
+#include <llvm/Support/FileSystem.h>
+#include <llvm/Support/MemoryBuffer.h>
+#include <llvm/Support/Path.h>
+#include <llvm/Support/Program.h>
+
+namespace tkc::driver {
+namespace {
+
+std::string inFolder(llvm::StringRef folder, llvm::StringRef name) {
+  llvm::SmallString<256> path(folder);
+  llvm::sys::path::append(path, name);
+  return path.str().str();
+}
+
+std::string readFile(const std::string &path) {
+  auto buffer = llvm::MemoryBuffer::getFile(path);
+  return buffer ? (*buffer)->getBuffer().str() : std::string();
+}
+
+/// The exit status; standard output goes to `output` where that is not empty, standard error to `errors`.
+int execute(const std::string &program, const std::vector<std::string> &arguments, const std::string &output,
+            const std::string &errors) {
+  std::vector<llvm::StringRef> all = {program};
+  all.insert(all.end(), arguments.begin(), arguments.end());
+  const std::optional<llvm::StringRef> redirects[] = {
+      std::nullopt, output.empty() ? std::nullopt : std::optional<llvm::StringRef>(output),
+      errors.empty() ? std::nullopt : std::optional<llvm::StringRef>(errors)};
+  return llvm::sys::ExecuteAndWait(program, all, std::nullopt, redirects);
+}
+
+class GpuTest {
+public:
+  GpuTest(const GpuTestOptions &options, harness::GpuProgram program) : options(options), program(std::move(program)) {}
+
+  int run(std::vector<harness::CaseResult> &results) {
+    int code = makeFolder();
+    if (code == Success)
+      code = build();
+    if (code == Success && !options.buildOnly)
+      runProgram();
+    results = std::move(program.cases);
+    if (options.folder.empty() && !folder.empty())
+      llvm::sys::fs::remove_directories(folder);
+    return code;
+  }
+
+private:
+  int makeFolder() {
+    llvm::SmallString<256> path(options.folder);
+    const std::error_code error = options.folder.empty() ? llvm::sys::fs::createUniqueDirectory("tkc-test", path)
+                                                         : llvm::sys::fs::create_directories(path);
+    if (error) {
+      complain(fmt::format("cannot make the folder `{}`: {}", path.str().str(), error.message()));
+      return CannotWriteOutput;
+    }
+    folder = path.str().str();
+    for (const auto &[name, text] : program.files)
+      if (const int code = writeOutput(inFolder(folder, name), text); code != Success)
+        return code;
+    return writeOutput(inFolder(folder, "test.cu"), program.source);
+  }
+
+  int build() {
+    llvm::ErrorOr<std::string> nvcc = llvm::sys::findProgramByName("nvcc");
+    if (!nvcc)
+      nvcc = llvm::sys::findProgramByName("nvcc", {"/usr/local/cuda/bin"});
+    if (!nvcc) {
+      complain("--target=gpu needs nvcc, of the CUDA toolkit, in PATH or in /usr/local/cuda/bin");
+      return Usage;
+    }
+    const std::string log = inFolder(folder, "build.log");
+    const int status = execute(*nvcc,
+                               {"-std=c++20", "-O3", "-gencode", "arch=compute_90a,code=sm_90a", "-o",
+                                inFolder(folder, "run"), inFolder(folder, "test.cu")},
+                               log, log);
+    if (status == 0)
+      return Success;
+    complain(fmt::format("nvcc refused the emitted code, which is a bug in tkc:\n{}", readFile(log)));
+    return InternalError;
+  }
+
+  void runProgram() {
+    const std::string output = inFolder(folder, "results"), errors = inFolder(folder, "errors");
+    execute(inFolder(folder, "run"), {}, output, errors);
+    const std::string said = readFile(errors);
+    harness::readResults(readFile(output),
+                         said.empty() ? "the program ended before it" : said.substr(0, said.find('\n')), program.cases);
+  }
+
+  const GpuTestOptions &options;
+  harness::GpuProgram program;
+  std::string folder;
+};
+
+} // namespace
+
+std::vector<harness::CaseResult> testOnGpu(const Module &module, const GpuTestOptions &gpu,
+                                           const harness::RunOptions &options, Session &session, int &code) {
+  planner::PlanOptions plans;
+  plans.arch = arch::find("sm_90a");
+  plans.transform = [&](ir::Function &function) {
+    const ir::PassReport report = ir::runPasses(function, ir::tilePipeline(), {});
+    if (report.internalError)
+      complain(*report.internalError);
+    return !report.internalError;
+  };
+  for (const auto &[name, value] : options.tunes)
+    plans.overrides[name].number = static_cast<double>(value);
+  for (size_t i = 0; i < module.numMainKernels; ++i)
+    if (const std::string &name = module.kernels[i]->signature.name; name.find(options.filter) != std::string::npos)
+      plans.onlyKernels.push_back(name);
+  std::vector<harness::CaseResult> results;
+  GpuTest test(gpu, harness::makeGpuProgram(module, plans, options, session.sources, session.diagnostics));
+  code = test.run(results);
+  return results;
+}
+
+} // namespace tkc::driver

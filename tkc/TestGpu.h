@@ -1,0 +1,24 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include "harness/GpuProgram.h"
+
+#include <string>
+#include <vector>
+
+namespace tkc::driver {
+
+struct Session;
+
+struct GpuTestOptions {
+  std::string folder;     ///< of the program; empty: one that is removed afterwards
+  bool buildOnly = false; ///< FOLDER/run then does the tests, on any machine with the GPU
+};
+
+/// Writes the program of a module's cases, builds it with nvcc and runs it. `code` is set where something other than a
+/// case went wrong, which was said.
+std::vector<harness::CaseResult> testOnGpu(const Module &module, const GpuTestOptions &gpu,
+                                           const harness::RunOptions &options, Session &session, int &code);
+
+} // namespace tkc::driver
