@@ -89,7 +89,7 @@ private:
       auto change = [&](const std::string &how, const std::function<void(Body &, size_t)> &apply, bool drops) {
         mutants.push_back({changed(role, finish, number, apply),
                            fmt::format("{} `{}` of `{}`", how, print(stmt), original.roles[role].name), stmt.loc,
-                           harmlessBecause(stmt, drops)});
+                           harmlessBecause(original.roles[role], stmt, drops)});
       };
       if (synchronises(stmt.kind))
         change(
@@ -115,7 +115,7 @@ private:
   }
 
   /// Why a plan may stay sound with this statement changed, or without it where `dropped`; empty: it may not.
-  std::string harmlessBecause(const Stmt &stmt, bool dropped) const {
+  std::string harmlessBecause(const Role &role, const Stmt &stmt, bool dropped) const {
     if (!facts.executed.count(&stmt))
       return "no block runs it, whatever the sizes";
     if (!dropped)
@@ -137,12 +137,21 @@ private:
     case StmtKind::BulkCommit:
       return "a later commit closes the group before the wait that counts it";
     case StmtKind::Advance:
-      return facts.counted.count(&stmt) ? "" : "the block ends before its cursor is used again";
+      if (!facts.counted.count(&stmt))
+        return "the block ends before its cursor is used again";
+      return isAlwaysStageZero(role, stmt.cursor) ? "its ring has one stage, and nobody asks for its phase" : "";
     case StmtKind::Arrive:
       return facts.awaited.count(&stmt) ? "" : "the block ends before anybody waits for the phase that it counts for";
     default:
       return "";
     }
+  }
+
+  static bool isAlwaysStageZero(const Role &role, const std::string &cursor) {
+    bool asked = false;
+    for (const Body *body : {&role.body, &role.finish})
+      plan::walk(*body, [&](const Stmt &stmt) { asked |= stmt.kind == StmtKind::Wait && stmt.cursor == cursor; });
+    return !asked && role.findVar(cursor)->type.rows == 1;
   }
 
   void rings(const std::string &buffer) {

@@ -63,6 +63,8 @@ void verify(const plan::Plan &plan, const SourceManager &sources) {
 
 /// One line a mutant, and a sum. A mutant that passes without a reason why it may is a fault of the verifier's.
 void mutate(const plan::Plan &plan, const SourceManager &sources) {
+  if (!plan::verify(plan, {}).empty())
+    return fmt::print("{}: refused as it is\n", title(plan));
   int refused = 0, harmless = 0, missed = 0;
   for (const Mutant &mutant : mutantsOf(plan)) {
     std::vector<plan::Violation> violations = plan::verify(mutant.plan, {});
