@@ -219,11 +219,16 @@ Contents EdgeAnalysis::loaded(const Op &op, Place place) {
 
 Contents EdgeAnalysis::loadedBeyond(const Op &op, unsigned dim, Value *tileIndex) {
   Value *root = rootTileIndex(tileIndex);
-  Affine size = ranges.formOf(function.findParam(op.view.tensor)->dims[dim]);
+  const Param &param = *function.findParam(op.view.tensor);
+  Affine size = ranges.formOf(param.dims[dim]);
   Affine end = ranges.formOf(RangeAnalysis::rangeOf(root).second);
   Affine moved = ranges.beginOf(tileIndex) - ranges.beginOf(root);
-  if (!ranges.isNonNegative(end + moved - size))
-    return Contents::anything(); // the tensor goes on there
+  if (!ranges.isNonNegative(end + moved - size)) {
+    // The tensor goes on there, with numbers that other tiles read, or with what nobody promised.
+    bool isRead = param.mode == ParamMode::In && followsFromShapes(RangeAnalysis::rangeOf(root).second) &&
+                  followsFromShapes(tileIndex);
+    return isRead ? Contents::finite() : Contents::anything();
+  }
   return op.hasElse ? inside(op.operands().back()) : Contents(Contents::Zero);
 }
 

@@ -5,7 +5,9 @@
 //
 // The meaning of a program has nothing beyond an edge. An implementation computes whole tiles, so there is something:
 //   - a load from a range that ends where its tensor does gives zeros, since copy engines fill with zeros;
-//   - a load from a range that ends inside the tensor gives what the tensor holds there: anything, even NaN;
+//   - a load from a range that ends inside the tensor gives what the tensor holds there: finite numbers where the range
+//     follows from shapes, so that other tiles are at home there; anything, even NaN, where a tensor or a parameter says
+//     how far the range goes, since the rest may never have been written;
 //   - a gather gives zeros: no implementation may follow an index that does not exist;
 //   - a store writes what exists;
 //   - every other operation computes from what its operands hold there.

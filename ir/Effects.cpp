@@ -4,6 +4,8 @@
 
 #include "support/Tensor.h"
 
+#include <unordered_set>
+
 namespace tkc::ir {
 
 bool isPure(const Op &op) { return !hasEffect(op.kind) && op.kind != OpKind::ExternCall; }
@@ -43,6 +45,29 @@ bool isConstant(const Value *value, double number) {
 
 Op *definedBy(const Value *value, OpKind kind) {
   return value->definingOp && value->definingOp->kind == kind ? value->definingOp : nullptr;
+}
+
+static bool followsFromShapes(const Value *value, std::unordered_set<const Value *> &seen) {
+  if (!seen.insert(value).second)
+    return true;
+  const Op *op = value->definingOp;
+  size_t numOperands = op ? op->operands().size() : 2;
+  if (!op) {
+    op = value->ownerBlock->parent;
+    if (value->index != 0 || op->kind == OpKind::If)
+      return false; // a carried value
+  } else if (!isPure(*op) || op->kind == OpKind::Param || op->kind == OpKind::Philox) {
+    return false;
+  }
+  for (size_t i = 0; i < numOperands; ++i)
+    if (!followsFromShapes(op->operand(i), seen))
+      return false;
+  return true;
+}
+
+bool followsFromShapes(const Value *value) {
+  std::unordered_set<const Value *> seen;
+  return followsFromShapes(value, seen);
 }
 
 bool isDefinedIn(const Value *value, const Block &block) {

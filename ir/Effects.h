@@ -20,6 +20,8 @@ std::optional<double> constantOf(const Value *value);
 bool isConstant(const Value *value, double number);
 /// `value`'s defining op if it is of this kind, else null.
 Op *definedBy(const Value *value, OpKind kind);
+/// Made of constants, dims and induction variables alone: no tensor and no parameter has a say.
+bool followsFromShapes(const Value *value);
 /// `value` is an argument of `block` or made by an op in it or in a body within it.
 bool isDefinedIn(const Value *value, const Block &block);
 
