@@ -477,11 +477,12 @@ VarType Parser::varType() {
 
 /// `128x64`: a number and a word.
 void Parser::shape(int64_t &rows, int64_t &cols) {
-  rows = integer(1, 1 << 24);
+  constexpr int64_t most = 1 << 16;
+  rows = integer(1, most);
   const char *begin = current.text.data(), *end = begin + current.text.size();
   if (!failed && current.token == Token::Word && *begin == 'x') {
     auto [stop, error] = std::from_chars(begin + 1, end, cols);
-    if (error == std::errc() && stop == end && cols >= 1 && cols <= 1 << 24)
+    if (error == std::errc() && stop == end && cols >= 1 && cols <= most)
       return advance();
   }
   fail("a shape, as 128x64");

@@ -1,7 +1,8 @@
 // Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Any bytes as a plan: the parser; and what parses without errors prints and parses again.
+// Any bytes as a plan: the parser; what parses without errors prints and parses to the same text again; the verifier
+// takes it without harm.
 #include "ir/plan/PlanIR.h"
 #include "support/Diagnostics.h"
 
@@ -19,9 +20,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     return 0;
   for (const auto &plan : plans) {
     tkc::DiagnosticEngine again(sources);
-    tkc::plan::parsePlan(sources.addBuffer("again.tkplan", tkc::plan::print(*plan)), again);
-    if (again.hasErrors())
+    const std::string printed = tkc::plan::print(*plan);
+    const auto same = tkc::plan::parsePlan(sources.addBuffer("again.tkplan", printed), again);
+    if (again.hasErrors() || same.size() != 1 || tkc::plan::print(*same.front()) != printed)
       std::abort();
+    tkc::plan::verify(*plan, {});
   }
   return 0;
 }

@@ -117,7 +117,7 @@ private:
   /// Why a plan may stay sound with this statement changed, or without it where `dropped`; empty: it may not.
   std::string harmlessBecause(const Role &role, const Stmt &stmt, bool dropped) const {
     if (!facts.executed.count(&stmt))
-      return "no block runs it, whatever the sizes";
+      return "no run executes it, at any of the sizes tried";
     if (!dropped)
       return "";
     switch (stmt.kind) {

@@ -32,9 +32,11 @@ Memory::Memory(const Plan &plan, const Numbering &numbering, const Components &c
   };
   for (size_t i = 0; i < numbering.slots.size(); ++i)
     for (size_t j = 0; j < numbering.slots.size(); ++j) {
+      if (numbering.slots[i].buffer == numbering.slots[j].buffer)
+        continue;
       auto [begin, end] = bytesOf(i);
       auto [otherBegin, otherEnd] = bytesOf(j);
-      if (i != j && begin < otherEnd && otherBegin < end)
+      if (begin < otherEnd && otherBegin < end)
         overlapping[i].push_back(static_cast<int>(j));
     }
 }

@@ -6,9 +6,10 @@
 #include <cmath>
 
 namespace tkc::plan {
-namespace {
 
 int64_t toInteger(double value) { return std::abs(value) < 9e15 ? static_cast<int64_t>(value) : 0; }
+
+namespace {
 
 /// Element-wise operations on two numbers; nullopt for what has no bearing on control flow.
 std::optional<double> binary(ir::OpKind op, double x, double y) {
@@ -129,7 +130,7 @@ void Scalars::run(const Stmt &stmt, const VarType &dest, uint64_t occurrence) {
   if (stmt.kind == StmtKind::Move || (stmt.kind == StmtKind::Compute && stmt.op == ir::OpKind::Shift)) {
     Scalar value = get(stmt.operands[0]);
     if (stmt.kind == StmtKind::Compute)
-      value.begin += toInteger(operand(stmt, 1));
+      value.begin = toInteger(static_cast<double>(value.begin) + operand(stmt, 1));
     set(stmt.dest, value);
     return;
   }

@@ -51,6 +51,9 @@ private:
   std::unordered_map<std::string, Scalar> values;
 };
 
+/// Towards zero; 0 for what is no number, or far beyond any size.
+int64_t toInteger(double value);
+
 /// Mixes `value` into a hash.
 inline uint64_t mix(uint64_t hash, uint64_t value) {
   hash ^= value + 0x9e3779b97f4a7c15 + (hash << 6) + (hash >> 2);

@@ -10,6 +10,8 @@
 namespace tkc::plan {
 namespace {
 
+constexpr int mostStages = 64;
+
 class Declarations {
 public:
   Declarations(const Plan &plan, const Budget &budget, Report &report) : plan(plan), budget(budget), report(report) {}
@@ -22,9 +24,9 @@ public:
       for (size_t j = 0; j < i; ++j)
         overlap(plan.buffers[j], plan.buffers[i]);
     for (const Barrier &barrier : plan.barriers)
-      if (barrier.stages < 1 || barrier.arrivals < 1)
-        complain("barrier `{}` has {} stages and {} arrivals: each is at least 1", barrier.name, barrier.stages,
-                 barrier.arrivals);
+      if (barrier.stages < 1 || barrier.stages > mostStages || barrier.arrivals < 1)
+        complain("barrier `{}` has {} stages and {} arrivals: stages are 1 to {}, arrivals at least 1", barrier.name,
+                 barrier.stages, barrier.arrivals, mostStages);
     for (const TensorMap &map : plan.maps)
       tensorMap(map);
     for (const Role &role : plan.roles)
@@ -69,9 +71,9 @@ private:
   }
 
   void memory(const Buffer &buffer) {
-    if (buffer.rows < 1 || buffer.cols < 1 || buffer.stages < 1) {
-      complain("buffer `{}` has {} stages of {}x{} elements: each is at least 1", buffer.name, buffer.stages,
-               buffer.rows, buffer.cols);
+    if (buffer.rows < 1 || buffer.cols < 1 || buffer.stages < 1 || buffer.stages > mostStages) {
+      complain("buffer `{}` has {} stages of {}x{} elements: stages are 1 to {}, sides at least 1", buffer.name,
+               buffer.stages, buffer.rows, buffer.cols, mostStages);
       return;
     }
     // A swizzle permutes 16-byte pieces within 8 rows of its span: PTX ISA, "Shared memory matrix layout".

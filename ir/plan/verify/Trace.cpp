@@ -146,8 +146,8 @@ void Tracer::assign(const Stmt &stmt) {
 }
 
 void Tracer::loop(const Stmt &stmt) {
-  auto lo = static_cast<int64_t>(scalars.get(stmt.operands[0]).value);
-  auto hi = static_cast<int64_t>(scalars.get(stmt.operands[1]).value);
+  auto lo = toInteger(scalars.get(stmt.operands[0]).value);
+  auto hi = toInteger(scalars.get(stmt.operands[1]).value);
   bool pipelined = !stmt.prologue.empty() || !stmt.epilogue.empty();
   int64_t step = std::max<int64_t>(stmt.tileSize, 1);
   for (int64_t at = lo, index = 0; at < hi && steps <= limit; at += step, ++index) {
@@ -268,7 +268,7 @@ std::vector<Tile> chooseTiles(const Plan &plan, const Inputs &inputs) {
     Tile tile;
     for (const GridAxis &axis : plan.grid.axes) {
       runScalars(plan, axis.bounds, scalars);
-      auto lo = static_cast<int64_t>(scalars.get(axis.lo).value), hi = static_cast<int64_t>(scalars.get(axis.hi).value);
+      auto lo = toInteger(scalars.get(axis.lo).value), hi = toInteger(scalars.get(axis.hi).value);
       int64_t step = std::max<int64_t>(axis.tileSize, 1), steps = std::max<int64_t>(0, (hi - lo + step - 1) / step);
       if (steps == 0)
         break;
