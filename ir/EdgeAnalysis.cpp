@@ -70,10 +70,10 @@ EdgeAnalysis::State EdgeAnalysis::joined(const Value *target, const Value *value
 void EdgeAnalysis::runFor(const Op &op) {
   const Block &body = op.body();
   set(body.args[0].get(), {Contents::finite(), Contents::finite(), Contents::finite()});
-  for (size_t i = 1; i < body.args.size(); ++i) {
-    states.erase(body.args[i].get());
+  // In a loop around this one the states of the last round are kept, which the next can only add to: otherwise rounds
+  // would multiply with depth.
+  for (size_t i = 1; i < body.args.size(); ++i)
     set(body.args[i].get(), joined(body.args[i].get(), op.operand(i + 1)));
-  }
   // Sets only grow, so this ends.
   for (bool changed = true; changed;) {
     changed = false;

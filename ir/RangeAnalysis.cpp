@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <llvm/ADT/Hashing.h>
 #include <llvm/Support/MathExtras.h>
 #include <numeric>
 
@@ -64,15 +65,27 @@ Affine RangeAnalysis::single(unsigned atom) const {
   return form;
 }
 
+static size_t hashOf(const Affine &form) {
+  size_t hash = llvm::hash_value(form.constant);
+  for (auto [atom, coefficient] : form.terms)
+    hash = llvm::hash_combine(hash, atom, coefficient);
+  return hash;
+}
+
 unsigned RangeAnalysis::intern(Atom atom, bool &isNew) {
-  for (unsigned id = 0; id < atoms.size(); ++id)
-    if (atoms[id].atom == atom) {
+  size_t hash = llvm::hash_combine(static_cast<unsigned>(atom.kind), atom.value, atom.symbol, atom.axis, atom.divisor,
+                                   hashOf(atom.lhs), hashOf(atom.rhs));
+  auto [first, last] = atomsByHash.equal_range(hash);
+  for (; first != last; ++first)
+    if (atoms[first->second].atom == atom) {
       isNew = false;
-      return id;
+      return first->second;
     }
   isNew = true;
+  auto id = static_cast<unsigned>(atoms.size());
   atoms.push_back({std::move(atom), {}, {}, {}, {}});
-  return static_cast<unsigned>(atoms.size() - 1);
+  atomsByHash.emplace(hash, id);
+  return id;
 }
 
 std::pair<Value *, Value *> RangeAnalysis::rangeOf(const Value *induction) {

@@ -115,6 +115,7 @@ private:
 
   const Function &function;
   std::deque<AtomInfo> atoms; ///< bounds refer to earlier atoms only
+  std::unordered_multimap<size_t, unsigned> atomsByHash;
   std::unordered_map<const Value *, Affine> forms;
 
   Affine single(unsigned atom) const;

@@ -288,6 +288,15 @@ private:
   }
 };
 
+/// Splitting copies the body, inner loops and their copies included: no further than this many ops.
+constexpr size_t maxBodySize = 3000;
+
+bool isSmall(Block &body) {
+  size_t size = 0;
+  walk(body, [&](Op &) { ++size; });
+  return size <= maxBodySize;
+}
+
 void collectLoops(Block &block, std::vector<Op *> &loops) {
   for (auto &op : block.ops) {
     for (auto &body : op->bodies)
@@ -303,7 +312,8 @@ void splitLoops(Function &function) {
   std::vector<Op *> loops; // inner ones first, so that no part is split again
   collectLoops(function.body, loops);
   for (Op *loop : loops)
-    Splitter(function, *loop).run();
+    if (isSmall(loop->body()))
+      Splitter(function, *loop).run();
 }
 
 } // namespace tkc::ir
