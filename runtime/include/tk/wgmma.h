@@ -14,9 +14,21 @@
 
 namespace tk {
 
-/// Keeps the compiler from moving accesses to a register tile across this point.
+template <class T> inline constexpr bool is_const = false;
+template <class T> inline constexpr bool is_const<const T> = true;
+
+/// Keeps the compiler from moving accesses to a register tile across this point; of a constant one, from letting go of
+/// its registers before.
 template <tile X> __device__ __forceinline__ void pin(X &x) {
-  if constexpr (same<typename X::element, float>) {
+  if constexpr (is_const<X> && decltype(x.data)::packed) {
+#pragma unroll
+    for (int i = 0; i < x.data.word_count; ++i)
+      asm volatile("" ::"r"(x.data.words[i]) : "memory");
+  } else if constexpr (is_const<X>) {
+#pragma unroll
+    for (int i = 0; i < X::size; ++i)
+      asm volatile("" ::"r"(__builtin_bit_cast(u32, x.data.values[i])) : "memory");
+  } else if constexpr (same<typename X::element, float>) {
 #pragma unroll
     for (int i = 0; i < X::size; ++i)
       asm volatile("" : "+f"(x.data.values[i])::"memory");
@@ -26,7 +38,7 @@ template <tile X> __device__ __forceinline__ void pin(X &x) {
       asm volatile("" : "+r"(x.data.values[i])::"memory");
   } else {
 #pragma unroll
-    for (int i = 0; i < X::size * int(sizeof(typename X::element)) / 4; ++i)
+    for (int i = 0; i < x.data.word_count; ++i)
       asm volatile("" : "+r"(x.data.words[i])::"memory");
   }
 }
