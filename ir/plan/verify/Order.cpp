@@ -10,14 +10,12 @@
 namespace tkc::plan {
 namespace {
 
-constexpr int namedBarriers = 64; // more than any machine has: which ids exist is the budget's business
-
 class Run {
 public:
   Run(const Plan &plan, const Numbering &numbering, const std::vector<Process> &processes, const std::string &where,
       Report &report, Facts *facts)
       : plan(plan), numbering(numbering), where(where), report(report), facts(facts), components(processes, numbering),
-        memory(plan, numbering, components), barriers(numbering.barriers.size()), named(namedBarriers) {
+        memory(plan, numbering, components), barriers(numbering.barriers.size()), named(Components::namedBarriers) {
     for (const Process &process : processes)
       states.push_back({process, Clock(components.count()), 0, 0, 0, 0, -1, {}});
     for (BarrierState &barrier : barriers)
@@ -294,9 +292,9 @@ private:
     bool ownCopies = stmt.kind == StmtKind::Expect;
     int threads = ownCopies ? threadsOf(*state.process.role) : stmt.threads;
     bool perInstance = threads < threadsOf(*state.process.role);
-    auto id =
-        static_cast<size_t>(ownCopies ? namedBarriers - 1 : stmt.id + (perInstance ? state.process.instance : 0)) %
-        namedBarriers;
+    auto id = static_cast<size_t>(ownCopies ? Components::namedBarriers - 1
+                                            : stmt.id + (perInstance ? state.process.instance : 0)) %
+              Components::namedBarriers;
     NamedState &barrier = named[id];
     int component = components.named(static_cast<int>(id));
     if (state.arrivedAt < 0) {
