@@ -52,15 +52,15 @@ double excess(double got, double wanted, double tolerance) {
 
 } // namespace
 
-ErrorModel errorModelOf(const std::vector<const ir::Function *> &functions, Arithmetic arithmetic) {
+ErrorModel errorModelOf(const std::vector<const ir::Function *> &functions, Arithmetic arithmetic,
+                        const std::vector<ElemType> &between) {
   ErrorModel model;
+  for (ElemType elem : between)
+    if (isFloat(elem) && elem != ElemType::F32 && elem != ElemType::F64)
+      model.narrow = std::max(model.narrow, unitRoundoff(elem));
   bool isDouble = true;
   bool multipliesFloat8 = false;
   for (const ir::Function *function : functions) {
-    for (const ir::Param &param : function->params)
-      // What one kernel leaves for the next is rounded too, and may be multiplied there.
-      if (functions.size() > 1 && param.isTensor && isFloat(param.elem) && param.elem != ElemType::F32)
-        model.narrow = std::max(model.narrow, unitRoundoff(param.elem));
     ir::walk(const_cast<ir::Block &>(function->body), [&](const ir::Op &op) {
       if (op.kind == ir::OpKind::Dot)
         multipliesFloat8 |= isFloat8(op.operand(0)->type.elem);

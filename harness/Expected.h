@@ -29,8 +29,9 @@ using Expected = std::map<std::string, ExpectedTensor>;
 /// Where the outputs come from: the interpreter rounds exactly, hardware has coarser sums and functions.
 enum class Arithmetic : uint8_t { Exact, Nvidia };
 
-/// How the steps of these kernels round.
-ErrorModel errorModelOf(const std::vector<const ir::Function *> &functions, Arithmetic arithmetic);
+/// How the steps of these kernels round. `between`: types of the workspace in which one leaves values for the next.
+ErrorModel errorModelOf(const std::vector<const ir::Function *> &functions, Arithmetic arithmetic,
+                        const std::vector<ElemType> &between = {});
 
 /// Evaluates the case's reference. Nothing after an error was reported; empty where the case has no reference.
 std::optional<Expected> computeExpected(const PreparedCase &prepared, const Module &module, const ErrorModel &model,

@@ -4,6 +4,7 @@
 
 #include "harness/Cases.h"
 #include "harness/Expected.h"
+#include "harness/Programs.h"
 #include "ir/interpreter/Interpreter.h"
 #include "support/Diagnostics.h"
 
@@ -22,7 +23,7 @@ public:
     std::vector<Subject> subjects;
     size_t total = 0;
     for (const Subject &subject : subjectsOf(module)) {
-      if (!subject.kernel || subject.signature->name.find(options.filter) == std::string::npos)
+      if (subject.signature->name.find(options.filter) == std::string::npos)
         continue;
       total += subject.cases->size();
       subjects.push_back(subject);
@@ -52,16 +53,16 @@ private:
     if (!prepared)
       return reported();
     result.description = prepared->description;
-    const ir::Function *function = functionFor(subject, *prepared);
-    if (!function)
+    const std::optional<Runnable> runnable =
+        subject.kernel ? prepareKernel(*subject.kernel, *prepared) : prepareProgram(*subject.program, *prepared);
+    if (!runnable)
       return reported();
-    const ErrorModel model = errorModelOf({function}, Arithmetic::Exact);
-    const std::optional<Expected> expected = computeExpected(*prepared, module, model, diagnostics);
+    const std::optional<Expected> expected = computeExpected(*prepared, module, runnable->errorModel, diagnostics);
     if (!expected)
       return reported();
 
     const auto start = std::chrono::steady_clock::now();
-    const std::optional<ir::RuntimeError> error = ir::interpret(*function, prepared->arguments);
+    const std::optional<ir::RuntimeError> error = runnable->run(prepared->arguments);
     result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     if (error) {
       diagnostics.report(Diag::kernel_stopped, {error->loc, error->loc}, error->message);
@@ -80,23 +81,61 @@ private:
     return result;
   }
 
-  /// Cases often mean one specialisation.
-  const ir::Function *functionFor(const Subject &subject, const PreparedCase &prepared) {
+  struct Runnable {
+    std::function<std::optional<ir::RuntimeError>(CallArguments &)> run;
+    ErrorModel errorModel;
+  };
+
+  std::map<std::string, int64_t> tunesOf(const PreparedCase &prepared) const {
     std::map<std::string, int64_t> tunes = prepared.tunes;
     tunes.insert(options.tunes.begin(), options.tunes.end());
+    return tunes;
+  }
+
+  std::optional<Runnable> prepareKernel(const KernelInfo &kernel, const PreparedCase &prepared) {
+    const ir::Function *function = functionFor(kernel, prepared.specialization, tunesOf(prepared));
+    if (!function)
+      return std::nullopt;
+    return Runnable{[function](CallArguments &arguments) { return ir::interpret(*function, arguments); },
+                    errorModelOf({function}, Arithmetic::Exact)};
+  }
+
+  std::optional<Runnable> prepareProgram(const ProgramInfo &program, const PreparedCase &prepared) {
+    std::shared_ptr<ProgramPlan> plan = planProgram(module, program, prepared.specialization, diagnostics);
+    if (!plan)
+      return std::nullopt;
+    const auto functionOf = [this](const LaunchStep &step) {
+      return functionFor(*step.kernel, step.specialization, options.tunes);
+    };
+    std::vector<const ir::Function *> launched;
+    for (const ProgramStep &step : plan->steps)
+      if (const auto *launch = std::get_if<LaunchStep>(&step)) {
+        launched.push_back(functionOf(*launch));
+        if (!launched.back())
+          return std::nullopt;
+      }
+    std::vector<ElemType> between;
+    for (const Workspace &workspace : plan->workspaces)
+      between.push_back(workspace.elem);
+    return Runnable{[plan, functionOf](CallArguments &arguments) { return runProgram(*plan, functionOf, arguments); },
+                    errorModelOf(launched, Arithmetic::Exact, between)};
+  }
+
+  /// Cases often mean one specialisation.
+  const ir::Function *functionFor(const KernelInfo &kernel, const Specialization &specialization,
+                                  const std::map<std::string, int64_t> &tunes) {
     for (const Elaborated &known : functions)
-      if (known.subject == subject.signature && known.specialization == prepared.specialization && known.tunes == tunes)
+      if (known.kernel == &kernel && known.specialization == specialization && known.tunes == tunes)
         return known.function.get();
-    std::unique_ptr<ir::Function> function =
-        elaborate(module, *subject.kernel, prepared.specialization, tunes, diagnostics);
+    std::unique_ptr<ir::Function> function = elaborate(module, kernel, specialization, tunes, diagnostics);
     if (function)
       options.transform(*function);
-    functions.push_back({subject.signature, prepared.specialization, tunes, std::move(function)});
+    functions.push_back({&kernel, specialization, tunes, std::move(function)});
     return functions.back().function.get();
   }
 
   struct Elaborated {
-    const Signature *subject;
+    const KernelInfo *kernel;
     Specialization specialization;
     std::map<std::string, int64_t> tunes;
     std::unique_ptr<ir::Function> function;

@@ -1,0 +1,21 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Runs a program's launches one after another on the interpreter.
+#pragma once
+
+#include "frontend/Program.h"
+#include "ir/interpreter/Interpreter.h"
+
+#include <functional>
+
+namespace tkc::harness {
+
+/// The tile IR of a launch's kernel; null after errors were reported.
+using FunctionFor = std::function<const ir::Function *(const LaunchStep &)>;
+
+/// Updates the outputs in `arguments`. A view is copied into a tensor of its own before a launch and back after it.
+std::optional<ir::RuntimeError> runProgram(const ProgramPlan &plan, const FunctionFor &functionFor,
+                                           CallArguments &arguments);
+
+} // namespace tkc::harness
