@@ -16,14 +16,14 @@ constexpr size_t stepsPerRole = 20000;
 constexpr size_t workInAll = 1000000000;
 
 /// The warps that stand for all: of each instance the one with the elected thread, and one for the others.
-std::vector<Process> processesOf(const Plan &plan, const std::vector<Trace> &traces) {
+std::vector<Process> processesOf(const std::vector<RoleSummary> &roles, const std::vector<Trace> &traces) {
   std::vector<Process> processes;
   int engine = 0;
-  for (size_t r = 0; r < plan.roles.size(); ++r) {
-    const Role &role = plan.roles[r];
+  for (size_t r = 0; r < roles.size(); ++r) {
+    const Role &role = roles[r].role;
     for (int instance = 0; instance < role.instances; ++instance, ++engine) {
       processes.push_back({&role, &traces[r], instance, engine, true, 32});
-      if (role.warps > 1 && !runsOnOneThread(role))
+      if (role.warps > 1 && !roles[r].oneThread)
         processes.push_back({&role, &traces[r], instance, engine, false, 32 * (role.warps - 1)});
     }
   }
@@ -34,22 +34,25 @@ std::vector<Process> processesOf(const Plan &plan, const std::vector<Trace> &tra
 
 void checkProtocol(const Plan &plan, Report &report, Facts *facts) {
   Numbering numbering(plan);
+  std::vector<RoleSummary> roles;
+  for (const Role &role : plan.roles)
+    roles.emplace_back(plan, role);
   size_t work = 0;
   for (const Inputs &inputs : chooseInputs(plan)) {
     std::vector<Tile> tiles = chooseTiles(plan, inputs);
     std::vector<Trace> traces;
-    for (const Role &role : plan.roles) {
+    for (const RoleSummary &role : roles) {
       std::optional<Trace> events = trace(plan, role, numbering, inputs, tiles, stepsPerRole, facts);
       if (!events) {
         report.add(plan.loc, fmt::format("role `{}` runs more than {} statements for three tiles of the grid, too many "
                                          "to check{}",
-                                         role.name, stepsPerRole, describe(plan, inputs)));
+                                         role.role.name, stepsPerRole, describe(plan, inputs)));
         return;
       }
-      checkFlight(role, *events, report);
+      checkFlight(role.role, *events, report);
       traces.push_back(std::move(*events));
     }
-    std::vector<Process> processes = processesOf(plan, traces);
+    std::vector<Process> processes = processesOf(roles, traces);
     for (const Process &process : processes)
       work += process.trace->size() * (processes.size() + numbering.barriers.size() + numbering.slots.size());
     if (work > workInAll) {

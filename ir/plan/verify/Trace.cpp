@@ -3,7 +3,6 @@
 #include "ir/plan/verify/Trace.h"
 
 #include <algorithm>
-#include <unordered_set>
 
 namespace tkc::plan {
 
@@ -40,20 +39,10 @@ namespace {
 
 class Tracer {
 public:
-  Tracer(const Plan &plan, const Role &role, const Numbering &numbering, const Inputs &inputs, size_t limit,
+  Tracer(const Plan &plan, const RoleSummary &summary, const Numbering &numbering, const Inputs &inputs, size_t limit,
          Facts *facts)
-      : plan(plan), role(role), numbering(numbering), inputs(inputs), scalars(inputs), limit(limit), facts(facts) {
-    for (const Body *body : {&role.body, &role.finish})
-      walk(*body, [&](const Stmt &stmt) {
-        if (stmt.kind != StmtKind::Product || stmt.byThreads)
-          return;
-        productRegisters.insert(stmt.dest);
-        productRegisters.insert(stmt.operands.begin(), stmt.operands.end());
-      });
-    for (const std::vector<Var> *vars : {&plan.preludeVars, &role.vars})
-      for (const Var &var : *vars)
-        types[var.name] = var.type;
-  }
+      : plan(plan), summary(summary), role(summary.role), numbering(numbering), inputs(inputs), scalars(inputs),
+        limit(limit), facts(facts) {}
 
   std::optional<Trace> run(const std::vector<Tile> &tiles) {
     body(plan.prelude);
@@ -118,6 +107,7 @@ private:
   }
 
   const Plan &plan;
+  const RoleSummary &summary;
   const Role &role;
   const Numbering &numbering;
   const Inputs &inputs;
@@ -125,22 +115,20 @@ private:
   size_t limit, steps = 0;
   Facts *facts;
   Trace events;
-  std::unordered_map<std::string, VarType> types;
-  std::unordered_set<std::string> productRegisters;
   std::map<std::string, CursorState> cursors; ///< the empty name: stage 0
   std::unordered_map<const Stmt *, uint64_t> occurrences;
 };
 
 void Tracer::registers(const Stmt &stmt) {
-  bool touches = productRegisters.count(stmt.dest) != 0;
+  bool touches = summary.productRegisters.count(stmt.dest) != 0;
   for (const std::string &operand : stmt.operands)
-    touches |= productRegisters.count(operand) != 0;
+    touches |= summary.productRegisters.count(operand) != 0;
   if (touches)
     emit(Event::Registers, stmt);
 }
 
 void Tracer::assign(const Stmt &stmt) {
-  const VarType &type = types[stmt.dest];
+  const VarType &type = summary.types.at(stmt.dest);
   if (type.kind == VarType::Scalar || type.kind == VarType::TileIndex)
     scalars.run(stmt, type, occurrences[&stmt]++);
 }
@@ -233,7 +221,7 @@ void Tracer::stmt(const Stmt &stmt) {
     return;
   case StmtKind::Advance: {
     CursorState &cursor = cursors[stmt.cursor];
-    if (++cursor.stage >= types[stmt.cursor].rows)
+    if (++cursor.stage >= summary.types.at(stmt.cursor).rows)
       cursor = {0, cursor.round + 1, nullptr};
     cursor.advance = &stmt;
     return;
@@ -257,6 +245,19 @@ void runScalars(const Plan &plan, const Body &body, Scalars &scalars) {
 }
 
 } // namespace
+
+RoleSummary::RoleSummary(const Plan &plan, const Role &role) : role(role), oneThread(runsOnOneThread(role)) {
+  for (const Body *body : {&role.body, &role.finish})
+    walk(*body, [&](const Stmt &stmt) {
+      if (stmt.kind != StmtKind::Product || stmt.byThreads)
+        return;
+      productRegisters.insert(stmt.dest);
+      productRegisters.insert(stmt.operands.begin(), stmt.operands.end());
+    });
+  for (const std::vector<Var> *vars : {&plan.preludeVars, &role.vars})
+    for (const Var &var : *vars)
+      types[var.name] = var.type;
+}
 
 std::vector<Tile> chooseTiles(const Plan &plan, const Inputs &inputs) {
   std::vector<Tile> tiles;
@@ -284,7 +285,7 @@ std::vector<Tile> chooseTiles(const Plan &plan, const Inputs &inputs) {
   return tiles;
 }
 
-std::optional<Trace> trace(const Plan &plan, const Role &role, const Numbering &numbering, const Inputs &inputs,
+std::optional<Trace> trace(const Plan &plan, const RoleSummary &role, const Numbering &numbering, const Inputs &inputs,
                            const std::vector<Tile> &tiles, size_t limit, Facts *facts) {
   return Tracer(plan, role, numbering, inputs, limit, facts).run(tiles);
 }

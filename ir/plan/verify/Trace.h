@@ -82,8 +82,18 @@ using Tile = std::vector<Scalar>;
 /// The tiles that a block takes in a run, in order.
 std::vector<Tile> chooseTiles(const Plan &plan, const Inputs &inputs);
 
-/// Events of one instance of `role`. Returns nullopt where there are more than `limit`.
-std::optional<Trace> trace(const Plan &plan, const Role &role, const Numbering &numbering, const Inputs &inputs,
+/// What every run asks about a role.
+struct RoleSummary {
+  RoleSummary(const Plan &plan, const Role &role);
+
+  const Role &role;
+  const bool oneThread;
+  std::unordered_map<std::string, VarType> types; ///< of the variables that it sees, axes apart
+  std::set<std::string> productRegisters;         ///< variables that products write, or read as A
+};
+
+/// Events of one instance of a role. Returns nullopt where there are more than `limit`.
+std::optional<Trace> trace(const Plan &plan, const RoleSummary &role, const Numbering &numbering, const Inputs &inputs,
                            const std::vector<Tile> &tiles, size_t limit, Facts *facts);
 
 } // namespace tkc::plan
