@@ -9,7 +9,7 @@ import lit.formats
 config.name = "tkc"
 config.test_format = lit.formats.ShTest(execute_external=False)
 config.suffixes = [".tk", ".tks", ".tkir", ".tkplan", ".cu", ".test"]
-config.excludes = ["Inputs", "unit", "fuzz", "hopper", "tools"]
+config.excludes = ["Inputs", "unit", "fuzz", "tools"]
 config.test_source_root = os.path.dirname(__file__)
 config.test_exec_root = os.path.join(config.tkc_build, "test", "out")
 
