@@ -217,6 +217,17 @@ std::string SourceManager::render(const Diagnostic &diagnostic, bool color) cons
 // ---- DiagnosticEngine ----------------------------------------------------------------------------------------------
 
 namespace {
+/// A name in a message may be as long as its author liked.
+std::string shortened(std::string message) {
+  constexpr size_t longest = 1000;
+  if (message.size() <= longest)
+    return message;
+  size_t end = longest;
+  while ((message[end] & 0xc0) == 0x80) // not within a character
+    --end;
+  return message.substr(0, end) + "…";
+}
+
 /// Stands for a diagnostic past the limit, of which nothing is kept.
 constexpr size_t dropped = static_cast<size_t>(-1);
 } // namespace
@@ -241,7 +252,7 @@ DiagnosticEngine::Builder DiagnosticEngine::add(Diag id, SourceRange where, std:
     return Builder(*this, dropped);
   if (severity == Severity::Error)
     ++errorCount;
-  Diagnostic diagnostic{id, severity, where.begin, {}, std::move(message), {}};
+  Diagnostic diagnostic{id, severity, where.begin, {}, shortened(std::move(message)), {}};
   if (where.isValid() && where.end.offset > where.begin.offset)
     diagnostic.ranges.push_back(where);
   diagnostics.push_back(std::move(diagnostic));

@@ -1,7 +1,7 @@
 // Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// `tkc FILE -o OUT`: its options. What the file is, its name says: .tk source, .tkir tile IR.
+// `tkc FILE -o OUT`: its options. What the file is, its name says: .tk source, .tkir tile IR, .tkplan plan IR.
 #include "tkc/Compile.h"
 
 #include "ir/passes/Pipeline.h"
@@ -24,6 +24,12 @@ int compile(const CompileOptions &options) {
     complain("no input file; `tkc --help` says more");
     return Usage;
   }
+  if (options.writeDependencies && options.output == "-" && options.dependencyFile.empty()) {
+    complain("-MD wants an output file, -o OUT, or -MF FILE");
+    return Usage;
+  }
+  if (options.input.ends_with(".tkplan"))
+    return compilePlan(options);
   return options.input.ends_with(".tkir") ? compileTileIR(options) : compileSource(options);
 }
 
@@ -58,7 +64,7 @@ void addPassOptions(CLI::App &app, CompileOptions &options) {
 
 void addCompile(CLI::App &app, Action &action) {
   auto options = std::make_shared<CompileOptions>();
-  app.add_option("FILE", options->input, "a .tk file, or tile IR to run passes on (.tkir); - is standard input")
+  app.add_option("FILE", options->input, "a .tk file, tile IR to run passes on (.tkir) or plan IR to verify (.tkplan)")
       ->type_name("");
   app.add_option("-o,--output", options->output, "where the result goes; - is standard output, the default")
       ->type_name("OUT");
@@ -75,6 +81,9 @@ void addCompile(CLI::App &app, Action &action) {
   addList(app, "--schedules", options->scheduleFiles, "more schedules, tried after those of the file")
       ->type_name("FILE.tks");
   app.add_flag("--standalone", options->standalone, "inline the runtime's headers, so that the result needs no -I");
+  app.add_flag("--MD", options->writeDependencies,
+               "-MD: also write OUT.d, which names every file that was read, for make and ninja");
+  app.add_option("--MF", options->dependencyFile, "-MF: where -MD writes")->type_name("FILE");
   addPassOptions(app, *options);
   app.final_callback([&app, &action, options] {
     if (app.get_subcommands().empty())

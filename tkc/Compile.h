@@ -30,6 +30,8 @@ struct CompileOptions {
   bool timePasses = false;
   bool verifyEach = false;
   bool verifyDiagnostics = false;
+  bool writeDependencies = false;
+  std::string dependencyFile; ///< empty: the output's name and .d
   bool printPipeline = false;
   bool standalone = false;
 };
@@ -60,6 +62,8 @@ bool passNamesAreKnown(const CompileOptions &options);
 
 /// A .tk file.
 int compileSource(const CompileOptions &options);
+/// A .tkplan file: plan IR text, which is verified.
+int compilePlan(const CompileOptions &options);
 /// A .tkir file: tile IR text, on which the passes run. Its result is tile IR.
 int compileTileIR(const CompileOptions &options);
 

@@ -81,6 +81,20 @@ std::string programText(const Module &module, DiagnosticEngine &diagnostics) {
   return text;
 }
 
+/// A rule for make: the output depends on every file that was read.
+int writeDependencies(const CompileOptions &options, const SourceManager &sources) {
+  auto escaped = [](std::string_view path) {
+    std::string result;
+    for (char c : path)
+      result += c == ' ' || c == '#' ? std::string("\\") + c : c == '$' ? "$$" : std::string(1, c);
+    return result;
+  };
+  std::string text = escaped(options.output) + ":";
+  for (uint32_t buffer = 1; buffer <= sources.numBuffers(); ++buffer)
+    text += " \\\n  " + escaped(sources.name(buffer));
+  return writeOutput(options.dependencyFile.empty() ? options.output + ".d" : options.dependencyFile, text + "\n");
+}
+
 } // namespace
 
 int compileSource(const CompileOptions &options) {
@@ -112,7 +126,8 @@ int compileSource(const CompileOptions &options) {
   if (!isSound)
     return InternalError;
   runner.finish();
-  return session.finishWith(options.output, text);
+  int code = session.finishWith(options.output, text);
+  return code == Success && options.writeDependencies ? writeDependencies(options, session.sources) : code;
 }
 
 } // namespace tkc::driver

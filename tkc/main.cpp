@@ -4,9 +4,11 @@
 // The command line. Each subcommand declares its own options (addCompile, …); without one, tkc compiles.
 #include "tkc/Driver.h"
 
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <exception>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 
@@ -18,7 +20,10 @@ constexpr const char *footer = R"(Examples:
   tkc gemm.tk -o gemm.cu                 compile every kernel and program of the file to CUDA
   tkc gemm.tk --emit=header -o gemm.h    the declarations of their entry points
   tkc gemm.tk --emit=tile                the tile IR, on standard output
+  tkc gemm.tk --emit=tile --stop-after=elaborate   the same, before any pass
+  tkc test gemm.tk                       check every case against its reference, without a GPU
   tkc fmt -i kernels/*.tk                format in place
+  tkc schedule --list                    what a schedule may set
 
 Exit codes: 0 done, 1 errors in the input, 2 wrong usage, 66 an input cannot be read, 70 a bug in tkc,
 73 an output cannot be written.)";
@@ -30,10 +35,18 @@ int run(int argc, char **argv) {
   app.get_formatter()->column_width(34);
   Action action;
   addCompile(app, action);
-  addFmt(app, action);
   addTest(app, action);
+  addFmt(app, action);
+  addSchedule(app, action);
+  addArch(app, action);
+  // -MD and -MF are spelled as compilers spell them; to CLI11 a single dash means a single letter.
+  std::vector<std::string> arguments(argv + 1, argv + argc);
+  for (std::string &argument : arguments)
+    if (argument == "-MD" || argument == "-MF")
+      argument.insert(0, "-");
+  std::reverse(arguments.begin(), arguments.end());
   try {
-    app.parse(argc, argv);
+    app.parse(std::move(arguments));
   } catch (const CLI::ParseError &error) {
     return app.exit(error) == 0 ? Success : Usage;
   }

@@ -25,8 +25,10 @@ std::vector<Element> lexAll(uint32_t buffer, DiagnosticEngine &diagnostics) {
     size_t begin = element.token.range.begin.offset;
     size_t previousEnd = elements.empty() ? 0 : elements.back().token.range.end.offset;
     element.newlinesBefore = countNewlines(text.substr(previousEnd, begin - previousEnd));
-    size_t lineBegin = begin == 0 ? 0 : text.rfind('\n', begin - 1) + 1; // npos + 1 is 0
-    element.column = countCharacters(text.substr(lineBegin, begin - lineBegin));
+    if (element.isComment) {
+      size_t lineBegin = begin == 0 ? 0 : text.rfind('\n', begin - 1) + 1; // npos + 1 is 0
+      element.column = countCharacters(text.substr(lineBegin, begin - lineBegin));
+    }
     elements.push_back(element);
   };
   while (true) {

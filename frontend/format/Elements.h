@@ -35,7 +35,7 @@ struct Element {
   Role role = Role::Plain;
   bool startsLine = false;
   unsigned newlinesBefore = 0;
-  unsigned column = 0;  ///< in the source, from 0, in characters
+  unsigned column = 0;  ///< of a comment in the source, from 0, in characters
   unsigned depth = 0;   ///< brackets open around it, braces of bodies not counted
   size_t match = 0;     ///< of a BlockOpen: its BlockClose
   bool oneLine = false; ///< of a BlockOpen: the block stands on one line without comments

@@ -68,6 +68,7 @@ private:
     bool whereStartsLine = false;
     bool lineEndsInComment = false;
     bool lineIsEmpty = false;
+    bool isBroken = false; ///< on a second line or later
   };
   /// A place on the current line where it could break instead.
   struct Opportunity {
@@ -94,6 +95,7 @@ private:
     text += "\n" + std::string(state.column, ' ');
     state.lineEndsInComment = false;
     state.lineIsEmpty = true;
+    state.isBroken = true;
     opportunities.clear();
   }
 
@@ -102,8 +104,7 @@ private:
     const Element &before = elements[i - 1];
     const Element &after = elements[i];
     bool mayBreak = mayBreakBetween(before, after);
-    bool isBroken = text.find('\n') != std::string::npos;
-    bool braceAlone = after.role == Role::BlockOpen && (state.whereStartsLine || (after.startsLine && isBroken));
+    bool braceAlone = after.role == Role::BlockOpen && (state.whereStartsLine || (after.startsLine && state.isBroken));
     if (state.lineEndsInComment || braceAlone || (after.startsLine && mayBreak))
       return newLine(after);
     if (after.isComment) {

@@ -218,6 +218,7 @@ private:
     std::optional<Val> result;
   };
   std::vector<Inlining> inlining;
+  size_t numInlined = 0; ///< calls in all, so that functions that double at each level come to an end
   int runtimeDepth = 0; ///< loops and branches around that are decided at run time
 };
 

@@ -39,11 +39,19 @@ static bool hasReturn(const ast::Stmt *stmt) {
   return false;
 }
 
+/// Far above what a kernel needs; each call is a copy of the function.
+constexpr size_t maxInlined = 10'000;
+
 Val Elaborator::callFunction(const ast::FnDecl &fn, const ast::CallExpr &expr) {
   bool isRecursive =
       std::any_of(inlining.begin(), inlining.end(), [&](const Inlining &frame) { return frame.fn == &fn; });
   if (isRecursive || inlining.size() == maxInliningDepth) {
     error(Diag::recursive_function, expr.range, fn.name.text);
+    return Val::error();
+  }
+  if (++numInlined > maxInlined) {
+    if (numInlined == maxInlined + 1)
+      error(Diag::too_many_calls, expr.range, maxInlined);
     return Val::error();
   }
   std::vector<std::string_view> params;
