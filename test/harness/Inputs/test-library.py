@@ -1,0 +1,13 @@
+"""Runs `tkc test ARGS…` on every file of the kernel library; prints what failed and a closing line."""
+import pathlib
+import subprocess
+import sys
+
+root, arguments = pathlib.Path(sys.argv[1]), sys.argv[2:]
+failed = 0
+for path in sorted(root.rglob("*.tk")):
+    run = subprocess.run(["tkc", "test", *arguments, path], capture_output=True, text=True)
+    if run.returncode:
+        failed += 1
+        print(f"{path}\n{run.stderr}{run.stdout}")
+print(f"{failed} files failed")
