@@ -23,12 +23,19 @@ struct GpuProgram {
   std::string source;                       ///< a .cu file that includes nothing of tkc's
   std::map<std::string, std::string> files; ///< what it reads, by name
   std::vector<CaseResult> cases;            ///< in the order of their numbers; not run yet
+  std::vector<double> bytes, operations;    ///< of each case's call, for rates; where they are counted
+};
+
+/// What the program does with a case.
+enum class GpuPurpose : uint8_t {
+  Test,  ///< compares with the reference
+  Bench, ///< times it, and counts what it does; there is no reference to wait for
 };
 
 /// Only the specialisations that cases need are compiled in. Errors are reported; their cases have failed already and
 /// are not in the program.
 GpuProgram makeGpuProgram(const Module &module, const planner::PlanOptions &plans, const RunOptions &options,
-                          const SourceManager &sources, DiagnosticEngine &diagnostics);
+                          GpuPurpose purpose, const SourceManager &sources, DiagnosticEngine &diagnostics);
 
 /// Takes the lines that the program printed into the cases. Those that it did not reach fail with `otherwise`.
 void readResults(std::string_view output, const std::string &otherwise, std::vector<CaseResult> &cases);

@@ -59,5 +59,6 @@ void addArch(CLI::App &app, Action &action);
 void addFmt(CLI::App &app, Action &action);
 void addSchedule(CLI::App &app, Action &action);
 void addTest(CLI::App &app, Action &action);
+void addBench(CLI::App &app, Action &action);
 
 } // namespace tkc::driver

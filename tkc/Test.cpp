@@ -74,7 +74,7 @@ int runTests(TestOptions &options) {
   std::vector<harness::CaseResult> results;
   int gpuCode = Success;
   if (options.target == Target::Gpu) {
-    results = testOnGpu(*module, options.gpu, options.run, session, gpuCode);
+    results = runOnGpu(*module, options.gpu, options.run, session, gpuCode).cases;
   } else {
     harness::ProgressBar bar;
     options.run.onProgress = [&](size_t done, size_t total, const std::string &name) { bar.show(done, total, name); };

@@ -1,7 +1,7 @@
 // Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// `tkc test --target=gpu`: the program of the cases is written, built with nvcc, and run.
+// `tkc test --target=gpu` and `tkc bench`: the program of the cases is written, built with nvcc, and run.
 #include "tkc/TestGpu.h"
 
 #include "ir/passes/PassManager.h"
@@ -43,13 +43,13 @@ class GpuTest {
 public:
   GpuTest(const GpuTestOptions &options, harness::GpuProgram program) : options(options), program(std::move(program)) {}
 
-  int run(std::vector<harness::CaseResult> &results) {
+  int run(GpuResults &results) {
     int code = makeFolder();
     if (code == Success)
       code = build();
     if (code == Success && !options.buildOnly)
       runProgram();
-    results = std::move(program.cases);
+    results = {std::move(program.cases), std::move(program.bytes), std::move(program.operations)};
     if (options.folder.empty() && !folder.empty())
       llvm::sys::fs::remove_directories(folder);
     return code;
@@ -92,7 +92,10 @@ private:
 
   void runProgram() {
     const std::string output = inFolder(folder, "results"), errors = inFolder(folder, "errors");
-    execute(inFolder(folder, "run"), {}, output, errors);
+    execute(inFolder(folder, "run"),
+            options.purpose == harness::GpuPurpose::Bench ? std::vector<std::string>{"--bench"}
+                                                          : std::vector<std::string>{},
+            output, errors);
     const std::string said = readFile(errors);
     harness::readResults(readFile(output),
                          said.empty() ? "the program ended before it" : said.substr(0, said.find('\n')), program.cases);
@@ -105,8 +108,8 @@ private:
 
 } // namespace
 
-std::vector<harness::CaseResult> testOnGpu(const Module &module, const GpuTestOptions &gpu,
-                                           const harness::RunOptions &options, Session &session, int &code) {
+GpuResults runOnGpu(const Module &module, const GpuTestOptions &gpu, const harness::RunOptions &options,
+                    Session &session, int &code) {
   planner::PlanOptions plans;
   plans.arch = arch::find("sm_90a");
   plans.transform = [&](ir::Function &function) {
@@ -120,8 +123,8 @@ std::vector<harness::CaseResult> testOnGpu(const Module &module, const GpuTestOp
   for (size_t i = 0; i < module.numMainKernels; ++i)
     if (const std::string &name = module.kernels[i]->signature.name; name.find(options.filter) != std::string::npos)
       plans.onlyKernels.push_back(name);
-  std::vector<harness::CaseResult> results;
-  GpuTest test(gpu, harness::makeGpuProgram(module, plans, options, session.sources, session.diagnostics));
+  GpuResults results;
+  GpuTest test(gpu, harness::makeGpuProgram(module, plans, options, gpu.purpose, session.sources, session.diagnostics));
   code = test.run(results);
   return results;
 }

@@ -12,13 +12,18 @@ namespace tkc::driver {
 struct Session;
 
 struct GpuTestOptions {
+  harness::GpuPurpose purpose = harness::GpuPurpose::Test;
   std::string folder;     ///< of the program; empty: one that is removed afterwards
   bool buildOnly = false; ///< FOLDER/run then does the tests, on any machine with the GPU
 };
 
 /// Writes the program of a module's cases, builds it with nvcc and runs it. `code` is set where something other than a
 /// case went wrong, which was said.
-std::vector<harness::CaseResult> testOnGpu(const Module &module, const GpuTestOptions &gpu,
-                                           const harness::RunOptions &options, Session &session, int &code);
+struct GpuResults {
+  std::vector<harness::CaseResult> cases;
+  std::vector<double> bytes, operations; ///< of each case, when timing
+};
+GpuResults runOnGpu(const Module &module, const GpuTestOptions &gpu, const harness::RunOptions &options,
+                    Session &session, int &code);
 
 } // namespace tkc::driver

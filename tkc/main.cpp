@@ -36,6 +36,7 @@ int run(int argc, char **argv) {
   Action action;
   addCompile(app, action);
   addTest(app, action);
+  addBench(app, action);
   addFmt(app, action);
   addSchedule(app, action);
   addArch(app, action);

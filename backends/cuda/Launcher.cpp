@@ -139,11 +139,26 @@ private:
         continue;
       }
       const std::string &name = typeParam->second;
-      if (boundTypes.insert(name).second)
+      if (boundTypes.insert(name).second) {
         line("const tk::host::element {} = {}.type;", identifier(name), view(param->name));
-      else
+        if (!param->isOptional)
+          requireChoice(name);
+      } else
         line("{}.same_type({}, {}, \", as the other tensors of type `{}`\");", callName, view(param->name),
              identifier(name), name);
+    }
+  }
+
+  void requireChoice(const std::string &name) {
+    for (const auto &[param, choices] : signature.typeParams) {
+      if (param != name)
+        continue;
+      std::vector<std::string> tests, spellings;
+      for (ElemType elem : choices) {
+        tests.push_back(fmt::format("{} == {}", identifier(name), elementName(elem)));
+        spellings.emplace_back(spelling(elem));
+      }
+      line("{}.require({}, \"{} in {{{}}}\");", callName, fmt::join(tests, " || "), name, fmt::join(spellings, ", "));
     }
   }
 

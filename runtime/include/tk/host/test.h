@@ -7,6 +7,7 @@
 
 #include "tk/host/tensor.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -294,36 +295,49 @@ inline std::string quoted(const std::string &text) {
   return result + "\"";
 }
 
-/// Milliseconds of the fastest of three calls, which leave the data as they may.
-inline double time_call(const entry &e, const case_data &data) {
+/// Milliseconds of one call: the median of `repeats`, after two to warm up; before each, L2 is filled with other data
+/// where `cold`. The calls leave the data as they may.
+inline double time_call(const entry &e, const case_data &data, int repeats, bool cold) {
+  constexpr size_t l2_bytes = size_t(256) << 20; // several times what any GPU has
   cudaEvent_t from, to;
   check(cudaEventCreate(&from), "event");
   check(cudaEventCreate(&to), "event");
-  float best = 1e30f;
-  for (int i = 0; i < 3; ++i) {
+  void *other = nullptr;
+  if (cold)
+    check(cudaMalloc(&other, l2_bytes), "cudaMalloc");
+  std::vector<float> times;
+  for (int i = -2; i < repeats; ++i) {
+    if (cold)
+      check(cudaMemsetAsync(other, i & 0xff, l2_bytes, nullptr), "cudaMemset");
     check(cudaEventRecord(from, nullptr), "event");
     e.call(data, nullptr);
     check(cudaEventRecord(to, nullptr), "event");
     check(cudaEventSynchronize(to), "timed call");
     float ms = 0;
     check(cudaEventElapsedTime(&ms, from, to), "event");
-    best = ms < best ? ms : best;
+    if (i >= 0)
+      times.push_back(ms);
   }
+  cudaFree(other);
   cudaEventDestroy(from);
   cudaEventDestroy(to);
-  return best;
+  std::sort(times.begin(), times.end());
+  return times[times.size() / 2];
 }
 
-/// `program [--once] [INDEX…]`: a line of JSON a case on standard output. 0 if all passed, 1 if not, 2 if it could not
+/// `program [--once | --bench] [INDEX…]`: a line of JSON a case on standard output; --once times nothing, --bench times
+/// with care and compares only where there is something to compare with. 0 if all passed, 1 if not, 2 if it could not
 /// run.
 template <int Count> int run(const entry (&entries)[Count], int argc, char **argv) {
   std::string folder = argv[0];
   folder = folder.find('/') == std::string::npos ? "." : folder.substr(0, folder.rfind('/'));
-  bool once = false;
+  bool once = false, bench = false;
   std::vector<int> only;
   for (int i = 1; i < argc; ++i)
     if (std::string(argv[i]) == "--once")
       once = true;
+    else if (std::string(argv[i]) == "--bench")
+      bench = true;
     else
       only.push_back(std::atoi(argv[i]));
   bool all_passed = true;
@@ -345,12 +359,14 @@ template <int Count> int run(const entry (&entries)[Count], int argc, char **arg
     else
       outcome = data.compare();
     const bool passed = outcome.message.empty();
-    const double ms = passed && !once ? time_call(e, data) : 0;
+    const double ms = passed && !once ? time_call(e, data, bench ? 21 : 3, bench) : 0;
     all_passed &= passed;
-    std::printf("{\"index\": %d, \"kernel\": %s, \"case\": %s, \"passed\": %s, \"maxError\": %.9g, \"tolerance\": %.9g, \"seconds\": %.9g, "
+    std::printf("{\"index\": %d, \"kernel\": %s, \"case\": %s, \"passed\": %s, \"maxError\": %.9g, \"tolerance\": "
+                "%.9g, \"seconds\": %.9g, "
                 "\"message\": %s}\n",
-                e.index, quoted(e.kernel).c_str(), quoted(e.description).c_str(), passed ? "true" : "false", std::isfinite(outcome.error) ? outcome.error : 1e308,
-                outcome.tolerance, ms * 1e-3, quoted(outcome.message).c_str());
+                e.index, quoted(e.kernel).c_str(), quoted(e.description).c_str(), passed ? "true" : "false",
+                std::isfinite(outcome.error) ? outcome.error : 1e308, outcome.tolerance, ms * 1e-3,
+                quoted(outcome.message).c_str());
     std::fflush(stdout);
     if (error != cudaSuccess) { // nothing more can run in this process
       std::fprintf(stderr, "case %d: %s\n", e.index, cudaGetErrorString(error));

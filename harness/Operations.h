@@ -1,0 +1,20 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// How much a call has to do, for rates: what `tkc bench` divides by the time.
+#pragma once
+
+#include "ir/TileIR.h"
+#include "support/Tensor.h"
+
+namespace tkc::harness {
+
+/// Two for each multiply-add of each `@`, over the elements that exist in its loops: grid and loops are walked with the
+/// call's dims. Bounds and branches that depend on tensors' values count as empty and as taken. 0 where the walk would
+/// be longer than some seconds.
+double countProductOperations(const ir::Function &function, const CallArguments &arguments);
+
+/// Bytes of the tensors: each read once, each written once.
+double countBytes(const ir::Function &function, const CallArguments &arguments);
+
+} // namespace tkc::harness

@@ -1,0 +1,86 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// `tkc bench FILE`: the cases of a file, timed on a GPU.
+#include "tkc/Driver.h"
+#include "tkc/TestGpu.h"
+
+#include "frontend/Sema.h"
+
+#include <algorithm>
+#include <memory>
+
+#include <CLI/CLI.hpp>
+
+namespace tkc::driver {
+namespace {
+
+struct BenchOptions {
+  std::string input;
+  GpuTestOptions gpu;
+  harness::RunOptions run;
+};
+
+/// Rates of what nobody counted are left out.
+std::string formatRates(const GpuResults &results) {
+  size_t kernelWidth = 6, caseWidth = 4;
+  for (const harness::CaseResult &result : results.cases) {
+    kernelWidth = std::max(kernelWidth, result.kernel.size());
+    caseWidth = std::max(caseWidth, std::min<size_t>(60, result.description.size()));
+  }
+  std::string text = fmt::format("{:<{}}  {:<{}}  {:>11}  {:>8}  {:>8}\n", "kernel", kernelWidth, "case", caseWidth,
+                                 "time", "GB/s", "TFLOP/s");
+  for (size_t i = 0; i < results.cases.size(); ++i) {
+    const harness::CaseResult &result = results.cases[i];
+    if (!result.passed) {
+      text += fmt::format("{:<{}}  {:<{}}  FAILED: {}\n", result.kernel, kernelWidth, result.description, caseWidth,
+                          result.message);
+      continue;
+    }
+    const auto rate = [&](double amount, double unit) {
+      return amount > 0 && result.seconds > 0 ? fmt::format("{:.1f}", amount / result.seconds / unit) : "";
+    };
+    text +=
+        fmt::format("{:<{}}  {:<{}}  {:>8.2f} µs  {:>8}  {:>8}\n", result.kernel, kernelWidth, result.description,
+                    caseWidth, result.seconds * 1e6, rate(results.bytes[i], 1e9), rate(results.operations[i], 1e12));
+  }
+  return text;
+}
+
+int runBench(BenchOptions &options) {
+  Session session(false);
+  std::unique_ptr<Module> module = loadModule(options.input, {}, session.sources, session.diagnostics);
+  if (module->files.empty()) {
+    session.finish();
+    return CannotReadInput;
+  }
+  if (session.diagnostics.hasErrors())
+    return session.finish();
+  options.gpu.purpose = harness::GpuPurpose::Bench;
+  int code = Success;
+  const GpuResults results = runOnGpu(*module, options.gpu, options.run, session, code);
+  const bool passed = std::all_of(results.cases.begin(), results.cases.end(),
+                                  [](const harness::CaseResult &result) { return result.passed; });
+  const int reported = session.finish(passed || options.gpu.buildOnly ? Success : InputErrors);
+  if (code != Success)
+    return code;
+  if (!options.gpu.buildOnly)
+    fmt::print("{}", formatRates(results));
+  return reported;
+}
+
+} // namespace
+
+void addBench(CLI::App &app, Action &action) {
+  auto options = std::make_shared<BenchOptions>();
+  CLI::App *command = app.add_subcommand("bench", "time the cases of a file on a GPU");
+  command->add_option("FILE", options->input, "a .tk file")->required()->type_name("");
+  command->add_option("--filter", options->run.filter, "only kernels whose name contains TEXT")->type_name("TEXT");
+  command->add_option("-o,--output", options->gpu.folder, "keep the program and its data in this folder")
+      ->type_name("DIR");
+  command->add_flag("--build-only", options->gpu.buildOnly, "build it; `DIR/run --bench` does the timing")
+      ->needs("--output");
+  command->callback([&action, options] { action = [options] { return runBench(*options); }; });
+}
+
+} // namespace tkc::driver
