@@ -41,6 +41,7 @@ constexpr Row rows[] = {
     {"raster", "sync.h"},
     {"scatter", "memory.h"},
     {"store_shared", "shared_copy.h"},
+    {"sync", "barrier.h"},
     {"tile_index", "tiles.h"},
     {"tiles", "tiles.h"},
     {"grid_walk", "tiles.h"},

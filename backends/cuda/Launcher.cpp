@@ -272,7 +272,7 @@ private:
       line("{1}.{0} = {0};", identifier(symbol), argumentsName);
     std::vector<std::string> loads;
     for (const auto &[map, isLoad] : mapDirections(plan)) {
-      const std::string encoded = encode(*plan.findMap(map));
+      const std::string encoded = encode(*plan.findMap(map), !isLoad);
       if (isLoad)
         loads.push_back(encoded);
       else
@@ -282,9 +282,10 @@ private:
       line("{}.loads_fit = {};", argumentsName, fmt::join(loads, " &&\n"));
   }
 
-  std::string encode(const plan::TensorMap &map) const {
-    return fmt::format("tk::host::encode_map({}.{}, {}, {{{}, {}, {}, {}}})", argumentsName, identifier(map.name),
-                       view(map.tensor), map.rowDim, map.boxRows, map.boxCols, plan::bytes(map.swizzle));
+  std::string encode(const plan::TensorMap &map, bool stored) const {
+    return fmt::format("tk::host::encode_map({}.{}, {}, {{{}, {}, {}, {}, {}}})", argumentsName, identifier(map.name),
+                       view(map.tensor), map.rowDim, map.boxRows, map.boxCols, plan::bytes(map.swizzle),
+                       stored ? "true" : "false");
   }
 
   std::string blocks(const plan::Plan &plan) const {

@@ -32,6 +32,8 @@ cpp::Expr RolePrinter::stage(const plan::BufferRef &ref) const {
 cpp::Expr RolePrinter::slice(const plan::BufferRef &ref) const {
   const plan::Buffer *buffer = kernel.plan.findBuffer(ref.buffer);
   cpp::Expr tile = stage(ref);
+  if (buffer->rows == 1 || buffer->cols == 1) // a vector has no orientation
+    return tile;
   if (!instance || ref.slice == Division::Whole || kernel.splitBuffers.count(ref.buffer))
     return ref.transposed ? cpp::method(tile, "T") : tile;
   const bool alongRows = (ref.slice == Division::Rows) != ref.transposed;

@@ -74,6 +74,7 @@ private:
     case ir::OpKind::ToScalar:
       return lowerAlias(op);
     case ir::OpKind::Reduce:
+    case ir::OpKind::Cumsum:
       return lowerReduce(op);
     case ir::OpKind::Full:
       if (typeOf(op.result()).kind == plan::VarType::Scalar)
@@ -97,7 +98,6 @@ private:
     case ir::OpKind::Index:
     case ir::OpKind::Elements:
     case ir::OpKind::Shift:
-    case ir::OpKind::Cumsum:
     case ir::OpKind::Philox:
     case ir::OpKind::ExternCall:
       emitCompute(op);
@@ -130,6 +130,11 @@ private:
   /// result = operandᵀ, through shared memory.
   void respread(const ir::Op &op) {
     const plan::VarType from = typeOf(op.operand(0)), to = typeOf(op.result());
+    if (from.kind != plan::VarType::Fragment && placement.instances > 1) {
+      unsupported(op, "turning a column or a row that several warpgroups share");
+      define(op.result());
+      return;
+    }
     plan::Buffer buffer;
     buffer.name = "transposed_" + use(op.operand(0));
     buffer.elem = from.elem;
@@ -164,7 +169,7 @@ private:
     const int64_t extent = op.axis == 1 ? op.operand(0)->type.cols : op.operand(0)->type.rows;
     const int64_t padded = op.axis == 1 ? type.cols : type.rows;
     plan::Stmt &stmt = emitCompute(op);
-    if (padded != extent)
+    if (padded != extent && op.kind == ir::OpKind::Reduce) // a scan's padding comes last and is not stored
       stmt.colHi = extent;
     const bool crossesWarps =
         op.axis == 0 ? type.layout.kind == plan::Layout::Mma || type.layout.threadsPerRow < type.layout.threads
@@ -199,6 +204,11 @@ private:
   // ---- products
   // ------------------------------------------------------------------------------------------------------
   void lowerProduct(const ir::Op &dot) {
+    if (typeOf(dot.result()).kind != plan::VarType::Fragment) {
+      unsupported(dot, "a product of one row or one column");
+      define(dot.result());
+      return;
+    }
     const ProductPlacement &product = placement.products.at(&dot);
     const plan::Division division = typeOf(dot.result()).division;
     const bool accumulates = dot.operands().size() > 2;

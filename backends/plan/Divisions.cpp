@@ -25,7 +25,16 @@ plan::Division divisionOf(int64_t rows, int64_t cols, int instances) {
 
 Divisions::Divisions(const Nest &nest, const Placement &placement) {
   walkTile(nest, [&](const ir::Op &op, int) { visit(op, placement); });
+  walkTile(nest, [&](const ir::Op &op, int) {
+    for (const auto &result : op.results)
+      noteRows(result.get(), placement.instances);
+  });
   findColumnVectors(nest);
+}
+
+void Divisions::noteRows(const ir::Value *value, int instances) {
+  if (value->type.kind == ir::Type::Tile && value->type.rows > 1 && value->type.rows % (64 * instances) != 0)
+    classes[root(value)].indivisible = true;
 }
 
 const ir::Value *Divisions::root(const ir::Value *value) {
@@ -45,6 +54,7 @@ void Divisions::tie(const ir::Value *a, const ir::Value *b) {
     return;
   Class &from = classes[b], &to = classes[a];
   from.parent = a;
+  to.indivisible |= from.indivisible;
   if (from.imposed && !to.imposed)
     to.imposed = true, to.division = from.division;
 }
@@ -91,7 +101,10 @@ void Divisions::visit(const ir::Op &op, const Placement &placement) {
   }
 }
 
-plan::Division Divisions::of(const ir::Value *value) { return classes[root(value)].division; }
+plan::Division Divisions::of(const ir::Value *value) {
+  const Class &found = classes[root(value)];
+  return !found.imposed && found.indivisible ? plan::Division::Whole : found.division;
+}
 
 /// Orientation spreads between vectors that one op ties together, until nothing changes.
 void Divisions::findColumnVectors(const Nest &nest) {

@@ -14,7 +14,8 @@ public:
   /// Ties values by the ops of the nest.
   Divisions(const Nest &nest, const Placement &placement);
 
-  /// The division of the class of `value`; Rows where no product says otherwise.
+  /// The division of the class of `value`. Where no product says otherwise: Rows, or Whole if some tile's rows cannot be
+  /// divided without padding.
   plan::Division of(const ir::Value *value);
   /// A vector is held as a column where it, or a vector computed with it, is used as one.
   bool isColumnVector(const ir::Value *value) const { return columnVectors.count(value) != 0; }
@@ -24,11 +25,13 @@ private:
     const ir::Value *parent = nullptr;
     bool imposed = false;
     plan::Division division = plan::Division::Rows;
+    bool indivisible = false; ///< some tile has rows that the warpgroups cannot share
   };
   const ir::Value *root(const ir::Value *value);
   void tie(const ir::Value *a, const ir::Value *b);
   void impose(const ir::Value *value, plan::Division division);
   void visit(const ir::Op &op, const Placement &placement);
+  void noteRows(const ir::Value *value, int instances);
 
   void findColumnVectors(const Nest &nest);
 

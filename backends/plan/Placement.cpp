@@ -93,24 +93,33 @@ private:
     // The contraction runs along the columns of a left operand and the rows of a right one.
     const bool alongK = (position == 0) != transposed;
     if (isRingLoad(value))
-      return placeLoad(dot, *value->definingOp, transposed, instruction && !instruction->anyMajor && !alongK);
+      return placeLoad(dot, position, *value->definingOp, transposed, instruction && !instruction->anyMajor && !alongK);
     const ir::Type &type = dot.result()->type;
     const bool dividedByRows = divisionOf(type.rows, type.cols, out.instances) != plan::Division::Cols;
     if (position == 0 && !transposed && instruction && instruction->registerA && dividedByRows)
       return {Operand::Register, value, false, ""};
-    return stage(value, transposed);
+    return stage(position, value, transposed);
   }
 
-  Operand stage(const ir::Value *value, bool transposed) {
+  Operand stage(size_t position, const ir::Value *value, bool transposed) {
     std::string &name = out.staged[value];
     if (name.empty()) {
       name = uniqueBuffer(value->name.empty() ? "staged" : value->name + "_shared");
-      addBuffer(name, value->type, value->type.elem, value->definingOp ? value->definingOp->loc : SourceLoc{});
+      addBuffer(name, forOperand(position, transposed, value->type), value->type.elem,
+                value->definingOp ? value->definingOp->loc : SourceLoc{});
     }
     return {Operand::Staged, value, transposed, name};
   }
 
-  Operand placeLoad(const ir::Op &dot, const ir::Op &load, bool transposed, bool transposing) {
+  /// A left operand has whole slabs of 64 rows for every warpgroup, whichever way it is stored.
+  ir::Type forOperand(size_t position, bool transposed, ir::Type stored) const {
+    int64_t &resultAxis = transposed ? stored.cols : stored.rows;
+    if (position == 0)
+      resultAxis = roundUp(resultAxis, resultAxis <= 64 ? 64 : 64 * out.instances);
+    return stored;
+  }
+
+  Operand placeLoad(const ir::Op &dot, size_t position, const ir::Op &load, bool transposed, bool transposing) {
     const std::string key = loadKey(load) + (transposing ? "^T" : "");
     out.loadKeys[&load] = key;
     if (const RingMember *member = out.findMember(key))
@@ -123,7 +132,8 @@ private:
     ir::Type stored = load.result()->type;
     if (transposing)
       std::swap(stored.rows, stored.cols);
-    const plan::Buffer &buffer = addBuffer(member.buffer, stored, stored.elem, load.loc);
+    const plan::Buffer &buffer =
+        addBuffer(member.buffer, forOperand(position, transposed != transposing, stored), stored.elem, load.loc);
     member.byEngine = arch.hasBulkTensorCopy && !transposing && suitsCopyEngine(function, load) &&
                       buffer.rows == stored.rows && buffer.cols == stored.cols && stored.rows <= arch.maxBoxDim;
     if (member.byEngine)

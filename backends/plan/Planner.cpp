@@ -64,7 +64,8 @@ private:
       lowerAxis(builder, i);
     plan->grid.ragged = nest.isRagged();
     for (plan::Var &var : builder.role.vars) // the grid declares its axes itself
-      if (std::none_of(plan->grid.axes.begin(), plan->grid.axes.end(), [&](const auto &axis) { return axis.name == var.name; }))
+      if (std::none_of(plan->grid.axes.begin(), plan->grid.axes.end(),
+                       [&](const auto &axis) { return axis.name == var.name; }))
         plan->preludeVars.push_back(std::move(var));
   }
 

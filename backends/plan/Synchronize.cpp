@@ -71,8 +71,8 @@ private:
     countUses(body, depth);
     for (plan::Stmt &stmt : body) {
       const std::set<const RingPlacement *> rings = ringsIn(stmt, depth);
-      // A product is issued by the warpgroup together, and its wait stands for all warps. Reads by threads do not, nor a loop
-      // that may run no product: there the warps meet before one of them releases the stage.
+      // A product is issued by the warpgroup together, and its wait stands for all warps. Reads by threads do not, nor
+      // a loop that may run no product: there the warps meet before one of them releases the stage.
       const bool warpsMeet = stmt.kind != Kind::For && !stmt.byThreads;
       const SourceLoc loc = stmt.loc;
       openRings(rings, loc);

@@ -137,6 +137,23 @@ __device__ __forceinline__ X load_shared(const shared_slice<Tile, Rows, Cols> &f
   return result;
 }
 
+/// X ← the transpose of what the tile holds, an element at a time.
+template <tile X, class Tile, int Rows, int Cols>
+__device__ __forceinline__ X load_shared(const shared_slice<Tile, Rows, Cols, true> &from) {
+  static_assert(same<typename X::element, typename Tile::element>, "cast afterwards");
+  static_assert(Rows >= X::rows && Cols >= X::cols, "the tile does not fit");
+  X result;
+  const int thread = rank<typename X::layout>();
+#pragma unroll
+  for (int a = 0; a < X::row_slots; ++a)
+#pragma unroll
+    for (int b = 0; b < X::col_slots; ++b)
+      result.set(a, b,
+                 *shared_pointer<typename X::element>(
+                     from.address + Tile::offset(X::layout::col(thread, b), X::layout::row(thread, a))));
+  return result;
+}
+
 /// The same for whole tiles.
 template <class T, int Rows, int Cols, int Swizzle, tile X>
 __device__ __forceinline__ void store_shared(shared_tile<T, Rows, Cols, Swizzle> &to, const X &x) {

@@ -35,6 +35,7 @@ struct box {
   int rows;
   int cols;    ///< along the last dim
   int swizzle; ///< bytes; 0: none
+  bool stored; ///< the copy engine writes through the map
 };
 
 /// Encodes a map; false where the tensor does not suit the copy engine, which is no error: a base or a stride that is
@@ -54,7 +55,8 @@ inline bool encode_map(tensor_map &map, const argument &a, const box &b) {
   }();
   constexpr int types[] = {8, 7, 6, 9, 0, 0, 5, 3, 0, 0, 0}; // CU_TENSOR_MAP_DATA_TYPE_* of each element
   const int rank = a.rank(), bytes = bytes_of(a.type);
-  if (!encode || rank < 1 || rank > 5 || a.is_empty() || reinterpret_cast<uintptr_t>(a.data()) % 16 != 0)
+  if (!encode || rank < 1 || rank > 5 || a.is_empty() || reinterpret_cast<uintptr_t>(a.data()) % 16 != 0 ||
+      (b.stored && a.dim(rank - 1) * bytes % 16 != 0))
     return false;
   unsigned long long dims[5], strides[5];
   unsigned box_dims[5], element_strides[5];
