@@ -6,6 +6,7 @@
 #include "backends/cuda/Launcher.h"
 #include "backends/plan/PlanModule.h"
 #include "frontend/ASTPrinter.h"
+#include "frontend/HeaderReader.h"
 #include "frontend/Parser.h"
 #include "frontend/Program.h"
 #include "tkc/Compile.h"
@@ -116,6 +117,8 @@ int compileSource(const CompileOptions &options) {
 
   std::unique_ptr<Module> module =
       loadModule(options.input, options.scheduleFiles, session.sources, session.diagnostics);
+  if (!module->externs.empty())
+    checkExternFunctions(*module, {"/usr/local/cuda/include"}, session.diagnostics);
   PassRunner runner(options, session.sources);
   const bool stopsEarly = options.emit == Emit::Tile || !options.stopAfter.empty();
   bool isSound = true;

@@ -219,7 +219,7 @@ private:
   };
   std::vector<Inlining> inlining;
   size_t numInlined = 0; ///< calls in all, so that functions that double at each level come to an end
-  int runtimeDepth = 0; ///< loops and branches around that are decided at run time
+  int runtimeDepth = 0;  ///< loops and branches around that are decided at run time
 };
 
 template <class... Args> Reported Elaborator::error(Diag id, SourceRange where, const Args &...args) {

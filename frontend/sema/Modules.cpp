@@ -57,6 +57,7 @@ private:
         module.functions[decl.name.text] = llvm::cast<ast::FnDecl>(&decl);
       break;
     case ast::DeclKind::ExternFn:
+      checkExtern(llvm::cast<ast::ExternFnDecl>(decl));
       if (declareName(decl.name))
         module.externs[decl.name.text] = llvm::cast<ast::ExternFnDecl>(&decl);
       break;
@@ -66,6 +67,19 @@ private:
     case ast::DeclKind::Schedule:
       break;
     }
+  }
+
+  void checkExtern(const ast::ExternFnDecl &decl) {
+    auto checkType = [&](const ast::Identifier &type) {
+      if (!parseElemType(type.text) && !type.text.empty())
+        reportUnknown(reporter, "type", type.text, type.range, {"f64", "f32", "f16", "bf16", "i64", "i32", "bool"});
+    };
+    for (const ast::Param &param : decl.params) {
+      checkType(param.type);
+      if (param.isTensor)
+        reporter.error(Diag::extern_param, param.name.range, param.name.text);
+    }
+    checkType(decl.resultType);
   }
 
   template <class Info, class Decl> void declareCallable(Decl &decl, std::vector<std::unique_ptr<Info>> &list) {

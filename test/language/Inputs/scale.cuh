@@ -1,0 +1,1 @@
+__device__ float scaled(float x, int by);
