@@ -30,7 +30,7 @@ public:
       if (subject.kernel && subject.signature->name.find(options.filter) != std::string::npos)
         for (size_t i = 0; i < subject.cases->size(); ++i)
           addCase(subject, i);
-    std::string code = cuda::emitCuda(module, neededKernels(), sources, {});
+    std::string code = cuda::emitCuda(module, neededKernels(), {}, sources, {});
     code += "#include \"tk/host/test.h\"\n\n" + calls + "\nint main(int argc, char **argv) {\n" +
             "  static const tk::test::entry entries[] = {\n" + entries + "  };\n" +
             "  return tk::test::run(entries, argc, argv);\n}\n";

@@ -54,16 +54,53 @@ std::string tileText(const Module &module, const planner::PlanOptions &options, 
   return text;
 }
 
+/// Every specialisation of the programs that the main file declares.
+std::vector<std::unique_ptr<ProgramPlan>> planPrograms(const Module &module, DiagnosticEngine &diagnostics) {
+  std::vector<std::unique_ptr<ProgramPlan>> plans;
+  for (size_t i = 0; i < module.numMainPrograms; ++i) {
+    const ProgramInfo &program = *module.programs[i];
+    for (const Specialization &specialization : specializations(program.signature, program.cases))
+      if (std::unique_ptr<ProgramPlan> plan = planProgram(module, program, specialization, diagnostics))
+        plans.push_back(std::move(plan));
+  }
+  return plans;
+}
+
+/// The programs to emit entries for. A choice of kernels leaves programs out.
+std::vector<std::unique_ptr<ProgramPlan>> programsToEmit(const CompileOptions &compile, const Module &module,
+                                                         DiagnosticEngine &diagnostics) {
+  const bool hasEntries = compile.emit == Emit::Header || compile.emit == Emit::Cuda;
+  if (!compile.kernels.empty() || !hasEntries)
+    return {};
+  std::vector<std::unique_ptr<ProgramPlan>> plans = planPrograms(module, diagnostics);
+  for (const std::unique_ptr<ProgramPlan> &plan : plans)
+    if (std::optional<SourceLoc> fill = cuda::findUnsupportedFill(*plan))
+      diagnostics.report(Diag::not_on_this_target, SourceRange{*fill, *fill}, "a fill of anything but workspace with 0",
+                         compile.arch);
+  return plans;
+}
+
+std::vector<std::string> launchedKernels(const std::vector<std::unique_ptr<ProgramPlan>> &plans) {
+  std::vector<std::string> names;
+  for (const std::unique_ptr<ProgramPlan> &plan : plans)
+    for (const ProgramStep &step : plan->steps)
+      if (const auto *launch = std::get_if<LaunchStep>(&step))
+        names.push_back(launch->kernel->signature.name);
+  return names;
+}
+
 std::string plannedText(const CompileOptions &compile, const Module &module, planner::PlanOptions options,
                         PassRunner &runner, Session &session, bool &isSound) {
   options.transform = [&](ir::Function &function) { return isSound = isSound && runner.run(function); };
+  const std::vector<std::unique_ptr<ProgramPlan>> programs = programsToEmit(compile, module, session.diagnostics);
+  options.importedKernels = launchedKernels(programs);
   const std::vector<planner::PlannedKernel> kernels = planner::planModule(module, options, session.diagnostics);
   if (session.diagnostics.hasErrors())
     return {};
   if (compile.emit == Emit::Header)
-    return cuda::printHeader(kernels, session.sources);
+    return cuda::printHeader(kernels, programs, session.sources);
   if (compile.emit == Emit::Cuda)
-    return cuda::emitCuda(module, kernels, session.sources, {.standalone = compile.standalone});
+    return cuda::emitCuda(module, kernels, programs, session.sources, {.standalone = compile.standalone});
   std::string text;
   for (const planner::PlannedKernel &kernel : kernels)
     text += plan::print(*kernel.plan, &session.sources);
@@ -73,12 +110,8 @@ std::string plannedText(const CompileOptions &compile, const Module &module, pla
 /// What each specialisation of the file's own programs does, which also checks them.
 std::string programText(const Module &module, DiagnosticEngine &diagnostics) {
   std::string text;
-  for (size_t i = 0; i < module.numMainPrograms; ++i) {
-    const ProgramInfo &program = *module.programs[i];
-    for (const Specialization &specialization : specializations(program.signature, program.cases))
-      if (std::unique_ptr<ProgramPlan> plan = planProgram(module, program, specialization, diagnostics))
-        text += print(*plan);
-  }
+  for (const std::unique_ptr<ProgramPlan> &plan : planPrograms(module, diagnostics))
+    text += print(*plan);
   return text;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "backends/plan/PlanModule.h"
+#include "frontend/Program.h"
 
 #include <string>
 #include <vector>
@@ -20,6 +21,7 @@ struct EmitOptions {
 
 /// The .cu file of a module: every plan's kernel, and the functions that launch them. Same input, same bytes.
 std::string emitCuda(const Module &module, const std::vector<planner::PlannedKernel> &kernels,
-                     const SourceManager &sources, const EmitOptions &options);
+                     const std::vector<std::unique_ptr<ProgramPlan>> &programs, const SourceManager &sources,
+                     const EmitOptions &options);
 
 } // namespace tkc::cuda

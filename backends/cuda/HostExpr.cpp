@@ -5,6 +5,7 @@
 #include "backends/cuda/Types.h"
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 #include <llvm/Support/Casting.h>
 
 namespace tkc::cuda {
@@ -102,11 +103,38 @@ std::string hostExpr(const ast::Expr &expr) {
   if (const auto *name = llvm::dyn_cast<ast::NameExpr>(&expr))
     return identifier(name->name);
   if (const auto *unary = llvm::dyn_cast<ast::UnaryExpr>(&expr))
-    return fmt::format("{}({})", unary->op == ast::UnaryOp::Neg ? "-" : unary->op == ast::UnaryOp::Not ? "!" : "~",
+    return fmt::format("{}({})",
+                       unary->op == ast::UnaryOp::Neg   ? "-"
+                       : unary->op == ast::UnaryOp::Not ? "!"
+                                                        : "~",
                        hostExpr(*unary->operand));
   if (const auto *binary = llvm::dyn_cast<ast::BinaryExpr>(&expr))
     return fmt::format("({} {} {})", hostExpr(*binary->lhs), spellingOf(binary->op), hostExpr(*binary->rhs));
   return "true"; // sema lets nothing else stand in `where`
+}
+
+std::string hostExpr(const ScalarExpr &expr) {
+  std::vector<std::string> operands;
+  for (const ScalarExpr &operand : expr.operands)
+    operands.push_back(hostExpr(operand));
+  switch (expr.kind) {
+  case ScalarExpr::Number:
+    return isFloat(expr.elem) ? fmt::format("{}f", fmt::format("{:#}", expr.value))
+                              : std::to_string(static_cast<int64_t>(expr.value));
+  case ScalarExpr::Name:
+    return identifier(expr.name);
+  case ScalarExpr::Unary:
+    return fmt::format("({}{})",
+                       expr.unaryOp == ast::UnaryOp::Neg   ? "-"
+                       : expr.unaryOp == ast::UnaryOp::Not ? "!"
+                                                           : "~",
+                       operands[0]);
+  case ScalarExpr::Binary:
+    return fmt::format("({} {} {})", operands[0], spellingOf(expr.binaryOp), operands[1]);
+  case ScalarExpr::Call:
+    return fmt::format("tk::host::{}({})", expr.name, fmt::join(operands, ", "));
+  }
+  return "";
 }
 
 std::string hostExpr(const plan::Plan &plan, const std::string &var, const HostNames &names) {

@@ -1,10 +1,12 @@
 // Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Integer and condition expressions of launchers, as C++ text. Dims are not negative, so `/` and `%` floor as they do in .tk.
+// Integer and condition expressions of launchers, as C++ text. Dims are not negative, so `/` and `%` floor as they do
+// in .tk.
 #pragma once
 
 #include "frontend/AST.h"
+#include "frontend/Program.h"
 #include "ir/TileIR.h"
 #include "ir/plan/PlanIR.h"
 
@@ -20,6 +22,9 @@ std::string hostExpr(const ir::DimExpr &dim, const HostNames &names);
 
 /// A condition of `where`.
 std::string hostExpr(const ast::Expr &expr);
+
+/// A scalar argument of a launch in a program.
+std::string hostExpr(const ScalarExpr &expr);
 
 /// The value of a prelude's variable, from the statements that compute it. Empty where it cannot be known on the host.
 std::string hostExpr(const plan::Plan &plan, const std::string &var, const HostNames &names);

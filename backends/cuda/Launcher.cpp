@@ -50,7 +50,8 @@ public:
   Launcher(const Signature &signature, std::vector<const planner::PlannedKernel *> planned,
            const SourceManager &sources)
       : signature(signature), planned(std::move(planned)), sources(sources), callName(fresh("call")),
-        deviceName(fresh("device")), argumentsName(fresh("arguments")), streamName(fresh("stream")) {}
+        deviceName(fresh("device")), argumentsName(fresh("arguments")), streamName(fresh("stream")),
+        bytesName(fresh("bytes")) {}
 
   std::string declaration() const {
     std::vector<std::string> parameters;
@@ -60,15 +61,52 @@ public:
     return fmt::format("tk_status {}({})", identifier(signature.name), fmt::join(parameters, ", "));
   }
 
+  /// The same for a program, with the workspace it may use.
+  std::string programDeclaration() const {
+    std::vector<std::string> parameters;
+    for (const std::string &name : signature.order)
+      parameters.push_back(parameter(name));
+    parameters.insert(parameters.end(), {"void *" + fresh("workspace"), "int64_t " + fresh("workspace_bytes"),
+                                         "struct CUstream_st *" + streamName});
+    return fmt::format("tk_status {}({})", identifier(signature.name), fmt::join(parameters, ", "));
+  }
+  /// Bytes of workspace that a call with these arguments needs; -1 where they are not right.
+  std::string queryDeclaration() const {
+    std::vector<std::string> parameters;
+    for (const std::string &name : signature.order)
+      parameters.push_back(parameter(name));
+    return fmt::format("int64_t {}_workspace_bytes({})", identifier(signature.name), fmt::join(parameters, ", "));
+  }
+
+  /// A program: the query, which checks and sizes, and the call, which launches as well.
+  std::string programDefinition(const std::vector<const ProgramPlan *> &plans) {
+    text = fmt::format("extern \"C\" {} {{\n", queryDeclaration());
+    checkArguments();
+    line("if (!{}.ok())\nreturn -1;", callName);
+    for (const ProgramPlan *plan : plans) {
+      openBranch(plan->specialization);
+      sizeWorkspace(*plan);
+      line("return {};\n}}", bytesName);
+    }
+    line("return -1;\n}}\n");
+    boundTypes.clear();
+    text += fmt::format("extern \"C\" {} {{\n", programDeclaration());
+    checkArguments();
+    line("const tk::host::device {} = tk::host::find_device({}, 9, 0{});", deviceName, callName, listOfTensors());
+    line("if (!{0}.ok())\nreturn {0}.status();", callName);
+    for (const ProgramPlan *plan : plans) {
+      openBranch(plan->specialization);
+      runSteps(*plan);
+      line("return {}.status();\n}}", callName);
+    }
+    line("{}.fail(TK_NOT_COMPILED, \"no specialisation in this file serves these arguments\");", callName);
+    line("return {}.status();", callName);
+    return text + "}\n\n";
+  }
+
   std::string definition() {
     text = fmt::format("extern \"C\" {} {{\n", declaration());
-    line("tk::host::call {}(\"{}\");", callName, signature.name);
-    takeTensors();
-    bindTypes();
-    bindSymbols();
-    checkDims();
-    checkConditions();
-    checkOverlap();
+    checkArguments();
     line("const tk::host::device {} = tk::host::find_device({}, 9, 0{});", deviceName, callName, listOfTensors());
     line("if (!{0}.ok())\nreturn {0}.status();", callName);
     for (const planner::PlannedKernel *kernel : planned)
@@ -123,6 +161,16 @@ private:
     for (const ir::Param *param : tensors())
       list += ", " + view(param->name);
     return list;
+  }
+
+  void checkArguments() {
+    line("tk::host::call {}(\"{}\");", callName, signature.name);
+    takeTensors();
+    bindTypes();
+    bindSymbols();
+    checkDims();
+    checkConditions();
+    checkOverlap();
   }
 
   void takeTensors() {
@@ -231,24 +279,28 @@ private:
 
   // ---- one specialisation ------------------------------------------------------------------------------------------
 
-  std::string condition(const planner::PlannedKernel &kernel) const {
+  std::string condition(const Specialization &specialization) const {
     std::vector<std::string> tests;
-    for (const auto &[name, elem] : kernel.specialization.typeArgs)
+    for (const auto &[name, elem] : specialization.typeArgs)
       if (boundTypes.count(name))
         tests.push_back(fmt::format("{} == {}", identifier(name), elementName(elem)));
-    for (const auto &[name, value] : kernel.specialization.constants)
+    for (const auto &[name, value] : specialization.constants)
       tests.push_back(fmt::format("{} == {}", identifier(name), value));
     for (const ir::Param *param : tensors())
       if (param->isOptional)
-        tests.push_back((kernel.specialization.absent.count(param->name) ? "!" : "") + view(param->name));
+        tests.push_back((specialization.absent.count(param->name) ? "!" : "") + view(param->name));
     return tests.empty() ? "" : fmt::format("{}", fmt::join(tests, " && "));
+  }
+
+  void openBranch(const Specialization &specialization) {
+    const std::string test = condition(specialization);
+    text += test.empty() ? "{\n" : fmt::format("if ({}) {{\n", test);
   }
 
   void dispatch(const planner::PlannedKernel &kernel) {
     const plan::Plan &plan = *kernel.plan;
     const std::string name = kernelName(kernel);
-    const std::string test = condition(kernel);
-    text += test.empty() ? "{\n" : fmt::format("if ({}) {{\n", test);
+    openBranch(kernel.specialization);
     line("{}_arguments {}{{}};", name, argumentsName);
     fillArguments(plan);
     line("tk::host::launch({}, {}, {}, {}, {}, {}, {}, {}, {});", callName, deviceName, name, argumentsName,
@@ -302,10 +354,117 @@ private:
     return product.empty() ? "1" : product;
   }
 
+  // ---- programs ----------------------------------------------------------------------------------------------------
+
+  /// Symbols and strides of the caller's tensors as 64-bit numbers.
+  HostNames programNames(const ProgramPlan &plan) const {
+    HostNames names;
+    for (const std::string &symbol : signature.symbols)
+      names[symbol] = fmt::format("int64_t({})", identifier(symbol));
+    for (const auto &[constant, value] : plan.specialization.constants)
+      names[constant] = std::to_string(value);
+    for (const ir::Param *param : tensors())
+      for (size_t d = 0; d < param->dims.size(); ++d)
+        names[strideName(param->name, d)] = fmt::format("{}.stride({})", view(param->name), d);
+    return names;
+  }
+
+  static std::string product(const std::vector<ir::DimExpr> &dims, const HostNames &names) {
+    std::string text = "int64_t(1)";
+    for (const ir::DimExpr &dim : dims)
+      text += " * " + hostExpr(dim, names);
+    return text;
+  }
+
+  static std::string offsetName(const std::string &workspace) { return identifier(workspace) + "_offset"; }
+
+  /// Declares where each workspace tensor starts, and how many bytes there are in all.
+  void sizeWorkspace(const ProgramPlan &plan) {
+    const HostNames names = programNames(plan);
+    line("int64_t {} = 0;", bytesName);
+    for (const Workspace &workspace : plan.workspaces) {
+      line("[[maybe_unused]] const int64_t {} = {};", offsetName(workspace.name), bytesName);
+      line("{} += ({} * {} + 255) / 256 * 256; // {}", bytesName, product(workspace.dims, names),
+           byteWidth(workspace.elem), workspace.name);
+    }
+  }
+
+  void runSteps(const ProgramPlan &plan) {
+    const HostNames names = programNames(plan);
+    for (const ProgramCheck &check : plan.checks)
+      line("{}.require({} == {}, \"{} == {}\");", callName, hostExpr(check.lhs, names), hostExpr(check.rhs, names),
+           check.lhs.str(), check.rhs.str());
+    sizeWorkspace(plan);
+    const std::string workspace = fresh("workspace"), available = fresh("workspace_bytes");
+    line("if ({0}.ok() && ({1} < {2} || ({2} > 0 && !{3})))\n{0}.fail(TK_BAD_ARGUMENT, \"a workspace of %lld bytes is "
+         "needed, "
+         "this has %lld\", (long long){2}, (long long){1});",
+         callName, available, bytesName, workspace);
+    line("if ({0}.ok() && reinterpret_cast<uintptr_t>({1}) % 256 != 0)\n{0}.fail(TK_BAD_ARGUMENT, \"the workspace is "
+         "not "
+         "aligned to 256 bytes\");",
+         callName, workspace);
+    line("if (!{0}.ok())\nreturn {0}.status();", callName);
+    for (const ProgramStep &step : plan.steps)
+      if (const auto *fill = std::get_if<FillStep>(&step))
+        printFill(*fill, names);
+      else
+        printLaunch(std::get<LaunchStep>(step), names);
+  }
+
+  /// All bytes zero, which is 0 in every type (supportsFills refuses other values and other places).
+  void printFill(const FillStep &fill, const HostNames &names) {
+    line("tk::host::zero({}, static_cast<char *>({}) + {}, {} * {}, {});", callName, fresh("workspace"),
+         offsetName(fill.view.tensor), product(fill.view.dims, names), byteWidth(fill.view.elem), streamName);
+  }
+
+  static std::string list(const std::vector<ir::DimExpr> &dims, const HostNames &names) {
+    std::vector<std::string> texts;
+    for (const ir::DimExpr &dim : dims)
+      texts.push_back(hostExpr(dim, names));
+    return fmt::format("{}", fmt::join(texts, ", "));
+  }
+
+  void printLaunch(const LaunchStep &launch, const HostNames &names) {
+    const Signature &callee = launch.kernel->signature;
+    text += "{\n";
+    std::vector<std::string> arguments;
+    for (const std::string &name : callee.order) {
+      if (auto tensor = launch.tensors.find(name); tensor != launch.tensors.end()) {
+        const TensorView &view = tensor->second;
+        const bool isParam = findParam(view.tensor) != nullptr;
+        line("const tk::host::strided<{}> {}_argument({}, tk::host::element::{}, {}, {{{}}}, {{{}}}, {});",
+             view.dims.size(), identifier(name),
+             isParam ? this->view(view.tensor) + ".data()"
+                     : fmt::format("static_cast<char *>({}) + {}", fresh("workspace"), offsetName(view.tensor)),
+             view.elem == ElemType::Bool   ? "boolean"
+             : view.elem == ElemType::TF32 ? "f32"
+                                           : spelling(view.elem),
+             deviceName + ".id", list(view.dims, names), list(view.strides, names), hostExpr(view.offset, names));
+        arguments.push_back(fmt::format("&{}_argument.tensor", identifier(name)));
+      } else if (auto scalar = launch.scalars.find(name); scalar != launch.scalars.end()) {
+        arguments.push_back(hostExpr(scalar->second));
+      } else {
+        arguments.push_back(constantOf(launch.specialization, name));
+      }
+    }
+    line("const tk_status launched = ::{}({}{}{});", identifier(callee.name), fmt::join(arguments, ", "),
+         arguments.empty() ? "" : ", ", streamName);
+    line("if (launched.code != TK_OK)\nreturn launched;\n}}");
+  }
+
+  /// A const parameter's value; a tensor that was left out is null.
+  static std::string constantOf(const Specialization &specialization, const std::string &name) {
+    for (const auto &[constant, value] : specialization.constants)
+      if (constant == name)
+        return std::to_string(value);
+    return "nullptr";
+  }
+
   const Signature &signature;
   std::vector<const planner::PlannedKernel *> planned;
   const SourceManager &sources;
-  const std::string callName, deviceName, argumentsName, streamName;
+  const std::string callName, deviceName, argumentsName, streamName, bytesName;
   std::string text;
   std::set<std::string> boundTypes;
 };
@@ -321,6 +480,20 @@ template <class Visit> void forEachKernel(const std::vector<planner::PlannedKern
       if (other.kernel == first.kernel)
         planned.push_back(&other);
     visit(first.kernel->signature, std::move(planned));
+  }
+}
+
+/// Programs in order, each with all its plans.
+template <class Visit> void forEachProgram(const std::vector<std::unique_ptr<ProgramPlan>> &programs, Visit visit) {
+  std::set<const ProgramInfo *> done;
+  for (const auto &first : programs) {
+    if (!done.insert(first->program).second)
+      continue;
+    std::vector<const ProgramPlan *> plans;
+    for (const auto &other : programs)
+      if (other->program == first->program)
+        plans.push_back(other.get());
+    visit(first->program->signature, plans);
   }
 }
 
@@ -344,11 +517,38 @@ std::string printLaunchers(const std::vector<planner::PlannedKernel> &kernels, c
   return text;
 }
 
-std::string printHeader(const std::vector<planner::PlannedKernel> &kernels, const SourceManager &sources) {
+std::string printProgramLaunchers(const std::vector<std::unique_ptr<ProgramPlan>> &programs,
+                                  const SourceManager &sources) {
+  std::string text;
+  forEachProgram(programs, [&](const Signature &signature, const std::vector<const ProgramPlan *> &plans) {
+    text += Launcher(signature, {}, sources).programDefinition(plans);
+  });
+  return text;
+}
+
+std::optional<SourceLoc> findUnsupportedFill(const ProgramPlan &plan) {
+  for (const ProgramStep &step : plan.steps)
+    if (const auto *fill = std::get_if<FillStep>(&step)) {
+      const bool ofWorkspace =
+          std::any_of(plan.workspaces.begin(), plan.workspaces.end(),
+                      [&](const Workspace &workspace) { return workspace.name == fill->view.tensor; });
+      if (!ofWorkspace || fill->value.kind != ScalarExpr::Number || fill->value.value != 0)
+        return fill->loc;
+    }
+  return std::nullopt;
+}
+
+std::string printHeader(const std::vector<planner::PlannedKernel> &kernels,
+                        const std::vector<std::unique_ptr<ProgramPlan>> &programs, const SourceManager &sources) {
   std::string text = "#pragma once\n\n#include \"tk/host/tensor.h\"\n\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n";
   forEachKernel(kernels, [&](const Signature &signature, std::vector<const planner::PlannedKernel *> planned) {
     text += commentLines(signature.doc);
     text += Launcher(signature, std::move(planned), sources).declaration() + ";\n\n";
+  });
+  forEachProgram(programs, [&](const Signature &signature, const std::vector<const ProgramPlan *> &) {
+    const Launcher launcher(signature, {}, sources);
+    text += commentLines(signature.doc) + launcher.programDeclaration() + ";\n";
+    text += launcher.queryDeclaration() + ";\n\n";
   });
   return text + "#ifdef __cplusplus\n} // extern \"C\"\n#endif\n";
 }

@@ -14,8 +14,8 @@ public:
   /// Ties values by the ops of the nest.
   Divisions(const Nest &nest, const Placement &placement);
 
-  /// The division of the class of `value`. Where no product says otherwise: Rows, or Whole if some tile's rows cannot be
-  /// divided without padding.
+  /// The division of the class of `value`. Where no product says otherwise: Rows, or Whole if some tile's rows cannot
+  /// be divided without padding.
   plan::Division of(const ir::Value *value);
   /// A vector is held as a column where it, or a vector computed with it, is used as one.
   bool isColumnVector(const ir::Value *value) const { return columnVectors.count(value) != 0; }

@@ -6,6 +6,7 @@
 #include "support/Diagnostics.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace tkc::planner {
 namespace {
@@ -15,7 +16,9 @@ std::map<std::string, int64_t> takeTunes(const Signature &signature, ScheduleSet
   std::map<std::string, int64_t> tunes;
   for (const auto &[name, value] : signature.tunes)
     if (auto found = settings.find(name); found != settings.end()) {
-      tunes[name] = static_cast<int64_t>(found->second.number);
+      // What is no i32 becomes 0, which elaboration refuses as it does every tile size out of range.
+      const double number = found->second.number;
+      tunes[name] = std::fabs(number) < 2147483648.0 ? static_cast<int64_t>(number) : 0;
       settings.erase(found);
     }
   return tunes;
@@ -38,8 +41,10 @@ bool takeChoice(const Specialization &specialization, ScheduleSettings &override
   return chosen;
 }
 
-bool isWanted(const KernelInfo &kernel, const std::vector<std::string> &only) {
-  return only.empty() || std::find(only.begin(), only.end(), kernel.signature.name) != only.end();
+/// Kernels of imported files only where a program of this one launches them.
+bool isWanted(const KernelInfo &kernel, bool isImported, const PlanOptions &options) {
+  const std::vector<std::string> &names = isImported ? options.importedKernels : options.onlyKernels;
+  return (!isImported && names.empty()) || std::find(names.begin(), names.end(), kernel.signature.name) != names.end();
 }
 
 } // namespace
@@ -47,9 +52,9 @@ bool isWanted(const KernelInfo &kernel, const std::vector<std::string> &only) {
 std::vector<ElaboratedKernel> elaborateModule(const Module &module, const PlanOptions &options,
                                               DiagnosticEngine &diagnostics) {
   std::vector<ElaboratedKernel> result;
-  for (size_t i = 0; i < module.numMainKernels; ++i) {
+  for (size_t i = 0; i < module.kernels.size(); ++i) {
     const KernelInfo &kernel = *module.kernels[i];
-    if (!isWanted(kernel, options.onlyKernels))
+    if (!isWanted(kernel, i >= module.numMainKernels, options))
       continue;
     for (Specialization &specialization : specializations(kernel.signature, kernel.cases)) {
       ScheduleSettings overrides = options.overrides;

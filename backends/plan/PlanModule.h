@@ -34,7 +34,8 @@ struct PlanOptions {
   const arch::Description *arch = nullptr;
   /// `--set`: beats every schedule. A value for a type parameter, a dim or a const leaves only its specialisations.
   ScheduleSettings overrides;
-  std::vector<std::string> onlyKernels; ///< empty: all that the main file declares
+  std::vector<std::string> onlyKernels;     ///< empty: all that the main file declares
+  std::vector<std::string> importedKernels; ///< of imported files, as well
   /// Called on each function before it is planned: runs the passes. False stops.
   std::function<bool(ir::Function &)> transform;
   bool verify = true; ///< false: hands out plans as they are

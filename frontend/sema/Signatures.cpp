@@ -196,10 +196,12 @@ private:
     std::vector<int64_t> choices;
     for (const ast::Expr *expr : values) {
       Val value = evalConstant(expr, [](std::string_view) { return Val::error(); });
-      auto number = static_cast<int64_t>(value.number);
-      if (!value.isConst() || (value.elem != ElemType::I32 && value.elem != ElemType::Bool))
+      if (!value.isConst() || (value.elem != ElemType::I32 && value.elem != ElemType::Bool)) {
         reporter.error(Diag::where_in_value, expr->range, name.text);
-      else if (contains(choices, number))
+        continue;
+      }
+      auto number = static_cast<int64_t>(value.number);
+      if (contains(choices, number))
         reporter.error(Diag::repeated_choice, expr->range, number, name.text);
       else
         choices.push_back(number);

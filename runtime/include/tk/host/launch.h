@@ -147,4 +147,44 @@ void launch(call &c, const device &on, void (*kernel)(Arguments), const Argument
     c.fail(TK_CUDA_ERROR, "%s", cudaGetErrorString(error));
 }
 
+/// A view that a program hands to a kernel; `offset` in elements.
+template <int Rank> struct strided {
+  int64_t dims[Rank], strides[Rank];
+  tk_tensor tensor;
+
+  strided(const void *data, element type, int device, const int64_t (&of_dims)[Rank], const int64_t (&of_strides)[Rank],
+          int64_t offset) {
+    constexpr uint8_t codes[] = {2, 2, 2, 4, 10, 12, 0, 0, 0, 1, 6}; // DLDataTypeCode of each element
+    for (int d = 0; d < Rank; ++d)
+      dims[d] = of_dims[d], strides[d] = of_strides[d];
+    tensor = {const_cast<void *>(data),
+              2,
+              device,
+              Rank,
+              codes[static_cast<int>(type)],
+              static_cast<uint8_t>(8 * bytes_of(type)),
+              1,
+              dims,
+              strides,
+              static_cast<uint64_t>(offset * bytes_of(type))};
+  }
+  strided(const strided &) = delete; // `tensor` points into this
+};
+
+/// Fills with zero bytes, in stream order.
+inline void zero(call &c, void *data, int64_t bytes, CUstream_st *stream) {
+  if (!c.ok() || bytes == 0)
+    return;
+  const cudaError_t error = cudaMemsetAsync(data, 0, static_cast<size_t>(bytes), stream);
+  if (error != cudaSuccess)
+    c.fail(TK_CUDA_ERROR, "%s", cudaGetErrorString(error));
+}
+
+// Functions of scalars in programs' arguments.
+inline float sqrt(float x) { return __builtin_sqrtf(x); }
+inline float rsqrt(float x) { return 1 / __builtin_sqrtf(x); }
+inline float rcp(float x) { return 1 / x; }
+template <class T> T min(T x, T y) { return y < x ? y : x; }
+template <class T> T max(T x, T y) { return x < y ? y : x; }
+
 } // namespace tk::host
