@@ -69,6 +69,8 @@ def as_argument(value):
         code, bits = TYPE_CODES[value.dtype]
         tensor = Tensor(value.data_ptr(), 2, value.device.index or 0, n, code, bits, 1, dims, strides, 0)
         return ctypes.byref(tensor), (tensor, dims, strides)
+    if isinstance(value, ctypes._SimpleCData):
+        return value, None
     if isinstance(value, float):
         return ctypes.c_float(value), None
     return ctypes.c_int32(int(value)), None
@@ -77,6 +79,12 @@ def as_argument(value):
 class Library:
     def __init__(self, path):
         self.library = ctypes.CDLL(str(path))
+
+    def workspace_bytes(self, program, *values):
+        function = getattr(self.library, f"{program}_workspace_bytes")
+        function.restype = ctypes.c_int64
+        prepared = [as_argument(value) for value in values]
+        return function(*(argument for argument, _ in prepared))
 
     def bind(self, name, *values):
         """A function of no arguments that launches kernel `name` on the current stream."""
@@ -213,19 +221,13 @@ def attention_backward(bench):
         q, k, v = (normal(batch, h, n, d).requires_grad_() for _ in range(3))
         grad = normal(batch, h, n, d)
         o = cudnn(q, k, v, is_causal=causal)
-        lse, delta, lse2 = (torch.empty(batch, h, n, device="cuda") for _ in range(3))
+        lse = torch.empty(batch, h, n, device="cuda")
         forward.bind("attn_fwd", q.detach(), k.detach(), v.detach(), scale, torch.empty_like(grad), lse, causal)()
-        dq32 = torch.empty(batch, h, n, d, device="cuda")
         dq, dk, dv = (torch.empty_like(grad) for _ in range(3))
-        prepare = library.bind("attn_bwd_prepare", o.detach(), grad, lse, delta, lse2)
-        main = library.bind("attn_bwd_main", q, k, v, grad, lse2, delta, scale, dq32, dk, dv, causal)
-        narrow = library.bind("attn_bwd_narrow", dq32, scale, dq)
-
-        def ours():
-            dq32.zero_()
-            prepare()
-            main()
-            narrow()
+        arguments = (q, k, v, o.detach(), grad, lse, scale, dq, dk, dv, causal)
+        size = library.workspace_bytes("attn_bwd", *arguments)
+        workspace = torch.empty(size, device="cuda", dtype=torch.uint8)
+        ours = library.bind("attn_bwd", *arguments, ctypes.c_void_p(workspace.data_ptr()), ctypes.c_int64(size))
 
         def theirs():
             return torch.autograd.grad(o, (q, k, v), grad, retain_graph=True)
