@@ -285,7 +285,10 @@ private:
       if (boundTypes.count(name))
         tests.push_back(fmt::format("{} == {}", identifier(name), elementName(elem)));
     for (const auto &[name, value] : specialization.constants)
-      tests.push_back(fmt::format("{} == {}", identifier(name), value));
+      if (specialization.bools.count(name)) // any C truth value
+        tests.push_back((value ? "" : "!") + identifier(name));
+      else
+        tests.push_back(fmt::format("{} == {}", identifier(name), value));
     for (const ir::Param *param : tensors())
       if (param->isOptional)
         tests.push_back((specialization.absent.count(param->name) ? "!" : "") + view(param->name));
