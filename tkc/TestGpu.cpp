@@ -106,6 +106,17 @@ private:
   std::string folder;
 };
 
+/// Cases of programs run on the interpreter only; nobody should take their silence for success.
+void sayWhatIsLeftOut(const Module &module, const harness::RunOptions &options) {
+  for (size_t i = 0; i < module.numMainPrograms; ++i) {
+    const ProgramInfo &program = *module.programs[i];
+    if (!program.cases.empty() && program.signature.name.find(options.filter) != std::string::npos)
+      fmt::print(stderr, "tkc: warning: the cases of program `{}` are not run on a GPU, only on the interpreter
+                         ",
+                         program.signature.name);
+  }
+}
+
 } // namespace
 
 GpuResults runOnGpu(const Module &module, const GpuTestOptions &gpu, const harness::RunOptions &options,
@@ -124,7 +135,15 @@ GpuResults runOnGpu(const Module &module, const GpuTestOptions &gpu, const harne
     if (const std::string &name = module.kernels[i]->signature.name; name.find(options.filter) != std::string::npos)
       plans.onlyKernels.push_back(name);
   GpuResults results;
-  GpuTest test(gpu, harness::makeGpuProgram(module, plans, options, gpu.purpose, session.sources, session.diagnostics));
+  harness::GpuProgram program =
+      harness::makeGpuProgram(module, plans, options, gpu.purpose, session.sources, session.diagnostics);
+  sayWhatIsLeftOut(module, options);
+  if (program.cases.empty()) {
+    complain("no kernel of this file has a case to run on a GPU");
+    code = InputErrors;
+    return results;
+  }
+  GpuTest test(gpu, std::move(program));
   code = test.run(results);
   return results;
 }
