@@ -111,9 +111,8 @@ void sayWhatIsLeftOut(const Module &module, const harness::RunOptions &options) 
   for (size_t i = 0; i < module.numMainPrograms; ++i) {
     const ProgramInfo &program = *module.programs[i];
     if (!program.cases.empty() && program.signature.name.find(options.filter) != std::string::npos)
-      fmt::print(stderr, "tkc: warning: the cases of program `{}` are not run on a GPU, only on the interpreter
-                         ",
-                         program.signature.name);
+      fmt::print(stderr, "tkc: warning: the cases of program `{}` are not run on a GPU, only on the interpreter\n",
+                 program.signature.name);
   }
 }
 
