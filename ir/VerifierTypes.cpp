@@ -4,6 +4,7 @@
 // Works out result types from operands, as Builder does, and says why where there is none.
 #include "ir/Verifier.h"
 
+#include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
 
@@ -308,9 +309,15 @@ std::string viewProblem(const Function &function, const Op &op) {
     return fmt::format("`{}` was left out of this specialisation", view.tensor);
   if (view.indices.size() != param->dims.size())
     return fmt::format("`{}` has {} dims, not {}", view.tensor, param->dims.size(), view.indices.size());
+  const auto isOperand = [](const ViewIndex &index) {
+    return index.kind != ViewIndex::All && index.kind != ViewIndex::Span;
+  };
+  const bool hasMore = op.kind != OpKind::Load || op.hasElse; // what is stored, or what stands outside
+  const auto wanted = static_cast<size_t>(std::count_if(view.indices.begin(), view.indices.end(), isOperand)) + hasMore;
+  if (op.operands().size() != wanted)
+    return fmt::format("`{}` of this slice takes {} operands, not {}", spelling(op.kind), wanted, op.operands().size());
   for (const ViewIndex &index : view.indices) {
-    bool isOperand = index.kind != ViewIndex::All && index.kind != ViewIndex::Span;
-    if (!isOperand) {
+    if (!isOperand(index)) {
       if (index.lo < 0 || index.lo >= index.hi)
         return fmt::format("`{}:{}` is no range", index.lo, index.hi);
       continue;
