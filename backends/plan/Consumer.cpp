@@ -3,6 +3,7 @@
 #include "backends/plan/Consumer.h"
 
 #include "backends/plan/Needed.h"
+#include "backends/plan/Walk.h"
 
 #include <algorithm>
 #include <cassert>
@@ -38,13 +39,6 @@ private:
   void lowerStraight(const std::vector<const ir::Op *> &ops) {
     for (const ScheduledOp &item : orderBody(ops, nullptr, placement, 0))
       lower(*item.op);
-  }
-
-  static std::vector<const ir::Op *> opsOf(const ir::Block &block) {
-    std::vector<const ir::Op *> ops;
-    for (const auto &op : block.ops)
-      ops.push_back(op.get());
-    return ops;
   }
 
   // ---- dispatch
@@ -311,12 +305,7 @@ private:
   /// Each warpgroup stages its rows of some columns, and one of its threads hands them to the copy engine.
   void storeInPieces(const ir::Op &store, const std::string &source, const StorePlacement &placed) {
     const plan::VarType type = typeOf(store.operands().back());
-    plan::VarType cursor;
-    cursor.kind = plan::VarType::Cursor;
-    cursor.elem = ElemType::I32;
-    cursor.rows = placed.stages;
-    cursor.layout = {};
-    const plan::BufferRef ref{placed.buffer, declare(placed.cursor(), cursor), false, type.division};
+    const plan::BufferRef ref{placed.buffer, declare(placed.cursor(), cursorType(placed.stages)), false, type.division};
     for (int64_t col = 0; col < type.cols; col += placed.pieceCols) {
       bulkWait(store.loc, placed.stages - 1);
       syncInstance(store.loc);

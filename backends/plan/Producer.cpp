@@ -3,6 +3,7 @@
 #include "backends/plan/Producer.h"
 
 #include "backends/plan/Needed.h"
+#include "backends/plan/Walk.h"
 
 #include <algorithm>
 
@@ -17,22 +18,13 @@ public:
   plan::Role run() {
     role.name = "producer";
     for (const RingPlacement &ring : placement.rings)
-      role.vars.push_back({ring.cursor(), cursorType(ring)});
+      role.vars.push_back({ring.cursor(), cursorType(ring.stages)});
     lowerBlock(nest.tileOps);
     return std::move(role);
   }
 
 private:
   using Kind = plan::StmtKind;
-
-  static plan::VarType cursorType(const RingPlacement &ring) {
-    plan::VarType type;
-    type.kind = plan::VarType::Cursor;
-    type.elem = ElemType::I32;
-    type.rows = ring.stages;
-    type.layout = {};
-    return type;
-  }
 
   const RingPlacement *ringOf(const ir::Op *op) const {
     auto key = placement.loadKeys.find(op);
@@ -56,13 +48,6 @@ private:
         emitCompute(*op);
       }
     }
-  }
-
-  static std::vector<const ir::Op *> opsOf(const ir::Block &block) {
-    std::vector<const ir::Op *> ops;
-    for (const auto &op : block.ops)
-      ops.push_back(op.get());
-    return ops;
   }
 
   void lowerFor(const ir::Op &loop) {

@@ -42,6 +42,15 @@ plan::VarType scalarOrIndexType(const ir::Type &type) {
   return result;
 }
 
+plan::VarType cursorType(int stages) {
+  plan::VarType type;
+  type.kind = plan::VarType::Cursor;
+  type.elem = ElemType::I32;
+  type.rows = stages;
+  type.layout = {};
+  return type;
+}
+
 RoleBuilder::RoleBuilder(const Placement &placement, const std::map<const ir::Value *, std::string> &shared)
     : placement(placement), names(shared), at(&role.body) {
   for (const auto &[value, name] : shared)

@@ -54,7 +54,10 @@ private:
   plan::Body *at;
 };
 
-/// A role that lowers nothing by itself; for the prelude and the bounds of ragged axes.
+/// The type of a variable for a scalar or a tile index.
 plan::VarType scalarOrIndexType(const ir::Type &type);
+
+/// The type of a cursor through `stages` stages.
+plan::VarType cursorType(int stages);
 
 } // namespace tkc::planner

@@ -51,12 +51,7 @@ private:
   }
 
   void declareCursor(const std::string &name, const RingPlacement &ring) {
-    plan::VarType type;
-    type.kind = plan::VarType::Cursor;
-    type.elem = ElemType::I32;
-    type.rows = ring.stages;
-    type.layout = {};
-    role.vars.push_back({name, type});
+    role.vars.push_back({name, cursorType(ring.stages)});
   }
 
   // ---- one straight line of statements at loop depth `depth`

@@ -6,6 +6,14 @@
 
 namespace tkc::planner {
 
+/// The ops of a body, in order.
+inline std::vector<const ir::Op *> opsOf(const ir::Block &block) {
+  std::vector<const ir::Op *> ops;
+  for (const auto &op : block.ops)
+    ops.push_back(op.get());
+  return ops;
+}
+
 /// Calls `visit(op, depth)` on every op of a block's work, outer first; depth counts the For ops around it.
 template <class Visit> void walkOps(const ir::Block &block, int depth, Visit &visit) {
   for (const auto &op : block.ops) {

@@ -39,9 +39,10 @@ struct box {
 };
 
 /// Encodes a map; false where the tensor does not suit the copy engine, which is no error: a base or a stride that is
-/// no multiple of 16 bytes, a stride of 0, an empty dim, more than 5 dims. Source: CUDA Driver API 13.0,
-/// cuTensorMapEncodeTiled. The entry point is looked up at run time, so that emitted files link against the CUDA
-/// runtime alone; the enumerators that it takes are spelled as numbers for the same reason.
+/// no multiple of 16 bytes, a stride of 0, an empty dim, more than 5 dims, and, where it is stored through, a last dim
+/// that is no multiple of 16 bytes: on an H200 the engine was seen to write past the end of one such tensor.
+/// Source: CUDA Driver API 13.0, cuTensorMapEncodeTiled. The entry point is looked up at run time, so that emitted
+/// files link against the CUDA runtime alone; the enumerators that it takes are spelled as numbers for the same reason.
 inline bool encode_map(tensor_map &map, const argument &a, const box &b) {
   using encode_function = int (*)(void *, int, unsigned, void *, const unsigned long long *, const unsigned long long *,
                                   const unsigned *, const unsigned *, int, int, int, int);
