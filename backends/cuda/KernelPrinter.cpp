@@ -450,51 +450,6 @@ private:
 
   // ---- roles -------------------------------------------------------------------------------------------------------
 
-  static bool canBeOneThread(const plan::Role &role) {
-    bool can = true;
-    walk(role.body, [&](const Stmt &stmt) {
-      switch (stmt.kind) {
-      case StmtKind::Load: {
-        const plan::Var *dest = role.findVar(stmt.dest);
-        can &= dest && dest->type.kind == VarType::Scalar;
-        break;
-      }
-      case StmtKind::Compute:
-      case StmtKind::Move: {
-        const plan::Var *dest = role.findVar(stmt.dest);
-        can &= dest && (dest->type.kind == VarType::Scalar || dest->type.kind == VarType::TileIndex);
-        break;
-      }
-      case StmtKind::CopyIn:
-        can &= !stmt.map.empty();
-        break;
-      case StmtKind::Store:
-      case StmtKind::Atomic:
-      case StmtKind::LoadShared:
-      case StmtKind::StoreShared:
-      case StmtKind::FenceProxy:
-      case StmtKind::Sync:
-      case StmtKind::ProductFence:
-      case StmtKind::Product:
-      case StmtKind::ProductCommit:
-      case StmtKind::ProductWait:
-        can = false;
-        break;
-      case StmtKind::Expect:
-      case StmtKind::CopyOut:
-      case StmtKind::BulkCommit:
-      case StmtKind::BulkWait:
-      case StmtKind::Wait:
-      case StmtKind::Arrive:
-      case StmtKind::Advance:
-      case StmtKind::For:
-      case StmtKind::If:
-        break;
-      }
-    });
-    return can;
-  }
-
   cpp::Body variant(const plan::Role &role, bool byGroup, CopyMode mode, bool singleThread) {
     RolePrinter printer(kernel, role, names);
     printer.copyMode = mode;
@@ -542,7 +497,7 @@ private:
     bool copies = false;
     walk(role.body, [&](const Stmt &stmt) { copies |= stmt.kind == StmtKind::CopyIn && !stmt.map.empty(); });
     cpp::Body rest;
-    if (copies && role.instances == 1 && canBeOneThread(role)) {
+    if (copies && plan::runsOnOneThread(role)) {
       const cpp::Expr firstWarp = cpp::binary("==", cpp::call("tk::warp_index"), cpp::integer(role.firstWarp));
       const cpp::Expr elected = cpp::binary("&&", firstWarp, cpp::call("tk::elect_one"));
       cpp::Body slow = {cpp::Stmt::comment("Tensors that the copy engine cannot take: by the threads of this role.")};

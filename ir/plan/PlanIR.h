@@ -219,6 +219,10 @@ struct Role {
   const Var *findVar(std::string_view name) const;
 };
 
+/// Whether one thread runs the role: it has one instance, and nothing in it is for the threads of a warp together. The
+/// verifier's proof and the printed code both rest on this one answer.
+bool runsOnOneThread(const Role &role);
+
 /// One axis of the grid, outermost first.
 struct GridAxis {
   std::string name;     ///< the variable that every role has: a scalar or a tile index

@@ -49,8 +49,6 @@ void checkProtocol(const Plan &plan, Report &report, Facts *facts = nullptr);
 
 /// Threads of all instances of a role.
 inline int threadsOf(const Role &role) { return role.warps * role.instances * 32; }
-/// Whether one thread runs the role: it has one instance, and nothing in it is for the threads of a warp together.
-bool runsOnOneThread(const Role &role);
 /// The type of a name that `role` sees: its own variable, an axis of the grid, or a variable of the prelude.
 std::optional<VarType> typeOf(const Plan &plan, const Role &role, std::string_view name);
 /// Calls `visit` on every statement of a body, outer first.
