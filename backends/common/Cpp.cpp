@@ -273,7 +273,7 @@ void printStmt(std::string &out, const Stmt &stmt, int indent) {
     out += pad + print(stmt.expr) + ";\n";
     return;
   case Stmt::Declaration: {
-    out += pad + stmt.text + " " + stmt.name;
+    out += pad + stmt.text + (stmt.text.ends_with('&') ? "" : " ") + stmt.name;
     if (stmt.expr)
       out += (stmt.expr->kind == ExprNode::Braces && stmt.expr->text.empty() ? "" : " = ") + print(stmt.expr);
     out += ";\n";

@@ -119,23 +119,35 @@ private:
   std::string arguments() {
     std::string text = fmt::format("struct {}_arguments {{\n", name);
     for (const auto &[map, loads] : mapDirections(plan))
-      text += fmt::format("tk::tensor_map {};\n", identifier(map));
+      text += fmt::format("  tk::tensor_map {};\n", identifier(map));
     for (const ir::Param &param : plan.params) {
       const std::string id = identifier(param.name);
       if (!param.isTensor)
-        text += fmt::format("{} {};\n", elementType(param.elem), id);
+        text += fmt::format("  {} {};\n", elementType(param.elem), id);
       else if (param.isPresent)
-        text += fmt::format("tk::global<{}{}, {}> {};\n", param.mode == ir::ParamMode::In ? "const " : "",
+        text += fmt::format("  tk::global<{}{}, {}> {};\n", param.mode == ir::ParamMode::In ? "const " : "",
                             elementType(param.elem), param.dims.size(), id);
     }
     for (const std::string &symbol : runtimeSymbols(plan))
-      text += fmt::format("int {};\n", identifier(symbol));
+      text += fmt::format("  int {};\n", identifier(symbol));
+    return text + fitsMembers() + "};\n\n";
+  }
+
+  /// What the launcher found out about the tensors, with the comments in one column.
+  std::string fitsMembers() {
+    std::vector<std::pair<std::string, std::string_view>> members;
     if (loadsByEngine(plan))
-      text += "bool loads_fit; // the copy engine can load every tensor that it is to\n";
+      members.emplace_back("bool loads_fit;", "the copy engine can load every tensor that it is to");
     for (const auto &[map, loads] : mapDirections(plan))
       if (!loads)
-        text += fmt::format("bool {}_fits; // and store this one\n", identifier(map));
-    return text + "};\n\n";
+        members.emplace_back(fmt::format("bool {}_fits;", identifier(map)), "and store this one");
+    size_t width = 0;
+    for (const auto &[member, comment] : members)
+      width = std::max(width, member.size());
+    std::string text;
+    for (const auto &[member, comment] : members)
+      text += fmt::format("  {:<{}} // {}\n", member, width, comment);
+    return text;
   }
 
   std::string sharedMemory() {
@@ -144,7 +156,7 @@ private:
       if (buffer.aliasOf.empty())
         text += member(buffer);
     for (const plan::Barrier &barrier : plan.barriers)
-      text += fmt::format("tk::barrier {}{};\n", identifier(barrier.name),
+      text += fmt::format("  tk::barrier {}{};\n", identifier(barrier.name),
                           barrier.stages > 1 ? fmt::format("[{}]", barrier.stages) : "");
     return text + "};\n\n";
   }
@@ -156,11 +168,11 @@ private:
       if (other.aliasOf == buffer.name)
         aliases.push_back(&other);
     if (aliases.empty())
-      return declaration;
-    std::string text = "union {\n" + declaration;
+      return "  " + declaration;
+    std::string text = "  union {\n    " + declaration;
     for (const plan::Buffer *alias : aliases)
-      text += plainMember(*alias);
-    return text + "};\n";
+      text += "    " + plainMember(*alias);
+    return text + "  };\n";
   }
 
   std::string plainMember(const plan::Buffer &buffer) {

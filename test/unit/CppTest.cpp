@@ -67,4 +67,15 @@ TEST(Format, BreaksAtTheColumnLimit) {
   EXPECT_EQ(tkc::formatCpp("void f( ){if(a){b();}}\n"), "void f() {\n  if (a) {\n    b();\n  }\n}\n");
 }
 
+TEST(Cpp, LongLinesBreakAsInTheWholeText) {
+  const std::string x(70, 'x'), y(70, 'y');
+  const std::string code = "namespace {\n\n/// " + x + " " + y + "\nvoid f(int " + x + ", int " + y +
+                           ") {\n  const auto a = g(" + x + ", " + y + ", " + y + ");\n  for (int i = " + x + "; i < " +
+                           y + "; ++i) {\n    if (" + x + " && " + y + ") {\n      h(" + x + "(" + y +
+                           "));\n    }\n    for (const auto i : " + x + "(" + y + "))\n      h();\n  }\n}\n\n" +
+                           "} // namespace\n";
+  EXPECT_NE(tkc::breakLongLines(code), code);
+  EXPECT_EQ(tkc::breakLongLines(code), tkc::formatCpp(code));
+}
+
 } // namespace
