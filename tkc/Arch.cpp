@@ -1,43 +1,126 @@
 // Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// `tkc arch`: the GPUs, as the planner sees them.
-#include "backends/arch/Description.h"
+// `tkc arch [NAME]`: the GPUs, as the planner sees them.
 #include "tkc/Driver.h"
+#include "tkc/Targets.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <fmt/ranges.h>
+#include <memory>
 
 namespace tkc::driver {
 namespace {
 
-std::string describe(const arch::Description &gpu) {
-  std::string text = fmt::format("{} ({})\n", gpu.name, fmt::join(gpu.families, ", "));
-  text += fmt::format("  multiprocessors          {}\n", gpu.multiprocessors);
-  text += fmt::format("  shared memory            {} bytes a block\n", gpu.sharedBytesPerBlock);
-  text += fmt::format("  registers                {} a multiprocessor, {} a thread\n", gpu.registersPerMultiprocessor,
-                      gpu.maxRegistersPerThread);
-  text += fmt::format("  threads                  {} a block, {} a warp\n", gpu.maxThreadsPerBlock, gpu.warpSize);
-  text += fmt::format("  named barriers           {}\n", gpu.namedBarriers);
-  text += fmt::format("  bulk tensor copies       {}\n", gpu.hasBulkTensorCopy ? "yes" : "no");
-  text += fmt::format("  register reallocation    {}\n", gpu.hasRegisterReallocation ? "yes" : "no");
-  for (const arch::MatrixInstruction &product : gpu.matrixInstructions)
-    text += fmt::format("  {:<24} {} × {}, {} deep\n", "product into " + std::string(spelling(product.accumulator)),
-                        spelling(product.a), spelling(product.b), product.k);
-  return text;
-}
+class Sheet {
+public:
+  explicit Sheet(const arch::Description &gpu) : gpu(gpu) {}
 
-int list() {
+  std::string print() {
+    text = fmt::format("{} ({}){}\n", gpu.name, fmt::join(gpu.families, ", "),
+                       gpu.hasBackend ? "" : ": described, not compiled for yet");
+    multiprocessor();
+    part();
+    copies();
+    for (const arch::MatrixInstruction &product : gpu.matrixInstructions)
+      instruction(product);
+    return std::move(text);
+  }
+
+private:
+  void line(std::string_view name, const std::string &value) { text += fmt::format("  {:<24} {}\n", name, value); }
+  void have(std::string_view name, bool has) {
+    if (has)
+      line(name, "yes");
+  }
+
+  void multiprocessor() {
+    line("shared memory", fmt::format("{} bytes a block, {} a multiprocessor", gpu.sharedBytesPerBlock,
+                                      gpu.sharedBytesPerMultiprocessor));
+    line("registers",
+         fmt::format("{} a multiprocessor, {} a thread", gpu.registersPerMultiprocessor, gpu.maxRegistersPerThread));
+    line("threads", fmt::format("{} a block, {} a multiprocessor, {} a warp", gpu.maxThreadsPerBlock,
+                                gpu.maxThreadsPerMultiprocessor, gpu.warpSize));
+    if (gpu.tensorMemoryColumns > 0)
+      line("tensor memory", fmt::format("{} columns of 128 × 32 bits", gpu.tensorMemoryColumns));
+    line("barriers of a block", std::to_string(gpu.namedBarriers));
+    have("transaction barriers", gpu.hasTransactionBarriers);
+    if (gpu.maxClusterSize > 1)
+      line("clusters", fmt::format("of up to {} blocks", gpu.maxClusterSize));
+    have("cluster launch control", gpu.hasClusterLaunchControl);
+    have("register reallocation", gpu.hasRegisterReallocation);
+  }
+
+  void copies() {
+    have("asynchronous copies", gpu.hasAsyncCopy);
+    if (gpu.hasBulkTensorCopy)
+      line("bulk tensor copies", fmt::format("boxes of up to {} a dim", gpu.maxBoxDim));
+    if (gpu.directLoadBytes > 0)
+      line("loads to shared memory", fmt::format("{} bytes a lane", gpu.directLoadBytes));
+    have("matrix loads", gpu.hasMatrixLoad);
+    have("matrix stores", gpu.hasMatrixStore);
+    have("transposing reads", gpu.hasTransposingRead);
+    if (gpu.hasFloat8Conversion)
+      line("float8 conversions", gpu.float8IsFnuz ? "FNUZ" : "yes");
+  }
+
+  void part() {
+    line("largest part", gpu.part);
+    line("  multiprocessors", gpu.chiplets > 1 ? fmt::format("{} on {} dies", gpu.multiprocessors, gpu.chiplets)
+                                               : std::to_string(gpu.multiprocessors));
+    line("  clock", fmt::format("{} MHz", gpu.clockMHz));
+    line("  memory",
+         fmt::format("{} GB/s, L2 {} MiB{}", gpu.bandwidthGBs, gpu.l2Bytes >> 20, gpu.chiplets > 1 ? " a die" : ""));
+  }
+
+  static std::string spaces(uint8_t set) {
+    std::vector<std::string_view> names;
+    if (set & arch::Registers)
+      names.push_back("registers");
+    if (set & arch::SharedMemory)
+      names.push_back("shared");
+    if (set & arch::TensorMemory)
+      names.push_back("tensor memory");
+    return fmt::format("{}", fmt::join(names, " or "));
+  }
+
+  void instruction(const arch::MatrixInstruction &it) {
+    const std::string types = fmt::format("{} × {} → {}", spelling(it.a), spelling(it.b), spelling(it.accumulator));
+    const std::string columns = it.n == it.nMax ? std::to_string(it.n) : fmt::format("{}..{}", it.n, it.nMax);
+    line(it.scaling == arch::Scaling::Block ? "scaled product" : "product",
+         fmt::format("{}: {}x{}x{} by {}, {} a clock; a from {}, b from {}, into {}", types, it.m, columns, it.k,
+                     spelling(it.issuer), it.macsPerClock, spaces(it.aSpaces), spaces(it.bSpaces),
+                     spaces(it.resultSpaces)));
+  }
+
+  const arch::Description &gpu;
   std::string text;
-  for (const arch::Description *gpu : arch::all())
-    text += describe(*gpu);
+};
+
+int list(const std::string &name) {
+  std::vector<const arch::Description *> chosen = arch::all();
+  if (!name.empty()) {
+    if (!findArch(name))
+      return Usage;
+    std::erase_if(chosen, [&](const arch::Description *gpu) {
+      const std::vector<std::string> names = gpu->scheduleNames();
+      return std::find(names.begin(), names.end(), name) == names.end();
+    });
+  }
+  std::string text;
+  for (const arch::Description *gpu : chosen)
+    text += Sheet(*gpu).print();
   return writeOutput("-", text);
 }
 
 } // namespace
 
 void addArch(CLI::App &app, Action &action) {
-  app.add_subcommand("arch", "List the GPUs and what they have")->callback([&action] { action = list; });
+  auto name = std::make_shared<std::string>();
+  CLI::App *command = app.add_subcommand("arch", "List the GPUs and what they have");
+  command->add_option("NAME", *name, "this GPU, or the GPUs of this family, only");
+  command->callback([&action, name] { action = [name] { return list(*name); }; });
 }
 
 } // namespace tkc::driver

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Plan IR as text: parsed, verified, printed.
-#include "backends/arch/Description.h"
 #include "ir/plan/PlanIR.h"
 #include "tkc/Compile.h"
+#include "tkc/Targets.h"
 
 namespace tkc::driver {
 
@@ -18,11 +18,9 @@ int compilePlan(const CompileOptions &options) {
     // A plan for a GPU that is not known is held against what --arch allows.
     const arch::Description *gpu = arch::find(plan->arch);
     if (!gpu)
-      gpu = arch::find(options.arch);
-    if (!gpu) {
-      complain(fmt::format("no architecture is called `{}`", options.arch));
+      gpu = findTarget(options.arch);
+    if (!gpu)
       return Usage;
-    }
     for (const plan::Violation &violation : plan::verify(*plan, gpu->budget()))
       session.diagnostics.report(Diag::plan_refused, {violation.loc, violation.loc}, violation.message);
     text += plan::print(*plan);

@@ -10,6 +10,7 @@
 #include "frontend/Parser.h"
 #include "frontend/Program.h"
 #include "tkc/Compile.h"
+#include "tkc/Targets.h"
 
 #include <llvm/ADT/StringRef.h>
 
@@ -137,11 +138,9 @@ int compileSource(const CompileOptions &options) {
     return emitAst(options, session);
 
   planner::PlanOptions planOptions;
-  planOptions.arch = arch::find(options.arch);
-  if (!planOptions.arch) {
-    complain(fmt::format("no architecture is called `{}`", options.arch));
+  planOptions.arch = findTarget(options.arch);
+  if (!planOptions.arch)
     return Usage;
-  }
   std::optional<ScheduleSettings> settings = parseSettings(options.settings);
   if (!settings || !passNamesAreKnown(options))
     return Usage;

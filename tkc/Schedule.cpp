@@ -4,6 +4,7 @@
 // `tkc schedule --list [--arch ARCH]`
 #include "backends/plan/Schedule.h"
 #include "tkc/Driver.h"
+#include "tkc/Targets.h"
 
 #include <memory>
 
@@ -13,10 +14,8 @@ namespace tkc::driver {
 namespace {
 
 int listKeys(const std::string &archName) {
-  if (!arch::find(archName)) {
-    complain(fmt::format("no architecture is called `{}`; `tkc arch` lists them", archName));
+  if (!findTarget(archName))
     return Usage;
-  }
   std::string text = fmt::format("{:<20} {:<10} {:<38} {}\n", "key", "values", "default", "meaning");
   for (const planner::Key &key : planner::keys()) {
     std::string values = key.type == "int" ? fmt::format("{}..{}", key.lo, key.hi) : std::string(key.type);

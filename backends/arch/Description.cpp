@@ -6,9 +6,24 @@
 
 namespace tkc::arch {
 
+std::string_view spelling(Issuer issuer) {
+  switch (issuer) {
+  case Issuer::Warp:
+    return "a warp";
+  case Issuer::Warpgroup:
+    return "a warpgroup";
+  case Issuer::Thread:
+    return "one thread";
+  case Issuer::Wave:
+    return "a wave";
+  }
+  return {};
+}
+
 const MatrixInstruction *Description::findMatrixInstruction(ElemType a, ElemType b) const {
-  auto found = std::find_if(matrixInstructions.begin(), matrixInstructions.end(),
-                            [&](const MatrixInstruction &row) { return row.a == a && row.b == b; });
+  auto found = std::find_if(matrixInstructions.begin(), matrixInstructions.end(), [&](const MatrixInstruction &row) {
+    return row.a == a && row.b == b && row.scaling == Scaling::None;
+  });
   return found == matrixInstructions.end() ? nullptr : &*found;
 }
 
@@ -22,15 +37,30 @@ std::vector<std::string> Description::scheduleNames() const {
   return names;
 }
 
-std::vector<const Description *> all() { return {&sm90a}; }
+std::vector<const Description *> all() {
+  return {&sm80, &sm86, &sm89, &sm90a, &sm100a, &sm103a, &sm120a, &gfx90a, &gfx942, &gfx950};
+}
+
+std::vector<std::string> allNames() {
+  std::vector<std::string> names;
+  for (const Description *description : all())
+    for (std::string &name : description->scheduleNames())
+      if (std::find(names.begin(), names.end(), name) == names.end())
+        names.push_back(std::move(name));
+  return names;
+}
 
 const Description *find(std::string_view name) {
+  const Description *first = nullptr;
   for (const Description *description : all()) {
     std::vector<std::string> names = description->scheduleNames();
-    if (std::find(names.begin(), names.end(), name) != names.end())
+    if (std::find(names.begin(), names.end(), name) == names.end())
+      continue;
+    if (description->hasBackend)
       return description;
+    first = first ? first : description;
   }
-  return nullptr;
+  return first;
 }
 
 } // namespace tkc::arch

@@ -14,44 +14,108 @@
 
 namespace tkc::arch {
 
-/// An asynchronous matrix instruction that a warpgroup issues: D[64, n] += A[64, k] · B[k, n].
+/// Who issues a matrix instruction.
+enum class Issuer : uint8_t {
+  Warp,      ///< `mma.sync`: a warp, which has the result when the instruction is over
+  Warpgroup, ///< `wgmma`: four warps together, asynchronously
+  Thread,    ///< `tcgen05.mma`: one thread for the whole block, asynchronously
+  Wave,      ///< MFMA: the 64 lanes of a wave, in order
+};
+std::string_view spelling(Issuer issuer);
+
+/// Where a matrix instruction takes an operand from, or leaves its result: a set.
+enum Space : uint8_t { Registers = 1, SharedMemory = 2, TensorMemory = 4 };
+
+/// How a matrix instruction scales its operands.
+enum class Scaling : uint8_t {
+  None,
+  Block, ///< a scale for each run of elements along k, beside the operand
+};
+
+/// One matrix instruction: D[m, n] += A[m, k] · B[k, n].
 struct MatrixInstruction {
+  Issuer issuer;
   ElemType a, b; ///< operand types
   ElemType accumulator;
-  int k;          ///< contraction of one instruction
-  bool anyMajor;  ///< operands may be contiguous along either axis; else along k only
-  bool registerA; ///< A may come from registers in the layout of an accumulator that was narrowed to `a`
+  int m;                  ///< rows of one instruction; of `tcgen05` those of one block
+  int n, nStep, nMax;     ///< columns: from n to nMax in steps of nStep
+  int k;                  ///< contraction of one instruction
+  uint8_t aSpaces;        ///< Space bits
+  uint8_t bSpaces;        ///< Space bits
+  uint8_t resultSpaces;   ///< Space bits
+  int macsPerClock;       ///< multiply-adds a clock of one multiprocessor; 0: not published
+  bool anyMajor = false;  ///< operands may be contiguous along either axis; else along k only
+  bool registerA = false; ///< A may be an accumulator that was narrowed to `a`, where it stands
+  Scaling scaling = Scaling::None;
+
+  bool isAsynchronous() const { return issuer == Issuer::Warpgroup || issuer == Issuer::Thread; }
 };
 
 struct Description {
   std::string name;                  ///< "sm_90a"
   std::vector<std::string> families; ///< names that a schedule may use as well: "hopper"
-  int multiprocessors;               ///< of the largest part; for defaults, never for correctness
-  int64_t sharedBytesPerBlock;       ///< dynamic, after opting in
+  std::string part;                  ///< the part that the figures below `multiprocessors` are of
+  bool hasBackend = false;           ///< tkc compiles for it
+
+  // ---- a multiprocessor (AMD: a compute unit)
+  int64_t sharedBytesPerBlock; ///< dynamic, after opting in
   int64_t sharedBytesPerMultiprocessor;
   int registersPerMultiprocessor; ///< 32-bit
   int maxRegistersPerThread;
   int maxThreadsPerBlock;
+  int maxThreadsPerMultiprocessor;
   int warpSize;
-  int warpsPerGroup; ///< warps that issue a matrix instruction together
-  int namedBarriers;
-  bool hasBulkTensorCopy;       ///< a copy engine that fills shared memory by tensor maps and completes barriers
-  int maxBoxDim;                ///< of a copy's box, per dim
-  bool hasRegisterReallocation; ///< setmaxnreg
+  int warpsPerGroup;           ///< warps that issue a matrix instruction together
+  int tensorMemoryColumns = 0; ///< of 128 lanes of 32 bits; 0: no tensor memory
+
+  // ---- barriers
+  int namedBarriers;                    ///< 1: the block's only
+  bool hasTransactionBarriers = false;  ///< mbarriers that count the bytes of copies
+  int maxClusterSize = 1;               ///< portable; 1: no clusters
+  bool hasClusterLaunchControl = false; ///< a running block can take over one that was not started
+
+  // ---- copies
+  bool hasAsyncCopy = false;       ///< cp.async: 16 bytes a thread to shared memory, counted in groups
+  bool hasBulkTensorCopy = false;  ///< a copy engine that fills shared memory by tensor maps and completes barriers
+  int maxBoxDim = 0;               ///< of a copy's box, per dim
+  int directLoadBytes = 0;         ///< bytes a lane of a buffer load straight to LDS
+  bool hasMatrixLoad = false;      ///< ldmatrix, as stored and transposed
+  bool hasMatrixStore = false;     ///< stmatrix
+  bool hasTransposingRead = false; ///< LDS reads that transpose 16-bit and narrower elements
+  bool hasRegisterReallocation = false; ///< setmaxnreg
+  bool hasFloat8Conversion = false;     ///< float8 to and from wider floats, an instruction
+  bool float8IsFnuz = false;            ///< its float8 is the variant without infinities and without −0
+
+  // ---- the largest part; for defaults and figures, never for correctness
+  int multiprocessors;
+  int chiplets = 1; ///< dies with an L2 of their own
+  int64_t l2Bytes;  ///< of one such die
+  int clockMHz;     ///< at most
+  int bandwidthGBs; ///< of device memory, 10⁹ bytes a second
+
   std::vector<MatrixInstruction> matrixInstructions;
 
-  /// The instruction that multiplies these operand types; null where there is none.
+  /// The instruction that multiplies these operand types without scales; null where there is none.
   const MatrixInstruction *findMatrixInstruction(ElemType a, ElemType b) const;
   plan::Budget budget() const;
   /// The name and the family names, as findSchedule wants them.
   std::vector<std::string> scheduleNames() const;
 };
 
-/// By name or family name; null where unknown.
+/// By name or family name; null where unknown. A family name stands for its first member that has a backend.
 const Description *find(std::string_view name);
+/// Oldest first, vendor by vendor.
 std::vector<const Description *> all();
+/// Every name and family name, for suggestions.
+std::vector<std::string> allNames();
 
-/// NVIDIA H100, H200 (backends/arch/Sm90a.cpp).
-extern const Description sm90a;
+/// Each in a file of its own.
+extern const Description sm80, sm86, sm89, sm90a, sm100a, sm103a, sm120a, gfx90a, gfx942, gfx950;
+
+/// Rows that a generation has in common (MatrixTables.cpp). `rate` is the multiply-adds a clock of a multiprocessor for
+/// 16-bit operands.
+std::vector<MatrixInstruction> mmaInstructions(int rate, bool float8);
+std::vector<MatrixInstruction> wgmmaInstructions(int rate);
+std::vector<MatrixInstruction> tcgen05Instructions(int rate, bool int8);
 
 } // namespace tkc::arch

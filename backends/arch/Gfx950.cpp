@@ -1,0 +1,69 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// MI355X.
+// Sources: "AMD Instinct CDNA4 Instruction Set Architecture", "Matrix Arithmetic Instructions" (shapes; float8 is OCP;
+// no xf32), "Memory Buffer Instructions" (LDS bit: up to 16 bytes a lane), "Data Share" (160 KiB; ds_read_b64_tr_*);
+// LLVM AMDGPU backend guide (512 registers a lane); CDNA4 whitepaper and MI355X datasheet: 8 dies of 32 units, 2400
+// MHz, 8 TB/s, 4 MB of L2 a die, 2.5 PFLOP/s of bf16 = 2048 multiply-adds a clock and unit, f64 78.6
+#include "backends/arch/Description.h"
+
+namespace tkc::arch {
+namespace {
+
+using enum ElemType;
+
+MatrixInstruction mfma(ElemType type, ElemType accumulator, int tile, int k, int macs) {
+  return {Issuer::Wave, type, type,      accumulator, tile,      tile, tile,
+          tile,         k,    Registers, Registers,   Registers, macs, true};
+}
+
+std::vector<MatrixInstruction> instructions() {
+  std::vector<MatrixInstruction> rows;
+  for (ElemType type : {BF16, F16}) {
+    rows.push_back(mfma(type, F32, 32, 16, 2048));
+    rows.push_back(mfma(type, F32, 16, 32, 2048));
+  }
+  for (ElemType type : {F8E4M3, F8E5M2}) {
+    rows.push_back(mfma(type, F32, 32, 16, 2048));
+    rows.push_back(mfma(type, F32, 16, 32, 2048));
+    rows.push_back(mfma(type, F32, 32, 64, 4096));
+    rows.push_back(mfma(type, F32, 16, 128, 4096));
+    rows[rows.size() - 1].scaling = rows[rows.size() - 2].scaling = Scaling::Block;
+  }
+  rows.push_back(mfma(I8, I32, 32, 32, 4096));
+  rows.push_back(mfma(I8, I32, 16, 64, 4096));
+  rows.push_back(mfma(F32, F32, 32, 2, 128));
+  rows.push_back(mfma(F32, F32, 16, 4, 128));
+  rows.push_back(mfma(F64, F64, 16, 4, 64));
+  return rows;
+}
+
+} // namespace
+
+const Description gfx950{
+    .name = "gfx950",
+    .families = {"cdna4"},
+    .part = "MI355X",
+    .sharedBytesPerBlock = 160 * 1024,
+    .sharedBytesPerMultiprocessor = 160 * 1024,
+    .registersPerMultiprocessor = 128 * 1024,
+    .maxRegistersPerThread = 512,
+    .maxThreadsPerBlock = 1024,
+    .maxThreadsPerMultiprocessor = 2048,
+    .warpSize = 64,
+    .warpsPerGroup = 1,
+    .namedBarriers = 1,
+    .directLoadBytes = 16,
+    .hasTransposingRead = true,
+    .hasFloat8Conversion = true,
+    .float8IsFnuz = false,
+    .multiprocessors = 256,
+    .chiplets = 8,
+    .l2Bytes = 4 * 1024 * 1024,
+    .clockMHz = 2400,
+    .bandwidthGBs = 8000,
+    .matrixInstructions = instructions(),
+};
+
+} // namespace tkc::arch

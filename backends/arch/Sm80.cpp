@@ -1,0 +1,35 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Ampere, data centre: A100.
+// Sources: CUDA C++ Programming Guide 13.0, "Technical Specifications per Compute Capability" (8.0): shared memory,
+// registers, threads, named barriers (PTX ISA 9.0, "barrier": 16 a block); PTX ISA 9.0, "cp.async", "ldmatrix" (targets
+// sm_80 and sm_75); NVIDIA A100 datasheet (80 GB SXM): 108 multiprocessors, 1410 MHz, 2039 GB/s, 312 TFLOP/s of bf16 =
+// 1024 multiply-adds a clock and multiprocessor; A100 whitepaper: 40 MB of L2.
+#include "backends/arch/Description.h"
+
+namespace tkc::arch {
+
+const Description sm80{
+    .name = "sm_80",
+    .families = {"ampere"},
+    .part = "A100",
+    .sharedBytesPerBlock = 163 * 1024,
+    .sharedBytesPerMultiprocessor = 164 * 1024,
+    .registersPerMultiprocessor = 64 * 1024,
+    .maxRegistersPerThread = 255,
+    .maxThreadsPerBlock = 1024,
+    .maxThreadsPerMultiprocessor = 2048,
+    .warpSize = 32,
+    .warpsPerGroup = 1,
+    .namedBarriers = 16,
+    .hasAsyncCopy = true,
+    .hasMatrixLoad = true,
+    .multiprocessors = 108,
+    .l2Bytes = 40 * 1024 * 1024,
+    .clockMHz = 1410,
+    .bandwidthGBs = 2039,
+    .matrixInstructions = mmaInstructions(1024, false),
+};
+
+} // namespace tkc::arch
