@@ -144,11 +144,11 @@ bool isLeaf(const Stmt &stmt) {
 }
 
 /// Names that the planner made up rather than the user: "mul_value", "acc_bf16".
-bool isMadeUp(const std::string &var, const Stmt &stmt) {
+bool isMadeUp(const std::string &var, const Stmt &stmt, ElemType elem) {
   if (var.find("_value") != std::string::npos)
     return true;
-  return stmt.op == ir::OpKind::Cast && stmt.kind == StmtKind::Compute && !stmt.operands.empty() &&
-         var.rfind(stmt.operands.front() + "_", 0) == 0;
+  return stmt.op == ir::OpKind::Cast && stmt.kind == StmtKind::Compute &&
+         var.find("_" + std::string(spelling(elem))) != std::string::npos;
 }
 
 } // namespace
@@ -194,7 +194,7 @@ bool Uses::canInline(const std::string &var, const std::vector<Access> &accesses
   };
   if (isLeaf(*first.stmt))
     return allUnchanged();
-  if (reads > 1 || !isMadeUp(var, *first.stmt) || type.kind == VarType::TileIndex)
+  if (reads > 1 || !isMadeUp(var, *first.stmt, type.elem) || type.kind == VarType::TileIndex)
     return false;
   if (reads == 0)
     return true; // a value that nobody reads

@@ -9,10 +9,50 @@
 namespace tkc::planner {
 namespace {
 
+bool isNamed(const ir::Value *value) {
+  return !value->name.empty() && !std::isdigit(static_cast<unsigned char>(value->name[0]));
+}
+
+/// `j_begin`, `j_end`, or `j_split` where one loop ends and the next begins; empty for what bounds no loop.
+std::string boundName(const ir::Value *value) {
+  std::string begins, ends;
+  for (const ir::Op *user : value->users) {
+    if (user->kind != ir::OpKind::For)
+      continue;
+    const std::string &variable = user->body().args.front()->name;
+    if (user->operand(0) == value)
+      begins = variable;
+    if (user->operand(1) == value)
+      ends = variable;
+  }
+  if (ends.empty())
+    return begins.empty() ? "" : begins + "_begin";
+  return ends + (begins.empty() ? "_end" : "_split");
+}
+
+std::string nameHint(const ir::Value *value);
+
+/// `qk` for q · kᵀ, `ds_k` for ds · k; empty where an operand has no short name.
+std::string productName(const ir::Op &dot) {
+  std::string names[2];
+  for (int side : {0, 1}) {
+    const ir::Value *operand = dot.operand(side);
+    while (operand->definingOp && operand->definingOp->kind == ir::OpKind::Transpose)
+      operand = operand->definingOp->operand(0);
+    const ir::Op *op = operand->definingOp;
+    names[side] = op && op->kind == ir::OpKind::Load ? op->view.tensor : isNamed(operand) ? operand->name : "";
+    if (names[side].empty())
+      return "";
+  }
+  return names[0] + (names[0].size() == 1 && names[1].size() == 1 ? "" : "_") + names[1];
+}
+
 /// What a temporary is called: its role in the expression, never a number alone.
 std::string nameHint(const ir::Value *value) {
-  if (!value->name.empty() && !std::isdigit(static_cast<unsigned char>(value->name[0])))
+  if (isNamed(value))
     return value->name;
+  if (std::string bound = boundName(value); !bound.empty())
+    return bound;
   for (const ir::Op *user : value->users) // the initial value of a carried variable takes the variable's name
     if (user->kind == ir::OpKind::For)
       for (size_t i = 2; i < user->operands().size(); ++i)
@@ -25,6 +65,11 @@ std::string nameHint(const ir::Value *value) {
     return op->name;
   if (op->kind == ir::OpKind::Load)
     return op->view.tensor + "_value";
+  if (op->kind == ir::OpKind::Cast)
+    return nameHint(op->operand(0)) + "_" + std::string(spelling(value->type.elem));
+  if (op->kind == ir::OpKind::Dot)
+    if (std::string product = productName(*op); !product.empty())
+      return product;
   return std::string(ir::spelling(op->kind)) + "_value";
 }
 
