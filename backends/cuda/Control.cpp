@@ -93,7 +93,7 @@ void RolePrinter::comment(const Stmt &stmt, cpp::Body &out) {
   if (!stmt.loc.isValid())
     return;
   const unsigned line = kernel.sources.lineColumn(stmt.loc).line;
-  if (line == lastLine)
+  if (line == lastLine || std::find(loopLines.begin(), loopLines.end(), line) != loopLines.end())
     return;
   lastLine = line;
   const std::string_view text = kernel.sources.text(stmt.loc.buffer);
@@ -218,6 +218,14 @@ void RolePrinter::printStmt(const Stmt &stmt, cpp::Body &out) {
   }
 }
 
+cpp::Body RolePrinter::printIteration(SourceLoc loop, const plan::Body &body) {
+  // What carries values on to the next iteration belongs to the loop's line, which stands above already.
+  loopLines.push_back(loop.isValid() ? kernel.sources.lineColumn(loop).line : 0);
+  cpp::Body printed = print(body);
+  loopLines.pop_back();
+  return printed;
+}
+
 void RolePrinter::printFor(const Stmt &stmt, cpp::Body &out) {
   const std::string index = nameOf(stmt.dest);
   const std::string lo = cpp::print(value(stmt.operands[0])), hi = cpp::print(value(stmt.operands[1]));
@@ -226,7 +234,7 @@ void RolePrinter::printFor(const Stmt &stmt, cpp::Body &out) {
   if (!pipelined) {
     const std::string head = stmt.tileSize == 0 ? fmt::format("int {0} = {1}; {0} < {2}; ++{0}", index, lo, hi)
                                                 : fmt::format("const auto {} : {}", index, tiles);
-    out.push_back(cpp::Stmt::forLoop(head, print(stmt.body)));
+    out.push_back(cpp::Stmt::forLoop(head, printIteration(stmt.loc, stmt.body)));
     return;
   }
   cpp::Body inner;
@@ -242,11 +250,11 @@ void RolePrinter::printFor(const Stmt &stmt, cpp::Body &out) {
     first.push_back(cpp::Stmt::declaration("const auto", index, cpp::subscript(cpp::name(range), cpp::integer(0))));
     head = fmt::format("const auto {} : {}.rest()", index, range);
   }
-  cpp::Body prologue = print(stmt.prologue);
+  cpp::Body prologue = printIteration(stmt.loc, stmt.prologue);
   first.insert(first.end(), prologue.begin(), prologue.end());
   lastLine = 0;
   inner.push_back(cpp::Stmt::block(std::move(first)));
-  inner.push_back(cpp::Stmt::forLoop(head, print(stmt.body)));
+  inner.push_back(cpp::Stmt::forLoop(head, printIteration(stmt.loc, stmt.body)));
   lastLine = 0;
   cpp::Body epilogue = print(stmt.epilogue);
   inner.insert(inner.end(), epilogue.begin(), epilogue.end());

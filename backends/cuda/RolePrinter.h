@@ -69,6 +69,7 @@ private:
   // Control.cpp
   cpp::Body print(const plan::Body &body);
   void printStmt(const plan::Stmt &stmt, cpp::Body &out);
+  cpp::Body printIteration(SourceLoc loop, const plan::Body &body);
   void printFor(const plan::Stmt &stmt, cpp::Body &out);
   void printIf(const plan::Stmt &stmt, cpp::Body &out);
   void comment(const plan::Stmt &stmt, cpp::Body &out);
@@ -130,7 +131,7 @@ private:
   std::map<const plan::Stmt *, std::set<std::string>> inFlightAt; ///< variables not to touch at a ProductFence
   std::vector<std::set<std::string>> groupsInFlight;              ///< while tracking; the last one is still open
   unsigned lastLine = 0;
-  const plan::Body *lastLineBody = nullptr;
+  std::vector<unsigned> loopLines; ///< of the loops around what is being printed
 };
 
 } // namespace tkc::cuda
