@@ -84,6 +84,11 @@ void addCompile(CLI::App &app, Action &action) {
   app.add_flag("--MD", options->writeDependencies,
                "-MD: also write OUT.d, which names every file that was read, for make and ninja");
   app.add_option("--MF", options->dependencyFile, "-MF: where -MD writes")->type_name("FILE");
+  static const std::map<std::string, DebugBug> bugs{
+      {"pass", DebugBug::Pass}, {"plan", DebugBug::Plan}, {"crash", DebugBug::Crash}};
+  app.add_option("--debug-bug", options->debugBug, "acts as if this part of tkc had a bug, for tests")
+      ->transform(CLI::CheckedTransformer(bugs).description(""))
+      ->group("");
   addPassOptions(app, *options);
   app.final_callback([&app, &action, options] {
     if (app.get_subcommands().empty())

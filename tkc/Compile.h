@@ -7,6 +7,7 @@
 #include "ir/TileIR.h"
 #include "ir/passes/PassManager.h"
 #include "tkc/Driver.h"
+#include "tkc/Reproducer.h"
 
 #include <string>
 #include <vector>
@@ -34,6 +35,7 @@ struct CompileOptions {
   std::string dependencyFile; ///< empty: the output's name and .d
   bool printPipeline = false;
   bool standalone = false;
+  DebugBug debugBug = DebugBug::None;
 };
 
 /// Runs passes over the functions of a compilation and does what the --print, --time and --stop options ask for. Its
@@ -50,6 +52,8 @@ public:
 
 private:
   bool isSound(const ir::Function &function, const std::string &after);
+  void reportBroken(const ir::Function &function, SourceLoc loc, const std::string &what, std::string ir,
+                    const std::string &pass) const;
 
   const CompileOptions &options;
   const SourceManager &sources;

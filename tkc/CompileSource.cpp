@@ -12,6 +12,8 @@
 #include "tkc/Compile.h"
 #include "tkc/Targets.h"
 
+#include <cstdlib>
+
 #include <llvm/ADT/StringRef.h>
 
 namespace tkc::driver {
@@ -93,6 +95,20 @@ std::vector<std::string> launchedKernels(const std::vector<std::unique_ptr<Progr
 std::string plannedText(const CompileOptions &compile, const Module &module, planner::PlanOptions options,
                         PassRunner &runner, Session &session, bool &isSound) {
   options.transform = [&](ir::Function &function) { return isSound = isSound && runner.run(function); };
+  options.onUnsound = [&](const plan::Plan &plan, const plan::Violation &violation) {
+    const std::string place = violation.loc.isValid() ? session.sources.fileLine(violation.loc) + ": " : "";
+    if (isSound) // the first tells enough
+      reportBug({fmt::format("{}the plan of `{}` is refused: {}", place, plan.kernel, violation.message), "tkplan", "",
+                 plan::print(plan, &session.sources)});
+    isSound = false;
+  };
+  if (compile.debugBug == DebugBug::Plan)
+    options.onPlanned = [](plan::Plan &plan) {
+      plan::Stmt arrive;
+      arrive.kind = plan::StmtKind::Arrive;
+      arrive.barrier = "nothing";
+      plan.roles.front().body.push_back(arrive);
+    };
   const std::vector<std::unique_ptr<ProgramPlan>> programs = programsToEmit(compile, module, session.diagnostics);
   options.importedKernels = launchedKernels(programs);
   const std::vector<planner::PlannedKernel> kernels = planner::planModule(module, options, session.diagnostics);
@@ -151,6 +167,8 @@ int compileSource(const CompileOptions &options) {
       loadModule(options.input, options.scheduleFiles, session.sources, session.diagnostics);
   if (!module->externs.empty())
     checkExternFunctions(*module, {"/usr/local/cuda/include"}, session.diagnostics);
+  if (options.debugBug == DebugBug::Crash)
+    std::abort();
   PassRunner runner(options, session.sources);
   const bool stopsEarly = options.emit == Emit::Tile || !options.stopAfter.empty();
   bool isSound = true;
@@ -158,8 +176,10 @@ int compileSource(const CompileOptions &options) {
   if (options.emit != Emit::Program)
     text = stopsEarly ? tileText(*module, planOptions, runner, session, isSound)
                       : plannedText(options, *module, planOptions, runner, session, isSound);
-  if (!isSound)
+  if (!isSound) {
+    session.finish();
     return InternalError;
+  }
   runner.finish();
   int code = session.finishWith(options.output, text);
   return code == Success && options.writeDependencies ? writeDependencies(options, session.sources) : code;

@@ -3,6 +3,7 @@
 #include "tkc/Driver.h"
 
 #include "support/Files.h"
+#include "tkc/Reproducer.h"
 
 #include <cstdio>
 #include <cstdlib>
@@ -26,7 +27,10 @@ void complain(const std::string &message) { fmt::print(stderr, "tkc: error: {}\n
 Session::Session(bool verifyDiagnostics) : verifyDiagnostics(verifyDiagnostics) {
   if (verifyDiagnostics) // a test may well be about more than a reader would want to see
     diagnostics.setErrorLimit(10000);
+  setSources(&sources);
 }
+
+Session::~Session() { setSources(nullptr); }
 
 std::optional<uint32_t> Session::addFile(const std::string &path) {
   std::string error;

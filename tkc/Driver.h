@@ -7,6 +7,7 @@
 #include "support/Diagnostics.h"
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -27,12 +28,19 @@ enum ExitCode : int {
 };
 
 /// One run of tkc over its inputs.
-struct Session {
-  SourceManager sources;
+class Session {
+  // Not in the stack's frame, so that a crash leaves it to the reproducer.
+  std::unique_ptr<SourceManager> ownSources = std::make_unique<SourceManager>();
+
+public:
+  SourceManager &sources = *ownSources;
   DiagnosticEngine diagnostics{sources};
   bool verifyDiagnostics;
 
   explicit Session(bool verifyDiagnostics = false);
+  ~Session();
+  Session(const Session &) = delete;
+  Session &operator=(const Session &) = delete;
   /// Reads a file given on the command line. On failure says so on standard error and returns nothing.
   std::optional<uint32_t> addFile(const std::string &path);
   /// Prints the diagnostics (or checks them against the comments) and returns `otherwise` or InputErrors.

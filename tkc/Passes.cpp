@@ -21,6 +21,10 @@ ir::PassOptions passOptions(const CompileOptions &options) {
   return result;
 }
 
+/// --debug-bug=pass: loses an operand of the last op.
+constexpr ir::PassInfo brokenPass{
+    "debug-bug", [](ir::Function &function) { function.body.ops.back()->eraseOperand(0); }, "breaks the IR"};
+
 } // namespace
 
 bool passNamesAreKnown(const CompileOptions &options) {
@@ -45,15 +49,24 @@ PassRunner::PassRunner(const CompileOptions &options, const SourceManager &sourc
   for (const std::string &name : options.passes)
     if (name != elaborate) // `--passes=elaborate` runs none
       passes.push_back(ir::findPass(name));
+  if (options.debugBug == DebugBug::Pass)
+    passes.push_back(&brokenPass);
 }
 
+void PassRunner::reportBroken(const ir::Function &function, SourceLoc loc, const std::string &what, std::string ir,
+                              const std::string &pass) const {
+  const std::string place = loc.isValid() ? sources.fileLine(loc) + ": " : "";
+  reportBug({fmt::format("{}tile IR of `{}` {}", place, function.kernel, what), "tkir",
+             pass.empty() ? "" : fmt::format("--passes={} --verify-each", pass), std::move(ir)});
+}
+
+/// The function as it is, if it breaks a rule.
 bool PassRunner::isSound(const ir::Function &function, const std::string &after) {
   std::vector<ir::VerifyError> errors = ir::verify(function);
   if (errors.empty())
     return true;
-  complain(fmt::format("internal error: {}: tile IR of `{}` after {}: {}", sources.fileLine(errors.front().loc),
-                       function.kernel, after, errors.front().message));
-  fmt::print(stderr, "{}", ir::print(function));
+  reportBroken(function, errors.front().loc, fmt::format("after {}: {}", after, errors.front().message),
+               ir::print(function), "");
   return false;
 }
 
@@ -66,11 +79,10 @@ bool PassRunner::run(ir::Function &function) {
   ir::PassReport report = ir::runPasses(function, passes, runOptions);
   fmt::print(stderr, "{}", report.printed);
   times.insert(times.end(), report.times.begin(), report.times.end());
-  if (!report.internalError)
-    return true;
-  complain(fmt::format("internal error: {}: {}", sources.fileLine(function.loc), *report.internalError));
-  fmt::print(stderr, "{}", ir::print(function));
-  return false;
+  if (report.internalError)
+    reportBroken(function, function.loc, *report.internalError, std::move(report.before), report.brokenBy);
+  // What a pass broke unseen is the planner's input.
+  return !report.internalError && (options.verifyEach || isSound(function, "the passes"));
 }
 
 void PassRunner::finish() const {

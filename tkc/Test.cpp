@@ -3,6 +3,7 @@
 //
 // `tkc test FILE`: the cases of a file against their references.
 #include "tkc/Driver.h"
+#include "tkc/Reproducer.h"
 #include "tkc/TestGpu.h"
 
 #include "frontend/Sema.h"
@@ -50,8 +51,8 @@ void runTilePasses(ir::Function &function) {
   const ir::PassReport report = ir::runPasses(function, ir::tilePipeline(), {{}, "", /*verifyEach=*/true});
   if (!report.internalError)
     return;
-  complain(fmt::format("internal error: `{}`: {}", function.kernel, *report.internalError));
-  std::exit(InternalError);
+  std::exit(reportBug({fmt::format("tile IR of `{}` {}", function.kernel, *report.internalError), "tkir",
+                       fmt::format("--passes={} --verify-each", report.brokenBy), report.before}));
 }
 
 int runTests(TestOptions &options) {

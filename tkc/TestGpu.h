@@ -9,7 +9,7 @@
 
 namespace tkc::driver {
 
-struct Session;
+class Session;
 
 struct GpuTestOptions {
   harness::GpuPurpose purpose = harness::GpuPurpose::Test;

@@ -3,11 +3,11 @@
 //
 // The command line. Each subcommand declares its own options (addCompile, …); without one, tkc compiles.
 #include "tkc/Driver.h"
+#include "tkc/Reproducer.h"
 
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
-#include <exception>
 #include <vector>
 
 #include <CLI/CLI.hpp>
@@ -33,6 +33,11 @@ int run(int argc, char **argv) {
   app.footer(footer);
   app.set_version_flag("--version", "tkc " TKC_VERSION);
   app.get_formatter()->column_width(34);
+  setCommandLine(argc, argv);
+  app.add_option_function<std::string>("--reproduce", setReproducerPath,
+                                       "where a bug in tkc is written down, with all that shows it again")
+      ->type_name("FILE")
+      ->group("Looking inside");
   Action action;
   addCompile(app, action);
   addTest(app, action);
@@ -51,7 +56,7 @@ int run(int argc, char **argv) {
   } catch (const CLI::ParseError &error) {
     return app.exit(error) == 0 ? Success : Usage;
   }
-  return action();
+  return catchingBugs(action);
 }
 
 } // namespace
@@ -59,10 +64,5 @@ int run(int argc, char **argv) {
 
 int main(int argc, char **argv) {
   std::signal(SIGPIPE, SIG_IGN); // a reader that goes away is an output that cannot be written
-  try {
-    return tkc::driver::run(argc, argv);
-  } catch (const std::exception &exception) {
-    tkc::driver::complain(fmt::format("internal error: {}", exception.what()));
-    return tkc::driver::InternalError;
-  }
+  return tkc::driver::run(argc, argv);
 }

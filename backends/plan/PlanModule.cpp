@@ -5,6 +5,8 @@
 #include "backends/plan/Planner.h"
 #include "support/Diagnostics.h"
 
+#include <algorithm>
+
 namespace tkc::planner {
 namespace {
 
@@ -16,7 +18,13 @@ std::unique_ptr<plan::Plan> planOne(ElaboratedKernel &kernel, const PlanOptions 
   std::unique_ptr<plan::Plan> plan = planKernel(*kernel.function, *options.arch, schedule, diagnostics);
   if (!plan || !options.verify)
     return plan;
+  if (options.onPlanned)
+    options.onPlanned(*plan);
   const std::vector<plan::Violation> violations = plan::verify(*plan, options.arch->budget());
+  const auto bug = std::find_if(violations.begin(), violations.end(),
+                                [](const plan::Violation &violation) { return !violation.overBudget; });
+  if (bug != violations.end() && options.onUnsound)
+    return options.onUnsound(*plan, *bug), nullptr;
   for (const plan::Violation &violation : violations)
     diagnostics.report(Diag::plan_refused, SourceRange{violation.loc, violation.loc}, violation.message);
   return violations.empty() ? std::move(plan) : nullptr;

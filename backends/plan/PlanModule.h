@@ -39,6 +39,11 @@ struct PlanOptions {
   /// Called on each function before it is planned: runs the passes. False stops.
   std::function<bool(ir::Function &)> transform;
   bool verify = true; ///< false: hands out plans as they are
+  /// Called on each plan before it is verified.
+  std::function<void(plan::Plan &)> onPlanned;
+  /// Told of a plan that the verifier refuses, though it asks for no more than there is: a bug in tkc. Not set:
+  /// reported as any other violation.
+  std::function<void(const plan::Plan &, const plan::Violation &)> onUnsound;
 };
 
 /// Every specialisation of the kernels that the main file declares; those with errors are reported and left out.

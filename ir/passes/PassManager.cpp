@@ -28,7 +28,8 @@ const PassInfo *findPass(std::string_view name) {
 PassReport runPasses(Function &function, const std::vector<const PassInfo *> &passes, const PassOptions &options) {
   PassReport report;
   // Text is made only where somebody reads it: printing costs more than a pass.
-  std::string before = options.printAfter.empty() ? std::string() : print(function);
+  const bool keepsText = !options.printAfter.empty() || options.verifyEach;
+  std::string before = keepsText ? print(function) : std::string();
   for (size_t i = 0; i < passes.size(); ++i) {
     const PassInfo &pass = *passes[i];
     auto start = std::chrono::steady_clock::now();
@@ -36,19 +37,19 @@ PassReport runPasses(Function &function, const std::vector<const PassInfo *> &pa
     std::chrono::duration<double, std::milli> time = std::chrono::steady_clock::now() - start;
     report.times.push_back({pass.name, time.count()});
 
-    if (!options.printAfter.empty()) {
-      std::string after = print(function);
-      if (options.printAfter.count("all") || options.printAfter.count(std::string(pass.name)))
-        fmt::format_to(std::back_inserter(report.printed), "// ---- after {} ({} of {}) of @{}{}\n{}", pass.name, i + 1,
-                       passes.size(), function.kernel, after == before ? ": no change" : "",
-                       after == before ? std::string() : after);
-      before = std::move(after);
-    }
+    std::string after = keepsText ? print(function) : std::string();
+    if (options.printAfter.count("all") || options.printAfter.count(std::string(pass.name)))
+      fmt::format_to(std::back_inserter(report.printed), "// ---- after {} ({} of {}) of @{}{}\n{}", pass.name, i + 1,
+                     passes.size(), function.kernel, after == before ? ": no change" : "",
+                     after == before ? std::string() : after);
     if (options.verifyEach)
       if (std::vector<VerifyError> errors = verify(function); !errors.empty()) {
-        report.internalError = fmt::format("after {}, @{}: {}", pass.name, function.kernel, errors.front().message);
+        report.internalError = fmt::format("after {}: {}", pass.name, errors.front().message);
+        report.brokenBy = pass.name;
+        report.before = std::move(before);
         return report;
       }
+    before = std::move(after);
     if (pass.name == options.stopAfter)
       break;
   }

@@ -28,6 +28,8 @@ struct PassReport {
   std::vector<Time> times; ///< one entry a run
   /// The first broken rule after a pass: a bug of ours. The passes after it did not run.
   std::optional<std::string> internalError;
+  std::string brokenBy; ///< then: the pass
+  std::string before;   ///< and the IR that it was given
 };
 
 /// Runs `passes` in order.

@@ -288,6 +288,9 @@ struct Budget {
 struct Violation {
   SourceLoc loc;
   std::string message;
+  /// The plan asks for more than the machine has, or than can be checked; another schedule may fit. All other violations
+  /// are bugs of whoever made the plan.
+  bool overBudget = false;
 };
 std::vector<Violation> verify(const Plan &plan, const Budget &budget);
 

@@ -26,11 +26,11 @@ void sharedMemory(const Plan &plan, const Budget &budget, Report &report) {
   if (barriers > 0)
     parts.push_back(fmt::format("barriers: {}", barriers));
   if (int64_t needed = std::max(end + barriers, plan.sharedBytes); needed > budget.sharedBytes)
-    report.add(plan.loc, fmt::format("needs {} bytes of shared memory ({}), {} has {}", needed, fmt::join(parts, ", "),
-                                     plan.arch, budget.sharedBytes));
+    report.addOverBudget(plan.loc, fmt::format("needs {} bytes of shared memory ({}), {} has {}", needed,
+                                               fmt::join(parts, ", "), plan.arch, budget.sharedBytes));
   else if (end + barriers > plan.sharedBytes)
-    report.add(plan.loc, fmt::format("asks for {} bytes of shared memory and uses {} ({})", plan.sharedBytes,
-                                     end + barriers, fmt::join(parts, ", ")));
+    report.addOverBudget(plan.loc, fmt::format("asks for {} bytes of shared memory and uses {} ({})", plan.sharedBytes,
+                                               end + barriers, fmt::join(parts, ", ")));
 }
 
 /// setmaxnreg moves registers from the warpgroups that give to those that take: PTX ISA, "setmaxnreg".
@@ -41,26 +41,26 @@ void warpgroupRegisters(const Plan &plan, const Budget &budget, Report &report) 
   for (const Role &role : plan.roles) {
     any |= role.registers != 0;
     if (role.registers != 0 && (role.registers % 8 != 0 || role.registers < 24 || role.registers > 256))
-      report.add(plan.loc,
-                 fmt::format("role `{}` sets {} registers a thread: setmaxnreg takes multiples of 8 in 24..256",
-                             role.name, role.registers));
+      report.addOverBudget(
+          plan.loc, fmt::format("role `{}` sets {} registers a thread: setmaxnreg takes multiples of 8 in 24..256",
+                                role.name, role.registers));
     int end = role.firstWarp + role.warps * role.instances;
     if (role.registers != 0 && role.firstWarp % 4 != 0)
-      report.add(plan.loc,
-                 fmt::format("role `{}` sets its registers from warp {} on: setmaxnreg is for whole warpgroups",
-                             role.name, role.firstWarp));
+      report.addOverBudget(
+          plan.loc, fmt::format("role `{}` sets its registers from warp {} on: setmaxnreg is for whole warpgroups",
+                                role.name, role.firstWarp));
     for (int group = role.firstWarp / 4; group * 4 < end; ++group) {
       const Role *&other = roleOf[group];
       if (other && other->registers != role.registers)
-        report.add(plan.loc, fmt::format("roles `{}` and `{}` share warpgroup {} and set {} and {} registers",
-                                         other->name, role.name, group, other->registers, role.registers));
+        report.addOverBudget(plan.loc, fmt::format("roles `{}` and `{}` share warpgroup {} and set {} and {} registers",
+                                                   other->name, role.name, group, other->registers, role.registers));
       other = &role;
     }
   }
   if (!any || !report.empty())
     return;
   if (plan.threads % 128 != 0) {
-    report.add(plan.loc, fmt::format("{} threads: setmaxnreg is for whole warpgroups of 128", plan.threads));
+    report.addOverBudget(plan.loc, fmt::format("{} threads: setmaxnreg is for whole warpgroups of 128", plan.threads));
     return;
   }
   int atLaunch = std::min(budget.registersPerBlock / plan.threads / 8 * 8, 248), sum = 0;
@@ -72,10 +72,10 @@ void warpgroupRegisters(const Plan &plan, const Budget &budget, Report &report) 
     sum += registers;
   }
   if (sum > atLaunch * warpgroups)
-    report.add(plan.loc,
-               fmt::format("warpgroups set {} registers a thread, {} in all: {} warpgroups launch with {} each, "
-                           "{} in all",
-                           fmt::join(parts, " + "), sum, warpgroups, atLaunch, atLaunch * warpgroups));
+    report.addOverBudget(
+        plan.loc, fmt::format("warpgroups set {} registers a thread, {} in all: {} warpgroups launch with {} each, "
+                              "{} in all",
+                              fmt::join(parts, " + "), sum, warpgroups, atLaunch, atLaunch * warpgroups));
 }
 
 void namedBarriers(const Plan &plan, const Budget &budget, Report &report) {
@@ -86,7 +86,8 @@ void namedBarriers(const Plan &plan, const Budget &budget, Report &report) {
           return;
         int last = stmt.id + (stmt.threads < threadsOf(role) ? role.instances - 1 : 0);
         if (stmt.id < 1 || last >= budget.namedBarriers)
-          report.add(stmt.loc, fmt::format("`{}`: named barriers {}..{}, {} has 1..{} (0 is for the whole block)",
+          report.addOverBudget(stmt.loc,
+                               fmt::format("`{}`: named barriers {}..{}, {} has 1..{} (0 is for the whole block)",
                                            print(stmt), stmt.id, last, plan.arch, budget.namedBarriers - 1));
       });
 }
@@ -96,14 +97,16 @@ void namedBarriers(const Plan &plan, const Budget &budget, Report &report) {
 void checkBudgets(const Plan &plan, const Budget &budget, Report &report) {
   sharedMemory(plan, budget, report);
   if (plan.threads > budget.maxThreads || plan.threads < 32 || plan.threads % 32 != 0)
-    report.add(plan.loc, fmt::format("{} threads a block: whole warps, at most {}", plan.threads, budget.maxThreads));
+    report.addOverBudget(plan.loc,
+                         fmt::format("{} threads a block: whole warps, at most {}", plan.threads, budget.maxThreads));
   else
     warpgroupRegisters(plan, budget, report);
   namedBarriers(plan, budget, report);
   // Kernel parameters are 4 KiB; a tensor map is 128 bytes of them.
   size_t maps = plan.maps.size(), most = 4096 / 128 - 4;
   if (maps > most)
-    report.add(plan.loc, fmt::format("{} tensor maps: at most {} fit beside the other kernel parameters", maps, most));
+    report.addOverBudget(plan.loc,
+                         fmt::format("{} tensor maps: at most {} fit beside the other kernel parameters", maps, most));
 }
 
 } // namespace tkc::plan

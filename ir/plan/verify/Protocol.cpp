@@ -44,7 +44,8 @@ void checkProtocol(const Plan &plan, Report &report, Facts *facts) {
     for (const RoleSummary &role : roles) {
       std::optional<Trace> events = trace(plan, role, numbering, inputs, tiles, stepsPerRole, facts);
       if (!events) {
-        report.add(plan.loc, fmt::format("role `{}` runs more than {} statements for three tiles of the grid, too many "
+        report.addOverBudget(plan.loc,
+                             fmt::format("role `{}` runs more than {} statements for three tiles of the grid, too many "
                                          "to check{}",
                                          role.role.name, stepsPerRole, describe(plan, inputs)));
         return;
@@ -56,7 +57,8 @@ void checkProtocol(const Plan &plan, Report &report, Facts *facts) {
     for (const Process &process : processes)
       work += process.trace->size() * (processes.size() + numbering.barriers.size() + numbering.slots.size());
     if (work > workInAll) {
-      report.add(plan.loc, fmt::format("{} processes with {} barrier stages and {} buffer stages are too many to check",
+      report.addOverBudget(plan.loc,
+                           fmt::format("{} processes with {} barrier stages and {} buffer stages are too many to check",
                                        processes.size(), numbering.barriers.size(), numbering.slots.size()));
       return;
     }

@@ -150,9 +150,11 @@ void checkRegisters(const Plan &plan, const Budget &budget, Report &report) {
     std::vector<std::string> parts;
     for (const std::string &name : liveness.alive)
       parts.push_back(fmt::format("{}: {}", name, liveness.sizes.at(name)));
-    report.add(liveness.where->loc,
-               fmt::format("tiles of role `{}` take {} registers a thread at `{}` ({}), it has {}", role.name,
-                           liveness.most, print(*liveness.where), fmt::join(parts, ", "), has));
+    // Statements that the planner adds have no place of their own.
+    const SourceLoc loc = liveness.where->loc.isValid() ? liveness.where->loc : plan.loc;
+    report.addOverBudget(loc,
+                         fmt::format("tiles of role `{}` take {} registers a thread at `{}` ({}), it has {}", role.name,
+                                     liveness.most, print(*liveness.where), fmt::join(parts, ", "), has));
   }
 }
 

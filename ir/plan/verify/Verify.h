@@ -22,10 +22,12 @@ struct Facts {
 /// Collects violations; says each thing about each statement once.
 class Report {
 public:
-  void add(SourceLoc loc, std::string message) {
+  void add(SourceLoc loc, std::string message, bool overBudget = false) {
     if (said.emplace(loc.buffer, loc.offset, message).second)
-      violations.push_back({loc, std::move(message)});
+      violations.push_back({loc, std::move(message), overBudget});
   }
+  /// For what the machine does not have, or the verifier no time for.
+  void addOverBudget(SourceLoc loc, std::string message) { add(loc, std::move(message), true); }
   bool empty() const { return violations.empty(); }
   bool full() const { return violations.size() >= limit; }
   std::vector<Violation> take() { return std::move(violations); }
