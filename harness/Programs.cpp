@@ -11,8 +11,9 @@ namespace {
 
 class ProgramRunner {
 public:
-  ProgramRunner(const ProgramPlan &plan, const FunctionFor &functionFor, CallArguments &arguments)
-      : plan(plan), functionFor(functionFor), arguments(arguments) {
+  ProgramRunner(const ProgramPlan &plan, const FunctionFor &functionFor, CallArguments &arguments,
+                const ir::InterpretOptions &options)
+      : plan(plan), functionFor(functionFor), arguments(arguments), options(options) {
     for (const auto &[name, value] : arguments.symbols)
       addName(name, static_cast<double>(value));
     for (const auto &[name, value] : arguments.scalars)
@@ -122,7 +123,7 @@ private:
         return leaves(view, step.loc);
       call.tensors[name] = std::move(tensor);
     }
-    if (std::optional<ir::RuntimeError> error = ir::interpret(*function, call))
+    if (std::optional<ir::RuntimeError> error = ir::interpret(*function, call, options))
       return error;
     for (const ir::Param &param : function->params) {
       auto view = step.tensors.find(param.name);
@@ -138,6 +139,7 @@ private:
   const ProgramPlan &plan;
   const FunctionFor &functionFor;
   CallArguments &arguments;
+  const ir::InterpretOptions &options;
   std::map<std::string, Tensor> workspaces;
   std::map<std::string, int64_t> integers;
   std::map<std::string, double> numbers;
@@ -146,8 +148,8 @@ private:
 } // namespace
 
 std::optional<ir::RuntimeError> runProgram(const ProgramPlan &plan, const FunctionFor &functionFor,
-                                           CallArguments &arguments) {
-  return ProgramRunner(plan, functionFor, arguments).run();
+                                           CallArguments &arguments, const ir::InterpretOptions &options) {
+  return ProgramRunner(plan, functionFor, arguments, options).run();
 }
 
 } // namespace tkc::harness

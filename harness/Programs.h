@@ -16,6 +16,6 @@ using FunctionFor = std::function<const ir::Function *(const LaunchStep &)>;
 
 /// Updates the outputs in `arguments`. A view is copied into a tensor of its own before a launch and back after it.
 std::optional<ir::RuntimeError> runProgram(const ProgramPlan &plan, const FunctionFor &functionFor,
-                                           CallArguments &arguments);
+                                           CallArguments &arguments, const ir::InterpretOptions &options = {});
 
 } // namespace tkc::harness

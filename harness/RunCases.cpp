@@ -96,7 +96,9 @@ private:
     const ir::Function *function = functionFor(kernel, prepared.specialization, tunesOf(prepared));
     if (!function)
       return std::nullopt;
-    return Runnable{[function](CallArguments &arguments) { return ir::interpret(*function, arguments); },
+    return Runnable{[function, padded = options.padded](CallArguments &arguments) {
+                      return ir::interpret(*function, arguments, {padded});
+                    },
                     errorModelOf({function}, Arithmetic::Exact)};
   }
 
@@ -117,7 +119,9 @@ private:
     std::vector<ElemType> between;
     for (const Workspace &workspace : plan->workspaces)
       between.push_back(workspace.elem);
-    return Runnable{[plan, functionOf](CallArguments &arguments) { return runProgram(*plan, functionOf, arguments); },
+    return Runnable{[plan, functionOf, padded = options.padded](CallArguments &arguments) {
+                      return runProgram(*plan, functionOf, arguments, {padded});
+                    },
                     errorModelOf(launched, Arithmetic::Exact, between)};
   }
 

@@ -19,6 +19,7 @@ config.substitutions += [
     ("%kernels", os.path.join(root, "kernels")),
     ("%runtime", os.path.join(root, "runtime", "include")),
     ("%python", shutil.which("python3")),
+    ("%seed", lit_config.params.get("seed", "3")),
 ]
 
 path = [os.path.join(config.tkc_build, "tkc"), os.path.join(config.tkc_build, "test", "tools"), config.llvm_tools, "/usr/local/cuda/bin", config.environment["PATH"]]

@@ -56,7 +56,7 @@ void runTilePasses(ir::Function &function) {
 }
 
 int runTests(TestOptions &options) {
-  if (options.passes)
+  if (options.passes || options.run.padded)
     options.run.transform = runTilePasses;
   for (const std::string &setting : options.settings)
     if (!addSetting(setting, options.run.tunes)) {
@@ -124,6 +124,9 @@ void addTest(CLI::App &app, Action &action) {
       ->type_name("N");
   command->add_option("--set", options->settings, "sets a tune, as in BM=64; may be repeated")->type_name("NAME=N");
   command->add_flag("--passes", options->passes, "run the passes over tile IR first, as compiling does");
+  command->add_flag(
+      "--padded", options->run.padded,
+      "the same, and compute whole tiles with the worst beyond their edges, so that a missing mask shows");
   command->add_option("--junit", options->junit, "also write the results as JUnit XML; - is standard output")
       ->type_name("OUT");
   command->add_option("--json", options->json, "also write the results as JSON; - is standard output")

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cmath>
 #include <fmt/core.h>
+#include <limits>
 #include <utility>
 
 namespace tkc::ir::interpreter {
@@ -26,9 +27,12 @@ struct Access {
   bool allOutside = false;  ///< an index that drops its dim is outside
   std::string firstOutside; ///< a sentence about one index that is outside; empty where none is
 
+  bool beyondEdges = false; ///< goes on past the ends of tile indices, as far as the tensor goes
+
   /// `rows`×`cols`: how many elements are wanted. `isVector` puts the only axis across.
-  Access(const Worker &worker, const Step &step, int64_t rows, int64_t cols, const Slot &shape)
-      : memory(worker.memory.tensors[step.tensor]), rowOffsets(rows, 0), colOffsets(cols, 0) {
+  Access(const Worker &worker, const Step &step, int64_t rows, int64_t cols, const Slot &shape,
+         bool beyondEdges = false)
+      : memory(worker.memory.tensors[step.tensor]), rowOffsets(rows, 0), colOffsets(cols, 0), beyondEdges(beyondEdges) {
     const std::vector<bool> isRowAxis = chooseAxes(worker, step, shape);
     for (size_t dim = 0; dim < step.op->view.indices.size(); ++dim)
       addDim(worker, step, dim, isRowAxis[dim]);
@@ -55,7 +59,7 @@ struct Access {
         break;
       case ViewIndex::Gather: {
         const int slot = step.operands[index.operand];
-        count = std::max(count, isRowAxis[dim] ? worker.rows(slot) : worker.cols(slot));
+        count = std::max(count, isRowAxis[dim] ? worker.existingRows(slot) : worker.existingCols(slot));
         break;
       }
       }
@@ -128,7 +132,7 @@ private:
       const int32_t *values = worker.data<int32_t>(slot);
       if (info.rows == 1 && info.cols == 1)
         return addElement(dim, *values);
-      const int64_t existing = isRowAxis ? worker.rows(slot) : worker.cols(slot);
+      const int64_t existing = isRowAxis ? worker.existingRows(slot) : worker.existingCols(slot);
       for (size_t i = 0; i < offsets.size(); ++i)
         add(offsets[i], dim, static_cast<int64_t>(i) < existing ? values[i] : outside);
       return;
@@ -144,7 +148,8 @@ private:
   }
   void addRange(std::vector<int64_t> &offsets, size_t dim, int64_t begin, int64_t existing) {
     for (size_t i = 0; i < offsets.size(); ++i)
-      add(offsets[i], dim, static_cast<int64_t>(i) < existing ? begin + static_cast<int64_t>(i) : outside);
+      add(offsets[i], dim,
+          beyondEdges || static_cast<int64_t>(i) < existing ? begin + static_cast<int64_t>(i) : outside);
   }
   void add(int64_t &offset, size_t dim, int64_t index) {
     if (!isInside(dim, index))
@@ -216,11 +221,36 @@ template <class Visit> bool Worker::forEachStored(const Step &step, Visit visit)
   return ok;
 }
 
+/// What stands beyond the edges of a loaded tile: what the tensor has there, or, where nobody promised that it is a
+/// number, the worst; where the tensor has ended, what stands outside.
+void Worker::loadPadding(const Step &step) {
+  const int out = step.results[0];
+  const Slot &slot = info(out);
+  const int64_t numRows = std::max<int64_t>(existingRows(out), 0), numCols = std::max<int64_t>(existingCols(out), 0);
+  const Access access(*this, step, slot.rows, slot.cols, slot, /*beyondEdges=*/true);
+  const TensorMemory &tensor = access.memory;
+  withStorage(slot.storage, [&](auto zero) {
+    using T = decltype(zero);
+    const T otherwise = step.op->hasElse ? *data<T>(step.operands.back()) : T{};
+    const T worst = std::numeric_limits<T>::has_quiet_NaN ? std::numeric_limits<T>::quiet_NaN() : T(-2147473711);
+    for (int64_t r = 0; r < slot.rows; ++r)
+      for (int64_t c = r < numRows ? numCols : 0; c < slot.cols; ++c) {
+        const int64_t at = access.address(r, c);
+        const bool isWorst = tensor.owners || (r >= numRows && step.anyPastRows) || (c >= numCols && step.anyPastCols);
+        data<T>(out)[r * slot.cols + c] = at == Access::outside ? otherwise
+                                          : isWorst             ? worst
+                                                                : static_cast<T>(tensor.tensor->data[at]);
+      }
+  });
+}
+
 bool Worker::load(const Step &step) {
   const Op &op = *step.op;
   const int out = step.results[0];
   const Slot &slot = info(out);
-  const int64_t numRows = rows(out), numCols = cols(out);
+  const int64_t numRows = existingRows(out), numCols = existingCols(out);
+  if (program.padded && (numRows < slot.rows || numCols < slot.cols))
+    loadPadding(step);
   const Access access(*this, step, numRows, numCols, slot);
   if (!access.firstOutside.empty() && !op.hasElse && numRows && numCols)
     return fail(op.loc, access.firstOutside);

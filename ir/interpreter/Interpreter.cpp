@@ -47,8 +47,9 @@ using namespace interpreter;
 /// Each thread has as much. No GPU's registers and shared memory come near.
 static constexpr int64_t maxWorkerBytes = int64_t{1} << 28;
 
-std::optional<RuntimeError> interpret(const Function &function, CallArguments &arguments) {
-  const Program program = compile(function);
+std::optional<RuntimeError> interpret(const Function &function, CallArguments &arguments,
+                                      const InterpretOptions &options) {
+  const Program program = compile(function, options.padded);
   if (program.memoryBytes > maxWorkerBytes)
     return RuntimeError{function.loc, fmt::format("the tiles of one block of `{}` take {} bytes, more than the {} that "
                                                   "the interpreter gives them",

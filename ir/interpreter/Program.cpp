@@ -2,8 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ir/interpreter/Program.h"
 
+#include "ir/EdgeAnalysis.h"
+
 #include <cassert>
+#include <optional>
 #include <unordered_map>
+#include <utility>
 
 namespace tkc::ir::interpreter {
 
@@ -17,7 +21,7 @@ namespace {
 
 class Compiler {
 public:
-  explicit Compiler(Program &program) : program(program) {}
+  Compiler(Program &program, const EdgeAnalysis *edges) : program(program), edges(edges) {}
 
   Sequence sequence(const Block &block) {
     Sequence result;
@@ -41,7 +45,18 @@ private:
       result.results.push_back(define(value.get()));
     if (op.kind == OpKind::Load || op.kind == OpKind::Store || op.kind == OpKind::Atomic)
       result.tensor = paramIndex(op.view.tensor);
+    if (op.kind == OpKind::Load && edges)
+      findPoison(result);
     return result;
+  }
+
+  void findPoison(Step &load) const {
+    const Value *value = load.op->result();
+    const auto isAnything = [&](int axis) { return !edges->beyond(value, axis).isWithin(Contents::finite()); };
+    load.anyPastRows = value->type.rowEnd && isAnything(0);
+    load.anyPastCols = value->type.colEnd && isAnything(1);
+    if (value->type.kind == Type::Vector) // stands across
+      std::swap(load.anyPastRows, load.anyPastCols);
   }
 
   int define(const Value *value) {
@@ -79,14 +94,18 @@ private:
   }
 
   Program &program;
+  const EdgeAnalysis *edges; ///< of padded tiles
   std::unordered_map<const Value *, int> slotOf;
 };
 
 } // namespace
 
-Program compile(const Function &function) {
-  Program program{&function, {}, {}, 0};
-  program.body = Compiler(program).sequence(function.body);
+Program compile(const Function &function, bool padded) {
+  Program program{&function, {}, {}, 0, padded};
+  std::optional<EdgeAnalysis> edges;
+  if (padded)
+    edges.emplace(function);
+  program.body = Compiler(program, edges ? &*edges : nullptr).sequence(function.body);
   return program;
 }
 

@@ -39,6 +39,8 @@ struct Step {
   std::vector<int> results;
   std::vector<Sequence> bodies;
   int tensor = -1; ///< Load, Store, Atomic: index of the parameter
+  /// Load, of padded tiles: what the tensor has beyond the end of the rows, the columns may be anything.
+  bool anyPastRows = false, anyPastCols = false;
 };
 
 struct Program {
@@ -46,8 +48,9 @@ struct Program {
   std::vector<Slot> slots;
   Sequence body;
   int64_t memoryBytes = 0; ///< that a worker needs for all slots
+  bool padded = false;     ///< InterpretOptions::padded
 };
 
-Program compile(const Function &function);
+Program compile(const Function &function, bool padded);
 
 } // namespace tkc::ir::interpreter

@@ -57,6 +57,7 @@ private:
   void cumsum(const Step &step);
   // Access.cpp
   bool load(const Step &step);
+  void loadPadding(const Step &step);
   bool store(const Step &step);
   bool atomic(const Step &step);
   template <class Visit> bool forEachStored(const Step &step, Visit visit);
@@ -72,8 +73,11 @@ private:
 
   const Slot &info(int slot) const { return program.slots[slot]; }
   /// How many rows and columns exist now.
-  int64_t rows(int slot) const { return existing(info(slot).rows, info(slot).rowEnd); }
-  int64_t cols(int slot) const { return existing(info(slot).cols, info(slot).colEnd); }
+  int64_t existingRows(int slot) const { return existing(info(slot).rows, info(slot).rowEnd); }
+  int64_t existingCols(int slot) const { return existing(info(slot).cols, info(slot).colEnd); }
+  /// How many are computed.
+  int64_t rows(int slot) const { return program.padded ? info(slot).rows : existingRows(slot); }
+  int64_t cols(int slot) const { return program.padded ? info(slot).cols : existingCols(slot); }
   int64_t existing(int64_t size, int end) const {
     if (end < 0)
       return size;

@@ -1,7 +1,10 @@
 // Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ir/interpreter/Interpreter.h"
+
 #include "ir/TileIR.h"
+#include "ir/passes/Passes.h"
+#include "support/Diagnostics.h"
 #include "support/Rounding.h"
 
 #include <gtest/gtest.h>
@@ -94,6 +97,66 @@ TEST(Interpreter, DoesNothingForEmptyTensors) {
   auto fn = gemm(16, 16, 16);
   CallArguments args = gemmArguments(0, 5, 3);
   EXPECT_FALSE(interpret(*fn, args));
+}
+
+/// Sums that see what pads a tile unless a mask hides it: zeros, of which exp makes ones; what the tensor has there;
+/// and where a parameter ends the range, anything.
+TEST(Interpreter, ShowsMissingMasksInPaddedTiles) {
+  constexpr const char *text = R"(
+func @sums(x: f32[N], upto: i32, out y: f32[3]) {
+  %0 = const 0 : i32
+  %1 = const 1 : i32
+  %2 = const 2 : i32
+  %N = dim N : i32
+  %upto = param upto : i32
+  %half = div %N, %2 : i32
+  for %i in tiles(%0, %N, 8) {
+    %v = load x[%i] : vector<f32, 8, %i>
+    %c = as_col %v : tile<f32, 8x1, %i, full>
+    %e = exp %c : tile<f32, 8x1, %i, full>
+    %s = colsum %e : tile<f32, 1x1>
+    %t = to_scalar %s : f32
+    store y[%0], %t
+  }
+  for %ib in tiles(%0, %half, 8) {
+    %vb = load x[%ib] : vector<f32, 8, %ib>
+    %cb = as_col %vb : tile<f32, 8x1, %ib, full>
+    %sb = colsum %cb : tile<f32, 1x1>
+    %tb = to_scalar %sb : f32
+    store y[%1], %tb
+  }
+  for %ic in tiles(%0, %upto, 8) {
+    %vc = load x[%ic] : vector<f32, 8, %ic>
+    %cc = as_col %vc : tile<f32, 8x1, %ic, full>
+    %sc = colsum %cc : tile<f32, 1x1>
+    %tc = to_scalar %sc : f32
+    store y[%2], %tc
+  }
+}
+)";
+  SourceManager sources;
+  DiagnosticEngine diagnostics(sources);
+  auto functions = parseTileIR(sources.addBuffer("sums.tkir", text), diagnostics);
+  ASSERT_FALSE(diagnostics.hasErrors()) << sources.render(diagnostics.all().front(), false);
+  auto sums = [&](bool padded) {
+    CallArguments args;
+    args.symbols = {{"N", 6}};
+    args.scalars = {{"upto", 2}};
+    args.tensors = {{"x", tensor(ElemType::F32, {6})}, {"y", tensor(ElemType::F32, {3})}};
+    args.tensors["x"].data = {0, 0, 1, 4, 0, 0};
+    auto error = interpret(*functions.front(), args, {padded});
+    EXPECT_FALSE(error) << error->message;
+    return args.tensors["y"].data;
+  };
+  const std::vector<double> right = sums(false);
+  EXPECT_EQ(right[1], 1);
+  EXPECT_EQ(right[2], 0);
+  std::vector<double> wrong = sums(true);
+  EXPECT_NEAR(wrong[0], right[0] + 2, 1e-5);
+  EXPECT_EQ(wrong[1], 5);
+  EXPECT_TRUE(std::isnan(wrong[2]));
+  maskEdges(*functions.front());
+  EXPECT_EQ(sums(true), right);
 }
 
 /// A kernel `y[i] = …` of one range over y, whose body the test writes.
