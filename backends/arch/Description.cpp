@@ -28,7 +28,8 @@ const MatrixInstruction *Description::findMatrixInstruction(ElemType a, ElemType
 }
 
 plan::Budget Description::budget() const {
-  return {sharedBytesPerBlock, registersPerMultiprocessor, maxThreadsPerBlock, namedBarriers, maxBoxDim};
+  return {sharedBytesPerBlock, registersPerMultiprocessor, maxThreadsPerBlock, namedBarriers, maxBoxDim,
+          maxClusterSize};
 }
 
 std::vector<std::string> Description::scheduleNames() const {

@@ -208,9 +208,11 @@ void RolePrinter::printStmt(const Stmt &stmt, cpp::Body &out) {
     return emit(stmt, out, cpp::method(barrierRef(stmt), "wait", {phase}));
   }
   case StmtKind::Arrive:
-    return emit(stmt, out, cpp::method(barrierRef(stmt), "arrive"));
+    return printArrive(stmt, out);
   case StmtKind::Advance:
     return emit(stmt, out, cpp::method(cpp::name(cppNames.at(stmt.cursor)), "advance"));
+  case StmtKind::ClusterSync:
+    return emit(stmt, out, cpp::call("tk::cluster_sync"));
   case StmtKind::For:
     return printFor(stmt, out);
   case StmtKind::If:
@@ -224,6 +226,15 @@ cpp::Body RolePrinter::printIteration(SourceLoc loop, const plan::Body &body) {
   cpp::Body printed = print(body);
   loopLines.pop_back();
   return printed;
+}
+
+/// In a cluster, one thread for each block arrives there.
+void RolePrinter::printArrive(const Stmt &stmt, cpp::Body &out) {
+  if (!stmt.inCluster)
+    return emit(stmt, out, cpp::method(barrierRef(stmt), "arrive"));
+  out.push_back(
+      cpp::Stmt::ifThen(cpp::binary("<", threadInInstance, cpp::integer(kernel.plan.cluster)),
+                        {cpp::Stmt::expression(cpp::method(barrierRef(stmt), "arrive_at", {threadInInstance}))}));
 }
 
 void RolePrinter::printFor(const Stmt &stmt, cpp::Body &out) {

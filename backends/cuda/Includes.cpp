@@ -17,6 +17,8 @@ constexpr Row rows[] = {
     {"barrier", "barrier.h"},
     {"bulk_", "tma.h"},
     {"cast", "elementwise.h"},
+    {"ceil_div", "tiles.h"},
+    {"cluster_", "sync.h"},
     {"copy_to", "copy.h"},
     {"cumsum_", "scan.h"},
     {"finish_row", "reduce.h"},

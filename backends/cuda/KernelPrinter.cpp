@@ -53,7 +53,7 @@ public:
     findSplitBuffers();
     findRanges();
     findFreeBarrier();
-    for (const char *word : {"g", "shared", "warpgroup", "warp", "leader", "position", "block", "blocks"})
+    for (const char *word : {"g", "shared", "rank", "warpgroup", "warp", "leader", "position", "block", "blocks"})
       names.reserve(word);
   }
 
@@ -214,6 +214,8 @@ private:
       body.push_back(cpp::Stmt::declaration("const int", "warpgroup", cpp::call("tk::warpgroup_index")));
     else if (divides)
       body.push_back(cpp::Stmt::declaration("const int", "warp", cpp::call("tk::warp_index")));
+    if (plan.cluster > 1)
+      body.push_back(cpp::Stmt::declaration("const int", "rank", cpp::call("tk::cluster_rank")));
     initBarriers(body);
     printPrelude(body);
     cpp::Body roles;
@@ -290,7 +292,7 @@ private:
     }
     init.push_back(cpp::Stmt::expression(cpp::call("tk::barrier_init_fence")));
     body.push_back(cpp::Stmt::ifThen(cpp::binary("==", cpp::name("threadIdx.x"), cpp::integer(0)), std::move(init)));
-    body.push_back(cpp::Stmt::expression(cpp::call("tk::sync_block")));
+    body.push_back(cpp::Stmt::expression(cpp::call(plan.cluster > 1 ? "tk::cluster_sync" : "tk::sync_block")));
   }
 
   cpp::Expr condition(const plan::Role &role, bool byGroup) {
@@ -337,10 +339,14 @@ private:
   cpp::Expr tilesOf(const plan::GridAxis &axis) const {
     return cpp::braces(fmt::format("tk::tiles<{}>", axis.tileSize), {bound(axis.lo), bound(axis.hi)});
   }
-  /// How many steps an axis has: of the range declared as `NAME_tiles` for tiles.
+  bool isClustered(const plan::GridAxis &axis) const { return axis.name == plan.grid.clusterAxis; }
+
+  /// How many steps an axis has, of a whole cluster each: of the range declared as `NAME_tiles` for tiles.
   cpp::Expr extent(const plan::GridAxis &axis) const {
-    return axis.tileSize > 0 ? cpp::method(cpp::name(identifier(axis.name) + "_tiles"), "count")
-                             : cpp::binary("-", bound(axis.hi), bound(axis.lo));
+    if (axis.tileSize == 0)
+      return cpp::binary("-", bound(axis.hi), bound(axis.lo));
+    const cpp::Expr tiles = cpp::method(cpp::name(identifier(axis.name) + "_tiles"), "count");
+    return isClustered(axis) ? cpp::call("tk::ceil_div", {tiles, cpp::integer(plan.cluster)}) : tiles;
   }
 
   void declareTiles(const plan::GridAxis &axis, cpp::Body &out) const {
@@ -367,6 +373,8 @@ private:
   void takeAxis(const plan::GridAxis &axis, cpp::Expr step, RolePrinter &printer, cpp::Body &out) const {
     if (isReversed(axis))
       step = cpp::binary("-", cpp::binary("-", extent(axis), cpp::integer(1)), step);
+    if (isClustered(axis))
+      step = cpp::binary("+", cpp::binary("*", step, cpp::integer(plan.cluster)), cpp::name("rank"));
     const std::string var = printer.nameOf(axis.name);
     if (axis.tileSize > 0)
       out.push_back(cpp::Stmt::declaration(
@@ -419,7 +427,8 @@ private:
     if (plan.grid.axes.empty())
       return printer.body();
     const bool loops = plan.grid.persistent || plan.grid.ragged;
-    const cpp::Expr number = loops ? cpp::name("block") : cpp::name("int(blockIdx.x)");
+    const std::string each = plan.cluster > 1 ? fmt::format(" / {}", plan.cluster) : "";
+    const cpp::Expr number = loops ? cpp::name("block") : cpp::name("int(blockIdx.x)" + each);
     takeAxes(first, number, printer, find);
     work = printer.body();
     find.insert(find.end(), work.begin(), work.end());
@@ -427,7 +436,7 @@ private:
       return find;
     if (!plan.grid.ragged)
       return {cpp::Stmt::forLoop(
-          fmt::format("int block = blockIdx.x; block < {}; block += gridDim.x", cpp::print(blockCount(0))),
+          fmt::format("int block = blockIdx.x{0}; block < {1}; block += gridDim.x{0}", each, cpp::print(blockCount(0))),
           std::move(find))};
     return raggedGrid(first, std::move(find), printer);
   }
@@ -478,6 +487,7 @@ private:
               : (role.warps == 4 && role.firstWarp % 4 == 0
                      ? cpp::call("tk::thread_in_warpgroup")
                      : cpp::name(fmt::format("(int(threadIdx.x) - {}) % {}", role.firstWarp * 32, threads)));
+    printer.threadInInstance = cpp::name(role.warps == 1 ? "tk::lane()" : cpp::print(inInstance));
     printer.leader = cpp::name(role.warps == 1 ? "tk::lane() == 0" : cpp::print(inInstance) + " == 0");
     printer.threadInRole = role.instances == 1 ? inInstance
                            : role.firstWarp == 0

@@ -306,10 +306,10 @@ private:
     openBranch(kernel.specialization);
     line("{}_arguments {}{{}};", name, argumentsName);
     fillArguments(plan);
-    line("tk::host::launch({}, {}, {}, {}, {}, {}, {}, {}, {});", callName, deviceName, name, argumentsName,
+    line("tk::host::launch({}, {}, {}, {}, {}, {}, {}, {}, {}{});", callName, deviceName, name, argumentsName,
          blocks(plan), plan.grid.persistent || plan.grid.ragged ? "true" : "false", plan.threads,
          plan.buffers.empty() && plan.barriers.empty() ? "0" : fmt::format("int(sizeof({}_shared)) + 1024", name),
-         streamName);
+         streamName, plan.cluster > 1 ? fmt::format(", {}", plan.cluster) : "");
     line("return {}.status();\n}}", callName);
   }
 
@@ -353,7 +353,10 @@ private:
     for (const plan::GridAxis &axis : plan.grid.axes)
       product +=
           fmt::format("{}tk::host::steps({}, {}, {})", product.empty() ? "" : " * ", hostExpr(plan, axis.lo, names),
-                      hostExpr(plan, axis.hi, names), std::max<int64_t>(axis.tileSize, 1));
+                      hostExpr(plan, axis.hi, names),
+                      std::max<int64_t>(axis.tileSize, 1) * (axis.name == plan.grid.clusterAxis ? plan.cluster : 1));
+    if (plan.cluster > 1)
+      product += fmt::format(" * {}", plan.cluster);
     return product.empty() ? "1" : product;
   }
 

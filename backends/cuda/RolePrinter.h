@@ -47,10 +47,11 @@ public:
   RolePrinter(const RolePrinter &) = delete;
 
   CopyMode copyMode = CopyMode::AtRunTime;
-  bool singleThread = false; ///< one thread runs the role: no election is needed
-  cpp::Expr instance;        ///< which of the role's instances this is; empty: there is one
-  cpp::Expr leader;          ///< true in one thread of the instance
-  cpp::Expr threadInRole;    ///< from 0
+  bool singleThread = false;  ///< one thread runs the role: no election is needed
+  cpp::Expr instance;         ///< which of the role's instances this is; empty: there is one
+  cpp::Expr leader;           ///< true in one thread of the instance
+  cpp::Expr threadInInstance; ///< from 0
+  cpp::Expr threadInRole;     ///< from 0
 
   /// Statements that stand once before the loop over tiles: cursors, scratch.
   cpp::Body setup();
@@ -74,6 +75,7 @@ private:
   void printIf(const plan::Stmt &stmt, cpp::Body &out);
   void comment(const plan::Stmt &stmt, cpp::Body &out);
   void emit(const plan::Stmt &stmt, cpp::Body &out, cpp::Expr call);
+  void printArrive(const plan::Stmt &stmt, cpp::Body &out);
   cpp::Expr barrierRef(const plan::Stmt &stmt) const;
 
   // Compute.cpp
@@ -109,6 +111,7 @@ private:
   void printCopies(const plan::Body &body, size_t &i, cpp::Body &out);
   void copyByThreads(const plan::Stmt &stmt, cpp::Body &out);
   cpp::Expr copyByEngine(const plan::Stmt &stmt);
+  cpp::Expr multicastByEngine(const plan::Stmt &stmt);
   std::vector<cpp::Expr> coordinates(const plan::Stmt &stmt, bool withPart);
   void printCopyOut(const plan::Stmt &stmt, cpp::Body &out);
   void printStoreShared(const plan::Stmt &stmt, cpp::Body &out);

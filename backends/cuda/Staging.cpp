@@ -66,7 +66,27 @@ std::vector<cpp::Expr> RolePrinter::coordinates(const Stmt &stmt, bool withPart)
   return list;
 }
 
+/// This block's share of the stage, for all blocks of the cluster.
+cpp::Expr RolePrinter::multicastByEngine(const Stmt &stmt) {
+  const plan::TensorMap *map = kernel.plan.findMap(stmt.map);
+  const plan::Buffer *buffer = kernel.plan.findBuffer(stmt.ref.buffer);
+  const bool byRows = stmt.multicast == Division::Rows;
+  const int64_t count = (byRows ? buffer->rows : buffer->cols) / kernel.plan.cluster;
+  const cpp::Expr share =
+      cpp::call(cpp::name(fmt::format("{}.{}_of<{}>", cpp::print(stage(stmt.ref)), byRows ? "rows" : "cols", count)),
+                {cpp::name("rank")});
+  std::vector<cpp::Expr> args = {share, cpp::member(cpp::name("g"), identifier(stmt.map)), barrierRef(stmt),
+                                 cpp::integer((1 << kernel.plan.cluster) - 1)};
+  std::vector<cpp::Expr> at = coordinates(stmt, false);
+  const auto axis = at.size() - 1 - static_cast<size_t>(byRows ? map->rowDim : map->colDim);
+  at[axis] = cpp::binary("+", at[axis], cpp::binary("*", cpp::name("rank"), cpp::integer(count)));
+  args.insert(args.end(), at.begin(), at.end());
+  return cpp::call("tk::tma_load_multicast", std::move(args));
+}
+
 cpp::Expr RolePrinter::copyByEngine(const Stmt &stmt) {
+  if (stmt.multicast != Division::Whole)
+    return multicastByEngine(stmt);
   std::vector<cpp::Expr> args = {stage(stmt.ref), cpp::member(cpp::name("g"), identifier(stmt.map)), barrierRef(stmt)};
   for (cpp::Expr &at : coordinates(stmt, false))
     args.push_back(std::move(at));

@@ -33,13 +33,6 @@ bool isMultipleOf(const ir::Value *value, int64_t size) {
   }
 }
 
-bool isDim(const ir::Value *value, const ir::DimExpr &dim) {
-  const ir::Op *op = value->definingOp;
-  if (op && op->kind == ir::OpKind::Dim)
-    return dim.kind == ir::DimExpr::Symbol && dim.symbol == op->name;
-  return op && op->kind == ir::OpKind::Const && dim.isConst() && static_cast<double>(dim.value) == op->constant;
-}
-
 /// Whether tiles that stop at `hi` are full, or stop where the tensor does, so that the engine's bounds are the tile's.
 bool stopsWithTensor(const ir::Value *hi, const ir::DimExpr &dim, int64_t size) {
   if (isDim(hi, dim) || isMultipleOf(hi, size))
@@ -63,6 +56,13 @@ bool rangeSuits(const ir::Value *tileIndex, const ir::DimExpr &dim) {
 }
 
 } // namespace
+
+bool isDim(const ir::Value *value, const ir::DimExpr &dim) {
+  const ir::Op *op = value->definingOp;
+  if (op && op->kind == ir::OpKind::Dim)
+    return dim.kind == ir::DimExpr::Symbol && dim.symbol == op->name;
+  return op && op->kind == ir::OpKind::Const && dim.isConst() && static_cast<double>(dim.value) == op->constant;
+}
 
 std::pair<int, int> rangedDims(const ir::View &view) {
   int first = -1, second = -1;

@@ -316,6 +316,11 @@ private:
 
 } // namespace
 
+bool RingPlacement::isShared() const {
+  return std::any_of(members.begin(), members.end(),
+                     [](const RingMember &member) { return member.multicast != plan::Division::Whole; });
+}
+
 const RingMember *Placement::findMember(const std::string &key) const {
   for (const RingPlacement &ring : rings)
     for (const RingMember &member : ring.members)

@@ -39,6 +39,7 @@ struct RingMember {
   const ir::Op *load;       ///< the first clone
   bool byEngine = true;     ///< the copy engine can do it, as far as can be known when compiling
   bool transposing = false; ///< stored transposed: the instruction wants the other axis contiguous
+  plan::Division multicast = plan::Division::Whole; ///< else: which shares of it the blocks of a cluster load for all
 };
 
 /// Buffers that are filled and drained together: one full and one empty barrier.
@@ -51,6 +52,8 @@ struct RingPlacement {
   std::string cursor() const { return name + "_at"; }
   std::string full() const { return name + ".full"; }
   std::string empty() const { return name + ".empty"; }
+  /// Other blocks of the cluster write to it.
+  bool isShared() const;
 };
 
 /// A store through shared memory and the copy engine, in pieces of some columns.
@@ -94,6 +97,9 @@ std::string loadKey(const ir::Op &load);
 /// Whether the copy engine can do a load or store, as far as it shows when compiling: at most two ranged dims, the last
 /// one contiguous, and every range ends with the tensor, so that what lies beyond reads as zero and is not written.
 bool suitsCopyEngine(const ir::Function &function, const ir::Op &access);
+
+/// Whether `value` is that dim of a tensor.
+bool isDim(const ir::Value *value, const ir::DimExpr &dim);
 
 /// Dims of the tensor along which the rows (-1: none) and columns of an access run.
 std::pair<int, int> rangedDims(const ir::View &view);

@@ -3,6 +3,7 @@
 #include "backends/plan/Planner.h"
 
 #include "backends/plan/Allocate.h"
+#include "backends/plan/Cluster.h"
 #include "backends/plan/Consumer.h"
 #include "backends/plan/GridOrder.h"
 #include "backends/plan/Nest.h"
@@ -28,6 +29,8 @@ public:
     lowerGrid();
     std::string error;
     placement = place(function, nest, arch, schedule, error);
+    if (error.empty())
+      formClusters(error);
     if (!error.empty()) {
       diagnostics.report(Diag::schedule_impossible, at(function.loc), error);
       return nullptr;
@@ -93,6 +96,24 @@ private:
     plan->grid.axes.push_back(std::move(axis));
   }
 
+  void formClusters(std::string &error) {
+    const auto blocks = static_cast<int>(schedule.cluster.value_or(1));
+    if (blocks == 1)
+      return;
+    if (blocks > arch.maxClusterSize || (blocks & (blocks - 1)) != 0) {
+      error = "`cluster` must be 1, 2 or 4";
+      return;
+    }
+    std::string why;
+    const std::optional<size_t> axis = planner::formClusters(function, nest, blocks, placement, why);
+    if (!axis) {
+      error = fmt::format("clusters of {} blocks: {}", blocks, why);
+      return;
+    }
+    plan->cluster = blocks;
+    plan->grid.clusterAxis = plan->grid.axes[*axis].name;
+  }
+
   // ---- roles
   // -----------------------------------------------------------------------------------------------------------
   bool lowerRoles() {
@@ -108,7 +129,12 @@ private:
     plan->maps = placement.maps;
     for (const RingPlacement &ring : placement.rings) {
       plan->barriers.push_back({ring.full(), ring.stages, 1});
-      plan->barriers.push_back({ring.empty(), ring.stages, placement.instances});
+      plan->barriers.push_back(
+          {ring.empty(), ring.stages, placement.instances * (ring.isShared() ? plan->cluster : 1)});
+    }
+    if (plan->cluster > 1) { // the others still arrive here
+      consumer.role.finish.emplace_back();
+      consumer.role.finish.back().kind = plan::StmtKind::ClusterSync;
     }
     plan->threads = consumer.role.warps * consumer.role.instances * arch.warpSize;
     std::vector<plan::Role> roles{std::move(consumer.role)};
@@ -146,16 +172,24 @@ private:
     const bool flat = placement.hasProducts && loops && !plan->grid.ragged && !overlapped;
     plan->grid.persistent = schedule.persistent.value_or(flat) || plan->grid.ragged;
     if (plan->grid.persistent && endsWithTwoTiledAxes() && !plan->grid.ragged)
-      plan->grid.rasterGroup = static_cast<int>(schedule.raster.value_or(8));
+      plan->grid.rasterGroup = static_cast<int>(schedule.raster.value_or(isClusteredRow() ? 8 / plan->cluster : 8));
     decide("stages", ringStages());
     decide("warpgroups", std::to_string(placement.instances));
     decide("overlap", overlapped ? "1" : "0");
     decide("persistent", plan->grid.persistent ? "true" : "false");
+    if (plan->cluster > 1)
+      decide("cluster", fmt::format("{} along {}", plan->cluster, plan->grid.clusterAxis));
   }
 
   bool endsWithTwoTiledAxes() const {
     const std::vector<plan::GridAxis> &axes = plan->grid.axes;
     return axes.size() >= 2 && axes.back().tileSize > 0 && axes[axes.size() - 2].tileSize > 0;
+  }
+
+  /// A super-row counts clusters, where they stand one below the other.
+  bool isClusteredRow() const {
+    const std::vector<plan::GridAxis> &axes = plan->grid.axes;
+    return axes[axes.size() - 2].name == plan->grid.clusterAxis;
   }
 
   std::string ringStages() const {

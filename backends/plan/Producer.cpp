@@ -105,6 +105,7 @@ private:
     copy.barrier = ring.full();
     copy.cursor = ring.cursor();
     copy.one = member.byEngine;
+    copy.multicast = member.multicast;
   }
 
   const Nest &nest;

@@ -21,6 +21,8 @@ void set(Schedule &schedule, std::string_view key, int64_t value) {
     schedule.overlap = value;
   else if (key == "raster")
     schedule.raster = value;
+  else if (key == "cluster")
+    schedule.cluster = value;
   else if (key == "producer_registers")
     schedule.producerRegisters = value;
   else if (key == "consumer_registers")
@@ -39,6 +41,7 @@ const std::vector<Key> &keys() {
       {"overlap", "int", 0, 1, "1", "loop iterations that a product may run behind the vector work that feeds it"},
       {"persistent", "bool", 0, 1, "true for products without vector work", "blocks take tile after tile"},
       {"raster", "int", 1, 64, "8", "tiles a super-row of a persistent grid, for L2"},
+      {"cluster", "int", 1, 4, "1", "blocks that load shares of a common operand for each other: 1, 2 or 4"},
       {"producer_registers", "int", 24, 240, "24, 32 or 40",
        "registers a thread of the loading warpgroup; a multiple of 8"},
       {"consumer_registers", "int", 24, 256, "240, 160 or 232",

@@ -29,7 +29,7 @@ const std::vector<Key> &keys();
 
 /// What the user asked for; absent: the planner's choice.
 struct Schedule {
-  std::optional<int64_t> stages, warpgroups, warps, overlap, raster, producerRegisters, consumerRegisters;
+  std::optional<int64_t> stages, warpgroups, warps, overlap, raster, cluster, producerRegisters, consumerRegisters;
   std::optional<bool> persistent;
 };
 

@@ -132,6 +132,7 @@ private:
       plan::Stmt &arrive = emit(Kind::Arrive, loc);
       arrive.barrier = ring->empty();
       arrive.cursor = ring->cursor();
+      arrive.inCluster = ring->isShared();
       emit(Kind::Advance, loc).cursor = ring->cursor();
       at = open.erase(at);
     }
@@ -241,6 +242,7 @@ private:
       plan::Stmt &arrive = emit(Kind::Arrive, loc);
       arrive.barrier = ring->empty();
       arrive.cursor = cursor;
+      arrive.inCluster = ring->isShared();
       emit(Kind::Advance, loc).cursor = cursor;
     }
     out = savedOut;

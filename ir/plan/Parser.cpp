@@ -310,6 +310,10 @@ Grid Parser::grid() {
   if (accept("raster"))
     grid.rasterGroup = smallInteger();
   grid.ragged = accept("ragged");
+  if (accept("clusters")) {
+    expect("along");
+    grid.clusterAxis = name("an axis");
+  }
   expect("{");
   while (!failed && !at("}")) {
     grid.axes.push_back(gridAxis());

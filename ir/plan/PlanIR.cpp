@@ -66,6 +66,8 @@ std::string_view spelling(StmtKind kind) {
     return "arrive";
   case StmtKind::Advance:
     return "advance";
+  case StmtKind::ClusterSync:
+    return "cluster_sync";
   case StmtKind::For:
     return "for";
   case StmtKind::If:

@@ -148,10 +148,11 @@ enum class StmtKind : uint8_t {
   ProductCommit, ///< closes the product group
   ProductWait,   ///< until at most `count` groups are in flight
   // mbarriers
-  Wait,    ///< until the phase of barrier at cursor completes; `inverted`: the phase before (a producer's wait for
-           ///< "empty")
-  Arrive,  ///< one arrival an instance, on barrier at cursor
-  Advance, ///< cursor to the next stage; flips its phase at the ring's end
+  Wait,        ///< until the phase of barrier at cursor completes; `inverted`: the phase before (a producer's wait for
+               ///< "empty")
+  Arrive,      ///< one arrival an instance, on barrier at cursor; `inCluster`: on that of every block of the cluster
+  Advance,     ///< cursor to the next stage; flips its phase at the ring's end
+  ClusterSync, ///< until all threads of the cluster that have not exited are here
   // control
   For, ///< dest from operands[0] to operands[1] by tiles of tileSize (0: integers). With `prologue` or `epilogue` (a
        ///< pipelined
@@ -193,6 +194,10 @@ struct Stmt {
 
   std::string barrier, cursor; ///< Expect, CopyIn, Wait, Arrive; Advance: cursor
   bool inverted = false;
+  bool inCluster = false; ///< Arrive
+  /// CopyIn: not Whole: this block copies its share of the stage's rows or columns, by its place in the cluster, into
+  /// every block of the cluster; each block's barrier counts the bytes of all shares.
+  Division multicast = Division::Whole;
   int64_t bytes = 0;       ///< Expect
   int count = 0;           ///< BulkWait, ProductWait
   int id = 0, threads = 0; ///< Sync
@@ -204,8 +209,8 @@ struct Stmt {
   Body orElse;             ///< If
 };
 
-/// A group of warps that run one list of statements. Where it has one instance and nothing in it is for the threads of a
-/// warp together, one thread runs it.
+/// A group of warps that run one list of statements. Where it has one instance and nothing in it is for the threads of
+/// a warp together, one thread runs it.
 struct Role {
   std::string name; ///< "producer", "consumer"
   int firstWarp = 0;
@@ -238,6 +243,9 @@ struct Grid {
   int rasterGroup = 0;               ///< > 0: tiles of the two last axes in super-rows of so many, for L2
   bool ragged = false;               ///< an inner axis' range depends on outer ones: found on the device
   std::vector<std::string> reversed; ///< axes walked from the last tile (longest first)
+  /// With clusters: the axis of tiles along which the blocks of a cluster take neighbours. It is rounded up to whole
+  /// clusters: a tile beyond its end begins at or after it, and ends where the axis ends.
+  std::string clusterAxis;
 };
 
 struct Plan {
@@ -252,7 +260,7 @@ struct Plan {
   std::vector<std::pair<std::string, std::string>> decisions;
 
   int threads = 384;
-  int cluster = 1;
+  int cluster = 1; ///< blocks that are launched together and reach each other's shared memory
   int64_t sharedBytes = 0;
   std::vector<Var> preludeVars;
   Body prelude; ///< scalar work that needs no block: the grid's bounds; for host and device alike
@@ -282,6 +290,7 @@ struct Budget {
   int maxThreads = 1024;
   int namedBarriers = 16;
   int maxBoxDim = 256;
+  int maxCluster = 8;
 };
 
 /// One reason why a plan is refused. `loc` is the .tk line of the statement.

@@ -132,14 +132,16 @@ std::string head(const Stmt &stmt) {
   case StmtKind::BulkCommit:
   case StmtKind::ProductFence:
   case StmtKind::ProductCommit:
+  case StmtKind::ClusterSync:
     return word;
   case StmtKind::Sync:
     return fmt::format("sync {} threads {}", stmt.id, stmt.threads);
   case StmtKind::Expect:
     return fmt::format("expect {} bytes {}", barrierRef(stmt), stmt.bytes);
   case StmtKind::CopyIn:
-    return fmt::format("copy_in {} <- {}{}{} completes {}", print(stmt.ref), mapPrefix(stmt),
-                       print(stmt.view, stmt.operands), otherwise(stmt), barrierRef(stmt));
+    return fmt::format("copy_in {} <- {}{}{} completes {}{}", print(stmt.ref), mapPrefix(stmt),
+                       print(stmt.view, stmt.operands), otherwise(stmt), barrierRef(stmt),
+                       stmt.multicast == Division::Whole ? "" : fmt::format(" multicast {}", spelling(stmt.multicast)));
   case StmtKind::CopyOut:
     return fmt::format("copy_out {}{}{} {} {}", columns(stmt), mapPrefix(stmt), print(stmt.view, stmt.operands),
                        stmt.reducing ? "+=" : "<-", print(stmt.ref));
@@ -153,7 +155,7 @@ std::string head(const Stmt &stmt) {
   case StmtKind::Wait:
     return fmt::format("wait {}{}", barrierRef(stmt), stmt.inverted ? " inverted" : "");
   case StmtKind::Arrive:
-    return "arrive " + barrierRef(stmt);
+    return "arrive " + barrierRef(stmt) + (stmt.inCluster ? " in cluster" : "");
   case StmtKind::Advance:
     return "advance " + stmt.cursor;
   case StmtKind::For:
@@ -240,6 +242,8 @@ std::string printGrid(const Grid &grid) {
     text += fmt::format(" raster {}", grid.rasterGroup);
   if (grid.ragged)
     text += " ragged";
+  if (!grid.clusterAxis.empty())
+    text += " clusters along " + grid.clusterAxis;
   std::vector<std::string> axes;
   for (const GridAxis &axis : grid.axes)
     axes.push_back(fmt::format("{} in {}", axis.name, range(axis.lo, axis.hi, axis.tileSize)));

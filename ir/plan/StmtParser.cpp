@@ -13,7 +13,7 @@ constexpr StmtKind effects[] = {
     StmtKind::Store,        StmtKind::Atomic,  StmtKind::StoreShared,   StmtKind::FenceProxy,  StmtKind::Sync,
     StmtKind::Expect,       StmtKind::CopyIn,  StmtKind::CopyOut,       StmtKind::BulkCommit,  StmtKind::BulkWait,
     StmtKind::ProductFence, StmtKind::Product, StmtKind::ProductCommit, StmtKind::ProductWait, StmtKind::Wait,
-    StmtKind::Arrive,       StmtKind::Advance, StmtKind::For,           StmtKind::If};
+    StmtKind::Arrive,       StmtKind::Advance, StmtKind::ClusterSync,   StmtKind::For,         StmtKind::If};
 
 } // namespace
 
@@ -138,6 +138,7 @@ void Parser::effect(Stmt &stmt) {
   case StmtKind::BulkCommit:
   case StmtKind::ProductFence:
   case StmtKind::ProductCommit:
+  case StmtKind::ClusterSync:
     return;
   case StmtKind::Atomic: {
     bool found = false;
@@ -178,7 +179,11 @@ void Parser::effect(Stmt &stmt) {
     stmt.inverted = accept("inverted");
     return;
   case StmtKind::Arrive:
-    return barrierRef(stmt);
+    barrierRef(stmt);
+    stmt.inCluster = accept("in");
+    if (stmt.inCluster)
+      expect("cluster");
+    return;
   case StmtKind::Advance:
     stmt.cursor = name("a cursor");
     return;
@@ -211,6 +216,11 @@ void Parser::shared(Stmt &stmt) {
   otherwise(stmt);
   expect("completes");
   barrierRef(stmt);
+  if (!accept("multicast"))
+    return;
+  stmt.multicast = division();
+  if (stmt.multicast == Division::Whole)
+    fail("`rows` or `cols`");
 }
 
 void Parser::product(Stmt &stmt) {

@@ -41,6 +41,7 @@ bool synchronises(StmtKind kind) {
   case StmtKind::BulkCommit:
   case StmtKind::BulkWait:
   case StmtKind::Advance:
+  case StmtKind::ClusterSync:
     return true;
   case StmtKind::Compute:
   case StmtKind::Move:
@@ -98,6 +99,20 @@ private:
         change("other phase in", [](Body &body, size_t i) { body[i].inverted = !body[i].inverted; }, false);
       if (stmt.kind == StmtKind::ProductWait || stmt.kind == StmtKind::BulkWait)
         change("one group more left by", [](Body &body, size_t i) { ++body[i].count; }, true);
+      if (stmt.inCluster)
+        change("in its own block only", [](Body &body, size_t i) { body[i].inCluster = false; }, false);
+      if (stmt.multicast != plan::Division::Whole) {
+        change(
+            "other shares in",
+            [](Body &body, size_t i) {
+              body[i].multicast =
+                  body[i].multicast == plan::Division::Rows ? plan::Division::Cols : plan::Division::Rows;
+            },
+            false);
+        change(
+            "the whole tile for itself by", [](Body &body, size_t i) { body[i].multicast = plan::Division::Whole; },
+            false);
+      }
       if (stmt.kind == StmtKind::Expect)
         change("16 bytes fewer in", [](Body &body, size_t i) { body[i].bytes -= 16; }, false);
     }

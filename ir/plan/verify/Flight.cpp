@@ -57,6 +57,7 @@ private:
     case Event::CopyOut:
     case Event::BulkCommit:
     case Event::BulkWait:
+    case Event::ClusterSync:
     case Event::LoadShared:
     case Event::StoreShared:
     case Event::FenceProxy:

@@ -8,18 +8,31 @@ namespace tkc::plan {
 
 std::string Components::name(size_t process) const {
   const Process &it = processes[process];
-  return it.role->instances == 1 ? it.role->name : fmt::format("{} {}", it.role->name, it.instance + 1);
+  std::string name = it.role->instances == 1 ? it.role->name : fmt::format("{} {}", it.role->name, it.instance + 1);
+  return numBlocks == 1 ? name : fmt::format("{} of block {}", name, it.block + 1);
 }
 
+namespace {
+
+/// Part `i` of `n` of a stage, along its rows or its columns as stored.
+Rect partOf(const Buffer &buffer, bool alongRows, int i, int n) {
+  int64_t extent = alongRows ? buffer.rows : buffer.cols;
+  int64_t lo = extent * i / n, hi = extent * (i + 1) / n;
+  return alongRows ? Rect{lo, hi, 0, buffer.cols} : Rect{0, buffer.rows, lo, hi};
+}
+
+} // namespace
+
 Rect rectOf(const Touched &touched, const Process &process) {
-  Rect rect{0, touched.buffer->rows, 0, touched.buffer->cols};
   if (touched.slice == Division::Whole)
-    return rect;
+    return partOf(*touched.buffer, true, 0, 1);
   // Rows of the tile run along the buffer's columns where it is transposed.
   bool alongRows = (touched.slice == Division::Rows) != touched.transposed;
-  int64_t extent = alongRows ? rect.rowHi : rect.colHi, n = process.role->instances, i = process.instance;
-  int64_t lo = extent * i / n, hi = extent * (i + 1) / n;
-  return alongRows ? Rect{lo, hi, 0, rect.colHi} : Rect{0, rect.rowHi, lo, hi};
+  return partOf(*touched.buffer, alongRows, process.instance, process.role->instances);
+}
+
+Rect shareOf(const Touched &touched, Division division, int block, int blocks) {
+  return partOf(*touched.buffer, division == Division::Rows, block, blocks);
 }
 
 Memory::Memory(const Plan &plan, const Numbering &numbering, const Components &components)
@@ -32,7 +45,8 @@ Memory::Memory(const Plan &plan, const Numbering &numbering, const Components &c
   };
   for (size_t i = 0; i < numbering.slots.size(); ++i)
     for (size_t j = 0; j < numbering.slots.size(); ++j) {
-      if (numbering.slots[i].buffer == numbering.slots[j].buffer)
+      if (numbering.slots[i].buffer == numbering.slots[j].buffer ||
+          numbering.slots[i].block != numbering.slots[j].block)
         continue;
       auto [begin, end] = bytesOf(i);
       auto [otherBegin, otherEnd] = bytesOf(j);
@@ -43,7 +57,8 @@ Memory::Memory(const Plan &plan, const Numbering &numbering, const Components &c
 
 std::string Memory::name(int slot) const {
   const Numbering::Slot &it = numbering.slots[static_cast<size_t>(slot)];
-  return fmt::format("{}[{}]", it.buffer->name, it.stage);
+  std::string name = fmt::format("{}[{}]", it.buffer->name, it.stage);
+  return numbering.blocks == 1 ? name : fmt::format("{} of block {}", name, it.block + 1);
 }
 
 std::string Memory::describe(const Access &access) const {
@@ -135,11 +150,12 @@ void Memory::enter(int slot, const Access &access) {
   all.push_back(access);
 }
 
-std::vector<std::pair<const Stmt *, std::string>> Memory::unfinished(const Clock &all) const {
+std::vector<std::pair<const Stmt *, std::string>> Memory::unfinished(int block, const Clock &all) const {
   std::vector<std::pair<const Stmt *, std::string>> problems;
   for (size_t slot = 0; slot < accesses.size(); ++slot)
     for (const Access &access : accesses[slot])
-      if ((access.agent == Access::CopyWrite || access.agent == Access::BulkRead) &&
+      if (numbering.slots[slot].block == block &&
+          (access.agent == Access::CopyWrite || access.agent == Access::BulkRead) &&
           all.at(access.end.component) < access.end.value)
         problems.emplace_back(access.stmt,
                               fmt::format("{} may still be {} `{}` when the block ends: nothing waits for it",

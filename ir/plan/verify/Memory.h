@@ -39,7 +39,7 @@ class Components {
 public:
   Components(const std::vector<Process> &processes, const Numbering &numbering)
       : processes(processes), numProcesses(static_cast<int>(processes.size())),
-        numBarriers(static_cast<int>(numbering.barriers.size())) {
+        numBarriers(static_cast<int>(numbering.barriers.size())), numBlocks(numbering.blocks) {
     for (const Process &process : processes)
       numEngines = std::max(numEngines, process.engine + 1);
   }
@@ -54,18 +54,19 @@ public:
   int barrier(int number) const { return 3 * numProcesses + number; }
   int engine(int number) const { return 3 * numProcesses + numBarriers + number; }
   int bulk(int number) const { return engine(numEngines) + number; }
-  int named(int id) const { return bulk(numEngines) + id; }
-  int count() const { return named(namedBarriers); }
+  int named(int number) const { return bulk(numEngines) + number; }
+  int count() const { return named(numNamed()); }
+  int numNamed() const { return numBlocks * namedBarriers; }
   /// The machine's 16, and one more for what the printer adds. Ids beyond are the budget's business.
   static constexpr int namedBarriers = 17;
 
   const Process &process(size_t number) const { return processes[number]; }
-  /// "consumer 2", or "producer" where there is one instance.
+  /// "consumer 2", or "producer" where there is one instance; " of block 2" where there are several.
   std::string name(size_t process) const;
 
 private:
   const std::vector<Process> &processes;
-  int numProcesses, numBarriers, numEngines = 0;
+  int numProcesses, numBarriers, numBlocks, numEngines = 0;
 };
 
 /// One access to a stage of a buffer.
@@ -90,6 +91,8 @@ struct Access {
 
 /// The part of a stage that an instance touches.
 Rect rectOf(const Touched &touched, const Process &process);
+/// The share of a stage that block `block` of `blocks` copies.
+Rect shareOf(const Touched &touched, Division division, int block, int blocks);
 
 class Memory {
 public:
@@ -97,8 +100,8 @@ public:
 
   /// Enters an access by a process whose clock is `clock`. Returns what is wrong with it, or nothing.
   std::string access(int slot, const Access &access, const Clock &clock);
-  /// Accesses that nobody knows to be over.
-  std::vector<std::pair<const Stmt *, std::string>> unfinished(const Clock &all) const;
+  /// Accesses to block `block` that nobody who has the clock `all` knows to be over.
+  std::vector<std::pair<const Stmt *, std::string>> unfinished(int block, const Clock &all) const;
 
 private:
   std::string conflict(const Access &now, const Access &before, const Clock &clock, int slot, int beforeSlot) const;

@@ -15,9 +15,10 @@ public:
   Run(const Plan &plan, const Numbering &numbering, const std::vector<Process> &processes, const std::string &where,
       Report &report, Facts *facts)
       : plan(plan), numbering(numbering), where(where), report(report), facts(facts), components(processes, numbering),
-        memory(plan, numbering, components), barriers(numbering.barriers.size()), named(Components::namedBarriers) {
+        memory(plan, numbering, components), barriers(numbering.barriers.size()),
+        named(static_cast<size_t>(components.numNamed())) {
     for (const Process &process : processes)
-      states.push_back({process, Clock(components.count()), 0, 0, 0, 0, -1, {}});
+      states.push_back({process, Clock(components.count()), 0, 0, 0, 0, -1, 0, false, {}});
     for (BarrierState &barrier : barriers)
       barrier.join = Clock(components.count());
     for (NamedState &barrier : named)
@@ -45,10 +46,12 @@ private:
     Process process;
     Clock clock;
     size_t at;
-    int syncs;     ///< named barriers passed
-    int committed; ///< product groups
-    int bulk;      ///< bulk groups committed
-    int arrivedAt; ///< the generation of the named barrier that this process is blocked at; -1: none
+    int syncs;          ///< named barriers passed
+    int committed;      ///< product groups
+    int bulk;           ///< bulk groups committed
+    int arrivedAt;      ///< the generation of the named barrier that this process is blocked at; -1: none
+    int clusterSyncs;   ///< barriers of the cluster passed
+    bool atClusterSync; ///< and whether it stands at the next
     std::vector<Clock> commitClocks;
   };
   struct LastWait {
@@ -77,7 +80,11 @@ private:
   std::string name(size_t p) const { return components.name(p); }
   std::string barrierName(int b) const {
     const Numbering::BarrierStage &stage = numbering.barriers[static_cast<size_t>(b)];
-    return fmt::format("{}[{}]", stage.barrier->name, stage.stage);
+    std::string name = fmt::format("{}[{}]", stage.barrier->name, stage.stage);
+    return numbering.blocks == 1 ? name : fmt::format("{} of block {}", name, stage.block + 1);
+  }
+  int barrierOf(size_t p, const Event &event) const {
+    return numbering.barrierIn(states[p].process.block, event.barrier);
   }
   void violation(const Stmt &stmt, const std::string &message) { report.add(stmt.loc, message + where); }
 
@@ -112,6 +119,7 @@ private:
     case Event::ProductFence:
     case Event::ProductCommit:
     case Event::ProductWait:
+    case Event::ClusterSync:
     case Event::Registers:
       return event.stmt->one && event.stmt->kind != StmtKind::Expect; // all threads meet before an Expect
     }
@@ -124,13 +132,17 @@ private:
     case Event::Wait:
       return wait(p, event);
     case Event::Arrive:
-      arrive(p, event, 0);
+      for (int block = 0; block < numbering.blocks; ++block)
+        if (event.stmt->inCluster || block == state.process.block)
+          arrive(p, event, numbering.barrierIn(block, event.barrier), 0);
       return true;
     case Event::Expect:
-      arrive(p, event, event.stmt->bytes);
+      arrive(p, event, barrierOf(p, event), event.stmt->bytes);
       return true;
     case Event::CopyIn:
-      copyIn(p, event);
+      for (int block = 0; block < numbering.blocks; ++block)
+        if (event.stmt->multicast != Division::Whole || block == state.process.block)
+          copyIn(p, event, block);
       return true;
     case Event::CopyOut:
       access(p, event, event.a, Access::BulkRead, {components.bulk(state.process.engine), state.bulk + 1});
@@ -165,6 +177,8 @@ private:
       return true;
     case Event::ProductWait:
       return productWait(p, event);
+    case Event::ClusterSync:
+      return clusterSync(p);
     case Event::ProductFence:
     case Event::Registers:
       return true;
@@ -175,11 +189,15 @@ private:
   int tick(size_t p) { return ++states[p].clock.at(components.time(p)); }
 
   void access(size_t p, const Event &event, const Touched &touched, Access::Agent agent, Access::End end) {
-    if (touched.slot < 0)
-      return;
+    if (touched.slot >= 0)
+      access(p, event, numbering.slotIn(states[p].process.block, touched.slot), rectOf(touched, states[p].process),
+             agent, end);
+  }
+
+  void access(size_t p, const Event &event, int slot, const Rect &rect, Access::Agent agent, Access::End end) {
     State &state = states[p];
-    Access access{event.stmt, agent, p, state.at, rectOf(touched, state.process), end, state.syncs};
-    std::string problem = memory.access(touched.slot, access, state.clock);
+    Access access{event.stmt, agent, p, state.at, rect, end, state.syncs};
+    std::string problem = memory.access(slot, access, state.clock);
     if (!problem.empty())
       violation(*event.stmt, problem);
   }
@@ -190,15 +208,16 @@ private:
   /// phase that is follows from what the process knows of the barrier.
   bool wait(size_t p, const Event &event) {
     State &state = states[p];
-    BarrierState &barrier = barriers[static_cast<size_t>(event.barrier)];
-    int component = components.barrier(event.barrier), phase = state.clock.at(component) - 1;
+    const int number = barrierOf(p, event);
+    BarrierState &barrier = barriers[static_cast<size_t>(number)];
+    int component = components.barrier(number), phase = state.clock.at(component) - 1;
     if (((phase & 1) != 0) != event.parity)
       ++phase;
     if (barrier.completed < phase + 1)
       return false;
     if (barrier.completed > phase + 1) {
       violation(*event.stmt, fmt::format("`{}` of `{}` can come when `{}` is two phases on, and then waits for a third",
-                                         print(*event.stmt), name(p), barrierName(event.barrier)));
+                                         print(*event.stmt), name(p), barrierName(number)));
     }
     if (phase >= 0) {
       state.clock.join(barrier.history[static_cast<size_t>(phase)]);
@@ -212,18 +231,18 @@ private:
     return true;
   }
 
-  void arrive(size_t p, const Event &event, int64_t bytes) {
-    BarrierState &barrier = barriers[static_cast<size_t>(event.barrier)];
+  void arrive(size_t p, const Event &event, int number, int64_t bytes) {
+    BarrierState &barrier = barriers[static_cast<size_t>(number)];
     const Stmt &stmt = *event.stmt;
-    if (states[p].clock.at(components.barrier(event.barrier)) < barrier.completed)
+    if (states[p].clock.at(components.barrier(number)) < barrier.completed)
       violation(stmt,
                 fmt::format("`{}` of `{}` may come before phase {} of `{}` is over, and count for it: nothing that "
                             "`{}` waited for says that it is",
-                            print(stmt), name(p), barrier.completed - 1, barrierName(event.barrier), name(p)));
-    int needed = numbering.barriers[static_cast<size_t>(event.barrier)].barrier->arrivals;
+                            print(stmt), name(p), barrier.completed - 1, barrierName(number), name(p)));
+    int needed = numbering.barriers[static_cast<size_t>(number)].barrier->arrivals;
     if (barrier.arrivals >= needed) {
       violation(stmt, fmt::format("`{}` of `{}` is one arrival more than the {} that a phase of `{}` takes",
-                                  print(stmt), name(p), needed, barrierName(event.barrier)));
+                                  print(stmt), name(p), needed, barrierName(number)));
       return;
     }
     ++barrier.arrivals;
@@ -233,29 +252,40 @@ private:
     barrier.lastArrival = &stmt;
     barrier.arrivalsOf.resize(static_cast<size_t>(barrier.completed) + 1);
     barrier.arrivalsOf.back().push_back(&stmt);
-    tick(p);
+    const int time = tick(p);
+    const int block = numbering.barriers[static_cast<size_t>(number)].block;
+    if (block != states[p].process.block)
+      remoteArrivals[{p, block}] = {time, &stmt};
     barrier.join.join(states[p].clock);
-    maybeComplete(p, event.barrier);
+    maybeComplete(p, number);
   }
 
-  void copyIn(size_t p, const Event &event) {
-    BarrierState &barrier = barriers[static_cast<size_t>(event.barrier)];
+  /// What a copy brings to `block`: all it copies, where it is not this block's share for the whole cluster.
+  void copyIn(size_t p, const Event &event, int block) {
+    const int number = numbering.barrierIn(block, event.barrier);
+    BarrierState &barrier = barriers[static_cast<size_t>(number)];
     State &state = states[p];
-    int component = components.barrier(event.barrier);
+    int component = components.barrier(number);
     if (state.clock.at(component) < barrier.completed)
       violation(
           *event.stmt,
           fmt::format("`{}` of `{}` may bring its bytes before phase {} of `{}` is over: nothing that `{}` waited for "
                       "says that it is",
-                      print(*event.stmt), name(p), barrier.completed - 1, barrierName(event.barrier), name(p)));
-    access(p, event, event.a, Access::CopyWrite, {component, barrier.completed + 1});
-    int64_t bytes = event.stmt->map.empty() ? 0 : event.a.buffer->stageBytes();
+                      print(*event.stmt), name(p), barrier.completed - 1, barrierName(number), name(p)));
+    const bool isShare = event.stmt->multicast != Division::Whole;
+    const Rect rect = isShare ? shareOf(event.a, event.stmt->multicast, state.process.block, numbering.blocks)
+                              : rectOf(event.a, state.process);
+    access(p, event, numbering.slotIn(block, event.a.slot), rect, Access::CopyWrite,
+           {component, barrier.completed + 1});
+    int64_t bytes = event.stmt->map.empty() ? 0
+                    : isShare               ? rect.area() * byteWidth(event.a.buffer->elem)
+                                            : event.a.buffer->stageBytes();
     barrier.copied += bytes;
     barrier.pendingBytes -= bytes;
     barrier.counted = true;
     tick(p);
     barrier.join.join(state.clock);
-    maybeComplete(p, event.barrier);
+    maybeComplete(p, number);
   }
 
   void maybeComplete(size_t p, int b) {
@@ -295,8 +325,9 @@ private:
     auto id = static_cast<size_t>(ownCopies ? Components::namedBarriers - 1
                                             : stmt.id + (perInstance ? state.process.instance : 0)) %
               Components::namedBarriers;
-    NamedState &barrier = named[id];
-    int component = components.named(static_cast<int>(id));
+    const size_t number = static_cast<size_t>(state.process.block) * Components::namedBarriers + id;
+    NamedState &barrier = named[number];
+    int component = components.named(static_cast<int>(number));
     if (state.arrivedAt < 0) {
       if (state.clock.at(component) < barrier.completed)
         violation(stmt, fmt::format("`{}` of `{}` may meet an earlier use of named barrier {}: nothing orders them",
@@ -346,6 +377,28 @@ private:
     return true;
   }
 
+  /// Threads that have exited are not waited for: PTX ISA, "barrier.cluster".
+  bool clusterSync(size_t p) {
+    State &state = states[p];
+    const auto generation = static_cast<size_t>(state.clusterSyncs);
+    if (!state.atClusterSync) {
+      state.atClusterSync = true;
+      tick(p);
+      if (clusterJoins.size() <= generation)
+        clusterJoins.emplace_back(components.count());
+      clusterJoins[generation].join(state.clock);
+    }
+    if (!std::all_of(states.begin(), states.end(), [&](const State &other) {
+          return other.atClusterSync || other.clusterSyncs > state.clusterSyncs ||
+                 other.at >= other.process.trace->size();
+        }))
+      return false;
+    state.clock.join(clusterJoins[generation]);
+    state.atClusterSync = false;
+    ++state.clusterSyncs;
+    return true;
+  }
+
   // ---- the end
 
   void deadlock() {
@@ -357,27 +410,26 @@ private:
         continue;
       const Event &event = (*state.process.trace)[state.at];
       first = first ? first : event.stmt;
-      waits += fmt::format("{}`{}` at `{}`{}", waits.empty() ? "" : ", ", name(p), print(*event.stmt), pending(event));
+      waits +=
+          fmt::format("{}`{}` at `{}`{}", waits.empty() ? "" : ", ", name(p), print(*event.stmt), pending(p, event));
     }
     if (first)
       violation(*first, "deadlock: " + waits + " wait for ever");
   }
 
-  std::string pending(const Event &event) const {
+  std::string pending(size_t p, const Event &event) const {
     if (event.barrier < 0)
       return {};
-    const BarrierState &barrier = barriers[static_cast<size_t>(event.barrier)];
-    int needed = numbering.barriers[static_cast<size_t>(event.barrier)].barrier->arrivals;
-    std::string text = fmt::format(" ({} has {} of {} arrivals", barrierName(event.barrier), barrier.arrivals, needed);
+    const int number = barrierOf(p, event);
+    const BarrierState &barrier = barriers[static_cast<size_t>(number)];
+    int needed = numbering.barriers[static_cast<size_t>(number)].barrier->arrivals;
+    std::string text = fmt::format(" ({} has {} of {} arrivals", barrierName(number), barrier.arrivals, needed);
     if (barrier.pendingBytes != 0)
       text += fmt::format(", expects {} bytes, copies bring {}", barrier.expected, barrier.copied);
     return text + ")";
   }
 
   void exit() {
-    Clock all(components.count());
-    for (const State &state : states)
-      all.join(state.clock);
     for (size_t b = 0; b < barriers.size(); ++b) {
       const BarrierState &barrier = barriers[b];
       if (barrier.arrivals == 0 && barrier.pendingBytes == 0)
@@ -388,8 +440,24 @@ private:
                       barrier.arrivals, needed, barrier.copied, barrier.expected);
       report.add(barrier.lastArrival ? barrier.lastArrival->loc : plan.loc, message + where);
     }
-    for (auto &[stmt, problem] : memory.unfinished(all))
+    for (int block = 0; block < numbering.blocks; ++block)
+      exit(block);
+  }
+
+  /// A block's shared memory is gone once its last thread has exited.
+  void exit(int block) {
+    Clock all(components.count());
+    for (const State &state : states)
+      if (state.process.block == block)
+        all.join(state.clock);
+    for (auto &[stmt, problem] : memory.unfinished(block, all))
       violation(*stmt, problem);
+    for (const auto &[from, last] : remoteArrivals)
+      if (from.second == block && all.at(components.time(from.first)) < last.first)
+        violation(*last.second,
+                  fmt::format("`{}` of `{}` may come when block {} has ended: nothing that block {} waited "
+                              "for says that it is done",
+                              print(*last.second), name(from.first), block + 1, block + 1));
   }
 
   const Plan &plan;
@@ -402,6 +470,9 @@ private:
   std::vector<State> states;
   std::vector<BarrierState> barriers;
   std::vector<NamedState> named;
+  std::vector<Clock> clusterJoins; ///< what those who came to each barrier of the cluster knew
+  /// By process and block: its last arrival at a barrier of another block than its own, and when.
+  std::map<std::pair<size_t, int>, std::pair<int, const Stmt *>> remoteArrivals;
 };
 
 } // namespace

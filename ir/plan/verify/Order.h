@@ -22,8 +22,9 @@ namespace tkc::plan {
 struct Process {
   const Role *role;
   const Trace *trace;
+  int block;    ///< of the cluster
   int instance; ///< of the role
-  int engine;   ///< number of the instance among all instances of all roles
+  int engine;   ///< number of the instance among all instances of all roles of all blocks
   bool elected; ///< runs what one thread runs
   int threads;  ///< that it stands for
 };

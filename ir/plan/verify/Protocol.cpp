@@ -16,18 +16,44 @@ constexpr size_t stepsPerRole = 20000;
 constexpr size_t workInAll = 1000000000;
 
 /// The warps that stand for all: of each instance the one with the elected thread, and one for the others.
+/// `traces`: those of all roles for each block.
 std::vector<Process> processesOf(const std::vector<RoleSummary> &roles, const std::vector<Trace> &traces) {
   std::vector<Process> processes;
   int engine = 0;
-  for (size_t r = 0; r < roles.size(); ++r) {
-    const Role &role = roles[r].role;
+  for (size_t t = 0; t < traces.size(); ++t) {
+    const RoleSummary &summary = roles[t % roles.size()];
+    const Role &role = summary.role;
+    const int block = static_cast<int>(t / roles.size());
     for (int instance = 0; instance < role.instances; ++instance, ++engine) {
-      processes.push_back({&role, &traces[r], instance, engine, true, 32});
-      if (role.warps > 1 && !roles[r].oneThread)
-        processes.push_back({&role, &traces[r], instance, engine, false, 32 * (role.warps - 1)});
+      processes.push_back({&role, &traces[t], block, instance, engine, true, 32});
+      if (role.warps > 1 && !summary.oneThread)
+        processes.push_back({&role, &traces[t], block, instance, engine, false, 32 * (role.warps - 1)});
     }
   }
   return processes;
+}
+
+/// Traces of all roles for each block of the cluster; nothing where one is too long, which is reported.
+std::optional<std::vector<Trace>> tracesOf(const Plan &plan, const std::vector<RoleSummary> &roles,
+                                           const Numbering &numbering, const Inputs &inputs, Report &report,
+                                           Facts *facts) {
+  std::vector<Trace> traces;
+  for (int block = 0; block < plan.cluster; ++block) {
+    std::vector<Tile> tiles = chooseTiles(plan, inputs, block);
+    for (const RoleSummary &role : roles) {
+      std::optional<Trace> events = trace(plan, role, numbering, inputs, tiles, stepsPerRole, facts);
+      if (!events) {
+        report.addOverBudget(plan.loc,
+                             fmt::format("role `{}` runs more than {} statements for three tiles of the grid, too many "
+                                         "to check{}",
+                                         role.role.name, stepsPerRole, describe(plan, inputs)));
+        return std::nullopt;
+      }
+      checkFlight(role.role, *events, report);
+      traces.push_back(std::move(*events));
+    }
+  }
+  return traces;
 }
 
 } // namespace
@@ -39,21 +65,10 @@ void checkProtocol(const Plan &plan, Report &report, Facts *facts) {
     roles.emplace_back(plan, role);
   size_t work = 0;
   for (const Inputs &inputs : chooseInputs(plan)) {
-    std::vector<Tile> tiles = chooseTiles(plan, inputs);
-    std::vector<Trace> traces;
-    for (const RoleSummary &role : roles) {
-      std::optional<Trace> events = trace(plan, role, numbering, inputs, tiles, stepsPerRole, facts);
-      if (!events) {
-        report.addOverBudget(plan.loc,
-                             fmt::format("role `{}` runs more than {} statements for three tiles of the grid, too many "
-                                         "to check{}",
-                                         role.role.name, stepsPerRole, describe(plan, inputs)));
-        return;
-      }
-      checkFlight(role.role, *events, report);
-      traces.push_back(std::move(*events));
-    }
-    std::vector<Process> processes = processesOf(roles, traces);
+    std::optional<std::vector<Trace>> traces = tracesOf(plan, roles, numbering, inputs, report, facts);
+    if (!traces)
+      return;
+    std::vector<Process> processes = processesOf(roles, *traces);
     for (const Process &process : processes)
       work += process.trace->size() * (processes.size() + numbering.barriers.size() + numbering.slots.size());
     if (work > workInAll) {

@@ -109,6 +109,7 @@ private:
     case StmtKind::BulkCommit:
     case StmtKind::ProductFence:
     case StmtKind::ProductCommit:
+    case StmtKind::ClusterSync:
       return;
     case StmtKind::Load:
     case StmtKind::Store:
@@ -243,6 +244,9 @@ private:
     if (map->tensor != stmt.view.tensor || map->buffer != stmt.ref.buffer)
       return complain("tensor map `{}` is of `{}` for buffer `{}`", stmt.map, map->tensor, map->buffer);
     int64_t rows = plan.findBuffer(map->buffer)->rows;
+    int64_t share = stmt.multicast == Division::Rows ? rows / plan.cluster : rows;
+    if (stmt.kind == StmtKind::CopyIn && map->boxRows != share)
+      return complain("copies {} rows by boxes of {}", share, map->boxRows);
     bool divided = stmt.ref.slice == Division::Rows && !stmt.ref.transposed;
     if (divided && rows % (map->boxRows * role.instances) != 0)
       complain("boxes of {} rows do not fill the {} rows of an instance", map->boxRows, rows / role.instances);

@@ -18,6 +18,7 @@ public:
 
   void run() {
     names();
+    cluster();
     for (const Buffer &buffer : plan.buffers)
       memory(buffer);
     for (size_t i = 0; i < plan.buffers.size(); ++i)
@@ -68,6 +69,22 @@ private:
         if (role.findVar(axis.name))
           complain("`{}` is an axis of the grid and a variable of role `{}`", axis.name, role.name);
     }
+  }
+
+  void cluster() {
+    const int blocks = plan.cluster;
+    if (blocks < 1 || blocks > budget.maxCluster || (blocks & (blocks - 1)) != 0)
+      complain("clusters of {} blocks: a power of two, at most {}", blocks, budget.maxCluster);
+    const std::string &along = plan.grid.clusterAxis;
+    auto axis = std::find_if(plan.grid.axes.begin(), plan.grid.axes.end(),
+                             [&](const GridAxis &axis) { return axis.name == along; });
+    const std::vector<std::string> &reversed = plan.grid.reversed;
+    if (blocks == 1 && !along.empty())
+      complain("the grid has clusters along `{}`, the plan has none", along);
+    else if (blocks > 1 && (axis == plan.grid.axes.end() || axis->tileSize == 0))
+      complain("clusters along `{}`: an axis of tiles is needed", along);
+    else if (blocks > 1 && (plan.grid.ragged || std::count(reversed.begin(), reversed.end(), along) != 0))
+      complain("clusters along `{}`: the axis may be neither ragged nor reversed", along);
   }
 
   void memory(const Buffer &buffer) {
@@ -159,6 +176,8 @@ void checkStructure(const Plan &plan, const Budget &budget, Report &report) {
   Declarations(plan, budget, report).run();
   if (report.empty())
     checkStatements(plan, report);
+  if (report.empty())
+    checkCluster(plan, report);
 }
 
 } // namespace tkc::plan

@@ -6,13 +6,15 @@
 
 namespace tkc::plan {
 
-Numbering::Numbering(const Plan &plan) {
-  for (const Buffer &buffer : plan.buffers)
-    for (int stage = 0; stage < buffer.stages; ++stage)
-      slots.push_back({&buffer, stage});
-  for (const Barrier &barrier : plan.barriers)
-    for (int stage = 0; stage < barrier.stages; ++stage)
-      barriers.push_back({&barrier, stage});
+Numbering::Numbering(const Plan &plan) : blocks(plan.cluster) {
+  for (int block = 0; block < blocks; ++block) {
+    for (const Buffer &buffer : plan.buffers)
+      for (int stage = 0; stage < buffer.stages; ++stage)
+        slots.push_back({&buffer, stage, block});
+    for (const Barrier &barrier : plan.barriers)
+      for (int stage = 0; stage < barrier.stages; ++stage)
+        barriers.push_back({&barrier, stage, block});
+  }
 }
 
 int Numbering::slotOf(const Plan &plan, const std::string &buffer, int64_t stage) const {
@@ -213,6 +215,9 @@ void Tracer::stmt(const Stmt &stmt) {
   case StmtKind::ProductWait:
     emit(Event::ProductWait, stmt);
     return;
+  case StmtKind::ClusterSync:
+    emit(Event::ClusterSync, stmt);
+    return;
   case StmtKind::Wait:
     emit(Event::Wait, stmt).parity = ((cursors[stmt.cursor].round % 2) != 0) != stmt.inverted;
     return;
@@ -259,7 +264,7 @@ RoleSummary::RoleSummary(const Plan &plan, const Role &role) : role(role), oneTh
       types[var.name] = var.type;
 }
 
-std::vector<Tile> chooseTiles(const Plan &plan, const Inputs &inputs) {
+std::vector<Tile> chooseTiles(const Plan &plan, const Inputs &inputs, int block) {
   std::vector<Tile> tiles;
   uint64_t hash = inputs.seed;
   int wanted = plan.grid.persistent ? inputs.tiles : 1;
@@ -274,7 +279,9 @@ std::vector<Tile> chooseTiles(const Plan &plan, const Inputs &inputs) {
       if (steps == 0)
         break;
       hash = mix(hash, static_cast<uint64_t>(i));
-      auto index = static_cast<int64_t>(hash % static_cast<uint64_t>(steps));
+      const int64_t each = axis.name == plan.grid.clusterAxis ? plan.cluster : 1;
+      auto index = static_cast<int64_t>(hash % static_cast<uint64_t>((steps + each - 1) / each)) * each;
+      index += each > 1 ? block : 0;
       int64_t begin = lo + index * step;
       tile.push_back({static_cast<double>(begin), begin, std::min(begin + step, hi), index});
       scalars.set(axis.name, tile.back());

@@ -25,7 +25,7 @@ struct Rect {
 
 /// A stage of a buffer that an event touches; `slice` says which part of it an instance has.
 struct Touched {
-  int slot = -1; ///< stage of a buffer, counted through all buffers; -1: nothing
+  int slot = -1; ///< stage of a buffer, counted through all buffers of a block; -1: nothing
   const Buffer *buffer = nullptr;
   Division slice = Division::Whole;
   bool transposed = false;
@@ -48,30 +48,36 @@ struct Event {
     ProductFence,
     ProductCommit,
     ProductWait,
+    ClusterSync,
     Registers, ///< vector work that touches registers of products
   } kind;
   const Stmt *stmt;
-  int barrier = -1;    ///< stage of a barrier, counted through all barriers
+  int barrier = -1;    ///< stage of a barrier, counted through all barriers of a block
   bool parity = false; ///< Wait
   Touched a, b;        ///< CopyIn, CopyOut, LoadShared, StoreShared: a; Product: a (if shared) and b
 };
 
 using Trace = std::vector<Event>;
 
-/// Numbers for stages of buffers and barriers.
+/// Numbers for stages of buffers and barriers: those of the cluster's first block, then of the second …
 struct Numbering {
   explicit Numbering(const Plan &plan);
+  /// By name: the number in the first block.
   int slotOf(const Plan &plan, const std::string &buffer, int64_t stage) const;
   int barrierOf(const Plan &plan, const std::string &barrier, int64_t stage) const;
 
+  int slotIn(int block, int slot) const { return block * static_cast<int>(slots.size()) / blocks + slot; }
+  int barrierIn(int block, int barrier) const { return block * static_cast<int>(barriers.size()) / blocks + barrier; }
+
   struct Slot {
     const Buffer *buffer;
-    int stage;
+    int stage, block;
   };
   struct BarrierStage {
     const Barrier *barrier;
-    int stage;
+    int stage, block;
   };
+  int blocks; ///< of a cluster
   std::vector<Slot> slots;
   std::vector<BarrierStage> barriers;
 };
@@ -79,8 +85,8 @@ struct Numbering {
 /// One tile of the grid: a value for each axis.
 using Tile = std::vector<Scalar>;
 
-/// The tiles that a block takes in a run, in order.
-std::vector<Tile> chooseTiles(const Plan &plan, const Inputs &inputs);
+/// The tiles that block `block` of a cluster takes in a run, in order.
+std::vector<Tile> chooseTiles(const Plan &plan, const Inputs &inputs, int block);
 
 /// What every run asks about a role.
 struct RoleSummary {

@@ -43,6 +43,7 @@ bool runsOnOneThread(const Role &role) {
     case StmtKind::Product:
     case StmtKind::ProductCommit:
     case StmtKind::ProductWait:
+    case StmtKind::ClusterSync:
       can = false;
       return;
     case StmtKind::Expect:

@@ -42,6 +42,8 @@ private:
 void checkStructure(const Plan &plan, const Budget &budget, Report &report);
 /// checkStructure's part that looks at statements; names of declarations are unique by then.
 void checkStatements(const Plan &plan, Report &report);
+/// What the blocks of a cluster do for each other: shares of copies, arrivals.
+void checkCluster(const Plan &plan, Report &report);
 /// Shared memory, registers given by setmaxnreg, threads, barriers, tensor maps.
 void checkBudgets(const Plan &plan, const Budget &budget, Report &report);
 /// Registers that tiles alive at once need, against what the role has.

@@ -16,6 +16,9 @@ struct tile_index {
   __host__ __device__ constexpr tile_index shifted(int by) const { return {begin + by, end + by, index}; }
 };
 
+/// ⌈x / y⌉ for x ≥ 0.
+__host__ __device__ constexpr int ceil_div(int x, int y) { return x / y + (x % y != 0); }
+
 /// The range [lo, hi) in tiles of `Size` elements; the last may have fewer.
 ///   for (const auto k : tk::tiles<64>{0, K})
 template <int Size> struct tiles {

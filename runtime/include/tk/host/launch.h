@@ -118,20 +118,38 @@ inline long long steps(long long lo, long long hi, long long size) {
 }
 
 /// Launches `blocks` blocks, or, of a persistent kernel (`resident`), no more than run at once. None: nothing to do.
+/// `blocks` is a multiple of `cluster`, the blocks that run together and reach each other's shared memory.
 template <class Arguments>
 void launch(call &c, const device &on, void (*kernel)(Arguments), const Arguments &arguments, long long blocks,
-            bool resident, int threads, int shared_bytes, CUstream_st *stream) {
+            bool resident, int threads, int shared_bytes, CUstream_st *stream, int cluster = 1) {
   if (!c.ok() || blocks <= 0)
     return;
   cudaError_t error = cudaSuccess;
   if (shared_bytes > 48 * 1024)
     error = cudaFuncSetAttribute(reinterpret_cast<const void *>(kernel), cudaFuncAttributeMaxDynamicSharedMemorySize,
                                  shared_bytes);
+  cudaLaunchAttribute attribute{};
+  attribute.id = cudaLaunchAttributeClusterDimension;
+  attribute.val.clusterDim.x = static_cast<unsigned>(cluster);
+  attribute.val.clusterDim.y = attribute.val.clusterDim.z = 1;
+  cudaLaunchConfig_t config{};
+  config.gridDim = dim3(static_cast<unsigned>(cluster));
+  config.blockDim = dim3(static_cast<unsigned>(threads));
+  config.dynamicSmemBytes = static_cast<size_t>(shared_bytes);
+  config.stream = stream;
+  config.attrs = &attribute;
+  config.numAttrs = cluster > 1 ? 1 : 0;
   if (error == cudaSuccess && resident) {
     int each = 0;
-    error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, reinterpret_cast<const void *>(kernel), threads,
-                                                          static_cast<size_t>(shared_bytes));
-    const long long most = static_cast<long long>(each > 0 ? each : 1) * on.multiprocessors;
+    long long most = 0;
+    if (cluster > 1) {
+      error = cudaOccupancyMaxActiveClusters(&each, reinterpret_cast<const void *>(kernel), &config);
+      most = static_cast<long long>(each > 0 ? each : 1) * cluster;
+    } else {
+      error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, reinterpret_cast<const void *>(kernel), threads,
+                                                            static_cast<size_t>(shared_bytes));
+      most = static_cast<long long>(each > 0 ? each : 1) * on.multiprocessors;
+    }
     blocks = blocks < most ? blocks : most;
   }
   if (error == cudaSuccess && blocks > INT32_MAX) {
@@ -140,9 +158,8 @@ void launch(call &c, const device &on, void (*kernel)(Arguments), const Argument
   }
   if (error == cudaSuccess) {
     void *parameters[] = {const_cast<Arguments *>(&arguments)};
-    error =
-        cudaLaunchKernel(reinterpret_cast<const void *>(kernel), dim3(static_cast<unsigned>(blocks)),
-                         dim3(static_cast<unsigned>(threads)), parameters, static_cast<size_t>(shared_bytes), stream);
+    config.gridDim = dim3(static_cast<unsigned>(blocks));
+    error = cudaLaunchKernelExC(&config, reinterpret_cast<const void *>(kernel), parameters);
   }
   if (error != cudaSuccess)
     c.fail(TK_CUDA_ERROR, "%s", cudaGetErrorString(error));

@@ -1,0 +1,169 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "backends/plan/Cluster.h"
+
+#include "backends/plan/Walk.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace tkc::planner {
+namespace {
+
+/// Whether `value` may differ between blocks that differ in `axis`. What a loop carries or a branch chooses may.
+bool dependsOn(const ir::Value *value, const ir::Value *axis) {
+  if (value == axis)
+    return true;
+  const ir::Op *op = value->definingOp;
+  if (!op) {
+    const ir::Op *loop = value->ownerBlock ? value->ownerBlock->parent : nullptr;
+    return loop && loop->kind == ir::OpKind::For &&
+           (value->index != 0 || dependsOn(loop->operand(0), axis) || dependsOn(loop->operand(1), axis));
+  }
+  return !op->bodies.empty() || std::any_of(op->operands().begin(), op->operands().end(),
+                                            [&](const ir::Value *operand) { return dependsOn(operand, axis); });
+}
+
+/// What clusters along one axis share, or why they cannot be.
+class Axis {
+public:
+  Axis(const ir::Function &function, const Nest &nest, const ir::Op &axis, int blocks, Placement &placement)
+      : function(function), nest(nest), axis(axis), induction(axis.body().args[0].get()), blocks(blocks),
+        placement(placement) {
+    if (axis.tileSize == 0)
+      why = "its steps are no tiles";
+    if (why.empty())
+      checkControl();
+    if (why.empty())
+      checkEffects();
+    if (why.empty())
+      findShares();
+    if (why.empty() && shares.empty())
+      why = "no operand that a loop loads by the copy engine is the same for neighbours and can be cut in shares";
+  }
+
+  const ir::Value *inductionVariable() const { return induction; }
+
+  /// Bytes a stage that are loaded once a cluster.
+  int64_t bytes() const {
+    int64_t sum = 0;
+    for (const auto &[key, share] : shares)
+      sum += placement.findBuffer(placement.findMember(key)->buffer)->stageBytes();
+    return sum;
+  }
+
+  void apply() const {
+    for (RingPlacement &ring : placement.rings)
+      for (RingMember &member : ring.members)
+        if (auto share = shares.find(member.key); share != shares.end()) {
+          member.multicast = share->second;
+          if (share->second == plan::Division::Rows)
+            for (plan::TensorMap &map : placement.maps)
+              map.boxRows /= map.buffer == member.buffer ? blocks : 1;
+        }
+  }
+
+  std::string why;
+
+private:
+  void findShares() {
+    for (const auto &[load, key] : placement.loadKeys) {
+      const RingMember &member = *placement.findMember(key);
+      const bool same = std::none_of(load->operands().begin(), load->operands().end(),
+                                     [&](const ir::Value *operand) { return dependsOn(operand, induction); });
+      const plan::Division share = shareOf(*placement.findBuffer(member.buffer));
+      if (placement.findRing(key)->depth > 0 && member.byEngine && same && share != plan::Division::Whole &&
+          !isReadByThreads(member))
+        shares[key] = share;
+    }
+  }
+
+  /// An arrival at another block tells it that products have read a stage, and nothing about what threads have read.
+  bool isReadByThreads(const RingMember &member) const {
+    return std::any_of(placement.products.begin(), placement.products.end(), [&](const auto &entry) {
+      const ProductPlacement &product = entry.second;
+      return product.byThreads && (product.a.buffer == member.buffer || product.b.buffer == member.buffer);
+    });
+  }
+
+  /// Whole panels, which take fewer copies, else rows of swizzle atoms.
+  plan::Division shareOf(const plan::Buffer &buffer) const {
+    const int64_t span = plan::bytes(buffer.swizzle);
+    if (span != 0 && buffer.cols * byteWidth(buffer.elem) % (span * blocks) == 0)
+      return plan::Division::Cols;
+    return buffer.rows % (8 * blocks) == 0 ? plan::Division::Rows : plan::Division::Whole;
+  }
+
+  /// All blocks of a cluster fill and drain the rings equally often.
+  void checkControl() {
+    walkTile(nest, [&](const ir::Op &op, int) {
+      const bool controls = op.kind == ir::OpKind::For || op.kind == ir::OpKind::If;
+      if (!controls || !holdsRingLoad(op))
+        return;
+      const size_t count = op.kind == ir::OpKind::For ? 2 : 1;
+      for (size_t i = 0; i < count; ++i)
+        if (dependsOn(op.operand(i), induction))
+          why = "neighbours run their loops differently often";
+    });
+  }
+
+  bool holdsRingLoad(const ir::Op &op) const {
+    bool holds = false;
+    auto visit = [&](const ir::Op &inner, int) { holds |= placement.loadKeys.count(&inner) != 0; };
+    for (const auto &body : op.bodies)
+      walkOps(*body, 0, visit);
+    return holds;
+  }
+
+  /// A tile beyond the end of the axis, which a cluster may have, must leave nothing: the threads clip what they write
+  /// at the range's end, the copy engine at the tensor's.
+  void checkEffects() {
+    walkTile(nest, [&](const ir::Op &op, int) {
+      if (op.kind != ir::OpKind::Store && op.kind != ir::OpKind::Atomic)
+        return;
+      const ir::Param *tensor = function.findParam(op.view.tensor);
+      bool clipped = false;
+      for (size_t d = 0; d < op.view.indices.size(); ++d) {
+        const ir::ViewIndex &index = op.view.indices[d];
+        if (index.kind == ir::ViewIndex::Tiled && op.operand(index.operand) == induction)
+          clipped = !placement.stores.count(&op) || isDim(axis.operand(1), tensor->dims[d]);
+      }
+      if (!clipped)
+        why = fmt::format("what is written to `{}` does not end where the axis ends", op.view.tensor);
+    });
+  }
+
+  const ir::Function &function;
+  const Nest &nest;
+  const ir::Op &axis;
+  const ir::Value *induction;
+  int blocks;
+  Placement &placement;
+  std::map<std::string, plan::Division> shares; ///< by the member's key
+};
+
+} // namespace
+
+std::optional<size_t> formClusters(const ir::Function &function, const Nest &nest, int blocks, Placement &placement,
+                                   std::string &why) {
+  if (nest.isRagged()) {
+    why = "the range of one axis of the grid depends on another";
+    return std::nullopt;
+  }
+  std::optional<size_t> best;
+  std::vector<Axis> axes;
+  for (const ir::Op *op : nest.axes)
+    axes.emplace_back(function, nest, *op, blocks, placement);
+  for (size_t i = 0; i < axes.size(); ++i) {
+    why += fmt::format("{}along `{}` {}", why.empty() ? "" : ", ", axes[i].inductionVariable()->name, axes[i].why);
+    if (axes[i].why.empty() && (!best || axes[i].bytes() > axes[*best].bytes()))
+      best = i;
+  }
+  if (best)
+    axes[*best].apply();
+  else if (axes.empty())
+    why = "the kernel has one block";
+  return best;
+}
+
+} // namespace tkc::planner

@@ -1,0 +1,90 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What blocks of a cluster do for each other, statement by statement. That it comes in time is Order.cpp's.
+#include "ir/plan/verify/Verify.h"
+
+#include <fmt/format.h>
+
+namespace tkc::plan {
+namespace {
+
+class ClusterStatements {
+public:
+  ClusterStatements(const Plan &plan, const Role &role, Report &report) : plan(plan), role(role), report(report) {
+    differs.insert(plan.grid.clusterAxis);
+    for (bool changed = true; changed;) {
+      const size_t before = differs.size();
+      for (const Body *body : {&role.body, &role.finish})
+        flow(*body, false);
+      changed = differs.size() != before;
+    }
+  }
+
+  void run() {
+    for (const Body *body : {&role.body, &role.finish})
+      walk(*body, [&](const Stmt &stmt) { check(stmt); });
+  }
+
+private:
+  template <class... Args> void complain(const Stmt &stmt, fmt::format_string<Args...> text, Args &&...args) {
+    report.add(stmt.loc, fmt::format("`{}`: ", print(stmt)) + fmt::format(text, std::forward<Args>(args)...));
+  }
+
+  bool anyDiffers(const std::vector<std::string> &names) const {
+    for (const std::string &name : names)
+      if (differs.count(name))
+        return true;
+    return false;
+  }
+
+  /// Variables that follow from the axis along which the blocks stand, by value or by the control around them.
+  void flow(const Body &body, bool around) {
+    for (const Stmt &stmt : body) {
+      const bool here = around || anyDiffers(stmt.operands);
+      if (here && !stmt.dest.empty())
+        differs.insert(stmt.dest);
+      for (const Body *inner : {&stmt.prologue, &stmt.body, &stmt.epilogue, &stmt.orElse})
+        flow(*inner, here);
+    }
+  }
+
+  void check(const Stmt &stmt) {
+    const bool shares = stmt.multicast != Division::Whole;
+    if (plan.cluster == 1 && (shares || stmt.inCluster || stmt.kind == StmtKind::ClusterSync))
+      return complain(stmt, "the plan has no clusters");
+    if (shares)
+      share(stmt);
+  }
+
+  void share(const Stmt &stmt) {
+    if (stmt.map.empty() || !stmt.one)
+      return complain(stmt, "only the copy engine sends to a cluster, for one thread");
+    if (anyDiffers(stmt.operands))
+      return complain(stmt,
+                      "the blocks of a cluster copy shares of different tiles, `{}` being one of what they copy by",
+                      plan.grid.clusterAxis);
+    const Buffer &buffer = *plan.findBuffer(stmt.ref.buffer);
+    const bool byRows = stmt.multicast == Division::Rows;
+    // A share starts at a swizzle atom, and is whole panels: 8 rows, or as many columns as the swizzle spans.
+    const int64_t unit = byRows ? 8 : std::max<int64_t>(bytes(buffer.swizzle) / byteWidth(buffer.elem), 1);
+    const int64_t extent = byRows ? buffer.rows : buffer.cols;
+    if (extent % (unit * plan.cluster) != 0 || (!byRows && buffer.swizzle == Swizzle::None))
+      complain(stmt, "{} {} of a stage for {} blocks: shares are of multiples of {}", extent, spelling(stmt.multicast),
+               plan.cluster, unit);
+  }
+
+  const Plan &plan;
+  const Role &role;
+  Report &report;
+  std::set<std::string> differs;
+};
+
+} // namespace
+
+void checkCluster(const Plan &plan, Report &report) {
+  for (const Role &role : plan.roles)
+    ClusterStatements(plan, role, report).run();
+}
+
+} // namespace tkc::plan
