@@ -196,7 +196,7 @@ Contents EdgeAnalysis::loaded(const Op &op, Place place) {
   if (type.elem == ElemType::Bool)
     return Contents::boolean();
   if (place == Inside)
-    return Contents::finite();
+    return op.hasElse ? Contents::finite() | inside(op.operands().back()) : Contents::finite();
   int axis = place == PastRows ? 0 : 1;
   bool hasGather = false;
   std::vector<std::pair<unsigned, Value *>> axes; // dim, and its tile index or null
@@ -211,10 +211,7 @@ Contents EdgeAnalysis::loaded(const Op &op, Place place) {
   }
   if (!hasGather)
     return loadedBeyond(op, axes[static_cast<size_t>(axis)].first, axes[static_cast<size_t>(axis)].second);
-  // Beside a gather there is one axis at most; all else ends with the indices.
-  if (axes.size() == 1 && axes[0].second && rootTileIndex(axes[0].second) == endAt(type, place))
-    return loadedBeyond(op, axes[0].first, axes[0].second);
-  return Contents(Contents::Zero);
+  return op.hasElse ? inside(op.operands().back()) : Contents(Contents::Zero);
 }
 
 Contents EdgeAnalysis::loadedBeyond(const Op &op, unsigned dim, Value *tileIndex) {
@@ -223,13 +220,22 @@ Contents EdgeAnalysis::loadedBeyond(const Op &op, unsigned dim, Value *tileIndex
   Affine size = ranges.formOf(param.dims[dim]);
   Affine end = ranges.formOf(RangeAnalysis::rangeOf(root).second);
   Affine moved = ranges.beginOf(tileIndex) - ranges.beginOf(root);
+  const Contents otherwise = op.hasElse ? inside(op.operands().back()) : Contents(Contents::Zero);
   if (!ranges.isNonNegative(end + moved - size)) {
     // The tensor goes on there, with numbers that other tiles read, or with what nobody promised.
     bool isRead = param.mode == ParamMode::In && followsFromShapes(RangeAnalysis::rangeOf(root).second) &&
                   followsFromShapes(tileIndex);
-    return isRead ? Contents::finite() : Contents::anything();
+    return (isRead ? Contents::finite() : Contents::anything()) | otherwise;
   }
-  return op.hasElse ? inside(op.operands().back()) : Contents(Contents::Zero);
+  return otherwise;
+}
+
+bool EdgeAnalysis::isMaskOf(const Value *value, const Value *end, int axis) {
+  Op *select = definedBy(value, OpKind::Select);
+  Op *exists = select ? definedBy(select->operand(0), OpKind::Lt) : nullptr;
+  Op *elements = exists ? definedBy(exists->operand(0), OpKind::Elements) : nullptr;
+  return elements && elements->operand(0) == end && elements->axis == axis &&
+         exists->operand(1) == RangeAnalysis::rangeOf(end).second && select->operand(1)->type == select->result()->type;
 }
 
 // ---- needs ---------------------------------------------------------------------------------------------------------
@@ -250,6 +256,8 @@ std::optional<EdgeAnalysis::Need> EdgeAnalysis::firstUnmet(const Block &block) c
 std::optional<EdgeAnalysis::Need> EdgeAnalysis::unmet(Op &op) const {
   if (op.kind == OpKind::Dot)
     return unmetOfDot(op);
+  if (op.kind == OpKind::Load || op.kind == OpKind::Store || op.kind == OpKind::Atomic)
+    return unmetOfIndices(op);
   if (op.kind != OpKind::Reduce)
     return std::nullopt;
   const Type &type = op.operand(0)->type;
@@ -289,6 +297,21 @@ std::optional<EdgeAnalysis::Need> EdgeAnalysis::unmet(Op &op) const {
   if (beyond(op.operand(0), op.axis).isWithin(Contents(harmless)))
     return std::nullopt;
   return Need{&op, 0, op.axis, end, identity};
+}
+
+/// Indices of a gather or scatter are -1 where they do not exist. No set of kinds says -1, so the mask itself is looked
+/// for.
+std::optional<EdgeAnalysis::Need> EdgeAnalysis::unmetOfIndices(Op &op) {
+  for (const ViewIndex &index : op.view.indices) {
+    if (index.kind != ViewIndex::Gather)
+      continue;
+    Value *indices = op.operand(index.operand);
+    const int axis = indices->type.rowEnd ? 0 : 1;
+    Value *end = axis == 0 ? indices->type.rowEnd : indices->type.colEnd;
+    if (end && !(isMaskOf(indices, end, axis) && constantOf(indices->definingOp->operand(2)) == -1.0))
+      return Need{&op, index.operand, axis, end, -1};
+  }
+  return std::nullopt;
 }
 
 /// Beyond the end of what is contracted, zero on one side and finite numbers on the other.

@@ -6,9 +6,11 @@
 // The meaning of a program has nothing beyond an edge. An implementation computes whole tiles, so there is something:
 //   - a load from a range that ends where its tensor does gives zeros, since copy engines fill with zeros;
 //   - a load from a range that ends inside the tensor gives what the tensor holds there: finite numbers where the range
-//     follows from shapes, so that other tiles are at home there; anything, even NaN, where a tensor or a parameter says
-//     how far the range goes, since the rest may never have been written;
-//   - a gather gives zeros: no implementation may follow an index that does not exist;
+//     follows from shapes, so that other tiles are at home there; anything, even NaN, where a tensor or a parameter
+//     says how far the range goes, since the rest may never have been written;
+//   - what a gather, or a load with `else`, does not find is what stands after `else`, or zero. No implementation may
+//     follow an index that does not exist, so the indices of gathers and scatters are to be -1 there: whoever is given
+//     a negative one reads and writes nothing;
 //   - a store writes what exists;
 //   - every other operation computes from what its operands hold there.
 // Inputs are finite where they exist. Where both axes have ended nothing is claimed, and nothing is needed: an
@@ -42,6 +44,8 @@ public:
   };
   /// The first need of an operation that is not met, in order; nullopt where there is none.
   std::optional<Need> firstUnmet() const;
+  /// Whether `value` selects by whether an element exists: what does not is the select's last operand.
+  static bool isMaskOf(const Value *value, const Value *end, int axis);
 
 private:
   enum Place : uint8_t { Inside, PastRows, PastCols };
@@ -65,6 +69,7 @@ private:
   Contents loadedBeyond(const Op &op, unsigned dim, Value *tileIndex);
   std::optional<Need> unmet(Op &op) const;
   std::optional<Need> unmetOfDot(Op &op) const;
+  static std::optional<Need> unmetOfIndices(Op &op);
   std::optional<Need> firstUnmet(const Block &block) const;
 };
 

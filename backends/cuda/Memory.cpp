@@ -130,10 +130,11 @@ cpp::Expr RolePrinter::gathered(const Stmt &stmt, const VarType &type, cpp::Expr
     cpp::Expr at;
     if (index.kind == ViewIndex::Element || index.kind == ViewIndex::Gather) {
       at = value(stmt.operands[index.operand]);
-      if (stmt.hasElse && index.kind == ViewIndex::Gather) {
+      // Indices that do not exist are -1: mask-edges.
+      if (index.kind == ViewIndex::Gather)
         require(cpp::binary(">=", at, cpp::integer(0)));
+      if (stmt.hasElse && index.kind == ViewIndex::Gather)
         require(cpp::binary("<", at, kernel.dim(param.dims[d])));
-      }
     } else {
       // An axis of its own: rows, unless the gather has them or this is the second.
       const bool isRows = !gatherIsRows && (seen == 0 && (gatherIsCols || type.kind != VarType::Row));

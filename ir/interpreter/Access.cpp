@@ -24,21 +24,26 @@ struct Access {
   std::vector<int64_t> rowOffsets; ///< elements from `base`, or `outside`
   std::vector<int64_t> colOffsets;
   int64_t base = 0;
+  bool hasGather = false;
   bool allOutside = false;  ///< an index that drops its dim is outside
   std::string firstOutside; ///< a sentence about one index that is outside; empty where none is
 
-  bool beyondEdges = false; ///< goes on past the ends of tile indices, as far as the tensor goes
+  /// Goes on past the edges: along ranges as far as the tensor goes, or where indices are gathered, by whatever stands
+  /// there.
+  bool beyondEdges = false;
 
   /// `rows`×`cols`: how many elements are wanted. `isVector` puts the only axis across.
   Access(const Worker &worker, const Step &step, int64_t rows, int64_t cols, const Slot &shape,
          bool beyondEdges = false)
       : memory(worker.memory.tensors[step.tensor]), rowOffsets(rows, 0), colOffsets(cols, 0), beyondEdges(beyondEdges) {
     const std::vector<bool> isRowAxis = chooseAxes(worker, step, shape);
+    for (const ViewIndex &index : step.op->view.indices)
+      hasGather |= index.kind == ViewIndex::Gather;
     for (size_t dim = 0; dim < step.op->view.indices.size(); ++dim)
       addDim(worker, step, dim, isRowAxis[dim]);
   }
 
-  /// How many rows and columns of the slice exist.
+  /// How many rows and columns of the slice are written: those that exist; of gathered ones all that are computed.
   static std::pair<int64_t, int64_t> extent(const Worker &worker, const Step &step, const Slot &shape) {
     const std::vector<bool> isRowAxis = chooseAxes(worker, step, shape);
     int64_t rows = 1, cols = 1;
@@ -59,7 +64,7 @@ struct Access {
         break;
       case ViewIndex::Gather: {
         const int slot = step.operands[index.operand];
-        count = std::max(count, isRowAxis[dim] ? worker.existingRows(slot) : worker.existingCols(slot));
+        count = std::max(count, isRowAxis[dim] ? worker.rows(slot) : worker.cols(slot));
         break;
       }
       }
@@ -132,7 +137,9 @@ private:
       const int32_t *values = worker.data<int32_t>(slot);
       if (info.rows == 1 && info.cols == 1)
         return addElement(dim, *values);
-      const int64_t existing = isRowAxis ? worker.existingRows(slot) : worker.existingCols(slot);
+      const int64_t existing = beyondEdges ? static_cast<int64_t>(offsets.size())
+                               : isRowAxis ? worker.existingRows(slot)
+                                           : worker.existingCols(slot);
       for (size_t i = 0; i < offsets.size(); ++i)
         add(offsets[i], dim, static_cast<int64_t>(i) < existing ? values[i] : outside);
       return;
@@ -147,9 +154,9 @@ private:
       allOutside = true;
   }
   void addRange(std::vector<int64_t> &offsets, size_t dim, int64_t begin, int64_t existing) {
+    const bool goesOn = beyondEdges && !hasGather;
     for (size_t i = 0; i < offsets.size(); ++i)
-      add(offsets[i], dim,
-          beyondEdges || static_cast<int64_t>(i) < existing ? begin + static_cast<int64_t>(i) : outside);
+      add(offsets[i], dim, goesOn || static_cast<int64_t>(i) < existing ? begin + static_cast<int64_t>(i) : outside);
   }
   void add(int64_t &offset, size_t dim, int64_t index) {
     if (!isInside(dim, index))
@@ -202,9 +209,9 @@ template <class Visit> bool Worker::forEachStored(const Step &step, Visit visit)
   const auto [numRows, numCols] = Access::extent(*this, step, slot);
   if (!memory.tensors[step.tensor].tensor) // an optional tensor that was left out
     return true;
-  const Access access(*this, step, numRows, numCols, slot);
+  const Access access(*this, step, numRows, numCols, slot, program.padded);
   const TensorMemory &tensor = access.memory;
-  if (!access.firstOutside.empty() && numRows && numCols)
+  if (!access.firstOutside.empty() && numRows && numCols && !program.padded)
     return fail(op.loc, access.firstOutside);
   bool ok = true;
   withStorage(slot.storage, [&](auto zero) {
@@ -213,6 +220,8 @@ template <class Visit> bool Worker::forEachStored(const Step &step, Visit visit)
     for (int64_t r = 0; r < numRows && ok; ++r)
       for (int64_t c = 0; c < numCols && ok; ++c) {
         const int64_t at = access.address(r, c);
+        if (at == Access::outside) // beyond an edge
+          continue;
         ok = visit(tensor, at, static_cast<double>(x.row(r)[c * x.colStride]));
         if (!ok)
           fail(op.loc, fmt::format("two blocks store `{}`", elementName(tensor, at)));

@@ -70,13 +70,7 @@ private:
 
   /// What stands under a mask of this edge, which another one replaces.
   static Value *unmasked(Value *value, const EdgeAnalysis::Need &need) {
-    Op *select = definedBy(value, OpKind::Select);
-    Op *exists = select ? definedBy(select->operand(0), OpKind::Lt) : nullptr;
-    Op *elements = exists ? definedBy(exists->operand(0), OpKind::Elements) : nullptr;
-    bool isMask = elements && elements->operand(0) == need.end && elements->axis == need.axis &&
-                  exists->operand(1) == RangeAnalysis::rangeOf(need.end).second &&
-                  select->operand(1)->type == select->result()->type;
-    return isMask ? select->operand(1) : value;
+    return EdgeAnalysis::isMaskOf(value, need.end, need.axis) ? value->definingOp->operand(1) : value;
   }
 
   static Value *masked(Builder &builder, Value *value, const EdgeAnalysis::Need &need) {
