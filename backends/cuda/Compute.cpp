@@ -149,11 +149,21 @@ cpp::Expr RolePrinter::reduction(const Stmt &stmt) {
   static constexpr std::string_view names[] = {"sum", "max", "min", "prod", "argmax", "argmin"};
   const std::string kind(names[static_cast<int>(stmt.reduce)]);
   cpp::Expr operand = value(stmt.operands[0]);
-  if (stmt.colHi > 0) { // the tile is padded
-    const VarType &type = typeOf(stmt.operands[0]);
+  const VarType &type = typeOf(stmt.operands[0]);
+  // Instances that combine what each of them holds the whole of: the first one's counts.
+  const bool repeats = instance && stmt.axis == 0 && !stmt.ref.buffer.empty() &&
+                       type.division == plan::Division::Whole &&
+                       (stmt.reduce == ir::ReduceKind::Sum || stmt.reduce == ir::ReduceKind::Prod);
+  if (stmt.colHi > 0 || repeats) { // or the tile is padded
     VarType line = type;
     line.kind = stmt.axis == 1 ? VarType::Row : VarType::Column;
-    const cpp::Expr exists = cpp::binary("<", indices(line, stmt.axis == 1 ? 1 : 0), cpp::integer(stmt.colHi));
+    cpp::Expr exists;
+    if (stmt.colHi > 0)
+      exists = cpp::binary("<", indices(line, stmt.axis == 1 ? 1 : 0), cpp::integer(stmt.colHi));
+    if (repeats) {
+      const cpp::Expr first = cpp::binary("==", instance, cpp::integer(0));
+      exists = exists ? cpp::binary("&&", exists, first) : first;
+    }
     const bool isFloatType = isFloat(type.elem);
     const auto extreme = [&](int sign) {
       return isFloatType ? cpp::floating(sign * INFINITY, type.elem == ElemType::F64)
@@ -182,6 +192,32 @@ cpp::Expr RolePrinter::reduction(const Stmt &stmt) {
   if (!stmt.ref.buffer.empty())
     args.push_back(cpp::name(nameOf(stmt.ref.buffer)));
   return cpp::call((stmt.axis == 1 ? "tk::row_" : "tk::col_") + kind, std::move(args));
+}
+
+cpp::Expr RolePrinter::spread(const Stmt &stmt) {
+  const VarType &from = typeOf(stmt.operands[0]), &to = typeOf(stmt.dest);
+  const cpp::Expr source = value(stmt.operands[0]);
+  if (to.kind != VarType::Fragment)
+    return cpp::call(to.kind == VarType::Row      ? "tk::any_row"
+                     : to.kind == VarType::Column ? "tk::first_column"
+                                                  : "tk::first_element",
+                     {source});
+  const bool sameShape = from.kind == VarType::Fragment && from.rows == to.rows && from.cols == to.cols;
+  cpp::Expr result = source;
+  if (!sameShape || stmt.rowHi > 0 || stmt.colHi > 0) {
+    VarType tile = to;
+    tile.layout = from.layout;
+    const int64_t rows = stmt.rowHi > 0 ? stmt.rowHi : to.rows, cols = stmt.colHi > 0 ? stmt.colHi : to.cols;
+    const auto within = [&](int64_t extent, plan::Division division, int64_t part) {
+      if (!instance || to.division != division)
+        return cpp::integer(extent);
+      return cpp::binary("-", cpp::integer(extent), cpp::binary("*", instance, cpp::integer(part)));
+    };
+    result = cpp::call(cpp::templated("tk::spread", {cpp::name(variableType(tile, role.instances))}),
+                       {source, within(rows, plan::Division::Rows, partRows(to, role.instances)),
+                        within(cols, plan::Division::Cols, partCols(to, role.instances))});
+  }
+  return to.layout.kind == plan::Layout::Operand ? cpp::call("tk::as_operand", {result}) : result;
 }
 
 cpp::Expr RolePrinter::externCall(const Stmt &stmt) {

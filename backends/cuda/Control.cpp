@@ -165,6 +165,8 @@ void RolePrinter::printStmt(const Stmt &stmt, cpp::Body &out) {
     return printCompute(stmt, out);
   case StmtKind::Move:
     return assign(stmt, value(stmt.operands[0]), out);
+  case StmtKind::Spread:
+    return assign(stmt, spread(stmt), out);
   case StmtKind::Load:
     return printLoad(stmt, out);
   case StmtKind::Store:
@@ -205,7 +207,14 @@ void RolePrinter::printStmt(const Stmt &stmt, cpp::Body &out) {
     cpp::Expr phase = cpp::member(cpp::name(cppNames.at(stmt.cursor)), "phase");
     if (stmt.inverted)
       phase = cpp::binary("^", phase, cpp::integer(1));
-    return emit(stmt, out, cpp::method(barrierRef(stmt), "wait", {phase}));
+    const cpp::Expr wait = cpp::method(barrierRef(stmt), "wait", {phase});
+    if (!stmt.one || singleThread || copyMode == CopyMode::Engine)
+      return emit(stmt, out, wait);
+    // Where the threads copy what the engine cannot, each of them waits for room.
+    out.push_back(
+        cpp::Stmt::ifThen(cpp::binary("||", leader, cpp::unary("!", cpp::member(cpp::name("g"), "loads_fit"))),
+                          {cpp::Stmt::expression(wait)}));
+    return;
   }
   case StmtKind::Arrive:
     return printArrive(stmt, out);

@@ -81,6 +81,7 @@ private:
   // Compute.cpp
   static cpp::Expr convert(cpp::Expr value, ElemType from, ElemType to);
   void printCompute(const plan::Stmt &stmt, cpp::Body &out);
+  cpp::Expr spread(const plan::Stmt &stmt);
   /// dest = value, as a declaration where it is the first.
   void assign(const plan::Stmt &stmt, cpp::Expr value, cpp::Body &out);
   cpp::Expr value(const std::string &var);

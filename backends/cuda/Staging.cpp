@@ -32,8 +32,14 @@ cpp::Expr RolePrinter::stage(const plan::BufferRef &ref) const {
 cpp::Expr RolePrinter::slice(const plan::BufferRef &ref) const {
   const plan::Buffer *buffer = kernel.plan.findBuffer(ref.buffer);
   cpp::Expr tile = stage(ref);
-  if (buffer->rows == 1 || buffer->cols == 1) // a vector has no orientation
-    return tile;
+  if (buffer->rows == 1 || buffer->cols == 1) { // a vector has no orientation
+    const bool runsAlongRows = (ref.slice == Division::Rows) != ref.transposed;
+    if (!instance || ref.slice == Division::Whole || runsAlongRows != (buffer->cols == 1) ||
+        kernel.splitBuffers.count(ref.buffer))
+      return tile;
+    const int64_t count = buffer->rows * buffer->cols / role.instances;
+    return cpp::call(cpp::name(fmt::format("{}.part<{}>", cpp::print(tile), count)), {instance});
+  }
   if (!instance || ref.slice == Division::Whole || kernel.splitBuffers.count(ref.buffer))
     return ref.transposed ? cpp::method(tile, "T") : tile;
   const bool alongRows = (ref.slice == Division::Rows) != ref.transposed;
@@ -191,7 +197,11 @@ void RolePrinter::printStoreShared(const Stmt &stmt, cpp::Body &out) {
   if (count > 0 && count != partCols(type, role.instances))
     source =
         cpp::call(cpp::templated("tk::cols_of", {cpp::integer(count)}), {source, cpp::integer(stmt.colLo / count)});
-  emit(stmt, out, cpp::call("tk::store_shared", {slice(stmt.ref), source}));
+  const cpp::Expr store = cpp::call("tk::store_shared", {slice(stmt.ref), source});
+  if (stmt.firstInstance && instance)
+    out.push_back(cpp::Stmt::ifThen(cpp::binary("==", instance, cpp::integer(0)), {cpp::Stmt::expression(store)}));
+  else
+    emit(stmt, out, store);
 }
 
 } // namespace tkc::cuda

@@ -39,9 +39,11 @@ std::string elementType(ElemType type) {
   return {};
 }
 
-std::string layoutType(const plan::Layout &layout) {
+std::string layoutType(const plan::Layout &layout, ElemType elem) {
   if (layout.kind == plan::Layout::Mma)
     return "tk::mma_layout";
+  if (layout.kind == plan::Layout::Operand)
+    return fmt::format("tk::operand_layout<{}>", byteWidth(elem));
   return fmt::format("tk::row_layout<{}, {}, {}>", layout.threads, layout.threadsPerRow, layout.vec);
 }
 
@@ -61,11 +63,11 @@ std::string variableType(const plan::VarType &type, int instances) {
     return "tk::tile_index";
   case plan::VarType::Fragment:
     return fmt::format("tk::fragment<{}, {}, {}, {}>", elem, partRows(type, instances), partCols(type, instances),
-                       layoutType(type.layout));
+                       layoutType(type.layout, type.elem));
   case plan::VarType::Column:
-    return fmt::format("tk::column<{}, {}, {}>", elem, partRows(type, instances), layoutType(type.layout));
+    return fmt::format("tk::column<{}, {}, {}>", elem, partRows(type, instances), layoutType(type.layout, type.elem));
   case plan::VarType::Row:
-    return fmt::format("tk::row<{}, {}, {}>", elem, partCols(type, instances), layoutType(type.layout));
+    return fmt::format("tk::row<{}, {}, {}>", elem, partCols(type, instances), layoutType(type.layout, type.elem));
   case plan::VarType::Cursor:
     return fmt::format("tk::ring<{}>", type.rows);
   }

@@ -17,7 +17,7 @@ namespace tkc::cuda {
 /// "tk::bf16", "float", "int"
 std::string elementType(ElemType type);
 /// "tk::mma_layout", "tk::row_layout<256, 128, 8>"
-std::string layoutType(const plan::Layout &layout);
+std::string layoutType(const plan::Layout &layout, ElemType elem);
 /// The part of a variable that one instance of its role holds: "tk::fragment<float, 64, 256, tk::mma_layout>".
 std::string variableType(const plan::VarType &type, int instances);
 /// "tk::shared_tile<tk::bf16, 128, 64>", or a shared_vector where the buffer has one row or one column.

@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <cassert>
+#include <fmt/format.h>
+#include <tuple>
 
 namespace tkc::planner {
 namespace {
@@ -99,10 +101,12 @@ private:
     }
   }
 
+  /// Whether nothing reads the value itself: products read what it transposes, where that lies in shared memory.
   bool onlyFeedsProducts(const ir::Value *value) const {
     return std::all_of(value->users.begin(), value->users.end(), [&](const ir::Op *user) {
-      return user->kind == ir::OpKind::Dot ||
-             (user->kind == ir::OpKind::Transpose && onlyFeedsProducts(user->result()));
+      if (user->kind == ir::OpKind::Dot)
+        return placement.products.at(user).a.value != value;
+      return user->kind == ir::OpKind::Transpose && onlyFeedsProducts(user->result());
     });
   }
 
@@ -124,11 +128,6 @@ private:
   /// result = operandᵀ, through shared memory.
   void respread(const ir::Op &op) {
     const plan::VarType from = typeOf(op.operand(0)), to = typeOf(op.result());
-    if (from.kind != plan::VarType::Fragment && placement.instances > 1) {
-      unsupported(op, "turning a column or a row that several warpgroups share");
-      define(op.result());
-      return;
-    }
     plan::Buffer buffer;
     buffer.name = "transposed_" + use(op.operand(0));
     buffer.elem = from.elem;
@@ -140,14 +139,21 @@ private:
     if (std::none_of(result.scratch.begin(), result.scratch.end(), sameName))
       result.scratch.push_back(buffer);
     syncAll(op.loc);
-    plan::Stmt &write = emit(Kind::StoreShared, op.loc);
-    write.operands = {use(op.operand(0))};
-    write.ref = {buffer.name, "", false, from.division};
+    emitStoreShared(use(op.operand(0)), from, buffer.name, false, op.loc);
     syncAll(op.loc);
     const std::string dest = define(op.result());
     plan::Stmt &read = emit(Kind::LoadShared, op.loc);
     read.dest = dest;
-    read.ref = {buffer.name, "", true, to.division};
+    read.ref = {buffer.name, "", true, plan::heldPart(to)};
+  }
+
+  /// What every instance holds is stored by the first.
+  void emitStoreShared(const std::string &source, const plan::VarType &type, const std::string &buffer, bool transposed,
+                       SourceLoc loc) {
+    plan::Stmt &write = emit(Kind::StoreShared, loc);
+    write.operands = {source};
+    write.ref = {buffer, "", transposed, plan::heldPart(type)};
+    write.firstInstance = placement.instances > 1 && write.ref.slice == plan::Division::Whole;
   }
 
   void syncAll(SourceLoc loc) {
@@ -170,6 +176,11 @@ private:
                      : type.layout.threadsPerRow > 32 || type.division == plan::Division::Cols;
     if (!crossesWarps)
       return;
+    if (type.division == plan::Division::Cols || (op.kind == ir::OpKind::Cumsum && placement.instances > 1))
+      unsupported(op,
+                  fmt::format("{} along {} that warpgroups share (`warpgroups = 1` in a schedule leaves them to one)",
+                              op.kind == ir::OpKind::Cumsum ? "a running sum" : "a reduction",
+                              op.axis == 1 ? "rows" : "columns"));
     stmt.ref.buffer = scratchFor(type, op.axis);
     stmt.id = allConsumersBarrier;
     stmt.threads = totalThreads();
@@ -177,54 +188,103 @@ private:
 
   std::string scratchFor(const plan::VarType &type, int axis) {
     const std::string name = "reduce_scratch";
-    const int64_t cols = std::max<int64_t>(axis == 0 ? type.cols : type.rows, 32);
+    // The runtime's scratch has two halves, each of 8 bytes for a row slot or a column of each warp (tk/reduce.h).
+    const int across = std::max(type.layout.threadsPerRow / 32, 1);
+    const int64_t rowSlots = type.rows * type.layout.threadsPerRow / type.layout.threads;
+    const int64_t elements = std::max<int64_t>(axis == 0 ? type.cols / across : rowSlots, 8);
+    const int64_t cols = elements * 2 * 8 / byteWidth(ElemType::F32);
     auto found = std::find_if(result.scratch.begin(), result.scratch.end(),
                               [&](const plan::Buffer &b) { return b.name == name; });
     if (found == result.scratch.end()) {
       plan::Buffer buffer;
       buffer.name = name;
-      buffer.elem = type.elem == ElemType::F64 ? ElemType::F64 : ElemType::F32;
+      buffer.elem = ElemType::F32;
       buffer.rows = totalThreads() / 32;
       buffer.swizzle = plan::Swizzle::None;
       found = result.scratch.insert(result.scratch.begin(), buffer);
     }
     plan::Buffer &buffer = *found;
     buffer.cols = std::max(buffer.cols, cols);
-    if (type.elem == ElemType::F64)
-      buffer.elem = ElemType::F64;
     return name;
   }
 
   // ---- products
   // ------------------------------------------------------------------------------------------------------
   void lowerProduct(const ir::Op &dot) {
-    if (typeOf(dot.result()).kind != plan::VarType::Fragment) {
-      unsupported(dot, "a product of one row or one column");
-      define(dot.result());
-      return;
-    }
     const ProductPlacement &product = placement.products.at(&dot);
-    const plan::Division division = typeOf(dot.result()).division;
     const bool accumulates = dot.operands().size() > 2;
-    for (const Operand *operand : {&product.a, &product.b})
-      if (operand->kind == Operand::Staged)
-        stageOperand(*operand, dot.loc);
-    std::string dest;
-    if (accumulates && !isDefined(dot.result()) && dot.operand(2)->users.size() == 1)
+    for (size_t position : {0, 1})
+      if ((position == 0 ? product.a : product.b).kind == Operand::Staged)
+        stageOperand(dot, position);
+    if (accumulates && !isDefined(dot.result()) && diesAt(dot.operand(2), dot))
       alias(dot.result(), use(dot.operand(2)));
-    dest = define(dot.result());
+    const std::string dest = define(dot.result());
     if (accumulates)
       emitMove(dest, use(dot.operand(2)), dot.loc);
+    const plan::VarType type = typeOf(dot.result());
+    if (type == product.made)
+      return emitProduct(dot, dest, accumulates);
+    // A part of what the instruction makes: one row, one column.
+    const std::string made = temporary(dot.result(), "_made", product.made);
+    emitProduct(dot, made, false);
+    if (!accumulates)
+      return emitSpread(dest, made, {}, dot.loc);
+    const std::string part = temporary(dot.result(), "_part", type);
+    emitSpread(part, made, {}, dot.loc);
+    plan::Stmt &sum = emit(Kind::Compute, dot.loc);
+    sum.op = ir::OpKind::Add;
+    sum.dest = dest;
+    sum.operands = {dest, part};
+  }
+
+  void emitProduct(const ir::Op &dot, const std::string &dest, bool accumulates) {
+    const ProductPlacement &product = placement.products.at(&dot);
+    const plan::Division division = product.made.division;
+    const bool aShared = product.a.kind != Operand::Register;
+    const std::string a = aShared ? "" : asFed(dot, 0);
     plan::Stmt &stmt = emit(Kind::Product, dot.loc);
     stmt.dest = dest;
     stmt.accumulate = accumulates;
     stmt.byThreads = product.byThreads;
-    stmt.aShared = product.a.kind != Operand::Register;
-    if (stmt.aShared)
+    stmt.aShared = aShared;
+    if (aShared)
       stmt.aRef = refTo(product.a, division == plan::Division::Rows ? division : plan::Division::Whole);
     else
-      stmt.operands = {use(product.a.value)};
+      stmt.operands = {a};
     stmt.ref = refTo(product.b, division == plan::Division::Cols ? division : plan::Division::Whole);
+  }
+
+  /// The variable that feeds a computed operand to the product: the value's, or one of whole slabs, of the operand's
+  /// layout, with zeros where padding would be contracted.
+  std::string asFed(const ir::Op &dot, size_t position) {
+    const ProductPlacement &product = placement.products.at(&dot);
+    const Operand &operand = position == 0 ? product.a : product.b;
+    const plan::VarType home = typeOf(operand.value), &fed = position == 0 ? product.aFed : product.bFed;
+    const bool alongCols = (position == 0) != (operand.transposed != operand.storesTransposed);
+    const int64_t contracted = position == 0 ? dot.operand(0)->type.cols : dot.operand(1)->type.rows;
+    const bool isPadded = contracted != (alongCols ? fed.cols : fed.rows);
+    if (home == fed && !isPadded)
+      return use(operand.value);
+    const std::string dest = temporary(operand.value, operand.kind == Operand::Register ? "_operand" : "_fed", fed);
+    emitSpread(dest, use(operand.value),
+               {isPadded && !alongCols ? contracted : 0, isPadded && alongCols ? contracted : 0}, dot.loc);
+    return dest;
+  }
+
+  void emitSpread(const std::string &dest, const std::string &source, std::pair<int64_t, int64_t> within,
+                  SourceLoc loc) {
+    plan::Stmt &stmt = emit(Kind::Spread, loc);
+    stmt.dest = dest;
+    stmt.operands = {source};
+    std::tie(stmt.rowHi, stmt.colHi) = within;
+  }
+
+  /// A variable beside that of `value`; the same each time that the op is lowered.
+  std::string temporary(const ir::Value *value, const std::string &what, const plan::VarType &type) {
+    std::string &name = temporaries[{value, what}];
+    if (name.empty())
+      name = declare(use(value) + what, type);
+    return name;
   }
 
   plan::BufferRef refTo(const Operand &operand, plan::Division slice) const {
@@ -234,12 +294,14 @@ private:
     return ref;
   }
 
-  void stageOperand(const Operand &operand, SourceLoc loc) {
-    if (!stagedNow.insert(operand.value).second)
+  void stageOperand(const ir::Op &dot, size_t position) {
+    const ProductPlacement &product = placement.products.at(&dot);
+    const Operand &operand = position == 0 ? product.a : product.b;
+    if (!stagedNow.insert(operand.buffer).second)
       return;
-    plan::Stmt &stmt = emit(Kind::StoreShared, loc);
-    stmt.operands = {use(operand.value)};
-    stmt.ref = {operand.buffer, "", false, typeOf(operand.value).division};
+    const std::string source = asFed(dot, position);
+    emitStoreShared(source, position == 0 ? product.aFed : product.bFed, operand.buffer, operand.storesTransposed,
+                    dot.loc);
   }
 
   // ---- stores
@@ -396,11 +458,25 @@ private:
     for (size_t i = 2; i < loop.operands().size(); ++i) {
       const ir::Value *initial = loop.operand(i);
       const ir::Value *arg = loop.body().args[i - 1].get();
-      if (initial->users.size() == 1 && isOwn(initial) && typeOf(initial) == typeOf(arg))
+      if (diesAt(initial, loop) && isOwn(initial) && typeOf(initial) == typeOf(arg))
         alias(arg, use(initial));
       else
         emitMove(define(arg), use(initial), loop.loc);
     }
+  }
+
+  /// Whether nothing reads the value after `user`, which then may write to its variable: it has no other user, and is
+  /// made anew each time that `user` runs.
+  static bool diesAt(const ir::Value *value, const ir::Op &user) {
+    const ir::Block *made = value->definingOp ? value->definingOp->parent : value->ownerBlock;
+    return value->users.size() == 1 && repeatingOp(made) == repeatingOp(user.parent);
+  }
+
+  /// The innermost loop or branch around a block.
+  static const ir::Op *repeatingOp(const ir::Block *block) {
+    while (block && block->parent && block->parent->kind == ir::OpKind::Parallel)
+      block = block->parent->parent;
+    return block ? block->parent : nullptr;
   }
 
   /// Whether the role computed the value into a variable of its own, not an alias of another value's.
@@ -476,7 +552,8 @@ private:
   const Nest &nest;
   const Schedule &schedule;
   std::set<const ir::Op *> needed;
-  std::set<const ir::Value *> stagedNow; ///< stored to their staging buffer in this pass over the body
+  std::set<std::string> stagedNow; ///< staging buffers that were stored to in this pass over the body
+  std::map<std::pair<const ir::Value *, std::string>, std::string> temporaries;
   ConsumerResult result;
 };
 

@@ -18,7 +18,7 @@ bool isSpread(const ir::Value *value) {
 plan::Division divisionOf(int64_t rows, int64_t cols, int instances) {
   if (instances == 1)
     return plan::Division::Whole;
-  if (rows % (64 * instances) == 0 || rows > 64 || cols % (8 * instances) != 0)
+  if (rows == 1 || rows % (64 * instances) == 0 || rows > 64 || cols % (16 * instances) != 0)
     return plan::Division::Rows;
   return plan::Division::Cols;
 }

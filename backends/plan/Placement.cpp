@@ -53,6 +53,7 @@ public:
     if (!out.hasProducts && !chooseRowsLayout(nest, arch, schedule, out.layout, error))
       return std::move(out);
     assignTypes();
+    shapeProducts();
     placeStores();
     return std::move(out);
   }
@@ -88,34 +89,48 @@ private:
     out.products[&dot] = placed;
   }
 
+  static bool takesRegisters(const arch::MatrixInstruction *instruction) {
+    return instruction && (instruction->aSpaces & arch::Registers) != 0;
+  }
+
   Operand placeOperand(const ir::Op &dot, size_t position, int depth, const arch::MatrixInstruction *instruction) {
+    // One row goes to every row of the instruction's operand, so that every thread has its part of the result.
+    if (position == 0 && takesRegisters(instruction) && dot.result()->type.rows == 1)
+      return {Operand::Register, dot.operand(0), false, ""};
     auto [value, transposed] = throughTransposes(dot.operand(position));
     // The contraction runs along the columns of a left operand and the rows of a right one.
     const bool alongK = (position == 0) != transposed;
+    const bool transposing = instruction && !instruction->anyMajor && !alongK;
     if (isRingLoad(value))
-      return placeLoad(dot, position, *value->definingOp, transposed, instruction && !instruction->anyMajor && !alongK);
-    const ir::Type &type = dot.result()->type;
-    const bool dividedByRows = divisionOf(type.rows, type.cols, out.instances) != plan::Division::Cols;
-    if (position == 0 && !transposed && instruction && instruction->registerA && dividedByRows)
+      return placeLoad(dot, position, *value->definingOp, transposed, transposing);
+    if (position == 0 && !transposed && takesRegisters(instruction) && !isDividedByCols(dot))
       return {Operand::Register, value, false, ""};
-    return stage(position, value, transposed);
+    return stage(dot, position, value, transposed, transposing);
   }
 
-  Operand stage(size_t position, const ir::Value *value, bool transposed) {
-    std::string &name = out.staged[value];
+  bool isDividedByCols(const ir::Op &dot) const {
+    const ir::Type &type = dot.result()->type;
+    return divisionOf(type.rows, type.cols, out.instances) == plan::Division::Cols;
+  }
+
+  Operand stage(const ir::Op &dot, size_t position, const ir::Value *value, bool transposed, bool transposing) {
+    std::string &name = out.staged[{value, transposing}];
     if (name.empty()) {
       name = uniqueBuffer(value->name.empty() ? "staged" : value->name + "_shared");
-      addBuffer(name, forOperand(position, transposed, value->type), value->type.elem,
+      ir::Type stored = value->type;
+      if (transposing)
+        std::swap(stored.rows, stored.cols);
+      addBuffer(name, forOperand(dot, position, transposed != transposing, stored), value->type.elem,
                 value->definingOp ? value->definingOp->loc : SourceLoc{});
     }
-    return {Operand::Staged, value, transposed, name};
+    return {Operand::Staged, value, transposed != transposing, name, transposing};
   }
 
   /// A left operand has whole slabs of 64 rows for every warpgroup, whichever way it is stored.
-  ir::Type forOperand(size_t position, bool transposed, ir::Type stored) const {
+  ir::Type forOperand(const ir::Op &dot, size_t position, bool transposed, ir::Type stored) const {
     int64_t &resultAxis = transposed ? stored.cols : stored.rows;
     if (position == 0)
-      resultAxis = roundUp(resultAxis, resultAxis <= 64 ? 64 : 64 * out.instances);
+      resultAxis = roundUp(resultAxis, isDividedByCols(dot) ? 64 : 64 * out.instances);
     return stored;
   }
 
@@ -133,7 +148,7 @@ private:
     if (transposing)
       std::swap(stored.rows, stored.cols);
     const plan::Buffer &buffer =
-        addBuffer(member.buffer, forOperand(position, transposed != transposing, stored), stored.elem, load.loc);
+        addBuffer(member.buffer, forOperand(dot, position, transposed != transposing, stored), stored.elem, load.loc);
     member.byEngine = arch.hasBulkTensorCopy && !transposing && suitsCopyEngine(function, load) &&
                       buffer.rows == stored.rows && buffer.cols == stored.cols && stored.rows <= arch.maxBoxDim;
     if (member.byEngine)
@@ -184,10 +199,8 @@ private:
     plan::Buffer buffer;
     buffer.name = name;
     buffer.elem = elem;
-    // A product takes 64 rows and 16 or more bytes at a time, whichever axis it contracts.
-    buffer.rows = roundUp(type.rows, type.rows > 32 ? 64 : 16);
-    if (type.rows % 16 == 0)
-      buffer.rows = type.rows;
+    // Whole swizzle atoms, and what a product contracts at a time, whichever axis it contracts.
+    buffer.rows = roundUp(type.rows, 16);
     buffer.cols = roundUp(type.cols, std::max<int64_t>(16, 32 / byteWidth(elem)));
     buffer.swizzle = chooseSwizzle(buffer.cols * byteWidth(elem));
     buffer.loc = loc;
@@ -266,10 +279,71 @@ private:
       return out.layout.threads / out.layout.threadsPerRow;
     return division == plan::Division::Rows ? 64 * out.instances : 64;
   }
+  /// Columns as shared memory has them, so that tiles and operands fit each other.
   int64_t colUnit(plan::Division division) const {
     if (out.layout.kind == plan::Layout::Rows)
       return static_cast<int64_t>(out.layout.threadsPerRow) * out.layout.vec;
-    return division == plan::Division::Cols ? 8 * out.instances : 8;
+    return division == plan::Division::Cols ? 16 * out.instances : 16;
+  }
+
+  // ---- how products are fed, and what they make
+  // --------------------------------------------------------------------------
+  void shapeProducts() {
+    for (auto &[dot, product] : out.products) {
+      const ir::Type &type = dot->result()->type;
+      const bool byCols = isDividedByCols(*dot);
+      product.made = homeOf(dot->result());
+      product.made.kind = plan::VarType::Fragment;
+      product.made.layout = out.layout;
+      product.made.division = out.instances == 1 ? plan::Division::Whole
+                              : byCols           ? plan::Division::Cols
+                                                 : plan::Division::Rows;
+      product.made.rows = roundUp(type.rows, byCols ? 64 : 64 * out.instances);
+      product.made.cols = outerExtent(product.b, 1);
+      product.aFed = fed(*dot, product, 0);
+      product.bFed = fed(*dot, product, 1);
+    }
+  }
+
+  plan::VarType homeOf(const ir::Value *value) const {
+    auto found = out.types.find(value);
+    return found == out.types.end() ? plan::VarType{plan::VarType::Scalar, value->type.elem, 1, 1, {}, {}}
+                                    : found->second;
+  }
+
+  /// Rows (axis 0) or columns of an operand in shared memory, as the product reads it.
+  int64_t outerExtent(const Operand &operand, int axis) {
+    const plan::Buffer &buffer = *out.findBuffer(operand.buffer);
+    return (axis == 0) != operand.transposed ? buffer.rows : buffer.cols;
+  }
+
+  /// The register tile that feeds a computed operand; for a load the home of nothing.
+  plan::VarType fed(const ir::Op &dot, const ProductPlacement &product, size_t position) {
+    const Operand &operand = position == 0 ? product.a : product.b;
+    if (operand.kind == Operand::Ring)
+      return {};
+    plan::VarType type = homeOf(operand.value);
+    const bool isTile = type.kind == plan::VarType::Fragment;
+    type.kind = plan::VarType::Fragment;
+    type.layout = out.layout;
+    if (operand.kind == Operand::Register) {
+      const arch::MatrixInstruction *instruction =
+          arch.findMatrixInstruction(dot.operand(0)->type.elem, dot.operand(1)->type.elem);
+      if (!instruction->registerA) // the threads of a row exchange what an accumulator leaves them
+        type.layout.kind = plan::Layout::Operand;
+      type.division = product.made.division;
+      type.rows = product.made.rows;
+      type.cols = outerExtent(product.b, 0);
+    } else {
+      const plan::Buffer &buffer = *out.findBuffer(operand.buffer);
+      const int64_t rows = operand.storesTransposed ? buffer.cols : buffer.rows;
+      if (!isTile && type.rows == 1) // a row is stored to every row, by each instance to its own
+        type.division =
+            out.instances > 1 && rows % (64 * out.instances) == 0 ? plan::Division::Rows : plan::Division::Whole;
+      type.rows = roundUp(rows, rowUnit(type.division));
+      type.cols = operand.storesTransposed ? buffer.rows : buffer.cols;
+    }
+    return type;
   }
 
   // ---- stores

@@ -24,12 +24,16 @@ struct Operand {
   const ir::Value *value = nullptr; ///< Register, Staged: the computed value; Ring: the load's result
   bool transposed = false;          ///< the product wants the transpose of what the buffer holds
   std::string buffer;               ///< Ring, Staged
+  bool storesTransposed = false;    ///< Staged: the buffer holds the transpose of the value
 };
 
 /// How one Dot is done.
 struct ProductPlacement {
   Operand a, b;
   bool byThreads = false; ///< no matrix instruction for these types
+  plan::VarType made;     ///< what the instruction makes: whole slabs and columns, of which the result is a part
+  /// Of operands that are computed, as the product reads them: A in registers, or what is stored to a staging buffer.
+  plan::VarType aFed, bFed;
 };
 
 /// One load into shared memory. Clones of a loop share it.
@@ -73,7 +77,7 @@ struct Placement {
   std::vector<RingPlacement> rings;
   std::map<const ir::Op *, std::string> loadKeys; ///< every load that a ring serves (clones too) → member key
   std::set<const ir::Op *> registerLoads; ///< loads whose values vector work uses: loaded to registers (as well)
-  std::map<const ir::Value *, std::string> staged; ///< computed operands → staging buffer
+  std::map<std::pair<const ir::Value *, bool>, std::string> staged; ///< computed operands, whether transposed → buffer
   std::map<const ir::Op *, StorePlacement> stores;
   std::map<const ir::Value *, plan::VarType> types; ///< register homes of tile and vector values
   std::vector<plan::Buffer> buffers;

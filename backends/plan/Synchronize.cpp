@@ -35,7 +35,7 @@ public:
     for (const RingPlacement &ring : placement.rings)
       for (const RingMember &member : ring.members)
         ringOf[member.buffer] = &ring;
-    for (const auto &[value, buffer] : placement.staged)
+    for (const auto &[key, buffer] : placement.staged)
       stagedBuffers.insert(buffer);
   }
 

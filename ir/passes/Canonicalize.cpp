@@ -91,6 +91,8 @@ private:
     switch (op.kind) {
     case OpKind::Add:
       return ontoAccumulator(op);
+    case OpKind::Dot:
+      return outerProduct(op);
     case OpKind::Transpose:
       return transposed(op);
     case OpKind::Select:
@@ -118,6 +120,17 @@ private:
       return before(op).dot(dot->operand(0), dot->operand(1), accumulator);
     }
     return nullptr;
+  }
+
+  /// A column times a row contracts nothing.
+  Value *outerProduct(Op &op) {
+    if (op.operand(0)->type.cols != 1)
+      return nullptr;
+    Builder builder = before(op);
+    const ElemType elem = op.result()->type.elem;
+    const auto widened = [&](Value *x) { return x->type.elem == elem ? x : builder.cast(elem, x); };
+    Value *product = builder.binary(OpKind::Mul, widened(op.operand(0)), widened(op.operand(1)));
+    return op.operands().size() > 2 ? builder.binary(OpKind::Add, op.operand(2), product) : product;
   }
 
   Value *transposed(Op &op) {

@@ -424,6 +424,8 @@ Layout Parser::layout() {
   Layout layout;
   if (accept("rows"))
     layout.kind = Layout::Rows;
+  else if (accept("operand"))
+    layout.kind = Layout::Operand;
   else
     expect("mma");
   if (layout.kind == Layout::Rows || at("(")) {

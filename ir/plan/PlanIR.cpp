@@ -22,12 +22,20 @@ std::string_view spelling(Division division) {
   return names[static_cast<size_t>(division)];
 }
 
+Division heldPart(const VarType &type) {
+  const bool isWhole = (type.kind == VarType::Row && type.division == Division::Rows) ||
+                       (type.kind == VarType::Column && type.division == Division::Cols);
+  return isWhole ? Division::Whole : type.division;
+}
+
 std::string_view spelling(StmtKind kind) {
   switch (kind) {
   case StmtKind::Compute:
     return "compute";
   case StmtKind::Move:
     return "move";
+  case StmtKind::Spread:
+    return "spread";
   case StmtKind::Load:
     return "load";
   case StmtKind::Store:

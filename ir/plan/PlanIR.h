@@ -35,8 +35,9 @@ int64_t bytes(Swizzle swizzle); ///< 0, 32, 64, 128
 /// How the elements of a register tile are spread over the threads of a role.
 struct Layout {
   enum Kind : uint8_t {
-    Mma,  ///< the wgmma accumulator: slabs of 64 rows a warpgroup
-    Rows, ///< vectors of `vec` elements, a row over `threadsPerRow` consecutive ones of the role's `threads` threads
+    Mma,     ///< the wgmma accumulator: slabs of 64 rows a warpgroup
+    Operand, ///< a left operand of wgmma, of a type that is not 16 bits wide: Mma but for the order within a row
+    Rows,    ///< vectors of `vec` elements, a row over `threadsPerRow` consecutive ones of the role's `threads` threads
   } kind = Mma;
   int threads = 128;
   int threadsPerRow = 4;
@@ -64,6 +65,8 @@ struct VarType {
   friend bool operator==(const VarType &, const VarType &) = default;
 };
 std::string print(const VarType &type);
+/// Which part of the variable's own rows or columns an instance holds: a row that is divided by rows is whole.
+Division heldPart(const VarType &type);
 
 /// A register variable; referred to by name, unique in its role.
 struct Var {
@@ -125,6 +128,9 @@ enum class StmtKind : uint8_t {
   // barrier that orders its accesses.
   Compute, ///< dest = tile op `op` (with its attributes) of operands
   Move,    ///< dest = operands[0]
+  Spread, ///< dest = operands[0] in the shape and layout of dest: a row goes to every row and a column to every column;
+          ///< a row is taken from a tile whose rows are alike, a column is column 0. What lies from row `rowHi` or
+          ///< column `colHi` on is zero (0: nothing)
   // global memory, by the threads of the role
   Load,   ///< dest = view[operands] (else the last operand)
   Store,  ///< view[operands but the last] = last operand; elements that exist only
@@ -190,7 +196,8 @@ struct Stmt {
   bool byThreads =
       false; ///< Product: multiply-adds by the role's threads, synchronous (types without a matrix instruction)
   int64_t colLo = 0, colHi = 0; ///< StoreShared, CopyOut: these columns of the (undivided) tile; 0, 0: all
-  bool firstInstance = false;   ///< Store, Atomic of what every instance holds: by the first only
+  int64_t rowHi = 0;            ///< Spread, with colHi
+  bool firstInstance = false;   ///< Store, Atomic, StoreShared of what every instance holds: by the first only
 
   std::string barrier, cursor; ///< Expect, CopyIn, Wait, Arrive; Advance: cursor
   bool inverted = false;

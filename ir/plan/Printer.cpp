@@ -5,6 +5,7 @@
 #include "ir/plan/PlanIR.h"
 #include "support/Diagnostics.h"
 
+#include <array>
 #include <cmath>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -116,6 +117,11 @@ std::string head(const Stmt &stmt) {
     return compute(stmt);
   case StmtKind::Move:
     return fmt::format("{} = move {}", stmt.dest, operand(stmt, 0));
+  case StmtKind::Spread: {
+    const bool cut = stmt.rowHi > 0 || stmt.colHi > 0;
+    return fmt::format("{} = spread {}{}", stmt.dest, operand(stmt, 0),
+                       cut ? fmt::format(" within {} by {}", stmt.rowHi, stmt.colHi) : "");
+  }
   case StmtKind::Load:
     return fmt::format("{} = load {}{}", stmt.dest, print(stmt.view, stmt.operands), otherwise(stmt));
   case StmtKind::Store:
@@ -127,7 +133,8 @@ std::string head(const Stmt &stmt) {
   case StmtKind::LoadShared:
     return fmt::format("{} = load_shared {}", stmt.dest, print(stmt.ref));
   case StmtKind::StoreShared:
-    return fmt::format("store_shared {} = {}{}", print(stmt.ref), columns(stmt), operand(stmt, 0));
+    return fmt::format("{}store_shared {} = {}{}", stmt.firstInstance ? "first " : "", print(stmt.ref), columns(stmt),
+                       operand(stmt, 0));
   case StmtKind::FenceProxy:
   case StmtKind::BulkCommit:
   case StmtKind::ProductFence:
@@ -329,10 +336,12 @@ void Printer::stmt(const Stmt &stmt) {
 } // namespace
 
 std::string print(const Layout &layout) {
-  if (layout == Layout{})
-    return "mma";
-  return fmt::format("{}({}, {}, {})", layout.kind == Layout::Mma ? "mma" : "rows", layout.threads,
-                     layout.threadsPerRow, layout.vec);
+  constexpr std::array<std::string_view, 3> names{"mma", "operand", "rows"};
+  const std::string_view name = names[layout.kind];
+  const Layout usual{layout.kind, Layout{}.threads, Layout{}.threadsPerRow, Layout{}.vec};
+  if (layout.kind != Layout::Rows && layout == usual)
+    return std::string(name);
+  return fmt::format("{}({}, {}, {})", name, layout.threads, layout.threadsPerRow, layout.vec);
 }
 
 std::string print(const VarType &type) {

@@ -71,6 +71,14 @@ void Parser::assignment(Stmt &stmt) {
   if (accept("move")) {
     stmt.kind = StmtKind::Move;
     stmt.operands.push_back(name("a variable"));
+  } else if (accept("spread")) {
+    stmt.kind = StmtKind::Spread;
+    stmt.operands.push_back(name("a variable"));
+    if (accept("within")) {
+      stmt.rowHi = integer(0, 1 << 24);
+      expect("by");
+      stmt.colHi = integer(0, 1 << 24);
+    }
   } else if (accept("load")) {
     stmt.kind = StmtKind::Load;
     view(stmt);
@@ -131,6 +139,7 @@ void Parser::effect(Stmt &stmt) {
   switch (stmt.kind) {
   case StmtKind::Compute:
   case StmtKind::Move:
+  case StmtKind::Spread:
   case StmtKind::Load:
   case StmtKind::LoadShared:
     return fail("a statement"); // assignments

@@ -45,6 +45,7 @@ bool synchronises(StmtKind kind) {
     return true;
   case StmtKind::Compute:
   case StmtKind::Move:
+  case StmtKind::Spread:
   case StmtKind::Load:
   case StmtKind::Store:
   case StmtKind::Atomic:

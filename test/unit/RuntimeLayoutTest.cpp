@@ -138,22 +138,25 @@ TEST(RuntimeLayout, DescriptorsAreTheVendors) {
   }
 }
 
-/// Every (row, column) of a 64×16 tile is where the table says.
-void expectFragment(const char *table) {
+/// Every (row, column) of a 64 × Cols tile is where the table says.
+template <class L = tk::mma_layout, int Cols = 16> void expectFragment(const char *table) {
   const auto &rows = *golden().getObject(table)->getArray("table");
   ASSERT_EQ(rows.size(), 64u);
-  using L = tk::mma_layout;
   for (int thread = 0; thread < L::threads; ++thread)
-    for (int a = 0; a < L::row_slots<64>; ++a)
-      for (int b = 0; b < L::col_slots<16>; ++b) {
+    for (int a = 0; a < L::template row_slots<64>; ++a)
+      for (int b = 0; b < L::template col_slots<Cols>; ++b) {
         const auto &place = *(*rows[L::row(thread, a)].getAsArray())[L::col(thread, b)].getAsArray();
         EXPECT_EQ(*place[0].getAsInteger(), thread);
-        const int index = L::index<64, 16>(a, b);
+        const int index = L::template index<64, Cols>(a, b);
         EXPECT_EQ(*place[1].getAsInteger(), index);
       }
 }
 TEST(RuntimeLayout, AccumulatorIsTheInstructions) { expectFragment("accumulator"); }
 TEST(RuntimeLayout, AccumulatorIsTheLeftOperandOf16BitTypes) { expectFragment("a_registers_16_bit"); }
+TEST(RuntimeLayout, ExchangedIsTheLeftOperandOfOtherTypes) {
+  expectFragment<tk::operand_layout<1>, 32>("a_registers_8_bit");
+  expectFragment<tk::operand_layout<4>, 8>("a_registers_tf32");
+}
 
 /// Every element of a tile belongs to exactly one register of one thread, and runs are consecutive columns.
 template <class L, int Rows, int Cols> void expectBijection() {
@@ -173,6 +176,8 @@ template <class L, int Rows, int Cols> void expectBijection() {
 }
 TEST(RuntimeLayout, EveryElementHasOnePlace) {
   expectBijection<tk::mma_layout, 128, 176>();
+  expectBijection<tk::operand_layout<1>, 128, 96>();
+  expectBijection<tk::operand_layout<4>, 128, 24>();
   expectBijection<tk::row_layout<128, 4, 4>, 64, 32>();
   expectBijection<tk::row_layout<256, 128, 8>, 4, 2048>();
   expectBijection<tk::row_layout<256, 256, 4>, 3, 1024>();

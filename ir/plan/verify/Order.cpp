@@ -93,7 +93,7 @@ private:
   bool step(size_t p) {
     State &state = states[p];
     const Event &event = (*state.process.trace)[state.at];
-    if (!state.process.elected && isElected(event))
+    if ((!state.process.elected && isElected(event)) || (event.stmt->firstInstance && state.process.instance > 0))
       return ++state.at, true;
     if (!perform(p, event))
       return false;

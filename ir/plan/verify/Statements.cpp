@@ -41,8 +41,9 @@ private:
 
   void destination(const Stmt &stmt) {
     if (stmt.dest.empty()) {
-      if (stmt.kind == StmtKind::Compute || stmt.kind == StmtKind::Move || stmt.kind == StmtKind::Load ||
-          stmt.kind == StmtKind::LoadShared || stmt.kind == StmtKind::Product || stmt.kind == StmtKind::For)
+      if (stmt.kind == StmtKind::Compute || stmt.kind == StmtKind::Move || stmt.kind == StmtKind::Spread ||
+          stmt.kind == StmtKind::Load || stmt.kind == StmtKind::LoadShared || stmt.kind == StmtKind::Product ||
+          stmt.kind == StmtKind::For)
         complain("has no destination");
       return;
     }
@@ -61,7 +62,7 @@ private:
         least = std::max<size_t>(least, index.operand + 1);
     if (stmt.kind == StmtKind::Store || stmt.kind == StmtKind::Atomic || stmt.hasElse)
       ++least;
-    if (stmt.kind == StmtKind::Move || stmt.kind == StmtKind::StoreShared ||
+    if (stmt.kind == StmtKind::Move || stmt.kind == StmtKind::Spread || stmt.kind == StmtKind::StoreShared ||
         (stmt.kind == StmtKind::Product && !stmt.aShared) || (stmt.kind == StmtKind::If && stmt.map.empty()))
       least = 1;
     if (stmt.kind == StmtKind::For)
@@ -111,6 +112,8 @@ private:
     case StmtKind::ProductCommit:
     case StmtKind::ClusterSync:
       return;
+    case StmtKind::Spread:
+      return spread(stmt);
     case StmtKind::Load:
     case StmtKind::Store:
     case StmtKind::Atomic:
@@ -213,15 +216,73 @@ private:
     const Buffer &buffer = *plan.findBuffer(ref.buffer);
     int64_t rows = ref.transposed ? buffer.cols : buffer.rows, cols = ref.transposed ? buffer.rows : buffer.cols;
     int64_t tileCols = stmt.colLo == 0 && stmt.colHi == 0 ? type.cols : stmt.colHi - stmt.colLo;
+    const bool rowsFit = type.rows == rows || padsRows(type, rows, stmt) ||
+                         (type.rows < rows && heldPart(type) != Division::Rows && isForThreadsOnly(buffer));
+    const bool colsFit =
+        tileCols == cols || (tileCols < cols && heldPart(type) != Division::Cols && isForThreadsOnly(buffer));
     if (!isTile(type))
       complain("a tile is needed");
     else if (type.elem != buffer.elem)
       complain("a tile of {} and a buffer of {}", spelling(type.elem), spelling(buffer.elem));
-    else if (type.rows != rows || tileCols != cols || stmt.colLo < 0 || stmt.colHi > type.cols)
+    else if (!rowsFit || !colsFit || stmt.colLo < 0 || stmt.colHi > type.cols)
       complain("{}x{} of a tile of {}x{} do not fit a stage of {}x{}", type.rows, tileCols, type.rows, type.cols, rows,
                cols);
-    else if (ref.slice != type.division)
-      complain("the tile is divided by {}, the stage by {}", spelling(type.division), spelling(ref.slice));
+    else if (ref.slice != heldPart(type))
+      complain("the tile is divided by {}, the stage by {}", spelling(heldPart(type)), spelling(ref.slice));
+    else if (stmt.firstInstance && ref.slice != Division::Whole)
+      complain("the first instance holds no more than its part");
+  }
+
+  /// What neither the copy nor the matrix engine touches may be larger than a tile in it: nothing reads the padding.
+  bool isForThreadsOnly(const Buffer &buffer) const {
+    bool only = true;
+    for (const Role &each : plan.roles)
+      for (const Body *body : {&each.body, &each.finish})
+        walk(*body, [&](const Stmt &stmt) {
+          const bool uses = stmt.ref.buffer == buffer.name || (stmt.aShared && stmt.aRef.buffer == buffer.name);
+          only &= !uses || stmt.kind == StmtKind::StoreShared || stmt.kind == StmtKind::LoadShared;
+        });
+    return only;
+  }
+
+  /// A store leaves out the rows that only fill up the slabs of a whole tile.
+  static bool padsRows(const VarType &type, int64_t rows, const Stmt &stmt) {
+    return stmt.kind == StmtKind::StoreShared && type.kind == VarType::Fragment && type.division == Division::Whole &&
+           rows % 16 == 0 && rows < type.rows;
+  }
+
+  /// Which shapes and layouts the runtime turns into which.
+  void spread(const Stmt &stmt) {
+    const VarType from = *typeOf(stmt.operands[0]), to = *typeOf(stmt.dest);
+    const bool makesTile = isTile(from) && to.kind == VarType::Fragment;
+    const bool cutsTile = from.kind == VarType::Fragment && from.layout.kind == Layout::Mma && !isTile(to);
+    const bool takesLine = from.kind == VarType::Fragment && (to.kind == VarType::Column || to.kind == VarType::Row) &&
+                           from.layout == to.layout;
+    if (from.elem != to.elem)
+      complain("from {} to {}", spelling(from.elem), spelling(to.elem));
+    else if (!makesTile && !cutsTile && !takesLine)
+      complain("from {} to {}", print(from), print(to));
+    else if (makesTile && (from.layout.kind != Layout::Mma || to.layout.kind == Layout::Rows))
+      complain("from {} to {}: operands are made of what lies like accumulators", print(from), print(to));
+    else if (makesTile && to.layout.kind == Layout::Operand && bitWidth(to.elem) == 16)
+      complain("operands of 16 bits lie like accumulators");
+    else if (takesLine && (to.kind == VarType::Column ? to.rows != from.rows : to.cols != from.cols))
+      complain("from {} to {}", print(from), print(to));
+    if (!sharesPart(from, to))
+      complain("from {} to {}: an instance lacks a part", print(from), print(to));
+    if (stmt.rowHi < 0 || stmt.colHi < 0 || (!makesTile && stmt.rowHi + stmt.colHi > 0))
+      complain("only a tile is cut to {} by {}", stmt.rowHi, stmt.colHi);
+  }
+
+  /// Whether each instance holds what its part of `to` is made of. Rows are whole unless columns are divided, columns
+  /// unless rows are.
+  static bool sharesPart(const VarType &from, const VarType &to) {
+    const bool fromCols = from.division == Division::Cols;
+    if (from.kind == VarType::Row || to.kind == VarType::Row)
+      return fromCols == (to.division == Division::Cols);
+    if (from.kind == VarType::Column)
+      return (from.division == Division::Rows) == (to.division == Division::Rows);
+    return to.kind == VarType::Fragment ? from.division == to.division : !fromCols;
   }
 
   void named(const Stmt &stmt) {
@@ -274,6 +335,8 @@ private:
       return complain("{} times {}", spelling(aElem), spelling(bElem));
     if (!stmt.byThreads)
       instruction(stmt, dest, a.second, aElem);
+    if (!stmt.byThreads && !stmt.aShared)
+      registerOperand(stmt, *typeOf(stmt.operands[0]), dest);
   }
 
   /// PTX ISA, "wgmma.mma_async": 64 rows a warpgroup, N in steps of 8 up to 256, K of 32 bytes.
@@ -290,6 +353,15 @@ private:
     // Only 16-bit types may lie with the other axis contiguous.
     if (bitWidth(elem) != 16 && (!stmt.ref.transposed || (stmt.aShared && stmt.aRef.transposed)))
       complain("{} operands need the contracted axis contiguous", spelling(elem));
+  }
+
+  void registerOperand(const Stmt &stmt, const VarType &type, const VarType &dest) {
+    const Layout::Kind wanted = bitWidth(type.elem) == 16 ? Layout::Mma : Layout::Operand;
+    if (type.kind != VarType::Fragment || type.layout.kind != wanted)
+      complain("`{}` is {}, and a register operand of {} is a fragment in layout `{}`", stmt.operands[0], print(type),
+               spelling(type.elem), wanted == Layout::Mma ? "mma" : "operand");
+    else if (type.division != dest.division)
+      complain("the operand is divided by {}, the result by {}", spelling(type.division), spelling(dest.division));
   }
 
   void loop(const Stmt &stmt) {

@@ -160,6 +160,7 @@ void Tracer::stmt(const Stmt &stmt) {
     registers(stmt);
     return assign(stmt);
   case StmtKind::Move:
+  case StmtKind::Spread:
   case StmtKind::Load:
     registers(stmt);
     return assign(stmt);

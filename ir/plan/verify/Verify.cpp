@@ -35,6 +35,7 @@ bool runsOnOneThread(const Role &role) {
       return;
     case StmtKind::Store:
     case StmtKind::Atomic:
+    case StmtKind::Spread:
     case StmtKind::LoadShared:
     case StmtKind::StoreShared:
     case StmtKind::FenceProxy:

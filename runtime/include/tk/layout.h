@@ -40,6 +40,28 @@ struct mma_layout {
   }
 };
 
+/// The A operand of wgmma in registers, of elements of `Bytes` bytes: 1 or 4. With 2 it is mma_layout.
+/// Source: PTX ISA, "Register Fragments for wgmma.mma_async.m64nNk32" and "…m64nNk8"; tested against public tables.
+template <int Bytes> struct operand_layout {
+  static_assert(Bytes == 1 || Bytes == 4, "operands of 16 bits lie as an accumulator does");
+  static constexpr int threads = 128;
+  static constexpr int threads_per_row = 4;
+  static constexpr int run = 4 / Bytes;
+  static constexpr int row_run = 2;
+
+  template <int Rows> static constexpr int row_slots = Rows / 32;
+  template <int Cols> static constexpr int col_slots = Cols / 4;
+
+  template <int Rows, int Cols> static constexpr bool fits = Rows % 64 == 0 && Cols % (4 * run) == 0;
+
+  __host__ __device__ static constexpr int row(int rank, int a) { return mma_layout::row(rank, a); }
+  __host__ __device__ static constexpr int col(int rank, int b) { return (b / run * 4 + rank % 4) * run + b % run; }
+
+  template <int Rows, int Cols> __host__ __device__ static constexpr int index(int a, int b) {
+    return (a / 2) * (Cols / 2) + (b / run * 2 + a % 2) * run + b % run;
+  }
+};
+
 /// Rows spread over `ThreadsPerRow` neighbouring threads, which read `Vec` elements at a time: for kernels that wait
 /// for memory. Both are powers of two; `Threads` is a multiple of 32 and of ThreadsPerRow.
 template <int Threads, int ThreadsPerRow, int Vec> struct row_layout {

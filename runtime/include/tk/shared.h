@@ -61,6 +61,12 @@ template <class Element, int Count> struct alignas(16) shared_vector {
   static constexpr int byte_count = Count * int(sizeof(Element));
   Element elements[Count];
 
+  /// The i-th group of Part elements.
+  template <int Part> __device__ __forceinline__ shared_vector<Element, Part> &part(int i) {
+    static_assert(Part * sizeof(Element) % 16 == 0, "vectors are aligned");
+    return *reinterpret_cast<shared_vector<Element, Part> *>(elements + i * Part);
+  }
+
   __device__ __forceinline__ u32 address() const { return shared_address(elements); }
 };
 

@@ -31,14 +31,20 @@ inline constexpr bool moves_by_matrices = is_float16<typename X::element> && sam
                                           X::has_rows && X::has_cols && X::cols % 16 == 0 && Tile::swizzle != 0;
 
 /// Calls f(register word, address) for each 16×16 block of a fragment: the address that this lane supplies.
-template <class X, class Tile, class F> __device__ __forceinline__ void for_each_block(u32 base, F f) {
+/// `Rows`: of what is there; blocks beyond are left out.
+template <class X, class Tile, int Rows = X::rows, class F>
+__device__ __forceinline__ void for_each_block(u32 base, F f) {
+  static_assert(Rows % 16 == 0, "whole blocks");
   const int thread = rank<mma_layout>();
   const int r = thread / 32 * 16 + thread % 16;
 #pragma unroll
-  for (int slab = 0; slab < X::rows / 64; ++slab)
+  for (int slab = 0; slab < X::rows / 64; ++slab) {
+    if (Rows < X::rows && slab * 64 + thread / 32 * 16 >= Rows)
+      continue;
 #pragma unroll
     for (int c = 0; c < X::cols; c += 16)
       f(slab * X::cols / 4 + c / 4, base + Tile::offset(slab * 64 + r, c + thread % 32 / 16 * 8));
+  }
 }
 
 /// One access of Words registers to shared memory.
@@ -76,6 +82,11 @@ template <class T> __device__ __forceinline__ T *shared_pointer(u32 address) {
   return static_cast<T *>(__cvta_shared_to_generic(address));
 }
 
+/// One element.
+template <class T> __device__ __forceinline__ void put_element(u32 address, T value) {
+  *shared_pointer<T>(address) = value;
+}
+
 /// Moves the `Count` elements from (a, b) on.
 template <int Count, tile X> __device__ __forceinline__ void put_chunk(u32 address, const X &x, int a, int b) {
   if constexpr (Count * sizeof(typename X::element) < 4) {
@@ -96,14 +107,15 @@ template <int Count, tile X> __device__ __forceinline__ void get_chunk(u32 addre
   }
 }
 
-/// slice ← x, from its first row and column on.
+/// slice ← x, from its first row and column on; rows that the slice lacks are padding of x, and not stored.
 template <class Tile, int Rows, int Cols, tile X>
 __device__ __forceinline__ void store_shared(const shared_slice<Tile, Rows, Cols> &to, const X &x) {
   using T = typename X::element;
   static_assert(same<T, typename Tile::element>, "cast first");
-  static_assert(Rows >= X::rows && Cols >= X::cols, "the tile does not fit");
+  static_assert(Cols >= X::cols, "the tile does not fit");
+  constexpr int rows = Rows < X::rows ? Rows : X::rows;
   if constexpr (moves_by_matrices<X, Tile>) {
-    for_each_block<X, Tile>(to.address, [&](int word, u32 at) { store_matrices(at, x.data.words + word); });
+    for_each_block<X, Tile, rows>(to.address, [&](int word, u32 at) { store_matrices(at, x.data.words + word); });
   } else {
     constexpr int count = shared_chunk<X>();
     const int thread = rank<typename X::layout>();
@@ -111,8 +123,23 @@ __device__ __forceinline__ void store_shared(const shared_slice<Tile, Rows, Cols
     for (int a = 0; a < X::row_slots; ++a)
 #pragma unroll
       for (int b = 0; b < X::col_slots; b += count)
-        put_chunk<count>(to.address + Tile::offset(X::layout::row(thread, a), X::layout::col(thread, b)), x, a, b);
+        if (rows == X::rows || X::layout::row(thread, a) < rows)
+          put_chunk<count>(to.address + Tile::offset(X::layout::row(thread, a), X::layout::col(thread, b)), x, a, b);
   }
+}
+
+/// slice ← x, where the slice is the transpose of what the tile holds, an element at a time.
+template <class Tile, int Rows, int Cols, tile X>
+__device__ __forceinline__ void store_shared(const shared_slice<Tile, Rows, Cols, true> &to, const X &x) {
+  static_assert(same<typename X::element, typename Tile::element>, "cast first");
+  static_assert(Cols >= X::cols, "the tile does not fit");
+  const int thread = rank<typename X::layout>();
+#pragma unroll
+  for (int a = 0; a < X::row_slots; ++a)
+#pragma unroll
+    for (int b = 0; b < X::col_slots; ++b)
+      if (Rows >= X::rows || X::layout::row(thread, a) < Rows)
+        put_element(to.address + Tile::offset(X::layout::col(thread, b), X::layout::row(thread, a)), x.at(a, b));
 }
 
 /// X ← slice, from its first row and column on.

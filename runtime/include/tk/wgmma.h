@@ -36,6 +36,10 @@ template <tile X> __device__ __forceinline__ void pin(X &x) {
 #pragma unroll
     for (int i = 0; i < X::size; ++i)
       asm volatile("" : "+r"(x.data.values[i])::"memory");
+  } else if constexpr (same<typename X::element, tf32>) {
+#pragma unroll
+    for (int i = 0; i < X::size; ++i)
+      asm volatile("" : "+r"(x.data.values[i].bits)::"memory");
   } else {
 #pragma unroll
     for (int i = 0; i < x.data.word_count; ++i)
@@ -128,23 +132,38 @@ __device__ __forceinline__ void mma_async(Acc &acc, const shared_slice<TileA, M,
   static_assert(M <= 128, "a warpgroup holds at most two slabs");
 }
 
-/// The same with a in registers. Its type is a 16-bit one: the accumulator's layout is then the operand's.
-template <class Acc, class T, int M, int K, class B>
-__device__ __forceinline__ void mma_async(Acc &acc, const fragment<T, M, K, mma_layout> &a, const B &b,
-                                          bool accumulate = true) {
+/// The layout of a left operand in registers.
+template <class T> struct operand_layout_of {
+  using type = operand_layout<sizeof(T)>;
+};
+template <class T>
+  requires(sizeof(T) == 2)
+struct operand_layout_of<T> {
+  using type = mma_layout;
+};
+
+/// The same with a in registers.
+template <class Acc, class T, int M, int K, class L, class B>
+__device__ __forceinline__ void mma_async(Acc &acc, const fragment<T, M, K, L> &a, const B &b, bool accumulate = true) {
   check_product<T, typename B::element, Acc>();
-  static_assert(is_float16<T>, "only 16-bit operands go through registers");
+  static_assert(same<L, typename operand_layout_of<T>::type>, "take it through as_operand");
   static_assert(M == Acc::rows && B::cols == Acc::cols && K == B::rows, "shapes of a product");
   struct operand {
     u32 words[4];
   };
+  const auto word = [&](int i) {
+    if constexpr (decltype(a.data)::packed)
+      return a.data.words[i];
+    else
+      return a.data.values[i].bits;
+  };
   const auto slab = [&]<int Slab>() {
-    constexpr int slab_words = 64 * K / 128 / 2;
+    constexpr int slab_words = 64 * K / 128 * int(sizeof(T)) / 4;
     mma_slab<Slab, T, false>(
         acc,
         [&](int k) {
-          const u32 *words = a.data.words + Slab * slab_words + k / 4;
-          return operand{{words[0], words[1], words[2], words[3]}};
+          const int first = Slab * slab_words + k * int(sizeof(T)) / 8;
+          return operand{{word(first), word(first + 1), word(first + 2), word(first + 3)}};
         },
         b, accumulate);
   };
