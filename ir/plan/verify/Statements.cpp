@@ -254,23 +254,20 @@ private:
   /// Which shapes and layouts the runtime turns into which.
   void spread(const Stmt &stmt) {
     const VarType from = *typeOf(stmt.operands[0]), to = *typeOf(stmt.dest);
-    const bool makesTile = isTile(from) && to.kind == VarType::Fragment;
-    const bool cutsTile = from.kind == VarType::Fragment && from.layout.kind == Layout::Mma && !isTile(to);
-    const bool takesLine = from.kind == VarType::Fragment && (to.kind == VarType::Column || to.kind == VarType::Row) &&
-                           from.layout == to.layout;
+    const bool liesRight = from.layout.kind == Layout::Mma;
+    const bool makesTile = isTile(from) && to.kind == VarType::Fragment && to.layout.kind != Layout::Rows;
+    const bool takesColumn = to.kind == VarType::Column && to.rows == from.rows && to.layout == from.layout;
+    const bool takesRow = to.kind == VarType::Row && to.cols == from.cols && to.layout == from.layout;
+    const bool takesPart = from.kind == VarType::Fragment && (takesColumn || takesRow || to.kind == VarType::Scalar);
     if (from.elem != to.elem)
-      complain("from {} to {}", spelling(from.elem), spelling(to.elem));
-    else if (!makesTile && !cutsTile && !takesLine)
-      complain("from {} to {}", print(from), print(to));
-    else if (makesTile && (from.layout.kind != Layout::Mma || to.layout.kind == Layout::Rows))
-      complain("from {} to {}: operands are made of what lies like accumulators", print(from), print(to));
+      complain("from {} to {} without a cast", spelling(from.elem), spelling(to.elem));
+    else if (!liesRight || (!makesTile && !takesPart))
+      complain("{} cannot be made of {}", print(to), print(from));
     else if (makesTile && to.layout.kind == Layout::Operand && bitWidth(to.elem) == 16)
       complain("operands of 16 bits lie like accumulators");
-    else if (takesLine && (to.kind == VarType::Column ? to.rows != from.rows : to.cols != from.cols))
-      complain("from {} to {}", print(from), print(to));
-    if (!sharesPart(from, to))
-      complain("from {} to {}: an instance lacks a part", print(from), print(to));
-    if (stmt.rowHi < 0 || stmt.colHi < 0 || (!makesTile && stmt.rowHi + stmt.colHi > 0))
+    else if (!sharesPart(from, to))
+      complain("an instance lacks a part of {} for {}", print(from), print(to));
+    else if (!makesTile && stmt.rowHi + stmt.colHi > 0)
       complain("only a tile is cut to {} by {}", stmt.rowHi, stmt.colHi);
   }
 
