@@ -1,0 +1,133 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Every access of an instruction to memory, checked before it is made.
+#include "runtime/emulator/Machine.h"
+
+#include <fmt/format.h>
+
+namespace tkc::emulator {
+namespace {
+
+const char *verb(AccessKind kind) {
+  switch (kind) {
+  case AccessKind::Read:
+    return "reads";
+  case AccessKind::Write:
+    return "writes";
+  case AccessKind::Atomic:
+    return "updates";
+  }
+  return "";
+}
+
+/// "thread 5" or the engine that a component stands for.
+std::string whoIs(const Cluster &cluster, Epoch epoch) {
+  if (epoch.component < cluster.threads.size())
+    return fmt::format("thread {}", cluster.threads[epoch.component].index);
+  return "an asynchronous operation";
+}
+
+std::string describe(const Cluster &cluster, const Conflict &conflict, uint32_t base, AccessKind kind, bool isAsync) {
+  const std::string subject = isAsync ? "an asynchronous operation " : "";
+  const std::string place = fmt::format("byte {} of shared memory", conflict.address - base);
+  const std::string other = fmt::format("{} at {}", whoIs(cluster, conflict.other),
+                                        cluster.launch.sites->describe(conflict.otherSite));
+  switch (conflict.kind) {
+  case Conflict::Kind::Uninitialised:
+    return fmt::format("{}{} {}, which nobody has written", subject, verb(kind), place);
+  case Conflict::Kind::ReadAfterWrite:
+    return fmt::format("race: {}reads {} without waiting for the write by {}", subject, place, other);
+  case Conflict::Kind::WriteAfterWrite:
+    return fmt::format("race: {}writes {} without waiting for the write by {}", subject, place, other);
+  case Conflict::Kind::WriteAfterRead:
+    return fmt::format("race: {}writes {} without waiting for the read by {}", subject, place, other);
+  case Conflict::Kind::MissingProxyFence:
+    return fmt::format("race: {}{} {} with no proxy fence after the write by {}", subject, verb(kind), place, other);
+  }
+  return {};
+}
+
+/// Allocations that this thread of the host met last.
+struct RecentAllocations {
+  const Launch *launch = nullptr;
+  GlobalMemory::Allocation entries[4];
+  unsigned next = 0;
+
+  bool contain(const Launch &of, uint64_t address, uint64_t size) {
+    if (launch != &of) {
+      *this = RecentAllocations();
+      launch = &of;
+    }
+    for (const GlobalMemory::Allocation &entry : entries)
+      if (entry.contains(address, size))
+        return true;
+    const GlobalMemory::Allocation found = of.memory->find(address, size);
+    if (found.end == 0)
+      return false;
+    entries[next++ % 4] = found;
+    return true;
+  }
+};
+
+thread_local RecentAllocations recentAllocations;
+
+std::optional<Conflict> accessShared(SharedMemory &memory, uint32_t address, uint32_t size, AccessKind kind,
+                                     const Agent &agent) {
+  switch (kind) {
+  case AccessKind::Read:
+    return memory.read(address, size, agent);
+  case AccessKind::Write:
+    return memory.write(address, size, agent);
+  case AccessKind::Atomic: // atomics do not race with each other; what they find must have been written
+    return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+} // namespace
+
+Block *blockOfShared(Cluster &cluster, uint64_t address, uint64_t size) {
+  for (Block &block : cluster.blocks)
+    if (block.shared.contains(address, size))
+      return &block;
+  return nullptr;
+}
+
+void *checkedAccess(Thread &thread, uint64_t address, uint64_t size, uint64_t alignment, AccessKind kind,
+                    SiteId site) {
+  Cluster &cluster = thread.block->cluster;
+  if (address % alignment != 0)
+    reportError(site, fmt::format("misaligned: {} {} bytes at {:#x}, which is no multiple of {}", verb(kind), size,
+                                  address, alignment));
+  if (address < 0x100000000) {
+    Block *block = blockOfShared(cluster, address, size);
+    if (!block)
+      reportError(site, fmt::format("out of bounds: {} {} bytes at byte {} of shared memory, of which the kernel has {}",
+                                    verb(kind), size, int64_t(address) - thread.block->shared.begin(),
+                                    thread.block->shared.end() - thread.block->shared.begin()));
+    const Agent agent{thread.knows, thread.epoch(), false, site};
+    if (const std::optional<Conflict> conflict =
+            accessShared(block->shared, static_cast<uint32_t>(address), static_cast<uint32_t>(size), kind, agent))
+      reportError(site, describe(cluster, *conflict, block->shared.begin(), kind, false));
+  } else if (!recentAllocations.contain(cluster.launch, address, size)) {
+    reportError(site, fmt::format("out of bounds: {} {} bytes at {:#x}, which no allocation holds", verb(kind), size,
+                                  address));
+  }
+  return reinterpret_cast<void *>(address);
+}
+
+void checkedAsyncAccess(Cluster &cluster, uint32_t address, uint32_t size, AccessKind kind, const Agent &agent,
+                        const Thread &by) {
+  Block *block = blockOfShared(cluster, address, size);
+  if (!block)
+    reportError(agent.site,
+                fmt::format("out of bounds: an asynchronous operation {} {} bytes at byte {} of shared memory, of which "
+                            "the kernel has {}",
+                            verb(kind), size, int64_t(address) - by.block->shared.begin(),
+                            by.block->shared.end() - by.block->shared.begin()));
+  if (const std::optional<Conflict> conflict = accessShared(block->shared, address, size, kind, agent))
+    reportError(agent.site, describe(cluster, *conflict, block->shared.begin(), kind, true));
+}
+
+} // namespace tkc::emulator

@@ -1,0 +1,57 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Vector clocks: what a thread can know to have happened. A component belongs to a thread, or to an agent that works
+// asynchronously (the copies of one barrier, the bulk groups of one thread, the products of one warpgroup).
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+namespace tkc::emulator {
+
+/// The n-th step of a component.
+struct Epoch {
+  uint32_t component = 0;
+  uint32_t time = 0;
+};
+
+class Clock {
+public:
+  uint32_t operator[](uint32_t component) const { return component < times.size() ? times[component] : 0; }
+  bool knows(Epoch epoch) const { return (*this)[epoch.component] >= epoch.time; }
+
+  void raise(uint32_t component, uint32_t time) {
+    if (component >= times.size())
+      times.resize(component + 1);
+    times[component] = std::max(times[component], time);
+  }
+  void join(const Clock &other) {
+    if (other.times.size() > times.size())
+      times.resize(other.times.size());
+    for (size_t i = 0; i < other.times.size(); ++i)
+      times[i] = std::max(times[i], other.times[i]);
+  }
+  void clear() { times.clear(); }
+
+private:
+  std::vector<uint32_t> times;
+};
+
+/// What is handed on from thread to thread: what happened, and which writes were made visible to the asynchronous
+/// engines by a proxy fence.
+struct Knowledge {
+  Clock happened, fenced;
+
+  void join(const Knowledge &other) {
+    happened.join(other.happened);
+    fenced.join(other.fenced);
+  }
+  void clear() {
+    happened.clear();
+    fenced.clear();
+  }
+};
+
+} // namespace tkc::emulator

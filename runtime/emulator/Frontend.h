@@ -1,0 +1,40 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A .cu file to LLVM IR: Clang compiles it twice, for the GPU and for the host, as nvcc does. Neither needs a CUDA
+// toolkit: the headers of shim/ say what Clang does not know by itself.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace llvm {
+class LLVMContext;
+class Module;
+} // namespace llvm
+
+namespace tkc::emulator {
+
+struct CompiledFile {
+  CompiledFile();
+  CompiledFile(CompiledFile &&) noexcept;
+  ~CompiledFile();
+
+  std::unique_ptr<llvm::LLVMContext> deviceContext, hostContext;
+  std::unique_ptr<llvm::Module> device; ///< for nvptx64, not optimised
+  std::unique_ptr<llvm::Module> host;
+  std::string errors; ///< what Clang has to say against the file; empty if it compiled
+};
+
+struct FrontendOptions {
+  std::string arch = "sm_90a";
+  std::vector<std::string> includePaths;
+  std::string shim;  ///< the folder of the shim headers
+  std::string clang; ///< the path of the Clang whose headers and defaults are used
+};
+
+/// Both compilations, side by side.
+CompiledFile compileCuda(const std::string &path, const FrontendOptions &options);
+
+} // namespace tkc::emulator

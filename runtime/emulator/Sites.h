@@ -1,0 +1,38 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Places in the .cu file, and from its comments in the .tk file, for reports.
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace tkc::emulator {
+
+/// Number of a place; 0 is none.
+using SiteId = uint32_t;
+
+class Sites {
+public:
+  /// Lines of `text`, the .cu file, are searched for comments `// NAME.tk:LINE …`.
+  void setSource(const std::string &path, const std::string &text);
+
+  /// Lines from the innermost inlined function out to the kernel; `what` is the instruction.
+  SiteId add(std::vector<unsigned> lines, std::string what);
+  /// "test.cu:123 (in 2950, gemm.tk:9), `bar.sync`"
+  std::string describe(SiteId site) const;
+
+private:
+  struct Site {
+    std::vector<unsigned> lines;
+    std::string what;
+  };
+  mutable std::mutex mutex;
+  std::string name;
+  std::vector<std::string> tkLines; ///< by line of the .cu file
+  std::vector<Site> sites{{}};
+};
+
+} // namespace tkc::emulator

@@ -1,0 +1,42 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// `tkc-emulate FILE.cu [ARGUMENT…]`: compiles a CUDA program and runs it on the CPU.
+#include "runtime/emulator/Program.h"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <thread>
+
+int main(int argc, char **argv) {
+  using namespace tkc::emulator;
+  CLI::App app("Runs a CUDA program on the CPU, instruction by instruction, and checks it");
+  std::string file;
+  std::vector<std::string> arguments;
+  Options options;
+  FrontendOptions frontend;
+  frontend.shim = TKC_EMULATOR_SHIM;
+  frontend.clang = TKC_CLANG;
+  options.workers = std::max(1u, std::thread::hardware_concurrency());
+  app.add_option("FILE", file, "a .cu file with a main function")->required()->type_name("");
+  app.add_option("ARGUMENT", arguments, "for the program")->type_name("");
+  app.add_option("--seed", options.seed, "another order of threads and asynchronous effects for each N but 0")
+      ->type_name("N");
+  app.add_option("--workers", options.workers, "threads of the host; each runs a block")->type_name("N");
+  app.add_option("--arch", frontend.arch, "the architecture to compile for")->type_name("ARCH");
+  app.add_option("-I", frontend.includePaths, "a folder of headers")->type_name("DIR");
+  CLI11_PARSE(app, argc, argv);
+
+  Program program;
+  std::string error = program.load(file, frontend);
+  if (error.empty()) {
+    arguments.insert(arguments.begin(), file);
+    const int result = program.run(arguments, options, error);
+    if (error.empty())
+      return result;
+  }
+  fmt::print(stderr, "tkc-emulate: {}\n", error);
+  return 2;
+}
