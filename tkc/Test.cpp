@@ -22,7 +22,7 @@
 namespace tkc::driver {
 namespace {
 
-enum class Target : uint8_t { Interpreter, Gpu };
+enum class Target : uint8_t { Interpreter, Gpu, Emulator };
 
 struct TestOptions {
   std::string input;
@@ -74,7 +74,8 @@ int runTests(TestOptions &options) {
 
   std::vector<harness::CaseResult> results;
   int gpuCode = Success;
-  if (options.target == Target::Gpu) {
+  if (options.target != Target::Interpreter) {
+    options.gpu.emulate = options.target == Target::Emulator;
     results = runOnGpu(*module, options.gpu, options.run, session, gpuCode).cases;
   } else {
     harness::ProgressBar bar;
@@ -108,15 +109,23 @@ void addTest(CLI::App &app, Action &action) {
   auto options = std::make_shared<TestOptions>();
   CLI::App *command = app.add_subcommand("test", "run the cases of a file against their references");
   command->add_option("FILE", options->input, "a .tk file")->required()->type_name("");
-  static const std::map<std::string, Target> targets{{"interpreter", Target::Interpreter}, {"gpu", Target::Gpu}};
+  static const std::map<std::string, Target> targets{
+      {"interpreter", Target::Interpreter}, {"gpu", Target::Gpu}, {"emulator", Target::Emulator}};
   command
-      ->add_option("--target", options->target,
-                   "where the kernels run: interpreter, on the CPU, rounding exactly; gpu, built with nvcc")
+      ->add_option(
+          "--target", options->target,
+          "where the kernels run: interpreter, on the CPU, rounding exactly; gpu, built with nvcc; emulator, the "
+          "emitted file on the CPU, checked")
       ->transform(CLI::CheckedTransformer(targets).description(""))
       ->type_name("TARGET");
   command
-      ->add_option("-o,--output", options->gpu.folder, "of --target=gpu: keep the program and its data in this folder")
+      ->add_option("-o,--output", options->gpu.folder,
+                   "of --target=gpu, emulator: keep the program and its data in this folder")
       ->type_name("DIR");
+  command
+      ->add_option("--order", options->gpu.order,
+                   "of --target=emulator: another order of threads and copies for each N but 0")
+      ->type_name("N");
   command->add_flag("--build-only", options->gpu.buildOnly, "of --target=gpu: build it; DIR/run does the tests")
       ->needs("--output");
   command->add_option("--filter", options->run.filter, "only kernels whose name contains TEXT")->type_name("TEXT");

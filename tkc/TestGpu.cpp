@@ -1,7 +1,8 @@
 // Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// `tkc test --target=gpu` and `tkc bench`: the program of the cases is written, built with nvcc, and run.
+// `tkc test --target=gpu` and `tkc bench`: the program of the cases is written, built with nvcc, and run; with
+// `--target=emulator` it is emulated as it is.
 #include "tkc/TestGpu.h"
 
 #include "ir/passes/PassManager.h"
@@ -46,8 +47,8 @@ public:
   int run(GpuResults &results) {
     int code = makeFolder();
     if (code == Success)
-      code = build();
-    if (code == Success && !options.buildOnly)
+      code = options.emulate ? emulate() : build();
+    if (code == Success && !options.buildOnly && !options.emulate)
       runProgram();
     results = {std::move(program.cases), std::move(program.bytes), std::move(program.operations)};
     if (options.folder.empty() && !folder.empty())
@@ -90,12 +91,26 @@ private:
     return InternalError;
   }
 
+  int emulate() {
+    const std::string self = llvm::sys::fs::getMainExecutable(nullptr, nullptr);
+    const std::string emulator = inFolder(llvm::sys::path::parent_path(self), "tkc-emulate");
+    if (!llvm::sys::fs::can_execute(emulator)) {
+      complain(fmt::format("--target=emulator needs `{}`", emulator));
+      return Usage;
+    }
+    runProgram(emulator, {fmt::format("--seed={}", options.order), inFolder(folder, "test.cu"), "--", "--once"});
+    return Success;
+  }
+
   void runProgram() {
+    runProgram(inFolder(folder, "run"), options.purpose == harness::GpuPurpose::Bench
+                                            ? std::vector<std::string>{"--bench"}
+                                            : std::vector<std::string>{});
+  }
+
+  void runProgram(const std::string &command, const std::vector<std::string> &arguments) {
     const std::string output = inFolder(folder, "results"), errors = inFolder(folder, "errors");
-    execute(inFolder(folder, "run"),
-            options.purpose == harness::GpuPurpose::Bench ? std::vector<std::string>{"--bench"}
-                                                          : std::vector<std::string>{},
-            output, errors);
+    execute(command, arguments, output, errors);
     const std::string said = readFile(errors);
     harness::readResults(readFile(output),
                          said.empty() ? "the program ended before it" : said.substr(0, said.find('\n')), program.cases);
@@ -142,6 +157,9 @@ GpuResults runOnGpu(const Module &module, const GpuTestOptions &gpu, const harne
     code = InputErrors;
     return results;
   }
+  if (gpu.emulate)
+    for (harness::CaseResult &result : program.cases)
+      result.how = "emulator";
   GpuTest test(gpu, std::move(program));
   code = test.run(results);
   return results;

@@ -15,9 +15,11 @@ struct GpuTestOptions {
   harness::GpuPurpose purpose = harness::GpuPurpose::Test;
   std::string folder;     ///< of the program; empty: one that is removed afterwards
   bool buildOnly = false; ///< FOLDER/run then does the tests, on any machine with the GPU
+  bool emulate = false;   ///< on the CPU, by tkc-emulate
+  uint64_t order = 0;     ///< of emulated threads and copies: see `tkc-emulate --seed`
 };
 
-/// Writes the program of a module's cases, builds it with nvcc and runs it. `code` is set where something other than a
+/// Writes the program of a module's cases, builds it with nvcc and runs it, or has it emulated. `code` is set where something other than a
 /// case went wrong, which was said.
 struct GpuResults {
   std::vector<harness::CaseResult> cases;

@@ -31,8 +31,8 @@ std::string whoIs(const Cluster &cluster, Epoch epoch) {
 std::string describe(const Cluster &cluster, const Conflict &conflict, uint32_t base, AccessKind kind, bool isAsync) {
   const std::string subject = isAsync ? "an asynchronous operation " : "";
   const std::string place = fmt::format("byte {} of shared memory", conflict.address - base);
-  const std::string other = fmt::format("{} at {}", whoIs(cluster, conflict.other),
-                                        cluster.launch.sites->describe(conflict.otherSite));
+  const std::string other =
+      fmt::format("{} at {}", whoIs(cluster, conflict.other), cluster.launch.sites->describe(conflict.otherSite));
   switch (conflict.kind) {
   case Conflict::Kind::Uninitialised:
     return fmt::format("{}{} {}, which nobody has written", subject, verb(kind), place);
@@ -94,8 +94,7 @@ Block *blockOfShared(Cluster &cluster, uint64_t address, uint64_t size) {
   return nullptr;
 }
 
-void *checkedAccess(Thread &thread, uint64_t address, uint64_t size, uint64_t alignment, AccessKind kind,
-                    SiteId site) {
+void *checkedAccess(Thread &thread, uint64_t address, uint64_t size, uint64_t alignment, AccessKind kind, SiteId site) {
   Cluster &cluster = thread.block->cluster;
   if (address % alignment != 0)
     reportError(site, fmt::format("misaligned: {} {} bytes at {:#x}, which is no multiple of {}", verb(kind), size,
@@ -103,16 +102,17 @@ void *checkedAccess(Thread &thread, uint64_t address, uint64_t size, uint64_t al
   if (address < 0x100000000) {
     Block *block = blockOfShared(cluster, address, size);
     if (!block)
-      reportError(site, fmt::format("out of bounds: {} {} bytes at byte {} of shared memory, of which the kernel has {}",
-                                    verb(kind), size, int64_t(address) - thread.block->shared.begin(),
-                                    thread.block->shared.end() - thread.block->shared.begin()));
+      reportError(site,
+                  fmt::format("out of bounds: {} {} bytes at byte {} of shared memory, of which the kernel has {}",
+                              verb(kind), size, int64_t(address) - thread.block->shared.begin(),
+                              thread.block->shared.end() - thread.block->shared.begin()));
     const Agent agent{thread.knows, thread.epoch(), false, site};
     if (const std::optional<Conflict> conflict =
             accessShared(block->shared, static_cast<uint32_t>(address), static_cast<uint32_t>(size), kind, agent))
       reportError(site, describe(cluster, *conflict, block->shared.begin(), kind, false));
   } else if (!recentAllocations.contain(cluster.launch, address, size)) {
-    reportError(site, fmt::format("out of bounds: {} {} bytes at {:#x}, which no allocation holds", verb(kind), size,
-                                  address));
+    reportError(
+        site, fmt::format("out of bounds: {} {} bytes at {:#x}, which no allocation holds", verb(kind), size, address));
   }
   return reinterpret_cast<void *>(address);
 }
@@ -121,11 +121,12 @@ void checkedAsyncAccess(Cluster &cluster, uint32_t address, uint32_t size, Acces
                         const Thread &by) {
   Block *block = blockOfShared(cluster, address, size);
   if (!block)
-    reportError(agent.site,
-                fmt::format("out of bounds: an asynchronous operation {} {} bytes at byte {} of shared memory, of which "
-                            "the kernel has {}",
-                            verb(kind), size, int64_t(address) - by.block->shared.begin(),
-                            by.block->shared.end() - by.block->shared.begin()));
+    reportError(
+        agent.site,
+        fmt::format("out of bounds: an asynchronous operation {} {} bytes at byte {} of shared memory, of which "
+                    "the kernel has {}",
+                    verb(kind), size, int64_t(address) - by.block->shared.begin(),
+                    by.block->shared.end() - by.block->shared.begin()));
   if (const std::optional<Conflict> conflict = accessShared(block->shared, address, size, kind, agent))
     reportError(agent.site, describe(cluster, *conflict, block->shared.begin(), kind, true));
 }

@@ -30,7 +30,7 @@ struct Device {
   const Sites *sites = nullptr;
   GlobalMemory memory;
   std::function<const LoadedKernel &(const void *)> findKernel; ///< by the address of its stub
-  std::string lastReport; ///< of what went wrong in a kernel
+  std::string lastReport;                                       ///< of what went wrong in a kernel
 };
 
 /// The device of the program that runs.

@@ -10,8 +10,8 @@
 namespace tkc::emulator {
 
 FiberStacks::FiberStacks(size_t count) : number(count) {
-  void *at = mmap(nullptr, count * bytesEach, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
-                  0);
+  void *at =
+      mmap(nullptr, count * bytesEach, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (at == MAP_FAILED)
     throw std::bad_alloc();
   memory = static_cast<char *>(at);
@@ -54,12 +54,12 @@ __attribute__((naked, noinline)) void firstFrame() {
 void Fiber::start(char *stackEnd, void (*entry)(void *), void *argument) {
   auto *top = reinterpret_cast<uint64_t *>(stackEnd) - 2; // so that the call in firstFrame finds 16-byte alignment
   *--top = reinterpret_cast<uint64_t>(&firstFrame);
-  *--top = 0;                                     // rbp
-  *--top = 0;                                     // rbx
-  *--top = reinterpret_cast<uint64_t>(entry);     // r12
-  *--top = reinterpret_cast<uint64_t>(argument);  // r13
-  *--top = 0;                                     // r14
-  *--top = 0;                                     // r15
+  *--top = 0;                                    // rbp
+  *--top = 0;                                    // rbx
+  *--top = reinterpret_cast<uint64_t>(entry);    // r12
+  *--top = reinterpret_cast<uint64_t>(argument); // r13
+  *--top = 0;                                    // r14
+  *--top = 0;                                    // r15
   own = top;
 }
 

@@ -26,9 +26,9 @@ CompiledFile::~CompiledFile() = default;
 
 namespace {
 
-/// nvcc's asm operands of kind "C" are constant strings, which Clang lacks. As operands of kind "i" they reach the IR as
-/// the address of the string, from which the lowering of asm reads it. Both spellings have one length, so that lines,
-/// columns and sizes stay.
+/// nvcc's asm operands of kind "C" are constant strings, which Clang lacks. As operands of kind "i" they reach the IR
+/// as the address of the string, from which the lowering of asm reads it. Both spellings have one length, so that
+/// lines, columns and sizes stay.
 std::unique_ptr<llvm::MemoryBuffer> withStringOperands(std::unique_ptr<llvm::MemoryBuffer> buffer) {
   constexpr llvm::StringRef from = "\"C\"(", to = "\"i\"(";
   size_t at = buffer->getBuffer().find(from);
@@ -160,8 +160,7 @@ CompiledFile compileCuda(const std::string &path, const FrontendOptions &options
   result.deviceContext = std::make_unique<llvm::LLVMContext>();
   result.hostContext = std::make_unique<llvm::LLVMContext>();
   std::string deviceErrors, hostErrors;
-  std::thread host(
-      [&] { result.host = compile(path, options, Side::Host, *result.hostContext, hostErrors); });
+  std::thread host([&] { result.host = compile(path, options, Side::Host, *result.hostContext, hostErrors); });
   result.device = compile(path, options, Side::Device, *result.deviceContext, deviceErrors);
   host.join();
   if (!result.device)

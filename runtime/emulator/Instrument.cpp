@@ -123,10 +123,11 @@ private:
   void guard(llvm::Use &use, llvm::Instruction &user) {
     llvm::IRBuilder<> builder(&user);
     const llvm::FunctionCallee callee = context.module.getOrInsertFunction(
-        "tkc_use", builder.getInt32Ty(), builder.getInt32Ty(), builder.getInt32Ty());
+        "tkc_use", builder.getInt32Ty(), builder.getInt32Ty(), builder.getInt32Ty(), builder.getInt32Ty());
     llvm::Type *type = use->getType();
     llvm::Value *bits = builder.CreateBitCast(use.get(), builder.getInt32Ty());
-    bits = builder.CreateCall(callee, {bits, builder.getInt32(siteOf(context, user, ""))});
+    bits = builder.CreateCall(callee,
+                              {bits, builder.getInt32(type->isFloatTy()), builder.getInt32(siteOf(context, user, ""))});
     use.set(builder.CreateBitCast(bits, type));
   }
 

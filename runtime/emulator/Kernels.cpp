@@ -120,12 +120,18 @@ private:
         fail(fmt::format("the device variable `{}` has no model", variable.getName().str()));
   }
 
-  /// As for the GPU, with what its code generator tells about costs.
+  /// As for the GPU, with what its code generator tells about costs. Everything is inlined, as nvcc does: accumulators
+  /// that are passed by address would not be registers.
   void optimize() {
+    for (llvm::Function &function : *module)
+      if (!function.isDeclaration() && function.getName() != result.name &&
+          !function.hasFnAttribute(llvm::Attribute::NoInline))
+        function.addFnAttr(llvm::Attribute::AlwaysInline);
     std::string error;
     const llvm::Target *target = llvm::TargetRegistry::lookupTarget(module->getTargetTriple(), error);
     const std::unique_ptr<llvm::TargetMachine> machine(
-        target ? target->createTargetMachine(module->getTargetTriple(), "sm_90a", "+ptx88", {}, std::nullopt) : nullptr);
+        target ? target->createTargetMachine(module->getTargetTriple(), "sm_90a", "+ptx88", {}, std::nullopt)
+               : nullptr);
     runPasses(machine.get(), [](llvm::PassBuilder &builder) {
       return builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2);
     });

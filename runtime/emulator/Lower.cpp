@@ -132,8 +132,9 @@ void addEntry(llvm::Module &module, llvm::Function &kernel, const std::string &n
   builder.SetInsertPoint(llvm::BasicBlock::Create(context, "", entry));
   std::vector<llvm::Value *> arguments;
   for (llvm::Argument &argument : kernel.args()) {
-    llvm::Value *at = builder.CreateLoad(
-        builder.getPtrTy(), builder.CreateConstInBoundsGEP1_64(builder.getPtrTy(), entry->getArg(0), argument.getArgNo()));
+    llvm::Value *at =
+        builder.CreateLoad(builder.getPtrTy(), builder.CreateConstInBoundsGEP1_64(builder.getPtrTy(), entry->getArg(0),
+                                                                                  argument.getArgNo()));
     arguments.push_back(argument.hasByValAttr() ? at : builder.CreateLoad(argument.getType(), at));
   }
   llvm::CallInst *call = builder.CreateCall(&kernel, arguments);
@@ -153,8 +154,8 @@ uint32_t numberIn(const llvm::Function &function, llvm::StringRef attribute, siz
   return index < parts.size() && !parts[index].getAsInteger(10, number) ? number : 0;
 }
 
-/// Registers a thread that ptxas may use under `__launch_bounds__(threads, blocks)`: they are handed out in eights, from
-/// 65536 a multiprocessor. CUDA C++ Programming Guide, "Compute Capabilities".
+/// Registers a thread that ptxas may use under `__launch_bounds__(threads, blocks)`: they are handed out in eights,
+/// from 65536 a multiprocessor. CUDA C++ Programming Guide, "Compute Capabilities".
 KernelTraits traitsOf(const llvm::Function &kernel) {
   KernelTraits traits;
   const uint32_t threads = numberIn(kernel, "nvvm.maxntid"), blocks = std::max(numberIn(kernel, "nvvm.minctasm"), 1u);

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The IR of a kernel, made for nvptx64, as IR for the host: asm and intrinsics become calls of models, shared variables
-// become places in the block's slot, accesses are checked before they are made. Generic, shared and global addresses are
-// host addresses, so that address spaces need no change.
+// become places in the block's slot, accesses are checked before they are made. Generic, shared and global addresses
+// are host addresses, so that address spaces need no change.
 #pragma once
 
 #include "runtime/emulator/Machine.h"

@@ -202,8 +202,8 @@ private:
   llvm::Value *specialValue(llvm::IRBuilder<> &builder, const std::string &name) {
     const int number = specialRegister(std::string_view(name).substr(1));
     if (number < 0)
-      context.fail(fmt::format("{}: the register `{}` has no model",
-                               context.sites.describe(siteOf(context, call, "")), name));
+      context.fail(
+          fmt::format("{}: the register `{}` has no model", context.sites.describe(siteOf(context, call, "")), name));
     const llvm::FunctionCallee read =
         context.module.getOrInsertFunction("tkc_special_register", i64, builder.getInt32Ty());
     return builder.CreateCall(read, {builder.getInt32(static_cast<uint32_t>(number))});
@@ -234,8 +234,8 @@ private:
     for (const ptx::Operand &operand : instruction.operands)
       for (const ptx::Value &value : operand.values)
         builder.CreateStore(valueOf(builder, value), slot(builder, next++));
-    const llvm::FunctionCallee run = context.module.getOrInsertFunction(
-        "tkc_run", builder.getVoidTy(), builder.getPtrTy(), builder.getPtrTy());
+    const llvm::FunctionCallee run =
+        context.module.getOrInsertFunction("tkc_run", builder.getVoidTy(), builder.getPtrTy(), builder.getPtrTy());
     llvm::Value *address = llvm::ConstantExpr::getIntToPtr(
         llvm::ConstantInt::get(i64, reinterpret_cast<uint64_t>(bound)), builder.getPtrTy());
     builder.CreateCall(run, {address, slots});
@@ -318,10 +318,11 @@ private:
         continue;
       llvm::Value *value = operand.input ? operand.input : llvm::PoisonValue::get(operand.type);
       if (operand.type->getPrimitiveSizeInBits() == 32 && !llvm::isa<llvm::Constant>(value)) {
-        const llvm::FunctionCallee pin =
-            context.module.getOrInsertFunction("tkc_pin", builder.getInt32Ty(), builder.getInt32Ty());
+        const llvm::FunctionCallee pin = context.module.getOrInsertFunction("tkc_pin", builder.getInt32Ty(),
+                                                                            builder.getInt32Ty(), builder.getInt32Ty());
         value = builder.CreateBitCast(value, builder.getInt32Ty());
-        value = builder.CreateBitCast(builder.CreateCall(pin, {value}), operand.type);
+        llvm::Value *isFloat = builder.getInt32(operand.type->isFloatTy());
+        value = builder.CreateBitCast(builder.CreateCall(pin, {value, isFloat}), operand.type);
       }
       results.push_back(value);
     }

@@ -98,10 +98,11 @@ void Cluster::enter(void *argument) {
 }
 
 void Cluster::finish(Thread &thread) {
-  for (const Thread::BulkGroup &group : thread.bulkGroups)
-    for (const std::shared_ptr<Effect> &effect : group.reads)
-      if (!effect->done)
-        reportError(thread.site, "the thread ends while a bulk copy that it issued still reads shared memory");
+  for (size_t i = thread.bulkRead; i < thread.bulkGroups.size(); ++i)
+    if (!thread.bulkGroups[i].reads.empty())
+      reportError(thread.site, "the thread ends without having waited for a bulk copy that reads shared memory");
+  if (thread.productsWaited != thread.productsIssued)
+    reportError(thread.site, "the thread ends without having waited for its products");
   thread.finished = true;
   --thread.block->running;
   ++numFinished;
@@ -215,8 +216,8 @@ void meet(Thread &thread, const void *operation, uint32_t mask, uint64_t *slots,
   mask &= warp.existing;
   const uint32_t bit = 1u << thread.lane();
   if (!(mask & bit))
-    reportError(thread.site, fmt::format("lane {} executes `{}` whose mask {:#x} leaves it out", thread.lane(), name,
-                                         mask));
+    reportError(thread.site,
+                fmt::format("lane {} executes `{}` whose mask {:#x} leaves it out", thread.lane(), name, mask));
   std::shared_ptr<Collective> collective;
   for (const std::shared_ptr<Collective> &candidate : warp.open)
     if (candidate->operation == operation && candidate->mask == mask && !(candidate->arrived & bit))

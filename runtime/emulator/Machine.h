@@ -5,8 +5,8 @@
 //
 // A cluster (mostly of one block) is one thread of the host, its threads are fibers of it. A fiber runs until it waits;
 // everything that waits does so through a WaitList, so that a cluster that cannot go on says who waits where.
-// Asynchronous work is an Effect: it happens when somebody who waits needs it, or when nobody could go on otherwise, or,
-// in a run with a seed, at some moment before.
+// Asynchronous work is an Effect: it happens when somebody who waits needs it, or when nobody could go on otherwise,
+// or, in a run with a seed, at some moment before.
 #pragma once
 
 #include "runtime/emulator/Clock.h"
@@ -86,10 +86,10 @@ struct Effect {
   }
 };
 
-/// Products and groups in flight of one warpgroup; see models/Wgmma.cpp.
+/// Products of one warpgroup: models/Wgmma.cpp.
 struct Warpgroup {
-  std::deque<std::shared_ptr<Product>> products;
-  uint32_t firstProduct = 0; ///< number of the front one
+  std::map<uint32_t, std::shared_ptr<Product>> products; ///< whose results may still be asked for, by number
+  uint32_t executed = 0;
   uint32_t component = 0;
   WaitList waiting;
 };
@@ -127,15 +127,18 @@ struct Thread {
     std::vector<std::shared_ptr<Effect>> reads, writes;
   };
   std::vector<BulkGroup> bulkGroups; ///< the last is open
-  uint32_t bulkComponent = 0, bulkClosed = 0;
+  uint32_t bulkComponent = 0;
+  uint32_t bulkClosed = 0; ///< groups
+  uint32_t bulkRead = 0;   ///< groups that the thread knows to have read their shared memory
 
   // cp.async, in groups: models/CpAsync.cpp.
   std::vector<std::vector<std::shared_ptr<Effect>>> copyGroups;
 
   // Products: models/Wgmma.cpp.
   uint32_t productsIssued = 0;
-  std::vector<uint32_t> productGroups{0}; ///< products issued at each commit; the first entry is a start
-  bool registersFenced = false;
+  uint32_t productsWaited = 0;         ///< that it has waited for
+  std::vector<uint32_t> productGroups; ///< products issued at each commit
+  bool registersFenced = false;        ///< by wgmma.fence, since registers were touched last
 
   uint32_t warp() const { return index / 32; }
   uint32_t lane() const { return index % 32; }

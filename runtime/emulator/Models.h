@@ -77,12 +77,13 @@ std::span<const Support> supportFunctions();
 int specialRegister(std::string_view name);
 uint64_t readSpecialRegister(const Thread &thread, int number);
 
-// Results of products in flight: models/Wgmma.cpp.
-/// The number that stands in a register until its product has been waited for, resolved: the value itself, if `bits` is
-/// none or its product is not complete.
-uint32_t resolvePending(Thread &thread, uint32_t bits);
-/// A value is about to be used that may be pending.
-uint32_t useValue(Thread &thread, uint32_t bits, SiteId site);
+// Results of products in flight: models/Wgmma.cpp. Until a product has been waited for, a number that stands for its
+// result takes the place of the result.
+/// What an empty asm statement gives for a register's `bits`: the result that they stand for, if it was waited for;
+/// else the bits.
+uint32_t resolvePending(Thread &thread, uint32_t bits, bool isFloat);
+/// The same for a value that is about to be used; an error if its product was not waited for.
+uint32_t useValue(Thread &thread, uint32_t bits, bool isFloat, SiteId site);
 
 // Slots as values.
 inline float asFloat(uint64_t slot) { return std::bit_cast<float>(static_cast<uint32_t>(slot)); }

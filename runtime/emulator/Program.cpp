@@ -20,19 +20,25 @@
 namespace tkc::emulator {
 namespace {
 
-/// "_Z19__device_stub__gemmv", the function by which host code launches a kernel, to "_Z4gemmv". Empty if it is none.
-std::string kernelOfStub(const std::string &name) {
+/// "_Z19__device_stub__gemmv", the function by which host code launches a kernel, to the name among `kernels` that
+/// differs by the mark, "_Z4gemmv". Empty if it is none.
+template <class Kernels> std::string kernelOfStub(const std::string &name, const Kernels &kernels) {
   constexpr std::string_view mark = "__device_stub__";
   const size_t at = name.find(mark);
   if (at == std::string::npos)
     return {};
-  size_t digits = at;
-  while (digits > 0 && std::isdigit(static_cast<unsigned char>(name[digits - 1])))
-    --digits;
-  if (digits == at)
-    return name.substr(0, at) + name.substr(at + mark.size());
-  const size_t length = std::stoul(name.substr(digits, at - digits)) - mark.size();
-  return name.substr(0, digits) + std::to_string(length) + name.substr(at + mark.size());
+  // The digits before the mark are its name's length, but the first of them may belong to what stands before.
+  for (size_t digits = at; digits > 0 && std::isdigit(static_cast<unsigned char>(name[digits - 1])); --digits) {
+    const size_t length = std::stoul(name.substr(digits - 1, at - digits + 1));
+    if (length <= mark.size())
+      continue;
+    std::string kernel =
+        name.substr(0, digits - 1) + std::to_string(length - mark.size()) + name.substr(at + mark.size());
+    if (kernels.contains(kernel))
+      return kernel;
+  }
+  const std::string kernel = name.substr(0, at) + name.substr(at + mark.size()); // extern "C"
+  return kernels.contains(kernel) ? kernel : std::string();
 }
 
 std::string symbolOf(std::string_view intrinsic) {
@@ -66,8 +72,8 @@ public:
     writer.writeStrtab();
     deviceBitcode = llvm::MemoryBuffer::getMemBufferCopy(llvm::StringRef(bitcode.data(), bitcode.size()));
     for (const std::string &name : kernelNames(*file.device))
-      kernels[name].compiled =
-          pool.async([this, name] { return std::make_shared<CompiledKernel>(compileKernel(*deviceBitcode, name, sites)); });
+      kernels[name].compiled = pool.async(
+          [this, name] { return std::make_shared<CompiledKernel>(compileKernel(*deviceBitcode, name, sites)); });
     return addHost(std::move(file));
   }
 
@@ -137,7 +143,7 @@ private:
     if (llvm::Error error = library.define(llvm::orc::absoluteSymbols(std::move(symbols))))
       return llvm::toString(std::move(error));
     for (llvm::Function &function : *file.host)
-      if (const std::string kernel = kernelOfStub(function.getName().str()); !kernel.empty()) {
+      if (const std::string kernel = kernelOfStub(function.getName().str(), kernels); !kernel.empty()) {
         function.setLinkage(llvm::GlobalValue::ExternalLinkage);
         function.setComdat(nullptr);
         stubs.emplace_back(function.getName().str(), kernel);

@@ -3,8 +3,9 @@
 //
 // The shared memory of a block, and for each of its bytes who wrote and who read it last.
 //
-// All blocks that run lie in one arena below 4 GiB, each in a slot of 256 KiB, the slots of a cluster one after another:
-// the 32-bit address of an instruction is the pointer itself, and the block's rank in the cluster a bit field of it.
+// All blocks that run lie in one arena below 4 GiB, each in a slot of 256 KiB, the slots of a cluster one after
+// another: the 32-bit address of an instruction is the pointer itself, and the block's rank in the cluster a bit field
+// of it.
 #pragma once
 
 #include "runtime/emulator/Clock.h"

@@ -1,7 +1,8 @@
 // Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Tensor maps: what the copy engine knows of a tensor. Their 128 bytes are opaque to programs; these are the emulator's.
+// Tensor maps: what the copy engine knows of a tensor. Their 128 bytes are opaque to programs; these are the
+// emulator's.
 #pragma once
 
 #include <cstdint>

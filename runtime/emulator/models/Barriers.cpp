@@ -125,9 +125,7 @@ void fenceInitialisation(const BoundInstruction &, uint64_t *) {
 
 // ---- named barriers
 
-uint32_t wholeBlock(const Thread &thread) {
-  return static_cast<uint32_t>(thread.block->cluster.launch.block.count());
-}
+uint32_t wholeBlock(const Thread &thread) { return static_cast<uint32_t>(thread.block->cluster.launch.block.count()); }
 
 void arriveAtNamed(Thread &thread, uint32_t id, uint32_t threads, SiteId site) {
   if (id > 15)

@@ -67,12 +67,34 @@ constexpr Model table[] = {
     {"nanosleep.u32", nothing},
 };
 
-constexpr std::array<std::string_view, 28> registerNames{
-    "tid.x",           "tid.y",           "tid.z",           "ntid.x",          "ntid.y",         "ntid.z",
-    "ctaid.x",         "ctaid.y",         "ctaid.z",         "nctaid.x",        "nctaid.y",       "nctaid.z",
-    "laneid",          "warpid",          "cluster_ctarank", "cluster_nctarank", "cluster_ctaid.x", "cluster_ctaid.y",
-    "cluster_ctaid.z", "cluster_nctaid.x", "cluster_nctaid.y", "cluster_nctaid.z", "clusterid.x",   "clusterid.y",
-    "clusterid.z",     "nclusterid.x",    "nclusterid.y",    "nclusterid.z"};
+constexpr std::array<std::string_view, 28> registerNames{"tid.x",
+                                                         "tid.y",
+                                                         "tid.z",
+                                                         "ntid.x",
+                                                         "ntid.y",
+                                                         "ntid.z",
+                                                         "ctaid.x",
+                                                         "ctaid.y",
+                                                         "ctaid.z",
+                                                         "nctaid.x",
+                                                         "nctaid.y",
+                                                         "nctaid.z",
+                                                         "laneid",
+                                                         "warpid",
+                                                         "cluster_ctarank",
+                                                         "cluster_nctarank",
+                                                         "cluster_ctaid.x",
+                                                         "cluster_ctaid.y",
+                                                         "cluster_ctaid.z",
+                                                         "cluster_nctaid.x",
+                                                         "cluster_nctaid.y",
+                                                         "cluster_nctaid.z",
+                                                         "clusterid.x",
+                                                         "clusterid.y",
+                                                         "clusterid.z",
+                                                         "nclusterid.x",
+                                                         "nclusterid.y",
+                                                         "nclusterid.z"};
 
 uint64_t component(const Dim3 &dims, int i) { return i == 0 ? dims.x : i == 1 ? dims.y : dims.z; }
 

@@ -69,8 +69,8 @@ void access(uint64_t pointer, uint64_t bytes, uint32_t packed, SiteId site) {
 uint64_t special(uint32_t number) { return readSpecialRegister(current(), static_cast<int>(number)); }
 uint64_t sharedAddress(uint32_t offset) { return current().block->shared.begin() + offset; }
 void yield() { current().block->cluster.yield(current()); }
-uint32_t pin(uint32_t bits) { return resolvePending(current(), bits); }
-uint32_t use(uint32_t bits, SiteId site) { return useValue(current(), bits, site); }
+uint32_t pin(uint32_t bits, uint32_t isFloat) { return resolvePending(current(), bits, isFloat != 0); }
+uint32_t use(uint32_t bits, uint32_t isFloat, SiteId site) { return useValue(current(), bits, isFloat != 0, site); }
 void trap() { reportError(current().site, "trap"); }
 
 const Support support[] = {

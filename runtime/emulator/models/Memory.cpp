@@ -62,14 +62,14 @@ void store(const BoundInstruction &instruction, uint64_t *slots) {
 
 bool decodeUpdate(BoundInstruction &instruction) {
   constexpr std::array<std::pair<std::string_view, int>, 9> names{{{"add", Add},
-                                                                  {"min", Min},
-                                                                  {"max", Max},
-                                                                  {"and", And},
-                                                                  {"or", Or},
-                                                                  {"xor", Xor},
-                                                                  {"exch", Exchange},
-                                                                  {"cas", CompareAndSwap},
-                                                                  {"inc", Increment}}};
+                                                                   {"min", Min},
+                                                                   {"max", Max},
+                                                                   {"and", And},
+                                                                   {"or", Or},
+                                                                   {"xor", Xor},
+                                                                   {"exch", Exchange},
+                                                                   {"cas", CompareAndSwap},
+                                                                   {"inc", Increment}}};
   for (const auto &[name, operation] : names)
     if (instruction.has(name)) {
       instruction.settings[Operation] = operation;

@@ -31,9 +31,7 @@ double sine(double x) { return std::sin(x); }
 double cosine(double x) { return std::cos(x); }
 double hyperbolicTangent(double x) { return std::tanh(x); }
 
-void divide(const BoundInstruction &, uint64_t *slots) {
-  slots[0] = fromFloat(asFloat(slots[1]) / asFloat(slots[2]));
-}
+void divide(const BoundInstruction &, uint64_t *slots) { slots[0] = fromFloat(asFloat(slots[1]) / asFloat(slots[2])); }
 
 /// Two floats to two packed elements; the first operand goes to the upper half.
 template <const NarrowFormat &Format, int Bits> void pack(const BoundInstruction &, uint64_t *slots) {
@@ -94,7 +92,6 @@ bool decodeWidth(BoundInstruction &instruction) {
 }
 void setIfEqual(const BoundInstruction &i, uint64_t *slots) { slots[0] = mask(slots[1], i) == mask(slots[2], i); }
 void setIfNotEqual(const BoundInstruction &i, uint64_t *slots) { slots[0] = mask(slots[1], i) != mask(slots[2], i); }
-
 
 constexpr Model table[] = {
     {"ex2.approx.ftz.f32", approximate<exp2Of, true>},

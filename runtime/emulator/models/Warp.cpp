@@ -38,8 +38,8 @@ void shuffleAll(Collective &lanes, Shuffle mode) {
     uint64_t *slots = lanes.slots[lane];
     if (!slots)
       continue;
-    const int from = sourceLane(mode, lane, static_cast<uint32_t>(slots[operandB]),
-                                static_cast<uint32_t>(slots[operandC]));
+    const int from =
+        sourceLane(mode, lane, static_cast<uint32_t>(slots[operandB]), static_cast<uint32_t>(slots[operandC]));
     if (from >= 0 && !lanes.slots[from])
       reportError(lanes.threads[lane]->site,
                   fmt::format("lane {} reads lane {}, which the mask {:#x} leaves out", lane, from, lanes.mask));
@@ -83,7 +83,10 @@ void elect(const BoundInstruction &, uint64_t *slots) {
 enum Setting { Matrices, Transposed };
 
 bool decodeMatrices(BoundInstruction &instruction) {
-  instruction.settings[Matrices] = instruction.has("x4") ? 4 : instruction.has("x2") ? 2 : instruction.has("x1") ? 1 : 0;
+  instruction.settings[Matrices] = instruction.has("x4")   ? 4
+                                   : instruction.has("x2") ? 2
+                                   : instruction.has("x1") ? 1
+                                                           : 0;
   instruction.settings[Transposed] = instruction.has("trans");
   return instruction.settings[Matrices] != 0 && instruction.has("m8n8") && instruction.has("b16");
 }

@@ -1,0 +1,36 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What the matrix units compute, to the bit as far as it is known. NVIDIA's add the products of one instruction and the
+// accumulator at once: all terms are aligned to the largest exponent, cut off a number of bits below it, summed
+// exactly, and the sum is cut off to the result. Source: M. Fasi et al., "Numerical behavior of NVIDIA tensor cores"
+// (PeerJ CS, 2021), and later measurements of newer GPUs by the same method.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace tkc::emulator {
+
+enum class MatrixType : uint8_t { BF16, F16, TF32, F8E4M3, F8E5M2, I8, U8 };
+
+uint32_t bytesOf(MatrixType type);
+
+/// A term's factor: mantissa · 2^exponent; what is not finite stands in `value`.
+struct Factor {
+  int32_t mantissa = 0;
+  int32_t exponent = 0;
+  float value = 0;
+};
+Factor decodeFactor(MatrixType type, uint32_t bits);
+
+/// How a GPU sums.
+struct Summation {
+  int fractionBits; ///< kept below the largest exponent of the terms
+  int termsAtOnce;  ///< products summed together; longer sums go through the accumulator
+};
+
+/// accumulator + Σ a[i] · b[i].
+float sumOfProducts(const Factor *a, const Factor *b, uint32_t count, float accumulator, const Summation &summation);
+
+} // namespace tkc::emulator
