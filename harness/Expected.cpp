@@ -15,20 +15,25 @@ namespace {
 constexpr double safety = 4;
 
 /// How far a right `value` of type `elem` may be from `reference`, whose steps may err by `error`.
+/// Where nothing was rounded before, the last rounding is the only one, and exact.
 double toleranceOf(ElemType elem, double reference, double error) {
-  if (!isFloat(elem) || !std::isfinite(reference))
+  if (!isFloat(elem) || !std::isfinite(reference) || error == 0)
     return 0;
   const double slack = safety * error;
   const double rounding = unitRoundoff(elem) * std::max(std::fabs(reference) + slack, smallestNormal(elem));
   return slack + rounding * (1 + 0x1p-20);
 }
 
-/// What the element type makes of the reference where it cannot hold it: infinities, saturated float8s, integers.
-double representable(ElemType elem, double reference) {
-  if (!isFloat(elem))
-    return roundTo(elem, reference);
+bool isLargest(ElemType elem, double value) { return std::fabs(value) == roundTo(elem, 0x1p100); }
+
+/// What to compare with: what the element type makes of the reference if its steps do not err. If they do, a reference
+/// between two numbers of the type may round to either, so it stays as it is but for what the type cannot hold:
+/// infinities and saturated float8s.
+double wantedOf(ElemType elem, double reference, double error) {
   const double rounded = roundTo(elem, reference);
-  return std::isinf(rounded) || isFloat8(elem) ? rounded : reference;
+  if (!isFloat(elem) || error == 0 || std::isinf(rounded))
+    return rounded;
+  return isFloat8(elem) && std::fabs(reference) > std::fabs(rounded) && isLargest(elem, rounded) ? rounded : reference;
 }
 
 std::string elementName(const std::string &tensor, const std::vector<int64_t> &dims, int64_t at) {
@@ -122,9 +127,10 @@ std::optional<Expected> computeExpected(const PreparedCase &prepared, const Modu
     out = {elem, tensor.dims, tensor.data, std::vector<double>(tensor.data.size())};
     for (size_t i = 0; i < tensor.data.size(); ++i) {
       const double reference = tensor.data[i];
-      out.values[i] = representable(elem, reference);
+      const double error = errors.at(name).data[i];
+      out.values[i] = wantedOf(elem, reference, error);
       out.tolerances[i] = prepared.tolerance ? *prepared.tolerance * std::max(1.0, std::fabs(reference))
-                                             : toleranceOf(elem, reference, errors.at(name).data[i]);
+                                             : toleranceOf(elem, reference, error);
     }
   }
   return expected;
