@@ -350,6 +350,7 @@ struct ReferenceDecl : DeclOf<DeclKind::Reference> {
 };
 /// `T = bf16; M = 256; q = normal(seed = 7); f[i, j] = cos(i * j); tolerance = 1e-2;`
 struct CaseDecl : DeclOf<DeclKind::Case> {
+  bool isBench = false; ///< `bench`: to be timed, and not compared with the reference
   std::vector<Equation> settings;
 };
 /// `schedule attn_fwd for sm_90a when D == 128 { BM = 128; … }`

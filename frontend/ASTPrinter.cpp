@@ -103,7 +103,7 @@ public:
     case DeclKind::Reference:
       return equations("reference", decl, cast<ReferenceDecl>(decl).equations);
     case DeclKind::Case:
-      return equations("case", decl, cast<CaseDecl>(decl).settings);
+      return equations(cast<CaseDecl>(decl).isBench ? "bench" : "case", decl, cast<CaseDecl>(decl).settings);
     case DeclKind::Schedule:
       return schedule(cast<ScheduleDecl>(decl));
     }

@@ -71,7 +71,7 @@ Decl *Parser::parseDecl() {
     decl = parseExtern();
   else if (atWord("reference"))
     decl = parseReference();
-  else if (atWord("case"))
+  else if (atWord("case") || atWord("bench"))
     decl = parseCase();
   else if (atWord("schedule"))
     decl = parseSchedule();
@@ -321,8 +321,9 @@ Decl *Parser::parseReference() {
 }
 
 Decl *Parser::parseCase() {
-  advance();
   auto *node = arena->make<CaseDecl>();
+  node->isBench = atWord("bench");
+  advance();
   node->name = expectName("the name of a kernel or program");
   node->settings = parseEquations();
   return node;

@@ -126,9 +126,12 @@ bool Parser::atDeclaration() const {
     return false;
   if (at(TokenKind::KwKernel) || at(TokenKind::KwImport) || at(TokenKind::KwFn))
     return true;
-  bool named = nextIs(TokenKind::Identifier);
-  return named &&
-         (atWord("reference") || atWord("case") || atWord("schedule") || atWord("program") || atWord("extern"));
+  if (!nextIs(TokenKind::Identifier))
+    return false;
+  for (const char *word : {"reference", "case", "bench", "schedule", "program", "extern"})
+    if (atWord(word))
+      return true;
+  return false;
 }
 
 namespace {

@@ -66,14 +66,14 @@ struct KernelInfo {
   const ast::KernelDecl *decl = nullptr;
   Signature signature;
   const ast::ReferenceDecl *reference = nullptr;
-  std::vector<const ast::CaseDecl *> cases;
+  std::vector<const ast::CaseDecl *> cases, benches;
   std::vector<const ast::ScheduleDecl *> schedules; ///< of the file, in order; then of .tks files
 };
 struct ProgramInfo {
   const ast::ProgramDecl *decl = nullptr;
   Signature signature;
   const ast::ReferenceDecl *reference = nullptr;
-  std::vector<const ast::CaseDecl *> cases;
+  std::vector<const ast::CaseDecl *> cases, benches;
   std::vector<const ast::ScheduleDecl *> schedules;
 };
 

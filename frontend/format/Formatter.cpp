@@ -292,7 +292,7 @@ private:
       return end;
     // The settings of a case or a schedule fill lines, statements get one each.
     std::string_view word = elements[first].token.text;
-    bool fills = word == "case" || word == "schedule";
+    bool fills = word == "case" || word == "bench" || word == "schedule";
     writeBody(end, opening.match, indent + indentStep, expanded[end - 1] && !fills);
     newLine(indent);
     text += '}';

@@ -127,7 +127,7 @@ private:
       else
         info.reference = reference;
     } else if (auto *caseDecl = llvm::dyn_cast<ast::CaseDecl>(&decl)) {
-      info.cases.push_back(caseDecl);
+      (caseDecl->isBench ? info.benches : info.cases).push_back(caseDecl);
     } else if (auto *schedule = llvm::dyn_cast<ast::ScheduleDecl>(&decl)) {
       info.schedules.push_back(schedule);
     }
@@ -136,8 +136,9 @@ private:
   template <class Info> void check(const Info &info) {
     if (info.reference)
       checkReference(*info.reference, info.signature, module, reporter);
-    for (const ast::CaseDecl *decl : info.cases)
-      checkCase(*decl, info.signature, reporter);
+    for (const auto *decls : {&info.cases, &info.benches})
+      for (const ast::CaseDecl *decl : *decls)
+        checkCase(*decl, info.signature, reporter);
     for (const ast::ScheduleDecl *decl : info.schedules)
       checkSchedule(*decl, info.signature, reporter);
   }
