@@ -72,15 +72,9 @@ std::vector<std::unique_ptr<ProgramPlan>> planPrograms(const Module &module, Dia
 /// The programs to emit entries for. A choice of kernels leaves programs out.
 std::vector<std::unique_ptr<ProgramPlan>> programsToEmit(const CompileOptions &compile, const Module &module,
                                                          DiagnosticEngine &diagnostics) {
-  const bool hasEntries = compile.emit == Emit::Header || compile.emit == Emit::Cuda;
-  if (!compile.kernels.empty() || !hasEntries)
+  if (!compile.kernels.empty())
     return {};
-  std::vector<std::unique_ptr<ProgramPlan>> plans = planPrograms(module, diagnostics);
-  for (const std::unique_ptr<ProgramPlan> &plan : plans)
-    if (std::optional<SourceLoc> fill = cuda::findUnsupportedFill(*plan))
-      diagnostics.report(Diag::not_on_this_target, SourceRange{*fill, *fill}, "a fill of anything but workspace with 0",
-                         compile.arch);
-  return plans;
+  return planPrograms(module, diagnostics);
 }
 
 std::vector<std::string> launchedKernels(const std::vector<std::unique_ptr<ProgramPlan>> &plans) {
@@ -110,7 +104,7 @@ std::string plannedText(const CompileOptions &compile, const Module &module, pla
       plan.roles.front().body.push_back(arrive);
     };
   const std::vector<std::unique_ptr<ProgramPlan>> programs = programsToEmit(compile, module, session.diagnostics);
-  options.importedKernels = launchedKernels(programs);
+  options.launchedKernels = launchedKernels(programs);
   const std::vector<planner::PlannedKernel> kernels = planner::planModule(module, options, session.diagnostics);
   if (session.diagnostics.hasErrors())
     return {};

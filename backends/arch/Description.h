@@ -73,6 +73,7 @@ struct Description {
   bool hasTransactionBarriers = false;  ///< mbarriers that count the bytes of copies
   int maxClusterSize = 1;               ///< portable; 1: no clusters
   bool hasClusterLaunchControl = false; ///< a running block can take over one that was not started
+  bool hasDependentLaunch = false; ///< a kernel may begin before that before it on the stream ends, and wait for it
 
   // ---- copies
   bool hasAsyncCopy = false;       ///< cp.async: 16 bytes a thread to shared memory, counted in groups

@@ -26,6 +26,7 @@ const Description sm100a{
     .namedBarriers = 16,
     .hasTransactionBarriers = true,
     .maxClusterSize = 8,
+    .hasDependentLaunch = true,
     .hasClusterLaunchControl = true,
     .hasAsyncCopy = true,
     .hasBulkTensorCopy = true,

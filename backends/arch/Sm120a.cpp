@@ -38,6 +38,7 @@ const Description sm120a{
     .namedBarriers = 16,
     .hasTransactionBarriers = true,
     .maxClusterSize = 1,
+    .hasDependentLaunch = true,
     .hasClusterLaunchControl = true,
     .hasAsyncCopy = true,
     .hasBulkTensorCopy = true,

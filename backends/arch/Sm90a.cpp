@@ -27,6 +27,7 @@ const Description sm90a{
     .namedBarriers = 16,
     .hasTransactionBarriers = true,
     .maxClusterSize = 8,
+    .hasDependentLaunch = true,
     .hasAsyncCopy = true,
     .hasBulkTensorCopy = true,
     .maxBoxDim = 256,

@@ -190,6 +190,10 @@ void RolePrinter::printStmt(const Stmt &stmt, cpp::Body &out) {
     return;
   case StmtKind::CopyOut:
     return printCopyOut(stmt, out);
+  case StmtKind::WaitForPrevious:
+    out.push_back(cpp::Stmt::expression(cpp::call("tk::launch_dependents")));
+    out.push_back(cpp::Stmt::expression(cpp::call("tk::wait_for_dependencies")));
+    return;
   case StmtKind::BulkCommit:
     return emit(stmt, out, cpp::call("tk::bulk_commit"));
   case StmtKind::BulkWait:

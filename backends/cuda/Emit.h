@@ -17,6 +17,7 @@ namespace tkc::cuda {
 struct EmitOptions {
   bool host = true;        ///< with launchers
   bool standalone = false; ///< the runtime's headers are inlined
+  std::string scope = {};  ///< a namespace for everything, whose launchers are no C functions then
 };
 
 /// The .cu file of a module: every plan's kernel, and the functions that launch them. Same input, same bytes.

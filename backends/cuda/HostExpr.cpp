@@ -4,6 +4,7 @@
 
 #include "backends/cuda/Types.h"
 
+#include <cmath>
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 #include <llvm/Support/Casting.h>
@@ -83,7 +84,26 @@ const char *infixOf(ir::OpKind op) {
   }
 }
 
+/// `/` and `%` floor, and give 0 where the divisor is 0, as a dim may be: the runtime has functions for them, but where
+/// both sides cannot be negative and the divisor is a number C++ means the same.
+std::string binaryText(const char *infix, const std::string &lhs, const std::string &rhs, bool isPlain) {
+  const bool divides = infix[0] == '/' || infix[0] == '%';
+  if (divides && !isPlain)
+    return fmt::format("tk::host::{}({}, {})", infix[0] == '/' ? "divide" : "modulo", lhs, rhs);
+  return fmt::format("({} {} {})", lhs, infix, rhs);
+}
+
 } // namespace
+
+std::string hostNumber(double value, ElemType elem) {
+  if (!isFloat(elem))
+    return std::to_string(static_cast<int64_t>(value));
+  if (std::isnan(value))
+    return "__builtin_nanf(\"\")";
+  if (std::isinf(value))
+    return value < 0 ? "-__builtin_huge_valf()" : "__builtin_huge_valf()";
+  return elem == ElemType::F64 ? fmt::format("{:#}", value) : fmt::format("{:#}f", value);
+}
 
 std::string hostExpr(const ir::DimExpr &dim, const HostNames &names) {
   if (dim.kind == ir::DimExpr::Const)
@@ -92,7 +112,8 @@ std::string hostExpr(const ir::DimExpr &dim, const HostNames &names) {
     auto found = names.find(dim.symbol);
     return found == names.end() ? identifier(dim.symbol) : found->second;
   }
-  return fmt::format("({} {} {})", hostExpr(*dim.lhs, names), spellingOf(dim.kind), hostExpr(*dim.rhs, names));
+  const bool isPlain = dim.lhs->kind == ir::DimExpr::Symbol && dim.rhs->isConst() && dim.rhs->value > 0;
+  return binaryText(spellingOf(dim.kind), hostExpr(*dim.lhs, names), hostExpr(*dim.rhs, names), isPlain);
 }
 
 std::string hostExpr(const ast::Expr &expr) {
@@ -109,7 +130,7 @@ std::string hostExpr(const ast::Expr &expr) {
                                                         : "~",
                        hostExpr(*unary->operand));
   if (const auto *binary = llvm::dyn_cast<ast::BinaryExpr>(&expr))
-    return fmt::format("({} {} {})", hostExpr(*binary->lhs), spellingOf(binary->op), hostExpr(*binary->rhs));
+    return binaryText(spellingOf(binary->op), hostExpr(*binary->lhs), hostExpr(*binary->rhs), false);
   return "true"; // sema lets nothing else stand in `where`
 }
 
@@ -119,8 +140,7 @@ std::string hostExpr(const ScalarExpr &expr) {
     operands.push_back(hostExpr(operand));
   switch (expr.kind) {
   case ScalarExpr::Number:
-    return isFloat(expr.elem) ? fmt::format("{}f", fmt::format("{:#}", expr.value))
-                              : std::to_string(static_cast<int64_t>(expr.value));
+    return hostNumber(expr.value, expr.elem);
   case ScalarExpr::Name:
     return identifier(expr.name);
   case ScalarExpr::Unary:
@@ -130,7 +150,7 @@ std::string hostExpr(const ScalarExpr &expr) {
                                                            : "~",
                        operands[0]);
   case ScalarExpr::Binary:
-    return fmt::format("({} {} {})", operands[0], spellingOf(expr.binaryOp), operands[1]);
+    return binaryText(spellingOf(expr.binaryOp), operands[0], operands[1], false);
   case ScalarExpr::Call:
     return fmt::format("tk::host::{}({})", expr.name, fmt::join(operands, ", "));
   }
@@ -162,7 +182,7 @@ std::string hostExpr(const plan::Plan &plan, const std::string &var, const HostN
   if (stmt->op == ir::OpKind::Min || stmt->op == ir::OpKind::Max)
     return fmt::format("({0} {2} {1} ? {0} : {1})", operands[0], operands[1], stmt->op == ir::OpKind::Min ? "<" : ">");
   const char *infix = infixOf(stmt->op);
-  return infix ? fmt::format("({} {} {})", operands[0], infix, operands[1]) : "";
+  return infix ? binaryText(infix, operands[0], operands[1], false) : "";
 }
 
 } // namespace tkc::cuda

@@ -1,8 +1,7 @@
 // Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Integer and condition expressions of launchers, as C++ text. Dims are not negative, so `/` and `%` floor as they do
-// in .tk.
+// Integer and condition expressions of launchers, as C++ text. `/` and `%` floor as they do in .tk.
 #pragma once
 
 #include "frontend/AST.h"
@@ -17,6 +16,9 @@ namespace tkc::cuda {
 
 /// Names that stand for something else in the text: symbols that are constants of the specialisation.
 using HostNames = std::map<std::string, std::string>;
+
+/// A literal: "0.125f", "3", "-__builtin_huge_valf()".
+std::string hostNumber(double value, ElemType elem);
 
 std::string hostExpr(const ir::DimExpr &dim, const HostNames &names);
 

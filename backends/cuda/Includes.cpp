@@ -26,6 +26,7 @@ constexpr Row rows[] = {
     {"gather", "memory.h"},
     {"global", "global.h"},
     {"load_shared", "shared_copy.h"},
+    {"launch_dependents", "sync.h"},
     {"mma_by", "product.h"},
     {"mma_async", "wgmma.h"},
     {"mma_fence", "wgmma.h"},
@@ -65,6 +66,7 @@ constexpr Row rows[] = {
     {"min", "elementwise.h"},
     {"max", "elementwise.h"},
     {"host", "host/launch.h"},
+    {"host::fill", "host/fill.h"},
 };
 
 } // namespace

@@ -558,6 +558,24 @@ std::string kernelName(const planner::PlannedKernel &planned) {
   return identifier(planned.plan->kernel + (suffix.empty() ? "" : "_" + suffix));
 }
 
+std::set<std::string> externFunctionsOf(const plan::Plan &plan) {
+  std::set<std::string> names;
+  const auto visit = [&](const Stmt &stmt) {
+    if (stmt.kind == StmtKind::Compute && stmt.op == ir::OpKind::ExternCall)
+      names.insert(stmt.name);
+  };
+  walk(plan, visit);
+  walk(plan.prelude, visit);
+  for (const plan::GridAxis &axis : plan.grid.axes)
+    walk(axis.bounds, visit);
+  return names;
+}
+
+bool waitsForPrevious(const plan::Plan &plan) {
+  return std::any_of(plan.prelude.begin(), plan.prelude.end(),
+                     [](const Stmt &stmt) { return stmt.kind == StmtKind::WaitForPrevious; });
+}
+
 bool loadsByEngine(const plan::Plan &plan) {
   bool loads = false;
   walk(plan, [&](const Stmt &stmt) { loads |= stmt.kind == StmtKind::CopyIn && !stmt.map.empty(); });

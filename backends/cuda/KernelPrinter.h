@@ -4,6 +4,7 @@
 
 #include "backends/plan/PlanModule.h"
 
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,6 +21,10 @@ std::string kernelName(const planner::PlannedKernel &planned);
 /// The arguments' struct, the shared-memory struct and the `__global__` function, not yet formatted.
 std::string printKernel(const plan::Plan &plan, const std::string &name, const SourceManager &sources);
 
+/// Names of the extern functions that the plan calls.
+std::set<std::string> externFunctionsOf(const plan::Plan &plan);
+/// Whether the kernel may begin before the one before it on the stream has ended.
+bool waitsForPrevious(const plan::Plan &plan);
 /// Whether a role of the plan copies in by the copy engine.
 bool loadsByEngine(const plan::Plan &plan);
 /// Maps through which the plan loads and stores: (name, loads).

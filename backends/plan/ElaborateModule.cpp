@@ -43,11 +43,31 @@ bool takeChoice(const Specialization &specialization, ScheduleSettings &override
 
 /// Kernels of imported files only where a program of this one launches them.
 bool isWanted(const KernelInfo &kernel, bool isImported, const PlanOptions &options) {
-  const std::vector<std::string> &names = isImported ? options.importedKernels : options.onlyKernels;
+  const std::vector<std::string> &names = isImported ? options.launchedKernels : options.onlyKernels;
   return (!isImported && names.empty()) || std::find(names.begin(), names.end(), kernel.signature.name) != names.end();
 }
 
+/// With the first schedule that matches, and `overrides`, which choose no specialisation.
+std::optional<ElaboratedKernel> elaborateOne(const Module &module, const KernelInfo &kernel,
+                                             const Specialization &specialization, const ScheduleSettings &overrides,
+                                             const arch::Description &arch, DiagnosticEngine &diagnostics) {
+  ScheduleSettings settings = findSchedule(kernel.schedules, arch.scheduleNames(), specialization, diagnostics);
+  for (const auto &[key, value] : overrides)
+    settings[key] = value;
+  const std::map<std::string, int64_t> tunes = takeTunes(kernel.signature, settings);
+  auto function = elaborate(module, kernel, specialization, tunes, diagnostics);
+  if (!function)
+    return std::nullopt;
+  return ElaboratedKernel{&kernel, specialization, std::move(settings), std::move(function)};
+}
+
 } // namespace
+
+std::optional<ElaboratedKernel> elaborateSpecialization(const Module &module, const KernelInfo &kernel,
+                                                        const Specialization &specialization,
+                                                        const PlanOptions &options, DiagnosticEngine &diagnostics) {
+  return elaborateOne(module, kernel, specialization, options.overrides, *options.arch, diagnostics);
+}
 
 std::vector<ElaboratedKernel> elaborateModule(const Module &module, const PlanOptions &options,
                                               DiagnosticEngine &diagnostics) {
@@ -56,17 +76,12 @@ std::vector<ElaboratedKernel> elaborateModule(const Module &module, const PlanOp
     const KernelInfo &kernel = *module.kernels[i];
     if (!isWanted(kernel, i >= module.numMainKernels, options))
       continue;
-    for (Specialization &specialization : specializations(kernel.signature, kernel.cases)) {
+    for (const Specialization &specialization : specializations(kernel.signature, kernel.cases)) {
       ScheduleSettings overrides = options.overrides;
       if (!takeChoice(specialization, overrides))
         continue;
-      ScheduleSettings settings =
-          findSchedule(kernel.schedules, options.arch->scheduleNames(), specialization, diagnostics);
-      for (const auto &[key, value] : overrides)
-        settings[key] = value;
-      const std::map<std::string, int64_t> tunes = takeTunes(kernel.signature, settings);
-      if (auto function = elaborate(module, kernel, specialization, tunes, diagnostics))
-        result.push_back({&kernel, std::move(specialization), std::move(settings), std::move(function)});
+      if (auto elaborated = elaborateOne(module, kernel, specialization, overrides, *options.arch, diagnostics))
+        result.push_back(std::move(*elaborated));
     }
   }
   return result;

@@ -12,8 +12,12 @@ namespace {
 
 std::unique_ptr<plan::Plan> planOne(ElaboratedKernel &kernel, const PlanOptions &options,
                                     DiagnosticEngine &diagnostics) {
-  const Schedule schedule = readSchedule(kernel.settings, diagnostics);
-  if (diagnostics.hasErrors() || (options.transform && !options.transform(*kernel.function)))
+  const size_t errorsBefore = diagnostics.numErrors();
+  Schedule schedule = readSchedule(kernel.settings, diagnostics);
+  const std::vector<std::string> &launched = options.launchedKernels;
+  if (!schedule.earlyLaunch)
+    schedule.earlyLaunch = std::find(launched.begin(), launched.end(), kernel.kernel->signature.name) != launched.end();
+  if (diagnostics.numErrors() > errorsBefore || (options.transform && !options.transform(*kernel.function)))
     return nullptr;
   std::unique_ptr<plan::Plan> plan = planKernel(*kernel.function, *options.arch, schedule, diagnostics);
   if (!plan || !options.verify)
@@ -31,6 +35,17 @@ std::unique_ptr<plan::Plan> planOne(ElaboratedKernel &kernel, const PlanOptions 
 }
 
 } // namespace
+
+std::optional<PlannedKernel> planSpecialization(const Module &module, const KernelInfo &kernel,
+                                                const Specialization &specialization, const PlanOptions &options,
+                                                DiagnosticEngine &diagnostics) {
+  std::optional<ElaboratedKernel> elaborated =
+      elaborateSpecialization(module, kernel, specialization, options, diagnostics);
+  std::unique_ptr<plan::Plan> plan = elaborated ? planOne(*elaborated, options, diagnostics) : nullptr;
+  if (!plan)
+    return std::nullopt;
+  return PlannedKernel{&kernel, specialization, std::move(plan)};
+}
 
 std::vector<PlannedKernel> planModule(const Module &module, const PlanOptions &options, DiagnosticEngine &diagnostics) {
   std::vector<PlannedKernel> planned;

@@ -11,6 +11,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -34,8 +35,9 @@ struct PlanOptions {
   const arch::Description *arch = nullptr;
   /// `--set`: beats every schedule. A value for a type parameter, a dim or a const leaves only its specialisations.
   ScheduleSettings overrides;
-  std::vector<std::string> onlyKernels;     ///< empty: all that the main file declares
-  std::vector<std::string> importedKernels; ///< of imported files, as well
+  std::vector<std::string> onlyKernels; ///< empty: all that the main file declares
+  /// By programs: of imported files these are compiled as well, and where the GPU can they begin early.
+  std::vector<std::string> launchedKernels;
   /// Called on each function before it is planned: runs the passes. False stops.
   std::function<bool(ir::Function &)> transform;
   bool verify = true; ///< false: hands out plans as they are
@@ -45,6 +47,16 @@ struct PlanOptions {
   /// reported as any other violation.
   std::function<void(const plan::Plan &, const plan::Violation &)> onUnsound;
 };
+
+/// The tile IR of one specialisation of a kernel, with the tunes and keys that `overrides` and the file's schedules
+/// say. Nothing after errors were reported.
+std::optional<ElaboratedKernel> elaborateSpecialization(const Module &module, const KernelInfo &kernel,
+                                                        const Specialization &specialization,
+                                                        const PlanOptions &options, DiagnosticEngine &diagnostics);
+/// The same, as far as its plan.
+std::optional<PlannedKernel> planSpecialization(const Module &module, const KernelInfo &kernel,
+                                                const Specialization &specialization, const PlanOptions &options,
+                                                DiagnosticEngine &diagnostics);
 
 /// Every specialisation of the kernels that the main file declares; those with errors are reported and left out.
 std::vector<ElaboratedKernel> elaborateModule(const Module &module, const PlanOptions &options,

@@ -60,6 +60,8 @@ private:
   // --------------------------------------------------------------------------------------------------------
   void lowerGrid() {
     RoleBuilder builder(placement, {});
+    if (arch.hasDependentLaunch && schedule.earlyLaunch.value_or(false))
+      builder.emit(plan::StmtKind::WaitForPrevious, SourceLoc());
     for (const ir::Op *op : nest.prelude)
       lowerPreludeOp(builder, *op);
     plan->prelude = std::move(builder.role.body);

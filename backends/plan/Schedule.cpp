@@ -29,6 +29,8 @@ void set(Schedule &schedule, std::string_view key, int64_t value) {
     schedule.consumerRegisters = value;
   else if (key == "persistent")
     schedule.persistent = value != 0;
+  else if (key == "early_launch")
+    schedule.earlyLaunch = value != 0;
 }
 
 } // namespace
@@ -40,6 +42,8 @@ const std::vector<Key> &keys() {
       {"warps", "int", 1, 32, "by the size of the tiles", "warps of a kernel without products; a power of two"},
       {"overlap", "int", 0, 1, "1", "loop iterations that a product may run behind the vector work that feeds it"},
       {"persistent", "bool", 0, 1, "true for products without vector work", "blocks take tile after tile"},
+      {"early_launch", "bool", 0, 1, "true in programs",
+       "launched while the kernel before still runs, for whose end it waits"},
       {"raster", "int", 1, 64, "8", "tiles a super-row of a persistent grid, for L2"},
       {"cluster", "int", 1, 4, "1", "blocks that load shares of a common operand for each other: 1, 2 or 4"},
       {"producer_registers", "int", 24, 240, "24, 32 or 40",

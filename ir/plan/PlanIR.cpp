@@ -58,6 +58,8 @@ std::string_view spelling(StmtKind kind) {
     return "copy_out";
   case StmtKind::BulkCommit:
     return "bulk_commit";
+  case StmtKind::WaitForPrevious:
+    return "wait_for_previous";
   case StmtKind::BulkWait:
     return "bulk_wait";
   case StmtKind::ProductFence:

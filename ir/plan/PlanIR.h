@@ -159,6 +159,9 @@ enum class StmtKind : uint8_t {
   Arrive,      ///< one arrival an instance, on barrier at cursor; `inCluster`: on that of every block of the cluster
   Advance,     ///< cursor to the next stage; flips its phase at the ring's end
   ClusterSync, ///< until all threads of the cluster that have not exited are here
+  // launches
+  WaitForPrevious, ///< lets the next kernel of the stream begin, then waits until the one before has ended and its
+                   ///< writes are seen
   // control
   For, ///< dest from operands[0] to operands[1] by tiles of tileSize (0: integers). With `prologue` or `epilogue` (a
        ///< pipelined

@@ -140,6 +140,7 @@ std::string head(const Stmt &stmt) {
   case StmtKind::ProductFence:
   case StmtKind::ProductCommit:
   case StmtKind::ClusterSync:
+  case StmtKind::WaitForPrevious:
     return word;
   case StmtKind::Sync:
     return fmt::format("sync {} threads {}", stmt.id, stmt.threads);

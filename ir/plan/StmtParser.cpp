@@ -10,10 +10,11 @@ namespace {
 
 /// The kinds that start with their own spelling; the others are assignments.
 constexpr StmtKind effects[] = {
-    StmtKind::Store,        StmtKind::Atomic,  StmtKind::StoreShared,   StmtKind::FenceProxy,  StmtKind::Sync,
-    StmtKind::Expect,       StmtKind::CopyIn,  StmtKind::CopyOut,       StmtKind::BulkCommit,  StmtKind::BulkWait,
-    StmtKind::ProductFence, StmtKind::Product, StmtKind::ProductCommit, StmtKind::ProductWait, StmtKind::Wait,
-    StmtKind::Arrive,       StmtKind::Advance, StmtKind::ClusterSync,   StmtKind::For,         StmtKind::If};
+    StmtKind::Store,          StmtKind::Atomic,  StmtKind::StoreShared,   StmtKind::FenceProxy,  StmtKind::Sync,
+    StmtKind::Expect,         StmtKind::CopyIn,  StmtKind::CopyOut,       StmtKind::BulkCommit,  StmtKind::BulkWait,
+    StmtKind::ProductFence,   StmtKind::Product, StmtKind::ProductCommit, StmtKind::ProductWait, StmtKind::Wait,
+    StmtKind::Arrive,         StmtKind::Advance, StmtKind::ClusterSync,   StmtKind::For,         StmtKind::If,
+    StmtKind::WaitForPrevious};
 
 } // namespace
 
@@ -148,6 +149,7 @@ void Parser::effect(Stmt &stmt) {
   case StmtKind::ProductFence:
   case StmtKind::ProductCommit:
   case StmtKind::ClusterSync:
+  case StmtKind::WaitForPrevious:
     return;
   case StmtKind::Atomic: {
     bool found = false;

@@ -442,11 +442,11 @@ extern "C" tk_status attn_fwd(const tk_tensor *q, const tk_tensor *k, const tk_t
   const tk::host::argument v_view = call.tensor("v", v, 4);
   const tk::host::argument o_view = call.tensor("o", o, 4);
   const tk::host::argument lse_view = call.tensor("lse", lse, 3);
-  call.same_type(q_view, tk::host::element::bf16, "");
-  call.same_type(k_view, tk::host::element::bf16, "");
-  call.same_type(v_view, tk::host::element::bf16, "");
-  call.same_type(o_view, tk::host::element::bf16, "");
-  call.same_type(lse_view, tk::host::element::f32, "");
+  call.same_type(q_view, tk::element::bf16, "");
+  call.same_type(k_view, tk::element::bf16, "");
+  call.same_type(v_view, tk::element::bf16, "");
+  call.same_type(o_view, tk::element::bf16, "");
+  call.same_type(lse_view, tk::element::f32, "");
   const int B = call.bind(q_view, 0, 0);
   const int H = call.bind(q_view, 1, 0);
   const int N = call.bind(q_view, 2, 0);
@@ -473,8 +473,10 @@ extern "C" tk_status attn_fwd(const tk_tensor *q, const tk_tensor *k, const tk_t
   call.dim(lse_view, 1, H, "H");
   call.dim(lse_view, 2, N, "N");
   call.require(D == 64 || D == 96 || D == 128 || D == 192 || D == 256, "D in {64, 96, 128, 192, 256}");
-  call.require(((H % G) == 0), "H % G == 0");
+  call.require((tk::host::modulo(H, G) == 0), "H % G == 0");
   call.require((scale > 0), "scale > 0");
+  call.distinct(o_view);
+  call.distinct(lse_view);
   call.disjoint(o_view, q_view);
   call.disjoint(o_view, k_view);
   call.disjoint(o_view, v_view);
@@ -509,4 +511,9 @@ extern "C" tk_status attn_fwd(const tk_tensor *q, const tk_tensor *k, const tk_t
   }
   call.fail(TK_NOT_COMPILED, "no specialisation in this file serves these arguments");
   return call.status();
+}
+
+tk_status attn_fwd(const tk::tensor &q, const tk::tensor &k, const tk::tensor &v, float scale, const tk::tensor &o,
+                   const tk::tensor &lse, bool causal, struct CUstream_st *stream) {
+  return ::attn_fwd(q.get(), k.get(), v.get(), scale, o.get(), lse.get(), causal, stream);
 }

@@ -211,8 +211,8 @@ extern "C" tk_status gemm(const tk_tensor *a, const tk_tensor *b, const tk_tenso
   const tk::host::argument a_view = call.tensor("a", a, 2);
   const tk::host::argument b_view = call.tensor("b", b, 2);
   const tk::host::argument c_view = call.tensor("c", c, 2);
-  const tk::host::element T = a_view.type;
-  call.require(T == tk::host::element::bf16 || T == tk::host::element::f16, "T in {bf16, f16}");
+  const tk::element T = a_view.type;
+  call.require(T == tk::element::bf16 || T == tk::element::f16, "T in {bf16, f16}");
   call.same_type(b_view, T, ", as the other tensors of type `T`");
   call.same_type(c_view, T, ", as the other tensors of type `T`");
   const int M = call.bind(a_view, 0, 0);
@@ -224,12 +224,13 @@ extern "C" tk_status gemm(const tk_tensor *a, const tk_tensor *b, const tk_tenso
   call.dim(b_view, 1, N, "N");
   call.dim(c_view, 0, M, "M");
   call.dim(c_view, 1, N, "N");
+  call.distinct(c_view);
   call.disjoint(c_view, a_view);
   call.disjoint(c_view, b_view);
   const tk::host::device device = tk::host::find_device(call, 9, 0, a_view, b_view, c_view);
   if (!call.ok())
     return call.status();
-  if (T == tk::host::element::bf16) {
+  if (T == tk::element::bf16) {
     gemm_bf16_arguments arguments{};
     arguments.a = tk::host::make_global<const tk::bf16, 2>(a_view);
     arguments.b = tk::host::make_global<const tk::bf16, 2>(b_view);
@@ -246,4 +247,8 @@ extern "C" tk_status gemm(const tk_tensor *a, const tk_tensor *b, const tk_tenso
   }
   call.fail(TK_NOT_COMPILED, "no specialisation in this file serves these arguments");
   return call.status();
+}
+
+tk_status gemm(const tk::tensor &a, const tk::tensor &b, const tk::tensor &c, struct CUstream_st *stream) {
+  return ::gemm(a.get(), b.get(), c.get(), stream);
 }

@@ -71,9 +71,8 @@ extern "C" tk_status softmax_any(const tk_tensor *x, const tk_tensor *y, struct 
   tk::host::call call("softmax_any");
   const tk::host::argument x_view = call.tensor("x", x, 2);
   const tk::host::argument y_view = call.tensor("y", y, 2);
-  const tk::host::element T = x_view.type;
-  call.require(T == tk::host::element::bf16 || T == tk::host::element::f16 || T == tk::host::element::f32,
-               "T in {bf16, f16, f32}");
+  const tk::element T = x_view.type;
+  call.require(T == tk::element::bf16 || T == tk::element::f16 || T == tk::element::f32, "T in {bf16, f16, f32}");
   call.same_type(y_view, T, ", as the other tensors of type `T`");
   const int N = call.bind(x_view, 0, 0);
   const int C = call.bind(x_view, 1, 0);
@@ -81,11 +80,12 @@ extern "C" tk_status softmax_any(const tk_tensor *x, const tk_tensor *y, struct 
   call.dim(x_view, 1, C, "C");
   call.dim(y_view, 0, N, "N");
   call.dim(y_view, 1, C, "C");
+  call.distinct(y_view);
   call.disjoint(y_view, x_view);
   const tk::host::device device = tk::host::find_device(call, 9, 0, x_view, y_view);
   if (!call.ok())
     return call.status();
-  if (T == tk::host::element::f16) {
+  if (T == tk::element::f16) {
     softmax_any_f16_arguments arguments{};
     arguments.x = tk::host::make_global<const tk::half, 2>(x_view);
     arguments.y = tk::host::make_global<tk::half, 2>(y_view);
@@ -96,4 +96,8 @@ extern "C" tk_status softmax_any(const tk_tensor *x, const tk_tensor *y, struct 
   }
   call.fail(TK_NOT_COMPILED, "no specialisation in this file serves these arguments");
   return call.status();
+}
+
+tk_status softmax_any(const tk::tensor &x, const tk::tensor &y, struct CUstream_st *stream) {
+  return ::softmax_any(x.get(), y.get(), stream);
 }

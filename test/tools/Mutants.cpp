@@ -56,6 +56,7 @@ bool synchronises(StmtKind kind) {
   case StmtKind::Product:
   case StmtKind::For:
   case StmtKind::If:
+  case StmtKind::WaitForPrevious: // without it the kernel is launched after the one before has ended
     return false;
   }
   return false;

@@ -111,6 +111,7 @@ private:
     case StmtKind::ProductFence:
     case StmtKind::ProductCommit:
     case StmtKind::ClusterSync:
+    case StmtKind::WaitForPrevious:
       return;
     case StmtKind::Spread:
       return spread(stmt);
@@ -377,6 +378,27 @@ private:
   bool failed = false;
 };
 
+/// Nothing may be read or written before the kernel that writes or reads it is known to have ended. The prelude comes
+/// before all roles, so a wait there is before all that they do.
+void checkWaitForPrevious(const Plan &plan, Report &report) {
+  for (const Role &role : plan.roles)
+    for (const Body *body : {&role.body, &role.finish})
+      walk(*body, [&](const Stmt &stmt) {
+        if (stmt.kind == StmtKind::WaitForPrevious)
+          report.add(stmt.loc,
+                     fmt::format("`{}` stands in the prelude, before any role touches memory; role `{}` has it",
+                                 print(stmt), role.name));
+      });
+  const Stmt *read = nullptr;
+  for (const Stmt &stmt : plan.prelude) {
+    if (stmt.kind == StmtKind::Load && !read)
+      read = &stmt;
+    if (stmt.kind == StmtKind::WaitForPrevious && read)
+      report.add(read->loc, fmt::format("`{}` reads what the kernel before may still write: `{}` comes after it",
+                                        print(*read), print(stmt)));
+  }
+}
+
 } // namespace
 
 void checkStatements(const Plan &plan, Report &report) {
@@ -394,11 +416,13 @@ void checkStatements(const Plan &plan, Report &report) {
   auto scalarOnly = [&](const Body &body) {
     check(prelude, body);
     walk(body, [&](const Stmt &stmt) {
-      if (stmt.kind != StmtKind::Compute && stmt.kind != StmtKind::Move && stmt.kind != StmtKind::Load)
+      const bool mayWait = stmt.kind == StmtKind::WaitForPrevious && &body == &plan.prelude;
+      if (stmt.kind != StmtKind::Compute && stmt.kind != StmtKind::Move && stmt.kind != StmtKind::Load && !mayWait)
         report.add(stmt.loc, fmt::format("`{}`: the prelude computes scalars only", print(stmt)));
     });
   };
   scalarOnly(plan.prelude);
+  checkWaitForPrevious(plan, report);
   for (const GridAxis &axis : plan.grid.axes) {
     scalarOnly(axis.bounds);
     for (const std::string &bound : {axis.lo, axis.hi})

@@ -198,6 +198,8 @@ void Tracer::stmt(const Stmt &stmt) {
   case StmtKind::BulkWait:
     emit(Event::BulkWait, stmt);
     return;
+  case StmtKind::WaitForPrevious: // of the prelude
+    return;
   case StmtKind::ProductFence:
     emit(Event::ProductFence, stmt);
     return;

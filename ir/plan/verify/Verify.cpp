@@ -56,6 +56,7 @@ bool runsOnOneThread(const Role &role) {
     case StmtKind::Advance:
     case StmtKind::For:
     case StmtKind::If:
+    case StmtKind::WaitForPrevious: // of the prelude
       return;
     }
   };

@@ -67,4 +67,21 @@ int main() {
   call("misaligned", &x, f32(0x200002, {3}), y);
   view large = bf16(0x100000, {3000000000, 24});
   call("too large", &large, a, y);
+  view nowhere = bf16(0, {4, 24});
+  call("no data", &nowhere, a, y);
+  tk_tensor bare = x.tensor;
+  bare.dims = nullptr;
+  const tk_status status = grouped(&bare, &bare, &bare, 1, nullptr);
+  std::printf("no dims: %d %s\n", status.code, status.message);
+  view spread = y;
+  spread.strides[0] = 0;
+  call("broadcast", &x, a, spread);
+  // The C++ overload, with dims of its own.
+  const auto *bf16s = reinterpret_cast<const __nv_bfloat16 *>(0x100000);
+  const auto *results = reinterpret_cast<const __nv_bfloat16 *>(0x300000);
+  const auto *floats = reinterpret_cast<const float *>(0x200000);
+  const auto says = [](const char *what, const tk_status &status) { std::printf("%s: %d %s\n", what, status.code, status.message); };
+  says("C++ dims", grouped({bf16s, {4, 24}}, {floats, {2}}, {results, {4, 24}}, 1.0f, nullptr));
+  says("C++ null", grouped({bf16s, {4, 24}}, nullptr, {results, {4, 24}}, 1.0f, nullptr));
+  says("C++ strides", grouped({bf16s, {4, 24}, {24}}, {floats, {3}}, {results, {4, 24}}, 1.0f, nullptr));
 }

@@ -12,17 +12,21 @@
 
 namespace tk::host {
 
-enum class element : unsigned char { f64, f32, f16, bf16, f8e4m3, f8e5m2, i64, i32, i8, u8, boolean };
-
 inline const char *name_of(element type) {
   constexpr const char *names[] = {"f64", "f32", "f16", "bf16", "f8e4m3", "f8e5m2", "i64", "i32", "i8", "u8", "bool"};
   return names[static_cast<int>(type)];
 }
 
-inline int bytes_of(element type) {
-  constexpr int bytes[] = {8, 4, 2, 2, 1, 1, 8, 4, 1, 1, 1};
-  return bytes[static_cast<int>(type)];
+inline int bytes_of(element type) { return type_bits[static_cast<int>(type)] / 8; }
+
+/// Quotient and remainder as .tk has them: integers floor, and a divisor of 0 gives 0.
+template <class A, class B> auto divide(A a, B b) {
+  if constexpr (A(1) / A(2) != 0 || B(1) / B(2) != 0)
+    return a / b;
+  else
+    return b == 0 ? decltype(a / b)(0) : a / b - (a % b != 0 && (a < 0) != (b < 0));
 }
+template <class A, class B> auto modulo(A a, B b) { return b == 0 ? decltype(a % b)(0) : a - divide(a, b) * b; }
 
 /// A tensor argument after its first checks: null `data` where it was left out.
 struct argument {
@@ -82,6 +86,10 @@ public:
       fail(TK_BAD_ARGUMENT, "`%s` has %d dims, it needs %d", name, t->rank, rank);
       return result;
     }
+    if (rank > 0 && !t->dims) {
+      fail(TK_BAD_ARGUMENT, "the dims of `%s` are null", name);
+      return result;
+    }
     if (!read_type(*t, result.type)) {
       fail(TK_BAD_ARGUMENT, "`%s` has element type code %d with %d bits, which no kernel takes", name, t->type_code,
            t->type_bits);
@@ -131,6 +139,15 @@ public:
       fail(TK_BAD_ARGUMENT, "the kernel asks for `%s`, which does not hold", condition);
   }
 
+  /// What is written may not have one element at two indices, as a broadcast tensor has.
+  void distinct(const argument &written) {
+    if (!ok() || !written || written.is_empty())
+      return;
+    for (int d = 0; d < written.rank(); ++d)
+      if (written.dim(d) > 1 && written.stride(d) == 0)
+        fail(TK_BAD_ARGUMENT, "`%s` is written, and its elements along dim %d are one in memory", written.name, d);
+  }
+
   /// What is written may share no element with another argument.
   void disjoint(const argument &written, const argument &other) {
     if (ok() && written && other && overlap(written, other))
@@ -139,37 +156,34 @@ public:
 
 private:
   static bool read_type(const tk_tensor &t, element &type) {
-    struct row {
-      uint8_t code, bits;
-      element type;
-    };
-    constexpr row rows[] = {{2, 64, element::f64},  {2, 32, element::f32},    {2, 16, element::f16},
-                            {4, 16, element::bf16}, {10, 8, element::f8e4m3}, {12, 8, element::f8e5m2},
-                            {0, 64, element::i64},  {0, 32, element::i32},    {0, 8, element::i8},
-                            {1, 8, element::u8},    {6, 8, element::boolean}};
-    for (const row &r : rows)
-      if (r.code == t.type_code && r.bits == t.type_bits && t.type_lanes == 1) {
-        type = r.type;
+    for (int i = 0; i < static_cast<int>(sizeof type_codes); ++i)
+      if (type_codes[i] == t.type_code && type_bits[i] == t.type_bits && t.type_lanes == 1) {
+        type = static_cast<element>(i);
         return true;
       }
     return false;
   }
 
-  /// Bytes from the first element to one past the last.
-  static int64_t span(const argument &a) {
-    int64_t last = 0;
-    for (int d = 0; d < a.rank(); ++d)
-      last += (a.dim(d) - 1) * a.stride(d);
-    return (last + 1) * bytes_of(a.type);
+  /// The bytes from the element that is lowest in memory to the end of the highest.
+  struct range {
+    const char *begin, *end;
+  };
+  static range bytes_in(const argument &a) {
+    int64_t lowest = 0, highest = 0;
+    for (int d = 0; d < a.rank(); ++d) {
+      const int64_t last = (a.dim(d) - 1) * a.stride(d);
+      (last < 0 ? lowest : highest) += last;
+    }
+    return {a.data() + lowest * bytes_of(a.type), a.data() + (highest + 1) * bytes_of(a.type)};
   }
 
   static bool overlap(const argument &a, const argument &b) {
     if (a.is_empty() || b.is_empty())
       return false;
-    const char *a_begin = a.data(), *b_begin = b.data();
-    if (a_begin + span(a) <= b_begin || b_begin + span(b) <= a_begin)
+    const range in_a = bytes_in(a), in_b = bytes_in(b);
+    if (in_a.end <= in_b.begin || in_b.end <= in_a.begin)
       return false;
-    return !are_interleaved(a, b, b_begin - a_begin);
+    return !are_interleaved(a, b, b.data() - a.data());
   }
 
   /// Slices of one tensor (q, k and v side by side, say) overlap as ranges but share nothing: with equal strides, an

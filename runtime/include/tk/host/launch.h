@@ -117,28 +117,44 @@ inline long long steps(long long lo, long long hi, long long size) {
   return hi <= lo ? 0 : (hi - lo + size - 1) / size;
 }
 
+/// When a launch may begin.
+enum class order {
+  after_all,        ///< when everything before it on the stream has ended
+  overlap_previous, ///< when the kernel before it says so; this one waits for its end before it touches global memory
+};
+
 /// Launches `blocks` blocks, or, of a persistent kernel (`resident`), no more than run at once. None: nothing to do.
 /// `blocks` is a multiple of `cluster`, the blocks that run together and reach each other's shared memory.
 template <class Arguments>
 void launch(call &c, const device &on, void (*kernel)(Arguments), const Arguments &arguments, long long blocks,
-            bool resident, int threads, int shared_bytes, CUstream_st *stream, int cluster = 1) {
+            bool resident, int threads, int shared_bytes, CUstream_st *stream, order begins = order::after_all,
+            int cluster = 1) {
   if (!c.ok() || blocks <= 0)
     return;
   cudaError_t error = cudaSuccess;
   if (shared_bytes > 48 * 1024)
     error = cudaFuncSetAttribute(reinterpret_cast<const void *>(kernel), cudaFuncAttributeMaxDynamicSharedMemorySize,
                                  shared_bytes);
-  cudaLaunchAttribute attribute{};
-  attribute.id = cudaLaunchAttributeClusterDimension;
-  attribute.val.clusterDim.x = static_cast<unsigned>(cluster);
-  attribute.val.clusterDim.y = attribute.val.clusterDim.z = 1;
+  cudaLaunchAttribute attributes[2]{};
+  unsigned count = 0;
+  if (cluster > 1) {
+    attributes[count].id = cudaLaunchAttributeClusterDimension;
+    attributes[count].val.clusterDim.x = static_cast<unsigned>(cluster);
+    attributes[count].val.clusterDim.y = attributes[count].val.clusterDim.z = 1;
+    ++count;
+  }
+  if (begins == order::overlap_previous) {
+    attributes[count].id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    attributes[count].val.programmaticStreamSerializationAllowed = 1;
+    ++count;
+  }
   cudaLaunchConfig_t config{};
   config.gridDim = dim3(static_cast<unsigned>(cluster));
   config.blockDim = dim3(static_cast<unsigned>(threads));
   config.dynamicSmemBytes = static_cast<size_t>(shared_bytes);
   config.stream = stream;
-  config.attrs = &attribute;
-  config.numAttrs = cluster > 1 ? 1 : 0;
+  config.attrs = attributes;
+  config.numAttrs = count;
   if (error == cudaSuccess && resident) {
     int each = 0;
     long long most = 0;
@@ -172,30 +188,21 @@ template <int Rank> struct strided {
 
   strided(const void *data, element type, int device, const int64_t (&of_dims)[Rank], const int64_t (&of_strides)[Rank],
           int64_t offset) {
-    constexpr uint8_t codes[] = {2, 2, 2, 4, 10, 12, 0, 0, 0, 1, 6}; // DLDataTypeCode of each element
     for (int d = 0; d < Rank; ++d)
       dims[d] = of_dims[d], strides[d] = of_strides[d];
-    tensor = {const_cast<void *>(data),
-              2,
-              device,
-              Rank,
-              codes[static_cast<int>(type)],
-              static_cast<uint8_t>(8 * bytes_of(type)),
-              1,
-              dims,
-              strides,
-              static_cast<uint64_t>(offset * bytes_of(type))};
+    tensor = {const_cast<void *>(data),          2, device, Rank,    type_codes[static_cast<int>(type)],
+              type_bits[static_cast<int>(type)], 1, dims,   strides, static_cast<uint64_t>(offset * bytes_of(type))};
   }
   strided(const strided &) = delete; // `tensor` points into this
 };
 
-/// Fills with zero bytes, in stream order.
-inline void zero(call &c, void *data, int64_t bytes, CUstream_st *stream) {
-  if (!c.ok() || bytes == 0)
-    return;
-  const cudaError_t error = cudaMemsetAsync(data, 0, static_cast<size_t>(bytes), stream);
-  if (error != cudaSuccess)
-    c.fail(TK_CUDA_ERROR, "%s", cudaGetErrorString(error));
+/// A program's workspace, of which `needed` bytes are used.
+inline void check_workspace(call &c, const void *workspace, int64_t available, int64_t needed) {
+  if (available < needed || (needed > 0 && !workspace))
+    c.fail(TK_BAD_ARGUMENT, "a workspace of %lld bytes is needed, this has %lld", (long long)needed,
+           workspace ? (long long)available : 0);
+  if (reinterpret_cast<uintptr_t>(workspace) % 256 != 0)
+    c.fail(TK_BAD_ARGUMENT, "the workspace is not aligned to 256 bytes");
 }
 
 // Functions of scalars in programs' arguments.

@@ -43,4 +43,91 @@ enum tk_status_code {
 
 #ifdef __cplusplus
 } // extern "C"
+
+#include <initializer_list>
+
+// CUDA's element types, without its headers.
+struct __nv_bfloat16;
+struct __half;
+struct __nv_fp8_e4m3;
+struct __nv_fp8_e5m2;
+
+namespace tk {
+
+enum class element : unsigned char { f64, f32, f16, bf16, f8e4m3, f8e5m2, i64, i32, i8, u8, boolean };
+
+/// Of each element type, DLDataTypeCode and bits.
+inline constexpr uint8_t type_codes[] = {2, 2, 2, 4, 10, 12, 0, 0, 0, 1, 6};
+inline constexpr uint8_t type_bits[] = {64, 32, 16, 16, 8, 8, 64, 32, 8, 8, 8};
+
+/// The element type that a C++ type is.
+template <class T> struct element_of;
+template <element Type> struct is_element {
+  static constexpr element value = Type;
+};
+template <> struct element_of<double> : is_element<element::f64> {};
+template <> struct element_of<float> : is_element<element::f32> {};
+template <> struct element_of<__half> : is_element<element::f16> {};
+template <> struct element_of<__nv_bfloat16> : is_element<element::bf16> {};
+template <> struct element_of<__nv_fp8_e4m3> : is_element<element::f8e4m3> {};
+template <> struct element_of<__nv_fp8_e5m2> : is_element<element::f8e5m2> {};
+template <> struct element_of<long> : is_element<element::i64> {};
+template <> struct element_of<long long> : is_element<element::i64> {};
+template <> struct element_of<int> : is_element<element::i32> {};
+template <> struct element_of<signed char> : is_element<element::i8> {};
+template <> struct element_of<unsigned char> : is_element<element::u8> {};
+template <> struct element_of<bool> : is_element<element::boolean> {};
+
+/// A view of a tensor on a device, for C++ callers: keeps its dims and strides itself. Made of nothing, or of nullptr,
+/// it stands for a tensor that is left out.
+class tensor {
+public:
+  static constexpr int max_rank = 8;
+
+  tensor() = default;
+  tensor(decltype(nullptr)) {}
+  /// Row-major without gaps where no strides (in elements) are given. A rank that cannot be is refused by the call.
+  tensor(const void *data, element type, std::initializer_list<int64_t> dims,
+         std::initializer_list<int64_t> strides = {}, int device = 0)
+      : present(true) {
+    const bool fits = dims.size() <= max_rank && (strides.size() == 0 || strides.size() == dims.size());
+    raw.data = const_cast<void *>(data);
+    raw.device_type = 2;
+    raw.device_id = device;
+    raw.rank = fits ? static_cast<int32_t>(dims.size()) : -1;
+    raw.type_code = type_codes[static_cast<int>(type)];
+    raw.type_bits = type_bits[static_cast<int>(type)];
+    raw.type_lanes = 1;
+    int64_t stride = 1;
+    for (int d = raw.rank - 1; d >= 0; --d) {
+      sizes[d] = dims.begin()[d];
+      steps[d] = strides.size() ? strides.begin()[d] : stride;
+      stride *= sizes[d];
+    }
+    raw.dims = sizes, raw.strides = steps;
+  }
+  template <class T>
+  tensor(const T *data, std::initializer_list<int64_t> dims, std::initializer_list<int64_t> strides = {},
+         int device = 0)
+      : tensor(data, element_of<T>::value, dims, strides, device) {}
+
+  tensor(const tensor &other) { *this = other; }
+  tensor &operator=(const tensor &other) {
+    present = other.present, raw = other.raw;
+    for (int d = 0; d < max_rank; ++d)
+      sizes[d] = other.sizes[d], steps[d] = other.steps[d];
+    raw.dims = sizes, raw.strides = steps;
+    return *this;
+  }
+
+  /// As C functions take it: null where it is left out. Valid as long as this is.
+  const tk_tensor *get() const { return present ? &raw : nullptr; }
+
+private:
+  bool present = false;
+  tk_tensor raw = {};
+  int64_t sizes[max_rank] = {}, steps[max_rank] = {};
+};
+
+} // namespace tk
 #endif

@@ -1,0 +1,326 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "backends/cuda/HostFunction.h"
+
+#include "backends/cuda/Types.h"
+#include "support/Diagnostics.h"
+
+#include <algorithm>
+#include <fmt/ranges.h>
+
+namespace tkc::cuda {
+namespace {
+
+std::string hostType(ElemType elem) {
+  switch (elem) {
+  case ElemType::F64:
+    return "double";
+  case ElemType::I32:
+  case ElemType::I8:
+  case ElemType::U8:
+    return "int32_t";
+  case ElemType::I64:
+    return "int64_t";
+  case ElemType::Bool:
+    return "int";
+  case ElemType::F32:
+  case ElemType::TF32:
+  case ElemType::F16:
+  case ElemType::BF16:
+  case ElemType::F8E4M3:
+  case ElemType::F8E5M2:
+    return "float";
+  }
+  return "";
+}
+
+/// `symbol`, or `symbol` plus or minus a number: what can bind it. Sets `offset`.
+bool binds(const ir::DimExpr &dim, const std::string &symbol, int64_t &offset) {
+  offset = 0;
+  if (dim.kind == ir::DimExpr::Symbol)
+    return dim.symbol == symbol;
+  const bool sum = dim.kind == ir::DimExpr::Add || dim.kind == ir::DimExpr::Sub;
+  if (!sum || dim.lhs->kind != ir::DimExpr::Symbol || dim.rhs->kind != ir::DimExpr::Const)
+    return false;
+  offset = dim.kind == ir::DimExpr::Add ? dim.rhs->value : -dim.rhs->value;
+  return dim.lhs->symbol == symbol;
+}
+
+} // namespace
+
+std::string hostElement(ElemType elem) {
+  if (elem == ElemType::TF32)
+    return "tk::element::f32";
+  return fmt::format("tk::element::{}", elem == ElemType::Bool ? "boolean" : spelling(elem));
+}
+
+HostFunction::HostFunction(const Signature &signature, const SourceManager &sources)
+    : signature(signature), sources(sources), callName(fresh("call")), deviceName(fresh("device")),
+      argumentsName(fresh("arguments")), streamName(fresh("stream")), bytesName(fresh("bytes")),
+      workspaceName(fresh("workspace")), availableName(fresh("workspace_bytes")) {}
+
+// ---- declarations --------------------------------------------------------------------------------------------------
+
+std::string HostFunction::functionName(EntryKind kind) const {
+  return identifier(signature.name) + (kind == EntryKind::WorkspaceQuery ? "_workspace_bytes" : "");
+}
+
+std::string HostFunction::parameter(const std::string &name) const {
+  const ir::Param *param = findParam(name);
+  if (!param) // a const
+    return fmt::format("int {}", identifier(name));
+  if (param->isTensor)
+    return fmt::format("const tk_tensor *{}", identifier(name));
+  return fmt::format("{} {}", hostType(param->elem), identifier(name));
+}
+
+std::vector<std::string> HostFunction::parameters() const {
+  std::vector<std::string> list;
+  for (const std::string &name : signature.order)
+    list.push_back(parameter(name));
+  return list;
+}
+
+std::vector<std::pair<std::string, std::string>> HostFunction::trailing(EntryKind kind) const {
+  const std::pair<std::string, std::string> stream{"struct CUstream_st *", streamName};
+  switch (kind) {
+  case EntryKind::Kernel:
+    return {stream};
+  case EntryKind::Program:
+    return {{"void *", workspaceName}, {"int64_t ", availableName}, stream};
+  case EntryKind::WorkspaceQuery:
+    return {};
+  }
+  return {};
+}
+
+std::string HostFunction::declaration(EntryKind kind) const {
+  std::vector<std::string> list = parameters();
+  for (const auto &[type, name] : trailing(kind))
+    list.push_back(type + name);
+  return fmt::format("{} {}({})", kind == EntryKind::WorkspaceQuery ? "int64_t" : "tk_status", functionName(kind),
+                     fmt::join(list, ", "));
+}
+
+/// " = {}" of a tensor that may be left out, " = 1" of a number with a default; empty where there is none.
+std::string HostFunction::defaultOf(const std::string &name) const {
+  if (const ir::Param *param = findParam(name); param && param->isTensor)
+    return param->isOptional ? " = {}" : "";
+  if (auto found = signature.scalarDefaults.find(name); found != signature.scalarDefaults.end())
+    return " = " + hostNumber(found->second, findParam(name)->elem);
+  for (const ConstParam &param : signature.consts)
+    if (param.name == name && param.defaultValue)
+      return param.elem == ElemType::Bool ? (*param.defaultValue ? " = true" : " = false")
+                                          : fmt::format(" = {}", *param.defaultValue);
+  return "";
+}
+
+std::string HostFunction::overload(EntryKind kind, bool withDefaults) const {
+  std::vector<std::string> list;
+  for (const std::string &name : signature.order) {
+    const ir::Param *param = findParam(name);
+    const bool isBool = std::any_of(signature.consts.begin(), signature.consts.end(), [&](const ConstParam &constant) {
+      return constant.name == name && constant.elem == ElemType::Bool;
+    });
+    list.push_back(param && param->isTensor ? fmt::format("const tk::tensor &{}", identifier(name))
+                   : isBool                 ? fmt::format("bool {}", identifier(name))
+                                            : parameter(name));
+  }
+  for (const auto &[type, name] : trailing(kind))
+    list.push_back(type + name);
+  if (withDefaults && kind != EntryKind::WorkspaceQuery)
+    list.back() += " = nullptr";
+  if (withDefaults && kind != EntryKind::Program)
+    for (size_t i = signature.order.size(); i-- > 0;) {
+      const std::string text = defaultOf(signature.order[i]);
+      if (text.empty())
+        break;
+      list[i] += text;
+    }
+  return fmt::format("{} {}({})", kind == EntryKind::WorkspaceQuery ? "int64_t" : "tk_status", functionName(kind),
+                     fmt::join(list, ", "));
+}
+
+std::string HostFunction::overloadDefinition(EntryKind kind) const {
+  std::vector<std::string> arguments;
+  for (const std::string &name : signature.order) {
+    const ir::Param *param = findParam(name);
+    arguments.push_back(identifier(name) + (param && param->isTensor ? ".get()" : ""));
+  }
+  for (const auto &[type, name] : trailing(kind))
+    arguments.push_back(name);
+  return fmt::format("{} {{\nreturn ::{}({});\n}}\n\n", overload(kind, false), functionName(kind),
+                     fmt::join(arguments, ", "));
+}
+
+// ---- names ---------------------------------------------------------------------------------------------------------
+
+std::string HostFunction::fresh(std::string name) const {
+  const auto isTaken = [&](const std::string &other) { return identifier(other) == name; };
+  while (std::any_of(signature.order.begin(), signature.order.end(), isTaken) ||
+         std::any_of(signature.symbols.begin(), signature.symbols.end(), isTaken))
+    name += '_';
+  return name;
+}
+
+const ir::Param *HostFunction::findParam(const std::string &name) const {
+  auto found = std::find_if(signature.params.begin(), signature.params.end(),
+                            [&](const ir::Param &param) { return param.name == name; });
+  return found == signature.params.end() ? nullptr : &*found;
+}
+
+std::vector<const ir::Param *> HostFunction::tensors() const {
+  std::vector<const ir::Param *> list;
+  for (const ir::Param &param : signature.params)
+    if (param.isTensor)
+      list.push_back(&param);
+  return list;
+}
+
+std::string HostFunction::view(const std::string &name) { return identifier(name) + "_view"; }
+
+std::string HostFunction::listOfTensors() const {
+  std::string list;
+  for (const ir::Param *param : tensors())
+    list += ", " + view(param->name);
+  return list;
+}
+
+// ---- checks --------------------------------------------------------------------------------------------------------
+
+void HostFunction::checkArguments() {
+  boundTypes.clear();
+  line("tk::host::call {}(\"{}\");", callName, signature.name);
+  takeTensors();
+  bindTypes();
+  bindSymbols();
+  checkDims();
+  checkConditions();
+  checkOverlap();
+}
+
+void HostFunction::findDevice() {
+  line("const tk::host::device {} = tk::host::find_device({}, 9, 0{});", deviceName, callName, listOfTensors());
+  line("if (!{0}.ok())\nreturn {0}.status();", callName);
+}
+
+void HostFunction::takeTensors() {
+  for (const ir::Param *param : tensors())
+    line("const tk::host::argument {} = {}.tensor(\"{}\", {}, {}{});", view(param->name), callName, param->name,
+         identifier(param->name), param->dims.size(), param->isOptional ? ", true" : "");
+}
+
+void HostFunction::bindTypes() {
+  for (const ir::Param *param : tensors()) {
+    auto typeParam = signature.typeParamOf.find(param->name);
+    if (typeParam == signature.typeParamOf.end()) {
+      line("{}.same_type({}, {}, \"\");", callName, view(param->name), hostElement(param->elem));
+      continue;
+    }
+    const std::string &name = typeParam->second;
+    if (boundTypes.insert(name).second) {
+      line("const tk::element {} = {}.type;", identifier(name), view(param->name));
+      if (!param->isOptional)
+        requireChoice(name);
+    } else
+      line("{}.same_type({}, {}, \", as the other tensors of type `{}`\");", callName, view(param->name),
+           identifier(name), name);
+  }
+}
+
+void HostFunction::requireChoice(const std::string &name) {
+  for (const auto &[param, choices] : signature.typeParams) {
+    if (param != name)
+      continue;
+    std::vector<std::string> tests, spellings;
+    for (ElemType elem : choices) {
+      tests.push_back(fmt::format("{} == {}", identifier(name), hostElement(elem)));
+      spellings.emplace_back(spelling(elem));
+    }
+    line("{}.require({}, \"{} in {{{}}}\");", callName, fmt::join(tests, " || "), name, fmt::join(spellings, ", "));
+  }
+}
+
+void HostFunction::bindSymbols() {
+  for (const std::string &symbol : signature.symbols) {
+    std::string value;
+    for (bool optional : {false, true})
+      for (const ir::Param *param : tensors())
+        for (size_t i = 0; i < param->dims.size(); ++i) {
+          int64_t offset = 0;
+          if (param->isOptional != optional || !binds(param->dims[i], symbol, offset))
+            continue;
+          const std::string bind = fmt::format("{}.bind({}, {}, {})", callName, view(param->name), i, offset);
+          if (!optional && value.empty())
+            value = bind;
+          else if (optional && (value.empty() || value.find('?') != std::string::npos))
+            value = (value.empty() ? "" : value.substr(0, value.rfind('0'))) +
+                    fmt::format("{} ? {} : 0", view(param->name), bind);
+        }
+    if (value.empty() && isConst(symbol)) // a const parameter stands in the dims
+      continue;
+    line("const int {} = {};", identifier(symbol), value.empty() ? "0" : value);
+  }
+}
+
+bool HostFunction::isConst(const std::string &name) const {
+  return std::any_of(signature.consts.begin(), signature.consts.end(),
+                     [&](const ConstParam &c) { return c.name == name; });
+}
+
+void HostFunction::checkDims() {
+  for (const ir::Param *param : tensors())
+    for (size_t i = 0; i < param->dims.size(); ++i)
+      line("{}.dim({}, {}, {}, \"{}\");", callName, view(param->name), i, hostExpr(param->dims[i], {}),
+           param->dims[i].str());
+  for (const auto &[symbol, choices] : signature.dimChoices) {
+    std::vector<std::string> tests;
+    for (int64_t choice : choices)
+      tests.push_back(fmt::format("{} == {}", identifier(symbol), choice));
+    line("{}.require({}, \"{} in {{{}}}\");", callName, fmt::join(tests, " || "), symbol, fmt::join(choices, ", "));
+  }
+}
+
+void HostFunction::checkConditions() {
+  for (const ast::Expr *condition : signature.conditions)
+    line("{}.require({}, \"{}\");", callName, hostExpr(*condition), std::string(sources.text(condition->range)));
+}
+
+void HostFunction::checkOverlap() {
+  const std::vector<const ir::Param *> list = tensors();
+  for (const ir::Param *param : list)
+    if (param->mode != ir::ParamMode::In)
+      line("{}.distinct({});", callName, view(param->name));
+  for (size_t i = 0; i < list.size(); ++i)
+    for (size_t j = 0; j < list.size(); ++j)
+      if (i != j && list[i]->mode != ir::ParamMode::In && (list[j]->mode == ir::ParamMode::In || i < j))
+        line("{}.disjoint({}, {});", callName, view(list[i]->name), view(list[j]->name));
+}
+
+std::string HostFunction::condition(const Specialization &specialization) const {
+  std::vector<std::string> tests;
+  for (const auto &[name, elem] : specialization.typeArgs)
+    if (boundTypes.count(name))
+      tests.push_back(fmt::format("{} == {}", identifier(name), hostElement(elem)));
+  for (const auto &[name, value] : specialization.constants)
+    if (specialization.bools.count(name)) // any C truth value
+      tests.push_back((value ? "" : "!") + identifier(name));
+    else
+      tests.push_back(fmt::format("{} == {}", identifier(name), value));
+  for (const ir::Param *param : tensors())
+    if (param->isOptional)
+      tests.push_back((specialization.absent.count(param->name) ? "!" : "") + view(param->name));
+  return tests.empty() ? "" : fmt::format("{}", fmt::join(tests, " && "));
+}
+
+void HostFunction::openBranch(const Specialization &specialization) {
+  const std::string test = condition(specialization);
+  text += test.empty() ? "{\n" : fmt::format("if ({}) {{\n", test);
+}
+
+void HostFunction::endWithoutSpecialization() {
+  line("{}.fail(TK_NOT_COMPILED, \"no specialisation in this file serves these arguments\");", callName);
+  line("return {}.status();", callName);
+}
+
+} // namespace tkc::cuda
