@@ -1,4 +1,5 @@
-# Sourced by ./check and ./quickstart: installs what this Debian machine lacks, and says what; defines `step`.
+# Sourced by ./check and ./quickstart: installs what this Debian machine lacks, and says what; defines what steps.sh does.
+. .ci/steps.sh
 
 packages=(
   clang-22 libclang-22-dev llvm-22-dev llvm-22-tools lld-22 libclang-rt-22-dev   # compiler, LibTooling, lit, fuzzing
@@ -32,20 +33,5 @@ install_missing() {
   rm -f "$log"
 }
 
-# step TITLE COMMAND…: runs it quietly, prints the title and the seconds; on failure the end of its output too.
-step() {
-  local title=$1 start=$SECONDS log status=0; shift
-  log="$logs/${title//[^a-zA-Z0-9]/-}.log"
-  "$@" >"$log" 2>&1 || status=$?
-  if [ "$status" = 0 ]; then
-    printf '%-34s %4ds\n' "$title" $((SECONDS - start))
-  else
-    printf '%-34s %4ds  failed (%s)\n' "$title" $((SECONDS - start)) "$log"
-    tail -n 60 "$log"
-  fi
-  return "$status"
-}
-
 install_missing
 export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1
-[ ! -x /usr/local/cuda/bin/nvcc ] || PATH=$PATH:/usr/local/cuda/bin
