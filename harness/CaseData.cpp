@@ -78,13 +78,18 @@ public:
 };
 static_assert(std::endian::native == std::endian::little, "the file is little-endian");
 
-/// The tensor's memory: elements where the strides put them, the rest untouched.
-std::string memoryOf(const Tensor &tensor, const std::vector<int64_t> &strides) {
+/// Bytes from the first element to the end of the last.
+uint64_t spanOf(const Tensor &tensor, const std::vector<int64_t> &strides) {
   int64_t length = tensor.numElements() == 0 ? 0 : 1;
   for (size_t d = 0; d < strides.size() && length; ++d)
     length += (tensor.dims[d] - 1) * strides[d];
+  return static_cast<uint64_t>(length * byteWidth(tensor.elem));
+}
+
+/// The tensor's memory: elements where the strides put them, the rest untouched.
+std::string memoryOf(const Tensor &tensor, const std::vector<int64_t> &strides) {
   const auto width = static_cast<size_t>(byteWidth(tensor.elem));
-  std::string memory(static_cast<size_t>(length) * width, untouched);
+  std::string memory(spanOf(tensor, strides), untouched);
   std::vector<int64_t> indices(tensor.dims.size());
   for (double value : tensor.data) {
     const int64_t at = std::inner_product(indices.begin(), indices.end(), strides.begin(), int64_t{0});
@@ -113,9 +118,17 @@ void writeTensor(Writer &out, const ir::Param &param, const PreparedCase &prepar
   out.u32(static_cast<uint32_t>(tensor.dims.size()));
   out.raw(tensor.dims.data(), tensor.dims.size() * sizeof(int64_t));
   out.raw(strides.data(), strides.size() * sizeof(int64_t));
-  const std::string memory = memoryOf(tensor, strides);
-  out.u64(memory.size());
-  out.raw(memory.data(), memory.size());
+  out.u64(spanOf(tensor, strides));
+  if (auto seed = prepared.seeds.find(param.name); seed != prepared.seeds.end()) {
+    out.u32(2);
+    out.u64(seed->second);
+  } else if (param.mode == ir::ParamMode::Out) {
+    out.u32(1);
+  } else {
+    out.u32(0);
+    const std::string memory = memoryOf(tensor, strides);
+    out.raw(memory.data(), memory.size());
+  }
   if (param.mode == ir::ParamMode::In)
     return;
   auto wanted = expected.find(param.name);
@@ -205,7 +218,7 @@ double decodeElement(ElemType elem, uint64_t bits) {
 
 std::string encodeCase(const PreparedCase &prepared, const Expected &expected) {
   Writer out;
-  out.raw("TKCASE1\n", 8);
+  out.raw("TKCASE2\n", 8);
   out.u32(static_cast<uint32_t>(prepared.arguments.scalars.size()));
   for (const auto &[name, value] : prepared.arguments.scalars) {
     out.string(name);

@@ -10,7 +10,9 @@
 //   u32 number of tensors, and for each, in the order of the parameters,
 //     string name; u32 element type; u32 role (0 in, 1 out, 2 inout; 3: left out, and nothing follows)
 //     u32 rank; i64 dims[rank]; i64 strides[rank] (elements; the last is 1)
-//     u64 bytes of its memory; u8 memory[bytes]                           what the memory holds before the call
+//     u64 bytes of its memory; u32 what it holds before the call:
+//         0: u8 memory[bytes] follows; 1: the byte 0xA5 throughout; 2: random elements, made from a u64 seed that
+//         follows
 //     unless in: u64 number of elements; f64 expected[]; f64 tolerance[]   row-major
 //
 // A string is a u32 length and its bytes. Element types are numbered as tkc::ElemType. Memory that is no element of an

@@ -5,6 +5,7 @@
 // symbols, then every other input.
 #include "harness/Cases.h"
 
+#include "frontend/Program.h"
 #include "harness/Inputs.h"
 #include "harness/Random.h"
 #include "support/Diagnostics.h"
@@ -16,37 +17,6 @@
 
 namespace tkc::harness {
 namespace {
-
-std::optional<int64_t> evaluateDim(const ir::DimExpr &dim, const Names &names) {
-  if (dim.kind == ir::DimExpr::Const)
-    return dim.value;
-  if (dim.kind == ir::DimExpr::Symbol) {
-    if (auto symbol = names.arguments.symbols.find(dim.symbol); symbol != names.arguments.symbols.end())
-      return symbol->second;
-    if (auto constant = names.constants.find(dim.symbol); constant != names.constants.end())
-      return constant->second;
-    return std::nullopt;
-  }
-  const std::optional<int64_t> lhs = evaluateDim(*dim.lhs, names), rhs = evaluateDim(*dim.rhs, names);
-  if (!lhs || !rhs)
-    return std::nullopt;
-  switch (dim.kind) {
-  case ir::DimExpr::Add:
-    return *lhs + *rhs;
-  case ir::DimExpr::Sub:
-    return *lhs - *rhs;
-  case ir::DimExpr::Mul:
-    return *lhs * *rhs;
-  case ir::DimExpr::Div:
-    return *rhs == 0 ? 0 : *lhs / *rhs - ((*lhs % *rhs != 0) && ((*lhs < 0) != (*rhs < 0)));
-  case ir::DimExpr::Mod:
-    return *rhs == 0 ? 0 : ((*lhs % *rhs) + *rhs) % *rhs;
-  case ir::DimExpr::Const:
-  case ir::DimExpr::Symbol:
-    break;
-  }
-  return std::nullopt;
-}
 
 /// Binds the symbol of `S`, `S + c` or `S - c` to what makes the dim `size`.
 void bindDim(const ir::DimExpr &dim, int64_t size, Names &names) {
@@ -60,9 +30,9 @@ void bindDim(const ir::DimExpr &dim, int64_t size, Names &names) {
 
 class CasePreparer {
 public:
-  CasePreparer(const Module &module, const Subject &subject, size_t index, uint64_t seed, DiagnosticEngine &diagnostics)
-      : signature(*subject.signature), decl(*(*subject.cases)[index]), index(index), seed(seed),
-        diagnostics(diagnostics) {
+  CasePreparer(const Module &module, const Subject &subject, const ast::CaseDecl &decl, size_t index,
+               const CaseOptions &options, DiagnosticEngine &diagnostics)
+      : signature(*subject.signature), decl(decl), index(index), options(options), diagnostics(diagnostics) {
     names.module = &module;
     result.signature = subject.signature;
     result.decl = &decl;
@@ -124,8 +94,10 @@ private:
       if (param.defaultValue && !setting(param.name))
         names.constants[param.name] = *param.defaultValue;
     for (const ast::Equation &given : decl.settings)
-      if (given.indices.empty())
+      if (given.indices.empty() && !options.sizes.count(given.name.text))
         readNumber(given);
+    for (const auto &[name, value] : options.sizes)
+      setNumber(name, value);
     for (const ir::Param &param : signature.params) {
       if (param.isTensor || names.arguments.scalars.count(param.name))
         continue;
@@ -145,30 +117,45 @@ private:
 
   void readNumber(const ast::Equation &given) {
     const std::string &name = given.name.text;
-    const bool isSymbol = std::count(signature.symbols.begin(), signature.symbols.end(), name) != 0;
-    const bool isConst = std::any_of(signature.consts.begin(), signature.consts.end(),
-                                     [&](const ConstParam &param) { return param.name == name; });
-    const bool isTune = std::any_of(signature.tunes.begin(), signature.tunes.end(),
-                                    [&](const auto &tune) { return tune.first == name; });
+    if (!isNumber(name))
+      return;
+    if (const std::optional<double> value = evaluateNumber(*given.value, names, diagnostics))
+      setNumber(name, *value);
+  }
+
+  bool isSymbol(const std::string &name) const {
+    return std::count(signature.symbols.begin(), signature.symbols.end(), name) != 0;
+  }
+  bool isConst(const std::string &name) const {
+    return std::any_of(signature.consts.begin(), signature.consts.end(),
+                       [&](const ConstParam &param) { return param.name == name; });
+  }
+  bool isTune(const std::string &name) const {
+    return std::any_of(signature.tunes.begin(), signature.tunes.end(),
+                       [&](const auto &tune) { return tune.first == name; });
+  }
+  bool isNumber(const std::string &name) const {
     const ir::Param *param = findParam(name);
-    if (!isSymbol && !isConst && !isTune && name != "tolerance" && !(param && !param->isTensor))
+    return isSymbol(name) || isConst(name) || isTune(name) || name == "tolerance" || (param && !param->isTensor);
+  }
+
+  /// Names of other kernels' are no numbers of this one's.
+  void setNumber(const std::string &name, double value) {
+    if (!isNumber(name))
       return;
-    const std::optional<double> value = evaluateNumber(*given.value, names, diagnostics);
-    if (!value)
-      return;
-    const auto integer = static_cast<int64_t>(*value);
+    const auto integer = static_cast<int64_t>(value);
     if (name == "tolerance")
-      result.tolerance = *value;
-    else if (isSymbol)
+      result.tolerance = value;
+    else if (isSymbol(name))
       names.arguments.symbols[name] = integer;
-    else if (isConst)
+    else if (isConst(name))
       names.constants[name] = integer;
-    else if (isTune)
+    else if (isTune(name))
       result.tunes[name] = integer;
     else
-      setScalar(*param, *value);
+      setScalar(*findParam(name), value);
     if (name != "tolerance")
-      describe(name, fmt::format("{}", *value));
+      describe(name, fmt::format("{}", value));
   }
 
   void readLiterals() {
@@ -212,13 +199,16 @@ private:
   }
 
   void makeTensors() {
+    std::map<std::string, int64_t> numbers = names.constants;
+    numbers.insert(names.arguments.symbols.begin(), names.arguments.symbols.end());
     for (const ir::Param &param : signature.params) {
       if (!param.isTensor || result.specialization.absent.count(param.name))
         continue;
       Tensor tensor{elemOf(param), {}, {}};
       for (const ir::DimExpr &dim : param.dims)
-        tensor.dims.push_back(std::max<int64_t>(0, evaluateDim(dim, names).value_or(0)));
-      if (isTooLarge(tensor)) {
+        tensor.dims.push_back(std::max<int64_t>(0, evaluateDim(dim, numbers).value_or(0)));
+      const bool isMadeHere = param.mode == ir::ParamMode::Out ? !options.deviceMakesInputs : !isLeftToDevice(param);
+      if (isMadeHere && isTooLarge(tensor)) {
         diagnostics.report(Diag::reference_too_large, decl.name.range, param.name);
         return;
       }
@@ -229,6 +219,8 @@ private:
       names.arguments.tensors[param.name] = std::move(tensor);
     }
   }
+
+  bool isLeftToDevice(const ir::Param &param) const { return options.deviceMakesInputs && !setting(param.name); }
 
   /// More than a gigabyte on the host.
   static bool isTooLarge(const Tensor &tensor) {
@@ -247,7 +239,7 @@ private:
   }
 
   void makeTensor(const ir::Param &param, Tensor &tensor) {
-    const uint64_t tensorSeed = seedFrom(signature.name + "." + param.name, seed * 1000003 + index);
+    const uint64_t tensorSeed = seedFrom(signature.name + "." + param.name, options.seed * 1000003 + index);
     const ast::Equation *given = setting(param.name);
     if (auto literal = literals.find(param.name); literal != literals.end()) {
       if (literal->second.dims != tensor.dims)
@@ -256,6 +248,8 @@ private:
       tensor.data = std::move(literal->second.data);
     } else if (given) {
       makeInput(*given, tensor, tensorSeed, names, result.layouts[param.name], diagnostics);
+    } else if (isLeftToDevice(param)) {
+      result.seeds[param.name] = tensorSeed;
     } else {
       makeDefaultInput(tensor, tensorSeed);
     }
@@ -264,7 +258,7 @@ private:
   const Signature &signature;
   const ast::CaseDecl &decl;
   size_t index;
-  uint64_t seed;
+  const CaseOptions &options;
   DiagnosticEngine &diagnostics;
   Names names;
   std::map<std::string, Tensor> literals;
@@ -277,18 +271,18 @@ std::vector<Subject> subjectsOf(const Module &module) {
   std::vector<Subject> subjects;
   for (size_t i = 0; i < module.numMainKernels; ++i) {
     const KernelInfo &kernel = *module.kernels[i];
-    subjects.push_back({&kernel.signature, kernel.reference, &kernel.cases, &kernel, nullptr});
+    subjects.push_back({&kernel.signature, kernel.reference, &kernel.cases, &kernel.benches, &kernel, nullptr});
   }
   for (size_t i = 0; i < module.numMainPrograms; ++i) {
     const ProgramInfo &program = *module.programs[i];
-    subjects.push_back({&program.signature, program.reference, &program.cases, nullptr, &program});
+    subjects.push_back({&program.signature, program.reference, &program.cases, &program.benches, nullptr, &program});
   }
   return subjects;
 }
 
-std::optional<PreparedCase> prepareCase(const Module &module, const Subject &subject, size_t index, uint64_t seed,
-                                        DiagnosticEngine &diagnostics) {
-  return CasePreparer(module, subject, index, seed, diagnostics).run();
+std::optional<PreparedCase> prepareCase(const Module &module, const Subject &subject, const ast::CaseDecl &decl,
+                                        size_t index, const CaseOptions &options, DiagnosticEngine &diagnostics) {
+  return CasePreparer(module, subject, decl, index, options, diagnostics).run();
 }
 
 } // namespace tkc::harness

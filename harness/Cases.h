@@ -32,22 +32,30 @@ struct PreparedCase {
   CallArguments arguments;              ///< inputs with their values; outputs with dims and no data
   std::map<std::string, ElemType> scalarTypes;
   std::map<std::string, Layout> layouts;
+  std::map<std::string, uint64_t> seeds; ///< of the inputs that have no data
   std::optional<double> tolerance;
+};
+
+struct CaseOptions {
+  uint64_t seed = 0;                     ///< makes the default inputs
+  std::map<std::string, double> sizes{}; ///< dims, constants and scalars that beat what cases say
+  /// Default inputs have no data: where the kernel runs, something random is made of them. They may be of any size.
+  bool deviceMakesInputs = false;
 };
 
 /// A kernel or program with its cases.
 struct Subject {
   const Signature *signature;
   const ast::ReferenceDecl *reference;
-  const std::vector<const ast::CaseDecl *> *cases;
+  const std::vector<const ast::CaseDecl *> *cases, *benches;
   const KernelInfo *kernel = nullptr; ///< or
   const ProgramInfo *program = nullptr;
 };
 /// Those that the main file declares, in its order.
 std::vector<Subject> subjectsOf(const Module &module);
 
-/// Nothing after an error was reported. `seed` makes the default inputs; `index` is the case's among its subject's.
-std::optional<PreparedCase> prepareCase(const Module &module, const Subject &subject, size_t index, uint64_t seed,
-                                        DiagnosticEngine &diagnostics);
+/// Nothing after an error was reported. `decl` is a case of the subject, number `index` among them.
+std::optional<PreparedCase> prepareCase(const Module &module, const Subject &subject, const ast::CaseDecl &decl,
+                                        size_t index, const CaseOptions &options, DiagnosticEngine &diagnostics);
 
 } // namespace tkc::harness

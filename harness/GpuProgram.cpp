@@ -6,17 +6,45 @@
 #include "backends/cuda/Emit.h"
 #include "backends/cuda/Standalone.h"
 #include "backends/cuda/Types.h"
+#include "backends/plan/Schedule.h"
 #include "harness/CaseData.h"
 #include "harness/Expected.h"
 #include "harness/Operations.h"
+#include "harness/Programs.h"
 #include "support/Diagnostics.h"
 
 #include <algorithm>
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <llvm/Support/JSON.h>
+#include <set>
 
 namespace tkc::harness {
 namespace {
+
+std::string quoted(std::string_view text) { return cpp::print(cpp::string(text)); }
+
+/// The cases that set the same tunes. Their kernels are compiled together: with other tunes the same kernel is another
+/// function, in another namespace.
+struct Group {
+  std::map<std::string, int64_t> tunes;
+  std::string scope; ///< empty for the first
+  std::vector<planner::PlannedKernel> kernels;
+  std::vector<std::unique_ptr<ProgramPlan>> programs;
+};
+
+struct NeededKernel {
+  const KernelInfo *kernel;
+  const Specialization *specialization;
+};
+
+/// A case on its way into the program.
+struct Entry {
+  Subject subject;
+  PreparedCase prepared;
+  size_t number; ///< in GpuProgram::cases
+  Group *group = nullptr;
+  ProgramPlan *program = nullptr; ///< of a program's case, in the group
+};
 
 class Maker {
 public:
@@ -25,76 +53,189 @@ public:
       : module(module), plans(plans), options(options), purpose(purpose), sources(sources), diagnostics(diagnostics) {}
 
   GpuProgram run() {
-    planned = planner::planModule(module, plans, diagnostics);
     for (const Subject &subject : subjectsOf(module))
-      if (subject.kernel && subject.signature->name.find(options.filter) != std::string::npos)
-        for (size_t i = 0; i < subject.cases->size(); ++i)
-          addCase(subject, i);
-    std::string code = cuda::emitCuda(module, neededKernels(), {}, sources, {});
-    code += "#include \"tk/host/test.h\"\n\n" + calls + "\nint main(int argc, char **argv) {\n" +
-            "  static const tk::test::entry entries[] = {\n" + entries + "  };\n" +
-            "  return tk::test::run(entries, argc, argv);\n}\n";
-    program.source = cuda::inlineRuntime(code);
+      if (subject.signature->name.find(options.filter) != std::string::npos)
+        addCases(subject);
+    for (Entry &entry : entries)
+      attempt(entry, [&] { return planProgramOf(entry); });
+    for (Entry &entry : entries)
+      if (program.cases[entry.number].message.empty())
+        attempt(entry, [&] { return finish(entry); });
+    program.source = cuda::inlineRuntime(source());
     return std::move(program);
   }
 
 private:
-  void addCase(const Subject &subject, size_t index) {
-    CaseResult result;
-    result.kernel = subject.signature->name;
-    result.how = "gpu";
-    program.bytes.push_back(0);
-    program.operations.push_back(0);
-    const size_t errorsBefore = diagnostics.numErrors();
-    std::optional<PreparedCase> prepared = prepareCase(module, subject, index, options.seed, diagnostics);
-    if (prepared) {
-      result.description = prepared->description;
-      result.message = encode(subject, *prepared);
+  // ---- cases -------------------------------------------------------------------------------------------------------
+
+  /// To be timed are the file's benches, or the cases of what has none. Sizes from outside can make two of them one.
+  void addCases(const Subject &subject) {
+    const bool isBench = purpose == GpuPurpose::Bench;
+    const CaseOptions how{options.seed, options.sizes, /*deviceMakesInputs=*/isBench};
+    const auto &decls = isBench && !subject.benches->empty() ? *subject.benches : *subject.cases;
+    std::set<std::string> seen;
+    for (size_t i = 0; i < decls.size(); ++i) {
+      const size_t errorsBefore = diagnostics.numErrors();
+      std::optional<PreparedCase> prepared = prepareCase(module, subject, *decls[i], i, how, diagnostics);
+      if (prepared && !options.sizes.empty() && !seen.insert(prepared->description).second)
+        continue;
+      CaseResult result;
+      result.kernel = subject.signature->name;
+      result.how = "gpu";
+      if (prepared)
+        result.description = prepared->description;
+      else
+        result.message =
+            diagnostics.numErrors() > errorsBefore ? diagnostics.all().back().message : "the case cannot be prepared";
+      if (prepared)
+        entries.push_back({subject, std::move(*prepared), program.cases.size()});
+      program.cases.push_back(std::move(result));
+      program.bytes.push_back(0);
+      program.operations.push_back(0);
     }
-    if (diagnostics.numErrors() > errorsBefore)
-      result.message = diagnostics.all().back().message;
-    program.cases.push_back(std::move(result));
   }
 
-  /// Puts the case into the program; says why not where that cannot be.
-  std::string encode(const Subject &subject, const PreparedCase &prepared) {
-    if (std::none_of(planned.begin(), planned.end(), [&](const planner::PlannedKernel &plan) {
-          return serves(plan, subject.kernel, prepared.specialization);
-        }))
-      return "there is no plan for this specialisation";
-    const std::unique_ptr<ir::Function> function =
-        elaborate(module, *subject.kernel, prepared.specialization, {}, diagnostics);
-    if (!function)
-      return "it cannot be elaborated";
-    std::optional<Expected> expected = Expected();
-    if (purpose == GpuPurpose::Test) {
-      const ErrorModel model = errorModelOf({function.get()}, Arithmetic::Nvidia);
-      expected = computeExpected(prepared, module, model, diagnostics);
-    } else {
-      program.bytes.back() = countBytes(*function, prepared.arguments);
-      program.operations.back() = countProductOperations(*function, prepared.arguments);
-    }
-    if (!expected)
-      return "the reference cannot be evaluated";
-    const size_t number = program.cases.size();
-    const std::string file = fmt::format("{}.case", number);
-    program.files[file] = encodeCase(prepared, *expected);
-    needed.emplace_back(subject.kernel, prepared.specialization);
-    calls += call(number, prepared);
-    entries += fmt::format("    {{{}, {}, {}, {}, call_{}}},\n", number, quoted(prepared.signature->name),
-                           quoted(prepared.description), quoted(file), number);
+  /// A step towards a case in the program. What it says, or an error that was reported, is why the case failed.
+  template <class Step> void attempt(const Entry &entry, Step step) {
+    const size_t errorsBefore = diagnostics.numErrors();
+    std::string &message = program.cases[entry.number].message;
+    message = step();
+    if (diagnostics.numErrors() > errorsBefore)
+      message = diagnostics.all().back().message;
+  }
+
+  Group &groupOf(const PreparedCase &prepared) {
+    std::map<std::string, int64_t> tunes = options.tunes;
+    for (const auto &[name, value] : prepared.tunes)
+      tunes.try_emplace(name, value);
+    for (const auto &group : groups)
+      if (group->tunes == tunes)
+        return *group;
+    const bool isFirst = tunes == options.tunes;
+    groups.push_back(std::make_unique<Group>());
+    groups.back()->tunes = std::move(tunes);
+    if (!isFirst)
+      groups.back()->scope = fmt::format("tuned_{}", groups.size());
+    return *groups.back();
+  }
+
+  /// Programs are planned before any kernel: what they launch is compiled to be launched early.
+  std::string planProgramOf(Entry &entry) {
+    entry.group = &groupOf(entry.prepared);
+    if (!entry.subject.program)
+      return {};
+    std::vector<std::unique_ptr<ProgramPlan>> &known = entry.group->programs;
+    for (const auto &plan : known)
+      if (plan->program == entry.subject.program && plan->specialization == entry.prepared.specialization)
+        entry.program = plan.get();
+    if (entry.program)
+      return {};
+    std::unique_ptr<ProgramPlan> plan =
+        planProgram(module, *entry.subject.program, entry.prepared.specialization, diagnostics);
+    if (!plan)
+      return "the program cannot be planned";
+    entry.program = plan.get();
+    for (const LaunchStep *launch : launchesOf(*plan))
+      launched.push_back(launch->kernel->signature.name);
+    known.push_back(std::move(plan));
     return {};
   }
 
-  static std::string quoted(std::string_view text) { return cpp::print(cpp::string(text)); }
+  // ---- kernels -----------------------------------------------------------------------------------------------------
 
-  static std::string call(size_t number, const PreparedCase &prepared) {
-    std::string arguments;
-    for (const std::string &name : prepared.signature->order)
-      arguments += argument(name, prepared) + ", ";
+  static std::vector<NeededKernel> kernelsOf(const Entry &entry) {
+    if (!entry.program)
+      return {{entry.subject.kernel, &entry.prepared.specialization}};
+    std::vector<NeededKernel> needed;
+    for (const LaunchStep *launch : launchesOf(*entry.program))
+      needed.push_back({launch->kernel, &launch->specialization});
+    return needed;
+  }
+
+  /// The options for one kernel: a tune or schedule key of another is none of its.
+  planner::PlanOptions optionsFor(const KernelInfo &kernel, const Group &group) const {
+    planner::PlanOptions result = plans;
+    result.launchedKernels = launched;
+    for (const auto &[name, value] : group.tunes) {
+      const auto isTune = [&](const auto &tune) { return tune.first == name; };
+      const auto isKey = [&](const planner::Key &key) { return key.name == name; };
+      const auto &tunes = kernel.signature.tunes;
+      if (std::any_of(tunes.begin(), tunes.end(), isTune) ||
+          std::any_of(planner::keys().begin(), planner::keys().end(), isKey))
+        result.overrides[name].number = static_cast<double>(value);
+    }
+    return result;
+  }
+
+  bool plan(const NeededKernel &needed, Group &group) {
+    for (const planner::PlannedKernel &known : group.kernels)
+      if (known.kernel == needed.kernel && known.specialization == *needed.specialization)
+        return true;
+    std::optional<planner::PlannedKernel> planned = planner::planSpecialization(
+        module, *needed.kernel, *needed.specialization, optionsFor(*needed.kernel, group), diagnostics);
+    if (planned)
+      group.kernels.push_back(std::move(*planned));
+    return planned.has_value();
+  }
+
+  // ---- the program -------------------------------------------------------------------------------------------------
+
+  std::string finish(Entry &entry) {
+    std::vector<std::unique_ptr<ir::Function>> functions;
+    for (const NeededKernel &needed : kernelsOf(entry)) {
+      auto elaborated = planner::elaborateSpecialization(module, *needed.kernel, *needed.specialization,
+                                                         optionsFor(*needed.kernel, *entry.group), diagnostics);
+      if (!elaborated || !plan(needed, *entry.group))
+        return "there is no plan for a kernel of it";
+      functions.push_back(std::move(elaborated->function));
+    }
+    std::optional<Expected> expected = Expected();
+    if (purpose == GpuPurpose::Test)
+      expected = expect(entry, functions);
+    else
+      count(entry, functions);
+    if (!expected)
+      return "the reference cannot be evaluated";
+    const std::string file = fmt::format("{}.case", entry.number);
+    program.files[file] = encodeCase(entry.prepared, *expected);
+    calls += call(entry);
+    rows += fmt::format("    {{{}, {}, {}, {}, call_{}}},\n", entry.number, quoted(entry.prepared.signature->name),
+                        quoted(entry.prepared.description), quoted(file), entry.number);
+    return {};
+  }
+
+  std::optional<Expected> expect(const Entry &entry, const std::vector<std::unique_ptr<ir::Function>> &functions) {
+    std::vector<const ir::Function *> all;
+    for (const auto &function : functions)
+      all.push_back(function.get());
+    const std::vector<ElemType> between = entry.program ? workspaceTypes(*entry.program) : std::vector<ElemType>();
+    return computeExpected(entry.prepared, module, errorModelOf(all, Arithmetic::Nvidia, between), diagnostics);
+  }
+
+  void count(const Entry &entry, const std::vector<std::unique_ptr<ir::Function>> &functions) {
+    program.bytes[entry.number] = countBytes(*entry.prepared.signature, entry.prepared.arguments);
+    for (size_t i = 0; i < functions.size(); ++i)
+      program.operations[entry.number] += countProductOperations(
+          *functions[i],
+          entry.program ? callOf(*launchesOf(*entry.program)[i], entry.prepared.arguments) : entry.prepared.arguments);
+  }
+
+  static std::string call(const Entry &entry) {
+    const PreparedCase &prepared = entry.prepared;
+    const std::string name =
+        (entry.group->scope.empty() ? "" : entry.group->scope + "::") + cuda::identifier(prepared.signature->name);
+    std::vector<std::string> arguments;
+    for (const std::string &param : prepared.signature->order)
+      arguments.push_back(argument(param, prepared));
+    std::string body;
+    if (entry.program) {
+      body = fmt::format("  const int64_t bytes = {}_workspace_bytes({});\n", name, fmt::join(arguments, ", "));
+      arguments.insert(arguments.end(), {"data.workspace(bytes)", "bytes"});
+    }
+    arguments.emplace_back("stream");
     return fmt::format("static tk_status call_{}(const tk::test::case_data &data, CUstream_st *stream) {{\n"
-                       "  return {}({}stream);\n}}\n",
-                       number, cuda::identifier(prepared.signature->name), arguments);
+                       "{}  return {}({});\n}}\n",
+                       entry.number, body, name, fmt::join(arguments, ", "));
   }
 
   static std::string argument(const std::string &name, const PreparedCase &prepared) {
@@ -107,16 +248,14 @@ private:
     return "0";
   }
 
-  static bool serves(const planner::PlannedKernel &plan, const KernelInfo *kernel, const Specialization &which) {
-    return plan.kernel == kernel && plan.specialization == which;
-  }
-
-  std::vector<planner::PlannedKernel> neededKernels() {
-    std::erase_if(planned, [&](const planner::PlannedKernel &plan) {
-      return std::none_of(needed.begin(), needed.end(),
-                          [&](const auto &need) { return serves(plan, need.first, need.second); });
-    });
-    return std::move(planned);
+  std::string source() const {
+    std::string code;
+    for (const auto &group : groups)
+      if (!group->kernels.empty())
+        code += cuda::emitCuda(module, group->kernels, group->programs, sources, {.scope = group->scope}) + "\n";
+    return code + "#include \"tk/host/test.h\"\n\n" + calls + "\nint main(int argc, char **argv) {\n" +
+           "  static const tk::test::entry entries[] = {\n" + rows + "  };\n" +
+           "  return tk::test::run(entries, argc, argv);\n}\n";
   }
 
   const Module &module;
@@ -126,9 +265,10 @@ private:
   const SourceManager &sources;
   DiagnosticEngine &diagnostics;
   GpuProgram program;
-  std::string calls, entries;
-  std::vector<planner::PlannedKernel> planned;
-  std::vector<std::pair<const KernelInfo *, Specialization>> needed;
+  std::vector<Entry> entries;
+  std::vector<std::unique_ptr<Group>> groups;
+  std::vector<std::string> launched;
+  std::string calls, rows;
 };
 
 } // namespace

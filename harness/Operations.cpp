@@ -154,13 +154,12 @@ double countProductOperations(const ir::Function &function, const CallArguments 
   return Counter(function, arguments).run();
 }
 
-double countBytes(const ir::Function &function, const CallArguments &arguments) {
+double countBytes(const Signature &signature, const CallArguments &arguments) {
   double bytes = 0;
-  for (const auto &[name, tensor] : arguments.tensors) {
-    const ir::Param *param = function.findParam(name);
-    const double times = param && param->mode == ir::ParamMode::InOut ? 2 : 1;
-    bytes += times * static_cast<double>(tensor.numElements()) * byteWidth(tensor.elem);
-  }
+  for (const ir::Param &param : signature.params)
+    if (auto tensor = arguments.tensors.find(param.name); tensor != arguments.tensors.end())
+      bytes += (param.mode == ir::ParamMode::InOut ? 2.0 : 1.0) * static_cast<double>(tensor->second.numElements()) *
+               byteWidth(tensor->second.elem);
   return bytes;
 }
 

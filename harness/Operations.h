@@ -4,6 +4,7 @@
 // How much a call has to do, for rates: what `tkc bench` divides by the time.
 #pragma once
 
+#include "frontend/Sema.h"
 #include "ir/TileIR.h"
 #include "support/Tensor.h"
 
@@ -14,7 +15,7 @@ namespace tkc::harness {
 /// be longer than some seconds.
 double countProductOperations(const ir::Function &function, const CallArguments &arguments);
 
-/// Bytes of the tensors: each read once, each written once.
-double countBytes(const ir::Function &function, const CallArguments &arguments);
+/// Bytes of the tensors: each read once, each written once. Workspace of programs does not count.
+double countBytes(const Signature &signature, const CallArguments &arguments);
 
 } // namespace tkc::harness

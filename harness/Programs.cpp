@@ -9,11 +9,10 @@
 namespace tkc::harness {
 namespace {
 
-class ProgramRunner {
+/// Symbols, scalars and strides of a call, and what expressions of them are.
+class Values {
 public:
-  ProgramRunner(const ProgramPlan &plan, const FunctionFor &functionFor, CallArguments &arguments,
-                const ir::InterpretOptions &options)
-      : plan(plan), functionFor(functionFor), arguments(arguments), options(options) {
+  explicit Values(const CallArguments &arguments) {
     for (const auto &[name, value] : arguments.symbols)
       addName(name, static_cast<double>(value));
     for (const auto &[name, value] : arguments.scalars)
@@ -24,6 +23,35 @@ public:
         addName(strideName(name, d), static_cast<double>(stride));
     }
   }
+
+  int64_t dim(const ir::DimExpr &expr) const { return evaluateDim(expr, integers).value_or(0); }
+  double scalar(const ScalarExpr &expr) const { return evaluateScalar(expr, numbers).value_or(0); }
+
+  /// Of a launch, without its tensors.
+  CallArguments callOf(const LaunchStep &step) const {
+    CallArguments call;
+    for (const auto &[name, symbol] : step.symbols)
+      call.symbols[name] = dim(symbol);
+    for (const auto &[name, value] : step.scalars)
+      call.scalars[name] = scalar(value);
+    return call;
+  }
+
+private:
+  void addName(const std::string &name, double value) {
+    numbers[name] = value;
+    integers[name] = static_cast<int64_t>(value);
+  }
+
+  std::map<std::string, int64_t> integers;
+  std::map<std::string, double> numbers;
+};
+
+class ProgramRunner {
+public:
+  ProgramRunner(const ProgramPlan &plan, const FunctionFor &functionFor, CallArguments &arguments,
+                const ir::InterpretOptions &options)
+      : plan(plan), functionFor(functionFor), arguments(arguments), options(options), values(arguments) {}
 
   std::optional<ir::RuntimeError> run() {
     for (const ProgramCheck &check : plan.checks)
@@ -50,11 +78,7 @@ public:
   }
 
 private:
-  void addName(const std::string &name, double value) {
-    numbers[name] = value;
-    integers[name] = static_cast<int64_t>(value);
-  }
-  int64_t dim(const ir::DimExpr &expr) const { return evaluateDim(expr, integers).value_or(0); }
+  int64_t dim(const ir::DimExpr &expr) const { return values.dim(expr); }
   std::vector<int64_t> dims(const std::vector<ir::DimExpr> &exprs) const {
     std::vector<int64_t> result;
     for (const ir::DimExpr &expr : exprs)
@@ -100,8 +124,10 @@ private:
   }
 
   std::optional<ir::RuntimeError> fill(const FillStep &step) {
+    if (!workspaces.count(step.view.tensor) && !arguments.tensors.count(step.view.tensor))
+      return std::nullopt; // it was left out
     Tensor &tensor = memoryOf(step.view);
-    const double value = roundTo(tensor.elem, evaluateScalar(step.value, numbers).value_or(0));
+    const double value = roundTo(tensor.elem, values.scalar(step.value));
     const bool isInside = forEachElement(step.view, [&](size_t, size_t at) { tensor.data[at] = value; });
     return isInside ? std::nullopt : std::optional(leaves(step.view, step.loc));
   }
@@ -110,11 +136,7 @@ private:
     const ir::Function *function = functionFor(step);
     if (!function)
       return ir::RuntimeError{step.loc, "this kernel does not compile"};
-    CallArguments call;
-    for (const auto &[name, symbol] : step.symbols)
-      call.symbols[name] = dim(symbol);
-    for (const auto &[name, scalar] : step.scalars)
-      call.scalars[name] = evaluateScalar(scalar, numbers).value_or(0);
+    CallArguments call = values.callOf(step);
     for (const auto &[name, view] : step.tensors) {
       Tensor tensor{view.elem, dims(view.dims), {}};
       tensor.data.resize(static_cast<size_t>(std::max<int64_t>(0, tensor.numElements())));
@@ -140,12 +162,30 @@ private:
   const FunctionFor &functionFor;
   CallArguments &arguments;
   const ir::InterpretOptions &options;
+  const Values values;
   std::map<std::string, Tensor> workspaces;
-  std::map<std::string, int64_t> integers;
-  std::map<std::string, double> numbers;
 };
 
 } // namespace
+
+std::vector<const LaunchStep *> launchesOf(const ProgramPlan &plan) {
+  std::vector<const LaunchStep *> launches;
+  for (const ProgramStep &step : plan.steps)
+    if (const auto *launch = std::get_if<LaunchStep>(&step))
+      launches.push_back(launch);
+  return launches;
+}
+
+std::vector<ElemType> workspaceTypes(const ProgramPlan &plan) {
+  std::vector<ElemType> types;
+  for (const Workspace &workspace : plan.workspaces)
+    types.push_back(workspace.elem);
+  return types;
+}
+
+CallArguments callOf(const LaunchStep &launch, const CallArguments &arguments) {
+  return Values(arguments).callOf(launch);
+}
 
 std::optional<ir::RuntimeError> runProgram(const ProgramPlan &plan, const FunctionFor &functionFor,
                                            CallArguments &arguments, const ir::InterpretOptions &options) {

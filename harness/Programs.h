@@ -8,8 +8,16 @@
 #include "ir/interpreter/Interpreter.h"
 
 #include <functional>
+#include <vector>
 
 namespace tkc::harness {
+
+std::vector<const LaunchStep *> launchesOf(const ProgramPlan &plan);
+/// Element types in which launches leave values for others.
+std::vector<ElemType> workspaceTypes(const ProgramPlan &plan);
+
+/// Dims and scalars with which a program that is called with `arguments` calls a kernel; no tensors.
+CallArguments callOf(const LaunchStep &launch, const CallArguments &arguments);
 
 /// The tile IR of a launch's kernel; null after errors were reported.
 using FunctionFor = std::function<const ir::Function *(const LaunchStep &)>;

@@ -49,7 +49,8 @@ private:
         result.message = diagnostics.all().back().message;
       return result;
     };
-    std::optional<PreparedCase> prepared = prepareCase(module, subject, index, options.seed, diagnostics);
+    std::optional<PreparedCase> prepared =
+        prepareCase(module, subject, *(*subject.cases)[index], index, {.seed = options.seed}, diagnostics);
     if (!prepared)
       return reported();
     result.description = prepared->description;
@@ -110,19 +111,15 @@ private:
       return functionFor(*step.kernel, step.specialization, options.tunes);
     };
     std::vector<const ir::Function *> launched;
-    for (const ProgramStep &step : plan->steps)
-      if (const auto *launch = std::get_if<LaunchStep>(&step)) {
-        launched.push_back(functionOf(*launch));
-        if (!launched.back())
-          return std::nullopt;
-      }
-    std::vector<ElemType> between;
-    for (const Workspace &workspace : plan->workspaces)
-      between.push_back(workspace.elem);
+    for (const LaunchStep *launch : launchesOf(*plan)) {
+      launched.push_back(functionOf(*launch));
+      if (!launched.back())
+        return std::nullopt;
+    }
     return Runnable{[plan, functionOf, padded = options.padded](CallArguments &arguments) {
                       return runProgram(*plan, functionOf, arguments, {padded});
                     },
-                    errorModelOf(launched, Arithmetic::Exact, between)};
+                    errorModelOf(launched, Arithmetic::Exact, workspaceTypes(*plan))};
   }
 
   /// Cases often mean one specialisation.

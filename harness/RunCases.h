@@ -28,6 +28,7 @@ struct RunOptions {
   uint64_t seed = 0;  ///< makes the default inputs
   std::string filter; ///< only kernels whose name contains it
   std::map<std::string, int64_t> tunes;
+  std::map<std::string, double> sizes; ///< when timing: dims, constants and scalars that beat what cases say
   /// Applied to each function before it runs: the passes, when it is them that are tested.
   std::function<void(ir::Function &)> transform = [](ir::Function &) {};
   bool padded = false; ///< ir::InterpretOptions::padded

@@ -19,6 +19,7 @@ struct BenchOptions {
   std::string input;
   GpuTestOptions gpu;
   harness::RunOptions run;
+  std::vector<std::string> sizes, settings;
 };
 
 /// Rates of what nobody counted are left out.
@@ -47,7 +48,23 @@ std::string formatRates(const GpuResults &results) {
   return text;
 }
 
+/// The names that cases of this file may give numbers to, tunes apart.
+bool isNumberOf(const Module &module, const std::string &name) {
+  const auto has = [&](const Signature &signature) {
+    return std::count(signature.symbols.begin(), signature.symbols.end(), name) +
+               std::count(signature.order.begin(), signature.order.end(), name) >
+           0;
+  };
+  return std::any_of(module.kernels.begin(), module.kernels.end(), [&](const auto &k) { return has(k->signature); }) ||
+         std::any_of(module.programs.begin(), module.programs.end(), [&](const auto &p) { return has(p->signature); });
+}
+
 int runBench(BenchOptions &options) {
+  const auto sizes = readNumbers("--size", options.sizes), settings = readNumbers("--set", options.settings);
+  if (!sizes || !settings)
+    return Usage;
+  options.run.sizes = *sizes;
+  options.run.tunes.insert(settings->begin(), settings->end());
   Session session(false);
   std::unique_ptr<Module> module = loadModule(options.input, {}, session.sources, session.diagnostics);
   if (module->files.empty()) {
@@ -56,6 +73,11 @@ int runBench(BenchOptions &options) {
   }
   if (session.diagnostics.hasErrors())
     return session.finish();
+  for (const auto &[name, value] : options.run.sizes)
+    if (!isNumberOf(*module, name)) {
+      complain(fmt::format("`--size {}=…`: no kernel or program of this file has a dim or a number `{}`", name, name));
+      return Usage;
+    }
   options.gpu.purpose = harness::GpuPurpose::Bench;
   int code = Success;
   const GpuResults results = runOnGpu(*module, options.gpu, options.run, session, code);
@@ -76,6 +98,13 @@ void addBench(CLI::App &app, Action &action) {
   CLI::App *command = app.add_subcommand("bench", "time the cases of a file on a GPU");
   command->add_option("FILE", options->input, "a .tk file")->required()->type_name("");
   command->add_option("--filter", options->run.filter, "only kernels whose name contains TEXT")->type_name("TEXT");
+  command
+      ->add_option("--size", options->sizes,
+                   "dims, constants and scalars instead of what the file says, as in M=4096,N=4096")
+      ->type_name("NAME=N,…")
+      ->delimiter(',');
+  command->add_option("--set", options->settings, "sets a tune or a schedule's key, as in BM=64; may be repeated")
+      ->type_name("KEY=N");
   command->add_option("-o,--output", options->gpu.folder, "keep the program and its data in this folder")
       ->type_name("DIR");
   command->add_flag("--build-only", options->gpu.buildOnly, "build it; `DIR/run --bench` does the timing")

@@ -36,16 +36,6 @@ struct TestOptions {
   GpuTestOptions gpu;
 };
 
-/// "BM=64" into the tunes.
-bool addSetting(const std::string &setting, std::map<std::string, int64_t> &tunes) {
-  const size_t equals = setting.find('=');
-  if (equals == std::string::npos || equals == 0)
-    return false;
-  char *end = nullptr;
-  tunes[setting.substr(0, equals)] = std::strtoll(setting.c_str() + equals + 1, &end, 10);
-  return *end == '\0' && end != setting.c_str() + equals + 1;
-}
-
 /// The passes over tile IR, so that the cases test them too. Stops tkc where a pass leaves unsound IR.
 void runTilePasses(ir::Function &function) {
   const ir::PassReport report = ir::runPasses(function, ir::tilePipeline(), {{}, "", /*verifyEach=*/true});
@@ -58,11 +48,10 @@ void runTilePasses(ir::Function &function) {
 int runTests(TestOptions &options) {
   if (options.passes || options.run.padded)
     options.run.transform = runTilePasses;
-  for (const std::string &setting : options.settings)
-    if (!addSetting(setting, options.run.tunes)) {
-      complain(fmt::format("`--set {}` is not of the form NAME=NUMBER", setting));
-      return Usage;
-    }
+  const auto settings = readNumbers("--set", options.settings);
+  if (!settings)
+    return Usage;
+  options.run.tunes.insert(settings->begin(), settings->end());
   Session session(options.verifyDiagnostics);
   std::unique_ptr<Module> module = loadModule(options.input, {}, session.sources, session.diagnostics);
   if (module->files.empty()) {

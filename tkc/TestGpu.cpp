@@ -42,7 +42,10 @@ int execute(const std::string &program, const std::vector<std::string> &argument
 
 class GpuTest {
 public:
-  GpuTest(const GpuTestOptions &options, harness::GpuProgram program) : options(options), program(std::move(program)) {}
+  /// Headers of extern functions are looked for from `sourceFolder`.
+  GpuTest(const GpuTestOptions &options, harness::GpuProgram program, std::string sourceFolder)
+      : options(options), program(std::move(program)),
+        sourceFolder(sourceFolder.empty() ? "." : std::move(sourceFolder)) {}
 
   int run(GpuResults &results) {
     int code = makeFolder();
@@ -82,8 +85,8 @@ private:
     }
     const std::string log = inFolder(folder, "build.log");
     const int status = execute(*nvcc,
-                               {"-std=c++20", "-O3", "-gencode", "arch=compute_90a,code=sm_90a", "-o",
-                                inFolder(folder, "run"), inFolder(folder, "test.cu")},
+                               {"-std=c++20", "-O3", "-gencode", "arch=compute_90a,code=sm_90a", "-I", sourceFolder,
+                                "-o", inFolder(folder, "run"), inFolder(folder, "test.cu")},
                                log, log);
     if (status == 0)
       return Success;
@@ -118,20 +121,25 @@ private:
 
   const GpuTestOptions &options;
   harness::GpuProgram program;
+  const std::string sourceFolder;
   std::string folder;
 };
 
-/// Cases of programs run on the interpreter only; nobody should take their silence for success.
-void sayWhatIsLeftOut(const Module &module, const harness::RunOptions &options) {
-  for (size_t i = 0; i < module.numMainPrograms; ++i) {
-    const ProgramInfo &program = *module.programs[i];
-    if (!program.cases.empty() && program.signature.name.find(options.filter) != std::string::npos)
-      fmt::print(stderr, "tkc: warning: the cases of program `{}` are not run on a GPU, only on the interpreter\n",
-                 program.signature.name);
-  }
-}
-
 } // namespace
+
+std::optional<std::map<std::string, double>> readNumbers(const char *option, const std::vector<std::string> &texts) {
+  std::map<std::string, double> numbers;
+  for (const std::string &text : texts) {
+    const auto [name, word] = llvm::StringRef(text).split('=');
+    double &value = numbers[name.str()];
+    value = word == "true";
+    if (name.empty() || (word != "true" && word != "false" && word.getAsDouble(value))) {
+      complain(fmt::format("`{} {}` is not of the form NAME=NUMBER", option, text));
+      return std::nullopt;
+    }
+  }
+  return numbers;
+}
 
 GpuResults runOnGpu(const Module &module, const GpuTestOptions &gpu, const harness::RunOptions &options,
                     Session &session, int &code) {
@@ -143,24 +151,19 @@ GpuResults runOnGpu(const Module &module, const GpuTestOptions &gpu, const harne
       complain(*report.internalError);
     return !report.internalError;
   };
-  for (const auto &[name, value] : options.tunes)
-    plans.overrides[name].number = static_cast<double>(value);
-  for (size_t i = 0; i < module.numMainKernels; ++i)
-    if (const std::string &name = module.kernels[i]->signature.name; name.find(options.filter) != std::string::npos)
-      plans.onlyKernels.push_back(name);
   GpuResults results;
   harness::GpuProgram program =
       harness::makeGpuProgram(module, plans, options, gpu.purpose, session.sources, session.diagnostics);
-  sayWhatIsLeftOut(module, options);
   if (program.cases.empty()) {
-    complain("no kernel of this file has a case to run on a GPU");
+    complain("this file has no case to run on a GPU");
     code = InputErrors;
     return results;
   }
   if (gpu.emulate)
     for (harness::CaseResult &result : program.cases)
       result.how = "emulator";
-  GpuTest test(gpu, std::move(program));
+  const std::string input(session.sources.name(module.files.front().buffer));
+  GpuTest test(gpu, std::move(program), llvm::sys::path::parent_path(input).str());
   code = test.run(results);
   return results;
 }

@@ -56,15 +56,17 @@ TEST(CaseData, WritesWhatTheHeaderDescribes) {
   expected["y"] = {ElemType::F32, {1}, {2.5}, {0.5}};
   const std::string bytes = encodeCase(prepared, expected);
   // magic, no scalars, two tensors
-  EXPECT_EQ(bytes.substr(0, 8), "TKCASE1\n");
+  EXPECT_EQ(bytes.substr(0, 8), "TKCASE2\n");
   size_t at = 16;
-  // x: name, type, role, rank, dims, strides, five bytes of memory: a row, a gap, a row
+  // x: name, type, role, rank, dims, strides, five bytes of memory, given: a row, a gap, a row
   at += 4 + 1 + 12 + 16 + 16;
-  EXPECT_EQ(bytes.substr(at, 8), std::string("\5\0\0\0\0\0\0\0", 8));
-  EXPECT_EQ(bytes.substr(at + 8, 5), "\1\2\xa5\3\4");
-  at += 13;
-  // y: name, type, role, rank, dim, stride, memory, expected, tolerance
-  at += 4 + 1 + 12 + 8 + 8 + 8 + 4;
+  EXPECT_EQ(bytes.substr(at, 12), std::string("\5\0\0\0\0\0\0\0\0\0\0\0", 12));
+  EXPECT_EQ(bytes.substr(at + 12, 5), "\1\2\xa5\3\4");
+  at += 17;
+  // y: name, type, role, rank, dim, stride, bytes, untouched, expected, tolerance
+  at += 4 + 1 + 12 + 8 + 8;
+  EXPECT_EQ(bytes.substr(at, 12), std::string("\4\0\0\0\0\0\0\0\1\0\0\0", 12));
+  at += 12;
   EXPECT_EQ(bytes.size(), at + 8 + 8 + 8);
 }
 

@@ -5,6 +5,7 @@
 // `tkc test --target=gpu` are made of. A case is a file that tkc wrote; harness/CaseData.h describes it.
 #pragma once
 
+#include "tk/host/random.h"
 #include "tk/host/tensor.h"
 
 #include <algorithm>
@@ -20,6 +21,8 @@
 namespace tk::test {
 
 enum class role : uint32_t { in, out, inout, absent };
+/// What memory holds before the call.
+enum class contents : uint32_t { given, untouched, random };
 
 /// A tensor of a case, on both sides.
 struct tensor {
@@ -27,7 +30,10 @@ struct tensor {
   uint32_t type = 0; ///< as tkc numbers element types
   role as = role::in;
   std::vector<int64_t> dims, strides;
-  std::vector<unsigned char> before, after;
+  size_t size = 0; ///< bytes of its memory
+  contents holds = contents::given;
+  std::vector<unsigned char> before; ///< if given
+  uint64_t seed = 0;                 ///< if random
   std::vector<double> expected, tolerance;
   unsigned char *block = nullptr; ///< on the device, with `guard` bytes on either side of the memory
   tk_tensor view = {};
@@ -39,6 +45,9 @@ struct tensor {
     constexpr int bytes[] = {8, 4, 4, 2, 2, 1, 1, 8, 4, 1, 1, 1};
     return bytes[type];
   }
+  /// Bytes that are known before the call. What was made on the device is not.
+  unsigned char byte_before(size_t at) const { return holds == contents::given ? before[at] : untouched; }
+  bool is_compared() const { return holds != contents::random && (as == role::in || !expected.empty()); }
   int64_t count() const {
     int64_t n = 1;
     for (int64_t dim : dims)
@@ -119,7 +128,7 @@ public:
     std::rewind(file);
     const bool whole = std::fread(bytes.data(), 1, bytes.size(), file) == bytes.size();
     std::fclose(file);
-    if (!whole || bytes.size() < 8 || std::memcmp(bytes.data(), "TKCASE1\n", 8) != 0) {
+    if (!whole || bytes.size() < 8 || std::memcmp(bytes.data(), "TKCASE2\n", 8) != 0) {
       std::fprintf(stderr, "%s is no case\n", path.c_str());
       std::exit(2);
     }
@@ -133,6 +142,7 @@ public:
   ~case_data() {
     for (tk::test::tensor &t : tensors)
       cudaFree(t.block);
+    cudaFree(workspace_block);
   }
 
   double scalar(const char *name) const {
@@ -149,15 +159,33 @@ public:
     return nullptr;
   }
 
+  /// Bytes for a program, each of them 0xFF, NaN in every float type: what a program reads of it, it must have written.
+  /// The same block at every call, null where the size is none.
+  void *workspace(int64_t size) const {
+    if (size <= 0)
+      return nullptr;
+    if (!workspace_block) {
+      const size_t all = size_t(size) + tensor::guard;
+      check(cudaMalloc(reinterpret_cast<void **>(&workspace_block), all), "cudaMalloc");
+      check(cudaMemset(workspace_block, 0xff, size_t(size)), "cudaMemset");
+      check(cudaMemset(workspace_block + size, tensor::untouched, tensor::guard), "cudaMemset");
+      workspace_bytes = size;
+    }
+    return workspace_block;
+  }
+
   void upload() {
     for (tk::test::tensor &t : tensors) {
       if (t.as == role::absent)
         continue;
-      const size_t size = t.before.size() + 2 * tensor::guard;
+      const size_t size = t.size + 2 * tensor::guard;
       if (!t.block)
         check(cudaMalloc(reinterpret_cast<void **>(&t.block), size), "cudaMalloc");
       check(cudaMemset(t.block, tensor::untouched, size), "cudaMemset");
-      check(cudaMemcpy(t.block + tensor::guard, t.before.data(), t.before.size(), cudaMemcpyHostToDevice), "upload");
+      if (t.holds == contents::given)
+        check(cudaMemcpy(t.block + tensor::guard, t.before.data(), t.size, cudaMemcpyHostToDevice), "upload");
+      else if (t.holds == contents::random)
+        check(fill_random(t.block + tensor::guard, t.type, t.size / t.bytes_per_element(), t.seed), "random numbers");
       t.view.data = t.block + tensor::guard;
       t.view.device_type = 2;
       check(cudaGetDevice(&t.view.device_id), "cudaGetDevice");
@@ -177,6 +205,7 @@ public:
     for (tk::test::tensor &t : tensors)
       if (t.as != role::absent)
         compare(t, result);
+    check_workspace(result);
     return result;
   }
 
@@ -216,7 +245,12 @@ private:
       const auto rank = number<uint32_t>();
       t.dims = list<int64_t>(rank);
       t.strides = list<int64_t>(rank);
-      t.before = list<unsigned char>(number<uint64_t>());
+      t.size = number<uint64_t>();
+      t.holds = contents(number<uint32_t>());
+      if (t.holds == contents::given)
+        t.before = list<unsigned char>(t.size);
+      else if (t.holds == contents::random)
+        t.seed = number<uint64_t>();
       if (t.as != role::in) {
         const auto count = number<uint64_t>();
         t.expected = list<double>(count);
@@ -235,10 +269,12 @@ private:
   }
 
   static void compare(tk::test::tensor &t, outcome &result) {
+    if (!t.is_compared())
+      return;
     const int width = t.bytes_per_element();
-    std::vector<unsigned char> block(t.before.size() + 2 * tensor::guard);
+    std::vector<unsigned char> block(t.size + 2 * tensor::guard);
     check(cudaMemcpy(block.data(), t.block, block.size(), cudaMemcpyDeviceToHost), "download");
-    std::vector<bool> is_output(t.before.size());
+    std::vector<bool> is_output(t.size);
     std::vector<int64_t> index(t.dims.size());
     for (int64_t i = 0; i < t.count() && t.as != role::in; ++i) {
       int64_t offset = 0;
@@ -252,12 +288,22 @@ private:
         index[d] = 0;
     }
     for (size_t i = 0; i < block.size(); ++i) {
-      const bool inside = i >= tensor::guard && i < tensor::guard + t.before.size();
-      const unsigned char was = inside ? t.before[i - tensor::guard] : tensor::untouched;
+      const bool inside = i >= tensor::guard && i < tensor::guard + t.size;
+      const unsigned char was = inside ? t.byte_before(i - tensor::guard) : tensor::untouched;
       if (block[i] != was && !(inside && is_output[i - tensor::guard]))
         return say(result, "`%s`: byte %lld is no element of an output and was written", t.name,
                    (long long)i - (long long)tensor::guard, 0, 0, 0);
     }
+  }
+
+  void check_workspace(outcome &result) const {
+    if (!workspace_block)
+      return;
+    unsigned char behind[tensor::guard];
+    check(cudaMemcpy(behind, workspace_block + workspace_bytes, tensor::guard, cudaMemcpyDeviceToHost), "download");
+    for (size_t i = 0; i < tensor::guard; ++i)
+      if (behind[i] != tensor::untouched)
+        return say(result, "`%s`: byte %lld behind its end was written", "workspace", (long long)i, 0, 0, 0);
   }
 
   static void compare_element(const tk::test::tensor &t, int64_t i, double got, outcome &result) {
@@ -272,6 +318,8 @@ private:
       result.error = error, result.tolerance = allowed;
   }
 
+  mutable unsigned char *workspace_block = nullptr;
+  mutable int64_t workspace_bytes = 0;
   std::vector<unsigned char> bytes;
   size_t at = 0;
   std::vector<std::pair<std::string, double>> scalars;

@@ -1,0 +1,56 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Random inputs made on the device, for timing: floats are normal, i8 and u8 take every value, other integers are in
+// 0..7.
+#pragma once
+
+#include "tk/types.h"
+
+#include <cuda_runtime_api.h>
+
+namespace tk::test {
+
+/// SplitMix64 (Steele, Lea, Flood: "Fast splittable pseudorandom number generators", OOPSLA 2014), its `i`-th number.
+__device__ inline u64 random_bits(u64 seed, u64 i) {
+  u64 z = seed + (i + 1) * 0x9E3779B97F4A7C15ull;
+  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ull;
+  z = (z ^ (z >> 27)) * 0x94D049BB133111EBull;
+  return z ^ (z >> 31);
+}
+
+template <class T> __global__ void random_elements(T *data, u64 count, u64 seed) {
+  for (u64 i = u64(blockIdx.x) * blockDim.x + threadIdx.x; i < count; i += u64(gridDim.x) * blockDim.x) {
+    const u64 bits = random_bits(seed, i);
+    if constexpr (same<T, i8> || same<T, u8>) {
+      data[i] = T(bits);
+    } else if constexpr (same<T, int> || same<T, i64>) {
+      data[i] = T(bits & 7);
+    } else if constexpr (same<T, bool>) {
+      data[i] = bits & 1;
+    } else { // Box and Muller
+      const float u = (float(u32(bits) >> 8) + 1) * 0x1p-24f, angle = float(bits >> 40) * 0x1p-23f;
+      data[i] = cast_scalar<T>(sqrtf(-2 * logf(u)) * cospif(angle));
+    }
+  }
+}
+
+template <class T> void launch_random(void *data, u64 count, u64 seed) {
+  void *parameters[] = {&data, &count, &seed};
+  cudaLaunchKernel(reinterpret_cast<const void *>(&random_elements<T>), dim3(1024), dim3(256), parameters, 0, nullptr);
+}
+
+/// Of a type as tkc numbers them.
+inline cudaError_t fill_random(void *data, unsigned type, u64 count, u64 seed) {
+  if (count == 0)
+    return cudaSuccess;
+  using launcher = void (*)(void *, u64, u64);
+  constexpr launcher launchers[] = {launch_random<double>, launch_random<float>, launch_random<float>,
+                                    launch_random<half>,   launch_random<bf16>,  launch_random<f8e4m3>,
+                                    launch_random<f8e5m2>, launch_random<i64>,   launch_random<int>,
+                                    launch_random<i8>,     launch_random<u8>,    launch_random<bool>};
+  launchers[type](data, count, seed);
+  return cudaGetLastError();
+}
+
+} // namespace tk::test
