@@ -240,17 +240,19 @@ bool EdgeAnalysis::isMaskOf(const Value *value, const Value *end, int axis) {
 
 // ---- needs ---------------------------------------------------------------------------------------------------------
 
-std::optional<EdgeAnalysis::Need> EdgeAnalysis::firstUnmet() const { return firstUnmet(function.body); }
+std::vector<EdgeAnalysis::Need> EdgeAnalysis::unmetNeeds() const {
+  std::vector<Need> needs;
+  addUnmet(function.body, needs);
+  return needs;
+}
 
-std::optional<EdgeAnalysis::Need> EdgeAnalysis::firstUnmet(const Block &block) const {
+void EdgeAnalysis::addUnmet(const Block &block, std::vector<Need> &needs) const {
   for (auto &op : block.ops) {
     if (std::optional<Need> need = unmet(*op))
-      return need;
+      needs.push_back(*need);
     for (auto &body : op->bodies)
-      if (std::optional<Need> need = firstUnmet(*body))
-        return need;
+      addUnmet(*body, needs);
   }
-  return std::nullopt;
 }
 
 std::optional<EdgeAnalysis::Need> EdgeAnalysis::unmet(Op &op) const {

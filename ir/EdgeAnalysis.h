@@ -22,6 +22,7 @@
 
 #include <array>
 #include <unordered_map>
+#include <vector>
 
 namespace tkc::ir {
 
@@ -42,8 +43,8 @@ public:
     Value *end = nullptr; ///< the tile index with which the axis ends
     double identity = 0;  ///< what to put there
   };
-  /// The first need of an operation that is not met, in order; nullopt where there is none.
-  std::optional<Need> firstUnmet() const;
+  /// Needs that are not met, in order of the operations, one of each.
+  std::vector<Need> unmetNeeds() const;
   /// Whether `value` selects by whether an element exists: what does not is the select's last operand.
   static bool isMaskOf(const Value *value, const Value *end, int axis);
 
@@ -69,8 +70,8 @@ private:
   Contents loadedBeyond(const Op &op, unsigned dim, Value *tileIndex);
   std::optional<Need> unmet(Op &op) const;
   std::optional<Need> unmetOfDot(Op &op) const;
+  void addUnmet(const Block &block, std::vector<Need> &needs) const;
   static std::optional<Need> unmetOfIndices(Op &op);
-  std::optional<Need> firstUnmet(const Block &block) const;
 };
 
 } // namespace tkc::ir

@@ -3,6 +3,7 @@
 #include "backends/plan/Order.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 namespace tkc::planner {
@@ -11,7 +12,9 @@ namespace {
 class Orderer {
 public:
   Orderer(const std::vector<const ir::Op *> &ops, const ir::Op *loop, const Placement &placement)
-      : ops(ops), loop(loop), placement(placement), inBody(ops.begin(), ops.end()) {}
+      : ops(ops), loop(loop), placement(placement), inBody(ops.begin(), ops.end()) {
+    findOfProducts();
+  }
 
   std::vector<ScheduledOp> run(int overlap) {
     if (overlap > 0 && loop)
@@ -76,11 +79,16 @@ private:
   }
 
   /// Whether `op` depends, in this body, on a product.
-  bool dependsOnProduct(const ir::Op *op) const {
-    return std::any_of(op->operands().begin(), op->operands().end(), [&](const ir::Value *operand) {
-      const ir::Op *def = operand->definingOp;
-      return def && inBody.count(def) && (def->kind == ir::OpKind::Dot || dependsOnProduct(def));
-    });
+  bool dependsOnProduct(const ir::Op *op) const { return ofProducts.count(op) != 0; }
+
+  /// In one walk: an op comes after what it reads, by a number of paths that nobody should count.
+  void findOfProducts() {
+    for (const ir::Op *op : ops)
+      if (std::any_of(op->operands().begin(), op->operands().end(), [&](const ir::Value *operand) {
+            const ir::Op *def = operand->definingOp;
+            return def && inBody.count(def) && (def->kind == ir::OpKind::Dot || ofProducts.count(def));
+          }))
+        ofProducts.insert(op);
   }
 
   /// Pure work, independent of products and carried values, that a product of this iteration waits for.
@@ -89,15 +97,24 @@ private:
         late.empty())
       return false;
     return std::any_of(ops.begin(), ops.end(), [&](const ir::Op *dot) {
-      return dot->kind == ir::OpKind::Dot && !isLate(dot) && !dependsOnProduct(dot) && reaches(op, dot);
+      return dot->kind == ir::OpKind::Dot && !isLate(dot) && !dependsOnProduct(dot) && before(dot).count(op);
     });
   }
 
-  bool reaches(const ir::Op *from, const ir::Op *to) const {
-    return std::any_of(to->operands().begin(), to->operands().end(), [&](const ir::Value *operand) {
-      const ir::Op *def = operand->definingOp;
-      return def && inBody.count(def) && (def == from || reaches(from, def));
-    });
+  /// All that `op` depends on in this body.
+  const std::set<const ir::Op *> &before(const ir::Op *op) const {
+    auto [found, isNew] = dependences.try_emplace(op);
+    std::vector<const ir::Op *> open;
+    if (isNew)
+      open.push_back(op);
+    while (!open.empty()) {
+      const ir::Op *next = open.back();
+      open.pop_back();
+      for (const ir::Value *operand : next->operands())
+        if (const ir::Op *def = operand->definingOp; def && inBody.count(def) && found->second.insert(def).second)
+          open.push_back(def);
+    }
+    return found->second;
   }
 
   void findLate() {
@@ -138,6 +155,8 @@ private:
   const Placement &placement;
   std::set<const ir::Op *> inBody;
 
+  std::set<const ir::Op *> ofProducts;
+  mutable std::map<const ir::Op *, std::set<const ir::Op *>> dependences; ///< of products, as they are asked for
   std::vector<const ir::Op *> late; ///< products of stage 1, in order of the source
 };
 

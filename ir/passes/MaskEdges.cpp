@@ -14,6 +14,9 @@
 #include "ir/Effects.h"
 #include "ir/passes/Passes.h"
 
+#include <algorithm>
+#include <map>
+#include <unordered_map>
 #include <unordered_set>
 
 namespace tkc::ir {
@@ -24,7 +27,15 @@ bool hasExtremes(ElemType elem) { return (isFloat(elem) && !isFloat8(elem)) || e
 
 class Masker {
 public:
-  explicit Masker(Function &function) : function(function) {}
+  explicit Masker(Function &function) : function(function) {
+    walk(function.body, [&](Op &op) { place.emplace(&op, place.size()); });
+  }
+
+  /// Whether a mask of this round changes what the operation sees.
+  bool isTouched(const Op &op) const {
+    return std::any_of(op.operands().begin(), op.operands().end(),
+                       [&](const Value *operand) { return touched.count(operand) != 0; });
+  }
 
   void mask(const EdgeAnalysis::Need &need) {
     Value *value = need.op->operand(need.operand);
@@ -36,8 +47,9 @@ public:
       builder.setInsertionPointBefore(need.op);
       builder.setLoc(need.op->loc);
       Value *wide = isZeroOrOne ? value : builder.cast(arithmeticType(value->type.elem), value);
-      need.op->setOperand(need.operand, masked(builder, wide, need));
-      return;
+      Value *replacement = masked(builder, wide, need);
+      need.op->setOperand(need.operand, replacement);
+      return touch(replacement);
     }
     Block *block = value->definingOp ? value->definingOp->parent : value->ownerBlock;
     Builder builder(function, block);
@@ -50,22 +62,45 @@ public:
       for (size_t i = 0; i < user->operands().size(); ++i)
         if (user->operand(i) == value)
           user->setOperand(i, replacement);
+    touch(replacement);
   }
 
 private:
   Function &function;
+  std::unordered_map<const Op *, size_t> place; ///< in the order of the function; masks of this round have none
+  std::unordered_set<const Value *> touched;
 
   /// In order, `first` and what comes after it.
-  std::vector<Op *> usersFrom(Op *first, const Value *value) {
-    std::unordered_set<const Op *> all(value->users.begin(), value->users.end());
-    std::vector<Op *> users;
-    bool reached = false;
-    walk(function.body, [&](Op &op) {
-      reached |= &op == first;
-      if (reached && all.count(&op))
-        users.push_back(&op);
-    });
-    return users;
+  std::vector<Op *> usersFrom(Op *first, const Value *value) const {
+    std::map<size_t, Op *> users;
+    for (Op *user : value->users)
+      if (auto at = place.find(user); at != place.end() && at->second >= place.at(first))
+        users.emplace(at->second, user);
+    std::vector<Op *> ordered;
+    for (auto &[at, user] : users)
+      ordered.push_back(user);
+    return ordered;
+  }
+
+  /// Everything that is computed from a value.
+  void touch(const Value *value) {
+    std::vector<const Value *> open{value};
+    const auto add = [&](const std::vector<std::unique_ptr<Value>> &values, size_t first) {
+      for (size_t i = first; i < values.size(); ++i)
+        if (touched.insert(values[i].get()).second)
+          open.push_back(values[i].get());
+    };
+    touched.insert(value);
+    while (!open.empty()) {
+      const Value *next = open.back();
+      open.pop_back();
+      for (const Op *user : next->users) {
+        const Op *op = user->kind == OpKind::Yield ? user->parent->parent : user;
+        add(op->results, 0);
+        if (op->kind == OpKind::For)
+          add(op->body().args, 1); // what is carried
+      }
+    }
   }
 
   /// What stands under a mask of this edge, which another one replaces.
@@ -87,8 +122,13 @@ private:
 } // namespace
 
 void maskEdges(Function &function) {
-  while (std::optional<EdgeAnalysis::Need> need = EdgeAnalysis(function).firstUnmet())
-    Masker(function).mask(*need);
+  // A round masks all that no other mask of it bears on: one of each chain, however many there are side by side.
+  for (std::vector<EdgeAnalysis::Need> needs; !(needs = EdgeAnalysis(function).unmetNeeds()).empty();) {
+    Masker masker(function);
+    for (const EdgeAnalysis::Need &need : needs)
+      if (!masker.isTouched(*need.op))
+        masker.mask(need);
+  }
 }
 
 } // namespace tkc::ir
