@@ -20,6 +20,7 @@ constexpr Row rows[] = {
     {"ceil_div", "tiles.h"},
     {"cluster_", "sync.h"},
     {"copy_to", "copy.h"},
+    {"copy_rows", "copy.h"},
     {"cumsum_", "scan.h"},
     {"finish_row", "reduce.h"},
     {"fragment", "elementwise.h"},

@@ -34,6 +34,14 @@ bool hasAxis(const ir::View &view) {
 
 } // namespace
 
+/// Elements of a tile index, be it the grid's or a loop's.
+int64_t RolePrinter::tileSizeOf(const std::string &tile) const {
+  for (const plan::GridAxis &axis : kernel.plan.grid.axes)
+    if (axis.name == tile)
+      return axis.tileSize;
+  return typeOf(tile).rows;
+}
+
 /// `rows`, `cols`: of the part that an instance holds; `isColumn`: a view with one axis runs down.
 RolePrinter::ViewParts RolePrinter::viewOf(const Stmt &stmt, int64_t rows, int64_t cols, bool isColumn,
                                            Division division) {
@@ -71,7 +79,7 @@ RolePrinter::ViewParts RolePrinter::viewOf(const Stmt &stmt, int64_t rows, int64
       if (isLast && range != kernel.ranges.end() && !stmt.hasElse) {
         const cpp::Expr lo = value(range->second.first), hi = value(range->second.second);
         axis.isWide = cpp::asInteger(lo) == 0 && cpp::print(hi) == cpp::print(kernel.dim(parts.param->dims[d])) &&
-                      typeOf(tile).rows * size % 16 == 0;
+                      tileSizeOf(tile) * size % 16 == 0;
       }
     } else {
       axis.begin = cpp::binary("+", cpp::integer(index.lo), shift);

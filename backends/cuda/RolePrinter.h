@@ -99,6 +99,7 @@ private:
 
   // Memory.cpp
   void printLoad(const plan::Stmt &stmt, cpp::Body &out);
+  int64_t tileSizeOf(const std::string &tile) const;
   cpp::Expr loadedElement(const plan::Stmt &stmt);
   void printStore(const plan::Stmt &stmt, cpp::Body &out);
   ViewParts viewOf(const plan::Stmt &stmt, int64_t rows, int64_t cols, bool isColumn, plan::Division division);

@@ -118,8 +118,10 @@ void RolePrinter::copyByThreads(const Stmt &stmt, cpp::Body &out) {
     std::swap(parts.rows, parts.cols);
     parameters.push_back(cpp::boolean(true));
   }
-  out.push_back(cpp::Stmt::expression(cpp::call(cpp::templated("tk::copy_to_shared", parameters),
-                                                {stage(stmt.ref), viewExpr(parts, false), threadInRole})));
+  const bool isContiguous = !stmt.ref.transposed && parts.cols.dim + 1 == static_cast<int>(parts.param->dims.size());
+  const std::string callee = isContiguous ? "tk::copy_rows_to_shared" : "tk::copy_to_shared";
+  out.push_back(cpp::Stmt::expression(
+      cpp::call(cpp::templated(callee, parameters), {stage(stmt.ref), viewExpr(parts, false), threadInRole})));
 }
 
 void RolePrinter::printCopies(const plan::Body &body, size_t &i, cpp::Body &out) {

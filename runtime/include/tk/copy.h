@@ -60,6 +60,109 @@ __device__ __forceinline__ void copy_to_shared(Tile &to, const view<T, Align> &f
   });
 }
 
+/// One asynchronous copy of 4, 8 or 16 aligned bytes.
+template <int Bytes> __device__ __forceinline__ void copy_bytes_async(u32 to, const void *from) {
+  if constexpr (Bytes == 16)
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(__cvta_generic_to_global(from)) : "memory");
+  else
+    asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(to), "l"(__cvta_generic_to_global(from)), "n"(Bytes)
+                 : "memory");
+}
+
+/// 16 bytes of elements of `Size` bytes from any address: four words around it, and what ends after them.
+template <int Size> struct straddling_chunk {
+  u32 words[4], rest = 0;
+  int shift; ///< bits by which the chunk starts after the first word
+
+  __device__ __forceinline__ void load(const void *from) {
+    const auto address = reinterpret_cast<size_t>(from);
+    const auto *aligned = reinterpret_cast<const u32 *>(address & ~size_t(3));
+    shift = int(address & 3) * 8;
+#pragma unroll
+    for (int i = 0; i < 4; ++i)
+      words[i] = aligned[i];
+    if constexpr (Size == 2)
+      rest = shift ? *reinterpret_cast<const u16 *>(aligned + 4) : 0;
+    else if constexpr (Size == 1)
+#pragma unroll
+      for (int i = 0; i < 3; ++i)
+        rest |= 8 * i < shift ? u32(reinterpret_cast<const u8 *>(aligned + 4)[i]) << 8 * i : 0;
+  }
+  __device__ __forceinline__ uint4 get() const {
+    return make_uint4(__funnelshift_r(words[0], words[1], shift), __funnelshift_r(words[1], words[2], shift),
+                      __funnelshift_r(words[2], words[3], shift), __funnelshift_r(words[3], rest, shift));
+  }
+};
+
+/// Rows r, r + Step, … of a tile from the chunk at column c on ← the view, as far as they exist; else zeros.
+template <int Step, int Batch, class Tile, class T>
+__device__ __forceinline__ void copy_straddling(Tile &to, const view<T> &from, int r, int c, bool exists) {
+#pragma unroll 1
+  for (; r < Tile::rows; r += Step * Batch) {
+    straddling_chunk<sizeof(T)> loaded[Batch];
+#pragma unroll
+    for (int j = 0; j < Batch; ++j)
+      if (exists && from.has_row(r + j * Step))
+        loaded[j].load(from.at(r + j * Step, c));
+#pragma unroll
+    for (int j = 0; j < Batch; ++j) {
+      const uint4 value = loaded[j].get();
+      if (Tile::rows % (Step * Batch) == 0 || r + j * Step < Tile::rows)
+        *reinterpret_cast<uint4 *>(to.at(r + j * Step, c)) =
+            exists && from.has_row(r + j * Step) ? value : make_uint4(0, 0, 0, 0);
+    }
+  }
+}
+
+/// The same where rows are aligned to Bytes, asynchronously.
+template <int Step, int Bytes, class Tile, class T>
+__device__ __forceinline__ void copy_aligned(Tile &to, const view<T> &from, int r, int c, bool exists) {
+#pragma unroll 4
+  for (; r < Tile::rows; r += Step)
+    if (exists && from.has_row(r)) {
+      const u32 address = shared_address(to.at(r, c));
+      const auto *bytes = reinterpret_cast<const u8 *>(from.at(r, c));
+#pragma unroll
+      for (int i = 0; i < 16; i += Bytes)
+        copy_bytes_async<Bytes>(address + i, bytes + i);
+    } else {
+      *reinterpret_cast<uint4 *>(to.at(r, c)) = make_uint4(0, 0, 0, 0);
+    }
+}
+
+/// tile ← the view, whose columns are contiguous: chunks of 16 bytes, asynchronously where rows are aligned to 4 bytes
+/// or more, else through registers. Complete for this thread when it returns.
+template <int Threads, class Tile, class T>
+__device__ __forceinline__ void copy_rows_to_shared(Tile &to, const view<T> &from, int thread) {
+  constexpr int count = 16 / int(sizeof(T)), across = Tile::cols / count;
+  constexpr int lanes = across < Threads ? across : Threads, step = Threads / lanes;
+  static_assert(Tile::cols % count == 0, "whole chunks");
+  const u32 alignment = u32(reinterpret_cast<size_t>(from.base)) | u32(from.row_stride) * u32(sizeof(T));
+  if (thread / lanes >= step)
+    return;
+#pragma unroll 1
+  for (int chunk = thread % lanes; chunk < across; chunk += lanes) {
+    const int r = thread / lanes, c = chunk * count;
+    const bool exists = c >= from.col_begin && c + count <= from.col_end;
+    if (alignment % 16 == 0)
+      copy_aligned<step, 16>(to, from, r, c, exists);
+    else if (alignment % 8 == 0)
+      copy_aligned<step, 8>(to, from, r, c, exists);
+    else if (alignment % 4 == 0)
+      copy_aligned<step, 4>(to, from, r, c, exists);
+    else
+      copy_straddling<step, 2>(to, from, r, c, exists);
+    if (!exists && c < from.col_end && c + count > from.col_begin)
+#pragma unroll 1
+      for (int row = r; row < Tile::rows; row += step)
+        if (from.has_row(row))
+#pragma unroll 4
+          for (int e = 0; e < count; ++e)
+            *to.at(row, c + e) = from.has_col(c + e) ? *from.at(row, c + e) : typename Tile::element{};
+  }
+  asm volatile("cp.async.wait_all;" ::: "memory");
+}
+
 /// vector ← the `count` elements that exist from `from` on, then zeros.
 template <int Threads, class T, int Count>
 __device__ __forceinline__ void copy_to_shared(shared_vector<T, Count> &to, const T *from, int count, int thread) {
