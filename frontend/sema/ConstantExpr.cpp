@@ -166,7 +166,9 @@ std::optional<Val> foldFunction(std::string_view name, const Val &x) {
     ElemType elem = x.elem == ElemType::F64 ? ElemType::F64 : ElemType::F32;
     if (name == "abs" && !isFloat(x.elem))
       elem = ElemType::I32;
-    return Val::constant(elem, function.apply(x.number), x.isWeak);
+    // What a function computes is a float of its own precision; what it leaves as it is stays a literal.
+    const bool isWeak = x.isWeak && (name == "abs" || name == "floor");
+    return Val::constant(elem, function.apply(x.number), isWeak);
   }
   return std::nullopt;
 }
