@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include <cstring>
+
 namespace tkc::emulator {
 namespace {
 
@@ -85,7 +87,26 @@ std::optional<Conflict> accessShared(SharedMemory &memory, uint32_t address, uin
   return std::nullopt;
 }
 
+/// A write over another thread's, unordered, which is harmless if it writes what stands there.
+struct DoubtfulWrite {
+  Launch *launch = nullptr; ///< null: none
+  uint64_t address = 0, size = 0;
+  char before[16];
+  std::string report;
+};
+
+thread_local DoubtfulWrite doubtfulWrite;
+
 } // namespace
+
+void checkDoubtfulWrite() {
+  if (!doubtfulWrite.launch)
+    return;
+  Launch &launch = *doubtfulWrite.launch;
+  doubtfulWrite.launch = nullptr;
+  if (std::memcmp(doubtfulWrite.before, reinterpret_cast<const void *>(doubtfulWrite.address), doubtfulWrite.size) != 0)
+    launch.fail(doubtfulWrite.report);
+}
 
 Block *blockOfShared(Cluster &cluster, uint64_t address, uint64_t size) {
   for (Block &block : cluster.blocks)
@@ -95,6 +116,7 @@ Block *blockOfShared(Cluster &cluster, uint64_t address, uint64_t size) {
 }
 
 void *checkedAccess(Thread &thread, uint64_t address, uint64_t size, uint64_t alignment, AccessKind kind, SiteId site) {
+  checkDoubtfulWrite();
   Cluster &cluster = thread.block->cluster;
   if (address % alignment != 0)
     reportError(site, fmt::format("misaligned: {} {} bytes at {:#x}, which is no multiple of {}", verb(kind), size,
@@ -108,8 +130,16 @@ void *checkedAccess(Thread &thread, uint64_t address, uint64_t size, uint64_t al
                               thread.block->shared.end() - thread.block->shared.begin()));
     const Agent agent{thread.knows, thread.epoch(), false, site};
     if (const std::optional<Conflict> conflict =
-            accessShared(block->shared, static_cast<uint32_t>(address), static_cast<uint32_t>(size), kind, agent))
-      reportError(site, describe(cluster, *conflict, block->shared.begin(), kind, false));
+            accessShared(block->shared, static_cast<uint32_t>(address), static_cast<uint32_t>(size), kind, agent)) {
+      const std::string report = describe(cluster, *conflict, block->shared.begin(), kind, false);
+      if (conflict->kind != Conflict::Kind::WriteAfterWrite || size > sizeof doubtfulWrite.before)
+        reportError(site, report);
+      doubtfulWrite.launch = &cluster.launch;
+      doubtfulWrite.address = address, doubtfulWrite.size = size;
+      std::memcpy(doubtfulWrite.before, reinterpret_cast<const void *>(address), size);
+      doubtfulWrite.report = describeError(thread, site, report);
+      block->shared.overwrite(static_cast<uint32_t>(address), static_cast<uint32_t>(size), agent);
+    }
   } else if (!recentAllocations.contain(cluster.launch, address, size)) {
     reportError(
         site, fmt::format("out of bounds: {} {} bytes at {:#x}, which no allocation holds", verb(kind), size, address));

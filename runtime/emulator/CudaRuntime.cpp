@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstring>
@@ -172,6 +173,20 @@ struct LaunchConfig {
   unsigned numAttributes;
 };
 
+constexpr int clusterDimension = 4; // of cudaLaunchAttributeID
+
+Dim3 clusterOf(const LaunchConfig &config, Dim3 otherwise) {
+  for (unsigned i = 0; i < config.numAttributes; ++i)
+    if (config.attributes[i].id == clusterDimension)
+      return config.attributes[i].cluster;
+  return otherwise;
+}
+
+Error maxActiveClusters(int *clusters, const void * /*kernel*/, const LaunchConfig *config) {
+  *clusters = device()->multiprocessors / static_cast<int>(std::max<uint64_t>(clusterOf(*config, Dim3()).count(), 1));
+  return Success;
+}
+
 bool divides(const Dim3 &a, const Dim3 &b) { return b.x % a.x == 0 && b.y % a.y == 0 && b.z % a.z == 0; }
 
 Error launch(const LaunchConfig &config, const void *stub, void **arguments) {
@@ -187,15 +202,11 @@ Error launch(const LaunchConfig &config, const void *stub, void **arguments) {
   run.traits = kernel.traits;
   run.grid = config.grid;
   run.block = config.block;
-  run.cluster = kernel.traits.cluster;
+  run.cluster = clusterOf(config, kernel.traits.cluster);
   run.dynamicShared = static_cast<uint32_t>(config.shared);
   run.options = device()->options;
   run.sites = device()->sites;
   run.memory = &device()->memory;
-  constexpr int clusterDimension = 4;
-  for (unsigned i = 0; i < config.numAttributes; ++i)
-    if (config.attributes[i].id == clusterDimension)
-      run.cluster = config.attributes[i].cluster;
   if (run.grid.count() == 0 || run.block.count() == 0 || run.block.count() > maxThreads || run.cluster.count() == 0 ||
       run.cluster.count() > 16 || !divides(run.cluster, run.grid) ||
       kernel.traits.staticShared + config.shared > maxSharedBytes)
@@ -260,6 +271,7 @@ const Support table[] = {
     {"cudaEventElapsedTime", address(elapsedTime)},
     {"cudaFuncSetAttribute", address(setFunctionAttribute)},
     {"cudaOccupancyMaxActiveBlocksPerMultiprocessor", address(maxActiveBlocks)},
+    {"cudaOccupancyMaxActiveClusters", address(maxActiveClusters)},
     {"cudaLaunchKernel", address(launchKernel)},
     {"cudaLaunchKernelExC", address(launchKernelEx)},
     {"cudaGetDriverEntryPointByVersion", address(driverEntryPoint)},

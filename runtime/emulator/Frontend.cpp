@@ -147,6 +147,7 @@ std::unique_ptr<llvm::Module> compile(const std::string &path, const FrontendOpt
   compiler.createFileManager();
   compiler.createDiagnostics(&printer, /*ShouldOwnClient=*/false);
   compiler.getDiagnostics().setIgnoreAllWarnings(true);
+  compiler.setVerboseOutputStream(llvm::nulls());
   clang::EmitLLVMOnlyAction action(&context);
   if (!compiler.ExecuteAction(action))
     return nullptr;

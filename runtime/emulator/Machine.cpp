@@ -28,12 +28,15 @@ static std::string nameOf(const Thread &thread) {
                          : fmt::format("{}", block.position.x));
 }
 
+std::string describeError(const Thread &thread, SiteId site, const std::string &what) {
+  return fmt::format("{}: {}: {}", thread.block->cluster.launch.sites->describe(site), nameOf(thread), what);
+}
+
 void reportError(SiteId site, const std::string &what) {
   if (!runningThread)
     throw LaunchFailed{site, what};
   Thread &thread = current();
-  Launch &launch = thread.block->cluster.launch;
-  launch.fail(fmt::format("{}: {}: {}", launch.sites->describe(site), nameOf(thread), what));
+  thread.block->cluster.launch.fail(describeError(thread, site, what));
   thread.waitsFor = "the end of the launch";
   thread.fiber.suspend(); // nobody resumes it
   std::abort();
@@ -141,6 +144,7 @@ void Cluster::run() {
       runningThread = thread;
       thread->fiber.resume();
       runningThread = nullptr;
+      checkDoubtfulWrite();
     } else if (!runAnEffect()) {
       launch.fail(describeDeadlock());
     }

@@ -242,6 +242,7 @@ struct LaunchFailed {
 };
 
 /// Ends the launch with a report about the running thread; `what` says what it did.
+std::string describeError(const Thread &thread, SiteId site, const std::string &what);
 [[noreturn]] void reportError(SiteId site, const std::string &what);
 
 /// Runs all blocks on `options->workers` threads of the host. The report of what went wrong, or nothing.
@@ -258,6 +259,9 @@ void meet(Thread &thread, const void *operation, uint32_t mask, uint64_t *slots,
 // Accesses of instructions, checked. Addresses are those of the instruction.
 enum class AccessKind : uint8_t { Read, Write, Atomic };
 void *checkedAccess(Thread &thread, uint64_t address, uint64_t size, uint64_t alignment, AccessKind kind, SiteId site);
+/// Two threads may write the same value without an order. Whether a write that was let through did so shows when it has
+/// been made: to be called whenever a thread comes back to the emulator.
+void checkDoubtfulWrite();
 /// An access to the shared memory of some block of the cluster by an asynchronous agent.
 void checkedAsyncAccess(Cluster &cluster, uint32_t address, uint32_t size, AccessKind kind, const Agent &agent,
                         const Thread &by);

@@ -95,13 +95,22 @@ std::optional<Conflict> SharedMemory::write(uint32_t address, uint32_t size, con
     }
     if (std::optional<Conflict> conflict = checkReaders(cell, at, agent))
       return conflict;
-    cell.write = {agent.epoch, agent.site};
-    cell.writtenByAsync = agent.isAsync;
-    if (cell.read.epoch.component == manyReaders)
-      readers[cell.read.epoch.time].clear();
-    cell.read = Access();
+    setWriter(cell, agent);
   }
   return std::nullopt;
+}
+
+void SharedMemory::overwrite(uint32_t address, uint32_t size, const Agent &agent) {
+  for (uint32_t at = address; at < address + size; ++at)
+    setWriter(cells[at - begin()], agent);
+}
+
+void SharedMemory::setWriter(Cell &cell, const Agent &agent) {
+  cell.write = {agent.epoch, agent.site};
+  cell.writtenByAsync = agent.isAsync;
+  if (cell.read.epoch.component == manyReaders)
+    readers[cell.read.epoch.time].clear();
+  cell.read = Access();
 }
 
 } // namespace tkc::emulator

@@ -66,6 +66,9 @@ public:
   std::optional<Conflict> read(uint32_t address, uint32_t size, const Agent &agent);
   std::optional<Conflict> write(uint32_t address, uint32_t size, const Agent &agent);
 
+  /// A write whose conflicts are of no account.
+  void overwrite(uint32_t address, uint32_t size, const Agent &agent);
+
 private:
   static constexpr uint32_t noComponent = ~0u, manyReaders = ~0u - 1;
 
@@ -79,6 +82,7 @@ private:
     bool writtenByAsync = false;
   };
 
+  void setWriter(Cell &cell, const Agent &agent);
   void addReader(Cell &cell, const Agent &agent);
   std::optional<Conflict> checkReaders(const Cell &cell, uint32_t address, const Agent &agent) const;
 

@@ -30,6 +30,18 @@ float towardsZero(double x) {
   return std::fabs(static_cast<double>(nearest)) > std::fabs(x) ? std::nextafterf(nearest, 0.0f) : nearest;
 }
 
+/// Four bytes of eight, by selectors of four bits; the highest of which would spread the byte's sign.
+uint32_t permuteBytes(uint32_t x, uint32_t y, uint32_t selector) {
+  const uint64_t bytes = uint64_t(y) << 32 | x;
+  uint32_t result = 0;
+  for (int i = 0; i < 4; ++i) {
+    const uint32_t which = selector >> (4 * i) & 15;
+    const auto byte = static_cast<uint32_t>(bytes >> (8 * (which & 7)) & 0xff);
+    result |= (which & 8 ? (byte & 0x80 ? 0xffu : 0u) : byte) << (8 * i);
+  }
+  return result;
+}
+
 template <class F> void *address(F *function) { return reinterpret_cast<void *>(function); }
 
 const IntrinsicModel intrinsics[] = {
@@ -48,11 +60,13 @@ const IntrinsicModel intrinsics[] = {
     {"llvm.nvvm.membar.cta", address(fenceIntrinsic)},
     {"llvm.nvvm.membar.sys", address(fenceIntrinsic)},
     {"llvm.nvvm.d2f.rz", address(towardsZero)},
+    {"llvm.nvvm.prmt", address(permuteBytes)},
 };
 
 // ---- support
 
 void run(const BoundInstruction *instruction, uint64_t *slots) {
+  checkDoubtfulWrite();
   current().site = instruction->site;
   instruction->model->run(*instruction, slots);
 }

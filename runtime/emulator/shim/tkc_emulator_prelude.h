@@ -61,6 +61,9 @@ TKC_DEVICE int __popcll(unsigned long long x) { return __builtin_popcountll(x); 
 TKC_DEVICE int __clz(int x) { return x ? __builtin_clz((unsigned)x) : 32; }
 TKC_DEVICE int __ffs(int x) { return __builtin_ffs(x); }
 TKC_DEVICE unsigned __brev(unsigned x) { return __builtin_bitreverse32(x); }
+TKC_DEVICE unsigned __byte_perm(unsigned x, unsigned y, unsigned selector) {
+  return __nvvm_prmt(x, y, selector & 0x7777u);
+}
 TKC_DEVICE unsigned __activemask() { return __nvvm_activemask(); }
 TKC_DEVICE int __all_sync(unsigned mask, int p) { return __nvvm_vote_all_sync(mask, p != 0); }
 TKC_DEVICE int __any_sync(unsigned mask, int p) { return __nvvm_vote_any_sync(mask, p != 0); }
