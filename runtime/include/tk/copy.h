@@ -117,7 +117,7 @@ __device__ __forceinline__ void copy_straddling(Tile &to, const view<T> &from, i
 /// The same where rows are aligned to Bytes, asynchronously.
 template <int Step, int Bytes, class Tile, class T>
 __device__ __forceinline__ void copy_aligned(Tile &to, const view<T> &from, int r, int c, bool exists) {
-#pragma unroll 4
+#pragma unroll 1
   for (; r < Tile::rows; r += Step)
     if (exists && from.has_row(r)) {
       const u32 address = shared_address(to.at(r, c));
@@ -156,7 +156,7 @@ __device__ __forceinline__ void copy_rows_to_shared(Tile &to, const view<T> &fro
 #pragma unroll 1
       for (int row = r; row < Tile::rows; row += step)
         if (from.has_row(row))
-#pragma unroll 4
+#pragma unroll 1
           for (int e = 0; e < count; ++e)
             *to.at(row, c + e) = from.has_col(c + e) ? *from.at(row, c + e) : typename Tile::element{};
   }
