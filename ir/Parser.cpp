@@ -288,6 +288,11 @@ private:
       param.mode = ParamMode::InOut;
     if (!expectWord(param.name, "a parameter") || !expect(":") || !expectElem(param.elem))
       return false;
+    if (accept(">")) {
+      int64_t bound = 0;
+      param.isPositive = true;
+      return expectInteger(bound) && (bound == 0 || expected("`0`"));
+    }
     if (!accept("["))
       return true;
     param.isTensor = true;

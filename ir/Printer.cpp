@@ -132,6 +132,8 @@ private:
       break;
     }
     fmt::format_to(out, "{}: {}", param.name, spelling(param.elem));
+    if (param.isPositive)
+      text += " > 0";
     if (!param.isTensor)
       return;
     const char *separator = "[";

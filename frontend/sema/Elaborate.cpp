@@ -6,6 +6,8 @@
 
 #include "llvm/Support/Casting.h"
 
+#include <algorithm>
+
 namespace tkc {
 namespace sema {
 
@@ -42,6 +44,31 @@ void Elaborator::addConstants() {
   }
 }
 
+namespace {
+
+bool isNumberFromZero(const ast::Expr *expr) {
+  auto *number = llvm::dyn_cast<ast::NumberExpr>(expr);
+  return number && number->value >= 0;
+}
+
+bool isNamed(const ast::Expr *expr, const std::string &name) {
+  auto *named = llvm::dyn_cast<ast::NameExpr>(expr);
+  return named && named->name == name;
+}
+
+/// Whether `where` says `name > 0`, or more than that.
+bool saysPositive(const Signature &signature, const std::string &name) {
+  return std::any_of(signature.conditions.begin(), signature.conditions.end(), [&](const ast::Expr *condition) {
+    auto *comparison = llvm::dyn_cast<ast::BinaryExpr>(condition);
+    return comparison && ((comparison->op == ast::BinaryOp::Gt && isNamed(comparison->lhs, name) &&
+                           isNumberFromZero(comparison->rhs)) ||
+                          (comparison->op == ast::BinaryOp::Lt && isNamed(comparison->rhs, name) &&
+                           isNumberFromZero(comparison->lhs)));
+  });
+}
+
+} // namespace
+
 void Elaborator::addParams() {
   const Signature &signature = kernel.signature;
   for (const ir::Param &declared : signature.params) {
@@ -56,6 +83,7 @@ void Elaborator::addParams() {
         if (name == typeParam->second)
           param.elem = type;
     param.isPresent = specialization.absent.count(param.name) == 0;
+    param.isPositive = !param.isTensor && saysPositive(signature, param.name);
     function->params.push_back(param);
   }
 }

@@ -28,7 +28,8 @@ constexpr Row rows[] = {
     {"canonicalize", "selects and products that folding has brought together"},
     {"cse", "the parts of a split loop compute bounds alike"},
     {"licm", "masks that no longer depend on the index"},
-    {"dce", "masks that no part needs any more"},
+    {"sink-scales", "once masks are made and moved: a scale then stands beside the sum that absorbs it"},
+    {"dce", "masks and scaled tiles that no part needs any more"},
 };
 
 } // namespace

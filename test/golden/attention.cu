@@ -237,11 +237,12 @@ __global__ void __launch_bounds__(384, 1)
         if (tk::thread_in_warpgroup() == 0)
           shared.k_empty[k_at.slot].arrive();
         k_at.advance();
-        const auto s = qk * mul_value;
         // attention.tk:18  let m_new = max(m, rowmax(s));
-        const auto m_new = tk::max(m, tk::row_max(s));
+        const auto m_new = tk::max(m, tk::row_max(qk) * mul_value);
         // attention.tk:19  let top = where(m_new == -inf, 0, m_new);            // a row that has seen nothing yet
         const auto top = tk::where(m_new == -tk::inf, 0.0f, m_new);
+        // attention.tk:16  var s = (qi @ k[b, g, j, :].T) * (scale * LOG2E);
+        const auto s = qk * mul_value;
         // attention.tk:20  let p = exp2(s - top);
         const auto p = tk::exp2(s - top);
         // attention.tk:21  let r = exp2(m - top);
@@ -269,12 +270,12 @@ __global__ void __launch_bounds__(384, 1)
         if (tk::thread_in_warpgroup() == 0)
           shared.k_empty[k_at.slot].arrive();
         k_at.advance();
-        // attention.tk:16  var s = (qi @ k[b, g, j, :].T) * (scale * LOG2E);
-        const auto s = qk * mul_value;
         // attention.tk:18  let m_new = max(m, rowmax(s));
-        const auto m_new = tk::max(m, tk::row_max(s));
+        const auto m_new = tk::max(m, tk::row_max(qk) * mul_value);
         // attention.tk:19  let top = where(m_new == -inf, 0, m_new);            // a row that has seen nothing yet
         const auto top = tk::where(m_new == -tk::inf, 0.0f, m_new);
+        // attention.tk:16  var s = (qi @ k[b, g, j, :].T) * (scale * LOG2E);
+        const auto s = qk * mul_value;
         // attention.tk:20  let p = exp2(s - top);
         const auto p = tk::exp2(s - top);
         // attention.tk:21  let r = exp2(m - top);
@@ -313,20 +314,21 @@ __global__ void __launch_bounds__(384, 1)
         tk::fragment<float, 64, 128, tk::mma_layout> qk_2;
         tk::mma_async(qk_2, shared.q.rows_of<64>(warpgroup), shared.k[k_at.slot].T(), false);
         tk::mma_commit();
+        // attention.tk:17  if causal { s = where(j.row <= i.col + (L - N), s, -inf); }
+        const auto le_value = tk::col_index<tk::row<int, 128, tk::mma_layout>>() + j_2.begin <= add_value;
         tk::mma_wait<0>(qk_2);
         if (tk::thread_in_warpgroup() == 0)
           shared.k_empty[k_at.slot].arrive();
         k_at.advance();
-        const auto s_2 = qk_2 * mul_value;
-        // attention.tk:17  if causal { s = where(j.row <= i.col + (L - N), s, -inf); }
-        const auto s_3 =
-            tk::where(tk::col_index<tk::row<int, 128, tk::mma_layout>>() + j_2.begin <= add_value, s_2, -tk::inf);
+        const auto raw = tk::where(le_value, qk_2, -tk::inf);
         // attention.tk:18  let m_new = max(m, rowmax(s));
-        const auto m_new_2 = tk::max(m, tk::row_max(s_3));
+        const auto m_new_2 = tk::max(m, tk::row_max(raw) * mul_value);
         // attention.tk:19  let top = where(m_new == -inf, 0, m_new);            // a row that has seen nothing yet
         const auto top_2 = tk::where(m_new_2 == -tk::inf, 0.0f, m_new_2);
+        // attention.tk:17  if causal { s = where(j.row <= i.col + (L - N), s, -inf); }
+        const auto s_2 = raw * mul_value;
         // attention.tk:20  let p = exp2(s - top);
-        const auto p_2 = tk::exp2(s_3 - top_2);
+        const auto p_2 = tk::exp2(s_2 - top_2);
         // attention.tk:21  let r = exp2(m - top);
         const auto r_2 = tk::exp2(m - top_2);
         // attention.tk:22  l = l * r + rowsum(p);
@@ -348,21 +350,21 @@ __global__ void __launch_bounds__(384, 1)
         tk::mma_fence(acc, p_bf16_2);
         tk::mma_async(acc, p_bf16_2, shared.v[v_at.slot].all());
         tk::mma_commit();
+        // attention.tk:17  if causal { s = where(j.row <= i.col + (L - N), s, -inf); }
+        const auto le_value = tk::col_index<tk::row<int, 128, tk::mma_layout>>() + j_2.begin <= add_value;
         tk::mma_wait<1>(qk_2);
         if (tk::thread_in_warpgroup() == 0)
           shared.k_empty[k_at.slot].arrive();
         k_at.advance();
-        // attention.tk:16  var s = (qi @ k[b, g, j, :].T) * (scale * LOG2E);
-        const auto s_2 = qk_2 * mul_value;
-        // attention.tk:17  if causal { s = where(j.row <= i.col + (L - N), s, -inf); }
-        const auto s_3 =
-            tk::where(tk::col_index<tk::row<int, 128, tk::mma_layout>>() + j_2.begin <= add_value, s_2, -tk::inf);
+        const auto raw = tk::where(le_value, qk_2, -tk::inf);
         // attention.tk:18  let m_new = max(m, rowmax(s));
-        const auto m_new_2 = tk::max(m, tk::row_max(s_3));
+        const auto m_new_2 = tk::max(m, tk::row_max(raw) * mul_value);
         // attention.tk:19  let top = where(m_new == -inf, 0, m_new);            // a row that has seen nothing yet
         const auto top_2 = tk::where(m_new_2 == -tk::inf, 0.0f, m_new_2);
+        // attention.tk:17  if causal { s = where(j.row <= i.col + (L - N), s, -inf); }
+        const auto s_2 = raw * mul_value;
         // attention.tk:20  let p = exp2(s - top);
-        const auto p_2 = tk::exp2(s_3 - top_2);
+        const auto p_2 = tk::exp2(s_2 - top_2);
         // attention.tk:21  let r = exp2(m - top);
         const auto r_2 = tk::exp2(m - top_2);
         // attention.tk:22  l = l * r + rowsum(p);

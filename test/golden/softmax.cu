@@ -33,9 +33,11 @@ __global__ void __launch_bounds__(128) softmax_any_f16(const __grid_constant__ s
     // softmax.tk:29  let t = f32(x[i, c]) * LOG2E;
     const auto x = tk::load<tk::fragment<tk::half, 4, 1024, tk::row_layout<128, 32, 8>>>(
         tk::view<const tk::half>{g.x.at(i.begin, c.begin), g.x.stride(0), i.end - i.begin, c.end - c.begin});
-    const auto t = tk::cast<float>(x) * 1.442695f;
+    const auto x_f32 = tk::cast<float>(x);
     // softmax.tk:30  let m_new = max(m, rowmax(t));
-    const auto m_new = tk::max(m, tk::row_max(t));
+    const auto m_new = tk::max(m, tk::row_max(x_f32) * 1.442695f);
+    // softmax.tk:29  let t = f32(x[i, c]) * LOG2E;
+    const auto t = x_f32 * 1.442695f;
     // softmax.tk:31  l = l * exp2(m - m_new) + rowsum(exp2(t - m_new));
     l = l * tk::exp2(m - m_new) + tk::row_sum(tk::exp2(t - m_new));
     m = m_new;
@@ -45,13 +47,14 @@ __global__ void __launch_bounds__(128) softmax_any_f16(const __grid_constant__ s
     // softmax.tk:29  let t = f32(x[i, c]) * LOG2E;
     const auto x_2 = tk::load<tk::fragment<tk::half, 4, 1024, tk::row_layout<128, 32, 8>>>(
         tk::view<const tk::half>{g.x.at(i.begin, c_2.begin), g.x.stride(0), i.end - i.begin, c_2.end - c_2.begin});
-    const auto t_2 = tk::cast<float>(x_2) * 1.442695f;
-    const auto t_3 =
-        tk::where(tk::col_index<tk::row<int, 1024, tk::row_layout<128, 32, 8>>>() + c_2.begin < g.C, t_2, -tk::inf);
+    const auto raw = tk::where(tk::col_index<tk::row<int, 1024, tk::row_layout<128, 32, 8>>>() + c_2.begin < g.C,
+                               tk::cast<float>(x_2), -tk::inf);
     // softmax.tk:30  let m_new = max(m, rowmax(t));
-    const auto m_new_2 = tk::max(m, tk::row_max(t_3));
+    const auto m_new_2 = tk::max(m, tk::row_max(raw) * 1.442695f);
+    // softmax.tk:29  let t = f32(x[i, c]) * LOG2E;
+    const auto t_2 = raw * 1.442695f;
     // softmax.tk:31  l = l * exp2(m - m_new) + rowsum(exp2(t - m_new));
-    l = l * tk::exp2(m - m_new_2) + tk::row_sum(tk::exp2(t_3 - m_new_2));
+    l = l * tk::exp2(m - m_new_2) + tk::row_sum(tk::exp2(t_2 - m_new_2));
     m = m_new_2;
   }
   // softmax.tk:34  for c in tiles(C, BC) { y[i, c] = exp2(x[i, c] * LOG2E - m) / l; }
