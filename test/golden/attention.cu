@@ -135,9 +135,9 @@ __global__ void __launch_bounds__(384, 1)
       const int g2 = h / (g.H / g.G);
       // attention.tk:11  let qi = q[b, h, i, :];
       shared.q_empty.wait(q_at.phase ^ 1);
-      tk::copy_to_shared<128>(shared.q,
-                              tk::view<const tk::bf16>{g.q.at(b, h, i.begin, 0), g.q.stride(2), i.end - i.begin, 128},
-                              tk::thread_in_warpgroup());
+      tk::copy_rows_to_shared<128>(
+          shared.q, tk::view<const tk::bf16>{g.q.at(b, h, i.begin, 0), g.q.stride(2), i.end - i.begin, 128},
+          tk::thread_in_warpgroup());
       tk::fence_proxy_async();
       tk::sync(15, 128);
       if (tk::thread_in_warpgroup() == 0)
@@ -148,7 +148,7 @@ __global__ void __launch_bounds__(384, 1)
       for (const auto j : tk::tiles<128>{0, j_split}) {
         // attention.tk:16  var s = (qi @ k[b, g, j, :].T) * (scale * LOG2E);
         shared.k_empty[k_at.slot].wait(k_at.phase ^ 1);
-        tk::copy_to_shared<128>(
+        tk::copy_rows_to_shared<128>(
             shared.k[k_at.slot],
             tk::view<const tk::bf16>{g.k.at(b, g2, j.begin, 0), g.k.stride(2), j.end - j.begin, 128},
             tk::thread_in_warpgroup());
@@ -159,7 +159,7 @@ __global__ void __launch_bounds__(384, 1)
         k_at.advance();
         // attention.tk:23  acc = acc * r + bf16(p) @ v[b, g, j, :];
         shared.v_empty[v_at.slot].wait(v_at.phase ^ 1);
-        tk::copy_to_shared<128>(
+        tk::copy_rows_to_shared<128>(
             shared.v[v_at.slot],
             tk::view<const tk::bf16>{g.v.at(b, g2, j.begin, 0), g.v.stride(2), j.end - j.begin, 128},
             tk::thread_in_warpgroup());
@@ -174,7 +174,7 @@ __global__ void __launch_bounds__(384, 1)
       for (const auto j_2 : tk::tiles<128>{j_split, j_end}) {
         // attention.tk:16  var s = (qi @ k[b, g, j, :].T) * (scale * LOG2E);
         shared.k_empty[k_at.slot].wait(k_at.phase ^ 1);
-        tk::copy_to_shared<128>(
+        tk::copy_rows_to_shared<128>(
             shared.k[k_at.slot],
             tk::view<const tk::bf16>{g.k.at(b, g2, j_2.begin, 0), g.k.stride(2), j_2.end - j_2.begin, 128},
             tk::thread_in_warpgroup());
@@ -185,7 +185,7 @@ __global__ void __launch_bounds__(384, 1)
         k_at.advance();
         // attention.tk:23  acc = acc * r + bf16(p) @ v[b, g, j, :];
         shared.v_empty[v_at.slot].wait(v_at.phase ^ 1);
-        tk::copy_to_shared<128>(
+        tk::copy_rows_to_shared<128>(
             shared.v[v_at.slot],
             tk::view<const tk::bf16>{g.v.at(b, g2, j_2.begin, 0), g.v.stride(2), j_2.end - j_2.begin, 128},
             tk::thread_in_warpgroup());

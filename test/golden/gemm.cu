@@ -84,11 +84,11 @@ __global__ void __launch_bounds__(384, 1) gemm_bf16(const __grid_constant__ gemm
         // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
         for (const auto k : tk::tiles<64>{0, g.K}) {
           shared.a_b_empty[a_b_at.slot].wait(a_b_at.phase ^ 1);
-          tk::copy_to_shared<128>(
+          tk::copy_rows_to_shared<128>(
               shared.a[a_b_at.slot],
               tk::view<const tk::bf16>{g.a.at(m.begin, k.begin), g.a.stride(0), m.end - m.begin, k.end - k.begin},
               tk::thread_in_warpgroup());
-          tk::copy_to_shared<128>(
+          tk::copy_rows_to_shared<128>(
               shared.b[a_b_at.slot],
               tk::view<const tk::bf16>{g.b.at(k.begin, n.begin), g.b.stride(0), k.end - k.begin, n.end - n.begin},
               tk::thread_in_warpgroup());
@@ -194,8 +194,9 @@ __global__ void __launch_bounds__(384, 1) gemm_bf16(const __grid_constant__ gemm
         c_piece_at.advance();
       } else {
         // gemm.tk:10  c[m, n] = acc;
-        tk::store(tk::view<tk::bf16>{g.c.at(m.begin + warpgroup * 64, n.begin), g.c.stride(0),
-                                     m.end - (m.begin + warpgroup * 64), n.end - n.begin},
+        tk::store(g.c.wide,
+                  tk::view<tk::bf16, 16>{g.c.at(m.begin + warpgroup * 64, n.begin), g.c.stride(0),
+                                         m.end - (m.begin + warpgroup * 64), n.end - n.begin},
                   acc_bf16);
       }
     }
