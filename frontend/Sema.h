@@ -56,8 +56,8 @@ struct Signature {
   std::vector<ConstParam> consts;
   std::vector<std::string> order; ///< names of all parameters, run-time and const, as declared
   std::vector<std::pair<std::string, std::vector<int64_t>>> dimChoices; ///< `where D in {64, 128}` on symbols
-  std::vector<std::string> symbols;                   ///< dim symbols in order of first use, dimChoices included
-  std::vector<const ast::Expr *> conditions;          ///< other conditions in `where`
+  std::vector<std::string> symbols;          ///< dim symbols in order of first use, dimChoices included
+  std::vector<const ast::Expr *> conditions; ///< other conditions in `where`
   /// With defaults as written; 0 where the default is an expression of constants.
   std::vector<std::pair<std::string, int64_t>> tunes;
 };
@@ -96,6 +96,9 @@ struct Module {
 std::unique_ptr<Module> loadModule(const std::string &path, const std::vector<std::string> &scheduleFiles,
                                    SourceManager &sources, DiagnosticEngine &diagnostics);
 
+/// More of one kernel or program than anybody could want compiled are an error, and specializations() gives none.
+inline constexpr int maxSpecializations = 4096;
+bool hasTooManySpecializations(const Signature &signature, const std::vector<const ast::CaseDecl *> &cases);
 /// All combinations of type arguments, dim choices, const choices (an i32 const without choices: its default and the
 /// values that cases use) and presence of optional tensors.
 std::vector<Specialization> specializations(const Signature &signature,
@@ -113,8 +116,8 @@ ScheduleSettings findSchedule(const std::vector<const ast::ScheduleDecl *> &sche
                               const std::vector<std::string> &archNames, const Specialization &specialization,
                               DiagnosticEngine &diagnostics);
 
-/// Checks and elaborates one specialisation of a kernel with a sound signature. `tunes` override the defaults of `tune` statements. Returns null after
-/// reporting errors; the same error in two specialisations is reported once.
+/// Checks and elaborates one specialisation of a kernel with a sound signature. `tunes` override the defaults of `tune`
+/// statements. Returns null after reporting errors; the same error in two specialisations is reported once.
 std::unique_ptr<ir::Function> elaborate(const Module &module, const KernelInfo &kernel,
                                         const Specialization &specialization,
                                         const std::map<std::string, int64_t> &tunes, DiagnosticEngine &diagnostics);

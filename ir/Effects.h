@@ -6,6 +6,9 @@
 
 #include "ir/TileIR.h"
 
+#include <unordered_set>
+#include <vector>
+
 namespace tkc::ir {
 
 /// Its results depend on its operands alone, and computing it does nothing else: element-wise ops, products, …
@@ -22,6 +25,23 @@ bool isConstant(const Value *value, double number);
 Op *definedBy(const Value *value, OpKind kind);
 /// Made of constants, dims and induction variables alone: no tensor and no parameter has a say.
 bool followsFromShapes(const Value *value);
+/// Walks back from `value` over what it is made of: `visit` adds to its second argument where to go on from a value,
+/// and stops the walk with true, which is the result. Every value is visited once, however many paths lead to it.
+template <class Visit> bool searchBack(const Value *value, Visit visit) {
+  std::unordered_set<const Value *> seen{value};
+  std::vector<const Value *> open{value}, next;
+  while (!open.empty()) {
+    const Value *at = open.back();
+    open.pop_back();
+    next.clear();
+    if (visit(at, next))
+      return true;
+    for (const Value *each : next)
+      if (seen.insert(each).second)
+        open.push_back(each);
+  }
+  return false;
+}
 /// `value` is an argument of `block` or made by an op in it or in a body within it.
 bool isDefinedIn(const Value *value, const Block &block);
 

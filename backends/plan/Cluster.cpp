@@ -3,6 +3,7 @@
 #include "backends/plan/Cluster.h"
 
 #include "backends/plan/Walk.h"
+#include "ir/Effects.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -12,16 +13,17 @@ namespace {
 
 /// Whether `value` may differ between blocks that differ in `axis`. What a loop carries or a branch chooses may.
 bool dependsOn(const ir::Value *value, const ir::Value *axis) {
-  if (value == axis)
-    return true;
-  const ir::Op *op = value->definingOp;
-  if (!op) {
-    const ir::Op *loop = value->ownerBlock ? value->ownerBlock->parent : nullptr;
-    return loop && loop->kind == ir::OpKind::For &&
-           (value->index != 0 || dependsOn(loop->operand(0), axis) || dependsOn(loop->operand(1), axis));
-  }
-  return !op->bodies.empty() || std::any_of(op->operands().begin(), op->operands().end(),
-                                            [&](const ir::Value *operand) { return dependsOn(operand, axis); });
+  return ir::searchBack(value, [&](const ir::Value *at, std::vector<const ir::Value *> &next) {
+    if (at == axis)
+      return true;
+    const ir::Op *op = at->definingOp;
+    const ir::Op *loop = !op && at->ownerBlock ? at->ownerBlock->parent : nullptr;
+    if (loop && loop->kind == ir::OpKind::For)
+      next = {loop->operand(0), loop->operand(1)};
+    else if (op)
+      next.assign(op->operands().begin(), op->operands().end());
+    return loop && loop->kind == ir::OpKind::For ? at->index != 0 : op && !op->bodies.empty();
+  });
 }
 
 /// What clusters along one axis share, or why they cannot be.

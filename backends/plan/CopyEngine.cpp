@@ -13,36 +13,41 @@ bool isZero(const ir::Value *value) {
   return value->definingOp && value->definingOp->kind == ir::OpKind::Const && value->definingOp->constant == 0;
 }
 
+/// How far forms are looked into: farther, there may be more paths than there is time.
+constexpr int maxDepth = 10;
+
 /// Whether `value` is a multiple of `size` by its form.
-bool isMultipleOf(const ir::Value *value, int64_t size) {
+bool isMultipleOf(const ir::Value *value, int64_t size, int depth = 0) {
   const ir::Op *op = value->definingOp;
-  if (!op)
+  if (!op || ++depth > maxDepth)
     return false;
   switch (op->kind) {
   case ir::OpKind::Const:
     return std::fmod(op->constant, static_cast<double>(size)) == 0;
   case ir::OpKind::Mul:
-    return isMultipleOf(op->operand(0), size) || isMultipleOf(op->operand(1), size);
+    return isMultipleOf(op->operand(0), size, depth) || isMultipleOf(op->operand(1), size, depth);
   case ir::OpKind::Add:
   case ir::OpKind::Sub:
   case ir::OpKind::Min:
   case ir::OpKind::Max:
-    return isMultipleOf(op->operand(0), size) && isMultipleOf(op->operand(1), size);
+    return isMultipleOf(op->operand(0), size, depth) && isMultipleOf(op->operand(1), size, depth);
   default:
     return false;
   }
 }
 
 /// Whether tiles that stop at `hi` are full, or stop where the tensor does, so that the engine's bounds are the tile's.
-bool stopsWithTensor(const ir::Value *hi, const ir::DimExpr &dim, int64_t size) {
+bool stopsWithTensor(const ir::Value *hi, const ir::DimExpr &dim, int64_t size, int depth = 0) {
   if (isDim(hi, dim) || isMultipleOf(hi, size))
     return true;
+  if (++depth > maxDepth)
+    return false;
   const ir::Op *op = hi->definingOp;
   if (op && (op->kind == ir::OpKind::Min || op->kind == ir::OpKind::Max))
-    return stopsWithTensor(op->operand(0), dim, size) && stopsWithTensor(op->operand(1), dim, size);
+    return stopsWithTensor(op->operand(0), dim, size, depth) && stopsWithTensor(op->operand(1), dim, size, depth);
   // A split loop's bound, clipped from below by another of the kind: select(c, x, y).
-  return op && op->kind == ir::OpKind::Select && stopsWithTensor(op->operand(1), dim, size) &&
-         stopsWithTensor(op->operand(2), dim, size);
+  return op && op->kind == ir::OpKind::Select && stopsWithTensor(op->operand(1), dim, size, depth) &&
+         stopsWithTensor(op->operand(2), dim, size, depth);
 }
 
 /// Tiles of a loop start at lo + n · size; with lo a multiple too, whatever is a multiple is a boundary between tiles.

@@ -3,6 +3,7 @@
 #include "backends/plan/GridOrder.h"
 
 #include "backends/plan/Walk.h"
+#include "ir/Effects.h"
 
 #include <algorithm>
 #include <numeric>
@@ -11,12 +12,12 @@ namespace tkc::planner {
 namespace {
 
 bool dependsOn(const ir::Value *value, const ir::Value *axis) {
-  if (value == axis)
-    return true;
-  const ir::Op *op = value->definingOp;
-  return op && op->bodies.empty() && std::any_of(op->operands().begin(), op->operands().end(), [&](const ir::Value *v) {
-           return dependsOn(v, axis);
-         });
+  return ir::searchBack(value, [&](const ir::Value *at, std::vector<const ir::Value *> &next) {
+    const ir::Op *op = at->definingOp;
+    if (op && op->bodies.empty())
+      next.assign(op->operands().begin(), op->operands().end());
+    return at == axis;
+  });
 }
 
 } // namespace

@@ -5,6 +5,7 @@
 #include "backends/plan/Divisions.h"
 #include "backends/plan/RowsLayout.h"
 #include "backends/plan/Walk.h"
+#include "ir/Effects.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -17,12 +18,13 @@ int64_t roundUp(int64_t value, int64_t multiple) { return (value + multiple - 1)
 /// Whether the producer can compute a scalar or tile index: from parameters, loop indices and tensors that are only
 /// read.
 bool isProducerComputable(const ir::Value *value) {
-  if (!value->type.isScalar() && value->type.kind != ir::Type::TileIndex)
-    return false;
-  const ir::Op *op = value->definingOp;
-  if (!op)
-    return value->index == 0; // an induction variable, not a carried value
-  return op->bodies.empty() && std::all_of(op->operands().begin(), op->operands().end(), isProducerComputable);
+  return !ir::searchBack(value, [](const ir::Value *at, std::vector<const ir::Value *> &next) {
+    const ir::Op *op = at->definingOp;
+    if (op)
+      next.assign(op->operands().begin(), op->operands().end());
+    const bool isAddress = at->type.isScalar() || at->type.kind == ir::Type::TileIndex;
+    return !isAddress || (op ? !op->bodies.empty() : at->index != 0); // a carried value
+  });
 }
 
 /// A load that can go to shared memory ahead of its use. Gathers and fills other than zero go through registers.

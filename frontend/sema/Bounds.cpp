@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "frontend/sema/Bounds.h"
 
+#include "ir/Effects.h"
+
 namespace tkc::sema {
 
 using ir::OpKind;
@@ -254,17 +256,14 @@ bool Bounds::isAtMost(const Linear &small, const Linear &large) const {
 }
 
 bool Bounds::isReadFromTensor(const ir::Value *value) {
-  const ir::Op *op = value->definingOp;
-  if (const ir::Op *loop = loopOf(value))
-    return isReadFromTensor(loop->operand(0)) || isReadFromTensor(loop->operand(1));
-  if (!op || !op->bodies.empty())
-    return false;
-  if (op->kind == OpKind::Load)
-    return true;
-  for (const ir::Value *operand : op->operands())
-    if (isReadFromTensor(operand))
-      return true;
-  return false;
+  return ir::searchBack(value, [&](const ir::Value *at, std::vector<const ir::Value *> &next) {
+    const ir::Op *op = at->definingOp;
+    if (const ir::Op *loop = loopOf(at))
+      next = {loop->operand(0), loop->operand(1)};
+    else if (op && op->bodies.empty())
+      next.assign(op->operands().begin(), op->operands().end());
+    return op && op->kind == OpKind::Load;
+  });
 }
 
 } // namespace tkc::sema

@@ -134,6 +134,9 @@ private:
   }
 
   template <class Info> void check(const Info &info) {
+    if (hasTooManySpecializations(info.signature, info.cases))
+      reporter.error(Diag::too_many_specializations, {info.signature.loc, info.signature.loc}, info.signature.name,
+                     maxSpecializations);
     if (info.reference)
       checkReference(*info.reference, info.signature, module, reporter);
     for (const auto *decls : {&info.cases, &info.benches})

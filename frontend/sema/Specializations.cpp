@@ -62,8 +62,23 @@ std::string Specialization::suffix() const {
   return result;
 }
 
+bool hasTooManySpecializations(const Signature &signature, const std::vector<const ast::CaseDecl *> &cases) {
+  double count = 1;
+  for (auto &[name, choices] : signature.typeParams)
+    count *= static_cast<double>(choices.size());
+  for (auto &[name, choices] : signature.dimChoices)
+    count *= static_cast<double>(choices.size());
+  for (const ConstParam &param : signature.consts)
+    count *= static_cast<double>(param.choices.empty() ? valuesInUse(param, cases).size() : param.choices.size());
+  for (const ir::Param &param : signature.params)
+    count *= param.isOptional ? 2 : 1;
+  return count > maxSpecializations;
+}
+
 std::vector<Specialization> specializations(const Signature &signature,
                                             const std::vector<const ast::CaseDecl *> &cases) {
+  if (hasTooManySpecializations(signature, cases))
+    return {};
   std::vector<Specialization> list(1);
   for (auto &[name, choices] : signature.typeParams)
     combine(list, choices,

@@ -39,6 +39,14 @@ inputs = {
     "deep-choice.tk": b"reference k { a = " + b"if a then 1 else " * deep + b"1; }",
     "deep-calls-of-functions.tk": b"".join(b"fn f%d(x) = f%d(x) + f%d(x);\n" % (i, i + 1, i + 1) for i in range(60))
     + b"fn f60(x) = x;\nkernel k(a: f32[N], out b: f32[N]) { parallel i in tiles(N, 8) { b[i] = f0(a[i]); } }",
+    "many-real-kernels.tk": b"".join(
+        b"kernel k%d(a: f32[N], out b: f32[N]) { parallel i in tiles(N, 8) { b[i] = a[i] + 1; } }\n" % i for i in range(1500)),
+    "many-masks.tk": b"kernel k(a: f32[N, M], out b: f32[N]) { parallel i in tiles(N, 8) { var s = zeros(8, 1); "
+    b"for j in tiles(M, 8) { " + b"".join(b"s += rowsum(exp(a[i, j] * %d.5)); " % i for i in range(500)) + b"} b[i] = s; } }",
+    "many-paths.tk": b"kernel k(a: bf16[P, N, M], c: bf16[M, N], out b: f32[N, N]) { parallel i in tiles(N, 64), j in tiles(N, 64) { "
+    b"let x0 = i.index; " + b"".join(b"let x%d = x%d + x%d * 7; " % (i + 1, i, i) for i in range(64))
+    + b"var s = zeros(64, 64); for m in tiles(M, 64) { s += a[x64 % P, i, m] @ c[m, j]; } "
+    b"let t0 = s; " + b"".join(b"let t%d = t%d * 2 + t%d; " % (i + 1, i, i) for i in range(64)) + b"b[i, j] = t64; } }",
     "self-import.tk": b'import "self-import.tk";\n',
 }
 
