@@ -212,12 +212,15 @@ private:
     return computeExpected(entry.prepared, module, errorModelOf(all, Arithmetic::Nvidia, between), diagnostics);
   }
 
+  /// Counts what the passes leave: tiles that are masked throughout are not computed.
   void count(const Entry &entry, const std::vector<std::unique_ptr<ir::Function>> &functions) {
     program.bytes[entry.number] = countBytes(*entry.prepared.signature, entry.prepared.arguments);
-    for (size_t i = 0; i < functions.size(); ++i)
+    for (size_t i = 0; i < functions.size(); ++i) {
+      plans.transform(*functions[i]);
       program.operations[entry.number] += countProductOperations(
           *functions[i],
           entry.program ? callOf(*launchesOf(*entry.program)[i], entry.prepared.arguments) : entry.prepared.arguments);
+    }
   }
 
   static std::string call(const Entry &entry) {

@@ -1,0 +1,39 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "harness/Operations.h"
+
+#include <gtest/gtest.h>
+
+using namespace tkc;
+using namespace tkc::ir;
+
+namespace {
+
+TEST(Operations, CountElementsThatExistInTheTilesThatAreWalked) {
+  // for i in tiles(0, N, 16) { for j in tiles(0, min(end(i), M), 8) { tile[i, 4] @ tile[4, j] } }
+  Function function;
+  Builder builder(function, &function.body);
+  Value *zero = builder.constant(ElemType::I32, 0);
+  Value *n = builder.dim("N"), *m = builder.dim("M");
+  const auto enter = [&](Value *hi, int64_t size) {
+    Op *loop = builder.forLoop(zero, hi, size, "t", {});
+    builder.setInsertionPoint(&loop->body());
+    return loop->body().args[0].get();
+  };
+  Value *i = enter(n, 16);
+  Value *j = enter(builder.binary(OpKind::Min, builder.end(i), m), 8);
+  Value *none = builder.constant(ElemType::F32, 0);
+  const auto tile = [&](int64_t rows, int64_t cols, Value *rowEnd, Value *colEnd) {
+    Value *value = builder.full(none, rows, cols);
+    value->type = Type::tile(ElemType::F32, rows, cols, rowEnd, colEnd);
+    return value;
+  };
+  builder.dot(tile(16, 4, i, nullptr), tile(4, 8, nullptr, j), tile(16, 8, i, j));
+
+  CallArguments arguments;
+  arguments.symbols = {{"N", 20}, {"M", 18}};
+  // Rows 0..16 meet columns 0..16, rows 16..20 columns 0..18.
+  EXPECT_EQ(harness::countProductOperations(function, arguments), 2 * 4 * (16 * 16 + 4 * 18));
+}
+
+} // namespace
