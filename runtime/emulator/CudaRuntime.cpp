@@ -105,6 +105,11 @@ Error deviceAttribute(int *value, int attribute, int /*number*/) {
 /// Kernels have run when their launch returns; what went wrong is said here, as it is on a GPU, and then goes on being
 /// said.
 Error synchronize() { return device()->lastReport.empty() ? Success : LaunchFailure; }
+/// Forgets what went wrong; memory stays.
+Error reset() {
+  device()->lastReport.clear();
+  return Success;
+}
 Error synchronizeStream(void * /*stream*/) { return synchronize(); }
 
 const char *errorString(Error error) {
@@ -260,6 +265,7 @@ const Support table[] = {
     {"cudaSetDevice", address(setDevice)},
     {"cudaDeviceGetAttribute", address(deviceAttribute)},
     {"cudaDeviceSynchronize", address(synchronize)},
+    {"cudaDeviceReset", address(reset)},
     {"cudaStreamSynchronize", address(synchronizeStream)},
     {"cudaGetLastError", address(synchronize)},
     {"cudaPeekAtLastError", address(synchronize)},

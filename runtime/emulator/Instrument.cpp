@@ -18,11 +18,11 @@
 namespace tkc::emulator {
 
 SiteId siteOf(LoweringContext &context, const llvm::Instruction &instruction, const std::string &what) {
-  std::vector<unsigned> lines;
+  std::vector<Frame> frames;
   for (const llvm::DILocation *at = instruction.getDebugLoc(); at; at = at->getInlinedAt())
     if (at->getLine() != 0)
-      lines.push_back(at->getLine());
-  return context.sites.add(std::move(lines), what);
+      frames.push_back({context.sites.file(at->getFilename().str()), at->getLine()});
+  return context.sites.add(std::move(frames), what);
 }
 
 namespace {
@@ -109,7 +109,7 @@ public:
       auto *user = llvm::cast<llvm::Instruction>(use.getUser());
       if (llvm::isa<llvm::ExtractValueInst, llvm::InsertValueInst, llvm::PHINode, llvm::SelectInst>(user)) {
         follow(*user);
-      } else if (auto *call = llvm::dyn_cast<llvm::CallBase>(user); call && call->isInlineAsm()) {
+      } else if (auto *call = llvm::dyn_cast<llvm::CallBase>(user); call && passesOn(*call)) {
         continue;
       } else if (auto *store = llvm::dyn_cast<llvm::StoreInst>(user); store && isPrivate(store->getPointerOperand())) {
         continue;
@@ -120,6 +120,14 @@ public:
   }
 
 private:
+  /// Empty statements, and products, which take what a product before them gives.
+  static bool passesOn(const llvm::CallBase &call) {
+    if (!call.isInlineAsm())
+      return false;
+    const llvm::StringRef text = llvm::cast<llvm::InlineAsm>(call.getCalledOperand())->getAsmString();
+    return text.empty() || text.contains("wgmma.mma_async");
+  }
+
   void guard(llvm::Use &use, llvm::Instruction &user) {
     llvm::IRBuilder<> builder(&user);
     const llvm::FunctionCallee callee = context.module.getOrInsertFunction(

@@ -37,7 +37,6 @@ void reportError(SiteId site, const std::string &what) {
     throw LaunchFailed{site, what};
   Thread &thread = current();
   thread.block->cluster.launch.fail(describeError(thread, site, what));
-  thread.waitsFor = "the end of the launch";
   thread.fiber.suspend(); // nobody resumes it
   std::abort();
 }
@@ -153,10 +152,9 @@ void Cluster::run() {
     ;
 }
 
-void Cluster::wait(WaitList &list, const char *what, std::string which) {
+void Cluster::wait(WaitList &list, std::function<std::string()> what) {
   Thread &thread = current();
-  thread.waitsFor = what;
-  thread.waitsForWhat = std::move(which);
+  thread.waitsFor = std::move(what);
   list.threads.push_back(&thread);
   thread.fiber.suspend();
 }
@@ -187,28 +185,30 @@ std::string Cluster::describeDeadlock() const {
   struct Group {
     uint32_t first, last;
     const Thread *thread;
+    std::string waitsFor;
   };
   std::vector<Group> groups;
   for (const Thread &thread : threads) {
     if (thread.finished)
       continue;
+    std::string waitsFor = thread.waitsFor ? thread.waitsFor() : "nothing";
     if (!groups.empty()) {
       Group &group = groups.back();
       if (group.last + 1 == thread.index && group.thread->block == thread.block && group.thread->site == thread.site &&
-          group.thread->waitsFor == thread.waitsFor && group.thread->waitsForWhat == thread.waitsForWhat) {
+          group.waitsFor == waitsFor) {
         group.last = thread.index;
         continue;
       }
     }
-    groups.push_back({thread.index, thread.index, &thread});
+    groups.push_back({thread.index, thread.index, &thread, std::move(waitsFor)});
   }
   std::string text = "deadlock:";
   for (const Group &group : groups) {
     text += group.first == group.last ? fmt::format(" thread {}", group.first)
                                       : fmt::format(" threads {} to {}", group.first, group.last);
-    text += fmt::format(" of block {} wait{} for {}{} at {};", group.thread->block->position.x,
-                        group.first == group.last ? "s" : "", group.thread->waitsFor ? group.thread->waitsFor : "?",
-                        group.thread->waitsForWhat, launch.sites->describe(group.thread->site));
+    text +=
+        fmt::format(" of block {} wait{} for {} at {};", group.thread->block->position.x,
+                    group.first == group.last ? "s" : "", group.waitsFor, launch.sites->describe(group.thread->site));
   }
   text.pop_back();
   return text;
@@ -241,7 +241,9 @@ void meet(Thread &thread, const void *operation, uint32_t mask, uint64_t *slots,
     return;
   }
   while (!collective->done)
-    thread.block->cluster.wait(collective->waiting, "the other lanes of its warp", "");
+    thread.block->cluster.wait(collective->waiting, [collective] {
+      return fmt::format("lanes {:#x} of its warp", collective->mask & ~collective->arrived);
+    });
 }
 
 namespace {

@@ -41,6 +41,7 @@ struct Dim3 {
 struct Options {
   uint64_t seed = 0; ///< 0: threads in order, effects as late as can be; others: in random order
   unsigned workers = 1;
+  int architecture = 90; ///< as in sm_90
 };
 
 /// What a kernel needs by itself.
@@ -116,9 +117,8 @@ struct Thread {
   Knowledge knows;
   bool finished = false;
 
-  const char *waitsFor = nullptr; ///< null: it can run
-  std::string waitsForWhat;       ///< which one
-  SiteId site = 0;                ///< of the latest instruction with a model
+  std::function<std::string()> waitsFor; ///< empty: it can run
+  SiteId site = 0;                       ///< of the latest instruction with a model
 
   std::shared_ptr<NamedBarrier::Generation> clusterGeneration; ///< between arrival and wait
 
@@ -132,7 +132,8 @@ struct Thread {
   uint32_t bulkRead = 0;   ///< groups that the thread knows to have read their shared memory
 
   // cp.async, in groups: models/CpAsync.cpp.
-  std::vector<std::vector<std::shared_ptr<Effect>>> copyGroups;
+  std::vector<std::vector<std::shared_ptr<Effect>>> copyGroups{{}}; ///< the last is open
+  uint32_t copyComponent = 0;
 
   // Products: models/Wgmma.cpp.
   uint32_t productsIssued = 0;
@@ -202,8 +203,9 @@ public:
   /// Until all threads have finished, or the launch is stopped.
   void run();
 
-  /// The running thread waits until somebody wakes the list. It may find that its condition does not hold yet.
-  void wait(WaitList &list, const char *what, std::string which);
+  /// The running thread waits until somebody wakes the list. It may find that its condition does not hold yet. `what`
+  /// says what it waits for, as things stand when it is asked.
+  void wait(WaitList &list, std::function<std::string()> what);
   void wake(WaitList &list);
   /// Lets others run.
   void yield(Thread &thread);

@@ -106,6 +106,16 @@ float sumAtOnce(const Factor *a, const Factor *b, uint32_t count, float accumula
 
 } // namespace
 
+static bool isFloat8(MatrixType type) { return type == MatrixType::F8E4M3 || type == MatrixType::F8E5M2; }
+
+Summation wgmmaSummation(MatrixType type) { return {isFloat8(type) ? 13 : 25, 32}; }
+
+Summation mmaSummation(MatrixType type, int architecture) {
+  if (architecture < 90) // Ampere sums 16 bytes of either operand at once
+    return {isFloat8(type) ? 13 : 24, static_cast<int>(16 / bytesOf(type))};
+  return {isFloat8(type) ? 13 : 25, 32};
+}
+
 float sumOfProducts(const Factor *a, const Factor *b, uint32_t count, float accumulator, const Summation &summation) {
   bool finite = std::isfinite(accumulator);
   for (uint32_t i = 0; i < count; ++i)

@@ -30,6 +30,10 @@ struct Summation {
   int termsAtOnce;  ///< products summed together; longer sums go through the accumulator
 };
 
+/// Of `wgmma` and of `mma.sync` on a GPU of this architecture, as in sm_90.
+Summation wgmmaSummation(MatrixType type);
+Summation mmaSummation(MatrixType type, int architecture);
+
 /// accumulator + Σ a[i] · b[i].
 float sumOfProducts(const Factor *a, const Factor *b, uint32_t count, float accumulator, const Summation &summation);
 

@@ -56,6 +56,8 @@ std::span<const Model> memoryModels();
 std::span<const Model> barrierModels();
 std::span<const Model> warpModels();
 std::span<const Model> tmaModels();
+std::span<const Model> copyModels();
+std::span<const Model> mmaModels();
 std::span<const Model> wgmmaModels();
 std::span<const Model> controlModels();
 
@@ -84,6 +86,9 @@ uint64_t readSpecialRegister(const Thread &thread, int number);
 uint32_t resolvePending(Thread &thread, uint32_t bits, bool isFloat);
 /// The same for a value that is about to be used; an error if its product was not waited for.
 uint32_t useValue(Thread &thread, uint32_t bits, bool isFloat, SiteId site);
+
+/// The MatrixType of a PTX name; false for others.
+bool readMatrixType(std::string_view name, int &type);
 
 // Slots as values.
 inline float asFloat(uint64_t slot) { return std::bit_cast<float>(static_cast<uint32_t>(slot)); }

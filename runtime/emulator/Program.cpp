@@ -79,6 +79,8 @@ public:
 
   int run(const std::vector<std::string> &arguments, const Options &options, std::string &error) {
     device.options = &options;
+    device.computeMajor = options.architecture / 10;
+    device.computeMinor = options.architecture % 10;
     device.sites = &sites;
     device.findKernel = [this](const void *stub) -> const LoadedKernel & { return find(stub); };
     emulator::device() = &device;

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cctype>
 #include <string_view>
 
@@ -28,7 +29,7 @@ std::string tkPosition(std::string_view line) {
 } // namespace
 
 void Sites::setSource(const std::string &path, const std::string &text) {
-  name = path.substr(path.rfind('/') + 1);
+  files = {path.substr(path.rfind('/') + 1)};
   tkLines.assign(1, {});
   std::string latest;
   for (std::string_view rest = text; !rest.empty();) {
@@ -42,25 +43,36 @@ void Sites::setSource(const std::string &path, const std::string &text) {
   }
 }
 
-SiteId Sites::add(std::vector<unsigned> lines, std::string what) {
+uint32_t Sites::file(const std::string &path) {
+  const std::string name = path.substr(path.rfind('/') + 1);
   const std::lock_guard lock(mutex);
-  sites.push_back({std::move(lines), std::move(what)});
+  const auto found = std::find(files.begin(), files.end(), name);
+  if (found != files.end())
+    return static_cast<uint32_t>(found - files.begin());
+  files.push_back(name);
+  return static_cast<uint32_t>(files.size() - 1);
+}
+
+SiteId Sites::add(std::vector<Frame> frames, std::string what) {
+  const std::lock_guard lock(mutex);
+  sites.push_back({std::move(frames), std::move(what)});
   return static_cast<SiteId>(sites.size() - 1);
 }
 
 std::string Sites::describe(SiteId id) const {
   const std::lock_guard lock(mutex);
   const Site &site = sites[id];
-  if (site.lines.empty())
-    return site.what.empty() ? "an unknown place" : fmt::format("`{}`", site.what);
-  std::string text = fmt::format("{}:{}", name, site.lines.back());
-  if (site.lines.back() < tkLines.size() && !tkLines[site.lines.back()].empty())
-    text += fmt::format(" ({})", tkLines[site.lines.back()]);
-  for (size_t i = site.lines.size() - 1; i-- > 0;)
-    text += fmt::format("{}{}", i + 2 == site.lines.size() ? ", in the function at line " : " > ", site.lines[i]);
+  std::string text;
+  for (size_t i = site.frames.size(); i-- > 0;) {
+    const Frame &frame = site.frames[i];
+    const bool isOutermost = i + 1 == site.frames.size();
+    text += fmt::format("{}{}:{}", isOutermost ? "" : ", in ", files[frame.file], frame.line);
+    if (isOutermost && frame.file == 0 && frame.line < tkLines.size() && !tkLines[frame.line].empty())
+      text += fmt::format(" ({})", tkLines[frame.line]);
+  }
   if (!site.what.empty())
-    text += fmt::format(", `{}`", site.what);
-  return text;
+    text += fmt::format("{}`{}`", text.empty() ? "" : ", ", site.what);
+  return text.empty() ? "an unknown place" : text;
 }
 
 } // namespace tkc::emulator

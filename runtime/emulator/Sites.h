@@ -14,23 +14,29 @@ namespace tkc::emulator {
 /// Number of a place; 0 is none.
 using SiteId = uint32_t;
 
+struct Frame {
+  uint32_t file; ///< as Sites numbers them
+  unsigned line;
+};
+
 class Sites {
 public:
   /// Lines of `text`, the .cu file, are searched for comments `// NAME.tk:LINE …`.
   void setSource(const std::string &path, const std::string &text);
 
-  /// Lines from the innermost inlined function out to the kernel; `what` is the instruction.
-  SiteId add(std::vector<unsigned> lines, std::string what);
-  /// "test.cu:123 (in 2950, gemm.tk:9), `bar.sync`"
+  uint32_t file(const std::string &path);
+  /// From the innermost inlined function out to the kernel; `what` is the instruction.
+  SiteId add(std::vector<Frame> frames, std::string what);
+  /// "test.cu:123 (gemm.tk:9), in barrier.h:42, `bar.sync`"
   std::string describe(SiteId site) const;
 
 private:
   struct Site {
-    std::vector<unsigned> lines;
+    std::vector<Frame> frames;
     std::string what;
   };
   mutable std::mutex mutex;
-  std::string name;
+  std::vector<std::string> files;   ///< names without folders; the first is the .cu file
   std::vector<std::string> tkLines; ///< by line of the .cu file
   std::vector<Site> sites{{}};
 };

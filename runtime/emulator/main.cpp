@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <thread>
 
 int main(int argc, char **argv) {
@@ -28,6 +29,8 @@ int main(int argc, char **argv) {
   app.add_option("--arch", frontend.arch, "the architecture to compile for")->type_name("ARCH");
   app.add_option("-I", frontend.includePaths, "a folder of headers")->type_name("DIR");
   CLI11_PARSE(app, argc, argv);
+
+  options.architecture = std::atoi(frontend.arch.c_str() + frontend.arch.find('_') + 1);
 
   Program program;
   std::string error = program.load(file, frontend);

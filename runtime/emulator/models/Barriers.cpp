@@ -99,10 +99,10 @@ void tryWait(const BoundInstruction &instruction, uint64_t *slots) {
   const auto address = static_cast<uint32_t>(slots[1] + static_cast<uint64_t>(instruction.operands[1].offset));
   Mbarrier &barrier = mbarrierAt(thread, address, instruction.site);
   while (!isComplete(barrier, slots[2]))
-    thread.block->cluster.wait(barrier.waiting, "the mbarrier at byte ",
-                               fmt::format("{} of shared memory, parity {}, {} arrivals and {} bytes missing",
-                                           address - thread.block->shared.begin(), slots[2] & 1, barrier.pending,
-                                           barrier.bytes));
+    thread.block->cluster.wait(barrier.waiting, [&barrier, &thread, address, parity = slots[2] & 1] {
+      return fmt::format("the mbarrier at byte {} of shared memory, parity {}, {} arrivals and {} bytes missing",
+                         address - thread.block->shared.begin(), parity, barrier.pending, barrier.bytes);
+    });
   acquire(thread, barrier.completed);
   slots[0] = 1;
 }
@@ -152,7 +152,10 @@ void syncNamed(Thread &thread, uint32_t id, uint32_t threads, SiteId site) {
   const std::shared_ptr<NamedBarrier::Generation> generation = thread.block->namedBarriers[id & 15].generation;
   arriveAtNamed(thread, id, threads, site);
   while (!generation->complete)
-    thread.block->cluster.wait(generation->waiting, "named barrier ", fmt::format("{} of {} threads", id, threads));
+    thread.block->cluster.wait(generation->waiting, [&thread, id, threads] {
+      return fmt::format("named barrier {}, at which {} of {} threads arrived", id,
+                         thread.block->namedBarriers[id].arrived, threads);
+    });
   acquire(thread, generation->knowledge);
 }
 
@@ -194,7 +197,7 @@ void waitForCluster(const BoundInstruction &instruction, uint64_t *) {
   if (!generation)
     reportError(instruction.site, "waits for the cluster's barrier without having arrived at it");
   while (!generation->complete)
-    thread.block->cluster.wait(generation->waiting, "the cluster's barrier", "");
+    thread.block->cluster.wait(generation->waiting, [] { return std::string("the cluster's barrier"); });
   acquire(thread, generation->knowledge);
 }
 

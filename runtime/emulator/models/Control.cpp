@@ -30,8 +30,9 @@ void resize(const BoundInstruction &instruction, uint64_t *slots, bool claims) {
     const uint32_t difference = 32 * (claims ? wanted - warp.registers : warp.registers - wanted);
     if (claims) {
       while (block.registerPool < difference)
-        block.cluster.wait(block.waitingForRegisters, "registers: ",
-                           fmt::format("{} of them, the block's pool has {}", difference, block.registerPool));
+        block.cluster.wait(block.waitingForRegisters, [&block, difference] {
+          return fmt::format("{} registers, the block's pool has {}", difference, block.registerPool);
+        });
       block.registerPool -= difference;
     } else {
       block.registerPool += difference;

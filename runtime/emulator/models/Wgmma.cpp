@@ -6,12 +6,13 @@
 // Source: PTX ISA, "Asynchronous Warpgroup Level Matrix Multiply-Accumulate Instructions".
 #include "runtime/emulator/MatrixArithmetic.h"
 #include "runtime/emulator/Models.h"
-#include "runtime/emulator/models/WgmmaOperands.h"
+#include "runtime/emulator/models/MatrixOperands.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 
 namespace tkc::emulator {
 
@@ -42,22 +43,6 @@ namespace {
 
 enum Setting { Width, Depth, TypeA, TypeB, IsInteger, AFromRegisters };
 
-bool readType(std::string_view name, int &type) {
-  constexpr std::array<std::pair<std::string_view, MatrixType>, 7> names{{{"bf16", MatrixType::BF16},
-                                                                          {"f16", MatrixType::F16},
-                                                                          {"tf32", MatrixType::TF32},
-                                                                          {"e4m3", MatrixType::F8E4M3},
-                                                                          {"e5m2", MatrixType::F8E5M2},
-                                                                          {"s8", MatrixType::I8},
-                                                                          {"u8", MatrixType::U8}}};
-  for (const auto &[known, value] : names)
-    if (known == name) {
-      type = static_cast<int>(value);
-      return true;
-    }
-  return false;
-}
-
 MatrixType typeA(const BoundInstruction &instruction) { return static_cast<MatrixType>(instruction.settings[TypeA]); }
 MatrixType typeB(const BoundInstruction &instruction) { return static_cast<MatrixType>(instruction.settings[TypeB]); }
 
@@ -71,8 +56,8 @@ bool decodeProduct(BoundInstruction &instruction) {
   instruction.settings[Width] = std::atoi(shape.data() + 4);
   instruction.settings[Depth] = k == std::string_view::npos ? 0 : std::atoi(shape.data() + k + 1);
   instruction.settings[IsInteger] = parts[5] == "s32";
-  if ((parts[5] != "f32" && parts[5] != "s32") || !readType(parts[6], instruction.settings[TypeA]) ||
-      !readType(parts[7], instruction.settings[TypeB]))
+  if ((parts[5] != "f32" && parts[5] != "s32") || !readMatrixType(parts[6], instruction.settings[TypeA]) ||
+      !readMatrixType(parts[7], instruction.settings[TypeB]))
     return false;
   instruction.settings[AFromRegisters] = instruction.operands[1].count == 4;
   const uint32_t bytes = bytesOf(typeA(instruction));
@@ -145,12 +130,6 @@ std::vector<Factor> readRegisters(const Product &product, MatrixType type) {
   return result;
 }
 
-/// Hopper's sums of one instruction's products; of float8 only 13 bits below the largest term.
-Summation summationOf(MatrixType type) {
-  const bool isFloat8 = type == MatrixType::F8E4M3 || type == MatrixType::F8E5M2;
-  return {isFloat8 ? 13 : 25, 32};
-}
-
 void execute(Product &product, Block &block, Warpgroup &group) {
   const BoundInstruction &instruction = *product.instruction;
   const Agent agent{product.knows, {group.component, product.group}, true, product.site};
@@ -162,7 +141,7 @@ void execute(Product &product, Block &block, Warpgroup &group) {
   const std::vector<Factor> b =
       readShared(product, block, product.b, width, typeB(instruction), product.mnMajorB, agent);
   const auto depth = static_cast<uint32_t>(instruction.settings[Depth]);
-  const Summation summation = summationOf(typeA(instruction));
+  const Summation summation = wgmmaSummation(typeA(instruction));
   for (uint32_t thread = 0; thread < groupThreads; ++thread)
     for (uint32_t i = 0; i < product.registers; ++i) {
       uint32_t &accumulator = product.accumulator(thread, i);
@@ -190,7 +169,8 @@ void executeUpTo(Thread &thread, uint32_t n) {
   while (group.executed < n) {
     const std::shared_ptr<Product> product = group.products.at(numberOf(group.executed));
     if (product->arrived < groupThreads) {
-      block.cluster.wait(group.waiting, "the other threads of its warpgroup to issue a product", "");
+      block.cluster.wait(group.waiting,
+                         [] { return std::string("the other threads of its warpgroup to issue a product"); });
       continue;
     }
     ++group.executed;

@@ -95,6 +95,7 @@ cudaError_t cudaGetDevice(int *device);
 cudaError_t cudaSetDevice(int device);
 cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attribute, int device);
 cudaError_t cudaDeviceSynchronize(void);
+cudaError_t cudaDeviceReset(void);
 cudaError_t cudaStreamSynchronize(cudaStream_t stream);
 cudaError_t cudaGetLastError(void);
 cudaError_t cudaPeekAtLastError(void);
@@ -113,7 +114,7 @@ cudaError_t cudaLaunchKernelExC(const struct cudaLaunchConfig_t *config, const v
 cudaError_t cudaGetDriverEntryPointByVersion(const char *symbol, void **function, unsigned version,
                                              unsigned long long flags, enum cudaDriverEntryPointQueryResult *found);
 // What Clang makes of `kernel<<<…>>>(…)`.
-unsigned __cudaPushCallConfiguration(struct dim3 grid, struct dim3 block, size_t shared, void *stream);
+unsigned __cudaPushCallConfiguration(struct dim3 grid, struct dim3 block, size_t shared = 0, void *stream = nullptr);
 cudaError_t __cudaPopCallConfiguration(struct dim3 *grid, struct dim3 *block, size_t *shared, void *stream);
 }
 

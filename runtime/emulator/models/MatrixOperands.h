@@ -1,8 +1,10 @@
 // Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Where the elements of wgmma's operands lie: in shared memory by a descriptor, and in registers. Source: PTX ISA,
-// "Asynchronous wgmma instructions": "Matrix Descriptor Format", "Canonical Layouts", "Register Fragments".
+// Where the elements of operands of matrix instructions lie: of wgmma in shared memory by a descriptor, and in
+// registers, of wgmma in four warps, of mma.sync in one. Source: PTX ISA, "Asynchronous wgmma instructions": "Matrix
+// Descriptor Format", "Canonical Layouts", "Register Fragments"; "Warp-level matrix instructions", "Matrix Fragments
+// for mma".
 #pragma once
 
 #include <cstdint>
@@ -48,12 +50,18 @@ inline Place accumulatorPlace(uint32_t thread, uint32_t value) {
   return {thread / 32 * 16 + lane / 4 + value / 2 % 2 * 8, lane % 4 * 2 + value % 2 + value / 4 * 8};
 }
 
-/// Place of element `i`, counted through the four registers, of an A operand; elements of `size` bytes.
+/// Place of element `i`, counted through the registers, of an A operand; elements of `size` bytes.
 inline Place operandPlace(uint32_t thread, uint32_t i, uint32_t size) {
   const uint32_t lane = thread % 32, perRegister = 4 / size;
   const uint32_t reg = i / perRegister;
   return {thread / 32 * 16 + lane / 4 + reg % 2 * 8,
           lane % 4 * perRegister + i % perRegister + reg / 2 * 4 * perRegister};
+}
+
+/// The same of mma.sync's B operand: a column of the product, and k.
+inline Place rightOperandPlace(uint32_t lane, uint32_t i, uint32_t size) {
+  const uint32_t perRegister = 4 / size;
+  return {lane / 4, lane % 4 * perRegister + i % perRegister + i / perRegister * 4 * perRegister};
 }
 
 } // namespace tkc::emulator
