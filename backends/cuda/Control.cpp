@@ -243,6 +243,10 @@ cpp::Body RolePrinter::printIteration(SourceLoc loop, const plan::Body &body) {
 
 /// In a cluster, one thread for each block arrives there.
 void RolePrinter::printArrive(const Stmt &stmt, cpp::Body &out) {
+  if (stmt.byWarps) {
+    out.push_back(cpp::Stmt::expression(cpp::method(barrierRef(stmt), "arrive_warp")));
+    return;
+  }
   if (!stmt.inCluster)
     return emit(stmt, out, cpp::method(barrierRef(stmt), "arrive"));
   out.push_back(

@@ -118,8 +118,8 @@ private:
 
   std::string arguments() {
     std::string text = fmt::format("struct {}_arguments {{\n", name);
-    for (const auto &[map, loads] : mapDirections(plan))
-      text += fmt::format("  tk::tensor_map {};\n", identifier(map));
+    for (const plan::TensorMap &map : plan.maps)
+      text += fmt::format("  tk::tensor_map {};\n", identifier(map.name));
     for (const ir::Param &param : plan.params) {
       const std::string id = identifier(param.name);
       if (!param.isTensor)
@@ -136,10 +136,12 @@ private:
   /// What the launcher found out about the tensors, with the comments in one column.
   std::string fitsMembers() {
     std::vector<std::pair<std::string, std::string_view>> members;
-    if (loadsByEngine(plan))
-      members.emplace_back("bool loads_fit;", "the copy engine can load every tensor that it is to");
-    for (const auto &[map, loads] : mapDirections(plan))
-      if (!loads)
+    for (const std::string &flag : fitFlags(plan))
+      members.emplace_back(fmt::format("bool {};", flag), flag == "vectors_fit"
+                                                              ? "and every vector"
+                                                              : "the copy engine can load every tensor that it is to");
+    for (const auto &[map, use] : mapUses(plan))
+      if (use == MapUse::Stores)
         members.emplace_back(fmt::format("bool {}_fits;", identifier(map)), "and store this one");
     size_t width = 0;
     for (const auto &[member, comment] : members)
@@ -522,11 +524,17 @@ private:
     if (copies && plan::runsOnOneThread(role)) {
       const cpp::Expr firstWarp = cpp::binary("==", cpp::call("tk::warp_index"), cpp::integer(role.firstWarp));
       const cpp::Expr elected = cpp::binary("&&", firstWarp, cpp::call("tk::elect_one"));
+      cpp::Expr allFit;
+      bool vectors = false;
+      for (const std::string &flag : fitFlags(plan)) {
+        const cpp::Expr fits = cpp::member(cpp::name("g"), flag);
+        allFit = allFit ? cpp::binary("&&", allFit, fits) : fits;
+        vectors |= flag == "vectors_fit";
+      }
       cpp::Body slow = {cpp::Stmt::comment("Tensors that the copy engine cannot take: by the threads of this role.")};
-      cpp::Body byThreads = variant(role, byGroup, CopyMode::Threads, false);
+      cpp::Body byThreads = variant(role, byGroup, vectors ? CopyMode::AtRunTime : CopyMode::Threads, false);
       slow.insert(slow.end(), byThreads.begin(), byThreads.end());
-      rest = {cpp::Stmt::ifThen(cpp::name("g.loads_fit"),
-                                {cpp::Stmt::ifThen(elected, variant(role, byGroup, CopyMode::Engine, true))},
+      rest = {cpp::Stmt::ifThen(allFit, {cpp::Stmt::ifThen(elected, variant(role, byGroup, CopyMode::Engine, true))},
                                 std::move(slow))};
     } else {
       rest = variant(role, byGroup, CopyMode::AtRunTime, false);
@@ -576,20 +584,29 @@ bool waitsForPrevious(const plan::Plan &plan) {
                      [](const Stmt &stmt) { return stmt.kind == StmtKind::WaitForPrevious; });
 }
 
-bool loadsByEngine(const plan::Plan &plan) {
-  bool loads = false;
-  walk(plan, [&](const Stmt &stmt) { loads |= stmt.kind == StmtKind::CopyIn && !stmt.map.empty(); });
-  return loads;
-}
-
-std::vector<std::pair<std::string, bool>> mapDirections(const plan::Plan &plan) {
-  std::vector<std::pair<std::string, bool>> list;
+std::vector<std::pair<std::string, MapUse>> mapUses(const plan::Plan &plan) {
+  std::vector<std::pair<std::string, MapUse>> list;
   for (const plan::TensorMap &map : plan.maps) {
     bool loads = false;
     walk(plan, [&](const Stmt &stmt) { loads |= stmt.kind == StmtKind::CopyIn && stmt.map == map.name; });
-    list.emplace_back(map.name, loads);
+    const bool isVector = plan.findBuffer(map.buffer)->rows == 1;
+    list.emplace_back(map.name, !loads ? MapUse::Stores : isVector ? MapUse::LoadsVector : MapUse::LoadsTile);
   }
   return list;
+}
+
+std::vector<std::string> fitFlags(const plan::Plan &plan) {
+  bool tiles = false, vectors = false;
+  for (const auto &[map, use] : mapUses(plan)) {
+    tiles |= use == MapUse::LoadsTile;
+    vectors |= use == MapUse::LoadsVector;
+  }
+  std::vector<std::string> flags;
+  if (tiles)
+    flags.emplace_back("loads_fit");
+  if (vectors)
+    flags.emplace_back("vectors_fit");
+  return flags;
 }
 
 std::vector<std::string> runtimeSymbols(const plan::Plan &plan) {

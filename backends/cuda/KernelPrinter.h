@@ -4,6 +4,7 @@
 
 #include "backends/plan/PlanModule.h"
 
+#include <cstdint>
 #include <set>
 #include <string>
 #include <utility>
@@ -25,10 +26,14 @@ std::string printKernel(const plan::Plan &plan, const std::string &name, const S
 std::set<std::string> externFunctionsOf(const plan::Plan &plan);
 /// Whether the kernel may begin before the one before it on the stream has ended.
 bool waitsForPrevious(const plan::Plan &plan);
-/// Whether a role of the plan copies in by the copy engine.
-bool loadsByEngine(const plan::Plan &plan);
-/// Maps through which the plan loads and stores: (name, loads).
-std::vector<std::pair<std::string, bool>> mapDirections(const plan::Plan &plan);
+/// What a tensor map is for. Vectors suit the copy engine less often than the tiles beside them (their rows are short),
+/// so the launcher says separately of both whether they do.
+enum class MapUse : uint8_t { LoadsTile, LoadsVector, Stores };
+/// Maps of the plan, by name.
+std::vector<std::pair<std::string, MapUse>> mapUses(const plan::Plan &plan);
+/// Members of the arguments that say whether all loaded tiles, or all loaded vectors, suit the copy engine: those of
+/// "loads_fit" and "vectors_fit" that the plan needs.
+std::vector<std::string> fitFlags(const plan::Plan &plan);
 /// Dim symbols that are not numbers in this specialisation, in order of first use.
 std::vector<std::string> runtimeSymbols(const plan::Plan &plan);
 

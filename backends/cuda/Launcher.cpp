@@ -79,16 +79,16 @@ private:
     }
     for (const std::string &symbol : runtimeSymbols(plan))
       line("{1}.{0} = {0};", identifier(symbol), argumentsName);
-    std::vector<std::string> loads;
-    for (const auto &[map, isLoad] : mapDirections(plan)) {
-      const std::string encoded = encode(*plan.findMap(map), !isLoad);
-      if (isLoad)
-        loads.push_back(encoded);
+    std::vector<std::string> tiles, vectors;
+    for (const auto &[map, use] : mapUses(plan)) {
+      const std::string encoded = encode(*plan.findMap(map), use == MapUse::Stores);
+      if (use != MapUse::Stores)
+        (use == MapUse::LoadsTile ? tiles : vectors).push_back(encoded);
       else
         line("{}.{}_fits = {};", argumentsName, identifier(map), encoded);
     }
-    if (!loads.empty())
-      line("{}.loads_fit = {};", argumentsName, fmt::join(loads, " &&\n"));
+    for (const std::string &flag : fitFlags(plan))
+      line("{}.{} = {};", argumentsName, flag, fmt::join(flag == "loads_fit" ? tiles : vectors, " &&\n"));
   }
 
   std::string encode(const plan::TensorMap &map, bool stored) const {

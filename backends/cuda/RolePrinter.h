@@ -38,7 +38,7 @@ struct KernelContext {
 enum class CopyMode : uint8_t {
   Engine,    ///< by the copy engine
   Threads,   ///< by the role's threads
-  AtRunTime, ///< as the launcher found
+  AtRunTime, ///< as the launcher found, vectors by the threads in any case
 };
 
 class RolePrinter {
@@ -111,6 +111,7 @@ private:
 
   // Staging.cpp
   void printCopies(const plan::Body &body, size_t &i, cpp::Body &out);
+  bool isByEngine(const plan::Stmt &copy) const;
   void copyByThreads(const plan::Stmt &stmt, cpp::Body &out);
   cpp::Expr copyByEngine(const plan::Stmt &stmt);
   cpp::Expr multicastByEngine(const plan::Stmt &stmt);

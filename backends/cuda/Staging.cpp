@@ -67,6 +67,8 @@ std::vector<cpp::Expr> RolePrinter::coordinates(const Stmt &stmt, bool withPart)
       at = cpp::binary("+", at, cpp::integer(stmt.colLo));
     if (withPart && instance && stmt.ref.slice == Division::Rows && static_cast<int>(d) == map->rowDim)
       at = cpp::binary("+", at, cpp::binary("*", instance, cpp::integer(buffer->rows / role.instances)));
+    if (withPart && instance && stmt.ref.slice == Division::Cols && static_cast<int>(d) == map->colDim)
+      at = cpp::binary("+", at, cpp::binary("*", instance, cpp::integer(buffer->cols / role.instances)));
     list.insert(list.begin(), at);
   }
   return list;
@@ -124,6 +126,13 @@ void RolePrinter::copyByThreads(const Stmt &stmt, cpp::Body &out) {
       cpp::call(cpp::templated(callee, parameters), {stage(stmt.ref), viewExpr(parts, false), threadInRole})));
 }
 
+/// Vectors that may not suit the engine are copied by the threads; a role that leaves all to the engine runs where they
+/// do.
+bool RolePrinter::isByEngine(const Stmt &copy) const {
+  const bool isVector = kernel.plan.findBuffer(copy.ref.buffer)->rows == 1;
+  return !copy.map.empty() && !(isVector && copyMode == CopyMode::AtRunTime);
+}
+
 void RolePrinter::printCopies(const plan::Body &body, size_t &i, cpp::Body &out) {
   const Stmt *expect = nullptr;
   std::vector<const Stmt *> byEngine, byThreads;
@@ -133,22 +142,28 @@ void RolePrinter::printCopies(const plan::Body &body, size_t &i, cpp::Body &out)
     if (stmt.kind == StmtKind::Expect && !expect)
       expect = &stmt;
     else if (stmt.kind == StmtKind::CopyIn)
-      (stmt.map.empty() ? byThreads : byEngine).push_back(&stmt);
+      (isByEngine(stmt) ? byEngine : byThreads).push_back(&stmt);
     else if (!(isPure(stmt) && uses.isInlined(stmt.dest)))
       break;
   }
   i = end - 1;
   const Stmt &barrier = expect ? *expect : byEngine.empty() ? *byThreads.front() : *byEngine.front();
   const bool oneWarp = role.warps * role.instances == 1;
+  const auto meet = [&] {
+    return cpp::Stmt::expression(oneWarp ? cpp::call("tk::sync_warp")
+                                         : cpp::call("tk::sync", {cpp::integer(kernel.freeBarrier),
+                                                                  cpp::integer(role.warps * role.instances * 32)}));
+  };
   const auto afterThreads = [&](cpp::Body &to) {
     to.push_back(cpp::Stmt::expression(cpp::call("tk::fence_proxy_async")));
-    to.push_back(cpp::Stmt::expression(oneWarp
-                                           ? cpp::call("tk::sync_warp")
-                                           : cpp::call("tk::sync", {cpp::integer(kernel.freeBarrier),
-                                                                    cpp::integer(role.warps * role.instances * 32)})));
+    to.push_back(meet());
   };
   Stmt elected = barrier;
   elected.one = true;
+  int64_t engineBytes = expect ? expect->bytes : 0;
+  for (const Stmt *copy : byThreads)
+    if (!copy->map.empty())
+      engineBytes -= kernel.plan.findBuffer(copy->ref.buffer)->stageBytes();
   const auto engine = [&](cpp::Body &to) {
     for (const Stmt *copy : byThreads)
       copyByThreads(*copy, to);
@@ -160,9 +175,12 @@ void RolePrinter::printCopies(const plan::Body &body, size_t &i, cpp::Body &out)
       return;
     }
     if (expect)
-      emit(elected, to, cpp::method(barrierRef(barrier), "expect_bytes", {cpp::integer(expect->bytes)}));
+      emit(elected, to, cpp::method(barrierRef(barrier), "expect_bytes", {cpp::integer(engineBytes)}));
     for (const Stmt *copy : byEngine)
       emit(elected, to, copyByEngine(*copy));
+    // The other threads copy for other rings; here they would not hold this one up, and could miss a phase of it.
+    if (byThreads.empty() && copyMode == CopyMode::AtRunTime && plan::runsOnOneThread(role))
+      to.push_back(meet());
   };
   const auto threads = [&](cpp::Body &to) {
     for (const Stmt *copy : byThreads)
@@ -184,7 +202,7 @@ void RolePrinter::printCopies(const plan::Body &body, size_t &i, cpp::Body &out)
 }
 
 void RolePrinter::printCopyOut(const Stmt &stmt, cpp::Body &out) {
-  std::vector<cpp::Expr> args = {cpp::member(cpp::name("g"), identifier(stmt.map)), stage(stmt.ref)};
+  std::vector<cpp::Expr> args = {cpp::member(cpp::name("g"), identifier(stmt.map)), slice(stmt.ref)};
   for (cpp::Expr &at : coordinates(stmt, true))
     args.push_back(std::move(at));
   emit(stmt, out, cpp::call(stmt.reducing ? "tk::tma_add" : "tk::tma_store", std::move(args)));

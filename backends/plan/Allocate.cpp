@@ -21,12 +21,21 @@ int64_t stageBytes(Placement &placement, const RingPlacement &ring) {
   return bytes;
 }
 
-} // namespace
-
-void fillRings(Placement &placement, const arch::Description &arch, const Schedule &schedule) {
+int64_t usedBytes(const Placement &placement) {
   int64_t used = reserved;
   for (const plan::Buffer &buffer : placement.buffers)
     used += aligned(buffer.totalBytes());
+  return used;
+}
+
+} // namespace
+
+bool hasRoom(const Placement &placement, const arch::Description &arch, int64_t bytes) {
+  return usedBytes(placement) + aligned(bytes) <= arch.sharedBytesPerBlock;
+}
+
+void fillRings(Placement &placement, const arch::Description &arch, const Schedule &schedule) {
+  int64_t used = usedBytes(placement);
   const int wanted = static_cast<int>(schedule.stages.value_or(defaultStages));
   // Round by round, so that no ring is deep while another is shallow.
   for (int depth = 1; depth < wanted; ++depth)

@@ -12,6 +12,9 @@ namespace tkc::planner {
 /// level keep one stage. Ring stages and buffer stages agree afterwards.
 void fillRings(Placement &placement, const arch::Description &arch, const Schedule &schedule);
 
+/// Whether a further buffer of so many bytes fits beside those that are placed, rings at one stage.
+bool hasRoom(const Placement &placement, const arch::Description &arch, int64_t bytes);
+
 /// Gives every buffer of the plan its offset, 1024-byte aligned as the 128-byte swizzle wants, and sums up.
 void allocate(plan::Plan &plan);
 

@@ -75,7 +75,7 @@ private:
                                      [&](const ir::Value *operand) { return dependsOn(operand, induction); });
       const plan::Division share = shareOf(*placement.findBuffer(member.buffer));
       if (placement.findRing(key)->depth > 0 && member.byEngine && same && share != plan::Division::Whole &&
-          !isReadByThreads(member))
+          !placement.findRing(key)->isDrainedByWarps() && !isReadByThreads(member))
         shares[key] = share;
     }
   }

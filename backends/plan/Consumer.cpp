@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "backends/plan/Consumer.h"
 
+#include "backends/plan/IndexSums.h"
 #include "backends/plan/Needed.h"
 #include "backends/plan/Walk.h"
 
@@ -48,6 +49,8 @@ private:
   void lower(const ir::Op &op) {
     if (!needed.count(&op))
       return;
+    if (const auto sides = asIndexComparison(op); sides && placement.hasProducts)
+      return lowerIndexComparison(op, sides->first, sides->second);
     switch (op.kind) {
     case ir::OpKind::For:
       return lowerFor(op);
@@ -58,11 +61,9 @@ private:
     case ir::OpKind::Store:
       return lowerStore(op);
     case ir::OpKind::Atomic:
-      return lowerDirectStore(op, use(op.operands().back()), Kind::Atomic);
+      return lowerStore(op, use(op.operands().back()), Kind::Atomic);
     case ir::OpKind::Load:
-      if (placement.registerLoads.count(&op))
-        emitCompute(op);
-      return;
+      return lowerLoad(op);
     case ir::OpKind::Transpose:
       return lowerTranspose(op);
     case ir::OpKind::AsCol:
@@ -99,6 +100,79 @@ private:
       emitCompute(op);
       return;
     }
+  }
+
+  /// Places in the tiles, and on the right what the tiles are apart.
+  void lowerIndexComparison(const ir::Op &op, const IndexSum &left, const IndexSum &right) {
+    const std::string apart = sumOf(op, right, left);
+    const std::string places[] = {placesIn(op, op.operand(0)), placesIn(op, op.operand(1))};
+    const std::string moved = combine(op, ir::OpKind::Add, places[1], apart, typeOf(op.operand(1)));
+    const std::string dest = define(op.result());
+    plan::Stmt &stmt = emit(Kind::Compute, op.loc);
+    stmt.op = op.kind;
+    stmt.dest = dest;
+    stmt.operands = {places[0], moved};
+  }
+
+  std::string placesIn(const ir::Op &op, const ir::Value *side) {
+    const std::string dest = declare("iota_value", typeOf(side));
+    plan::Stmt &stmt = emit(Kind::Compute, op.loc);
+    stmt.op = ir::OpKind::Iota;
+    stmt.dest = dest;
+    return dest;
+  }
+
+  /// (begin of plus + its terms) - (begin of minus + its terms)
+  std::string sumOf(const ir::Op &op, const IndexSum &plus, const IndexSum &minus) {
+    const plan::VarType type = scalarOrIndexType(ir::Type::scalar(ElemType::I32));
+    std::string sum = beginOf(op, plus);
+    sum = combine(op, ir::OpKind::Sub, sum, beginOf(op, minus), type);
+    for (const auto &[value, subtracted] : plus.terms)
+      sum = combine(op, subtracted ? ir::OpKind::Sub : ir::OpKind::Add, sum, use(value), type);
+    for (const auto &[value, subtracted] : minus.terms)
+      sum = combine(op, subtracted ? ir::OpKind::Add : ir::OpKind::Sub, sum, use(value), type);
+    return sum;
+  }
+
+  std::string beginOf(const ir::Op &op, const IndexSum &sum) {
+    const std::string dest = declare("begin_value", scalarOrIndexType(ir::Type::scalar(ElemType::I32)));
+    plan::Stmt &stmt = emit(Kind::Compute, op.loc);
+    stmt.op = ir::OpKind::Begin;
+    stmt.dest = dest;
+    stmt.operands = {use(sum.elements->operand(0))};
+    return dest;
+  }
+
+  /// A fresh variable = left `kind` right.
+  std::string combine(const ir::Op &op, ir::OpKind kind, const std::string &left, const std::string &right,
+                      const plan::VarType &type) {
+    const std::string dest = declare(std::string(ir::spelling(kind)) + "_value", type);
+    plan::Stmt &stmt = emit(Kind::Compute, op.loc);
+    stmt.op = kind;
+    stmt.dest = dest;
+    stmt.operands = {left, right};
+    return dest;
+  }
+
+  void lowerLoad(const ir::Op &load) {
+    if (placement.registerLoads.count(&load)) {
+      emitCompute(load);
+      return;
+    }
+    const auto key = placement.loadKeys.find(&load);
+    if (key != placement.loadKeys.end() && placement.findMember(key->second)->isVector)
+      loadVector(load, *placement.findMember(key->second), *placement.findRing(key->second));
+  }
+
+  /// A vector's stage is a row; a column reads it transposed. What all instances hold, each reads whole.
+  void loadVector(const ir::Op &load, const RingMember &member, const RingPlacement &ring) {
+    const plan::VarType type = typeOf(load.result());
+    const bool isColumn = type.kind == plan::VarType::Column;
+    const plan::Division along = isColumn ? plan::Division::Rows : plan::Division::Cols;
+    const std::string dest = define(load.result());
+    plan::Stmt &stmt = emit(Kind::LoadShared, load.loc);
+    stmt.dest = dest;
+    stmt.ref = {member.buffer, ring.cursor(), isColumn, type.division == along ? along : plan::Division::Whole};
   }
 
   /// Whether nothing reads the value itself: products read what it transposes, where that lies in shared memory.
@@ -308,16 +382,20 @@ private:
   // --------------------------------------------------------------------------------------------------------
   void lowerStore(const ir::Op &store) {
     const ir::Value *value = store.operands().back();
-    const std::string source = converted(value, function.findParam(store.view.tensor)->elem, store.loc);
+    lowerStore(store, converted(value, function.findParam(store.view.tensor)->elem, store.loc), Kind::Store);
+  }
+
+  /// By the copy engine where it can, and for tensors that do not suit it by the threads.
+  void lowerStore(const ir::Op &store, const std::string &source, Kind kind) {
     auto found = placement.stores.find(&store);
     if (found == placement.stores.end())
-      return lowerDirectStore(store, source, Kind::Store);
+      return lowerDirectStore(store, source, kind);
     plan::Stmt branch;
     branch.kind = Kind::If;
     branch.loc = store.loc;
     branch.map = found->second.map;
     into(branch.body, [&] { storeInPieces(store, source, found->second); });
-    into(branch.orElse, [&] { lowerDirectStore(store, source, Kind::Store); });
+    into(branch.orElse, [&] { lowerDirectStore(store, source, kind); });
     emit(Kind::If, store.loc) = std::move(branch);
   }
 
@@ -364,18 +442,20 @@ private:
     stmt.threads = placement.layout.threads;
   }
 
-  /// Each warpgroup stages its rows of some columns, and one of its threads hands them to the copy engine.
+  /// Each warpgroup stages its share of some columns, and one of its threads hands them to the copy engine.
   void storeInPieces(const ir::Op &store, const std::string &source, const StorePlacement &placed) {
     const plan::VarType type = typeOf(store.operands().back());
-    const plan::BufferRef ref{placed.buffer, declare(placed.cursor(), cursorType(placed.stages)), false, type.division};
+    const plan::BufferRef ref{placed.buffer, pieceCursor(placed), false, type.division};
     for (int64_t col = 0; col < type.cols; col += placed.pieceCols) {
+      const bool all = type.division == plan::Division::Cols; // columns are counted within what an instance has
       bulkWait(store.loc, placed.stages - 1);
       syncInstance(store.loc);
       plan::Stmt &write = emit(Kind::StoreShared, store.loc);
       write.operands = {source};
       write.ref = ref;
-      write.colLo = col;
-      write.colHi = col + placed.pieceCols;
+      write.colLo = all ? 0 : col;
+      write.colHi = all ? 0 : col + placed.pieceCols;
+      const auto [colLo, colHi] = std::pair(write.colLo, write.colHi);
       emit(Kind::FenceProxy, store.loc);
       syncInstance(store.loc);
       plan::Stmt &copy = emit(Kind::CopyOut, store.loc);
@@ -384,11 +464,23 @@ private:
       copy.view = store.view;
       copy.operands = indexOperands(store);
       copy.ref = ref;
-      copy.colLo = col;
-      copy.colHi = col + placed.pieceCols;
+      copy.colLo = colLo;
+      copy.colHi = colHi;
+      copy.reducing = store.kind == ir::OpKind::Atomic;
       emit(Kind::BulkCommit, store.loc).one = true;
-      emit(Kind::Advance, store.loc).cursor = ref.cursor;
+      if (!ref.cursor.empty())
+        emit(Kind::Advance, store.loc).cursor = ref.cursor;
     }
+  }
+
+  /// One for all stores that share a staging buffer; none for a buffer of one stage.
+  std::string pieceCursor(const StorePlacement &placed) {
+    if (placed.stages == 1)
+      return {};
+    std::string &cursor = pieceCursors[placed.buffer];
+    if (cursor.empty())
+      cursor = declare(placed.cursor(), cursorType(placed.stages));
+    return cursor;
   }
 
   // ---- control
@@ -554,6 +646,7 @@ private:
   std::set<const ir::Op *> needed;
   std::set<std::string> stagedNow; ///< staging buffers that were stored to in this pass over the body
   std::map<std::pair<const ir::Value *, std::string>, std::string> temporaries;
+  std::map<std::string, std::string> pieceCursors; ///< by staging buffer of stores
   ConsumerResult result;
 };
 

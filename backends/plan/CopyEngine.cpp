@@ -4,7 +4,9 @@
 // Which accesses the copy engine can do.
 #include "backends/plan/Placement.h"
 
+#include <algorithm>
 #include <cmath>
+#include <tuple>
 
 namespace tkc::planner {
 namespace {
@@ -95,6 +97,19 @@ bool suitsCopyEngine(const ir::Function &function, const ir::Op &access) {
       return false;
   }
   return true;
+}
+
+plan::TensorMap makeMap(const ir::Op &access, const plan::Buffer &buffer, int64_t boxRows) {
+  plan::TensorMap map;
+  map.name = buffer.name + "_map";
+  map.tensor = access.view.tensor;
+  map.buffer = buffer.name;
+  std::tie(map.rowDim, map.colDim) = rangedDims(access.view);
+  map.boxRows = boxRows;
+  const int64_t span = plan::bytes(buffer.swizzle);
+  map.boxCols = span ? std::min(buffer.cols, span / byteWidth(buffer.elem)) : buffer.cols;
+  map.swizzle = buffer.swizzle;
+  return map;
 }
 
 plan::Swizzle chooseSwizzle(int64_t rowBytes) {

@@ -19,20 +19,6 @@ public:
   std::vector<ScheduledOp> run(int overlap) {
     if (overlap > 0 && loop)
       findLate();
-    std::vector<ScheduledOp> order;
-    std::set<const ir::Op *> done;
-    auto take = [&](const ir::Op *op) {
-      done.insert(op);
-      order.push_back({op, isLate(op) ? 1 : 0});
-    };
-    // What this iteration still works with comes before what only accumulates: groups complete in order.
-    auto takeReadyProducts = [&] {
-      for (bool onlyAccumulates : {false, true})
-        for (const ir::Op *op : ops)
-          if (op->kind == ir::OpKind::Dot && !isLate(op) && !done.count(op) && isReady(*op, done) &&
-              isOnlyCarried(*op) == onlyAccumulates)
-            take(op);
-    };
     // Scalars and views that the first products need, then the products of the iteration before, then the rest.
     takeReadyProducts();
     for (const ir::Op *op : ops)
@@ -48,10 +34,62 @@ public:
       take(op);
       takeReadyProducts();
     }
-    return order;
+    return std::move(order);
   }
 
 private:
+  void take(const ir::Op *op) {
+    done.insert(op);
+    order.push_back({op, isLate(op) ? 1 : 0});
+  }
+
+  /// What this iteration still works with comes before what only accumulates: groups complete in order.
+  void takeReadyProducts() {
+    for (bool onlyAccumulates : {false, true})
+      for (const ir::Op *op : ops)
+        if (op->kind == ir::OpKind::Dot && !isLate(op) && !done.count(op) && isReady(*op, done) &&
+            isOnlyCarried(*op) == onlyAccumulates) {
+          takeBeforeStaging(*op);
+          take(op);
+        }
+  }
+
+  /// An operand that is staged costs a barrier of all warpgroups. Products that do not read it and only accumulate are
+  /// issued first, so that the matrix engine has work meanwhile.
+  void takeBeforeStaging(const ir::Op &dot) {
+    const ProductPlacement &product = placement.products.at(&dot);
+    for (const Operand *operand : {&product.a, &product.b}) {
+      const ir::Op *staged = operand->value ? operand->value->definingOp : nullptr;
+      if (operand->kind != Operand::Staged || !staged || !inBody.count(staged))
+        continue;
+      for (const ir::Op *other : ops)
+        if (other->kind == ir::OpKind::Dot && other != &dot && !isLate(other) && !done.count(other) &&
+            isOnlyCarried(*other) && !stages(*other) && !before(other).count(staged) && needsOnlyVectorWork(*other))
+          takeWithOperands(other);
+    }
+  }
+
+  bool stages(const ir::Op &dot) const {
+    const ProductPlacement &product = placement.products.at(&dot);
+    return product.a.kind == Operand::Staged || product.b.kind == Operand::Staged;
+  }
+
+  /// Whether all that `op` still waits for, in this body, is pure work on values.
+  bool needsOnlyVectorWork(const ir::Op &op) const {
+    const std::set<const ir::Op *> &all = before(&op);
+    return std::all_of(all.begin(), all.end(), [&](const ir::Op *def) {
+      return done.count(def) || placement.loadKeys.count(def) ||
+             (def->kind != ir::OpKind::Dot && def->bodies.empty() && !ir::hasEffect(def->kind));
+    });
+  }
+
+  void takeWithOperands(const ir::Op *op) {
+    for (const ir::Value *operand : op->operands())
+      if (operand->definingOp && inBody.count(operand->definingOp) && !done.count(operand->definingOp))
+        takeWithOperands(operand->definingOp);
+    take(op);
+  }
+
   bool isLate(const ir::Op *op) const { return std::find(late.begin(), late.end(), op) != late.end(); }
 
   bool isReady(const ir::Op &op, const std::set<const ir::Op *> &done) const {
@@ -158,6 +196,8 @@ private:
   std::set<const ir::Op *> ofProducts;
   mutable std::map<const ir::Op *, std::set<const ir::Op *>> dependences; ///< of products, as they are asked for
   std::vector<const ir::Op *> late; ///< products of stage 1, in order of the source
+  std::vector<ScheduledOp> order;
+  std::set<const ir::Op *> done;
 };
 
 } // namespace

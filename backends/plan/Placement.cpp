@@ -4,6 +4,8 @@
 
 #include "backends/plan/Divisions.h"
 #include "backends/plan/RowsLayout.h"
+#include "backends/plan/Stores.h"
+#include "backends/plan/Vectors.h"
 #include "backends/plan/Walk.h"
 #include "ir/Effects.h"
 
@@ -37,7 +39,7 @@ bool isRingLoad(const ir::Value *value) {
     if (!otherwise || otherwise->kind != ir::OpKind::Const || otherwise->constant != 0)
       return false;
   }
-  return std::all_of(op->operands().begin(), op->operands().end(), isProducerComputable);
+  return isProducerComputed(*op);
 }
 
 class Placer {
@@ -51,12 +53,14 @@ public:
       if (op.kind == ir::OpKind::Dot)
         placeProduct(op, depth);
     });
-    findRegisterLoads();
     if (!out.hasProducts && !chooseRowsLayout(nest, arch, schedule, out.layout, error))
       return std::move(out);
     assignTypes();
+    narrowPanels();
     shapeProducts();
-    placeStores();
+    placeVectors(function, nest, arch, out);
+    findRegisterLoads();
+    placeStores(function, nest, arch, out);
     return std::move(out);
   }
 
@@ -117,6 +121,8 @@ private:
 
   Operand stage(const ir::Op &dot, size_t position, const ir::Value *value, bool transposed, bool transposing) {
     std::string &name = out.staged[{value, transposing}];
+    if (name.empty())
+      name = bufferOfClone(value, transposing);
     if (name.empty()) {
       name = uniqueBuffer(value->name.empty() ? "staged" : value->name + "_shared");
       ir::Type stored = value->type;
@@ -126,6 +132,27 @@ private:
                 value->definingOp ? value->definingOp->loc : SourceLoc{});
     }
     return {Operand::Staged, value, transposed != transposing, name, transposing};
+  }
+
+  /// Loop splitting clones what is staged; a value's clones are never there at the same time, and share its buffer.
+  std::string bufferOfClone(const ir::Value *value, bool transposing) const {
+    const ir::Op *op = value->definingOp;
+    if (!op || !op->loc.isValid())
+      return {};
+    std::string name;
+    for (const auto &[key, buffer] : out.staged) {
+      const auto &[other, storesTransposed] = key;
+      const ir::Op *source = other->definingOp;
+      if (buffer.empty() || storesTransposed != transposing || !source || source->kind != op->kind ||
+          source->loc.buffer != op->loc.buffer || source->loc.offset != op->loc.offset ||
+          other->type.elem != value->type.elem || other->type.rows != value->type.rows ||
+          other->type.cols != value->type.cols)
+        continue;
+      if (source->parent == op->parent) // not a clone: a function's body that stands here twice
+        return {};
+      name = buffer;
+    }
+    return name;
   }
 
   /// A left operand has whole slabs of 64 rows for every warpgroup, whichever way it is stored.
@@ -159,6 +186,35 @@ private:
     return {Operand::Ring, load.result(), transposed != transposing, member.buffer};
   }
 
+  /// An instance's columns of a tile that it stages are whole panels, and of a right operand those or an even part of
+  /// one: a narrower swizzle where its span does not suit them.
+  void narrowPanels() {
+    for (const auto &[dot, product] : out.products) {
+      const ir::Type &type = dot->result()->type;
+      if (!product.b.transposed && divisionOf(type.rows, type.cols, out.instances) == plan::Division::Cols)
+        narrowPanels(product.b.buffer, true);
+    }
+    for (const auto &[key, buffer] : out.staged)
+      if (!key.second && homeOf(key.first).division == plan::Division::Cols)
+        narrowPanels(buffer, false);
+  }
+
+  void narrowPanels(const std::string &name, bool evenParts) {
+    plan::Buffer *buffer = out.findBuffer(name);
+    if (!buffer || buffer->swizzle == plan::Swizzle::None)
+      return;
+    const int64_t share = buffer->cols / out.instances * byteWidth(buffer->elem);
+    const int64_t span = plan::bytes(buffer->swizzle);
+    if (share % span == 0 || (evenParts && span % share == 0))
+      return;
+    buffer->swizzle = chooseSwizzle(share);
+    for (plan::TensorMap &map : out.maps)
+      if (map.buffer == name) {
+        map.swizzle = buffer->swizzle;
+        map.boxCols = plan::bytes(map.swizzle) / byteWidth(buffer->elem);
+      }
+  }
+
   /// Loads at one depth that the same product uses first arrive together.
   RingPlacement &ringFor(const ir::Op &dot, const ir::Op &load) {
     const int depth = depthOf(load);
@@ -178,14 +234,6 @@ private:
 
   int dotNumber(const ir::Op &dot) {
     return static_cast<int>(dotNumbers.try_emplace(&dot, static_cast<int>(dotNumbers.size())).first->second);
-  }
-
-  static int depthOf(const ir::Op &op) {
-    int depth = 0;
-    for (const ir::Block *block = op.parent; block && block->parent && block->parent->kind != ir::OpKind::Parallel;
-         block = block->parent->parent)
-      depth += block->parent->kind == ir::OpKind::For;
-    return depth;
   }
 
   // ---- buffers
@@ -210,24 +258,14 @@ private:
     return out.buffers.back();
   }
 
-  plan::TensorMap makeMap(const ir::Op &access, const plan::Buffer &buffer, int64_t boxRows) {
-    plan::TensorMap map;
-    map.name = buffer.name + "_map";
-    map.tensor = access.view.tensor;
-    map.buffer = buffer.name;
-    std::tie(map.rowDim, map.colDim) = rangedDims(access.view);
-    map.boxRows = boxRows;
-    const int64_t span = plan::bytes(buffer.swizzle);
-    map.boxCols = span ? std::min(buffer.cols, span / byteWidth(buffer.elem)) : buffer.cols;
-    map.swizzle = buffer.swizzle;
-    return map;
-  }
-
   // ---- register homes
   // ------------------------------------------------------------------------------------------------
   void findRegisterLoads() {
     walkTile(nest, [&](const ir::Op &op, int) {
-      if (op.kind == ir::OpKind::Load && (!out.loadKeys.count(&op) || hasVectorUse(op.result())))
+      if (op.kind != ir::OpKind::Load)
+        return;
+      auto key = out.loadKeys.find(&op);
+      if (key == out.loadKeys.end() || (!out.findMember(key->second)->isVector && hasVectorUse(op.result())))
         out.registerLoads.insert(&op);
     });
   }
@@ -348,39 +386,6 @@ private:
     return type;
   }
 
-  // ---- stores
-  // --------------------------------------------------------------------------------------------------------
-  void placeStores() {
-    if (!out.hasProducts || !arch.hasBulkTensorCopy)
-      return;
-    walkTile(nest, [&](const ir::Op &op, int depth) {
-      if (op.kind == ir::OpKind::Store && depth == 0)
-        placeStore(op);
-    });
-  }
-
-  void placeStore(const ir::Op &store) {
-    const ir::Value *value = store.operands().back();
-    if (value->type.kind != ir::Type::Tile || !suitsCopyEngine(function, store))
-      return;
-    const plan::VarType &type = out.types.at(value);
-    const ElemType elem = function.findParam(store.view.tensor)->elem;
-    const int64_t pieceCols = 128 / byteWidth(elem);
-    const bool exact =
-        type.kind == plan::VarType::Fragment && type.rows == value->type.rows && type.cols == value->type.cols;
-    if (!exact || type.division == plan::Division::Cols || type.cols % pieceCols != 0 || bitWidth(elem) > 32)
-      return;
-    const std::string name = uniqueBuffer(store.view.tensor + "_piece");
-    plan::Buffer &buffer = addBuffer(name, ir::Type::tile(elem, type.rows, pieceCols), elem, store.loc);
-    plan::TensorMap map =
-        makeMap(store, buffer, type.division == plan::Division::Rows ? type.rows / out.instances : type.rows);
-    if (map.boxRows > arch.maxBoxDim)
-      return;
-    out.maps.push_back(map);
-    buffer.stages = type.cols > pieceCols ? 2 : 1;
-    out.stores[&store] = {name, map.name, pieceCols, buffer.stages};
-  }
-
   const ir::Function &function;
   const Nest &nest;
   const arch::Description &arch;
@@ -395,6 +400,18 @@ private:
 bool RingPlacement::isShared() const {
   return std::any_of(members.begin(), members.end(),
                      [](const RingMember &member) { return member.multicast != plan::Division::Whole; });
+}
+
+bool isProducerComputed(const ir::Op &load) {
+  return std::all_of(load.operands().begin(), load.operands().end(), isProducerComputable);
+}
+
+int depthOf(const ir::Op &op) {
+  int depth = 0;
+  for (const ir::Block *block = op.parent; block && block->parent && block->parent->kind != ir::OpKind::Parallel;
+       block = block->parent->parent)
+    depth += block->parent->kind == ir::OpKind::For;
+  return depth;
 }
 
 const RingMember *Placement::findMember(const std::string &key) const {
@@ -413,10 +430,14 @@ const RingPlacement *Placement::findRing(const std::string &key) const {
   return nullptr;
 }
 
-plan::Buffer *Placement::findBuffer(const std::string &name) {
+const plan::Buffer *Placement::findBuffer(const std::string &name) const {
   auto found =
       std::find_if(buffers.begin(), buffers.end(), [&](const plan::Buffer &buffer) { return buffer.name == name; });
   return found == buffers.end() ? nullptr : &*found;
+}
+
+plan::Buffer *Placement::findBuffer(const std::string &name) {
+  return const_cast<plan::Buffer *>(std::as_const(*this).findBuffer(name));
 }
 
 std::pair<const ir::Value *, bool> throughTransposes(const ir::Value *value) {

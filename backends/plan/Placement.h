@@ -11,6 +11,7 @@
 #include "backends/plan/Schedule.h"
 #include "ir/plan/PlanIR.h"
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <string>
@@ -44,6 +45,7 @@ struct RingMember {
   bool byEngine = true;     ///< the copy engine can do it, as far as can be known when compiling
   bool transposing = false; ///< stored transposed: the instruction wants the other axis contiguous
   plan::Division multicast = plan::Division::Whole; ///< else: which shares of it the blocks of a cluster load for all
+  bool isVector = false;                            ///< read by threads, not by products
 };
 
 /// Buffers that are filled and drained together: one full and one empty barrier.
@@ -53,6 +55,10 @@ struct RingPlacement {
   std::vector<RingMember> members;
   int stages = 1;
 
+  /// Whether threads read it: then each warp says for itself that it is done with a stage.
+  bool isDrainedByWarps() const {
+    return std::any_of(members.begin(), members.end(), [](const RingMember &member) { return member.isVector; });
+  }
   std::string cursor() const { return name + "_at"; }
   std::string full() const { return name + ".full"; }
   std::string empty() const { return name + ".empty"; }
@@ -60,7 +66,7 @@ struct RingPlacement {
   bool isShared() const;
 };
 
-/// A store through shared memory and the copy engine, in pieces of some columns.
+/// A store, or an addition, through shared memory and the copy engine, in pieces of some columns.
 struct StorePlacement {
   std::string buffer, map;
   int64_t pieceCols = 0;
@@ -86,6 +92,7 @@ struct Placement {
   const RingPlacement *findRing(const std::string &key) const;
   const RingMember *findMember(const std::string &key) const;
   plan::Buffer *findBuffer(const std::string &name);
+  const plan::Buffer *findBuffer(const std::string &name) const;
 };
 
 /// `error` is set where the program needs what no placement can give.
@@ -98,6 +105,13 @@ std::pair<const ir::Value *, bool> throughTransposes(const ir::Value *value);
 /// The same for every clone of a load that loop splitting made, and different for different loads of the source.
 std::string loadKey(const ir::Op &load);
 
+/// Whether the producer can compute all operands of a load: from parameters, loop indices and tensors that are only
+/// read.
+bool isProducerComputed(const ir::Op &load);
+
+/// How many loops, inside the tile, are around an op.
+int depthOf(const ir::Op &op);
+
 /// Whether the copy engine can do a load or store, as far as it shows when compiling: at most two ranged dims, the last
 /// one contiguous, and every range ends with the tensor, so that what lies beyond reads as zero and is not written.
 bool suitsCopyEngine(const ir::Function &function, const ir::Op &access);
@@ -107,6 +121,9 @@ bool isDim(const ir::Value *value, const ir::DimExpr &dim);
 
 /// Dims of the tensor along which the rows (-1: none) and columns of an access run.
 std::pair<int, int> rangedDims(const ir::View &view);
+
+/// The map by which the engine moves boxes of `boxRows` rows between what `access` sees and a stage of `buffer`.
+plan::TensorMap makeMap(const ir::Op &access, const plan::Buffer &buffer, int64_t boxRows);
 
 plan::Swizzle chooseSwizzle(int64_t rowBytes);
 

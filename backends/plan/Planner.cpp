@@ -10,6 +10,7 @@
 #include "backends/plan/Placement.h"
 #include "backends/plan/Producer.h"
 #include "backends/plan/Synchronize.h"
+#include "backends/plan/Walk.h"
 #include "support/Diagnostics.h"
 
 #include <algorithm>
@@ -131,8 +132,9 @@ private:
     plan->maps = placement.maps;
     for (const RingPlacement &ring : placement.rings) {
       plan->barriers.push_back({ring.full(), ring.stages, 1});
+      const int each = ring.isDrainedByWarps() ? placement.layout.threads / arch.warpSize : 1;
       plan->barriers.push_back(
-          {ring.empty(), ring.stages, placement.instances * (ring.isShared() ? plan->cluster : 1)});
+          {ring.empty(), ring.stages, placement.instances * each * (ring.isShared() ? plan->cluster : 1)});
     }
     if (plan->cluster > 1) { // the others still arrive here
       consumer.role.finish.emplace_back();
@@ -171,7 +173,7 @@ private:
     allocate(*plan);
     const bool loops =
         std::any_of(placement.rings.begin(), placement.rings.end(), [](const auto &ring) { return ring.depth > 0; });
-    const bool flat = placement.hasProducts && loops && !plan->grid.ragged && !overlapped;
+    const bool flat = placement.hasProducts && loops && !plan->grid.ragged && !overlapped && !hasVectorWorkInLoops();
     plan->grid.persistent = schedule.persistent.value_or(flat) || plan->grid.ragged;
     if (plan->grid.persistent && endsWithTwoTiledAxes() && !plan->grid.ragged)
       plan->grid.rasterGroup = static_cast<int>(schedule.raster.value_or(isClusteredRow() ? 8 / plan->cluster : 8));
@@ -181,6 +183,17 @@ private:
     decide("persistent", plan->grid.persistent ? "true" : "false");
     if (plan->cluster > 1)
       decide("cluster", fmt::format("{} along {}", plan->cluster, plan->grid.clusterAxis));
+  }
+
+  /// Then blocks have loops of their own to hide behind, and no register to spare for a walk over the grid.
+  bool hasVectorWorkInLoops() const {
+    bool found = false;
+    walkTile(nest, [&](const ir::Op &op, int depth) {
+      const bool isWork = op.kind != ir::OpKind::Dot && op.kind != ir::OpKind::Transpose &&
+                          op.kind != ir::OpKind::Load && op.kind != ir::OpKind::For;
+      found |= depth > 0 && isWork && op.results.size() == 1 && op.result()->type.isTile();
+    });
+    return found;
   }
 
   bool endsWithTwoTiledAxes() const {

@@ -86,7 +86,7 @@ private:
   std::set<const RingPlacement *> ringsIn(const plan::Stmt &stmt, int depth) const {
     std::set<const RingPlacement *> rings;
     auto visit = [&](const plan::Stmt &inner) {
-      if (inner.kind != Kind::Product)
+      if (inner.kind != Kind::Product && inner.kind != Kind::LoadShared)
         return;
       for (const std::string &buffer : buffersOf(inner))
         if (auto found = ringOf.find(buffer); found != ringOf.end() && found->second->depth == depth)
@@ -96,10 +96,10 @@ private:
     return rings;
   }
 
-  static std::set<std::string> buffersOf(const plan::Stmt &product) {
-    std::set<std::string> buffers{product.ref.buffer};
-    if (product.aShared)
-      buffers.insert(product.aRef.buffer);
+  static std::set<std::string> buffersOf(const plan::Stmt &reader) {
+    std::set<std::string> buffers{reader.ref.buffer};
+    if (reader.aShared)
+      buffers.insert(reader.aRef.buffer);
     return buffers;
   }
 
@@ -127,12 +127,9 @@ private:
         ++at;
         continue;
       }
-      if (!warpsMeet)
+      if (!warpsMeet && !ring->isDrainedByWarps())
         sync(loc, instanceBarrier, placement.layout.threads);
-      plan::Stmt &arrive = emit(Kind::Arrive, loc);
-      arrive.barrier = ring->empty();
-      arrive.cursor = ring->cursor();
-      arrive.inCluster = ring->isShared();
+      arrive(*ring, ring->cursor(), loc);
       emit(Kind::Advance, loc).cursor = ring->cursor();
       at = open.erase(at);
     }
@@ -148,6 +145,12 @@ private:
   // ---- statements
   // ------------------------------------------------------------------------------------------------------
   void step(plan::Stmt &stmt, int depth) {
+    if (stmt.kind == Kind::If && !stmt.map.empty()) {
+      // The ways of one store: no products, and synchronised already.
+      waitForGroups(groupsBlockingAny(stmt));
+      out->push_back(std::move(stmt));
+      return;
+    }
     if (stmt.kind == Kind::For || stmt.kind == Kind::If) {
       waitForGroups(queue.size());
       nested(stmt, depth);
@@ -239,10 +242,7 @@ private:
       const std::string cursor = ring->name + "_done";
       if (!role.findVar(cursor))
         declareCursor(cursor, *ring);
-      plan::Stmt &arrive = emit(Kind::Arrive, loc);
-      arrive.barrier = ring->empty();
-      arrive.cursor = cursor;
-      arrive.inCluster = ring->isShared();
+      arrive(*ring, cursor, loc);
       emit(Kind::Advance, loc).cursor = cursor;
     }
     out = savedOut;
@@ -265,6 +265,13 @@ private:
     for (size_t i = 0; i < queue.size(); ++i)
       if (conflicts(stmt, queue[i]))
         blocking = i + 1;
+    return blocking;
+  }
+
+  size_t groupsBlockingAny(const plan::Stmt &stmt) const {
+    size_t blocking = 0;
+    auto visit = [&](const plan::Stmt &inner) { blocking = std::max(blocking, groupsBlocking(inner)); };
+    walk(stmt, visit);
     return blocking;
   }
 
@@ -309,6 +316,14 @@ private:
     wait.count = static_cast<int>(queue.size() - count);
     queue.erase(queue.begin(), queue.begin() + static_cast<std::ptrdiff_t>(count));
     releaseDrained({}, true);
+  }
+
+  void arrive(const RingPlacement &ring, const std::string &cursor, SourceLoc loc) {
+    plan::Stmt &stmt = emit(Kind::Arrive, loc);
+    stmt.barrier = ring.empty();
+    stmt.cursor = cursor;
+    stmt.byWarps = ring.isDrainedByWarps();
+    stmt.inCluster = ring.isShared();
   }
 
   void sync(SourceLoc loc, int id, int threads) {

@@ -156,7 +156,8 @@ enum class StmtKind : uint8_t {
   // mbarriers
   Wait,        ///< until the phase of barrier at cursor completes; `inverted`: the phase before (a producer's wait for
                ///< "empty")
-  Arrive,      ///< one arrival an instance, on barrier at cursor; `inCluster`: on that of every block of the cluster
+  Arrive,      ///< one arrival an instance, on barrier at cursor; `inCluster`: on that of every block of the cluster;
+               ///< `byWarps`: one a warp, each for its own threads
   Advance,     ///< cursor to the next stage; flips its phase at the ring's end
   ClusterSync, ///< until all threads of the cluster that have not exited are here
   // launches
@@ -205,6 +206,7 @@ struct Stmt {
   std::string barrier, cursor; ///< Expect, CopyIn, Wait, Arrive; Advance: cursor
   bool inverted = false;
   bool inCluster = false; ///< Arrive
+  bool byWarps = false;   ///< Arrive, not in the cluster
   /// CopyIn: not Whole: this block copies its share of the stage's rows or columns, by its place in the cluster, into
   /// every block of the cluster; each block's barrier counts the bytes of all shares.
   Division multicast = Division::Whole;
@@ -307,8 +309,8 @@ struct Budget {
 struct Violation {
   SourceLoc loc;
   std::string message;
-  /// The plan asks for more than the machine has, or than can be checked; another schedule may fit. All other violations
-  /// are bugs of whoever made the plan.
+  /// The plan asks for more than the machine has, or than can be checked; another schedule may fit. All other
+  /// violations are bugs of whoever made the plan.
   bool overBudget = false;
 };
 std::vector<Violation> verify(const Plan &plan, const Budget &budget);

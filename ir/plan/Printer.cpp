@@ -163,7 +163,8 @@ std::string head(const Stmt &stmt) {
   case StmtKind::Wait:
     return fmt::format("wait {}{}", barrierRef(stmt), stmt.inverted ? " inverted" : "");
   case StmtKind::Arrive:
-    return "arrive " + barrierRef(stmt) + (stmt.inCluster ? " in cluster" : "");
+    return fmt::format("arrive {}{}{}", barrierRef(stmt), stmt.byWarps ? " by warps" : "",
+                       stmt.inCluster ? " in cluster" : "");
   case StmtKind::Advance:
     return "advance " + stmt.cursor;
   case StmtKind::For:

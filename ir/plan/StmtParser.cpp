@@ -191,6 +191,11 @@ void Parser::effect(Stmt &stmt) {
     return;
   case StmtKind::Arrive:
     barrierRef(stmt);
+    stmt.byWarps = at("by") && ahead.text == "warps";
+    if (stmt.byWarps) {
+      expect("by");
+      expect("warps");
+    }
     stmt.inCluster = accept("in");
     if (stmt.inCluster)
       expect("cluster");

@@ -217,8 +217,7 @@ __global__ void __launch_bounds__(384, 1)
     // attention.tk:16  var s = (qi @ k[b, g, j, :].T) * (scale * LOG2E);
     const float mul_value = g.scale * 1.442695f;
     // attention.tk:17  if causal { s = where(j.row <= i.col + (L - N), s, -inf); }
-    const auto add_value =
-        tk::row_index<tk::column<int, 64, tk::mma_layout>>() + warpgroup * 64 + i.begin + (g.L - g.N);
+    const int sub_value = g.L - g.N;
     // attention.tk:15  for j in tiles(L, BN) {
     const int j_split = tk::max(tk::divide(g.L + i.begin - g.N + 1, 128) * 128, 0);
     shared.q_full.wait(q_at.phase);
@@ -315,7 +314,9 @@ __global__ void __launch_bounds__(384, 1)
         tk::mma_async(qk_2, shared.q.rows_of<64>(warpgroup), shared.k[k_at.slot].T(), false);
         tk::mma_commit();
         // attention.tk:17  if causal { s = where(j.row <= i.col + (L - N), s, -inf); }
-        const auto le_value = tk::col_index<tk::row<int, 128, tk::mma_layout>>() + j_2.begin <= add_value;
+        const auto le_value =
+            tk::col_index<tk::row<int, 128, tk::mma_layout>>() <=
+            tk::row_index<tk::column<int, 64, tk::mma_layout>>() + warpgroup * 64 + (i.begin - j_2.begin + sub_value);
         tk::mma_wait<0>(qk_2);
         if (tk::thread_in_warpgroup() == 0)
           shared.k_empty[k_at.slot].arrive();
@@ -351,7 +352,9 @@ __global__ void __launch_bounds__(384, 1)
         tk::mma_async(acc, p_bf16_2, shared.v[v_at.slot].all());
         tk::mma_commit();
         // attention.tk:17  if causal { s = where(j.row <= i.col + (L - N), s, -inf); }
-        const auto le_value = tk::col_index<tk::row<int, 128, tk::mma_layout>>() + j_2.begin <= add_value;
+        const auto le_value =
+            tk::col_index<tk::row<int, 128, tk::mma_layout>>() <=
+            tk::row_index<tk::column<int, 64, tk::mma_layout>>() + warpgroup * 64 + (i.begin - j_2.begin + sub_value);
         tk::mma_wait<1>(qk_2);
         if (tk::thread_in_warpgroup() == 0)
           shared.k_empty[k_at.slot].arrive();

@@ -115,6 +115,8 @@ private:
             "the whole tile for itself by", [](Body &body, size_t i) { body[i].multicast = plan::Division::Whole; },
             false);
       }
+      if (stmt.kind == StmtKind::Arrive)
+        change("other threads in", [](Body &body, size_t i) { body[i].byWarps = !body[i].byWarps; }, false);
       if (stmt.kind == StmtKind::Expect)
         change("16 bytes fewer in", [](Body &body, size_t i) { body[i].bytes -= 16; }, false);
     }

@@ -104,6 +104,7 @@ private:
   static bool isElected(const Event &event) {
     switch (event.kind) {
     case Event::Arrive:
+      return !event.stmt->byWarps;
     case Event::Expect:
     case Event::CopyIn:
     case Event::CopyOut:
@@ -134,10 +135,11 @@ private:
     case Event::Arrive:
       for (int block = 0; block < numbering.blocks; ++block)
         if (event.stmt->inCluster || block == state.process.block)
-          arrive(p, event, numbering.barrierIn(block, event.barrier), 0);
+          arrive(p, event, numbering.barrierIn(block, event.barrier), 0,
+                 event.stmt->byWarps ? state.process.threads / 32 : 1);
       return true;
     case Event::Expect:
-      arrive(p, event, barrierOf(p, event), event.stmt->bytes);
+      arrive(p, event, barrierOf(p, event), event.stmt->bytes, 1);
       return true;
     case Event::CopyIn:
       for (int block = 0; block < numbering.blocks; ++block)
@@ -231,7 +233,7 @@ private:
     return true;
   }
 
-  void arrive(size_t p, const Event &event, int number, int64_t bytes) {
+  void arrive(size_t p, const Event &event, int number, int64_t bytes, int count) {
     BarrierState &barrier = barriers[static_cast<size_t>(number)];
     const Stmt &stmt = *event.stmt;
     if (states[p].clock.at(components.barrier(number)) < barrier.completed)
@@ -240,12 +242,12 @@ private:
                             "`{}` waited for says that it is",
                             print(stmt), name(p), barrier.completed - 1, barrierName(number), name(p)));
     int needed = numbering.barriers[static_cast<size_t>(number)].barrier->arrivals;
-    if (barrier.arrivals >= needed) {
+    if (barrier.arrivals + count > needed) {
       violation(stmt, fmt::format("`{}` of `{}` is one arrival more than the {} that a phase of `{}` takes",
                                   print(stmt), name(p), needed, barrierName(number)));
       return;
     }
-    ++barrier.arrivals;
+    barrier.arrivals += count;
     barrier.expected += bytes;
     barrier.pendingBytes += bytes;
     barrier.counted |= bytes > 0;

@@ -89,6 +89,7 @@ private:
     bool may = stmt.kind == StmtKind::Expect || stmt.kind == StmtKind::CopyIn || stmt.kind == StmtKind::CopyOut ||
                stmt.kind == StmtKind::BulkCommit || stmt.kind == StmtKind::BulkWait || stmt.kind == StmtKind::Arrive ||
                stmt.kind == StmtKind::Wait;
+    may &= !stmt.byWarps;
     if (stmt.one && !may)
       complain("is for all threads of an instance, not for one");
     bool must = stmt.kind == StmtKind::Expect || stmt.kind == StmtKind::CopyOut || stmt.kind == StmtKind::BulkCommit ||
@@ -150,6 +151,8 @@ private:
         complain("needs a cursor, which knows the phase");
       return;
     case StmtKind::Arrive:
+      if (stmt.byWarps && stmt.inCluster)
+        complain("warps arrive in their own block only");
       barrier(stmt);
       return;
     case StmtKind::Advance:
@@ -228,6 +231,9 @@ private:
     else if (!rowsFit || !colsFit || stmt.colLo < 0 || stmt.colHi > type.cols)
       complain("{}x{} of a tile of {}x{} do not fit a stage of {}x{}", type.rows, tileCols, type.rows, type.cols, rows,
                cols);
+    else if (ref.slice == Division::Cols && !wholePanels(ref, false))
+      complain("an instance's columns of `{}` are no whole panels of swizzle {}", buffer.name,
+               spelling(buffer.swizzle));
     else if (ref.slice != heldPart(type))
       complain("the tile is divided by {}, the stage by {}", spelling(heldPart(type)), spelling(ref.slice));
     else if (stmt.firstInstance && ref.slice != Division::Whole)
@@ -283,6 +289,13 @@ private:
     return to.kind == VarType::Fragment ? from.division == to.division : !fromCols;
   }
 
+  /// Threads apply a swizzle from the start of a panel on; the matrix engine, to addresses, takes an even part as well.
+  bool wholePanels(const BufferRef &ref, bool evenParts) const {
+    const Buffer &buffer = *plan.findBuffer(ref.buffer);
+    int64_t span = bytes(buffer.swizzle), share = buffer.cols / role.instances * byteWidth(buffer.elem);
+    return ref.transposed || span == 0 || share % span == 0 || (evenParts && span % share == 0);
+  }
+
   void named(const Stmt &stmt) {
     int all = threadsOf(role), each = role.warps * 32;
     if (stmt.threads != all && stmt.threads != each)
@@ -302,6 +315,11 @@ private:
       return complain("no tensor map `{}`", stmt.map);
     if (map->tensor != stmt.view.tensor || map->buffer != stmt.ref.buffer)
       return complain("tensor map `{}` is of `{}` for buffer `{}`", stmt.map, map->tensor, map->buffer);
+    if (stmt.reducing && plan.findBuffer(map->buffer)->elem != ElemType::F32)
+      complain("the copy engine's addition is used for f32 only");
+    int64_t cols = plan.findBuffer(map->buffer)->cols;
+    if (stmt.ref.slice == Division::Cols && cols % (map->boxCols * role.instances) != 0)
+      complain("boxes of {} columns do not fill the {} columns of an instance", map->boxCols, cols / role.instances);
     int64_t rows = plan.findBuffer(map->buffer)->rows;
     int64_t share = stmt.multicast == Division::Rows ? rows / plan.cluster : rows;
     if (stmt.kind == StmtKind::CopyIn && map->boxRows != share)
@@ -318,6 +336,9 @@ private:
       const Buffer &buffer = *plan.findBuffer(ref.buffer);
       return ref.transposed ? std::pair(buffer.cols, buffer.rows) : std::pair(buffer.rows, buffer.cols);
     };
+    if (stmt.ref.slice == Division::Cols && !stmt.byThreads && !wholePanels(stmt.ref, true))
+      return complain("an instance's columns of `{}` straddle panels of swizzle {}", stmt.ref.buffer,
+                      spelling(plan.findBuffer(stmt.ref.buffer)->swizzle));
     VarType dest = *typeOf(stmt.dest);
     std::pair<int64_t, int64_t> a, b = shape(stmt.ref);
     ElemType aElem, bElem = plan.findBuffer(stmt.ref.buffer)->elem;

@@ -141,6 +141,10 @@ private:
     if (map.boxRows >= 1 && map.boxCols >= 1 && (buffer->rows % map.boxRows != 0 || buffer->cols % map.boxCols != 0))
       complain("boxes of {}x{} of tensor map `{}` do not fill buffer `{}` of {}x{}", map.boxRows, map.boxCols, map.name,
                buffer->name, buffer->rows, buffer->cols);
+    if (span == 0 && (buffer->offset % 128 != 0 || (buffer->stages > 1 && buffer->stageBytes() % 128 != 0)))
+      complain(
+          "buffer `{}` of tensor map `{}` stands at {} in stages of {} bytes: the copy engine needs multiples of 128",
+          buffer->name, map.name, buffer->offset, buffer->stageBytes());
     int dims = static_cast<int>(param->dims.size());
     if (map.colDim != dims - 1 || map.rowDim < -1 || map.rowDim >= dims || map.rowDim == map.colDim)
       complain("tensor map `{}` goes along dims {} and {} of `{}`, which has {}: columns go along the last", map.name,

@@ -47,12 +47,14 @@ bool runsOnOneThread(const Role &role) {
     case StmtKind::ClusterSync:
       can = false;
       return;
+    case StmtKind::Arrive:
+      can &= !stmt.byWarps;
+      return;
     case StmtKind::Expect:
     case StmtKind::CopyOut:
     case StmtKind::BulkCommit:
     case StmtKind::BulkWait:
     case StmtKind::Wait:
-    case StmtKind::Arrive:
     case StmtKind::Advance:
     case StmtKind::For:
     case StmtKind::If:

@@ -23,6 +23,12 @@ struct alignas(8) barrier {
   __device__ __forceinline__ void arrive() {
     asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(address()) : "memory");
   }
+  /// One arrival for all threads of the warp, which come here together.
+  __device__ __forceinline__ void arrive_warp() {
+    asm volatile("bar.warp.sync -1;" ::: "memory");
+    if (threadIdx.x % 32 == 0)
+      arrive();
+  }
   /// One arrival at the same barrier of block `rank` of the cluster. Not `.release.cluster`, which waits for all of the
   /// thread's memory traffic and costs a GEMM a quarter of its speed: it tells that a slot was read, not what was
   /// written.

@@ -1,0 +1,122 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Which stores and additions to tensors go through shared memory and the copy engine. Those that share a shape share
+// their staging buffer: each waits until the last has left it.
+#include "backends/plan/Stores.h"
+
+#include "backends/plan/Allocate.h"
+#include "backends/plan/Walk.h"
+
+#include <algorithm>
+
+namespace tkc::planner {
+namespace {
+
+class StorePlacer {
+public:
+  StorePlacer(const ir::Function &function, const arch::Description &arch, Placement &out)
+      : function(function), arch(arch), out(out) {}
+
+  void place(const ir::Op &op) {
+    const bool adds = op.kind == ir::OpKind::Atomic;
+    const ir::Value *value = op.operands().back();
+    if (value->type.kind != ir::Type::Tile || !suitsCopyEngine(function, op))
+      return;
+    const plan::VarType &type = out.types.at(value);
+    const ElemType elem = function.findParam(op.view.tensor)->elem;
+    const bool exact =
+        type.kind == plan::VarType::Fragment && type.rows == value->type.rows && type.cols == value->type.cols;
+    const bool byCols = type.division == plan::Division::Cols;
+    if (!exact || bitWidth(elem) > 32 || (adds ? elem != ElemType::F32 || type.elem != elem : byCols))
+      return;
+    if (type.division == plan::Division::Whole && out.instances > 1) // the first instance alone stores
+      return;
+    plan::Buffer buffer = stagingBuffer(type, elem, op.loc);
+    if (type.cols % buffer.cols != 0 || boxRows(type) > arch.maxBoxDim)
+      return;
+    if (const std::string shared = bufferLike(buffer); !shared.empty()) {
+      buffer.name = shared;
+    } else {
+      if (adds && !hasRoom(out, arch, buffer.totalBytes()))
+        return;
+      buffer.name =
+          unique(op.view.tensor + "_piece", [&](const auto &name) { return out.findBuffer(name) != nullptr; });
+      out.buffers.push_back(buffer);
+    }
+    out.stores[&op] = {buffer.name, mapFor(op, buffer, boxRows(type)), buffer.cols, buffer.stages};
+  }
+
+private:
+  /// Columns go out 128 bytes at a time; where the instances share the columns, all of each one's at once.
+  plan::Buffer stagingBuffer(const plan::VarType &type, ElemType elem, SourceLoc loc) const {
+    const bool byCols = type.division == plan::Division::Cols;
+    plan::Buffer buffer;
+    buffer.elem = elem;
+    buffer.rows = type.rows;
+    buffer.cols = byCols ? type.cols : 128 / byteWidth(elem);
+    buffer.stages = type.cols > buffer.cols ? 2 : 1;
+    buffer.swizzle = chooseSwizzle((byCols ? type.cols / out.instances : buffer.cols) * byteWidth(elem));
+    buffer.loc = loc;
+    return buffer;
+  }
+
+  int64_t boxRows(const plan::VarType &type) const {
+    return type.division == plan::Division::Rows ? type.rows / out.instances : type.rows;
+  }
+
+  /// The staging buffer of an earlier store that `wanted` could be; empty: none.
+  std::string bufferLike(const plan::Buffer &wanted) const {
+    for (const auto &[op, placed] : out.stores) {
+      const plan::Buffer &other = *out.findBuffer(placed.buffer);
+      if (other.elem == wanted.elem && other.rows == wanted.rows && other.cols == wanted.cols &&
+          other.stages == wanted.stages && other.swizzle == wanted.swizzle)
+        return other.name;
+    }
+    return {};
+  }
+
+  /// Clones of a store, and other stores to the same tensor of the same shape, share its map.
+  std::string mapFor(const ir::Op &op, const plan::Buffer &buffer, int64_t rows) {
+    plan::TensorMap map = makeMap(op, buffer, rows);
+    for (const plan::TensorMap &other : out.maps)
+      if (other.buffer == map.buffer && other.tensor == map.tensor && other.rowDim == map.rowDim &&
+          other.colDim == map.colDim && other.boxRows == map.boxRows && other.boxCols == map.boxCols)
+        return other.name;
+    map.name = unique(op.view.tensor + "_piece_map", [&](const std::string &name) {
+      return std::any_of(out.maps.begin(), out.maps.end(), [&](const auto &other) { return other.name == name; });
+    });
+    out.maps.push_back(map);
+    return map.name;
+  }
+
+  template <class IsTaken> static std::string unique(const std::string &base, IsTaken isTaken) {
+    std::string name = base;
+    for (int n = 2; isTaken(name); ++n)
+      name = base + std::to_string(n);
+    return name;
+  }
+
+  const ir::Function &function;
+  const arch::Description &arch;
+  Placement &out;
+};
+
+} // namespace
+
+void placeStores(const ir::Function &function, const Nest &nest, const arch::Description &arch, Placement &placement) {
+  if (!placement.hasProducts || !arch.hasBulkTensorCopy)
+    return;
+  StorePlacer placer(function, arch, placement);
+  walkTile(nest, [&](const ir::Op &op, int depth) {
+    if (op.kind == ir::OpKind::Store && depth == 0)
+      placer.place(op);
+  });
+  // What is added in loops takes what room is left: its slower path is not much slower.
+  walkTile(nest, [&](const ir::Op &op, int) {
+    if (op.kind == ir::OpKind::Atomic && op.atomic == ir::AtomicKind::Add)
+      placer.place(op);
+  });
+}
+
+} // namespace tkc::planner
