@@ -58,6 +58,7 @@ public:
     assignTypes();
     narrowPanels();
     shapeProducts();
+    checkWidths(error);
     placeVectors(function, nest, arch, out);
     findRegisterLoads();
     placeStores(function, nest, arch, out);
@@ -68,18 +69,20 @@ private:
   // ---- how many warpgroups
   // -------------------------------------------------------------------------------------------
   void chooseInstances() {
-    int64_t rows = 0;
+    int64_t rows = 0, cols = 0;
     walkTile(nest, [&](const ir::Op &op, int) {
       if (op.kind != ir::OpKind::Dot)
         return;
       out.hasProducts = true;
       rows = std::max(rows, op.result()->type.rows);
+      cols = std::max(cols, op.result()->type.cols);
     });
     if (!out.hasProducts)
       return;
     out.layout = {plan::Layout::Mma, 128, 4, 2};
     const int64_t slabs = roundUp(rows, 64) / 64;
-    const int fitting = slabs % 3 == 0 ? 3 : slabs % 2 == 0 ? 2 : 1;
+    const bool divideCols = slabs == 1 && cols > 256 && cols % 32 == 0;
+    const int fitting = slabs % 3 == 0 ? 3 : slabs % 2 == 0 || divideCols ? 2 : 1;
     out.instances = static_cast<int>(schedule.warpgroups.value_or(fitting));
   }
 
@@ -342,6 +345,19 @@ private:
       product.made.cols = outerExtent(product.b, 1);
       product.aFed = fed(*dot, product, 0);
       product.bFed = fed(*dot, product, 1);
+    }
+  }
+
+  void checkWidths(std::string &error) const {
+    for (const auto &[dot, product] : out.products) {
+      const arch::MatrixInstruction *instruction =
+          arch.findMatrixInstruction(dot->operand(0)->type.elem, dot->operand(1)->type.elem);
+      const bool byCols = product.made.division == plan::Division::Cols;
+      const int64_t cols = product.made.cols / (byCols ? out.instances : 1);
+      if (instruction && cols > instruction->nMax)
+        error = fmt::format("one warpgroup would make {} columns of a product, and the instruction makes {} at most: "
+                            "take smaller tiles or, for tiles of 64 rows, more `warpgroups`",
+                            cols, instruction->nMax);
     }
   }
 
