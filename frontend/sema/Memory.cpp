@@ -53,6 +53,8 @@ Val Elaborator::load(const ast::IndexExpr &expr, const ast::Expr *otherwise) {
     value->name = tensor;
   if (slice->param->elem == ElemType::I64)
     value = builder.cast(ElemType::I32, value);
+  if (slice->singleAxis && value->type.kind == ir::Type::Vector)
+    value = *slice->singleAxis == 0 ? builder.asRow(value) : builder.asCol(value);
   return Val::ofValue(value);
 }
 

@@ -4,6 +4,7 @@
 // Slices: each index says which elements of its dim are meant, and whether an axis of the result is left.
 #include "frontend/sema/Elaborator.h"
 #include "frontend/sema/ModulePhases.h"
+#include "frontend/sema/TileAxes.h"
 
 #include "llvm/Support/Casting.h"
 
@@ -124,9 +125,13 @@ bool Elaborator::addElementSubscript(Slice &slice, const ast::Subscript &subscri
       return false;
     }
     ir::Value *element = toInteger(val, subscript.range, "an index");
-    if (element)
-      addOperand(ir::ViewIndex::Element, element);
-    return element != nullptr;
+    if (!element)
+      return false;
+    addOperand(ir::ViewIndex::Element, element);
+    const bool isCol = isTileAxis(element, 0), isRow = isTileAxis(element, 1);
+    if (isCol != isRow)
+      slice.singleAxis = isCol ? 0 : 1;
+    return true;
   }
   if (!isInteger(type.elem)) {
     error(Diag::not_an_integer, subscript.range, "an index", describe(type));

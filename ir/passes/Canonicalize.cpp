@@ -135,6 +135,8 @@ private:
 
   Value *transposed(Op &op) {
     Value *x = op.operand(0);
+    if (x->type.rows == 1 && x->type.cols == 1)
+      return x;
     if (Op *inner = definedBy(x, OpKind::Transpose))
       return inner->operand(0);
     if (Op *inner = definedBy(x, OpKind::Elements))

@@ -92,8 +92,6 @@ class Kernel:
                     f"(if {c} + {by} < {cols} then {x}[{r}, {c} + {by}] else -1)", True)
 
     def gathered(self, rows, cols):
-        for d in (rows, cols):  # a column of one index would be a scalar, which drops the dim
-            self.tiles[d] = max(2, self.tiles[d])
         x = self.tensor([rows, cols])
         r, c = rows.lower(), cols.lower()
         if rng.random() < 0.5:
