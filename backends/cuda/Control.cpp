@@ -107,6 +107,8 @@ void RolePrinter::comment(const Stmt &stmt, cpp::Body &out) {
 cpp::Body RolePrinter::boundsOf(const plan::Body &bounds) {
   cpp::Body out;
   for (const Stmt &stmt : bounds) {
+    if (isPure(stmt) && uses.isInlined(stmt.dest))
+      continue; // the role computes the same, where it reads it
     const std::string type = elementType(typeOf(stmt.dest).elem);
     out.push_back(cpp::Stmt::declaration("const " + type, nameOf(stmt.dest),
                                          stmt.kind == StmtKind::Load ? loadedElement(stmt) : computed(stmt)));

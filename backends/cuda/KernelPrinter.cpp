@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cassert>
 #include <fmt/core.h>
+#include <set>
 
 namespace tkc::cuda {
 
@@ -315,8 +316,14 @@ private:
     nobody.name = "prelude";
     nobody.vars = plan.preludeVars;
     nobody.body = plan.prelude;
+    std::set<std::string> ofGrid; // bounds that each role reads for itself as it walks a ragged grid
+    for (const plan::GridAxis &axis : plan.grid.axes)
+      for (const Stmt &stmt : axis.bounds)
+        ofGrid.insert(stmt.dest);
     for (const plan::GridAxis &axis : plan.grid.axes) // keeps what only the grid reads
       for (const std::string &bound : {axis.lo, axis.hi}) {
+        if (ofGrid.count(bound))
+          continue;
         Stmt use;
         use.kind = StmtKind::If; // prints nothing
         use.operands = {bound};
