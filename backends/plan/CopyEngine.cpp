@@ -52,10 +52,14 @@ bool stopsWithTensor(const ir::Value *hi, const ir::DimExpr &dim, int64_t size, 
          stopsWithTensor(op->operand(2), dim, size, depth);
 }
 
+/// A load may bring what the tensor has beyond the end of the tile's range: passes take it for that, or for zero where
+/// the tensor ends (`EdgeAnalysis::loadedBeyond`). A store may not write there.
 /// Tiles of a loop start at lo + n · size; with lo a multiple too, whatever is a multiple is a boundary between tiles.
-bool rangeSuits(const ir::Value *tileIndex, const ir::DimExpr &dim) {
+bool rangeSuits(ir::OpKind access, const ir::Value *tileIndex, const ir::DimExpr &dim) {
   if (tileIndex->definingOp || !tileIndex->ownerBlock || !tileIndex->ownerBlock->parent)
     return false; // moved, or not a loop's own
+  if (access == ir::OpKind::Load)
+    return true;
   const ir::Op *loop = tileIndex->ownerBlock->parent;
   const int64_t size = loop->tileSize;
   return isDim(loop->operand(1), dim) ||
@@ -93,7 +97,8 @@ bool suitsCopyEngine(const ir::Function &function, const ir::Op &access) {
     const ir::ViewIndex &index = access.view.indices[dim];
     if (index.kind == ir::ViewIndex::Gather || index.kind == ir::ViewIndex::Element)
       return false;
-    if (index.kind == ir::ViewIndex::Tiled && !rangeSuits(access.operand(index.operand), tensor->dims[dim]))
+    if (index.kind == ir::ViewIndex::Tiled &&
+        !rangeSuits(access.kind, access.operand(index.operand), tensor->dims[dim]))
       return false;
   }
   return true;

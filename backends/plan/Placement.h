@@ -113,7 +113,7 @@ bool isProducerComputed(const ir::Op &load);
 int depthOf(const ir::Op &op);
 
 /// Whether the copy engine can do a load or store, as far as it shows when compiling: at most two ranged dims, the last
-/// one contiguous, and every range ends with the tensor, so that what lies beyond reads as zero and is not written.
+/// one contiguous; what is stored ends with the tensor or a whole tile, as the engine writes whatever exists there.
 bool suitsCopyEngine(const ir::Function &function, const ir::Op &access);
 
 /// Whether `value` is that dim of a tensor.
