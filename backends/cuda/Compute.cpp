@@ -136,6 +136,8 @@ cpp::Expr RolePrinter::quotient(const Stmt &stmt) {
 
 /// Numbers of the rows (axis 0: a column) or columns (a row) of a tile in the whole tile.
 cpp::Expr RolePrinter::indices(const VarType &type, int axis) {
+  if (type.kind == VarType::Scalar)
+    return cpp::integer(0);
   const cpp::Expr local = cpp::call(
       cpp::templated(axis == 0 ? "tk::row_index" : "tk::col_index", {cpp::name(variableType(type, role.instances))}));
   const bool divided = type.division == (axis == 0 ? plan::Division::Rows : plan::Division::Cols);
@@ -143,6 +145,12 @@ cpp::Expr RolePrinter::indices(const VarType &type, int axis) {
     return local;
   const int64_t part = axis == 0 ? partRows(type, role.instances) : partCols(type, role.instances);
   return cpp::binary("+", local, cpp::binary("*", instance, cpp::integer(part)));
+}
+
+/// Elements of a tile index as a column (axis 0), a row, or a scalar.
+cpp::Expr RolePrinter::elementsOf(const VarType &type, int axis, const cpp::Expr &tileIndex) {
+  const cpp::Expr begin = cpp::member(tileIndex, "begin");
+  return type.kind == VarType::Scalar ? begin : cpp::binary("+", indices(type, axis), begin);
 }
 
 cpp::Expr RolePrinter::reduction(const Stmt &stmt) {
@@ -187,6 +195,14 @@ cpp::Expr RolePrinter::reduction(const Stmt &stmt) {
       break;
     }
     operand = cpp::call("tk::where", {exists, operand, nothing});
+  }
+  if (type.kind == VarType::Scalar) { // of one element: itself, but that NaN is none to a maximum or minimum
+    const bool isMax = stmt.reduce == ir::ReduceKind::Max, isMin = stmt.reduce == ir::ReduceKind::Min;
+    if (stmt.reduce == ir::ReduceKind::ArgMax || stmt.reduce == ir::ReduceKind::ArgMin)
+      return cpp::integer(0);
+    if (!isFloat(type.elem) || (!isMax && !isMin))
+      return operand;
+    return cpp::call("tk::" + kind, {operand, cpp::floating(isMax ? -INFINITY : INFINITY, type.elem == ElemType::F64)});
   }
   std::vector<cpp::Expr> args = {operand};
   if (!stmt.ref.buffer.empty())
@@ -266,7 +282,7 @@ cpp::Expr RolePrinter::computed(const Stmt &stmt) {
   case OpKind::Index:
     return cpp::member(value(stmt.operands[0]), "index");
   case OpKind::Elements:
-    return cpp::binary("+", indices(typeOf(stmt.dest), stmt.axis), cpp::member(value(stmt.operands[0]), "begin"));
+    return elementsOf(typeOf(stmt.dest), stmt.axis, value(stmt.operands[0]));
   case OpKind::Shift:
     return cpp::method(value(stmt.operands[0]), "shifted", {value(stmt.operands[1])});
   case OpKind::ToScalar:
@@ -277,6 +293,9 @@ cpp::Expr RolePrinter::computed(const Stmt &stmt) {
     return reduction(stmt);
   case OpKind::Cumsum: {
     std::vector<cpp::Expr> args = {value(stmt.operands[0])};
+    const VarType &summed = typeOf(stmt.operands[0]);
+    if (summed.kind == VarType::Scalar || summed.kind == (stmt.axis == 1 ? VarType::Column : VarType::Row))
+      return args.front(); // of one element each
     if (!stmt.ref.buffer.empty())
       args.push_back(cpp::name(nameOf(stmt.ref.buffer)));
     return cpp::call(stmt.axis == 1 ? "tk::cumsum_cols" : "tk::cumsum_rows", std::move(args));

@@ -27,10 +27,6 @@ bool hasGather(const ir::View &view) {
   return std::any_of(view.indices.begin(), view.indices.end(),
                      [](const ViewIndex &index) { return index.kind == ViewIndex::Gather; });
 }
-bool hasAxis(const ir::View &view) {
-  return std::any_of(view.indices.begin(), view.indices.end(),
-                     [](const ViewIndex &index) { return index.kind != ViewIndex::Element; });
-}
 
 } // namespace
 
@@ -148,14 +144,13 @@ cpp::Expr RolePrinter::gathered(const Stmt &stmt, const VarType &type, cpp::Expr
       const bool isRows = !gatherIsRows && (seen == 0 && (gatherIsCols || type.kind != VarType::Row));
       ++seen;
       VarType line = type;
-      line.kind = isRows ? VarType::Column : VarType::Row;
-      const cpp::Expr numbers = indices(line, isRows ? 0 : 1);
+      line.kind = (isRows ? type.rows : type.cols) == 1 ? VarType::Scalar : isRows ? VarType::Column : VarType::Row;
       if (index.kind == ViewIndex::Tiled) {
         const cpp::Expr t = value(stmt.operands[index.operand]);
-        at = cpp::binary("+", numbers, cpp::member(t, "begin"));
+        at = elementsOf(line, isRows ? 0 : 1, t);
         require(cpp::binary("<", at, cpp::member(t, "end")));
       } else {
-        at = cpp::binary("+", numbers, cpp::integer(index.lo));
+        at = cpp::binary("+", indices(line, isRows ? 0 : 1), cpp::integer(index.lo));
         require(cpp::binary("<", at, cpp::integer(index.hi)));
       }
     }
@@ -170,7 +165,8 @@ cpp::Expr RolePrinter::gathered(const Stmt &stmt, const VarType &type, cpp::Expr
   return cpp::member(base, "data");
 }
 
-/// One element, for a view without axes.
+/// One element, for a view without axes, or with axes of one element, as tiles of size 1 have: those that there are
+/// exist.
 cpp::Expr RolePrinter::loadedElement(const Stmt &stmt) {
   const ir::Param &param = *kernel.findParam(stmt.view.tensor);
   const ViewParts parts = viewOf(stmt, 1, 1, false, Division::Whole);
@@ -192,10 +188,10 @@ cpp::Expr RolePrinter::otherwise(const Stmt &stmt) {
 }
 
 void RolePrinter::printLoad(const Stmt &stmt, cpp::Body &out) {
-  if (!hasAxis(stmt.view))
+  const VarType &type = typeOf(stmt.dest);
+  if (type.kind == VarType::Scalar && !hasGather(stmt.view))
     return assign(stmt, loadedElement(stmt), out);
   const ir::Param &param = *kernel.findParam(stmt.view.tensor);
-  const VarType &type = typeOf(stmt.dest);
   if (hasGather(stmt.view)) {
     cpp::Expr offsets, condition;
     const cpp::Expr base = gathered(stmt, type, offsets, condition);
@@ -237,7 +233,7 @@ void RolePrinter::printStore(const Stmt &stmt, cpp::Body &out) {
   } else {
     const ViewParts parts = viewOf(stmt, partRows(type, role.instances), partCols(type, role.instances),
                                    type.kind == VarType::Column, type.division);
-    if (!hasAxis(stmt.view)) {
+    if (type.kind == VarType::Scalar) {
       const cpp::Expr element = cpp::method(tensor(param), "at", parts.origin);
       cpp::Stmt write = verb == "store"
                             ? cpp::Stmt::assign(cpp::unary("*", element), stored)

@@ -92,6 +92,7 @@ private:
   cpp::Expr reduction(const plan::Stmt &stmt);
   cpp::Expr externCall(const plan::Stmt &stmt);
   cpp::Expr indices(const plan::VarType &type, int axis);
+  cpp::Expr elementsOf(const plan::VarType &type, int axis, const cpp::Expr &tileIndex);
   const plan::VarType &typeOf(const std::string &var) const;
   bool isTile(const std::string &var) const;
   bool isNonNegative(const std::string &var, int depth = 0) const;

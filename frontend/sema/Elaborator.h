@@ -135,8 +135,8 @@ private:
     ir::Type type;
     bool isAbsent = false;
     bool hasGather = false;
-    /// The slice is a vector because an index along axis 0 (a column) or 1 (a row) has one element: it is one row, or one
-    /// column, of what tiles of other sizes would make.
+    /// The slice is a vector because an index along axis 0 (a column) or 1 (a row) has one element: it is one row, or
+    /// one column, of what tiles of other sizes would make.
     std::optional<int> singleAxis;
     SourceRange mayLeave; ///< the index that may leave the tensor because its tile was moved; invalid: none
     std::string leaving;  ///< what range analysis could not show, for the message

@@ -205,6 +205,11 @@ template <int Count, tile X> __device__ __forceinline__ void chunk_words(const X
 #pragma unroll
     for (int i = 0; i < count; ++i)
       words[i] = x.data.words[X::index(a, b) * int(sizeof(T)) / 4 + i];
+  } else if constexpr (sizeof(T) == 1) { // bool
+#pragma unroll
+    for (int i = 0; i < count; ++i)
+      words[i] = u32(x.at(a, b + 4 * i)) | u32(x.at(a, b + 4 * i + 1)) << 8 | u32(x.at(a, b + 4 * i + 2)) << 16 |
+                 u32(x.at(a, b + 4 * i + 3)) << 24;
   } else {
     struct element_words {
       u32 raw[count / Count];
@@ -221,6 +226,10 @@ template <int Count, tile X> __device__ __forceinline__ void set_chunk_words(X &
 #pragma unroll
     for (int i = 0; i < count; ++i)
       x.data.words[X::index(a, b) * int(sizeof(T)) / 4 + i] = words[i];
+  } else if constexpr (sizeof(T) == 1) { // bool
+#pragma unroll
+    for (int i = 0; i < Count; ++i)
+      x.set(a, b + i, (words[i / 4] >> 8 * (i % 4) & 0xff) != 0);
   } else {
     struct element_words {
       u32 raw[count / Count];
