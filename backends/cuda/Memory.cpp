@@ -86,6 +86,13 @@ RolePrinter::ViewParts RolePrinter::viewOf(const Stmt &stmt, int64_t rows, int64
     }
     parts.origin.push_back(axis.begin);
   }
+  // With an index outside that drops its dim nothing of the slice exists.
+  for (size_t d = 0; stmt.hasElse && axes > 0 && d < parts.origin.size(); ++d)
+    if (stmt.view.indices[d].kind == ViewIndex::Element) {
+      cpp::Expr &end = axes == 2 || !isColumn ? parts.cols.end : parts.rows.end;
+      const cpp::Expr exists = cpp::call("tk::within", {parts.origin[d], kernel.dim(parts.param->dims[d])});
+      end = cpp::conditional(exists, end, cpp::integer(0));
+    }
   return parts;
 }
 
