@@ -51,6 +51,11 @@ void addPassOptions(CLI::App &app, CompileOptions &options) {
       ->type_name("PASS,…")
       ->delimiter(',')
       ->group(group);
+  app.add_flag_callback(
+         "--explain-plan", [&options] { options.emit = Emit::Explanation; },
+         "write what the planner decided for each kernel, and why")
+      ->excludes("--emit")
+      ->group(group);
   app.add_flag("--time-passes", options.timePasses, "print how long each pass took")->group(group);
   app.add_flag("--verify-each", options.verifyEach, "check the IR after each pass")->group(group);
   app.add_flag("--print-pipeline", options.printPipeline, "print the passes in order, with the reason of each")

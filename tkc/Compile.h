@@ -14,7 +14,7 @@
 
 namespace tkc::driver {
 
-enum class Emit : uint8_t { Ast, Tile, Program, Plan, Cuda, Header };
+enum class Emit : uint8_t { Ast, Tile, Program, Plan, Cuda, Header, Explanation };
 
 struct CompileOptions {
   std::string input;

@@ -4,6 +4,7 @@
 // A .tk file, as far down as --emit asks.
 #include "backends/cuda/Emit.h"
 #include "backends/cuda/Launcher.h"
+#include "backends/plan/Explain.h"
 #include "backends/plan/PlanModule.h"
 #include "frontend/ASTPrinter.h"
 #include "frontend/HeaderReader.h"
@@ -113,6 +114,11 @@ std::string plannedText(const CompileOptions &compile, const Module &module, pla
   if (compile.emit == Emit::Cuda)
     return cuda::emitCuda(module, kernels, programs, session.sources, {.standalone = compile.standalone});
   std::string text;
+  if (compile.emit == Emit::Explanation) {
+    for (const planner::PlannedKernel &kernel : kernels)
+      text += planner::explain(*kernel.plan, *options.arch, session.sources);
+    return text;
+  }
   for (const planner::PlannedKernel &kernel : kernels)
     text += plan::print(*kernel.plan, &session.sources);
   return text;

@@ -3,6 +3,7 @@
 #include "backends/plan/Allocate.h"
 
 #include <algorithm>
+#include <fmt/format.h>
 
 namespace tkc::planner {
 namespace {
@@ -19,6 +20,26 @@ int64_t stageBytes(Placement &placement, const RingPlacement &ring) {
   for (const RingMember &member : ring.members)
     bytes += aligned(placement.findBuffer(member.buffer)->stageBytes());
   return bytes;
+}
+
+/// After all rings were filled: `left` bytes are not used.
+void noteStages(Placement &placement, const Schedule &schedule, int wanted, int64_t left) {
+  for (const RingPlacement &ring : placement.rings) {
+    const int64_t bytes = stageBytes(placement, ring);
+    std::string why;
+    if (ring.depth == 0)
+      why = "loaded once a tile";
+    else if (schedule.stages)
+      why = "as the schedule says";
+    else if (ring.stages == wanted)
+      why = fmt::format("no more are tried; {} bytes of shared memory are left", left);
+    else
+      why = fmt::format("another takes {} bytes, and {} of shared memory are left", bytes, left);
+    placement.notes.push_back({plan::Note::Stages,
+                               fmt::format("ring `{}`: {} stage{} of {} bytes: {}", ring.name, ring.stages,
+                                           ring.stages == 1 ? "" : "s", bytes, why),
+                               ring.members.front().load->loc});
+  }
 }
 
 int64_t usedBytes(const Placement &placement) {
@@ -47,6 +68,7 @@ void fillRings(Placement &placement, const arch::Description &arch, const Schedu
       ++ring.stages;
       used += bytes;
     }
+  noteStages(placement, schedule, wanted, arch.sharedBytesPerBlock - used);
   for (const RingPlacement &ring : placement.rings)
     for (const RingMember &member : ring.members)
       placement.findBuffer(member.buffer)->stages = ring.stages;

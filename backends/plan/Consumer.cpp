@@ -40,7 +40,7 @@ private:
   void unsupported(const ir::Op &op, std::string what) { result.unsupported.push_back({op.loc, std::move(what)}); }
 
   void lowerStraight(const std::vector<const ir::Op *> &ops) {
-    for (const ScheduledOp &item : orderBody(ops, nullptr, placement, 0))
+    for (const ScheduledOp &item : orderBody(ops, nullptr, placement, 0, result.notes))
       lower(*item.op);
   }
 
@@ -509,11 +509,25 @@ private:
     return body.ops.empty() || body.ops.back()->kind != ir::OpKind::Yield ? nullptr : body.ops.back().get();
   }
 
+  /// Which part of a loop that was split this is, and whether it still selects.
+  void noteLoop(const ir::Op &loop) {
+    const std::vector<const ir::Op *> ops = opsOf(loop.body());
+    const auto selects = std::count_if(ops.begin(), ops.end(), [](const ir::Op *op) {
+      return op->kind == ir::OpKind::Select && op->result()->type.kind == ir::Type::Tile;
+    });
+    result.notes.push_back({plan::Note::Loops,
+                            selects == 0 ? "selects no elements of tiles"
+                                         : fmt::format("selects elements of tiles {} time{} an iteration", selects,
+                                                       selects == 1 ? "" : "s"),
+                            loop.loc});
+  }
+
   void lowerFor(const ir::Op &loop) {
     carryIn(loop);
     const ir::Op *yield = yieldOf(loop.body());
     std::vector<ScheduledOp> order =
-        orderBody(opsOf(loop.body()), &loop, placement, static_cast<int>(schedule.overlap.value_or(1)));
+        orderBody(opsOf(loop.body()), &loop, placement, static_cast<int>(schedule.overlap.value_or(1)), result.notes);
+    noteLoop(loop);
     coalesce(loop, yield, order);
     const bool pipelined =
         std::any_of(order.begin(), order.end(), [](const ScheduledOp &item) { return item.stage > 0; });

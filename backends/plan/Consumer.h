@@ -28,6 +28,7 @@ struct ConsumerResult {
   std::vector<plan::Buffer> scratch; ///< for reductions that cross warps
   std::vector<Unsupported> unsupported;
   bool overlapped = false; ///< some loop runs products an iteration late
+  std::vector<plan::Note> notes;
 };
 
 ConsumerResult lowerConsumer(const ir::Function &function, const Nest &nest, const Placement &placement,

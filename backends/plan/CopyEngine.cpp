@@ -86,22 +86,30 @@ std::pair<int, int> rangedDims(const ir::View &view) {
 }
 
 bool suitsCopyEngine(const ir::Function &function, const ir::Op &access) {
+  return whyNotByCopyEngine(function, access).empty();
+}
+
+std::string whyNotByCopyEngine(const ir::Function &function, const ir::Op &access) {
   const ir::Param *tensor = function.findParam(access.view.tensor);
   auto [rowDim, colDim] = rangedDims(access.view);
   const int rank = static_cast<int>(tensor->dims.size());
-  if (colDim != rank - 1 || rank > 5 || (access.hasElse && !isZero(access.operands().back())))
-    return false;
+  if (colDim != rank - 1)
+    return "its columns do not run along the last dim";
+  if (rank > 5)
+    return "the engine knows at most five dims";
+  if (access.hasElse && !isZero(access.operands().back()))
+    return "what lies beyond the tensor is not to read as zero";
   for (int dim : {rowDim, colDim}) {
     if (dim < 0)
       continue;
     const ir::ViewIndex &index = access.view.indices[dim];
     if (index.kind == ir::ViewIndex::Gather || index.kind == ir::ViewIndex::Element)
-      return false;
+      return "it gathers rows or columns";
     if (index.kind == ir::ViewIndex::Tiled &&
         !rangeSuits(access.kind, access.operand(index.operand), tensor->dims[dim]))
-      return false;
+      return "its tiles may stop before the tensor does";
   }
-  return true;
+  return "";
 }
 
 plan::TensorMap makeMap(const ir::Op &access, const plan::Buffer &buffer, int64_t boxRows) {

@@ -6,6 +6,7 @@
 #include "ir/Effects.h"
 
 #include <algorithm>
+#include <fmt/format.h>
 #include <numeric>
 
 namespace tkc::planner {
@@ -22,7 +23,7 @@ bool dependsOn(const ir::Value *value, const ir::Value *axis) {
 
 } // namespace
 
-void orderGrid(const Nest &nest, const Placement &placement, plan::Grid &grid) {
+void orderGrid(const Nest &nest, Placement &placement, plan::Grid &grid) {
   if (nest.isRagged())
     return;
   std::vector<int> dependentLoads(nest.axes.size(), 0);
@@ -38,15 +39,29 @@ void orderGrid(const Nest &nest, const Placement &placement, plan::Grid &grid) {
     }
   });
   for (size_t i = 0; i < nest.axes.size(); ++i)
-    if (lengthens[i])
+    if (lengthens[i]) {
       grid.reversed.push_back(grid.axes[i].name);
+      placement.notes.push_back({plan::Note::Grid,
+                                 fmt::format("`{}` is walked from its end: its later tiles have longer loops, and the "
+                                             "longest go first",
+                                             grid.axes[i].name),
+                                 nest.axes[i]->loc});
+    }
   std::vector<size_t> order(nest.axes.size());
   std::iota(order.begin(), order.end(), 0);
   std::stable_sort(order.begin(), order.end(),
                    [&](size_t x, size_t y) { return dependentLoads[x] > dependentLoads[y]; });
   std::vector<plan::GridAxis> axes;
-  for (size_t i : order)
+  for (size_t i : order) {
     axes.push_back(std::move(grid.axes[i]));
+    if (order.size() > 1)
+      placement.notes.push_back(
+          {plan::Note::Grid,
+           fmt::format("`{}` is axis {} from outside: {} of the loops' loads depend on it; the more, "
+                       "the farther out, so that blocks of one time share tiles in L2",
+                       axes.back().name, axes.size(), dependentLoads[i]),
+           nest.axes[i]->loc});
+  }
   grid.axes = std::move(axes);
 }
 

@@ -11,6 +11,6 @@
 namespace tkc::planner {
 
 /// Reorders `grid.axes`, which stand in the order of the nest, and sets `grid.reversed`. Ragged grids keep theirs.
-void orderGrid(const Nest &nest, const Placement &placement, plan::Grid &grid);
+void orderGrid(const Nest &nest, Placement &placement, plan::Grid &grid);
 
 } // namespace tkc::planner

@@ -11,14 +11,17 @@ namespace {
 
 class Orderer {
 public:
-  Orderer(const std::vector<const ir::Op *> &ops, const ir::Op *loop, const Placement &placement)
-      : ops(ops), loop(loop), placement(placement), inBody(ops.begin(), ops.end()) {
+  Orderer(const std::vector<const ir::Op *> &ops, const ir::Op *loop, const Placement &placement,
+          std::vector<plan::Note> &notes)
+      : ops(ops), loop(loop), placement(placement), notes(notes), inBody(ops.begin(), ops.end()) {
     findOfProducts();
   }
 
   std::vector<ScheduledOp> run(int overlap) {
     if (overlap > 0 && loop)
       findLate();
+    else if (loop)
+      noteNoOverlap();
     // Scalars and views that the first products need, then the products of the iteration before, then the rest.
     takeReadyProducts();
     for (const ir::Op *op : ops)
@@ -155,23 +158,46 @@ private:
     return found->second;
   }
 
-  void findLate() {
+  void noteNoOverlap() {
     for (const ir::Op *op : ops)
-      if (op->kind == ir::OpKind::Dot && canBeLate(*op))
-        late.push_back(op);
+      if (op->kind == ir::OpKind::Dot)
+        notes.push_back({plan::Note::Overlap, "issued in its own iteration: `overlap` is 0", op->loc});
   }
 
-  bool canBeLate(const ir::Op &dot) const {
+  void findLate() {
+    for (const ir::Op *op : ops) {
+      if (op->kind != ir::OpKind::Dot)
+        continue;
+      const std::string_view why = whyNotLate(*op);
+      if (why.empty())
+        late.push_back(op);
+      notes.push_back({plan::Note::Overlap,
+                       why.empty()
+                           ? "issued one iteration late, so that it runs under the vector work that makes the next "
+                             "iteration's left operand out of another product"
+                           : "issued in its own iteration: " + std::string(why),
+                       op->loc});
+    }
+  }
+
+  /// Empty where the product can be an iteration late.
+  std::string_view whyNotLate(const ir::Op &dot) const {
     const ProductPlacement &product = placement.products.at(&dot);
-    if (product.byThreads || product.a.kind != Operand::Register || product.b.kind != Operand::Ring ||
-        dot.operands().size() < 3 || !product.a.value->definingOp || !dependsOnProduct(product.a.value->definingOp))
-      return false;
+    if (product.byThreads)
+      return "threads multiply, and there is nothing to run beside";
+    if (product.a.kind != Operand::Register || !product.a.value->definingOp ||
+        !dependsOnProduct(product.a.value->definingOp))
+      return "its left operand is not made from another product by this iteration's vector work, in registers";
+    if (product.b.kind != Operand::Ring)
+      return "its right operand does not come from a ring, which would keep it for an iteration";
+    if (dot.operands().size() < 3)
+      return "it does not accumulate";
     // Only the loop itself takes the result, and the accumulator is this iteration's update of the same carried value.
     const ir::Value *result = dot.result();
     if (result->users.size() != 1 || result->users[0]->kind != ir::OpKind::Yield ||
         result->users[0]->parent != &loop->body())
-      return false;
-    return ringUsedOnlyBy(dot, product.b);
+      return "the iteration itself uses its result";
+    return ringUsedOnlyBy(dot, product.b) ? "" : "its ring serves another product of the same iteration too";
   }
 
   /// One stage of a ring serves one iteration: a ring whose slots early products read too cannot be late.
@@ -191,6 +217,7 @@ private:
   const std::vector<const ir::Op *> &ops;
   const ir::Op *loop;
   const Placement &placement;
+  std::vector<plan::Note> &notes;
   std::set<const ir::Op *> inBody;
 
   std::set<const ir::Op *> ofProducts;
@@ -203,8 +230,8 @@ private:
 } // namespace
 
 std::vector<ScheduledOp> orderBody(const std::vector<const ir::Op *> &ops, const ir::Op *loop,
-                                   const Placement &placement, int overlap) {
-  return Orderer(ops, loop, placement).run(overlap);
+                                   const Placement &placement, int overlap, std::vector<plan::Note> &notes) {
+  return Orderer(ops, loop, placement, notes).run(overlap);
 }
 
 } // namespace tkc::planner

@@ -21,8 +21,9 @@ struct ScheduledOp {
   int stage = 0;
 };
 
-/// `overlap` 0 keeps every op in its own iteration. The Yield is left out.
+/// `overlap` 0 keeps every op in its own iteration. The Yield is left out. `notes` says which products are late, and
+/// why others are not.
 std::vector<ScheduledOp> orderBody(const std::vector<const ir::Op *> &ops, const ir::Op *loop,
-                                   const Placement &placement, int overlap);
+                                   const Placement &placement, int overlap, std::vector<plan::Note> &notes);
 
 } // namespace tkc::planner

@@ -66,6 +66,13 @@ public:
   }
 
 private:
+  /// Clones of a loop say the same.
+  void note(plan::Note::Topic topic, SourceLoc loc, std::string text) {
+    if (std::none_of(out.notes.begin(), out.notes.end(),
+                     [&](const plan::Note &other) { return other.text == text && other.loc == loc; }))
+      out.notes.push_back({topic, std::move(text), loc});
+  }
+
   // ---- how many warpgroups
   // -------------------------------------------------------------------------------------------
   void chooseInstances() {
@@ -84,6 +91,12 @@ private:
     const bool divideCols = slabs == 1 && cols > 256 && cols % 32 == 0;
     const int fitting = slabs % 3 == 0 ? 3 : slabs % 2 == 0 || divideCols ? 2 : 1;
     out.instances = static_cast<int>(schedule.warpgroups.value_or(fitting));
+    note(plan::Note::Roles, {},
+         schedule.warpgroups
+             ? fmt::format("{} computing warpgroups, as the schedule says", out.instances)
+             : fmt::format(
+                   "{} computing warpgroup{}: the largest product has {} rows, {} slabs of 64, which so many share",
+                   out.instances, out.instances == 1 ? "" : "s", rows, slabs));
   }
 
   // ---- products
@@ -96,6 +109,21 @@ private:
     placed.a = placeOperand(dot, 0, depth, instruction);
     placed.b = placeOperand(dot, 1, depth, instruction);
     out.products[&dot] = placed;
+    noteProduct(dot, placed);
+  }
+
+  void noteProduct(const ir::Op &dot, const ProductPlacement &placed) {
+    if (placed.byThreads)
+      note(plan::Note::Operands, dot.loc,
+           fmt::format("threads multiply: `{}` has no matrix instruction for {} by {}", arch.name,
+                       spelling(dot.operand(0)->type.elem), spelling(dot.operand(1)->type.elem)));
+    for (const Operand *operand : {&placed.a, &placed.b}) {
+      const std::string name = operand->buffer.empty() ? operand->value->name : operand->buffer;
+      note(plan::Note::Operands, dot.loc,
+           fmt::format("{} operand{}: {}: {}", operand == &placed.a ? "left" : "right",
+                       name.empty() ? "" : " `" + name + "`",
+                       operand->kind == Operand::Register ? "in registers" : "in shared memory", operand->why));
+    }
   }
 
   static bool takesRegisters(const arch::MatrixInstruction *instruction) {
@@ -105,7 +133,12 @@ private:
   Operand placeOperand(const ir::Op &dot, size_t position, int depth, const arch::MatrixInstruction *instruction) {
     // One row goes to every row of the instruction's operand, so that every thread has its part of the result.
     if (position == 0 && takesRegisters(instruction) && dot.result()->type.rows == 1)
-      return {Operand::Register, dot.operand(0), false, ""};
+      return {Operand::Register,
+              dot.operand(0),
+              false,
+              "",
+              false,
+              "one row, which goes to every row of the instruction's operand"};
     auto [value, transposed] = throughTransposes(dot.operand(position));
     // The contraction runs along the columns of a left operand and the rows of a right one.
     const bool alongK = (position == 0) != transposed;
@@ -113,7 +146,12 @@ private:
     if (isRingLoad(value))
       return placeLoad(dot, position, *value->definingOp, transposed, transposing);
     if (position == 0 && !transposed && takesRegisters(instruction) && !isDividedByCols(dot))
-      return {Operand::Register, value, false, ""};
+      return {Operand::Register,
+              value,
+              false,
+              "",
+              false,
+              "it is computed, and the instruction takes a left operand from registers"};
     return stage(dot, position, value, transposed, transposing);
   }
 
@@ -134,7 +172,23 @@ private:
       addBuffer(name, forOperand(dot, position, transposed != transposing, stored), value->type.elem,
                 value->definingOp ? value->definingOp->loc : SourceLoc{});
     }
-    return {Operand::Staged, value, transposed != transposing, name, transposing};
+    return {
+        Operand::Staged, value, transposed != transposing, name, transposing, whyStaged(dot, position, transposing)};
+  }
+
+  std::string_view whyStaged(const ir::Op &dot, size_t position, bool transposing) const {
+    if (transposing)
+      return "it is computed, and stored transposed, as the instruction wants the contracted axis contiguous";
+    if (position == 1)
+      return "it is computed, and a right operand is read from shared memory";
+    return isDividedByCols(dot) ? "it is computed, and every warpgroup needs all its rows"
+                                : "it is computed, and cannot be read from registers as it stands there";
+  }
+
+  static std::string_view whyInRing(bool transposing) {
+    return transposing ? "it is loaded ahead through a ring, and stored transposed, as the instruction wants the "
+                         "contracted axis contiguous"
+                       : "it is loaded ahead through a ring";
   }
 
   /// Loop splitting clones what is staged; a value's clones are never there at the same time, and share its buffer.
@@ -170,7 +224,7 @@ private:
     const std::string key = loadKey(load) + (transposing ? "^T" : "");
     out.loadKeys[&load] = key;
     if (const RingMember *member = out.findMember(key))
-      return {Operand::Ring, load.result(), transposed != transposing, member->buffer};
+      return {Operand::Ring, load.result(), transposed != transposing, member->buffer, false, whyInRing(transposing)};
     RingMember member;
     member.key = key;
     member.load = &load;
@@ -181,12 +235,32 @@ private:
       std::swap(stored.rows, stored.cols);
     const plan::Buffer &buffer =
         addBuffer(member.buffer, forOperand(dot, position, transposed != transposing, stored), stored.elem, load.loc);
-    member.byEngine = arch.hasBulkTensorCopy && !transposing && suitsCopyEngine(function, load) &&
-                      buffer.rows == stored.rows && buffer.cols == stored.cols && stored.rows <= arch.maxBoxDim;
+    const std::string whyNot = whyNotByEngine(load, buffer, stored, transposing);
+    member.byEngine = whyNot.empty();
+    note(
+        plan::Note::Copies, load.loc,
+        member.byEngine
+            ? fmt::format("`{}`: by the copy engine; a tensor that does not suit it when called, by its address or its "
+                          "strides, is copied by the loading role's threads",
+                          load.view.tensor)
+            : fmt::format("`{}`: by the loading role's threads, as {}", load.view.tensor, whyNot));
     if (member.byEngine)
       out.maps.push_back(makeMap(load, buffer, load.result()->type.rows));
     ringFor(dot, load).members.push_back(member);
-    return {Operand::Ring, load.result(), transposed != transposing, member.buffer};
+    return {Operand::Ring, load.result(), transposed != transposing, member.buffer, false, whyInRing(transposing)};
+  }
+
+  std::string whyNotByEngine(const ir::Op &load, const plan::Buffer &buffer, const ir::Type &stored,
+                             bool transposing) const {
+    if (!arch.hasBulkTensorCopy)
+      return fmt::format("`{}` has no copy engine", arch.name);
+    if (transposing)
+      return "it is stored transposed";
+    if (std::string why = whyNotByCopyEngine(function, load); !why.empty())
+      return why;
+    if (buffer.rows != stored.rows || buffer.cols != stored.cols)
+      return fmt::format("its tile of {}x{} is padded to {}x{}", stored.rows, stored.cols, buffer.rows, buffer.cols);
+    return stored.rows > arch.maxBoxDim ? fmt::format("a copy has at most {} rows", arch.maxBoxDim) : "";
   }
 
   /// An instance's columns of a tile that it stages are whole panels, and of a right operand those or an even part of
@@ -345,6 +419,7 @@ private:
       product.made.cols = outerExtent(product.b, 1);
       product.aFed = fed(*dot, product, 0);
       product.bFed = fed(*dot, product, 1);
+      noteResult(*dot, product.made);
     }
   }
 
@@ -359,6 +434,16 @@ private:
                             "take smaller tiles or, for tiles of 64 rows, more `warpgroups`",
                             cols, instruction->nMax);
     }
+  }
+
+  void noteResult(const ir::Op &dot, const plan::VarType &made) {
+    const int64_t holders = made.division == plan::Division::Whole ? 1 : out.instances;
+    note(plan::Note::Operands, dot.loc,
+         fmt::format("result: {}x{} in registers, {} a thread{}", made.rows, made.cols,
+                     made.rows * made.cols * std::max(byteWidth(made.elem), 4) / 4 / (out.layout.threads * holders),
+                     made.division == plan::Division::Whole
+                         ? ""
+                         : fmt::format(", divided by {}", plan::spelling(made.division))));
   }
 
   plan::VarType homeOf(const ir::Value *value) const {

@@ -26,6 +26,7 @@ struct Operand {
   bool transposed = false;          ///< the product wants the transpose of what the buffer holds
   std::string buffer;               ///< Ring, Staged
   bool storesTransposed = false;    ///< Staged: the buffer holds the transpose of the value
+  std::string_view why;             ///< why so
 };
 
 /// How one Dot is done.
@@ -88,6 +89,7 @@ struct Placement {
   std::map<const ir::Value *, plan::VarType> types; ///< register homes of tile and vector values
   std::vector<plan::Buffer> buffers;
   std::vector<plan::TensorMap> maps;
+  std::vector<plan::Note> notes; ///< why all this
 
   const RingPlacement *findRing(const std::string &key) const;
   const RingMember *findMember(const std::string &key) const;
@@ -115,6 +117,8 @@ int depthOf(const ir::Op &op);
 /// Whether the copy engine can do a load or store, as far as it shows when compiling: at most two ranged dims, the last
 /// one contiguous; what is stored ends with the tensor or a whole tile, as the engine writes whatever exists there.
 bool suitsCopyEngine(const ir::Function &function, const ir::Op &access);
+/// Why the copy engine cannot do it; empty where it can.
+std::string whyNotByCopyEngine(const ir::Function &function, const ir::Op &access);
 
 /// Whether `value` is that dim of a tensor.
 bool isDim(const ir::Value *value, const ir::DimExpr &dim);

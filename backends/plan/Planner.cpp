@@ -102,7 +102,7 @@ private:
   void formClusters(std::string &error) {
     const auto blocks = static_cast<int>(schedule.cluster.value_or(1));
     if (blocks == 1)
-      return;
+      return note(plan::Note::Cluster, schedule.cluster ? "none, as the schedule says" : "none, the default");
     if (blocks > arch.maxClusterSize || (blocks & (blocks - 1)) != 0) {
       error = "`cluster` must be 1, 2 or 4";
       return;
@@ -115,6 +115,15 @@ private:
     }
     plan->cluster = blocks;
     plan->grid.clusterAxis = plan->grid.axes[*axis].name;
+    note(plan::Note::Cluster, fmt::format("{} blocks, as the schedule says, with neighbouring tiles along `{}`: of the "
+                                          "axes it is the one that shares most",
+                                          blocks, plan->grid.clusterAxis));
+    for (const RingPlacement &ring : placement.rings)
+      for (const RingMember &member : ring.members)
+        if (member.multicast != plan::Division::Whole)
+          note(plan::Note::Cluster,
+               fmt::format("`{}` is the same for all of them: each loads a share of its {} for all", member.buffer,
+                           plan::spelling(member.multicast)));
   }
 
   // ---- roles
@@ -126,6 +135,7 @@ private:
     if (!consumer.unsupported.empty())
       return false;
     overlapped = consumer.overlapped;
+    placement.notes.insert(placement.notes.end(), consumer.notes.begin(), consumer.notes.end());
     synchronize(consumer.role, placement);
     plan->buffers = placement.buffers;
     plan->buffers.insert(plan->buffers.end(), consumer.scratch.begin(), consumer.scratch.end());
@@ -157,7 +167,7 @@ private:
 
   /// The loading warpgroup gives up what the computing ones need (FlashAttention-3's splits: 24/240/240,
   /// 32/160/160/160).
-  void setRegisters(plan::Role &producer, plan::Role &consumer) const {
+  void setRegisters(plan::Role &producer, plan::Role &consumer) {
     if (!arch.hasRegisterReallocation)
       return;
     const int n = consumer.instances;
@@ -165,6 +175,12 @@ private:
     const int consumerDefault = n >= 3 ? 160 : n == 2 ? 232 : 240;
     producer.registers = static_cast<int>(schedule.producerRegisters.value_or(producerDefault));
     consumer.registers = static_cast<int>(schedule.consumerRegisters.value_or(consumerDefault));
+    note(plan::Note::Roles,
+         schedule.producerRegisters || schedule.consumerRegisters
+             ? "registers as the schedule says"
+             : fmt::format("registers: what suits {} computing warpgroup{}; the loading one gives up "
+                           "what it does not need",
+                           n, n == 1 ? "" : "s"));
   }
 
   // ---- the rest
@@ -177,6 +193,8 @@ private:
     plan->grid.persistent = schedule.persistent.value_or(flat) || plan->grid.ragged;
     if (plan->grid.persistent && endsWithTwoTiledAxes() && !plan->grid.ragged)
       plan->grid.rasterGroup = static_cast<int>(schedule.raster.value_or(isClusteredRow() ? 8 / plan->cluster : 8));
+    noteGrid(loops);
+    plan->notes = std::move(placement.notes);
     decide("stages", ringStages());
     decide("warpgroups", std::to_string(placement.instances));
     decide("overlap", overlapped ? "1" : "0");
@@ -194,6 +212,33 @@ private:
       found |= depth > 0 && isWork && op.results.size() == 1 && op.result()->type.isTile();
     });
     return found;
+  }
+
+  void noteGrid(bool loops) {
+    note(plan::Note::Grid,
+         (plan->grid.persistent ? "persistent, a block takes tile after tile: " : "one block a tile: ") +
+             whyPersistent(loops));
+    if (plan->grid.rasterGroup > 0)
+      note(plan::Note::Grid,
+           fmt::format("tiles of the two last axes go in super-rows of {}, so that blocks of one time "
+                       "share rows and columns in L2: {}",
+                       plan->grid.rasterGroup, schedule.raster ? "as the schedule says" : "the default"));
+  }
+
+  std::string whyPersistent(bool loops) const {
+    if (plan->grid.ragged)
+      return "the range of one axis depends on another, so tiles are counted on the device";
+    if (schedule.persistent)
+      return "as the schedule says";
+    if (!placement.hasProducts)
+      return "it has no products";
+    if (!loops)
+      return "no loop loads operands of products";
+    if (overlapped)
+      return "a loop issues products an iteration late";
+    return hasVectorWorkInLoops()
+               ? "vector work in a loop hides the loads, and leaves no register for a walk over the grid"
+               : "the next tile's loads run under the end of this one";
   }
 
   bool endsWithTwoTiledAxes() const {
@@ -214,6 +259,7 @@ private:
     return text.empty() ? "none" : text;
   }
 
+  void note(plan::Note::Topic topic, std::string text) { placement.notes.push_back({topic, std::move(text), {}}); }
   void decide(const std::string &what, const std::string &value) { plan->decisions.emplace_back(what, value); }
 
   const ir::Function &function;

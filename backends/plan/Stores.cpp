@@ -9,6 +9,7 @@
 #include "backends/plan/Walk.h"
 
 #include <algorithm>
+#include <fmt/format.h>
 
 namespace tkc::planner {
 namespace {
@@ -45,6 +46,13 @@ public:
       out.buffers.push_back(buffer);
     }
     out.stores[&op] = {buffer.name, mapFor(op, buffer, boxRows(type)), buffer.cols, buffer.stages};
+    out.notes.push_back(
+        {plan::Note::Copies,
+         fmt::format(
+             "`{}`: written by the copy engine, through shared memory {} columns at a time; directly by the threads "
+             "where the tensor does not suit the engine when called",
+             op.view.tensor, buffer.cols),
+         op.loc});
   }
 
 private:

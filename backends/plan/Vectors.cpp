@@ -43,6 +43,11 @@ public:
     out.buffers.push_back(buffer);
     out.maps.push_back(makeMap(load, buffer, 1));
     ringFor(load).members.push_back(member);
+    out.notes.push_back(
+        {plan::Note::Copies,
+         "`" + load.view.tensor +
+             "`: a vector that is loaded ahead by the copy engine, with the tile that it is worked with",
+         load.loc});
   }
 
 private:

@@ -260,6 +260,13 @@ struct Grid {
   std::string clusterAxis;
 };
 
+/// What the planner decided and why, in a sentence, written down where it was decided. Not a part of the text form.
+struct Note {
+  enum Topic : uint8_t { Roles, Operands, Copies, Stages, Overlap, Loops, Cluster, Grid } topic;
+  std::string text;
+  SourceLoc loc; ///< the line that it is about; invalid: the kernel
+};
+
 struct Plan {
   std::string kernel;
   std::string arch;
@@ -268,8 +275,9 @@ struct Plan {
   std::vector<std::pair<std::string, int64_t>> constants;
   std::vector<std::pair<std::string, ElemType>> typeArgs;
   std::vector<ir::Param> params;
-  /// What the planner chose, for the header comment and `--explain-plan`: "stages", "4".
+  /// What the planner chose, for the header comment: "stages", "4".
   std::vector<std::pair<std::string, std::string>> decisions;
+  std::vector<Note> notes; ///< for `--explain-plan`
 
   int threads = 384;
   int cluster = 1; ///< blocks that are launched together and reach each other's shared memory
