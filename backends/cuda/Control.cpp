@@ -118,6 +118,7 @@ cpp::Body RolePrinter::boundsOf(const plan::Body &bounds) {
 
 cpp::Body RolePrinter::print(const plan::Body &body) {
   cpp::Body out;
+  const std::map<std::string, std::string> tilesOutside = declaredTiles;
   for (size_t i = 0; i < body.size(); ++i) {
     const Stmt &stmt = body[i];
     const bool vanishes = isPure(stmt) && (uses.isInlined(stmt.dest) || !uses.isRead(stmt.dest));
@@ -126,13 +127,14 @@ cpp::Body RolePrinter::print(const plan::Body &body) {
     for (const std::string &var : uses.declaredBefore(stmt))
       out.push_back(cpp::Stmt::declaration(typeText(var), nameOf(var)));
     comment(stmt, out);
-    if (stmt.kind == StmtKind::Expect || stmt.kind == StmtKind::CopyIn)
+    if (stmt.kind == StmtKind::Expect || (stmt.kind == StmtKind::CopyIn && !stmt.isThreadCopy()))
       printCopies(body, i, out);
     else if (stmt.kind == StmtKind::ProductFence)
       printProductFence(body, i, out);
     else
       printStmt(stmt, out);
   }
+  declaredTiles = tilesOutside;
   return out;
 }
 
@@ -182,14 +184,21 @@ void RolePrinter::printStmt(const Stmt &stmt, cpp::Body &out) {
   case StmtKind::FenceProxy:
     return emit(stmt, out, cpp::call("tk::fence_proxy_async"));
   case StmtKind::Sync: {
+    if (stmt.id == 0)
+      return emit(stmt, out, cpp::call("tk::sync_block"));
     const bool each = stmt.threads < role.warps * role.instances * 32 && instance;
     const cpp::Expr id = each ? cpp::binary("+", cpp::integer(stmt.id), instance) : cpp::integer(stmt.id);
     return emit(stmt, out, cpp::call("tk::sync", {id, cpp::integer(stmt.threads)}));
   }
-  case StmtKind::Expect:
   case StmtKind::CopyIn:
+    return copyAsync(stmt, out);
+  case StmtKind::Expect:
     assert(false && "print() hands runs of copies to printCopies");
     return;
+  case StmtKind::CopyCommit:
+    return emit(stmt, out, cpp::call("tk::copy_commit"));
+  case StmtKind::CopyWait:
+    return emit(stmt, out, cpp::call(cpp::templated("tk::copy_wait", {cpp::integer(stmt.count)})));
   case StmtKind::CopyOut:
     return printCopyOut(stmt, out);
   case StmtKind::WaitForPrevious:
@@ -232,6 +241,8 @@ void RolePrinter::printStmt(const Stmt &stmt, cpp::Body &out) {
     return printFor(stmt, out);
   case StmtKind::If:
     return printIf(stmt, out);
+  case StmtKind::Ahead:
+    return printAhead(stmt, out);
   }
 }
 
@@ -262,6 +273,16 @@ void RolePrinter::printFor(const Stmt &stmt, cpp::Body &out) {
   const bool pipelined = !stmt.prologue.empty() || !stmt.epilogue.empty();
   const auto tiles = fmt::format("tk::tiles<{}>{{{}, {}}}", stmt.tileSize, lo, hi);
   if (!pipelined) {
+    const bool looksAhead =
+        stmt.tileSize > 0 && std::any_of(stmt.body.begin(), stmt.body.end(), [&](const Stmt &inner) {
+          return inner.kind == StmtKind::Ahead && inner.operands.size() > 2 && inner.operands[2] == stmt.dest;
+        });
+    if (looksAhead) {
+      const std::string range = tilesOf(stmt, out);
+      out.push_back(
+          cpp::Stmt::forLoop(fmt::format("const auto {} : {}", index, range), printIteration(stmt.loc, stmt.body)));
+      return;
+    }
     const std::string head = stmt.tileSize == 0 ? fmt::format("int {0} = {1}; {0} < {2}; ++{0}", index, lo, hi)
                                                 : fmt::format("const auto {} : {}", index, tiles);
     out.push_back(cpp::Stmt::forLoop(head, printIteration(stmt.loc, stmt.body)));

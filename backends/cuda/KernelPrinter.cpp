@@ -99,7 +99,7 @@ private:
     for (const plan::GridAxis &axis : plan.grid.axes)
       kernel.ranges[axis.name] = {axis.lo, axis.hi};
     walk(plan, [&](const Stmt &stmt) {
-      if (stmt.kind == StmtKind::For)
+      if (stmt.kind == StmtKind::For || stmt.kind == StmtKind::Ahead)
         kernel.ranges[stmt.dest] = {stmt.operands[0], stmt.operands[1]};
     });
   }

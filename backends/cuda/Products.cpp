@@ -17,7 +17,7 @@ void RolePrinter::trackProducts(const plan::Body &body) {
   for (const Stmt &stmt : body) {
     switch (stmt.kind) {
     case StmtKind::Product:
-      if (stmt.byThreads)
+      if (stmt.isSynchronous())
         break;
       groupsInFlight.back().insert(stmt.dest);
       if (!stmt.aShared)
@@ -85,8 +85,8 @@ void RolePrinter::printProduct(const Stmt &stmt, cpp::Body &out) {
                                  stmt.aShared ? operand(stmt.aRef) : value(stmt.operands[0]), operand(stmt.ref)};
   if (!stmt.accumulate)
     args.push_back(cpp::boolean(false));
-  out.push_back(
-      cpp::Stmt::expression(cpp::call(stmt.byThreads ? "tk::mma_by_threads" : "tk::mma_async", std::move(args))));
+  const char *verb = stmt.byThreads ? "tk::mma_by_threads" : stmt.byWarps ? "tk::mma" : "tk::mma_async";
+  out.push_back(cpp::Stmt::expression(cpp::call(verb, std::move(args))));
 }
 
 void RolePrinter::printProductWait(const Stmt &stmt, cpp::Body &out) {

@@ -73,6 +73,9 @@ private:
   cpp::Body printIteration(SourceLoc loop, const plan::Body &body);
   void printFor(const plan::Stmt &stmt, cpp::Body &out);
   void printIf(const plan::Stmt &stmt, cpp::Body &out);
+  void printAhead(const plan::Stmt &stmt, cpp::Body &out);
+  /// The name of a loop's range of tiles; declares it where it has none yet.
+  std::string tilesOf(const plan::Stmt &stmt, cpp::Body &out);
   void comment(const plan::Stmt &stmt, cpp::Body &out);
   void emit(const plan::Stmt &stmt, cpp::Body &out, cpp::Expr call);
   void printArrive(const plan::Stmt &stmt, cpp::Body &out);
@@ -114,6 +117,7 @@ private:
   void printCopies(const plan::Body &body, size_t &i, cpp::Body &out);
   bool isByEngine(const plan::Stmt &copy) const;
   void copyByThreads(const plan::Stmt &stmt, cpp::Body &out);
+  void copyAsync(const plan::Stmt &stmt, cpp::Body &out);
   cpp::Expr copyByEngine(const plan::Stmt &stmt);
   cpp::Expr multicastByEngine(const plan::Stmt &stmt);
   std::vector<cpp::Expr> coordinates(const plan::Stmt &stmt, bool withPart);
@@ -134,6 +138,7 @@ private:
   Uses uses;
   cpp::NameScope names;
   std::map<std::string, std::string> cppNames;
+  std::map<std::string, std::string> declaredTiles;               ///< by what the range is; in scope here
   std::map<const plan::Stmt *, std::set<std::string>> retiredAt;  ///< variables that a ProductWait hands back
   std::map<const plan::Stmt *, std::set<std::string>> inFlightAt; ///< variables not to touch at a ProductFence
   std::vector<std::set<std::string>> groupsInFlight;              ///< while tracking; the last one is still open

@@ -22,7 +22,7 @@ namespace {
 template <class Visit> void visitVars(Stmt &stmt, const Visit &visit) {
   for (std::string &operand : stmt.operands)
     visit(operand, false);
-  if (stmt.dest.empty() || stmt.kind == StmtKind::For)
+  if (stmt.dest.empty() || stmt.kind == StmtKind::For || stmt.kind == StmtKind::Ahead)
     return;
   if (stmt.kind == StmtKind::Product && stmt.accumulate)
     visit(stmt.dest, false);

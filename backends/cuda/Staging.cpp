@@ -133,6 +133,18 @@ bool RolePrinter::isByEngine(const Stmt &copy) const {
   return !copy.map.empty() && !(isVector && copyMode == CopyMode::AtRunTime);
 }
 
+/// A share by each thread, asynchronously where the tensor's rows come in whole 16 bytes.
+void RolePrinter::copyAsync(const Stmt &stmt, cpp::Body &out) {
+  const plan::Buffer *buffer = kernel.plan.findBuffer(stmt.ref.buffer);
+  const ViewParts parts = viewOf(stmt, buffer->rows, buffer->cols, false, Division::Whole);
+  if (stmt.ref.transposed || !suitsWide(parts))
+    return copyByThreads(stmt, out);
+  const cpp::Expr callee =
+      cpp::templated("tk::copy_async", {cpp::integer(static_cast<int64_t>(role.warps) * role.instances * 32)});
+  const cpp::Expr wide = cpp::member(cpp::member(cpp::name("g"), identifier(stmt.view.tensor)), "wide");
+  out.push_back(cpp::Stmt::expression(cpp::call(callee, {stage(stmt.ref), wide, viewExpr(parts, true), threadInRole})));
+}
+
 void RolePrinter::printCopies(const plan::Body &body, size_t &i, cpp::Body &out) {
   const Stmt *expect = nullptr;
   std::vector<const Stmt *> byEngine, byThreads;
@@ -202,6 +214,18 @@ void RolePrinter::printCopies(const plan::Body &body, size_t &i, cpp::Body &out)
 }
 
 void RolePrinter::printCopyOut(const Stmt &stmt, cpp::Body &out) {
+  if (stmt.map.empty()) {
+    const plan::Buffer *buffer = kernel.plan.findBuffer(stmt.ref.buffer);
+    const ViewParts parts = viewOf(stmt, buffer->rows, buffer->cols, false, Division::Whole);
+    const cpp::Expr wide = suitsWide(parts)
+                               ? cpp::member(cpp::member(cpp::name("g"), identifier(stmt.view.tensor)), "wide")
+                               : cpp::boolean(false);
+    const cpp::Expr callee =
+        cpp::templated("tk::copy_from_shared", {cpp::integer(static_cast<int64_t>(role.warps) * role.instances * 32)});
+    out.push_back(
+        cpp::Stmt::expression(cpp::call(callee, {wide, viewExpr(parts, true), stage(stmt.ref), threadInRole})));
+    return;
+  }
   std::vector<cpp::Expr> args = {cpp::member(cpp::name("g"), identifier(stmt.map)), slice(stmt.ref)};
   for (cpp::Expr &at : coordinates(stmt, true))
     args.push_back(std::move(at));

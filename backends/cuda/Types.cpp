@@ -44,6 +44,8 @@ std::string layoutType(const plan::Layout &layout, ElemType elem) {
     return "tk::mma_layout";
   if (layout.kind == plan::Layout::Operand)
     return fmt::format("tk::operand_layout<{}>", byteWidth(elem));
+  if (layout.kind == plan::Layout::WarpMma)
+    return fmt::format("tk::warp_mma_layout<{}>", layout.threads / 32);
   return fmt::format("tk::row_layout<{}, {}, {}>", layout.threads, layout.threadsPerRow, layout.vec);
 }
 

@@ -33,7 +33,7 @@ Uses::Uses(const plan::Body &body, const std::vector<plan::Var> &vars) {
 /// A loop declares its own variable.
 void Uses::dropInductions(const plan::Body &body) {
   for (const Stmt &stmt : body) {
-    if (stmt.kind == StmtKind::For)
+    if (stmt.kind == StmtKind::For || stmt.kind == StmtKind::Ahead)
       types.erase(stmt.dest);
     for (const plan::Body *inner : {&stmt.prologue, &stmt.body, &stmt.epilogue, &stmt.orElse})
       dropInductions(*inner);
@@ -63,7 +63,7 @@ void Uses::collect(const plan::Body &body, std::vector<Frame> &path) {
       add(stmt, path, operand, true, false);
     if (stmt.kind == StmtKind::Product)
       add(stmt, path, stmt.dest, stmt.accumulate, true);
-    else if (!stmt.dest.empty() && stmt.kind != StmtKind::For)
+    else if (!stmt.dest.empty() && stmt.kind != StmtKind::For && stmt.kind != StmtKind::Ahead)
       add(stmt, path, stmt.dest, false, true);
     for (const plan::Body *inner : {&stmt.prologue, &stmt.body, &stmt.epilogue, &stmt.orElse})
       collect(*inner, path);

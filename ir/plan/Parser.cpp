@@ -422,6 +422,13 @@ Var Parser::var() {
 
 Layout Parser::layout() {
   Layout layout;
+  if (accept("warp_mma")) {
+    layout.kind = Layout::WarpMma;
+    expect("(");
+    layout.threads = static_cast<int>(integer(32, 1024));
+    expect(")");
+    return layout;
+  }
   if (accept("rows"))
     layout.kind = Layout::Rows;
   else if (accept("operand"))

@@ -60,6 +60,7 @@ private:
   void product(Stmt &stmt);
   void loop(Stmt &stmt);
   void branch(Stmt &stmt);
+  void tileAhead(Stmt &stmt);
   void view(Stmt &stmt);
   ir::ViewIndex viewIndex(Stmt &stmt);
   BufferRef bufferRef();

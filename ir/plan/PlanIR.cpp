@@ -62,6 +62,10 @@ std::string_view spelling(StmtKind kind) {
     return "wait_for_previous";
   case StmtKind::BulkWait:
     return "bulk_wait";
+  case StmtKind::CopyCommit:
+    return "copy_commit";
+  case StmtKind::CopyWait:
+    return "copy_wait";
   case StmtKind::ProductFence:
     return "product_fence";
   case StmtKind::Product:
@@ -82,6 +86,8 @@ std::string_view spelling(StmtKind kind) {
     return "for";
   case StmtKind::If:
     return "if";
+  case StmtKind::Ahead:
+    return "ahead";
   }
   return {};
 }

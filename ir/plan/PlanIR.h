@@ -38,6 +38,7 @@ struct Layout {
     Mma,     ///< the wgmma accumulator: slabs of 64 rows a warpgroup
     Operand, ///< a left operand of wgmma, of a type that is not 16 bits wide: Mma but for the order within a row
     Rows,    ///< vectors of `vec` elements, a row over `threadsPerRow` consecutive ones of the role's `threads` threads
+    WarpMma, ///< the mma.sync accumulator, 16 rows a warp: slabs of `threads` / 2 rows
   } kind = Mma;
   int threads = 128;
   int threadsPerRow = 4;
@@ -45,6 +46,8 @@ struct Layout {
   friend bool operator==(const Layout &, const Layout &) = default;
 };
 std::string print(const Layout &layout);
+/// Rows of a slab of an accumulator: those of all its warps.
+constexpr int slabRows(const Layout &layout) { return layout.threads / 2; }
 
 /// Which part of a tile each instance (warpgroup) of a role owns.
 enum class Division : uint8_t {
@@ -139,15 +142,21 @@ enum class StmtKind : uint8_t {
   LoadShared,  ///< dest = ref
   StoreShared, ///< ref = operands[0]
   FenceProxy,  ///< fence.proxy.async: this thread's shared stores become visible to the copy and matrix engines
-  Sync, ///< named barrier `id` over `threads` threads; fewer than the role has: each instance its own, id + instance
+  Sync, ///< named barrier `id` over `threads` threads; fewer than the role has: each instance its own, id + instance.
+        ///< 0:
+        ///< the whole block's
   // copy engine
   Expect,     ///< barrier at cursor: one arrival, and `bytes` to come
   CopyIn,     ///< ref ← map at view[operands]; completes its bytes on barrier at cursor. Becomes the role's own copies
               ///< where
               ///< the launcher finds that the tensor does not suit the copy engine, or where `map` is empty.
-  CopyOut,    ///< map at view[operands] ← ref (`reduce` adds); joins the issuing thread's current bulk group
+              ///< Without a barrier: the role's threads copy asynchronously; joins each thread's open copy group.
+  CopyOut,    ///< map at view[operands] ← ref (`reduce` adds); joins the issuing thread's current bulk group. Without a
+              ///< map: by the role's threads, whole rows at a time.
   BulkCommit, ///< closes the bulk group
   BulkWait,   ///< until at most `count` bulk groups are still reading shared memory
+  CopyCommit, ///< closes each thread's copy group, which may be empty
+  CopyWait,   ///< until at most `count` of each thread's copy groups are under way
   // matrix engine
   ProductFence,  ///< wgmma.fence: earlier register accesses come before the next product's
   Product,       ///< dest (+)= a · b, asynchronously
@@ -168,7 +177,9 @@ enum class StmtKind : uint8_t {
        ///< pipelined
   ///< loop): if there is an iteration, `prologue` runs with the first, `body` with each of the others, `epilogue` at
   ///< the end
-  If, ///< operands[0], or, with `map` set: whether the launcher found that the map's tensor suits the copy engine
+  If,    ///< operands[0], or, with `map` set: whether the launcher found that the map's tensor suits the copy engine
+  Ahead, ///< body with dest, if there is that tile: number `count` of those from operands[0] to operands[1], or with
+         ///< operands[2], the variable of a loop over the same, `count` after it
 };
 std::string_view spelling(StmtKind kind);
 
@@ -197,8 +208,9 @@ struct Stmt {
   bool aShared = false; ///< Product: a is aRef, else the variable operands[0]
   BufferRef aRef;
   bool accumulate = true; ///< Product: false: dest = a · b
-  bool byThreads =
-      false; ///< Product: multiply-adds by the role's threads, synchronous (types without a matrix instruction)
+  /// Product: multiply-adds by the role's threads, synchronous (types without a matrix instruction).
+  bool byThreads = false;
+  bool byWarps = false;         ///< Product: by each warp's matrix instructions, synchronous
   int64_t colLo = 0, colHi = 0; ///< StoreShared, CopyOut: these columns of the (undivided) tile; 0, 0: all
   int64_t rowHi = 0;            ///< Spread, with colHi
   bool firstInstance = false;   ///< Store, Atomic, StoreShared of what every instance holds: by the first only
@@ -211,14 +223,19 @@ struct Stmt {
   /// every block of the cluster; each block's barrier counts the bytes of all shares.
   Division multicast = Division::Whole;
   int64_t bytes = 0;       ///< Expect
-  int count = 0;           ///< BulkWait, ProductWait
+  int count = 0;           ///< BulkWait, ProductWait, CopyWait, Ahead
   int id = 0, threads = 0; ///< Sync
   bool one = false;        ///< executed by one elected thread of the role's instance only
-  int64_t tileSize = 0;    ///< For
+  int64_t tileSize = 0;    ///< For, Ahead
 
-  Body body;               ///< For, If
+  Body body;               ///< For, If, Ahead
   Body prologue, epilogue; ///< For
   Body orElse;             ///< If
+
+  /// A product that is over when the statement is.
+  bool isSynchronous() const { return byThreads || byWarps; }
+  /// A copy in that joins the copy groups of the role's threads.
+  bool isThreadCopy() const { return kind == StmtKind::CopyIn && barrier.empty(); }
 };
 
 /// A group of warps that run one list of statements. Where it has one instance and nothing in it is for the threads of

@@ -137,6 +137,7 @@ std::string head(const Stmt &stmt) {
                        operand(stmt, 0));
   case StmtKind::FenceProxy:
   case StmtKind::BulkCommit:
+  case StmtKind::CopyCommit:
   case StmtKind::ProductFence:
   case StmtKind::ProductCommit:
   case StmtKind::ClusterSync:
@@ -147,19 +148,22 @@ std::string head(const Stmt &stmt) {
   case StmtKind::Expect:
     return fmt::format("expect {} bytes {}", barrierRef(stmt), stmt.bytes);
   case StmtKind::CopyIn:
-    return fmt::format("copy_in {} <- {}{}{} completes {}{}", print(stmt.ref), mapPrefix(stmt),
-                       print(stmt.view, stmt.operands), otherwise(stmt), barrierRef(stmt),
+    return fmt::format("copy_in {} <- {}{}{}{}{}", print(stmt.ref), mapPrefix(stmt), print(stmt.view, stmt.operands),
+                       otherwise(stmt), stmt.isThreadCopy() ? "" : " completes " + barrierRef(stmt),
                        stmt.multicast == Division::Whole ? "" : fmt::format(" multicast {}", spelling(stmt.multicast)));
   case StmtKind::CopyOut:
     return fmt::format("copy_out {}{}{} {} {}", columns(stmt), mapPrefix(stmt), print(stmt.view, stmt.operands),
                        stmt.reducing ? "+=" : "<-", print(stmt.ref));
   case StmtKind::BulkWait:
+  case StmtKind::CopyWait:
   case StmtKind::ProductWait:
     return fmt::format("{} {}", word, stmt.count);
   case StmtKind::Product:
     return fmt::format("product {} {} {} * {}{}", stmt.dest, stmt.accumulate ? "+=" : "=",
                        stmt.aShared ? print(stmt.aRef) : operand(stmt, 0), print(stmt.ref),
-                       stmt.byThreads ? " by threads" : "");
+                       stmt.byThreads ? " by threads"
+                       : stmt.byWarps ? " by warps"
+                                      : "");
   case StmtKind::Wait:
     return fmt::format("wait {}{}", barrierRef(stmt), stmt.inverted ? " inverted" : "");
   case StmtKind::Arrive:
@@ -171,6 +175,9 @@ std::string head(const Stmt &stmt) {
     return fmt::format("for {} in {}", stmt.dest, range(operand(stmt, 0), operand(stmt, 1), stmt.tileSize));
   case StmtKind::If:
     return "if " + (stmt.map.empty() ? operand(stmt, 0) : "map " + stmt.map);
+  case StmtKind::Ahead:
+    return fmt::format("ahead {} = {}{} of {}", stmt.dest, stmt.operands.size() > 2 ? stmt.operands[2] + " + " : "",
+                       stmt.count, range(operand(stmt, 0), operand(stmt, 1), stmt.tileSize));
   }
   return {};
 }
@@ -318,7 +325,7 @@ std::string Printer::comment(SourceLoc loc) {
 
 void Printer::stmt(const Stmt &stmt) {
   std::string where = comment(stmt.loc), text = (stmt.one ? "one " : "") + head(stmt);
-  if (stmt.kind != StmtKind::For && stmt.kind != StmtKind::If)
+  if (stmt.kind != StmtKind::For && stmt.kind != StmtKind::If && stmt.kind != StmtKind::Ahead)
     return line(text + where);
   line(text + " {" + where);
   ++depth;
@@ -338,6 +345,8 @@ void Printer::stmt(const Stmt &stmt) {
 } // namespace
 
 std::string print(const Layout &layout) {
+  if (layout.kind == Layout::WarpMma)
+    return fmt::format("warp_mma({})", layout.threads);
   constexpr std::array<std::string_view, 3> names{"mma", "operand", "rows"};
   const std::string_view name = names[layout.kind];
   const Layout usual{layout.kind, Layout{}.threads, Layout{}.threadsPerRow, Layout{}.vec};

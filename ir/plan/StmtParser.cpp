@@ -10,11 +10,11 @@ namespace {
 
 /// The kinds that start with their own spelling; the others are assignments.
 constexpr StmtKind effects[] = {
-    StmtKind::Store,          StmtKind::Atomic,  StmtKind::StoreShared,   StmtKind::FenceProxy,  StmtKind::Sync,
-    StmtKind::Expect,         StmtKind::CopyIn,  StmtKind::CopyOut,       StmtKind::BulkCommit,  StmtKind::BulkWait,
-    StmtKind::ProductFence,   StmtKind::Product, StmtKind::ProductCommit, StmtKind::ProductWait, StmtKind::Wait,
-    StmtKind::Arrive,         StmtKind::Advance, StmtKind::ClusterSync,   StmtKind::For,         StmtKind::If,
-    StmtKind::WaitForPrevious};
+    StmtKind::Store,           StmtKind::Atomic,  StmtKind::StoreShared,   StmtKind::FenceProxy,  StmtKind::Sync,
+    StmtKind::Expect,          StmtKind::CopyIn,  StmtKind::CopyOut,       StmtKind::BulkCommit,  StmtKind::BulkWait,
+    StmtKind::ProductFence,    StmtKind::Product, StmtKind::ProductCommit, StmtKind::ProductWait, StmtKind::Wait,
+    StmtKind::Arrive,          StmtKind::Advance, StmtKind::ClusterSync,   StmtKind::For,         StmtKind::If,
+    StmtKind::WaitForPrevious, StmtKind::Ahead,   StmtKind::CopyCommit,    StmtKind::CopyWait};
 
 } // namespace
 
@@ -146,6 +146,7 @@ void Parser::effect(Stmt &stmt) {
     return fail("a statement"); // assignments
   case StmtKind::FenceProxy:
   case StmtKind::BulkCommit:
+  case StmtKind::CopyCommit:
   case StmtKind::ProductFence:
   case StmtKind::ProductCommit:
   case StmtKind::ClusterSync:
@@ -180,6 +181,7 @@ void Parser::effect(Stmt &stmt) {
     stmt.bytes = integer(0, 1 << 30);
     return;
   case StmtKind::BulkWait:
+  case StmtKind::CopyWait:
   case StmtKind::ProductWait:
     stmt.count = smallInteger();
     return;
@@ -207,6 +209,8 @@ void Parser::effect(Stmt &stmt) {
     return loop(stmt);
   case StmtKind::If:
     return branch(stmt);
+  case StmtKind::Ahead:
+    return tileAhead(stmt);
   }
 }
 
@@ -230,6 +234,8 @@ void Parser::shared(Stmt &stmt) {
   expect("<-");
   mapAndView(stmt);
   otherwise(stmt);
+  if (stmt.map.empty() && (!at("completes") || ahead.token != Token::Word))
+    return;
   expect("completes");
   barrierRef(stmt);
   if (!accept("multicast"))
@@ -252,9 +258,10 @@ void Parser::product(Stmt &stmt) {
   expect("*");
   stmt.ref = bufferRef();
   stmt.byThreads = at("by") && ahead.text == "threads";
-  if (stmt.byThreads) {
+  stmt.byWarps = at("by") && ahead.text == "warps";
+  if (stmt.isSynchronous()) {
     expect("by");
-    expect("threads");
+    expect(stmt.byThreads ? "threads" : "warps");
   }
 }
 
@@ -265,6 +272,24 @@ void Parser::loop(Stmt &stmt) {
   range(stmt.operands[0], stmt.operands[1], stmt.tileSize);
   expect("{");
   stmt.body = body(nullptr, nullptr, &stmt);
+}
+
+void Parser::tileAhead(Stmt &stmt) {
+  stmt.dest = name("a variable");
+  expect("=");
+  std::string current;
+  if (this->current.token == Token::Word) {
+    current = name("a loop's variable");
+    expect("+");
+  }
+  stmt.count = smallInteger();
+  expect("of");
+  stmt.operands.resize(2);
+  range(stmt.operands[0], stmt.operands[1], stmt.tileSize);
+  if (!current.empty())
+    stmt.operands.push_back(current);
+  expect("{");
+  stmt.body = body(nullptr, nullptr, nullptr);
 }
 
 void Parser::branch(Stmt &stmt) {

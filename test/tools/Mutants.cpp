@@ -40,6 +40,8 @@ bool synchronises(StmtKind kind) {
   case StmtKind::FenceProxy:
   case StmtKind::BulkCommit:
   case StmtKind::BulkWait:
+  case StmtKind::CopyCommit:
+  case StmtKind::CopyWait:
   case StmtKind::Advance:
   case StmtKind::ClusterSync:
     return true;
@@ -57,6 +59,7 @@ bool synchronises(StmtKind kind) {
   case StmtKind::For:
   case StmtKind::If:
   case StmtKind::WaitForPrevious: // without it the kernel is launched after the one before has ended
+  case StmtKind::Ahead:
     return false;
   }
   return false;
@@ -99,7 +102,7 @@ private:
             "without", [](Body &body, size_t i) { body.erase(body.begin() + static_cast<std::ptrdiff_t>(i)); }, true);
       if (stmt.kind == StmtKind::Wait)
         change("other phase in", [](Body &body, size_t i) { body[i].inverted = !body[i].inverted; }, false);
-      if (stmt.kind == StmtKind::ProductWait || stmt.kind == StmtKind::BulkWait)
+      if (stmt.kind == StmtKind::ProductWait || stmt.kind == StmtKind::BulkWait || stmt.kind == StmtKind::CopyWait)
         change("one group more left by", [](Body &body, size_t i) { ++body[i].count; }, true);
       if (stmt.inCluster)
         change("in its own block only", [](Body &body, size_t i) { body[i].inCluster = false; }, false);
@@ -152,6 +155,9 @@ private:
       return "a later fence comes before the first asynchronous access";
     case StmtKind::BulkWait:
       return "a later wait covers its groups before their stage is written again and before the block ends";
+    case StmtKind::CopyWait:
+      return "a later wait covers its groups before their stages are read and before the block ends";
+    case StmtKind::CopyCommit:
     case StmtKind::ProductCommit:
     case StmtKind::BulkCommit:
       return "a later commit closes the group before the wait that counts it";

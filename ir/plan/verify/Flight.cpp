@@ -58,6 +58,9 @@ private:
     case Event::BulkCommit:
     case Event::BulkWait:
     case Event::ClusterSync:
+    case Event::ThreadCopy:
+    case Event::CopyCommit:
+    case Event::CopyWait:
     case Event::LoadShared:
     case Event::StoreShared:
     case Event::FenceProxy:

@@ -79,6 +79,13 @@ bool Memory::bySameThreads(const Access &now, const Access &before) const {
   return sameEvent || (layoutOf(now) && layoutOf(now) == layoutOf(before));
 }
 
+/// Each thread copies a share of its own.
+bool Memory::areSharesOfOne(const Access &now, const Access &before) const {
+  const Process &one = components.process(now.process), &other = components.process(before.process);
+  return now.agent == Access::ThreadCopy && before.agent == Access::ThreadCopy && now.event == before.event &&
+         one.role == other.role && one.block == other.block;
+}
+
 bool Memory::isOrdered(const Access &now, const Access &before, const Clock &clock) const {
   // The threads of a warp are ordered among each other by a barrier only.
   if (now.process == before.process && before.isGeneric())
@@ -88,7 +95,8 @@ bool Memory::isOrdered(const Access &now, const Access &before, const Clock &clo
 
 /// Generic writes are visible to copies and products once each writing thread has fenced them.
 bool Memory::isFenced(const Access &now, const Access &before, const Clock &clock) const {
-  return now.isGeneric() || before.agent != Access::GenericWrite ||
+  const bool byThreads = before.agent == Access::GenericWrite || before.agent == Access::ThreadCopy;
+  return now.isGeneric() || now.agent == Access::ThreadCopy || !byThreads ||
          clock.at(components.fence(before.process)) >= before.end.value;
 }
 
@@ -118,7 +126,8 @@ std::string Memory::access(int slot, const Access &access, const Clock &clock) {
                       std::max(before.rect.colLo, access.rect.colLo), std::min(before.rect.colHi, access.rect.colHi)}
                      .area();
     }
-    bool conflicts = (access.isWrite() || before.isWrite()) && !bySameThreads(access, before);
+    bool conflicts =
+        (access.isWrite() || before.isWrite()) && !bySameThreads(access, before) && !areSharesOfOne(access, before);
     if (problem.empty() && conflicts)
       problem = conflict(access, before, clock, slot, slot);
   }
@@ -140,7 +149,7 @@ void Memory::enter(int slot, const Access &access) {
   std::vector<Access> &all = accesses[static_cast<size_t>(slot)];
   auto isOver = [&](const Access &before) {
     if (access.isWrite()) // the other warps' share of one store stays beside this one's
-      return access.rect.covers(before.rect) &&
+      return access.rect.covers(before.rect) && !areSharesOfOne(access, before) &&
              !(before.event == access.event &&
                components.process(before.process).engine == components.process(access.process).engine);
     return !before.isWrite() && before.process == access.process && before.end.component == access.end.component &&
@@ -155,7 +164,8 @@ std::vector<std::pair<const Stmt *, std::string>> Memory::unfinished(int block, 
   for (size_t slot = 0; slot < accesses.size(); ++slot)
     for (const Access &access : accesses[slot])
       if (numbering.slots[slot].block == block &&
-          (access.agent == Access::CopyWrite || access.agent == Access::BulkRead) &&
+          (access.agent == Access::CopyWrite || access.agent == Access::ThreadCopy ||
+           access.agent == Access::BulkRead) &&
           all.at(access.end.component) < access.end.value)
         problems.emplace_back(access.stmt,
                               fmt::format("{} may still be {} `{}` when the block ends: nothing waits for it",

@@ -55,7 +55,9 @@ public:
   int engine(int number) const { return 3 * numProcesses + numBarriers + number; }
   int bulk(int number) const { return engine(numEngines) + number; }
   int named(int number) const { return bulk(numEngines) + number; }
-  int count() const { return named(numNamed()); }
+  /// Copy groups of a process that others may know to have come.
+  int copies(size_t process) const { return named(numNamed()) + static_cast<int>(process); }
+  int count() const { return named(numNamed()) + numProcesses; }
   int numNamed() const { return numBlocks * namedBarriers; }
   /// The machine's 16, and one more for what the printer adds. Ids beyond are the budget's business.
   static constexpr int namedBarriers = 17;
@@ -71,7 +73,7 @@ private:
 
 /// One access to a stage of a buffer.
 struct Access {
-  enum Agent : uint8_t { GenericRead, GenericWrite, CopyWrite, ProductRead, BulkRead };
+  enum Agent : uint8_t { GenericRead, GenericWrite, CopyWrite, ThreadCopy, ProductRead, BulkRead };
   /// It is over for those whose clock has reached `value` in `component`.
   struct End {
     int component, value;
@@ -85,7 +87,7 @@ struct Access {
   End end;
   int syncs; ///< named barriers that the process had passed
 
-  bool isWrite() const { return agent == GenericWrite || agent == CopyWrite; }
+  bool isWrite() const { return agent == GenericWrite || agent == CopyWrite || agent == ThreadCopy; }
   bool isGeneric() const { return agent == GenericRead || agent == GenericWrite; }
 };
 
@@ -108,6 +110,7 @@ private:
   bool isOrdered(const Access &now, const Access &before, const Clock &clock) const;
   bool isFenced(const Access &now, const Access &before, const Clock &clock) const;
   bool bySameThreads(const Access &now, const Access &before) const;
+  bool areSharesOfOne(const Access &now, const Access &before) const;
   std::string name(int slot) const;
   std::string describe(const Access &access) const;
   void enter(int slot, const Access &access);

@@ -18,7 +18,7 @@ public:
         memory(plan, numbering, components), barriers(numbering.barriers.size()),
         named(static_cast<size_t>(components.numNamed())) {
     for (const Process &process : processes)
-      states.push_back({process, Clock(components.count()), 0, 0, 0, 0, -1, 0, false, {}});
+      states.push_back({process, Clock(components.count()), 0, 0, 0, 0, 0, 0, -1, 0, false, {}});
     for (BarrierState &barrier : barriers)
       barrier.join = Clock(components.count());
     for (NamedState &barrier : named)
@@ -49,6 +49,8 @@ private:
     int syncs;          ///< named barriers passed
     int committed;      ///< product groups
     int bulk;           ///< bulk groups committed
+    int copies;         ///< copy groups committed
+    int copied;         ///< of these waited for
     int arrivedAt;      ///< the generation of the named barrier that this process is blocked at; -1: none
     int clusterSyncs;   ///< barriers of the cluster passed
     bool atClusterSync; ///< and whether it stands at the next
@@ -112,6 +114,9 @@ private:
     case Event::BulkWait:
       return true;
     case Event::Wait:
+    case Event::ThreadCopy:
+    case Event::CopyCommit:
+    case Event::CopyWait:
     case Event::LoadShared:
     case Event::StoreShared:
     case Event::FenceProxy:
@@ -154,6 +159,15 @@ private:
       return true;
     case Event::BulkWait:
       state.clock.raise(components.bulk(state.process.engine), state.bulk - event.stmt->count);
+      return true;
+    case Event::ThreadCopy:
+      access(p, event, event.a, Access::ThreadCopy, {components.copies(p), state.copies + 1});
+      return true;
+    case Event::CopyCommit:
+      ++state.copies;
+      return true;
+    case Event::CopyWait:
+      state.copied = std::max(state.copied, state.copies - event.stmt->count);
       return true;
     case Event::LoadShared:
     case Event::StoreShared: {
@@ -341,6 +355,8 @@ private:
       barrier.stmt = &stmt;
       barrier.threads = threads;
       barrier.arrived += state.process.threads;
+      // A thread's wait tells of its own copies; those of the others of its warp are known after a barrier, too.
+      state.clock.raise(components.copies(p), state.copied);
       tick(p);
       barrier.join.join(state.clock);
       if (barrier.arrived > threads)
@@ -449,9 +465,11 @@ private:
   /// A block's shared memory is gone once its last thread has exited.
   void exit(int block) {
     Clock all(components.count());
-    for (const State &state : states)
-      if (state.process.block == block)
-        all.join(state.clock);
+    for (size_t p = 0; p < states.size(); ++p)
+      if (states[p].process.block == block) {
+        all.join(states[p].clock);
+        all.raise(components.copies(p), states[p].copied);
+      }
     for (auto &[stmt, problem] : memory.unfinished(block, all))
       violation(*stmt, problem);
     for (const auto &[from, last] : remoteArrivals)

@@ -70,7 +70,7 @@ private:
 
   /// Registers that a product reads are in use until the wait that covers it.
   void inFlight(const Stmt &stmt) {
-    if (stmt.kind == StmtKind::Product)
+    if (stmt.kind == StmtKind::Product && !stmt.isSynchronous())
       products.push_back(stmt.aShared || stmt.operands.empty() ? stmt.dest : stmt.operands[0]);
     if (stmt.kind != StmtKind::ProductWait)
       return;
@@ -90,7 +90,7 @@ private:
   Names before(const Stmt &stmt, Names live) {
     if (stmt.kind == StmtKind::For)
       return beforeLoop(stmt, live);
-    if (stmt.kind == StmtKind::If) {
+    if (stmt.kind == StmtKind::If || stmt.kind == StmtKind::Ahead) {
       Names otherwise = before(stmt.orElse, live);
       live = before(stmt.body, std::move(live));
       live.merge(otherwise);

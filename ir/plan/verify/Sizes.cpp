@@ -88,6 +88,8 @@ std::vector<Inputs> chooseInputs(const Plan &plan) {
   int64_t stages = 1;
   for (const Barrier &barrier : plan.barriers)
     stages = std::max<int64_t>(stages, std::min(barrier.stages, 8));
+  for (const Buffer &buffer : plan.buffers)
+    stages = std::max<int64_t>(stages, std::min(buffer.stages, 8));
   const int64_t counts[] = {1, 0, 2, stages + 1, 2 * stages + 1};
 
   std::vector<Inputs> all;

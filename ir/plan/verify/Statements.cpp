@@ -43,7 +43,7 @@ private:
     if (stmt.dest.empty()) {
       if (stmt.kind == StmtKind::Compute || stmt.kind == StmtKind::Move || stmt.kind == StmtKind::Spread ||
           stmt.kind == StmtKind::Load || stmt.kind == StmtKind::LoadShared || stmt.kind == StmtKind::Product ||
-          stmt.kind == StmtKind::For)
+          stmt.kind == StmtKind::For || stmt.kind == StmtKind::Ahead)
         complain("has no destination");
       return;
     }
@@ -65,7 +65,7 @@ private:
     if (stmt.kind == StmtKind::Move || stmt.kind == StmtKind::Spread || stmt.kind == StmtKind::StoreShared ||
         (stmt.kind == StmtKind::Product && !stmt.aShared) || (stmt.kind == StmtKind::If && stmt.map.empty()))
       least = 1;
-    if (stmt.kind == StmtKind::For)
+    if (stmt.kind == StmtKind::For || stmt.kind == StmtKind::Ahead)
       least = 2;
     if (stmt.kind == StmtKind::Compute)
       least = computeOperands(stmt.op);
@@ -92,8 +92,9 @@ private:
     may &= !stmt.byWarps;
     if (stmt.one && !may)
       complain("is for all threads of an instance, not for one");
-    bool must = stmt.kind == StmtKind::Expect || stmt.kind == StmtKind::CopyOut || stmt.kind == StmtKind::BulkCommit ||
-                stmt.kind == StmtKind::BulkWait || (stmt.kind == StmtKind::CopyIn && !stmt.map.empty());
+    bool byEngine = (stmt.kind == StmtKind::CopyIn || stmt.kind == StmtKind::CopyOut) && !stmt.map.empty();
+    bool must = stmt.kind == StmtKind::Expect || stmt.kind == StmtKind::BulkCommit || stmt.kind == StmtKind::BulkWait ||
+                byEngine;
     if (must && !stmt.one)
       complain("is for `one` thread: each thread has bulk groups and arrivals of its own");
   }
@@ -109,6 +110,7 @@ private:
     case StmtKind::Move:
     case StmtKind::FenceProxy:
     case StmtKind::BulkCommit:
+    case StmtKind::CopyCommit:
     case StmtKind::ProductFence:
     case StmtKind::ProductCommit:
     case StmtKind::ClusterSync:
@@ -139,6 +141,7 @@ private:
     case StmtKind::CopyOut:
       return copy(stmt);
     case StmtKind::BulkWait:
+    case StmtKind::CopyWait:
     case StmtKind::ProductWait:
       if (stmt.count < 0 || (stmt.kind == StmtKind::ProductWait && stmt.count > 7))
         complain("{} groups in flight: 0..7 can be", stmt.count);
@@ -160,6 +163,7 @@ private:
         complain("no cursor `{}` in role `{}`", stmt.cursor, role.name);
       return;
     case StmtKind::For:
+    case StmtKind::Ahead:
       return loop(stmt);
     case StmtKind::If:
       if (stmt.map.empty() && !isScalar(stmt.operands[0]))
@@ -306,7 +310,9 @@ private:
     tensor(stmt);
     if (!ref(stmt.ref))
       return;
-    if (stmt.kind == StmtKind::CopyIn)
+    if (stmt.one && stmt.map.empty() && (stmt.kind == StmtKind::CopyOut || stmt.isThreadCopy()))
+      return complain("is for all threads of the role, not for one");
+    if (stmt.kind == StmtKind::CopyIn && !stmt.isThreadCopy())
       barrier(stmt);
     if (stmt.map.empty())
       return;
@@ -352,10 +358,33 @@ private:
       return complain("{}x{} · {}x{} does not make {}x{}", a.first, a.second, b.first, b.second, dest.rows, dest.cols);
     if (aElem != bElem && !(isFloat8(aElem) && isFloat8(bElem)))
       return complain("{} times {}", spelling(aElem), spelling(bElem));
-    if (!stmt.byThreads)
+    if (stmt.byWarps)
+      warpInstruction(stmt, dest, a.second, aElem);
+    else if (!stmt.byThreads)
       instruction(stmt, dest, a.second, aElem);
     if (!stmt.byThreads && !stmt.aShared)
       registerOperand(stmt, *typeOf(stmt.operands[0]), dest);
+  }
+
+  /// PTX ISA, "mma": 16 rows a warp, N in steps of 8, K of 32 bytes; PTX ISA, "ldmatrix": only 16-bit elements are
+  /// transposed.
+  void warpInstruction(const Stmt &stmt, const VarType &dest, int64_t k, ElemType elem) {
+    int64_t rows = dest.division == Division::Rows ? dest.rows / role.instances : dest.rows;
+    int64_t cols = dest.division == Division::Cols ? dest.cols / role.instances : dest.cols;
+    if (dest.kind != VarType::Fragment || dest.layout.kind != Layout::WarpMma || dest.layout.threads != 32 * role.warps)
+      return complain("`{}` is no accumulator of {} warps", stmt.dest, role.warps);
+    if (rows % slabRows(dest.layout) != 0 || cols % 8 != 0)
+      complain("an instance's {}x{}: its {} warps take multiples of {} rows, and columns in steps of 8", rows, cols,
+               role.warps, slabRows(dest.layout));
+    contraction(stmt, k, elem, "mma");
+  }
+
+  void contraction(const Stmt &stmt, int64_t k, ElemType elem, std::string_view name) {
+    if (k * byteWidth(elem) % 32 != 0)
+      complain("contracts {} elements of {}: {} takes 32 bytes at a time", k, spelling(elem), name);
+    // Only 16-bit types may lie with the other axis contiguous.
+    if (bitWidth(elem) != 16 && (!stmt.ref.transposed || (stmt.aShared && stmt.aRef.transposed)))
+      complain("{} operands need the contracted axis contiguous", spelling(elem));
   }
 
   /// PTX ISA, "wgmma.mma_async": 64 rows a warpgroup, N in steps of 8 up to 256, K of 32 bytes.
@@ -367,11 +396,7 @@ private:
     if (rows % 64 != 0 || cols % 8 != 0 || cols > 256)
       complain("an instance's {}x{}: wgmma takes multiples of 64 rows, and columns in steps of 8 up to 256", rows,
                cols);
-    if (k * byteWidth(elem) % 32 != 0)
-      complain("contracts {} elements of {}: wgmma takes 32 bytes at a time", k, spelling(elem));
-    // Only 16-bit types may lie with the other axis contiguous.
-    if (bitWidth(elem) != 16 && (!stmt.ref.transposed || (stmt.aShared && stmt.aRef.transposed)))
-      complain("{} operands need the contracted axis contiguous", spelling(elem));
+    contraction(stmt, k, elem, "wgmma");
   }
 
   void registerOperand(const Stmt &stmt, const VarType &type, const VarType &dest) {
@@ -383,8 +408,12 @@ private:
       complain("the operand is divided by {}, the result by {}", spelling(type.division), spelling(dest.division));
   }
 
+  /// A loop, or one tile of a loop's range.
   void loop(const Stmt &stmt) {
     VarType type = *typeOf(stmt.dest);
+    if (stmt.operands.size() > 2 && *typeOf(stmt.operands[2]) != type)
+      return complain("`{}` is {}, `{}` is {}", stmt.operands[2], print(*typeOf(stmt.operands[2])), stmt.dest,
+                      print(type));
     if (!isScalar(stmt.operands[0]) || !isScalar(stmt.operands[1]))
       complain("bounds are scalars");
     bool overTiles = stmt.tileSize > 0;

@@ -157,7 +157,7 @@ private:
       complain("role `{}` has warps {}..{}, the block has {}", role.name, role.firstWarp, end, plan.threads / 32);
     bool multiplies = false;
     for (const Body *body : {&role.body, &role.finish})
-      walk(*body, [&](const Stmt &stmt) { multiplies |= stmt.kind == StmtKind::Product && !stmt.byThreads; });
+      walk(*body, [&](const Stmt &stmt) { multiplies |= stmt.kind == StmtKind::Product && !stmt.isSynchronous(); });
     if (multiplies && (role.warps != 4 || role.firstWarp % 4 != 0))
       complain("role `{}` multiplies with {} warps from warp {}: wgmma takes warpgroups, 4 warps from a multiple of 4",
                role.name, role.warps, role.firstWarp);

@@ -94,6 +94,7 @@ private:
 
   void stmt(const Stmt &stmt);
   void loop(const Stmt &stmt);
+  void tileAhead(const Stmt &stmt);
   void registers(const Stmt &stmt);
   void assign(const Stmt &stmt);
   Event &emit(Event::Kind kind, const Stmt &stmt) {
@@ -149,6 +150,18 @@ void Tracer::loop(const Stmt &stmt) {
     body(stmt.epilogue);
 }
 
+void Tracer::tileAhead(const Stmt &stmt) {
+  auto lo = toInteger(scalars.get(stmt.operands[0]).value);
+  auto hi = toInteger(scalars.get(stmt.operands[1]).value);
+  int64_t step = std::max<int64_t>(stmt.tileSize, 1);
+  int64_t from = stmt.operands.size() > 2 ? (scalars.get(stmt.operands[2]).begin - lo) / step : 0;
+  int64_t begin = lo + (from + stmt.count) * step;
+  if (begin >= hi)
+    return;
+  scalars.set(stmt.dest, {static_cast<double>(begin), begin, std::min(begin + step, hi), from + stmt.count});
+  body(stmt.body);
+}
+
 void Tracer::stmt(const Stmt &stmt) {
   if (facts)
     facts->executed.insert(&stmt);
@@ -185,12 +198,22 @@ void Tracer::stmt(const Stmt &stmt) {
     emit(Event::Expect, stmt);
     return;
   case StmtKind::CopyIn:
+    if (stmt.isThreadCopy()) {
+      emit(Event::ThreadCopy, stmt).a = touched(stmt.ref);
+      return;
+    }
     // Copies by the role's own threads went before the Expect, whose arrival stands for their completion.
     if (!stmt.map.empty())
       emit(Event::CopyIn, stmt).a = touched(stmt.ref);
     return;
   case StmtKind::CopyOut:
-    emit(Event::CopyOut, stmt).a = touched(stmt.ref);
+    emit(stmt.map.empty() ? Event::LoadShared : Event::CopyOut, stmt).a = touched(stmt.ref);
+    return;
+  case StmtKind::CopyCommit:
+    emit(Event::CopyCommit, stmt);
+    return;
+  case StmtKind::CopyWait:
+    emit(Event::CopyWait, stmt);
     return;
   case StmtKind::BulkCommit:
     emit(Event::BulkCommit, stmt);
@@ -204,9 +227,9 @@ void Tracer::stmt(const Stmt &stmt) {
     emit(Event::ProductFence, stmt);
     return;
   case StmtKind::Product: {
-    if (stmt.byThreads)
+    if (stmt.isSynchronous())
       registers(stmt);
-    Event event{stmt.byThreads ? Event::LoadShared : Event::Product, &stmt, -1, false, {}, touched(stmt.ref)};
+    Event event{stmt.isSynchronous() ? Event::LoadShared : Event::Product, &stmt, -1, false, {}, touched(stmt.ref)};
     if (stmt.aShared)
       event.a = touched(stmt.aRef);
     events.push_back(event);
@@ -240,6 +263,8 @@ void Tracer::stmt(const Stmt &stmt) {
     bool taken = stmt.map.empty() ? scalars.get(stmt.operands[0]).value != 0 : inputs.mapsFit.at(stmt.map);
     return body(taken ? stmt.body : stmt.orElse);
   }
+  case StmtKind::Ahead:
+    return tileAhead(stmt);
   }
 }
 
@@ -257,7 +282,7 @@ void runScalars(const Plan &plan, const Body &body, Scalars &scalars) {
 RoleSummary::RoleSummary(const Plan &plan, const Role &role) : role(role), oneThread(runsOnOneThread(role)) {
   for (const Body *body : {&role.body, &role.finish})
     walk(*body, [&](const Stmt &stmt) {
-      if (stmt.kind != StmtKind::Product || stmt.byThreads)
+      if (stmt.kind != StmtKind::Product || stmt.isSynchronous())
         return;
       productRegisters.insert(stmt.dest);
       productRegisters.insert(stmt.operands.begin(), stmt.operands.end());

@@ -40,6 +40,9 @@ struct Event {
     CopyOut,
     BulkCommit,
     BulkWait,
+    ThreadCopy, ///< a share of a copy by each thread
+    CopyCommit,
+    CopyWait,
     LoadShared,
     StoreShared,
     FenceProxy,

@@ -31,6 +31,7 @@ bool runsOnOneThread(const Role &role) {
       can &= isScalar(stmt);
       return;
     case StmtKind::CopyIn:
+    case StmtKind::CopyOut:
       can &= !stmt.map.empty();
       return;
     case StmtKind::Store:
@@ -45,13 +46,14 @@ bool runsOnOneThread(const Role &role) {
     case StmtKind::ProductCommit:
     case StmtKind::ProductWait:
     case StmtKind::ClusterSync:
+    case StmtKind::CopyCommit:
+    case StmtKind::CopyWait:
       can = false;
       return;
     case StmtKind::Arrive:
       can &= !stmt.byWarps;
       return;
     case StmtKind::Expect:
-    case StmtKind::CopyOut:
     case StmtKind::BulkCommit:
     case StmtKind::BulkWait:
     case StmtKind::Wait:
@@ -59,6 +61,7 @@ bool runsOnOneThread(const Role &role) {
     case StmtKind::For:
     case StmtKind::If:
     case StmtKind::WaitForPrevious: // of the prelude
+    case StmtKind::Ahead:
       return;
     }
   };

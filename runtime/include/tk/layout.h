@@ -17,21 +17,23 @@
 
 namespace tk {
 
-/// The accumulator of wgmma, and its A operand of 16-bit types in registers: 128 threads, 64 rows a slab.
-/// Source: PTX ISA, "Register Fragments for wgmma.mma_async.m64nNk16"; tested against public tables.
-struct mma_layout {
-  static constexpr int threads = 128;
+/// The accumulator of mma.sync by `Warps` warps, 16 rows each, and its A operand of 16-bit types in registers: slabs of
+/// 16 · Warps rows.
+/// Source: PTX ISA, "Matrix Fragments for mma.m16n8k16 with floating point type"; tested against public tables.
+template <int Warps> struct warp_mma_layout {
+  static constexpr int threads = 32 * Warps;
+  static constexpr int slab = 16 * Warps;
   static constexpr int threads_per_row = 4;
   static constexpr int run = 2;
   static constexpr int row_run = 2;
 
-  template <int Rows> static constexpr int row_slots = Rows / 32;
+  template <int Rows> static constexpr int row_slots = Rows / (8 * Warps);
   template <int Cols> static constexpr int col_slots = Cols / 4;
 
-  template <int Rows, int Cols> static constexpr bool fits = Rows % 64 == 0 && Cols % 8 == 0;
+  template <int Rows, int Cols> static constexpr bool fits = Rows % slab == 0 && Cols % 8 == 0;
 
   __host__ __device__ static constexpr int row(int rank, int a) {
-    return (a / 2) * 64 + (rank / 32) * 16 + (a % 2) * 8 + rank % 32 / 4;
+    return (a / 2) * slab + (rank / 32) * 16 + (a % 2) * 8 + rank % 32 / 4;
   }
   __host__ __device__ static constexpr int col(int rank, int b) { return (b / 2) * 8 + rank % 4 * 2 + b % 2; }
 
@@ -39,6 +41,11 @@ struct mma_layout {
     return (a / 2) * (Cols / 2) + (b / 2) * 4 + (a % 2) * 2 + b % 2;
   }
 };
+
+/// The accumulator of wgmma, and its A operand of 16-bit types in registers: 128 threads, 64 rows a slab, spread as
+/// four warps of mma.sync would.
+/// Source: PTX ISA, "Register Fragments for wgmma.mma_async.m64nNk16"; tested against public tables.
+struct mma_layout : warp_mma_layout<4> {};
 
 /// The A operand of wgmma in registers, of elements of `Bytes` bytes: 1 or 4. With 2 it is mma_layout.
 /// Source: PTX ISA, "Register Fragments for wgmma.mma_async.m64nNk32" and "…m64nNk8"; tested against public tables.

@@ -9,19 +9,13 @@
 #pragma once
 
 #include "tk/fragment.h"
-#include "tk/shared.h"
+#include "tk/ldmatrix.h"
 
 namespace tk {
 
 __device__ __forceinline__ void store_matrices(u32 address, const u32 *words) {
   asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(address), "r"(words[0]),
                "r"(words[1]), "r"(words[2]), "r"(words[3])
-               : "memory");
-}
-__device__ __forceinline__ void load_matrices(u32 address, u32 *words) {
-  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
-               : "=r"(words[0]), "=r"(words[1]), "=r"(words[2]), "=r"(words[3])
-               : "r"(address)
                : "memory");
 }
 

@@ -27,6 +27,8 @@ template <int Size> struct tiles {
   __host__ __device__ constexpr int count() const {
     return hi > lo ? int((static_cast<unsigned>(hi) - static_cast<unsigned>(lo) - 1) / Size) + 1 : 0;
   }
+  /// Whether there is an i-th tile; i is not negative.
+  __host__ __device__ constexpr bool has(int i) const { return lo + i * Size < hi; }
   __host__ __device__ constexpr tile_index operator[](int i) const {
     const int begin = lo + i * Size;
     return {begin, hi - begin < Size ? hi : begin + Size, i};

@@ -1,0 +1,52 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Tiles of a loop's range that are loaded before the loop comes to them: the range gets a name, so that both can ask
+// it.
+#include "backends/cuda/RolePrinter.h"
+
+#include <fmt/core.h>
+
+namespace tkc::cuda {
+
+using plan::Stmt;
+
+std::string RolePrinter::tilesOf(const Stmt &stmt, cpp::Body &out) {
+  const cpp::Expr lo = value(stmt.operands[0]), hi = value(stmt.operands[1]);
+  const std::string type = fmt::format("tk::tiles<{}>", stmt.tileSize);
+  const auto [found, isNew] =
+      declaredTiles.try_emplace(fmt::format("{}{{{}, {}}}", type, cpp::print(lo), cpp::print(hi)));
+  if (isNew) {
+    const std::string index = identifier(stmt.dest);
+    found->second = names.take(index.substr(0, index.rfind("_ahead")) + "_tiles");
+    out.push_back(cpp::Stmt::declaration("const " + type, found->second, cpp::braces("", {lo, hi})));
+  }
+  return found->second;
+}
+
+void RolePrinter::printAhead(const Stmt &stmt, cpp::Body &out) {
+  const bool overTiles = stmt.tileSize > 0;
+  const auto count = cpp::integer(stmt.count);
+  cpp::Expr number = count;
+  if (stmt.operands.size() > 2)
+    number =
+        cpp::binary("+", overTiles ? cpp::member(value(stmt.operands[2]), "index") : value(stmt.operands[2]), count);
+  else if (!overTiles)
+    number = cpp::binary("+", value(stmt.operands[0]), count);
+  cpp::Expr exists, element = number;
+  if (overTiles) {
+    const cpp::Expr tiles = cpp::name(tilesOf(stmt, out));
+    exists = cpp::method(tiles, "has", {number});
+    element = cpp::subscript(tiles, number);
+  } else {
+    exists = cpp::binary("<", number, value(stmt.operands[1]));
+  }
+  cpp::Body body;
+  body.push_back(cpp::Stmt::declaration(overTiles ? "const auto" : "const int", nameOf(stmt.dest), element));
+  cpp::Body rest = print(stmt.body);
+  body.insert(body.end(), rest.begin(), rest.end());
+  out.push_back(cpp::Stmt::ifThen(exists, std::move(body)));
+  lastLine = 0;
+}
+
+} // namespace tkc::cuda

@@ -1,0 +1,387 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "backends/plan/Multistage.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace tkc::planner {
+namespace {
+
+using Kind = plan::StmtKind;
+
+/// Whether `stmt`, or what it holds, multiplies out of one of the ring's buffers.
+bool reads(const plan::Stmt &stmt, const RingPlacement &ring) {
+  const auto has = [&](const std::string &buffer) {
+    return std::any_of(ring.members.begin(), ring.members.end(),
+                       [&](const RingMember &member) { return member.buffer == buffer; });
+  };
+  if (stmt.kind == Kind::Product && (has(stmt.ref.buffer) || (stmt.aShared && has(stmt.aRef.buffer))))
+    return true;
+  for (const plan::Body *body : {&stmt.prologue, &stmt.body, &stmt.epilogue, &stmt.orElse})
+    if (std::any_of(body->begin(), body->end(), [&](const plan::Stmt &inner) { return reads(inner, ring); }))
+      return true;
+  return false;
+}
+
+/// One ring in the steady state of a loop. Barriers stand before the statements at which rings are first used; their
+/// places, in order, are numbered.
+struct Use {
+  const RingPlacement *ring;
+  size_t first = 0, last = 0; ///< statements of the body
+  int barrier = 0;            ///< that before its first use
+  int filledAt = 0;           ///< the barrier after which its free stage is filled
+  int ahead = 0;              ///< by so many iterations
+  bool tooLate = false;       ///< its one stage is free only at the barrier before its use: that takes another barrier
+};
+
+class Pipeline {
+public:
+  Pipeline(RoleBuilder &builder, plan::Stmt &loop, const std::vector<const RingPlacement *> &rings, const Fill &fill)
+      : builder(builder), loop(loop), fill(fill) {
+    for (const RingPlacement *ring : rings)
+      addUse(*ring);
+  }
+
+  void run() {
+    if (uses.empty())
+      return;
+    placeBarriers();
+    placeFills();
+    prologue();
+    body();
+  }
+
+private:
+  void addUse(const RingPlacement &ring) {
+    Use use{&ring};
+    bool found = false;
+    for (size_t i = 0; i < loop.body.size(); ++i)
+      if (reads(loop.body[i], ring)) {
+        use.first = found ? use.first : i;
+        use.last = i;
+        found = true;
+      }
+    if (found)
+      uses.push_back(use);
+  }
+
+  void placeBarriers() {
+    for (const Use &use : uses)
+      barriers.push_back(use.first);
+    std::sort(barriers.begin(), barriers.end());
+    barriers.erase(std::unique(barriers.begin(), barriers.end()), barriers.end());
+    for (Use &use : uses)
+      use.barrier = static_cast<int>(std::find(barriers.begin(), barriers.end(), use.first) - barriers.begin());
+  }
+
+  void placeFills() {
+    for (Use &use : uses) {
+      const auto after = std::upper_bound(barriers.begin(), barriers.end(), use.last);
+      const bool wraps = after == barriers.end();
+      use.filledAt = wraps ? 0 : static_cast<int>(after - barriers.begin());
+      use.ahead = wraps ? use.ring->stages - 1 : use.ring->stages;
+      use.tooLate = use.ahead == 0 && use.filledAt == use.barrier;
+    }
+  }
+
+  std::vector<const Use *> filledAt(int barrier) const {
+    std::vector<const Use *> list;
+    for (const Use &use : uses)
+      if (use.filledAt == barrier)
+        list.push_back(&use);
+    return list;
+  }
+
+  int numBarriers() const { return static_cast<int>(barriers.size()); }
+
+  /// The groups that are committed at the barriers before number `barrier`, of one iteration.
+  int groupsBefore(int barrier) const {
+    int count = 0;
+    for (int b = 0; b < barrier; ++b)
+      count += filledAt(b).empty() ? 0 : 1;
+    return count;
+  }
+
+  /// Fills of the iterations before the first, as far as they are for iterations that exist.
+  void prologue() {
+    int most = 0;
+    for (const Use &use : uses)
+      most = std::max(most, use.ahead);
+    for (int iteration = -most; iteration < 0; ++iteration)
+      for (int barrier = 0; barrier < numBarriers(); ++barrier) {
+        bool started = false;
+        for (const Use *use : filledAt(barrier))
+          if (iteration + use->ahead >= 0) {
+            fill(*use->ring, iteration + use->ahead, false);
+            started = true;
+          }
+        if (started || (committed && !filledAt(barrier).empty()))
+          commit();
+      }
+  }
+
+  void commit() {
+    builder.emit(Kind::CopyCommit, loop.loc);
+    committed = true;
+  }
+  void sync() {
+    plan::Stmt &stmt = builder.emit(Kind::Sync, loop.loc);
+    stmt.id = 0; // its threads are known once the role is complete: synchronizeBlock
+  }
+
+  /// Groups that may be under way when the ring's tile of this iteration must have come.
+  int mayBeUnderWay(const Use &use) const {
+    return use.ahead * groupsBefore(numBarriers()) + groupsBefore(use.barrier) - groupsBefore(use.filledAt) - 1;
+  }
+
+  void body() {
+    plan::Body lowered = std::move(loop.body);
+    plan::Body result;
+    builder.into(result, [&] {
+      for (size_t i = 0; i < lowered.size(); ++i) {
+        const auto at = std::find(barriers.begin(), barriers.end(), i);
+        if (at != barriers.end())
+          barrier(static_cast<int>(at - barriers.begin()));
+        result.push_back(std::move(lowered[i]));
+      }
+      for (const Use &use : uses)
+        builder.emit(Kind::Advance, loop.loc).cursor = use.ring->cursor();
+    });
+    loop.body = std::move(result);
+  }
+
+  void barrier(int number) {
+    int groups = std::numeric_limits<int>::max();
+    bool extra = false;
+    for (const Use &use : uses)
+      if (use.barrier == number) {
+        groups = std::min(groups, use.tooLate ? 0 : std::max(mayBeUnderWay(use), 0));
+        extra |= use.tooLate;
+      }
+    if (extra) {
+      sync();
+      fillAfter(number);
+    }
+    builder.emit(Kind::CopyWait, loop.loc).count = groups;
+    sync();
+    if (!extra)
+      fillAfter(number);
+  }
+
+  void fillAfter(int number) {
+    const std::vector<const Use *> list = filledAt(number);
+    for (const Use *use : list)
+      fill(*use->ring, use->ahead, true);
+    if (!list.empty())
+      commit();
+  }
+
+  RoleBuilder &builder;
+  plan::Stmt &loop;
+  const Fill &fill;
+  std::vector<Use> uses;
+  std::vector<size_t> barriers; ///< statements of the body before which one stands
+  bool committed = false;
+};
+
+/// Walks a role once. At every point it knows which buffers somebody may still read and which hold what was not yet
+/// made known to all.
+class BlockSynchronizer {
+public:
+  BlockSynchronizer(plan::Role &role, const Placement &placement)
+      : role(role), threads(placement.layout.threads * role.instances) {
+    for (const auto &[value, buffer] : placement.staged)
+      staged.insert(buffer);
+    for (const RingPlacement &ring : placement.rings)
+      if (ring.depth == 0)
+        for (const RingMember &member : ring.members)
+          onceLoaded.insert(member.buffer);
+  }
+
+  void run() {
+    walk(role.body);
+    if (!underWay.empty()) {
+      plan::Stmt wait;
+      wait.kind = Kind::CopyWait;
+      role.body.push_back(wait);
+    }
+  }
+
+private:
+  using Names = std::set<std::string>;
+
+  void walk(plan::Body &body) {
+    plan::Body *saved = out;
+    plan::Body result;
+    out = &result;
+    for (size_t i = 0; i < body.size(); ++i) {
+      step(body[i]);
+      if (isOnceLoaded(body[i]) && (i + 1 == body.size() || !isOnceLoaded(body[i + 1])))
+        emit(Kind::CopyCommit, out->back().loc);
+    }
+    out = saved;
+    body = std::move(result);
+  }
+
+  bool isOnceLoaded(const plan::Stmt &stmt) const {
+    return stmt.kind == Kind::CopyIn && onceLoaded.count(stmt.ref.buffer) != 0;
+  }
+
+  void step(plan::Stmt &stmt) {
+    switch (stmt.kind) {
+    case Kind::For:
+      return loop(stmt);
+    case Kind::If:
+      return branch(stmt);
+    case Kind::CopyIn:
+      if (isOnceLoaded(stmt))
+        underWay.insert(stmt.ref.buffer);
+      break;
+    case Kind::CopyWait:
+      waited = stmt.count == 0 || underWayIsOldest;
+      break;
+    case Kind::Sync:
+      stmt.threads = stmt.id == 0 ? threads : stmt.threads;
+      met();
+      break;
+    case Kind::StoreShared:
+      if (stillRead.count(stmt.ref.buffer))
+        sync(stmt.loc);
+      if (staged.count(stmt.ref.buffer))
+        unpublished.insert(stmt.ref.buffer);
+      break;
+    case Kind::Product:
+      product(stmt);
+      break;
+    default:
+      break;
+    }
+    out->push_back(std::move(stmt));
+  }
+
+  /// A barrier of the block.
+  void met() {
+    stillRead.clear();
+    unpublished.clear();
+    if (waited)
+      underWay.clear();
+  }
+
+  void product(const plan::Stmt &stmt) {
+    for (const std::string &buffer : {stmt.ref.buffer, stmt.aShared ? stmt.aRef.buffer : std::string()}) {
+      if (underWay.count(buffer))
+        landed(stmt.loc);
+      if (unpublished.count(buffer))
+        sync(stmt.loc);
+      if (staged.count(buffer))
+        stillRead.insert(buffer);
+    }
+  }
+
+  void landed(SourceLoc loc) {
+    emit(Kind::CopyWait, loc).count = 0;
+    waited = true;
+    sync(loc);
+  }
+
+  void loop(plan::Stmt &stmt) {
+    // What any iteration leaves is there when the next begins.
+    addStaging(stmt.body);
+    // The loop's own first wait and barrier cover what was loaded before its first copies, if they come before its use.
+    const Names before = underWay;
+    if (!before.empty() && !waitsFirst(stmt.body))
+      landed(stmt.loc);
+    const Names outside = underWay;
+    underWayIsOldest = true;
+    walk(stmt.body);
+    underWayIsOldest = false;
+    underWay = outside; // the loop may not run
+    waited = false;
+    addStaging(stmt.body);
+    out->push_back(std::move(stmt));
+  }
+
+  void addStaging(const plan::Body &body) {
+    for (const plan::Stmt &stmt : body) {
+      if (stmt.kind == Kind::StoreShared && staged.count(stmt.ref.buffer))
+        unpublished.insert(stmt.ref.buffer);
+      if (stmt.kind == Kind::Product)
+        for (const std::string &buffer : {stmt.ref.buffer, stmt.aRef.buffer})
+          if (staged.count(buffer))
+            stillRead.insert(buffer);
+      for (const plan::Body *inner : {&stmt.body, &stmt.orElse})
+        addStaging(*inner);
+    }
+  }
+
+  /// Whether the body waits and meets before it multiplies out of what is under way.
+  bool waitsFirst(const plan::Body &body) const {
+    bool waits = false;
+    for (const plan::Stmt &stmt : body) {
+      waits |= stmt.kind == Kind::CopyWait;
+      if (waits && stmt.kind == Kind::Sync)
+        return true;
+      if (readsUnderWay(stmt))
+        return false;
+    }
+    return true;
+  }
+
+  bool readsUnderWay(const plan::Stmt &stmt) const {
+    if (stmt.kind == Kind::Product && (underWay.count(stmt.ref.buffer) || underWay.count(stmt.aRef.buffer)))
+      return true;
+    for (const plan::Body *body : {&stmt.body, &stmt.orElse})
+      if (std::any_of(body->begin(), body->end(), [&](const plan::Stmt &inner) { return readsUnderWay(inner); }))
+        return true;
+    return false;
+  }
+
+  void branch(plan::Stmt &stmt) {
+    const Names beforeUnder = underWay, beforeUnpublished = unpublished, beforeRead = stillRead;
+    walk(stmt.body);
+    const Names thenUnder = underWay, thenUnpublished = unpublished, thenRead = stillRead;
+    underWay = beforeUnder, unpublished = beforeUnpublished, stillRead = beforeRead;
+    walk(stmt.orElse);
+    underWay.insert(thenUnder.begin(), thenUnder.end());
+    unpublished.insert(thenUnpublished.begin(), thenUnpublished.end());
+    stillRead.insert(thenRead.begin(), thenRead.end());
+    waited = false;
+    out->push_back(std::move(stmt));
+  }
+
+  plan::Stmt &emit(Kind kind, SourceLoc loc) {
+    plan::Stmt stmt;
+    stmt.kind = kind;
+    stmt.loc = loc;
+    out->push_back(std::move(stmt));
+    return out->back();
+  }
+  void sync(SourceLoc loc) {
+    plan::Stmt &stmt = emit(Kind::Sync, loc);
+    stmt.id = 0;
+    stmt.threads = threads;
+    met();
+  }
+
+  plan::Role &role;
+  const int threads;
+  Names staged, onceLoaded;
+  Names stillRead;   ///< staging buffers that some thread may be multiplying out of
+  Names unpublished; ///< staging buffers written since the last barrier
+  Names underWay;    ///< loaded once a tile, and not known to have come
+  bool waited = false;
+  bool underWayIsOldest = false; ///< any wait of this loop covers them
+  plan::Body *out = nullptr;
+};
+
+} // namespace
+
+void pipelineCopies(RoleBuilder &builder, plan::Stmt &loop, const std::vector<const RingPlacement *> &rings,
+                    const Fill &fill) {
+  Pipeline(builder, loop, rings, fill).run();
+}
+
+void synchronizeBlock(plan::Role &role, const Placement &placement) { BlockSynchronizer(role, placement).run(); }
+
+} // namespace tkc::planner

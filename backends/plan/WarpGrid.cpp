@@ -1,0 +1,80 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "backends/plan/WarpGrid.h"
+
+#include "backends/plan/Walk.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace tkc::planner {
+namespace {
+
+constexpr int64_t warpRows = 16;
+
+/// What the products of a kernel are.
+struct Products {
+  int64_t minRows = 0, maxRows = 0; ///< of their results
+  int64_t minCols = 0, maxCols = 0;
+  int64_t colsUnit = 16; ///< instances' shares of right operands are multiples of so many columns
+  bool flat = true;      ///< operands are loaded, and nothing needs whole rows or columns
+
+  Products(const Nest &nest, bool (*isLoaded)(const ir::Value *)) {
+    walkTile(nest, [&](const ir::Op &op, int) {
+      if (op.kind == ir::OpKind::Reduce || op.kind == ir::OpKind::Cumsum)
+        flat = false;
+      if (op.kind != ir::OpKind::Dot)
+        return;
+      const ir::Type &type = op.result()->type;
+      minRows = minRows == 0 ? type.rows : std::min(minRows, type.rows);
+      minCols = minCols == 0 ? type.cols : std::min(minCols, type.cols);
+      maxRows = std::max(maxRows, type.rows);
+      maxCols = std::max(maxCols, type.cols);
+      // A share starts at a whole swizzle panel of 128 bytes, or at an even part of one.
+      colsUnit = std::max<int64_t>(colsUnit, 128 / byteWidth(op.operand(1)->type.elem));
+      flat &= isLoaded(op.operand(0)) && isLoaded(op.operand(1));
+    });
+    flat &= minRows == maxRows && minCols == maxCols;
+  }
+};
+
+/// Side by side and below each other, so that a step of k reads the least shared memory.
+WarpGrid squarest(const Products &products, int warps) {
+  WarpGrid best{1, 1, false};
+  int64_t bestCost = 0;
+  for (int down = 1; down <= warps; down *= 2) {
+    const int across = warps / down;
+    const bool suits = products.maxRows % (warpRows * down) == 0 &&
+                       (across == 1 || products.maxCols % (products.colsUnit * across) == 0);
+    const int64_t cost = products.maxRows / down + products.maxCols / across;
+    if (suits && (bestCost == 0 || cost < bestCost)) {
+      best = {down, across, across > 1};
+      bestCost = cost;
+    }
+  }
+  return best;
+}
+
+} // namespace
+
+WarpGrid chooseWarpGrid(const Nest &nest, const Schedule &schedule, bool (*isLoaded)(const ir::Value *)) {
+  const Products products(nest, isLoaded);
+  const int64_t area = products.maxRows * products.maxCols;
+  const int wanted = static_cast<int>(schedule.warps.value_or(area >= 128 * 128 || !products.flat ? 8 : 4));
+  const int warps = static_cast<int>(std::bit_floor(static_cast<unsigned>(wanted)));
+  if (products.flat) {
+    const WarpGrid grid = squarest(products, warps);
+    if (grid.down * grid.instances == warps)
+      return grid;
+  }
+  // All tiles by rows, so that those of a row stay within a quad; the smallest product has rows for all warps of an
+  // instance.
+  const auto slabs = static_cast<unsigned>(std::max<int64_t>((products.minRows + warpRows - 1) / warpRows, 1));
+  WarpGrid grid;
+  grid.down = std::min(warps, static_cast<int>(std::bit_floor(slabs)));
+  const int64_t share = products.maxRows / (warpRows * grid.down);
+  grid.instances = static_cast<int>(std::clamp<int64_t>(warps / grid.down, 1, std::max<int64_t>(share, 1)));
+  return grid;
+}
+
+} // namespace tkc::planner

@@ -1,0 +1,26 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// How the warps of a block share its products, where each warp multiplies by itself: so many of them below each other,
+// 16 rows each, in so many instances.
+//
+//   GEMM 128×256 by 8 warps:  2 down × 4 instances side by side, each warp 64×64
+//   attention 128 queries by 4 warps:  4 down, each warp 2 × 16 rows of every tile
+#pragma once
+
+#include "backends/arch/Description.h"
+#include "backends/plan/Nest.h"
+#include "backends/plan/Schedule.h"
+
+namespace tkc::planner {
+
+struct WarpGrid {
+  int down = 4;       ///< warps of an instance, a power of two
+  int instances = 1;
+  bool byCols = false; ///< instances share products by columns
+};
+
+/// Chooses for the products of `nest`, which has some. `isLoaded` says of an operand that it comes from memory as it is.
+WarpGrid chooseWarpGrid(const Nest &nest, const Schedule &schedule, bool (*isLoaded)(const ir::Value *));
+
+} // namespace tkc::planner
