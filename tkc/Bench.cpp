@@ -107,6 +107,7 @@ void addBench(CLI::App &app, Action &action) {
       ->type_name("KEY=N");
   command->add_option("-o,--output", options->gpu.folder, "keep the program and its data in this folder")
       ->type_name("DIR");
+  command->add_option("--arch", options->gpu.arch, "what to compile for")->type_name("ARCH")->capture_default_str();
   command->add_flag("--build-only", options->gpu.buildOnly, "build it; `DIR/run --bench` does the timing")
       ->needs("--output");
   command->callback([&action, options] { action = [options] { return runBench(*options); }; });

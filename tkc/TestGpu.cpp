@@ -5,6 +5,8 @@
 // `--target=emulator` it is emulated as it is.
 #include "tkc/TestGpu.h"
 
+#include "tkc/Targets.h"
+
 #include "ir/passes/PassManager.h"
 #include "ir/passes/Pipeline.h"
 #include "tkc/Driver.h"
@@ -85,7 +87,7 @@ private:
     }
     const std::string log = inFolder(folder, "build.log");
     const int status = execute(*nvcc,
-                               {"-std=c++20", "-O3", "-gencode", "arch=compute_90a,code=sm_90a", "-I", sourceFolder,
+                               {"-std=c++20", "-O3", "-gencode", gencode(), "-I", sourceFolder,
                                 "-o", inFolder(folder, "run"), inFolder(folder, "test.cu")},
                                log, log);
     if (status == 0)
@@ -103,6 +105,14 @@ private:
     }
     runProgram(emulator, {fmt::format("--seed={}", options.order), inFolder(folder, "test.cu"), "--", "--once"});
     return Success;
+  }
+
+  /// Code that runs on later GPUs too is compiled by their drivers.
+  std::string gencode() const {
+    const plan::Capability needed = arch::find(options.arch)->capability;
+    const std::string number = fmt::format("{}{}", needed.major, needed.minor);
+    return needed.exactly ? fmt::format("arch=compute_{0}a,code=sm_{0}a", number)
+                          : fmt::format("arch=compute_{0},code=compute_{0}", number);
   }
 
   void runProgram() {
@@ -144,7 +154,11 @@ std::optional<std::map<std::string, double>> readNumbers(const char *option, con
 GpuResults runOnGpu(const Module &module, const GpuTestOptions &gpu, const harness::RunOptions &options,
                     Session &session, int &code) {
   planner::PlanOptions plans;
-  plans.arch = arch::find("sm_90a");
+  plans.arch = findTarget(gpu.arch);
+  if (!plans.arch) {
+    code = Usage;
+    return {};
+  }
   plans.transform = [&](ir::Function &function) {
     const ir::PassReport report = ir::runPasses(function, ir::tilePipeline(), {});
     if (report.internalError)

@@ -19,6 +19,7 @@ std::optional<std::map<std::string, double>> readNumbers(const char *option, con
 
 struct GpuTestOptions {
   harness::GpuPurpose purpose = harness::GpuPurpose::Test;
+  std::string arch = "sm_90a";
   std::string folder;     ///< of the program; empty: one that is removed afterwards
   bool buildOnly = false; ///< FOLDER/run then does the tests, on any machine with the GPU
   bool emulate = false;   ///< on the CPU, by tkc-emulate

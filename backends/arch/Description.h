@@ -56,6 +56,7 @@ struct Description {
   std::vector<std::string> families; ///< names that a schedule may use as well: "hopper"
   std::string part;                  ///< the part that the figures below `multiprocessors` are of
   bool hasBackend = false;           ///< tkc compiles for it
+  plan::Capability capability = {};  ///< that its code needs (NVIDIA)
 
   // ---- a multiprocessor (AMD: a compute unit)
   int64_t sharedBytesPerBlock; ///< dynamic, after opting in

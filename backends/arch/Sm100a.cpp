@@ -14,6 +14,7 @@ const Description sm100a{
     .name = "sm_100a",
     .families = {"blackwell"},
     .part = "B200",
+    .capability = {10, 0, true},
     .sharedBytesPerBlock = 227 * 1024,
     .sharedBytesPerMultiprocessor = 228 * 1024,
     .registersPerMultiprocessor = 64 * 1024,

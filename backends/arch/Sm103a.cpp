@@ -14,6 +14,7 @@ const Description sm103a{
     .name = "sm_103a",
     .families = {"blackwell"},
     .part = "B300",
+    .capability = {10, 3, true},
     .sharedBytesPerBlock = 227 * 1024,
     .sharedBytesPerMultiprocessor = 228 * 1024,
     .registersPerMultiprocessor = 64 * 1024,

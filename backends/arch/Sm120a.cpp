@@ -27,6 +27,7 @@ const Description sm120a{
     .name = "sm_120a",
     .families = {"blackwell"},
     .part = "RTX PRO 6000",
+    .capability = {12, 0, true},
     .sharedBytesPerBlock = 99 * 1024,
     .sharedBytesPerMultiprocessor = 100 * 1024,
     .registersPerMultiprocessor = 64 * 1024,

@@ -14,6 +14,8 @@ const Description sm80{
     .name = "sm_80",
     .families = {"ampere"},
     .part = "A100",
+    .hasBackend = true,
+    .capability = {8, 0, false},
     .sharedBytesPerBlock = 163 * 1024,
     .sharedBytesPerMultiprocessor = 164 * 1024,
     .registersPerMultiprocessor = 64 * 1024,

@@ -14,6 +14,8 @@ const Description sm86{
     .name = "sm_86",
     .families = {"ampere"},
     .part = "A40",
+    .hasBackend = true,
+    .capability = {8, 6, false},
     .sharedBytesPerBlock = 99 * 1024,
     .sharedBytesPerMultiprocessor = 100 * 1024,
     .registersPerMultiprocessor = 64 * 1024,

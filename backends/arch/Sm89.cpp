@@ -14,6 +14,8 @@ const Description sm89{
     .name = "sm_89",
     .families = {"ada"},
     .part = "L40S",
+    .hasBackend = true,
+    .capability = {8, 9, false},
     .sharedBytesPerBlock = 99 * 1024,
     .sharedBytesPerMultiprocessor = 100 * 1024,
     .registersPerMultiprocessor = 64 * 1024,

@@ -16,6 +16,7 @@ const Description sm90a{
     .families = {"hopper"},
     .part = "H200",
     .hasBackend = true,
+    .capability = {9, 0, true},
     .sharedBytesPerBlock = 227 * 1024,
     .sharedBytesPerMultiprocessor = 228 * 1024,
     .registersPerMultiprocessor = 64 * 1024,

@@ -46,7 +46,6 @@ void RolePrinter::printAhead(const Stmt &stmt, cpp::Body &out) {
   cpp::Body rest = print(stmt.body);
   body.insert(body.end(), rest.begin(), rest.end());
   out.push_back(cpp::Stmt::ifThen(exists, std::move(body)));
-  lastLine = 0;
 }
 
 } // namespace tkc::cuda

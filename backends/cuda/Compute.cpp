@@ -21,11 +21,8 @@ const VarType &RolePrinter::typeOf(const std::string &var) const {
   for (const plan::Var &shared : kernel.plan.preludeVars)
     if (shared.name == var)
       return shared.type;
-  static const VarType number{VarType::Scalar, ElemType::I32, 1, 1, {}, plan::Division::Whole};
-  static const VarType tileIndex{VarType::TileIndex, ElemType::I32, 1, 1, {}, plan::Division::Whole};
-  for (const plan::GridAxis &axis : kernel.plan.grid.axes)
-    if (axis.name == var)
-      return axis.tileSize > 0 ? tileIndex : number;
+  if (const auto axis = kernel.axisTypes.find(var); axis != kernel.axisTypes.end())
+    return axis->second;
   assert(false && "every variable is declared");
   return role.vars.front().type;
 }

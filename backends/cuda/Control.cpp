@@ -89,8 +89,18 @@ cpp::Body RolePrinter::setup() {
   return out;
 }
 
+namespace {
+
+/// Copies of tiles to come, and what orders them, belong to no line of the source.
+bool isOwnCopying(const Stmt &stmt) {
+  return stmt.kind == StmtKind::Ahead || stmt.kind == StmtKind::CopyCommit || stmt.kind == StmtKind::CopyWait ||
+         stmt.kind == StmtKind::Sync || stmt.isThreadCopy();
+}
+
+} // namespace
+
 void RolePrinter::comment(const Stmt &stmt, cpp::Body &out) {
-  if (!stmt.loc.isValid())
+  if (!stmt.loc.isValid() || isOwnCopying(stmt))
     return;
   const unsigned line = kernel.sources.lineColumn(stmt.loc).line;
   if (line == lastLine || std::find(loopLines.begin(), loopLines.end(), line) != loopLines.end())

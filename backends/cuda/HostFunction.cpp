@@ -199,8 +199,9 @@ void HostFunction::checkArguments() {
   checkOverlap();
 }
 
-void HostFunction::findDevice() {
-  line("const tk::host::device {} = tk::host::find_device({}, 9, 0{});", deviceName, callName, listOfTensors());
+void HostFunction::findDevice(const plan::Capability &needed) {
+  line("const tk::host::device {} = tk::host::find_device({}, {{{}, {}, {}}}{});", deviceName, callName, needed.major,
+       needed.minor, needed.exactly, listOfTensors());
   line("if (!{0}.ok())\nreturn {0}.status();", callName);
 }
 

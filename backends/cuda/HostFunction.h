@@ -62,7 +62,8 @@ protected:
   /// Declares the call, every view, symbol and type parameter.
   void checkArguments();
   /// Declares the device, and returns where something was wrong.
-  void findDevice();
+  /// Finds the device, which must run code for that compute capability.
+  void findDevice(const plan::Capability &needed);
   void openBranch(const Specialization &specialization);
   /// What is left where no branch was taken.
   void endWithoutSpecialization();

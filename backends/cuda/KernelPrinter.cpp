@@ -50,7 +50,7 @@ int launchRegisters(int threads) { return std::min(255, 65536 / threads / 8 * 8)
 class KernelPrinter {
 public:
   KernelPrinter(const plan::Plan &plan, std::string name, const SourceManager &sources)
-      : plan(plan), name(std::move(name)), sources(sources), kernel{plan, sources, {}, {}, {}, 15} {
+      : plan(plan), name(std::move(name)), sources(sources), kernel{plan, sources, {}, {}, {}, {}, 15} {
     findSplitBuffers();
     findRanges();
     findFreeBarrier();
@@ -97,11 +97,21 @@ private:
 
   void findRanges() {
     for (const plan::GridAxis &axis : plan.grid.axes)
-      kernel.ranges[axis.name] = {axis.lo, axis.hi};
+      noteAxis(axis);
     walk(plan, [&](const Stmt &stmt) {
       if (stmt.kind == StmtKind::For || stmt.kind == StmtKind::Ahead)
         kernel.ranges[stmt.dest] = {stmt.operands[0], stmt.operands[1]};
     });
+  }
+
+  void noteAxis(const plan::GridAxis &axis) {
+    kernel.ranges[axis.name] = {axis.lo, axis.hi};
+    VarType type;
+    type.kind = axis.tileSize > 0 ? VarType::TileIndex : VarType::Scalar;
+    type.elem = ElemType::I32;
+    type.rows = std::max<int64_t>(axis.tileSize, 1);
+    type.layout = {};
+    kernel.axisTypes[axis.name] = type;
   }
 
   void findFreeBarrier() {

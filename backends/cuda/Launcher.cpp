@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "backends/cuda/Launcher.h"
 
+#include "backends/arch/Description.h"
 #include "backends/cuda/HostFunction.h"
 #include "backends/cuda/KernelPrinter.h"
 #include "backends/cuda/ProgramLauncher.h"
@@ -29,7 +30,8 @@ public:
       head.insert(head.find('(') + 1, "tk::host::order " + orderName + ", ");
     text = (isLaunched ? "static " : isInNamespace ? "" : "extern \"C\" ") + head + " {\n";
     checkArguments();
-    findDevice();
+    const arch::Description *gpu = planned.empty() ? nullptr : arch::find(planned.front()->plan->arch);
+    findDevice(gpu ? gpu->capability : plan::Capability{});
     for (const planner::PlannedKernel *kernel : planned)
       dispatch(*kernel, isLaunched);
     endWithoutSpecialization();

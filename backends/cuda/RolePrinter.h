@@ -26,6 +26,7 @@ struct KernelContext {
   std::set<std::string> splitBuffers; ///< one array element an instance, as no instance touches another's part
   std::map<std::string, cpp::Expr> preludeValues;                    ///< of the prelude's variables
   std::map<std::string, std::pair<std::string, std::string>> ranges; ///< of tile indices and integers: lo, hi
+  std::map<std::string, plan::VarType> axisTypes;                    ///< of the grid's variables
   int freeBarrier = 15;                                              ///< a named barrier that the plan does not use
 
   const ir::Param *findParam(std::string_view name) const;

@@ -10,6 +10,7 @@ namespace {
 
 constexpr int64_t alignment = 1024;
 constexpr int defaultStages = 4;
+constexpr int defaultOwnStages = 3;
 /// Barriers, and the slack that aligning dynamic shared memory to 1024 bytes costs.
 constexpr int64_t reserved = 2048;
 
@@ -42,11 +43,45 @@ void noteStages(Placement &placement, const Schedule &schedule, int wanted, int6
   }
 }
 
+bool isWholeStore(const Placement &placement, const std::string &buffer) {
+  return std::any_of(placement.stores.begin(), placement.stores.end(),
+                     [&](const auto &store) { return store.second.buffer == buffer && store.second.map.empty(); });
+}
+
 int64_t usedBytes(const Placement &placement) {
-  int64_t used = reserved;
+  int64_t used = placement.copiesItself ? alignment : reserved;
   for (const plan::Buffer &buffer : placement.buffers)
-    used += aligned(buffer.totalBytes());
+    used += isWholeStore(placement, buffer.name) ? 0 : aligned(buffer.totalBytes());
   return used;
+}
+
+/// What a block may use: of a small block, so that two run at once.
+int64_t sharedBudget(const Placement &placement, const arch::Description &arch) {
+  constexpr int64_t systemBytes = 1024; // the CUDA programming guide: each block's, besides its own
+  const int threads = placement.layout.threads * placement.instances;
+  if (!placement.copiesItself || threads * 2 * arch.maxRegistersPerThread > arch.registersPerMultiprocessor)
+    return arch.sharedBytesPerBlock;
+  return std::min(arch.sharedBytesPerBlock, arch.sharedBytesPerMultiprocessor / 2 - systemBytes);
+}
+
+/// Stores by threads take the memory of the largest ring, which is done by then, or go without.
+void aliasWholeStores(Placement &placement) {
+  const plan::Buffer *host = nullptr;
+  for (const plan::Buffer &buffer : placement.buffers)
+    if (!isWholeStore(placement, buffer.name) && (!host || buffer.totalBytes() > host->totalBytes()))
+      host = &buffer;
+  const std::string hostName = host ? host->name : "";
+  const int64_t hostBytes = host ? host->totalBytes() : 0;
+  std::erase_if(placement.stores, [&](const auto &store) {
+    if (!store.second.map.empty())
+      return false;
+    plan::Buffer &buffer = *placement.findBuffer(store.second.buffer);
+    buffer.aliasOf = hostName;
+    return buffer.totalBytes() > hostBytes;
+  });
+  std::erase_if(placement.buffers, [&](const plan::Buffer &buffer) {
+    return !buffer.aliasOf.empty() && !isWholeStore(placement, buffer.name);
+  });
 }
 
 } // namespace
@@ -57,13 +92,15 @@ bool hasRoom(const Placement &placement, const arch::Description &arch, int64_t 
 
 void fillRings(Placement &placement, const arch::Description &arch, const Schedule &schedule) {
   int64_t used = usedBytes(placement);
-  const int wanted = static_cast<int>(schedule.stages.value_or(defaultStages));
+  const int64_t budget = sharedBudget(placement, arch);
+  const int byDefault = placement.copiesItself ? defaultOwnStages : defaultStages;
+  const int wanted = static_cast<int>(schedule.stages.value_or(byDefault));
   // Round by round, so that no ring is deep while another is shallow.
   for (int depth = 1; depth < wanted; ++depth)
     for (RingPlacement &ring : placement.rings) {
       const int64_t bytes = stageBytes(placement, ring);
       const bool asked = schedule.stages.has_value(); // the verifier says with the numbers if that does not fit
-      if (ring.depth == 0 || ring.stages != depth || (!asked && used + bytes > arch.sharedBytesPerBlock))
+      if (ring.depth == 0 || ring.stages != depth || (!asked && used + bytes > budget))
         continue;
       ++ring.stages;
       used += bytes;
@@ -72,14 +109,20 @@ void fillRings(Placement &placement, const arch::Description &arch, const Schedu
   for (const RingPlacement &ring : placement.rings)
     for (const RingMember &member : ring.members)
       placement.findBuffer(member.buffer)->stages = ring.stages;
+  if (placement.copiesItself)
+    aliasWholeStores(placement);
 }
 
 void allocate(plan::Plan &plan) {
   int64_t offset = 0;
-  for (plan::Buffer &buffer : plan.buffers) {
-    buffer.offset = offset;
-    offset = aligned(offset + buffer.totalBytes());
-  }
+  for (plan::Buffer &buffer : plan.buffers)
+    if (buffer.aliasOf.empty()) {
+      buffer.offset = offset;
+      offset = aligned(offset + buffer.totalBytes());
+    }
+  for (plan::Buffer &buffer : plan.buffers)
+    if (!buffer.aliasOf.empty())
+      buffer.offset = plan.findBuffer(buffer.aliasOf)->offset;
   plan.sharedBytes = plan.buffers.empty() && plan.barriers.empty() ? 0 : offset + reserved;
 }
 

@@ -4,11 +4,13 @@
 
 #include "backends/plan/IndexSums.h"
 #include "backends/plan/Needed.h"
+#include "backends/plan/OwnCopies.h"
 #include "backends/plan/Walk.h"
 
 #include <algorithm>
 #include <cassert>
 #include <fmt/format.h>
+#include <optional>
 #include <tuple>
 
 namespace tkc::planner {
@@ -19,14 +21,17 @@ public:
   Lowering(const ir::Function &function, const Nest &nest, const Placement &placement, const Schedule &schedule,
            const std::map<const ir::Value *, std::string> &shared)
       : RoleBuilder(placement, shared), function(function), nest(nest), schedule(schedule),
-        needed(neededOps(nest, placement)) {}
+        needed(neededOps(nest, placement)) {
+    if (placement.copiesItself)
+      copies.emplace(*this, placement).addNeeded(needed);
+  }
 
   ConsumerResult run() {
-    role.name = placement.hasProducts ? "consumer" : "worker";
+    role.name = placement.hasProducts && !placement.copiesItself ? "consumer" : "worker";
     role.warps = placement.layout.threads / 32;
     role.instances = placement.instances;
     lowerStraight(nest.tileOps);
-    if (!placement.stores.empty())
+    if (!placement.stores.empty() && !placement.copiesItself)
       into(role.finish, [&] { bulkWait({}, 0); });
     result.role = std::move(role);
     return std::move(result);
@@ -63,6 +68,8 @@ private:
     case ir::OpKind::Atomic:
       return lowerStore(op, use(op.operands().back()), Kind::Atomic);
     case ir::OpKind::Load:
+      if (copies && copies->isOnceLoad(op))
+        copies->load(op);
       return lowerLoad(op);
     case ir::OpKind::Transpose:
       return lowerTranspose(op);
@@ -246,7 +253,7 @@ private:
     if (padded != extent && op.kind == ir::OpKind::Reduce) // a scan's padding comes last and is not stored
       stmt.colHi = extent;
     const bool crossesWarps =
-        op.axis == 0 ? type.layout.kind == plan::Layout::Mma || type.layout.threadsPerRow < type.layout.threads
+        op.axis == 0 ? type.layout.kind != plan::Layout::Rows || type.layout.threadsPerRow < type.layout.threads
                      : type.layout.threadsPerRow > 32 || type.division == plan::Division::Cols;
     if (!crossesWarps)
       return;
@@ -320,6 +327,7 @@ private:
     stmt.dest = dest;
     stmt.accumulate = accumulates;
     stmt.byThreads = product.byThreads;
+    stmt.byWarps = product.byWarps;
     stmt.aShared = aShared;
     if (aShared)
       stmt.aRef = refTo(product.a, division == plan::Division::Rows ? division : plan::Division::Whole);
@@ -363,8 +371,11 @@ private:
 
   plan::BufferRef refTo(const Operand &operand, plan::Division slice) const {
     plan::BufferRef ref{operand.buffer, "", operand.transposed, slice};
-    if (operand.kind == Operand::Ring)
-      ref.cursor = placement.findRing(placement.loadKeys.at(operand.value->definingOp))->cursor();
+    if (operand.kind != Operand::Ring)
+      return ref;
+    const RingPlacement &ring = *placement.findRing(placement.loadKeys.at(operand.value->definingOp));
+    if (ring.stages > 1 || !placement.copiesItself)
+      ref.cursor = ring.cursor();
     return ref;
   }
 
@@ -389,7 +400,9 @@ private:
   void lowerStore(const ir::Op &store, const std::string &source, Kind kind) {
     auto found = placement.stores.find(&store);
     if (found == placement.stores.end())
-      return lowerDirectStore(store, source, kind);
+    return lowerDirectStore(store, source, kind);
+    if (found->second.map.empty())
+      return storeWhole(store, source, found->second);
     plan::Stmt branch;
     branch.kind = Kind::If;
     branch.loc = store.loc;
@@ -483,6 +496,22 @@ private:
     return cursor;
   }
 
+  /// All instances stage their shares, and all threads store rows of the whole tile.
+  void storeWhole(const ir::Op &store, const std::string &source, const StorePlacement &placed) {
+    const plan::Division division = typeOf(store.operands().back()).division;
+    syncBlock(store.loc);
+    plan::Stmt &write = emit(Kind::StoreShared, store.loc);
+    write.operands = {source};
+    write.ref = {placed.buffer, "", false, division};
+    syncBlock(store.loc);
+    plan::Stmt &copy = emit(Kind::CopyOut, store.loc);
+    copy.view = store.view;
+    copy.operands = indexOperands(store);
+    copy.ref = {placed.buffer, "", false, plan::Division::Whole};
+  }
+
+  void syncBlock(SourceLoc loc) { emit(Kind::Sync, loc).threads = totalThreads(); }
+
   // ---- control
   // -------------------------------------------------------------------------------------------------------
   void lowerIf(const ir::Op &op) {
@@ -525,8 +554,8 @@ private:
   void lowerFor(const ir::Op &loop) {
     carryIn(loop);
     const ir::Op *yield = yieldOf(loop.body());
-    std::vector<ScheduledOp> order =
-        orderBody(opsOf(loop.body()), &loop, placement, static_cast<int>(schedule.overlap.value_or(1)), result.notes);
+    const int overlap = placement.copiesItself ? 0 : static_cast<int>(schedule.overlap.value_or(1));
+    std::vector<ScheduledOp> order = orderBody(opsOf(loop.body()), &loop, placement, overlap, result.notes);
     noteLoop(loop);
     coalesce(loop, yield, order);
     const bool pipelined =
@@ -546,6 +575,8 @@ private:
     } else {
       into(stmt.body, [&] { lowerStage(order, -1), carryOut(loop, yield); });
     }
+    if (copies)
+      copies->pipeline(loop, stmt);
     emit(Kind::For, loop.loc) = std::move(stmt);
     for (size_t i = 0; i < loop.results.size(); ++i)
       alias(loop.result(i), use(loop.body().args[i + 1].get()));
@@ -658,6 +689,7 @@ private:
   const Nest &nest;
   const Schedule &schedule;
   std::set<const ir::Op *> needed;
+  std::optional<OwnCopies> copies; ///< of a role that fills the rings itself
   std::set<std::string> stagedNow; ///< staging buffers that were stored to in this pass over the body
   std::map<std::pair<const ir::Value *, std::string>, std::string> temporaries;
   std::map<std::string, std::string> pieceCursors; ///< by staging buffer of stores

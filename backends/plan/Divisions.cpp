@@ -15,10 +15,14 @@ bool isSpread(const ir::Value *value) {
 
 } // namespace
 
-plan::Division divisionOf(int64_t rows, int64_t cols, int instances) {
+plan::Division divisionOf(int64_t rows, int64_t cols, const Placement &placement) {
+  const int instances = placement.instances;
+  const int64_t slab = plan::slabRows(placement.layout);
   if (instances == 1)
     return plan::Division::Whole;
-  if (rows == 1 || rows % (64 * instances) == 0 || rows > 64 || cols % (16 * instances) != 0)
+  if (placement.byCols)
+    return plan::Division::Cols;
+  if (rows == 1 || rows % (slab * instances) == 0 || rows > slab || cols % (16 * instances) != 0)
     return plan::Division::Rows;
   return plan::Division::Cols;
 }
@@ -27,13 +31,14 @@ Divisions::Divisions(const Nest &nest, const Placement &placement) {
   walkTile(nest, [&](const ir::Op &op, int) { visit(op, placement); });
   walkTile(nest, [&](const ir::Op &op, int) {
     for (const auto &result : op.results)
-      noteRows(result.get(), placement.instances);
+      noteRows(result.get(), placement);
   });
   findColumnVectors(nest);
 }
 
-void Divisions::noteRows(const ir::Value *value, int instances) {
-  if (value->type.kind == ir::Type::Tile && value->type.rows > 1 && value->type.rows % (64 * instances) != 0)
+void Divisions::noteRows(const ir::Value *value, const Placement &placement) {
+  const int64_t unit = static_cast<int64_t>(plan::slabRows(placement.layout)) * placement.instances;
+  if (value->type.kind == ir::Type::Tile && value->type.rows > 1 && value->type.rows % unit != 0)
     classes[root(value)].indivisible = true;
 }
 
@@ -81,7 +86,7 @@ void Divisions::visit(const ir::Op &op, const Placement &placement) {
   if (op.kind == ir::OpKind::Dot) {
     const ProductPlacement &product = placement.products.at(&op);
     const ir::Type &type = op.result()->type;
-    const plan::Division division = divisionOf(type.rows, type.cols, placement.instances);
+    const plan::Division division = divisionOf(type.rows, type.cols, placement);
     impose(op.result(), division);
     if (op.operands().size() > 2)
       tie(op.result(), op.operand(2));

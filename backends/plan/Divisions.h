@@ -31,7 +31,7 @@ private:
   void tie(const ir::Value *a, const ir::Value *b);
   void impose(const ir::Value *value, plan::Division division);
   void visit(const ir::Op &op, const Placement &placement);
-  void noteRows(const ir::Value *value, int instances);
+  void noteRows(const ir::Value *value, const Placement &placement);
 
   void findColumnVectors(const Nest &nest);
 
@@ -39,7 +39,7 @@ private:
   std::set<const ir::Value *> columnVectors;
 };
 
-/// How a product's result of this shape is divided among `instances` warpgroups.
-plan::Division divisionOf(int64_t rows, int64_t cols, int instances);
+/// How a product's result of this shape is divided among the instances.
+plan::Division divisionOf(int64_t rows, int64_t cols, const Placement &placement);
 
 } // namespace tkc::planner

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 namespace tkc::planner {
 namespace {
@@ -146,7 +147,8 @@ private:
         result.push_back(std::move(lowered[i]));
       }
       for (const Use &use : uses)
-        builder.emit(Kind::Advance, loop.loc).cursor = use.ring->cursor();
+        if (use.ring->stages > 1)
+          builder.emit(Kind::Advance, loop.loc).cursor = use.ring->cursor();
     });
     loop.body = std::move(result);
   }
@@ -201,7 +203,7 @@ public:
 
   void run() {
     walk(role.body);
-    if (!underWay.empty()) {
+    if (!underWay.empty() && !waited) {
       plan::Stmt wait;
       wait.kind = Kind::CopyWait;
       role.body.push_back(wait);
@@ -293,13 +295,18 @@ private:
     if (!before.empty() && !waitsFirst(stmt.body))
       landed(stmt.loc);
     const Names outside = underWay;
-    underWayIsOldest = true;
+    const bool wasOldest = std::exchange(underWayIsOldest, true);
     walk(stmt.body);
-    underWayIsOldest = false;
+    underWayIsOldest = wasOldest;
     underWay = outside; // the loop may not run
     waited = false;
     addStaging(stmt.body);
+    const SourceLoc loc = stmt.loc;
     out->push_back(std::move(stmt));
+    if (!underWay.empty()) { // at no cost where it did run
+      emit(Kind::CopyWait, loc).count = 0;
+      waited = true;
+    }
   }
 
   void addStaging(const plan::Body &body) {

@@ -7,6 +7,8 @@
 #include "backends/plan/Stores.h"
 #include "backends/plan/Vectors.h"
 #include "backends/plan/Walk.h"
+#include "backends/plan/WarpGrid.h"
+#include "backends/plan/WholeStores.h"
 #include "ir/Effects.h"
 
 #include <algorithm>
@@ -62,6 +64,7 @@ public:
     placeVectors(function, nest, arch, out);
     findRegisterLoads();
     placeStores(function, nest, arch, out);
+    placeWholeStores(function, nest, out);
     return std::move(out);
   }
 
@@ -77,15 +80,22 @@ private:
   // -------------------------------------------------------------------------------------------
   void chooseInstances() {
     int64_t rows = 0, cols = 0;
+    bool byWarps = false;
     walkTile(nest, [&](const ir::Op &op, int) {
       if (op.kind != ir::OpKind::Dot)
         return;
       out.hasProducts = true;
+      const arch::MatrixInstruction *instruction =
+          arch.findMatrixInstruction(op.operand(0)->type.elem, op.operand(1)->type.elem);
+      byWarps |= instruction ? instruction->issuer == arch::Issuer::Warp : arch.warpsPerGroup == 1;
       rows = std::max(rows, op.result()->type.rows);
       cols = std::max(cols, op.result()->type.cols);
     });
     if (!out.hasProducts)
       return;
+    out.copiesItself = !arch.hasTransactionBarriers;
+    if (byWarps)
+      return chooseWarps();
     out.layout = {plan::Layout::Mma, 128, 4, 2};
     const int64_t slabs = roundUp(rows, 64) / 64;
     const bool divideCols = slabs == 1 && cols > 256 && cols % 32 == 0;
@@ -99,6 +109,14 @@ private:
                    out.instances, out.instances == 1 ? "" : "s", rows, slabs));
   }
 
+  void chooseWarps() {
+    const WarpGrid grid = chooseWarpGrid(
+        nest, schedule, [](const ir::Value *operand) { return isRingLoad(throughTransposes(operand).first); });
+    out.layout = {plan::Layout::WarpMma, grid.down * arch.warpSize, 4, 2};
+    out.instances = grid.instances;
+    out.byCols = grid.byCols;
+  }
+
   // ---- products
   // ------------------------------------------------------------------------------------------------------
   void placeProduct(const ir::Op &dot, int depth) {
@@ -106,6 +124,7 @@ private:
     const arch::MatrixInstruction *instruction = arch.findMatrixInstruction(aType, bType);
     ProductPlacement placed;
     placed.byThreads = !instruction;
+    placed.byWarps = instruction && instruction->issuer == arch::Issuer::Warp;
     placed.a = placeOperand(dot, 0, depth, instruction);
     placed.b = placeOperand(dot, 1, depth, instruction);
     out.products[&dot] = placed;
@@ -127,7 +146,9 @@ private:
   }
 
   static bool takesRegisters(const arch::MatrixInstruction *instruction) {
-    return instruction && (instruction->aSpaces & arch::Registers) != 0;
+    // What a warp multiplies by itself it loads for each product; but an accumulator can be an operand where it stands.
+    return instruction && (instruction->registerA || (instruction->issuer == arch::Issuer::Warpgroup &&
+                                                      (instruction->aSpaces & arch::Registers) != 0));
   }
 
   Operand placeOperand(const ir::Op &dot, size_t position, int depth, const arch::MatrixInstruction *instruction) {
@@ -157,7 +178,7 @@ private:
 
   bool isDividedByCols(const ir::Op &dot) const {
     const ir::Type &type = dot.result()->type;
-    return divisionOf(type.rows, type.cols, out.instances) == plan::Division::Cols;
+    return divisionOf(type.rows, type.cols, out) == plan::Division::Cols;
   }
 
   Operand stage(const ir::Op &dot, size_t position, const ir::Value *value, bool transposed, bool transposing) {
@@ -212,11 +233,12 @@ private:
     return name;
   }
 
-  /// A left operand has whole slabs of 64 rows for every warpgroup, whichever way it is stored.
+  /// A left operand has whole slabs of rows for every instance, whichever way it is stored.
   ir::Type forOperand(const ir::Op &dot, size_t position, bool transposed, ir::Type stored) const {
     int64_t &resultAxis = transposed ? stored.cols : stored.rows;
+    const int64_t slab = plan::slabRows(out.layout);
     if (position == 0)
-      resultAxis = roundUp(resultAxis, isDividedByCols(dot) ? 64 : 64 * out.instances);
+      resultAxis = roundUp(resultAxis, isDividedByCols(dot) ? slab : slab * out.instances);
     return stored;
   }
 
@@ -394,7 +416,8 @@ private:
   int64_t rowUnit(plan::Division division) const {
     if (out.layout.kind == plan::Layout::Rows)
       return out.layout.threads / out.layout.threadsPerRow;
-    return division == plan::Division::Rows ? 64 * out.instances : 64;
+    const int64_t slab = plan::slabRows(out.layout);
+    return division == plan::Division::Rows ? slab * out.instances : slab;
   }
   /// Columns as shared memory has them, so that tiles and operands fit each other.
   int64_t colUnit(plan::Division division) const {
@@ -415,7 +438,7 @@ private:
       product.made.division = out.instances == 1 ? plan::Division::Whole
                               : byCols           ? plan::Division::Cols
                                                  : plan::Division::Rows;
-      product.made.rows = roundUp(type.rows, byCols ? 64 : 64 * out.instances);
+      product.made.rows = roundUp(type.rows, rowUnit(byCols ? plan::Division::Cols : plan::Division::Rows));
       product.made.cols = outerExtent(product.b, 1);
       product.aFed = fed(*dot, product, 0);
       product.bFed = fed(*dot, product, 1);
@@ -479,8 +502,8 @@ private:
       const plan::Buffer &buffer = *out.findBuffer(operand.buffer);
       const int64_t rows = operand.storesTransposed ? buffer.cols : buffer.rows;
       if (!isTile && type.rows == 1) // a row is stored to every row, by each instance to its own
-        type.division =
-            out.instances > 1 && rows % (64 * out.instances) == 0 ? plan::Division::Rows : plan::Division::Whole;
+        type.division = out.instances > 1 && rows % rowUnit(plan::Division::Rows) == 0 ? plan::Division::Rows
+                                                                                      : plan::Division::Whole;
       type.rows = roundUp(rows, rowUnit(type.division));
       type.cols = operand.storesTransposed ? buffer.rows : buffer.cols;
     }

@@ -33,6 +33,7 @@ struct Operand {
 struct ProductPlacement {
   Operand a, b;
   bool byThreads = false; ///< no matrix instruction for these types
+  bool byWarps = false;   ///< each warp multiplies by itself, synchronously
   plan::VarType made;     ///< what the instruction makes: whole slabs and columns, of which the result is a part
   /// Of operands that are computed, as the product reads them: A in registers, or what is stored to a staging buffer.
   plan::VarType aFed, bFed;
@@ -61,13 +62,15 @@ struct RingPlacement {
     return std::any_of(members.begin(), members.end(), [](const RingMember &member) { return member.isVector; });
   }
   std::string cursor() const { return name + "_at"; }
+  std::string fillCursor() const { return name + "_fill"; } ///< of a role that fills for itself
   std::string full() const { return name + ".full"; }
   std::string empty() const { return name + ".empty"; }
   /// Other blocks of the cluster write to it.
   bool isShared() const;
 };
 
-/// A store, or an addition, through shared memory and the copy engine, in pieces of some columns.
+/// A store, or an addition, through shared memory: by the copy engine, in pieces of some columns, or, without a map, by
+/// the threads, whole.
 struct StorePlacement {
   std::string buffer, map;
   int64_t pieceCols = 0;
@@ -78,7 +81,9 @@ struct StorePlacement {
 
 struct Placement {
   bool hasProducts = false;
-  int instances = 1; ///< consumer warpgroups
+  bool copiesItself = false; ///< one role computes and fills the rings (Multistage.h); else a producer fills them
+  int instances = 1;         ///< of the computing role: warpgroups, or groups of warps below each other
+  bool byCols = false;       ///< instances share every product by columns
   plan::Layout layout;
   std::map<const ir::Op *, ProductPlacement> products;
   std::vector<RingPlacement> rings;

@@ -6,6 +6,7 @@
 #include "backends/plan/Cluster.h"
 #include "backends/plan/Consumer.h"
 #include "backends/plan/GridOrder.h"
+#include "backends/plan/Multistage.h"
 #include "backends/plan/Nest.h"
 #include "backends/plan/Placement.h"
 #include "backends/plan/Producer.h"
@@ -136,11 +137,17 @@ private:
       return false;
     overlapped = consumer.overlapped;
     placement.notes.insert(placement.notes.end(), consumer.notes.begin(), consumer.notes.end());
-    synchronize(consumer.role, placement);
+    if (placement.copiesItself)
+      synchronizeBlock(consumer.role, placement);
+    else
+      synchronize(consumer.role, placement);
     plan->buffers = placement.buffers;
     plan->buffers.insert(plan->buffers.end(), consumer.scratch.begin(), consumer.scratch.end());
     plan->maps = placement.maps;
+    const bool hasProducer = !placement.rings.empty() && !placement.copiesItself;
     for (const RingPlacement &ring : placement.rings) {
+      if (!hasProducer)
+        continue;
       plan->barriers.push_back({ring.full(), ring.stages, 1});
       const int each = ring.isDrainedByWarps() ? placement.layout.threads / arch.warpSize : 1;
       plan->barriers.push_back(
@@ -152,7 +159,7 @@ private:
     }
     plan->threads = consumer.role.warps * consumer.role.instances * arch.warpSize;
     std::vector<plan::Role> roles{std::move(consumer.role)};
-    if (!placement.rings.empty()) {
+    if (hasProducer) {
       // Last in the block: the computing warpgroups count from 0 (runtime/README.md).
       plan::Role producer = lowerProducer(nest, placement, shared);
       producer.firstWarp = plan->threads / arch.warpSize;
@@ -190,13 +197,19 @@ private:
     const bool loops =
         std::any_of(placement.rings.begin(), placement.rings.end(), [](const auto &ring) { return ring.depth > 0; });
     const bool flat = placement.hasProducts && loops && !plan->grid.ragged && !overlapped && !hasVectorWorkInLoops();
-    plan->grid.persistent = schedule.persistent.value_or(flat) || plan->grid.ragged;
-    if (plan->grid.persistent && endsWithTwoTiledAxes() && !plan->grid.ragged)
+    plan->grid.persistent = schedule.persistent.value_or(flat && !placement.copiesItself) || plan->grid.ragged;
+    if (placement.copiesItself && plan->grid.persistent)
+      meetBeforeTiles();
+    const bool rasters = plan->grid.persistent || (placement.copiesItself && flat);
+    if (rasters && endsWithTwoTiledAxes() && !plan->grid.ragged)
       plan->grid.rasterGroup = static_cast<int>(schedule.raster.value_or(isClusteredRow() ? 8 / plan->cluster : 8));
     noteGrid(loops);
     plan->notes = std::move(placement.notes);
     decide("stages", ringStages());
-    decide("warpgroups", std::to_string(placement.instances));
+    if (placement.layout.kind == plan::Layout::WarpMma)
+      decide("warps", fmt::format("{} × {}", placement.layout.threads / arch.warpSize, placement.instances));
+    else
+      decide("warpgroups", std::to_string(placement.instances));
     decide("overlap", overlapped ? "1" : "0");
     decide("persistent", plan->grid.persistent ? "true" : "false");
     if (plan->cluster > 1)
@@ -232,6 +245,8 @@ private:
       return "as the schedule says";
     if (!placement.hasProducts)
       return "it has no products";
+    if (placement.copiesItself)
+      return "no producer could load the next tile meanwhile";
     if (!loops)
       return "no loop loads operands of products";
     if (overlapped)
@@ -239,6 +254,15 @@ private:
     return hasVectorWorkInLoops()
                ? "vector work in a loop hides the loads, and leaves no register for a walk over the grid"
                : "the next tile's loads run under the end of this one";
+  }
+
+  /// The next tile's copies go where the last one's products may still read.
+  void meetBeforeTiles() {
+    plan::Stmt meet;
+    meet.kind = plan::StmtKind::Sync;
+    meet.threads = plan->threads;
+    meet.loc = plan->loc;
+    plan->roles.front().body.insert(plan->roles.front().body.begin(), meet);
   }
 
   bool endsWithTwoTiledAxes() const {

@@ -24,6 +24,11 @@ public:
   const std::string &define(const ir::Value *value);
   /// `value` shares the variable `name`.
   void alias(const ir::Value *value, const std::string &name) { names[value] = name; }
+  /// What values are called here. A second lowering of the same ops sets it back when it is done.
+  using Names = std::map<const ir::Value *, std::string>;
+  const Names &visibleNames() const { return names; }
+  void setVisibleNames(const Names &all) { names = all; }
+  void forget(const ir::Value *value) { names.erase(value); }
   /// A fresh variable.
   std::string declare(const std::string &hint, const plan::VarType &type);
   plan::VarType typeOf(const ir::Value *value) const;
@@ -49,7 +54,7 @@ protected:
 private:
   std::string uniqueName(const std::string &hint);
 
-  std::map<const ir::Value *, std::string> names;
+  Names names;
   std::set<std::string> taken;
   plan::Body *at;
 };

@@ -39,7 +39,8 @@ const std::vector<Key> &keys() {
   static const std::vector<Key> rows{
       {"stages", "int", 1, 16, "as many as fit, at most 4", "stages of every ring inside a loop"},
       {"warpgroups", "int", 1, 4, "by the rows of the products", "warpgroups that compute"},
-      {"warps", "int", 1, 32, "by the size of the tiles", "warps of a kernel without products; a power of two"},
+      {"warps", "int", 1, 32, "by the size of the tiles",
+       "warps of a kernel without products, or whose warps multiply by themselves; a power of two"},
       {"overlap", "int", 0, 1, "1", "loop iterations that a product may run behind the vector work that feeds it"},
       {"persistent", "bool", 0, 1, "true for products without vector work", "blocks take tile after tile"},
       {"early_launch", "bool", 0, 1, "true in programs",

@@ -15,12 +15,13 @@
 namespace tkc::planner {
 
 struct WarpGrid {
-  int down = 4;       ///< warps of an instance, a power of two
+  int down = 4; ///< warps of an instance, a power of two
   int instances = 1;
   bool byCols = false; ///< instances share products by columns
 };
 
-/// Chooses for the products of `nest`, which has some. `isLoaded` says of an operand that it comes from memory as it is.
+/// Chooses for the products of `nest`, which has some. `isLoaded` says of an operand that it comes from memory as it
+/// is.
 WarpGrid chooseWarpGrid(const Nest &nest, const Schedule &schedule, bool (*isLoaded)(const ir::Value *));
 
 } // namespace tkc::planner

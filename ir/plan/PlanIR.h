@@ -320,6 +320,12 @@ std::string print(const Stmt &stmt);
 /// Every plan of the buffer that has no errors; errors are reported. Statements have their place in the text as `loc`.
 std::vector<std::unique_ptr<Plan>> parsePlan(uint32_t buffer, DiagnosticEngine &diagnostics);
 
+/// The compute capability of the devices that run a kernel.
+struct Capability {
+  int major = 0, minor = 0;
+  bool exactly = false; ///< else that and later ones
+};
+
 /// What a machine allows, as far as the verifier asks.
 struct Budget {
   int64_t sharedBytes = 232448; ///< dynamic shared memory a block may have

@@ -489,7 +489,7 @@ extern "C" tk_status attn_fwd(const tk_tensor *q, const tk_tensor *k, const tk_t
   call.disjoint(lse_view, q_view);
   call.disjoint(lse_view, k_view);
   call.disjoint(lse_view, v_view);
-  const tk::host::device device = tk::host::find_device(call, 9, 0, q_view, k_view, v_view, o_view, lse_view);
+  const tk::host::device device = tk::host::find_device(call, {9, 0, true}, q_view, k_view, v_view, o_view, lse_view);
   if (!call.ok())
     return call.status();
   if (D == 128 && causal) {

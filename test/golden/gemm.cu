@@ -228,7 +228,7 @@ extern "C" tk_status gemm(const tk_tensor *a, const tk_tensor *b, const tk_tenso
   call.distinct(c_view);
   call.disjoint(c_view, a_view);
   call.disjoint(c_view, b_view);
-  const tk::host::device device = tk::host::find_device(call, 9, 0, a_view, b_view, c_view);
+  const tk::host::device device = tk::host::find_device(call, {9, 0, true}, a_view, b_view, c_view);
   if (!call.ok())
     return call.status();
   if (T == tk::element::bf16) {

@@ -85,7 +85,7 @@ extern "C" tk_status softmax_any(const tk_tensor *x, const tk_tensor *y, struct 
   call.dim(y_view, 1, C, "C");
   call.distinct(y_view);
   call.disjoint(y_view, x_view);
-  const tk::host::device device = tk::host::find_device(call, 9, 0, x_view, y_view);
+  const tk::host::device device = tk::host::find_device(call, {9, 0, true}, x_view, y_view);
   if (!call.ok())
     return call.status();
   if (T == tk::element::f16) {

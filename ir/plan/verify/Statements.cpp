@@ -265,7 +265,7 @@ private:
   /// Which shapes and layouts the runtime turns into which.
   void spread(const Stmt &stmt) {
     const VarType from = *typeOf(stmt.operands[0]), to = *typeOf(stmt.dest);
-    const bool liesRight = from.layout.kind == Layout::Mma;
+    const bool liesRight = from.layout.kind == Layout::Mma || from.layout.kind == Layout::WarpMma;
     const bool makesTile = isTile(from) && to.kind == VarType::Fragment && to.layout.kind != Layout::Rows;
     const bool takesColumn = to.kind == VarType::Column && to.rows == from.rows && to.layout == from.layout;
     const bool takesRow = to.kind == VarType::Row && to.cols == from.cols && to.layout == from.layout;
@@ -400,10 +400,10 @@ private:
   }
 
   void registerOperand(const Stmt &stmt, const VarType &type, const VarType &dest) {
-    const Layout::Kind wanted = bitWidth(type.elem) == 16 ? Layout::Mma : Layout::Operand;
+    const Layout::Kind wanted = bitWidth(type.elem) == 16 ? dest.layout.kind : Layout::Operand;
     if (type.kind != VarType::Fragment || type.layout.kind != wanted)
       complain("`{}` is {}, and a register operand of {} is a fragment in layout `{}`", stmt.operands[0], print(type),
-               spelling(type.elem), wanted == Layout::Mma ? "mma" : "operand");
+               spelling(type.elem), wanted == Layout::Operand ? "operand" : print(dest.layout));
     else if (type.division != dest.division)
       complain("the operand is divided by {}, the result by {}", spelling(type.division), spelling(dest.division));
   }

@@ -86,8 +86,18 @@ struct device {
   int multiprocessors = 0;
 };
 
-/// The current device, checked: it must be of the architecture (`major`, `minor`), and hold the tensors.
-template <class... Arguments> device find_device(call &c, int major, int minor, const Arguments &...arguments) {
+/// A compute capability that code was compiled for: it runs on devices of this one, or of this one and later ones.
+struct capability {
+  int major, minor;
+  bool exactly;
+};
+inline bool runs(const capability &code, int major, int minor) {
+  return code.exactly ? code.major == major && code.minor == minor
+                      : major > code.major || (major == code.major && minor >= code.minor);
+}
+
+/// The current device, checked: it must run the code, and hold the tensors.
+template <class... Arguments> device find_device(call &c, const capability &code, const Arguments &...arguments) {
   device result;
   if (!c.ok())
     return result;
@@ -101,9 +111,9 @@ template <class... Arguments> device find_device(call &c, int major, int minor, 
     error = cudaDeviceGetAttribute(&result.multiprocessors, cudaDevAttrMultiProcessorCount, result.id);
   if (error != cudaSuccess)
     c.fail(TK_CUDA_ERROR, "%s", cudaGetErrorString(error));
-  else if (at_major != major || at_minor != minor)
-    c.fail(TK_WRONG_DEVICE, "compiled for compute capability %d.%d; device %d has %d.%d", major, minor, result.id,
-           at_major, at_minor);
+  else if (!runs(code, at_major, at_minor))
+    c.fail(TK_WRONG_DEVICE, "compiled for compute capability %d.%d%s; device %d has %d.%d", code.major, code.minor,
+           code.exactly ? "" : " and later", result.id, at_major, at_minor);
   const auto check = [&](const argument &a) {
     if (c.ok() && a && a.tensor->device_type == 2 && a.tensor->device_id != result.id)
       c.fail(TK_WRONG_DEVICE, "`%s` is on device %d, the current device is %d", a.name, a.tensor->device_id, result.id);

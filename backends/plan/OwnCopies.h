@@ -1,0 +1,38 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The copies of a role that fills its rings itself: what their addresses need, for whatever tile of the loop they are.
+#pragma once
+
+#include "backends/plan/RoleBuilder.h"
+
+#include <set>
+#include <vector>
+
+namespace tkc::planner {
+
+class OwnCopies {
+public:
+  OwnCopies(RoleBuilder &builder, const Placement &placement);
+
+  /// Adds what addresses need from outside of the loop bodies that their loads stand in.
+  void addNeeded(std::set<const ir::Op *> &needed) const;
+  /// Whether `op` loads an operand once a tile of the grid.
+  bool isOnceLoad(const ir::Op &op) const;
+  /// The copy of such a load.
+  void load(const ir::Op &op) { copyIn(op, ""); }
+  /// Emits the first copies of the loop, and puts the others into `stmt`, its lowered form.
+  void pipeline(const ir::Op &loop, plan::Stmt &stmt);
+
+private:
+  const RingPlacement *ringOf(const ir::Op *op) const;
+  std::vector<const ir::Op *> loadsOf(const ir::Op &loop, const RingPlacement &ring) const;
+  void fill(const ir::Op &loop, const RingPlacement &ring, int count, bool inLoop);
+  void copyIn(const ir::Op &load, const std::string &cursor);
+
+  RoleBuilder &builder;
+  std::map<const ir::Op *, std::string> aheadOf; ///< the variable for the tiles of a loop that are copied ahead
+  const Placement &placement;
+};
+
+} // namespace tkc::planner
