@@ -123,7 +123,8 @@ void allocate(plan::Plan &plan) {
   for (plan::Buffer &buffer : plan.buffers)
     if (!buffer.aliasOf.empty())
       buffer.offset = plan.findBuffer(buffer.aliasOf)->offset;
-  plan.sharedBytes = plan.buffers.empty() && plan.barriers.empty() ? 0 : offset + reserved;
+  plan.sharedBytes =
+      plan.buffers.empty() && plan.barriers.empty() ? 0 : offset + (plan.barriers.empty() ? alignment : reserved);
 }
 
 } // namespace tkc::planner

@@ -218,8 +218,9 @@ private:
     plan::Body result;
     out = &result;
     for (size_t i = 0; i < body.size(); ++i) {
+      const bool closesGroup = isOnceLoaded(body[i]) && (i + 1 == body.size() || !isOnceLoaded(body[i + 1]));
       step(body[i]);
-      if (isOnceLoaded(body[i]) && (i + 1 == body.size() || !isOnceLoaded(body[i + 1])))
+      if (closesGroup)
         emit(Kind::CopyCommit, out->back().loc);
     }
     out = saved;

@@ -503,7 +503,7 @@ private:
       const int64_t rows = operand.storesTransposed ? buffer.cols : buffer.rows;
       if (!isTile && type.rows == 1) // a row is stored to every row, by each instance to its own
         type.division = out.instances > 1 && rows % rowUnit(plan::Division::Rows) == 0 ? plan::Division::Rows
-                                                                                      : plan::Division::Whole;
+                                                                                       : plan::Division::Whole;
       type.rows = roundUp(rows, rowUnit(type.division));
       type.cols = operand.storesTransposed ? buffer.rows : buffer.cols;
     }

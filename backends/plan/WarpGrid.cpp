@@ -17,12 +17,14 @@ struct Products {
   int64_t minRows = 0, maxRows = 0; ///< of their results
   int64_t minCols = 0, maxCols = 0;
   int64_t colsUnit = 16; ///< instances' shares of right operands are multiples of so many columns
+  bool scans = false;    ///< running sums, which stay within an instance
   bool flat = true;      ///< operands are loaded, and nothing needs whole rows or columns
 
   Products(const Nest &nest, bool (*isLoaded)(const ir::Value *)) {
     walkTile(nest, [&](const ir::Op &op, int) {
       if (op.kind == ir::OpKind::Reduce || op.kind == ir::OpKind::Cumsum)
         flat = false;
+      scans |= op.kind == ir::OpKind::Cumsum;
       if (op.kind != ir::OpKind::Dot)
         return;
       const ir::Type &type = op.result()->type;
@@ -72,7 +74,7 @@ WarpGrid chooseWarpGrid(const Nest &nest, const Schedule &schedule, bool (*isLoa
   const auto slabs = static_cast<unsigned>(std::max<int64_t>((products.minRows + warpRows - 1) / warpRows, 1));
   WarpGrid grid;
   grid.down = std::min(warps, static_cast<int>(std::bit_floor(slabs)));
-  const int64_t share = products.maxRows / (warpRows * grid.down);
+  const int64_t share = products.scans ? 1 : products.maxRows / (warpRows * grid.down);
   grid.instances = static_cast<int>(std::clamp<int64_t>(warps / grid.down, 1, std::max<int64_t>(share, 1)));
   return grid;
 }

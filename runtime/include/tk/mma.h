@@ -61,12 +61,14 @@ template <class TA, class TB> __device__ __forceinline__ void mma_16x8(int *d, c
         : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
 
-/// acc += a · b: `load_a(k, words)` gives the four words of each slab at step k. B comes in groups of up to 64 columns.
+/// acc += a · b: `load_a(k, words)` gives the four words of each slab at step k. B comes in groups of 16-column
+/// pairs.
 template <class TA, class Acc, class LoadA, class B>
 __device__ __forceinline__ void mma_steps(Acc &acc, LoadA load_a, const B &b) {
   using TB = typename B::element;
   constexpr int slabs = Acc::rows / Acc::layout::slab, pairs = (Acc::cols + 15) / 16;
-  constexpr int group = pairs < 4 ? pairs : 4, groups = (pairs + group - 1) / group;
+  constexpr int wanted = slabs > 1 ? 2 : 4; // eight products or more while the next group is loaded
+  constexpr int group = pairs < wanted ? pairs : wanted, groups = (pairs + group - 1) / group;
   constexpr int k_step = 32 / int(sizeof(TB)), steps = B::rows / k_step * groups;
   static_assert(B::rows % k_step == 0, "k is a multiple of 32 bytes");
   const operand_blocks<B, false> b_blocks(b, threadIdx.x % 32);
