@@ -27,7 +27,7 @@ plan::Division divisionOf(int64_t rows, int64_t cols, const Placement &placement
   return plan::Division::Cols;
 }
 
-Divisions::Divisions(const Nest &nest, const Placement &placement) {
+Divisions::Divisions(const Nest &nest, const Placement &placement) : byCols(placement.byCols) {
   walkTile(nest, [&](const ir::Op &op, int) { visit(op, placement); });
   walkTile(nest, [&](const ir::Op &op, int) {
     for (const auto &result : op.results)
@@ -108,6 +108,8 @@ void Divisions::visit(const ir::Op &op, const Placement &placement) {
 
 plan::Division Divisions::of(const ir::Value *value) {
   const Class &found = classes[root(value)];
+  if (byCols) // for every value alike: what meets in a store is not tied
+    return plan::Division::Cols;
   return !found.imposed && found.indivisible ? plan::Division::Whole : found.division;
 }
 

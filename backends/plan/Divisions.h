@@ -35,6 +35,7 @@ private:
 
   void findColumnVectors(const Nest &nest);
 
+  const bool byCols;
   std::map<const ir::Value *, Class> classes;
   std::set<const ir::Value *> columnVectors;
 };

@@ -145,6 +145,8 @@ private:
         if (at != barriers.end())
           barrier(static_cast<int>(at - barriers.begin()));
         result.push_back(std::move(lowered[i]));
+        if (at != barriers.end())
+          fillLater(static_cast<int>(at - barriers.begin()));
       }
       for (const Use &use : uses)
         if (use.ring->stages > 1)
@@ -163,19 +165,35 @@ private:
       }
     if (extra) {
       sync();
-      fillAfter(number);
+      fillAfter(number, true);
     }
     builder.emit(Kind::CopyWait, loop.loc).count = groups;
     sync();
     if (!extra)
-      fillAfter(number);
+      fillAfter(number, false);
   }
 
-  void fillAfter(int number) {
+  /// Copies that have an iteration or more to come let the first product start before them.
+  bool isUrgent(const Use &use) const { return use.ahead < 2; }
+
+  void fillAfter(int number, bool waitsForThem) {
     const std::vector<const Use *> list = filledAt(number);
     for (const Use *use : list)
-      fill(*use->ring, use->ahead, true);
-    if (!list.empty())
+      if (isUrgent(*use))
+        fill(*use->ring, use->ahead, true);
+    if (waitsForThem ||
+        (!list.empty() && std::all_of(list.begin(), list.end(), [&](const Use *use) { return isUrgent(*use); })))
+      commit();
+  }
+
+  void fillLater(int number) {
+    bool any = false;
+    for (const Use *use : filledAt(number))
+      if (!isUrgent(*use)) {
+        fill(*use->ring, use->ahead, true);
+        any = true;
+      }
+    if (any)
       commit();
   }
 

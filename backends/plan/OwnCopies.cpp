@@ -102,7 +102,7 @@ void OwnCopies::fill(const ir::Op &loop, const RingPlacement &ring, int count, b
     for (const ir::Op *load : loads)
       copyIn(*load, ring.stages > 1 ? ring.fillCursor() : "");
     if (ring.stages > 1)
-      builder.emit(Kind::Advance, ahead.loc).cursor = ring.fillCursor();
+      builder.emit(Kind::Advance, {}).cursor = ring.fillCursor();
   });
   builder.setVisibleNames(names);
   builder.emit(Kind::Ahead, ahead.loc) = std::move(ahead);

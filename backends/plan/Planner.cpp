@@ -16,6 +16,7 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace tkc::planner {
 namespace {
@@ -27,6 +28,8 @@ public:
       : function(function), arch(arch), schedule(schedule), diagnostics(diagnostics), nest(findNest(function)) {}
 
   std::unique_ptr<plan::Plan> run() {
+    if (!hasTypes())
+      return nullptr;
     describe();
     lowerGrid();
     std::string error;
@@ -47,6 +50,24 @@ public:
 
 private:
   static SourceRange at(SourceLoc loc) { return {loc, loc}; }
+
+  /// float8 takes conversions that older GPUs lack. Products of types without an instruction are never refused here:
+  /// threads multiply.
+  bool hasTypes() const {
+    if (arch.hasFloat8Conversion || schedule.allowUpcast.value_or(false))
+      return true;
+    const auto found = std::find_if(function.params.begin(), function.params.end(),
+                                    [](const ir::Param &param) { return isFloat8(param.elem); });
+    if (found == function.params.end())
+      return true;
+    std::vector<std::string> others;
+    for (const arch::Description *other : arch::all())
+      if (other->hasBackend && other->hasFloat8Conversion)
+        others.push_back(fmt::format("`{}`", other->name));
+    diagnostics.report(Diag::type_not_on_target, at(found->loc.isValid() ? found->loc : function.loc), arch.name,
+                       spelling(found->elem), fmt::join(others, " or "));
+    return false;
+  }
 
   void describe() {
     plan->kernel = function.kernel;

@@ -27,6 +27,8 @@ void set(Schedule &schedule, std::string_view key, int64_t value) {
     schedule.producerRegisters = value;
   else if (key == "consumer_registers")
     schedule.consumerRegisters = value;
+  else if (key == "allow_upcast")
+    schedule.allowUpcast = value != 0;
   else if (key == "persistent")
     schedule.persistent = value != 0;
   else if (key == "early_launch")
@@ -45,6 +47,7 @@ const std::vector<Key> &keys() {
       {"persistent", "bool", 0, 1, "true for products without vector work", "blocks take tile after tile"},
       {"early_launch", "bool", 0, 1, "true in programs",
        "launched while the kernel before still runs, for whose end it waits"},
+      {"allow_upcast", "bool", 0, 1, "false", "types that the GPU lacks are computed in wider ones, more slowly"},
       {"raster", "int", 1, 64, "8", "tiles a super-row of a persistent grid, for L2"},
       {"cluster", "int", 1, 4, "1", "blocks that load shares of a common operand for each other: 1, 2 or 4"},
       {"producer_registers", "int", 24, 240, "24, 32 or 40",

@@ -30,7 +30,7 @@ const std::vector<Key> &keys();
 /// What the user asked for; absent: the planner's choice.
 struct Schedule {
   std::optional<int64_t> stages, warpgroups, warps, overlap, raster, cluster, producerRegisters, consumerRegisters;
-  std::optional<bool> persistent, earlyLaunch;
+  std::optional<bool> persistent, earlyLaunch, allowUpcast;
 };
 
 /// Checks keys, types and ranges; names of tunes are not keys and were taken out before.

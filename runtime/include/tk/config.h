@@ -10,3 +10,15 @@
 #define __device__
 #define __forceinline__ inline
 #endif
+
+namespace tk {
+
+/// Of the device that this is being compiled for, 10 · major + minor; 0 for the host. Code for one of several devices
+/// stands behind `if constexpr` on it.
+#if defined(__CUDA_ARCH__)
+inline constexpr int compute_capability = __CUDA_ARCH__ / 10;
+#else
+inline constexpr int compute_capability = 0;
+#endif
+
+} // namespace tk

@@ -7,7 +7,7 @@
 // even; those to float8 saturate to the largest finite value (PTX ISA, "cvt").
 #pragma once
 
-#include "tk/config.h"
+#include "tk/float8.h"
 
 namespace tk {
 
@@ -62,10 +62,17 @@ template <class T> __device__ __forceinline__ u32 pack2(float low, float high) {
   return word;
 }
 
+template <class T>
+using float8_format_of =
+    float8_format<same<T, f8e4m3> ? 3 : 2, same<T, f8e4m3> ? -6 : -14, same<T, f8e4m3> ? 0x7e : 0x7b>;
+inline constexpr bool has_float8_conversions = compute_capability >= 89;
+
 /// Two floats in the low and the high byte.
 template <class T> __device__ __forceinline__ u16 pack2_float8(float low, float high) {
   u16 word;
-  if constexpr (same<T, f8e4m3>)
+  if constexpr (!has_float8_conversions)
+    word = u16(narrow_to_float8<float8_format_of<T>>(low) | narrow_to_float8<float8_format_of<T>>(high) << 8);
+  else if constexpr (same<T, f8e4m3>)
     asm("cvt.rn.satfinite.e4m3x2.f32 %0, %1, %2;" : "=h"(word) : "f"(high), "f"(low));
   else
     asm("cvt.rn.satfinite.e5m2x2.f32 %0, %1, %2;" : "=h"(word) : "f"(high), "f"(low));
@@ -91,7 +98,12 @@ template <class To> __device__ __forceinline__ To from_float(float x) {
     return To{u8(pack2_float8<To>(x, 0.0f))};
   } else if constexpr (same<To, tf32>) {
     tf32 result;
-    asm("cvt.rn.tf32.f32 %0, %1;" : "=r"(result.bits) : "f"(x));
+    if constexpr (compute_capability >= 90) {
+      asm("cvt.rn.tf32.f32 %0, %1;" : "=r"(result.bits) : "f"(x));
+    } else { // to nearest even by hand; infinities and NaN stay as they are
+      const u32 bits = __float_as_uint(x), rounded = (bits + 0xfff + (bits >> 13 & 1)) & ~0x1fffu;
+      result.bits = (bits & 0x7f800000) == 0x7f800000 ? bits : rounded;
+    }
     return result;
   } else if constexpr (same<To, bool>) {
     return x != 0.0f;
@@ -110,12 +122,16 @@ template <class From> __device__ __forceinline__ float to_float(From x) {
     asm("cvt.f32.f16 %0, %1;" : "=f"(result) : "h"(x.bits));
     return result;
   } else if constexpr (is_float8<From>) {
-    u32 pair;
-    if constexpr (same<From, f8e4m3>)
-      asm("cvt.rn.f16x2.e4m3x2 %0, %1;" : "=r"(pair) : "h"(u16(x.bits)));
-    else
-      asm("cvt.rn.f16x2.e5m2x2 %0, %1;" : "=r"(pair) : "h"(u16(x.bits)));
-    return to_float(half{u16(pair)});
+    if constexpr (has_float8_conversions) {
+      u32 pair;
+      if constexpr (same<From, f8e4m3>)
+        asm("cvt.rn.f16x2.e4m3x2 %0, %1;" : "=r"(pair) : "h"(u16(x.bits)));
+      else
+        asm("cvt.rn.f16x2.e5m2x2 %0, %1;" : "=r"(pair) : "h"(u16(x.bits)));
+      return to_float(half{u16(pair)});
+    } else {
+      return widen_float8<float8_format_of<From>>(x.bits);
+    }
   } else if constexpr (same<From, tf32>) {
     return __uint_as_float(x.bits);
   } else {
@@ -132,6 +148,9 @@ template <class From> __device__ __forceinline__ void unpack2(u32 pair, float &l
     asm("{\n.reg .b16 l, h;\nmov.b32 {l, h}, %2;\ncvt.f32.f16 %0, l;\ncvt.f32.f16 %1, h;\n}\n"
         : "=f"(low), "=f"(high)
         : "r"(pair));
+  } else if constexpr (!has_float8_conversions) {
+    low = widen_float8<float8_format_of<From>>(u8(pair));
+    high = widen_float8<float8_format_of<From>>(u8(pair >> 8));
   } else {
     u32 halves;
     if constexpr (same<From, f8e4m3>)
