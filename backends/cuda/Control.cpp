@@ -94,7 +94,7 @@ namespace {
 /// Copies of tiles to come, and what orders them, belong to no line of the source.
 bool isOwnCopying(const Stmt &stmt) {
   return stmt.kind == StmtKind::Ahead || stmt.kind == StmtKind::CopyCommit || stmt.kind == StmtKind::CopyWait ||
-         stmt.kind == StmtKind::Sync || stmt.isThreadCopy();
+         (stmt.kind == StmtKind::Sync && stmt.id == 0) || stmt.isThreadCopy();
 }
 
 } // namespace

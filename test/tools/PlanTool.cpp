@@ -29,12 +29,13 @@ std::vector<std::unique_ptr<plan::Plan>> readPlans(const std::string &path, Sour
   return plan::parsePlan(sources.addBuffer(path, text.str()), diagnostics);
 }
 
-std::vector<std::unique_ptr<plan::Plan>> makePlans(const std::string &path, const std::vector<std::string> &kernels,
-                                                   SourceManager &sources, DiagnosticEngine &diagnostics) {
+std::vector<std::unique_ptr<plan::Plan>> makePlans(const std::string &path, const std::string &arch,
+                                                   const std::vector<std::string> &kernels, SourceManager &sources,
+                                                   DiagnosticEngine &diagnostics) {
   std::vector<std::unique_ptr<plan::Plan>> plans;
   std::unique_ptr<Module> module = loadModule(path, {}, sources, diagnostics);
   planner::PlanOptions options;
-  options.arch = &arch::sm90a;
+  options.arch = arch::find(arch);
   options.onlyKernels = kernels;
   options.transform = [](ir::Function &function) {
     return !ir::runPasses(function, ir::tilePipeline(), {}).internalError;
@@ -85,10 +86,11 @@ void mutate(const plan::Plan &plan, const SourceManager &sources) {
 
 int main(int argc, char **argv) {
   CLI::App app("Reads or makes plans and prints them");
-  std::string path;
+  std::string path, arch = "sm_90a";
   std::vector<std::string> kernels;
   bool verifyOnly = false, mutateOnly = false;
   app.add_option("file", path, "a .tkplan or .tk file")->required();
+  app.add_option("--arch", arch, "the GPU that a .tk file is planned for");
   app.add_option("--kernel", kernels, "only these kernels of a .tk file");
   app.add_flag("--verify", verifyOnly, "say what is wrong with them");
   app.add_flag("--mutate", mutateOnly, "say what is wrong with each of their mutants");
@@ -96,8 +98,8 @@ int main(int argc, char **argv) {
 
   SourceManager sources;
   DiagnosticEngine diagnostics(sources);
-  auto plans =
-      path.ends_with(".tk") ? makePlans(path, kernels, sources, diagnostics) : readPlans(path, sources, diagnostics);
+  auto plans = path.ends_with(".tk") ? makePlans(path, arch, kernels, sources, diagnostics)
+                                     : readPlans(path, sources, diagnostics);
   for (const Diagnostic &diagnostic : diagnostics.all())
     fmt::print(stderr, "{}", sources.render(diagnostic, false));
   for (const std::unique_ptr<plan::Plan> &plan : plans) {

@@ -176,11 +176,130 @@ template <class L, int Rows, int Cols> void expectBijection() {
 }
 TEST(RuntimeLayout, EveryElementHasOnePlace) {
   expectBijection<tk::mma_layout, 128, 176>();
+  expectBijection<tk::warp_mma_layout<1>, 32, 40>();
+  expectBijection<tk::warp_mma_layout<8>, 256, 64>();
   expectBijection<tk::operand_layout<1>, 128, 96>();
   expectBijection<tk::operand_layout<4>, 128, 24>();
   expectBijection<tk::row_layout<128, 4, 4>, 64, 32>();
   expectBijection<tk::row_layout<256, 128, 8>, 4, 2048>();
   expectBijection<tk::row_layout<256, 256, 4>, 3, 1024>();
+}
+
+/// Element (row, column) of value v of thread t: the XOR of what the bits of both contribute.
+std::pair<int64_t, int64_t> elementOf(const llvm::json::Object &operand, unsigned t, unsigned v) {
+  std::pair<int64_t, int64_t> at{0, 0};
+  const auto add = [&](const char *key, unsigned index) {
+    const llvm::json::Array &bases = *operand.getObject("tv_bases")->getArray(key);
+    for (size_t bit = 0; bit < bases.size(); ++bit)
+      if (index >> bit & 1) {
+        at.first ^= *(*bases[bit].getAsArray())[0].getAsInteger();
+        at.second ^= *(*bases[bit].getAsArray())[1].getAsInteger();
+      }
+  };
+  add("t", t);
+  add("v", v);
+  return at;
+}
+
+template <class Visit> void forEachOperand(const char *which, Visit visit) {
+  auto text = llvm::MemoryBuffer::getFile(TKC_SOURCE_DIR "/test/golden-data/mma_sync.json");
+  ASSERT_TRUE(text);
+  const llvm::json::Value value = llvm::cantFail(llvm::json::parse((*text)->getBuffer()));
+  const auto &all = *value.getAsObject()->getObject("mma_sync");
+  for (const char *name : {"m16n8k16_bf16", "m16n8k16_f16", "m16n8k8_tf32", "m16n8k32_s8", "m16n8k32_e4m3"})
+    visit(*all.getObject(name)->getObject("operands")->getObject(which));
+}
+
+TEST(RuntimeLayout, AccumulatorsOfWarpsAreTheInstructions) {
+  forEachOperand("C", [](const llvm::json::Object &operand) {
+    using L = tk::warp_mma_layout<2>;
+    for (int rank = 0; rank < L::threads; ++rank)
+      for (int a = 0; a < 2; ++a)
+        for (int b = 0; b < 2; ++b) {
+          const int value = L::index<32, 8>(a, b);
+          const auto [row, col] = elementOf(operand, rank % 32, value);
+          EXPECT_EQ(L::row(rank, a), rank / 32 * 16 + row);
+          EXPECT_EQ(L::col(rank, b), col);
+        }
+  });
+}
+
+/// Register `word` of a thread after ldmatrix holds four bytes of the row that lane 8 · word + thread / 4 supplied.
+template <bool RowsFirst> std::pair<int, int> loadedByte(int thread, int word, int byte) {
+  const int lane = 8 * word + thread / 4;
+  using place = tk::matrix_lane<RowsFirst>;
+  return {place::row(lane), place::chunk(lane) * 16 + thread % 4 * 4 + byte};
+}
+
+TEST(RuntimeLayout, LoadedMatricesAreLeftOperands) {
+  forEachOperand("A", [](const llvm::json::Object &operand) {
+    const int bytes = number(operand, "elem_bits") / 8;
+    for (int thread = 0; thread < 32; ++thread)
+      for (int word = 0; word < 4; ++word)
+        for (int part = 0; part < 4 / bytes; ++part) {
+          const auto [row, col] = elementOf(operand, thread, word * (4 / bytes) + part);
+          EXPECT_EQ(loadedByte<true>(thread, word, part * bytes), std::pair(int(row), int(col) * bytes));
+        }
+  });
+}
+
+TEST(RuntimeLayout, LoadedMatricesAreTwoRightOperands) {
+  forEachOperand("B", [](const llvm::json::Object &operand) {
+    const int bytes = number(operand, "elem_bits") / 8;
+    for (int thread = 0; thread < 32; ++thread)
+      for (int word = 0; word < 4; ++word)
+        for (int part = 0; part < 4 / bytes; ++part) {
+          const auto [n, k] = elementOf(operand, thread, word % 2 * (4 / bytes) + part);
+          EXPECT_EQ(loadedByte<false>(thread, word, part * bytes), std::pair(int(n) + word / 2 * 8, int(k) * bytes));
+        }
+  });
+}
+
+/// With `.trans` a register holds two elements of a column: rows 2 · (thread % 4) and the next, column thread / 4.
+template <bool RowsFirst> std::pair<int, int> transposedElement(int thread, int word, int part) {
+  const int lane = 8 * word + thread % 4 * 2 + part;
+  using place = tk::matrix_lane<RowsFirst>;
+  return {place::chunk(lane) * 8 + thread / 4, place::row(lane)};
+}
+
+TEST(RuntimeLayout, TransposedMatricesAreOperandsOf16Bits) {
+  const auto check = [](const llvm::json::Object &operand, auto found) {
+    if (number(operand, "elem_bits") != 16)
+      return;
+    for (int thread = 0; thread < 32; ++thread)
+      for (int word = 0; word < 4; ++word)
+        for (int part = 0; part < 2; ++part)
+          found(thread, word, part);
+  };
+  forEachOperand("A", [&](const llvm::json::Object &operand) {
+    check(operand, [&](int thread, int word, int part) {
+      const auto [m, k] = elementOf(operand, thread, word * 2 + part);
+      EXPECT_EQ(transposedElement<false>(thread, word, part), std::pair(int(m), int(k)));
+    });
+  });
+  forEachOperand("B", [&](const llvm::json::Object &operand) {
+    check(operand, [&](int thread, int word, int part) {
+      const auto [n, k] = elementOf(operand, thread, word % 2 * 2 + part);
+      EXPECT_EQ(transposedElement<true>(thread, word, part), std::pair(int(n) + word / 2 * 8, int(k)));
+    });
+  });
+}
+
+/// The eight rows of 16 bytes that one matrix is read from lie in distinct banks, whichever swizzle.
+template <int Swizzle> void expectNoConflicts() {
+  using Tile = tk::tile_layout<Element<2>, 64, 128, Swizzle>;
+  for (int row = 0; row < 64; row += 8)
+    for (int col = 0; col < 128; col += 8) {
+      std::set<int> banks;
+      for (int r = 0; r < 8; ++r)
+        banks.insert(Tile::offset(row + r, col) % 128);
+      EXPECT_EQ(banks.size(), 8u) << Swizzle << " at " << row << ", " << col;
+    }
+}
+TEST(RuntimeLayout, MatrixLoadsMeetNoBankConflict) {
+  expectNoConflicts<32>();
+  expectNoConflicts<64>();
+  expectNoConflicts<128>();
 }
 
 } // namespace

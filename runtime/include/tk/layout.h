@@ -69,6 +69,15 @@ template <int Bytes> struct operand_layout {
   }
 };
 
+/// Which row and which 16-byte chunk of a block (16 rows of 32 bytes, as stored) a lane supplies the address of.
+/// `RowsFirst`: matrices 0 and 1 lie below each other, else side by side.
+template <bool RowsFirst> struct matrix_lane {
+  __host__ __device__ static constexpr int row(int lane) {
+    return lane % 8 + (RowsFirst ? lane / 8 % 2 : lane / 16) * 8;
+  }
+  __host__ __device__ static constexpr int chunk(int lane) { return RowsFirst ? lane / 16 : lane / 8 % 2; }
+};
+
 /// Rows spread over `ThreadsPerRow` neighbouring threads, which read `Vec` elements at a time: for kernels that wait
 /// for memory. Both are powers of two; `Threads` is a multiple of 32 and of ThreadsPerRow.
 template <int Threads, int ThreadsPerRow, int Vec> struct row_layout {

@@ -9,6 +9,7 @@
 // transposed on the way. PTX ISA, "ldmatrix"; the lanes that supply each row are tested against public tables.
 #pragma once
 
+#include "tk/layout.h"
 #include "tk/shared.h"
 
 namespace tk {
@@ -26,15 +27,6 @@ __device__ __forceinline__ void load_matrices_transposed(u32 address, u32 *words
                : "r"(address)
                : "memory");
 }
-
-/// Which row and which 16-byte chunk of a block (16 rows of 32 bytes, as stored) a lane supplies the address of.
-/// `RowsFirst`: matrices 0 and 1 lie below each other, else side by side.
-template <bool RowsFirst> struct matrix_lane {
-  __host__ __device__ static constexpr int row(int lane) {
-    return lane % 8 + (RowsFirst ? lane / 8 % 2 : lane / 16) * 8;
-  }
-  __host__ __device__ static constexpr int chunk(int lane) { return RowsFirst ? lane / 16 : lane / 8 % 2; }
-};
 
 /// The blocks of an operand slice, for one lane, from number `first` on (below the number of warps, a power of two, by
 /// which the blocks of one warp follow each other).
