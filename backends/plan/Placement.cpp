@@ -290,7 +290,7 @@ private:
   void narrowPanels() {
     for (const auto &[dot, product] : out.products) {
       const ir::Type &type = dot->result()->type;
-      if (!product.b.transposed && divisionOf(type.rows, type.cols, out.instances) == plan::Division::Cols)
+      if (!product.b.transposed && divisionOf(type.rows, type.cols, out) == plan::Division::Cols)
         narrowPanels(product.b.buffer, true);
     }
     for (const auto &[key, buffer] : out.staged)

@@ -210,7 +210,6 @@ struct Stmt {
   bool accumulate = true; ///< Product: false: dest = a · b
   /// Product: multiply-adds by the role's threads, synchronous (types without a matrix instruction).
   bool byThreads = false;
-  bool byWarps = false;         ///< Product: by each warp's matrix instructions, synchronous
   int64_t colLo = 0, colHi = 0; ///< StoreShared, CopyOut: these columns of the (undivided) tile; 0, 0: all
   int64_t rowHi = 0;            ///< Spread, with colHi
   bool firstInstance = false;   ///< Store, Atomic, StoreShared of what every instance holds: by the first only
@@ -218,7 +217,7 @@ struct Stmt {
   std::string barrier, cursor; ///< Expect, CopyIn, Wait, Arrive; Advance: cursor
   bool inverted = false;
   bool inCluster = false; ///< Arrive
-  bool byWarps = false;   ///< Arrive, not in the cluster
+  bool byWarps = false; ///< Arrive, not in the cluster: one a warp. Product: each warp's own instructions, synchronous
   /// CopyIn: not Whole: this block copies its share of the stage's rows or columns, by its place in the cluster, into
   /// every block of the cluster; each block's barrier counts the bytes of all shares.
   Division multicast = Division::Whole;
