@@ -452,7 +452,7 @@ private:
           arch.findMatrixInstruction(dot->operand(0)->type.elem, dot->operand(1)->type.elem);
       const bool byCols = product.made.division == plan::Division::Cols;
       const int64_t cols = product.made.cols / (byCols ? out.instances : 1);
-      if (instruction && cols > instruction->nMax)
+      if (instruction && !product.byWarps && cols > instruction->nMax)
         error = fmt::format("one warpgroup would make {} columns of a product, and the instruction makes {} at most: "
                             "take smaller tiles or, for tiles of 64 rows, more `warpgroups`",
                             cols, instruction->nMax);
