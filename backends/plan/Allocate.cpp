@@ -105,7 +105,7 @@ void fillRings(Placement &placement, const arch::Description &arch, const Schedu
       ++ring.stages;
       used += bytes;
     }
-  noteStages(placement, schedule, wanted, arch.sharedBytesPerBlock - used);
+  noteStages(placement, schedule, wanted, budget - used);
   for (const RingPlacement &ring : placement.rings)
     for (const RingMember &member : ring.members)
       placement.findBuffer(member.buffer)->stages = ring.stages;

@@ -400,7 +400,7 @@ private:
   void lowerStore(const ir::Op &store, const std::string &source, Kind kind) {
     auto found = placement.stores.find(&store);
     if (found == placement.stores.end())
-    return lowerDirectStore(store, source, kind);
+      return lowerDirectStore(store, source, kind);
     if (found->second.map.empty())
       return storeWhole(store, source, found->second);
     plan::Stmt branch;
