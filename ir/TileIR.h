@@ -129,7 +129,7 @@ struct ViewIndex {
   } kind = Element;
   unsigned operand = 0; ///< Element, Tiled, Gather
   int64_t lo = 0;       ///< All: 0; Span
-  int64_t hi = 0;       ///< All: the dim's size; Span
+  int64_t hi = 0;       ///< All: the dim's size; Span; Gather, in plans: positions that exist of a padded index; 0: all
 };
 
 /// Which slice of which parameter a Load, Store or Atomic touches. Axes of the result come in the order of the dims

@@ -144,6 +144,10 @@ cpp::Expr RolePrinter::gathered(const Stmt &stmt, const VarType &type, cpp::Expr
       // Indices that do not exist are -1: mask-edges.
       if (index.kind == ViewIndex::Gather)
         require(cpp::binary(">=", at, cpp::integer(0)));
+      if (index.kind == ViewIndex::Gather && index.hi > 0) {
+        const VarType &held = typeOf(stmt.operands[index.operand]);
+        require(cpp::binary("<", indices(held, held.kind == VarType::Row ? 1 : 0), cpp::integer(index.hi)));
+      }
       if (stmt.hasElse && index.kind == ViewIndex::Gather)
         require(cpp::binary("<", at, kernel.dim(param.dims[d])));
     } else {

@@ -431,7 +431,7 @@ private:
     operands.push_back(source);
     plan::Stmt &stmt = emit(kind, store.loc);
     stmt.operands = std::move(operands);
-    stmt.view = store.view;
+    stmt.view = viewOf(store);
     stmt.atomic = store.atomic;
     stmt.firstInstance = placement.instances > 1 && typeOf(store.operands().back()).division == plan::Division::Whole;
   }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "backends/plan/RoleBuilder.h"
 
+#include <algorithm>
 #include <cassert>
 #include <cctype>
 #include <fmt/format.h>
@@ -154,9 +155,24 @@ plan::Stmt &RoleBuilder::emitCompute(const ir::Op &op) {
   stmt.name = op.name;
   stmt.axis = op.axis;
   stmt.reduce = op.reduce;
-  stmt.view = op.view;
+  stmt.view = viewOf(op);
   stmt.hasElse = op.hasElse;
   return stmt;
+}
+
+ir::View RoleBuilder::viewOf(const ir::Op &op) const {
+  ir::View view = op.view;
+  for (ir::ViewIndex &index : view.indices) {
+    if (index.kind != ir::ViewIndex::Gather)
+      continue;
+    const ir::Value *rows = op.operand(index.operand);
+    const plan::VarType held = typeOf(rows);
+    const int64_t positions = std::max(rows->type.rows, rows->type.cols);
+    const bool padded = (held.kind == plan::VarType::Column && held.rows > positions) ||
+                        (held.kind == plan::VarType::Row && held.cols > positions);
+    index.hi = padded ? positions : 0;
+  }
+  return view;
 }
 
 void RoleBuilder::emitMove(const std::string &dest, const std::string &source, SourceLoc loc) {

@@ -36,6 +36,8 @@ public:
   plan::Stmt &emit(plan::StmtKind kind, SourceLoc loc);
   /// dest = op(operands), with the tile op's attributes.
   plan::Stmt &emitCompute(const ir::Op &op);
+  /// The view of a load or store, with what its variables pad noted at its gathers.
+  ir::View viewOf(const ir::Op &op) const;
   void emitMove(const std::string &dest, const std::string &source, SourceLoc loc);
 
   /// Runs `fill` with statements going to `body`.

@@ -339,6 +339,8 @@ ir::ViewIndex Parser::viewIndex(Stmt &stmt) {
                                            : ir::ViewIndex::Tiled;
   index.operand = static_cast<unsigned>(stmt.operands.size());
   stmt.operands.push_back(name("an index"));
+  if (index.kind == ir::ViewIndex::Gather && accept("below"))
+    index.hi = integer(0, maxDim);
   return index;
 }
 
