@@ -115,7 +115,7 @@ void addTest(CLI::App &app, Action &action) {
       ->add_option("--order", options->gpu.order,
                    "of --target=emulator: another order of threads and copies for each N but 0")
       ->type_name("N");
-  command->add_option("--arch", options->gpu.arch, "of --target=gpu: what to compile for")
+  command->add_option("--arch", options->gpu.arch, "of --target=gpu, emulator: what to compile for")
       ->type_name("ARCH")
       ->capture_default_str();
   command->add_flag("--build-only", options->gpu.buildOnly, "of --target=gpu: build it; DIR/run does the tests")

@@ -87,8 +87,8 @@ private:
     }
     const std::string log = inFolder(folder, "build.log");
     const int status = execute(*nvcc,
-                               {"-std=c++20", "-O3", "-gencode", gencode(), "-I", sourceFolder,
-                                "-o", inFolder(folder, "run"), inFolder(folder, "test.cu")},
+                               {"-std=c++20", "-O3", "-gencode", gencode(), "-I", sourceFolder, "-o",
+                                inFolder(folder, "run"), inFolder(folder, "test.cu")},
                                log, log);
     if (status == 0)
       return Success;
@@ -103,7 +103,8 @@ private:
       complain(fmt::format("--target=emulator needs `{}`", emulator));
       return Usage;
     }
-    runProgram(emulator, {fmt::format("--seed={}", options.order), inFolder(folder, "test.cu"), "--", "--once"});
+    runProgram(emulator, {fmt::format("--seed={}", options.order), "--arch", options.arch, "-I", sourceFolder,
+                          inFolder(folder, "test.cu"), "--", "--once"});
     return Success;
   }
 

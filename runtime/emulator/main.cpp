@@ -27,7 +27,7 @@ int main(int argc, char **argv) {
       ->type_name("N");
   app.add_option("--workers", options.workers, "threads of the host; each runs a block")->type_name("N");
   app.add_option("--arch", frontend.arch, "the architecture to compile for")->type_name("ARCH");
-  app.add_option("-I", frontend.includePaths, "a folder of headers")->type_name("DIR");
+  app.add_option("-I", frontend.includePaths, "a folder of headers")->type_name("DIR")->allow_extra_args(false);
   CLI11_PARSE(app, argc, argv);
 
   options.architecture = std::atoi(frontend.arch.c_str() + frontend.arch.find('_') + 1);

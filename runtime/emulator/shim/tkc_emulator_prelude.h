@@ -64,6 +64,12 @@ TKC_DEVICE unsigned __brev(unsigned x) { return __builtin_bitreverse32(x); }
 TKC_DEVICE unsigned __byte_perm(unsigned x, unsigned y, unsigned selector) {
   return __nvvm_prmt(x, y, selector & 0x7777u);
 }
+TKC_DEVICE unsigned __funnelshift_r(unsigned low, unsigned high, unsigned by) {
+  return (unsigned)(((unsigned long long)high << 32 | low) >> (by & 31));
+}
+TKC_DEVICE unsigned __funnelshift_l(unsigned low, unsigned high, unsigned by) {
+  return (unsigned)(((unsigned long long)high << 32 | low) << (by & 31) >> 32);
+}
 TKC_DEVICE unsigned __activemask() { return __nvvm_activemask(); }
 TKC_DEVICE int __all_sync(unsigned mask, int p) { return __nvvm_vote_all_sync(mask, p != 0); }
 TKC_DEVICE int __any_sync(unsigned mask, int p) { return __nvvm_vote_any_sync(mask, p != 0); }
