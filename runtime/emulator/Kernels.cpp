@@ -9,6 +9,7 @@
 #include <llvm/ExecutionEngine/Orc/CompileUtils.h>
 #include <llvm/ExecutionEngine/Orc/JITTargetMachineBuilder.h>
 #include <llvm/IR/DebugInfo.h>
+#include <llvm/IR/DiagnosticInfo.h>
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/Module.h>
 #include <llvm/IR/Verifier.h>
@@ -40,6 +41,13 @@ public:
   KernelCompiler(CompiledKernel &result, Sites &sites) : result(result), sites(sites) {}
 
   void run(const llvm::MemoryBuffer &bitcode) {
+    // Remarks, as of loops that stay loops, are of no interest to who tests a kernel.
+    context.setDiagnosticHandlerCallBack(
+        [](const llvm::DiagnosticInfo *info, void *self) {
+          if (info->getSeverity() == llvm::DS_Error)
+            static_cast<KernelCompiler *>(self)->fail("internal error: LLVM refuses the kernel");
+        },
+        this);
     llvm::Expected<std::unique_ptr<llvm::Module>> loaded =
         llvm::getLazyBitcodeModule(bitcode.getMemBufferRef(), context);
     if (!loaded)

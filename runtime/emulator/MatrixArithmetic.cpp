@@ -113,7 +113,7 @@ Summation wgmmaSummation(MatrixType type) { return {isFloat8(type) ? 13 : 25, 32
 Summation mmaSummation(MatrixType type, int architecture) {
   if (architecture < 90) // Ampere sums 16 bytes of either operand at once
     return {isFloat8(type) ? 13 : 24, static_cast<int>(16 / bytesOf(type))};
-  return {isFloat8(type) ? 13 : 25, 32};
+  return {25, 32}; // of float8 not to the last bit
 }
 
 float sumOfProducts(const Factor *a, const Factor *b, uint32_t count, float accumulator, const Summation &summation) {
