@@ -198,18 +198,15 @@ Contents EdgeAnalysis::loaded(const Op &op, Place place) {
   if (place == Inside)
     return op.hasElse ? Contents::finite() | inside(op.operands().back()) : Contents::finite();
   int axis = place == PastRows ? 0 : 1;
-  bool hasGather = false;
   std::vector<std::pair<unsigned, Value *>> axes; // dim, and its tile index or null
   for (unsigned dim = 0; dim < op.view.indices.size(); ++dim) {
     const ViewIndex &index = op.view.indices[dim];
-    if (index.kind == ViewIndex::Gather)
-      hasGather = true;
-    else if (index.kind == ViewIndex::Tiled)
+    if (index.kind == ViewIndex::Tiled)
       axes.emplace_back(dim, op.operand(index.operand));
-    else if (index.kind != ViewIndex::Element)
+    else if (index.kind != ViewIndex::Element && index.kind != ViewIndex::Gather)
       axes.emplace_back(dim, nullptr);
   }
-  if (!hasGather)
+  if (!op.view.hasGather())
     return loadedBeyond(op, axes[static_cast<size_t>(axis)].first, axes[static_cast<size_t>(axis)].second);
   return op.hasElse ? inside(op.operands().back()) : Contents(Contents::Zero);
 }

@@ -54,6 +54,11 @@ bool hasEffect(OpKind kind) {
          kind == OpKind::For || kind == OpKind::If || kind == OpKind::Yield;
 }
 
+bool View::hasGather() const {
+  return std::any_of(indices.begin(), indices.end(),
+                     [](const ViewIndex &index) { return index.kind == ViewIndex::Gather; });
+}
+
 std::string_view spelling(ReduceKind kind) {
   constexpr std::array<std::string_view, 6> names{"sum", "max", "min", "prod", "argmax", "argmin"};
   return names[static_cast<size_t>(kind)];

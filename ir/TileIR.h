@@ -138,6 +138,8 @@ struct ViewIndex {
 struct View {
   std::string tensor;
   std::vector<ViewIndex> indices;
+
+  bool hasGather() const;
 };
 
 enum class ReduceKind : uint8_t { Sum, Max, Min, Prod, ArgMax, ArgMin };

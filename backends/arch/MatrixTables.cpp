@@ -11,15 +11,9 @@ using enum ElemType;
 
 constexpr ElemType float8s[] = {F8E4M3, F8E5M2};
 
-} // namespace
-
-/// PTX ISA 9.0, "Matrix Fragments for mma.m16n8k16 with floating point type", "… mma.m16n8k8", "… mma.m16n8k32"; types
-/// by target: table "mma" there. ldmatrix.trans (16-bit elements) makes either axis contiguous. The accumulator of two
-/// neighbouring n8 is the A operand of k16.
-std::vector<MatrixInstruction> mmaInstructions(int rate, bool float8) {
-  auto row = [](ElemType type, ElemType b, ElemType accumulator, int k, int macs) {
-    return MatrixInstruction{Issuer::Warp, type, b, accumulator, 16, 8, 8, 8, k, Registers, Registers, Registers, macs};
-  };
+/// A row for every pair of types that mma.sync and wgmma multiply, where the hardware has float8 or not. `row` takes
+/// the types, k and the rate.
+template <class Row> std::vector<MatrixInstruction> typesOf(Row row, int rate, bool float8) {
   std::vector<MatrixInstruction> rows;
   for (ElemType type : {BF16, F16}) {
     rows.push_back(row(type, type, F32, 16, rate));
@@ -35,6 +29,18 @@ std::vector<MatrixInstruction> mmaInstructions(int rate, bool float8) {
   return rows;
 }
 
+} // namespace
+
+/// PTX ISA 9.0, "Matrix Fragments for mma.m16n8k16 with floating point type", "… mma.m16n8k8", "… mma.m16n8k32"; types
+/// by target: table "mma" there. ldmatrix.trans (16-bit elements) makes either axis contiguous. The accumulator of two
+/// neighbouring n8 is the A operand of k16.
+std::vector<MatrixInstruction> mmaInstructions(int rate, bool float8) {
+  auto row = [](ElemType type, ElemType b, ElemType accumulator, int k, int macs) {
+    return MatrixInstruction{Issuer::Warp, type, b, accumulator, 16, 8, 8, 8, k, Registers, Registers, Registers, macs};
+  };
+  return typesOf(row, rate, float8);
+}
+
 /// PTX ISA 9.0, "Asynchronous Warpgroup Level Matrix Instructions": shapes m64nNk{8, 16, 32}, N in steps of 8 up to 256
 /// (integers: the same set, with gaps that nobody meets below 24); majorness: "Matrix Multiplication … tnspA, tnspB".
 std::vector<MatrixInstruction> wgmmaInstructions(int rate) {
@@ -42,18 +48,7 @@ std::vector<MatrixInstruction> wgmmaInstructions(int rate) {
     return MatrixInstruction{Issuer::Warpgroup, a,         b,   accumulator, 64, 8, 8, 256, k, Registers | SharedMemory,
                              SharedMemory,      Registers, macs};
   };
-  std::vector<MatrixInstruction> rows;
-  for (ElemType type : {BF16, F16}) {
-    rows.push_back(row(type, type, F32, 16, rate));
-    rows.back().anyMajor = rows.back().registerA = true;
-  }
-  rows.push_back(row(TF32, TF32, F32, 8, rate / 2));
-  rows.push_back(row(I8, I8, I32, 32, 2 * rate));
-  rows.push_back(row(U8, U8, I32, 32, 2 * rate));
-  for (ElemType a : float8s)
-    for (ElemType b : float8s)
-      rows.push_back(row(a, b, F32, 32, 2 * rate));
-  return rows;
+  return typesOf(row, rate, true);
 }
 
 /// PTX ISA 9.0, "tcgen05.mma": kinds f16, tf32, f8f6f4, i8 and mxf8f6f4; m64 and m128 a block (m256 a pair), N in steps

@@ -23,11 +23,6 @@ cpp::Expr tensor(const ir::Param &param) { return cpp::member(cpp::name("g"), id
 
 cpp::Expr lesser(cpp::Expr x, cpp::Expr y) { return cpp::call("tk::min", {std::move(x), std::move(y)}); }
 
-bool hasGather(const ir::View &view) {
-  return std::any_of(view.indices.begin(), view.indices.end(),
-                     [](const ViewIndex &index) { return index.kind == ViewIndex::Gather; });
-}
-
 } // namespace
 
 /// Elements of a tile index, be it the grid's or a loop's.
@@ -200,10 +195,10 @@ cpp::Expr RolePrinter::otherwise(const Stmt &stmt) {
 
 void RolePrinter::printLoad(const Stmt &stmt, cpp::Body &out) {
   const VarType &type = typeOf(stmt.dest);
-  if (type.kind == VarType::Scalar && !hasGather(stmt.view))
+  if (type.kind == VarType::Scalar && !stmt.view.hasGather())
     return assign(stmt, loadedElement(stmt), out);
   const ir::Param &param = *kernel.findParam(stmt.view.tensor);
-  if (hasGather(stmt.view)) {
+  if (stmt.view.hasGather()) {
     cpp::Expr offsets, condition;
     const cpp::Expr base = gathered(stmt, type, offsets, condition);
     const cpp::Expr nothing = stmt.hasElse ? otherwise(stmt) : cpp::braces(elementType(param.elem), {});
@@ -236,7 +231,7 @@ void RolePrinter::printStore(const Stmt &stmt, cpp::Body &out) {
            : stmt.atomic == ir::AtomicKind::Max ? "atomic_max"
                                                 : "atomic_min";
   cpp::Body body;
-  if (hasGather(stmt.view)) {
+  if (stmt.view.hasGather()) {
     cpp::Expr offsets, condition;
     const cpp::Expr base = gathered(stmt, type, offsets, condition);
     body.push_back(cpp::Stmt::expression(

@@ -50,7 +50,6 @@ private:
   }
 
   // ---- dispatch
-  // ------------------------------------------------------------------------------------------------------
   void lower(const ir::Op &op) {
     if (!needed.count(&op))
       return;
@@ -244,7 +243,6 @@ private:
   }
 
   // ---- reductions
-  // ----------------------------------------------------------------------------------------------------
   void lowerReduce(const ir::Op &op) {
     const plan::VarType type = typeOf(op.operand(0));
     const int64_t extent = op.axis == 1 ? op.operand(0)->type.cols : op.operand(0)->type.rows;
@@ -290,7 +288,6 @@ private:
   }
 
   // ---- products
-  // ------------------------------------------------------------------------------------------------------
   void lowerProduct(const ir::Op &dot) {
     const ProductPlacement &product = placement.products.at(&dot);
     const bool accumulates = dot.operands().size() > 2;
@@ -390,7 +387,6 @@ private:
   }
 
   // ---- stores
-  // --------------------------------------------------------------------------------------------------------
   void lowerStore(const ir::Op &store) {
     const ir::Value *value = store.operands().back();
     lowerStore(store, converted(value, function.findParam(store.view.tensor)->elem, store.loc), Kind::Store);
@@ -513,7 +509,6 @@ private:
   void syncBlock(SourceLoc loc) { emit(Kind::Sync, loc).threads = totalThreads(); }
 
   // ---- control
-  // -------------------------------------------------------------------------------------------------------
   void lowerIf(const ir::Op &op) {
     std::vector<std::string> dests;
     for (const auto &res : op.results)

@@ -376,13 +376,7 @@ private:
     out->push_back(std::move(stmt));
   }
 
-  plan::Stmt &emit(Kind kind, SourceLoc loc) {
-    plan::Stmt stmt;
-    stmt.kind = kind;
-    stmt.loc = loc;
-    out->push_back(std::move(stmt));
-    return out->back();
-  }
+  plan::Stmt &emit(Kind kind, SourceLoc loc) { return plan::append(*out, kind, loc); }
   void sync(SourceLoc loc) {
     plan::Stmt &stmt = emit(Kind::Sync, loc);
     stmt.id = 0;

@@ -77,7 +77,6 @@ private:
   }
 
   // ---- how many warpgroups
-  // -------------------------------------------------------------------------------------------
   void chooseInstances() {
     int64_t rows = 0, cols = 0;
     bool byWarps = false;
@@ -85,8 +84,7 @@ private:
       if (op.kind != ir::OpKind::Dot)
         return;
       out.hasProducts = true;
-      const arch::MatrixInstruction *instruction =
-          arch.findMatrixInstruction(op.operand(0)->type.elem, op.operand(1)->type.elem);
+      const arch::MatrixInstruction *instruction = instructionOf(op);
       byWarps |= instruction ? instruction->issuer == arch::Issuer::Warp : arch.warpsPerGroup == 1;
       rows = std::max(rows, op.result()->type.rows);
       cols = std::max(cols, op.result()->type.cols);
@@ -109,6 +107,11 @@ private:
                    out.instances, out.instances == 1 ? "" : "s", rows, slabs));
   }
 
+  /// Null: the threads multiply.
+  const arch::MatrixInstruction *instructionOf(const ir::Op &dot) const {
+    return arch.findMatrixInstruction(dot.operand(0)->type.elem, dot.operand(1)->type.elem);
+  }
+
   void chooseWarps() {
     const WarpGrid grid = chooseWarpGrid(
         nest, schedule, [](const ir::Value *operand) { return isRingLoad(throughTransposes(operand).first); });
@@ -118,10 +121,8 @@ private:
   }
 
   // ---- products
-  // ------------------------------------------------------------------------------------------------------
   void placeProduct(const ir::Op &dot, int depth) {
-    const ElemType aType = dot.operand(0)->type.elem, bType = dot.operand(1)->type.elem;
-    const arch::MatrixInstruction *instruction = arch.findMatrixInstruction(aType, bType);
+    const arch::MatrixInstruction *instruction = instructionOf(dot);
     ProductPlacement placed;
     placed.byThreads = !instruction;
     placed.byWarps = instruction && instruction->issuer == arch::Issuer::Warp;
@@ -186,7 +187,7 @@ private:
     if (name.empty())
       name = bufferOfClone(value, transposing);
     if (name.empty()) {
-      name = uniqueBuffer(value->name.empty() ? "staged" : value->name + "_shared");
+      name = out.uniqueBuffer(value->name.empty() ? "staged" : value->name + "_shared");
       ir::Type stored = value->type;
       if (transposing)
         std::swap(stored.rows, stored.cols);
@@ -251,7 +252,7 @@ private:
     member.key = key;
     member.load = &load;
     member.transposing = transposing;
-    member.buffer = uniqueBuffer(load.view.tensor);
+    member.buffer = out.uniqueBuffer(load.view.tensor);
     ir::Type stored = load.result()->type;
     if (transposing)
       std::swap(stored.rows, stored.cols);
@@ -336,14 +337,6 @@ private:
   }
 
   // ---- buffers
-  // -------------------------------------------------------------------------------------------------------
-  std::string uniqueBuffer(const std::string &base) {
-    std::string name = base;
-    for (int n = 2; out.findBuffer(name); ++n)
-      name = fmt::format("{}{}", base, n);
-    return name;
-  }
-
   plan::Buffer &addBuffer(const std::string &name, const ir::Type &type, ElemType elem, SourceLoc loc) {
     plan::Buffer buffer;
     buffer.name = name;
@@ -358,7 +351,6 @@ private:
   }
 
   // ---- register homes
-  // ------------------------------------------------------------------------------------------------
   void findRegisterLoads() {
     walkTile(nest, [&](const ir::Op &op, int) {
       if (op.kind != ir::OpKind::Load)
@@ -427,7 +419,6 @@ private:
   }
 
   // ---- how products are fed, and what they make
-  // --------------------------------------------------------------------------
   void shapeProducts() {
     for (auto &[dot, product] : out.products) {
       const ir::Type &type = dot->result()->type;
@@ -448,8 +439,7 @@ private:
 
   void checkWidths(std::string &error) const {
     for (const auto &[dot, product] : out.products) {
-      const arch::MatrixInstruction *instruction =
-          arch.findMatrixInstruction(dot->operand(0)->type.elem, dot->operand(1)->type.elem);
+      const arch::MatrixInstruction *instruction = instructionOf(*dot);
       const bool byCols = product.made.division == plan::Division::Cols;
       const int64_t cols = product.made.cols / (byCols ? out.instances : 1);
       if (instruction && !product.byWarps && cols > instruction->nMax)
@@ -491,9 +481,7 @@ private:
     type.kind = plan::VarType::Fragment;
     type.layout = out.layout;
     if (operand.kind == Operand::Register) {
-      const arch::MatrixInstruction *instruction =
-          arch.findMatrixInstruction(dot.operand(0)->type.elem, dot.operand(1)->type.elem);
-      if (!instruction->registerA) // the threads of a row exchange what an accumulator leaves them
+      if (!instructionOf(dot)->registerA) // the threads of a row exchange what an accumulator leaves them
         type.layout.kind = plan::Layout::Operand;
       type.division = product.made.division;
       type.rows = product.made.rows;
@@ -558,6 +546,13 @@ const plan::Buffer *Placement::findBuffer(const std::string &name) const {
   auto found =
       std::find_if(buffers.begin(), buffers.end(), [&](const plan::Buffer &buffer) { return buffer.name == name; });
   return found == buffers.end() ? nullptr : &*found;
+}
+
+std::string Placement::uniqueBuffer(const std::string &base) const {
+  std::string name = base;
+  for (int n = 2; findBuffer(name); ++n)
+    name = fmt::format("{}{}", base, n);
+  return name;
 }
 
 plan::Buffer *Placement::findBuffer(const std::string &name) {

@@ -100,6 +100,8 @@ struct Placement {
   const RingMember *findMember(const std::string &key) const;
   plan::Buffer *findBuffer(const std::string &name);
   const plan::Buffer *findBuffer(const std::string &name) const;
+  /// `base`, or `base` with a number, that no buffer has yet.
+  std::string uniqueBuffer(const std::string &base) const;
 };
 
 /// `error` is set where the program needs what no placement can give.

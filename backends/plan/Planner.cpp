@@ -80,7 +80,6 @@ private:
   }
 
   // ---- the grid
-  // --------------------------------------------------------------------------------------------------------
   void lowerGrid() {
     RoleBuilder builder(placement, {});
     if (arch.hasDependentLaunch && schedule.earlyLaunch.value_or(false))
@@ -149,7 +148,6 @@ private:
   }
 
   // ---- roles
-  // -----------------------------------------------------------------------------------------------------------
   bool lowerRoles() {
     ConsumerResult consumer = lowerConsumer(function, nest, placement, schedule, shared);
     for (const Unsupported &what : consumer.unsupported)
@@ -212,7 +210,6 @@ private:
   }
 
   // ---- the rest
-  // --------------------------------------------------------------------------------------------------------
   void finish() {
     allocate(*plan);
     const bool loops =

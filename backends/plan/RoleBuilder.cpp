@@ -134,13 +134,7 @@ const std::string &RoleBuilder::define(const ir::Value *value) {
   return found->second;
 }
 
-plan::Stmt &RoleBuilder::emit(plan::StmtKind kind, SourceLoc loc) {
-  plan::Stmt stmt;
-  stmt.kind = kind;
-  stmt.loc = loc;
-  at->push_back(std::move(stmt));
-  return at->back();
-}
+plan::Stmt &RoleBuilder::emit(plan::StmtKind kind, SourceLoc loc) { return plan::append(*at, kind, loc); }
 
 plan::Stmt &RoleBuilder::emitCompute(const ir::Op &op) {
   std::vector<std::string> operands;

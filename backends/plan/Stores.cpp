@@ -41,8 +41,7 @@ public:
     } else {
       if (adds && !hasRoom(out, arch, buffer.totalBytes()))
         return;
-      buffer.name =
-          unique(op.view.tensor + "_piece", [&](const auto &name) { return out.findBuffer(name) != nullptr; });
+      buffer.name = out.uniqueBuffer(op.view.tensor + "_piece");
       out.buffers.push_back(buffer);
     }
     out.stores[&op] = {buffer.name, mapFor(op, buffer, boxRows(type)), buffer.cols, buffer.stages};
@@ -91,16 +90,15 @@ private:
       if (other.buffer == map.buffer && other.tensor == map.tensor && other.rowDim == map.rowDim &&
           other.colDim == map.colDim && other.boxRows == map.boxRows && other.boxCols == map.boxCols)
         return other.name;
-    map.name = unique(op.view.tensor + "_piece_map", [&](const std::string &name) {
-      return std::any_of(out.maps.begin(), out.maps.end(), [&](const auto &other) { return other.name == name; });
-    });
+    map.name = uniqueMap(op.view.tensor + "_piece_map");
     out.maps.push_back(map);
     return map.name;
   }
 
-  template <class IsTaken> static std::string unique(const std::string &base, IsTaken isTaken) {
+  std::string uniqueMap(const std::string &base) const {
     std::string name = base;
-    for (int n = 2; isTaken(name); ++n)
+    const auto hasName = [&](const plan::TensorMap &map) { return map.name == name; };
+    for (int n = 2; std::any_of(out.maps.begin(), out.maps.end(), hasName); ++n)
       name = base + std::to_string(n);
     return name;
   }

@@ -55,7 +55,6 @@ private:
   }
 
   // ---- one straight line of statements at loop depth `depth`
-  // -----------------------------------------------------------
   void segment(plan::Body &body, int depth) {
     plan::Body *savedOut = out;
     auto savedLeft = usesLeft;
@@ -143,7 +142,6 @@ private:
   }
 
   // ---- statements
-  // ------------------------------------------------------------------------------------------------------
   void step(plan::Stmt &stmt, int depth) {
     if (stmt.kind == Kind::If && !stmt.map.empty()) {
       // The ways of one store: no products, and synchronised already.
@@ -184,7 +182,6 @@ private:
   }
 
   // ---- loops of products alone: one iteration's stay in flight while the next ones are issued
-  // ---------------------------
 
   /// Nothing in the loop but products from shared memory needs their results, and every ring has a stage to spare.
   bool keepsProductInFlight(const plan::Stmt &loop, int depth) const {
@@ -332,13 +329,7 @@ private:
     stmt.threads = threads;
   }
 
-  plan::Stmt &emit(Kind kind, SourceLoc loc) {
-    plan::Stmt stmt;
-    stmt.kind = kind;
-    stmt.loc = loc;
-    out->push_back(std::move(stmt));
-    return out->back();
-  }
+  plan::Stmt &emit(Kind kind, SourceLoc loc) { return plan::append(*out, kind, loc); }
 
   plan::Role &role;
   const Placement &placement;

@@ -32,7 +32,7 @@ public:
     member.key = key;
     member.load = &load;
     member.isVector = true;
-    member.buffer = uniqueBuffer(load.view.tensor);
+    member.buffer = out.uniqueBuffer(load.view.tensor);
     plan::Buffer buffer;
     buffer.name = member.buffer;
     buffer.elem = load.result()->type.elem;
@@ -62,13 +62,6 @@ private:
                                                             : false;
     return exact && tensor->mode == ir::ParamMode::In && tensor->elem == type.elem && type.rows <= arch.maxBoxDim &&
            type.rows * byteWidth(type.elem) % engineAlignment == 0;
-  }
-
-  std::string uniqueBuffer(const std::string &base) const {
-    std::string name = base;
-    for (int n = 2; out.findBuffer(name); ++n)
-      name = base + std::to_string(n);
-    return name;
   }
 
   /// The ring of the tile whose product the vector is worked with: they are needed and done with together.

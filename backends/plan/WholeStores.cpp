@@ -9,11 +9,6 @@
 namespace tkc::planner {
 namespace {
 
-bool hasGather(const ir::View &view) {
-  return std::any_of(view.indices.begin(), view.indices.end(),
-                     [](const ir::ViewIndex &index) { return index.kind == ir::ViewIndex::Gather; });
-}
-
 /// Whether the tile goes on to multiply.
 bool hasLaterProduct(const Nest &nest, const ir::Op &store) {
   bool later = false, found = false;
@@ -33,12 +28,10 @@ void placeWholeStore(const ir::Function &function, const Nest &nest, const ir::O
   const int64_t share = type.cols / (type.division == plan::Division::Cols ? placement.instances : 1);
   const bool exact =
       type.kind == plan::VarType::Fragment && type.rows == value->type.rows && type.cols == value->type.cols;
-  if (!exact || byteWidth(elem) >= 4 || share * byteWidth(elem) % 128 != 0 || hasGather(store.view))
+  if (!exact || byteWidth(elem) >= 4 || share * byteWidth(elem) % 128 != 0 || store.view.hasGather())
     return;
   plan::Buffer buffer;
-  buffer.name = store.view.tensor + "_tile";
-  for (int n = 2; placement.findBuffer(buffer.name); ++n)
-    buffer.name = store.view.tensor + "_tile" + std::to_string(n);
+  buffer.name = placement.uniqueBuffer(store.view.tensor + "_tile");
   buffer.elem = elem;
   buffer.rows = type.rows;
   buffer.cols = type.cols;

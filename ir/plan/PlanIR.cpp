@@ -22,6 +22,14 @@ std::string_view spelling(Division division) {
   return names[static_cast<size_t>(division)];
 }
 
+Stmt &append(Body &body, StmtKind kind, SourceLoc loc) {
+  Stmt stmt;
+  stmt.kind = kind;
+  stmt.loc = loc;
+  body.push_back(std::move(stmt));
+  return body.back();
+}
+
 Division heldPart(const VarType &type) {
   const bool isWhole = (type.kind == VarType::Row && type.division == Division::Rows) ||
                        (type.kind == VarType::Column && type.division == Division::Cols);

@@ -237,6 +237,9 @@ struct Stmt {
   bool isThreadCopy() const { return kind == StmtKind::CopyIn && barrier.empty(); }
 };
 
+/// A new last statement of `body`; valid until the next one.
+Stmt &append(Body &body, StmtKind kind, SourceLoc loc);
+
 /// A group of warps that run one list of statements. Where it has one instance and nothing in it is for the threads of
 /// a warp together, one thread runs it.
 struct Role {

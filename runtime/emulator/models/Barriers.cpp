@@ -127,6 +127,15 @@ void fenceInitialisation(const BoundInstruction &, uint64_t *) {
 
 uint32_t wholeBlock(const Thread &thread) { return static_cast<uint32_t>(thread.block->cluster.launch.block.count()); }
 
+/// All have arrived: those who wait go on, and the barrier is as new.
+void complete(NamedBarrier &barrier, Cluster &cluster) {
+  const std::shared_ptr<NamedBarrier::Generation> generation = std::move(barrier.generation);
+  generation->complete = true;
+  generation->knowledge = std::move(barrier.gathering);
+  barrier = NamedBarrier();
+  cluster.wake(generation->waiting);
+}
+
 void arriveAtNamed(Thread &thread, uint32_t id, uint32_t threads, SiteId site) {
   if (id > 15)
     reportError(site, fmt::format("named barrier {}; there are 0 to 15", id));
@@ -141,11 +150,7 @@ void arriveAtNamed(Thread &thread, uint32_t id, uint32_t threads, SiteId site) {
   release(thread, barrier.gathering);
   if (++barrier.arrived < barrier.expected)
     return;
-  const std::shared_ptr<NamedBarrier::Generation> generation = std::move(barrier.generation);
-  generation->complete = true;
-  generation->knowledge = std::move(barrier.gathering);
-  barrier = NamedBarrier();
-  thread.block->cluster.wake(generation->waiting);
+  complete(barrier, thread.block->cluster);
 }
 
 void syncNamed(Thread &thread, uint32_t id, uint32_t threads, SiteId site) {
@@ -184,11 +189,7 @@ void arriveAtCluster(const BoundInstruction &, uint64_t *) {
   thread.clusterGeneration = barrier.generation;
   if (++barrier.arrived < cluster.threads.size())
     return;
-  const std::shared_ptr<NamedBarrier::Generation> generation = std::move(barrier.generation);
-  generation->complete = true;
-  generation->knowledge = std::move(barrier.gathering);
-  barrier = NamedBarrier();
-  cluster.wake(generation->waiting);
+  complete(barrier, cluster);
 }
 
 void waitForCluster(const BoundInstruction &instruction, uint64_t *) {
