@@ -50,10 +50,9 @@ int launchRegisters(int threads) { return std::min(255, 65536 / threads / 8 * 8)
 class KernelPrinter {
 public:
   KernelPrinter(const plan::Plan &plan, std::string name, const SourceManager &sources)
-      : plan(plan), name(std::move(name)), sources(sources), kernel{plan, sources, {}, {}, {}, {}, 15} {
+      : plan(plan), name(std::move(name)), sources(sources), kernel{plan, sources, {}, {}, {}, {}} {
     findSplitBuffers();
     findRanges();
-    findFreeBarrier();
     for (const char *word : {"g", "shared", "rank", "warpgroup", "warp", "leader", "position", "block", "blocks"})
       names.reserve(word);
   }
@@ -112,17 +111,6 @@ private:
     type.rows = std::max<int64_t>(axis.tileSize, 1);
     type.layout = {};
     kernel.axisTypes[axis.name] = type;
-  }
-
-  void findFreeBarrier() {
-    std::set<int> used = {0};
-    for (const plan::Role &role : plan.roles)
-      walk(role.body, [&](const Stmt &stmt) {
-        for (int i = 0; stmt.id > 0 && i < role.instances; ++i)
-          used.insert(stmt.id + i);
-      });
-    while (used.count(kernel.freeBarrier) && kernel.freeBarrier > 1)
-      --kernel.freeBarrier;
   }
 
   // ---- structs -----------------------------------------------------------------------------------------------------
@@ -296,16 +284,43 @@ private:
     cpp::Body init;
     for (const plan::Barrier &barrier : plan.barriers) {
       const cpp::Expr member = cpp::member(cpp::name("shared"), identifier(barrier.name));
+      const cpp::Expr arrivals = arrivalsAt(barrier);
       if (barrier.stages == 1)
-        init.push_back(cpp::Stmt::expression(cpp::method(member, "init", {cpp::integer(barrier.arrivals)})));
+        init.push_back(cpp::Stmt::expression(cpp::method(member, "init", {arrivals})));
       else
-        init.push_back(cpp::Stmt::forLoop(
-            "auto &barrier : " + cpp::print(member),
-            {cpp::Stmt::expression(cpp::method(cpp::name("barrier"), "init", {cpp::integer(barrier.arrivals)}))}));
+        init.push_back(
+            cpp::Stmt::forLoop("auto &barrier : " + cpp::print(member),
+                               {cpp::Stmt::expression(cpp::method(cpp::name("barrier"), "init", {arrivals}))}));
     }
     init.push_back(cpp::Stmt::expression(cpp::call("tk::barrier_init_fence")));
     body.push_back(cpp::Stmt::ifThen(cpp::binary("==", cpp::name("threadIdx.x"), cpp::integer(0)), std::move(init)));
     body.push_back(cpp::Stmt::expression(cpp::call(plan.cluster > 1 ? "tk::cluster_sync" : "tk::sync_block")));
+  }
+
+  /// Where the launcher leaves copies to the threads of a role, each of them arrives, not the one that asks the engine.
+  cpp::Expr arrivalsAt(const plan::Barrier &barrier) const {
+    const plan::Role *filler = nullptr;
+    for (const plan::Role &role : plan.roles)
+      walk(role.body, [&](const Stmt &stmt) {
+        if (stmt.kind == StmtKind::Expect && stmt.one && stmt.barrier == barrier.name)
+          filler = &role;
+      });
+    if (!filler)
+      return cpp::integer(barrier.arrivals);
+    const cpp::Expr fits =
+        plan::runsOnOneThread(*filler) ? allFit() : cpp::member(cpp::name("g"), std::string("loads_fit"));
+    return cpp::conditional(fits, cpp::integer(barrier.arrivals),
+                            cpp::integer(barrier.arrivals - 1 + filler->warps * filler->instances * 32));
+  }
+
+  /// Whether the copy engine takes all that the plan leaves to it.
+  cpp::Expr allFit() const {
+    cpp::Expr all;
+    for (const std::string &flag : fitFlags(plan)) {
+      const cpp::Expr fits = cpp::member(cpp::name("g"), flag);
+      all = all ? cpp::binary("&&", all, fits) : fits;
+    }
+    return all;
   }
 
   cpp::Expr condition(const plan::Role &role, bool byGroup) {
@@ -541,17 +556,12 @@ private:
     if (copies && plan::runsOnOneThread(role)) {
       const cpp::Expr firstWarp = cpp::binary("==", cpp::call("tk::warp_index"), cpp::integer(role.firstWarp));
       const cpp::Expr elected = cpp::binary("&&", firstWarp, cpp::call("tk::elect_one"));
-      cpp::Expr allFit;
-      bool vectors = false;
-      for (const std::string &flag : fitFlags(plan)) {
-        const cpp::Expr fits = cpp::member(cpp::name("g"), flag);
-        allFit = allFit ? cpp::binary("&&", allFit, fits) : fits;
-        vectors |= flag == "vectors_fit";
-      }
+      const std::vector<std::string> flags = fitFlags(plan);
+      const bool vectors = std::find(flags.begin(), flags.end(), "vectors_fit") != flags.end();
       cpp::Body slow = {cpp::Stmt::comment("Tensors that the copy engine cannot take: by the threads of this role.")};
       cpp::Body byThreads = variant(role, byGroup, vectors ? CopyMode::AtRunTime : CopyMode::Threads, false);
       slow.insert(slow.end(), byThreads.begin(), byThreads.end());
-      rest = {cpp::Stmt::ifThen(allFit, {cpp::Stmt::ifThen(elected, variant(role, byGroup, CopyMode::Engine, true))},
+      rest = {cpp::Stmt::ifThen(allFit(), {cpp::Stmt::ifThen(elected, variant(role, byGroup, CopyMode::Engine, true))},
                                 std::move(slow))};
     } else {
       rest = variant(role, byGroup, CopyMode::AtRunTime, false);

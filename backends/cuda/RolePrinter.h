@@ -27,7 +27,6 @@ struct KernelContext {
   std::map<std::string, cpp::Expr> preludeValues;                    ///< of the prelude's variables
   std::map<std::string, std::pair<std::string, std::string>> ranges; ///< of tile indices and integers: lo, hi
   std::map<std::string, plan::VarType> axisTypes;                    ///< of the grid's variables
-  int freeBarrier = 15;                                              ///< a named barrier that the plan does not use
 
   const ir::Param *findParam(std::string_view name) const;
   /// A dim of a tensor, or the number that a symbol is.

@@ -3,8 +3,8 @@
 //
 // Shared memory and the copy engine.
 //
-// A run of Expect and CopyIn fills one stage. What the role's threads copy themselves comes first, is fenced and
-// synchronised, and only then does one thread arrive, announce the engine's bytes and start its copies.
+// A run of Expect and CopyIn fills one stage. What the role's threads copy themselves comes first and is fenced; each
+// thread then arrives for what it copied, one of them announces the engine's bytes and starts its copies.
 #include "backends/cuda/Views.h"
 
 #include <algorithm>
@@ -160,18 +160,10 @@ void RolePrinter::printCopies(const plan::Body &body, size_t &i, cpp::Body &out)
   }
   i = end - 1;
   const Stmt &barrier = expect ? *expect : byEngine.empty() ? *byThreads.front() : *byEngine.front();
-  const bool oneWarp = role.warps * role.instances == 1;
-  const auto meet = [&] {
-    return cpp::Stmt::expression(oneWarp ? cpp::call("tk::sync_warp")
-                                         : cpp::call("tk::sync", {cpp::integer(kernel.freeBarrier),
-                                                                  cpp::integer(role.warps * role.instances * 32)}));
-  };
-  const auto afterThreads = [&](cpp::Body &to) {
-    to.push_back(cpp::Stmt::expression(cpp::call("tk::fence_proxy_async")));
-    to.push_back(meet());
-  };
   Stmt elected = barrier;
   elected.one = true;
+  const cpp::Stmt arrive = cpp::Stmt::expression(cpp::method(barrierRef(barrier), "arrive"));
+  const bool allArrive = expect && !singleThread && (!expect->one || plan::runsOnOneThread(role));
   int64_t engineBytes = expect ? expect->bytes : 0;
   for (const Stmt *copy : byThreads)
     if (!copy->map.empty())
@@ -180,28 +172,27 @@ void RolePrinter::printCopies(const plan::Body &body, size_t &i, cpp::Body &out)
     for (const Stmt *copy : byThreads)
       copyByThreads(*copy, to);
     if (!byThreads.empty())
-      afterThreads(to);
+      to.push_back(cpp::Stmt::expression(cpp::call("tk::fence_proxy_async")));
     if (byEngine.empty()) {
       if (expect)
-        emit(elected, to, cpp::method(barrierRef(barrier), "arrive"));
+        to.push_back(arrive);
       return;
     }
     if (expect)
       emit(elected, to, cpp::method(barrierRef(barrier), "expect_bytes", {cpp::integer(engineBytes)}));
     for (const Stmt *copy : byEngine)
       emit(elected, to, copyByEngine(*copy));
-    // The other threads copy for other rings; here they would not hold this one up, and could miss a phase of it.
-    if (byThreads.empty() && copyMode == CopyMode::AtRunTime && plan::runsOnOneThread(role))
-      to.push_back(meet());
+    if (allArrive)
+      to.back().orElse = {arrive};
   };
   const auto threads = [&](cpp::Body &to) {
     for (const Stmt *copy : byThreads)
       copyByThreads(*copy, to);
     for (const Stmt *copy : byEngine)
       copyByThreads(*copy, to);
-    afterThreads(to);
+    to.push_back(cpp::Stmt::expression(cpp::call("tk::fence_proxy_async")));
     if (expect)
-      emit(elected, to, cpp::method(barrierRef(barrier), "arrive"));
+      to.push_back(arrive);
   };
   if (copyMode == CopyMode::Engine || byEngine.empty())
     return engine(out);

@@ -548,6 +548,20 @@ const plan::Buffer *Placement::findBuffer(const std::string &name) const {
   return found == buffers.end() ? nullptr : &*found;
 }
 
+bool Placement::copiesByThreads() const {
+  return std::any_of(rings.begin(), rings.end(), [](const RingPlacement &ring) {
+    return std::any_of(ring.members.begin(), ring.members.end(),
+                       [](const RingMember &member) { return !member.byEngine; });
+  });
+}
+
+/// Vectors that may not suit the engine are left to threads that are there anyway.
+bool Placement::isFilledByThreads(const RingPlacement &ring) const {
+  return std::any_of(ring.members.begin(), ring.members.end(), [&](const RingMember &member) {
+    return !member.byEngine || (member.isVector && copiesByThreads());
+  });
+}
+
 std::string Placement::uniqueBuffer(const std::string &base) const {
   std::string name = base;
   for (int n = 2; findBuffer(name); ++n)

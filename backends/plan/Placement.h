@@ -100,6 +100,9 @@ struct Placement {
   const RingMember *findMember(const std::string &key) const;
   plan::Buffer *findBuffer(const std::string &name);
   const plan::Buffer *findBuffer(const std::string &name) const;
+  /// Whether the producer's threads copy some of a ring, whatever the launcher finds: then each of them arrives.
+  bool isFilledByThreads(const RingPlacement &ring) const;
+  bool copiesByThreads() const;
   /// `base`, or `base` with a number, that no buffer has yet.
   std::string uniqueBuffer(const std::string &base) const;
 };

@@ -167,7 +167,8 @@ private:
     for (const RingPlacement &ring : placement.rings) {
       if (!hasProducer)
         continue;
-      plan->barriers.push_back({ring.full(), ring.stages, 1});
+      const int copying = placement.isFilledByThreads(ring) ? arch.warpsPerGroup * arch.warpSize : 1;
+      plan->barriers.push_back({ring.full(), ring.stages, copying});
       const int each = ring.isDrainedByWarps() ? placement.layout.threads / arch.warpSize : 1;
       plan->barriers.push_back(
           {ring.empty(), ring.stages, placement.instances * each * (ring.isShared() ? plan->cluster : 1)});

@@ -69,11 +69,11 @@ private:
     wait.cursor = ring.cursor();
     wait.inverted = true;
     // Threads that do not copy would not hold the ring up, and could miss a phase of it.
-    wait.one = copiesByThreads() && allByEngine(loads);
+    wait.one = placement.copiesByThreads() && !placement.isFilledByThreads(ring);
     plan::Stmt &expect = emit(Kind::Expect, loc);
     expect.barrier = ring.full();
     expect.cursor = ring.cursor();
-    expect.one = true;
+    expect.one = !placement.isFilledByThreads(ring);
     expect.bytes = engineBytes(loads);
     for (const ir::Op *load : loads)
       copyIn(ring, *load);
@@ -81,17 +81,6 @@ private:
   }
 
   const RingMember &memberOf(const ir::Op &load) const { return *placement.findMember(placement.loadKeys.at(&load)); }
-
-  bool copiesByThreads() const {
-    return std::any_of(placement.rings.begin(), placement.rings.end(), [](const RingPlacement &ring) {
-      return std::any_of(ring.members.begin(), ring.members.end(),
-                         [](const RingMember &member) { return !member.byEngine; });
-    });
-  }
-
-  bool allByEngine(const std::vector<const ir::Op *> &loads) const {
-    return std::all_of(loads.begin(), loads.end(), [&](const ir::Op *load) { return memberOf(*load).byEngine; });
-  }
 
   int64_t engineBytes(const std::vector<const ir::Op *> &loads) const {
     int64_t bytes = 0;

@@ -146,7 +146,7 @@ enum class StmtKind : uint8_t {
         ///< 0:
         ///< the whole block's
   // copy engine
-  Expect,     ///< barrier at cursor: one arrival, and `bytes` to come
+  Expect,     ///< barrier at cursor: an arrival of each thread, or of `one`, and `bytes` to come
   CopyIn,     ///< ref ← map at view[operands]; completes its bytes on barrier at cursor. Becomes the role's own copies
               ///< where
               ///< the launcher finds that the tensor does not suit the copy engine, or where `map` is empty.

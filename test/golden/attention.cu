@@ -60,14 +60,14 @@ __global__ void __launch_bounds__(384, 1)
   auto &shared = tk::shared_at<attn_fwd_D128_causal_shared>(0);
   const int warpgroup = tk::warpgroup_index();
   if (threadIdx.x == 0) {
-    shared.q_full.init(1);
+    shared.q_full.init(g.loads_fit ? 1 : 128);
     shared.q_empty.init(2);
     for (auto &barrier : shared.k_full)
-      barrier.init(1);
+      barrier.init(g.loads_fit ? 1 : 128);
     for (auto &barrier : shared.k_empty)
       barrier.init(2);
     for (auto &barrier : shared.v_full)
-      barrier.init(1);
+      barrier.init(g.loads_fit ? 1 : 128);
     for (auto &barrier : shared.v_empty)
       barrier.init(2);
     tk::barrier_init_fence();
@@ -139,9 +139,7 @@ __global__ void __launch_bounds__(384, 1)
           shared.q, tk::view<const tk::bf16>{g.q.at(b, h, i.begin, 0), g.q.stride(2), i.end - i.begin, 128},
           tk::thread_in_warpgroup());
       tk::fence_proxy_async();
-      tk::sync(15, 128);
-      if (tk::thread_in_warpgroup() == 0)
-        shared.q_full.arrive();
+      shared.q_full.arrive();
       q_at.advance();
       // attention.tk:15  for j in tiles(L, BN) {
       const int j_split = tk::max(tk::divide(g.L + i.begin - g.N + 1, 128) * 128, 0);
@@ -153,9 +151,7 @@ __global__ void __launch_bounds__(384, 1)
             tk::view<const tk::bf16>{g.k.at(b, g2, j.begin, 0), g.k.stride(2), j.end - j.begin, 128},
             tk::thread_in_warpgroup());
         tk::fence_proxy_async();
-        tk::sync(15, 128);
-        if (tk::thread_in_warpgroup() == 0)
-          shared.k_full[k_at.slot].arrive();
+        shared.k_full[k_at.slot].arrive();
         k_at.advance();
         // attention.tk:23  acc = acc * r + bf16(p) @ v[b, g, j, :];
         shared.v_empty[v_at.slot].wait(v_at.phase ^ 1);
@@ -164,9 +160,7 @@ __global__ void __launch_bounds__(384, 1)
             tk::view<const tk::bf16>{g.v.at(b, g2, j.begin, 0), g.v.stride(2), j.end - j.begin, 128},
             tk::thread_in_warpgroup());
         tk::fence_proxy_async();
-        tk::sync(15, 128);
-        if (tk::thread_in_warpgroup() == 0)
-          shared.v_full[v_at.slot].arrive();
+        shared.v_full[v_at.slot].arrive();
         v_at.advance();
       }
       // attention.tk:15  for j in tiles(L, BN) {
@@ -179,9 +173,7 @@ __global__ void __launch_bounds__(384, 1)
             tk::view<const tk::bf16>{g.k.at(b, g2, j_2.begin, 0), g.k.stride(2), j_2.end - j_2.begin, 128},
             tk::thread_in_warpgroup());
         tk::fence_proxy_async();
-        tk::sync(15, 128);
-        if (tk::thread_in_warpgroup() == 0)
-          shared.k_full[k_at.slot].arrive();
+        shared.k_full[k_at.slot].arrive();
         k_at.advance();
         // attention.tk:23  acc = acc * r + bf16(p) @ v[b, g, j, :];
         shared.v_empty[v_at.slot].wait(v_at.phase ^ 1);
@@ -190,9 +182,7 @@ __global__ void __launch_bounds__(384, 1)
             tk::view<const tk::bf16>{g.v.at(b, g2, j_2.begin, 0), g.v.stride(2), j_2.end - j_2.begin, 128},
             tk::thread_in_warpgroup());
         tk::fence_proxy_async();
-        tk::sync(15, 128);
-        if (tk::thread_in_warpgroup() == 0)
-          shared.v_full[v_at.slot].arrive();
+        shared.v_full[v_at.slot].arrive();
         v_at.advance();
       }
     }

@@ -46,7 +46,7 @@ __global__ void __launch_bounds__(384, 1) gemm_bf16(const __grid_constant__ gemm
   const int warpgroup = tk::warpgroup_index();
   if (threadIdx.x == 0) {
     for (auto &barrier : shared.a_b_full)
-      barrier.init(1);
+      barrier.init(g.loads_fit ? 1 : 128);
     for (auto &barrier : shared.a_b_empty)
       barrier.init(2);
     tk::barrier_init_fence();
@@ -93,9 +93,7 @@ __global__ void __launch_bounds__(384, 1) gemm_bf16(const __grid_constant__ gemm
               tk::view<const tk::bf16>{g.b.at(k.begin, n.begin), g.b.stride(0), k.end - k.begin, n.end - n.begin},
               tk::thread_in_warpgroup());
           tk::fence_proxy_async();
-          tk::sync(15, 128);
-          if (tk::thread_in_warpgroup() == 0)
-            shared.a_b_full[a_b_at.slot].arrive();
+          shared.a_b_full[a_b_at.slot].arrive();
           a_b_at.advance();
         }
       }

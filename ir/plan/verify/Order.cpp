@@ -107,12 +107,12 @@ private:
     switch (event.kind) {
     case Event::Arrive:
       return !event.stmt->byWarps;
-    case Event::Expect:
     case Event::CopyIn:
     case Event::CopyOut:
     case Event::BulkCommit:
     case Event::BulkWait:
       return true;
+    case Event::Expect:
     case Event::Wait:
     case Event::ThreadCopy:
     case Event::CopyCommit:
@@ -127,7 +127,7 @@ private:
     case Event::ProductWait:
     case Event::ClusterSync:
     case Event::Registers:
-      return event.stmt->one && event.stmt->kind != StmtKind::Expect; // all threads meet before an Expect
+      return event.stmt->one;
     }
     return false;
   }
@@ -144,7 +144,8 @@ private:
                  event.stmt->byWarps ? state.process.threads / 32 : 1);
       return true;
     case Event::Expect:
-      arrive(p, event, barrierOf(p, event), event.stmt->bytes, 1);
+      arrive(p, event, barrierOf(p, event), state.process.elected ? event.stmt->bytes : 0,
+             event.stmt->one ? 1 : state.process.threads);
       return true;
     case Event::CopyIn:
       for (int block = 0; block < numbering.blocks; ++block)
@@ -334,13 +335,9 @@ private:
   bool sync(size_t p, const Event &event) {
     State &state = states[p];
     const Stmt &stmt = *event.stmt;
-    // Where the role's threads meet before an Expect they do so at a barrier of the printer's choice.
-    bool ownCopies = stmt.kind == StmtKind::Expect;
-    int threads = ownCopies ? threadsOf(*state.process.role) : stmt.threads;
+    int threads = stmt.threads;
     bool perInstance = threads < threadsOf(*state.process.role);
-    auto id = static_cast<size_t>(ownCopies ? Components::namedBarriers - 1
-                                            : stmt.id + (perInstance ? state.process.instance : 0)) %
-              Components::namedBarriers;
+    auto id = static_cast<size_t>(stmt.id + (perInstance ? state.process.instance : 0)) % Components::namedBarriers;
     const size_t number = static_cast<size_t>(state.process.block) * Components::namedBarriers + id;
     NamedState &barrier = named[number];
     int component = components.named(static_cast<int>(number));

@@ -93,8 +93,7 @@ private:
     if (stmt.one && !may)
       complain("is for all threads of an instance, not for one");
     bool byEngine = (stmt.kind == StmtKind::CopyIn || stmt.kind == StmtKind::CopyOut) && !stmt.map.empty();
-    bool must = stmt.kind == StmtKind::Expect || stmt.kind == StmtKind::BulkCommit || stmt.kind == StmtKind::BulkWait ||
-                byEngine;
+    bool must = stmt.kind == StmtKind::BulkCommit || stmt.kind == StmtKind::BulkWait || byEngine;
     if (must && !stmt.one)
       complain("is for `one` thread: each thread has bulk groups and arrivals of its own");
   }

@@ -75,21 +75,16 @@ private:
       if (++steps > limit)
         return;
       if (each.kind == StmtKind::Expect)
-        ownCopies(each, &each + 1, statements.data() + statements.size());
+        ownCopies(&each + 1, statements.data() + statements.size());
       stmt(each);
     }
   }
 
-  /// The copies after an Expect that no copy engine does; the role's threads meet before its arrival stands for them.
-  void ownCopies(const Stmt &expect, const Stmt *at, const Stmt *end) {
-    bool any = false;
+  /// The copies after an Expect that no copy engine does come before its arrivals.
+  void ownCopies(const Stmt *at, const Stmt *end) {
     for (; at != end && at->kind == StmtKind::CopyIn; ++at)
-      if (at->map.empty()) {
+      if (at->map.empty())
         emit(Event::CopyIn, *at).a = touched(at->ref);
-        any = true;
-      }
-    if (any && role.warps * role.instances > 1)
-      emit(Event::Sync, expect);
   }
 
   void stmt(const Stmt &stmt);
@@ -202,7 +197,7 @@ void Tracer::stmt(const Stmt &stmt) {
       emit(Event::ThreadCopy, stmt).a = touched(stmt.ref);
       return;
     }
-    // Copies by the role's own threads went before the Expect, whose arrival stands for their completion.
+    // Copies by the role's own threads went before the Expect, whose arrivals tell that they are done.
     if (!stmt.map.empty())
       emit(Event::CopyIn, stmt).a = touched(stmt.ref);
     return;
