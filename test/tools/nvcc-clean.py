@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 """Compiles a .cu file with nvcc and fails on what ptxas says when a kernel is not what was planned:
-    nvcc-clean.py FILE.cu -o OUT [nvcc options…]
+    nvcc-clean.py [--arch=sm_90a] FILE.cu -o OUT [nvcc options…]
 Fails on spills, on "serialized" wgmma pipelines, and on the messages by which ptxas ignores setmaxnreg (C7508) or repairs
 waits and fences of wgmma (C7517, C7519), which loses their overlap. Prints the registers of each kernel."""
 import re
 import subprocess
 import sys
 
-command = ["nvcc", "-std=c++20", "-gencode", "arch=compute_90a,code=sm_90a", "-Xptxas", "-v", *sys.argv[1:]]
+options = sys.argv[1:]
+arch = options.pop(0).removeprefix("--arch=sm_") if options[0].startswith("--arch=") else "90a"
+command = ["nvcc", "-std=c++20", "-gencode", f"arch=compute_{arch},code=sm_{arch}", "-Xptxas", "-v", *options]
 result = subprocess.run(command, capture_output=True, text=True)
 if result.returncode != 0:
     sys.exit(f"{' '.join(command)}\n{result.stderr}")

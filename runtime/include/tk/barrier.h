@@ -14,6 +14,12 @@ struct alignas(8) barrier {
   u64 state;
 
   __device__ __forceinline__ u32 address() const { return shared_address(&state); }
+  /// Of the barrier at the same place in block `rank` of the cluster.
+  __device__ __forceinline__ u32 address_at(u32 rank) const {
+    u32 remote;
+    asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(remote) : "r"(address()), "r"(rank));
+    return remote;
+  }
 
   /// By one thread, before `barrier_init_fence` and a block barrier.
   __device__ __forceinline__ void init(int arrivals) {

@@ -9,6 +9,7 @@
 #pragma once
 
 #include "tk/barrier.h"
+#include "tk/sync.h"
 #include "tk/text.h"
 
 namespace tk {
@@ -43,6 +44,19 @@ __device__ __forceinline__ void load_box_multicast(u32 destination, const tensor
                "r"(at.c[4]), "C"(text::digit<Dims>::text), "C"(list::template ends<1>::text),
                "C"(list::template ends<2>::text), "C"(list::template ends<3>::text), "C"(list::template ends<4>::text),
                "C"(list::last::text)
+               : "memory");
+}
+
+/// The same into this block of a pair; the bytes count at the barrier at `completes`, of the block of even rank.
+template <int Dims>
+__device__ __forceinline__ void load_box_pair(u32 destination, const tensor_map &map, u32 completes,
+                                              coordinates<Dims> at) {
+  using list = coordinates<Dims>;
+  asm volatile("cp.async.bulk.tensor.%8d.cta_group::2.shared::cluster.global.mbarrier::complete_tx::bytes "
+               "[%0], [%1, {%3%9, %4%10, %5%11, %6%12, %7%13}], [%2];" ::"r"(destination),
+               "l"(&map), "r"(completes), "r"(at.c[0]), "r"(at.c[1]), "r"(at.c[2]), "r"(at.c[3]), "r"(at.c[4]),
+               "C"(text::digit<Dims>::text), "C"(list::template ends<1>::text), "C"(list::template ends<2>::text),
+               "C"(list::template ends<3>::text), "C"(list::template ends<4>::text), "C"(list::last::text)
                : "memory");
 }
 
@@ -108,6 +122,23 @@ template <class T, int Rows, int Cols, int Swizzle, class... C>
 __device__ __forceinline__ void tma_load_multicast(shared_tile<T, Rows, Cols, Swizzle> &to, const tensor_map &map,
                                                    const barrier &completes, u16 mask, int c0, C... c) {
   tma_load_multicast(to.all(), map, completes, mask, c0, c...);
+}
+
+/// A block of a pair loads into its own shared memory; the bytes count at the barrier at the same place in the block of
+/// even rank, which waits for both blocks' bytes.
+template <class Tile, int Rows, int Cols, class... C>
+__device__ __forceinline__ void tma_load_pair(const shared_slice<Tile, Rows, Cols> &to, const tensor_map &map,
+                                              const barrier &completes, int c0, C... c) {
+  const u32 leader = completes.address_at(cluster_rank() & ~1u);
+#pragma unroll
+  for (int p = 0; p < panels_of<Tile, Cols>(); ++p)
+    load_box_pair(to.address + p * Tile::panel_bytes, map, leader,
+                  coordinates<1 + sizeof...(C)>{{c0 + p * Tile::panel_cols, c...}});
+}
+template <class T, int Rows, int Cols, int Swizzle, class... C>
+__device__ __forceinline__ void tma_load_pair(shared_tile<T, Rows, Cols, Swizzle> &to, const tensor_map &map,
+                                              const barrier &completes, int c0, C... c) {
+  tma_load_pair(to.all(), map, completes, c0, c...);
 }
 
 template <class Verb, class Tile, int Rows, int Cols, class... C>
