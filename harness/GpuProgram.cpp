@@ -75,6 +75,8 @@ private:
     const auto &decls = isBench && !subject.benches->empty() ? *subject.benches : *subject.cases;
     std::set<std::string> seen;
     for (size_t i = 0; i < decls.size(); ++i) {
+      if (!options.takesCase(i, decls.size()))
+        continue;
       const size_t errorsBefore = diagnostics.numErrors();
       std::optional<PreparedCase> prepared = prepareCase(module, subject, *decls[i], i, how, diagnostics);
       if (prepared && !options.sizes.empty() && !seen.insert(prepared->description).second)

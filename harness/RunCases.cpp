@@ -8,6 +8,7 @@
 #include "ir/interpreter/Interpreter.h"
 #include "support/Diagnostics.h"
 
+#include <algorithm>
 #include <chrono>
 #include <fmt/format.h>
 
@@ -20,21 +21,18 @@ public:
       : module(module), options(options), diagnostics(diagnostics) {}
 
   std::vector<CaseResult> run() {
-    std::vector<Subject> subjects;
-    size_t total = 0;
-    for (const Subject &subject : subjectsOf(module)) {
-      if (subject.signature->name.find(options.filter) == std::string::npos)
-        continue;
-      total += subject.cases->size();
-      subjects.push_back(subject);
-    }
+    std::vector<std::pair<Subject, size_t>> chosen;
+    for (const Subject &subject : subjectsOf(module))
+      if (subject.signature->name.find(options.filter) != std::string::npos)
+        for (size_t i = 0; i < subject.cases->size(); ++i)
+          if (options.takesCase(i, subject.cases->size()))
+            chosen.emplace_back(subject, i);
     std::vector<CaseResult> results;
-    for (const Subject &subject : subjects)
-      for (size_t i = 0; i < subject.cases->size(); ++i) {
-        options.onProgress(results.size(), total, subject.signature->name);
-        results.push_back(runCase(subject, i));
-      }
-    options.onProgress(total, total, "");
+    for (const auto &[subject, index] : chosen) {
+      options.onProgress(results.size(), chosen.size(), subject.signature->name);
+      results.push_back(runCase(subject, index));
+    }
+    options.onProgress(chosen.size(), chosen.size(), "");
     return results;
   }
 
@@ -149,6 +147,11 @@ private:
 };
 
 } // namespace
+
+bool RunOptions::takesCase(size_t index, size_t count) const {
+  const size_t step = std::clamp<size_t>(sampleStep, 1, std::max<size_t>(count, 1));
+  return index % step == sampleFirst % step;
+}
 
 std::vector<CaseResult> runCases(const Module &module, const RunOptions &options, DiagnosticEngine &diagnostics) {
   return Runner(module, options, diagnostics).run();

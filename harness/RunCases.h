@@ -25,8 +25,9 @@ struct CaseResult {
 };
 
 struct RunOptions {
-  uint64_t seed = 0;  ///< makes the default inputs
-  std::string filter; ///< only kernels whose name contains it
+  uint64_t seed = 0;                      ///< makes the default inputs
+  std::string filter;                     ///< only kernels whose name contains it
+  size_t sampleFirst = 0, sampleStep = 1; ///< of each kernel's cases only every `sampleStep`th, at least one
   std::map<std::string, int64_t> tunes;
   std::map<std::string, double> sizes; ///< when timing: dims, constants and scalars that beat what cases say
   /// Applied to each function before it runs: the passes, when it is them that are tested.
@@ -34,6 +35,9 @@ struct RunOptions {
   bool padded = false; ///< ir::InterpretOptions::padded
   /// Called before each case: how many are done, of how many, and the kernel's name.
   std::function<void(size_t, size_t, const std::string &)> onProgress = [](size_t, size_t, const std::string &) {};
+
+  /// Whether the case at `index`, of a kernel with `count`, is to run.
+  bool takesCase(size_t index, size_t count) const;
 };
 
 /// Errors in what a case says are reported, and fail the case.

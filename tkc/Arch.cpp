@@ -8,6 +8,8 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <fmt/ranges.h>
+#include <llvm/Support/FormatVariadic.h>
+#include <llvm/Support/JSON.h>
 #include <memory>
 
 namespace tkc::driver {
@@ -98,7 +100,26 @@ private:
   std::string text;
 };
 
-int list(const std::string &name) {
+/// What scripts ask for: names and sizes.
+llvm::json::Value json(const arch::Description &gpu) {
+  return llvm::json::Object{{"name", gpu.name},
+                            {"families", llvm::json::Array(gpu.families)},
+                            {"part", gpu.part},
+                            {"compiles", gpu.hasBackend},
+                            {"amd", gpu.capability.major == 0},
+                            {"shared_bytes_per_block", gpu.sharedBytesPerBlock},
+                            {"shared_bytes_per_multiprocessor", gpu.sharedBytesPerMultiprocessor},
+                            {"registers_per_multiprocessor", gpu.registersPerMultiprocessor},
+                            {"registers_per_thread", gpu.maxRegistersPerThread},
+                            {"threads_per_block", gpu.maxThreadsPerBlock},
+                            {"threads_per_multiprocessor", gpu.maxThreadsPerMultiprocessor},
+                            {"threads_per_warp", gpu.warpSize},
+                            {"multiprocessors", gpu.multiprocessors},
+                            {"clock_mhz", gpu.clockMHz},
+                            {"bandwidth_gbs", gpu.bandwidthGBs}};
+}
+
+int list(const std::string &name, bool asJson) {
   std::vector<const arch::Description *> chosen = arch::all();
   if (!name.empty()) {
     if (!findArch(name))
@@ -109,9 +130,12 @@ int list(const std::string &name) {
     });
   }
   std::string text;
-  for (const arch::Description *gpu : chosen)
+  llvm::json::Array all;
+  for (const arch::Description *gpu : chosen) {
     text += Sheet(*gpu).print();
-  return writeOutput("-", text);
+    all.push_back(json(*gpu));
+  }
+  return writeOutput("-", asJson ? llvm::formatv("{0:2}\n", llvm::json::Value(std::move(all))).str() : text);
 }
 
 } // namespace
@@ -120,7 +144,9 @@ void addArch(CLI::App &app, Action &action) {
   auto name = std::make_shared<std::string>();
   CLI::App *command = app.add_subcommand("arch", "List the GPUs and what they have");
   command->add_option("NAME", *name, "this GPU, or the GPUs of this family, only");
-  command->callback([&action, name] { action = [name] { return list(*name); }; });
+  auto asJson = std::make_shared<bool>(false);
+  command->add_flag("--json", *asJson, "for scripts: names and sizes, as a JSON array");
+  command->callback([&action, name, asJson] { action = [name, asJson] { return list(*name, *asJson); }; });
 }
 
 } // namespace tkc::driver

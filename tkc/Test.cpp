@@ -18,6 +18,7 @@
 #include <memory>
 
 #include <CLI/CLI.hpp>
+#include <llvm/ADT/StringRef.h>
 
 namespace tkc::driver {
 namespace {
@@ -43,6 +44,14 @@ void runTilePasses(ir::Function &function) {
     return;
   std::exit(reportBug({fmt::format("tile IR of `{}` {}", function.kernel, *report.internalError), "tkir",
                        fmt::format("--passes={} --verify-each", report.brokenBy), report.before}));
+}
+
+/// Of the form I/N.
+void readSample(const std::string &text, harness::RunOptions &options) {
+  const auto [first, step] = llvm::StringRef(text).split('/');
+  if (first.getAsInteger(10, options.sampleFirst) || step.getAsInteger(10, options.sampleStep) ||
+      options.sampleStep == 0)
+    throw CLI::ValidationError("--sample", fmt::format("`{}` is not of the form I/N", text));
 }
 
 int runTests(TestOptions &options) {
@@ -118,9 +127,16 @@ void addTest(CLI::App &app, Action &action) {
   command->add_option("--arch", options->gpu.arch, "of --target=gpu, emulator: what to compile for")
       ->type_name("ARCH")
       ->capture_default_str();
-  command->add_flag("--build-only", options->gpu.buildOnly, "of --target=gpu: build it; DIR/run does the tests")
+  command
+      ->add_flag("--build-only", options->gpu.buildOnly,
+                 "of --target=gpu: build it; DIR/run does the tests. Of emulator: write it")
       ->needs("--output");
   command->add_option("--filter", options->run.filter, "only kernels whose name contains TEXT")->type_name("TEXT");
+  command
+      ->add_option_function<std::string>(
+          "--sample", [options](const std::string &text) { readSample(text, options->run); },
+          "of each kernel's cases only every Nth, from number I on; at least one")
+      ->type_name("I/N");
   command->add_option("--seed", options->run.seed, "another seed gives other inputs where the case does not say them")
       ->type_name("N");
   command->add_option("--set", options->settings, "sets a tune, as in BM=64; may be repeated")->type_name("NAME=N");

@@ -51,10 +51,10 @@ public:
 
   int run(GpuResults &results) {
     int code = makeFolder();
-    if (code == Success)
-      code = options.emulate ? emulate() : build();
-    if (code == Success && !options.buildOnly && !options.emulate)
-      runProgram();
+    if (code == Success && !options.emulate)
+      code = build();
+    if (code == Success && !options.buildOnly)
+      code = options.emulate ? emulate() : (runProgram(), Success);
     results = {std::move(program.cases), std::move(program.bytes), std::move(program.operations)};
     if (options.folder.empty() && !folder.empty())
       llvm::sys::fs::remove_directories(folder);

@@ -1,0 +1,107 @@
+# Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The vendors' compilers on an emitted file, and what they say of its kernels.
+
+`compile(source, gpu, folder)` gives {"kernels": {name: {...}}, "faults": [...]}: of each kernel its registers a thread and the
+matrix instructions in each innermost loop that has some; as faults spills, stack frames, local memory, and the messages by
+which ptxas says that it serialised or repaired something."""
+import re
+import shutil
+import subprocess
+
+
+def find(gpu):
+    """The compiler for a GPU (an object of `tkc arch --json`), or None."""
+    if gpu["amd"]:
+        return shutil.which("clang++-22") or shutil.which("clang++")
+    return shutil.which("nvcc") or shutil.which("nvcc", path="/usr/local/cuda/bin")
+
+
+def version(compiler):
+    return subprocess.run([compiler, "--version"], capture_output=True, text=True, check=True).stdout
+
+
+def command(gpu, source, folder):
+    compiler = find(gpu)
+    if gpu["amd"]:
+        return [compiler, "-x", "hip", "-std=c++20", "-O3", f"--offload-arch={gpu['name']}", "--cuda-device-only", "-S", "-nogpulib",
+                "-nogpuinc", "-Rpass-analysis=kernel-resource-usage", str(source), "-o", f"{folder}/code.s"]
+    number = gpu["name"].removeprefix("sm_")
+    return [compiler, "-std=c++20", "-O3", "-gencode", f"arch=compute_{number},code=sm_{number}", "-Xptxas", "-v", "-cubin", "--keep",
+            "--keep-dir", str(folder), str(source), "-o", f"{folder}/code.cubin"]
+
+
+def compile(source, gpu, folder):
+    line = command(gpu, source, folder)
+    run = subprocess.run(line, capture_output=True, text=True)
+    if run.returncode != 0:
+        return {"kernels": {}, "faults": [f"{' '.join(line[:1])} refused it: {run.stderr.strip()[:2000]}"]}
+    if gpu["amd"]:
+        return read_amd(run.stderr, (folder / "code.s").read_text())
+    return read_nvidia(run.stderr, next(folder.glob("*.ptx")).read_text())
+
+
+def read_nvidia(messages, ptx):
+    kernels, faults, name = {}, [], "?"
+    for line in messages.splitlines():
+        if found := re.search(r"Compiling entry function '(\w+)'|Function properties for (\w+)", line):
+            name = found[1] or found[2]
+        elif re.search(r"\b[1-9]\d* bytes (stack frame|spill)", line) or re.search(r"[1-9]\d* bytes lmem", line):
+            faults.append(f"{plain(name)}: {line.strip()}")
+        elif re.search(r"serializ|C7508|C7517|C7519", line, re.I):
+            faults.append(f"{plain(name)}: {line.strip()}")
+        elif found := re.search(r"Used (\d+) registers", line):
+            kernels[plain(name)] = {"registers": int(found[1])}
+    for part in ptx.split(".entry ")[1:]:
+        name, body = re.match(r"\w+", part)[0], part
+        if plain(name) in kernels:
+            kernels[plain(name)]["loops"] = loops(body, r"^(\$L\w+):", r"\bbra(?:\.uni)?\s+(\$L\w+)",
+                                                  r"\b(?:wgmma\.mma_async|mma\.sync|tcgen05\.mma)\b")
+    return {"kernels": kernels, "faults": faults}
+
+
+def read_amd(messages, assembly):
+    kernels, faults, name = {}, [], "?"
+    for line in messages.splitlines():
+        if found := re.search(r"Function Name: (\w+)", line):
+            name = plain(found[1])
+            kernels[name] = {}
+        elif found := re.search(r"\b(VGPRs|AGPRs): (\d+)", line):
+            kernels[name]["registers"] = kernels[name].get("registers", 0) + int(found[2])
+        elif found := re.search(r"Occupancy \[waves/SIMD\]: (\d+)", line):
+            kernels[name]["waves"] = int(found[1])
+        elif re.search(r"(?:ScratchSize \[bytes/lane\]|VGPRs Spill|SGPRs Spill): [1-9]", line):
+            faults.append(f"{name}: {line.split('remark: ')[-1].split(' [-R')[0].strip()}")
+    for name, body in re.findall(r"^(\w+):\s*; @\w+\n(.*?)\n\.Lfunc_end", assembly, re.S | re.M):
+        if plain(name) in kernels:
+            kernels[plain(name)]["loops"] = loops(body, r"^(\.LBB\w+):", r"\bs_c?branch\w*\s+(\.LBB\w+)", r"\bv_s?mfmac?_")
+    return {"kernels": kernels, "faults": faults}
+
+
+def plain(name):
+    """What the source calls the kernel: of a mangled name the last identifier before the parameters."""
+    nested = name.startswith("_ZN")
+    at, last = 3 if nested else 2, name
+    while name.startswith("_Z") and (found := re.match(r"\d+", name[at:])):
+        at += len(found[0])
+        last = name[at:at + int(found[0])]
+        at += len(last)
+        if not nested:
+            break
+    return last
+
+
+def loops(body, label, branch, matrix):
+    """Matrix instructions of each innermost loop that has some, in the order of the text."""
+    places, ranges, products = {}, [], []
+    for number, line in enumerate(body.splitlines()):
+        if found := re.match(label, line):
+            places[found[1]] = number
+        if re.search(matrix, line):
+            products.append(number)
+        if (found := re.search(branch, line)) and found[1] in places:
+            ranges.append((places[found[1]], number))
+    held = {span: sum(span[0] <= at <= span[1] for at in products) for span in ranges}
+    inner = [span for span in held if held[span] and not any(
+        other != span and held[other] and span[0] <= other[0] and other[1] <= span[1] for other in held)]
+    return [held[span] for span in sorted(inner)]

@@ -1,0 +1,230 @@
+#!/usr/bin/env python3
+# Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Every kernel for every architecture: compiles what tkc emits with the vendors' compilers, and runs the cases on the emulator.
+
+    test/targets/targets.py --tkc build/dev/tkc/tkc [--all] [--arch NAME…] [-o FOLDER] [FILE.tk…]
+
+Writes FOLDER/targets.md (tables), targets.json, and targets-*.xml (JUnit). What went in decides whether something is done again:
+results are kept in $TKC_CACHE (~/.cache/tkc). Without --all a covering subset: on each architecture one specialisation and one
+case in four of each kernel, others on other architectures. Fails on spills, stack frames, local memory, on what ptxas serialised
+or repaired, and on whatever the emulator finds."""
+import argparse
+import collections
+import concurrent.futures
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import xml.sax.saxutils as xml
+
+import cache
+import compilers
+
+root = pathlib.Path(__file__).resolve().parents[2]
+Spec = collections.namedtuple("Spec", "file kernel settings")
+
+
+def tkc(options, *arguments):
+    return subprocess.run([options.tkc, *map(str, arguments)], capture_output=True, text=True)
+
+
+def specialisations(options, file):
+    """Those of every kernel of a file: {kernel: [Spec]}."""
+    found = collections.defaultdict(list)
+    run = tkc(options, file, "--emit=tile")
+    if run.returncode != 0:
+        sys.exit(f"tkc {file} --emit=tile\n{run.stderr}")
+    for name, types, rest in re.findall(r"^func @(\w+)(?:<(.*?)>)?\(.*?\)(?: where (.*?))? \{$", run.stdout, re.M):
+        fixed = [item for item in (types + ", " + rest).split(", ") if item and not item.startswith("tune ")]
+        spec = Spec(file, name, tuple(item.replace(" ", "") for item in fixed))
+        if spec not in found[name]:
+            found[name].append(spec)
+    return found
+
+
+def set_options(spec):
+    return [part for setting in spec.settings for part in ("--set", setting)]
+
+
+def compile_one(options, store, spec, gpu):
+    """One specialisation with the vendor's compiler: {"faults", "kernels", "threads", "shared"}, and whether it was known."""
+    chosen = [spec.file, "--kernel", spec.kernel, *set_options(spec), "--arch", gpu["name"]]
+    with tempfile.TemporaryDirectory() as folder:
+        folder = pathlib.Path(folder)
+        source = folder / ("code.hip" if gpu["amd"] else "code.cu")
+        run = tkc(options, *chosen, "--standalone", "-o", source)
+        if run.returncode != 0:
+            return {"kernels": {}, "faults": [run.stderr.strip()[:2000]]}, False
+        plan = re.search(r"^  threads (\d+) cluster \d+ shared (\d+)", tkc(options, *chosen, "--emit=plan").stdout, re.M)
+        key = cache.digest("compile", source, " ".join(compilers.command(gpu, "", "")), compilers.version(compilers.find(gpu)),
+                           pathlib.Path(compilers.__file__))
+        result, known = store.remembered(key, lambda: compilers.compile(source, gpu, folder))
+        if plan:
+            result["threads"], result["shared"] = int(plan[1]), int(plan[2])
+        return result, known
+
+
+def emulate_one(options, store, file, gpu, sample, emulator):
+    """The cases of a file on the emulator: a list of {"kernel", "case", "passed", "message"}, and whether it was known."""
+    chosen = ["test", file, "--target=emulator", "--arch", gpu["name"], "--sample", sample]
+    with tempfile.TemporaryDirectory() as folder:
+        folder = pathlib.Path(folder)
+        written = tkc(options, *chosen, "--build-only", "-o", folder / "program")
+        refused = [{"kernel": file.stem, "case": "", "passed": False, "message": written.stderr.strip()[:2000]}]
+
+        def run():
+            done = tkc(options, *chosen, "-o", folder / "program", "--json", folder / "results.json")
+            results = folder / "results.json"
+            if not results.exists():
+                return [{**refused[0], "message": (done.stderr.strip() or f"exit status {done.returncode}")[:2000]}]
+            return json.loads(results.read_text())["cases"]
+
+        if written.returncode != 0:
+            # A case that has no program, of a kernel that this GPU cannot have, is named in the results of a full run.
+            return run(), False
+        return store.remembered(cache.digest("emulate", cache.digest_folder(folder / "program"), emulator, gpu["name"]), run)
+
+
+def blocks_at_once(result, kernel, gpu):
+    """Blocks of a kernel that fit a multiprocessor of NVIDIA's (registers are given to warps in units of 256)."""
+    threads, registers = result["threads"], kernel["registers"]
+    warps = -(-threads // 32)
+    by_registers = gpu["registers_per_multiprocessor"] // (warps * (-(-registers * 32 // 256) * 256))
+    by_shared = gpu["shared_bytes_per_multiprocessor"] // (result["shared"] + 1024)
+    return min(by_registers, by_shared, gpu["threads_per_multiprocessor"] // (warps * 32))
+
+
+class Progress:
+    """A line that says how far it is; none where nobody watches."""
+
+    def __init__(self, total):
+        self.done, self.known, self.total = 0, 0, total
+
+    def step(self, known):
+        self.done += 1
+        self.known += known
+        if sys.stderr.isatty():
+            print(f"\r{self.done} of {self.total}, {self.known} known", end="\n" if self.done == self.total else "", file=sys.stderr,
+                  flush=True)
+
+
+def title(spec):
+    return " ".join([spec.kernel, *spec.settings])
+
+
+def resource_table(compiled, gpus):
+    lines = ["| kernel | GPU | registers | shared KiB | threads | at once | matrix instructions in a loop | |",
+             "|---|---|---|---|---|---|---|---|"]
+    by_name = {gpu["name"]: gpu for gpu in gpus}
+    for (spec, name), (result, _) in sorted(compiled.items(), key=lambda item: (str(item[0][0]), item[0][1])):
+        fault = "; ".join(result["faults"])[:200].replace("\n", " ").replace("|", "/")
+        for kernel in list(result["kernels"].values())[:1] or [{}]:
+            at_once = ""
+            if "waves" in kernel:
+                at_once = f"{kernel['waves']} waves a SIMD"
+            elif "threads" in result and "registers" in kernel:
+                at_once = f"{blocks_at_once(result, kernel, by_name[name])} blocks"
+            shared = f"{result['shared'] / 1024:.0f}" if "shared" in result else ""
+            loop = ", ".join(map(str, kernel.get("loops", [])))
+            lines.append(f"| {title(spec)} | {name} | {kernel.get('registers', '')} | {shared} | {result.get('threads', '')} | {at_once} | "
+                         f"{loop} | {fault} |")
+    return lines
+
+
+def case_table(emulated, gpus):
+    names = [gpu["name"] for gpu in gpus]
+    counts = collections.defaultdict(lambda: [0, 0])
+    for (file, name), (cases, _) in emulated.items():
+        for case in cases:
+            count = counts[file.stem, case["kernel"], name]
+            count[0] += case["passed"]
+            count[1] += 1
+    rows = sorted({key[:2] for key in counts})
+    lines = [f"| file | kernel | {' | '.join(names)} |", "|---|---|" + "---|" * len(names)]
+    for file, kernel in rows:
+        cells = [f"{counts[file, kernel, name][0]} of {counts[file, kernel, name][1]}" if (file, kernel, name) in counts else "" for name in names]
+        lines.append(f"| {file} | {kernel} | {' | '.join(cells)} |")
+    totals = [[sum(count[i] for key, count in counts.items() if key[2] == name) for i in (0, 1)] for name in names]
+    lines.append("| | all | " + " | ".join(f"{passed} of {total}" for passed, total in totals) + " |")
+    return lines
+
+
+def junit(suite, cases):
+    """`cases`: (class, name, what is wrong or '', why it did not run or '')."""
+    lines = [f'<testsuite name="{suite}">']
+    for group, name, wrong, skipped in cases:
+        inside = f"<failure message={xml.quoteattr(wrong[:1000])}/>" if wrong else ""
+        inside = f"<skipped message={xml.quoteattr(skipped)}/>" if skipped else inside
+        lines.append(f"<testcase classname={xml.quoteattr(group)} name={xml.quoteattr(name)}>{inside}</testcase>")
+    return "\n".join([*lines, "</testsuite>", ""])
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("files", nargs="*", type=pathlib.Path, metavar="FILE.tk")
+    parser.add_argument("--tkc", required=True)
+    parser.add_argument("--all", action="store_true", help="every specialisation and every case")
+    parser.add_argument("--arch", nargs="*", help="these architectures only")
+    parser.add_argument("--only", choices=["compile", "emulate"], help="one half of it")
+    parser.add_argument("-o", dest="output", type=pathlib.Path, default=pathlib.Path("."), help="folder of the results")
+    options = parser.parse_args()
+    files = options.files or sorted([*(root / "kernels").glob("*.tk"), *(root / "kernels/extra").glob("*.tk")])
+    store = cache.Cache(cache.default_folder())
+    known_gpus = [gpu for gpu in json.loads(tkc(options, "arch", "--json").stdout) if gpu["compiles"]]
+    gpus = [gpu for gpu in known_gpus if not options.arch or gpu["name"] in options.arch]
+
+    jobs, compiled = [], []
+    for file in files if options.only != "emulate" else []:
+        for kernel, specs in specialisations(options, file).items():
+            for gpu in gpus:
+                if not compilers.find(gpu):
+                    compiled.append((gpu["name"], kernel, "", "no compiler for it here"))
+                    continue
+                turn = known_gpus.index(gpu) + sum(map(ord, kernel))
+                for spec in specs if options.all else [specs[turn % len(specs)]]:
+                    jobs.append(("compile", (spec, gpu["name"]), lambda spec=spec, gpu=gpu: compile_one(options, store, spec, gpu)))
+    if options.only != "compile":
+        emulator = cache.digest_folder(root / "runtime/emulator")
+        for file in files:
+            for gpu in gpus:
+                sample = "0/1" if options.all else f"{known_gpus.index(gpu)}/4"
+                jobs.append(("emulate", (file, gpu["name"]),
+                             lambda file=file, gpu=gpu, sample=sample: emulate_one(options, store, file, gpu, sample, emulator)))
+
+    results = {"compile": {}, "emulate": {}}
+    progress = Progress(len(jobs))
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        running = {pool.submit(job): (kind, key) for kind, key, job in jobs}
+        for future in concurrent.futures.as_completed(running):
+            kind, key = running[future]
+            results[kind][key] = future.result()
+            progress.step(future.result()[1])
+
+    options.output.mkdir(parents=True, exist_ok=True)
+    compiled += [(name, title(spec), "; ".join(result["faults"]), "") for (spec, name), (result, _) in results["compile"].items()]
+    emulated = [(name, f"{file.stem} {case['kernel']} {case['case']}", "" if case["passed"] else case["message"] or "wrong", "")
+                for (file, name), (cases, _) in results["emulate"].items() for case in cases]
+    for kind, cases in (("compile", compiled), ("emulate", emulated)):
+        if options.only in (None, kind):
+            (options.output / f"targets-{kind}.xml").write_text(junit(f"targets-{kind}", sorted(cases)))
+    text = ["# Every case on the emulator", "", *case_table(results["emulate"], gpus), "", "# What the compilers say", "",
+            *resource_table(results["compile"], gpus), ""]
+    (options.output / "targets.md").write_text("\n".join(text))
+    (options.output / "targets.json").write_text(json.dumps(
+        [{"file": spec.file.stem, "kernel": spec.kernel, "settings": spec.settings, "arch": name, **result}
+         for (spec, name), (result, _) in results["compile"].items()] +
+        [{"file": file.stem, "arch": name, "cases": cases} for (file, name), (cases, _) in results["emulate"].items()], indent=1))
+    wrong = [case for case in compiled + emulated if case[2]]
+    for group, name, message, _ in sorted(wrong):
+        print(f"{group}: {name}: {message}")
+    print(f"{len(results['compile'])} specialisations compiled, {len(emulated)} cases emulated, {len(wrong)} wrong; {progress.known} of {len(jobs)} "
+          f"known from before")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
