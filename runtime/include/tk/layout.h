@@ -47,6 +47,31 @@ template <int Warps> struct warp_mma_layout {
 /// Source: PTX ISA, "Register Fragments for wgmma.mma_async.m64nNk16"; tested against public tables.
 struct mma_layout : warp_mma_layout<4> {};
 
+/// Accumulators of tcgen05 with 128 rows, as a warpgroup takes them from tensor memory by 16×256 bits: each warp the 32
+/// rows of its lanes, as two accumulators of mma.sync. With 64 rows it is mma_layout.
+/// Source: PTX ISA, "Matrix fragments for shape .16x256b"; tested against public tables.
+struct tensor_layout {
+  static constexpr int threads = 128;
+  static constexpr int slab = 128;
+  static constexpr int threads_per_row = 4;
+  static constexpr int run = 2;
+  static constexpr int row_run = 4;
+
+  template <int Rows> static constexpr int row_slots = Rows / 32;
+  template <int Cols> static constexpr int col_slots = Cols / 4;
+
+  template <int Rows, int Cols> static constexpr bool fits = Rows % slab == 0 && Cols % 8 == 0;
+
+  __host__ __device__ static constexpr int row(int rank, int a) {
+    return a / 4 * slab + rank / 32 * 32 + a % 4 * 8 + rank % 32 / 4;
+  }
+  __host__ __device__ static constexpr int col(int rank, int b) { return mma_layout::col(rank, b); }
+
+  template <int Rows, int Cols> __host__ __device__ static constexpr int index(int a, int b) {
+    return mma_layout::index<Rows, Cols>(a, b);
+  }
+};
+
 /// The A operand of wgmma in registers, of elements of `Bytes` bytes: 1 or 4. With 2 it is mma_layout.
 /// Source: PTX ISA, "Register Fragments for wgmma.mma_async.m64nNk32" and "…m64nNk8"; tested against public tables.
 template <int Bytes> struct operand_layout {

@@ -3,9 +3,9 @@
 //
 // Register tiles to and from shared tiles.
 //
-// 16-bit tiles in mma_layout move by stmatrix and ldmatrix, four 8×8 matrices an instruction; everything else by runs
-// of consecutive columns. Shared tiles that the copy or matrix engine reads next need `fence_proxy_async()` by every
-// storing thread, then a barrier.
+// 16-bit tiles in mma_layout and tensor_layout move by stmatrix and ldmatrix, four 8×8 matrices an instruction;
+// everything else by runs of consecutive columns. Shared tiles that the copy or matrix engine reads next need
+// `fence_proxy_async()` by every storing thread, then a barrier.
 #pragma once
 
 #include "tk/fragment.h"
@@ -21,23 +21,26 @@ __device__ __forceinline__ void store_matrices(u32 address, const u32 *words) {
 
 /// Whether 16×16 blocks of the tile can move by stmatrix and ldmatrix.
 template <class X, class Tile>
-inline constexpr bool moves_by_matrices = is_float16<typename X::element> && same<typename X::layout, mma_layout> &&
-                                          X::has_rows && X::has_cols && X::cols % 16 == 0 && Tile::swizzle != 0;
+inline constexpr bool moves_by_matrices =
+    is_float16<typename X::element> &&
+    (same<typename X::layout, mma_layout> || same<typename X::layout, tensor_layout>) && X::has_rows && X::has_cols &&
+    X::cols % 16 == 0 && Tile::swizzle != 0;
 
 /// Calls f(register word, address) for each 16×16 block of a fragment: the address that this lane supplies.
 /// `Rows`: of what is there; blocks beyond are left out.
 template <class X, class Tile, int Rows = X::rows, class F>
 __device__ __forceinline__ void for_each_block(u32 base, F f) {
   static_assert(Rows % 16 == 0, "whole blocks");
-  const int thread = rank<mma_layout>();
-  const int r = thread / 32 * 16 + thread % 16;
+  using L = typename X::layout;
+  const int thread = rank<L>();
 #pragma unroll
-  for (int slab = 0; slab < X::rows / 64; ++slab) {
-    if (Rows < X::rows && slab * 64 + thread / 32 * 16 >= Rows)
+  for (int block = 0; block < X::row_slots / 2; ++block) {
+    const int first = L::row(thread / 32 * 32, 2 * block);
+    if (Rows < X::rows && first >= Rows)
       continue;
 #pragma unroll
     for (int c = 0; c < X::cols; c += 16)
-      f(slab * X::cols / 4 + c / 4, base + Tile::offset(slab * 64 + r, c + thread % 32 / 16 * 8));
+      f(block * X::cols / 4 + c / 4, base + Tile::offset(first + thread % 16, c + thread % 32 / 16 * 8));
   }
 }
 

@@ -70,26 +70,29 @@ __device__ __forceinline__ void tensor_mma_instruction(u32 d, A a, u64 b, u32 in
                  : "memory");
 }
 
-/// A left operand: where step k of it is.
+/// A left operand: where step k of a slab of M rows is, M those of one block.
 template <class A> struct left_operand;
-template <class Tile, int M, int K, bool Transposed> struct left_operand<shared_slice<Tile, M, K, Transposed>> {
+template <class Tile, int Rows, int K, bool Transposed> struct left_operand<shared_slice<Tile, Rows, K, Transposed>> {
   static constexpr major order = Transposed ? major::mn : major::k;
-  __device__ __forceinline__ static u64 at(const shared_slice<Tile, M, K, Transposed> &a, int k) {
-    return tensor_descriptor<Tile>(a.address, order) + u64(descriptor_step<Tile>(order, 0, k) >> 4);
+  template <int M>
+  __device__ __forceinline__ static u64 at(const shared_slice<Tile, Rows, K, Transposed> &a, int slab, int k) {
+    return tensor_descriptor<Tile>(a.address, order) + u64(descriptor_step<Tile>(order, slab * M, k) >> 4);
   }
 };
-template <class T, int M, int K> struct left_operand<tensor_tile<T, M, K>> {
+template <class T, int Rows, int K, int Slab> struct left_operand<tensor_tile<T, Rows, K, Slab>> {
   static constexpr major order = major::k;
-  __device__ __forceinline__ static u32 at(const tensor_tile<T, M, K> &a, int k) {
-    return a.address + u32(k * int(sizeof(T)) / 4);
+  template <int M> __device__ __forceinline__ static u32 at(const tensor_tile<T, Rows, K, Slab> &a, int slab, int k) {
+    static_assert(M == Slab, "operand and accumulator lie in the same lanes");
+    return a.address + u32(slab * tensor_tile<T, Rows, K, Slab>::slab_width + k * int(sizeof(T)) / 4);
   }
 };
 
-template <int Blocks, class D, int M, int N, class A, class B>
-__device__ __forceinline__ void tensor_mma_steps(const tensor_tile<D, M, N> &d, const A &a, const B &b,
+template <int Blocks, class D, int M, int N, int Slab, class A, class B>
+__device__ __forceinline__ void tensor_mma_steps(const tensor_tile<D, M, N, Slab> &d, const A &a, const B &b,
                                                  bool accumulate) {
   using TA = typename A::element;
   using TB = typename B::element;
+  using tile_b = typename B::tile_type;
   constexpr major order_a = left_operand<A>::order, order_b = B::transposed ? major::k : major::mn;
   constexpr int k_step = 32 / sizeof(TB);
   static_assert(multiplies<TA, TB>(), "no instruction for these types");
@@ -98,21 +101,22 @@ __device__ __forceinline__ void tensor_mma_steps(const tensor_tile<D, M, N> &d, 
   static_assert(N % (16 * Blocks) == 0 && N <= 256, "no instruction of this width");
   static_assert(B::rows % k_step == 0, "k is a multiple of 32 bytes");
   static_assert((order_a == major::k && order_b == major::k) || !same<TA, tf32>, "tf32 operands are K-major");
-  constexpr u32 instruction = tensor_instruction<D, TA, TB>(order_a, order_b, M * Blocks, N);
-  using tile_b = typename B::tile_type;
+  constexpr u32 instruction = tensor_instruction<D, TA, TB>(order_a, order_b, Slab * Blocks, N);
   const u64 descriptor_b = tensor_descriptor<tile_b>(b.address, order_b);
 #pragma unroll
-  for (int k = 0; k < B::rows; k += k_step)
-    tensor_mma_instruction<Blocks, TA>(d.address, left_operand<A>::at(a, k),
-                                       descriptor_b + u64(descriptor_step<tile_b>(order_b, 0, k) >> 4), instruction,
-                                       accumulate || k > 0);
+  for (int slab = 0; slab < M / Slab; ++slab)
+#pragma unroll
+    for (int k = 0; k < B::rows; k += k_step)
+      tensor_mma_instruction<Blocks, TA>(d.address + slab * N, left_operand<A>::template at<Slab>(a, slab, k),
+                                         descriptor_b + u64(descriptor_step<tile_b>(order_b, 0, k) >> 4), instruction,
+                                         accumulate || k > 0);
 }
 
-/// d[128, N] (+)= a[128, K] · b[K, N] by one thread, asynchronously; `accumulate` false: d = a · b. a in shared memory
-/// (a slice or a transposed one) or in tensor memory, b in shared memory. N a multiple of 16 up to 256, K of 32 bytes.
-/// Types: bf16, f16, tf32, any two of float8; i8 and u8 on sm_100a only. tf32 operands have k contiguous.
-template <class D, int N, class A, class B>
-__device__ __forceinline__ void tensor_mma(const tensor_tile<D, 128, N> &d, const A &a, const B &b,
+/// d[M, N] (+)= a[M, K] · b[K, N] by one thread, asynchronously; `accumulate` false: d = a · b. a in shared memory (a
+/// slice or a transposed one) or in tensor memory, b in shared memory. M a multiple of d's slabs, N of 16 up to 256, K
+/// of 32 bytes. Types: bf16, f16, tf32, any two of float8; i8 and u8 on sm_100a only. tf32 operands have k contiguous.
+template <class D, int M, int N, int Slab, class A, class B>
+__device__ __forceinline__ void tensor_mma(const tensor_tile<D, M, N, Slab> &d, const A &a, const B &b,
                                            bool accumulate = true) {
   tensor_mma_steps<1>(d, a, b, accumulate);
 }
