@@ -6,6 +6,7 @@
 // tensor memory, warps 0 to 3 take the other one to C meanwhile. Shared memory: a 64 KiB, b 128 KiB, c 32 KiB.
 #include "tk/barrier.h"
 #include "tk/fragment.h"
+#include "tk/raster.h"
 #include "tk/shared_copy.h"
 #include "tk/sync.h"
 #include "tk/tcgen05.h"

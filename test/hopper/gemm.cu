@@ -5,6 +5,7 @@
 // ahead. One producer warp, two consumer warpgroups with 64 rows each. Shared memory: a 64 KiB, b 128 KiB, c 32 KiB.
 #include "tk/barrier.h"
 #include "tk/fragment.h"
+#include "tk/raster.h"
 #include "tk/shared_copy.h"
 #include "tk/sync.h"
 #include "tk/tma.h"

@@ -4,47 +4,10 @@
 // Atomic updates of global memory by register tiles, unordered.
 #pragma once
 
+#include "tk/atomic_element.h"
 #include "tk/memory.h"
 
 namespace tk {
-
-__device__ __forceinline__ void atomic_add_element(float *to, float x) {
-  asm volatile("red.global.add.f32 [%0], %1;" ::"l"(to), "f"(x) : "memory");
-}
-__device__ __forceinline__ void atomic_add_element(double *to, double x) {
-  asm volatile("red.global.add.f64 [%0], %1;" ::"l"(to), "d"(x) : "memory");
-}
-__device__ __forceinline__ void atomic_add_element(int *to, int x) {
-  asm volatile("red.global.add.s32 [%0], %1;" ::"l"(to), "r"(x) : "memory");
-}
-__device__ __forceinline__ void atomic_add_element(bf16 *to, bf16 x) {
-  asm volatile("red.global.add.noftz.bf16 [%0], %1;" ::"l"(to), "h"(x.bits) : "memory");
-}
-__device__ __forceinline__ void atomic_add_element(half *to, half x) {
-  asm volatile("red.global.add.noftz.f16 [%0], %1;" ::"l"(to), "h"(x.bits) : "memory");
-}
-
-__device__ __forceinline__ void atomic_max_element(int *to, int x) {
-  asm volatile("red.global.max.s32 [%0], %1;" ::"l"(to), "r"(x) : "memory");
-}
-__device__ __forceinline__ void atomic_min_element(int *to, int x) {
-  asm volatile("red.global.min.s32 [%0], %1;" ::"l"(to), "r"(x) : "memory");
-}
-/// Floats of one sign order as integers of their bits do; NaN is ignored.
-__device__ __forceinline__ void atomic_max_element(float *to, float x) {
-  const int bits = __float_as_int(x);
-  if (bits >= 0 && x == x)
-    asm volatile("red.global.max.s32 [%0], %1;" ::"l"(to), "r"(bits) : "memory");
-  else if (x == x)
-    asm volatile("red.global.min.u32 [%0], %1;" ::"l"(to), "r"(bits) : "memory");
-}
-__device__ __forceinline__ void atomic_min_element(float *to, float x) {
-  const int bits = __float_as_int(x);
-  if (bits >= 0 && x == x)
-    asm volatile("red.global.min.s32 [%0], %1;" ::"l"(to), "r"(bits) : "memory");
-  else if (x == x)
-    asm volatile("red.global.max.u32 [%0], %1;" ::"l"(to), "r"(bits) : "memory");
-}
 
 struct atomic_add_operation {
   template <class T> __device__ __forceinline__ void operator()(T *to, T x) const { atomic_add_element(to, x); }
@@ -68,12 +31,11 @@ __device__ __forceinline__ void atomic_update(F f, const view<T, Align> &to, con
 
 /// Two or four f32 at once; each is added atomically, the group is not.
 template <int Count, tile X> __device__ __forceinline__ void atomic_add_chunk(float *to, const X &x, int a, int b) {
-  if constexpr (Count == 4)
-    asm volatile("red.global.add.v4.f32 [%0], {%1, %2, %3, %4};" ::"l"(to), "f"(x.at(a, b)), "f"(x.at(a, b + 1)),
-                 "f"(x.at(a, b + 2)), "f"(x.at(a, b + 3))
-                 : "memory");
-  else
-    asm volatile("red.global.add.v2.f32 [%0], {%1, %2};" ::"l"(to), "f"(x.at(a, b)), "f"(x.at(a, b + 1)) : "memory");
+  float values[Count];
+#pragma unroll
+  for (int i = 0; i < Count; ++i)
+    values[i] = x.at(a, b + i);
+  atomic_add_elements<Count>(to, values);
 }
 
 /// The elements that exist += x. f32 and f64, f16, bf16, i32; f32 by chunks where the view promises alignment.

@@ -4,6 +4,7 @@
 // Barriers between roles (mbarriers), their rings, and barriers among warps of one role (named barriers).
 #pragma once
 
+#include "tk/ring.h"
 #include "tk/shared.h"
 
 namespace tk {
@@ -59,24 +60,6 @@ struct alignas(8) barrier {
                  "finished:\n}\n" ::"r"(address()),
                  "r"(phase)
                  : "memory");
-  }
-};
-
-/// A position in a ring of `Stages` buffers: which slot, and the parity of the round.
-template <int Stages> struct ring {
-  int slot = 0;
-  int phase = 0;
-
-  __device__ __forceinline__ void advance() {
-    if constexpr (Stages == 1) {
-      phase ^= 1;
-    } else {
-      ++slot;
-      if (slot == Stages) {
-        slot = 0;
-        phase ^= 1;
-      }
-    }
   }
 };
 

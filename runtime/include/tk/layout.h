@@ -4,12 +4,13 @@
 // Where the elements of a tile live: which thread of a group holds element (row, column), and in which register.
 //
 // Every layout here is a product: a thread holds `row_slots` × `col_slots` elements, slot a gives the row and slot b
-// the column. The low bits of the thread's rank run along the columns (`threads_per_row` of them), the others along the
+// the column. Some bits of the thread's rank run along the columns (`threads_per_row` threads), the others along the
 // rows, which is all that reductions and scans need to know:
 //   row(rank, a)          local row of row slot a
 //   col(rank, b)          local column of column slot b
 //   index<Rows, Cols>(a, b)  register of element (a, b)
 //   run                   consecutive column slots that are consecutive columns
+//   lane_step             how far apart the numbers of two lanes are that hold neighbours in a row
 //   row_run               consecutive row slots whose rows all lie before those of the next warp
 #pragma once
 
@@ -23,7 +24,7 @@ namespace tk {
 template <int Warps> struct warp_mma_layout {
   static constexpr int threads = 32 * Warps;
   static constexpr int slab = 16 * Warps;
-  static constexpr int threads_per_row = 4;
+  static constexpr int threads_per_row = 4, lane_step = 1;
   static constexpr int run = 2;
   static constexpr int row_run = 2;
 
@@ -53,7 +54,7 @@ struct mma_layout : warp_mma_layout<4> {};
 struct tensor_layout {
   static constexpr int threads = 128;
   static constexpr int slab = 128;
-  static constexpr int threads_per_row = 4;
+  static constexpr int threads_per_row = 4, lane_step = 1;
   static constexpr int run = 2;
   static constexpr int row_run = 4;
 
@@ -77,7 +78,7 @@ struct tensor_layout {
 template <int Bytes> struct operand_layout {
   static_assert(Bytes == 1 || Bytes == 4, "operands of 16 bits lie as an accumulator does");
   static constexpr int threads = 128;
-  static constexpr int threads_per_row = 4;
+  static constexpr int threads_per_row = 4, lane_step = 1;
   static constexpr int run = 4 / Bytes;
   static constexpr int row_run = 2;
 
@@ -107,7 +108,7 @@ template <bool RowsFirst> struct matrix_lane {
 /// for memory. Both are powers of two; `Threads` is a multiple of 32 and of ThreadsPerRow.
 template <int Threads, int ThreadsPerRow, int Vec> struct row_layout {
   static constexpr int threads = Threads;
-  static constexpr int threads_per_row = ThreadsPerRow;
+  static constexpr int threads_per_row = ThreadsPerRow, lane_step = 1;
   static constexpr int run = Vec;
   static constexpr int row_run = 1;
   static constexpr int rows_at_once = Threads / ThreadsPerRow;

@@ -9,7 +9,7 @@
 // Source: PTX ISA, "ex2", "lg2", "rcp", "sin" and their like.
 #pragma once
 
-#include "tk/types.h"
+#include "tk/integer_math.h"
 
 namespace tk {
 
@@ -97,32 +97,6 @@ __device__ __forceinline__ double abs(double x) { return ::fabs(x); }
 __device__ __forceinline__ double max(double x, double y) { return ::fmax(x, y); }
 __device__ __forceinline__ double min(double x, double y) { return ::fmin(x, y); }
 __device__ __forceinline__ double divide(double x, double y) { return x / y; }
-
-__device__ __forceinline__ int abs(int x) { return x < 0 ? -x : x; }
-__device__ __forceinline__ i64 abs(i64 x) { return x < 0 ? -x : x; }
-template <class T>
-  requires(same<T, int> || same<T, i64>)
-__device__ __forceinline__ T max(T x, T y) {
-  return x > y ? x : y;
-}
-template <class T>
-  requires(same<T, int> || same<T, i64>)
-__device__ __forceinline__ T min(T x, T y) {
-  return x < y ? x : y;
-}
-/// Quotient and remainder that floor, as the language's do.
-template <class T>
-  requires(same<T, int> || same<T, i64>)
-__host__ __device__ __forceinline__ constexpr T divide(T x, T y) {
-  const T quotient = x / y;
-  return (x % y != 0 && (x < 0) != (y < 0)) ? quotient - 1 : quotient;
-}
-template <class T>
-  requires(same<T, int> || same<T, i64>)
-__host__ __device__ __forceinline__ constexpr T modulo(T x, T y) {
-  const T remainder = x % y;
-  return (remainder != 0 && (x < 0) != (y < 0)) ? remainder + y : remainder;
-}
 
 /// x · y + z, rounded once.
 __device__ __forceinline__ float fma(float x, float y, float z) { return ::fmaf(x, y, z); }

@@ -9,6 +9,7 @@
 #pragma once
 
 #include "tk/fragment.h"
+#include "tk/words.h"
 
 namespace tk {
 
@@ -30,31 +31,6 @@ template <class T, int Align = sizeof(T)> struct view {
   __device__ __forceinline__ bool has_row(int r) const { return r >= row_begin && r < row_end; }
   __device__ __forceinline__ bool has_col(int c) const { return c >= col_begin && c < col_end; }
 };
-
-/// One access of Words registers.
-template <int Words> __device__ __forceinline__ void load_words(const void *from, u32 *words) {
-  if constexpr (Words == 4) {
-    const uint4 all = *static_cast<const uint4 *>(from);
-    words[0] = all.x, words[1] = all.y, words[2] = all.z, words[3] = all.w;
-  } else if constexpr (Words == 2) {
-    const uint2 all = *static_cast<const uint2 *>(from);
-    words[0] = all.x, words[1] = all.y;
-  } else {
-    words[0] = *static_cast<const u32 *>(from);
-  }
-}
-/// Written out, because the compiler splits some vector stores that it could not prove aligned.
-template <int Words> __device__ __forceinline__ void store_words(void *to, const u32 *words) {
-  const size_t address = __cvta_generic_to_global(to);
-  if constexpr (Words == 4)
-    asm volatile("st.global.v4.b32 [%0], {%1, %2, %3, %4};" ::"l"(address), "r"(words[0]), "r"(words[1]), "r"(words[2]),
-                 "r"(words[3])
-                 : "memory");
-  else if constexpr (Words == 2)
-    asm volatile("st.global.v2.b32 [%0], {%1, %2};" ::"l"(address), "r"(words[0]), "r"(words[1]) : "memory");
-  else
-    *static_cast<u32 *>(to) = words[0];
-}
 
 /// Moves the `Count` elements from (a, b) on, consecutive in memory, in one access.
 template <int Count, tile X>
@@ -123,9 +99,9 @@ template <tile X> __device__ __forceinline__ bool stores() {
   using L = typename X::layout;
   const int thread = rank<L>();
   if constexpr (!X::has_cols)
-    return thread % L::threads_per_row == 0;
+    return thread / L::lane_step % L::threads_per_row == 0;
   else if constexpr (!X::has_rows)
-    return thread / L::threads_per_row == 0;
+    return thread == thread / L::lane_step % L::threads_per_row * L::lane_step;
   else
     return true;
 }

@@ -2,10 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Register tiles on their way in and out of the matrix engine: a row or a column becomes a tile of whole slabs and
-// back, padding becomes zero, and an accumulator's layout becomes that of a left operand.
+// back, and padding becomes zero.
 #pragma once
 
 #include "tk/fragment.h"
+#include "tk/warp.h"
 
 namespace tk {
 
@@ -35,65 +36,25 @@ __device__ __forceinline__ row<T, N, L> any_row(const fragment<T, M, N, L> &x) {
   return result;
 }
 
+/// x of the lane that holds the first column of this lane's rows.
+template <class L, class T> __device__ __forceinline__ T from_first_of_row(T x) {
+  static_assert(L::threads_per_row <= warp_size, "the threads of a row are of one warp");
+  return shuffle(x, lane() - lane() / L::lane_step % L::threads_per_row * L::lane_step);
+}
+
 /// Column 0 of a tile, to all threads that hold its rows. By whole warps.
 template <class T, int M, int N, class L>
 __device__ __forceinline__ column<T, M, L> first_column(const fragment<T, M, N, L> &x) {
-  static_assert(L::threads_per_row <= 32, "the threads of a row are of one warp");
   column<T, M, L> result;
 #pragma unroll
   for (int a = 0; a < result.row_slots; ++a)
-    result.set(a, 0, __shfl_sync(~0u, x.at(a, 0), 0, L::threads_per_row));
+    result.set(a, 0, from_first_of_row<L>(x.at(a, 0)));
   return result;
 }
 
 /// Element (0, 0) of a tile whose rows are all the same. By whole warps.
 template <class T, int M, int N, class L> __device__ __forceinline__ T first_element(const fragment<T, M, N, L> &x) {
-  static_assert(L::threads_per_row <= 32, "the threads of a row are of one warp");
-  return __shfl_sync(~0u, x.at(0, 0), 0, L::threads_per_row);
-}
-
-/// Of the four threads of a row in mma_layout, which one an exchange of neighbouring columns asks first.
-__device__ __forceinline__ int exchange_partner() { return threadIdx.x % 2 * 2 + threadIdx.x / 2 % 2; }
-
-/// The tile as a left operand in registers. Threads of a row hold pairs of columns, and the operand wants four
-/// neighbours in each: both halves come from one word each of two other threads. By whole warps.
-template <class T, int M, int K>
-  requires(sizeof(T) == 1)
-__device__ __forceinline__ fragment<T, M, K, operand_layout<1>> as_operand(const fragment<T, M, K, mma_layout> &x) {
-  static_assert(K % 16 == 0, "columns in steps of 16");
-  fragment<T, M, K, operand_layout<1>> result;
-  const int partner = exchange_partner();
-  const bool odd = threadIdx.x & 1, upper = threadIdx.x & 2;
-#pragma unroll
-  for (int w = 0; w < x.data.word_count; w += 2) {
-    const u32 first = x.data.words[w], second = x.data.words[w + 1];
-    const u32 p = __shfl_sync(~0u, odd ? second : first, partner, 4);
-    const u32 q = __shfl_sync(~0u, odd ? first : second, partner ^ 1, 4);
-    result.data.words[w] = __byte_perm(p, q, upper ? 0x1054 : 0x5410);
-    result.data.words[w + 1] = __byte_perm(p, q, upper ? 0x3276 : 0x7632);
-  }
-  return result;
-}
-
-/// The same for tf32: threads hold two neighbouring columns, and the operand wants columns that are four apart.
-template <int M, int K>
-__device__ __forceinline__ fragment<tf32, M, K, operand_layout<4>>
-as_operand(const fragment<tf32, M, K, mma_layout> &x) {
-  fragment<tf32, M, K, operand_layout<4>> result;
-  const int partner = exchange_partner();
-  const bool odd = threadIdx.x & 1, upper = threadIdx.x & 2;
-#pragma unroll
-  for (int i = 0; i < x.size; i += 2) {
-    const u32 first = x.data.values[i].bits, second = x.data.values[i + 1].bits;
-    const u32 p = __shfl_sync(~0u, upper ? second : first, partner, 4);
-    const u32 q = __shfl_sync(~0u, upper ? first : second, partner ^ 2, 4);
-    // The accumulator's pair (2c, 2c + 1) of a row is at i, the operand's (c, c + 4) at i and i + 2, next to its other
-    // row.
-    const int low = i / 4 * 4 + i / 2 % 2;
-    result.data.values[low].bits = odd ? q : p;
-    result.data.values[low + 2].bits = odd ? p : q;
-  }
-  return result;
+  return from_first_of_row<L>(x.at(0, 0));
 }
 
 } // namespace tk

@@ -31,8 +31,8 @@ template <int Warps, int Elements> struct scratch {
     return reinterpret_cast<T &>(memory.slots[turn][warp][i]);
   }
   /// This warp's number among those that combine.
-  __device__ __forceinline__ int warp() const { return threadIdx.x / 32 % Warps; }
-  __device__ __forceinline__ void sync() { tk::sync(barrier_id, Warps * 32); }
+  __device__ __forceinline__ int warp() const { return threadIdx.x / warp_size % Warps; }
+  __device__ __forceinline__ void sync() { tk::sync(barrier_id, Warps * warp_size); }
   __device__ __forceinline__ void next() { turn ^= 1; }
 };
 /// For reductions that stay within a warp.
@@ -89,23 +89,28 @@ template <bool Largest> struct first_extreme {
   }
 };
 
-template <class T> __device__ __forceinline__ T shuffle_xor(T x, int mask) {
-  if constexpr (is_located<T>)
-    return {__shfl_xor_sync(~0u, x.value, mask), __shfl_xor_sync(~0u, x.index, mask)};
-  else
-    return __shfl_xor_sync(~0u, x, mask);
+template <int Mask, class T> __device__ __forceinline__ located<T> shuffle_xor(located<T> x) {
+  return {shuffle_xor<Mask>(x.value), shuffle_xor<Mask>(x.index)};
 }
 
 /// Combines x over the lanes whose numbers differ in the bits from From to To (powers of two, To excluded).
 template <int From, int To, class F, class T> __device__ __forceinline__ T combine_lanes(F f, T x) {
-#pragma unroll
-  for (int mask = From; mask < To; mask *= 2)
-    x = f(x, shuffle_xor(x, mask));
-  return x;
+  if constexpr (From < To)
+    return combine_lanes<From * 2, To>(f, f(x, shuffle_xor<From>(x)));
+  else
+    return x;
 }
 
-template <class L> inline constexpr int lanes_per_row = L::threads_per_row < 32 ? L::threads_per_row : 32;
+/// Of the threads of a row, those in one warp; their lanes' numbers are L::lane_step apart.
+template <class L> inline constexpr int lanes_per_row = L::threads_per_row < warp_size ? L::threads_per_row : warp_size;
 template <class L> inline constexpr int warps_per_row = L::threads_per_row / lanes_per_row<L>;
+/// Combines x over the lanes of a row, and over those of a column.
+template <class L, class F, class T> __device__ __forceinline__ T combine_row_lanes(F f, T x) {
+  return combine_lanes<L::lane_step, L::lane_step * lanes_per_row<L>>(f, x);
+}
+template <class L, class F, class T> __device__ __forceinline__ T combine_column_lanes(F f, T x) {
+  return combine_lanes<L::lane_step * lanes_per_row<L>, warp_size>(f, combine_lanes<1, L::lane_step>(f, x));
+}
 
 /// A value for each row slot of X as a column; of a row, which has but one, as a scalar.
 template <class X, class T> __device__ __forceinline__ auto as_column(const T (&values)[X::row_slots]) {
@@ -148,10 +153,10 @@ template <class L, int Rows, class F, class T, class S>
 __device__ __forceinline__ void combine_cols(F f, T (&x)[Rows], S &&through) {
 #pragma unroll
   for (int a = 0; a < Rows; ++a)
-    x[a] = combine_lanes<1, lanes_per_row<L>>(f, x[a]);
+    x[a] = combine_row_lanes<L>(f, x[a]);
   if constexpr (warps_per_row<L> > 1) {
     constexpr int warps = warps_per_row<L>;
-    static_assert(plain<S>::warps * 32 >= L::threads && plain<S>::elements >= Rows, "scratch too small");
+    static_assert(plain<S>::warps * warp_size >= L::threads && plain<S>::elements >= Rows, "scratch too small");
     const int warp = through.warp();
     if (lane() == 0)
 #pragma unroll
@@ -179,11 +184,12 @@ template <class F, tile X, class S> __device__ __forceinline__ auto reduce_cols(
 
 /// Where in a warp's part of the scratch column slot b lies, and whether this lane writes it. A column has one element.
 template <class X> __device__ __forceinline__ int scratch_element(int b) {
-  constexpr int lanes = lanes_per_row<typename X::layout>;
-  return X::has_cols ? b * lanes + lane() % lanes : 0;
+  constexpr int lanes = lanes_per_row<typename X::layout>, step = X::layout::lane_step;
+  return X::has_cols ? b * lanes + lane() / step % lanes : 0;
 }
 template <class X> __device__ __forceinline__ bool writes_scratch() {
-  return lane() < (X::has_cols ? lanes_per_row<typename X::layout> : 1);
+  constexpr int step = X::layout::lane_step;
+  return lane() == (X::has_cols ? lane() / step % lanes_per_row<typename X::layout> * step : 0);
 }
 template <class X>
 inline constexpr int scratch_elements = X::has_cols ? X::cols / warps_per_row<typename X::layout> : 1;
@@ -200,10 +206,10 @@ template <class F, tile X, class S> __device__ __forceinline__ auto reduce_rows(
 #pragma unroll
     for (int a = 1; a < X::row_slots; ++a)
       sums[b] = f(sums[b], x.at(a, b));
-    sums[b] = combine_lanes<lanes_per_row<L>, 32>(f, sums[b]);
+    sums[b] = combine_column_lanes<L>(f, sums[b]);
   }
   constexpr int warps = plain<S>::warps;
-  static_assert(warps * 32 >= L::threads, "a column lies in every warp of the layout");
+  static_assert(warps * warp_size >= L::threads, "a column lies in every warp of the layout");
   if constexpr (warps > warps_per_row<L>) {
     static_assert(plain<S>::elements >= scratch_elements<X>, "scratch too small");
     const int warp = through.warp();

@@ -17,12 +17,12 @@ template <int Step, int Width, class T> __device__ __forceinline__ T scan_lanes(
   const int position = lane() % Width;
 #pragma unroll
   for (int d = Step; d < Width; d *= 2) {
-    const T before = __shfl_up_sync(~0u, x, d, Width);
+    const T before = shuffle_up<Width>(x, d);
     if (position >= d)
       x += before;
   }
-  total = __shfl_sync(~0u, x, Width - Step + lane() % Step, Width);
-  const T before = __shfl_up_sync(~0u, x, Step, Width);
+  total = shuffle<Width>(x, Width - Step + lane() % Step);
+  const T before = shuffle_up<Width>(x, Step);
   return position >= Step ? before : T(0);
 }
 
@@ -45,7 +45,7 @@ __device__ __forceinline__ T scan_warps(S &through, int i, int first, int step, 
 template <tile X, class S = no_scratch> __device__ __forceinline__ X cumsum_cols(X x, S &&through = {}) {
   using T = typename X::element;
   using L = typename X::layout;
-  constexpr int lanes = lanes_per_row<L>, warps = warps_per_row<L>;
+  constexpr int step = L::lane_step, lanes = lanes_per_row<L>, warps = warps_per_row<L>;
   T carry[X::row_slots] = {};
 #pragma unroll
   for (int b = 0; b < X::col_slots; b += L::run) {
@@ -55,10 +55,11 @@ template <tile X, class S = no_scratch> __device__ __forceinline__ X cumsum_cols
 #pragma unroll
       for (int i = 1; i < L::run; ++i)
         x.set(a, b + i, x.at(a, b + i - 1) + x.at(a, b + i));
-      before[a] = scan_lanes<1, lanes>(x.at(a, b + L::run - 1), total[a]);
+      before[a] = scan_lanes<step, step * lanes>(x.at(a, b + L::run - 1), total[a]);
     }
     if constexpr (warps > 1) {
-      static_assert(plain<S>::warps * 32 >= L::threads && plain<S>::elements >= X::row_slots, "scratch too small");
+      static_assert(plain<S>::warps * warp_size >= L::threads && plain<S>::elements >= X::row_slots,
+                    "scratch too small");
       const int warp = through.warp();
       if (lane() == 0)
 #pragma unroll
@@ -86,7 +87,9 @@ template <tile X, class S> __device__ __forceinline__ X cumsum_rows(X x, S &thro
   using T = typename X::element;
   using L = typename X::layout;
   constexpr int warps = warps_per_row<L>;
-  static_assert(S::warps * 32 == L::threads, "the warps of one group take part, in the order of its rows");
+  // Lanes of a column are neighbours, or a row's are.
+  constexpr int step = L::lane_step == 1 ? lanes_per_row<L> : 1, width = L::lane_step == 1 ? warp_size : L::lane_step;
+  static_assert(S::warps * warp_size == L::threads, "the warps of one group take part, in the order of its rows");
   static_assert(S::elements >= scratch_elements<X>, "scratch too small");
   T carry[X::col_slots] = {};
 #pragma unroll
@@ -97,7 +100,7 @@ template <tile X, class S> __device__ __forceinline__ X cumsum_rows(X x, S &thro
 #pragma unroll
       for (int b = 0; b < X::col_slots; ++b) {
         T sum;
-        const T before = scan_lanes<lanes_per_row<L>, 32>(x.at(a + i, b), sum);
+        const T before = scan_lanes<step, width>(x.at(a + i, b), sum);
         x.set(a + i, b, x.at(a + i, b) + (before + total[b]));
         total[b] += sum;
       }

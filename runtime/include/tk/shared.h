@@ -5,7 +5,7 @@
 #pragma once
 
 #include "tk/swizzle.h"
-#include "tk/types.h"
+#include "tk/words.h"
 
 namespace tk {
 
@@ -21,9 +21,6 @@ template <class Tile, int Rows, int Cols, bool Transposed = false> struct shared
 
   __device__ __forceinline__ shared_slice<Tile, Cols, Rows, !Transposed> T() const { return {address}; }
 };
-
-/// The address of `p` within the block's shared memory, as PTX instructions take it.
-__device__ __forceinline__ u32 shared_address(const void *p) { return u32(__cvta_generic_to_shared(p)); }
 
 /// Rows × Cols elements as tile_layout places them, at an address that is a multiple of 8 · Swizzle (1024 serves all).
 template <class Element, int Rows, int Cols, int Swizzle = 128>

@@ -3,80 +3,21 @@
 //
 // Register tiles to and from shared tiles.
 //
-// 16-bit tiles in mma_layout and tensor_layout move by stmatrix and ldmatrix, four 8×8 matrices an instruction;
-// everything else by runs of consecutive columns. Shared tiles that the copy or matrix engine reads next need
-// `fence_proxy_async()` by every storing thread, then a barrier.
+// What can goes by matrices (matrix_copy.h), everything else by runs of consecutive columns. Shared tiles that the copy
+// or matrix engine reads next need `fence_proxy_async()` by every storing thread, then a barrier.
 #pragma once
 
 #include "tk/fragment.h"
-#include "tk/ldmatrix.h"
+#include "tk/matrix_copy.h"
+#include "tk/words.h"
 
 namespace tk {
-
-__device__ __forceinline__ void store_matrices(u32 address, const u32 *words) {
-  asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(address), "r"(words[0]),
-               "r"(words[1]), "r"(words[2]), "r"(words[3])
-               : "memory");
-}
-
-/// Whether 16×16 blocks of the tile can move by stmatrix and ldmatrix.
-template <class X, class Tile>
-inline constexpr bool moves_by_matrices =
-    is_float16<typename X::element> &&
-    (same<typename X::layout, mma_layout> || same<typename X::layout, tensor_layout>) && X::has_rows && X::has_cols &&
-    X::cols % 16 == 0 && Tile::swizzle != 0;
-
-/// Calls f(register word, address) for each 16×16 block of a fragment: the address that this lane supplies.
-/// `Rows`: of what is there; blocks beyond are left out.
-template <class X, class Tile, int Rows = X::rows, class F>
-__device__ __forceinline__ void for_each_block(u32 base, F f) {
-  static_assert(Rows % 16 == 0, "whole blocks");
-  using L = typename X::layout;
-  const int thread = rank<L>();
-#pragma unroll
-  for (int block = 0; block < X::row_slots / 2; ++block) {
-    const int first = L::row(thread / 32 * 32, 2 * block);
-    if (Rows < X::rows && first >= Rows)
-      continue;
-#pragma unroll
-    for (int c = 0; c < X::cols; c += 16)
-      f(block * X::cols / 4 + c / 4, base + Tile::offset(first + thread % 16, c + thread % 32 / 16 * 8));
-  }
-}
-
-/// One access of Words registers to shared memory.
-template <int Words> __device__ __forceinline__ void store_shared_words(u32 address, const u32 *words) {
-  if constexpr (Words == 4)
-    asm volatile("st.shared.v4.b32 [%0], {%1, %2, %3, %4};" ::"r"(address), "r"(words[0]), "r"(words[1]), "r"(words[2]),
-                 "r"(words[3])
-                 : "memory");
-  else if constexpr (Words == 2)
-    asm volatile("st.shared.v2.b32 [%0], {%1, %2};" ::"r"(address), "r"(words[0]), "r"(words[1]) : "memory");
-  else
-    asm volatile("st.shared.b32 [%0], %1;" ::"r"(address), "r"(words[0]) : "memory");
-}
-template <int Words> __device__ __forceinline__ void load_shared_words(u32 address, u32 *words) {
-  if constexpr (Words == 4)
-    asm volatile("ld.shared.v4.b32 {%0, %1, %2, %3}, [%4];"
-                 : "=r"(words[0]), "=r"(words[1]), "=r"(words[2]), "=r"(words[3])
-                 : "r"(address)
-                 : "memory");
-  else if constexpr (Words == 2)
-    asm volatile("ld.shared.v2.b32 {%0, %1}, [%2];" : "=r"(words[0]), "=r"(words[1]) : "r"(address) : "memory");
-  else
-    asm volatile("ld.shared.b32 %0, [%1];" : "=r"(words[0]) : "r"(address) : "memory");
-}
 
 /// How many elements of X move at once between registers and a tile: a run, at most 16 bytes, at least 4.
 template <class X> __device__ constexpr int shared_chunk() {
   constexpr int size = sizeof(typename X::element);
   constexpr int count = X::layout::run * size > 16 ? 16 / size : X::layout::run;
   return X::has_cols && count * size >= 4 ? count : 1;
-}
-
-/// The generic pointer to a shared address.
-template <class T> __device__ __forceinline__ T *shared_pointer(u32 address) {
-  return static_cast<T *>(__cvta_shared_to_generic(address));
 }
 
 /// One element.
@@ -112,7 +53,7 @@ __device__ __forceinline__ void store_shared(const shared_slice<Tile, Rows, Cols
   static_assert(Cols >= X::cols, "the tile does not fit");
   constexpr int rows = Rows < X::rows ? Rows : X::rows;
   if constexpr (moves_by_matrices<X, Tile>) {
-    for_each_block<X, Tile, rows>(to.address, [&](int word, u32 at) { store_matrices(at, x.data.words + word); });
+    store_by_matrices(to, x);
   } else {
     constexpr int count = shared_chunk<X>();
     const int thread = rank<typename X::layout>();
@@ -147,7 +88,7 @@ __device__ __forceinline__ X load_shared(const shared_slice<Tile, Rows, Cols> &f
   static_assert(Rows >= X::rows && Cols >= X::cols, "the tile does not fit");
   X result;
   if constexpr (moves_by_matrices<X, Tile>) {
-    for_each_block<X, Tile>(from.address, [&](int word, u32 at) { load_matrices(at, result.data.words + word); });
+    load_by_matrices(from, result);
   } else {
     constexpr int count = shared_chunk<X>();
     const int thread = rank<typename X::layout>();

@@ -5,15 +5,14 @@
 // launches.
 #pragma once
 
-#include "tk/types.h"
+#include "tk/warp.h"
 
 namespace tk {
 
 /// Which warpgroup (four warps) of the block this is, known to be the same in all its threads.
-__device__ __forceinline__ int warpgroup_index() { return __shfl_sync(~0u, int(threadIdx.x), 0) / 128; }
-__device__ __forceinline__ int warp_index() { return __shfl_sync(~0u, int(threadIdx.x), 0) / 32; }
+__device__ __forceinline__ int warpgroup_index() { return uniform(int(threadIdx.x)) / 128; }
+__device__ __forceinline__ int warp_index() { return uniform(int(threadIdx.x)) / 32; }
 __device__ __forceinline__ int thread_in_warpgroup() { return threadIdx.x % 128; }
-__device__ __forceinline__ int lane() { return threadIdx.x % 32; }
 
 /// True in one thread of the calling warp, all of whose threads call.
 __device__ __forceinline__ bool elect_one() {
@@ -49,18 +48,5 @@ __device__ __forceinline__ void cluster_sync() {
 __device__ __forceinline__ void wait_for_dependencies() { asm volatile("griddepcontrol.wait;" ::: "memory"); }
 /// Lets the kernels that depend on this one start, once all blocks have said so.
 __device__ __forceinline__ void launch_dependents() { asm volatile("griddepcontrol.launch_dependents;" ::: "memory"); }
-
-/// Tile number `tile` of a rows × cols grid in super-rows of `group` rows, walked down first: blocks that run together
-/// share operands in L2.
-struct grid_position {
-  int row, col;
-};
-__host__ __device__ constexpr grid_position raster(int tile, int rows, int cols, int group) {
-  const int per_group = group * cols;
-  const int first = tile / per_group * group;
-  const int height = rows - first < group ? rows - first : group;
-  const int within = tile % per_group;
-  return {first + within % height, within / height};
-}
 
 } // namespace tk

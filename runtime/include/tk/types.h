@@ -7,7 +7,7 @@
 // even; those to float8 saturate to the largest finite value (PTX ISA, "cvt").
 #pragma once
 
-#include "tk/float8.h"
+#include "tk/convert.h"
 
 namespace tk {
 
@@ -54,35 +54,25 @@ template <class T> inline constexpr bool is_float16 = same<T, bf16> || same<T, h
 
 /// Two floats in the low and the high half of a word.
 template <class T> __device__ __forceinline__ u32 pack2(float low, float high) {
-  u32 word;
   if constexpr (same<T, bf16>)
-    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(word) : "f"(high), "f"(low));
+    return pack2_bf16(low, high);
   else
-    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(word) : "f"(high), "f"(low));
-  return word;
+    return pack2_half(low, high);
 }
-
-template <class T>
-using float8_format_of =
-    float8_format<same<T, f8e4m3> ? 3 : 2, same<T, f8e4m3> ? -6 : -14, same<T, f8e4m3> ? 0x7e : 0x7b>;
-inline constexpr bool has_float8_conversions = compute_capability >= 89;
 
 /// Two floats in the low and the high byte.
 template <class T> __device__ __forceinline__ u16 pack2_float8(float low, float high) {
-  u16 word;
-  if constexpr (!has_float8_conversions)
-    word = u16(narrow_to_float8<float8_format_of<T>>(low) | narrow_to_float8<float8_format_of<T>>(high) << 8);
-  else if constexpr (same<T, f8e4m3>)
-    asm("cvt.rn.satfinite.e4m3x2.f32 %0, %1, %2;" : "=h"(word) : "f"(high), "f"(low));
+  if constexpr (same<T, f8e4m3>)
+    return pack2_e4m3(low, high);
   else
-    asm("cvt.rn.satfinite.e5m2x2.f32 %0, %1, %2;" : "=h"(word) : "f"(high), "f"(low));
-  return word;
+    return pack2_e5m2(low, high);
 }
 
 /// A double as a float whose last bit is set where it is inexact, so that a second rounding cannot err.
 __device__ __forceinline__ float round_to_odd(double x) {
-  const float towards_zero = __double2float_rz(x);
-  return double(towards_zero) == x || x != x ? towards_zero : __uint_as_float(__float_as_uint(towards_zero) | 1u);
+  const float towards_zero = narrow_towards_zero(x);
+  return double(towards_zero) == x || x != x ? towards_zero
+                                             : __builtin_bit_cast(float, __builtin_bit_cast(u32, towards_zero) | 1u);
 }
 
 /// The integer nearest to `x` that an 8-bit To holds.
@@ -97,14 +87,7 @@ template <class To> __device__ __forceinline__ To from_float(float x) {
   } else if constexpr (is_float8<To>) {
     return To{u8(pack2_float8<To>(x, 0.0f))};
   } else if constexpr (same<To, tf32>) {
-    tf32 result;
-    if constexpr (compute_capability >= 90) {
-      asm("cvt.rn.tf32.f32 %0, %1;" : "=r"(result.bits) : "f"(x));
-    } else { // to nearest even by hand; infinities and NaN stay as they are
-      const u32 bits = __float_as_uint(x), rounded = (bits + 0xfff + (bits >> 13 & 1)) & ~0x1fffu;
-      result.bits = (bits & 0x7f800000) == 0x7f800000 ? bits : rounded;
-    }
-    return result;
+    return To{round_to_tf32(x)};
   } else if constexpr (same<To, bool>) {
     return x != 0.0f;
   } else if constexpr (same<To, i8> || same<To, u8>) {
@@ -114,50 +97,33 @@ template <class To> __device__ __forceinline__ To from_float(float x) {
   }
 }
 
-template <class From> __device__ __forceinline__ float to_float(From x) {
-  if constexpr (same<From, bf16>) {
-    return __uint_as_float(u32(x.bits) << 16);
-  } else if constexpr (same<From, half>) {
-    float result;
-    asm("cvt.f32.f16 %0, %1;" : "=f"(result) : "h"(x.bits));
-    return result;
-  } else if constexpr (is_float8<From>) {
-    if constexpr (has_float8_conversions) {
-      u32 pair;
-      if constexpr (same<From, f8e4m3>)
-        asm("cvt.rn.f16x2.e4m3x2 %0, %1;" : "=r"(pair) : "h"(u16(x.bits)));
-      else
-        asm("cvt.rn.f16x2.e5m2x2 %0, %1;" : "=r"(pair) : "h"(u16(x.bits)));
-      return to_float(half{u16(pair)});
-    } else {
-      return widen_float8<float8_format_of<From>>(x.bits);
-    }
-  } else if constexpr (same<From, tf32>) {
-    return __uint_as_float(x.bits);
-  } else {
-    return float(x);
-  }
-}
-
 /// The floats of two packed elements, the first in the low bits.
 template <class From> __device__ __forceinline__ void unpack2(u32 pair, float &low, float &high) {
   if constexpr (same<From, bf16>) {
-    low = __uint_as_float(pair << 16);
-    high = __uint_as_float(pair & 0xffff0000u);
+    low = __builtin_bit_cast(float, pair << 16);
+    high = __builtin_bit_cast(float, pair & 0xffff0000u);
   } else if constexpr (same<From, half>) {
-    asm("{\n.reg .b16 l, h;\nmov.b32 {l, h}, %2;\ncvt.f32.f16 %0, l;\ncvt.f32.f16 %1, h;\n}\n"
-        : "=f"(low), "=f"(high)
-        : "r"(pair));
-  } else if constexpr (!has_float8_conversions) {
-    low = widen_float8<float8_format_of<From>>(u8(pair));
-    high = widen_float8<float8_format_of<From>>(u8(pair >> 8));
+    widen2_half(pair, low, high);
+  } else if constexpr (same<From, f8e4m3>) {
+    widen2_e4m3(u16(pair), low, high);
   } else {
-    u32 halves;
-    if constexpr (same<From, f8e4m3>)
-      asm("cvt.rn.f16x2.e4m3x2 %0, %1;" : "=r"(halves) : "h"(u16(pair)));
-    else
-      asm("cvt.rn.f16x2.e5m2x2 %0, %1;" : "=r"(halves) : "h"(u16(pair)));
-    unpack2<half>(halves, low, high);
+    widen2_e5m2(u16(pair), low, high);
+  }
+}
+
+template <class From> __device__ __forceinline__ float to_float(From x) {
+  if constexpr (same<From, bf16>) {
+    return __builtin_bit_cast(float, u32(x.bits) << 16);
+  } else if constexpr (same<From, half>) {
+    return widen_half(x.bits);
+  } else if constexpr (is_float8<From>) {
+    float low, high;
+    unpack2<From>(x.bits, low, high);
+    return low;
+  } else if constexpr (same<From, tf32>) {
+    return __builtin_bit_cast(float, x.bits);
+  } else {
+    return float(x);
   }
 }
 

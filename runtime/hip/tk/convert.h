@@ -1,0 +1,58 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Conversions of one or two elements, on bits: what `types.h` is made of. The compiler picks the instructions that the
+// GPU has; float8 is the OCP one, which most of these GPUs lack, by integer arithmetic.
+#pragma once
+
+#include "tk/float8.h"
+
+namespace tk {
+
+/// Two floats, rounded to nearest even, in the low and the high half of a word.
+__device__ __forceinline__ unsigned pack2_bf16(float low, float high) {
+  return unsigned(__builtin_bit_cast(unsigned short, static_cast<__bf16>(low))) |
+         unsigned(__builtin_bit_cast(unsigned short, static_cast<__bf16>(high))) << 16;
+}
+__device__ __forceinline__ unsigned pack2_half(float low, float high) {
+  return unsigned(__builtin_bit_cast(unsigned short, static_cast<_Float16>(low))) |
+         unsigned(__builtin_bit_cast(unsigned short, static_cast<_Float16>(high))) << 16;
+}
+__device__ __forceinline__ float widen_half(unsigned short bits) {
+  return static_cast<float>(__builtin_bit_cast(_Float16, bits));
+}
+__device__ __forceinline__ void widen2_half(unsigned pair, float &low, float &high) {
+  low = widen_half(static_cast<unsigned short>(pair));
+  high = widen_half(static_cast<unsigned short>(pair >> 16));
+}
+
+/// Two floats in the low and the high byte, and back; what is too large becomes the largest finite value.
+__device__ __forceinline__ unsigned short pack2_e4m3(float low, float high) {
+  return static_cast<unsigned short>(narrow_to_float8<e4m3_format>(low) | narrow_to_float8<e4m3_format>(high) << 8);
+}
+__device__ __forceinline__ unsigned short pack2_e5m2(float low, float high) {
+  return static_cast<unsigned short>(narrow_to_float8<e5m2_format>(low) | narrow_to_float8<e5m2_format>(high) << 8);
+}
+__device__ __forceinline__ void widen2_e4m3(unsigned short pair, float &low, float &high) {
+  low = widen_float8<e4m3_format>(static_cast<unsigned char>(pair));
+  high = widen_float8<e4m3_format>(static_cast<unsigned char>(pair >> 8));
+}
+__device__ __forceinline__ void widen2_e5m2(unsigned short pair, float &low, float &high) {
+  low = widen_float8<e5m2_format>(static_cast<unsigned char>(pair));
+  high = widen_float8<e5m2_format>(static_cast<unsigned char>(pair >> 8));
+}
+
+/// The nearest float with 10 mantissa bits, ties to even; infinities and NaN stay as they are.
+__device__ __forceinline__ unsigned round_to_tf32(float x) {
+  const unsigned bits = __builtin_bit_cast(unsigned, x), rounded = (bits + 0xfff + (bits >> 13 & 1)) & ~0x1fffu;
+  return (bits & 0x7f800000) == 0x7f800000 ? bits : rounded;
+}
+
+/// What `x` exceeds by is cut off.
+__device__ __forceinline__ float narrow_towards_zero(double x) {
+  const float nearest = static_cast<float>(x);
+  const bool too_far = __builtin_fabs(static_cast<double>(nearest)) > __builtin_fabs(x);
+  return too_far ? __builtin_bit_cast(float, __builtin_bit_cast(unsigned, nearest) - 1) : nearest;
+}
+
+} // namespace tk

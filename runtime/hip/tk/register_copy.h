@@ -1,0 +1,67 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Copies from global to shared memory through registers: a share of the tile is fetched before the work that hides the
+// way, and placed after it.
+#pragma once
+
+#include "tk/memory.h"
+#include "tk/shared.h"
+
+namespace tk {
+
+/// A thread's share of a tile: chunks of 16 bytes, number `thread`, `thread` + Threads and so on, counted along the
+/// rows or, with DownFirst, down the columns of chunks (for a source whose columns are contiguous).
+template <class T, int Rows, int Cols, int Threads, bool DownFirst = false> struct share {
+  static constexpr int count = 16 / int(sizeof(T)), across = Cols / count;
+  static constexpr int chunks = Rows * across, each = (chunks + Threads - 1) / Threads;
+  static_assert(Cols % count == 0, "rows of whole 16-byte chunks");
+  u32 words[each][4];
+
+  /// Calls f(i, row, column) for each chunk.
+  template <class F> __device__ __forceinline__ static void for_each_chunk(int thread, F f) {
+#pragma unroll
+    for (int i = 0; i < each; ++i) {
+      const int chunk = thread + i * Threads;
+      if (chunks % Threads == 0 || chunk < chunks)
+        f(i, DownFirst ? chunk % Rows : chunk / across, (DownFirst ? chunk / Rows : chunk % across) * count);
+    }
+  }
+
+  /// ← the view; what lies outside is zero.
+  template <int Align> __device__ __forceinline__ void fetch(const view<const T, Align> &from, int thread) {
+    for_each_chunk(thread, [&](int i, int r, int c) {
+      const bool has_row = from.has_row(r);
+#pragma unroll
+      for (int w = 0; w < 4; ++w)
+        words[i][w] = 0;
+      if constexpr (Align >= 16) {
+        if (has_row && from.has_col(c))
+          load_words<4>(from.at(r, c), words[i]);
+      } else {
+        T elements[count];
+#pragma unroll
+        for (int e = 0; e < count; ++e)
+          elements[e] = has_row && from.has_col(c + e) ? *from.at(r, c + e) : T{};
+        __builtin_memcpy(words[i], elements, 16);
+      }
+    });
+  }
+  /// By 16 bytes where `wide` holds, which is the same for all threads, else by elements.
+  __device__ __forceinline__ void fetch(bool wide, const view<const T, 16> &from, int thread) {
+    if (wide)
+      fetch(from, thread);
+    else
+      fetch(view<const T>{from.base, from.row_stride, from.row_end, from.col_end, 1, from.row_begin, from.col_begin},
+            thread);
+  }
+
+  template <class Tile> __device__ __forceinline__ void place(Tile &to, int thread) const {
+    static_assert(same<typename Tile::element, T> && Tile::rows == Rows && Tile::cols == Cols);
+    const u32 address = to.address();
+    for_each_chunk(thread,
+                   [&](int i, int r, int c) { store_shared_words<4>(address + u32(Tile::offset(r, c)), words[i]); });
+  }
+};
+
+} // namespace tk

@@ -1,0 +1,64 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Accesses of whole registers, to global memory and to shared memory (LDS), whose addresses are 32-bit numbers.
+#pragma once
+
+#include "tk/types.h"
+
+namespace tk {
+
+template <int Words> struct word_vector {
+  using type [[gnu::vector_size(Words * 4)]] = u32;
+};
+template <> struct word_vector<1> {
+  using type = u32;
+};
+/// So many words that move at once.
+template <int Words> using words_at_once = typename word_vector<Words>::type;
+template <class T> using in_global = __attribute__((address_space(1))) T;
+template <class T> using in_shared = __attribute__((address_space(3))) T;
+
+template <int Words> __device__ __forceinline__ void split(const words_at_once<Words> &all, u32 *words) {
+  if constexpr (Words == 1)
+    words[0] = all;
+  else
+#pragma unroll
+    for (int i = 0; i < Words; ++i)
+      words[i] = all[i];
+}
+template <int Words> __device__ __forceinline__ words_at_once<Words> join(const u32 *words) {
+  words_at_once<Words> all;
+  if constexpr (Words == 1)
+    all = words[0];
+  else
+#pragma unroll
+    for (int i = 0; i < Words; ++i)
+      all[i] = words[i];
+  return all;
+}
+
+/// One access of Words registers.
+template <int Words> __device__ __forceinline__ void load_words(const void *from, u32 *words) {
+  split<Words>(*(const in_global<words_at_once<Words>> *)(from), words);
+}
+template <int Words> __device__ __forceinline__ void store_words(void *to, const u32 *words) {
+  *(in_global<words_at_once<Words>> *)(to) = join<Words>(words);
+}
+
+/// The address of `p` within the block's shared memory.
+__device__ __forceinline__ u32 shared_address(const void *p) { return u32(u64((const in_shared<u8> *)(p))); }
+/// The pointer to a shared address.
+template <class T> __device__ __forceinline__ in_shared<T> *shared_pointer(u32 address) {
+  return (in_shared<T> *)(address);
+}
+
+/// One access of Words registers to shared memory.
+template <int Words> __device__ __forceinline__ void store_shared_words(u32 address, const u32 *words) {
+  *shared_pointer<words_at_once<Words>>(address) = join<Words>(words);
+}
+template <int Words> __device__ __forceinline__ void load_shared_words(u32 address, u32 *words) {
+  split<Words>(*shared_pointer<const words_at_once<Words>>(address), words);
+}
+
+} // namespace tk

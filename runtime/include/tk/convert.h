@@ -1,0 +1,89 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Conversions of one or two elements by the GPU's instructions, on bits: what `types.h` is made of. Each kind of GPU
+// has this header of its own.
+#pragma once
+
+#include "tk/float8.h"
+
+namespace tk {
+
+/// Two floats, rounded to nearest even, in the low and the high half of a word. PTX ISA, "cvt".
+__device__ __forceinline__ unsigned pack2_bf16(float low, float high) {
+  unsigned word;
+  asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(word) : "f"(high), "f"(low));
+  return word;
+}
+__device__ __forceinline__ unsigned pack2_half(float low, float high) {
+  unsigned word;
+  asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(word) : "f"(high), "f"(low));
+  return word;
+}
+__device__ __forceinline__ float widen_half(unsigned short bits) {
+  float result;
+  asm("cvt.f32.f16 %0, %1;" : "=f"(result) : "h"(bits));
+  return result;
+}
+__device__ __forceinline__ void widen2_half(unsigned pair, float &low, float &high) {
+  asm("{\n.reg .b16 l, h;\nmov.b32 {l, h}, %2;\ncvt.f32.f16 %0, l;\ncvt.f32.f16 %1, h;\n}\n"
+      : "=f"(low), "=f"(high)
+      : "r"(pair));
+}
+
+/// Two floats in the low and the high byte, and back; what is too large becomes the largest finite value.
+inline constexpr bool has_float8_conversions = compute_capability >= 89;
+__device__ __forceinline__ unsigned short pack2_e4m3(float low, float high) {
+  if constexpr (has_float8_conversions) {
+    unsigned short word;
+    asm("cvt.rn.satfinite.e4m3x2.f32 %0, %1, %2;" : "=h"(word) : "f"(high), "f"(low));
+    return word;
+  } else {
+    return static_cast<unsigned short>(narrow_to_float8<e4m3_format>(low) | narrow_to_float8<e4m3_format>(high) << 8);
+  }
+}
+__device__ __forceinline__ unsigned short pack2_e5m2(float low, float high) {
+  if constexpr (has_float8_conversions) {
+    unsigned short word;
+    asm("cvt.rn.satfinite.e5m2x2.f32 %0, %1, %2;" : "=h"(word) : "f"(high), "f"(low));
+    return word;
+  } else {
+    return static_cast<unsigned short>(narrow_to_float8<e5m2_format>(low) | narrow_to_float8<e5m2_format>(high) << 8);
+  }
+}
+__device__ __forceinline__ void widen2_e4m3(unsigned short pair, float &low, float &high) {
+  if constexpr (has_float8_conversions) {
+    unsigned halves;
+    asm("cvt.rn.f16x2.e4m3x2 %0, %1;" : "=r"(halves) : "h"(pair));
+    widen2_half(halves, low, high);
+  } else {
+    low = widen_float8<e4m3_format>(static_cast<unsigned char>(pair));
+    high = widen_float8<e4m3_format>(static_cast<unsigned char>(pair >> 8));
+  }
+}
+__device__ __forceinline__ void widen2_e5m2(unsigned short pair, float &low, float &high) {
+  if constexpr (has_float8_conversions) {
+    unsigned halves;
+    asm("cvt.rn.f16x2.e5m2x2 %0, %1;" : "=r"(halves) : "h"(pair));
+    widen2_half(halves, low, high);
+  } else {
+    low = widen_float8<e5m2_format>(static_cast<unsigned char>(pair));
+    high = widen_float8<e5m2_format>(static_cast<unsigned char>(pair >> 8));
+  }
+}
+
+/// The nearest float with 10 mantissa bits, ties to even; infinities and NaN stay as they are.
+__device__ __forceinline__ unsigned round_to_tf32(float x) {
+  if constexpr (compute_capability >= 90) {
+    unsigned bits;
+    asm("cvt.rn.tf32.f32 %0, %1;" : "=r"(bits) : "f"(x));
+    return bits;
+  } else {
+    const unsigned bits = __float_as_uint(x), rounded = (bits + 0xfff + (bits >> 13 & 1)) & ~0x1fffu;
+    return (bits & 0x7f800000) == 0x7f800000 ? bits : rounded;
+  }
+}
+
+__device__ __forceinline__ float narrow_towards_zero(double x) { return __double2float_rz(x); }
+
+} // namespace tk

@@ -1,0 +1,66 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Accesses of whole registers, to global memory and to shared memory. Each kind of GPU has this header of its own.
+#pragma once
+
+#include "tk/types.h"
+
+namespace tk {
+
+/// One access of Words registers.
+template <int Words> __device__ __forceinline__ void load_words(const void *from, u32 *words) {
+  if constexpr (Words == 4) {
+    const uint4 all = *static_cast<const uint4 *>(from);
+    words[0] = all.x, words[1] = all.y, words[2] = all.z, words[3] = all.w;
+  } else if constexpr (Words == 2) {
+    const uint2 all = *static_cast<const uint2 *>(from);
+    words[0] = all.x, words[1] = all.y;
+  } else {
+    words[0] = *static_cast<const u32 *>(from);
+  }
+}
+/// Written out, because the compiler splits some vector stores that it could not prove aligned.
+template <int Words> __device__ __forceinline__ void store_words(void *to, const u32 *words) {
+  const size_t address = __cvta_generic_to_global(to);
+  if constexpr (Words == 4)
+    asm volatile("st.global.v4.b32 [%0], {%1, %2, %3, %4};" ::"l"(address), "r"(words[0]), "r"(words[1]), "r"(words[2]),
+                 "r"(words[3])
+                 : "memory");
+  else if constexpr (Words == 2)
+    asm volatile("st.global.v2.b32 [%0], {%1, %2};" ::"l"(address), "r"(words[0]), "r"(words[1]) : "memory");
+  else
+    *static_cast<u32 *>(to) = words[0];
+}
+
+/// The address of `p` within the block's shared memory, as PTX instructions take it.
+__device__ __forceinline__ u32 shared_address(const void *p) { return u32(__cvta_generic_to_shared(p)); }
+/// The generic pointer to a shared address.
+template <class T> __device__ __forceinline__ T *shared_pointer(u32 address) {
+  return static_cast<T *>(__cvta_shared_to_generic(address));
+}
+
+/// One access of Words registers to shared memory.
+template <int Words> __device__ __forceinline__ void store_shared_words(u32 address, const u32 *words) {
+  if constexpr (Words == 4)
+    asm volatile("st.shared.v4.b32 [%0], {%1, %2, %3, %4};" ::"r"(address), "r"(words[0]), "r"(words[1]), "r"(words[2]),
+                 "r"(words[3])
+                 : "memory");
+  else if constexpr (Words == 2)
+    asm volatile("st.shared.v2.b32 [%0], {%1, %2};" ::"r"(address), "r"(words[0]), "r"(words[1]) : "memory");
+  else
+    asm volatile("st.shared.b32 [%0], %1;" ::"r"(address), "r"(words[0]) : "memory");
+}
+template <int Words> __device__ __forceinline__ void load_shared_words(u32 address, u32 *words) {
+  if constexpr (Words == 4)
+    asm volatile("ld.shared.v4.b32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(words[0]), "=r"(words[1]), "=r"(words[2]), "=r"(words[3])
+                 : "r"(address)
+                 : "memory");
+  else if constexpr (Words == 2)
+    asm volatile("ld.shared.v2.b32 {%0, %1}, [%2];" : "=r"(words[0]), "=r"(words[1]) : "r"(address) : "memory");
+  else
+    asm volatile("ld.shared.b32 %0, [%1];" : "=r"(words[0]) : "r"(address) : "memory");
+}
+
+} // namespace tk
