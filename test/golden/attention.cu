@@ -7,6 +7,7 @@
 #include "tk/math.h"
 #include "tk/memory.h"
 #include "tk/reduce.h"
+#include "tk/ring.h"
 #include "tk/shared_copy.h"
 #include "tk/sync.h"
 #include "tk/tiles.h"

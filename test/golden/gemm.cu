@@ -5,6 +5,8 @@
 #include "tk/global.h"
 #include "tk/host/launch.h"
 #include "tk/memory.h"
+#include "tk/raster.h"
+#include "tk/ring.h"
 #include "tk/shared_copy.h"
 #include "tk/sync.h"
 #include "tk/tiles.h"
