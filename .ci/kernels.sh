@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # The part of ./quickstart that needs a tkc and nothing else: compiles kernels/gemm.tk and kernels/attention.tk to CUDA in
-# out/, checks them against their references on the CPU, and on a machine with an NVIDIA GPU and nvcc runs and times them.
+# out/, checks them against their references on the CPU, runs the emitted files on the emulator (if it stands beside TKC), and on
+# a machine with an NVIDIA GPU and nvcc on that instead, and times them.
 #   .ci/kernels.sh TKC       TKC may come from another machine: the release build needs libc and libm only
 set -u
 tkc=$(realpath "${1:?usage: .ci/kernels.sh TKC}")
@@ -21,7 +22,9 @@ rm -f out/*.json out/*.times
 for name in gemm attention; do
   step "compile $name.tk to CUDA" "$tkc" "kernels/$name.tk" -o "out/$name.cu" || status=1
   step "check $name.tk on the CPU" "$tkc" test "kernels/$name.tk" --json "out/$name.cpu.json" || status=1
-  if [ $on_gpu = yes ]; then
+  if [ $on_gpu = no ] && [ -x "$(dirname "$tkc")/tkc-emulate" ]; then
+    step "run $name.cu on the emulator" "$tkc" test "kernels/$name.tk" --target=emulator --json "out/$name.emulator.json" || status=1
+  elif [ $on_gpu = yes ]; then
     step "check $name.tk on the GPU" "$tkc" test "kernels/$name.tk" --target=gpu --json "out/$name.gpu.json" || status=1
     step "time $name.tk on the GPU" eval '"$tkc" bench "kernels/$name.tk" > "out/$name.times"' || status=1
   fi

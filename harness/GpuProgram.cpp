@@ -194,8 +194,7 @@ private:
     std::optional<Expected> expected = Expected();
     if (purpose == GpuPurpose::Test)
       expected = expect(entry, functions);
-    else
-      count(entry, functions);
+    count(entry, functions);
     if (!expected)
       return "the reference cannot be evaluated";
     const std::string file = fmt::format("{}.case", entry.number);
@@ -221,7 +220,8 @@ private:
       plans.transform(*functions[i]);
       program.operations[entry.number] += countProductOperations(
           *functions[i],
-          entry.program ? callOf(*launchesOf(*entry.program)[i], entry.prepared.arguments) : entry.prepared.arguments);
+          entry.program ? callOf(*launchesOf(*entry.program)[i], entry.prepared.arguments) : entry.prepared.arguments,
+          /*wholeTiles=*/purpose == GpuPurpose::Test);
     }
   }
 

@@ -14,7 +14,8 @@ using ir::OpKind;
 
 class Counter {
 public:
-  Counter(const ir::Function &function, const CallArguments &arguments) : function(function), arguments(arguments) {}
+  Counter(const ir::Function &function, const CallArguments &arguments, bool wholeTiles)
+      : function(function), arguments(arguments), wholeTiles(wholeTiles) {}
 
   double run() {
     count(function.body);
@@ -70,7 +71,7 @@ private:
 
   /// Elements along an axis: up to where its tile index ends.
   double extent(const ir::Value *end, int64_t size) const {
-    const auto range = end ? find(end) : std::nullopt;
+    const auto range = end && !wholeTiles ? find(end) : std::nullopt;
     return range ? range->end - range->value : static_cast<double>(size);
   }
 
@@ -143,6 +144,7 @@ private:
 
   const ir::Function &function;
   const CallArguments &arguments;
+  const bool wholeTiles;
   std::unordered_map<const ir::Value *, Known> known;
   double operations = 0;
   int64_t stepsLeft = 100'000'000;
@@ -150,8 +152,8 @@ private:
 
 } // namespace
 
-double countProductOperations(const ir::Function &function, const CallArguments &arguments) {
-  return Counter(function, arguments).run();
+double countProductOperations(const ir::Function &function, const CallArguments &arguments, bool wholeTiles) {
+  return Counter(function, arguments, wholeTiles).run();
 }
 
 double countBytes(const Signature &signature, const CallArguments &arguments) {

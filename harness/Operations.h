@@ -12,8 +12,8 @@ namespace tkc::harness {
 
 /// Two for each multiply-add of each `@`, over the elements that exist in its loops: grid and loops are walked with the
 /// call's dims. Bounds and branches that depend on tensors' values count as empty and as taken. 0 where the walk would
-/// be longer than some seconds.
-double countProductOperations(const ir::Function &function, const CallArguments &arguments);
+/// be longer than some seconds. With `wholeTiles`, over all elements of the tiles that the loops touch.
+double countProductOperations(const ir::Function &function, const CallArguments &arguments, bool wholeTiles = false);
 
 /// Bytes of the tensors: each read once, each written once. Workspace of programs does not count.
 double countBytes(const Signature &signature, const CallArguments &arguments);

@@ -124,6 +124,11 @@ void addTest(CLI::App &app, Action &action) {
       ->add_option("--order", options->gpu.order,
                    "of --target=emulator: another order of threads and copies for each N but 0")
       ->type_name("N");
+  command
+      ->add_option("--counts", options->gpu.counts,
+                   "of --target=emulator: write the bank conflicts of shared memory by line of the source, and the "
+                   "multiply-adds of matrix instructions, as JSON")
+      ->type_name("OUT");
   command->add_option("--arch", options->gpu.arch, "of --target=gpu, emulator: what to compile for")
       ->type_name("ARCH")
       ->capture_default_str();

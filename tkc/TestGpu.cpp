@@ -13,9 +13,13 @@
 
 #include <llvm/ADT/SmallString.h>
 #include <llvm/Support/FileSystem.h>
+#include <llvm/Support/FormatVariadic.h>
+#include <llvm/Support/JSON.h>
 #include <llvm/Support/MemoryBuffer.h>
 #include <llvm/Support/Path.h>
 #include <llvm/Support/Program.h>
+
+#include <numeric>
 
 namespace tkc::driver {
 namespace {
@@ -103,9 +107,25 @@ private:
       complain(fmt::format("--target=emulator needs `{}`", emulator));
       return Usage;
     }
-    runProgram(emulator, {fmt::format("--seed={}", options.order), "--arch", options.arch, "-I", sourceFolder,
-                          inFolder(folder, "test.cu"), "--", "--once"});
-    return Success;
+    std::vector<std::string> arguments{fmt::format("--seed={}", options.order), "--arch", options.arch, "-I",
+                                       sourceFolder};
+    if (!options.counts.empty())
+      arguments.insert(arguments.end(), {"--counts", options.counts});
+    arguments.insert(arguments.end(), {inFolder(folder, "test.cu"), "--", "--once"});
+    runProgram(emulator, arguments);
+    return options.counts.empty() ? Success : addNeeded();
+  }
+
+  /// To what the emulator counted, what the cases' products come to: those of whole tiles.
+  int addNeeded() {
+    llvm::Expected<llvm::json::Value> counts = llvm::json::parse(readFile(options.counts));
+    if (!counts) {
+      llvm::consumeError(counts.takeError()); // the emulator has said why there are none
+      return Success;
+    }
+    const double operations = std::accumulate(program.operations.begin(), program.operations.end(), 0.0);
+    counts->getAsObject()->try_emplace("neededMultiplyAdds", operations / 2);
+    return writeOutput(options.counts, llvm::formatv("{0:2}\n", *counts).str());
   }
 
   /// Code that runs on later GPUs too is compiled by their drivers.

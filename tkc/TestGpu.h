@@ -24,6 +24,7 @@ struct GpuTestOptions {
   bool buildOnly = false; ///< FOLDER/run then does the tests, on any machine with the GPU
   bool emulate = false;   ///< on the CPU, by tkc-emulate
   uint64_t order = 0;     ///< of emulated threads and copies: see `tkc-emulate --seed`
+  std::string counts;     ///< file for what `tkc-emulate --counts` writes, and the cases' own multiply-adds
 };
 
 /// Writes the program of a module's cases, builds it with nvcc and runs it, or has it emulated. `code` is set where something other than a

@@ -71,6 +71,8 @@ Cluster::Cluster(Launch &launch, const Worker &worker, Dim3 firstBlock, uint64_t
   const auto threadsEach = static_cast<uint32_t>(launch.block.count());
   const auto numBlocks = static_cast<uint32_t>(launch.cluster.count());
   components = threadsEach * numBlocks;
+  if (launch.options->counters)
+    counters.emplace(*launch.options->counters, launch.kernel);
   for (uint32_t rank = 0; rank < numBlocks; ++rank) {
     const Dim3 position{firstBlock.x + rank % launch.cluster.x,
                         firstBlock.y + rank / launch.cluster.x % launch.cluster.y,

@@ -10,6 +10,7 @@
 #pragma once
 
 #include "runtime/emulator/Clock.h"
+#include "runtime/emulator/Counters.h"
 #include "runtime/emulator/Fiber.h"
 #include "runtime/emulator/GlobalMemory.h"
 #include "runtime/emulator/SharedMemory.h"
@@ -22,6 +23,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <random>
 #include <string>
 #include <vector>
@@ -41,7 +43,8 @@ struct Dim3 {
 struct Options {
   uint64_t seed = 0; ///< 0: threads in order, effects as late as can be; others: in random order
   unsigned workers = 1;
-  int architecture = 90; ///< as in sm_90
+  int architecture = 90;        ///< as in sm_90
+  Counters *counters = nullptr; ///< where to count; null: nowhere
 };
 
 /// What a kernel needs by itself.
@@ -218,6 +221,7 @@ public:
   std::deque<Block> blocks;
   std::deque<Thread> threads;
   NamedBarrier clusterBarrier;
+  std::optional<ClusterCounters> counters;
 
 private:
   static void enter(void *thread);

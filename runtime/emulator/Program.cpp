@@ -58,6 +58,8 @@ public:
     emulator::device() = nullptr;
   }
 
+  Sites sites;
+
   std::string load(const std::string &path, const FrontendOptions &options) {
     initializeTargets();
     if (auto source = llvm::MemoryBuffer::getFile(path))
@@ -185,7 +187,6 @@ private:
     return loaded;
   }
 
-  Sites sites;
   Device device;
   std::unique_ptr<llvm::MemoryBuffer> deviceBitcode;
   std::unique_ptr<llvm::orc::LLJIT> jit;
@@ -203,5 +204,7 @@ std::string Program::load(const std::string &path, const FrontendOptions &option
 int Program::run(const std::vector<std::string> &arguments, const Options &options, std::string &error) {
   return impl->run(arguments, options, error);
 }
+
+const Sites &Program::sites() const { return impl->sites; }
 
 } // namespace tkc::emulator

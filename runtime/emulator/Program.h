@@ -24,6 +24,9 @@ public:
   /// Calls the file's `main`; its result, or an error.
   int run(const std::vector<std::string> &arguments, const Options &options, std::string &error);
 
+  /// Of the file and its kernels.
+  const Sites &sites() const;
+
   class Impl;
 
 private:

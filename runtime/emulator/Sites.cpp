@@ -59,6 +59,14 @@ SiteId Sites::add(std::vector<Frame> frames, std::string what) {
   return static_cast<SiteId>(sites.size() - 1);
 }
 
+std::string Sites::tkLine(SiteId id) const {
+  const std::lock_guard lock(mutex);
+  const std::vector<Frame> &frames = sites[id].frames;
+  if (frames.empty() || frames.back().file != 0 || frames.back().line >= tkLines.size())
+    return {};
+  return tkLines[frames.back().line];
+}
+
 std::string Sites::describe(SiteId id) const {
   const std::lock_guard lock(mutex);
   const Site &site = sites[id];

@@ -29,6 +29,8 @@ public:
   SiteId add(std::vector<Frame> frames, std::string what);
   /// "test.cu:123 (gemm.tk:9), in barrier.h:42, `bar.sync`"
   std::string describe(SiteId site) const;
+  /// "gemm.tk:9", or nothing.
+  std::string tkLine(SiteId site) const;
 
 private:
   struct Site {

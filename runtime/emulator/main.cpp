@@ -11,6 +11,19 @@
 #include <cstdlib>
 #include <thread>
 
+namespace {
+
+/// Empty, or why it cannot be.
+std::string write(const std::string &path, const std::string &text) {
+  std::FILE *file = std::fopen(path.c_str(), "w");
+  if (!file)
+    return fmt::format("cannot write `{}`", path);
+  const bool written = std::fwrite(text.data(), 1, text.size(), file) == text.size();
+  return std::fclose(file) == 0 && written ? "" : fmt::format("cannot write `{}`", path);
+}
+
+} // namespace
+
 int main(int argc, char **argv) {
   using namespace tkc::emulator;
   CLI::App app("Runs a CUDA program on the CPU, instruction by instruction, and checks it");
@@ -27,9 +40,15 @@ int main(int argc, char **argv) {
       ->type_name("N");
   app.add_option("--workers", options.workers, "threads of the host; each runs a block")->type_name("N");
   app.add_option("--arch", frontend.arch, "the architecture to compile for")->type_name("ARCH");
+  std::string countsFile;
+  Counters counters;
+  app.add_option("--counts", countsFile, "write bank conflicts and multiply-adds to this file, as JSON")
+      ->type_name("OUT");
   app.add_option("-I", frontend.includePaths, "a folder of headers")->type_name("DIR")->allow_extra_args(false);
   CLI11_PARSE(app, argc, argv);
 
+  if (!countsFile.empty())
+    options.counters = &counters;
   options.architecture = std::atoi(frontend.arch.c_str() + frontend.arch.find('_') + 1);
 
   Program program;
@@ -37,6 +56,8 @@ int main(int argc, char **argv) {
   if (error.empty()) {
     arguments.insert(arguments.begin(), file);
     const int result = program.run(arguments, options, error);
+    if (error.empty() && !countsFile.empty())
+      error = write(countsFile, counters.print(program.sites()));
     if (error.empty())
       return result;
   }

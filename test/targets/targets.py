@@ -23,6 +23,7 @@ import xml.sax.saxutils as xml
 
 import cache
 import compilers
+import counts
 
 root = pathlib.Path(__file__).resolve().parents[2]
 Spec = collections.namedtuple("Spec", "file kernel settings")
@@ -69,19 +70,20 @@ def compile_one(options, store, spec, gpu):
 
 
 def emulate_one(options, store, file, gpu, sample, emulator):
-    """The cases of a file on the emulator: a list of {"kernel", "case", "passed", "message"}, and whether it was known."""
+    """The cases of a file on the emulator: {"cases": [{"kernel", "case", "passed", "message"}], "counts"}, and whether it was known."""
     chosen = ["test", file, "--target=emulator", "--arch", gpu["name"], "--sample", sample]
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
         written = tkc(options, *chosen, "--build-only", "-o", folder / "program")
-        refused = [{"kernel": file.stem, "case": "", "passed": False, "message": written.stderr.strip()[:2000]}]
+        refused = {"kernel": file.stem, "case": "", "passed": False}
 
         def run():
-            done = tkc(options, *chosen, "-o", folder / "program", "--json", folder / "results.json")
-            results = folder / "results.json"
+            done = tkc(options, *chosen, "-o", folder / "program", "--json", folder / "results.json", "--counts", folder / "counts.json")
+            results, counted = folder / "results.json", folder / "counts.json"
             if not results.exists():
-                return [{**refused[0], "message": (done.stderr.strip() or f"exit status {done.returncode}")[:2000]}]
-            return json.loads(results.read_text())["cases"]
+                return {"cases": [{**refused, "message": (done.stderr.strip() or f"exit status {done.returncode}")[:2000]}]}
+            return {"cases": json.loads(results.read_text())["cases"],
+                    "counts": counts.summary(json.loads(counted.read_text()), file) if counted.exists() else None}
 
         if written.returncode != 0:
             # A case that has no program, of a kernel that this GPU cannot have, is named in the results of a full run.
@@ -138,8 +140,8 @@ def resource_table(compiled, gpus):
 def case_table(emulated, gpus):
     names = [gpu["name"] for gpu in gpus]
     counts = collections.defaultdict(lambda: [0, 0])
-    for (file, name), (cases, _) in emulated.items():
-        for case in cases:
+    for (file, name), (result, _) in emulated.items():
+        for case in result["cases"]:
             count = counts[file.stem, case["kernel"], name]
             count[0] += case["passed"]
             count[1] += 1
@@ -150,6 +152,19 @@ def case_table(emulated, gpus):
         lines.append(f"| {file} | {kernel} | {' | '.join(cells)} |")
     totals = [[sum(count[i] for key, count in counts.items() if key[2] == name) for i in (0, 1)] for name in names]
     lines.append("| | all | " + " | ".join(f"{passed} of {total}" for passed, total in totals) + " |")
+    return lines
+
+
+def count_table(emulated):
+    lines = ["| file | GPU | matrix multiply-adds, of those that whole tiles need | accesses in loops | conflicts | outside of loops | conflicts |",
+             "|---|---|---|---|---|---|---|"]
+    for (file, name), (result, _) in sorted(emulated.items(), key=lambda item: (item[0][0].stem, item[0][1])):
+        if not (found := result.get("counts")):
+            continue
+        products = f"{found['done'] / found['needed']:.3f}" if found["needed"] else ""
+        loops, others = found["loops"], found["others"]
+        lines.append(f"| {file.stem} | {name} | {products} | {loops['accesses']} | {loops['conflicts']} | {others['accesses']} | "
+                     f"{others['conflicts']} |")
     return lines
 
 
@@ -207,17 +222,19 @@ def main():
     options.output.mkdir(parents=True, exist_ok=True)
     compiled += [(name, title(spec), "; ".join(result["faults"]), "") for (spec, name), (result, _) in results["compile"].items()]
     emulated = [(name, f"{file.stem} {case['kernel']} {case['case']}", "" if case["passed"] else case["message"] or "wrong", "")
-                for (file, name), (cases, _) in results["emulate"].items() for case in cases]
+                for (file, name), (result, _) in results["emulate"].items() for case in result["cases"]]
     for kind, cases in (("compile", compiled), ("emulate", emulated)):
         if options.only in (None, kind):
             (options.output / f"targets-{kind}.xml").write_text(junit(f"targets-{kind}", sorted(cases)))
-    text = ["# Every case on the emulator", "", *case_table(results["emulate"], gpus), "", "# What the compilers say", "",
+    text = ["# Every case on the emulator", "", *case_table(results["emulate"], gpus), "",
+            "# Shared memory and products, as the emulator counts them", "", *count_table(results["emulate"]), "",
+            "# What the compilers say", "",
             *resource_table(results["compile"], gpus), ""]
     (options.output / "targets.md").write_text("\n".join(text))
     (options.output / "targets.json").write_text(json.dumps(
         [{"file": spec.file.stem, "kernel": spec.kernel, "settings": spec.settings, "arch": name, **result}
          for (spec, name), (result, _) in results["compile"].items()] +
-        [{"file": file.stem, "arch": name, "cases": cases} for (file, name), (cases, _) in results["emulate"].items()], indent=1))
+        [{"file": file.stem, "arch": name, **result} for (file, name), (result, _) in results["emulate"].items()], indent=1))
     wrong = [case for case in compiled + emulated if case[2]]
     for group, name, message, _ in sorted(wrong):
         print(f"{group}: {name}: {message}")

@@ -32,6 +32,8 @@ void copy(const BoundInstruction &instruction, uint64_t *slots) {
   if (present != 0 && thread.block->cluster.launch.memory->find(from, present).end == 0)
     reportError(instruction.site,
                 fmt::format("out of bounds: copies {} bytes at {:#x}, which no allocation holds", present, from));
+  if (thread.block->cluster.counters)
+    thread.block->cluster.counters->access(thread, to, bytes, true, instruction.site);
   const Epoch epoch = openEpoch(thread);
   const auto knows = std::make_shared<Knowledge>();
   release(thread, *knows);

@@ -77,6 +77,8 @@ void multiplyAll(const BoundInstruction &instruction, Collective &lanes) {
   const auto depth = static_cast<uint32_t>(instruction.settings[Depth]);
   const std::vector<Factor> a = gather(lanes, instruction.operands[1], typeA, depth, operandPlace, rows);
   const std::vector<Factor> b = gather(lanes, instruction.operands[2], typeB, depth, rightOperandPlace, cols);
+  if (std::optional<ClusterCounters> &counters = lanes.threads[0]->block->cluster.counters)
+    counters->product(uint64_t(rows) * cols * depth);
   const Summation summation = mmaSummation(typeA, lanes.threads[0]->block->cluster.launch.options->architecture);
   for (uint32_t lane = 0; lane < 32; ++lane) {
     uint64_t *to = lanes.slots[lane];

@@ -142,6 +142,8 @@ void execute(Product &product, Block &block, Warpgroup &group) {
       readShared(product, block, product.b, width, typeB(instruction), product.mnMajorB, agent);
   const auto depth = static_cast<uint32_t>(instruction.settings[Depth]);
   const Summation summation = wgmmaSummation(typeA(instruction));
+  if (block.cluster.counters)
+    block.cluster.counters->product(uint64_t(64) * width * depth);
   for (uint32_t thread = 0; thread < groupThreads; ++thread)
     for (uint32_t i = 0; i < product.registers; ++i) {
       uint32_t &accumulator = product.accumulator(thread, i);
