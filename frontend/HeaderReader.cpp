@@ -66,6 +66,10 @@ std::string cudaSpelling(ElemType elem) {
     return "__nv_fp8_e4m3";
   case ElemType::F8E5M2:
     return "__nv_fp8_e5m2";
+  case ElemType::F8E8M0:
+    return "__nv_fp8_e8m0";
+  case ElemType::F4E2M1:
+    return "__nv_fp4_e2m1";
   case ElemType::I64:
     return "long long";
   case ElemType::I32:

@@ -4,8 +4,10 @@
 
 #include "support/Rounding.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
+#include <iterator>
 #include <numeric>
 
 namespace tkc::harness {
@@ -28,6 +30,18 @@ constexpr NarrowFormat f16Bits{5, 10, true, 0x7fff};
 constexpr NarrowFormat bf16Bits{8, 7, true, 0x7fff};
 constexpr NarrowFormat f8e4m3Bits{4, 3, false, 0x7f}; // OCP 8-bit floating point: no infinities, one NaN of each sign
 constexpr NarrowFormat f8e5m2Bits{5, 2, true, 0x7f};
+
+/// An exponent and nothing else (OCP Microscaling Formats 1.0): 2^(code − 127), 255 is NaN.
+uint64_t encodeF8E8M0(double value) { return std::isnan(value) ? 255 : static_cast<uint64_t>(std::ilogb(value) + 127); }
+double decodeF8E8M0(uint64_t bits) { return bits == 255 ? NAN : std::ldexp(1.0, static_cast<int>(bits) - 127); }
+
+/// f4e2m1's numbers, by code without the sign.
+constexpr double f4e2m1Values[] = {0, 0.5, 1, 1.5, 2, 3, 4, 6};
+uint64_t encodeF4E2M1(double value) {
+  const auto *found = std::find(std::begin(f4e2m1Values), std::end(f4e2m1Values), std::fabs(value));
+  return static_cast<uint64_t>(found - std::begin(f4e2m1Values)) | (std::signbit(value) ? 8 : 0);
+}
+double decodeF4E2M1(uint64_t bits) { return (bits & 8 ? -1 : 1) * f4e2m1Values[bits & 7]; }
 
 uint64_t encodeNarrow(const NarrowFormat &format, double value) {
   if (std::isnan(value))
@@ -83,18 +97,23 @@ uint64_t spanOf(const Tensor &tensor, const std::vector<int64_t> &strides) {
   int64_t length = tensor.numElements() == 0 ? 0 : 1;
   for (size_t d = 0; d < strides.size() && length; ++d)
     length += (tensor.dims[d] - 1) * strides[d];
-  return static_cast<uint64_t>(length * byteWidth(tensor.elem));
+  return static_cast<uint64_t>(bytesOf(tensor.elem, length));
 }
 
 /// The tensor's memory: elements where the strides put them, the rest untouched.
 std::string memoryOf(const Tensor &tensor, const std::vector<int64_t> &strides) {
-  const auto width = static_cast<size_t>(byteWidth(tensor.elem));
+  const auto width = static_cast<size_t>(isPacked(tensor.elem) ? 1 : byteWidth(tensor.elem));
   std::string memory(spanOf(tensor, strides), untouched);
   std::vector<int64_t> indices(tensor.dims.size());
   for (double value : tensor.data) {
     const int64_t at = std::inner_product(indices.begin(), indices.end(), strides.begin(), int64_t{0});
     const uint64_t bits = encodeElement(tensor.elem, value);
-    memory.replace(static_cast<size_t>(at) * width, width, reinterpret_cast<const char *>(&bits), width);
+    if (isPacked(tensor.elem)) {
+      char &byte = memory[static_cast<size_t>(at / 2)];
+      byte = static_cast<char>(at % 2 ? (byte & 0x0f) | bits << 4 : (byte & 0xf0) | bits);
+    } else {
+      memory.replace(static_cast<size_t>(at) * width, width, reinterpret_cast<const char *>(&bits), width);
+    }
     for (size_t d = indices.size(); d-- > 0 && ++indices[d] == tensor.dims[d];)
       indices[d] = 0;
   }
@@ -173,6 +192,10 @@ uint64_t encodeElement(ElemType elem, double value) {
     return encodeNarrow(f8e4m3Bits, value);
   case ElemType::F8E5M2:
     return encodeNarrow(f8e5m2Bits, value);
+  case ElemType::F8E8M0:
+    return encodeF8E8M0(value);
+  case ElemType::F4E2M1:
+    return encodeF4E2M1(value);
   case ElemType::I64:
     return static_cast<uint64_t>(static_cast<int64_t>(value));
   case ElemType::I32:
@@ -202,6 +225,10 @@ double decodeElement(ElemType elem, uint64_t bits) {
     return decodeNarrow(f8e4m3Bits, bits & 0xff);
   case ElemType::F8E5M2:
     return decodeNarrow(f8e5m2Bits, bits & 0xff);
+  case ElemType::F8E8M0:
+    return decodeF8E8M0(bits & 0xff);
+  case ElemType::F4E2M1:
+    return decodeF4E2M1(bits & 0xf);
   case ElemType::I64:
     return static_cast<double>(static_cast<int64_t>(bits));
   case ElemType::I32:

@@ -28,12 +28,12 @@ bool isLargest(ElemType elem, double value) { return std::fabs(value) == roundTo
 
 /// What to compare with: what the element type makes of the reference if its steps do not err. If they do, a reference
 /// between two numbers of the type may round to either, so it stays as it is but for what the type cannot hold:
-/// infinities and saturated float8s.
+/// infinities and what saturates.
 double wantedOf(ElemType elem, double reference, double error) {
   const double rounded = roundTo(elem, reference);
   if (!isFloat(elem) || error == 0 || std::isinf(rounded))
     return rounded;
-  return isFloat8(elem) && std::fabs(reference) > std::fabs(rounded) && isLargest(elem, rounded) ? rounded : reference;
+  return saturates(elem) && std::fabs(reference) > std::fabs(rounded) && isLargest(elem, rounded) ? rounded : reference;
 }
 
 std::string elementName(const std::string &tensor, const std::vector<int64_t> &dims, int64_t at) {
@@ -67,14 +67,14 @@ ErrorModel errorModelOf(const std::vector<const ir::Function *> &functions, Arit
   bool multipliesFloat8 = false;
   for (const ir::Function *function : functions) {
     ir::walk(const_cast<ir::Block &>(function->body), [&](const ir::Op &op) {
-      if (op.kind == ir::OpKind::Dot)
-        multipliesFloat8 |= isFloat8(op.operand(0)->type.elem);
+      if (op.kind == ir::OpKind::Dot || op.kind == ir::OpKind::DotScaled)
+        multipliesFloat8 |= saturates(op.operand(0)->type.elem);
       for (const auto &result : op.results) {
         const ElemType elem = result->type.elem;
         if (!isFloat(elem) || result->type.kind == ir::Type::TileIndex)
           continue;
         isDouble &= elem == ElemType::F64;
-        if (op.kind == ir::OpKind::Cast && elem != ElemType::F32 && elem != ElemType::F64)
+        if (op.kind == ir::OpKind::Cast && elem != ElemType::F32 && elem != ElemType::F64 && elem != ElemType::F8E8M0)
           model.narrow = std::max(model.narrow, unitRoundoff(elem));
       }
     });

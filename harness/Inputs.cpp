@@ -11,6 +11,7 @@
 #include "llvm/Support/Path.h"
 
 #include <algorithm>
+#include <cmath>
 #include <fmt/ranges.h>
 #include <numeric>
 
@@ -250,7 +251,11 @@ void makeDefaultInput(Tensor &tensor, uint64_t seed) {
     case ElemType::BF16:
     case ElemType::F8E4M3:
     case ElemType::F8E5M2:
+    case ElemType::F4E2M1:
       value = roundTo(tensor.elem, random.normal());
+      break;
+    case ElemType::F8E8M0: // scales near 1
+      value = std::ldexp(1.0, static_cast<int>(random.integer(-3, 3)));
       break;
     case ElemType::I64:
     case ElemType::I32:

@@ -43,7 +43,9 @@ private:
       else if (op->kind == OpKind::If)
         branch(*op);
       else if (op->kind == OpKind::Dot)
-        product(*op);
+        product(op->operand(0)->type, op->operand(1)->type);
+      else if (op->kind == OpKind::DotScaled)
+        product(op->operand(0)->type, op->operand(2)->type);
       else if (const std::optional<Known> value = evaluate(*op))
         known[op->result()] = *value;
     }
@@ -75,8 +77,7 @@ private:
     return range ? range->end - range->value : static_cast<double>(size);
   }
 
-  void product(const ir::Op &op) {
-    const ir::Type &a = op.operand(0)->type, &b = op.operand(1)->type;
+  void product(const ir::Type &a, const ir::Type &b) {
     const double depth = std::min(extent(a.colEnd, a.cols), extent(b.rowEnd, b.rows));
     operations += 2 * extent(a.rowEnd, a.rows) * extent(b.colEnd, b.cols) * depth;
   }
@@ -161,7 +162,7 @@ double countBytes(const Signature &signature, const CallArguments &arguments) {
   for (const ir::Param &param : signature.params)
     if (auto tensor = arguments.tensors.find(param.name); tensor != arguments.tensors.end())
       bytes += (param.mode == ir::ParamMode::InOut ? 2.0 : 1.0) * static_cast<double>(tensor->second.numElements()) *
-               byteWidth(tensor->second.elem);
+               bitWidth(tensor->second.elem) / 8;
   return bytes;
 }
 

@@ -204,6 +204,17 @@ Value *Builder::dot(Value *a, Value *b, Value *accumulator) {
   return insert(OpKind::Dot, operands, {type})->result();
 }
 
+Value *Builder::dotScaled(Value *a, Value *scaleA, Value *b, Value *scaleB, Value *accumulator) {
+  assert(a->type.cols == b->type.rows && joinEdges(a->type.colEnd, b->type.rowEnd));
+  Type type = Type::tile(ElemType::F32, a->type.rows, b->type.cols, a->type.rowEnd, b->type.colEnd);
+  std::vector<Value *> operands{a, scaleA, b, scaleB};
+  if (accumulator) {
+    type = broadcastChecked(type, accumulator->type);
+    operands.push_back(accumulator);
+  }
+  return insert(OpKind::DotScaled, operands, {type})->result();
+}
+
 // ---- memory --------------------------------------------------------------------------------------------------------
 
 Value *Builder::load(View view, std::vector<Value *> operands, Value *otherwise, Type type) {

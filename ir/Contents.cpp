@@ -250,8 +250,12 @@ Contents apply(OpKind binary, bool isInteger, Contents x, Contents y, bool isIns
 Contents convert(ElemType to, Contents x) {
   if (to == ElemType::Bool)
     return x.is(Contents::Zero) ? x : Contents::boolean();
-  bool keepsInfinities = isFloat(to) && !isFloat8(to);
+  bool keepsInfinities = isFloat(to) && !saturates(to);
   return each(x, [&](Kind x) -> int {
+    if (to == ElemType::F8E8M0) // has no zero
+      return x == Contents::NaN || x == Contents::One ? int(x) : anyFinite;
+    if (to == ElemType::F4E2M1 && x == Contents::NaN)
+      return Contents::Other;
     if (x == Contents::Other)
       return anyFinite;
     if (keepsInfinities || x == Contents::Zero || x == Contents::One)

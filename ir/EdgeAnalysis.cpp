@@ -137,6 +137,14 @@ Contents EdgeAnalysis::transfer(const Op &op, Place place) {
     Contents product = sumOfProducts(a, b);
     return op.operands().size() == 3 ? apply(OpKind::Add, !isFloat(type.elem), product, operand(2), false) : product;
   }
+  case OpKind::DotScaled: {
+    const auto at = [&](size_t i, Place outer) { return place == outer ? operand(i) : inside(op.operand(i)); };
+    const auto scaled = [&](size_t i, Place outer) {
+      return apply(OpKind::Mul, false, at(i, outer), at(i + 1, outer), false);
+    };
+    Contents product = sumOfProducts(scaled(0, PastRows), scaled(2, PastCols));
+    return op.operands().size() == 5 ? apply(OpKind::Add, false, product, operand(4), false) : product;
+  }
   case OpKind::Load:
     return loaded(op, place);
   case OpKind::ExternCall:
@@ -206,8 +214,12 @@ Contents EdgeAnalysis::loaded(const Op &op, Place place) {
     else if (index.kind != ViewIndex::Element && index.kind != ViewIndex::Gather)
       axes.emplace_back(dim, nullptr);
   }
+  const unsigned dim = axes.size() > static_cast<size_t>(axis) ? axes[static_cast<size_t>(axis)].first : 0;
+  // Scales are finite wherever there are any; and the code 0 of f8e8m0 is no zero.
+  if (type.elem == ElemType::F8E8M0 || (!op.view.hasGather() && op.view.indices[dim].divisor != 1))
+    return op.hasElse ? Contents::finite() | inside(op.operands().back()) : Contents::finite();
   if (!op.view.hasGather())
-    return loadedBeyond(op, axes[static_cast<size_t>(axis)].first, axes[static_cast<size_t>(axis)].second);
+    return loadedBeyond(op, dim, axes[static_cast<size_t>(axis)].second);
   return op.hasElse ? inside(op.operands().back()) : Contents(Contents::Zero);
 }
 
@@ -254,7 +266,9 @@ void EdgeAnalysis::addUnmet(const Block &block, std::vector<Need> &needs) const 
 
 std::optional<EdgeAnalysis::Need> EdgeAnalysis::unmet(Op &op) const {
   if (op.kind == OpKind::Dot)
-    return unmetOfDot(op);
+    return unmetOfDot(op, 0, 1);
+  if (op.kind == OpKind::DotScaled) // whose scales are finite everywhere
+    return unmetOfDot(op, 0, 2);
   if (op.kind == OpKind::Load || op.kind == OpKind::Store || op.kind == OpKind::Atomic)
     return unmetOfIndices(op);
   if (op.kind != OpKind::Reduce)
@@ -314,13 +328,13 @@ std::optional<EdgeAnalysis::Need> EdgeAnalysis::unmetOfIndices(Op &op) {
 }
 
 /// Beyond the end of what is contracted, zero on one side and finite numbers on the other.
-std::optional<EdgeAnalysis::Need> EdgeAnalysis::unmetOfDot(Op &op) const {
-  Value *a = op.operand(0), *b = op.operand(1);
+std::optional<EdgeAnalysis::Need> EdgeAnalysis::unmetOfDot(Op &op, size_t placeA, size_t placeB) const {
+  Value *a = op.operand(placeA), *b = op.operand(placeB);
   Value *end = a->type.colEnd ? a->type.colEnd : b->type.rowEnd;
   if (!end)
     return std::nullopt;
   Contents beyondA = beyond(a, 1), beyondB = beyond(b, 0);
-  Need maskA{&op, 0, 1, end, 0}, maskB{&op, 1, 0, end, 0};
+  Need maskA{&op, placeA, 1, end, 0}, maskB{&op, placeB, 0, end, 0};
   if (!beyondA.isWithin(Contents::finite()))
     return maskA;
   if (!beyondB.isWithin(Contents::finite()))

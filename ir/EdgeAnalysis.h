@@ -69,7 +69,8 @@ private:
   Contents loaded(const Op &op, Place place);
   Contents loadedBeyond(const Op &op, unsigned dim, Value *tileIndex);
   std::optional<Need> unmet(Op &op) const;
-  std::optional<Need> unmetOfDot(Op &op) const;
+  /// `placeA`, `placeB`: of what is multiplied among the operands.
+  std::optional<Need> unmetOfDot(Op &op, size_t placeA, size_t placeB) const;
   void addUnmet(const Block &block, std::vector<Need> &needs) const;
   static std::optional<Need> unmetOfIndices(Op &op);
 };

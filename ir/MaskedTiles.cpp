@@ -132,6 +132,8 @@ private:
       return reduced(op);
     case OpKind::Dot:
       return product(op);
+    case OpKind::DotScaled:
+      return apply(op, areOperandsFinite(op));
     case OpKind::ExternCall:
       return unknown(false);
     default: // loads, indices, …

@@ -567,6 +567,7 @@ private:
     case OpKind::Reduce:
     case OpKind::Transpose:
     case OpKind::Dot:
+    case OpKind::DotScaled:
     case OpKind::Philox:
       return parseOperandList(op) && parseResultType(op);
     }
@@ -695,6 +696,8 @@ private:
                                                          : ViewIndex::Element;
       index.operand = static_cast<unsigned>(op.operands().size());
       op.addOperand(value);
+      if (index.kind == ViewIndex::Tiled && accept("/") && !expectInteger(index.divisor))
+        return false;
     }
     op.view.indices.push_back(index);
     return true;

@@ -170,6 +170,8 @@ private:
       case ViewIndex::Element:
       case ViewIndex::Tiled:
         text += ref(op.operand(index.operand));
+        if (index.divisor != 1)
+          fmt::format_to(out, " / {}", index.divisor);
         break;
       case ViewIndex::Gather:
         fmt::format_to(out, "gather {}", ref(op.operand(index.operand)));
@@ -323,6 +325,7 @@ private:
     case OpKind::AsRow:
     case OpKind::Transpose:
     case OpKind::Dot:
+    case OpKind::DotScaled:
     case OpKind::Philox:
     case OpKind::Yield:
       text += spelling(op.kind);

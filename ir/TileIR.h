@@ -55,7 +55,9 @@ struct Type {
   ElemType elem = ElemType::F32; ///< of Scalar, Vector, Tile
   int64_t rows = 1;              ///< Tile; a Vector's length; a TileIndex's size
   int64_t cols = 1;              ///< Tile
-  Value *rowEnd = nullptr;       ///< root tile index (a block argument, never a Shift) that ends the rows; null: full
+  /// Root tile index (a block argument, never a Shift) that ends the rows; null: full. An axis of fewer elements than
+  /// the index has one for each `stepOf` elements of it: those begun before the end exist.
+  Value *rowEnd = nullptr;
   Value *colEnd = nullptr;
 
   bool isScalar() const { return kind == Scalar; }
@@ -130,6 +132,8 @@ struct ViewIndex {
   unsigned operand = 0; ///< Element, Tiled, Gather
   int64_t lo = 0;       ///< All: 0; Span
   int64_t hi = 0;       ///< All: the dim's size; Span; Gather, in plans: positions that exist of a padded index; 0: all
+  /// Tiled: an element for each so many of the tile index, [begin / divisor, ⌈end / divisor⌉); divides begin and size.
+  int64_t divisor = 1;
 };
 
 /// Which slice of which parameter a Load, Store or Atomic touches. Axes of the result come in the order of the dims
@@ -269,6 +273,7 @@ public:
   Value *cumsum(int axis, Value *x);
   Value *transpose(Value *x);
   Value *dot(Value *a, Value *b, Value *accumulator = nullptr);
+  Value *dotScaled(Value *a, Value *scaleA, Value *b, Value *scaleB, Value *accumulator = nullptr);
   Value *philox(Value *seed, Value *i, Value *j);
   /// `operands` are what the view's indices refer to.
   Value *load(View view, std::vector<Value *> operands, Value *otherwise, Type type);
@@ -304,8 +309,18 @@ std::optional<Type> broadcast(const Type &x, const Type &y);
 /// The element type that both are converted to when they meet in arithmetic: f64 before f32 before i32; bool alone
 /// stays bool.
 ElemType joinElemTypes(ElemType x, ElemType y);
-/// What a tile with this index ends with: its root, or null (full) where a size of 1 leaves nothing to clip.
-Value *edgeOf(Value *tileIndex);
+/// What a tile with this index ends with: its root, or null (full) where a size of 1 leaves nothing to clip. `divisor`
+/// as in ViewIndex.
+Value *edgeOf(Value *tileIndex, int64_t divisor = 1);
+/// Elements of tile index `end` for each of an axis of `size` that ends with it; 1 where the axis is full.
+int64_t stepOf(const Value *end, int64_t size);
+/// The block scales of a product: which types take which.
+struct BlockScaling {
+  ElemType elem, scale;
+  int64_t block; ///< elements along what is contracted that share a scale
+};
+/// OCP Microscaling Formats (MX) 1.0: f8e8m0 for 32; NVFP4: f8e4m3 for 16. nullopt: there are no such scales.
+std::optional<BlockScaling> findBlockScaling(ElemType elem, ElemType scale);
 /// The type of the slice `view` takes, `operands` being what its indices refer to. nullopt where the view keeps more
 /// than two axes, two indices clash on one axis, or a gather's operand is not a tile of integers.
 std::optional<Type> viewType(ElemType elem, const View &view, const std::vector<Value *> &operands);

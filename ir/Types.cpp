@@ -22,7 +22,20 @@ ElemType joinElemTypes(ElemType x, ElemType y) {
   return a;
 }
 
-Value *edgeOf(Value *tileIndex) { return tileIndex->type.rows == 1 ? nullptr : rootTileIndex(tileIndex); }
+Value *edgeOf(Value *tileIndex, int64_t divisor) {
+  return tileIndex->type.rows == divisor ? nullptr : rootTileIndex(tileIndex);
+}
+
+int64_t stepOf(const Value *end, int64_t size) { return end ? end->type.rows / size : 1; }
+
+std::optional<BlockScaling> findBlockScaling(ElemType elem, ElemType scale) {
+  const bool isNarrow = isFloat8(elem) || elem == ElemType::F4E2M1;
+  if (isNarrow && scale == ElemType::F8E8M0)
+    return BlockScaling{elem, scale, 32};
+  if (elem == ElemType::F4E2M1 && scale == ElemType::F8E4M3)
+    return BlockScaling{elem, scale, 16};
+  return std::nullopt;
+}
 
 namespace {
 
@@ -75,7 +88,8 @@ std::optional<Type> viewType(ElemType elem, const View &view, const std::vector<
     case ViewIndex::Element:
       break;
     case ViewIndex::Tiled:
-      axes.push_back({operands[index.operand]->type.rows, edgeOf(operands[index.operand])});
+      axes.push_back(
+          {operands[index.operand]->type.rows / index.divisor, edgeOf(operands[index.operand], index.divisor)});
       break;
     case ViewIndex::All:
     case ViewIndex::Span:

@@ -49,6 +49,8 @@ OperandCount operandCount(OpKind kind) {
     return {3, 3};
   case OpKind::Dot:
     return {2, 3};
+  case OpKind::DotScaled:
+    return {4, 5};
   case OpKind::Load:
   case OpKind::ExternCall:
   case OpKind::Yield:
@@ -135,7 +137,7 @@ private:
         continue;
       if (!visible.count(end))
         return error(op, "`{}` gives a tile that ends with an index of another body", spelling(op.kind));
-      if (end->type != Type::tileIndex(size) || end->definingOp)
+      if (end->type.kind != Type::TileIndex || end->type.rows % size != 0 || end->definingOp)
         return error(op, "`{}` gives a tile that does not fit the index it ends with: {}", spelling(op.kind),
                      print(type));
     }
@@ -180,6 +182,7 @@ private:
     case OpKind::Cumsum:
     case OpKind::Transpose:
     case OpKind::Dot:
+    case OpKind::DotScaled:
     case OpKind::Philox:
     case OpKind::ExternCall:
       return verifyResult(op);

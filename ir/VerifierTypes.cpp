@@ -195,6 +195,17 @@ ExpectedType reduce(const Op &op) {
                       : Type::tile(elem, 1, type.cols, nullptr, type.colEnd);
 }
 
+/// The type of a product, plus operand number `place` if there is one.
+ExpectedType accumulated(const Op &op, const Type &result, size_t place) {
+  if (op.operands().size() == place)
+    return result;
+  const Type &accumulator = op.operand(place)->type;
+  std::optional<Type> both = broadcast(result, accumulator);
+  if (!both || both->rows != accumulator.rows || both->cols != accumulator.cols || accumulator.elem != result.elem)
+    return fmt::format("`{}` accumulates {} onto {}", spelling(op.kind), print(result), print(accumulator));
+  return *both;
+}
+
 ExpectedType dot(const Op &op) {
   const Type &a = op.operand(0)->type, &b = op.operand(1)->type;
   for (const Type &type : {a, b})
@@ -206,14 +217,45 @@ ExpectedType dot(const Op &op) {
     return fmt::format("`dot` contracts axes that end with different indices: {} and {}", print(a), print(b));
   if (a.elem != b.elem && !(isFloat8(a.elem) && isFloat8(b.elem)))
     return fmt::format("`dot` of {} and {} needs a cast", spelling(a.elem), spelling(b.elem));
-  Type result = Type::tile(arithmeticType(a.elem), a.rows, b.cols, a.rowEnd, b.colEnd);
-  if (op.operands().size() == 2)
-    return result;
-  const Type &accumulator = op.operand(2)->type;
-  std::optional<Type> both = broadcast(result, accumulator);
-  if (!both || both->rows != accumulator.rows || both->cols != accumulator.cols || accumulator.elem != result.elem)
-    return fmt::format("`dot` accumulates {} onto {}", print(result), print(accumulator));
-  return *both;
+  return accumulated(op, Type::tile(arithmeticType(a.elem), a.rows, b.cols, a.rowEnd, b.colEnd), 2);
+}
+
+/// Scales for `x`, whose axis 1 (columns) or 0 (rows) is contracted; empty where they fit.
+std::string scalesProblem(const Type &x, const Type &scales, int axis) {
+  if (!x.isTile() || !scales.isTile())
+    return fmt::format("`dot_scaled` takes tiles, not {} and {}", print(x), print(scales));
+  const std::optional<BlockScaling> scaling = findBlockScaling(x.elem, scales.elem);
+  if (!scaling)
+    return fmt::format("`dot_scaled` has no scales of {} for {}", spelling(scales.elem), spelling(x.elem));
+  Type blocks = withElem(x, scales.elem);
+  int64_t &size = axis == 1 ? blocks.cols : blocks.rows;
+  const bool isWhole = size % scaling->block == 0;
+  size /= scaling->block;
+  if (Value *&end = axis == 1 ? blocks.colEnd : blocks.rowEnd; size == 1)
+    end = nullptr;
+  const std::optional<Type> both = isWhole ? broadcast(blocks, scales) : std::nullopt;
+  if (!both || both->rows != scales.rows || both->cols != scales.cols || both->rows != blocks.rows ||
+      both->cols != blocks.cols)
+    return fmt::format("`dot_scaled` of {} takes a scale for each {} elements, not {}", print(x), scaling->block,
+                       print(scales));
+  return {};
+}
+
+ExpectedType dotScaled(const Op &op) {
+  const Type &a = op.operand(0)->type, &b = op.operand(2)->type;
+  if (std::string problem = scalesProblem(a, op.operand(1)->type, 1); !problem.empty())
+    return problem;
+  if (std::string problem = scalesProblem(b, op.operand(3)->type, 0); !problem.empty())
+    return problem;
+  if (op.operand(1)->type.elem != op.operand(3)->type.elem ||
+      (a.elem != b.elem && !(isFloat8(a.elem) && isFloat8(b.elem))))
+    return fmt::format("`dot_scaled` of {} and {}, or of their scales, needs a cast", spelling(a.elem),
+                       spelling(b.elem));
+  if (a.cols != b.rows)
+    return fmt::format("`dot_scaled` contracts {} columns with {} rows", a.cols, b.rows);
+  if (!joinEdges(a.colEnd, b.rowEnd))
+    return fmt::format("`dot_scaled` contracts axes that end with different indices: {} and {}", print(a), print(b));
+  return accumulated(op, Type::tile(ElemType::F32, a.rows, b.cols, a.rowEnd, b.colEnd), 4);
 }
 
 ExpectedType load(const Function &function, const Op &op) {
@@ -280,6 +322,8 @@ ExpectedType expectedType(const Function &function, const Op &op) {
   }
   case OpKind::Dot:
     return dot(op);
+  case OpKind::DotScaled:
+    return dotScaled(op);
   case OpKind::Philox:
     for (const Value *operand : op.operands())
       if (operand->type.kind == Type::TileIndex || !isInteger(operand->type.elem))
@@ -325,6 +369,10 @@ std::string viewProblem(const Function &function, const Op &op) {
     const Type &type = op.operand(index.operand)->type;
     if (index.kind == ViewIndex::Tiled && type.kind != Type::TileIndex)
       return fmt::format("`{}` is indexed by {} where a tile index is wanted", view.tensor, print(type));
+    if (index.kind == ViewIndex::Tiled && index.divisor != 1 &&
+        (index.divisor < 1 || type.rows % index.divisor != 0 || op.operand(index.operand)->definingOp))
+      return fmt::format("`{}` is indexed by a tile index of {} over {}, which does not divide it, or that was moved",
+                         view.tensor, type.rows, index.divisor);
     if (index.kind == ViewIndex::Element && type != Type::scalar(ElemType::I32))
       return fmt::format("`{}` is indexed by {}, not by an i32 or a tile index", view.tensor, print(type));
     if (index.kind == ViewIndex::Gather && (!type.isTile() || !isInteger(type.elem)))

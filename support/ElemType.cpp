@@ -3,6 +3,7 @@
 #include "support/ElemType.h"
 
 #include <array>
+#include <cassert>
 #include <utility>
 
 namespace tkc {
@@ -15,7 +16,7 @@ struct Row {
   bool isFloat;
 };
 
-constexpr std::array<Row, 12> rows{{
+constexpr std::array<Row, 14> rows{{
     {ElemType::F64, "f64", 64, true},
     {ElemType::F32, "f32", 32, true},
     {ElemType::TF32, "tf32", 32, true},
@@ -28,6 +29,8 @@ constexpr std::array<Row, 12> rows{{
     {ElemType::I8, "i8", 8, false},
     {ElemType::U8, "u8", 8, false},
     {ElemType::Bool, "bool", 8, false},
+    {ElemType::F8E8M0, "f8e8m0", 8, true},
+    {ElemType::F4E2M1, "f4e2m1", 4, true},
 }};
 
 const Row &rowOf(ElemType type) { return rows[static_cast<size_t>(type)]; }
@@ -44,6 +47,17 @@ std::optional<ElemType> parseElemType(std::string_view text) {
 }
 
 int bitWidth(ElemType type) { return rowOf(type).bits; }
+
+int byteWidth(ElemType type) {
+  assert(!isPacked(type) && "several elements share a byte: bytesOf");
+  return bitWidth(type) / 8;
+}
+
+int64_t bytesOf(ElemType type, int64_t count) {
+  const int64_t bits = count * bitWidth(type);
+  assert(bits % 8 == 0 && "elements that end within a byte");
+  return bits / 8;
+}
 
 bool isFloat(ElemType type) { return rowOf(type).isFloat; }
 

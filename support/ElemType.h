@@ -10,19 +10,26 @@
 
 namespace tkc {
 
-enum class ElemType : uint8_t { F64, F32, TF32, F16, BF16, F8E4M3, F8E5M2, I64, I32, I8, U8, Bool };
+enum class ElemType : uint8_t { F64, F32, TF32, F16, BF16, F8E4M3, F8E5M2, I64, I32, I8, U8, Bool, F8E8M0, F4E2M1 };
 
 /// The spelling in .tk source and in the IRs: "bf16", "f8e4m3", …
 std::string_view spelling(ElemType type);
 std::optional<ElemType> parseElemType(std::string_view text);
 
-/// Bits in memory. tf32 is stored as 32 bits, bool as 8.
+/// Bits in memory. tf32 is stored as 32 bits, bool as 8, f4e2m1 as 4: two to a byte, the first in the low bits.
 int bitWidth(ElemType type);
-inline int byteWidth(ElemType type) { return bitWidth(type) / 8; }
+/// Whether several elements share a byte.
+inline bool isPacked(ElemType type) { return bitWidth(type) < 8; }
+/// Of a type that is not packed.
+int byteWidth(ElemType type);
+/// Bytes that so many elements take one after another; of a packed type `count` is even.
+int64_t bytesOf(ElemType type, int64_t count);
 
 bool isFloat(ElemType type);
 inline bool isInteger(ElemType type) { return !isFloat(type) && type != ElemType::Bool; }
 inline bool isFloat8(ElemType type) { return type == ElemType::F8E4M3 || type == ElemType::F8E5M2; }
+/// Types that take the largest finite number for what is too large.
+inline bool saturates(ElemType type) { return isFloat8(type) || type == ElemType::F8E8M0 || type == ElemType::F4E2M1; }
 
 /// The type in which arithmetic on `type` is done: f64 and f32 as they are, narrower floats in f32, integers in i32
 /// (docs/language.md, "Types").

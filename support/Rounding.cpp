@@ -21,6 +21,10 @@ double roundTo(ElemType elem, double value) {
     return roundToFormat(f8e4m3Format, value);
   case ElemType::F8E5M2:
     return roundToFormat(f8e5m2Format, value);
+  case ElemType::F8E8M0:
+    return roundToF8E8M0(value);
+  case ElemType::F4E2M1:
+    return roundToF4E2M1(value);
   case ElemType::I64: // as far as doubles hold integers
     return truncateTo(-0x1p53, 0x1p53, value);
   case ElemType::I32:
@@ -51,6 +55,10 @@ const FloatFormat *formatOf(ElemType elem) {
     return &f8e4m3Format;
   case ElemType::F8E5M2:
     return &f8e5m2Format;
+  case ElemType::F4E2M1:
+    return &f4e2m1Format;
+  case ElemType::F8E8M0: // its numbers are a factor of two apart
+    return &f8e8m0Format;
   case ElemType::F64:
   case ElemType::I64:
   case ElemType::I32:
@@ -67,6 +75,8 @@ const FloatFormat *formatOf(ElemType elem) {
 double unitRoundoff(ElemType elem) {
   if (elem == ElemType::F64)
     return 0x1p-53;
+  if (elem == ElemType::F8E8M0) // rounds up
+    return 1;
   const FloatFormat *format = formatOf(elem);
   return format ? std::ldexp(1.0, -format->mantissaBits - 1) : 0;
 }

@@ -27,6 +27,8 @@ inline constexpr FloatFormat f16Format{10, -14, 65504, false};
 inline constexpr FloatFormat bf16Format{7, -126, 0x1.fep127, false};
 inline constexpr FloatFormat f8e4m3Format{3, -6, 448, true};
 inline constexpr FloatFormat f8e5m2Format{2, -14, 57344, true};
+inline constexpr FloatFormat f4e2m1Format{1, 0, 6, true};
+inline constexpr FloatFormat f8e8m0Format{0, -127, 0x1p127, true};
 
 /// `value` to the nearest number of `format`, ties to even. Adding and subtracting 1.5·2^52 quanta leaves the addition
 /// itself to round at the quantum.
@@ -41,6 +43,23 @@ inline double roundToFormat(const FloatFormat &format, double value) {
   if (std::fabs(rounded) > format.max)
     return std::copysign(format.saturates ? format.max : INFINITY, value);
   return rounded;
+}
+
+/// f4e2m1, which has no NaN: what is none becomes 6, as by the hardware's conversion (PTX ISA, "cvt", .satfinite).
+inline double roundToF4E2M1(double value) { return std::isnan(value) ? 6 : roundToFormat(f4e2m1Format, value); }
+
+/// f8e8m0, powers of two from 2^-127 to 2^127: the smallest that is not below `value`, which is not negative; a scale
+/// that was rounded down would saturate what it scales (PTX ISA, "cvt.rp.satfinite.ue8m0x2"). NaN stays NaN.
+inline double roundToF8E8M0(double value) {
+  if (std::isnan(value))
+    return value;
+  if (!(value > 0x1p-127))
+    return 0x1p-127;
+  if (value > 0x1p126)
+    return 0x1p127;
+  int exponent = 0;
+  const double fraction = std::frexp(value, &exponent); // in [0.5, 1)
+  return std::ldexp(1.0, fraction == 0.5 ? exponent - 1 : exponent);
 }
 
 /// Toward zero and saturating; NaN gives 0.

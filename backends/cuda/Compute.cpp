@@ -355,6 +355,7 @@ cpp::Expr RolePrinter::computed(const Stmt &stmt) {
     return function(stmt, std::string(ir::spelling(stmt.op)));
   case OpKind::Transpose:
   case OpKind::Dot:
+  case OpKind::DotScaled:
   case OpKind::Load:
   case OpKind::Store:
   case OpKind::Atomic:

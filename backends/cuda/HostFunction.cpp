@@ -29,6 +29,8 @@ std::string hostType(ElemType elem) {
   case ElemType::BF16:
   case ElemType::F8E4M3:
   case ElemType::F8E5M2:
+  case ElemType::F8E8M0:
+  case ElemType::F4E2M1:
     return "float";
   }
   return "";

@@ -25,6 +25,10 @@ std::string elementType(ElemType type) {
     return "tk::f8e4m3";
   case ElemType::F8E5M2:
     return "tk::f8e5m2";
+  case ElemType::F8E8M0:
+    return "tk::f8e8m0";
+  case ElemType::F4E2M1:
+    return "tk::f4e2m1";
   case ElemType::I64:
     return "tk::i64";
   case ElemType::I32:

@@ -62,6 +62,8 @@ private:
       return lowerIf(op);
     case ir::OpKind::Dot:
       return lowerProduct(op);
+    case ir::OpKind::DotScaled:
+      return unsupported(op, "a product with block scales");
     case ir::OpKind::Store:
       return lowerStore(op);
     case ir::OpKind::Atomic:

@@ -193,6 +193,8 @@ Val Elaborator::combine(BinaryOp op, const Operands &operands) {
   const Val &lhs = operands.lhs, &rhs = operands.rhs;
   if (lhs.isError() || rhs.isError())
     return Val::error();
+  if (op == BinaryOp::Div && lhs.isTileIndex())
+    return divideTileIndex(operands);
   if (lhs.isTileIndex() || rhs.isTileIndex())
     return moveTileIndex(op, operands);
   if (!isOperand(lhs, operands.lhsRange) || !isOperand(rhs, operands.rhsRange))
@@ -220,7 +222,7 @@ Val Elaborator::combine(BinaryOp op, const Operands &operands) {
 Val Elaborator::moveTileIndex(BinaryOp op, const Operands &operands) {
   bool onRight = operands.rhs.isTileIndex();
   const Val &index = onRight ? operands.rhs : operands.lhs, &by = onRight ? operands.lhs : operands.rhs;
-  bool isMove = op == BinaryOp::Add || (op == BinaryOp::Sub && !onRight);
+  bool isMove = (op == BinaryOp::Add || (op == BinaryOp::Sub && !onRight)) && index.divisor == 1;
   if (!isMove || by.isTileIndex()) {
     error(Diag::tile_index_operand, onRight ? operands.rhsRange : operands.lhsRange, index.value->name);
     return Val::error();

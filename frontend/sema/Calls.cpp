@@ -23,6 +23,7 @@ const std::vector<Elaborator::BuiltIn> &Elaborator::builtIns() {
         {"min", {}, &Elaborator::minMaxCall},
         {"max", {}, &Elaborator::minMaxCall},
         {"philox", {"seed", "i", "j"}, &Elaborator::philox},
+        {"scaled", {"x", "scales"}, &Elaborator::scaled},
         {"cumsum", {"x", "axis"}, &Elaborator::cumsum},
     };
     for (std::string_view name :

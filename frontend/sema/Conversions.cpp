@@ -24,6 +24,9 @@ bool Elaborator::isOperand(const Val &val, SourceRange where) {
   case Val::Kind::Tensor:
     error(Diag::tensor_operand, where, val.tensor);
     return false;
+  case Val::Kind::Scaled:
+    error(Diag::scaled_operand, where);
+    return false;
   case Val::Kind::Tuple:
     error(Diag::tuple_operand, where, val.elements.size());
     return false;

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Elaborates one specialisation of a kernel: walks the syntax once, evaluating what is known when compiling and making
-// tile IR of the rest. Each family of syntax is a file: Statements, Loops, Expressions, Arithmetic, MatMul, Slices,
-// Memory, Calls, Reductions, Functions.
+// tile IR of the rest. Each family of syntax is a file: Statements, Loops, Expressions, Arithmetic, MatMul, Scaled,
+// Slices, Memory, Calls, Reductions, Functions.
 #pragma once
 
 #include "frontend/Sema.h"
@@ -116,6 +116,11 @@ private:
   };
   Val combine(ast::BinaryOp op, const Operands &operands);
   Val moveTileIndex(ast::BinaryOp op, const Operands &operands);
+  // Scaled.cpp
+  Val divideTileIndex(const Operands &operands);
+  bool isMultipleDim(const ir::DimExpr &dim, int64_t of) const;
+  bool hasWholeAxis(const ir::Type &type, int axis, SourceRange where);
+  bool checkScaledOperands(const Val &left, const Val &right, const ast::BinaryExpr &expr);
   Val elementwise(ir::OpKind kind, std::string_view spelling, ElemType elem, const Operands &operands);
   std::optional<ElemType> operandType(ast::BinaryOp op, const Operands &operands);
   /// Reports why two types do not broadcast, if they don't.
@@ -148,6 +153,9 @@ private:
   bool addSpan(Slice &slice, const ast::Subscript &subscript, const ir::DimExpr &dim);
   void checkTileBounds(Slice &slice, const ast::Subscript &subscript, ir::Value *tileIndex, const ir::DimExpr &dim,
                        size_t position);
+  bool checkDividedTile(const Slice &slice, const ast::Subscript &subscript, const Val &index, const ir::DimExpr &dim,
+                        size_t position);
+  bool checkPacked(const Slice &slice, const ast::Subscript &subscript, const ir::ViewIndex &index);
   Val load(const ast::IndexExpr &expr, const ast::Expr *otherwise);
   void store(const ast::AssignStmt &stmt);
   void atomic(const ast::AssignStmt &stmt, const Slice &slice);
@@ -182,6 +190,7 @@ private:
   Val where(const Args &args);
   Val minMaxCall(const Args &args);
   Val philox(const Args &args);
+  Val scaled(const Args &args);
   Val reduction(const Args &args);
   Val cumsum(const Args &args);
   /// The sum over the elements that exist, divided by how many these are.

@@ -74,6 +74,12 @@ Val Elaborator::member(const ast::MemberExpr &expr) {
   const std::string &name = expr.member.text;
   if (base.isError())
     return base;
+  if (base.isTileIndex() && base.divisor != 1) {
+    error(Diag::no_such_member, expr.member.range, "a tile index over a number", name, "it is for slices");
+    return Val::error();
+  }
+  if (base.isScaled() && name == "T")
+    return Val::ofScaled(builder.transpose(base.value), builder.transpose(base.scales), !base.isScaledDown);
   if (base.isTileIndex()) {
     ir::Value *index = base.value;
     if (name == "col" || name == "row")

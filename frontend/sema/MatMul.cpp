@@ -14,7 +14,12 @@ namespace tkc::sema {
 bool Elaborator::checkMatMulTypes(ElemType lhs, ElemType rhs, const ast::BinaryExpr &expr) {
   auto both = [&](Reported reported) { reported.range(expr.lhs->range).range(expr.rhs->range); };
   for (ElemType elem : {lhs, rhs})
-    if (elem == ElemType::Bool || elem == ElemType::I32 || elem == ElemType::I64) {
+    if (elem == ElemType::F4E2M1) {
+      both(error(Diag::matmul_unscaled, expr.opRange, spelling(elem)));
+      return false;
+    }
+  for (ElemType elem : {lhs, rhs})
+    if (elem == ElemType::Bool || elem == ElemType::F8E8M0 || elem == ElemType::I32 || elem == ElemType::I64) {
       both(error(Diag::matmul_element, expr.opRange, spelling(elem)));
       return false;
     }
@@ -51,8 +56,12 @@ Val Elaborator::matmul(const ast::BinaryExpr &expr, const Val &accumulator, Sour
   builder.setLoc(expr.opRange.begin);
   if (left.isError() || right.isError() || accumulator.isError())
     return Val::error();
-  ir::Value *a = toTile(left, expr.lhs->range), *b = toTile(right, expr.rhs->range);
-  if (!a || !b || !checkMatMulTypes(a->type.elem, b->type.elem, expr))
+  const bool isScaled = left.isScaled() || right.isScaled();
+  if (isScaled && !checkScaledOperands(left, right, expr))
+    return Val::error();
+  ir::Value *a = isScaled ? left.value : toTile(left, expr.lhs->range);
+  ir::Value *b = isScaled ? right.value : toTile(right, expr.rhs->range);
+  if (!a || !b || (!isScaled && !checkMatMulTypes(a->type.elem, b->type.elem, expr)))
     return Val::error();
   if (a->type.cols != b->type.rows) {
     Reported reported = error(Diag::matmul_shapes, expr.opRange, a->type.cols, b->type.rows);
@@ -69,18 +78,22 @@ Val Elaborator::matmul(const ast::BinaryExpr &expr, const Val &accumulator, Sour
         .range(expr.rhs->range);
     return Val::error();
   }
+  if (!hasWholeAxis(a->type, 1, expr.lhs->range) || !hasWholeAxis(b->type, 0, expr.rhs->range))
+    return Val::error();
+  const auto product = [&](ir::Value *onto) {
+    return Val::ofValue(isScaled ? builder.dotScaled(a, left.scales, b, right.scales, onto) : builder.dot(a, b, onto));
+  };
   if (!plus.isValid())
-    return Val::ofValue(builder.dot(a, b));
+    return product(nullptr);
   bool isTile = accumulator.isValue() && accumulator.value->type.isTile();
   if (isTile) {
     ir::Type type =
         ir::Type::tile(arithmeticType(a->type.elem), a->type.rows, b->type.cols, a->type.rowEnd, b->type.colEnd);
     const ir::Type &onto = accumulator.value->type;
     if (onto.elem == type.elem && onto.rows == type.rows && onto.cols == type.cols && ir::broadcast(type, onto))
-      return Val::ofValue(builder.dot(a, b, accumulator.value));
+      return product(accumulator.value);
   }
-  Val product = Val::ofValue(builder.dot(a, b));
-  return combine(ast::BinaryOp::Add, {accumulator, product, plus, accumulatorRange, expr.range});
+  return combine(ast::BinaryOp::Add, {accumulator, product(nullptr), plus, accumulatorRange, expr.range});
 }
 
 } // namespace tkc::sema

@@ -106,6 +106,12 @@ bool Elaborator::canWrite(const Slice &slice, const ast::AssignStmt &stmt) {
     error(Diag::store_may_leave, slice.mayLeave, slice.leaving, param.name);
     return false;
   }
+  if (isPacked(param.elem) &&
+      (!slice.type.isTile() || slice.hasGather || slice.view.indices.back().kind == ir::ViewIndex::Element)) {
+    error(Diag::packed_store, stmt.target->range, spelling(param.elem))
+        .note(Diag::note_declared_here, declared, param.name);
+    return false;
+  }
   if (param.mode == ir::ParamMode::In) {
     error(Diag::write_to_input, stmt.target->range, param.name).note(Diag::note_declared_here, declared, param.name);
     return false;

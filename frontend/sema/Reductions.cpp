@@ -24,7 +24,7 @@ constexpr Row rows[] = {
 Val Elaborator::reduction(const Args &args) {
   int axis = args.name.starts_with("row") ? 1 : 0;
   ir::Value *x = toTile(args.vals[0], args.ranges[0]);
-  if (!x)
+  if (!x || !hasWholeAxis(x->type, axis, args.ranges[0]))
     return Val::error();
   for (const Row &row : rows) {
     if (row.name != args.name.substr(3))
@@ -54,7 +54,9 @@ Val Elaborator::cumsum(const Args &args) {
     error(Diag::cumsum_axis, args.ranges[1]);
     return Val::error();
   }
-  return x ? Val::ofValue(builder.cumsum(static_cast<int>(axis.number), x)) : Val::error();
+  return x && hasWholeAxis(x->type, static_cast<int>(axis.number), args.ranges[0])
+             ? Val::ofValue(builder.cumsum(static_cast<int>(axis.number), x))
+             : Val::error();
 }
 
 } // namespace tkc::sema

@@ -16,8 +16,8 @@ namespace tkc::sema {
 namespace {
 
 const std::vector<std::string> &elemTypeNames() {
-  static const std::vector<std::string> names = {"f64",    "f32", "tf32", "f16", "bf16", "f8e4m3",
-                                                 "f8e5m2", "i64", "i32",  "i8",  "u8",   "bool"};
+  static const std::vector<std::string> names = {"f64", "f32", "tf32", "f16", "bf16", "f8e4m3", "f8e5m2",
+                                                 "i64", "i32", "i8",   "u8",  "bool", "f8e8m0", "f4e2m1"};
   return names;
 }
 

@@ -30,6 +30,8 @@ std::optional<Elaborator::Slice> Elaborator::slice(const ast::IndexExpr &expr) {
   bool isGood = true;
   for (size_t i = 0; i < dims.size(); ++i)
     isGood = addSubscript(slice, expr.subscripts[i], dims[i], i) && isGood;
+  if (isGood && isPacked(slice.param->elem))
+    isGood = checkPacked(slice, expr.subscripts.back(), slice.view.indices.back());
   if (!isGood)
     return std::nullopt;
   std::optional<ir::Type> type = ir::viewType(slice.param->elem, slice.view, slice.operands);
@@ -106,8 +108,12 @@ bool Elaborator::addElementSubscript(Slice &slice, const ast::Subscript &subscri
     slice.operands.push_back(value);
   };
   if (val.isTileIndex()) {
-    checkTileBounds(slice, subscript, val.value, dim, position);
+    if (val.divisor != 1 && !checkDividedTile(slice, subscript, val, dim, position))
+      return false;
+    if (val.divisor == 1)
+      checkTileBounds(slice, subscript, val.value, dim, position);
     addOperand(ir::ViewIndex::Tiled, val.value);
+    slice.view.indices.back().divisor = val.divisor;
     return true;
   }
   if (!isOperand(val, subscript.range))
@@ -137,6 +143,8 @@ bool Elaborator::addElementSubscript(Slice &slice, const ast::Subscript &subscri
     error(Diag::not_an_integer, subscript.range, "an index", describe(type));
     return false;
   }
+  if (!hasWholeAxis(type, type.isColumn() ? 0 : 1, subscript.range))
+    return false;
   slice.hasGather = true;
   addOperand(ir::ViewIndex::Gather, builder.cast(ElemType::I32, val.value));
   return true;

@@ -36,6 +36,9 @@ bool addSources(const Op &op, int axis, std::vector<Axis> &sources) {
   case OpKind::Dot:
     sources.emplace_back(op.operand(axis == 0 ? 0 : 1), axis);
     return false;
+  case OpKind::DotScaled:
+    sources.emplace_back(op.operand(axis == 0 ? 0 : 2), axis);
+    return false;
   case OpKind::Begin:
   case OpKind::End:
   case OpKind::Index:

@@ -47,6 +47,8 @@ std::string describe(const Val &val) {
     return describe(val.value->type);
   case Val::Kind::Tensor:
     return "tensor";
+  case Val::Kind::Scaled:
+    return fmt::format("scaled {}", describe(val.value->type));
   case Val::Kind::Tuple:
     return fmt::format("list of {} values", val.elements.size());
   }

@@ -13,22 +13,35 @@
 namespace tkc::sema {
 
 struct Val {
-  enum class Kind : uint8_t { Error, Const, Value, Tensor, Tuple } kind = Kind::Error;
+  enum class Kind : uint8_t { Error, Const, Value, Tensor, Tuple, Scaled } kind = Kind::Error;
 
   // Const: integers and bools are exact in a double.
   ElemType elem = ElemType::I32;
   double number = 0;
   bool isWeak = true; ///< takes the other operand's type; false after a cast
 
-  ir::Value *value = nullptr; ///< Value
+  ir::Value *value = nullptr; ///< Value; Scaled: the tile
+  int64_t divisor = 1;        ///< Value that is a tile index: `k / 32`
   std::string tensor;         ///< Tensor: the parameter
   std::vector<Val> elements;  ///< Tuple: what a function with several results returns
+
+  // Scaled: operands of `@` alone.
+  ir::Value *scales = nullptr;
+  bool isScaledDown = false; ///< a scale for a block of rows, not of columns
 
   static Val error() { return {}; }
   static Val ofValue(ir::Value *value) {
     Val result;
     result.kind = value ? Kind::Value : Kind::Error;
     result.value = value;
+    return result;
+  }
+  static Val ofScaled(ir::Value *tile, ir::Value *scales, bool down) {
+    Val result;
+    result.kind = Kind::Scaled;
+    result.value = tile;
+    result.scales = scales;
+    result.isScaledDown = down;
     return result;
   }
   static Val constant(ElemType elem, double number, bool isWeak = true) {
@@ -58,6 +71,7 @@ struct Val {
   bool isConst() const { return kind == Kind::Const; }
   bool isValue() const { return kind == Kind::Value; }
   bool isTensor() const { return kind == Kind::Tensor; }
+  bool isScaled() const { return kind == Kind::Scaled; }
   bool isInteger() const { return isConst() && elem == ElemType::I32; }
   bool isTileIndex() const { return isValue() && value->type.kind == ir::Type::TileIndex; }
 

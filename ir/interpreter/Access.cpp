@@ -55,7 +55,7 @@ struct Access {
         break;
       case ViewIndex::Tiled: {
         const Position &position = worker.positions[step.operands[index.operand]];
-        count = position.end - position.begin;
+        count = (position.end - position.begin + index.divisor - 1) / index.divisor;
         break;
       }
       case ViewIndex::All:
@@ -127,7 +127,8 @@ private:
       return addElement(dim, worker.integer(slot));
     case ViewIndex::Tiled: {
       const Position &position = worker.positions[slot];
-      return addRange(offsets, dim, position.begin, position.end - position.begin);
+      return addRange(offsets, dim, position.begin / index.divisor,
+                      (position.end - position.begin + index.divisor - 1) / index.divisor);
     }
     case ViewIndex::All:
     case ViewIndex::Span:
@@ -240,7 +241,9 @@ void Worker::loadPadding(const Step &step) {
   const TensorMemory &tensor = access.memory;
   withStorage(slot.storage, [&](auto zero) {
     using T = decltype(zero);
-    const T otherwise = step.op->hasElse ? *data<T>(step.operands.back()) : T{};
+    // The code 0 that engines fill with is no zero in f8e8m0.
+    const T none = slot.elem == ElemType::F8E8M0 ? static_cast<T>(0x1p-127) : T{};
+    const T otherwise = step.op->hasElse ? *data<T>(step.operands.back()) : none;
     const T worst = std::numeric_limits<T>::has_quiet_NaN ? std::numeric_limits<T>::quiet_NaN() : T(-2147473711);
     for (int64_t r = 0; r < slot.rows; ++r)
       for (int64_t c = r < numRows ? numCols : 0; c < slot.cols; ++c) {

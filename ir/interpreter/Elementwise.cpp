@@ -243,6 +243,10 @@ template <class To, class From> void convert(ElemType elem, Region region, To *o
     return rounded(f8e4m3Format);
   case ElemType::F8E5M2:
     return rounded(f8e5m2Format);
+  case ElemType::F8E8M0:
+    return mapUnary(region, out, x, [](From v) { return static_cast<To>(roundToF8E8M0(static_cast<double>(v))); });
+  case ElemType::F4E2M1:
+    return mapUnary(region, out, x, [](From v) { return static_cast<To>(roundToF4E2M1(static_cast<double>(v))); });
   case ElemType::I64:
   case ElemType::I32:
     return mapUnary(region, out, x,

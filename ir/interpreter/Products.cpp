@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <limits>
 #include <type_traits>
+#include <vector>
 
 namespace tkc::ir::interpreter {
 namespace {
@@ -117,6 +118,33 @@ void Worker::dot(const Step &step) {
     }
     multiplyInto(c, data<T>(a), data<T>(b), rows(out), cols(out), depth, info(a).cols, info(b).cols, slot.cols);
   });
+}
+
+/// out = accumulator + (a · its scales) @ (b · its scales).
+void Worker::dotScaled(const Step &step) {
+  const int a = step.operands[0], b = step.operands[2], out = step.results[0];
+  const Slot &slot = info(out);
+  const auto scaled = [&](int x, int scales) {
+    const int64_t rowBlock = info(x).rows / info(scales).rows, colBlock = info(x).cols / info(scales).cols;
+    std::vector<float> values(info(x).rows * info(x).cols);
+    for (int64_t r = 0; r < rows(x); ++r)
+      for (int64_t c = 0; c < cols(x); ++c) {
+        const int64_t at = r * info(x).cols + c;
+        values[at] = data<float>(x)[at] * data<float>(scales)[r / rowBlock * info(scales).cols + c / colBlock];
+      }
+    return values;
+  };
+  const std::vector<float> x = scaled(a, step.operands[1]), y = scaled(b, step.operands[3]);
+  float *c = data<float>(out);
+  std::fill_n(c, slot.rows * slot.cols, 0.0f);
+  if (step.operands.size() == 5) {
+    const Strided<float> start = strided(data<float>(step.operands[4]), info(step.operands[4]));
+    for (int64_t r = 0; r < rows(out); ++r)
+      for (int64_t col = 0; col < cols(out); ++col)
+        c[r * slot.cols + col] = start.row(r)[col * start.colStride];
+  }
+  multiplyInto(c, x.data(), y.data(), rows(out), cols(out), std::min(cols(a), rows(b)), info(a).cols, info(b).cols,
+               slot.cols);
 }
 
 void Worker::reduce(const Step &step) {

@@ -69,9 +69,12 @@ private:
       slot.cols = type.cols;
       slot.rowEnd = endSlot(type.rowEnd);
       slot.colEnd = endSlot(type.colEnd);
+      slot.rowStep = stepOf(type.rowEnd, type.rows);
+      slot.colStep = stepOf(type.colEnd, type.cols);
     } else if (type.kind == Type::Vector) {
       slot.cols = type.rows;
       slot.colEnd = endSlot(type.rowEnd);
+      slot.colStep = stepOf(type.rowEnd, type.rows);
     }
     slot.offset = program.memoryBytes;
     if (slot.storage != Storage::TileIndex)

@@ -22,9 +22,11 @@ struct Slot {
   ElemType elem;
   int64_t rows = 1;
   int64_t cols = 1;
-  int rowEnd = -1;    ///< slot of the tile index that ends the rows; -1: full
-  int colEnd = -1;    ///< likewise
-  int64_t offset = 0; ///< of its elements in a worker's memory, in bytes
+  int rowEnd = -1;     ///< slot of the tile index that ends the rows; -1: full
+  int colEnd = -1;     ///< likewise
+  int64_t rowStep = 1; ///< elements of that tile index for each row
+  int64_t colStep = 1; ///< likewise
+  int64_t offset = 0;  ///< of its elements in a worker's memory, in bytes
 };
 
 struct Step;

@@ -277,6 +277,8 @@ bool Worker::execute(const Step &step) {
     return transpose(step), true;
   case OpKind::Dot:
     return dot(step), true;
+  case OpKind::DotScaled:
+    return dotScaled(step), true;
   case OpKind::Philox:
     return philox(step), true;
   case OpKind::Load:

@@ -53,6 +53,7 @@ private:
   void philox(const Step &step);
   // Products.cpp
   void dot(const Step &step);
+  void dotScaled(const Step &step);
   void reduce(const Step &step);
   void cumsum(const Step &step);
   // Access.cpp
@@ -73,15 +74,15 @@ private:
 
   const Slot &info(int slot) const { return program.slots[slot]; }
   /// How many rows and columns exist now.
-  int64_t existingRows(int slot) const { return existing(info(slot).rows, info(slot).rowEnd); }
-  int64_t existingCols(int slot) const { return existing(info(slot).cols, info(slot).colEnd); }
+  int64_t existingRows(int slot) const { return existing(info(slot).rows, info(slot).rowEnd, info(slot).rowStep); }
+  int64_t existingCols(int slot) const { return existing(info(slot).cols, info(slot).colEnd, info(slot).colStep); }
   /// How many are computed.
   int64_t rows(int slot) const { return program.padded ? info(slot).rows : existingRows(slot); }
   int64_t cols(int slot) const { return program.padded ? info(slot).cols : existingCols(slot); }
-  int64_t existing(int64_t size, int end) const {
+  int64_t existing(int64_t size, int end, int64_t step) const {
     if (end < 0)
       return size;
-    const int64_t left = positions[end].end - positions[end].begin;
+    const int64_t left = (positions[end].end - positions[end].begin + step - 1) / step;
     return left < size ? left : size;
   }
   template <class T> T *data(int slot) const { return static_cast<T *>(pointers[slot]); }

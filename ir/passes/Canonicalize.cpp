@@ -22,9 +22,11 @@ bool isExactCast(ElemType from, ElemType to) {
   if (to == ElemType::F32)
     return isFloat(from) ? from != ElemType::F64 : bitWidth(from) == 8;
   if (to == ElemType::TF32 || to == ElemType::BF16)
-    return from == ElemType::BF16 || isFloat8(from) || (to == ElemType::TF32 && from == ElemType::F16);
+    return from == ElemType::BF16 || saturates(from) || (to == ElemType::TF32 && from == ElemType::F16);
   if (to == ElemType::F16)
-    return isFloat8(from);
+    return isFloat8(from) || from == ElemType::F4E2M1;
+  if (isFloat8(to))
+    return from == ElemType::F4E2M1;
   return to == ElemType::I32 && !isFloat(from) && from != ElemType::I64;
 }
 
@@ -110,14 +112,19 @@ private:
   Value *ontoAccumulator(Op &op) {
     for (size_t i : {1, 0}) {
       Op *dot = definedBy(op.operand(i), OpKind::Dot);
+      Op *scaled = definedBy(op.operand(i), OpKind::DotScaled);
+      if (!dot)
+        dot = scaled;
       Value *accumulator = op.operand(1 - i);
       const Type &type = op.result()->type;
-      if (!dot || dot->operands().size() == 3 || dot->result()->users.size() != 1 || dot->parent != op.parent ||
+      if (!dot || dot->operands().size() % 2 == 1 || dot->result()->users.size() != 1 || dot->parent != op.parent ||
           !accumulator->type.isTile() || accumulator->type.elem != dot->result()->type.elem ||
           accumulator->type.rows != type.rows || accumulator->type.cols != type.cols ||
           dot->result()->type.rows != type.rows || dot->result()->type.cols != type.cols)
         continue;
-      return before(op).dot(dot->operand(0), dot->operand(1), accumulator);
+      return scaled
+                 ? before(op).dotScaled(dot->operand(0), dot->operand(1), dot->operand(2), dot->operand(3), accumulator)
+                 : before(op).dot(dot->operand(0), dot->operand(1), accumulator);
     }
     return nullptr;
   }

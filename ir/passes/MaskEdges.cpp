@@ -23,7 +23,7 @@ namespace tkc::ir {
 namespace {
 
 /// Types whose numbers include what is less and more than all others.
-bool hasExtremes(ElemType elem) { return (isFloat(elem) && !isFloat8(elem)) || elem == ElemType::I32; }
+bool hasExtremes(ElemType elem) { return (isFloat(elem) && !saturates(elem)) || elem == ElemType::I32; }
 
 class Masker {
 public:

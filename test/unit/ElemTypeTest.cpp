@@ -8,9 +8,9 @@ using namespace tkc;
 
 namespace {
 
-constexpr ElemType allTypes[] = {ElemType::F64,  ElemType::F32,    ElemType::TF32,   ElemType::F16,
-                                 ElemType::BF16, ElemType::F8E4M3, ElemType::F8E5M2, ElemType::I64,
-                                 ElemType::I32,  ElemType::I8,     ElemType::U8,     ElemType::Bool};
+constexpr ElemType allTypes[] = {ElemType::F64,    ElemType::F32,    ElemType::TF32,   ElemType::F16,   ElemType::BF16,
+                                 ElemType::F8E4M3, ElemType::F8E5M2, ElemType::I64,    ElemType::I32,   ElemType::I8,
+                                 ElemType::U8,     ElemType::Bool,   ElemType::F8E8M0, ElemType::F4E2M1};
 
 TEST(ElemType, SpellingsParseBack) {
   for (ElemType type : allTypes)
@@ -23,6 +23,14 @@ TEST(ElemType, NarrowTypesComputeWider) {
   EXPECT_EQ(arithmeticType(ElemType::F8E4M3), ElemType::F32);
   EXPECT_EQ(arithmeticType(ElemType::BF16), ElemType::F32);
   EXPECT_EQ(arithmeticType(ElemType::U8), ElemType::I32);
+  EXPECT_EQ(arithmeticType(ElemType::F4E2M1), ElemType::F32);
+}
+
+TEST(ElemType, PackedElementsShareBytes) {
+  EXPECT_TRUE(isPacked(ElemType::F4E2M1));
+  EXPECT_FALSE(isPacked(ElemType::F8E8M0));
+  EXPECT_EQ(bytesOf(ElemType::F4E2M1, 6), 3);
+  EXPECT_EQ(bytesOf(ElemType::BF16, 3), 6);
 }
 
 } // namespace

@@ -39,6 +39,7 @@ TEST(Rounding, NearestEvenForEveryNumberOfTheNarrowFormats) {
   expectNearestEven(bf16Format);
   expectNearestEven(f8e4m3Format);
   expectNearestEven(f8e5m2Format);
+  expectNearestEven(f4e2m1Format);
 }
 
 TEST(Rounding, AgreesWithTheMachineOnF32) {
@@ -57,6 +58,24 @@ TEST(Rounding, OverflowSaturatesFloat8Alone) {
   EXPECT_EQ(roundTo(ElemType::F16, 65520), INFINITY);
   EXPECT_EQ(roundTo(ElemType::F16, 65519), 65504);
   EXPECT_TRUE(std::isnan(roundTo(ElemType::F8E4M3, NAN)));
+}
+
+TEST(Rounding, F4E2M1SaturatesAndHasNoNaN) {
+  EXPECT_EQ(roundTo(ElemType::F4E2M1, 5), 4);
+  EXPECT_EQ(roundTo(ElemType::F4E2M1, 5.01), 6);
+  EXPECT_EQ(roundTo(ElemType::F4E2M1, -1e9), -6);
+  EXPECT_EQ(roundTo(ElemType::F4E2M1, NAN), 6);
+}
+
+TEST(Rounding, F8E8M0RoundsUpToAPowerOfTwo) {
+  EXPECT_EQ(roundTo(ElemType::F8E8M0, 1), 1);
+  EXPECT_EQ(roundTo(ElemType::F8E8M0, std::nextafter(1.0f, 2.0f)), 2);
+  EXPECT_EQ(roundTo(ElemType::F8E8M0, std::nextafter(1.0f, 0.0f)), 1);
+  EXPECT_EQ(roundTo(ElemType::F8E8M0, 0), 0x1p-127);
+  EXPECT_EQ(roundTo(ElemType::F8E8M0, -3), 0x1p-127);
+  EXPECT_EQ(roundTo(ElemType::F8E8M0, 0x1.8p-127), 0x1p-126);
+  EXPECT_EQ(roundTo(ElemType::F8E8M0, INFINITY), 0x1p127);
+  EXPECT_TRUE(std::isnan(roundTo(ElemType::F8E8M0, NAN)));
 }
 
 TEST(Rounding, KeepsTheSignOfZero) { EXPECT_TRUE(std::signbit(roundTo(ElemType::BF16, -1e-300))); }
