@@ -39,18 +39,20 @@ private:
   std::vector<uint32_t> times;
 };
 
-/// What is handed on from thread to thread: what happened, and which writes were made visible to the asynchronous
-/// engines by a proxy fence.
+/// What is handed on from thread to thread: what happened, which writes were made visible to the asynchronous engines
+/// by a proxy fence, and which accesses of tensor memory are over for whoever fences after it learned of them.
 struct Knowledge {
-  Clock happened, fenced;
+  Clock happened, fenced, tensor;
 
   void join(const Knowledge &other) {
     happened.join(other.happened);
     fenced.join(other.fenced);
+    tensor.join(other.tensor);
   }
   void clear() {
     happened.clear();
     fenced.clear();
+    tensor.clear();
   }
 };
 

@@ -96,8 +96,8 @@ private:
   const llvm::DataLayout &layout;
 };
 
-/// Finds what uses the results of asynchronous products without an empty asm statement in between, which is where they
-/// become real (wgmma.h, `pin`). Correct code has none, so that this costs nothing.
+/// Finds what uses the results of asynchronous products and loads without an empty asm statement in between, which is where they
+/// become real (tk/pin.h). Correct code has none, so that this costs nothing.
 class PendingValues {
 public:
   explicit PendingValues(LoweringContext &context) : context(context) {}
@@ -107,7 +107,8 @@ public:
       return;
     for (llvm::Use &use : llvm::make_early_inc_range(value.uses())) {
       auto *user = llvm::cast<llvm::Instruction>(use.getUser());
-      if (llvm::isa<llvm::ExtractValueInst, llvm::InsertValueInst, llvm::PHINode, llvm::SelectInst>(user)) {
+      if (llvm::isa<llvm::ExtractValueInst, llvm::InsertValueInst, llvm::PHINode, llvm::SelectInst, llvm::BitCastInst>(
+              user)) {
         follow(*user);
       } else if (auto *call = llvm::dyn_cast<llvm::CallBase>(user); call && passesOn(*call)) {
         continue;
@@ -157,7 +158,8 @@ void guardPendingValues(LoweringContext &context, llvm::Function &function) {
   for (llvm::BasicBlock &block : function)
     for (llvm::Instruction &instruction : block)
       if (auto *call = llvm::dyn_cast<llvm::CallBase>(&instruction); call && call->isInlineAsm())
-        if (llvm::cast<llvm::InlineAsm>(call->getCalledOperand())->getAsmString().contains("wgmma.mma_async"))
+        if (const llvm::StringRef text = llvm::cast<llvm::InlineAsm>(call->getCalledOperand())->getAsmString();
+            text.contains("wgmma.mma_async") || text.contains("tcgen05.ld."))
           products.push_back(call);
   PendingValues pending(context);
   for (llvm::CallBase *product : products)

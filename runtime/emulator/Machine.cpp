@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/emulator/Machine.h"
 
+#include "runtime/emulator/Models.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -107,6 +109,7 @@ void Cluster::finish(Thread &thread) {
       reportError(thread.site, "the thread ends without having waited for a bulk copy that reads shared memory");
   if (thread.productsWaited != thread.productsIssued)
     reportError(thread.site, "the thread ends without having waited for its products");
+  checkTensorAtEnd(thread);
   thread.finished = true;
   --thread.block->running;
   ++numFinished;

@@ -15,6 +15,7 @@
 #include "runtime/emulator/GlobalMemory.h"
 #include "runtime/emulator/SharedMemory.h"
 #include "runtime/emulator/Sites.h"
+#include "runtime/emulator/TensorMemory.h"
 
 #include <atomic>
 #include <cstdint>
@@ -33,6 +34,8 @@ namespace tkc::emulator {
 class Block;
 class Cluster;
 struct Product;
+struct TensorMoves;
+struct TensorQueue;
 struct Thread;
 
 struct Dim3 {
@@ -144,6 +147,10 @@ struct Thread {
   std::vector<uint32_t> productGroups; ///< products issued at each commit
   bool registersFenced = false;        ///< by wgmma.fence, since registers were touched last
 
+  // Tensor memory: models/TensorMemory.cpp, models/Tcgen05.cpp.
+  Clock tensorOrder;                        ///< accesses that are over for this thread's next ones
+  std::shared_ptr<TensorQueue> tensorQueue; ///< of products and copies that it issues
+
   uint32_t warp() const { return index / 32; }
   uint32_t lane() const { return index % 32; }
   Epoch epoch() const { return {component, time}; }
@@ -163,6 +170,7 @@ struct Warp {
   std::vector<std::shared_ptr<Collective>> open;
   uint32_t existing = 0; ///< lanes that the block has
   uint32_t registers = 0;
+  std::shared_ptr<TensorMoves> tensorMoves; ///< loads and stores: models/TensorMemory.cpp
 };
 
 struct Mbarrier {
@@ -190,7 +198,9 @@ public:
   std::map<uint32_t, Mbarrier> mbarriers; ///< by address
   uint32_t registerPool = 0;
   WaitList waitingForRegisters;
-  uint32_t running = 0; ///< threads that have not finished
+  TensorMemory tensor;
+  WaitList waitingForTensor; ///< to allocate
+  uint32_t running = 0;      ///< threads that have not finished
 };
 
 /// Memory that the clusters of one worker use one after another.

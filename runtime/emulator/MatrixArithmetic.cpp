@@ -110,6 +110,8 @@ static bool isFloat8(MatrixType type) { return type == MatrixType::F8E4M3 || typ
 
 Summation wgmmaSummation(MatrixType type) { return {isFloat8(type) ? 13 : 25, 32}; }
 
+Summation tensorSummation() { return {25, 64}; }
+
 Summation mmaSummation(MatrixType type, int architecture) {
   if (architecture < 90) // Ampere sums 16 bytes of either operand at once
     return {isFloat8(type) ? 13 : 24, static_cast<int>(16 / bytesOf(type))};

@@ -30,6 +30,8 @@ struct Summation {
   int termsAtOnce;  ///< products summed together; longer sums go through the accumulator
 };
 
+/// Of tcgen05's products, which is not published: taken to be as exact as Hopper's for 16 bits.
+Summation tensorSummation();
 /// Of `wgmma` and of `mma.sync` on a GPU of this architecture, as in sm_90.
 Summation wgmmaSummation(MatrixType type);
 Summation mmaSummation(MatrixType type, int architecture);

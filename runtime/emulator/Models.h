@@ -59,6 +59,8 @@ std::span<const Model> tmaModels();
 std::span<const Model> copyModels();
 std::span<const Model> mmaModels();
 std::span<const Model> wgmmaModels();
+std::span<const Model> tensorMemoryModels();
+std::span<const Model> tcgen05Models();
 std::span<const Model> controlModels();
 
 /// The symbol that an intrinsic of LLVM's NVPTX target is bound to: a C function of its type.
@@ -86,6 +88,15 @@ uint64_t readSpecialRegister(const Thread &thread, int number);
 uint32_t resolvePending(Thread &thread, uint32_t bits, bool isFloat);
 /// The same for a value that is about to be used; an error if its product was not waited for.
 uint32_t useValue(Thread &thread, uint32_t bits, bool isFloat, SiteId site);
+
+// The same for what tcgen05.ld brings: models/TensorMemory.cpp.
+bool standsForLoad(const Thread &thread, uint32_t bits);
+uint32_t resolveLoad(Thread &thread, uint32_t bits);
+uint32_t useLoad(Thread &thread, uint32_t bits, SiteId site);
+
+/// An error if the thread may not end: it has not waited for its loads and stores of tensor memory, or not committed
+/// its products; or it is the block's last and there is tensor memory left.
+void checkTensorAtEnd(Thread &thread);
 
 /// The MatrixType of a PTX name; false for others.
 bool readMatrixType(std::string_view name, int &type);

@@ -100,7 +100,8 @@ template <class F> int count_wrong(const matrix &x, F wanted, double tolerance, 
 constexpr double bf16_rounding = 1.0 / 256;
 
 template <class Kernel> void allow_shared(Kernel kernel, int bytes) {
-  check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
+  check(
+      cudaFuncSetAttribute(reinterpret_cast<const void *>(kernel), cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
 }
 
 } // namespace support

@@ -277,6 +277,8 @@ bool isWaitedFor(const Thread &thread, const Product &product) {
 std::span<const Model> wgmmaModels() { return table; }
 
 uint32_t resolvePending(Thread &thread, uint32_t bits, bool isFloat) {
+  if (standsForLoad(thread, bits))
+    return resolveLoad(thread, bits);
   Warpgroup &group = thread.block->warpgroups[thread.index / groupThreads];
   Product *product = productOf(group, bits, isFloat);
   if (product && !isWaitedFor(thread, *product))
@@ -286,6 +288,8 @@ uint32_t resolvePending(Thread &thread, uint32_t bits, bool isFloat) {
 }
 
 uint32_t useValue(Thread &thread, uint32_t bits, bool isFloat, SiteId site) {
+  if (standsForLoad(thread, bits))
+    return useLoad(thread, bits, site);
   Warpgroup &group = thread.block->warpgroups[thread.index / groupThreads];
   Product *product = productOf(group, bits, isFloat);
   if (!product)
