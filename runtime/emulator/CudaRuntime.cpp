@@ -201,17 +201,11 @@ Error launch(const LaunchConfig &config, const void *stub, void **arguments) {
   if (!kernel.error.empty())
     return fail(kernel.error);
   Launch run;
-  run.kernel = kernel.name;
-  run.entry = kernel.entry;
-  run.arguments = arguments;
-  run.traits = kernel.traits;
+  prepareLaunch(run, kernel, arguments);
   run.grid = config.grid;
   run.block = config.block;
   run.cluster = clusterOf(config, kernel.traits.cluster);
   run.dynamicShared = static_cast<uint32_t>(config.shared);
-  run.options = device()->options;
-  run.sites = device()->sites;
-  run.memory = &device()->memory;
   if (run.grid.count() == 0 || run.block.count() == 0 || run.block.count() > maxThreads || run.cluster.count() == 0 ||
       run.cluster.count() > 16 || !divides(run.cluster, run.grid) ||
       kernel.traits.staticShared + config.shared > maxSharedBytes)
@@ -286,6 +280,16 @@ const Support table[] = {
 };
 
 } // namespace
+
+void prepareLaunch(Launch &launch, const LoadedKernel &kernel, void **arguments) {
+  launch.kernel = kernel.name;
+  launch.entry = kernel.entry;
+  launch.arguments = arguments;
+  launch.traits = kernel.traits;
+  launch.options = device()->options;
+  launch.sites = device()->sites;
+  launch.memory = &device()->memory;
+}
 
 std::span<const Support> runtimeFunctions() { return table; }
 

@@ -29,12 +29,16 @@ struct Device {
   const Options *options = nullptr;
   const Sites *sites = nullptr;
   GlobalMemory memory;
-  std::function<const LoadedKernel &(const void *)> findKernel; ///< by the address of its stub
-  std::string lastReport;                                       ///< of what went wrong in a kernel
+  std::function<const LoadedKernel &(const void *)> findKernel;          ///< by the address of its stub
+  std::function<void(const void *, const std::string &)> registerKernel; ///< HIP's host code names them itself
+  std::string lastReport;                                                ///< of what went wrong in a kernel
 };
 
 /// The device of the program that runs.
 Device *&device();
+
+/// What all launches of a kernel have in common.
+void prepareLaunch(Launch &launch, const LoadedKernel &kernel, void **arguments);
 
 /// Functions of the runtime, by name.
 std::span<const Support> runtimeFunctions();

@@ -74,27 +74,29 @@ enum class Side : uint8_t { Device, Host };
 std::vector<std::string> arguments(const std::string &path, const FrontendOptions &options, Side side) {
   std::vector<std::string> result{options.clang,
                                   "-x",
-                                  "cuda",
-                                  "--cuda-path=/nowhere",
-                                  "-nocudainc",
-                                  "-nocudalib",
+                                  options.isHip() ? "hip" : "cuda",
+                                  "-nogpuinc",
+                                  "-nogpulib",
                                   "--offload-arch=" + options.arch,
                                   side == Side::Device ? "--cuda-device-only" : "--cuda-host-only",
                                   "-std=c++20",
-                                  "-Xclang",
-                                  "-target-sdk-version=12.8",
                                   "-gline-tables-only",
                                   "-c",
                                   "-I" + options.shim};
   // Device code is optimised kernel by kernel, in parallel; here only what marks it as worth it.
   if (side == Side::Device)
-    result.insert(result.end(), {"-O2", "-Xclang", "-disable-llvm-passes", "-Xclang", "-target-feature", "-Xclang",
-                                 "+ptx88", "-Wno-unknown-cuda-version"});
+    result.insert(result.end(), {"-O2", "-Xclang", "-disable-llvm-passes"});
   else
     result.emplace_back("-O0");
+  if (!options.isHip()) {
+    result.insert(result.end(), {"--cuda-path=/nowhere", "-Xclang", "-target-sdk-version=12.8", "-include",
+                                 "tkc_emulator_prelude.h"});
+    if (side == Side::Device)
+      result.insert(result.end(), {"-Xclang", "-target-feature", "-Xclang", "+ptx88", "-Wno-unknown-cuda-version"});
+  }
   for (const std::string &include : options.includePaths)
     result.push_back("-I" + include);
-  result.insert(result.end(), {"-include", "tkc_emulator_prelude.h", path});
+  result.push_back(path);
   return result;
 }
 
@@ -156,7 +158,7 @@ std::unique_ptr<llvm::Module> compile(const std::string &path, const FrontendOpt
 
 } // namespace
 
-CompiledFile compileCuda(const std::string &path, const FrontendOptions &options) {
+CompiledFile compileFile(const std::string &path, const FrontendOptions &options) {
   CompiledFile result;
   result.deviceContext = std::make_unique<llvm::LLVMContext>();
   result.hostContext = std::make_unique<llvm::LLVMContext>();

@@ -1,8 +1,8 @@
 // Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A .cu file to LLVM IR: Clang compiles it twice, for the GPU and for the host, as nvcc does. Neither needs a CUDA
-// toolkit: the headers of shim/ say what Clang does not know by itself.
+// A .cu or .hip file to LLVM IR: Clang compiles it twice, for the GPU and for the host, as nvcc and hipcc do. Neither
+// needs a toolkit: the headers of shim/ say what Clang does not know by itself.
 #pragma once
 
 #include <memory>
@@ -22,19 +22,21 @@ struct CompiledFile {
   ~CompiledFile();
 
   std::unique_ptr<llvm::LLVMContext> deviceContext, hostContext;
-  std::unique_ptr<llvm::Module> device; ///< for nvptx64, not optimised
+  std::unique_ptr<llvm::Module> device; ///< for nvptx64 or amdgcn, not optimised
   std::unique_ptr<llvm::Module> host;
   std::string errors; ///< what Clang has to say against the file; empty if it compiled
 };
 
 struct FrontendOptions {
-  std::string arch = "sm_90a";
+  std::string arch = "sm_90a"; ///< or "gfx942", which says as well that the file is HIP
   std::vector<std::string> includePaths;
   std::string shim;  ///< the folder of the shim headers
   std::string clang; ///< the path of the Clang whose headers and defaults are used
+
+  bool isHip() const { return arch.starts_with("gfx"); }
 };
 
 /// Both compilations, side by side.
-CompiledFile compileCuda(const std::string &path, const FrontendOptions &options);
+CompiledFile compileFile(const std::string &path, const FrontendOptions &options);
 
 } // namespace tkc::emulator

@@ -29,12 +29,17 @@ namespace {
 
 /// The thread's own variables, copies of arguments, and constants of the file: what no check is needed for.
 bool isPrivate(const llvm::Value *pointer) {
+  constexpr unsigned amdgpuConstant = 4, amdgpuPrivate = 5; // kernels' arguments among the constants
+  const unsigned space = pointer->getType()->getPointerAddressSpace();
+  if (space == amdgpuConstant || space == amdgpuPrivate)
+    return true;
   llvm::SmallVector<const llvm::Value *, 4> objects;
   llvm::getUnderlyingObjects(pointer, objects);
   for (const llvm::Value *object : objects) {
     if (llvm::isa<llvm::AllocaInst>(object))
       continue;
-    if (const auto *argument = llvm::dyn_cast<llvm::Argument>(object); argument && argument->hasByValAttr())
+    if (const auto *argument = llvm::dyn_cast<llvm::Argument>(object);
+        argument && (argument->hasByValAttr() || argument->hasByRefAttr()))
       continue;
     if (const auto *variable = llvm::dyn_cast<llvm::GlobalVariable>(object); variable && variable->isConstant())
       continue;

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/emulator/Kernels.h"
 
+#include "runtime/emulator/amdgpu/Amdgpu.h"
+
 #include <fmt/format.h>
 #include <llvm/Analysis/CGSCCPassManager.h>
 #include <llvm/Analysis/LoopAnalysisManager.h>
@@ -29,7 +31,9 @@ namespace tkc::emulator {
 std::vector<std::string> kernelNames(const llvm::Module &device) {
   std::vector<std::string> names;
   for (const llvm::Function &function : device)
-    if (function.getCallingConv() == llvm::CallingConv::PTX_Kernel && !function.isDeclaration())
+    if ((function.getCallingConv() == llvm::CallingConv::PTX_Kernel ||
+         function.getCallingConv() == llvm::CallingConv::AMDGPU_KERNEL) &&
+        !function.isDeclaration())
       names.push_back(function.getName().str());
   return names;
 }
@@ -62,7 +66,7 @@ public:
     result.traits = lowerKernel(lowering, result.name);
     if (!lowering.error.empty())
       return fail(lowering.error);
-    generateCode();
+    generateCode(lowering);
   }
 
 private:
@@ -122,10 +126,12 @@ private:
       kernel->setComdat(nullptr);
       kernel->setLinkage(llvm::GlobalValue::ExternalLinkage);
     }
-    for (llvm::GlobalVariable &variable : module->globals())
+    for (llvm::GlobalVariable &variable : module->globals()) {
+      variable.removeDeadConstantUsers();
       if (!variable.isDeclaration() && !variable.isConstant() && variable.getAddressSpace() != 3 &&
           !variable.use_empty())
         fail(fmt::format("the device variable `{}` has no model", variable.getName().str()));
+    }
   }
 
   /// As for the GPU, with what its code generator tells about costs. Everything is inlined, as nvcc does: accumulators
@@ -137,8 +143,11 @@ private:
         function.addFnAttr(llvm::Attribute::AlwaysInline);
     std::string error;
     const llvm::Target *target = llvm::TargetRegistry::lookupTarget(module->getTargetTriple(), error);
+    const bool isAmd = module->getTargetTriple().isAMDGPU();
+    const llvm::StringRef cpu =
+        isAmd ? module->getFunction(result.name)->getFnAttribute("target-cpu").getValueAsString() : "sm_90a";
     const std::unique_ptr<llvm::TargetMachine> machine(
-        target ? target->createTargetMachine(module->getTargetTriple(), "sm_90a", "+ptx88", {}, std::nullopt)
+        target ? target->createTargetMachine(module->getTargetTriple(), cpu, isAmd ? "" : "+ptx88", {}, std::nullopt)
                : nullptr);
     runPasses(machine.get(), [](llvm::PassBuilder &builder) {
       return builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2);
@@ -160,7 +169,7 @@ private:
     pipeline(builder).run(*module, modules);
   }
 
-  void generateCode() {
+  void generateCode(LoweringContext &lowering) {
     llvm::Expected<llvm::orc::JITTargetMachineBuilder> builder = llvm::orc::JITTargetMachineBuilder::detectHost();
     if (!builder)
       return fail(llvm::toString(builder.takeError()));
@@ -169,6 +178,10 @@ private:
     if (!machine)
       return fail(llvm::toString(machine.takeError()));
     llvm::StripDebugInfo(*module);
+    if (module->getTargetTriple().isAMDGPU())
+      retarget(lowering, (*machine)->createDataLayout().getStringRepresentation());
+    if (!lowering.error.empty())
+      return fail(lowering.error);
     module->setTargetTriple((*machine)->getTargetTriple());
     module->setDataLayout((*machine)->createDataLayout());
     runPasses(machine->get(), [](llvm::PassBuilder &) {

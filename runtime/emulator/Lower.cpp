@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/emulator/Lower.h"
 
+#include "runtime/emulator/amdgpu/Amdgpu.h"
+
 #include <fmt/format.h>
 #include <llvm/IR/Function.h>
 #include <llvm/IR/IRBuilder.h>
@@ -62,8 +64,9 @@ private:
         llvm::BasicBlock &entry = user->getFunction()->getEntryBlock();
         llvm::IRBuilder<> builder(&entry, entry.getFirstInsertionPt());
         const llvm::FunctionCallee base =
-            module.getOrInsertFunction("tkc_shared", variable.getType(), builder.getInt32Ty());
-        address = builder.CreateCall(base, {builder.getInt32(static_cast<uint32_t>(offset))});
+            module.getOrInsertFunction("tkc_shared", builder.getInt64Ty(), builder.getInt32Ty());
+        address = builder.CreateIntToPtr(builder.CreateCall(base, {builder.getInt32(static_cast<uint32_t>(offset))}),
+                                         variable.getType());
       }
       use.set(address);
     }
@@ -135,9 +138,13 @@ void addEntry(llvm::Module &module, llvm::Function &kernel, const std::string &n
     llvm::Value *at =
         builder.CreateLoad(builder.getPtrTy(), builder.CreateConstInBoundsGEP1_64(builder.getPtrTy(), entry->getArg(0),
                                                                                   argument.getArgNo()));
-    arguments.push_back(argument.hasByValAttr() ? at : builder.CreateLoad(argument.getType(), at));
+    if (argument.hasByValAttr() || argument.hasByRefAttr())
+      arguments.push_back(builder.CreateAddrSpaceCast(at, argument.getType()));
+    else
+      arguments.push_back(builder.CreateLoad(argument.getType(), at));
   }
   llvm::CallInst *call = builder.CreateCall(&kernel, arguments);
+  call->setCallingConv(kernel.getCallingConv());
   for (llvm::Argument &argument : kernel.args())
     if (argument.hasByValAttr()) {
       call->addParamAttr(argument.getArgNo(), llvm::Attribute::getWithByValType(context, argument.getParamByValType()));
@@ -165,6 +172,8 @@ KernelTraits traitsOf(const llvm::Function &kernel) {
     traits.cluster = {std::max(numberIn(kernel, "nvvm.cluster_dim", 0), 1u),
                       std::max(numberIn(kernel, "nvvm.cluster_dim", 1), 1u),
                       std::max(numberIn(kernel, "nvvm.cluster_dim", 2), 1u)};
+  if (const uint32_t most = numberIn(kernel, "amdgpu-flat-work-group-size", 1))
+    traits.maxThreads = most;
   return traits;
 }
 
@@ -189,11 +198,17 @@ KernelTraits lowerKernel(LoweringContext &context, const std::string &kernelName
     if (!function.isDeclaration()) {
       guardPendingValues(context, function);
       checkAccesses(context, function);
-      lowerAsm(context, function);
+      if (module.getTargetTriple().isAMDGPU())
+        lowerWaveInstructions(context, function);
+      else
+        lowerAsm(context, function);
     }
   lowerIntrinsics(context);
   traits.staticShared = SharedVariables(module).lower();
   addEntry(module, *kernel, entryName(kernelName));
+  // In HIP's host code a variable has the kernel's name.
+  kernel->setVisibility(llvm::GlobalValue::DefaultVisibility);
+  kernel->setLinkage(llvm::GlobalValue::InternalLinkage);
   for (llvm::Function &function : module)
     stripTarget(function);
   return traits;

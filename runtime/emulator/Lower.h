@@ -1,9 +1,9 @@
 // Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The IR of a kernel, made for nvptx64, as IR for the host: asm and intrinsics become calls of models, shared variables
-// become places in the block's slot, accesses are checked before they are made. Generic, shared and global addresses
-// are host addresses, so that address spaces need no change.
+// The IR of a kernel, made for nvptx64 or amdgcn, as IR for the host: asm and intrinsics become calls of models, shared
+// variables become places in the block's slot, accesses are checked before they are made. Generic, shared and global
+// addresses are host addresses, so that NVIDIA's address spaces need no change; AMD's are amdgpu/Retarget.cpp's.
 #pragma once
 
 #include "runtime/emulator/Machine.h"
@@ -24,9 +24,12 @@ class Value;
 
 namespace tkc::emulator {
 
+struct WaveInstruction;
+
 /// What lowered code refers to by address; lives as long as it.
 struct LoweredData {
   std::deque<BoundInstruction> instructions;
+  std::vector<std::shared_ptr<WaveInstruction>> waveInstructions;
 };
 
 struct LoweringContext {

@@ -3,6 +3,7 @@
 #include "runtime/emulator/Machine.h"
 
 #include "runtime/emulator/Models.h"
+#include "runtime/emulator/amdgpu/Wave.h"
 
 #include <fmt/format.h>
 
@@ -65,6 +66,8 @@ Block::Block(Cluster &cluster, uint32_t rank, uint32_t slot, Dim3 position)
   warpgroups.resize((threads + 127) / 128);
   for (Warpgroup &group : warpgroups)
     group.component = cluster.newComponent();
+  if (launch.options->cdna != Cdna::None)
+    waves = std::make_shared<WaveBlock>(*this);
   running = threads;
 }
 
@@ -110,6 +113,8 @@ void Cluster::finish(Thread &thread) {
   if (thread.productsWaited != thread.productsIssued)
     reportError(thread.site, "the thread ends without having waited for its products");
   checkTensorAtEnd(thread);
+  if (thread.block->waves)
+    thread.block->waves->end(thread);
   thread.finished = true;
   --thread.block->running;
   ++numFinished;

@@ -17,6 +17,7 @@
 #include "runtime/emulator/Sites.h"
 #include "runtime/emulator/TensorMemory.h"
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <deque>
@@ -33,6 +34,7 @@ namespace tkc::emulator {
 
 class Block;
 class Cluster;
+class WaveBlock;
 struct Product;
 struct TensorMoves;
 struct TensorQueue;
@@ -43,10 +45,14 @@ struct Dim3 {
   uint64_t count() const { return uint64_t(x) * y * z; }
 };
 
+/// Of AMD's GPUs those that are modelled.
+enum class Cdna : uint8_t { None, Cdna2, Cdna3, Cdna4 };
+
 struct Options {
   uint64_t seed = 0; ///< 0: threads in order, effects as late as can be; others: in random order
   unsigned workers = 1;
   int architecture = 90;        ///< as in sm_90
+  Cdna cdna = Cdna::None;       ///< for gfx90a, gfx942 and gfx950
   Counters *counters = nullptr; ///< where to count; null: nowhere
 };
 
@@ -55,6 +61,7 @@ struct KernelTraits {
   uint32_t staticShared = 0;       ///< bytes
   uint32_t registersPerThread = 0; ///< at the start, for setmaxnreg; 0: not known
   Dim3 cluster;                    ///< by `__cluster_dims__`
+  uint32_t maxThreads = 1024;      ///< of a block, by `__launch_bounds__`, on AMD's
 };
 
 /// One launch, shared by the threads of the host that run its clusters.
@@ -68,6 +75,7 @@ struct Launch {
   const Options *options = nullptr;
   const Sites *sites = nullptr;
   const GlobalMemory *memory = nullptr;
+  std::array<std::byte, 256> hiddenArguments{}; ///< of AMD's: what a kernel is told without asking
 
   std::atomic<bool> stopped = false;
   std::mutex mutex;
@@ -199,8 +207,10 @@ public:
   uint32_t registerPool = 0;
   WaitList waitingForRegisters;
   TensorMemory tensor;
-  WaitList waitingForTensor; ///< to allocate
-  uint32_t running = 0;      ///< threads that have not finished
+  WaitList waitingForTensor;        ///< to allocate
+  uint32_t running = 0;             ///< threads that have not finished
+  uint32_t running = 0;             ///< threads that have not finished
+  std::shared_ptr<WaveBlock> waves; ///< on AMD's GPUs
 };
 
 /// Memory that the clusters of one worker use one after another.

@@ -4,6 +4,7 @@
 
 #include "runtime/emulator/CudaRuntime.h"
 #include "runtime/emulator/Kernels.h"
+#include "runtime/emulator/amdgpu/HipRuntime.h"
 
 #include <fmt/format.h>
 #include <llvm/Bitcode/BitcodeWriter.h>
@@ -64,7 +65,7 @@ public:
     initializeTargets();
     if (auto source = llvm::MemoryBuffer::getFile(path))
       sites.setSource(path, (*source)->getBuffer().str());
-    CompiledFile file = compileCuda(path, options);
+    CompiledFile file = compileFile(path, options);
     if (!file.errors.empty())
       return file.errors;
     llvm::SmallVector<char, 0> bitcode;
@@ -85,6 +86,7 @@ public:
     device.computeMinor = options.architecture % 10;
     device.sites = &sites;
     device.findKernel = [this](const void *stub) -> const LoadedKernel & { return find(stub); };
+    device.registerKernel = [this](const void *stub, const std::string &name) { kernelOfAddress[stub] = name; };
     emulator::device() = &device;
     llvm::orc::JITDylib &library = jit->getMainJITDylib();
     llvm::Expected<llvm::orc::ExecutorAddr> main = jit->lookup("main");
@@ -118,6 +120,10 @@ private:
   };
 
   static void initializeTargets() {
+    LLVMInitializeAMDGPUTargetInfo();
+    LLVMInitializeAMDGPUTarget();
+    LLVMInitializeAMDGPUTargetMC();
+    LLVMInitializeAMDGPUAsmPrinter();
     LLVMInitializeNVPTXTargetInfo();
     LLVMInitializeNVPTXTarget();
     LLVMInitializeNVPTXTargetMC();
@@ -139,6 +145,8 @@ private:
     };
     for (const Support &function : runtimeFunctions())
       define(function.name, function.function);
+    for (const Support &function : hipRuntimeFunctions())
+      define(function.name, function.function);
     for (const Support &function : supportFunctions())
       define(function.name, function.function);
     for (const IntrinsicModel &model : intrinsicModels())
@@ -151,6 +159,12 @@ private:
         function.setLinkage(llvm::GlobalValue::ExternalLinkage);
         function.setComdat(nullptr);
         stubs.emplace_back(function.getName().str(), kernel);
+      }
+    // HIP's host code points to the device code that the compiler would have put there.
+    for (llvm::GlobalVariable &variable : file.host->globals())
+      if (variable.isDeclaration() && variable.getName().starts_with("__hip_fatbin")) {
+        variable.setInitializer(llvm::Constant::getNullValue(variable.getValueType()));
+        variable.setLinkage(llvm::GlobalValue::InternalLinkage);
       }
     file.host->setDataLayout(jit->getDataLayout());
     llvm::orc::ThreadSafeModule module(std::move(file.host), std::move(file.hostContext));

@@ -1,8 +1,9 @@
 // Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// `tkc-emulate FILE.cu [ARGUMENT…]`: compiles a CUDA program and runs it on the CPU.
+// `tkc-emulate FILE.cu [ARGUMENT…]`: compiles a CUDA or HIP program and runs it on the CPU.
 #include "runtime/emulator/Program.h"
+#include "runtime/emulator/amdgpu/Amdgpu.h"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -26,7 +27,7 @@ std::string write(const std::string &path, const std::string &text) {
 
 int main(int argc, char **argv) {
   using namespace tkc::emulator;
-  CLI::App app("Runs a CUDA program on the CPU, instruction by instruction, and checks it");
+  CLI::App app("Runs a CUDA or HIP program on the CPU, instruction by instruction, and checks it");
   std::string file;
   std::vector<std::string> arguments;
   Options options;
@@ -34,7 +35,7 @@ int main(int argc, char **argv) {
   frontend.shim = TKC_EMULATOR_SHIM;
   frontend.clang = TKC_CLANG;
   options.workers = std::max(1u, std::thread::hardware_concurrency());
-  app.add_option("FILE", file, "a .cu file with a main function")->required()->type_name("");
+  app.add_option("FILE", file, "a .cu or .hip file with a main function")->required()->type_name("");
   app.add_option("ARGUMENT", arguments, "for the program")->type_name("");
   app.add_option("--seed", options.seed, "another order of threads and asynchronous effects for each N but 0")
       ->type_name("N");
@@ -49,6 +50,7 @@ int main(int argc, char **argv) {
 
   if (!countsFile.empty())
     options.counters = &counters;
+  options.cdna = cdnaOf(frontend.arch);
   options.architecture = std::atoi(frontend.arch.c_str() + frontend.arch.find('_') + 1);
 
   Program program;

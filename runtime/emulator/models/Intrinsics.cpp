@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What lowered code calls: models of LLVM's NVPTX intrinsics, and the checks that lowering put in.
+#include "runtime/emulator/amdgpu/WaveModels.h"
 #include "runtime/emulator/models/Barriers.h"
 #include "runtime/emulator/models/Warp.h"
 
@@ -97,6 +98,7 @@ const Support support[] = {
     {"tkc_pin", address(pin)},
     {"tkc_use", address(use)},
     {"tkc_trap", address(trap)},
+    {"tkc_run_wave", address(runWaveInstruction)},
 };
 
 } // namespace
