@@ -209,7 +209,6 @@ public:
   TensorMemory tensor;
   WaitList waitingForTensor;        ///< to allocate
   uint32_t running = 0;             ///< threads that have not finished
-  uint32_t running = 0;             ///< threads that have not finished
   std::shared_ptr<WaveBlock> waves; ///< on AMD's GPUs
 };
 
