@@ -174,7 +174,9 @@ template <class Layout, int Bytes> struct lane_movement {
   static constexpr int slab_rows = Layout::slab, groups_each = Layout::slab / 64;
   __device__ __forceinline__ static constexpr int lane(int group) { return group % groups_each * 16; }
 };
-template <class Layout> struct lane_movement<Layout, 2> : lane_movement<Layout, 4> {
+template <class Layout>
+  requires(!same<Layout, lane_rows>)
+struct lane_movement<Layout, 2> : lane_movement<Layout, 4> {
   using shape = shape_16x128b;
 };
 template <int Bytes> struct lane_movement<lane_rows, Bytes> {
