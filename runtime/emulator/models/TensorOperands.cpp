@@ -128,7 +128,7 @@ bool isShape(TensorKind kind, uint32_t m, uint32_t n, uint32_t blocks) {
   if (m != 128 && m != (blocks == 1 ? 64u : 256u))
     return false;
   if (kind == TensorKind::I8)
-    return blocks == 1 ? n % 16 == 0 || n == 8 || n == 24 : n % 32 == 0;
+    return blocks == 1 ? n % 16 == 0 || n == 8 : n % 32 == 0;
   return n % (8 * blocks) == 0;
 }
 
