@@ -2,11 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Small kernels of what every kernel stands on: indices and edges, LDS, lanes that exchange values, matrix products.
-#include <hip/hip_runtime.h>
-
-#include <cstdio>
-#include <cstdlib>
-#include <vector>
+#include "host.h"
 
 using float4_t = float __attribute__((ext_vector_type(4)));
 using float16_t = float __attribute__((ext_vector_type(16)));
@@ -85,32 +81,6 @@ __global__ void __launch_bounds__(64) product32(const float *a, const float *b, 
     d = __builtin_amdgcn_mfma_f32_32x32x2f32(a[row * 64 + k + part], b[(k + part) * 32 + row], d, 0, 0, 0);
   for (int i = 0; i < 16; ++i)
     c[(i / 4 * 8 + part * 4 + i % 4) * 32 + row] = d[i];
-}
-
-template <class T> T *upload(const std::vector<T> &values) {
-  T *memory;
-  if (hipMalloc(&memory, values.size() * sizeof(T)) != hipSuccess)
-    std::exit(2);
-  (void)hipMemcpy(memory, values.data(), values.size() * sizeof(T), hipMemcpyHostToDevice);
-  return memory;
-}
-template <class T> std::vector<T> download(const T *memory, size_t count) {
-  std::vector<T> values(count);
-  (void)hipMemcpy(values.data(), memory, count * sizeof(T), hipMemcpyDeviceToHost);
-  return values;
-}
-
-static void report(const char *name, bool right) {
-  const hipError_t error = hipDeviceSynchronize();
-  std::printf("%s: %s\n", name, error != hipSuccess ? hipGetErrorString(error) : right ? "right" : "wrong");
-  (void)hipDeviceReset();
-}
-
-static std::vector<float> numbers(size_t count, int seed) {
-  std::vector<float> values(count);
-  for (size_t i = 0; i < count; ++i)
-    values[i] = (float)((int)(i * 7 + i / 5 + seed) % 9 - 4);
-  return values;
 }
 
 static bool is_product(const std::vector<float> &a, const std::vector<float> &b, const std::vector<float> &c, int n,

@@ -202,6 +202,28 @@ template <int Half> void swapHalves(const WaveInstruction &instruction, WaveLane
   });
 }
 
+/// `ds_read_b64_tr_b16`: 16 lanes point to 8 bytes each, which are rows of 16 elements one after another; lane l gets
+/// column l.
+template <uint32_t Bits> void readTransposed(const WaveInstruction &instruction, WaveLanes &lanes) {
+  if (lanes.arrived != ~uint64_t(0))
+    reportError(instruction.site, "a transposing read in a wave of fewer than 64 lanes");
+  constexpr uint32_t perLane = 64 / Bits, lanesInRow = 16 / perLane;
+  uint64_t read[waveSize];
+  for (uint32_t lane = 0; lane < waveSize; ++lane)
+    std::memcpy(&read[lane],
+                checkedAccess(*lanes.threads[lane], instruction.get<uint32_t>(lanes.slots[lane], 0), 8, 8,
+                              AccessKind::Read, instruction.site),
+                8);
+  for (uint32_t lane = 0; lane < waveSize; ++lane) {
+    uint64_t column = 0;
+    for (uint32_t i = 0; i < perLane; ++i) {
+      const uint64_t from = read[lane / 16 * 16 + lane % 16 / perLane + lanesInRow * i];
+      column |= (from >> (lane % perLane * Bits) & ((uint64_t(1) << Bits) - 1)) << (i * Bits);
+    }
+    instruction.set(lanes.slots[lane], column);
+  }
+}
+
 constexpr WaveModel table[] = {
     {"update.dpp", nullptr, dpp, decodeDpp},
     {"mov.dpp", nullptr, dpp, decodeDpp},
@@ -214,6 +236,8 @@ constexpr WaveModel table[] = {
     {"ballot", nullptr, ballot, decodeBallot},
     {"mbcnt.lo", countBelow<false>},
     {"mbcnt.hi", countBelow<true>},
+    {"ds.read.tr16.b64", nullptr, readTransposed<16>},
+    {"ds.read.tr8.b64", nullptr, readTransposed<8>},
     {"permlane16.swap", nullptr, swapHalves<16>},
     {"permlane32.swap", nullptr, swapHalves<32>},
 };
