@@ -107,8 +107,8 @@ private:
       complain(fmt::format("--target=emulator needs `{}`", emulator));
       return Usage;
     }
-    std::vector<std::string> arguments{fmt::format("--seed={}", options.order), "--arch", options.arch, "-I",
-                                       sourceFolder};
+    std::vector<std::string> arguments{fmt::format("--seed={}", options.order), "--arch",
+                                       arch::find(options.arch)->name, "-I", sourceFolder};
     if (!options.counts.empty())
       arguments.insert(arguments.end(), {"--counts", options.counts});
     arguments.insert(arguments.end(), {inFolder(folder, "test.cu"), "--", "--once"});

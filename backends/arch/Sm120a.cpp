@@ -25,8 +25,9 @@ std::vector<MatrixInstruction> instructions() {
 
 const Description sm120a{
     .name = "sm_120a",
-    .families = {"blackwell"},
+    .families = {"blackwell_rtx"},
     .part = "RTX PRO 6000",
+    .hasBackend = true,
     .capability = {12, 0, true},
     .sharedBytesPerBlock = 99 * 1024,
     .sharedBytesPerMultiprocessor = 100 * 1024,

@@ -263,8 +263,9 @@ private:
       lines("Plan: " + chosen + ".");
     std::string roles;
     for (const plan::Role &role : plan.roles)
-      roles += fmt::format("{}{}{} of {} warps", roles.empty() ? "" : ", ",
-                           role.instances > 1 ? fmt::format("{} × ", role.instances) : "", role.name, role.warps);
+      roles += fmt::format("{}{}{} of {} warp{}", roles.empty() ? "" : ", ",
+                           role.instances > 1 ? fmt::format("{} × ", role.instances) : "", role.name, role.warps,
+                           role.warps == 1 ? "" : "s");
     lines(fmt::format("Roles: {}.", roles));
     std::string shared;
     for (const plan::Buffer &buffer : plan.buffers)

@@ -51,17 +51,40 @@ bool isWholeStore(const Placement &placement, const std::string &buffer) {
 int64_t usedBytes(const Placement &placement) {
   int64_t used = placement.copiesItself ? alignment : reserved;
   for (const plan::Buffer &buffer : placement.buffers)
-    used += isWholeStore(placement, buffer.name) ? 0 : aligned(buffer.totalBytes());
+    used += isWholeStore(placement, buffer.name) || !buffer.aliasOf.empty() ? 0 : aligned(buffer.totalBytes());
   return used;
 }
 
-/// What a block may use: of a small block, so that two run at once.
-int64_t sharedBudget(const Placement &placement, const arch::Description &arch) {
-  constexpr int64_t systemBytes = 1024; // the CUDA programming guide: each block's, besides its own
+/// Bytes of a further stage of each ring of a loop.
+int64_t secondStages(Placement &placement) {
+  int64_t bytes = 0;
+  for (const RingPlacement &ring : placement.rings)
+    bytes += ring.depth > 0 ? stageBytes(placement, ring) : 0;
+  return bytes;
+}
+
+/// Whether two blocks have registers enough on one multiprocessor.
+bool areTwoResident(const Placement &placement, const arch::Description &arch) {
   const int threads = placement.layout.threads * placement.instances;
-  if (!placement.copiesItself || threads * 2 * arch.maxRegistersPerThread > arch.registersPerMultiprocessor)
+  if (placement.copiesItself)
+    return threads * 2 * arch.maxRegistersPerThread <= arch.registersPerMultiprocessor;
+  // With a loading warp beside up to four others a thread has 128 registers, of which an accumulator may take half.
+  constexpr int64_t accumulators = 64;
+  return threads <= 4 * arch.warpSize &&
+         std::all_of(placement.products.begin(), placement.products.end(), [&](const auto &entry) {
+           const plan::VarType &made = entry.second.made;
+           return made.rows * made.cols <= accumulators * threads;
+         });
+}
+
+/// What a block may use: of a small block whose warps multiply by themselves, so that two run at once.
+int64_t sharedBudget(Placement &placement, const arch::Description &arch) {
+  constexpr int64_t systemBytes = 1024; // the CUDA programming guide: each block's, besides its own
+  const int64_t half = std::min(arch.sharedBytesPerBlock, arch.sharedBytesPerMultiprocessor / 2 - systemBytes);
+  if (!placement.multipliesByWarps() || !areTwoResident(placement, arch))
     return arch.sharedBytesPerBlock;
-  return std::min(arch.sharedBytesPerBlock, arch.sharedBytesPerMultiprocessor / 2 - systemBytes);
+  return placement.copiesItself || usedBytes(placement) + secondStages(placement) <= half ? half
+                                                                                          : arch.sharedBytesPerBlock;
 }
 
 /// Stores by threads take the memory of the largest ring, which is done by then, or go without.
@@ -84,15 +107,70 @@ void aliasWholeStores(Placement &placement) {
   });
 }
 
+/// The buffers that only stores at the end of a tile use, largest first.
+std::vector<std::string> lastStagingBuffers(const Placement &placement) {
+  std::vector<std::string> names;
+  for (const plan::Buffer &buffer : placement.buffers) {
+    bool stores = false, otherwise = false;
+    for (const auto &[op, store] : placement.stores)
+      if (store.buffer == buffer.name)
+        (store.isLast ? stores : otherwise) = true;
+    if (stores && !otherwise)
+      names.push_back(buffer.name);
+  }
+  std::stable_sort(names.begin(), names.end(), [&](const std::string &a, const std::string &b) {
+    return placement.findBuffer(a)->totalBytes() > placement.findBuffer(b)->totalBytes();
+  });
+  return names;
+}
+
+/// The largest tile that the products are done with when the last stores begin.
+const plan::Buffer *largestOperand(const Placement &placement) {
+  const plan::Buffer *largest = nullptr;
+  for (const plan::Buffer &buffer : placement.buffers) {
+    const bool isStaging = std::any_of(placement.stores.begin(), placement.stores.end(),
+                                       [&](const auto &store) { return store.second.buffer == buffer.name; });
+    if (!isStaging && buffer.rows > 1 && (!largest || buffer.totalBytes() > largest->totalBytes()))
+      largest = &buffer;
+  }
+  return largest;
+}
+
+/// Where shared memory is short: results leave through the memory of an operand, if no other tile's may come there
+/// meanwhile; and not through shared memory at all where the loops' rings would have one stage for it.
+void fitLastStores(Placement &placement, int64_t budget, bool takesTilesInTurn) {
+  std::vector<std::string> names = lastStagingBuffers(placement);
+  const plan::Buffer *host = takesTilesInTurn ? nullptr : largestOperand(placement);
+  for (auto name = names.begin(); host && name != names.end(); ++name)
+    if (plan::Buffer &buffer = *placement.findBuffer(*name); buffer.totalBytes() <= host->totalBytes()) {
+      buffer.aliasOf = host->name;
+      names.erase(name);
+      break;
+    }
+  for (const std::string &name : names) {
+    if (usedBytes(placement) + secondStages(placement) <= budget)
+      return;
+    std::erase_if(placement.stores, [&](const auto &store) { return store.second.buffer == name; });
+    std::erase_if(placement.maps, [&](const plan::TensorMap &map) { return map.buffer == name; });
+    std::erase_if(placement.buffers, [&](const plan::Buffer &buffer) { return buffer.name == name; });
+    placement.notes.push_back(
+        {plan::Note::Copies,
+         fmt::format("`{}` is given up: stored by the threads, so that the loops' rings have a second stage", name),
+         {}});
+  }
+}
+
 } // namespace
 
 bool hasRoom(const Placement &placement, const arch::Description &arch, int64_t bytes) {
   return usedBytes(placement) + aligned(bytes) <= arch.sharedBytesPerBlock;
 }
 
-void fillRings(Placement &placement, const arch::Description &arch, const Schedule &schedule) {
-  int64_t used = usedBytes(placement);
+void fillRings(Placement &placement, const arch::Description &arch, const Schedule &schedule, bool takesTilesInTurn) {
   const int64_t budget = sharedBudget(placement, arch);
+  if (placement.multipliesByWarps() && !placement.copiesItself)
+    fitLastStores(placement, budget, takesTilesInTurn);
+  int64_t used = usedBytes(placement);
   const int byDefault = placement.copiesItself ? defaultOwnStages : defaultStages;
   const int wanted = static_cast<int>(schedule.stages.value_or(byDefault));
   // Round by round, so that no ring is deep while another is shallow.

@@ -457,6 +457,9 @@ private:
   void storeInPieces(const ir::Op &store, const std::string &source, const StorePlacement &placed) {
     const plan::VarType type = typeOf(store.operands().back());
     const plan::BufferRef ref{placed.buffer, pieceCursor(placed), false, type.division};
+    // Other instances may still multiply out of this memory.
+    if (!placement.findBuffer(placed.buffer)->aliasOf.empty() && placement.instances > 1)
+      syncAll(store.loc);
     for (int64_t col = 0; col < type.cols; col += placed.pieceCols) {
       const bool all = type.division == plan::Division::Cols; // columns are counted within what an instance has
       bulkWait(store.loc, placed.stages - 1);

@@ -183,8 +183,8 @@ private:
   /// Empty where the product can be an iteration late.
   std::string_view whyNotLate(const ir::Op &dot) const {
     const ProductPlacement &product = placement.products.at(&dot);
-    if (product.byThreads)
-      return "threads multiply, and there is nothing to run beside";
+    if (product.byThreads || product.byWarps)
+      return "the threads have its result when it is over, and nothing runs beside it";
     if (product.a.kind != Operand::Register || !product.a.value->definingOp ||
         !dependsOnProduct(product.a.value->definingOp))
       return "its left operand is not made from another product by this iteration's vector work, in registers";

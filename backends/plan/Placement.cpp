@@ -62,6 +62,8 @@ public:
     shapeProducts();
     checkWidths(error);
     placeVectors(function, nest, arch, out);
+    for (RingPlacement &ring : out.rings)
+      ring.multipliedByWarps = out.multipliesByWarps();
     findRegisterLoads();
     placeStores(function, nest, arch, out);
     placeWholeStores(function, nest, out);

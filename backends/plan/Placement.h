@@ -56,10 +56,12 @@ struct RingPlacement {
   int depth = 0; ///< of loops around its loads, inside the tile; 0: once a tile
   std::vector<RingMember> members;
   int stages = 1;
+  bool multipliedByWarps = false; ///< its products are issued by each warp for itself
 
-  /// Whether threads read it: then each warp says for itself that it is done with a stage.
+  /// Whether warps read it, or threads: then each warp says for itself that it is done with a stage.
   bool isDrainedByWarps() const {
-    return std::any_of(members.begin(), members.end(), [](const RingMember &member) { return member.isVector; });
+    return multipliedByWarps ||
+           std::any_of(members.begin(), members.end(), [](const RingMember &member) { return member.isVector; });
   }
   std::string cursor() const { return name + "_at"; }
   std::string fillCursor() const { return name + "_fill"; } ///< of a role that fills for itself
@@ -74,7 +76,8 @@ struct RingPlacement {
 struct StorePlacement {
   std::string buffer, map;
   int64_t pieceCols = 0;
-  int stages = 1; ///< pieces that may be on their way out at once
+  int stages = 1;      ///< pieces that may be on their way out at once
+  bool isLast = false; ///< no product of the tile comes after it
 
   std::string cursor() const { return buffer + "_at"; }
 };
@@ -96,6 +99,8 @@ struct Placement {
   std::vector<plan::TensorMap> maps;
   std::vector<plan::Note> notes; ///< why all this
 
+  /// Each warp issues products for itself, and has their results when the statement is over.
+  bool multipliesByWarps() const { return layout.kind == plan::Layout::WarpMma; }
   const RingPlacement *findRing(const std::string &key) const;
   const RingMember *findMember(const std::string &key) const;
   plan::Buffer *findBuffer(const std::string &name);

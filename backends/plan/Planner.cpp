@@ -21,6 +21,9 @@
 namespace tkc::planner {
 namespace {
 
+/// setmaxnreg moves registers between groups of so many warps (PTX ISA).
+constexpr int warpsPerWarpgroup = 4;
+
 class Planner {
 public:
   Planner(const ir::Function &function, const arch::Description &arch, const Schedule &schedule,
@@ -40,7 +43,7 @@ public:
       diagnostics.report(Diag::schedule_impossible, at(function.loc), error);
       return nullptr;
     }
-    fillRings(placement, arch, schedule);
+    fillRings(placement, arch, schedule, takesTilesInTurn());
     orderGrid(nest, placement, plan->grid);
     if (!lowerRoles())
       return nullptr;
@@ -164,10 +167,11 @@ private:
     plan->buffers.insert(plan->buffers.end(), consumer.scratch.begin(), consumer.scratch.end());
     plan->maps = placement.maps;
     const bool hasProducer = !placement.rings.empty() && !placement.copiesItself;
+    const int loadingWarps = producerWarps(consumer.role);
     for (const RingPlacement &ring : placement.rings) {
       if (!hasProducer)
         continue;
-      const int copying = placement.isFilledByThreads(ring) ? arch.warpsPerGroup * arch.warpSize : 1;
+      const int copying = placement.isFilledByThreads(ring) ? loadingWarps * arch.warpSize : 1;
       plan->barriers.push_back({ring.full(), ring.stages, copying});
       const int each = ring.isDrainedByWarps() ? placement.layout.threads / arch.warpSize : 1;
       plan->barriers.push_back(
@@ -183,7 +187,7 @@ private:
       // Last in the block: the computing warpgroups count from 0 (runtime/README.md).
       plan::Role producer = lowerProducer(nest, placement, shared);
       producer.firstWarp = plan->threads / arch.warpSize;
-      producer.warps = arch.warpsPerGroup;
+      producer.warps = loadingWarps;
       plan->threads += producer.warps * arch.warpSize;
       setRegisters(producer, roles.front());
       roles.insert(roles.begin(), std::move(producer));
@@ -192,14 +196,37 @@ private:
     return true;
   }
 
+  /// One thread starts the copy engine's copies. It is in a warpgroup of its own where products take one, where threads
+  /// always copy something, and where the computing warps need the registers that only a warpgroup can give up.
+  int producerWarps(const plan::Role &consumer) const {
+    const bool alone =
+        placement.multipliesByWarps() && !placement.copiesByThreads() && hasAllRegisters(warpsOf(consumer) + 1);
+    return alone ? 1 : warpsPerWarpgroup;
+  }
+
+  static int warpsOf(const plan::Role &role) { return role.warps * role.instances; }
+
+  /// Whether a thread may have as many registers as there are, in a block of so many warps. They are spread over the
+  /// multiprocessor's four parts, which share its registers.
+  bool hasAllRegisters(int warps) const {
+    const int spread = (warps + warpsPerWarpgroup - 1) / warpsPerWarpgroup * warpsPerWarpgroup;
+    return spread * arch.warpSize * arch.maxRegistersPerThread <= arch.registersPerMultiprocessor;
+  }
+
   /// The loading warpgroup gives up what the computing ones need (FlashAttention-3's splits: 24/240/240,
   /// 32/160/160/160).
   void setRegisters(plan::Role &producer, plan::Role &consumer) {
-    if (!arch.hasRegisterReallocation)
+    const int n = warpsOf(consumer) / warpsPerWarpgroup;
+    const bool byWarpgroups = producer.warps == warpsPerWarpgroup && warpsOf(consumer) == n * warpsPerWarpgroup;
+    if (!arch.hasRegisterReallocation || !byWarpgroups || n > 3)
       return;
-    const int n = consumer.instances;
-    const int producerDefault = n >= 3 ? 32 : n == 2 ? 40 : 56;
-    const int consumerDefault = n >= 3 ? 160 : n == 2 ? 232 : 240;
+    if (placement.multipliesByWarps() && hasAllRegisters(warpsOf(producer) + warpsOf(consumer)))
+      return;
+    // A grid's walk and addresses of copies take more than 40 registers, which products from shared memory by warps
+    // spare.
+    const bool amply = placement.multipliesByWarps() && n == 2;
+    const int producerDefault = n >= 3 ? 32 : amply ? 56 : n == 2 ? 40 : 56;
+    const int consumerDefault = n >= 3 ? 160 : amply ? 224 : n == 2 ? 232 : 240;
     producer.registers = static_cast<int>(schedule.producerRegisters.value_or(producerDefault));
     consumer.registers = static_cast<int>(schedule.consumerRegisters.value_or(consumerDefault));
     note(plan::Note::Roles,
@@ -213,10 +240,9 @@ private:
   // ---- the rest
   void finish() {
     allocate(*plan);
-    const bool loops =
-        std::any_of(placement.rings.begin(), placement.rings.end(), [](const auto &ring) { return ring.depth > 0; });
-    const bool flat = placement.hasProducts && loops && !plan->grid.ragged && !overlapped && !hasVectorWorkInLoops();
-    plan->grid.persistent = schedule.persistent.value_or(flat && !placement.copiesItself) || plan->grid.ragged;
+    const bool loops = hasLoopLoads();
+    const bool flat = isFlat() && !overlapped;
+    plan->grid.persistent = takesTilesInTurn() && (schedule.persistent || plan->grid.ragged || !overlapped);
     if (placement.copiesItself && plan->grid.persistent)
       meetBeforeTiles();
     const bool rasters = plan->grid.persistent || (placement.copiesItself && flat);
@@ -233,6 +259,19 @@ private:
     decide("persistent", plan->grid.persistent ? "true" : "false");
     if (plan->cluster > 1)
       decide("cluster", fmt::format("{} along {}", plan->cluster, plan->grid.clusterAxis));
+  }
+
+  bool hasLoopLoads() const {
+    return std::any_of(placement.rings.begin(), placement.rings.end(),
+                       [](const RingPlacement &ring) { return ring.depth > 0; });
+  }
+
+  /// A loop of products alone, on tiles of a grid whose ranges are known at launch.
+  bool isFlat() const { return placement.hasProducts && hasLoopLoads() && !nest.isRagged() && !hasVectorWorkInLoops(); }
+
+  /// Whether blocks take tile after tile, unless a loop turns out to issue products an iteration late.
+  bool takesTilesInTurn() const {
+    return schedule.persistent.value_or(isFlat() && !placement.copiesItself) || nest.isRagged();
   }
 
   /// Then blocks have loops of their own to hide behind, and no register to spare for a walk over the grid.

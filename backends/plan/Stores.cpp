@@ -7,6 +7,7 @@
 
 #include "backends/plan/Allocate.h"
 #include "backends/plan/Walk.h"
+#include "backends/plan/WholeStores.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -16,8 +17,8 @@ namespace {
 
 class StorePlacer {
 public:
-  StorePlacer(const ir::Function &function, const arch::Description &arch, Placement &out)
-      : function(function), arch(arch), out(out) {}
+  StorePlacer(const ir::Function &function, const Nest &nest, const arch::Description &arch, Placement &out)
+      : function(function), nest(nest), arch(arch), out(out) {}
 
   void place(const ir::Op &op) {
     const bool adds = op.kind == ir::OpKind::Atomic;
@@ -29,7 +30,8 @@ public:
     const bool exact =
         type.kind == plan::VarType::Fragment && type.rows == value->type.rows && type.cols == value->type.cols;
     const bool byCols = type.division == plan::Division::Cols;
-    if (!exact || bitWidth(elem) > 32 || (adds ? elem != ElemType::F32 || type.elem != elem : byCols))
+    if (!exact || bitWidth(elem) > 32 ||
+        (adds ? elem != ElemType::F32 || type.elem != elem : byCols && !gainsByCols(elem)))
       return;
     if (type.division == plan::Division::Whole && out.instances > 1) // the first instance alone stores
       return;
@@ -44,7 +46,8 @@ public:
       buffer.name = out.uniqueBuffer(op.view.tensor + "_piece");
       out.buffers.push_back(buffer);
     }
-    out.stores[&op] = {buffer.name, mapFor(op, buffer, boxRows(type)), buffer.cols, buffer.stages};
+    out.stores[&op] = {buffer.name, mapFor(op, buffer, boxRows(type)), buffer.cols, buffer.stages,
+                       !adds && !hasLaterProduct(nest, op)};
     out.notes.push_back(
         {plan::Note::Copies,
          fmt::format(
@@ -55,6 +58,9 @@ public:
   }
 
 private:
+  /// A quad of a warp's accumulator holds 8 neighbouring columns: whole sectors of memory only in 32-bit elements.
+  bool gainsByCols(ElemType elem) const { return out.multipliesByWarps() && bitWidth(elem) < 32; }
+
   /// Columns go out 128 bytes at a time; where the instances share the columns, all of each one's at once.
   plan::Buffer stagingBuffer(const plan::VarType &type, ElemType elem, SourceLoc loc) const {
     const bool byCols = type.division == plan::Division::Cols;
@@ -104,6 +110,7 @@ private:
   }
 
   const ir::Function &function;
+  const Nest &nest;
   const arch::Description &arch;
   Placement &out;
 };
@@ -113,7 +120,7 @@ private:
 void placeStores(const ir::Function &function, const Nest &nest, const arch::Description &arch, Placement &placement) {
   if (!placement.hasProducts || !arch.hasBulkTensorCopy)
     return;
-  StorePlacer placer(function, arch, placement);
+  StorePlacer placer(function, nest, arch, placement);
   walkTile(nest, [&](const ir::Op &op, int depth) {
     if (op.kind == ir::OpKind::Store && depth == 0)
       placer.place(op);

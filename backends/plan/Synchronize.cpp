@@ -66,7 +66,8 @@ private:
     for (plan::Stmt &stmt : body) {
       const std::set<const RingPlacement *> rings = ringsIn(stmt, depth);
       // A product is issued by the warpgroup together, and its wait stands for all warps. Reads by threads do not, nor
-      // a loop that may run no product: there the warps meet before one of them releases the stage.
+      // a loop that may run no product: there the warps meet before one of them releases the stage, unless each does
+      // so for itself.
       const bool warpsMeet = stmt.kind != Kind::For && !stmt.byThreads;
       const SourceLoc loc = stmt.loc;
       openRings(rings, loc);
@@ -189,7 +190,8 @@ private:
       return false;
     return std::all_of(loop.body.begin(), loop.body.end(), [&](const plan::Stmt &stmt) {
       const std::set<const RingPlacement *> rings = ringsIn(stmt, depth);
-      return stmt.kind == Kind::Product && !stmt.byThreads && stmt.aShared && !usesStaged(stmt) && !rings.empty() &&
+      return stmt.kind == Kind::Product && !stmt.isSynchronous() && stmt.aShared && !usesStaged(stmt) &&
+             !rings.empty() &&
              std::all_of(rings.begin(), rings.end(), [](const RingPlacement *ring) { return ring->stages > 1; });
     });
   }
@@ -284,10 +286,11 @@ private:
   void product(plan::Stmt &stmt) {
     for (const std::string &buffer : buffersOf(stmt))
       if (stagedBuffers.count(buffer) && unpublished.erase(buffer)) {
-        emit(Kind::FenceProxy, stmt.loc);
+        if (!stmt.byWarps) // warps read shared memory as they write it
+          emit(Kind::FenceProxy, stmt.loc);
         sync(stmt.loc, allConsumersBarrier, placement.layout.threads * role.instances);
       }
-    if (stmt.byThreads) {
+    if (stmt.isSynchronous()) {
       out->push_back(stmt);
       return;
     }

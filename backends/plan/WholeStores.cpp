@@ -9,16 +9,6 @@
 namespace tkc::planner {
 namespace {
 
-/// Whether the tile goes on to multiply.
-bool hasLaterProduct(const Nest &nest, const ir::Op &store) {
-  bool later = false, found = false;
-  walkTile(nest, [&](const ir::Op &op, int) {
-    later |= &op == &store;
-    found |= later && op.kind == ir::OpKind::Dot;
-  });
-  return found;
-}
-
 void placeWholeStore(const ir::Function &function, const Nest &nest, const ir::Op &store, Placement &placement) {
   const ir::Value *value = store.operands().back();
   if (value->type.kind != ir::Type::Tile || rangedDims(store.view).first < 0 || hasLaterProduct(nest, store))
@@ -38,10 +28,19 @@ void placeWholeStore(const ir::Function &function, const Nest &nest, const ir::O
   buffer.swizzle = chooseSwizzle(buffer.cols * byteWidth(elem));
   buffer.loc = store.loc;
   placement.buffers.push_back(buffer);
-  placement.stores[&store] = {buffer.name, "", type.cols, 1};
+  placement.stores[&store] = {buffer.name, "", type.cols, 1, true};
 }
 
 } // namespace
+
+bool hasLaterProduct(const Nest &nest, const ir::Op &store) {
+  bool later = false, found = false;
+  walkTile(nest, [&](const ir::Op &op, int) {
+    later |= &op == &store;
+    found |= later && op.kind == ir::OpKind::Dot;
+  });
+  return found;
+}
 
 void placeWholeStores(const ir::Function &function, const Nest &nest, Placement &placement) {
   if (!placement.copiesItself)

@@ -8,8 +8,10 @@
 
 namespace tkc::planner {
 
-/// Adds the stores and their buffers; fillRings finds these a place, or drops them. A thread's two neighbouring elements
-/// of 32 bits need no such help.
+/// Adds the stores and their buffers; fillRings finds these a place, or drops them. A thread's two neighbouring
+/// elements of 32 bits need no such help. Whether the tile goes on to multiply after `store`.
+bool hasLaterProduct(const Nest &nest, const ir::Op &store);
+
 void placeWholeStores(const ir::Function &function, const Nest &nest, Placement &placement);
 
 } // namespace tkc::planner

@@ -143,8 +143,9 @@ private:
 void checkRegisters(const Plan &plan, const Budget &budget, Report &report) {
   for (const Role &role : plan.roles) {
     Liveness liveness(role);
-    int64_t has = role.registers != 0 ? role.registers
-                                      : std::min(255, budget.registersPerBlock / std::max(plan.threads, 1) / 8 * 8);
+    // A multiprocessor's four parts have a quarter of the registers each, and warps are spread over them.
+    const int spread = std::max((plan.threads + 127) / 128 * 128, 1);
+    int64_t has = role.registers != 0 ? role.registers : std::min(255, budget.registersPerBlock / spread / 8 * 8);
     if (liveness.most <= has || !liveness.where)
       continue;
     std::vector<std::string> parts;

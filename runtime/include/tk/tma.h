@@ -9,6 +9,7 @@
 #pragma once
 
 #include "tk/barrier.h"
+#include "tk/config.h"
 #include "tk/sync.h"
 #include "tk/text.h"
 
@@ -22,14 +23,24 @@ template <int Dims> struct coordinates {
 };
 template <class... C> coordinates(C...) -> coordinates<int(sizeof...(C))>;
 
+/// How a copy names this block's shared memory: that of the cluster, which every toolkit takes, or, where ptxas makes a
+/// stack frame for that (sm_120), the block's own (PTX ISA 8.6).
+template <bool IsOwn> struct copy_target {
+  static constexpr char space[] = "cluster";
+};
+template <> struct copy_target<true> {
+  static constexpr char space[] = "cta";
+};
+
 template <int Dims>
 __device__ __forceinline__ void load_box(u32 destination, const tensor_map &map, u32 completes, coordinates<Dims> at) {
   using list = coordinates<Dims>;
-  asm volatile("cp.async.bulk.tensor.%8d.shared::cluster.global.mbarrier::complete_tx::bytes "
+  asm volatile("cp.async.bulk.tensor.%8d.shared::%14.global.mbarrier::complete_tx::bytes "
                "[%0], [%1, {%3%9, %4%10, %5%11, %6%12, %7%13}], [%2];" ::"r"(destination),
                "l"(&map), "r"(completes), "r"(at.c[0]), "r"(at.c[1]), "r"(at.c[2]), "r"(at.c[3]), "r"(at.c[4]),
                "C"(text::digit<Dims>::text), "C"(list::template ends<1>::text), "C"(list::template ends<2>::text),
-               "C"(list::template ends<3>::text), "C"(list::template ends<4>::text), "C"(list::last::text)
+               "C"(list::template ends<3>::text), "C"(list::template ends<4>::text), "C"(list::last::text),
+               "C"(copy_target<(compute_capability >= 120)>::space)
                : "memory");
 }
 
