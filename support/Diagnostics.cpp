@@ -245,18 +245,21 @@ DiagnosticEngine::Builder &DiagnosticEngine::Builder::fixIt(SourceRange range, s
 }
 
 DiagnosticEngine::Builder DiagnosticEngine::add(Diag id, SourceRange where, std::string message) {
-  Severity severity = diagSeverity(id);
-  if (severity == Severity::Error)
-    dropping = limitReached();
-  if (dropping)
-    return Builder(*this, dropped);
-  if (severity == Severity::Error)
-    ++errorCount;
-  Diagnostic diagnostic{id, severity, where.begin, {}, shortened(std::move(message)), {}};
+  Diagnostic diagnostic{id, diagSeverity(id), where.begin, {}, shortened(std::move(message)), {}};
   if (where.isValid() && where.end.offset > where.begin.offset)
     diagnostic.ranges.push_back(where);
+  append(std::move(diagnostic));
+  return Builder(*this, dropping ? dropped : diagnostics.size() - 1);
+}
+
+void DiagnosticEngine::append(Diagnostic diagnostic) {
+  if (diagnostic.severity == Severity::Error)
+    dropping = limitReached();
+  if (dropping)
+    return;
+  if (diagnostic.severity == Severity::Error)
+    ++errorCount;
   diagnostics.push_back(std::move(diagnostic));
-  return Builder(*this, diagnostics.size() - 1);
 }
 
 } // namespace tkc

@@ -98,6 +98,9 @@ public:
         fmt::vformat(fmt::string_view(diagText(id).data(), diagText(id).size()), fmt::make_format_args(args...)));
   }
 
+  /// Adds what another engine has reported, of the same sources.
+  void append(Diagnostic diagnostic);
+
   bool hasErrors() const { return errorCount != 0; }
   size_t numErrors() const { return errorCount; }
   /// After this many errors (20, as clang) the rest of a run is not reported; its notes neither.

@@ -79,16 +79,15 @@ int runBench(BenchOptions &options) {
       return Usage;
     }
   options.gpu.purpose = harness::GpuPurpose::Bench;
-  int code = Success;
-  const GpuResults results = runOnGpu(*module, options.gpu, options.run, session, code);
-  const bool passed = std::all_of(results.cases.begin(), results.cases.end(),
-                                  [](const harness::CaseResult &result) { return result.passed; });
+  bool passed = true;
+  const int code = runOnGpus(*module, options.gpu, options.run, session, [&](const GpuResults &results) {
+    if (!options.gpu.buildOnly)
+      fmt::print("{}", formatRates(results));
+    for (const harness::CaseResult &result : results.cases)
+      passed &= result.passed;
+  });
   const int reported = session.finish(passed || options.gpu.buildOnly ? Success : InputErrors);
-  if (code != Success)
-    return code;
-  if (!options.gpu.buildOnly)
-    fmt::print("{}", formatRates(results));
-  return reported;
+  return code != Success ? code : reported;
 }
 
 } // namespace
@@ -107,7 +106,9 @@ void addBench(CLI::App &app, Action &action) {
       ->type_name("KEY=N");
   command->add_option("-o,--output", options->gpu.folder, "keep the program and its data in this folder")
       ->type_name("DIR");
-  command->add_option("--arch", options->gpu.arch, "what to compile for")->type_name("ARCH")->capture_default_str();
+  command->add_option("--arch", options->gpu.arch, "what to compile for, one after the other")
+      ->type_name("ARCH,…")
+      ->capture_default_str();
   command->add_flag("--build-only", options->gpu.buildOnly, "build it; `DIR/run --bench` does the timing")
       ->needs("--output");
   command->callback([&action, options] { action = [options] { return runBench(*options); }; });

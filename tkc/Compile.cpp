@@ -78,7 +78,9 @@ void addCompile(CLI::App &app, Action &action) {
   app.add_option("--emit", options->emit, "what to write: ast, tile, program, plan, cuda (the default), header")
       ->transform(CLI::CheckedTransformer(emits).description(""))
       ->type_name("KIND");
-  app.add_option("--arch", options->arch, "the GPU to compile for")->type_name("ARCH")->capture_default_str();
+  app.add_option("--arch", options->arch, "the GPUs to compile for: names or families, `all` or `native`")
+      ->type_name("ARCH,…")
+      ->capture_default_str();
   addList(app, "--set", options->settings,
           "override a schedule's key or a tune; of a type parameter, dim or const, compile this value only")
       ->type_name("KEY=VALUE");

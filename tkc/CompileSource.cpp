@@ -11,6 +11,7 @@
 #include "frontend/Parser.h"
 #include "frontend/Program.h"
 #include "tkc/Compile.h"
+#include "tkc/TargetDiagnostics.h"
 #include "tkc/Targets.h"
 
 #include <cstdlib>
@@ -47,14 +48,24 @@ int emitAst(const CompileOptions &options, Session &session) {
   return session.finishWith(options.output, dump(file));
 }
 
+/// GPUs to compile for, as `--arch` says.
+using Targets = std::vector<const arch::Description *>;
+
 /// `isSound` becomes false where a pass broke the IR, which was reported.
-std::string tileText(const Module &module, const planner::PlanOptions &options, PassRunner &runner, Session &session,
-                     bool &isSound) {
+std::string tileText(const Module &module, const Targets &targets, planner::PlanOptions options, PassRunner &runner,
+                     Session &session, bool &isSound) {
+  TargetDiagnostics diagnostics(session.diagnostics, targets);
   std::string text;
-  for (const planner::ElaboratedKernel &kernel : planner::elaborateModule(module, options, session.diagnostics)) {
-    isSound = isSound && runner.run(*kernel.function);
-    text += ir::print(*kernel.function);
+  for (const arch::Description *target : targets) {
+    if (targets.size() > 1)
+      text += fmt::format("// {}\n", target->name);
+    options.arch = target;
+    for (const planner::ElaboratedKernel &kernel : planner::elaborateModule(module, options, diagnostics.of(*target))) {
+      isSound = isSound && runner.run(*kernel.function);
+      text += ir::print(*kernel.function);
+    }
   }
+  diagnostics.finish();
   return text;
 }
 
@@ -87,8 +98,8 @@ std::vector<std::string> launchedKernels(const std::vector<std::unique_ptr<Progr
   return names;
 }
 
-std::string plannedText(const CompileOptions &compile, const Module &module, planner::PlanOptions options,
-                        PassRunner &runner, Session &session, bool &isSound) {
+std::string plannedText(const CompileOptions &compile, const Module &module, const Targets &targets,
+                        planner::PlanOptions options, PassRunner &runner, Session &session, bool &isSound) {
   options.transform = [&](ir::Function &function) { return isSound = isSound && runner.run(function); };
   options.onUnsound = [&](const plan::Plan &plan, const plan::Violation &violation) {
     const std::string place = violation.loc.isValid() ? session.sources.fileLine(violation.loc) + ": " : "";
@@ -106,7 +117,14 @@ std::string plannedText(const CompileOptions &compile, const Module &module, pla
     };
   const std::vector<std::unique_ptr<ProgramPlan>> programs = programsToEmit(compile, module, session.diagnostics);
   options.launchedKernels = launchedKernels(programs);
-  const std::vector<planner::PlannedKernel> kernels = planner::planModule(module, options, session.diagnostics);
+  std::vector<planner::PlannedKernel> kernels;
+  TargetDiagnostics diagnostics(session.diagnostics, targets);
+  for (const arch::Description *target : targets) {
+    options.arch = target;
+    for (planner::PlannedKernel &kernel : planner::planModule(module, options, diagnostics.of(*target)))
+      kernels.push_back(std::move(kernel));
+  }
+  diagnostics.finish();
   if (session.diagnostics.hasErrors())
     return {};
   if (compile.emit == Emit::Header)
@@ -116,7 +134,7 @@ std::string plannedText(const CompileOptions &compile, const Module &module, pla
   std::string text;
   if (compile.emit == Emit::Explanation) {
     for (const planner::PlannedKernel &kernel : kernels)
-      text += planner::explain(*kernel.plan, *options.arch, session.sources);
+      text += planner::explain(*kernel.plan, *arch::find(kernel.plan->arch), session.sources);
     return text;
   }
   for (const planner::PlannedKernel &kernel : kernels)
@@ -154,8 +172,9 @@ int compileSource(const CompileOptions &options) {
     return emitAst(options, session);
 
   planner::PlanOptions planOptions;
-  planOptions.arch = findTarget(options.arch);
-  if (!planOptions.arch)
+  const bool isHip = options.output.ends_with(".hip");
+  const Targets targets = findTargets(options.arch, isHip ? arch::Language::Hip : arch::Language::Cuda);
+  if (targets.empty() || (options.emit == Emit::Cuda && !goIntoOneFile(targets)))
     return Usage;
   std::optional<ScheduleSettings> settings = parseSettings(options.settings);
   if (!settings || !passNamesAreKnown(options))
@@ -174,8 +193,8 @@ int compileSource(const CompileOptions &options) {
   bool isSound = true;
   std::string text = programText(*module, session.diagnostics);
   if (options.emit != Emit::Program)
-    text = stopsEarly ? tileText(*module, planOptions, runner, session, isSound)
-                      : plannedText(options, *module, planOptions, runner, session, isSound);
+    text = stopsEarly ? tileText(*module, targets, planOptions, runner, session, isSound)
+                      : plannedText(options, *module, targets, planOptions, runner, session, isSound);
   if (!isSound) {
     session.finish();
     return InternalError;

@@ -2,17 +2,64 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "tkc/Targets.h"
 
+#include "backends/arch/NativeGpus.h"
 #include "frontend/Sema.h"
 #include "tkc/Driver.h"
 
+#include <algorithm>
 #include <fmt/ranges.h>
+#include <llvm/ADT/SmallVector.h>
+#include <llvm/ADT/StringRef.h>
 
 namespace tkc::driver {
+namespace {
+
+using Targets = std::vector<const arch::Description *>;
+
+std::vector<std::string> quotedNames(const Targets &targets) {
+  std::vector<std::string> names;
+  for (const arch::Description *gpu : targets)
+    names.push_back("`" + gpu->name + "`");
+  return names;
+}
+
+/// Every GPU that tkc compiles for.
+Targets compiledFor(std::optional<arch::Language> language = std::nullopt) {
+  Targets targets;
+  for (const arch::Description *gpu : arch::all())
+    if (gpu->hasBackend && (!language || gpu->language == *language))
+      targets.push_back(gpu);
+  return targets;
+}
+
+/// What suits the GPUs of this machine best.
+Targets nativeTargets() {
+  const std::vector<arch::NativeGpu> here = arch::nativeGpus();
+  if (here.empty()) {
+    complain("`--arch=native`: no GPU is found on this machine; name one, as `tkc arch` lists them");
+    return {};
+  }
+  Targets targets;
+  for (const arch::NativeGpu &gpu : here) {
+    const arch::Description *best = arch::bestTarget(gpu);
+    if (!best) {
+      complain(fmt::format("`--arch=native`: tkc does not compile for the GPU of this machine, {}; it does for {}",
+                           gpu.describe(), fmt::join(quotedNames(compiledFor()), ", ")));
+      return {};
+    }
+    targets.push_back(best);
+  }
+  return targets;
+}
+
+} // namespace
 
 const arch::Description *findArch(const std::string &name) {
   if (const arch::Description *gpu = arch::find(name))
     return gpu;
-  if (std::optional<std::string> near = nearestName(name, arch::allNames()))
+  std::vector<std::string> known = arch::allNames();
+  known.insert(known.end(), {"all", "native"});
+  if (std::optional<std::string> near = nearestName(name, known))
     complain(fmt::format("no architecture is called `{}`; did you mean `{}`?", name, *near));
   else
     complain(fmt::format("no architecture is called `{}`; `tkc arch` lists them", name));
@@ -23,12 +70,46 @@ const arch::Description *findTarget(const std::string &name) {
   const arch::Description *gpu = findArch(name);
   if (!gpu || gpu->hasBackend)
     return gpu;
-  std::vector<std::string> compiled;
-  for (const arch::Description *other : arch::all())
-    if (other->hasBackend)
-      compiled.push_back("`" + other->name + "`");
-  complain(fmt::format("tkc does not compile for `{}` yet; it does for {}", gpu->name, fmt::join(compiled, ", ")));
+  complain(fmt::format("tkc does not compile for `{}` yet; it does for {}", gpu->name,
+                       fmt::join(quotedNames(compiledFor()), ", ")));
   return nullptr;
+}
+
+std::vector<const arch::Description *> findTargets(const std::string &names, std::optional<arch::Language> language) {
+  Targets result;
+  llvm::SmallVector<llvm::StringRef> parts;
+  llvm::StringRef(names).split(parts, ',');
+  for (const llvm::StringRef part : parts) {
+    const std::string name = part.trim().str();
+    Targets targets;
+    if (name == "all")
+      targets = compiledFor(language);
+    else if (name == "native")
+      targets = nativeTargets();
+    else if (const arch::Description *gpu = findTarget(name))
+      targets = {gpu};
+    if (targets.empty()) {
+      if (name == "all")
+        complain("tkc compiles for no GPU whose code goes into such a file");
+      return {};
+    }
+    for (const arch::Description *gpu : targets)
+      if (std::find(result.begin(), result.end(), gpu) == result.end())
+        result.push_back(gpu);
+  }
+  return result;
+}
+
+bool goIntoOneFile(const Targets &targets) {
+  for (const arch::Description *gpu : targets)
+    if (gpu->language != targets.front()->language) {
+      complain(
+          fmt::format("code for `{}` is CUDA and code for `{}` HIP, which do not go into one file: write two files",
+                      (gpu->language == arch::Language::Cuda ? gpu : targets.front())->name,
+                      (gpu->language == arch::Language::Cuda ? targets.front() : gpu)->name));
+      return false;
+    }
+  return true;
 }
 
 } // namespace tkc::driver

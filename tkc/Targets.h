@@ -6,7 +6,9 @@
 
 #include "backends/arch/Description.h"
 
+#include <optional>
 #include <string>
+#include <vector>
 
 namespace tkc::driver {
 
@@ -16,5 +18,13 @@ const arch::Description *findArch(const std::string &name);
 
 /// The same; complains as well where tkc does not compile for that GPU, and says for which it does.
 const arch::Description *findTarget(const std::string &name);
+
+/// "sm_80,hopper": each once, in order. `all`: every GPU that tkc compiles for, in this language where one is given;
+/// `native`: those of this machine. Complains and returns none where one of them cannot be had.
+std::vector<const arch::Description *> findTargets(const std::string &names,
+                                                   std::optional<arch::Language> language = std::nullopt);
+
+/// Whether one file can hold code for all of these; complains where it cannot.
+bool goIntoOneFile(const std::vector<const arch::Description *> &targets);
 
 } // namespace tkc::driver

@@ -74,7 +74,11 @@ int runTests(TestOptions &options) {
   int gpuCode = Success;
   if (options.target != Target::Interpreter) {
     options.gpu.emulate = options.target == Target::Emulator;
-    results = runOnGpu(*module, options.gpu, options.run, session, gpuCode).cases;
+    gpuCode = runOnGpus(*module, options.gpu, options.run, session, [&](const GpuResults &of) {
+      if (!options.gpu.buildOnly && !options.verifyDiagnostics)
+        fmt::print("{}", harness::formatTable(of.cases));
+      results.insert(results.end(), of.cases.begin(), of.cases.end());
+    });
   } else {
     harness::ProgressBar bar;
     options.run.onProgress = [&](size_t done, size_t total, const std::string &name) { bar.show(done, total, name); };
@@ -89,7 +93,7 @@ int runTests(TestOptions &options) {
     return gpuCode != Success ? gpuCode : session.diagnostics.hasErrors() ? InputErrors : Success;
   if (results.empty())
     complain(fmt::format("`{}` has no case to test", options.input));
-  else
+  else if (options.target == Target::Interpreter)
     fmt::print("{}", harness::formatTable(results));
   int written = Success;
   if (!options.junit.empty())
@@ -129,8 +133,10 @@ void addTest(CLI::App &app, Action &action) {
                    "of --target=emulator: write the bank conflicts of shared memory by line of the source, and the "
                    "multiply-adds of matrix instructions, as JSON")
       ->type_name("OUT");
-  command->add_option("--arch", options->gpu.arch, "of --target=gpu, emulator: what to compile for")
-      ->type_name("ARCH")
+  command
+      ->add_option("--arch", options->gpu.arch,
+                   "of --target=gpu, emulator: what to compile for, one after the other; `all`: every GPU")
+      ->type_name("ARCH,…")
       ->capture_default_str();
   command
       ->add_flag("--build-only", options->gpu.buildOnly,

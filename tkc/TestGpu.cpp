@@ -5,6 +5,7 @@
 // `--target=emulator` it is emulated as it is.
 #include "tkc/TestGpu.h"
 
+#include "tkc/TargetDiagnostics.h"
 #include "tkc/Targets.h"
 
 #include "ir/passes/PassManager.h"
@@ -49,8 +50,9 @@ int execute(const std::string &program, const std::vector<std::string> &argument
 class GpuTest {
 public:
   /// Headers of extern functions are looked for from `sourceFolder`.
-  GpuTest(const GpuTestOptions &options, harness::GpuProgram program, std::string sourceFolder)
-      : options(options), program(std::move(program)),
+  GpuTest(const GpuTestOptions &options, const arch::Description &target, harness::GpuProgram program,
+          std::string sourceFolder)
+      : options(options), target(target), program(std::move(program)),
         sourceFolder(sourceFolder.empty() ? "." : std::move(sourceFolder)) {}
 
   int run(GpuResults &results) {
@@ -59,7 +61,7 @@ public:
       code = build();
     if (code == Success && !options.buildOnly)
       code = options.emulate ? emulate() : (runProgram(), Success);
-    results = {std::move(program.cases), std::move(program.bytes), std::move(program.operations)};
+    results = {&target, std::move(program.cases), std::move(program.bytes), std::move(program.operations)};
     if (options.folder.empty() && !folder.empty())
       llvm::sys::fs::remove_directories(folder);
     return code;
@@ -107,8 +109,8 @@ private:
       complain(fmt::format("--target=emulator needs `{}`", emulator));
       return Usage;
     }
-    std::vector<std::string> arguments{fmt::format("--seed={}", options.order), "--arch",
-                                       arch::find(options.arch)->name, "-I", sourceFolder};
+    std::vector<std::string> arguments{fmt::format("--seed={}", options.order), "--arch", target.name, "-I",
+                                       sourceFolder};
     if (!options.counts.empty())
       arguments.insert(arguments.end(), {"--counts", options.counts});
     arguments.insert(arguments.end(), {inFolder(folder, "test.cu"), "--", "--once"});
@@ -130,7 +132,7 @@ private:
 
   /// Code that runs on later GPUs too is compiled by their drivers.
   std::string gencode() const {
-    const plan::Capability needed = arch::find(options.arch)->capability;
+    const plan::Capability needed = target.capability;
     const std::string number = fmt::format("{}{}", needed.major, needed.minor);
     return needed.exactly ? fmt::format("arch=compute_{0}a,code=sm_{0}a", number)
                           : fmt::format("arch=compute_{0},code=compute_{0}", number);
@@ -151,6 +153,7 @@ private:
   }
 
   const GpuTestOptions &options;
+  const arch::Description &target;
   harness::GpuProgram program;
   const std::string sourceFolder;
   std::string folder;
@@ -172,35 +175,61 @@ std::optional<std::map<std::string, double>> readNumbers(const char *option, con
   return numbers;
 }
 
-GpuResults runOnGpu(const Module &module, const GpuTestOptions &gpu, const harness::RunOptions &options,
-                    Session &session, int &code) {
+namespace {
+
+int runOn(const arch::Description &target, const Module &module, const GpuTestOptions &gpu,
+          const harness::RunOptions &options, const SourceManager &sources, DiagnosticEngine &diagnostics,
+          GpuResults &results) {
   planner::PlanOptions plans;
-  plans.arch = findTarget(gpu.arch);
-  if (!plans.arch) {
-    code = Usage;
-    return {};
-  }
+  plans.arch = &target;
   plans.transform = [&](ir::Function &function) {
     const ir::PassReport report = ir::runPasses(function, ir::tilePipeline(), {});
     if (report.internalError)
       complain(*report.internalError);
     return !report.internalError;
   };
-  GpuResults results;
-  harness::GpuProgram program =
-      harness::makeGpuProgram(module, plans, options, gpu.purpose, session.sources, session.diagnostics);
+  harness::GpuProgram program = harness::makeGpuProgram(module, plans, options, gpu.purpose, sources, diagnostics);
   if (program.cases.empty()) {
     complain("this file has no case to run on a GPU");
-    code = InputErrors;
-    return results;
+    return InputErrors;
   }
   if (gpu.emulate)
     for (harness::CaseResult &result : program.cases)
       result.how = "emulator";
-  const std::string input(session.sources.name(module.files.front().buffer));
-  GpuTest test(gpu, std::move(program), llvm::sys::path::parent_path(input).str());
-  code = test.run(results);
-  return results;
+  const std::string input(sources.name(module.files.front().buffer));
+  GpuTest test(gpu, target, std::move(program), llvm::sys::path::parent_path(input).str());
+  return test.run(results);
+}
+
+} // namespace
+
+int runOnGpus(const Module &module, const GpuTestOptions &gpu, const harness::RunOptions &options, Session &session,
+              const std::function<void(const GpuResults &)> &onResults) {
+  const std::vector<const arch::Description *> targets = findTargets(gpu.arch);
+  TargetDiagnostics diagnostics(session.diagnostics, targets);
+  int code = targets.empty() ? Usage : Success;
+  if (targets.size() > 1 && !gpu.counts.empty()) {
+    complain("--counts is of one architecture");
+    return Usage;
+  }
+  for (const arch::Description *target : targets) {
+    GpuTestOptions one = gpu;
+    if (targets.size() > 1 && !gpu.folder.empty())
+      one.folder = inFolder(gpu.folder, target->name);
+    GpuResults results;
+    code = runOn(*target, module, one, options, session.sources, diagnostics.of(*target), results);
+    if (code != Success)
+      break;
+    if (targets.size() > 1) {
+      for (harness::CaseResult &result : results.cases)
+        result.how += " " + target->name;
+      if (!gpu.buildOnly)
+        fmt::print("{}:\n", target->name);
+    }
+    onResults(results);
+  }
+  diagnostics.finish();
+  return code;
 }
 
 } // namespace tkc::driver

@@ -4,6 +4,7 @@
 
 #include "harness/GpuProgram.h"
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -19,21 +20,24 @@ std::optional<std::map<std::string, double>> readNumbers(const char *option, con
 
 struct GpuTestOptions {
   harness::GpuPurpose purpose = harness::GpuPurpose::Test;
-  std::string arch = "sm_90a";
-  std::string folder;     ///< of the program; empty: one that is removed afterwards
-  bool buildOnly = false; ///< FOLDER/run then does the tests, on any machine with the GPU
-  bool emulate = false;   ///< on the CPU, by tkc-emulate
-  uint64_t order = 0;     ///< of emulated threads and copies: see `tkc-emulate --seed`
-  std::string counts;     ///< file for what `tkc-emulate --counts` writes, and the cases' own multiply-adds
+  std::string arch = "sm_90a"; ///< as the command line names them, one or more
+  std::string folder;          ///< of the program; empty: one that is removed afterwards
+  bool buildOnly = false;      ///< FOLDER/run then does the tests, on any machine with the GPU
+  bool emulate = false;        ///< on the CPU, by tkc-emulate
+  uint64_t order = 0;          ///< of emulated threads and copies: see `tkc-emulate --seed`
+  std::string counts;          ///< file for what `tkc-emulate --counts` writes, and the cases' own multiply-adds
 };
 
-/// Writes the program of a module's cases, builds it with nvcc and runs it, or has it emulated. `code` is set where something other than a
-/// case went wrong, which was said.
 struct GpuResults {
+  const arch::Description *target = nullptr;
   std::vector<harness::CaseResult> cases;
   std::vector<double> bytes, operations; ///< of each case, when timing
 };
-GpuResults runOnGpu(const Module &module, const GpuTestOptions &gpu, const harness::RunOptions &options,
-                    Session &session, int &code);
+
+/// For each GPU in turn: writes the program of a module's cases, builds it with nvcc and runs it, or has it emulated,
+/// and hands on what came out; with a heading where there are several, whose programs stand in folders of their names.
+/// Returns what went wrong other than a case, which was said.
+int runOnGpus(const Module &module, const GpuTestOptions &gpu, const harness::RunOptions &options, Session &session,
+              const std::function<void(const GpuResults &)> &onResults);
 
 } // namespace tkc::driver

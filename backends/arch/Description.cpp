@@ -3,6 +3,7 @@
 #include "backends/arch/Description.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace tkc::arch {
 
@@ -30,6 +31,12 @@ const MatrixInstruction *Description::findMatrixInstruction(ElemType a, ElemType
 plan::Budget Description::budget() const {
   return {sharedBytesPerBlock, registersPerMultiprocessor, maxThreadsPerBlock, namedBarriers, maxBoxDim,
           maxClusterSize};
+}
+
+bool Description::runsOn(int major, int minor) const {
+  if (language != Language::Cuda || capability.exactly)
+    return language == Language::Cuda && capability.major == major && capability.minor == minor;
+  return std::pair(major, minor) >= std::pair(capability.major, capability.minor);
 }
 
 std::vector<std::string> Description::scheduleNames() const {

@@ -51,12 +51,16 @@ struct MatrixInstruction {
   bool isAsynchronous() const { return issuer == Issuer::Warpgroup || issuer == Issuer::Thread; }
 };
 
+/// What a GPU's code is written in. One file is in one language.
+enum class Language : uint8_t { Cuda, Hip };
+
 struct Description {
   std::string name;                  ///< "sm_90a"
   std::vector<std::string> families; ///< names that a schedule may use as well: "hopper"
   std::string part;                  ///< the part that the figures below `multiprocessors` are of
   bool hasBackend = false;           ///< tkc compiles for it
-  plan::Capability capability = {};  ///< that its code needs (NVIDIA)
+  Language language = Language::Cuda;
+  plan::Capability capability = {}; ///< that its code needs (NVIDIA)
 
   // ---- a multiprocessor (AMD: a compute unit)
   int64_t sharedBytesPerBlock; ///< dynamic, after opting in
@@ -100,6 +104,8 @@ struct Description {
   /// The instruction that multiplies these operand types without scales; null where there is none.
   const MatrixInstruction *findMatrixInstruction(ElemType a, ElemType b) const;
   plan::Budget budget() const;
+  /// Whether an NVIDIA device of this compute capability runs code for it.
+  bool runsOn(int major, int minor) const;
   /// The name and the family names, as findSchedule wants them.
   std::vector<std::string> scheduleNames() const;
 };

@@ -39,6 +39,7 @@ const Description gfx90a{
     .name = "gfx90a",
     .families = {"cdna2"},
     .part = "MI250X",
+    .language = Language::Hip,
     .sharedBytesPerBlock = 64 * 1024,
     .sharedBytesPerMultiprocessor = 64 * 1024,
     .registersPerMultiprocessor = 128 * 1024,

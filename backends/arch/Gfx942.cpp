@@ -44,6 +44,7 @@ const Description gfx942{
     .name = "gfx942",
     .families = {"cdna3"},
     .part = "MI300X",
+    .language = Language::Hip,
     .sharedBytesPerBlock = 64 * 1024,
     .sharedBytesPerMultiprocessor = 64 * 1024,
     .registersPerMultiprocessor = 128 * 1024,

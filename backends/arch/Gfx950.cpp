@@ -45,6 +45,7 @@ const Description gfx950{
     .name = "gfx950",
     .families = {"cdna4"},
     .part = "MI355X",
+    .language = Language::Hip,
     .sharedBytesPerBlock = 160 * 1024,
     .sharedBytesPerMultiprocessor = 160 * 1024,
     .registersPerMultiprocessor = 128 * 1024,

@@ -201,9 +201,19 @@ void HostFunction::checkArguments() {
   checkOverlap();
 }
 
-void HostFunction::findDevice(const plan::Capability &needed) {
-  line("const tk::host::device {} = tk::host::find_device({}, {{{}, {}, {}}}{});", deviceName, callName, needed.major,
-       needed.minor, needed.exactly, listOfTensors());
+void HostFunction::findDevice(const Architectures &gpus) {
+  const auto text = [](const plan::Capability &needed) {
+    return fmt::format("{}, {}, {}", needed.major, needed.minor, needed.exactly);
+  };
+  std::string code = fmt::format("{{{}}}", text(gpus.empty() ? plan::Capability{} : gpus.front()->capability));
+  if (gpus.size() > 1) {
+    code = fresh("codes");
+    std::vector<std::string> rows;
+    for (const arch::Description *gpu : gpus)
+      rows.push_back(fmt::format("{{{}, \"{}\"}}", text(gpu->capability), gpu->name));
+    line("constexpr tk::host::capability {}[] = {{{}}};", code, fmt::join(rows, ", "));
+  }
+  line("const tk::host::device {} = tk::host::find_device({}, {}{});", deviceName, callName, code, listOfTensors());
   line("if (!{0}.ok())\nreturn {0}.status();", callName);
 }
 

@@ -5,6 +5,7 @@
 // of every argument that open them, and the branch to a specialisation.
 #pragma once
 
+#include "backends/cuda/Architectures.h"
 #include "backends/cuda/HostExpr.h"
 #include "frontend/Sema.h"
 
@@ -61,9 +62,9 @@ protected:
 
   /// Declares the call, every view, symbol and type parameter.
   void checkArguments();
-  /// Declares the device, and returns where something was wrong.
-  /// Finds the device, which must run code for that compute capability.
-  void findDevice(const plan::Capability &needed);
+  /// Declares the device, which must run the code for one of these GPUs, or, where there are none, may be any; of
+  /// several its `code` says which. Returns where something was wrong.
+  void findDevice(const Architectures &gpus);
   void openBranch(const Specialization &specialization);
   /// What is left where no branch was taken.
   void endWithoutSpecialization();

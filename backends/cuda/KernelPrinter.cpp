@@ -49,8 +49,8 @@ int launchRegisters(int threads) { return std::min(255, 65536 / threads / 8 * 8)
 
 class KernelPrinter {
 public:
-  KernelPrinter(const plan::Plan &plan, std::string name, const SourceManager &sources)
-      : plan(plan), name(std::move(name)), sources(sources), kernel{plan, sources, {}, {}, {}, {}} {
+  KernelPrinter(const plan::Plan &plan, std::string name, const SourceManager &sources, const std::string &onlyIf)
+      : plan(plan), name(std::move(name)), sources(sources), onlyIf(onlyIf), kernel{plan, sources, {}, {}, {}, {}} {
     findSplitBuffers();
     findRanges();
     for (const char *word : {"g", "shared", "rank", "warpgroup", "warp", "leader", "position", "block", "blocks"})
@@ -235,7 +235,10 @@ private:
     std::string text = comment();
     text += fmt::format("__global__ void __launch_bounds__({}{}) {}(const __grid_constant__ {}_arguments g) {{\n",
                         plan.threads, reallocates ? ", 1" : "", name, name);
-    return text + cpp::print(body, 2) + "}\n\n";
+    text += onlyIf.empty()
+                ? cpp::print(body, 2)
+                : fmt::format("#if {}\n{}#else\n  __trap(); // never launched\n#endif\n", onlyIf, cpp::print(body, 2));
+    return text + "}\n\n";
   }
 
   std::string comment() {
@@ -581,6 +584,7 @@ private:
   const plan::Plan &plan;
   std::string name;
   const SourceManager &sources;
+  const std::string &onlyIf;
   KernelContext kernel;
   cpp::NameScope names;
   std::map<std::string, int> instancesOf;
@@ -649,8 +653,9 @@ std::vector<std::string> runtimeSymbols(const plan::Plan &plan) {
   return symbols;
 }
 
-std::string printKernel(const plan::Plan &plan, const std::string &name, const SourceManager &sources) {
-  return KernelPrinter(plan, name, sources).run();
+std::string printKernel(const plan::Plan &plan, const std::string &name, const SourceManager &sources,
+                        const std::string &onlyIf) {
+  return KernelPrinter(plan, name, sources, onlyIf).run();
 }
 
 } // namespace tkc::cuda

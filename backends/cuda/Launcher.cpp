@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "backends/cuda/Launcher.h"
 
-#include "backends/arch/Description.h"
+#include "backends/cuda/Architectures.h"
 #include "backends/cuda/HostFunction.h"
 #include "backends/cuda/KernelPrinter.h"
 #include "backends/cuda/ProgramLauncher.h"
@@ -15,12 +15,12 @@
 namespace tkc::cuda {
 namespace {
 
-/// Entries of one kernel, over all its plans.
+/// Entries of one kernel, over all its plans, in a file for these GPUs.
 class KernelEntry : public HostFunction {
 public:
   KernelEntry(const Signature &signature, std::vector<const planner::PlannedKernel *> planned,
-              const SourceManager &sources)
-      : HostFunction(signature, sources), planned(std::move(planned)) {}
+              const Architectures &gpus, const std::set<std::string> &entries, const SourceManager &sources)
+      : HostFunction(signature, sources), planned(std::move(planned)), gpus(gpus), entries(entries) {}
 
   /// The function that does the work. What programs launch is told where it stands among their launches, and is called
   /// by the C function; else it is the C function itself, or a plain one in a namespace.
@@ -30,10 +30,9 @@ public:
       head.insert(head.find('(') + 1, "tk::host::order " + orderName + ", ");
     text = (isLaunched ? "static " : isInNamespace ? "" : "extern \"C\" ") + head + " {\n";
     checkArguments();
-    const arch::Description *gpu = planned.empty() ? nullptr : arch::find(planned.front()->plan->arch);
-    findDevice(gpu ? gpu->capability : plan::Capability{});
-    for (const planner::PlannedKernel *kernel : planned)
-      dispatch(*kernel, isLaunched);
+    findDevice(gpus);
+    for (size_t i = 0; i < gpus.size(); ++i)
+      dispatchFor(i, isLaunched);
     endWithoutSpecialization();
     text += "}\n\n";
     if (isLaunched)
@@ -51,9 +50,21 @@ private:
                        declaration(EntryKind::Kernel), functionName(EntryKind::Kernel), arguments, streamName);
   }
 
-  void dispatch(const planner::PlannedKernel &kernel, bool isLaunched) {
+  /// The plans for one GPU, the `index`th of the file's.
+  void dispatchFor(size_t index, bool isLaunched) {
+    const arch::Description &gpu = *gpus[index];
+    const bool isOneOfSeveral = gpus.size() > 1;
+    if (isOneOfSeveral)
+      line("if ({}.code == {}) {{ // {}", deviceName, index, gpu.name);
+    for (const planner::PlannedKernel *kernel : planned)
+      if (kernel->plan->arch == gpu.name)
+        dispatch(*kernel, (isOneOfSeveral ? namespaceOf(gpu, entries) + "::" : "") + kernelName(*kernel), isLaunched);
+    if (isOneOfSeveral)
+      text += "}\n";
+  }
+
+  void dispatch(const planner::PlannedKernel &kernel, const std::string &name, bool isLaunched) {
     const plan::Plan &plan = *kernel.plan;
-    const std::string name = kernelName(kernel);
     openBranch(kernel.specialization);
     line("{}_arguments {}{{}};", name, argumentsName);
     fillArguments(plan);
@@ -117,6 +128,8 @@ private:
   }
 
   std::vector<const planner::PlannedKernel *> planned;
+  const Architectures &gpus;
+  const std::set<std::string> &entries;
   const std::string orderName = fresh("order");
 };
 
@@ -172,9 +185,11 @@ std::string printLaunchers(const std::vector<planner::PlannedKernel> &kernels,
                            const std::vector<std::unique_ptr<ProgramPlan>> &programs, const SourceManager &sources,
                            const std::string &scope) {
   const bool isInNamespace = !scope.empty();
+  const Architectures gpus = architecturesOf(kernels);
+  const std::set<std::string> entries = entriesOf(kernels, programs);
   std::string text;
   forEachKernel(kernels, [&](const KernelInfo &kernel, std::vector<const planner::PlannedKernel *> planned) {
-    KernelEntry entry(kernel.signature, std::move(planned), sources);
+    KernelEntry entry(kernel.signature, std::move(planned), gpus, entries, sources);
     text += entry.definition(isLaunched(kernel, programs), isInNamespace);
     if (!isInNamespace)
       text += entry.overloadDefinition(EntryKind::Kernel);

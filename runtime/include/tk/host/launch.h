@@ -84,20 +84,53 @@ inline bool encode_map(tensor_map &map, const argument &a, const box &b) {
 struct device {
   int id = 0;
   int multiprocessors = 0;
+  int code = 0; ///< which of a file's codes it runs
 };
 
 /// A compute capability that code was compiled for: it runs on devices of this one, or of this one and later ones.
 struct capability {
   int major, minor;
   bool exactly;
+  const char *name = nullptr; ///< of the GPU, in a file for several
 };
-inline bool runs(const capability &code, int major, int minor) {
+constexpr bool runs(const capability &code, int major, int minor) {
   return code.exactly ? code.major == major && code.minor == minor
                       : major > code.major || (major == code.major && minor >= code.minor);
 }
 
-/// The current device, checked: it must run the code, and hold the tensors.
-template <class... Arguments> device find_device(call &c, const capability &code, const Arguments &...arguments) {
+/// Whether this compilation makes device code from `code`: nvcc says for what it compiles, without the letters.
+constexpr bool is_compiled([[maybe_unused]] const capability &code) {
+#ifdef __CUDA_ARCH_LIST__
+  for (const int arch : {__CUDA_ARCH_LIST__})
+    if (runs(code, arch / 100, arch / 10 % 10))
+      return true;
+  return false;
+#else
+  return true;
+#endif
+}
+
+/// "compiled for sm_80 and later, sm_90a; device 0 has compute capability 7.5"
+inline void refuse_device(call &c, const capability *codes, int count, const device &on, int major, int minor) {
+  if (!codes->name) {
+    c.fail(TK_WRONG_DEVICE, "compiled for compute capability %d.%d%s; device %d has %d.%d", codes->major, codes->minor,
+           codes->exactly ? "" : " and later", on.id, major, minor);
+    return;
+  }
+  char names[160] = "";
+  for (int i = 0, at = 0; i < count && at < int(sizeof names); ++i) {
+    at += std::snprintf(names + at, sizeof names - at, "%s%s%s", at ? ", " : "", codes[i].name,
+                        codes[i].exactly ? "" : " and later");
+    if (runs(codes[i], major, minor))
+      c.fail(TK_WRONG_DEVICE, "compiled without -gencode for %s, whose code device %d would run", codes[i].name, on.id);
+  }
+  c.fail(TK_WRONG_DEVICE, "compiled for %s; device %d has compute capability %d.%d", names, on.id, major, minor);
+}
+
+/// The current device, checked: it must run one of the codes, of which it takes the last, and hold the tensors. Codes
+/// stand in a file the least capable first.
+template <int Count, class... Arguments>
+device find_device(call &c, const capability (&codes)[Count], const Arguments &...arguments) {
   device result;
   if (!c.ok())
     return result;
@@ -111,15 +144,22 @@ template <class... Arguments> device find_device(call &c, const capability &code
     error = cudaDeviceGetAttribute(&result.multiprocessors, cudaDevAttrMultiProcessorCount, result.id);
   if (error != cudaSuccess)
     c.fail(TK_CUDA_ERROR, "%s", cudaGetErrorString(error));
-  else if (!runs(code, at_major, at_minor))
-    c.fail(TK_WRONG_DEVICE, "compiled for compute capability %d.%d%s; device %d has %d.%d", code.major, code.minor,
-           code.exactly ? "" : " and later", result.id, at_major, at_minor);
+  result.code = -1;
+  for (int i = 0; i < Count; ++i)
+    if ((Count == 1 || is_compiled(codes[i])) && runs(codes[i], at_major, at_minor))
+      result.code = i;
+  if (error == cudaSuccess && result.code < 0)
+    refuse_device(c, codes, Count, result, at_major, at_minor);
   const auto check = [&](const argument &a) {
     if (c.ok() && a && a.tensor->device_type == 2 && a.tensor->device_id != result.id)
       c.fail(TK_WRONG_DEVICE, "`%s` is on device %d, the current device is %d", a.name, a.tensor->device_id, result.id);
   };
   (check(arguments), ...);
   return result;
+}
+template <class... Arguments> device find_device(call &c, const capability &code, const Arguments &...arguments) {
+  const capability codes[] = {code};
+  return find_device(c, codes, arguments...);
 }
 
 /// ⌈(hi - lo) / size⌉, at least 0.
