@@ -2,10 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Blackwell, data centre: B200.
-// Sources: CUDA C++ Programming Guide 13.0, "Technical Specifications per Compute Capability" (10.x); PTX ISA 9.0,
-// "Tensor Memory" (512 columns of 128 lanes), "tcgen05.mma" (kinds, shapes, spaces; kind i8 is for sm_100a, not for
-// sm_103a), "clusterlaunchcontrol", "setmaxnreg", "cp.async.bulk.tensor"; NVIDIA DGX B200 datasheet: 8 TB/s a GPU,
-// about 2250 TFLOP/s of bf16 = 4096 multiply-adds a clock and multiprocessor; L2 and clock as the driver reports them.
+// Sources: CUDA C++ Programming Guide 13.0, "Technical Specifications per Compute Capability" (10.x); Blackwell Tuning
+// Guide 13.0 (228 KB of shared memory, 227 a block; L2 of 126 MB); PTX ISA 9.0, "Tensor Memory" (512 columns of 128
+// lanes), "tcgen05.mma" (kinds, shapes, spaces; kind i8 is for sm_100a, not for sm_103a), "clusterlaunchcontrol",
+// "setmaxnreg", "cp.async.bulk.tensor"; NVIDIA Blackwell datasheet, HGX B200: 7.7 TB/s a GPU (the driver reports 7680
+// bits at 3996 MHz), 2250 TFLOP/s of bf16 = 4096 multiply-adds a clock and multiprocessor; 148 multiprocessors as the
+// driver reports; 1965 MHz from reports of users.
 #include "backends/arch/Description.h"
 
 namespace tkc::arch {
@@ -39,7 +41,7 @@ const Description sm100a{
     .multiprocessors = 148,
     .l2Bytes = 126 * 1024 * 1024,
     .clockMHz = 1965,
-    .bandwidthGBs = 8000,
+    .bandwidthGBs = 7700,
     .matrixInstructions = tcgen05Instructions(4096, true),
 };
 

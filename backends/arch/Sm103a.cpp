@@ -4,8 +4,9 @@
 // Blackwell, data centre: B300.
 // Sources: CUDA C++ Programming Guide 13.0, "Technical Specifications per Compute Capability" (10.x); PTX ISA 9.0,
 // "Tensor Memory" (512 columns of 128 lanes), "tcgen05.mma" (kinds, shapes, spaces; no kind i8),
-// "clusterlaunchcontrol", "setmaxnreg", "cp.async.bulk.tensor"; NVIDIA DGX B300 datasheet: 8 TB/s a GPU, about
-// 2500 TFLOP/s of bf16 = 4096 multiply-adds a clock and multiprocessor; L2 and clock as the driver reports them.
+// "clusterlaunchcontrol", "setmaxnreg", "cp.async.bulk.tensor"; NVIDIA Blackwell Ultra datasheet, HGX B300: 7.7 TB/s a
+// GPU, 2250 TFLOP/s of bf16 = 4096 multiply-adds a clock and multiprocessor (GB300: 8 TB/s, 2500). Multiprocessors, L2
+// and clock: reports of users, not confirmed.
 #include "backends/arch/Description.h"
 
 namespace tkc::arch {
@@ -39,7 +40,7 @@ const Description sm103a{
     .multiprocessors = 148,
     .l2Bytes = 126 * 1024 * 1024,
     .clockMHz = 2032,
-    .bandwidthGBs = 8000,
+    .bandwidthGBs = 7700,
     .matrixInstructions = tcgen05Instructions(4096, false),
 };
 
