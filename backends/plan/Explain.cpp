@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <set>
 
 namespace tkc::planner {
 namespace {
@@ -65,9 +66,14 @@ private:
     text += fmt::format("  {}\n", heading(topic));
     if (isRoles)
       explainRoles();
+    std::set<std::string> said; // the parts of a split loop say the same
     for (const plan::Note &note : notes)
-      if (isOf(note))
-        line(note.loc.isValid() ? fmt::format("{}: {}", sources.fileLine(note.loc), note.text) : note.text);
+      if (isOf(note)) {
+        const std::string words =
+            note.loc.isValid() ? fmt::format("{}: {}", sources.fileLine(note.loc), note.text) : note.text;
+        if (said.insert(words).second)
+          line(words);
+      }
   }
 
   void explainRoles() {

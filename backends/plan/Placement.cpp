@@ -98,7 +98,10 @@ private:
       return chooseWarps();
     out.layout = {plan::Layout::Mma, 128, 4, 2};
     const int64_t slabs = roundUp(rows, 64) / 64;
-    const bool divideCols = slabs == 1 && cols > 256 && cols % 32 == 0;
+    int widest = 0; // columns of one instruction
+    for (const arch::MatrixInstruction &instruction : arch.matrixInstructions)
+      widest = std::max(widest, instruction.nMax);
+    const bool divideCols = slabs == 1 && cols > widest && cols % 32 == 0;
     const int fitting = slabs % 3 == 0 ? 3 : slabs % 2 == 0 || divideCols ? 2 : 1;
     out.instances = static_cast<int>(schedule.warpgroups.value_or(fitting));
     note(plan::Note::Roles, {},
