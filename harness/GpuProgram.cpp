@@ -228,7 +228,7 @@ private:
   static std::string call(const Entry &entry) {
     const PreparedCase &prepared = entry.prepared;
     const std::string name =
-        (entry.group->scope.empty() ? "" : entry.group->scope + "::") + cuda::identifier(prepared.signature->name);
+        (entry.group->scope.empty() ? "" : entry.group->scope + "::") + cuda::entryName(prepared.signature->name);
     std::vector<std::string> arguments;
     for (const std::string &param : prepared.signature->order)
       arguments.push_back(argument(param, prepared));

@@ -133,6 +133,7 @@ public:
 private:
   std::vector<std::string> used;
 };
+bool isKeyword(std::string_view text);
 /// Whether `text` is a keyword of C++, or a name that CUDA's headers take.
 bool isReserved(std::string_view text);
 

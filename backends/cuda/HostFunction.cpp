@@ -64,7 +64,7 @@ HostFunction::HostFunction(const Signature &signature, const SourceManager &sour
 // ---- declarations --------------------------------------------------------------------------------------------------
 
 std::string HostFunction::functionName(EntryKind kind) const {
-  return identifier(signature.name) + (kind == EntryKind::WorkspaceQuery ? "_workspace_bytes" : "");
+  return entryName(signature.name) + (kind == EntryKind::WorkspaceQuery ? "_workspace_bytes" : "");
 }
 
 std::string HostFunction::parameter(const std::string &name) const {

@@ -595,7 +595,7 @@ private:
 
 std::string kernelName(const planner::PlannedKernel &planned) {
   const std::string suffix = planned.specialization.suffix();
-  return identifier(planned.plan->kernel + (suffix.empty() ? "" : "_" + suffix));
+  return suffix.empty() ? entryName(planned.plan->kernel) : identifier(planned.plan->kernel + "_" + suffix);
 }
 
 std::set<std::string> externFunctionsOf(const plan::Plan &plan) {

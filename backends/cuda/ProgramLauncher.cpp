@@ -134,7 +134,7 @@ private:
         arguments += constantOf(launch.specialization, name);
       }
     }
-    line("const tk_status launched = {}{}({}, {});", scope, identifier(callee.name), arguments, streamName);
+    line("const tk_status launched = {}{}({}, {});", scope, entryName(callee.name), arguments, streamName);
     line("if (launched.code != TK_OK)\nreturn launched;\n}}");
   }
 

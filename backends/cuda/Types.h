@@ -27,8 +27,10 @@ std::string bufferType(const plan::Buffer &buffer, int64_t rows);
 int64_t partRows(const plan::VarType &type, int instances);
 int64_t partCols(const plan::VarType &type, int instances);
 
-/// A plan's name as an identifier: "ab.full" → "ab_full".
+/// A plan's name as an identifier: "ab.full" → "ab_full", "short" → "short_".
 std::string identifier(std::string_view name);
+/// The function that stands for a kernel or program: its name, with a `_` behind where C or CUDA has such a function.
+std::string entryName(std::string_view name);
 /// "gemm.tk:9", without the folder, so that the emitted file does not depend on where it was made.
 std::string fileLine(const SourceManager &sources, SourceLoc loc);
 
