@@ -128,7 +128,7 @@ void *checkedAccess(Thread &thread, uint64_t address, uint64_t size, uint64_t al
                   fmt::format("out of bounds: {} {} bytes at byte {} of shared memory, of which the kernel has {}",
                               verb(kind), size, int64_t(address) - thread.block->shared.begin(),
                               thread.block->shared.end() - thread.block->shared.begin()));
-    if (cluster.counters && kind != AccessKind::Atomic && !thread.block->waves) // AMD's banks are others
+    if (cluster.counters && kind != AccessKind::Atomic)
       cluster.counters->access(thread, static_cast<uint32_t>(address), static_cast<uint32_t>(size),
                                kind == AccessKind::Write, site);
     const Agent agent{thread.knows, thread.epoch(), false, site};

@@ -3,6 +3,8 @@
 #include "runtime/emulator/Counters.h"
 
 #include "runtime/emulator/Machine.h"
+#include "runtime/emulator/amdgpu/LdsBanks.h"
+#include "runtime/emulator/amdgpu/Wave.h"
 
 #include <llvm/Support/FormatVariadic.h>
 #include <llvm/Support/JSON.h>
@@ -13,12 +15,12 @@
 namespace tkc::emulator {
 namespace {
 
-constexpr uint32_t banks = 32, bankBytes = 4;
+constexpr uint32_t bankBytes = 4, maxBanks = 64;
 
 /// How often the banks have to be busy for these lanes: the most different words that one bank is asked for.
-uint32_t timesBusy(const uint32_t *addresses, uint64_t lanes, uint32_t bytes) {
-  std::set<uint32_t> words[banks];
-  for (uint32_t lane = 0; lanes >> lane; ++lane)
+uint32_t timesBusy(const uint32_t *addresses, uint64_t lanes, uint32_t bytes, uint32_t banks) {
+  std::set<uint32_t> words[maxBanks];
+  for (uint32_t lane = 0; lane < 64; ++lane)
     if (lanes >> lane & 1)
       for (uint32_t word = addresses[lane] / bankBytes; word <= (addresses[lane] + bytes - 1) / bankBytes; ++word)
         words[word % banks].insert(word);
@@ -63,23 +65,37 @@ std::string Counters::print(const Sites &sites) const {
 }
 
 void ClusterCounters::serve(Stream &stream, const Access &access) {
-  const uint32_t together = std::min(stream.warpSize, banks * bankBytes / std::max(stream.bytes, bankBytes));
   ++stream.count.accesses;
-  for (uint32_t lane = 0; lane < stream.warpSize; lane += together) {
-    const uint64_t part = ((uint64_t(2) << (together - 1)) - 1) << lane & access.lanes;
-    stream.count.served += timesBusy(access.addresses, part, stream.bytes);
+  for (const uint64_t together : stream.together) {
+    const uint64_t part = together & access.lanes;
+    stream.count.served += timesBusy(access.addresses, part, stream.bytes, stream.banks);
     stream.count.least += part != 0;
   }
 }
 
-void ClusterCounters::access(const Thread &thread, uint32_t address, uint32_t bytes, bool writes, SiteId site) {
-  const uint64_t warp = thread.block->rank * 64 + thread.warp();
-  Stream &stream = streams[warp << 32 | site];
-  if (stream.existing == 0) {
-    stream.writes = writes, stream.bytes = bytes;
-    stream.existing = thread.block->warps[thread.warp()].existing;
+void ClusterCounters::start(Stream &stream, const Thread &thread, uint32_t bytes, bool writes) {
+  const Block &block = *thread.block;
+  stream.writes = writes, stream.bytes = bytes;
+  if (block.waves) {
+    const LdsPhases phases = ldsPhases(block.cluster.launch.options->cdna, bytes, writes);
+    stream.banks = phases.banks;
+    stream.together.assign(phases.lanes.begin(), phases.lanes.end());
+    stream.existing = block.waves->waveOf(thread).existing;
+    return;
   }
-  const uint32_t lane = thread.lane();
+  const uint32_t together = std::min(32u, stream.banks * bankBytes / std::max(bytes, bankBytes));
+  for (uint32_t lane = 0; lane < 32; lane += together)
+    stream.together.push_back(((uint64_t(2) << (together - 1)) - 1) << lane);
+  stream.existing = block.warps[thread.warp()].existing;
+}
+
+void ClusterCounters::access(const Thread &thread, uint32_t address, uint32_t bytes, bool writes, SiteId site) {
+  const bool inWave = thread.block->waves != nullptr;
+  const uint64_t warp = thread.block->rank * 64 + (inWave ? thread.index / waveSize : thread.warp());
+  Stream &stream = streams[warp << 32 | site];
+  if (stream.existing == 0)
+    start(stream, thread, bytes, writes);
+  const uint32_t lane = inWave ? WaveBlock::laneOf(thread) : thread.lane();
   const uint32_t place = stream.executions[lane]++ - stream.first;
   if (place >= stream.open.size())
     stream.open.resize(place + 1);

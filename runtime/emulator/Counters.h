@@ -13,14 +13,15 @@
 #include <mutex>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 namespace tkc::emulator {
 
 struct Thread;
 
 /// Accesses of warps by one instruction. Shared memory has 32 banks of 4 bytes and serves 128 bytes at once: 32 lanes
-/// of up to 4 bytes, 16 of 8, 8 of 16 (CUDA C++ Programming Guide, "Shared Memory"). Lanes that want different words of
-/// one bank are served one after another.
+/// of up to 4 bytes, 16 of 8, 8 of 16 (CUDA C++ Programming Guide, "Shared Memory"); AMD's is amdgpu/LdsBanks.h's.
+/// Lanes that want different words of one bank are served one after another.
 struct SharedCount {
   uint64_t accesses = 0; ///< by a warp
   uint64_t served = 0;   ///< times that the banks were busy
@@ -72,13 +73,15 @@ private:
   /// One instruction in one warp.
   struct Stream {
     bool writes = false;
-    uint32_t bytes = 0, warpSize = 32;
+    uint32_t bytes = 0, banks = 32;
+    std::vector<uint64_t> together;     ///< lanes that are served at once
     uint64_t existing = 0;              ///< lanes
     uint32_t executions[maxLanes] = {}; ///< by lane
     uint32_t first = 0;                 ///< number of the first in `open`
     std::deque<Access> open;            ///< some lanes have not come to
     SharedCount count;
   };
+  static void start(Stream &stream, const Thread &thread, uint32_t bytes, bool writes);
   static void serve(Stream &stream, const Access &access);
 
   Counters &sum;

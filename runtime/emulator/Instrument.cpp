@@ -101,8 +101,8 @@ private:
   const llvm::DataLayout &layout;
 };
 
-/// Finds what uses the results of asynchronous products and loads without an empty asm statement in between, which is where they
-/// become real (tk/pin.h). Correct code has none, so that this costs nothing.
+/// Finds what uses the results of asynchronous products and loads without an empty asm statement in between, which is
+/// where they become real (tk/pin.h). Correct code has none, so that this costs nothing.
 class PendingValues {
 public:
   explicit PendingValues(LoweringContext &context) : context(context) {}

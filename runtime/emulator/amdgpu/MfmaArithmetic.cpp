@@ -88,12 +88,16 @@ MfmaFactor decodeMfmaFactor(MfmaType type, uint32_t bits, Cdna gpu) {
     return {static_cast<int8_t>(bits), 0, 0, static_cast<float>(static_cast<int8_t>(bits)), true};
   if (type == MfmaType::XF32)
     bits &= 0xffffe000u;
+  if (type == MfmaType::F32 || type == MfmaType::F64)
+    return {.value = std::bit_cast<float>(bits)}; // chains of sums need no more
   const Format format = formatOf(type, gpu);
   const uint32_t exponent = bits >> format.mantissaBits & ((1u << format.exponentBits) - 1);
   const uint32_t mantissa = bits & ((1u << format.mantissaBits) - 1);
   const bool negative = bits >> (format.exponentBits + format.mantissaBits) & 1;
   const float sign = negative ? -1.0f : 1.0f;
   MfmaFactor factor;
+  if (exponent == 0 && gpu == Cdna::Cdna2) // its 16-bit products know no denormals
+    return factor;
   if (isNan(format, exponent, mantissa, negative)) {
     factor.value = NAN;
     factor.isFinite = false;
@@ -218,7 +222,7 @@ float sumOfSpecials(const MfmaFactor *a, const MfmaFactor *b, uint32_t count, fl
 
 float pairwise(const MfmaFactor *a, const MfmaFactor *b, uint32_t count, bool flushes) {
   if (count == 1)
-    return flushed(flushed(a->value, flushes) * flushed(b->value, flushes), flushes);
+    return flushed(a->value * b->value, flushes);
   const uint32_t half = count / 2;
   return flushed(pairwise(a, b, half, flushes) + pairwise(a + half, b + half, count - half, flushes), flushes);
 }

@@ -25,7 +25,8 @@ struct MfmaFactor {
   bool isFinite = true;
 };
 
-/// F8 and BF8 are the encodings without infinities and negative zero (FNUZ) before CDNA4, and OCP's there.
+/// Of f32 and f64 only `value` is set, of f64 not even that. F8 and BF8 are the encodings without infinities and
+/// negative zero (FNUZ) before CDNA4, and OCP's there.
 MfmaFactor decodeMfmaFactor(MfmaType type, uint32_t bits, Cdna gpu);
 
 /// How a GPU sums products of a type: the terms of a group at once, and groups through the accumulator.

@@ -18,7 +18,7 @@ WaveBlock::WaveBlock(Block &block) : block(block), running(static_cast<uint32_t>
   waves.resize((running + waveSize - 1) / waveSize);
   for (uint32_t i = 0; i < waves.size(); ++i) {
     const uint32_t count = std::min(waveSize, running - waveSize * i);
-    waves[i].live = count == waveSize ? ~uint64_t(0) : (uint64_t(1) << count) - 1;
+    waves[i].existing = waves[i].live = count == waveSize ? ~uint64_t(0) : (uint64_t(1) << count) - 1;
     waves[i].component = block.cluster.newComponent();
   }
 }

@@ -42,7 +42,7 @@ struct WaveLoad {
 };
 
 struct Wave {
-  uint64_t live = 0;
+  uint64_t existing = 0, live = 0; ///< lanes that the block has, and those that have not ended
   std::shared_ptr<WaveLanes> open;
   std::vector<WaveLoad> loads;
   uint32_t loadsComplete = 0; ///< that the wave has waited for

@@ -37,7 +37,8 @@ template <int Bug> __global__ void __launch_bounds__(128) copy(const unsigned *x
   if (Bug == places_differ)
     to += lane / 32;
   __builtin_amdgcn_raw_ptr_buffer_load_lds(buffer, to, 4, 4 * t, 0, 0, 0);
-  __builtin_amdgcn_raw_ptr_buffer_load_lds(buffer, to + 64, 4, 4 * t + (Bug == descriptor_too_long ? 1024 : 512), 0, 0, 0);
+  __builtin_amdgcn_raw_ptr_buffer_load_lds(buffer, to + 64, 4, 4 * t + (Bug == descriptor_too_long ? 1024 : 512), 0, 0,
+                                           0);
   if (Bug == ends_without_wait)
     return;
   if (Bug == wait_for_too_few)
