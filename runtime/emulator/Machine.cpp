@@ -256,38 +256,15 @@ void meet(Thread &thread, const void *operation, uint32_t mask, uint64_t *slots,
     });
 }
 
-namespace {
-
-/// Hands out the clusters of a grid, in order.
-class Grid {
-public:
-  explicit Grid(const Launch &launch)
-      : size{launch.grid.x / launch.cluster.x, launch.grid.y / launch.cluster.y, launch.grid.z / launch.cluster.z},
-        each(launch.cluster) {}
-
-  uint64_t count() const { return size.count(); }
-  Dim3 firstBlock(uint64_t i) const {
-    return {static_cast<uint32_t>(i % size.x) * each.x, static_cast<uint32_t>(i / size.x % size.y) * each.y,
-            static_cast<uint32_t>(i / size.x / size.y) * each.z};
-  }
-
-private:
-  Dim3 size, each;
-};
-
-} // namespace
-
 std::string runLaunch(Launch &launch) {
-  const Grid grid(launch);
   const auto blocksEach = static_cast<uint32_t>(launch.cluster.count());
-  const unsigned workers = static_cast<unsigned>(std::min<uint64_t>(launch.options->workers, grid.count()));
+  const unsigned workers = static_cast<unsigned>(std::min<uint64_t>(launch.options->workers, launch.numClusters()));
   const SharedArena arena(static_cast<size_t>(workers) * blocksEach);
-  std::atomic<uint64_t> next = 0;
   const auto work = [&](unsigned number) {
     const FiberStacks stacks(launch.block.count() * blocksEach);
     const Worker worker{stacks, arena.slot(static_cast<size_t>(number) * blocksEach)};
-    for (uint64_t i = next++; i < grid.count() && !launch.stopped; i = next++)
-      Cluster(launch, worker, grid.firstBlock(i), i).run();
+    for (uint64_t i = launch.nextCluster++; i < launch.numClusters() && !launch.stopped; i = launch.nextCluster++)
+      Cluster(launch, worker, launch.firstBlock(i), i).run();
   };
   std::vector<std::thread> others;
   for (unsigned i = 1; i < workers; ++i)

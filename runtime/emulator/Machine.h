@@ -77,6 +77,16 @@ struct Launch {
   const GlobalMemory *memory = nullptr;
   std::array<std::byte, 256> hiddenArguments{}; ///< of AMD's: what a kernel is told without asking
 
+  std::atomic<uint64_t> nextCluster = 0; ///< those before it have started, or others took them over
+
+  uint64_t numClusters() const { return grid.count() / cluster.count(); }
+  /// blockIdx of the first block of the i-th.
+  Dim3 firstBlock(uint64_t i) const {
+    const uint32_t x = grid.x / cluster.x, y = grid.y / cluster.y;
+    return {static_cast<uint32_t>(i % x) * cluster.x, static_cast<uint32_t>(i / x % y) * cluster.y,
+            static_cast<uint32_t>(i / x / y) * cluster.z};
+  }
+
   std::atomic<bool> stopped = false;
   std::mutex mutex;
   std::string report; ///< the first thing that went wrong

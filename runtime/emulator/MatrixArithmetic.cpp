@@ -18,6 +18,7 @@ uint32_t bytesOf(MatrixType type) {
     return 4;
   case MatrixType::F8E4M3:
   case MatrixType::F8E5M2:
+  case MatrixType::F4E2M1:
   case MatrixType::I8:
   case MatrixType::U8:
     return 1;
@@ -47,6 +48,11 @@ Factor decodeFactor(MatrixType type, uint32_t bits) {
     return fromDouble(decode(f8e4m3, bits), 3);
   case MatrixType::F8E5M2:
     return fromDouble(decode(f8e5m2, bits), 2);
+  case MatrixType::F4E2M1: {
+    constexpr int twice[] = {0, 1, 2, 3, 4, 6, 8, 12};
+    const int magnitude = twice[bits & 7];
+    return {bits & 8 ? -magnitude : magnitude, -1, static_cast<float>(magnitude) / (bits & 8 ? -2 : 2)};
+  }
   case MatrixType::I8:
     return {static_cast<int8_t>(bits), 0, 0};
   case MatrixType::U8:

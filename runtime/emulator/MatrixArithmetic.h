@@ -12,8 +12,9 @@
 
 namespace tkc::emulator {
 
-enum class MatrixType : uint8_t { BF16, F16, TF32, F8E4M3, F8E5M2, I8, U8 };
+enum class MatrixType : uint8_t { BF16, F16, TF32, F8E4M3, F8E5M2, F4E2M1, I8, U8 };
 
+/// In registers and shared memory; F4E2M1 takes half of it, two elements to a byte.
 uint32_t bytesOf(MatrixType type);
 
 /// A term's factor: mantissa · 2^exponent; what is not finite stands in `value`.

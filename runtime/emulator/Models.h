@@ -61,6 +61,7 @@ std::span<const Model> mmaModels();
 std::span<const Model> wgmmaModels();
 std::span<const Model> tensorMemoryModels();
 std::span<const Model> tcgen05Models();
+std::span<const Model> tensorScaleModels();
 std::span<const Model> controlModels();
 
 /// The symbol that an intrinsic of LLVM's NVPTX target is bound to: a C function of its type.

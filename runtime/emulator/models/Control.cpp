@@ -53,6 +53,15 @@ void fenceProxy(const BoundInstruction &, uint64_t *) {
   thread.knows.fenced.join(thread.knows.happened);
 }
 
+/// `mapa.shared::cluster.u32 d, address, rank`: the same place in another block of the cluster.
+void mapAddress(const BoundInstruction &instruction, uint64_t *slots) {
+  const Block &own = *current().block;
+  const std::deque<Block> &blocks = own.cluster.blocks;
+  if (slots[2] >= blocks.size())
+    reportError(instruction.site, fmt::format("block {} of a cluster of {}", slots[2], blocks.size()));
+  slots[0] = static_cast<uint32_t>(slots[1] + blocks[slots[2]].shared.begin() - own.shared.begin());
+}
+
 void nothing(const BoundInstruction &, uint64_t *) {}
 
 constexpr Model table[] = {
@@ -63,6 +72,7 @@ constexpr Model table[] = {
     {"fence.acq_rel.*", nothing},
     {"fence.sc.*", nothing},
     {"membar.*", nothing},
+    {"mapa.shared::cluster.u32", mapAddress},
     {"griddepcontrol.*", nothing},
     {"prefetch*", nothing},
     {"nanosleep.u32", nothing},

@@ -28,7 +28,12 @@ bool decodeType(BoundInstruction &instruction) {
   }
   instruction.settings[Type] = type.starts_with("f") ? Float : type.starts_with("s") ? Signed : Unsigned;
   const std::string_view bits = type.substr(1);
-  instruction.settings[Bytes] = bits == "8" ? 1 : bits == "16" ? 2 : bits == "32" ? 4 : bits == "64" ? 8 : 0;
+  instruction.settings[Bytes] = bits == "8"     ? 1
+                                : bits == "16"  ? 2
+                                : bits == "32"  ? 4
+                                : bits == "64"  ? 8
+                                : bits == "128" ? 16
+                                                : 0;
   return instruction.settings[Bytes] != 0;
 }
 
@@ -49,7 +54,9 @@ void load(const BoundInstruction &instruction, uint64_t *slots) {
   const char *from = access(instruction, addressOf(instruction, 1, slots), AccessKind::Read);
   for (int i = 0; i < instruction.settings[Elements]; ++i) {
     slots[i] = 0;
-    std::memcpy(slots + i, from + i * instruction.settings[Bytes], static_cast<size_t>(instruction.settings[Bytes]));
+    // Of 128 bits a slot has the lower half, in which all lies that is read so: answers of cluster launch control.
+    std::memcpy(slots + i, from + i * instruction.settings[Bytes],
+                static_cast<size_t>(std::min(instruction.settings[Bytes], 8)));
   }
 }
 

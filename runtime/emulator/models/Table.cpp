@@ -28,7 +28,7 @@ static bool serves(const Model &model, std::string_view opcode) {
 const Model *findModel(std::string_view opcode) {
   for (const std::span<const Model> table :
        {scalarModels(), memoryModels(), barrierModels(), warpModels(), tmaModels(), copyModels(), mmaModels(),
-        wgmmaModels(), tensorMemoryModels(), tcgen05Models(), controlModels()})
+        wgmmaModels(), tensorMemoryModels(), tcgen05Models(), tensorScaleModels(), controlModels()})
     for (const Model &model : table)
       if (serves(model, opcode))
         return &model;

@@ -7,36 +7,15 @@
 #include "runtime/emulator/Formats.h"
 #include "runtime/emulator/MatrixArithmetic.h"
 #include "runtime/emulator/models/Barriers.h"
-#include "runtime/emulator/models/TensorMemory.h"
 #include "runtime/emulator/models/TensorOperands.h"
+#include "runtime/emulator/models/TensorScales.h"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 
 namespace tkc::emulator {
-
-/// What a thread issued.
-struct TensorQueue {
-  explicit TensorQueue(uint32_t component) : component(component) {}
-
-  uint32_t component;
-  uint32_t issued = 0, executed = 0, committed = 0;
-  std::deque<std::function<void()>> operations; ///< not executed yet
-  std::shared_ptr<Effect> lastCommit;
-  Knowledge knows; ///< of the latest operation
-  SiteId site = 0; ///< its place
-
-  void executeUpTo(uint32_t n) {
-    for (; executed < n; ++executed) {
-      const std::function<void()> operation = std::move(operations.front());
-      operations.pop_front();
-      operation();
-    }
-  }
-};
-
-namespace {
 
 TensorQueue &queueOf(Thread &thread) {
   if (!thread.tensorQueue)
@@ -44,32 +23,70 @@ TensorQueue &queueOf(Thread &thread) {
   return *thread.tensorQueue;
 }
 
-enum Setting { Blocks, Kind, LeftInTensor, DisableLanes, Enable, ScaleInput };
+TensorOperation nextOperation(Thread &thread, SiteId site) {
+  TensorQueue &queue = queueOf(thread);
+  TensorOperation operation{&thread, site, {queue.component, queue.issued + 1}, {}, thread.tensorOrder};
+  release(thread, operation.knows);
+  return operation;
+}
 
-constexpr std::array<std::pair<std::string_view, TensorKind>, 4> kinds{{{"kind::f16", TensorKind::F16},
+void enqueue(Thread &thread, const TensorOperation &operation, std::function<void()> run) {
+  TensorQueue &queue = queueOf(thread);
+  queue.knows = operation.knows;
+  queue.site = operation.site;
+  ++queue.issued;
+  queue.operations.push_back(std::move(run));
+}
+
+namespace {
+
+enum Setting { Blocks, Kind, LeftInTensor, DisableLanes, Enable, ScaleInput, ScalesPerRow };
+
+constexpr std::array<std::pair<std::string_view, TensorKind>, 7> kinds{{{"kind::f16", TensorKind::F16},
                                                                         {"kind::tf32", TensorKind::TF32},
                                                                         {"kind::f8f6f4", TensorKind::F8F6F4},
-                                                                        {"kind::i8", TensorKind::I8}}};
+                                                                        {"kind::i8", TensorKind::I8},
+                                                                        {"kind::mxf8f6f4", TensorKind::MXF8F6F4},
+                                                                        {"kind::mxf4", TensorKind::MXF4},
+                                                                        {"kind::mxf4nvf4", TensorKind::MXF4NVF4}}};
 
-/// `tcgen05.mma.cta_group::1.kind::f16 [d], a, b, instruction{, {disabled lanes}}, enable{, scale of d}`; a may be
-/// `[a]`, in tensor memory.
+/// Of `.block_scale` with or without what follows it: how many scale factors a row has along k; 0: no such form.
+int readScalesPerRow(TensorKind kind, std::string_view size) {
+  if (kind == TensorKind::MXF8F6F4)
+    return size.empty() || size == "scale_vec::1X" || size == "block32" ? 1 : 0;
+  if (size == "scale_vec::2X" || size == "block32" || (size.empty() && kind == TensorKind::MXF4))
+    return 2;
+  return kind == TensorKind::MXF4NVF4 && (size == "scale_vec::4X" || size == "block16") ? 4 : 0;
+}
+
+/// `tcgen05.mma.cta_group::1.kind::f16 [d], a, b, instruction{, {disabled lanes}}, enable{, scale of d}`, and
+/// `….kind::mxf4.block_scale [d], a, b, instruction, [scales of a], [scales of b], enable`; a may be `[a]`, in tensor
+/// memory.
 bool decodeProduct(BoundInstruction &instruction) {
   const std::vector<std::string_view> parts = instruction.parts();
   instruction.settings[Blocks] = readBlocksTogether(instruction);
-  instruction.settings[Kind] = -1;
-  for (const auto &[name, kind] : kinds)
-    if (parts.size() == 4 && parts[3] == name)
-      instruction.settings[Kind] = static_cast<int>(kind);
+  const auto *found = std::find_if(kinds.begin(), kinds.end(),
+                                   [&](const auto &kind) { return parts.size() > 3 && parts[3] == kind.first; });
   const size_t count = instruction.operands.size();
-  if (instruction.settings[Blocks] == 0 || instruction.settings[Kind] < 0 || count < 5)
+  if (instruction.settings[Blocks] == 0 || found == kinds.end() || count < 5)
     return false;
+  const TensorKind kind = found->second;
+  instruction.settings[Kind] = static_cast<int>(kind);
   instruction.settings[LeftInTensor] = instruction.operands[1].isAddress;
+  instruction.settings[DisableLanes] = instruction.settings[ScaleInput] = -1;
+  if (isBlockScaled(kind)) {
+    if (parts.size() < 5 || parts.size() > 6 || parts[4] != "block_scale" || count != 7)
+      return false;
+    instruction.settings[Enable] = 6;
+    instruction.settings[ScalesPerRow] = readScalesPerRow(kind, parts.size() == 6 ? parts[5] : "");
+    return instruction.settings[ScalesPerRow] != 0;
+  }
   const bool disables = instruction.operands[4].count > 1;
   instruction.settings[DisableLanes] = disables ? 4 : -1;
   const size_t enable = disables ? 5 : 4;
   instruction.settings[Enable] = static_cast<int>(enable);
   instruction.settings[ScaleInput] = count == enable + 2 ? static_cast<int>(enable) + 1 : -1;
-  return count == enable + 1 || count == enable + 2;
+  return parts.size() == 4 && (count == enable + 1 || count == enable + 2);
 }
 
 std::optional<MatrixType> operandType(TensorKind kind, uint32_t code) {
@@ -85,7 +102,7 @@ std::optional<MatrixType> operandType(TensorKind kind, uint32_t code) {
     return code == 0 ? std::optional(MatrixType::F8E4M3) : code == 1 ? std::optional(MatrixType::F8E5M2) : std::nullopt;
   case TensorKind::MXF4:
   case TensorKind::MXF4NVF4:
-    return std::nullopt;
+    return MatrixType::F4E2M1;
   }
   return std::nullopt;
 }
@@ -102,36 +119,33 @@ struct TensorProduct {
   bool accumulates;
   int inputScale; ///< the accumulator is divided by so many powers of two
   std::array<uint32_t, 8> disabled;
-  const Thread *by;
-  Knowledge knows;
-  Clock order;
-  Epoch epoch;
-  SiteId site;
+  TensorScales scalesA, scalesB; ///< of block-scaled kinds
+  TensorOperation operation;
 
   uint32_t depth() const { return depthOf(kind); }
   uint32_t rows() const { return shape.m / static_cast<uint32_t>(blocks.size()); } ///< of a block
   DataPath path() const { return dataPath(rows(), static_cast<uint32_t>(blocks.size())); }
-  TensorAgent tensorAgent() const { return {order, epoch, site}; }
+  TensorAgent tensorAgent() const { return operation.tensorAgent(); }
 
-  /// [mn][k] of `count` rows that a block has in shared memory, added to `result`.
-  void readShared(Block &block, uint64_t bits, uint32_t count, MatrixType type, bool mnMajor,
+  /// [mn][k] of `count` rows that a block has in shared memory, added to `result`. Two elements of 4 bits are a byte.
+  void readShared(Block &block, uint64_t descriptorBits, uint32_t count, MatrixType type, bool mnMajor,
                   std::vector<Factor> &result) const {
-    const TensorDescriptor descriptor = TensorDescriptor::decode(bits);
-    const Agent agent{knows, epoch, true, site};
-    const uint32_t size = bytesOf(type), perChunk = 16 / size;
+    const TensorDescriptor descriptor = TensorDescriptor::decode(descriptorBits);
+    const uint32_t bits = operandBits(kind), perChunk = 128 / bits, mask = bits == 32 ? ~0u : (1u << bits) - 1;
     const uint32_t base = block.shared.begin() - SharedMemory::reserved;
     const size_t first = result.size();
     result.resize(first + size_t(count) * depth());
     const uint32_t stepMn = mnMajor ? perChunk : 1, stepK = mnMajor ? 1 : perChunk;
     for (uint32_t mn = 0; mn < count; mn += stepMn)
       for (uint32_t k = 0; k < depth(); k += stepK) { // a chunk of 16 bytes lies together in every layout
-        const uint32_t address = base + descriptor.offset(mn, k, size, mnMajor);
-        checkedAsyncAccess(block.cluster, address, 16, AccessKind::Read, agent, *by);
-        for (uint32_t i = 0; i < perChunk && mn + (mnMajor ? i : 0) < count; ++i) {
-          uint32_t element = 0;
-          std::memcpy(&element, reinterpret_cast<const char *>(static_cast<uint64_t>(address)) + i * size, size);
-          result[first + (mn + (mnMajor ? i : 0)) * depth() + k + (mnMajor ? 0 : i)] = decodeFactor(type, element);
-        }
+        const uint32_t address =
+            base + descriptor.offset(mn, bits < 8 ? k * bits / 8 : k, std::max(bits / 8, 1u), mnMajor);
+        checkedAsyncAccess(block.cluster, address, 16, AccessKind::Read, operation.sharedAgent(), *operation.by);
+        uint32_t words[4];
+        std::memcpy(words, reinterpret_cast<const void *>(static_cast<uint64_t>(address)), sizeof words);
+        for (uint32_t i = 0; i < perChunk && mn + (mnMajor ? i : 0) < count; ++i)
+          result[first + (mn + (mnMajor ? i : 0)) * depth() + k + (mnMajor ? 0 : i)] =
+              decodeFactor(type, words[i * bits / 32] >> (i * bits % 32) & mask);
       }
   }
 
@@ -197,6 +211,8 @@ struct TensorProduct {
     for (Block *block : blocks)
       readShared(*block, b, shape.n / count, typeB, shape.mnMajorB, right);
     negate(right, shape.negateB);
+    if (std::optional<ClusterCounters> &counters = blocks.front()->cluster.counters)
+      counters->product(uint64_t(shape.m) * shape.n * depth());
     for (uint32_t number = 0; number < count; ++number) {
       Block &block = *blocks[number];
       std::vector<Factor> left;
@@ -205,6 +221,13 @@ struct TensorProduct {
       else
         readShared(block, a, rows(), typeA, shape.mnMajorA, left);
       negate(left, shape.negateA);
+      std::vector<Factor> scaledRight;
+      if (isBlockScaled(kind)) {
+        applyScales(block, scalesA, rows(), depth(), operation, left);
+        scaledRight = right;
+        applyScales(block, scalesB, shape.n, depth(), operation, scaledRight);
+      }
+      const Factor *columns = isBlockScaled(kind) ? scaledRight.data() : right.data();
       checkAccumulator(block, number);
       for (uint32_t row = 0; row < rows(); ++row)
         for (uint32_t col = 0; col < shape.n; ++col) {
@@ -213,7 +236,7 @@ struct TensorProduct {
           if (isDisabled(lane, number))
             continue;
           uint32_t &word = block.tensor.word(lane, d.column + place.column);
-          word = element(left.data() + row * depth(), right.data() + col * depth(), word);
+          word = element(left.data() + row * depth(), columns + col * depth(), word);
         }
     }
   }
@@ -229,7 +252,21 @@ struct TensorProduct {
 void checkLanes(const TensorProduct &product, TensorAddress at, const char *what) {
   const bool quarters = product.path() == DataPath::Quarters;
   if (at.lane != 0 && !(quarters && at.lane == 16))
-    reportError(product.site, fmt::format("misaligned: {} at lane {} of tensor memory", what, at.lane));
+    reportError(product.operation.site, fmt::format("misaligned: {} at lane {} of tensor memory", what, at.lane));
+}
+
+void checkScales(const TensorProduct &product, int perRow) {
+  for (const TensorScales *scales : {&product.scalesA, &product.scalesB}) {
+    if (scales->address.lane != 0)
+      reportError(product.operation.site,
+                  fmt::format("misaligned: scale factors at lane {} of tensor memory", scales->address.lane));
+    if (scales->firstByte % static_cast<uint32_t>(perRow) != 0)
+      reportError(product.operation.site, fmt::format("an instruction descriptor with scale factors from byte {} of a "
+                                                      "column on, of which a row has {}",
+                                                      scales->firstByte, perRow));
+    if (!scales->isPowerOfTwo && perRow != 4)
+      reportError(product.operation.site, "scale factors of type ue4m3, which only `mxf4nvf4` in blocks of 16 has");
+  }
 }
 
 void issue(const BoundInstruction &instruction, uint64_t *slots) {
@@ -256,7 +293,11 @@ void issue(const BoundInstruction &instruction, uint64_t *slots) {
   const std::optional<MatrixType> typeA = operandType(kind, shape.typeA), typeB = operandType(kind, shape.typeB);
   if (!typeA || !typeB)
     reportError(instruction.site, "a product of types of 6 or 4 bits by this kind has no model");
-  TensorQueue &queue = queueOf(thread);
+  const auto scales = [&](int operand, uint32_t firstByte) {
+    return TensorScales{TensorAddress(address(operand) & 0x3fffffff), // the upper bits are the byte again
+                        static_cast<uint32_t>(instruction.settings[ScalesPerRow]), firstByte, shape.scaleType == 1};
+  };
+  const bool scaled = isBlockScaled(kind);
   auto product = std::make_shared<TensorProduct>(
       TensorProduct{kind,
                     shape,
@@ -270,11 +311,11 @@ void issue(const BoundInstruction &instruction, uint64_t *slots) {
                     slot(instruction.settings[Enable]) != 0,
                     0,
                     {},
-                    &thread,
-                    {},
-                    thread.tensorOrder,
-                    {queue.component, queue.issued + 1},
-                    instruction.site});
+                    scales(scaled ? 4 : 0, shape.scaleA),
+                    scales(scaled ? 5 : 0, shape.scaleB),
+                    nextOperation(thread, instruction.site)});
+  if (scaled)
+    checkScales(*product, instruction.settings[ScalesPerRow]);
   if (instruction.settings[ScaleInput] >= 0)
     product->inputScale = static_cast<int>(slot(instruction.settings[ScaleInput]));
   if (instruction.settings[DisableLanes] >= 0) {
@@ -285,11 +326,7 @@ void issue(const BoundInstruction &instruction, uint64_t *slots) {
   checkLanes(*product, product->d, "an accumulator");
   if (leftInTensor)
     checkLanes(*product, TensorAddress(product->a), "a left operand");
-  release(thread, product->knows);
-  queue.knows = product->knows;
-  queue.site = instruction.site;
-  ++queue.issued;
-  queue.operations.emplace_back([product] { product->execute(); });
+  enqueue(thread, product->operation, [product] { product->execute(); });
 }
 
 // ---- commits

@@ -144,6 +144,19 @@ void startLoad(Thread &thread, SiteId site, uint32_t barrierAddress, uint32_t by
   });
 }
 
+/// The mbarrier is in the block of the destination; with `.cta_group::2` in that or the other of its pair, and a load
+/// for several blocks then counts in each pair at the block of the same parity.
+uint32_t barrierOfLoad(const BoundInstruction &instruction, const Block &own, uint32_t destination, uint32_t barrier) {
+  const Block *to = blockOfShared(own.cluster, destination, 1), *at = blockOfShared(own.cluster, barrier, 8);
+  if (!to || !at || to == at)
+    return barrier;
+  if (!instruction.has("cta_group::2") || (to->rank ^ at->rank) != 1)
+    reportError(
+        instruction.site,
+        fmt::format("a copy to block {} of the cluster that counts at an mbarrier of block {}", to->rank, at->rank));
+  return barrier;
+}
+
 /// `[destination], [map, {coordinates}], [mbarrier]{, mask}`
 void loadBox(const BoundInstruction &instruction, uint64_t *slots) {
   Thread &thread = current();
@@ -158,12 +171,59 @@ void loadBox(const BoundInstruction &instruction, uint64_t *slots) {
     // Without multicast the address may be another block's of the cluster, by itself.
     const uint32_t shift = multicast ? block.shared.begin() - own.shared.begin() : 0;
     const Box box = makeBox(instruction, slots, 1, destination + shift);
-    startLoad(thread, instruction.site, barrier + shift, box.rows() * box.rowBytes(),
-              [box](const Copy &copy, Epoch epoch) {
+    startLoad(thread, instruction.site, barrierOfLoad(instruction, own, destination + shift, barrier + shift),
+              box.rows() * box.rowBytes(), [box](const Copy &copy, Epoch epoch) {
                 for (uint32_t row = 0; row < box.rows(); ++row)
                   loadRow(copy, box, row, epoch);
               });
   }
+}
+
+// ---- cluster launch control: the answer comes as a copy of 16 bytes does, and lies in the lower eight: bit 63 says
+// that there is a cluster, below it are blockIdx.z, y and x of its first block. The hardware's form is not published.
+
+constexpr uint64_t isCancelled = 1ull << 63;
+
+uint64_t takeCluster(Launch &launch) {
+  const uint64_t number = launch.nextCluster++;
+  if (number >= launch.numClusters())
+    return 0;
+  const Dim3 block = launch.firstBlock(number);
+  return isCancelled | uint64_t(block.z) << 48 | uint64_t(block.y) << 32 | block.x;
+}
+
+/// `[response], [mbarrier]`
+void cancelLaunch(const BoundInstruction &instruction, uint64_t *slots) {
+  Thread &thread = current();
+  const auto to = static_cast<uint32_t>(slots[0]), barrier = static_cast<uint32_t>(slots[1]);
+  if (to % 16 != 0)
+    reportError(instruction.site, "misaligned: the answer's place is no multiple of 16");
+  const Block &own = *thread.block;
+  const auto answer = std::make_shared<std::optional<uint64_t>>();
+  for (const Block &block : own.cluster.blocks) {
+    if (!instruction.has("multicast::cluster::all") && &block != &own)
+      continue;
+    const uint32_t shift = block.shared.begin() - own.shared.begin();
+    startLoad(thread, instruction.site, barrier + shift, 16, [to = to + shift, answer](const Copy &copy, Epoch epoch) {
+      if (!*answer)
+        *answer = takeCluster(copy.cluster.launch);
+      const uint64_t words[2] = {**answer, 0};
+      std::memcpy(copy.shared(to, 16, AccessKind::Write, epoch), words, 16);
+    });
+  }
+}
+
+/// `p, response`
+void queryCancelled(const BoundInstruction &instruction, uint64_t *slots) {
+  slots[0] = (slots[instruction.operands[1].first] & isCancelled) != 0;
+}
+
+/// `{x, y, z, _}, response`
+void queryFirstBlock(const BoundInstruction &instruction, uint64_t *slots) {
+  const uint64_t answer = slots[instruction.operands[1].first];
+  if (!(answer & isCancelled))
+    reportError(instruction.site, "asks for the block of a cluster that was not cancelled");
+  slots[0] = answer & 0xffffffff, slots[1] = answer >> 32 & 0xffff, slots[2] = answer >> 48 & 0x7fff, slots[3] = 0;
 }
 
 // ---- stores: groups of the issuing thread; first shared memory is read, later global memory written
@@ -338,6 +398,8 @@ bool decodeWait(BoundInstruction &instruction) {
 }
 
 bool isTiledLoad(BoundInstruction &instruction) {
+  if (instruction.has("cta_group::2") && instruction.has("multicast::cluster"))
+    return false;
   return instruction.has("mbarrier::complete_tx::bytes") && !instruction.has("im2col");
 }
 bool isTiledStore(BoundInstruction &instruction) {
@@ -348,10 +410,15 @@ bool isFloatAdd(BoundInstruction &instruction) { return instruction.has("add") &
 
 constexpr Model table[] = {
     {"cp.async.bulk.tensor.1d.shared*", loadBox, isTiledLoad},
+    {"cp.async.bulk.tensor.1d.cta_group*", loadBox, isTiledLoad},
     {"cp.async.bulk.tensor.2d.shared*", loadBox, isTiledLoad},
+    {"cp.async.bulk.tensor.2d.cta_group*", loadBox, isTiledLoad},
     {"cp.async.bulk.tensor.3d.shared*", loadBox, isTiledLoad},
+    {"cp.async.bulk.tensor.3d.cta_group*", loadBox, isTiledLoad},
     {"cp.async.bulk.tensor.4d.shared*", loadBox, isTiledLoad},
+    {"cp.async.bulk.tensor.4d.cta_group*", loadBox, isTiledLoad},
     {"cp.async.bulk.tensor.5d.shared*", loadBox, isTiledLoad},
+    {"cp.async.bulk.tensor.5d.cta_group*", loadBox, isTiledLoad},
     {"cp.async.bulk.tensor.1d.global*", storeBox<overwrite>, isTiledStore},
     {"cp.async.bulk.tensor.2d.global*", storeBox<overwrite>, isTiledStore},
     {"cp.async.bulk.tensor.3d.global*", storeBox<overwrite>, isTiledStore},
@@ -361,6 +428,9 @@ constexpr Model table[] = {
     {"cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes", loadRun},
     {"cp.async.bulk.global.shared::cta.bulk_group", storeRun<false>},
     {"cp.reduce.async.bulk.global.shared::cta.bulk_group*", storeRun<true>, isFloatAdd},
+    {"clusterlaunchcontrol.try_cancel.async*", cancelLaunch},
+    {"clusterlaunchcontrol.query_cancel.is_canceled.pred.b128", queryCancelled},
+    {"clusterlaunchcontrol.query_cancel.get_first_ctaid.v4.b32.b128", queryFirstBlock},
     {"cp.async.bulk.commit_group", commit},
     {"cp.async.bulk.wait_group*", waitForGroups, decodeWait},
 };

@@ -35,8 +35,8 @@ struct launch_answer {
   bool cancelled;
   int x, y, z;
 };
-/// To be read once the barrier's phase is complete. Before the next request overwrites it, readers `fence_proxy_async`
-/// and synchronise with the requesting thread.
+/// To be read once the barrier's phase is complete. Before the next request overwrites it, readers synchronise with the
+/// requesting thread.
 __device__ __forceinline__ launch_answer read_response(const launch_response &from) {
   u32 cancelled, x = 0, y = 0, z = 0;
   asm volatile("{\n.reg .pred cancelled;\n.reg .b128 response;\n"
@@ -44,6 +44,7 @@ __device__ __forceinline__ launch_answer read_response(const launch_response &fr
                "clusterlaunchcontrol.query_cancel.is_canceled.pred.b128 cancelled, response;\n"
                "selp.u32 %3, 1, 0, cancelled;\n"
                "@cancelled clusterlaunchcontrol.query_cancel.get_first_ctaid.v4.b32.b128 {%0, %1, %2, _}, response;\n"
+               "fence.proxy.async.shared::cta;\n"
                "}\n"
                : "+r"(x), "+r"(y), "+r"(z), "=r"(cancelled)
                : "r"(shared_address(&from))

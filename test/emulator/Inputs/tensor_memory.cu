@@ -4,6 +4,7 @@
 // One small kernel with tensor memory, right as it is and wrong in one place at a time: p = a · b, then p · b with p as
 // an operand in tensor memory. Warps 0 to 3 read and write tensor memory, a thread of warp 4 loads and multiplies.
 // Prints what the emulator says of each.
+#include "tk/cluster_launch.h"
 #include "tk/shared_copy.h"
 #include "tk/sync.h"
 #include "tk/tcgen05.h"
@@ -37,6 +38,9 @@ enum class bug {
   wrong_type,
   pair_without_cluster,
   both_groups,
+  barrier_of_another_block,
+  no_such_block,
+  answer_of_none,
 };
 
 using tile_a = tk::shared_tile<tk::bf16, 128, 64>;
@@ -191,6 +195,52 @@ __global__ void __launch_bounds__(160, 1)
       tk::tensor_release<Bug == bug::out_of_allocation ? 64 : 256>(tensor);
 }
 
+/// Two blocks.
+template <bug Bug> __global__ void __launch_bounds__(32, 1) cluster(const __grid_constant__ tk::tensor_map a) {
+  shared_memory &shared = tk::shared_at<shared_memory>(0);
+  __shared__ tk::launch_response response;
+  if (threadIdx.x == 0) {
+    shared.loaded.init(1);
+    tk::barrier_init_fence();
+    response.words[0] = response.words[1] = 0;
+  }
+  tk::cluster_sync();
+  if (threadIdx.x == 0) {
+    if constexpr (Bug == bug::barrier_of_another_block) {
+      shared.loaded.expect_bytes(tile_a::byte_count);
+      tk::load_box(shared.a.address(), a, shared.loaded.address_at(1 - tk::cluster_rank()), tk::coordinates<2>{{0, 0}});
+      shared.loaded.wait(0);
+    }
+    if constexpr (Bug == bug::no_such_block)
+      shared.loaded.arrive_at(2);
+    if constexpr (Bug == bug::answer_of_none) {
+      tk::u32 x, y, z;
+      asm volatile("{\n.reg .b128 response;\nld.shared.b128 response, [%3];\n"
+                   "clusterlaunchcontrol.query_cancel.get_first_ctaid.v4.b32.b128 {%0, %1, %2, _}, response;\n}\n"
+                   : "=r"(x), "=r"(y), "=r"(z)
+                   : "r"(tk::shared_address(&response)));
+    }
+  }
+  tk::cluster_sync();
+}
+
+template <bug Bug> void run_cluster(const char *name) {
+  const support::matrix a(128, 64, 1);
+  cudaLaunchAttribute attribute{};
+  attribute.id = cudaLaunchAttributeClusterDimension;
+  attribute.val.clusterDim.x = 2;
+  attribute.val.clusterDim.y = attribute.val.clusterDim.z = 1;
+  cudaLaunchConfig_t config{};
+  config.gridDim = dim3(2);
+  config.blockDim = dim3(32);
+  config.dynamicSmemBytes = sizeof(shared_memory) + 1024;
+  config.attrs = &attribute;
+  config.numAttrs = 1;
+  cudaLaunchKernelEx(&config, cluster<Bug>, a.map(128));
+  std::printf("%s: %s\n", name, cudaGetErrorString(cudaDeviceSynchronize()));
+  cudaDeviceReset();
+}
+
 template <bug Bug> void run(const char *name) {
   const support::matrix a(128, 64, 1), b(64, 64, 2);
   support::matrix c(128, 64, 0);
@@ -245,4 +295,7 @@ int main() {
   run<bug::wrong_type>("wrong_type");
   run<bug::pair_without_cluster>("pair_without_cluster");
   run<bug::both_groups>("both_groups");
+  run_cluster<bug::barrier_of_another_block>("barrier_of_another_block");
+  run_cluster<bug::no_such_block>("no_such_block");
+  run_cluster<bug::answer_of_none>("answer_of_none");
 }
