@@ -56,6 +56,9 @@ TYPE_CODES = {
     torch.uint8: (1, 8),
     torch.bool: (6, 8),
 }
+for name, code, bits in (("float8_e8m0fnu", 14, 8), ("float4_e2m1fn_x2", 17, 4)):
+    if hasattr(torch, name):
+        TYPE_CODES[getattr(torch, name)] = (code, bits)
 
 
 def as_argument(value):
@@ -67,7 +70,8 @@ def as_argument(value):
         dims = (ctypes.c_int64 * max(n, 1))(*value.shape)
         strides = (ctypes.c_int64 * max(n, 1))(*value.stride())
         code, bits = TYPE_CODES[value.dtype]
-        tensor = Tensor(value.data_ptr(), 2, value.device.index or 0, n, code, bits, 1, dims, strides, 0)
+        lanes = 2 if bits == 4 else 1
+        tensor = Tensor(value.data_ptr(), 2, value.device.index or 0, n, code, bits, lanes, dims, strides, 0)
         return ctypes.byref(tensor), (tensor, dims, strides)
     if isinstance(value, ctypes._SimpleCData):
         return value, None

@@ -28,6 +28,13 @@ const MatrixInstruction *Description::findMatrixInstruction(ElemType a, ElemType
   return found == matrixInstructions.end() ? nullptr : &*found;
 }
 
+const MatrixInstruction *Description::findScaledInstruction(ElemType a, ElemType b, ElemType scale) const {
+  auto found = std::find_if(matrixInstructions.begin(), matrixInstructions.end(), [&](const MatrixInstruction &row) {
+    return row.a == a && row.b == b && row.scaling == Scaling::Block && row.scale == scale;
+  });
+  return found == matrixInstructions.end() ? nullptr : &*found;
+}
+
 plan::Budget Description::budget() const {
   return {sharedBytesPerBlock, registersPerMultiprocessor, maxThreadsPerBlock, namedBarriers, maxBoxDim,
           maxClusterSize};

@@ -47,6 +47,8 @@ struct MatrixInstruction {
   bool anyMajor = false;  ///< operands may be contiguous along either axis; else along k only
   bool registerA = false; ///< A may be an accumulator that was narrowed to `a`, where it stands
   Scaling scaling = Scaling::None;
+  ElemType scale = ElemType::F8E8M0; ///< of Scaling::Block, as is the next
+  int block = 32;                    ///< elements along k that share a scale
 
   bool isAsynchronous() const { return issuer == Issuer::Warpgroup || issuer == Issuer::Thread; }
 };
@@ -59,6 +61,7 @@ struct Description {
   std::vector<std::string> families; ///< names that a schedule may use as well: "hopper"
   std::string part;                  ///< the part that the figures below `multiprocessors` are of
   bool hasBackend = false;           ///< tkc compiles for it
+  bool plansBlockScaling = false;    ///< and uses its block-scaled products
   Language language = Language::Cuda;
   plan::Capability capability = {}; ///< that its code needs (NVIDIA)
 
@@ -103,6 +106,8 @@ struct Description {
 
   /// The instruction that multiplies these operand types without scales; null where there is none.
   const MatrixInstruction *findMatrixInstruction(ElemType a, ElemType b) const;
+  /// The instruction that multiplies these types with such scales; null where there is none.
+  const MatrixInstruction *findScaledInstruction(ElemType a, ElemType b, ElemType scale) const;
   plan::Budget budget() const;
   /// Whether an NVIDIA device of this compute capability runs code for it.
   bool runsOn(int major, int minor) const;
@@ -125,5 +130,7 @@ extern const Description sm80, sm86, sm89, sm90a, sm100a, sm103a, sm120a, gfx90a
 std::vector<MatrixInstruction> mmaInstructions(int rate, bool float8);
 std::vector<MatrixInstruction> wgmmaInstructions(int rate);
 std::vector<MatrixInstruction> tcgen05Instructions(int rate, bool int8);
+/// MXFP4 and NVFP4 by an instruction like `row`.
+void addFloat4(std::vector<MatrixInstruction> &rows, MatrixInstruction row);
 
 } // namespace tkc::arch

@@ -8,6 +8,8 @@
 // MHz, 8 TB/s, 4 MB of L2 a die, 2.5 PFLOP/s of bf16 = 2048 multiply-adds a clock and unit, f64 78.6
 #include "backends/arch/Description.h"
 
+#include <utility>
+
 namespace tkc::arch {
 namespace {
 
@@ -30,6 +32,10 @@ std::vector<MatrixInstruction> instructions() {
     rows.push_back(mfma(type, F32, 32, 64, 4096));
     rows.push_back(mfma(type, F32, 16, 128, 4096));
     rows[rows.size() - 1].scaling = rows[rows.size() - 2].scaling = Scaling::Block;
+  }
+  for (auto [tile, k] : {std::pair(32, 64), std::pair(16, 128)}) {
+    rows.push_back(mfma(F4E2M1, F32, tile, k, 8192));
+    rows.back().scaling = Scaling::Block;
   }
   rows.push_back(mfma(I8, I32, 32, 32, 4096));
   rows.push_back(mfma(I8, I32, 16, 64, 4096));

@@ -4,6 +4,8 @@
 // Matrix instructions that several GPUs have alike.
 #include "backends/arch/Description.h"
 
+#include <utility>
+
 namespace tkc::arch {
 namespace {
 
@@ -31,6 +33,15 @@ template <class Row> std::vector<MatrixInstruction> typesOf(Row row, int rate, b
 
 } // namespace
 
+void addFloat4(std::vector<MatrixInstruction> &rows, MatrixInstruction row) {
+  row.anyMajor = false;
+  row.scaling = Scaling::Block;
+  for (auto [scale, block] : {std::pair(F8E8M0, 32), std::pair(F8E4M3, 16)}) {
+    row.scale = scale, row.block = block;
+    rows.push_back(row);
+  }
+}
+
 /// PTX ISA 9.0, "Matrix Fragments for mma.m16n8k16 with floating point type", "… mma.m16n8k8", "… mma.m16n8k32"; types
 /// by target: table "mma" there. ldmatrix.trans (16-bit elements) makes either axis contiguous. The accumulator of two
 /// neighbouring n8 is the A operand of k16.
@@ -52,7 +63,8 @@ std::vector<MatrixInstruction> wgmmaInstructions(int rate) {
 }
 
 /// PTX ISA 9.0, "tcgen05.mma": kinds f16, tf32, f8f6f4, i8 and mxf8f6f4; m64 and m128 a block (m256 a pair), N in steps
-/// of 8 up to 256; "Major-ness supported by Strides" (8-bit kinds too). A narrowed accumulator is A in tensor memory.
+/// of 8 up to 256; kinds mxf4 and mxf4nvf4: k64, along k alone; "Major-ness supported by Strides" (8-bit kinds too). A
+/// narrowed accumulator is A in tensor memory.
 std::vector<MatrixInstruction> tcgen05Instructions(int rate, bool int8) {
   auto row = [](ElemType a, ElemType b, ElemType accumulator, int k, int macs) {
     return MatrixInstruction{
@@ -75,6 +87,7 @@ std::vector<MatrixInstruction> tcgen05Instructions(int rate, bool int8) {
         rows.push_back(row(a, b, F32, 32, 2 * rate));
         rows.back().scaling = scaling;
       }
+  addFloat4(rows, row(F4E2M1, F4E2M1, F32, 64, 4 * rate));
   return rows;
 }
 

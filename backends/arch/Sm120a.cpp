@@ -3,9 +3,10 @@
 //
 // Blackwell, graphics: RTX PRO 6000, RTX 5090.
 // Sources: CUDA C++ Programming Guide 13.0, "Technical Specifications per Compute Capability" (12.0); PTX ISA 9.0,
-// "mma" (block scaling: kinds mxf8f6f4, m16n8k32, from sm_120a on), "cp.async.bulk.tensor", "clusterlaunchcontrol",
-// "setmaxnreg", "stmatrix"; NVIDIA RTX Blackwell PRO whitepaper (RTX PRO 6000): 188 multiprocessors, 2617 MHz,
-// 1792 GB/s, 128 MB of L2, 504 TFLOP/s of bf16 = 512 multiply-adds a clock and multiprocessor.
+// "mma" (block scaling: kinds mxf8f6f4, m16n8k32, mxf4 and mxf4nvf4, m16n8k64, from sm_120a on),
+// "cp.async.bulk.tensor", "clusterlaunchcontrol", "setmaxnreg", "stmatrix"; NVIDIA RTX Blackwell PRO whitepaper (RTX
+// PRO 6000): 188 multiprocessors, 2617 MHz, 1792 GB/s, 128 MB of L2, 504 TFLOP/s of bf16 = 512 multiply-adds a clock
+// and multiprocessor.
 #include "backends/arch/Description.h"
 
 namespace tkc::arch {
@@ -18,6 +19,10 @@ std::vector<MatrixInstruction> instructions() {
       rows.push_back(rows[i]);
       rows.back().scaling = Scaling::Block;
     }
+  MatrixInstruction float4 = rows.back();
+  float4.a = float4.b = ElemType::F4E2M1;
+  float4.k = 64, float4.macsPerClock = 4 * 512;
+  addFloat4(rows, float4);
   return rows;
 }
 

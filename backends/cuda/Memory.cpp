@@ -21,6 +21,16 @@ namespace {
 
 cpp::Expr tensor(const ir::Param &param) { return cpp::member(cpp::name("g"), identifier(param.name)); }
 
+/// Of a tile index over a number, which divides where it begins.
+cpp::Expr beginOf(const cpp::Expr &tile, int64_t divisor) {
+  const cpp::Expr begin = cpp::member(tile, "begin");
+  return divisor == 1 ? begin : cpp::binary("/", begin, cpp::integer(divisor));
+}
+cpp::Expr endOf(const cpp::Expr &tile, int64_t divisor) {
+  const cpp::Expr end = cpp::member(tile, "end");
+  return divisor == 1 ? end : cpp::binary("/", cpp::binary("+", end, cpp::integer(divisor - 1)), cpp::integer(divisor));
+}
+
 cpp::Expr lesser(cpp::Expr x, cpp::Expr y) { return cpp::call("tk::min", {std::move(x), std::move(y)}); }
 
 } // namespace
@@ -54,30 +64,30 @@ RolePrinter::ViewParts RolePrinter::viewOf(const Stmt &stmt, int64_t rows, int64
     axis.dim = static_cast<int>(d);
     const bool divided = instance && division == (isRows ? Division::Rows : Division::Cols);
     const cpp::Expr shift = divided ? cpp::binary("*", instance, cpp::integer(isRows ? rows : cols)) : cpp::integer(0);
-    const int64_t size = byteWidth(parts.param->elem);
+    const int64_t bits = bitWidth(parts.param->elem);
     const bool isLast = d + 1 == stmt.view.indices.size();
     if (index.kind == ViewIndex::Tiled) {
       const std::string &tile = stmt.operands[index.operand];
       const cpp::Expr t = value(tile);
-      axis.begin = cpp::binary("+", cpp::member(t, "begin"), shift);
-      cpp::Expr end = cpp::member(t, "end");
+      axis.begin = cpp::binary("+", beginOf(t, index.divisor), shift);
+      cpp::Expr end = endOf(t, index.divisor);
       if (stmt.hasElse) {
         end = lesser(end, kernel.dim(parts.param->dims[d]));
         axis.first = cpp::unary("-", axis.begin);
       }
       axis.end = cpp::binary("-", end, axis.begin);
       const auto range = kernel.ranges.find(tile);
-      if (isLast && range != kernel.ranges.end() && !stmt.hasElse) {
+      if (isLast && range != kernel.ranges.end() && !stmt.hasElse && index.divisor == 1) {
         const cpp::Expr lo = value(range->second.first), hi = value(range->second.second);
         axis.isWide = cpp::asInteger(lo) == 0 && cpp::print(hi) == cpp::print(kernel.dim(parts.param->dims[d])) &&
-                      tileSizeOf(tile) * size % 16 == 0;
+                      tileSizeOf(tile) * bits % 128 == 0;
       }
     } else {
       axis.begin = cpp::binary("+", cpp::integer(index.lo), shift);
       axis.end = cpp::binary("-", cpp::integer(index.hi), axis.begin);
       if (divided) // the part's share of the span
         axis.end = cpp::binary("-", cpp::integer(index.hi - index.lo), shift);
-      axis.isWide = isLast && index.lo * size % 16 == 0 && index.hi * size % 16 == 0;
+      axis.isWide = isLast && index.lo * bits % 128 == 0 && index.hi * bits % 128 == 0;
     }
     parts.origin.push_back(axis.begin);
   }
@@ -115,7 +125,7 @@ cpp::Expr RolePrinter::viewExpr(const ViewParts &parts, bool wide) const {
 }
 
 bool RolePrinter::suitsWide(const ViewParts &parts) {
-  return parts.cols.dim >= 0 && parts.cols.isWide && byteWidth(parts.param->elem) < 16;
+  return parts.cols.dim >= 0 && parts.cols.isWide && !isPacked(parts.param->elem) && byteWidth(parts.param->elem) < 16;
 }
 
 /// Offsets from the tensor's start and what exists, each of whatever shape its parts broadcast to.
@@ -153,8 +163,9 @@ cpp::Expr RolePrinter::gathered(const Stmt &stmt, const VarType &type, cpp::Expr
       line.kind = (isRows ? type.rows : type.cols) == 1 ? VarType::Scalar : isRows ? VarType::Column : VarType::Row;
       if (index.kind == ViewIndex::Tiled) {
         const cpp::Expr t = value(stmt.operands[index.operand]);
-        at = elementsOf(line, isRows ? 0 : 1, t);
-        require(cpp::binary("<", at, cpp::member(t, "end")));
+        at = index.divisor == 1 ? elementsOf(line, isRows ? 0 : 1, t)
+                                : cpp::binary("+", indices(line, isRows ? 0 : 1), beginOf(t, index.divisor));
+        require(cpp::binary("<", at, endOf(t, index.divisor)));
       } else {
         at = cpp::binary("+", indices(line, isRows ? 0 : 1), cpp::integer(index.lo));
         require(cpp::binary("<", at, cpp::integer(index.hi)));

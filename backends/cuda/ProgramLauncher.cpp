@@ -75,8 +75,8 @@ private:
     line("int64_t {} = 0;", bytesName);
     for (const Workspace &workspace : plan.workspaces) {
       line("[[maybe_unused]] const int64_t {} = {};", offsetName(workspace.name), bytesName);
-      line("{} += ({} * {} + 255) / 256 * 256; // {}", bytesName, product(workspace.dims, names),
-           byteWidth(workspace.elem), workspace.name);
+      const std::string bytes = isPacked(workspace.elem) ? "/ 2" : fmt::format("* {}", byteWidth(workspace.elem));
+      line("{} += ({} {} + 255) / 256 * 256; // {}", bytesName, product(workspace.dims, names), bytes, workspace.name);
     }
   }
 

@@ -210,6 +210,8 @@ private:
   /// result = operandᵀ, through shared memory.
   void respread(const ir::Op &op) {
     const plan::VarType from = typeOf(op.operand(0)), to = typeOf(op.result());
+    if (isPacked(from.elem))
+      return unsupported(op, "a transposition of packed elements");
     plan::Buffer buffer;
     buffer.name = "transposed_" + use(op.operand(0));
     buffer.elem = from.elem;
@@ -391,6 +393,10 @@ private:
   // ---- stores
   void lowerStore(const ir::Op &store) {
     const ir::Value *value = store.operands().back();
+    const plan::Layout &layout = typeOf(value).layout;
+    if (isPacked(function.findParam(store.view.tensor)->elem) && layout.kind == plan::Layout::Rows &&
+        layout.vec % 2 != 0) // no thread has both elements of a byte
+      return unsupported(store, "a store of packed elements beside tiles with an odd number of columns");
     lowerStore(store, converted(value, function.findParam(store.view.tensor)->elem, store.loc), Kind::Store);
   }
 

@@ -105,6 +105,8 @@ std::string whyNotByCopyEngine(const ir::Function &function, const ir::Op &acces
     const ir::ViewIndex &index = access.view.indices[dim];
     if (index.kind == ir::ViewIndex::Gather || index.kind == ir::ViewIndex::Element)
       return "it gathers rows or columns";
+    if (index.divisor != 1)
+      return "it has an element for each few of its tile index";
     if (index.kind == ir::ViewIndex::Tiled &&
         !rangeSuits(access.kind, access.operand(index.operand), tensor->dims[dim]))
       return "its tiles may stop before the tensor does";

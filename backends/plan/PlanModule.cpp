@@ -3,6 +3,7 @@
 #include "backends/plan/PlanModule.h"
 
 #include "backends/plan/Planner.h"
+#include "backends/plan/Scales.h"
 #include "support/Diagnostics.h"
 
 #include <algorithm>
@@ -17,7 +18,8 @@ std::unique_ptr<plan::Plan> planOne(ElaboratedKernel &kernel, const PlanOptions 
   const std::vector<std::string> &launched = options.launchedKernels;
   if (!schedule.earlyLaunch)
     schedule.earlyLaunch = std::find(launched.begin(), launched.end(), kernel.kernel->signature.name) != launched.end();
-  if (diagnostics.numErrors() > errorsBefore || (options.transform && !options.transform(*kernel.function)))
+  if (diagnostics.numErrors() > errorsBefore || !settleScales(*kernel.function, *options.arch, schedule, diagnostics) ||
+      (options.transform && !options.transform(*kernel.function)))
     return nullptr;
   std::unique_ptr<plan::Plan> plan = planKernel(*kernel.function, *options.arch, schedule, diagnostics);
   if (!plan || !options.verify)

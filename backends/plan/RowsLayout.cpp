@@ -50,7 +50,7 @@ Extents measure(const Nest &nest, bool vectors) {
     const ir::Value *moved = op.kind == ir::OpKind::Load ? op.result() : op.operands().back();
     const bool isWide = vectors ? moved->type.kind == ir::Type::Vector : moved->type.isTile() && moved->type.cols > 1;
     if (isWide)
-      extents.widestBytes = std::max<int64_t>(extents.widestBytes, byteWidth(moved->type.elem));
+      extents.widestBytes = std::max<int64_t>(extents.widestBytes, bitWidth(moved->type.elem) / 8);
   });
   return extents;
 }

@@ -30,7 +30,7 @@ public:
     const bool exact =
         type.kind == plan::VarType::Fragment && type.rows == value->type.rows && type.cols == value->type.cols;
     const bool byCols = type.division == plan::Division::Cols;
-    if (!exact || bitWidth(elem) > 32 ||
+    if (!exact || isPacked(elem) || bitWidth(elem) > 32 ||
         (adds ? elem != ElemType::F32 || type.elem != elem : byCols && !gainsByCols(elem)))
       return;
     if (type.division == plan::Division::Whole && out.instances > 1) // the first instance alone stores

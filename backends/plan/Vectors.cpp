@@ -61,7 +61,7 @@ private:
                        : home.kind == plan::VarType::Column ? home.rows == type.rows
                                                             : false;
     return exact && tensor->mode == ir::ParamMode::In && tensor->elem == type.elem && type.rows <= arch.maxBoxDim &&
-           type.rows * byteWidth(type.elem) % engineAlignment == 0;
+           bytesOf(type.elem, type.rows) % engineAlignment == 0;
   }
 
   /// The ring of the tile whose product the vector is worked with: they are needed and done with together.

@@ -18,7 +18,7 @@ void placeWholeStore(const ir::Function &function, const Nest &nest, const ir::O
   const int64_t share = type.cols / (type.division == plan::Division::Cols ? placement.instances : 1);
   const bool exact =
       type.kind == plan::VarType::Fragment && type.rows == value->type.rows && type.cols == value->type.cols;
-  if (!exact || byteWidth(elem) >= 4 || share * byteWidth(elem) % 128 != 0 || store.view.hasGather())
+  if (!exact || isPacked(elem) || byteWidth(elem) >= 4 || share * byteWidth(elem) % 128 != 0 || store.view.hasGather())
     return;
   plan::Buffer buffer;
   buffer.name = placement.uniqueBuffer(store.view.tensor + "_tile");

@@ -242,10 +242,16 @@ Floats Evaluator::castFloat(const Node &node) {
   const int n = count(node);
   double *out = valuesOf(node), *errors = errorsOf(node);
   mapFloats(n, out, x, [&](double v) { return roundTo(node.elem, v); });
-  // Where the operand is exact so is the rounding; else it may fall to the other side.
+  // Where the operand is exact so is the rounding; else it may fall to the other side, if there is one within reach:
+  // the numbers of the coarse types are far apart.
   const double ulp = 2 * unitRoundoff(node.elem);
-  for (int i = 0; errors && i < n; ++i)
-    errors[i] = x.errorAt(i) > 0 ? meaningful(out[i], x.errorAt(i) + ulp * std::fabs(out[i])) : 0;
+  const bool isCoarse = node.elem == ElemType::F8E8M0 || node.elem == ElemType::F4E2M1;
+  for (int i = 0; errors && i < n; ++i) {
+    const double value = x.values[i * x.stride], error = x.errorAt(i), reach = 4 * error;
+    const bool isSure = error == 0 || (isCoarse && roundTo(node.elem, value - reach) == out[i] &&
+                                       roundTo(node.elem, value + reach) == out[i]);
+    errors[i] = isSure ? 0 : meaningful(out[i], error + ulp * std::fabs(out[i]));
+  }
   return {out, errors, isUniform(node) ? 0 : 1};
 }
 

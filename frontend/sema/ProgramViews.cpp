@@ -100,7 +100,9 @@ std::optional<TensorView> ProgramPlanner::newTensor(const ast::NewExpr &expr, co
   if (!expr.fill)
     return view;
   Arg fill = this->expr(expr.fill);
-  if (fill.kind == Arg::Scalar) {
+  if (fill.kind == Arg::Scalar && isPacked(*elem)) {
+    reporter.error(Diag::packed_program, expr.fill->range, spelling(*elem));
+  } else if (fill.kind == Arg::Scalar) {
     plan->steps.push_back(FillStep{view, fill.scalar, expr.range.begin});
     written.insert(view.tensor);
   } else if (fill.kind != Arg::Error) {
@@ -121,6 +123,10 @@ Arg ProgramPlanner::slice(const ast::IndexExpr &expr) {
   const TensorView &from = base.view;
   if (from.dims.size() != expr.subscripts.size()) {
     reporter.error(Diag::number_of_indices, expr.range, from.tensor, from.dims.size(), expr.subscripts.size());
+    return {};
+  }
+  if (isPacked(from.elem)) {
+    reporter.error(Diag::packed_program, expr.range, spelling(from.elem));
     return {};
   }
   TensorView to{from.tensor, from.elem, {}, {}, from.offset};

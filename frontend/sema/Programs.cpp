@@ -153,6 +153,10 @@ void ProgramPlanner::assign(const ast::AssignStmt &stmt) {
         .note(Diag::note_declared_here, {param->loc, param->loc}, param->name);
     return;
   }
+  if (isPacked(target.view.elem)) {
+    reporter.error(Diag::packed_program, stmt.range, spelling(target.view.elem));
+    return;
+  }
   written.insert(target.view.tensor);
   if (!param || param->isPresent)
     plan->steps.push_back(FillStep{target.view, value.scalar, stmt.range.begin});

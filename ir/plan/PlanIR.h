@@ -90,7 +90,7 @@ struct Buffer {
   std::string aliasOf; ///< empty, or the buffer whose memory it reuses once that one is dead
   SourceLoc loc;
 
-  int64_t stageBytes() const { return rows * cols * byteWidth(elem); }
+  int64_t stageBytes() const { return bytesOf(elem, rows * cols); }
   int64_t totalBytes() const { return stageBytes() * stages; }
 };
 

@@ -45,7 +45,7 @@ std::string print(const BufferRef &ref) {
   return text;
 }
 
-/// `q[at b, i, :64, 0:32, gather rows]`: an element, a tile, all, a span and a gather.
+/// `q[at b, i, k / 32, :64, 0:32, gather rows]`: an element, a tile, one over a number, all, a span and a gather.
 std::string print(const ir::View &view, const std::vector<std::string> &operands) {
   std::vector<std::string> indices;
   for (const ir::ViewIndex &index : view.indices) {
@@ -55,7 +55,7 @@ std::string print(const ir::View &view, const std::vector<std::string> &operands
       indices.push_back("at " + operand);
       break;
     case ir::ViewIndex::Tiled:
-      indices.push_back(operand);
+      indices.push_back(operand + (index.divisor != 1 ? fmt::format(" / {}", index.divisor) : ""));
       break;
     case ir::ViewIndex::All:
       indices.push_back(fmt::format(":{}", index.hi));

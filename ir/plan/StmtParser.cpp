@@ -341,6 +341,8 @@ ir::ViewIndex Parser::viewIndex(Stmt &stmt) {
   stmt.operands.push_back(name("an index"));
   if (index.kind == ir::ViewIndex::Gather && accept("below"))
     index.hi = integer(0, maxDim);
+  if (index.kind == ir::ViewIndex::Tiled && accept("/"))
+    index.divisor = integer(1, maxDim);
   return index;
 }
 

@@ -295,7 +295,7 @@ private:
     access(p, event, numbering.slotIn(block, event.a.slot), rect, Access::CopyWrite,
            {component, barrier.completed + 1});
     int64_t bytes = event.stmt->map.empty() ? 0
-                    : isShare               ? rect.area() * byteWidth(event.a.buffer->elem)
+                    : isShare               ? bytesOf(event.a.buffer->elem, rect.area())
                                             : event.a.buffer->stageBytes();
     barrier.copied += bytes;
     barrier.pendingBytes -= bytes;

@@ -295,7 +295,7 @@ private:
   /// Threads apply a swizzle from the start of a panel on; the matrix engine, to addresses, takes an even part as well.
   bool wholePanels(const BufferRef &ref, bool evenParts) const {
     const Buffer &buffer = *plan.findBuffer(ref.buffer);
-    int64_t span = bytes(buffer.swizzle), share = buffer.cols / role.instances * byteWidth(buffer.elem);
+    int64_t span = bytes(buffer.swizzle), share = bytesOf(buffer.elem, buffer.cols / role.instances);
     return ref.transposed || span == 0 || share % span == 0 || (evenParts && span % share == 0);
   }
 
@@ -379,7 +379,7 @@ private:
   }
 
   void contraction(const Stmt &stmt, int64_t k, ElemType elem, std::string_view name) {
-    if (k * byteWidth(elem) % 32 != 0)
+    if (bytesOf(elem, k) % 32 != 0)
       complain("contracts {} elements of {}: {} takes 32 bytes at a time", k, spelling(elem), name);
     // Only 16-bit types may lie with the other axis contiguous.
     if (bitWidth(elem) != 16 && (!stmt.ref.transposed || (stmt.aShared && stmt.aRef.transposed)))

@@ -98,7 +98,7 @@ private:
     if (buffer.offset % atom != 0 || (buffer.stages > 1 && buffer.stageBytes() % atom != 0))
       complain("buffer `{}` stands at {} in stages of {} bytes: swizzle {} needs multiples of {}", buffer.name,
                buffer.offset, buffer.stageBytes(), spelling(buffer.swizzle), atom);
-    int64_t rowBytes = buffer.cols * byteWidth(buffer.elem), span = bytes(buffer.swizzle);
+    int64_t rowBytes = bytesOf(buffer.elem, buffer.cols), span = bytes(buffer.swizzle);
     if (span != 0 && rowBytes > span && rowBytes % span != 0)
       complain("rows of buffer `{}` are {} bytes: longer than swizzle {}'s span and not a multiple of it", buffer.name,
                rowBytes, spelling(buffer.swizzle));
@@ -123,7 +123,7 @@ private:
                buffer ? "is no tensor parameter" : "does not exist");
       return;
     }
-    int64_t rowBytes = map.boxCols * byteWidth(buffer->elem), span = bytes(map.swizzle);
+    int64_t rowBytes = bytesOf(buffer->elem, map.boxCols), span = bytes(map.swizzle);
     if (param->elem != buffer->elem)
       complain("tensor map `{}` copies {} into buffer `{}` of {}", map.name, spelling(param->elem), buffer->name,
                spelling(buffer->elem));

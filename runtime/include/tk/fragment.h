@@ -23,7 +23,7 @@ template <class T, int Count> struct registers {
 };
 
 template <class T, int Count>
-  requires(is_float16<T> || is_float8<T> || same<T, i8> || same<T, u8>)
+  requires((is_storage_float<T> && sizeof(T) < 4) || same<T, i8> || same<T, u8>)
 struct registers<T, Count> {
   static constexpr bool packed = true;
   static constexpr int per_word = 4 / sizeof(T);

@@ -12,17 +12,17 @@ namespace tk {
 /// Strides in elements; that of the last dim is 1. `wide`: base address, strides and the last dim are multiples of 16
 /// bytes, so that 16-byte accesses are possible wherever a tile starts at a multiple of 16 bytes.
 template <class T, int Rank> struct global {
-  T *data;
+  pointer<T> data;
   i64 strides[Rank > 1 ? Rank - 1 : 1];
   int dims[Rank];
   bool wide;
 
   __device__ __forceinline__ i64 stride(int dim) const { return dim == Rank - 1 ? 1 : strides[dim]; }
 
-  template <class... I> __device__ __forceinline__ T *at(I... i) const {
+  template <class... I> __device__ __forceinline__ pointer<T> at(I... i) const {
     static_assert(sizeof...(I) == Rank, "an index a dim");
     const int indices[] = {i...};
-    T *element = data + indices[Rank - 1];
+    pointer<T> element = data + indices[Rank - 1];
 #pragma unroll
     for (int d = 0; d < Rank - 1; ++d)
       element += indices[d] * strides[d];

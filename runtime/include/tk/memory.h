@@ -19,13 +19,13 @@ namespace tk {
 template <class T, int Align = sizeof(T)> struct view {
   using element = T;
   static constexpr int align = Align;
-  T *base;
+  pointer<T> base;
   i64 row_stride;
   int row_end, col_end;
   i64 col_stride = 1;
   int row_begin = 0, col_begin = 0;
 
-  __device__ __forceinline__ T *at(int r, int c) const {
+  __device__ __forceinline__ pointer<T> at(int r, int c) const {
     return base + r * row_stride + (Align > int(sizeof(T)) ? i64(c) : c * col_stride);
   }
   __device__ __forceinline__ bool has_row(int r) const { return r >= row_begin && r < row_end; }
@@ -94,6 +94,26 @@ __device__ __forceinline__ X load(const view<T, Align> &from, typename X::elemen
   return result;
 }
 
+/// The same of f4e2m1: two at a time where a thread holds neighbours and they are that in memory.
+template <tile X, int Align>
+__device__ __forceinline__ X load(const view<const f4e2m1, Align> &from, f4e2m1 otherwise = {}) {
+  constexpr int count = X::has_cols && X::layout::run % 2 == 0 ? 2 : 1;
+  X result = full<X>(otherwise);
+  for_each_chunk<X, count>(from, [&](int a, int b, int r, int c, bool exists) {
+    if (count == 2 && exists && from.col_stride == 1) {
+      const u8 both = *from.at(r, c).byte();
+      result.set(a, b, f4e2m1{u8(both & 15)});
+      result.set(a, b + count - 1, f4e2m1{u8(both >> 4)});
+      return;
+    }
+#pragma unroll
+    for (int i = 0; i < count; ++i)
+      if (from.has_row(r) && from.has_col(c + i))
+        result.set(a, b + i, *from.at(r, c + i));
+  });
+  return result;
+}
+
 /// Whether this thread is the one that stores its part of a column or a row.
 template <tile X> __device__ __forceinline__ bool stores() {
   using L = typename X::layout;
@@ -117,9 +137,25 @@ template <class T, int Align, tile X> __device__ __forceinline__ void store(cons
   });
 }
 
+/// Whole bytes of f4e2m1, of which a thread holds both elements.
+template <int Align, tile X> __device__ __forceinline__ void store(const view<f4e2m1, Align> &to, const X &x) {
+  static_assert(X::has_cols && X::layout::run % 2 == 0, "a thread holds both elements of a byte");
+  const bool mine = stores<X>();
+  for_each_chunk<X, 2>(to, [&](int a, int b, int r, int c, bool exists) {
+    if (exists && mine)
+      *to.at(r, c).byte() = u8(x.at(a, b).bits | x.at(a, b + 1).bits << 4);
+  });
+}
+
 /// base[offsets] where the condition holds, else `otherwise`; offsets and condition are tiles that broadcast.
 template <class T, class Offsets, class Condition>
 __device__ __forceinline__ auto gather(const T *base, const Offsets &offsets, const Condition &condition, T otherwise) {
+  return map([&](auto offset, bool exists) { return exists ? base[offset] : otherwise; }, offsets, condition);
+}
+
+template <class Byte, class Offsets, class Condition>
+__device__ __forceinline__ auto gather(packed_pointer<Byte> base, const Offsets &offsets, const Condition &condition,
+                                       f4e2m1 otherwise) {
   return map([&](auto offset, bool exists) { return exists ? base[offset] : otherwise; }, offsets, condition);
 }
 

@@ -4,10 +4,11 @@
 // Storage types and their conversions.
 //
 // A type narrower than 32 bits is storage only: arithmetic is done after `cast<float>`. Conversions round to nearest
-// even; those to float8 saturate to the largest finite value (PTX ISA, "cvt").
+// even; those to float8 and f4e2m1 saturate to the largest finite value (PTX ISA, "cvt"); to f8e8m0 they round up.
 #pragma once
 
 #include "tk/convert.h"
+#include "tk/scale_types.h"
 
 namespace tk {
 
@@ -88,6 +89,10 @@ template <class To> __device__ __forceinline__ To from_float(float x) {
     return To{u8(pack2_float8<To>(x, 0.0f))};
   } else if constexpr (same<To, tf32>) {
     return To{round_to_tf32(x)};
+  } else if constexpr (same<To, f8e8m0>) {
+    return To{narrow_to_f8e8m0(x)};
+  } else if constexpr (same<To, f4e2m1>) {
+    return To{narrow_to_f4e2m1(x)};
   } else if constexpr (same<To, bool>) {
     return x != 0.0f;
   } else if constexpr (same<To, i8> || same<To, u8>) {
@@ -122,12 +127,18 @@ template <class From> __device__ __forceinline__ float to_float(From x) {
     return low;
   } else if constexpr (same<From, tf32>) {
     return __builtin_bit_cast(float, x.bits);
+  } else if constexpr (same<From, f8e8m0>) {
+    return widen_f8e8m0(x.bits);
+  } else if constexpr (same<From, f4e2m1>) {
+    return widen_f4e2m1(x.bits);
   } else {
     return float(x);
   }
 }
 
-template <class T> inline constexpr bool is_storage_float = is_float16<T> || is_float8<T> || same<T, tf32>;
+template <class T>
+inline constexpr bool is_storage_float =
+    is_float16<T> || is_float8<T> || same<T, tf32> || same<T, f8e8m0> || same<T, f4e2m1>;
 
 /// `x` as a To, rounded once to nearest even. Towards zero to an integer: what does not fit saturates, NaN gives 0.
 template <class To, class From> __device__ __forceinline__ To cast_scalar(From x) {

@@ -13,11 +13,14 @@
 namespace tk::host {
 
 inline const char *name_of(element type) {
-  constexpr const char *names[] = {"f64", "f32", "f16", "bf16", "f8e4m3", "f8e5m2", "i64", "i32", "i8", "u8", "bool"};
+  constexpr const char *names[] = {"f64", "f32", "f16", "bf16", "f8e4m3", "f8e5m2", "i64",
+                                   "i32", "i8",  "u8",  "bool", "f8e8m0", "f4e2m1"};
   return names[static_cast<int>(type)];
 }
 
-inline int bytes_of(element type) { return type_bits[static_cast<int>(type)] / 8; }
+inline int bits_of(element type) { return type_bits[static_cast<int>(type)]; }
+/// Of so many elements, which end with a byte.
+inline int64_t bytes_of(element type, int64_t count = 1) { return count * bits_of(type) / 8; }
 
 /// Quotient and remainder as .tk has them: integers floor, and a divisor of 0 gives 0.
 template <class A, class B> auto divide(A a, B b) {
@@ -37,13 +40,13 @@ struct argument {
   explicit operator bool() const { return tensor != nullptr; }
   char *data() const { return tensor ? static_cast<char *>(tensor->data) + tensor->byte_offset : nullptr; }
   int rank() const { return tensor->rank; }
-  int64_t dim(int i) const { return tensor->dims[i]; }
+  int64_t dim(int i) const { return tensor->dims[i] * (i == rank() - 1 ? tensor->type_lanes : 1); }
   int64_t stride(int i) const {
     if (tensor->strides)
-      return tensor->strides[i];
+      return tensor->strides[i] * (i == rank() - 1 ? 1 : tensor->type_lanes);
     int64_t stride = 1;
     for (int d = tensor->rank - 1; d > i; --d)
-      stride *= tensor->dims[d];
+      stride *= dim(d);
     return stride;
   }
   bool is_empty() const {
@@ -104,12 +107,16 @@ public:
            (long long)result.stride(rank - 1));
     if (ok() && result.is_empty())
       return result;
+    if (bits_of(result.type) < 8)
+      check_packed(result);
     if (ok() && !t->data)
       fail(TK_BAD_ARGUMENT, "the data of `%s` is null", name);
     if (ok() && t->device_type != 2 && t->device_type != 3 && t->device_type != 13)
       fail(TK_BAD_ARGUMENT, "`%s` is not in the memory of a CUDA device", name);
-    if (ok() && reinterpret_cast<uintptr_t>(result.data()) % bytes_of(result.type) != 0)
-      fail(TK_BAD_ARGUMENT, "the data of `%s` is not aligned to its %d-byte elements", name, bytes_of(result.type));
+    if (ok() && bits_of(result.type) >= 8 &&
+        reinterpret_cast<uintptr_t>(result.data()) % static_cast<uintptr_t>(bytes_of(result.type)) != 0)
+      fail(TK_BAD_ARGUMENT, "the data of `%s` is not aligned to its %d-byte elements", name,
+           static_cast<int>(bytes_of(result.type)));
     return result;
   }
 
@@ -155,9 +162,20 @@ public:
   }
 
 private:
+  /// Rows of a packed type are whole bytes.
+  void check_packed(const argument &a) {
+    bool whole = true;
+    for (int d = 0; d < a.rank(); ++d)
+      whole &= d == a.rank() - 1 ? a.dim(d) % 2 == 0 : a.dim(d) == 1 || a.stride(d) % 2 == 0;
+    if (!whole)
+      fail(TK_BAD_ARGUMENT, "two elements of `%s` share a byte: its last dim and its other strides must be even",
+           a.name);
+  }
+
   static bool read_type(const tk_tensor &t, element &type) {
     for (int i = 0; i < static_cast<int>(sizeof type_codes); ++i)
-      if (type_codes[i] == t.type_code && type_bits[i] == t.type_bits && t.type_lanes == 1) {
+      if (type_codes[i] == t.type_code && type_bits[i] == t.type_bits &&
+          (t.type_lanes == 1 || (t.type_lanes == 2 && t.type_bits == 4))) {
         type = static_cast<element>(i);
         return true;
       }
@@ -174,7 +192,7 @@ private:
       const int64_t last = (a.dim(d) - 1) * a.stride(d);
       (last < 0 ? lowest : highest) += last;
     }
-    return {a.data() + lowest * bytes_of(a.type), a.data() + (highest + 1) * bytes_of(a.type)};
+    return {a.data() + bytes_of(a.type, lowest), a.data() + (bytes_of(a.type, highest) + (bits_of(a.type) + 7) / 8)};
   }
 
   static bool overlap(const argument &a, const argument &b) {
@@ -189,12 +207,12 @@ private:
   /// Slices of one tensor (q, k and v side by side, say) overlap as ranges but share nothing: with equal strides, an
   /// element is shared only if the distance between the bases is a sum of index differences times strides.
   static bool are_interleaved(const argument &a, const argument &b, int64_t bytes_apart) {
-    if (a.rank() != b.rank() || a.type != b.type || bytes_apart % bytes_of(a.type) != 0)
+    if (a.rank() != b.rank() || a.type != b.type || bytes_apart * 8 % bits_of(a.type) != 0)
       return false;
     for (int d = 0; d < a.rank(); ++d)
       if (a.stride(d) != b.stride(d))
         return false;
-    return !reaches(a, b, bytes_apart / bytes_of(a.type), 0);
+    return !reaches(a, b, bytes_apart * 8 / bits_of(a.type), 0);
   }
 
   /// Whether differences along the dims from the `taken`-th longest stride on can add up to `distance`.

@@ -16,13 +16,16 @@ template <class T, int Rank> global<T, Rank> make_global(const argument &a) {
   global<T, Rank> result{};
   if (!a)
     return result;
-  result.data = reinterpret_cast<T *>(a.data());
-  bool wide = reinterpret_cast<uintptr_t>(result.data) % 16 == 0 && a.dim(Rank - 1) * bytes_of(a.type) % 16 == 0;
+  if constexpr (same<pointer<T>, T *>)
+    result.data = reinterpret_cast<T *>(a.data());
+  else
+    result.data = {reinterpret_cast<decltype(result.data.bytes)>(a.data()), 0};
+  bool wide = reinterpret_cast<uintptr_t>(a.data()) % 16 == 0 && a.dim(Rank - 1) * bits_of(a.type) % 128 == 0;
   for (int d = 0; d < Rank; ++d) {
     result.dims[d] = static_cast<int>(a.dim(d));
     if (d < Rank - 1) {
       result.strides[d] = a.stride(d);
-      wide &= a.dim(d) <= 1 || a.stride(d) * bytes_of(a.type) % 16 == 0;
+      wide &= a.dim(d) <= 1 || a.stride(d) * bits_of(a.type) % 128 == 0;
     }
   }
   result.wide = wide;
@@ -54,10 +57,10 @@ inline bool encode_map(tensor_map &map, const argument &a, const box &b) {
     return error == cudaSuccess && found == cudaDriverEntryPointSuccess ? reinterpret_cast<encode_function>(function)
                                                                         : nullptr;
   }();
-  constexpr int types[] = {8, 7, 6, 9, 0, 0, 5, 3, 0, 0, 0}; // CU_TENSOR_MAP_DATA_TYPE_* of each element
-  const int rank = a.rank(), bytes = bytes_of(a.type);
+  constexpr int types[] = {8, 7, 6, 9, 0, 0, 5, 3, 0, 0, 0, 0, 13}; // CU_TENSOR_MAP_DATA_TYPE_* of each element
+  const int rank = a.rank();
   if (!encode || rank < 1 || rank > 5 || a.is_empty() || reinterpret_cast<uintptr_t>(a.data()) % 16 != 0 ||
-      (b.stored && a.dim(rank - 1) * bytes % 16 != 0))
+      (b.stored && bytes_of(a.type, a.dim(rank - 1)) % 16 != 0))
     return false;
   unsigned long long dims[5], strides[5];
   unsigned box_dims[5], element_strides[5];
@@ -68,7 +71,7 @@ inline bool encode_map(tensor_map &map, const argument &a, const box &b) {
     element_strides[i] = 1;
     if (i == 0)
       continue;
-    long long stride = a.stride(d) * bytes;
+    long long stride = bytes_of(a.type, a.stride(d));
     if (a.dim(d) == 1) // never stepped along; what PyTorch says there means nothing
       stride = 16;
     if (stride <= 0 || stride % 16 != 0 || stride >= 1ll << 40)
@@ -241,7 +244,7 @@ template <int Rank> struct strided {
     for (int d = 0; d < Rank; ++d)
       dims[d] = of_dims[d], strides[d] = of_strides[d];
     tensor = {const_cast<void *>(data),          2, device, Rank,    type_codes[static_cast<int>(type)],
-              type_bits[static_cast<int>(type)], 1, dims,   strides, static_cast<uint64_t>(offset * bytes_of(type))};
+              type_bits[static_cast<int>(type)], 1, dims,   strides, static_cast<uint64_t>(bytes_of(type, offset))};
   }
   strided(const strided &) = delete; // `tensor` points into this
 };

@@ -22,7 +22,9 @@ __device__ inline u64 random_bits(u64 seed, u64 i) {
 template <class T> __global__ void random_elements(T *data, u64 count, u64 seed) {
   for (u64 i = u64(blockIdx.x) * blockDim.x + threadIdx.x; i < count; i += u64(gridDim.x) * blockDim.x) {
     const u64 bits = random_bits(seed, i);
-    if constexpr (same<T, i8> || same<T, u8>) {
+    if constexpr (same<T, f8e8m0>) { // scales near 1
+      data[i] = T{u8(124 + bits % 7)};
+    } else if constexpr (same<T, i8> || same<T, u8>) {
       data[i] = T(bits);
     } else if constexpr (same<T, int> || same<T, i64>) {
       data[i] = T(bits & 7);
@@ -50,7 +52,8 @@ inline cudaError_t fill_random(void *data, unsigned type, u64 count, u64 seed) {
   constexpr launcher launchers[] = {launch_random<double>, launch_random<float>, launch_random<float>,
                                     launch_random<half>,   launch_random<bf16>,  launch_random<f8e4m3>,
                                     launch_random<f8e5m2>, launch_random<i64>,   launch_random<int>,
-                                    launch_random<i8>,     launch_random<u8>,    launch_random<bool>};
+                                    launch_random<i8>,     launch_random<u8>,    launch_random<bool>,
+                                    launch_random<f8e8m0>, launch_random<u8>}; // two f4e2m1 are any byte
   launchers[type](data, count, seed);
   return cudaGetLastError();
 }

@@ -19,9 +19,10 @@ typedef struct tk_tensor {
   int32_t device_type; ///< 2: CUDA (also 3 and 13: pinned and managed memory, which the device reads too)
   int32_t device_id;
   int32_t rank;
-  uint8_t type_code; ///< DLDataTypeCode: 0 int, 1 unsigned, 2 float, 4 bfloat, 6 bool, 10 f8e4m3fn, 12 f8e5m2
+  /// DLDataTypeCode: 0 int, 1 unsigned, 2 float, 4 bfloat, 6 bool, 10 f8e4m3fn, 12 f8e5m2, 14 f8e8m0fnu, 17 f4e2m1fn
+  uint8_t type_code;
   uint8_t type_bits;
-  uint16_t type_lanes; ///< 1
+  uint16_t type_lanes; ///< 1; 2 where the last dim and the strides count pairs of f4e2m1, as PyTorch has it
   int64_t *dims;
   int64_t *strides;     ///< in elements; null: row-major without gaps
   uint64_t byte_offset; ///< from data to the first element
@@ -51,14 +52,15 @@ struct __nv_bfloat16;
 struct __half;
 struct __nv_fp8_e4m3;
 struct __nv_fp8_e5m2;
+struct __nv_fp8_e8m0;
 
 namespace tk {
 
-enum class element : unsigned char { f64, f32, f16, bf16, f8e4m3, f8e5m2, i64, i32, i8, u8, boolean };
+enum class element : unsigned char { f64, f32, f16, bf16, f8e4m3, f8e5m2, i64, i32, i8, u8, boolean, f8e8m0, f4e2m1 };
 
 /// Of each element type, DLDataTypeCode and bits.
-inline constexpr uint8_t type_codes[] = {2, 2, 2, 4, 10, 12, 0, 0, 0, 1, 6};
-inline constexpr uint8_t type_bits[] = {64, 32, 16, 16, 8, 8, 64, 32, 8, 8, 8};
+inline constexpr uint8_t type_codes[] = {2, 2, 2, 4, 10, 12, 0, 0, 0, 1, 6, 14, 17};
+inline constexpr uint8_t type_bits[] = {64, 32, 16, 16, 8, 8, 64, 32, 8, 8, 8, 8, 4};
 
 /// The element type that a C++ type is.
 template <class T> struct element_of;
@@ -71,6 +73,7 @@ template <> struct element_of<__half> : is_element<element::f16> {};
 template <> struct element_of<__nv_bfloat16> : is_element<element::bf16> {};
 template <> struct element_of<__nv_fp8_e4m3> : is_element<element::f8e4m3> {};
 template <> struct element_of<__nv_fp8_e5m2> : is_element<element::f8e5m2> {};
+template <> struct element_of<__nv_fp8_e8m0> : is_element<element::f8e8m0> {};
 template <> struct element_of<long> : is_element<element::i64> {};
 template <> struct element_of<long long> : is_element<element::i64> {};
 template <> struct element_of<int> : is_element<element::i32> {};

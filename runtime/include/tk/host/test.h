@@ -41,10 +41,14 @@ struct tensor {
   static constexpr size_t guard = 256;
   static constexpr unsigned char untouched = 0xa5;
 
-  int bytes_per_element() const {
-    constexpr int bytes[] = {8, 4, 4, 2, 2, 1, 1, 8, 4, 1, 1, 1};
-    return bytes[type];
+  int bits_per_element() const {
+    constexpr int bits[] = {64, 32, 32, 16, 16, 8, 8, 64, 32, 8, 8, 8, 8, 4};
+    return bits[type];
   }
+  /// Of an element; of two where they share it.
+  int bytes_per_element() const { return bits_per_element() < 8 ? 1 : bits_per_element() / 8; }
+  /// From the start of the memory to the byte that an element begins in.
+  int64_t byte_of(int64_t element) const { return element * bits_per_element() / 8; }
   /// Bytes that are known before the call. What was made on the device is not.
   unsigned char byte_before(size_t at) const { return holds == contents::given ? before[at] : untouched; }
   bool is_compared() const { return holds != contents::random && (as == role::in || !expected.empty()); }
@@ -57,21 +61,23 @@ struct tensor {
 };
 
 /// What a binary float has: the sign, then `exponent_bits`, then `mantissa_bits`.
-inline double narrow_value(uint32_t bits, int exponent_bits, int mantissa_bits, bool has_infinity) {
+inline double narrow_value(uint32_t bits, int exponent_bits, int mantissa_bits, bool has_infinity,
+                           bool has_nan = true) {
   const uint32_t exponent_mask = (1u << exponent_bits) - 1;
   const uint32_t mantissa = bits & ((1u << mantissa_bits) - 1);
   const int exponent = int(bits >> mantissa_bits & exponent_mask), bias = int(exponent_mask / 2);
   const double sign = bits >> (exponent_bits + mantissa_bits) & 1 ? -1 : 1;
   if (has_infinity && exponent == int(exponent_mask))
     return mantissa ? NAN : sign * INFINITY;
-  if (!has_infinity && exponent == int(exponent_mask) && mantissa == (1u << mantissa_bits) - 1)
+  if (!has_infinity && has_nan && exponent == int(exponent_mask) && mantissa == (1u << mantissa_bits) - 1)
     return NAN;
   if (exponent == 0)
     return sign * std::ldexp(double(mantissa), 1 - bias - mantissa_bits);
   return sign * std::ldexp(1 + std::ldexp(double(mantissa), -mantissa_bits), exponent - bias);
 }
 
-inline double element_value(const unsigned char *at, uint32_t type) {
+/// `is_odd`: the second of two in a byte.
+inline double element_value(const unsigned char *at, uint32_t type, bool is_odd) {
   const auto read = [&](auto value) {
     std::memcpy(&value, at, sizeof value);
     return value;
@@ -96,6 +102,10 @@ inline double element_value(const unsigned char *at, uint32_t type) {
     return read(int32_t{});
   case 9:
     return read(int8_t{});
+  case 12:
+    return *at == 255 ? NAN : std::ldexp(1.0, *at - 127);
+  case 13:
+    return narrow_value(is_odd ? *at >> 4 : *at & 15, 2, 1, false, false);
   default:
     return *at;
   }
@@ -103,8 +113,8 @@ inline double element_value(const unsigned char *at, uint32_t type) {
 
 /// DLPack's type code and bits of an element type.
 inline void set_type(tk_tensor &view, uint32_t type) {
-  constexpr unsigned char codes[] = {2, 2, 2, 2, 4, 10, 12, 0, 0, 0, 1, 6};
-  constexpr unsigned char bits[] = {64, 32, 32, 16, 16, 8, 8, 64, 32, 8, 8, 8};
+  constexpr unsigned char codes[] = {2, 2, 2, 2, 4, 10, 12, 0, 0, 0, 1, 6, 14, 17};
+  constexpr unsigned char bits[] = {64, 32, 32, 16, 16, 8, 8, 64, 32, 8, 8, 8, 8, 4};
   view.type_code = codes[type], view.type_bits = bits[type], view.type_lanes = 1;
 }
 
@@ -281,9 +291,10 @@ private:
       for (size_t d = 0; d < index.size(); ++d)
         offset += index[d] * t.strides[d];
       for (int byte = 0; byte < width; ++byte)
-        is_output[size_t(offset * width + byte)] = true;
+        is_output[size_t(t.byte_of(offset) + byte)] = true;
       if (!t.expected.empty())
-        compare_element(t, i, element_value(block.data() + tensor::guard + offset * width, t.type), result);
+        compare_element(t, i, element_value(block.data() + tensor::guard + t.byte_of(offset), t.type, offset % 2 != 0),
+                        result);
       for (size_t d = index.size(); d-- > 0 && ++index[d] == t.dims[d];)
         index[d] = 0;
     }
