@@ -55,6 +55,19 @@ double excess(double got, double wanted, double tolerance) {
   return tolerance > 0 ? difference / tolerance : INFINITY;
 }
 
+/// Nothing is computed with it: it goes to tensors that the kernel does not read.
+bool isOnlyStored(const ir::Function &function, const ir::Value &value) {
+  const auto isRead = [&](const std::string &tensor) {
+    bool found = false;
+    ir::walk(const_cast<ir::Block &>(function.body),
+             [&](const ir::Op &op) { found |= op.kind == ir::OpKind::Load && op.view.tensor == tensor; });
+    return found;
+  };
+  return std::all_of(value.users.begin(), value.users.end(), [&](const ir::Op *user) {
+    return user->kind == ir::OpKind::Store && user->operands().back() == &value && !isRead(user->view.tensor);
+  });
+}
+
 } // namespace
 
 ErrorModel errorModelOf(const std::vector<const ir::Function *> &functions, Arithmetic arithmetic,
@@ -74,7 +87,8 @@ ErrorModel errorModelOf(const std::vector<const ir::Function *> &functions, Arit
         if (!isFloat(elem) || result->type.kind == ir::Type::TileIndex)
           continue;
         isDouble &= elem == ElemType::F64;
-        if (op.kind == ir::OpKind::Cast && elem != ElemType::F32 && elem != ElemType::F64 && elem != ElemType::F8E8M0)
+        if (op.kind == ir::OpKind::Cast && elem != ElemType::F32 && elem != ElemType::F64 && elem != ElemType::F8E8M0 &&
+            !isOnlyStored(*function, *result))
           model.narrow = std::max(model.narrow, unitRoundoff(elem));
       }
     });
