@@ -37,7 +37,7 @@ const MatrixInstruction *Description::findScaledInstruction(ElemType a, ElemType
 
 plan::Budget Description::budget() const {
   return {sharedBytesPerBlock, registersPerMultiprocessor, maxThreadsPerBlock, namedBarriers, maxBoxDim,
-          maxClusterSize};
+          maxClusterSize,      tensorMemoryColumns};
 }
 
 bool Description::runsOn(int major, int minor) const {

@@ -77,6 +77,7 @@ std::vector<MatrixInstruction> tcgen05Instructions(int rate, bool int8) {
     rows.back().registerA = true;
   }
   rows.push_back(row(TF32, TF32, F32, 8, rate / 2));
+  rows.back().anyMajor = false; // along m or n it takes a swizzle of 32-byte atoms
   if (int8) {
     rows.push_back(row(I8, I8, I32, 32, 2 * rate));
     rows.push_back(row(U8, U8, I32, 32, 2 * rate));

@@ -168,6 +168,8 @@ void RolePrinter::emit(const Stmt &stmt, cpp::Body &out, cpp::Expr call) {
 cpp::Expr RolePrinter::barrierRef(const Stmt &stmt) const {
   const plan::Barrier *barrier = kernel.plan.findBarrier(stmt.barrier);
   cpp::Expr member = cpp::member(cpp::name("shared"), identifier(stmt.barrier));
+  if (barrier->instances > 1)
+    member = cpp::subscript(member, instance);
   if (barrier->stages == 1)
     return member;
   return cpp::subscript(member, cpp::member(cpp::name(cppNames.at(stmt.cursor)), "slot"));
@@ -193,6 +195,12 @@ void RolePrinter::printStmt(const Stmt &stmt, cpp::Body &out) {
     return printStoreShared(stmt, out);
   case StmtKind::FenceProxy:
     return emit(stmt, out, cpp::call("tk::fence_proxy_async"));
+  case StmtKind::LoadTensor:
+  case StmtKind::StoreTensor:
+  case StmtKind::ScaleTensor:
+    return printTensorAccess(stmt, out);
+  case StmtKind::TensorFence:
+    return emit(stmt, out, cpp::call(stmt.inverted ? "tk::tensor_fence_after_sync" : "tk::tensor_fence_before_sync"));
   case StmtKind::Sync: {
     if (stmt.id == 0)
       return emit(stmt, out, cpp::call("tk::sync_block"));
@@ -225,6 +233,8 @@ void RolePrinter::printStmt(const Stmt &stmt, cpp::Body &out) {
   case StmtKind::Product:
     return printProduct(stmt, out);
   case StmtKind::ProductCommit:
+    if (!stmt.barrier.empty())
+      return emit(stmt, out, cpp::call("tk::tensor_commit", {barrierRef(stmt)}));
     return emit(stmt, out, cpp::call("tk::mma_commit"));
   case StmtKind::ProductWait:
     return printProductWait(stmt, out);

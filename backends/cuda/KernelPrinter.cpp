@@ -53,7 +53,8 @@ public:
       : plan(plan), name(std::move(name)), sources(sources), onlyIf(onlyIf), kernel{plan, sources, {}, {}, {}, {}} {
     findSplitBuffers();
     findRanges();
-    for (const char *word : {"g", "shared", "rank", "warpgroup", "warp", "leader", "position", "block", "blocks"})
+    for (const char *word :
+         {"g", "shared", "tensor", "rank", "warpgroup", "warp", "leader", "position", "block", "blocks"})
       names.reserve(word);
   }
 
@@ -65,7 +66,7 @@ public:
   }
 
 private:
-  bool hasShared() const { return !plan.buffers.empty() || !plan.barriers.empty(); }
+  bool hasShared() const { return !plan.buffers.empty() || !plan.barriers.empty() || plan.tensorColumns > 0; }
 
   // ---- what the roles must know ------------------------------------------------------------------------------------
 
@@ -157,8 +158,11 @@ private:
       if (buffer.aliasOf.empty())
         text += member(buffer);
     for (const plan::Barrier &barrier : plan.barriers)
-      text += fmt::format("  tk::barrier {}{};\n", identifier(barrier.name),
+      text += fmt::format("  tk::barrier {}{}{};\n", identifier(barrier.name),
+                          barrier.instances > 1 ? fmt::format("[{}]", barrier.instances) : "",
                           barrier.stages > 1 ? fmt::format("[{}]", barrier.stages) : "");
+    if (plan.tensorColumns > 0)
+      text += "  tk::u32 tensor; // the address of the block's tensor memory\n";
     return text + "};\n\n";
   }
 
@@ -218,6 +222,7 @@ private:
     if (plan.cluster > 1)
       body.push_back(cpp::Stmt::declaration("const int", "rank", cpp::call("tk::cluster_rank")));
     initBarriers(body);
+    allocateTensor(body);
     printPrelude(body);
     cpp::Body roles;
     for (auto role = plan.roles.rbegin(); role != plan.roles.rend(); ++role) {
@@ -230,6 +235,7 @@ private:
         roles = {cpp::Stmt::ifThen(condition(*role, byGroup), std::move(branch), std::move(roles))};
     }
     body.insert(body.end(), roles.begin(), roles.end());
+    releaseTensor(body);
     const bool reallocates =
         std::any_of(plan.roles.begin(), plan.roles.end(), [](const plan::Role &role) { return role.registers > 0; });
     std::string text = comment();
@@ -289,15 +295,23 @@ private:
     for (const plan::Barrier &barrier : plan.barriers) {
       const cpp::Expr member = cpp::member(cpp::name("shared"), identifier(barrier.name));
       const cpp::Expr arrivals = arrivalsAt(barrier);
-      if (barrier.stages == 1)
+      const auto forEach = [](const std::string &name, const cpp::Expr &of, cpp::Stmt inner) {
+        return cpp::Stmt::forLoop("auto &" + name + " : " + cpp::print(of), {std::move(inner)});
+      };
+      const cpp::Stmt each = cpp::Stmt::expression(cpp::method(cpp::name("barrier"), "init", {arrivals}));
+      if (barrier.stages == 1 && barrier.instances == 1)
         init.push_back(cpp::Stmt::expression(cpp::method(member, "init", {arrivals})));
+      else if (barrier.stages == 1 || barrier.instances == 1)
+        init.push_back(forEach("barrier", member, each));
       else
-        init.push_back(
-            cpp::Stmt::forLoop("auto &barrier : " + cpp::print(member),
-                               {cpp::Stmt::expression(cpp::method(cpp::name("barrier"), "init", {arrivals}))}));
+        init.push_back(forEach("ring", member, forEach("barrier", cpp::name("ring"), each)));
     }
     init.push_back(cpp::Stmt::expression(cpp::call("tk::barrier_init_fence")));
     body.push_back(cpp::Stmt::ifThen(cpp::binary("==", cpp::name("threadIdx.x"), cpp::integer(0)), std::move(init)));
+    if (plan.tensorColumns > 0) { // made known with the barriers
+      body.push_back(ofAllocatingWarp("tk::tensor_allocate", cpp::member(cpp::name("shared"), "tensor")));
+      body.push_back(cpp::Stmt::expression(cpp::call("tk::tensor_fence_before_sync")));
+    }
     body.push_back(cpp::Stmt::expression(cpp::call(plan.cluster > 1 ? "tk::cluster_sync" : "tk::sync_block")));
   }
 
@@ -325,6 +339,30 @@ private:
       all = all ? cpp::binary("&&", all, fits) : fits;
     }
     return all;
+  }
+
+  /// Tensor memory is allocated and freed by the block's first warp.
+  cpp::Stmt ofAllocatingWarp(const char *what, const cpp::Expr &address) const {
+    return cpp::Stmt::ifThen(
+        cpp::binary("==", cpp::call("tk::warp_index"), cpp::integer(0)),
+        {cpp::Stmt::expression(cpp::call(cpp::templated(what, {cpp::integer(plan.tensorColumns)}), {address}))});
+  }
+
+  void allocateTensor(cpp::Body &body) const {
+    if (plan.tensorColumns == 0)
+      return;
+    body.push_back(cpp::Stmt::expression(cpp::call("tk::tensor_fence_after_sync")));
+    body.push_back(cpp::Stmt::declaration("const tk::u32", "tensor", cpp::member(cpp::name("shared"), "tensor")));
+  }
+
+  /// When all roles have ended.
+  void releaseTensor(cpp::Body &body) const {
+    if (plan.tensorColumns == 0)
+      return;
+    body.push_back(cpp::Stmt::expression(cpp::call("tk::tensor_fence_before_sync")));
+    body.push_back(cpp::Stmt::expression(cpp::call("tk::sync_block")));
+    body.push_back(cpp::Stmt::expression(cpp::call("tk::tensor_fence_after_sync")));
+    body.push_back(ofAllocatingWarp("tk::tensor_release", cpp::name("tensor")));
   }
 
   cpp::Expr condition(const plan::Role &role, bool byGroup) {
@@ -567,6 +605,8 @@ private:
       slow.insert(slow.end(), byThreads.begin(), byThreads.end());
       rest = {cpp::Stmt::ifThen(allFit(), {cpp::Stmt::ifThen(elected, variant(role, byGroup, CopyMode::Engine, true))},
                                 std::move(slow))};
+    } else if (plan::runsOnOneThread(role) && plan.tensorColumns > 0) {
+      rest = {cpp::Stmt::ifThen(cpp::call("tk::elect_one"), variant(role, byGroup, CopyMode::AtRunTime, true))};
     } else {
       rest = variant(role, byGroup, CopyMode::AtRunTime, false);
     }

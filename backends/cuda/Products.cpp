@@ -17,7 +17,7 @@ void RolePrinter::trackProducts(const plan::Body &body) {
   for (const Stmt &stmt : body) {
     switch (stmt.kind) {
     case StmtKind::Product:
-      if (stmt.isSynchronous())
+      if (stmt.isSynchronous() || stmt.isTensorProduct())
         break;
       groupsInFlight.back().insert(stmt.dest);
       if (!stmt.aShared)
@@ -74,15 +74,19 @@ void RolePrinter::printProductFence(const plan::Body &body, size_t i, cpp::Body 
   out.push_back(cpp::Stmt::expression(cpp::call("tk::mma_fence", std::move(args))));
 }
 
+cpp::Expr RolePrinter::productOperand(const plan::BufferRef &ref) const {
+  const bool isWhole = !ref.transposed && (!instance || ref.slice == plan::Division::Whole);
+  return isWhole ? cpp::method(slice(ref), "all") : slice(ref);
+}
+
 void RolePrinter::printProduct(const Stmt &stmt, cpp::Body &out) {
+  if (stmt.isTensorProduct())
+    return printTensorProduct(stmt, out);
   if (uses.declaresAt(stmt, stmt.dest))
     out.push_back(cpp::Stmt::declaration(typeText(stmt.dest), nameOf(stmt.dest)));
-  const auto operand = [&](const plan::BufferRef &ref) {
-    const bool isWhole = !ref.transposed && (!instance || ref.slice == plan::Division::Whole);
-    return isWhole ? cpp::method(slice(ref), "all") : slice(ref);
-  };
   std::vector<cpp::Expr> args = {cpp::name(nameOf(stmt.dest)),
-                                 stmt.aShared ? operand(stmt.aRef) : value(stmt.operands[0]), operand(stmt.ref)};
+                                 stmt.aShared ? productOperand(stmt.aRef) : value(stmt.operands[0]),
+                                 productOperand(stmt.ref)};
   if (!stmt.accumulate)
     args.push_back(cpp::boolean(false));
   const char *verb = stmt.byThreads ? "tk::mma_by_threads" : stmt.byWarps ? "tk::mma" : "tk::mma_async";

@@ -127,7 +127,13 @@ private:
   cpp::Expr stage(const plan::BufferRef &ref) const;
   cpp::Expr slice(const plan::BufferRef &ref) const;
 
+  // TensorMemory.cpp
+  cpp::Expr tensorTile(const plan::BufferRef &ref) const;
+  void printTensorAccess(const plan::Stmt &stmt, cpp::Body &out);
+  void printTensorProduct(const plan::Stmt &stmt, cpp::Body &out);
+
   // Products.cpp
+  cpp::Expr productOperand(const plan::BufferRef &ref) const;
   void printProduct(const plan::Stmt &stmt, cpp::Body &out);
   void printProductFence(const plan::Body &body, size_t i, cpp::Body &out);
   void printProductWait(const plan::Stmt &stmt, cpp::Body &out);

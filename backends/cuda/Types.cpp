@@ -48,6 +48,8 @@ std::string elementType(ElemType type) {
 std::string layoutType(const plan::Layout &layout, ElemType elem) {
   if (layout.kind == plan::Layout::Mma)
     return "tk::mma_layout";
+  if (layout.kind == plan::Layout::Tensor)
+    return "tk::tensor_layout";
   if (layout.kind == plan::Layout::Operand)
     return fmt::format("tk::operand_layout<{}>", byteWidth(elem));
   if (layout.kind == plan::Layout::WarpMma)

@@ -61,6 +61,7 @@ public:
     narrowPanels();
     shapeProducts();
     checkWidths(error);
+    checkSlabs(error);
     placeVectors(function, nest, arch, out);
     for (RingPlacement &ring : out.rings)
       ring.multipliedByWarps = out.multipliesByWarps();
@@ -97,6 +98,8 @@ private:
     if (byWarps)
       return chooseWarps();
     out.layout = {plan::Layout::Mma, 128, 4, 2};
+    if (usesTensorMemory() && chooseTensorSlabs(rows, cols))
+      return;
     const int64_t slabs = roundUp(rows, 64) / 64;
     int widest = 0; // columns of one instruction
     for (const arch::MatrixInstruction &instruction : arch.matrixInstructions)
@@ -110,6 +113,51 @@ private:
              : fmt::format(
                    "{} computing warpgroup{}: the largest product has {} rows, {} slabs of 64, which so many share",
                    out.instances, out.instances == 1 ? "" : "s", rows, slabs));
+  }
+
+  bool usesTensorMemory() const {
+    bool uses = false;
+    walkTile(nest, [&](const ir::Op &op, int) {
+      const arch::MatrixInstruction *instruction = op.kind == ir::OpKind::Dot ? instructionOf(op) : nullptr;
+      uses |= instruction && instruction->issuer == arch::Issuer::Thread;
+    });
+    return uses;
+  }
+
+  /// Products of 128 rows have all lanes of tensor memory, those of 64 half of them: 128 an instance where the largest
+  /// product has as many, and a thread's registers hold what vector work takes of it.
+  bool chooseTensorSlabs(int64_t rows, int64_t cols) {
+    constexpr int64_t mostCols = 192; // a thread has as many registers of a whole tile as it has columns
+    const int64_t slabs = rows / 128;
+    int instances = slabs % 3 == 0 ? 3 : slabs % 2 == 0 ? 2 : 1;
+    const bool shareCols = slabs == 1 && cols > 64 && cols % 32 == 0 && cols <= 2 * mostCols && isFlat();
+    instances = static_cast<int>(schedule.warpgroups.value_or(shareCols ? 2 : instances));
+    const bool byCols = shareCols && instances == 2;
+    if (rows % 128 != 0 || (!byCols && (rows != 128 * instances || cols > mostCols)))
+      return false;
+    out.layout.kind = plan::Layout::Tensor;
+    out.instances = instances;
+    out.byCols = byCols;
+    note(plan::Note::Roles, {},
+         fmt::format("{} computing warpgroup{}{}: the largest product has {} rows of {} columns, and 128 rows fill the "
+                     "lanes of tensor memory",
+                     instances, instances == 1 ? "" : "s", byCols ? ", which share its columns" : "", rows, cols));
+    return true;
+  }
+
+  /// Operands are loaded, and nothing needs whole rows or columns.
+  bool isFlat() const {
+    bool flat = true;
+    walkTile(nest, [&](const ir::Op &op, int) {
+      const bool turns = op.kind == ir::OpKind::Transpose &&
+                         std::any_of(op.result()->users.begin(), op.result()->users.end(),
+                                     [](const ir::Op *user) { return user->kind != ir::OpKind::Dot; });
+      flat &= op.kind != ir::OpKind::Reduce && op.kind != ir::OpKind::Cumsum && !turns;
+      if (op.kind == ir::OpKind::Dot)
+        flat &=
+            isRingLoad(throughTransposes(op.operand(0)).first) && isRingLoad(throughTransposes(op.operand(1)).first);
+    });
+    return flat;
   }
 
   /// Null: the threads multiply.
@@ -131,6 +179,7 @@ private:
     ProductPlacement placed;
     placed.byThreads = !instruction;
     placed.byWarps = instruction && instruction->issuer == arch::Issuer::Warp;
+    placed.inTensor = instruction && instruction->issuer == arch::Issuer::Thread;
     placed.a = placeOperand(dot, 0, depth, instruction);
     placed.b = placeOperand(dot, 1, depth, instruction);
     out.products[&dot] = placed;
@@ -242,9 +291,9 @@ private:
   /// A left operand has whole slabs of rows for every instance, whichever way it is stored.
   ir::Type forOperand(const ir::Op &dot, size_t position, bool transposed, ir::Type stored) const {
     int64_t &resultAxis = transposed ? stored.cols : stored.rows;
-    const int64_t slab = plan::slabRows(out.layout);
     if (position == 0)
-      resultAxis = roundUp(resultAxis, isDividedByCols(dot) ? slab : slab * out.instances);
+      resultAxis =
+          roundUp(resultAxis, rowUnit(isDividedByCols(dot) ? plan::Division::Cols : plan::Division::Rows, resultAxis));
     return stored;
   }
 
@@ -394,7 +443,6 @@ private:
     const ir::Type &type = value->type;
     plan::VarType home;
     home.elem = type.elem;
-    home.layout = out.layout;
     home.division = !out.hasProducts || out.instances == 1 ? plan::Division::Whole : divisions.of(value);
     int64_t rows = type.rows, cols = type.cols;
     if (type.kind == ir::Type::Vector && !divisions.isColumnVector(value))
@@ -403,17 +451,18 @@ private:
       home.kind = plan::VarType::Scalar;
     else
       home.kind = rows == 1 ? plan::VarType::Row : cols == 1 ? plan::VarType::Column : plan::VarType::Fragment;
-    home.rows = rows == 1 ? 1 : roundUp(rows, rowUnit(home.division));
+    home.layout = out.layoutOf(rows, home.division);
+    home.rows = rows == 1 ? 1 : roundUp(rows, rowUnit(home.division, rows));
     home.cols = cols == 1 ? 1 : roundUp(cols, colUnit(home.division));
     if (home.kind == plan::VarType::Scalar)
       home.layout = {}, home.division = plan::Division::Whole;
     return home;
   }
 
-  int64_t rowUnit(plan::Division division) const {
+  int64_t rowUnit(plan::Division division, int64_t rows) const {
     if (out.layout.kind == plan::Layout::Rows)
       return out.layout.threads / out.layout.threadsPerRow;
-    const int64_t slab = plan::slabRows(out.layout);
+    const int64_t slab = plan::slabRows(out.layoutOf(rows, division));
     return division == plan::Division::Rows ? slab * out.instances : slab;
   }
   /// Columns as shared memory has them, so that tiles and operands fit each other.
@@ -430,11 +479,12 @@ private:
       const bool byCols = isDividedByCols(*dot);
       product.made = homeOf(dot->result());
       product.made.kind = plan::VarType::Fragment;
-      product.made.layout = out.layout;
+      const plan::Division unit = byCols ? plan::Division::Cols : plan::Division::Rows;
+      product.made.layout = out.layoutOf(type.rows, unit);
       product.made.division = out.instances == 1 ? plan::Division::Whole
                               : byCols           ? plan::Division::Cols
                                                  : plan::Division::Rows;
-      product.made.rows = roundUp(type.rows, rowUnit(byCols ? plan::Division::Cols : plan::Division::Rows));
+      product.made.rows = roundUp(type.rows, rowUnit(unit, type.rows));
       product.made.cols = outerExtent(product.b, 1);
       product.aFed = fed(*dot, product, 0);
       product.bFed = fed(*dot, product, 1);
@@ -451,6 +501,18 @@ private:
         error = fmt::format("one warpgroup would make {} columns of a product, and the instruction makes {} at most: "
                             "take smaller tiles or, for tiles of 64 rows, more `warpgroups`",
                             cols, instruction->nMax);
+    }
+  }
+
+  /// One instruction makes the rows of an instance.
+  void checkSlabs(std::string &error) const {
+    for (const auto &[dot, product] : out.products) {
+      const bool byRows = product.made.division == plan::Division::Rows;
+      const int64_t rows = product.made.rows / (byRows ? out.instances : 1);
+      if (product.inTensor && rows != plan::slabRows(product.made.layout))
+        error = fmt::format("one warpgroup would have {} rows of a product, and the instruction makes 64 or 128: take "
+                            "other tiles or `warpgroups`",
+                            rows);
     }
   }
 
@@ -484,7 +546,7 @@ private:
     plan::VarType type = homeOf(operand.value);
     const bool isTile = type.kind == plan::VarType::Fragment;
     type.kind = plan::VarType::Fragment;
-    type.layout = out.layout;
+    type.layout = product.made.layout;
     if (operand.kind == Operand::Register) {
       if (!instructionOf(dot)->registerA) // the threads of a row exchange what an accumulator leaves them
         type.layout.kind = plan::Layout::Operand;
@@ -495,9 +557,10 @@ private:
       const plan::Buffer &buffer = *out.findBuffer(operand.buffer);
       const int64_t rows = operand.storesTransposed ? buffer.cols : buffer.rows;
       if (!isTile && type.rows == 1) // a row is stored to every row, by each instance to its own
-        type.division = out.instances > 1 && rows % rowUnit(plan::Division::Rows) == 0 ? plan::Division::Rows
-                                                                                       : plan::Division::Whole;
-      type.rows = roundUp(rows, rowUnit(type.division));
+        type.division = out.instances > 1 && rows % rowUnit(plan::Division::Rows, rows) == 0 ? plan::Division::Rows
+                                                                                             : plan::Division::Whole;
+      type.layout = out.layoutOf(rows, type.division);
+      type.rows = roundUp(rows, rowUnit(type.division, rows));
       type.cols = operand.storesTransposed ? buffer.rows : buffer.cols;
     }
     return type;
@@ -529,6 +592,14 @@ int depthOf(const ir::Op &op) {
        block = block->parent->parent)
     depth += block->parent->kind == ir::OpKind::For;
   return depth;
+}
+
+plan::Layout Placement::layoutOf(int64_t rows, plan::Division division) const {
+  plan::Layout found = layout;
+  const int64_t unit = plan::slabRows(layout) * (division == plan::Division::Rows ? instances : 1);
+  if (layout.kind == plan::Layout::Tensor && rows != 1 && rows % unit != 0)
+    found.kind = plan::Layout::Mma;
+  return found;
 }
 
 const RingMember *Placement::findMember(const std::string &key) const {

@@ -34,6 +34,7 @@ struct ProductPlacement {
   Operand a, b;
   bool byThreads = false; ///< no matrix instruction for these types
   bool byWarps = false;   ///< each warp multiplies by itself, synchronously
+  bool inTensor = false;  ///< issued by one thread, into tensor memory
   plan::VarType made;     ///< what the instruction makes: whole slabs and columns, of which the result is a part
   /// Of operands that are computed, as the product reads them: A in registers, or what is stored to a staging buffer.
   plan::VarType aFed, bFed;
@@ -87,7 +88,7 @@ struct Placement {
   bool copiesItself = false; ///< one role computes and fills the rings (Multistage.h); else a producer fills them
   int instances = 1;         ///< of the computing role: warpgroups, or groups of warps below each other
   bool byCols = false;       ///< instances share every product by columns
-  plan::Layout layout;
+  plan::Layout layout;       ///< of products; `Tensor`: of those whose instances have 128 rows, others are `Mma`
   std::map<const ir::Op *, ProductPlacement> products;
   std::vector<RingPlacement> rings;
   std::map<const ir::Op *, std::string> loadKeys; ///< every load that a ring serves (clones too) → member key
@@ -101,6 +102,12 @@ struct Placement {
 
   /// Each warp issues products for itself, and has their results when the statement is over.
   bool multipliesByWarps() const { return layout.kind == plan::Layout::WarpMma; }
+  /// Whether products go to tensor memory: a role of their own issues them (MatrixRole.h).
+  bool usesTensorMemory() const {
+    return std::any_of(products.begin(), products.end(), [](const auto &it) { return it.second.inTensor; });
+  }
+  /// The layout of tiles of so many rows that instances share like that.
+  plan::Layout layoutOf(int64_t rows, plan::Division division) const;
   const RingPlacement *findRing(const std::string &key) const;
   const RingMember *findMember(const std::string &key) const;
   plan::Buffer *findBuffer(const std::string &name);

@@ -6,6 +6,7 @@
 #include "backends/plan/Cluster.h"
 #include "backends/plan/Consumer.h"
 #include "backends/plan/GridOrder.h"
+#include "backends/plan/MatrixRole.h"
 #include "backends/plan/Multistage.h"
 #include "backends/plan/Nest.h"
 #include "backends/plan/Placement.h"
@@ -15,6 +16,7 @@
 #include "support/Diagnostics.h"
 
 #include <algorithm>
+#include <bit>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -159,23 +161,29 @@ private:
       return false;
     overlapped = consumer.overlapped;
     placement.notes.insert(placement.notes.end(), consumer.notes.begin(), consumer.notes.end());
+    std::optional<MatrixRoleResult> products;
     if (placement.copiesItself)
       synchronizeBlock(consumer.role, placement);
+    else if (placement.usesTensorMemory())
+      products = splitMatrixRole(consumer.role, placement, arch.tensorMemoryColumns, accumulatorStages);
     else
       synchronize(consumer.role, placement);
+    if (products && !takeTensors(*products))
+      return false;
     plan->buffers = placement.buffers;
     plan->buffers.insert(plan->buffers.end(), consumer.scratch.begin(), consumer.scratch.end());
     plan->maps = placement.maps;
     const bool hasProducer = !placement.rings.empty() && !placement.copiesItself;
-    const int loadingWarps = producerWarps(consumer.role);
+    // What loads and what issues products share a warpgroup.
+    const int loadingWarps = producerWarps(consumer.role) - (products ? products->matrix.instances : 0);
     for (const RingPlacement &ring : placement.rings) {
       if (!hasProducer)
         continue;
       const int copying = placement.isFilledByThreads(ring) ? loadingWarps * arch.warpSize : 1;
       plan->barriers.push_back({ring.full(), ring.stages, copying});
       const int each = ring.isDrainedByWarps() ? placement.layout.threads / arch.warpSize : 1;
-      plan->barriers.push_back(
-          {ring.empty(), ring.stages, placement.instances * each * (ring.isShared() ? plan->cluster : 1)});
+      const int arrivals = products ? products->emptyArrivals.at(ring.empty()) : placement.instances * each;
+      plan->barriers.push_back({ring.empty(), ring.stages, arrivals * (ring.isShared() ? plan->cluster : 1)});
     }
     if (plan->cluster > 1) { // the others still arrive here
       consumer.role.finish.emplace_back();
@@ -183,6 +191,10 @@ private:
     }
     plan->threads = consumer.role.warps * consumer.role.instances * arch.warpSize;
     std::vector<plan::Role> roles{std::move(consumer.role)};
+    if (products) {
+      products->matrix.firstWarp = plan->threads / arch.warpSize;
+      plan->threads += (hasProducer ? products->matrix.instances : arch.warpsPerGroup) * arch.warpSize;
+    }
     if (hasProducer) {
       // Last in the block: the computing warpgroups count from 0 (runtime/README.md).
       plan::Role producer = lowerProducer(nest, placement, shared);
@@ -190,8 +202,12 @@ private:
       producer.warps = loadingWarps;
       plan->threads += producer.warps * arch.warpSize;
       setRegisters(producer, roles.front());
+      if (products)
+        products->matrix.registers = producer.registers;
       roles.insert(roles.begin(), std::move(producer));
     }
+    if (products)
+      roles.insert(roles.end() - 1, std::move(products->matrix));
     plan->roles = std::move(roles);
     return true;
   }
@@ -213,20 +229,43 @@ private:
     return spread * arch.warpSize * arch.maxRegistersPerThread <= arch.registersPerMultiprocessor;
   }
 
+  /// Tensor memory of the block: what its buffers take, as it is allocated, a power of two.
+  bool takeTensors(MatrixRoleResult &products) {
+    for (const Unsupported &what : products.unsupported)
+      diagnostics.report(Diag::not_on_this_target, at(what.loc), what.what, arch.name);
+    if (plan->cluster > 1) {
+      diagnostics.report(Diag::schedule_impossible, at(function.loc),
+                         "`cluster`: products into tensor memory do not yet share operands between blocks");
+      return false;
+    }
+    plan->tensors = std::move(products.tensors);
+    plan->barriers = std::move(products.barriers);
+    plan->tensorColumns =
+        static_cast<int>(std::bit_ceil(static_cast<uint64_t>(std::max<int64_t>(products.columns, 32))));
+    note(plan::Note::Roles,
+         fmt::format("a thread issues products for {}; tensor memory: {} columns in use",
+                     placement.instances == 1 ? "the computing warpgroup" : "each of the computing warpgroups",
+                     products.columns));
+    return products.unsupported.empty();
+  }
+
   /// The loading warpgroup gives up what the computing ones need (FlashAttention-3's splits: 24/240/240,
   /// 32/160/160/160).
   void setRegisters(plan::Role &producer, plan::Role &consumer) {
     const int n = warpsOf(consumer) / warpsPerWarpgroup;
-    const bool byWarpgroups = producer.warps == warpsPerWarpgroup && warpsOf(consumer) == n * warpsPerWarpgroup;
+    const int besideProducer = placement.usesTensorMemory() ? consumer.instances : 0; // they issue products
+    const bool byWarpgroups =
+        producer.warps + besideProducer == warpsPerWarpgroup && warpsOf(consumer) == n * warpsPerWarpgroup;
     if (!arch.hasRegisterReallocation || !byWarpgroups || n > 3)
       return;
     if (placement.multipliesByWarps() && hasAllRegisters(warpsOf(producer) + warpsOf(consumer)))
       return;
     // A grid's walk and addresses of copies take more than 40 registers, which products from shared memory by warps
-    // spare.
-    const bool amply = placement.multipliesByWarps() && n == 2;
-    const int producerDefault = n >= 3 ? 32 : amply ? 56 : n == 2 ? 40 : 56;
-    const int consumerDefault = n >= 3 ? 160 : amply ? 224 : n == 2 ? 232 : 240;
+    // spare, and so does what issues products into tensor memory.
+    const bool issues = placement.usesTensorMemory();
+    const bool amply = issues || (placement.multipliesByWarps() && n == 2);
+    const int producerDefault = amply ? 56 : n >= 3 ? 32 : n == 2 ? 40 : 56;
+    const int consumerDefault = n >= 3 ? (amply ? 152 : 160) : n == 2 ? (amply ? 224 : 232) : 240;
     producer.registers = static_cast<int>(schedule.producerRegisters.value_or(producerDefault));
     consumer.registers = static_cast<int>(schedule.consumerRegisters.value_or(consumerDefault));
     note(plan::Note::Roles,
@@ -343,6 +382,9 @@ private:
 
   void note(plan::Note::Topic topic, std::string text) { placement.notes.push_back({topic, std::move(text), {}}); }
   void decide(const std::string &what, const std::string &value) { plan->decisions.emplace_back(what, value); }
+
+  /// Of accumulators that one loop fills: the next tile's products run under the end of this one.
+  static constexpr int accumulatorStages = 2;
 
   const ir::Function &function;
   const arch::Description &arch;

@@ -269,6 +269,8 @@ void Parser::item(Plan &plan) {
     plan.maps.push_back(map());
   } else if (at("buffer")) {
     plan.buffers.push_back(buffer());
+  } else if (at("tensor")) {
+    tensor(plan);
   } else if (at("barrier")) {
     plan.barriers.push_back(barrier());
   } else if (at("role")) {
@@ -380,6 +382,35 @@ Buffer Parser::buffer() {
   return buffer;
 }
 
+/// `tensor columns 512`, or a buffer of tensor memory.
+void Parser::tensor(Plan &plan) {
+  const SourceLoc loc = current.range.begin;
+  expect("tensor");
+  if (at("columns") && ahead.text != ":") {
+    expect("columns");
+    plan.tensorColumns = smallInteger();
+    return;
+  }
+  TensorBuffer tensor;
+  tensor.loc = loc;
+  tensor.swizzle = Swizzle::None;
+  tensor.name = name("the name of a buffer of tensor memory");
+  expect(":");
+  tensor.elem = elem();
+  expect("[");
+  shape(tensor.rows, tensor.cols);
+  expect("]");
+  expect("slab");
+  tensor.slab = static_cast<int>(integer(1, 1 << 16));
+  expect("stages");
+  tensor.stages = smallInteger();
+  expect("columns");
+  tensor.offset = integer(0, 1 << 16);
+  if (accept("alias"))
+    tensor.aliasOf = name("a buffer of tensor memory");
+  plan.tensors.push_back(std::move(tensor));
+}
+
 Barrier Parser::barrier() {
   Barrier barrier;
   expect("barrier");
@@ -388,6 +419,8 @@ Barrier Parser::barrier() {
   barrier.stages = smallInteger();
   expect("arrivals");
   barrier.arrivals = smallInteger();
+  if (accept("instances"))
+    barrier.instances = static_cast<int>(integer(1, 64));
   return barrier;
 }
 
@@ -427,6 +460,10 @@ Layout Parser::layout() {
     expect("(");
     layout.threads = static_cast<int>(integer(32, 1024));
     expect(")");
+    return layout;
+  }
+  if (accept("tensor")) {
+    layout.kind = Layout::Tensor;
     return layout;
   }
   if (accept("rows"))

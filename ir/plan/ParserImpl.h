@@ -40,6 +40,7 @@ private:
   GridAxis gridAxis();
   TensorMap map();
   Buffer buffer();
+  void tensor(Plan &plan);
   Barrier barrier();
   Role role();
   Var var();

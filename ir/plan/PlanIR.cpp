@@ -56,6 +56,14 @@ std::string_view spelling(StmtKind kind) {
     return "store_shared";
   case StmtKind::FenceProxy:
     return "fence_proxy";
+  case StmtKind::LoadTensor:
+    return "load_tensor";
+  case StmtKind::StoreTensor:
+    return "store_tensor";
+  case StmtKind::ScaleTensor:
+    return "scale_tensor";
+  case StmtKind::TensorFence:
+    return "tensor_fence";
   case StmtKind::Sync:
     return "sync";
   case StmtKind::Expect:
@@ -107,6 +115,7 @@ template <class T> static const T *findNamed(const std::vector<T> &all, std::str
 
 const Var *Role::findVar(std::string_view name) const { return findNamed(vars, name); }
 const Buffer *Plan::findBuffer(std::string_view name) const { return findNamed(buffers, name); }
+const TensorBuffer *Plan::findTensor(std::string_view name) const { return findNamed(tensors, name); }
 const Barrier *Plan::findBarrier(std::string_view name) const { return findNamed(barriers, name); }
 const TensorMap *Plan::findMap(std::string_view name) const { return findNamed(maps, name); }
 

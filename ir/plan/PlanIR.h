@@ -39,6 +39,8 @@ struct Layout {
     Operand, ///< a left operand of wgmma, of a type that is not 16 bits wide: Mma but for the order within a row
     Rows,    ///< vectors of `vec` elements, a row over `threadsPerRow` consecutive ones of the role's `threads` threads
     WarpMma, ///< the mma.sync accumulator, 16 rows a warp: slabs of `threads` / 2 rows
+    Tensor,  ///< the accumulator of a product of 128 rows in tensor memory, as quads of threads read it: slabs of 128
+             ///< rows a warpgroup, 32 neighbouring ones a warp
   } kind = Mma;
   int threads = 128;
   int threadsPerRow = 4;
@@ -47,7 +49,9 @@ struct Layout {
 };
 std::string print(const Layout &layout);
 /// Rows of a slab of an accumulator: those of all its warps.
-constexpr int slabRows(const Layout &layout) { return layout.threads / 2; }
+constexpr int slabRows(const Layout &layout) {
+  return layout.kind == Layout::Tensor ? layout.threads : layout.threads / 2;
+}
 
 /// Which part of a tile each instance (warpgroup) of a role owns.
 enum class Division : uint8_t {
@@ -94,11 +98,22 @@ struct Buffer {
   int64_t totalBytes() const { return stageBytes() * stages; }
 };
 
-/// An array of mbarriers, one a stage.
+/// Tensor memory: `stages` tiles of results or left operands of products, side by side in its columns of 32 bits.
+/// Slabs of `slab` rows, what one instruction makes or takes, lie side by side, and so do the columns of each.
+struct TensorBuffer : Buffer {
+  int slab = 128; ///< 64 or 128 rows; of 64, every quarter of the 128 lanes has 16
+
+  /// Columns of tensor memory; `offset` counts them too.
+  int64_t stageColumns() const { return rows / slab * cols * bitWidth(elem) / 32; }
+  int64_t totalColumns() const { return stageColumns() * stages; }
+};
+
+/// An array of mbarriers, one a stage, or one a stage for each instance of a role.
 struct Barrier {
   std::string name;
   int stages = 1;
-  int arrivals = 1; ///< arrivals that complete a phase, that of Expect included
+  int arrivals = 1;  ///< arrivals that complete a phase, that of Expect included
+  int instances = 1; ///< more than 1: instance i of whatever role uses its own stages
 };
 
 /// One use of the copy engine on a tensor: which box of which parameter, for the launcher to encode.
@@ -142,6 +157,11 @@ enum class StmtKind : uint8_t {
   LoadShared,  ///< dest = ref
   StoreShared, ///< ref = operands[0]
   FenceProxy,  ///< fence.proxy.async: this thread's shared stores become visible to the copy and matrix engines
+  // tensor memory, by the threads of an instance: each warp its own lanes
+  LoadTensor,  ///< dest = ref
+  StoreTensor, ///< ref = operands[0]
+  ScaleTensor, ///< ref *= operands[0], a column or a scalar
+  TensorFence, ///< orders accesses to tensor memory with a barrier's: those before it, or, `inverted`, those after it
   Sync, ///< named barrier `id` over `threads` threads; fewer than the role has: each instance its own, id + instance.
         ///< 0:
         ///< the whole block's
@@ -159,8 +179,8 @@ enum class StmtKind : uint8_t {
   CopyWait,   ///< until at most `count` of each thread's copy groups are under way
   // matrix engine
   ProductFence,  ///< wgmma.fence: earlier register accesses come before the next product's
-  Product,       ///< dest (+)= a · b, asynchronously
-  ProductCommit, ///< closes the product group
+  Product,       ///< dest (+)= a · b, asynchronously; with `destRef`, in tensor memory, by one thread
+  ProductCommit, ///< closes the product group; with a barrier: arrives there once all products before are over
   ProductWait,   ///< until at most `count` groups are in flight
   // mbarriers
   Wait,        ///< until the phase of barrier at cursor completes; `inverted`: the phase before (a producer's wait for
@@ -205,8 +225,9 @@ struct Stmt {
   bool reducing = false; ///< CopyOut: adds in global memory
 
   BufferRef ref;        ///< LoadShared, StoreShared, CopyIn, CopyOut; Product: b
-  bool aShared = false; ///< Product: a is aRef, else the variable operands[0]
+  bool aShared = false; ///< Product: a is aRef, in shared or tensor memory, else the variable operands[0]
   BufferRef aRef;
+  BufferRef destRef;      ///< Product: the result in tensor memory; then there is no `dest`
   bool accumulate = true; ///< Product: false: dest = a · b
   /// Product: multiply-adds by the role's threads, synchronous (types without a matrix instruction).
   bool byThreads = false;
@@ -233,6 +254,8 @@ struct Stmt {
 
   /// A product that is over when the statement is.
   bool isSynchronous() const { return byThreads || byWarps; }
+  /// A product into tensor memory.
+  bool isTensorProduct() const { return kind == StmtKind::Product && !destRef.buffer.empty(); }
   /// A copy in that joins the copy groups of the role's threads.
   bool isThreadCopy() const { return kind == StmtKind::CopyIn && barrier.empty(); }
 };
@@ -240,8 +263,8 @@ struct Stmt {
 /// A new last statement of `body`; valid until the next one.
 Stmt &append(Body &body, StmtKind kind, SourceLoc loc);
 
-/// A group of warps that run one list of statements. Where it has one instance and nothing in it is for the threads of
-/// a warp together, one thread runs it.
+/// A group of warps that run one list of statements. Where nothing in it is for the threads of a warp together, one
+/// thread of each instance runs it.
 struct Role {
   std::string name; ///< "producer", "consumer"
   int firstWarp = 0;
@@ -255,7 +278,7 @@ struct Role {
   const Var *findVar(std::string_view name) const;
 };
 
-/// Whether one thread runs the role: it has one instance, and nothing in it is for the threads of a warp together. The
+/// Whether one thread runs each instance of the role: nothing in it is for the threads of a warp together. The
 /// verifier's proof and the printed code both rest on this one answer.
 bool runsOnOneThread(const Role &role);
 
@@ -306,10 +329,13 @@ struct Plan {
   Grid grid;
   std::vector<TensorMap> maps;
   std::vector<Buffer> buffers;
+  int tensorColumns = 0; ///< of tensor memory that the block allocates, and frees when all its roles have ended
+  std::vector<TensorBuffer> tensors;
   std::vector<Barrier> barriers;
   std::vector<Role> roles;
 
-  const Buffer *findBuffer(std::string_view name) const;
+  const Buffer *findBuffer(std::string_view name) const; ///< in shared memory
+  const TensorBuffer *findTensor(std::string_view name) const;
   const Barrier *findBarrier(std::string_view name) const;
   const TensorMap *findMap(std::string_view name) const;
 };
@@ -336,6 +362,7 @@ struct Budget {
   int namedBarriers = 16;
   int maxBoxDim = 256;
   int maxCluster = 8;
+  int tensorColumns = 0; ///< 0: no tensor memory
 };
 
 /// One reason why a plan is refused. `loc` is the .tk line of the statement.

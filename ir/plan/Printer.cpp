@@ -135,11 +135,20 @@ std::string head(const Stmt &stmt) {
   case StmtKind::StoreShared:
     return fmt::format("{}store_shared {} = {}{}", stmt.firstInstance ? "first " : "", print(stmt.ref), columns(stmt),
                        operand(stmt, 0));
+  case StmtKind::LoadTensor:
+    return fmt::format("{} = load_tensor {}", stmt.dest, print(stmt.ref));
+  case StmtKind::StoreTensor:
+    return fmt::format("store_tensor {} = {}", print(stmt.ref), operand(stmt, 0));
+  case StmtKind::ScaleTensor:
+    return fmt::format("scale_tensor {} by {}", print(stmt.ref), operand(stmt, 0));
+  case StmtKind::TensorFence:
+    return fmt::format("tensor_fence {}", stmt.inverted ? "after" : "before");
+  case StmtKind::ProductCommit:
+    return stmt.barrier.empty() ? word : fmt::format("product_commit completes {}", barrierRef(stmt));
   case StmtKind::FenceProxy:
   case StmtKind::BulkCommit:
   case StmtKind::CopyCommit:
   case StmtKind::ProductFence:
-  case StmtKind::ProductCommit:
   case StmtKind::ClusterSync:
   case StmtKind::WaitForPrevious:
     return word;
@@ -159,8 +168,9 @@ std::string head(const Stmt &stmt) {
   case StmtKind::ProductWait:
     return fmt::format("{} {}", word, stmt.count);
   case StmtKind::Product:
-    return fmt::format("product {} {} {} * {}{}", stmt.dest, stmt.accumulate ? "+=" : "=",
-                       stmt.aShared ? print(stmt.aRef) : operand(stmt, 0), print(stmt.ref),
+    return fmt::format("product {} {} {} * {}{}", stmt.isTensorProduct() ? print(stmt.destRef) : stmt.dest,
+                       stmt.accumulate ? "+=" : "=", stmt.aShared ? print(stmt.aRef) : operand(stmt, 0),
+                       print(stmt.ref),
                        stmt.byThreads ? " by threads"
                        : stmt.byWarps ? " by warps"
                                       : "");
@@ -275,8 +285,15 @@ void Printer::resources(const Plan &plan) {
     line(fmt::format("buffer {}: {}[{}x{}] swizzle {} stages {} offset {}{}", buffer.name, spelling(buffer.elem),
                      buffer.rows, buffer.cols, spelling(buffer.swizzle), buffer.stages, buffer.offset,
                      buffer.aliasOf.empty() ? "" : " alias " + buffer.aliasOf));
+  if (plan.tensorColumns > 0)
+    line(fmt::format("tensor columns {}", plan.tensorColumns));
+  for (const TensorBuffer &tensor : plan.tensors)
+    line(fmt::format("tensor {}: {}[{}x{}] slab {} stages {} columns {}{}", tensor.name, spelling(tensor.elem),
+                     tensor.rows, tensor.cols, tensor.slab, tensor.stages, tensor.offset,
+                     tensor.aliasOf.empty() ? "" : " alias " + tensor.aliasOf));
   for (const Barrier &barrier : plan.barriers)
-    line(fmt::format("barrier {} stages {} arrivals {}", barrier.name, barrier.stages, barrier.arrivals));
+    line(fmt::format("barrier {} stages {} arrivals {}{}", barrier.name, barrier.stages, barrier.arrivals,
+                     barrier.instances == 1 ? "" : fmt::format(" instances {}", barrier.instances)));
 }
 
 void Printer::params(const Plan &plan) {
@@ -347,6 +364,8 @@ void Printer::stmt(const Stmt &stmt) {
 std::string print(const Layout &layout) {
   if (layout.kind == Layout::WarpMma)
     return fmt::format("warp_mma({})", layout.threads);
+  if (layout.kind == Layout::Tensor)
+    return "tensor";
   constexpr std::array<std::string_view, 3> names{"mma", "operand", "rows"};
   const std::string_view name = names[layout.kind];
   const Layout usual{layout.kind, Layout{}.threads, Layout{}.threadsPerRow, Layout{}.vec};

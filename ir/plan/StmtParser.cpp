@@ -9,12 +9,15 @@ namespace tkc::plan {
 namespace {
 
 /// The kinds that start with their own spelling; the others are assignments.
-constexpr StmtKind effects[] = {
-    StmtKind::Store,           StmtKind::Atomic,  StmtKind::StoreShared,   StmtKind::FenceProxy,  StmtKind::Sync,
-    StmtKind::Expect,          StmtKind::CopyIn,  StmtKind::CopyOut,       StmtKind::BulkCommit,  StmtKind::BulkWait,
-    StmtKind::ProductFence,    StmtKind::Product, StmtKind::ProductCommit, StmtKind::ProductWait, StmtKind::Wait,
-    StmtKind::Arrive,          StmtKind::Advance, StmtKind::ClusterSync,   StmtKind::For,         StmtKind::If,
-    StmtKind::WaitForPrevious, StmtKind::Ahead,   StmtKind::CopyCommit,    StmtKind::CopyWait};
+constexpr StmtKind effects[] = {StmtKind::Store,         StmtKind::Atomic,       StmtKind::StoreShared,
+                                StmtKind::FenceProxy,    StmtKind::Sync,         StmtKind::Expect,
+                                StmtKind::CopyIn,        StmtKind::CopyOut,      StmtKind::BulkCommit,
+                                StmtKind::BulkWait,      StmtKind::ProductFence, StmtKind::Product,
+                                StmtKind::ProductCommit, StmtKind::ProductWait,  StmtKind::Wait,
+                                StmtKind::Arrive,        StmtKind::Advance,      StmtKind::ClusterSync,
+                                StmtKind::For,           StmtKind::If,           StmtKind::WaitForPrevious,
+                                StmtKind::Ahead,         StmtKind::CopyCommit,   StmtKind::CopyWait,
+                                StmtKind::StoreTensor,   StmtKind::ScaleTensor,  StmtKind::TensorFence};
 
 } // namespace
 
@@ -87,6 +90,9 @@ void Parser::assignment(Stmt &stmt) {
   } else if (accept("load_shared")) {
     stmt.kind = StmtKind::LoadShared;
     stmt.ref = bufferRef();
+  } else if (accept("load_tensor")) {
+    stmt.kind = StmtKind::LoadTensor;
+    stmt.ref = bufferRef();
   } else {
     compute(stmt);
   }
@@ -143,14 +149,29 @@ void Parser::effect(Stmt &stmt) {
   case StmtKind::Spread:
   case StmtKind::Load:
   case StmtKind::LoadShared:
+  case StmtKind::LoadTensor:
     return fail("a statement"); // assignments
   case StmtKind::FenceProxy:
   case StmtKind::BulkCommit:
   case StmtKind::CopyCommit:
   case StmtKind::ProductFence:
-  case StmtKind::ProductCommit:
   case StmtKind::ClusterSync:
   case StmtKind::WaitForPrevious:
+    return;
+  case StmtKind::ProductCommit:
+    if (accept("completes"))
+      barrierRef(stmt);
+    return;
+  case StmtKind::StoreTensor:
+  case StmtKind::ScaleTensor:
+    stmt.ref = bufferRef();
+    expect(stmt.kind == StmtKind::StoreTensor ? "=" : "by");
+    stmt.operands.push_back(name("a variable"));
+    return;
+  case StmtKind::TensorFence:
+    stmt.inverted = accept("after");
+    if (!stmt.inverted)
+      expect("before");
     return;
   case StmtKind::Atomic: {
     bool found = false;
@@ -246,7 +267,10 @@ void Parser::shared(Stmt &stmt) {
 }
 
 void Parser::product(Stmt &stmt) {
-  stmt.dest = name("an accumulator");
+  if (ahead.text == "[")
+    stmt.destRef = bufferRef();
+  else
+    stmt.dest = name("an accumulator");
   stmt.accumulate = accept("+=");
   if (!stmt.accumulate)
     expect("=");

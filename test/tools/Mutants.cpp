@@ -44,6 +44,7 @@ bool synchronises(StmtKind kind) {
   case StmtKind::CopyWait:
   case StmtKind::Advance:
   case StmtKind::ClusterSync:
+  case StmtKind::TensorFence:
     return true;
   case StmtKind::Compute:
   case StmtKind::Move:
@@ -53,6 +54,9 @@ bool synchronises(StmtKind kind) {
   case StmtKind::Atomic:
   case StmtKind::LoadShared:
   case StmtKind::StoreShared:
+  case StmtKind::LoadTensor:
+  case StmtKind::StoreTensor:
+  case StmtKind::ScaleTensor:
   case StmtKind::CopyIn:
   case StmtKind::CopyOut:
   case StmtKind::Product:
@@ -79,6 +83,9 @@ public:
     for (const plan::Buffer &buffer : original.buffers)
       if (buffer.stages > 1)
         rings(buffer.name);
+    for (const plan::TensorBuffer &tensor : original.tensors)
+      if (tensor.stages > 1)
+        rings(tensor.name);
     for (const plan::Barrier &barrier : original.barriers)
       arrivals(barrier.name);
     return std::move(mutants);
@@ -151,14 +158,20 @@ private:
       return "no vector work touches the next products' registers since an earlier fence";
     case StmtKind::Sync:
       return "every two accesses that it orders are ordered by other barriers";
+    case StmtKind::TensorFence:
+      return "what it orders touches no tensor memory that others touched since an earlier fence, or a later fence "
+             "comes first";
     case StmtKind::FenceProxy:
       return "a later fence comes before the first asynchronous access";
     case StmtKind::BulkWait:
       return "a later wait covers its groups before their stage is written again and before the block ends";
     case StmtKind::CopyWait:
       return "a later wait covers its groups before their stages are read and before the block ends";
-    case StmtKind::CopyCommit:
     case StmtKind::ProductCommit:
+      if (!stmt.barrier.empty())
+        return facts.awaited.count(&stmt) ? "" : "the block ends before anybody waits for the phase that it counts for";
+      [[fallthrough]];
+    case StmtKind::CopyCommit:
     case StmtKind::BulkCommit:
       return "a later commit closes the group before the wait that counts it";
     case StmtKind::Advance:
@@ -207,6 +220,7 @@ private:
           };
           link(buffers, body[i].ref.buffer, body[i].ref.cursor);
           link(buffers, body[i].aRef.buffer, body[i].aRef.cursor);
+          link(buffers, body[i].destRef.buffer, body[i].destRef.cursor);
           link(barriers, body[i].barrier, body[i].cursor);
         });
     return buffers.size() + barriers.size() + cursors.size() != before;
@@ -217,6 +231,8 @@ private:
     Plan copy = original;
     for (plan::Buffer &buffer : copy.buffers)
       buffer.stages -= buffers.count(buffer.name) ? 1 : 0;
+    for (plan::TensorBuffer &tensor : copy.tensors)
+      tensor.stages -= buffers.count(tensor.name) ? 1 : 0;
     for (plan::Barrier &barrier : copy.barriers)
       barrier.stages -= barriers.count(barrier.name) ? 1 : 0;
     for (Role &role : copy.roles)

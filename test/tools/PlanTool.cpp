@@ -55,8 +55,15 @@ std::string title(const plan::Plan &plan) {
   return text;
 }
 
+/// Hopper's, and the tensor memory of GPUs that have some.
+plan::Budget budget() {
+  plan::Budget budget;
+  budget.tensorColumns = 512;
+  return budget;
+}
+
 void verify(const plan::Plan &plan, const SourceManager &sources) {
-  std::vector<plan::Violation> violations = plan::verify(plan, {});
+  std::vector<plan::Violation> violations = plan::verify(plan, budget());
   for (const plan::Violation &violation : violations)
     fmt::print("{}: {}\n", violation.loc.isValid() ? sources.lineColumn(violation.loc).line : 0, violation.message);
   fmt::print("{}: {}\n", title(plan), violations.empty() ? "sound" : "refused");
@@ -64,11 +71,11 @@ void verify(const plan::Plan &plan, const SourceManager &sources) {
 
 /// One line a mutant, and a sum. A mutant that passes without a reason why it may is a fault of the verifier's.
 void mutate(const plan::Plan &plan, const SourceManager &sources) {
-  if (!plan::verify(plan, {}).empty())
+  if (!plan::verify(plan, budget()).empty())
     return fmt::print("{}: refused as it is\n", title(plan));
   int refused = 0, harmless = 0, missed = 0;
   for (const Mutant &mutant : mutantsOf(plan)) {
-    std::vector<plan::Violation> violations = plan::verify(mutant.plan, {});
+    std::vector<plan::Violation> violations = plan::verify(mutant.plan, budget());
     std::string verdict = "refused", reason = violations.empty() ? mutant.ifHarmless : violations.front().message;
     if (!violations.empty())
       ++refused;

@@ -22,7 +22,7 @@ void sharedMemory(const Plan &plan, const Budget &budget, Report &report) {
   }
   int64_t barriers = 0;
   for (const Barrier &barrier : plan.barriers)
-    barriers += 8 * barrier.stages;
+    barriers += 8 * barrier.stages * barrier.instances;
   if (barriers > 0)
     parts.push_back(fmt::format("barriers: {}", barriers));
   if (int64_t needed = std::max(end + barriers, plan.sharedBytes); needed > budget.sharedBytes)
@@ -44,8 +44,13 @@ void warpgroupRegisters(const Plan &plan, const Budget &budget, Report &report) 
       report.addOverBudget(
           plan.loc, fmt::format("role `{}` sets {} registers a thread: setmaxnreg takes multiples of 8 in 24..256",
                                 role.name, role.registers));
-    int end = role.firstWarp + role.warps * role.instances;
-    if (role.registers != 0 && role.firstWarp % 4 != 0)
+    const int end = role.firstWarp + role.warps * role.instances;
+    const auto isShared = [&](int warp) { // by roles that set the same
+      return std::any_of(plan.roles.begin(), plan.roles.end(), [&](const Role &other) {
+        return &other != &role && other.firstWarp <= warp && warp < other.firstWarp + other.warps * other.instances;
+      });
+    };
+    if (role.registers != 0 && role.firstWarp % 4 != 0 && !isShared(role.firstWarp - 1))
       report.addOverBudget(
           plan.loc, fmt::format("role `{}` sets its registers from warp {} on: setmaxnreg is for whole warpgroups",
                                 role.name, role.firstWarp));

@@ -38,7 +38,7 @@ private:
     case Event::Registers:
       return touch(stmt);
     case Event::Product:
-      return product(stmt);
+      return stmt.isTensorProduct() ? void() : product(stmt);
     case Event::ProductFence:
       for (auto &[name, state] : registers)
         state.dirty = false;
@@ -64,6 +64,9 @@ private:
     case Event::LoadShared:
     case Event::StoreShared:
     case Event::FenceProxy:
+    case Event::LoadTensor:
+    case Event::StoreTensor:
+    case Event::TensorFence:
     case Event::Sync:
       return;
     }

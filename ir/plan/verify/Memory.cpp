@@ -31,6 +31,21 @@ Rect rectOf(const Touched &touched, const Process &process) {
   return partOf(*touched.buffer, alongRows, process.instance, process.role->instances);
 }
 
+Rect tensorRectOf(const Touched &touched, int stage, const Process &process, bool isGeneric) {
+  constexpr int64_t quarters = 4;
+  const auto &buffer = static_cast<const TensorBuffer &>(*touched.buffer);
+  const int64_t begin = buffer.offset + stage * buffer.stageColumns();
+  const bool isWhole = touched.slice == Division::Whole;
+  const int instances = isWhole ? 1 : process.role->instances, instance = isWhole ? 0 : process.instance;
+  Rect rect{0, quarters, begin + buffer.stageColumns() * instance / instances,
+            begin + buffer.stageColumns() * (instance + 1) / instances};
+  if (isGeneric && process.elected)
+    rect.rowHi = 1;
+  else if (isGeneric)
+    rect.rowLo = 1;
+  return rect;
+}
+
 Rect shareOf(const Touched &touched, Division division, int block, int blocks) {
   return partOf(*touched.buffer, division == Division::Rows, block, blocks);
 }
@@ -46,13 +61,48 @@ Memory::Memory(const Plan &plan, const Numbering &numbering, const Components &c
   for (size_t i = 0; i < numbering.slots.size(); ++i)
     for (size_t j = 0; j < numbering.slots.size(); ++j) {
       if (numbering.slots[i].buffer == numbering.slots[j].buffer ||
-          numbering.slots[i].block != numbering.slots[j].block)
+          numbering.slots[i].block != numbering.slots[j].block || numbering.slots[i].isTensor ||
+          numbering.slots[j].isTensor)
         continue;
       auto [begin, end] = bytesOf(i);
       auto [otherBegin, otherEnd] = bytesOf(j);
       if (begin < otherEnd && otherBegin < end)
         overlapping[i].push_back(static_cast<int>(j));
     }
+}
+
+/// Buffers of tensor memory meet by the columns that they have, in one list for a block.
+int Memory::listOf(int slot) const {
+  if (!numbering.isTensor(slot))
+    return slot;
+  int first = numbering.slotIn(numbering.slots[static_cast<size_t>(slot)].block, 0);
+  while (!numbering.isTensor(first))
+    ++first;
+  return first;
+}
+
+/// What is overwritten no longer counts as written by anything before.
+void Memory::cut(std::vector<Access> &all, const Rect &written) {
+  std::vector<Access> left;
+  for (const Access &access : all) {
+    if (!access.isWrite() || !access.rect.meets(written)) {
+      left.push_back(access);
+      continue;
+    }
+    const auto keep = [&](Rect rect) {
+      if (rect.rowLo < rect.rowHi && rect.colLo < rect.colHi) {
+        left.push_back(access);
+        left.back().rect = rect;
+      }
+    };
+    const Rect &it = access.rect;
+    const int64_t rowLo = std::max(it.rowLo, written.rowLo), rowHi = std::min(it.rowHi, written.rowHi);
+    keep({it.rowLo, rowLo, it.colLo, it.colHi});
+    keep({rowHi, it.rowHi, it.colLo, it.colHi});
+    keep({rowLo, rowHi, it.colLo, std::max(it.colLo, written.colLo)});
+    keep({rowLo, rowHi, std::min(it.colHi, written.colHi), it.colHi});
+  }
+  all = std::move(left);
 }
 
 std::string Memory::name(int slot) const {
@@ -71,7 +121,8 @@ bool Memory::bySameThreads(const Access &now, const Access &before) const {
   if (!now.isGeneric() || !before.isGeneric() || one.engine != other.engine || now.rect != before.rect)
     return false;
   auto layoutOf = [&](const Access &access) {
-    const std::string &name = access.stmt->kind == StmtKind::StoreShared ? access.stmt->operands[0] : access.stmt->dest;
+    const bool stores = access.stmt->kind == StmtKind::StoreShared || access.stmt->kind == StmtKind::StoreTensor;
+    const std::string &name = stores ? access.stmt->operands[0] : access.stmt->dest;
     const Var *var = one.role->findVar(name);
     return access.stmt->kind == StmtKind::Product || !var ? std::nullopt : std::optional(var->type.layout);
   };
@@ -100,13 +151,39 @@ bool Memory::isFenced(const Access &now, const Access &before, const Clock &cloc
          clock.at(components.fence(before.process)) >= before.end.value;
 }
 
+/// Products of one thread are done in order: PTX ISA, "tcgen05.mma", pipelined instructions. Into the same accumulator
+/// they follow each other without a wait; of others the planner asks no such order.
+bool Memory::isOneAccumulation(const Access &now, const Access &before, bool sameSlot) const {
+  return sameSlot && now.agent == Access::ProductWrite && before.agent == Access::ProductWrite &&
+         now.process == before.process && now.rect == before.rect;
+}
+
+/// Tensor memory changes hands between threads and products by a fence on either side of the barrier.
+std::string Memory::unfencedTensor(const Access &now, const Access &before, const Clock &clock) const {
+  if (before.isGeneric() && clock.at(components.tensorFence(before.process)) < before.end.value)
+    return fmt::format("{} comes after {} without a `tensor_fence before` by the threads of the latter in between",
+                       describe(now), describe(before));
+  if (!now.fencedAfter)
+    return fmt::format("{} comes after {} without a `tensor_fence after` the barrier in between", describe(now),
+                       describe(before));
+  return {};
+}
+
 std::string Memory::conflict(const Access &now, const Access &before, const Clock &clock, int slot,
                              int beforeSlot) const {
+  const Process &one = components.process(now.process), &other = components.process(before.process);
+  // A warp reaches lanes of its own only, and waits for its loads and stores.
+  if (numbering.isTensor(slot) && now.isGeneric() && before.isGeneric() && one.engine == other.engine)
+    return {};
+  if (isOneAccumulation(now, before, slot == beforeSlot))
+    return {};
   std::string shares = slot == beforeSlot ? "" : fmt::format(", whose memory {} has too", name(beforeSlot));
   if (!isOrdered(now, before, clock))
     return fmt::format("{} {} `{}`{} while {} may still be {} it: nothing that `{}` waited for says that it is done",
                        describe(now), now.isWrite() ? "overwrites" : "reads", name(slot), shares, describe(before),
                        before.isWrite() ? "writing" : "reading", components.name(now.process));
+  if (numbering.isTensor(slot))
+    return unfencedTensor(now, before, clock);
   if (!isFenced(now, before, clock))
     return fmt::format("{} {} `{}`{} after {} without a `fence_proxy` by the writing threads in between", describe(now),
                        now.isWrite() ? "overwrites" : "reads", name(slot), shares, describe(before));
@@ -117,7 +194,7 @@ std::string Memory::access(int slot, const Access &access, const Clock &clock) {
   std::string problem;
   int64_t written = 0;
   std::vector<Rect> counted;
-  for (const Access &before : accesses[static_cast<size_t>(slot)]) {
+  for (const Access &before : accesses[static_cast<size_t>(listOf(slot))]) {
     if (!before.rect.meets(access.rect))
       continue;
     if (before.isWrite() && std::find(counted.begin(), counted.end(), before.rect) == counted.end()) {
@@ -129,9 +206,11 @@ std::string Memory::access(int slot, const Access &access, const Clock &clock) {
     bool conflicts =
         (access.isWrite() || before.isWrite()) && !bySameThreads(access, before) && !areSharesOfOne(access, before);
     if (problem.empty() && conflicts)
-      problem = conflict(access, before, clock, slot, slot);
+      problem = conflict(access, before, clock, slot, before.slot);
   }
-  if (problem.empty() && !access.isWrite() && written < access.rect.area())
+  const bool reads = !access.isWrite() || access.stmt->kind == StmtKind::ScaleTensor ||
+                     (access.agent == Access::ProductWrite && access.stmt->accumulate);
+  if (problem.empty() && reads && written < access.rect.area())
     problem = fmt::format("{} reads `{}`, {} of which is written by anything that is sure to come before",
                           describe(access), name(slot), written == 0 ? "nothing" : "not all");
   if (access.isWrite())
@@ -146,7 +225,9 @@ std::string Memory::access(int slot, const Access &access, const Clock &clock) {
 }
 
 void Memory::enter(int slot, const Access &access) {
-  std::vector<Access> &all = accesses[static_cast<size_t>(slot)];
+  std::vector<Access> &all = accesses[static_cast<size_t>(listOf(slot))];
+  if (numbering.isTensor(slot) && access.isWrite())
+    cut(all, access.rect);
   auto isOver = [&](const Access &before) {
     if (access.isWrite()) // the other warps' share of one store stays beside this one's
       return access.rect.covers(before.rect) && !areSharesOfOne(access, before) &&
@@ -165,12 +246,11 @@ std::vector<std::pair<const Stmt *, std::string>> Memory::unfinished(int block, 
     for (const Access &access : accesses[slot])
       if (numbering.slots[slot].block == block &&
           (access.agent == Access::CopyWrite || access.agent == Access::ThreadCopy ||
-           access.agent == Access::BulkRead) &&
+           access.agent == Access::BulkRead || access.agent == Access::ProductWrite) &&
           all.at(access.end.component) < access.end.value)
-        problems.emplace_back(access.stmt,
-                              fmt::format("{} may still be {} `{}` when the block ends: nothing waits for it",
-                                          describe(access), access.isWrite() ? "writing" : "reading",
-                                          name(static_cast<int>(slot))));
+        problems.emplace_back(
+            access.stmt, fmt::format("{} may still be {} `{}` when the block ends: nothing waits for it",
+                                     describe(access), access.isWrite() ? "writing" : "reading", name(access.slot)));
   return problems;
 }
 

@@ -48,6 +48,10 @@ public:
   int time(size_t process) const { return static_cast<int>(process); }
   int generic(size_t process) const { return firstGeneric() + static_cast<int>(process); }
   int fence(size_t process) const { return firstFence() + static_cast<int>(process); }
+  /// Its accesses to tensor memory that it has fenced.
+  int tensorFence(size_t process) const {
+    return copies(static_cast<size_t>(numProcesses)) + static_cast<int>(process);
+  }
   int firstGeneric() const { return numProcesses; }
   int firstFence() const { return 2 * numProcesses; }
   /// Phases of a barrier stage; product groups and bulk groups of an instance; generations of a named barrier.
@@ -57,7 +61,7 @@ public:
   int named(int number) const { return bulk(numEngines) + number; }
   /// Copy groups of a process that others may know to have come.
   int copies(size_t process) const { return named(numNamed()) + static_cast<int>(process); }
-  int count() const { return named(numNamed()) + numProcesses; }
+  int count() const { return named(numNamed()) + 2 * numProcesses; }
   int numNamed() const { return numBlocks * namedBarriers; }
   /// The machine's 16, and one more for what the printer adds. Ids beyond are the budget's business.
   static constexpr int namedBarriers = 17;
@@ -73,7 +77,7 @@ private:
 
 /// One access to a stage of a buffer.
 struct Access {
-  enum Agent : uint8_t { GenericRead, GenericWrite, CopyWrite, ThreadCopy, ProductRead, BulkRead };
+  enum Agent : uint8_t { GenericRead, GenericWrite, CopyWrite, ThreadCopy, ProductRead, ProductWrite, BulkRead };
   /// It is over for those whose clock has reached `value` in `component`.
   struct End {
     int component, value;
@@ -85,14 +89,21 @@ struct Access {
   size_t event; ///< of the process' trace
   Rect rect;
   End end;
-  int syncs; ///< named barriers that the process had passed
+  int syncs;               ///< named barriers that the process had passed
+  int slot = -1;           ///< what the access names; all buffers of tensor memory share one list
+  bool fencedAfter = true; ///< tensor memory: a fence came after the last barrier that the process passed
 
-  bool isWrite() const { return agent == GenericWrite || agent == CopyWrite || agent == ThreadCopy; }
+  bool isWrite() const {
+    return agent == GenericWrite || agent == CopyWrite || agent == ThreadCopy || agent == ProductWrite;
+  }
   bool isGeneric() const { return agent == GenericRead || agent == GenericWrite; }
 };
 
 /// The part of a stage that an instance touches.
 Rect rectOf(const Touched &touched, const Process &process);
+/// The same of a stage in tensor memory: quarters of the lanes, of which each of an instance's warps reaches its own
+/// and products all, and columns, as they are numbered there.
+Rect tensorRectOf(const Touched &touched, int stage, const Process &process, bool isGeneric);
 /// The share of a stage that block `block` of `blocks` copies.
 Rect shareOf(const Touched &touched, Division division, int block, int blocks);
 
@@ -107,6 +118,8 @@ public:
 
 private:
   std::string conflict(const Access &now, const Access &before, const Clock &clock, int slot, int beforeSlot) const;
+  bool isOneAccumulation(const Access &now, const Access &before, bool sameSlot) const;
+  std::string unfencedTensor(const Access &now, const Access &before, const Clock &clock) const;
   bool isOrdered(const Access &now, const Access &before, const Clock &clock) const;
   bool isFenced(const Access &now, const Access &before, const Clock &clock) const;
   bool bySameThreads(const Access &now, const Access &before) const;
@@ -114,6 +127,8 @@ private:
   std::string name(int slot) const;
   std::string describe(const Access &access) const;
   void enter(int slot, const Access &access);
+  int listOf(int slot) const;
+  static void cut(std::vector<Access> &all, const Rect &written);
 
   const Numbering &numbering;
   const Components &components;

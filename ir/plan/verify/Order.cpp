@@ -18,7 +18,7 @@ public:
         memory(plan, numbering, components), barriers(numbering.barriers.size()),
         named(static_cast<size_t>(components.numNamed())) {
     for (const Process &process : processes)
-      states.push_back({process, Clock(components.count()), 0, 0, 0, 0, 0, 0, -1, 0, false, {}});
+      states.push_back({process, Clock(components.count()), 0, 0, 0, 0, 0, 0, -1, 0, false, true, {}});
     for (BarrierState &barrier : barriers)
       barrier.join = Clock(components.count());
     for (NamedState &barrier : named)
@@ -54,6 +54,7 @@ private:
     int arrivedAt;      ///< the generation of the named barrier that this process is blocked at; -1: none
     int clusterSyncs;   ///< barriers of the cluster passed
     bool atClusterSync; ///< and whether it stands at the next
+    bool fencedAfter;   ///< a tensor fence came since it last passed a barrier
     std::vector<Clock> commitClocks;
   };
   struct LastWait {
@@ -83,10 +84,12 @@ private:
   std::string barrierName(int b) const {
     const Numbering::BarrierStage &stage = numbering.barriers[static_cast<size_t>(b)];
     std::string name = fmt::format("{}[{}]", stage.barrier->name, stage.stage);
+    if (stage.barrier->instances > 1)
+      name += fmt::format(" of instance {}", stage.instance + 1);
     return numbering.blocks == 1 ? name : fmt::format("{} of block {}", name, stage.block + 1);
   }
   int barrierOf(size_t p, const Event &event) const {
-    return numbering.barrierIn(states[p].process.block, event.barrier);
+    return numbering.barrierIn(states[p].process.block, event.barrier, states[p].process.instance);
   }
   void violation(const Stmt &stmt, const std::string &message) { report.add(stmt.loc, message + where); }
 
@@ -121,6 +124,9 @@ private:
     case Event::StoreShared:
     case Event::FenceProxy:
     case Event::Sync:
+    case Event::LoadTensor:
+    case Event::StoreTensor:
+    case Event::TensorFence:
     case Event::Product:
     case Event::ProductFence:
     case Event::ProductCommit:
@@ -140,7 +146,7 @@ private:
     case Event::Arrive:
       for (int block = 0; block < numbering.blocks; ++block)
         if (event.stmt->inCluster || block == state.process.block)
-          arrive(p, event, numbering.barrierIn(block, event.barrier), 0,
+          arrive(p, event, numbering.barrierIn(block, event.barrier, state.process.instance), 0,
                  event.stmt->byWarps ? state.process.threads / 32 : 1);
       return true;
     case Event::Expect:
@@ -178,6 +184,19 @@ private:
         access(p, event, touched, agent, {components.generic(p), time});
       return true;
     }
+    case Event::LoadTensor:
+    case Event::StoreTensor: {
+      const int time = ++state.clock.at(components.generic(p));
+      access(p, event, event.a, event.kind == Event::LoadTensor ? Access::GenericRead : Access::GenericWrite,
+             {components.generic(p), time});
+      return true;
+    }
+    case Event::TensorFence:
+      if (event.stmt->inverted)
+        state.fencedAfter = true;
+      else
+        state.clock.raise(components.tensorFence(p), state.clock.at(components.generic(p)));
+      return true;
     case Event::FenceProxy:
       state.clock.raise(components.fence(p), state.clock.at(components.generic(p)));
       return true;
@@ -186,11 +205,15 @@ private:
     case Event::Product:
       for (const Touched &touched : {event.a, event.b})
         access(p, event, touched, Access::ProductRead, {components.engine(state.process.engine), state.committed + 1});
+      access(p, event, event.dest, Access::ProductWrite,
+             {components.engine(state.process.engine), state.committed + 1});
       return true;
     case Event::ProductCommit:
       tick(p);
       ++state.committed;
       state.commitClocks.push_back(state.clock);
+      if (!event.stmt->barrier.empty())
+        arriveLater(p, event);
       return true;
     case Event::ProductWait:
       return productWait(p, event);
@@ -206,14 +229,19 @@ private:
   int tick(size_t p) { return ++states[p].clock.at(components.time(p)); }
 
   void access(size_t p, const Event &event, const Touched &touched, Access::Agent agent, Access::End end) {
-    if (touched.slot >= 0)
-      access(p, event, numbering.slotIn(states[p].process.block, touched.slot), rectOf(touched, states[p].process),
-             agent, end);
+    if (touched.slot < 0)
+      return;
+    const int slot = numbering.slotIn(states[p].process.block, touched.slot);
+    const bool isGeneric = agent == Access::GenericRead || agent == Access::GenericWrite;
+    const Rect rect = numbering.isTensor(slot) ? tensorRectOf(touched, numbering.slots[static_cast<size_t>(slot)].stage,
+                                                              states[p].process, isGeneric)
+                                               : rectOf(touched, states[p].process);
+    access(p, event, slot, rect, agent, end);
   }
 
   void access(size_t p, const Event &event, int slot, const Rect &rect, Access::Agent agent, Access::End end) {
     State &state = states[p];
-    Access access{event.stmt, agent, p, state.at, rect, end, state.syncs};
+    Access access{event.stmt, agent, p, state.at, rect, end, state.syncs, slot, state.fencedAfter};
     std::string problem = memory.access(slot, access, state.clock);
     if (!problem.empty())
       violation(*event.stmt, problem);
@@ -245,6 +273,7 @@ private:
       }
     }
     barrier.waits[p] = {phase, tick(p), event.stmt};
+    state.fencedAfter = false;
     return true;
   }
 
@@ -277,9 +306,21 @@ private:
     maybeComplete(p, number);
   }
 
+  /// An arrival once all products so far are over: it tells of them, and the thread itself goes on without knowing.
+  void arriveLater(size_t p, const Event &event) {
+    State &state = states[p];
+    const Clock known = state.clock;
+    state.clock.raise(components.engine(state.process.engine), state.committed);
+    barriers[static_cast<size_t>(barrierOf(p, event))].counted = true;
+    arrive(p, event, barrierOf(p, event), 0, 1);
+    const int time = state.clock.at(components.time(p));
+    state.clock = known;
+    state.clock.raise(components.time(p), time);
+  }
+
   /// What a copy brings to `block`: all it copies, where it is not this block's share for the whole cluster.
   void copyIn(size_t p, const Event &event, int block) {
-    const int number = numbering.barrierIn(block, event.barrier);
+    const int number = numbering.barrierIn(block, event.barrier, states[p].process.instance);
     BarrierState &barrier = barriers[static_cast<size_t>(number)];
     State &state = states[p];
     int component = components.barrier(number);

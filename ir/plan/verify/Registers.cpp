@@ -70,7 +70,7 @@ private:
 
   /// Registers that a product reads are in use until the wait that covers it.
   void inFlight(const Stmt &stmt) {
-    if (stmt.kind == StmtKind::Product && !stmt.isSynchronous())
+    if (stmt.kind == StmtKind::Product && !stmt.isSynchronous() && !stmt.isTensorProduct())
       products.push_back(stmt.aShared || stmt.operands.empty() ? stmt.dest : stmt.operands[0]);
     if (stmt.kind != StmtKind::ProductWait)
       return;

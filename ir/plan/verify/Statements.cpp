@@ -42,8 +42,9 @@ private:
   void destination(const Stmt &stmt) {
     if (stmt.dest.empty()) {
       if (stmt.kind == StmtKind::Compute || stmt.kind == StmtKind::Move || stmt.kind == StmtKind::Spread ||
-          stmt.kind == StmtKind::Load || stmt.kind == StmtKind::LoadShared || stmt.kind == StmtKind::Product ||
-          stmt.kind == StmtKind::For || stmt.kind == StmtKind::Ahead)
+          stmt.kind == StmtKind::Load || stmt.kind == StmtKind::LoadShared || stmt.kind == StmtKind::LoadTensor ||
+          (stmt.kind == StmtKind::Product && !stmt.isTensorProduct()) || stmt.kind == StmtKind::For ||
+          stmt.kind == StmtKind::Ahead)
         complain("has no destination");
       return;
     }
@@ -63,6 +64,7 @@ private:
     if (stmt.kind == StmtKind::Store || stmt.kind == StmtKind::Atomic || stmt.hasElse)
       ++least;
     if (stmt.kind == StmtKind::Move || stmt.kind == StmtKind::Spread || stmt.kind == StmtKind::StoreShared ||
+        stmt.kind == StmtKind::StoreTensor || stmt.kind == StmtKind::ScaleTensor ||
         (stmt.kind == StmtKind::Product && !stmt.aShared) || (stmt.kind == StmtKind::If && stmt.map.empty()))
       least = 1;
     if (stmt.kind == StmtKind::For || stmt.kind == StmtKind::Ahead)
@@ -88,7 +90,8 @@ private:
   void elected(const Stmt &stmt) {
     bool may = stmt.kind == StmtKind::Expect || stmt.kind == StmtKind::CopyIn || stmt.kind == StmtKind::CopyOut ||
                stmt.kind == StmtKind::BulkCommit || stmt.kind == StmtKind::BulkWait || stmt.kind == StmtKind::Arrive ||
-               stmt.kind == StmtKind::Wait;
+               stmt.kind == StmtKind::Wait || stmt.kind == StmtKind::TensorFence || stmt.isTensorProduct() ||
+               (stmt.kind == StmtKind::ProductCommit && !stmt.barrier.empty());
     may &= !stmt.byWarps;
     if (stmt.one && !may)
       complain("is for all threads of an instance, not for one");
@@ -111,10 +114,20 @@ private:
     case StmtKind::BulkCommit:
     case StmtKind::CopyCommit:
     case StmtKind::ProductFence:
-    case StmtKind::ProductCommit:
+    case StmtKind::TensorFence:
     case StmtKind::ClusterSync:
     case StmtKind::WaitForPrevious:
       return;
+    case StmtKind::ProductCommit:
+      if (stmt.barrier.empty())
+        return;
+      if (!stmt.one)
+        complain("is for `one` thread: it arrives when that thread's products are over");
+      return barrier(stmt);
+    case StmtKind::LoadTensor:
+    case StmtKind::StoreTensor:
+    case StmtKind::ScaleTensor:
+      return checkTensorStatement(plan, role, stmt, report);
     case StmtKind::Spread:
       return spread(stmt);
     case StmtKind::Load:
@@ -264,7 +277,8 @@ private:
   /// Which shapes and layouts the runtime turns into which.
   void spread(const Stmt &stmt) {
     const VarType from = *typeOf(stmt.operands[0]), to = *typeOf(stmt.dest);
-    const bool liesRight = from.layout.kind == Layout::Mma || from.layout.kind == Layout::WarpMma;
+    const bool liesRight =
+        from.layout.kind == Layout::Mma || from.layout.kind == Layout::WarpMma || from.layout.kind == Layout::Tensor;
     const bool makesTile = isTile(from) && to.kind == VarType::Fragment && to.layout.kind != Layout::Rows;
     const bool takesColumn = to.kind == VarType::Column && to.rows == from.rows && to.layout == from.layout;
     const bool takesRow = to.kind == VarType::Row && to.cols == from.cols && to.layout == from.layout;
@@ -335,6 +349,11 @@ private:
   }
 
   void product(const Stmt &stmt) {
+    if (stmt.isTensorProduct()) {
+      if (ref(stmt.ref) && (plan.findTensor(stmt.aRef.buffer) || ref(stmt.aRef)))
+        checkTensorStatement(plan, role, stmt, report);
+      return;
+    }
     if (!ref(stmt.ref) || (stmt.aShared && !ref(stmt.aRef)))
       return;
     auto shape = [&](const BufferRef &ref) {

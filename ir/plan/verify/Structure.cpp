@@ -25,7 +25,7 @@ public:
       for (size_t j = 0; j < i; ++j)
         overlap(plan.buffers[j], plan.buffers[i]);
     for (const Barrier &barrier : plan.barriers)
-      if (barrier.stages < 1 || barrier.stages > mostStages || barrier.arrivals < 1)
+      if (barrier.stages < 1 || barrier.stages > mostStages || barrier.arrivals < 1 || barrier.instances < 1)
         complain("barrier `{}` has {} stages and {} arrivals: stages are 1 to {}, arrivals at least 1", barrier.name,
                  barrier.stages, barrier.arrivals, mostStages);
     for (const TensorMap &map : plan.maps)
@@ -157,7 +157,9 @@ private:
       complain("role `{}` has warps {}..{}, the block has {}", role.name, role.firstWarp, end, plan.threads / 32);
     bool multiplies = false;
     for (const Body *body : {&role.body, &role.finish})
-      walk(*body, [&](const Stmt &stmt) { multiplies |= stmt.kind == StmtKind::Product && !stmt.isSynchronous(); });
+      walk(*body, [&](const Stmt &stmt) {
+        multiplies |= stmt.kind == StmtKind::Product && !stmt.isSynchronous() && !stmt.isTensorProduct();
+      });
     if (multiplies && (role.warps != 4 || role.firstWarp % 4 != 0))
       complain("role `{}` multiplies with {} warps from warp {}: wgmma takes warpgroups, 4 warps from a multiple of 4",
                role.name, role.warps, role.firstWarp);
@@ -178,6 +180,7 @@ private:
 
 void checkStructure(const Plan &plan, const Budget &budget, Report &report) {
   Declarations(plan, budget, report).run();
+  checkTensors(plan, budget, report);
   if (report.empty())
     checkStatements(plan, report);
   if (report.empty())

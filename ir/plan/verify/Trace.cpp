@@ -10,16 +10,25 @@ Numbering::Numbering(const Plan &plan) : blocks(plan.cluster) {
   for (int block = 0; block < blocks; ++block) {
     for (const Buffer &buffer : plan.buffers)
       for (int stage = 0; stage < buffer.stages; ++stage)
-        slots.push_back({&buffer, stage, block});
+        slots.push_back({&buffer, stage, block, false});
+    for (const TensorBuffer &tensor : plan.tensors)
+      for (int stage = 0; stage < tensor.stages; ++stage)
+        slots.push_back({&tensor, stage, block, true});
     for (const Barrier &barrier : plan.barriers)
-      for (int stage = 0; stage < barrier.stages; ++stage)
-        barriers.push_back({&barrier, stage, block});
+      for (int instance = 0; instance < barrier.instances; ++instance)
+        for (int stage = 0; stage < barrier.stages; ++stage)
+          barriers.push_back({&barrier, stage, block, instance});
   }
 }
 
 int Numbering::slotOf(const Plan &plan, const std::string &buffer, int64_t stage) const {
   int number = static_cast<int>(stage);
   for (const Buffer &each : plan.buffers) {
+    if (each.name == buffer)
+      return number;
+    number += each.stages;
+  }
+  for (const TensorBuffer &each : plan.tensors) {
     if (each.name == buffer)
       return number;
     number += each.stages;
@@ -32,7 +41,7 @@ int Numbering::barrierOf(const Plan &plan, const std::string &barrier, int64_t s
   for (const Barrier &each : plan.barriers) {
     if (each.name == barrier)
       return number;
-    number += each.stages;
+    number += each.stages * each.instances;
   }
   return -1;
 }
@@ -93,15 +102,16 @@ private:
   void registers(const Stmt &stmt);
   void assign(const Stmt &stmt);
   Event &emit(Event::Kind kind, const Stmt &stmt) {
-    Event event{kind, &stmt, -1, false, {}, {}};
+    Event event{kind, &stmt, -1, false, {}, {}, {}};
     if (!stmt.barrier.empty())
       event.barrier = numbering.barrierOf(plan, stmt.barrier, use(stmt.cursor).stage);
     events.push_back(event);
     return events.back();
   }
   Touched touched(const BufferRef &ref) {
-    return {numbering.slotOf(plan, ref.buffer, use(ref.cursor).stage), plan.findBuffer(ref.buffer), ref.slice,
-            ref.transposed};
+    const Buffer *shared = plan.findBuffer(ref.buffer);
+    return {numbering.slotOf(plan, ref.buffer, use(ref.cursor).stage), shared ? shared : plan.findTensor(ref.buffer),
+            ref.slice, ref.transposed};
   }
 
   const Plan &plan;
@@ -186,6 +196,16 @@ void Tracer::stmt(const Stmt &stmt) {
   case StmtKind::FenceProxy:
     emit(Event::FenceProxy, stmt);
     return;
+  case StmtKind::LoadTensor:
+    emit(Event::LoadTensor, stmt).a = touched(stmt.ref);
+    return;
+  case StmtKind::StoreTensor:
+  case StmtKind::ScaleTensor:
+    emit(Event::StoreTensor, stmt).a = touched(stmt.ref);
+    return;
+  case StmtKind::TensorFence:
+    emit(Event::TensorFence, stmt);
+    return;
   case StmtKind::Sync:
     emit(Event::Sync, stmt);
     return;
@@ -224,9 +244,11 @@ void Tracer::stmt(const Stmt &stmt) {
   case StmtKind::Product: {
     if (stmt.isSynchronous())
       registers(stmt);
-    Event event{stmt.isSynchronous() ? Event::LoadShared : Event::Product, &stmt, -1, false, {}, touched(stmt.ref)};
+    Event event{stmt.isSynchronous() ? Event::LoadShared : Event::Product, &stmt, -1, false, {}, touched(stmt.ref), {}};
     if (stmt.aShared)
       event.a = touched(stmt.aRef);
+    if (stmt.isTensorProduct())
+      event.dest = touched(stmt.destRef);
     events.push_back(event);
     return;
   }
@@ -277,7 +299,7 @@ void runScalars(const Plan &plan, const Body &body, Scalars &scalars) {
 RoleSummary::RoleSummary(const Plan &plan, const Role &role) : role(role), oneThread(runsOnOneThread(role)) {
   for (const Body *body : {&role.body, &role.finish})
     walk(*body, [&](const Stmt &stmt) {
-      if (stmt.kind != StmtKind::Product || stmt.isSynchronous())
+      if (stmt.kind != StmtKind::Product || stmt.isSynchronous() || stmt.isTensorProduct())
         return;
       productRegisters.insert(stmt.dest);
       productRegisters.insert(stmt.operands.begin(), stmt.operands.end());

@@ -46,6 +46,9 @@ struct Event {
     LoadShared,
     StoreShared,
     FenceProxy,
+    LoadTensor,
+    StoreTensor, ///< in place, too
+    TensorFence,
     Sync,
     Product,
     ProductFence,
@@ -57,7 +60,8 @@ struct Event {
   const Stmt *stmt;
   int barrier = -1;    ///< stage of a barrier, counted through all barriers of a block
   bool parity = false; ///< Wait
-  Touched a, b;        ///< CopyIn, CopyOut, LoadShared, StoreShared: a; Product: a (if shared) and b
+  Touched a, b;        ///< copies, loads and stores: a; Product: a (if not in registers) and b
+  Touched dest;        ///< Product into tensor memory
 };
 
 using Trace = std::vector<Event>;
@@ -70,16 +74,25 @@ struct Numbering {
   int barrierOf(const Plan &plan, const std::string &barrier, int64_t stage) const;
 
   int slotIn(int block, int slot) const { return block * static_cast<int>(slots.size()) / blocks + slot; }
-  int barrierIn(int block, int barrier) const { return block * static_cast<int>(barriers.size()) / blocks + barrier; }
+  /// `barrier` is the number of a stage of instance 0 in the first block.
+  int barrierIn(int block, int barrier, int instance) const {
+    const Barrier &it = *barriers[static_cast<size_t>(barrier)].barrier;
+    const int own = it.instances > 1 ? instance * it.stages : 0;
+    return block * static_cast<int>(barriers.size()) / blocks + barrier + own;
+  }
 
   struct Slot {
     const Buffer *buffer;
     int stage, block;
+    bool isTensor;
   };
   struct BarrierStage {
     const Barrier *barrier;
-    int stage, block;
+    int stage, block, instance;
   };
+  /// Whether the slot is in tensor memory.
+  bool isTensor(int slot) const { return slots[static_cast<size_t>(slot)].isTensor; }
+
   int blocks; ///< of a cluster
   std::vector<Slot> slots;
   std::vector<BarrierStage> barriers;

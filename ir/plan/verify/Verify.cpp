@@ -18,7 +18,7 @@ std::optional<VarType> typeOf(const Plan &plan, const Role &role, std::string_vi
 }
 
 bool runsOnOneThread(const Role &role) {
-  bool can = role.instances == 1;
+  bool can = true;
   auto isScalar = [&](const Stmt &stmt) {
     const Var *dest = role.findVar(stmt.dest);
     return dest && (dest->type.kind == VarType::Scalar || dest->type.kind == VarType::TileIndex);
@@ -34,6 +34,12 @@ bool runsOnOneThread(const Role &role) {
     case StmtKind::CopyOut:
       can &= !stmt.map.empty();
       return;
+    case StmtKind::Product:
+      can &= stmt.isTensorProduct();
+      return;
+    case StmtKind::ProductCommit:
+      can &= !stmt.barrier.empty();
+      return;
     case StmtKind::Store:
     case StmtKind::Atomic:
     case StmtKind::Spread:
@@ -41,9 +47,10 @@ bool runsOnOneThread(const Role &role) {
     case StmtKind::StoreShared:
     case StmtKind::FenceProxy:
     case StmtKind::Sync:
+    case StmtKind::LoadTensor:
+    case StmtKind::StoreTensor:
+    case StmtKind::ScaleTensor:
     case StmtKind::ProductFence:
-    case StmtKind::Product:
-    case StmtKind::ProductCommit:
     case StmtKind::ProductWait:
     case StmtKind::ClusterSync:
     case StmtKind::CopyCommit:
@@ -53,6 +60,7 @@ bool runsOnOneThread(const Role &role) {
     case StmtKind::Arrive:
       can &= !stmt.byWarps;
       return;
+    case StmtKind::TensorFence:
     case StmtKind::Expect:
     case StmtKind::BulkCommit:
     case StmtKind::BulkWait:

@@ -255,4 +255,26 @@ __device__ __forceinline__ void tensor_store(const tensor_tile<T, Rows, Cols, Sl
 /// All stores of this warp are done.
 __device__ __forceinline__ void tensor_wait_store() { asm volatile("tcgen05.wait::st.sync.aligned;" ::: "memory"); }
 
+/// The tile ← tile · by, row by row (a column, in the layout in which its rows are loaded), some columns at a time. The
+/// tile has one slab. When the call returns it is done.
+template <int Rows, int Cols, int Slab, class L>
+__device__ __forceinline__ void tensor_scale(const tensor_tile<float, Rows, Cols, Slab> &t,
+                                             const column<float, Rows, L> &by) {
+  constexpr int count = Cols % 32 == 0 ? 32 : 16;
+  static_assert(Cols % count == 0, "columns in steps of 16");
+#pragma unroll
+  for (int i = 0; i < Cols / count; ++i) {
+    const auto part = t.template cols_of<count>(i);
+    auto x = tensor_load<fragment<float, Rows, count, L>>(part);
+    tensor_wait_load(x);
+#pragma unroll
+    for (int a = 0; a < x.row_slots; ++a)
+#pragma unroll
+      for (int b = 0; b < x.col_slots; ++b)
+        x.set(a, b, x.at(a, b) * by.at(a, 0));
+    tensor_store(part, x);
+  }
+  tensor_wait_store();
+}
+
 } // namespace tk

@@ -1,0 +1,763 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "backends/plan/MatrixRole.h"
+
+#include "backends/plan/TensorMemory.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <utility>
+
+namespace tkc::planner {
+namespace {
+
+using Kind = plan::StmtKind;
+using Names = std::set<std::string>;
+
+template <class Visit> void walk(const plan::Body &body, const Visit &visit) {
+  for (const plan::Stmt &stmt : body) {
+    visit(stmt);
+    for (const plan::Body *inner : {&stmt.prologue, &stmt.body, &stmt.epilogue, &stmt.orElse})
+      walk(*inner, visit);
+  }
+}
+
+bool isTensorAccess(const plan::Stmt &stmt) {
+  return stmt.kind == Kind::LoadTensor || stmt.kind == Kind::StoreTensor || stmt.kind == Kind::ScaleTensor;
+}
+
+/// A commit that nobody has asked for yet.
+constexpr int unasked = -1;
+
+/// Products that the computing role has not waited for.
+struct Group {
+  std::string site; ///< names their barriers
+  Names writes;     ///< results
+  Names reads;      ///< operands in tensor memory or staging buffers
+  plan::Body *body; ///< of the matrix role, with the commit
+  size_t commit;
+  bool overwrites = false;
+};
+
+class Splitter {
+public:
+  /// `meets`: all instances meet before each product, as they may have each other's columns afterwards.
+  Splitter(plan::Role &role, const Placement &placement, const TensorHomes &homes, int accumulatorStages, bool meets)
+      : role(role), placement(placement), homes(homes), accumulatorStages(accumulatorStages), meets(meets) {
+    for (const RingPlacement &ring : placement.rings)
+      for (const RingMember &member : ring.members)
+        ringOf[member.buffer] = &ring;
+    for (const auto &[key, buffer] : placement.staged)
+      staged.insert(buffer);
+  }
+
+  MatrixRoleResult run() {
+    result.tensors = homes.buffers;
+    for (plan::TensorBuffer &tensor : result.tensors)
+      if (homes.rings.count(tensor.name))
+        tensor.stages = accumulatorStages;
+    matrix().name = "matrix";
+    matrix().warps = 1;
+    matrix().instances = role.instances;
+    findScalars();
+    findRingUsers();
+    plan::Body products;
+    both(role.body, products, 0);
+    matrix().body = std::move(products);
+    dropUnasked(matrix().body);
+    declareVars();
+    for (const std::string &accumulator : homes.rings) // from tile to tile
+      uses[accumulator].spans = {{0, place + 1}};
+    result.columns = allocateTensors(result.tensors, uses, role.instances > 1 && !meets);
+    return std::move(result);
+  }
+
+private:
+  plan::Role &matrix() { return result.matrix; }
+  int warps() const { return role.warps; }
+  int allThreads() const { return role.warps * role.instances * 32; }
+
+  // ---- scalars that the products' loops and branches need
+  void findScalars() {
+    walk(role.body, [&](const plan::Stmt &stmt) {
+      if ((stmt.kind == Kind::For || (stmt.kind == Kind::If && stmt.map.empty())) && hasTensorProduct(stmt))
+        scalars.insert(stmt.operands.begin(), stmt.operands.end());
+    });
+    for (size_t before = 0; before != scalars.size();) {
+      before = scalars.size();
+      walk(role.body, [&](const plan::Stmt &stmt) {
+        if (stmt.kind != Kind::For && stmt.kind != Kind::If && scalars.count(stmt.dest))
+          scalars.insert(stmt.operands.begin(), stmt.operands.end());
+      });
+    }
+    walk(role.body, [&](const plan::Stmt &stmt) {
+      if (stmt.kind == Kind::For || !scalars.count(stmt.dest))
+        return;
+      const bool isScalarWork = stmt.kind == Kind::Compute || stmt.kind == Kind::Move || stmt.kind == Kind::Load;
+      if (!isScalarWork || !isScalar(stmt.dest))
+        result.unsupported.push_back({stmt.loc, "a loop of products whose bounds come from tiles"});
+    });
+  }
+
+  bool isScalar(const std::string &name) const {
+    const plan::Var *var = role.findVar(name);
+    return var && (var->type.kind == plan::VarType::Scalar || var->type.kind == plan::VarType::TileIndex);
+  }
+
+  void declareVars() {
+    Names used;
+    walk(matrix().body, [&](const plan::Stmt &stmt) {
+      used.insert(stmt.dest);
+      used.insert(stmt.operands.begin(), stmt.operands.end());
+    });
+    for (const plan::Var &var : role.vars)
+      if (used.count(var.name))
+        matrix().vars.push_back(var);
+    for (const std::string &cursor : matrixCursors)
+      matrix().vars.push_back({cursor, cursorType(cursorStages.at(cursor))});
+    for (const std::string &cursor : cursors)
+      role.vars.push_back({cursor, cursorType(cursorStages.at(cursor))});
+    Names mine;
+    walk(role.body, [&](const plan::Stmt &stmt) {
+      mine.insert(stmt.dest);
+      mine.insert(stmt.cursor);
+      mine.insert(stmt.ref.cursor);
+      mine.insert(stmt.aRef.cursor);
+      mine.insert(stmt.operands.begin(), stmt.operands.end());
+    });
+    walk(role.finish, [&](const plan::Stmt &stmt) { mine.insert(stmt.cursor); });
+    std::erase_if(role.vars, [&](const plan::Var &var) { return !mine.count(var.name); });
+  }
+
+  const std::string &cursor(Names &of, const std::string &name, int stages) {
+    cursorStages[name] = stages;
+    return *of.insert(name).first;
+  }
+
+  // ---- rings
+  static Names buffersOf(const plan::Stmt &reader) {
+    Names buffers{reader.ref.buffer};
+    if (reader.aShared)
+      buffers.insert(reader.aRef.buffer);
+    return buffers;
+  }
+
+  /// Rings of depth `depth` that products into tensor memory read in `stmt`, or that threads read there.
+  std::set<const RingPlacement *> ringsIn(const plan::Stmt &stmt, int depth, bool byMatrix) const {
+    std::set<const RingPlacement *> rings;
+    const auto visit = [&](const plan::Stmt &inner) {
+      const bool reads =
+          byMatrix ? inner.isTensorProduct()
+                   : inner.kind == Kind::LoadShared || (inner.kind == Kind::Product && !inner.isTensorProduct());
+      if (!reads)
+        return;
+      for (const std::string &buffer : buffersOf(inner))
+        if (auto found = ringOf.find(buffer); found != ringOf.end() && (depth < 0 || found->second->depth == depth))
+          rings.insert(found->second);
+    };
+    visit(stmt);
+    for (const plan::Body *body : {&stmt.prologue, &stmt.body, &stmt.epilogue, &stmt.orElse})
+      walk(*body, visit);
+    return rings;
+  }
+
+  void findRingUsers() {
+    for (const plan::Stmt &stmt : role.body) {
+      usedByMatrix.merge(ringsIn(stmt, -1, true));
+      usedByThreads.merge(ringsIn(stmt, -1, false));
+    }
+    for (const RingPlacement &ring : placement.rings) {
+      int arrivals = usedByMatrix.count(&ring) ? role.instances : 0;
+      arrivals += usedByThreads.count(&ring) ? role.instances * warps() : 0;
+      result.emptyArrivals[ring.empty()] = arrivals;
+    }
+  }
+
+  /// The rings that one of the roles has waited for at this level, and how many statements to come use them.
+  struct Level {
+    std::set<const RingPlacement *> open;
+    std::map<const RingPlacement *, int> left;
+  };
+
+  void countUses(const plan::Body &body, int depth, bool byMatrix, Level &level) const {
+    for (const plan::Stmt &stmt : body)
+      for (const RingPlacement *ring : ringsIn(stmt, depth, byMatrix))
+        ++level.left[ring];
+  }
+
+  void open(const std::set<const RingPlacement *> &rings, Level &level, bool byMatrix, SourceLoc loc) {
+    for (const RingPlacement *ring : rings)
+      if (level.open.insert(ring).second) {
+        const std::string at = cursor(byMatrix ? matrixCursors : cursors, ring->cursor(), ring->stages);
+        plan::Stmt &wait = plan::append(byMatrix ? *products : *out, Kind::Wait, loc);
+        wait.barrier = ring->full();
+        wait.cursor = at;
+        wait.one = byMatrix;
+        (byMatrix ? matrixFenced : fenced) = false;
+      }
+  }
+
+  void close(const std::set<const RingPlacement *> &rings, Level &level, bool byMatrix, SourceLoc loc) {
+    for (const RingPlacement *ring : rings) {
+      if (--level.left[ring] > 0)
+        continue;
+      if (byMatrix) {
+        plan::Stmt &commit = plan::append(*products, Kind::ProductCommit, loc);
+        commit.barrier = ring->empty();
+        commit.cursor = ring->cursor();
+        commit.one = true;
+      } else {
+        plan::Stmt &arrive = plan::append(*out, Kind::Arrive, loc);
+        arrive.barrier = ring->empty();
+        arrive.cursor = ring->cursor();
+        arrive.byWarps = true;
+      }
+      plan::append(byMatrix ? *products : *out, Kind::Advance, loc).cursor = ring->cursor();
+      level.open.erase(ring);
+    }
+  }
+
+  // ---- one straight line of statements, for both roles
+  void both(plan::Body &body, plan::Body &into, int depth) {
+    plan::Body *savedOut = out, *savedProducts = products;
+    const Level savedMine = std::move(mine), savedMatrix = std::move(ofMatrix);
+    mine = {}, ofMatrix = {};
+    countUses(body, depth, false, mine);
+    countUses(body, depth, true, ofMatrix);
+    plan::Body rest;
+    out = &rest;
+    products = &into;
+    untrusted();
+    for (plan::Stmt &stmt : body) {
+      const SourceLoc loc = stmt.loc;
+      const auto byMatrix = ringsIn(stmt, depth, true), byThreads = ringsIn(stmt, depth, false);
+      ++place;
+      open(byThreads, mine, false, loc);
+      step(stmt, depth, byMatrix);
+      close(byThreads, mine, false, loc);
+      close(byMatrix, ofMatrix, true, loc);
+    }
+    ++place;
+    waitForGroups(queue.size());
+    out = savedOut;
+    products = savedProducts;
+    mine = savedMine, ofMatrix = savedMatrix;
+    body = std::move(rest);
+    untrusted();
+  }
+
+  /// Where control flow meets, nothing is known of fences.
+  void untrusted() {
+    fenced = matrixFenced = false;
+    handed = false;
+  }
+
+  void step(plan::Stmt &stmt, int depth, const std::set<const RingPlacement *> &rings) {
+    if (stmt.isTensorProduct())
+      return product(stmt, rings);
+    if (stmt.kind == Kind::For || (stmt.kind == Kind::If && stmt.map.empty())) {
+      if (hasTensorProduct(stmt))
+        return nested(stmt, depth, rings);
+      waitForGroups(queue.size());
+      return emptied(stmt, depth);
+    }
+    if (stmt.kind == Kind::If) { // the ways of one store
+      waitForGroups(groupsBlockingAny(stmt));
+      out->push_back(std::move(stmt));
+      return;
+    }
+    waitForGroups(groupsBlocking(stmt));
+    if (isTensorAccess(stmt))
+      return access(stmt);
+    if (stmt.kind == Kind::StoreShared && staged.count(stmt.ref.buffer))
+      return storeStaged(stmt);
+    if (stmt.kind == Kind::Product)
+      publish(buffersOf(stmt), stmt.loc);
+    if (scalars.count(stmt.dest))
+      products->push_back(stmt);
+    out->push_back(std::move(stmt));
+  }
+
+  // ---- products
+  plan::Stmt &issue(Kind kind, SourceLoc loc) {
+    plan::Stmt &stmt = plan::append(*products, kind, loc);
+    stmt.one = kind != Kind::Advance;
+    return stmt;
+  }
+
+  void product(plan::Stmt &stmt, const std::set<const RingPlacement *> &rings) {
+    const Group group{stmt.destRef.buffer, {stmt.destRef.buffer}, operandsOf(stmt), nullptr, 0, !stmt.accumulate};
+    handOver(group, stmt.loc);
+    open(rings, ofMatrix, true, stmt.loc);
+    issueProduct(stmt);
+    enqueue(group, stmt.loc);
+  }
+
+  void issueProduct(plan::Stmt &stmt) {
+    if (!std::exchange(matrixFenced, true))
+      issue(Kind::TensorFence, stmt.loc).inverted = true;
+    stmt.ref.cursor = cursorOf(stmt.ref.buffer);
+    if (ringOf.count(stmt.aRef.buffer))
+      stmt.aRef.cursor = cursorOf(stmt.aRef.buffer);
+    products->push_back(std::move(stmt));
+  }
+
+  std::string cursorOf(const std::string &buffer) const {
+    const auto found = ringOf.find(buffer);
+    return found == ringOf.end() ? "" : found->second->cursor();
+  }
+
+  Names operandsOf(const plan::Stmt &product) const {
+    Names operands;
+    for (const std::string &buffer : buffersOf(product))
+      if (!ringOf.count(buffer))
+        operands.insert(buffer);
+    return operands;
+  }
+
+  void touch(const Names &buffers, bool overwrites = false) {
+    for (const std::string &buffer : buffers) {
+      std::vector<TensorUse::Span> &spans = uses[buffer].spans;
+      if (spans.empty() || (overwrites && spans.back().last < place))
+        spans.push_back({place, place});
+      spans.back().last = place;
+    }
+  }
+
+  /// What a loop from `begin` on needs from before it, or from an iteration before, is in use all the time.
+  void carry(const Names &buffers, int begin) {
+    ++place;
+    for (const std::string &buffer : buffers) {
+      std::vector<TensorUse::Span> &spans = uses[buffer].spans;
+      int first = begin;
+      while (!spans.empty() && spans.back().last >= begin) {
+        first = std::min(first, spans.back().first);
+        spans.pop_back();
+      }
+      if (!spans.empty()) {
+        first = spans.back().first;
+        spans.pop_back();
+      }
+      spans.push_back({first, place});
+    }
+  }
+
+  /// What the computing role did so far is known before the products that follow.
+  void handOver(const Group &group, SourceLoc loc) {
+    touch(group.writes, group.overwrites);
+    touch(group.reads);
+    publish(group.reads, loc);
+    if (!std::exchange(handed, true)) {
+      plan::append(*out, Kind::TensorFence, loc);
+      if (meets)
+        syncAll(loc);
+    }
+    const std::string go = group.site + ".go", at = group.site + "_go";
+    barrier(go, 1, warps());
+    plan::Stmt &arrive = plan::append(*out, Kind::Arrive, loc);
+    arrive.barrier = go;
+    arrive.byWarps = true;
+    const std::string cursorName = cursor(matrixCursors, at, 1);
+    plan::Stmt &wait = issue(Kind::Wait, loc);
+    wait.barrier = go;
+    wait.cursor = cursorName;
+    issue(Kind::Advance, loc).cursor = cursorName;
+    matrixFenced = false;
+  }
+
+  void barrier(const std::string &name, int stages, int arrivals) {
+    const auto hasName = [&](const plan::Barrier &it) { return it.name == name; };
+    if (std::none_of(result.barriers.begin(), result.barriers.end(), hasName))
+      result.barriers.push_back({name, stages, arrivals, role.instances});
+  }
+
+  void enqueue(Group group, SourceLoc loc) {
+    plan::Stmt &commit = issue(Kind::ProductCommit, loc);
+    commit.barrier = group.site + ".done";
+    commit.count = unasked;
+    group.body = products;
+    group.commit = products->size() - 1;
+    queue.push_back(std::move(group));
+  }
+
+  static void dropUnasked(plan::Body &body) {
+    std::erase_if(body,
+                  [](const plan::Stmt &stmt) { return stmt.kind == Kind::ProductCommit && stmt.count == unasked; });
+    for (plan::Stmt &stmt : body)
+      for (plan::Body *inner : {&stmt.prologue, &stmt.body, &stmt.epilogue, &stmt.orElse})
+        dropUnasked(*inner);
+  }
+
+  // ---- waiting for products
+  static bool conflicts(const plan::Stmt &stmt, const Group &group) {
+    const std::string &buffer = stmt.ref.buffer;
+    if (isTensorAccess(stmt))
+      return group.writes.count(buffer) || (stmt.kind != Kind::LoadTensor && group.reads.count(buffer));
+    return stmt.kind == Kind::StoreShared && group.reads.count(buffer);
+  }
+
+  size_t groupsBlocking(const plan::Stmt &stmt) const {
+    size_t blocking = 0;
+    for (size_t i = 0; i < queue.size(); ++i)
+      if (conflicts(stmt, queue[i]))
+        blocking = i + 1;
+    return blocking;
+  }
+
+  size_t groupsBlockingAny(const plan::Stmt &stmt) const {
+    size_t blocking = 0;
+    for (const plan::Body *body : {&stmt.body, &stmt.orElse})
+      walk(*body, [&](const plan::Stmt &inner) { blocking = std::max(blocking, groupsBlocking(inner)); });
+    return blocking;
+  }
+
+  /// Products of one thread are over in order: the last one's commit tells of all before it.
+  void waitForGroups(size_t count) {
+    if (count == 0)
+      return;
+    const Group &last = queue[count - 1];
+    (*last.body)[last.commit].count = 0;
+    barrier(last.site + ".done", 1, 1);
+    waitFor(last.site + ".done", last.site + "_done", 1, {});
+    for (size_t i = 0; i < count; ++i) {
+      touch(queue[i].writes);
+      touch(queue[i].reads);
+    }
+    queue.erase(queue.begin(), queue.begin() + static_cast<std::ptrdiff_t>(count));
+  }
+
+  void waitFor(const std::string &barrier, const std::string &cursorName, int stages, SourceLoc loc) {
+    const std::string at = cursor(cursors, cursorName, stages);
+    plan::Stmt &wait = plan::append(*out, Kind::Wait, loc);
+    wait.barrier = barrier;
+    wait.cursor = at;
+    if (stages == 1)
+      plan::append(*out, Kind::Advance, loc).cursor = at;
+    fenced = false;
+  }
+
+  // ---- the computing role
+  void access(plan::Stmt &stmt) {
+    touch({stmt.ref.buffer}, stmt.kind == Kind::StoreTensor);
+    if (homes.rings.count(stmt.ref.buffer)) { // emptyRings
+      out->push_back(std::move(stmt));
+      return;
+    }
+    if (!std::exchange(fenced, true))
+      plan::append(*out, Kind::TensorFence, stmt.loc).inverted = true;
+    handed = false;
+    out->push_back(std::move(stmt));
+  }
+
+  /// Products of other instances may still read what was staged before.
+  void storeStaged(plan::Stmt &stmt) {
+    if (role.instances > 1)
+      syncAll(stmt.loc);
+    unpublished.insert(stmt.ref.buffer);
+    out->push_back(std::move(stmt));
+  }
+
+  void publish(const Names &buffers, SourceLoc loc) {
+    bool any = false;
+    for (const std::string &buffer : buffers)
+      any |= unpublished.erase(buffer) != 0;
+    if (!any)
+      return;
+    plan::append(*out, Kind::FenceProxy, loc);
+    syncAll(loc);
+  }
+
+  void syncAll(SourceLoc loc) {
+    plan::Stmt &sync = plan::append(*out, Kind::Sync, loc);
+    sync.id = allConsumersBarrier;
+    sync.threads = allThreads();
+  }
+
+  // ---- loops and branches
+  /// Without products into tensor memory.
+  void emptied(plan::Stmt &stmt, int depth) {
+    plan::Body none;
+    for (plan::Body *body : {&stmt.prologue, &stmt.body, &stmt.epilogue, &stmt.orElse})
+      if (!body->empty())
+        inner(stmt, *body, none, depth);
+    out->push_back(std::move(stmt));
+  }
+
+  void inner(const plan::Stmt &stmt, plan::Body &body, plan::Body &into, int depth) {
+    if (stmt.kind == Kind::For)
+      return both(body, into, depth + 1);
+    // The bodies of a branch use the rings that the level around it holds open.
+    plan::Body *savedOut = out, *savedProducts = products;
+    plan::Body rest;
+    out = &rest;
+    products = &into;
+    untrusted();
+    for (plan::Stmt &each : body) {
+      ++place;
+      step(each, depth, {});
+    }
+    waitForGroups(queue.size());
+    untrusted();
+    out = savedOut;
+    products = savedProducts;
+    body = std::move(rest);
+  }
+
+  void nested(plan::Stmt &stmt, int depth, const std::set<const RingPlacement *> &rings) {
+    if (const std::string accumulator = ringFilledBy(stmt); !accumulator.empty())
+      return fillAccumulators(stmt, depth, rings);
+    if (isForMatrixRole(role, stmt))
+      return alone(stmt, depth, rings);
+    waitForGroups(queue.size());
+    open(rings, ofMatrix, true, stmt.loc);
+    plan::Stmt theirs = shell(stmt);
+    const int begin = place;
+    plan::Body *const mineParts[] = {&stmt.prologue, &stmt.body, &stmt.epilogue, &stmt.orElse};
+    plan::Body *const theirParts[] = {&theirs.prologue, &theirs.body, &theirs.epilogue, &theirs.orElse};
+    Names again;
+    for (int i = 0; i < 4; ++i)
+      if (!mineParts[i]->empty()) {
+        again.merge(neededFromBefore(*mineParts[i]));
+        inner(stmt, *mineParts[i], *theirParts[i], depth);
+      }
+    if (stmt.kind == Kind::For)
+      carry(again, begin);
+    products->push_back(std::move(theirs));
+    out->push_back(std::move(stmt));
+    untrusted();
+  }
+
+  /// Buffers of tensor memory whose first access in the body takes what an iteration before left.
+  Names neededFromBefore(const plan::Body &body) const {
+    Names seen, needed;
+    const auto note = [&](const std::string &buffer, bool reads) {
+      if (!buffer.empty() && seen.insert(buffer).second && reads)
+        needed.insert(buffer);
+    };
+    walk(body, [&](const plan::Stmt &stmt) {
+      if (isTensorAccess(stmt))
+        note(stmt.ref.buffer, stmt.kind != Kind::StoreTensor);
+      if (!stmt.isTensorProduct())
+        return;
+      if (isTensor(stmt.aRef.buffer))
+        note(stmt.aRef.buffer, true);
+      note(stmt.destRef.buffer, stmt.accumulate);
+    });
+    return needed;
+  }
+
+  bool isTensor(const std::string &name) const {
+    return std::any_of(homes.buffers.begin(), homes.buffers.end(), [&](const auto &it) { return it.name == name; });
+  }
+
+  /// A loop or branch of the matrix role like `stmt`, still empty.
+  static plan::Stmt shell(const plan::Stmt &stmt) {
+    plan::Stmt copy;
+    copy.kind = stmt.kind;
+    copy.loc = stmt.loc;
+    copy.dest = stmt.dest;
+    copy.operands = stmt.operands;
+    copy.tileSize = stmt.tileSize;
+    copy.map = stmt.map;
+    return copy;
+  }
+
+  /// A nest of products and nothing else runs in the matrix role alone, between one arrival and one commit.
+  void alone(plan::Stmt &stmt, int depth, const std::set<const RingPlacement *> &rings) {
+    Group group;
+    walkProducts(stmt, [&](plan::Stmt &product) {
+      group.writes.insert(product.destRef.buffer);
+      group.reads.merge(operandsOf(product));
+    });
+    group.site = *group.writes.begin();
+    waitForGroups(queue.size());
+    handOver(group, stmt.loc);
+    open(rings, ofMatrix, true, stmt.loc);
+    const SourceLoc loc = stmt.loc;
+    products->push_back(onlyProducts(stmt, depth));
+    matrixFenced = false;
+    enqueue(group, loc);
+  }
+
+  template <class Visit> static void walkProducts(plan::Stmt &stmt, const Visit &visit) {
+    if (stmt.isTensorProduct())
+      visit(stmt);
+    for (plan::Body *body : {&stmt.prologue, &stmt.body, &stmt.epilogue, &stmt.orElse})
+      for (plan::Stmt &inner : *body)
+        walkProducts(inner, visit);
+  }
+
+  plan::Stmt onlyProducts(plan::Stmt &stmt, int depth) {
+    plan::Stmt theirs = shell(stmt);
+    plan::Body *const mineParts[] = {&stmt.prologue, &stmt.body, &stmt.epilogue, &stmt.orElse};
+    plan::Body *const theirParts[] = {&theirs.prologue, &theirs.body, &theirs.epilogue, &theirs.orElse};
+    const bool isLoop = stmt.kind == Kind::For;
+    for (int i = 0; i < 4; ++i)
+      issueAll(*mineParts[i], *theirParts[i], isLoop ? depth + 1 : depth, isLoop);
+    return theirs;
+  }
+
+  void issueAll(plan::Body &body, plan::Body &into, int depth, bool isLevel) {
+    plan::Body *saved = std::exchange(products, &into);
+    const Level savedLevel = ofMatrix;
+    if (isLevel) {
+      ofMatrix = {};
+      countUses(body, depth, true, ofMatrix);
+    }
+    matrixFenced = false;
+    for (plan::Stmt &stmt : body) {
+      const auto rings = isLevel ? ringsIn(stmt, depth, true) : std::set<const RingPlacement *>();
+      const SourceLoc loc = stmt.loc;
+      open(rings, ofMatrix, true, loc);
+      if (stmt.isTensorProduct())
+        issueProduct(stmt);
+      else if (stmt.kind == Kind::For || stmt.kind == Kind::If)
+        into.push_back(onlyProducts(stmt, depth));
+      else
+        into.push_back(std::move(stmt));
+      close(rings, ofMatrix, true, loc);
+    }
+    matrixFenced = false;
+    if (isLevel)
+      ofMatrix = savedLevel;
+    products = saved;
+  }
+
+  // ---- accumulators that are rings
+  std::string ringFilledBy(plan::Stmt &stmt) const {
+    std::string found;
+    if (stmt.kind == Kind::For && !stmt.prologue.empty())
+      for (const plan::Stmt &inner : stmt.prologue)
+        if (inner.isTensorProduct() && homes.rings.count(inner.destRef.buffer))
+          found = inner.destRef.buffer;
+    return found;
+  }
+
+  void fillAccumulators(plan::Stmt &stmt, int depth, const std::set<const RingPlacement *> &rings) {
+    Names accumulators;
+    walkProducts(stmt, [&](plan::Stmt &product) {
+      accumulators.insert(product.destRef.buffer);
+      product.destRef.cursor = product.destRef.buffer + "_fill";
+    });
+    waitForGroups(queue.size());
+    open(rings, ofMatrix, true, stmt.loc);
+    const SourceLoc loc = stmt.loc;
+    plan::Stmt theirs = onlyProducts(stmt, depth);
+    plan::Body waits;
+    plan::Body *saved = std::exchange(products, &waits);
+    for (const std::string &accumulator : accumulators) {
+      touch({accumulator});
+      barrier(accumulator + ".free", accumulatorStages, warps());
+      barrier(accumulator + ".ready", accumulatorStages, 1);
+      const std::string at = cursor(matrixCursors, accumulator + "_fill", accumulatorStages);
+      plan::Stmt &wait = issue(Kind::Wait, loc);
+      wait.barrier = accumulator + ".free";
+      wait.cursor = at;
+      wait.inverted = true;
+      products = &theirs.epilogue;
+      plan::Stmt &commit = issue(Kind::ProductCommit, loc);
+      commit.barrier = accumulator + ".ready";
+      commit.cursor = at;
+      issue(Kind::Advance, loc).cursor = at;
+      products = &waits;
+    }
+    theirs.prologue.insert(theirs.prologue.begin(), waits.begin(), waits.end());
+    products = saved;
+    products->push_back(std::move(theirs));
+    matrixFenced = false;
+  }
+
+public:
+  /// Loads of such accumulators: the full stage, and then it is free.
+  void emptyRings(plan::Body &body) {
+    plan::Body done;
+    for (plan::Stmt &stmt : body) {
+      for (plan::Body *inner : {&stmt.prologue, &stmt.body, &stmt.epilogue, &stmt.orElse})
+        emptyRings(*inner);
+      const bool isRing = stmt.kind == Kind::LoadTensor && homes.rings.count(stmt.ref.buffer);
+      if (!isRing) {
+        done.push_back(std::move(stmt));
+        continue;
+      }
+      const std::string name = stmt.ref.buffer, at = name + "_at";
+      const SourceLoc loc = stmt.loc;
+      plan::Stmt &wait = plan::append(done, Kind::Wait, loc);
+      wait.barrier = name + ".ready";
+      wait.cursor = at;
+      plan::append(done, Kind::TensorFence, loc).inverted = true;
+      stmt.ref.cursor = at;
+      done.push_back(std::move(stmt));
+      plan::append(done, Kind::TensorFence, loc);
+      plan::Stmt &arrive = plan::append(done, Kind::Arrive, loc);
+      arrive.barrier = name + ".free";
+      arrive.cursor = at;
+      arrive.byWarps = true;
+      plan::append(done, Kind::Advance, loc).cursor = at;
+      if (!role.findVar(at))
+        role.vars.push_back({at, cursorType(accumulatorStages)});
+    }
+    body = std::move(done);
+  }
+
+private:
+  plan::Role &role;
+  const Placement &placement;
+  const TensorHomes &homes;
+  const int accumulatorStages;
+  const bool meets;
+  MatrixRoleResult result;
+  std::map<std::string, const RingPlacement *> ringOf; ///< by buffer
+  std::set<const RingPlacement *> usedByMatrix, usedByThreads;
+  Names staged, unpublished;
+  Names scalars;                ///< that both roles compute
+  Names cursors, matrixCursors; ///< of the computing role, and of the matrix role
+  std::map<std::string, int> cursorStages;
+
+  plan::Body *out = nullptr;      ///< of the computing role
+  plan::Body *products = nullptr; ///< of the matrix role
+  Level mine, ofMatrix;
+  std::vector<Group> queue;
+  bool fenced = false;       ///< the computing role has fenced since its last wait
+  bool matrixFenced = false; ///< and the matrix role
+  bool handed = false;       ///< the computing role has fenced its accesses to tensor memory
+  int place = 0;             ///< in the text
+  std::map<std::string, TensorUse> uses;
+};
+
+} // namespace
+
+MatrixRoleResult splitMatrixRole(plan::Role &computing, const Placement &placement, int64_t columns,
+                                 int accumulatorStages) {
+  std::set<std::string> inRegisters;
+  bool meets = false;
+  const plan::Role lowered = computing;
+  while (true) {
+    computing = lowered;
+    const TensorHomes homes = placeTensors(computing, inRegisters);
+    Splitter splitter(computing, placement, homes, accumulatorStages, meets);
+    MatrixRoleResult result = splitter.run();
+    splitter.emptyRings(computing.body);
+    if (result.columns <= columns)
+      return result;
+    if (accumulatorStages > 1) {
+      --accumulatorStages;
+      continue;
+    }
+    if (computing.instances > 1 && !meets) {
+      meets = true;
+      continue;
+    }
+    // What does not fit stays in registers, and visits tensor memory for each product.
+    std::string largest;
+    int64_t most = 0;
+    for (const std::string &var : homes.carried)
+      for (const plan::TensorBuffer &tensor : result.tensors)
+        if (tensor.name == var + "_tensor" && !inRegisters.count(var) && tensor.totalColumns() > most)
+          largest = var, most = tensor.totalColumns();
+    if (largest.empty())
+      return result;
+    inRegisters.insert(largest);
+  }
+}
+
+} // namespace tkc::planner
