@@ -132,6 +132,11 @@ template <class X, class... More> struct first_layout<X, More...> : first_layout
 template <tile X, class... More> struct first_layout<X, More...> {
   using type = typename X::layout;
 };
+/// The layout of a result: that of the first operand that has rows. Accumulators of 64 and of 128 rows spread columns
+/// alike, so a row may be in the layout of either.
+template <tile X, class... More>
+  requires(!shape_of<X>::has_rows && (shape_of<More>::has_rows || ...))
+struct first_layout<X, More...> : first_layout<More...> {};
 
 /// The tile of T to which all of X broadcast.
 template <class T, class... X>
