@@ -127,6 +127,10 @@ private:
         phi->setIncomingValue(i, made);
   }
 
+  static bool isPrivatePointer(const llvm::Type &type) {
+    return type.isPointerTy() && type.getPointerAddressSpace() == 5;
+  }
+
   /// Addresses in bytes and variables in bytes: sizes stay those of amdgcn.
   void removeLayout(llvm::Function &function) {
     const llvm::DataLayout &layout = module.getDataLayout();
@@ -153,6 +157,9 @@ private:
         variable->eraseFromParent();
       } else if (llvm::isa<llvm::LifetimeIntrinsic>(&instruction)) {
         instruction.eraseFromParent();
+      } else if (llvm::isa<llvm::LoadInst, llvm::StoreInst>(&instruction) &&
+                 isPrivatePointer(*llvm::getLoadStoreType(&instruction))) {
+        context.fail("a pointer of 32 bits to a thread's variable, in memory, has no model"); // it would take 64
       }
     }
   }

@@ -9,9 +9,9 @@
 #include <fmt/format.h>
 
 #include <atomic>
-#include <map>
+#include <compare>
 #include <mutex>
-#include <tuple>
+#include <set>
 
 namespace tkc::emulator {
 namespace {
@@ -22,16 +22,18 @@ struct Descriptor {
   uint64_t bytes;
   uint32_t stride;
   uint32_t flags;
+  friend auto operator<=>(const Descriptor &, const Descriptor &) = default;
 };
 
 /// Descriptors live as long as the process: pointers of the hardware's 128 bits are addresses of these.
 const Descriptor *intern(const Descriptor &descriptor) {
-  using Key = std::tuple<uint64_t, uint64_t, uint32_t, uint32_t>;
   static std::mutex mutex;
-  static std::map<Key, Descriptor> known;
+  static std::set<Descriptor> known;
+  thread_local const Descriptor *latest = nullptr; // all lanes ask for the same one after another
+  if (latest && *latest == descriptor)
+    return latest;
   const std::lock_guard lock(mutex);
-  return &known.try_emplace({descriptor.base, descriptor.bytes, descriptor.stride, descriptor.flags}, descriptor)
-              .first->second;
+  return latest = &*known.insert(descriptor).first;
 }
 
 /// `base, stride, records, flags`
