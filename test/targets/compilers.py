@@ -5,9 +5,13 @@
 `compile(source, gpu, folder)` gives {"kernels": {name: {...}}, "faults": [...]}: of each kernel its registers a thread and the
 matrix instructions in each innermost loop that has some; as faults spills, stack frames, local memory, and the messages by
 which ptxas says that it serialised or repaired something."""
+import pathlib
 import re
 import shutil
 import subprocess
+
+# What of ROCm's headers emitted files use, for machines without them.
+HIP_HEADERS = pathlib.Path(__file__).resolve().parents[2] / "runtime/emulator/shim"
 
 
 def find(gpu):
@@ -25,7 +29,7 @@ def command(gpu, source, folder):
     compiler = find(gpu)
     if gpu["amd"]:
         return [compiler, "-x", "hip", "-std=c++20", "-O3", f"--offload-arch={gpu['name']}", "--cuda-device-only", "-S", "-nogpulib",
-                "-nogpuinc", "-Rpass-analysis=kernel-resource-usage", str(source), "-o", f"{folder}/code.s"]
+                "-nogpuinc", "-I", str(HIP_HEADERS), "-Rpass-analysis=kernel-resource-usage", str(source), "-o", f"{folder}/code.s"]
     number = gpu["name"].removeprefix("sm_")
     return [compiler, "-std=c++20", "-O3", "-gencode", f"arch=compute_{number},code=sm_{number}", "-Xptxas", "-v", "-cubin", "--keep",
             "--keep-dir", str(folder), str(source), "-o", f"{folder}/code.cubin"]
