@@ -54,7 +54,10 @@ int main(int argc, char **argv) {
   options.architecture = std::atoi(frontend.arch.c_str() + frontend.arch.find('_') + 1);
 
   Program program;
-  std::string error = program.load(file, frontend);
+  std::string error =
+      frontend.isHip() && options.cdna == Cdna::None
+          ? fmt::format("`{}` is none of AMD's GPUs that are modelled: gfx90a, gfx942, gfx950", frontend.arch)
+          : program.load(file, frontend);
   if (error.empty()) {
     arguments.insert(arguments.begin(), file);
     const int result = program.run(arguments, options, error);
