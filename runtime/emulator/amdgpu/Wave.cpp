@@ -59,11 +59,9 @@ void WaveBlock::meet(const WaveInstruction &instruction, std::byte *slots) {
 void WaveBlock::end(Thread &thread) {
   Wave &wave = waveOf(thread);
   const uint64_t bit = uint64_t(1) << laneOf(thread);
-  for (const WaveLoad &load : wave.loads)
-    if (load.lanes & bit)
-      for (const std::shared_ptr<Effect> &effect : load.effects)
-        if (!effect->done && &load - wave.loads.data() >= wave.loadsComplete)
-          reportError(thread.site, "the lane ends without having waited for its loads to LDS");
+  for (size_t i = wave.loadsComplete; i < wave.loads.size(); ++i)
+    if (wave.loads[i].lanes & bit)
+      reportError(thread.site, "the lane ends without having waited for its loads to LDS");
   wave.live &= ~bit;
   --running;
   if (wave.open && wave.live != 0 && wave.open->arrived == wave.live)
