@@ -115,6 +115,11 @@ Block *blockOfShared(Cluster &cluster, uint64_t address, uint64_t size) {
   return nullptr;
 }
 
+void checkBlockRuns(const Block &block, const Thread &by, SiteId site) {
+  if (block.running == 0 && by.block != &block)
+    reportError(site, fmt::format("works on shared memory of block {} of the cluster, which has ended", block.rank));
+}
+
 void *checkedAccess(Thread &thread, uint64_t address, uint64_t size, uint64_t alignment, AccessKind kind, SiteId site) {
   checkDoubtfulWrite();
   Cluster &cluster = thread.block->cluster;
@@ -160,6 +165,7 @@ void checkedAsyncAccess(Cluster &cluster, uint32_t address, uint32_t size, Acces
                     "the kernel has {}",
                     verb(kind), size, int64_t(address) - by.block->shared.begin(),
                     by.block->shared.end() - by.block->shared.begin()));
+  checkBlockRuns(*block, by, agent.site);
   if (const std::optional<Conflict> conflict = accessShared(block->shared, address, size, kind, agent))
     reportError(agent.site, describe(cluster, *conflict, block->shared.begin(), kind, true));
 }

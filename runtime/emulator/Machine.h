@@ -301,5 +301,7 @@ void checkDoubtfulWrite();
 void checkedAsyncAccess(Cluster &cluster, uint32_t address, uint32_t size, AccessKind kind, const Agent &agent,
                         const Thread &by);
 Block *blockOfShared(Cluster &cluster, uint64_t address, uint64_t size);
+/// An error if a thread of another block touches the block after its end.
+void checkBlockRuns(const Block &block, const Thread &by, SiteId site);
 
 } // namespace tkc::emulator

@@ -14,6 +14,7 @@ Mbarrier &mbarrierAt(Thread &thread, uint32_t address, SiteId site) {
     reportError(site, fmt::format("out of bounds: an mbarrier at byte {} of shared memory, of which the kernel has {}",
                                   int64_t(address) - thread.block->shared.begin(),
                                   thread.block->shared.end() - thread.block->shared.begin()));
+  checkBlockRuns(*block, thread, site);
   const auto found = block->mbarriers.find(address);
   if (found == block->mbarriers.end())
     reportError(site, fmt::format("the mbarrier at byte {} of shared memory has not been initialised",

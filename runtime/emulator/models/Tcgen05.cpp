@@ -338,32 +338,34 @@ void commit(const BoundInstruction &instruction, uint64_t *slots) {
   checkBlocksTogether(thread, instruction.settings[0], instruction.site);
   TensorQueue &queue = queueOf(thread);
   const auto address = static_cast<uint32_t>(slots[0] + static_cast<uint64_t>(instruction.operands[0].offset));
-  std::vector<Mbarrier *> barriers;
+  std::vector<uint32_t> addresses;
   if (instruction.operands.size() > 1) {
     for (const Block &block : cluster.blocks)
       if (slots[1] >> block.rank & 1)
-        barriers.push_back(
-            &mbarrierAt(thread, address + block.shared.begin() - thread.block->shared.begin(), instruction.site));
+        addresses.push_back(address + block.shared.begin() - thread.block->shared.begin());
   } else {
-    barriers.push_back(&mbarrierAt(thread, address, instruction.site));
+    addresses.push_back(address);
   }
+  for (const uint32_t at : addresses)
+    mbarrierAt(thread, at, instruction.site);
   queue.committed = queue.issued;
   Knowledge knows = queue.knows;
   knows.happened.raise(queue.component, queue.issued);
   knows.tensor.join(thread.tensorOrder);
   knows.tensor.raise(queue.component, queue.issued);
-  const auto arrive = [&cluster, &queue, n = queue.issued, before = queue.lastCommit, barriers,
+  const auto arrive = [&cluster, &queue, n = queue.issued, before = queue.lastCommit, &thread, addresses,
                        knows = std::move(knows), site = instruction.site]() mutable {
     if (before)
       before->finish();
     before.reset();
     queue.executeUpTo(n);
-    for (Mbarrier *barrier : barriers) {
-      if (barrier->pending < 1)
-        reportError(site, fmt::format("more arrivals at an mbarrier than the {} of its phase", barrier->count));
-      barrier->gathering.join(knows);
-      --barrier->pending;
-      completePhaseIfDue(cluster, *barrier);
+    for (const uint32_t at : addresses) {
+      Mbarrier &barrier = mbarrierAt(thread, at, site);
+      if (barrier.pending < 1)
+        reportError(site, fmt::format("more arrivals at an mbarrier than the {} of its phase", barrier.count));
+      barrier.gathering.join(knows);
+      --barrier.pending;
+      completePhaseIfDue(cluster, barrier);
     }
   };
   queue.lastCommit = cluster.start(arrive);

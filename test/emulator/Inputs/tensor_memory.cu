@@ -41,6 +41,7 @@ enum class bug {
   barrier_of_another_block,
   no_such_block,
   answer_of_none,
+  ended_block,
 };
 
 using tile_a = tk::shared_tile<tk::bf16, 128, 64>;
@@ -211,6 +212,9 @@ template <bug Bug> __global__ void __launch_bounds__(32, 1) cluster(const __grid
       tk::load_box(shared.a.address(), a, shared.loaded.address_at(1 - tk::cluster_rank()), tk::coordinates<2>{{0, 0}});
       shared.loaded.wait(0);
     }
+    if constexpr (Bug == bug::ended_block)
+      if (tk::cluster_rank() == 1) // the threads of block 0 run first
+        shared.loaded.arrive_at(0);
     if constexpr (Bug == bug::no_such_block)
       shared.loaded.arrive_at(2);
     if constexpr (Bug == bug::answer_of_none) {
@@ -221,7 +225,8 @@ template <bug Bug> __global__ void __launch_bounds__(32, 1) cluster(const __grid
                    : "r"(tk::shared_address(&response)));
     }
   }
-  tk::cluster_sync();
+  if constexpr (Bug != bug::ended_block)
+    tk::cluster_sync();
 }
 
 template <bug Bug> void run_cluster(const char *name) {
@@ -298,4 +303,5 @@ int main() {
   run_cluster<bug::barrier_of_another_block>("barrier_of_another_block");
   run_cluster<bug::no_such_block>("no_such_block");
   run_cluster<bug::answer_of_none>("answer_of_none");
+  run_cluster<bug::ended_block>("ended_block");
 }
