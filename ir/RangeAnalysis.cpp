@@ -258,11 +258,22 @@ Affine RangeAnalysis::formOf(const DimExpr &dim) {
   return single(intern(std::move(atom), isNew));
 }
 
+/// Whether ops on i32 can compute the form, and the sum of two. Arithmetic that goes beyond is not looked into.
+static bool fitsI32(const Affine &form) {
+  constexpr int64_t largest = int64_t(1) << 30;
+  const auto fits = [](int64_t number, int64_t limit) { return number <= limit && number >= -limit; };
+  return form.valid && fits(form.constant, 2 * largest) &&
+         std::all_of(form.terms.begin(), form.terms.end(),
+                     [&](const Affine::Term &term) { return fits(term.second, largest); });
+}
+
 Affine RangeAnalysis::formOf(Value *value) {
   auto found = forms.find(value);
   if (found != forms.end())
     return found->second;
   Affine form = computeForm(value);
+  if (!fitsI32(form))
+    form = opaque(value);
   forms.emplace(value, form);
   return form;
 }

@@ -11,10 +11,41 @@ using ir::OpKind;
 namespace {
 
 constexpr int maxDepth = 6; ///< of replacing atoms by bounds; expressions in kernels need two or three
+constexpr int maxOps = 128; ///< of arithmetic that is looked into, what is used twice counting twice
+constexpr int64_t maxCoefficient = int64_t(1) << 40; ///< far above any i32, so that sums of those do not overflow
 
 Linear scaled(const Linear &linear, int64_t factor) {
   Linear result;
   return result.add(linear, factor);
+}
+
+/// The product where one side is a number, unless it is beyond what any i32 could be.
+std::optional<Linear> product(const Linear &lhs, const Linear &rhs) {
+  if (!lhs.isConstant() && !rhs.isConstant())
+    return std::nullopt;
+  const Linear &of = lhs.isConstant() ? rhs : lhs;
+  const int64_t factor = lhs.isConstant() ? lhs.constant : rhs.constant;
+  const auto fits = [&](int64_t number) {
+    int64_t result = 0;
+    return !__builtin_mul_overflow(number, factor, &result) && result < maxCoefficient && result > -maxCoefficient;
+  };
+  bool allFit = fits(of.constant);
+  for (const auto &term : of.terms)
+    allFit &= fits(term.second);
+  return allFit ? std::optional(scaled(of, factor)) : std::nullopt;
+}
+
+/// Whether the arithmetic that makes a scalar has at most `left` ops, which goes down by them.
+bool isSmall(const ir::Value *value, int &left) {
+  const ir::Op *op = value->definingOp;
+  if (--left < 0)
+    return false;
+  if (!op || !value->type.isScalar() || (!ir::isElementwiseBinary(op->kind) && !ir::isElementwiseUnary(op->kind)))
+    return true;
+  for (size_t i = 0; i < op->operands().size(); ++i)
+    if (!isSmall(op->operand(i), left))
+      return false;
+  return true;
 }
 
 /// The loop or grid axis that an induction variable belongs to.
@@ -74,11 +105,8 @@ Linear Bounds::linear(const ir::DimExpr &dim) const {
   case DimExpr::Sub:
     return linear(*dim.lhs).add(linear(*dim.rhs), -1);
   case DimExpr::Mul: {
-    Linear lhs = linear(*dim.lhs), rhs = linear(*dim.rhs);
-    if (lhs.isConstant())
-      return scaled(rhs, lhs.constant);
-    if (rhs.isConstant())
-      return scaled(lhs, rhs.constant);
+    if (std::optional<Linear> both = product(linear(*dim.lhs), linear(*dim.rhs)))
+      return *std::move(both);
     break;
   }
   case DimExpr::Div:
@@ -120,6 +148,8 @@ static std::optional<ir::DimExpr> asDim(const ir::Value *value) {
 }
 
 Linear Bounds::linear(const ir::Value *value) const {
+  if (int left = maxOps; !isSmall(value, left))
+    return Linear::atom({Linear::Atom::Value, {}, value});
   if (std::optional<ir::DimExpr> dim = asDim(value))
     return linear(*dim);
   const ir::Op *op = value->definingOp;
@@ -134,13 +164,9 @@ Linear Bounds::linear(const ir::Value *value) const {
       return beginOf(op->operand(0));
     if (op->kind == OpKind::End)
       return endOf(op->operand(0));
-    if (op->kind == OpKind::Mul) {
-      Linear lhs = linear(op->operand(0)), rhs = linear(op->operand(1));
-      if (lhs.isConstant())
-        return scaled(rhs, lhs.constant);
-      if (rhs.isConstant())
-        return scaled(lhs, rhs.constant);
-    }
+    if (op->kind == OpKind::Mul)
+      if (std::optional<Linear> both = product(linear(op->operand(0)), linear(op->operand(1))))
+        return *std::move(both);
   }
   return Linear::atom({Linear::Atom::Value, {}, value});
 }
