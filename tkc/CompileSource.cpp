@@ -14,7 +14,10 @@
 #include "tkc/TargetDiagnostics.h"
 #include "tkc/Targets.h"
 
+#include <algorithm>
 #include <cstdlib>
+#include <fmt/ranges.h>
+#include <set>
 
 #include <llvm/ADT/StringRef.h>
 
@@ -50,6 +53,13 @@ int emitAst(const CompileOptions &options, Session &session) {
 
 /// GPUs to compile for, as `--arch` says.
 using Targets = std::vector<const arch::Description *>;
+
+std::vector<std::string> namesOf(const Targets &targets) {
+  std::vector<std::string> names;
+  for (const arch::Description *target : targets)
+    names.push_back(target->name);
+  return names;
+}
 
 /// `isSound` becomes false where a pass broke the IR, which was reported.
 std::string tileText(const Module &module, const Targets &targets, planner::PlanOptions options, PassRunner &runner,
@@ -164,6 +174,31 @@ int writeDependencies(const CompileOptions &options, const SourceManager &source
   return writeOutput(options.dependencyFile.empty() ? options.output + ".d" : options.dependencyFile, text + "\n");
 }
 
+/// Whether each file of `--schedules` has a schedule for one of the targets, unless it has none at all.
+bool schedulesFit(const CompileOptions &options, const Module &module, const Targets &targets,
+                  const SourceManager &sources) {
+  for (const std::string &file : options.scheduleFiles) {
+    std::set<std::string> others;
+    bool fits = false;
+    for (const auto &kernel : module.kernels)
+      for (const ast::ScheduleDecl *schedule : kernel->schedules) {
+        if (sources.name(schedule->arch.range.begin.buffer) != file)
+          continue;
+        others.insert("`" + schedule->arch.text + "`");
+        for (const arch::Description *target : targets) {
+          const std::vector<std::string> names = target->scheduleNames();
+          fits |= std::find(names.begin(), names.end(), schedule->arch.text) != names.end();
+        }
+      }
+    if (fits || others.empty())
+      continue;
+    complain(fmt::format("no schedule of `{}` is for `{}`: they are for {}", file, fmt::join(namesOf(targets), "`, `"),
+                         fmt::join(others, ", ")));
+    return false;
+  }
+  return true;
+}
+
 } // namespace
 
 int compileSource(const CompileOptions &options) {
@@ -186,6 +221,8 @@ int compileSource(const CompileOptions &options) {
       loadModule(options.input, options.scheduleFiles, session.sources, session.diagnostics);
   if (!module->externs.empty())
     checkExternFunctions(*module, {"/usr/local/cuda/include"}, session.diagnostics);
+  if (!session.diagnostics.hasErrors() && !schedulesFit(options, *module, targets, session.sources))
+    return Usage;
   if (options.debugBug == DebugBug::Crash)
     std::abort();
   PassRunner runner(options, session.sources);

@@ -17,6 +17,10 @@ bool same(const Message &a, const Message &b) {
   });
 }
 
+bool isNamed(const Message &message, const arch::Description &target) {
+  return message.front().message.find(target.name) != std::string::npos;
+}
+
 std::vector<Message> messagesOf(const DiagnosticEngine &engine) {
   std::vector<Message> messages;
   for (const Diagnostic &diagnostic : engine.all()) {
@@ -51,13 +55,12 @@ void TargetDiagnostics::finish() {
   for (size_t i = 0; i < messages.size(); ++i)
     for (const Message &message : messages[i]) {
       const auto isThis = [&](const Message &other) { return same(message, other); };
-      const auto isHere = [&](const Message &other) { return message.front().loc == other.front().loc; };
       bool isSaid = false;
       std::vector<std::string> of, notOf;
       for (size_t target = 0; target < messages.size(); ++target) {
         const bool isOf = says(target, isThis);
         isSaid |= isOf && target < i;
-        if (isOf || !says(target, isHere))
+        if (isOf || !engines[target]->hasErrors())
           (isOf ? of : notOf).push_back("`" + targets[target]->name + "`");
       }
       if (isSaid)
@@ -68,7 +71,7 @@ void TargetDiagnostics::finish() {
       if (!notOf.empty())
         all.report(Diag::note_of_some_targets, where, fmt::format("{}", fmt::join(of, ", ")),
                    fmt::format("{}", fmt::join(notOf, ", ")));
-      else if (of.size() < messages.size())
+      else if (of.size() < messages.size() && !isNamed(message, *targets[i]))
         all.report(Diag::note_of_targets, where, fmt::format("{}", fmt::join(of, ", ")));
     }
 }

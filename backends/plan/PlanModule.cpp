@@ -4,17 +4,48 @@
 
 #include "backends/plan/Planner.h"
 #include "backends/plan/Scales.h"
+#include "frontend/AST.h"
 #include "support/Diagnostics.h"
 
 #include <algorithm>
+#include <fmt/ranges.h>
 
 namespace tkc::planner {
 namespace {
+
+/// Keys that the GPU has nothing for, as in a schedule that was meant for another.
+void refuseKeys(const ScheduleSettings &settings, const arch::Description &arch, DiagnosticEngine &diagnostics) {
+  const auto refuse = [&](const std::string &key, bool has, double harmless, std::string_view lacks) {
+    const auto found = settings.find(key);
+    if (found != settings.end() && !has && found->second.number != harmless)
+      diagnostics.report(Diag::schedule_impossible, found->second.range,
+                         fmt::format("`{}` means nothing on `{}`, which has no {}", key, arch.name, lacks));
+  };
+  refuse("cluster", arch.maxClusterSize > 1, 1, "clusters");
+  refuse("warpgroups", arch.warpsPerGroup > 1, 0, "products of warpgroups; `warps` says how many multiply");
+  for (const char *key : {"producer_registers", "consumer_registers"})
+    refuse(key, arch.hasRegisterReallocation, 0, "registers that change hands");
+}
+
+/// "; its schedules are for `hopper`" where a kernel has schedules, but none for this GPU.
+std::string schedulesOfOthers(const KernelInfo &kernel, const arch::Description &arch) {
+  const std::vector<std::string> names = arch.scheduleNames();
+  std::vector<std::string> others;
+  for (const ast::ScheduleDecl *schedule : kernel.schedules) {
+    if (std::find(names.begin(), names.end(), schedule->arch.text) != names.end())
+      return "";
+    if (const std::string quoted = "`" + schedule->arch.text + "`";
+        std::find(others.begin(), others.end(), quoted) == others.end())
+      others.push_back(quoted);
+  }
+  return others.empty() ? "" : fmt::format("; its schedules are for {} only", fmt::join(others, ", "));
+}
 
 std::unique_ptr<plan::Plan> planOne(ElaboratedKernel &kernel, const PlanOptions &options,
                                     DiagnosticEngine &diagnostics) {
   const size_t errorsBefore = diagnostics.numErrors();
   Schedule schedule = readSchedule(kernel.settings, diagnostics);
+  refuseKeys(kernel.settings, *options.arch, diagnostics);
   const std::vector<std::string> &launched = options.launchedKernels;
   if (!schedule.earlyLaunch)
     schedule.earlyLaunch = std::find(launched.begin(), launched.end(), kernel.kernel->signature.name) != launched.end();
@@ -32,7 +63,8 @@ std::unique_ptr<plan::Plan> planOne(ElaboratedKernel &kernel, const PlanOptions 
   if (bug != violations.end() && options.onUnsound)
     return options.onUnsound(*plan, *bug), nullptr;
   for (const plan::Violation &violation : violations)
-    diagnostics.report(Diag::plan_refused, SourceRange{violation.loc, violation.loc}, violation.message);
+    diagnostics.report(Diag::plan_refused, SourceRange{violation.loc, violation.loc},
+                       violation.message + schedulesOfOthers(*kernel.kernel, *options.arch));
   return violations.empty() ? std::move(plan) : nullptr;
 }
 
