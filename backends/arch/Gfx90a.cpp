@@ -6,7 +6,7 @@
 // are the _1k forms), "Memory Buffer Instructions" (LDS bit: 4 bytes a lane); LLVM AMDGPU backend guide, "Target
 // Features" (unified register file: 512 a lane, 4 × 512 × 64 × 4 bytes a unit); CDNA2 whitepaper, one die of an MI250X:
 // 110 units, 1700 MHz, 1638 GB/s, 8 MB of L2, 191.5 TFLOP/s of bf16 = 512 multiply-adds a clock and unit, f32 and
-// f64 47.9
+// f64 47.9; ROCm documentation, "AMD GPU specifications" (units, LDS, L2, registers) and "MI250 microarchitecture".
 #include "backends/arch/Description.h"
 
 namespace tkc::arch {

@@ -5,7 +5,8 @@
 // Sources: "AMD Instinct MI300 Instruction Set Architecture", "Matrix Arithmetic Instructions" (shapes; float8 is FNUZ,
 // xf32 stands for tf32), "Memory Buffer Instructions" (LDS bit: 4 bytes a lane); LLVM AMDGPU backend guide (512
 // registers a lane); CDNA3 whitepaper and MI300X datasheet: 8 dies of 38 units, 2100 MHz, 5300 GB/s, 4 MB of L2 a die,
-// 1307 TFLOP/s of bf16 = 1024 multiply-adds a clock and unit, f32 and f64 163
+// 1307 TFLOP/s of bf16 = 1024 multiply-adds a clock and unit, f32 and f64 163; ROCm documentation, "AMD GPU
+// specifications" and "MI300 series microarchitecture" (38 of 40 units a die, LDS of 64 KiB, 4 MiB of L2 a die).
 #include "backends/arch/Description.h"
 
 namespace tkc::arch {

@@ -5,7 +5,9 @@
 // Sources: "AMD Instinct CDNA4 Instruction Set Architecture", "Matrix Arithmetic Instructions" (shapes; float8 is OCP;
 // no xf32), "Memory Buffer Instructions" (LDS bit: up to 16 bytes a lane), "Data Share" (160 KiB; ds_read_b64_tr_*);
 // LLVM AMDGPU backend guide (512 registers a lane); CDNA4 whitepaper and MI355X datasheet: 8 dies of 32 units, 2400
-// MHz, 8 TB/s, 4 MB of L2 a die, 2.5 PFLOP/s of bf16 = 2048 multiply-adds a clock and unit, f64 78.6
+// MHz, 8 TB/s, 4 MB of L2 a die, 2.5 PFLOP/s of bf16 = 2048 multiply-adds a clock and unit, f64 78.6;
+// ROCm documentation, "AMD GPU specifications" (256 units, 32 a die; LDS of 160 KiB; 4 MiB of L2 a die; 512 KiB of
+// vector registers); AMD at ISSCC 2026: 8192 FLOP of float8 a clock and unit.
 #include "backends/arch/Description.h"
 
 #include <utility>

@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Ampere, data centre: A100.
-// Sources: CUDA C++ Programming Guide 13.0, "Technical Specifications per Compute Capability" (8.0): shared memory,
+// Sources: CUDA C++ Programming Guide 13.0, "Technical Specifications per Compute Capability" (8.0), and
+// cuda_occupancy.h of CUDA 13.0 (shared memory of all NVIDIA GPUs here): shared memory,
 // registers, threads, named barriers (PTX ISA 9.0, "barrier": 16 a block); PTX ISA 9.0, "cp.async", "ldmatrix" (targets
 // sm_80 and sm_75); NVIDIA A100 datasheet (80 GB SXM): 108 multiprocessors, 1410 MHz, 2039 GB/s, 312 TFLOP/s of bf16 =
 // 1024 multiply-adds a clock and multiprocessor; A100 whitepaper: 40 MB of L2.

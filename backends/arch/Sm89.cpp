@@ -4,8 +4,8 @@
 // Ada: L40S, RTX 4090.
 // Sources: CUDA C++ Programming Guide 13.0, "Technical Specifications per Compute Capability" (8.9); PTX ISA 9.0, "mma"
 // (e4m3 and e5m2 from sm_89 on), "cvt" (float8 from sm_89 on), "cp.async", "ldmatrix", "barrier"; NVIDIA L40S datasheet
-// and AD102 whitepaper: 142 multiprocessors, 2520 MHz, 864 GB/s, 96 MB of L2, 362 TFLOP/s of bf16 = 512 multiply-adds a
-// clock and multiprocessor.
+// and AD102 whitepaper: 142 multiprocessors, 2520 MHz, 864 GB/s, 96 MB of L2 (as measured on an L40, which has the same
+// die), 362 TFLOP/s of bf16 = 512 multiply-adds a clock and multiprocessor.
 #include "backends/arch/Description.h"
 
 namespace tkc::arch {
