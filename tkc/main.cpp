@@ -18,6 +18,7 @@ namespace {
 constexpr const char *description = "tkc makes GPU kernels from .tk files.";
 constexpr const char *footer = R"(Examples:
   tkc gemm.tk -o gemm.cu                 compile every kernel and program of the file to CUDA
+  tkc gemm.tk --arch=sm_80,sm_90a -o gemm.cu   one file for several GPUs
   tkc gemm.tk --emit=header -o gemm.h    the declarations of their entry points
   tkc gemm.tk --emit=tile                the tile IR, on standard output
   tkc gemm.tk --emit=tile --stop-after=elaborate   the same, before any pass
