@@ -193,7 +193,7 @@ private:
     std::vector<plan::Role> roles{std::move(consumer.role)};
     if (products) {
       products->matrix.firstWarp = plan->threads / arch.warpSize;
-      plan->threads += (hasProducer ? products->matrix.instances : arch.warpsPerGroup) * arch.warpSize;
+      plan->threads += products->matrix.instances * arch.warpSize;
     }
     if (hasProducer) {
       // Last in the block: the computing warpgroups count from 0 (runtime/README.md).
