@@ -61,7 +61,7 @@ public:
     for (Entry &entry : entries)
       if (program.cases[entry.number].message.empty())
         attempt(entry, [&] { return finish(entry); });
-    program.source = cuda::inlineRuntime(source());
+    program.source = cuda::inlineRuntime(source(), cuda::dialectOf(plans.arch->name));
     return std::move(program);
   }
 
@@ -225,7 +225,7 @@ private:
     }
   }
 
-  static std::string call(const Entry &entry) {
+  std::string call(const Entry &entry) const {
     const PreparedCase &prepared = entry.prepared;
     const std::string name =
         (entry.group->scope.empty() ? "" : entry.group->scope + "::") + cuda::entryName(prepared.signature->name);
@@ -238,9 +238,9 @@ private:
       arguments.insert(arguments.end(), {"data.workspace(bytes)", "bytes"});
     }
     arguments.emplace_back("stream");
-    return fmt::format("static tk_status call_{}(const tk::test::case_data &data, CUstream_st *stream) {{\n"
+    return fmt::format("static tk_status call_{}(const tk::test::case_data &data, {} *stream) {{\n"
                        "{}  return {}({});\n}}\n",
-                       entry.number, body, name, fmt::join(arguments, ", "));
+                       entry.number, cuda::dialectOf(plans.arch->name).stream, body, name, fmt::join(arguments, ", "));
   }
 
   static std::string argument(const std::string &name, const PreparedCase &prepared) {

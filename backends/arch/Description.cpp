@@ -22,6 +22,8 @@ std::string_view spelling(Issuer issuer) {
 }
 
 const MatrixInstruction *Description::findMatrixInstruction(ElemType a, ElemType b) const {
+  if (float8IsFnuz && (isFloat8(a) || isFloat8(b))) // other values than the language's
+    return nullptr;
   auto found = std::find_if(matrixInstructions.begin(), matrixInstructions.end(), [&](const MatrixInstruction &row) {
     return row.a == a && row.b == b && row.scaling == Scaling::None;
   });
@@ -37,7 +39,7 @@ const MatrixInstruction *Description::findScaledInstruction(ElemType a, ElemType
 
 plan::Budget Description::budget() const {
   return {sharedBytesPerBlock, registersPerMultiprocessor, maxThreadsPerBlock, namedBarriers, maxBoxDim,
-          maxClusterSize,      tensorMemoryColumns};
+          maxClusterSize, maxRegistersPerThread, tensorMemoryColumns};
 }
 
 bool Description::runsOn(int major, int minor) const {

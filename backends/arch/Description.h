@@ -26,6 +26,9 @@ std::string_view spelling(Issuer issuer);
 /// Where a matrix instruction takes an operand from, or leaves its result: a set.
 enum Space : uint8_t { Registers = 1, SharedMemory = 2, TensorMemory = 4 };
 
+/// What code for a GPU is written in.
+enum class Language : uint8_t { Cuda, Hip };
+
 /// How a matrix instruction scales its operands.
 enum class Scaling : uint8_t {
   None,
@@ -108,6 +111,8 @@ struct Description {
   const MatrixInstruction *findMatrixInstruction(ElemType a, ElemType b) const;
   /// The instruction that multiplies these types with such scales; null where there is none.
   const MatrixInstruction *findScaledInstruction(ElemType a, ElemType b, ElemType scale) const;
+  /// Whether it converts the language's float8, which is OCP's.
+  bool convertsFloat8() const { return hasFloat8Conversion && !float8IsFnuz; }
   plan::Budget budget() const;
   /// Whether an NVIDIA device of this compute capability runs code for it.
   bool runsOn(int major, int minor) const;

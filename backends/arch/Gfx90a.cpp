@@ -14,9 +14,11 @@ namespace {
 
 using enum ElemType;
 
+/// 16-bit operands are read down their columns as well, and an accumulator is an operand where it stands.
 MatrixInstruction mfma(ElemType type, ElemType accumulator, int tile, int k, int macs) {
-  return {Issuer::Wave, type, type,      accumulator, tile,      tile, tile,
-          tile,         k,    Registers, Registers,   Registers, macs, true};
+  const bool is16Bit = bitWidth(type) == 16;
+  return {Issuer::Wave, type,      type,      accumulator, tile,    tile,   tile, tile, k,
+          Registers,    Registers, Registers, macs,        is16Bit, is16Bit};
 }
 
 std::vector<MatrixInstruction> instructions() {
@@ -29,6 +31,7 @@ std::vector<MatrixInstruction> instructions() {
   rows.push_back(mfma(I8, I32, 16, 16, 512));
   rows.push_back(mfma(F32, F32, 32, 2, 128));
   rows.push_back(mfma(F32, F32, 16, 4, 128));
+  rows.push_back(mfma(TF32, F32, 32, 2, 128)); // by those of f32, of which every tf32 is one
   rows.push_back(mfma(F64, F64, 16, 4, 128));
   return rows;
 }
@@ -39,6 +42,7 @@ const Description gfx90a{
     .name = "gfx90a",
     .families = {"cdna2"},
     .part = "MI250X",
+    .hasBackend = true,
     .language = Language::Hip,
     .sharedBytesPerBlock = 64 * 1024,
     .sharedBytesPerMultiprocessor = 64 * 1024,

@@ -14,9 +14,11 @@ namespace {
 
 using enum ElemType;
 
+/// 16-bit operands are read down their columns as well, and an accumulator is an operand where it stands.
 MatrixInstruction mfma(ElemType type, ElemType accumulator, int tile, int k, int macs) {
-  return {Issuer::Wave, type, type,      accumulator, tile,      tile, tile,
-          tile,         k,    Registers, Registers,   Registers, macs, true};
+  const bool is16Bit = bitWidth(type) == 16;
+  return {Issuer::Wave, type,      type,      accumulator, tile,    tile,   tile, tile, k,
+          Registers,    Registers, Registers, macs,        is16Bit, is16Bit};
 }
 
 std::vector<MatrixInstruction> instructions() {
@@ -45,6 +47,7 @@ const Description gfx942{
     .name = "gfx942",
     .families = {"cdna3"},
     .part = "MI300X",
+    .hasBackend = true,
     .language = Language::Hip,
     .sharedBytesPerBlock = 64 * 1024,
     .sharedBytesPerMultiprocessor = 64 * 1024,

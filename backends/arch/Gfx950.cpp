@@ -17,9 +17,11 @@ namespace {
 
 using enum ElemType;
 
+/// 16-bit operands are read down their columns as well, and an accumulator is an operand where it stands.
 MatrixInstruction mfma(ElemType type, ElemType accumulator, int tile, int k, int macs) {
-  return {Issuer::Wave, type, type,      accumulator, tile,      tile, tile,
-          tile,         k,    Registers, Registers,   Registers, macs, true};
+  const bool is16Bit = bitWidth(type) == 16;
+  return {Issuer::Wave, type,      type,      accumulator, tile,    tile,   tile, tile, k,
+          Registers,    Registers, Registers, macs,        is16Bit, is16Bit};
 }
 
 std::vector<MatrixInstruction> instructions() {
@@ -39,10 +41,16 @@ std::vector<MatrixInstruction> instructions() {
     rows.push_back(mfma(F4E2M1, F32, tile, k, 8192));
     rows.back().scaling = Scaling::Block;
   }
+  for (int tile : {32, 16})
+    for (bool mixed : {false, true}) {
+      rows.push_back(mfma(mixed ? F8E4M3 : F8E5M2, F32, tile, tile == 32 ? 16 : 32, 2048));
+      rows.back().b = mixed ? F8E5M2 : F8E4M3;
+    }
   rows.push_back(mfma(I8, I32, 32, 32, 4096));
   rows.push_back(mfma(I8, I32, 16, 64, 4096));
   rows.push_back(mfma(F32, F32, 32, 2, 128));
   rows.push_back(mfma(F32, F32, 16, 4, 128));
+  rows.push_back(mfma(TF32, F32, 32, 2, 128)); // by those of f32, of which every tf32 is one
   rows.push_back(mfma(F64, F64, 16, 4, 64));
   return rows;
 }
@@ -53,6 +61,7 @@ const Description gfx950{
     .name = "gfx950",
     .families = {"cdna4"},
     .part = "MI355X",
+    .hasBackend = true,
     .language = Language::Hip,
     .sharedBytesPerBlock = 160 * 1024,
     .sharedBytesPerMultiprocessor = 160 * 1024,

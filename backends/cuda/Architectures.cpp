@@ -37,7 +37,7 @@ Architectures architecturesOf(const std::vector<planner::PlannedKernel> &kernels
     if (const arch::Description *gpu = arch::find(kernel.plan->arch);
         gpu && std::find(all.begin(), all.end(), gpu) == all.end())
       all.push_back(gpu);
-  std::sort(all.begin(), all.end(), [](const auto *a, const auto *b) { return order(*a) < order(*b); });
+  std::stable_sort(all.begin(), all.end(), [](const auto *a, const auto *b) { return order(*a) < order(*b); });
   return all;
 }
 
@@ -59,6 +59,8 @@ std::set<std::string> entriesOf(const std::vector<planner::PlannedKernel> &kerne
 }
 
 std::string compilesFor(const arch::Description &gpu, const Architectures &all) {
+  if (gpu.language == arch::Language::Hip)
+    return fmt::format("defined(__{}__)", gpu.name);
   if (gpu.capability.exactly)
     return fmt::format("defined({})", featureMacro(gpu));
   std::string condition = fmt::format("__CUDA_ARCH__ >= {}", macroValue(gpu));
@@ -75,6 +77,14 @@ std::string compilesFor(const arch::Description &gpu, const Architectures &all) 
 
 std::string describe(const Architectures &all) {
   std::vector<std::string> names, options;
+  if (all.front()->language == arch::Language::Hip) {
+    for (const arch::Description *gpu : all) {
+      names.push_back(gpu->name);
+      options.push_back("--offload-arch=" + gpu->name);
+    }
+    return fmt::format("// For {}; the launchers choose by the device. Compile with\n//   hipcc -std=c++20 -O3 {}\n",
+                       fmt::join(names, ", "), fmt::join(options, " "));
+  }
   const arch::Description *widest = nullptr;
   for (const arch::Description *gpu : all) {
     names.push_back(gpu->name);

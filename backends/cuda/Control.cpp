@@ -82,8 +82,8 @@ cpp::Body RolePrinter::setup() {
   find(find, role.body);
   for (const auto &[buffer, barrier] : scratches) {
     const auto member = cpp::member(cpp::name("shared"), identifier(buffer));
-    const auto type = fmt::format("tk::scratch<{}, {}>", barrier.second / 32,
-                                  kernel.plan.findBuffer(buffer)->totalBytes() / 16 / (barrier.second / 32));
+    const auto type = fmt::format("tk::scratch<{}, {}>", barrier.second / role.lanes,
+                                  kernel.plan.findBuffer(buffer)->totalBytes() / 16 / (barrier.second / role.lanes));
     out.push_back(cpp::Stmt::declaration(type, nameOf(buffer), cpp::braces("", {member, cpp::integer(barrier.first)})));
   }
   return out;
@@ -94,7 +94,8 @@ namespace {
 /// Copies of tiles to come, and what orders them, belong to no line of the source.
 bool isOwnCopying(const Stmt &stmt) {
   return stmt.kind == StmtKind::Ahead || stmt.kind == StmtKind::CopyCommit || stmt.kind == StmtKind::CopyWait ||
-         (stmt.kind == StmtKind::Sync && stmt.id == 0) || stmt.isThreadCopy();
+         (stmt.kind == StmtKind::Sync && stmt.id == 0) || stmt.isThreadCopy() || stmt.kind == StmtKind::Fetch ||
+         stmt.kind == StmtKind::Place;
 }
 
 } // namespace
@@ -204,7 +205,7 @@ void RolePrinter::printStmt(const Stmt &stmt, cpp::Body &out) {
   case StmtKind::Sync: {
     if (stmt.id == 0)
       return emit(stmt, out, cpp::call("tk::sync_block"));
-    const bool each = stmt.threads < role.warps * role.instances * 32 && instance;
+    const bool each = stmt.threads < role.warps * role.instances * role.lanes && instance;
     const cpp::Expr id = each ? cpp::binary("+", cpp::integer(stmt.id), instance) : cpp::integer(stmt.id);
     return emit(stmt, out, cpp::call("tk::sync", {id, cpp::integer(stmt.threads)}));
   }
@@ -213,6 +214,10 @@ void RolePrinter::printStmt(const Stmt &stmt, cpp::Body &out) {
   case StmtKind::Expect:
     assert(false && "print() hands runs of copies to printCopies");
     return;
+  case StmtKind::Fetch:
+    return printFetch(stmt, out);
+  case StmtKind::Place:
+    return emit(stmt, out, cpp::method(cpp::name(nameOf(stmt.operands[0])), "place", {stage(stmt.ref), threadInRole}));
   case StmtKind::CopyCommit:
     return emit(stmt, out, cpp::call("tk::copy_commit"));
   case StmtKind::CopyWait:

@@ -76,7 +76,7 @@ std::string emitCuda(const Module &module, const std::vector<planner::PlannedKer
   if (all.size() > 1)
     text += refusals(all);
   text += "\n" + code;
-  return options.standalone ? inlineRuntime(text) : text;
+  return options.standalone ? inlineRuntime(text, dialectOf(kernels.empty() ? "" : kernels.front().plan->arch)) : text;
 }
 
 } // namespace tkc::cuda

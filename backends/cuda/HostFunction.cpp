@@ -56,8 +56,8 @@ std::string hostElement(ElemType elem) {
   return fmt::format("tk::element::{}", elem == ElemType::Bool ? "boolean" : spelling(elem));
 }
 
-HostFunction::HostFunction(const Signature &signature, const SourceManager &sources)
-    : signature(signature), sources(sources), callName(fresh("call")), deviceName(fresh("device")),
+HostFunction::HostFunction(const Signature &signature, const SourceManager &sources, const Dialect &dialect)
+    : signature(signature), sources(sources), dialect(dialect), callName(fresh("call")), deviceName(fresh("device")),
       argumentsName(fresh("arguments")), streamName(fresh("stream")), bytesName(fresh("bytes")),
       workspaceName(fresh("workspace")), availableName(fresh("workspace_bytes")) {}
 
@@ -84,7 +84,7 @@ std::vector<std::string> HostFunction::parameters() const {
 }
 
 std::vector<std::pair<std::string, std::string>> HostFunction::trailing(EntryKind kind) const {
-  const std::pair<std::string, std::string> stream{"struct CUstream_st *", streamName};
+  const std::pair<std::string, std::string> stream{fmt::format("struct {} *", dialect.stream), streamName};
   switch (kind) {
   case EntryKind::Kernel:
     return {stream};
@@ -202,16 +202,21 @@ void HostFunction::checkArguments() {
 }
 
 void HostFunction::findDevice(const Architectures &gpus) {
-  const auto text = [](const plan::Capability &needed) {
-    return fmt::format("{}, {}, {}", needed.major, needed.minor, needed.exactly);
+  const auto text = [](const arch::Description &gpu) {
+    const plan::Capability &needed = gpu.capability;
+    return gpu.language == arch::Language::Hip
+               ? fmt::format("\"{}\"", gpu.name)
+               : fmt::format("{{{}, {}, {}}}", needed.major, needed.minor, needed.exactly);
   };
-  std::string code = fmt::format("{{{}}}", text(gpus.empty() ? plan::Capability{} : gpus.front()->capability));
+  std::string code(gpus.empty() ? std::string(dialect.anyDevice) : text(*gpus.front()));
   if (gpus.size() > 1) {
     code = fresh("codes");
     std::vector<std::string> rows;
     for (const arch::Description *gpu : gpus)
-      rows.push_back(fmt::format("{{{}, \"{}\"}}", text(gpu->capability), gpu->name));
-    line("constexpr tk::host::capability {}[] = {{{}}};", code, fmt::join(rows, ", "));
+      rows.push_back(gpu->language == arch::Language::Hip
+                         ? text(*gpu)
+                         : fmt::format("{}, \"{}\"}}", text(*gpu).substr(0, text(*gpu).size() - 1), gpu->name));
+    line("constexpr {} {}[] = {{{}}};", dialect.deviceType, code, fmt::join(rows, ", "));
   }
   line("const tk::host::device {} = tk::host::find_device({}, {}{});", deviceName, callName, code, listOfTensors());
   line("if (!{0}.ok())\nreturn {0}.status();", callName);

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "backends/cuda/Architectures.h"
+#include "backends/cuda/Dialect.h"
 #include "backends/cuda/HostExpr.h"
 #include "frontend/Sema.h"
 
@@ -32,7 +33,7 @@ std::string hostElement(ElemType elem);
 
 class HostFunction {
 public:
-  HostFunction(const Signature &signature, const SourceManager &sources);
+  HostFunction(const Signature &signature, const SourceManager &sources, const Dialect &dialect);
 
   /// "tk_status gemm(const tk_tensor *a, …, struct CUstream_st *stream)"
   std::string declaration(EntryKind kind) const;
@@ -71,6 +72,7 @@ protected:
 
   const Signature &signature;
   const SourceManager &sources;
+  const Dialect &dialect;
   const std::string callName, deviceName, argumentsName, streamName, bytesName, workspaceName, availableName;
   std::string text;
   std::set<std::string> boundTypes;

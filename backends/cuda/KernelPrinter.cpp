@@ -5,6 +5,7 @@
 // and the loop in which each role walks the grid.
 #include "backends/cuda/KernelPrinter.h"
 
+#include "backends/cuda/Dialect.h"
 #include "backends/cuda/RolePrinter.h"
 #include "support/Diagnostics.h"
 
@@ -183,8 +184,8 @@ private:
   std::string plainMember(const plan::Buffer &buffer) {
     const auto scratch = scratchThreads(buffer.name);
     if (scratch > 0)
-      return fmt::format("tk::scratch_memory<{}, {}> {};\n", scratch / 32, buffer.totalBytes() / 16 / (scratch / 32),
-                         identifier(buffer.name));
+      return fmt::format("tk::scratch_memory<{}, {}> {};\n", scratch / lanes(),
+                         buffer.totalBytes() / 16 / (scratch / lanes()), identifier(buffer.name));
     const bool split = kernel.splitBuffers.count(buffer.name) != 0;
     const int instances = instancesOf.count(buffer.name) ? instancesOf[buffer.name] : 1;
     const std::string type = bufferType(buffer, split ? buffer.rows / instances : buffer.rows);
@@ -193,6 +194,8 @@ private:
                        buffer.stages > 1 ? fmt::format("[{}]", buffer.stages) : "",
                        split ? fmt::format("[{}]", instances) : "");
   }
+
+  int lanes() const { return plan.roles.front().lanes; }
 
   int scratchThreads(const std::string &buffer) const {
     int threads = 0;
@@ -207,12 +210,14 @@ private:
 
   std::string function() {
     cpp::Body body;
-    if (hasShared())
+    if (hasShared() && dialect.hasStaticShared)
+      body.push_back(cpp::Stmt::declaration(fmt::format("__shared__ {}_shared", name), "shared"));
+    else if (hasShared())
       body.push_back(cpp::Stmt::declaration(
           "auto &", "shared",
           cpp::call(cpp::templated("tk::shared_at", {cpp::name(name + "_shared")}), {cpp::integer(0)})));
     const bool byGroup = std::all_of(plan.roles.begin(), plan.roles.end(), [](const plan::Role &role) {
-      return role.firstWarp % 4 == 0 && role.warps % 4 == 0;
+      return role.lanes == 32 && role.firstWarp % 4 == 0 && role.warps % 4 == 0;
     });
     const bool divides = plan.roles.size() > 1 || plan.roles.front().instances > 1;
     if (divides && byGroup)
@@ -239,11 +244,11 @@ private:
     const bool reallocates =
         std::any_of(plan.roles.begin(), plan.roles.end(), [](const plan::Role &role) { return role.registers > 0; });
     std::string text = comment();
-    text += fmt::format("__global__ void __launch_bounds__({}{}) {}(const __grid_constant__ {}_arguments g) {{\n",
-                        plan.threads, reallocates ? ", 1" : "", name, name);
-    text += onlyIf.empty()
-                ? cpp::print(body, 2)
-                : fmt::format("#if {}\n{}#else\n  __trap(); // never launched\n#endif\n", onlyIf, cpp::print(body, 2));
+    text += fmt::format("{} {}({} {}_arguments g) {{\n", dialect.kernelHead(plan.threads, reallocates), name,
+                        dialect.argument, name);
+    text += onlyIf.empty() ? cpp::print(body, 2)
+                           : fmt::format("#if {}\n{}#else\n  {}(); // never launched\n#endif\n", onlyIf,
+                                         cpp::print(body, 2), dialect.trap);
     return text + "}\n\n";
   }
 
@@ -504,16 +509,17 @@ private:
       return printer.body();
     const bool loops = plan.grid.persistent || plan.grid.ragged;
     const std::string each = plan.cluster > 1 ? fmt::format(" / {}", plan.cluster) : "";
-    const cpp::Expr number = loops ? cpp::name("block") : cpp::name("int(blockIdx.x)" + each);
+    const cpp::Expr number =
+        loops ? cpp::name("block") : cpp::name(fmt::format("int({}blockIdx.x){}", dialect.numbers, each));
     takeAxes(first, number, printer, find);
     work = printer.body();
     find.insert(find.end(), work.begin(), work.end());
     if (!loops)
       return find;
     if (!plan.grid.ragged)
-      return {cpp::Stmt::forLoop(
-          fmt::format("int block = blockIdx.x{0}; block < {1}; block += gridDim.x{0}", each, cpp::print(blockCount(0))),
-          std::move(find))};
+      return {cpp::Stmt::forLoop(fmt::format("int block = {2}blockIdx.x{0}; block < {1}; block += {2}gridDim.x{0}",
+                                             each, cpp::print(blockCount(0)), dialect.numbers),
+                                 std::move(find))};
     return raggedGrid(first, std::move(find), printer);
   }
 
@@ -525,7 +531,8 @@ private:
     for (size_t i = first; i < plan.grid.axes.size(); ++i)
       declareTiles(plan.grid.axes[i], inner);
     inner.push_back(cpp::Stmt::declaration("const int", "blocks", blockCount(first)));
-    inner.push_back(cpp::Stmt::forLoop("; block < blocks; block += gridDim.x", std::move(tile)));
+    inner.push_back(
+        cpp::Stmt::forLoop(fmt::format("; block < blocks; block += {}gridDim.x", dialect.numbers), std::move(tile)));
     inner.push_back(cpp::Stmt::expression(cpp::name("block -= blocks")));
     for (size_t i = first; i-- > 0;) {
       const plan::GridAxis &axis = plan.grid.axes[i];
@@ -536,7 +543,8 @@ private:
                             : fmt::format("int {0} = {1}; {0} < {2}; ++{0}", var, lo, hi),
           std::move(inner))};
     }
-    inner.insert(inner.begin(), cpp::Stmt::declaration("int", "block", cpp::name("blockIdx.x")));
+    inner.insert(inner.begin(),
+                 cpp::Stmt::declaration("int", "block", cpp::name(fmt::format("{}blockIdx.x", dialect.numbers))));
     return inner;
   }
 
@@ -551,7 +559,7 @@ private:
     RolePrinter printer(kernel, role, names);
     printer.copyMode = mode;
     printer.singleThread = singleThread;
-    const int threads = role.warps * 32;
+    const int threads = role.warps * role.lanes;
     if (role.instances > 1) {
       const int unit = byGroup ? 4 : 1;
       printer.instance =
@@ -559,16 +567,17 @@ private:
     }
     const bool whole = plan.roles.size() == 1 && role.instances == 1;
     const cpp::Expr inInstance =
-        whole ? cpp::name("int(threadIdx.x)")
-              : (role.warps == 4 && role.firstWarp % 4 == 0
-                     ? cpp::call("tk::thread_in_warpgroup")
-                     : cpp::name(fmt::format("(int(threadIdx.x) - {}) % {}", role.firstWarp * 32, threads)));
+        whole
+            ? cpp::name(dialect.thread())
+            : (role.lanes == 32 && role.warps == 4 && role.firstWarp % 4 == 0
+                   ? cpp::call("tk::thread_in_warpgroup")
+                   : cpp::name(fmt::format("({} - {}) % {}", dialect.thread(), role.firstWarp * role.lanes, threads)));
     printer.threadInInstance = cpp::name(role.warps == 1 ? "tk::lane()" : cpp::print(inInstance));
     printer.leader = cpp::name(role.warps == 1 ? "tk::lane() == 0" : cpp::print(inInstance) + " == 0");
     printer.threadInRole = role.instances == 1 ? inInstance
                            : role.firstWarp == 0
-                               ? cpp::name("int(threadIdx.x)")
-                               : cpp::name(fmt::format("(int(threadIdx.x) - {})", role.firstWarp * 32));
+                               ? cpp::name(dialect.thread())
+                               : cpp::name(fmt::format("({} - {})", dialect.thread(), role.firstWarp * role.lanes));
     cpp::Body body = printer.setup();
     cpp::Body rest = overGrid(printer);
     body.insert(body.end(), rest.begin(), rest.end());
@@ -622,6 +631,7 @@ private:
   }
 
   const plan::Plan &plan;
+  const Dialect &dialect = dialectOf(plan.arch);
   std::string name;
   const SourceManager &sources;
   const std::string &onlyIf;

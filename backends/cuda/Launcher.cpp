@@ -3,6 +3,7 @@
 #include "backends/cuda/Launcher.h"
 
 #include "backends/cuda/Architectures.h"
+#include "backends/cuda/Dialect.h"
 #include "backends/cuda/HostFunction.h"
 #include "backends/cuda/KernelPrinter.h"
 #include "backends/cuda/ProgramLauncher.h"
@@ -19,8 +20,9 @@ namespace {
 class KernelEntry : public HostFunction {
 public:
   KernelEntry(const Signature &signature, std::vector<const planner::PlannedKernel *> planned,
-              const Architectures &gpus, const std::set<std::string> &entries, const SourceManager &sources)
-      : HostFunction(signature, sources), planned(std::move(planned)), gpus(gpus), entries(entries) {}
+              const Architectures &gpus, const std::set<std::string> &entries, const SourceManager &sources,
+              const Dialect &dialect)
+      : HostFunction(signature, sources, dialect), planned(std::move(planned)), gpus(gpus), entries(entries) {}
 
   /// The function that does the work. What programs launch is told where it stands among their launches, and is called
   /// by the C function; else it is the C function itself, or a plain one in a namespace.
@@ -71,7 +73,9 @@ private:
     const bool overlaps = isLaunched && waitsForPrevious(plan);
     line("tk::host::launch({}, {}, {}, {}, {}, {}, {}, {}, {}{}{});", callName, deviceName, name, argumentsName,
          blocks(plan), plan.grid.persistent || plan.grid.ragged ? "true" : "false", plan.threads,
-         plan.buffers.empty() && plan.barriers.empty() ? "0" : fmt::format("int(sizeof({}_shared)) + 1024", name),
+         (plan.buffers.empty() && plan.barriers.empty()) || dialect.hasStaticShared
+             ? "0"
+             : fmt::format("int(sizeof({}_shared)) + 1024", name),
          streamName,
          overlaps           ? ", " + orderName
          : plan.cluster > 1 ? ", tk::host::order::after_all"
@@ -133,6 +137,11 @@ private:
   const std::string orderName = fresh("order");
 };
 
+/// Kernels of one file are in one language.
+const Dialect &dialectOfAll(const std::vector<planner::PlannedKernel> &kernels) {
+  return dialectOf(kernels.empty() ? std::string_view() : kernels.front().plan->arch);
+}
+
 /// Kernels in order of their first plan, each with all its plans.
 template <class Visit> void forEachKernel(const std::vector<planner::PlannedKernel> &kernels, Visit visit) {
   std::set<const KernelInfo *> done;
@@ -187,21 +196,23 @@ std::string printLaunchers(const std::vector<planner::PlannedKernel> &kernels,
   const bool isInNamespace = !scope.empty();
   const Architectures gpus = architecturesOf(kernels);
   const std::set<std::string> entries = entriesOf(kernels, programs);
+  const Dialect &dialect = dialectOfAll(kernels);
   std::string text;
   forEachKernel(kernels, [&](const KernelInfo &kernel, std::vector<const planner::PlannedKernel *> planned) {
-    KernelEntry entry(kernel.signature, std::move(planned), gpus, entries, sources);
+    KernelEntry entry(kernel.signature, std::move(planned), gpus, entries, sources, dialect);
     text += entry.definition(isLaunched(kernel, programs), isInNamespace);
     if (!isInNamespace)
       text += entry.overloadDefinition(EntryKind::Kernel);
   });
   forEachProgram(programs, [&](const Signature &signature, const std::vector<const ProgramPlan *> &plans) {
-    text += printProgramEntries(signature, plans, sources, scope);
+    text += printProgramEntries(signature, plans, sources, dialect, scope);
   });
   return text;
 }
 
 std::string printHeader(const std::vector<planner::PlannedKernel> &kernels,
                         const std::vector<std::unique_ptr<ProgramPlan>> &programs, const SourceManager &sources) {
+  const Dialect &dialect = dialectOfAll(kernels);
   std::string forC, forCpp;
   const auto declare = [&](const HostFunction &function, EntryKind kind) {
     forC += function.declaration(kind) + ";\n";
@@ -209,11 +220,11 @@ std::string printHeader(const std::vector<planner::PlannedKernel> &kernels,
   };
   forEachKernel(kernels, [&](const KernelInfo &kernel, const auto &) {
     forC += commentLines(kernel.signature.doc);
-    declare(HostFunction(kernel.signature, sources), EntryKind::Kernel);
+    declare(HostFunction(kernel.signature, sources, dialect), EntryKind::Kernel);
     forC += "\n";
   });
   forEachProgram(programs, [&](const Signature &signature, const std::vector<const ProgramPlan *> &) {
-    const HostFunction function(signature, sources);
+    const HostFunction function(signature, sources, dialect);
     forC += commentLines(signature.doc);
     declare(function, EntryKind::Program);
     forC += "/// Bytes of workspace that a call with these arguments needs; -1 where they are not right.\n";

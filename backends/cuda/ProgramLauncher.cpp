@@ -12,8 +12,8 @@ namespace {
 
 class ProgramEntry : public HostFunction {
 public:
-  ProgramEntry(const Signature &signature, const SourceManager &sources, std::string scope)
-      : HostFunction(signature, sources), linkage(scope.empty() ? "extern \"C\" " : ""),
+  ProgramEntry(const Signature &signature, const SourceManager &sources, const Dialect &dialect, std::string scope)
+      : HostFunction(signature, sources, dialect), linkage(scope.empty() ? "extern \"C\" " : ""),
         scope(scope.empty() ? "::" : "::" + scope + "::") {}
 
   /// The query, which checks and sizes, and the call, which launches as well.
@@ -29,7 +29,7 @@ public:
     line("return -1;\n}}\n");
     text += fmt::format("{}{} {{\n", linkage, declaration(EntryKind::Program));
     checkArguments();
-    findDevice({}); // its kernels' launchers know better
+    findDevice(dialect.anyDevice); // its kernels' launchers know better
     for (const ProgramPlan *plan : plans) {
       openBranch(plan->specialization);
       runSteps(*plan);
@@ -152,8 +152,8 @@ private:
 } // namespace
 
 std::string printProgramEntries(const Signature &signature, const std::vector<const ProgramPlan *> &plans,
-                                const SourceManager &sources, const std::string &scope) {
-  ProgramEntry entry(signature, sources, scope);
+                                const SourceManager &sources, const Dialect &dialect, const std::string &scope) {
+  ProgramEntry entry(signature, sources, dialect, scope);
   std::string text = entry.definition(plans);
   if (scope.empty())
     text += entry.overloadDefinition(EntryKind::Program) + entry.overloadDefinition(EntryKind::WorkspaceQuery);

@@ -6,6 +6,8 @@
 
 #include "frontend/Program.h"
 
+#include "backends/cuda/Dialect.h"
+
 #include <string>
 #include <vector>
 
@@ -18,6 +20,6 @@ namespace tkc::cuda {
 /// The functions of one program, over all its plans. The entries of the kernels that it launches stand before them, in
 /// the same namespace `scope`; empty: the global one.
 std::string printProgramEntries(const Signature &signature, const std::vector<const ProgramPlan *> &plans,
-                                const SourceManager &sources, const std::string &scope);
+                                const SourceManager &sources, const Dialect &dialect, const std::string &scope);
 
 } // namespace tkc::cuda

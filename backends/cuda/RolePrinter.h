@@ -118,6 +118,7 @@ private:
   bool isByEngine(const plan::Stmt &copy) const;
   void copyByThreads(const plan::Stmt &stmt, cpp::Body &out);
   void copyAsync(const plan::Stmt &stmt, cpp::Body &out);
+  void printFetch(const plan::Stmt &stmt, cpp::Body &out);
   cpp::Expr copyByEngine(const plan::Stmt &stmt);
   cpp::Expr multicastByEngine(const plan::Stmt &stmt);
   std::vector<cpp::Expr> coordinates(const plan::Stmt &stmt, bool withPart);

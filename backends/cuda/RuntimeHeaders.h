@@ -1,7 +1,8 @@
 // Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The headers of runtime/include, which cmake/EmbedRuntime.cmake builds into tkc.
+// The headers of runtime/include, and, as "hip/…", those of runtime/hip, which cmake/EmbedRuntime.cmake builds into
+// tkc.
 #pragma once
 
 #include <string_view>

@@ -107,7 +107,7 @@ void RolePrinter::copyByThreads(const Stmt &stmt, cpp::Body &out) {
   const int64_t rows = stmt.ref.transposed ? buffer->cols : buffer->rows;
   const int64_t cols = stmt.ref.transposed ? buffer->rows : buffer->cols;
   ViewParts parts = viewOf(stmt, rows, cols, false, Division::Whole);
-  const cpp::Expr threads = cpp::integer(role.warps * role.instances * 32);
+  const cpp::Expr threads = cpp::integer(role.warps * role.instances * role.lanes);
   if (isVector) {
     out.push_back(cpp::Stmt::expression(cpp::call(
         cpp::templated("tk::copy_to_shared", {threads}),
@@ -140,9 +140,28 @@ void RolePrinter::copyAsync(const Stmt &stmt, cpp::Body &out) {
   if (stmt.ref.transposed || !suitsWide(parts))
     return copyByThreads(stmt, out);
   const cpp::Expr callee =
-      cpp::templated("tk::copy_async", {cpp::integer(static_cast<int64_t>(role.warps) * role.instances * 32)});
+      cpp::templated("tk::copy_async", {cpp::integer(static_cast<int64_t>(role.warps) * role.instances * role.lanes)});
   const cpp::Expr wide = cpp::member(cpp::member(cpp::name("g"), identifier(stmt.view.tensor)), "wide");
   out.push_back(cpp::Stmt::expression(cpp::call(callee, {stage(stmt.ref), wide, viewExpr(parts, true), threadInRole})));
+}
+
+/// A share by each thread, to registers.
+void RolePrinter::printFetch(const Stmt &stmt, cpp::Body &out) {
+  const plan::Buffer *buffer = kernel.plan.findBuffer(stmt.ref.buffer);
+  const bool transposes = stmt.ref.transposed;
+  ViewParts parts = viewOf(stmt, transposes ? buffer->cols : buffer->rows, transposes ? buffer->rows : buffer->cols,
+                           false, Division::Whole);
+  const bool wide = !transposes && suitsWide(parts);
+  if (transposes)
+    std::swap(parts.rows, parts.cols);
+  if (uses.declaresAt(stmt, stmt.dest))
+    out.push_back(cpp::Stmt::declaration(typeText(stmt.dest), nameOf(stmt.dest)));
+  std::vector<cpp::Expr> args;
+  if (wide)
+    args.push_back(cpp::member(cpp::member(cpp::name("g"), identifier(stmt.view.tensor)), "wide"));
+  args.push_back(viewExpr(parts, wide));
+  args.push_back(threadInRole);
+  out.push_back(cpp::Stmt::expression(cpp::method(cpp::name(nameOf(stmt.dest)), "fetch", std::move(args))));
 }
 
 void RolePrinter::printCopies(const plan::Body &body, size_t &i, cpp::Body &out) {
@@ -211,8 +230,8 @@ void RolePrinter::printCopyOut(const Stmt &stmt, cpp::Body &out) {
     const cpp::Expr wide = suitsWide(parts)
                                ? cpp::member(cpp::member(cpp::name("g"), identifier(stmt.view.tensor)), "wide")
                                : cpp::boolean(false);
-    const cpp::Expr callee =
-        cpp::templated("tk::copy_from_shared", {cpp::integer(static_cast<int64_t>(role.warps) * role.instances * 32)});
+    const cpp::Expr callee = cpp::templated(
+        "tk::copy_from_shared", {cpp::integer(static_cast<int64_t>(role.warps) * role.instances * role.lanes)});
     out.push_back(
         cpp::Stmt::expression(cpp::call(callee, {wide, viewExpr(parts, true), stage(stmt.ref), threadInRole})));
     return;

@@ -15,6 +15,8 @@ constexpr std::string_view includeTk = "#include \"tk/";
 
 class Inliner {
 public:
+  explicit Inliner(std::string_view overlay) : overlay(overlay) {}
+
   std::string text;
 
   void add(std::string_view code) {
@@ -38,20 +40,30 @@ private:
   void include(std::string_view name) {
     if (!seen.insert(std::string(name)).second)
       return;
-    for (const RuntimeHeader &header : runtimeHeaders())
-      if (header.name == name) {
-        text += "// ---- " + std::string(name) + "\n";
-        add(header.text);
-      }
+    const RuntimeHeader *header = overlay.empty() ? nullptr : find(std::string(overlay) + std::string(name));
+    header = header ? header : find(name);
+    if (!header)
+      return;
+    text += "// ---- " + std::string(name) + "\n";
+    add(header->text);
   }
+
+  static const RuntimeHeader *find(std::string_view name) {
+    const auto &all = runtimeHeaders();
+    const auto found =
+        std::find_if(all.begin(), all.end(), [&](const RuntimeHeader &header) { return header.name == name; });
+    return found == all.end() ? nullptr : &*found;
+  }
+
+  const std::string_view overlay;
 
   std::set<std::string> seen;
 };
 
 } // namespace
 
-std::string inlineRuntime(std::string_view code) {
-  Inliner inliner;
+std::string inlineRuntime(std::string_view code, const Dialect &dialect) {
+  Inliner inliner(dialect.overlay);
   inliner.add(code);
   return std::move(inliner.text);
 }

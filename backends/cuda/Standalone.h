@@ -2,13 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
+#include "backends/cuda/Dialect.h"
+
 #include <string>
 #include <string_view>
 
 namespace tkc::cuda {
 
-/// The code with each `#include "tk/…"` replaced by the header's text, every header once, so that it compiles without
-/// -I.
-std::string inlineRuntime(std::string_view code);
+/// The code, in that language, with each `#include "tk/…"` replaced by the header's text, every header once, so that it
+/// compiles without -I.
+std::string inlineRuntime(std::string_view code, const Dialect &dialect);
 
 } // namespace tkc::cuda

@@ -54,6 +54,9 @@ std::string layoutType(const plan::Layout &layout, ElemType elem) {
     return fmt::format("tk::operand_layout<{}>", byteWidth(elem));
   if (layout.kind == plan::Layout::WarpMma)
     return fmt::format("tk::warp_mma_layout<{}>", layout.threads / 32);
+  if (layout.kind == plan::Layout::Mfma)
+    return fmt::format("tk::mfma_layout<{}, {}{}>", layout.threads / 64, plan::blockSide(layout),
+                       layout.vec == 4 ? "" : fmt::format(", {}", layout.vec));
   return fmt::format("tk::row_layout<{}, {}, {}>", layout.threads, layout.threadsPerRow, layout.vec);
 }
 
@@ -78,6 +81,9 @@ std::string variableType(const plan::VarType &type, int instances) {
     return fmt::format("tk::column<{}, {}, {}>", elem, partRows(type, instances), layoutType(type.layout, type.elem));
   case plan::VarType::Row:
     return fmt::format("tk::row<{}, {}, {}>", elem, partCols(type, instances), layoutType(type.layout, type.elem));
+  case plan::VarType::Share:
+    return fmt::format("tk::share<{}, {}, {}, {}{}>", elem, type.rows, type.cols, type.layout.threads,
+                       type.layout.threadsPerRow == 1 ? ", true" : "");
   case plan::VarType::Cursor:
     return fmt::format("tk::ring<{}>", type.rows);
   }

@@ -11,6 +11,7 @@ namespace {
 constexpr int64_t alignment = 1024;
 constexpr int defaultStages = 4;
 constexpr int defaultOwnStages = 3;
+constexpr int defaultStagesThroughRegisters = 2; ///< one tile ahead is on its way in registers
 /// Barriers, and the slack that aligning dynamic shared memory to 1024 bytes costs.
 constexpr int64_t reserved = 2048;
 
@@ -49,7 +50,7 @@ bool isWholeStore(const Placement &placement, const std::string &buffer) {
 }
 
 int64_t usedBytes(const Placement &placement) {
-  int64_t used = placement.copiesItself ? alignment : reserved;
+  int64_t used = placement.throughRegisters ? 0 : placement.copiesItself ? alignment : reserved;
   for (const plan::Buffer &buffer : placement.buffers)
     used += isWholeStore(placement, buffer.name) || !buffer.aliasOf.empty() ? 0 : aligned(buffer.totalBytes());
   return used;
@@ -171,7 +172,9 @@ void fillRings(Placement &placement, const arch::Description &arch, const Schedu
   if (placement.multipliesByWarps() && !placement.copiesItself)
     fitLastStores(placement, budget, takesTilesInTurn);
   int64_t used = usedBytes(placement);
-  const int byDefault = placement.copiesItself ? defaultOwnStages : defaultStages;
+  const int byDefault = placement.throughRegisters ? defaultStagesThroughRegisters
+                        : placement.copiesItself   ? defaultOwnStages
+                                                   : defaultStages;
   const int wanted = static_cast<int>(schedule.stages.value_or(byDefault));
   // Round by round, so that no ring is deep while another is shallow.
   for (int depth = 1; depth < wanted; ++depth)
@@ -191,7 +194,7 @@ void fillRings(Placement &placement, const arch::Description &arch, const Schedu
     aliasWholeStores(placement);
 }
 
-void allocate(plan::Plan &plan) {
+void allocate(plan::Plan &plan, bool isPlacedByCompiler) {
   int64_t offset = 0;
   for (plan::Buffer &buffer : plan.buffers)
     if (buffer.aliasOf.empty()) {
@@ -201,8 +204,8 @@ void allocate(plan::Plan &plan) {
   for (plan::Buffer &buffer : plan.buffers)
     if (!buffer.aliasOf.empty())
       buffer.offset = plan.findBuffer(buffer.aliasOf)->offset;
-  plan.sharedBytes =
-      plan.buffers.empty() && plan.barriers.empty() ? 0 : offset + (plan.barriers.empty() ? alignment : reserved);
+  const int64_t besides = isPlacedByCompiler ? 0 : plan.barriers.empty() ? alignment : reserved;
+  plan.sharedBytes = plan.buffers.empty() && plan.barriers.empty() ? 0 : offset + besides;
 }
 
 } // namespace tkc::planner

@@ -17,6 +17,6 @@ void fillRings(Placement &placement, const arch::Description &arch, const Schedu
 bool hasRoom(const Placement &placement, const arch::Description &arch, int64_t bytes);
 
 /// Gives every buffer of the plan its offset, 1024-byte aligned as the 128-byte swizzle wants, and sums up.
-void allocate(plan::Plan &plan);
+void allocate(plan::Plan &plan, bool isPlacedByCompiler);
 
 } // namespace tkc::planner

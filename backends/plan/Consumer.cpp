@@ -28,7 +28,7 @@ public:
 
   ConsumerResult run() {
     role.name = placement.hasProducts && !placement.copiesItself ? "consumer" : "worker";
-    role.warps = placement.layout.threads / 32;
+    role.warps = placement.layout.threads / placement.warpSize;
     role.instances = placement.instances;
     lowerStraight(nest.tileOps);
     if (!placement.stores.empty() && !placement.copiesItself)
@@ -242,9 +242,10 @@ private:
 
   void syncAll(SourceLoc loc) {
     plan::Stmt &stmt = emit(Kind::Sync, loc);
-    stmt.id = allConsumersBarrier;
+    stmt.id = barrierOfAll();
     stmt.threads = totalThreads();
   }
+  int barrierOfAll() const { return placement.hasNamedBarriers ? allConsumersBarrier : 0; }
 
   // ---- reductions
   void lowerReduce(const ir::Op &op) {
@@ -256,7 +257,7 @@ private:
       stmt.colHi = extent;
     const bool crossesWarps =
         op.axis == 0 ? type.layout.kind != plan::Layout::Rows || type.layout.threadsPerRow < type.layout.threads
-                     : type.layout.threadsPerRow > 32 || type.division == plan::Division::Cols;
+                     : type.layout.threadsPerRow > placement.warpSize || type.division == plan::Division::Cols;
     if (!crossesWarps)
       return;
     if (type.division == plan::Division::Cols || (op.kind == ir::OpKind::Cumsum && placement.instances > 1))
@@ -265,14 +266,14 @@ private:
                               op.kind == ir::OpKind::Cumsum ? "a running sum" : "a reduction",
                               op.axis == 1 ? "rows" : "columns"));
     stmt.ref.buffer = scratchFor(type, op.axis);
-    stmt.id = allConsumersBarrier;
+    stmt.id = barrierOfAll();
     stmt.threads = totalThreads();
   }
 
   std::string scratchFor(const plan::VarType &type, int axis) {
     const std::string name = "reduce_scratch";
     // The runtime's scratch has two halves, each of 8 bytes for a row slot or a column of each warp (tk/reduce.h).
-    const int across = std::max(type.layout.threadsPerRow / 32, 1);
+    const int across = std::max(type.layout.threadsPerRow / placement.warpSize, 1);
     const int64_t rowSlots = type.rows * type.layout.threadsPerRow / type.layout.threads;
     const int64_t elements = std::max<int64_t>(axis == 0 ? type.cols / across : rowSlots, 8);
     const int64_t cols = elements * 2 * 8 / byteWidth(ElemType::F32);
@@ -282,7 +283,7 @@ private:
       plan::Buffer buffer;
       buffer.name = name;
       buffer.elem = ElemType::F32;
-      buffer.rows = totalThreads() / 32;
+      buffer.rows = totalThreads() / placement.warpSize;
       buffer.swizzle = plan::Swizzle::None;
       found = result.scratch.insert(result.scratch.begin(), buffer);
     }

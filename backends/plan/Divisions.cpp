@@ -18,11 +18,12 @@ bool isSpread(const ir::Value *value) {
 plan::Division divisionOf(int64_t rows, int64_t cols, const Placement &placement) {
   const int instances = placement.instances;
   const int64_t slab = plan::slabRows(placement.layout);
+  const int64_t colUnit = placement.layout.kind == plan::Layout::Mfma ? plan::blockSide(placement.layout) : 16;
   if (instances == 1)
     return plan::Division::Whole;
   if (placement.byCols)
     return plan::Division::Cols;
-  if (rows == 1 || rows % (slab * instances) == 0 || rows > slab || cols % (16 * instances) != 0)
+  if (rows == 1 || rows % (slab * instances) == 0 || rows > slab || cols % (colUnit * instances) != 0)
     return plan::Division::Rows;
   return plan::Division::Cols;
 }

@@ -266,6 +266,10 @@ private:
       stmt.threads = stmt.id == 0 ? threads : stmt.threads;
       met();
       break;
+    case Kind::Place:
+      if (onceLoaded.count(stmt.ref.buffer))
+        unpublished.insert(stmt.ref.buffer);
+      break;
     case Kind::StoreShared:
       if (stillRead.count(stmt.ref.buffer))
         sync(stmt.loc);
@@ -315,7 +319,11 @@ private:
       landed(stmt.loc);
     const Names outside = underWay;
     const bool wasOldest = std::exchange(underWayIsOldest, true);
+    const Names unpublishedBefore = unpublished;
     walk(stmt.body);
+    for (const std::string &buffer : unpublishedBefore) // the loop, and its barriers, may not run
+      if (onceLoaded.count(buffer))
+        unpublished.insert(buffer);
     underWayIsOldest = wasOldest;
     underWay = outside; // the loop may not run
     waited = false;

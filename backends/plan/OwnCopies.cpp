@@ -67,17 +67,32 @@ void OwnCopies::pipeline(const ir::Op &loop, plan::Stmt &stmt) {
   for (const ir::Op *op : opsOf(loop.body()))
     if (const RingPlacement *ring = ringOf(op); ring && std::find(rings.begin(), rings.end(), ring) == rings.end())
       rings.push_back(ring);
-  pipelineCopies(builder, stmt, rings,
-                 [&](const RingPlacement &ring, int count, bool inLoop) { fill(loop, ring, count, inLoop); });
+  if (placement.throughRegisters)
+    pipelineThroughRegisters(builder, stmt, rings,
+                             [&](const RingPlacement &ring, CopyPart part, int count, bool inLoop) {
+                               fill(loop, ring, part, count, inLoop);
+                             });
+  else
+    pipelineCopies(builder, stmt, rings, [&](const RingPlacement &ring, int count, bool inLoop) {
+      fill(loop, ring, CopyPart::Whole, count, inLoop);
+    });
 }
 
-void OwnCopies::fill(const ir::Op &loop, const RingPlacement &ring, int count, bool inLoop) {
+void OwnCopies::load(const ir::Op &op) {
+  if (!placement.throughRegisters)
+    return copy(op, CopyPart::Whole, "");
+  copy(op, CopyPart::Fetch, "");
+  copy(op, CopyPart::Place, "");
+}
+
+void OwnCopies::fill(const ir::Op &loop, const RingPlacement &ring, CopyPart part, int count, bool inLoop) {
   const ir::Value *induction = loop.body().args[0].get();
   const std::vector<const ir::Op *> loads = loadsOf(loop, ring);
   std::set<const ir::Op *> sources;
   for (const ir::Op *load : loads)
     for (const ir::Value *operand : load->operands())
-      addSources(operand, &loop.body(), nullptr, sources);
+      if (part != CopyPart::Place)
+        addSources(operand, &loop.body(), nullptr, sources);
 
   plan::Stmt ahead;
   ahead.kind = Kind::Ahead;
@@ -100,24 +115,52 @@ void OwnCopies::fill(const ir::Op &loop, const RingPlacement &ring, int count, b
       if (sources.count(op))
         builder.emitCompute(*op);
     for (const ir::Op *load : loads)
-      copyIn(*load, ring.stages > 1 ? ring.fillCursor() : "");
-    if (ring.stages > 1)
+      copy(*load, part, ring.stages > 1 ? ring.fillCursor() : "");
+    if (ring.stages > 1 && part != CopyPart::Fetch)
       builder.emit(Kind::Advance, {}).cursor = ring.fillCursor();
   });
   builder.setVisibleNames(names);
   builder.emit(Kind::Ahead, ahead.loc) = std::move(ahead);
 }
 
-void OwnCopies::copyIn(const ir::Op &load, const std::string &cursor) {
+/// The variable of what threads have fetched for a member and not yet placed: 16 bytes each at a time, along the rows
+/// as stored, or down them where those are the source's contiguous columns.
+const std::string &OwnCopies::shareOf(const RingMember &member) {
+  std::string &name = shares[member.key];
+  if (!name.empty())
+    return name;
+  const plan::Buffer &buffer = *placement.findBuffer(member.buffer);
+  plan::VarType type;
+  type.kind = plan::VarType::Share;
+  type.elem = buffer.elem;
+  type.rows = buffer.rows;
+  type.cols = buffer.cols;
+  const int vec = 16 / byteWidth(buffer.elem);
+  type.layout = {plan::Layout::Rows, placement.layout.threads * placement.instances,
+                 member.transposing ? 1 : static_cast<int>(buffer.cols) / vec, vec};
+  return name = builder.declare(member.buffer + "_share", type);
+}
+
+void OwnCopies::copy(const ir::Op &load, CopyPart part, const std::string &cursor) {
   const RingMember &member = *placement.findMember(placement.loadKeys.at(&load));
+  const plan::BufferRef to{member.buffer, cursor, member.transposing, plan::Division::Whole};
+  if (part == CopyPart::Place) {
+    const std::string share = shareOf(member);
+    plan::Stmt &place = builder.emit(Kind::Place, load.loc);
+    place.ref = to;
+    place.operands = {share};
+    return;
+  }
   std::vector<std::string> operands;
   for (const ir::Value *operand : load.operands())
     operands.push_back(builder.use(operand));
-  plan::Stmt &copy = builder.emit(Kind::CopyIn, load.loc);
+  const std::string dest = part == CopyPart::Fetch ? shareOf(member) : "";
+  plan::Stmt &copy = builder.emit(part == CopyPart::Fetch ? Kind::Fetch : Kind::CopyIn, load.loc);
+  copy.dest = dest;
   copy.view = load.view;
   copy.operands = std::move(operands);
   copy.hasElse = load.hasElse;
-  copy.ref = {member.buffer, cursor, member.transposing, plan::Division::Whole};
+  copy.ref = to;
 }
 
 } // namespace tkc::planner

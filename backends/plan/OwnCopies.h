@@ -4,7 +4,7 @@
 // The copies of a role that fills its rings itself: what their addresses need, for whatever tile of the loop they are.
 #pragma once
 
-#include "backends/plan/RoleBuilder.h"
+#include "backends/plan/RegisterStages.h"
 
 #include <set>
 #include <vector>
@@ -20,18 +20,20 @@ public:
   /// Whether `op` loads an operand once a tile of the grid.
   bool isOnceLoad(const ir::Op &op) const;
   /// The copy of such a load.
-  void load(const ir::Op &op) { copyIn(op, ""); }
+  void load(const ir::Op &op);
   /// Emits the first copies of the loop, and puts the others into `stmt`, its lowered form.
   void pipeline(const ir::Op &loop, plan::Stmt &stmt);
 
 private:
   const RingPlacement *ringOf(const ir::Op *op) const;
   std::vector<const ir::Op *> loadsOf(const ir::Op &loop, const RingPlacement &ring) const;
-  void fill(const ir::Op &loop, const RingPlacement &ring, int count, bool inLoop);
-  void copyIn(const ir::Op &load, const std::string &cursor);
+  void fill(const ir::Op &loop, const RingPlacement &ring, CopyPart part, int count, bool inLoop);
+  void copy(const ir::Op &load, CopyPart part, const std::string &cursor);
+  const std::string &shareOf(const RingMember &member);
 
   RoleBuilder &builder;
   std::map<const ir::Op *, std::string> aheadOf; ///< the variable for the tiles of a loop that are copied ahead
+  std::map<std::string, std::string> shares;     ///< variables of what is on its way in registers, by member
   const Placement &placement;
 };
 

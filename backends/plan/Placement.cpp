@@ -50,6 +50,8 @@ public:
       : function(function), nest(nest), arch(arch), schedule(schedule) {}
 
   Placement run(std::string &error) {
+    out.warpSize = arch.warpSize;
+    out.hasNamedBarriers = arch.namedBarriers > 1;
     chooseInstances();
     walkTile(nest, [&](const ir::Op &op, int depth) {
       if (op.kind == ir::OpKind::Dot)
@@ -88,13 +90,14 @@ private:
         return;
       out.hasProducts = true;
       const arch::MatrixInstruction *instruction = instructionOf(op);
-      byWarps |= instruction ? instruction->issuer == arch::Issuer::Warp : arch.warpsPerGroup == 1;
+      byWarps |= instruction ? isByWarps(*instruction) : arch.warpsPerGroup == 1;
       rows = std::max(rows, op.result()->type.rows);
       cols = std::max(cols, op.result()->type.cols);
     });
     if (!out.hasProducts)
       return;
     out.copiesItself = !arch.hasTransactionBarriers;
+    out.throughRegisters = out.copiesItself && !arch.hasAsyncCopy;
     if (byWarps)
       return chooseWarps();
     out.layout = {plan::Layout::Mma, 128, 4, 2};
@@ -160,15 +163,30 @@ private:
     return flat;
   }
 
+  /// Each multiplies by itself, synchronously.
+  static bool isByWarps(const arch::MatrixInstruction &instruction) {
+    return instruction.issuer == arch::Issuer::Warp || instruction.issuer == arch::Issuer::Wave;
+  }
+
   /// Null: the threads multiply.
   const arch::MatrixInstruction *instructionOf(const ir::Op &dot) const {
-    return arch.findMatrixInstruction(dot.operand(0)->type.elem, dot.operand(1)->type.elem);
+    const ElemType elem = dot.operand(0)->type.elem;
+    // A kernel's accumulators have one layout, and those of f64 one of their own.
+    if (out.layout.kind == plan::Layout::Mfma && (elem == ElemType::F64) != (out.layout.vec == 1))
+      return nullptr;
+    return arch.findMatrixInstruction(elem, dot.operand(1)->type.elem);
   }
 
   void chooseWarps() {
-    const WarpGrid grid = chooseWarpGrid(
-        nest, schedule, [](const ir::Value *operand) { return isRingLoad(throughTransposes(operand).first); });
-    out.layout = {plan::Layout::WarpMma, grid.down * arch.warpSize, 4, 2};
+    const auto isLoaded = [](const ir::Value *operand) { return isRingLoad(throughTransposes(operand).first); };
+    const bool byWaves = std::any_of(arch.matrixInstructions.begin(), arch.matrixInstructions.end(),
+                                     [](const auto &row) { return row.issuer == arch::Issuer::Wave; });
+    const WaveBlocks blocks = byWaves ? chooseWaveBlocks(nest, isLoaded) : WaveBlocks{};
+    const WarpGrid grid = chooseWarpGrid(nest, schedule, isLoaded, arch.warpSize, blocks.side);
+    if (byWaves)
+      out.layout = {plan::Layout::Mfma, grid.down * arch.warpSize, arch.warpSize / blocks.side, blocks.run};
+    else
+      out.layout = {plan::Layout::WarpMma, grid.down * arch.warpSize, 4, 2};
     out.instances = grid.instances;
     out.byCols = grid.byCols;
   }
@@ -178,7 +196,7 @@ private:
     const arch::MatrixInstruction *instruction = instructionOf(dot);
     ProductPlacement placed;
     placed.byThreads = !instruction;
-    placed.byWarps = instruction && instruction->issuer == arch::Issuer::Warp;
+    placed.byWarps = instruction && isByWarps(*instruction);
     placed.inTensor = instruction && instruction->issuer == arch::Issuer::Thread;
     placed.a = placeOperand(dot, 0, depth, instruction);
     placed.b = placeOperand(dot, 1, depth, instruction);
@@ -469,7 +487,8 @@ private:
   int64_t colUnit(plan::Division division) const {
     if (out.layout.kind == plan::Layout::Rows)
       return static_cast<int64_t>(out.layout.threadsPerRow) * out.layout.vec;
-    return division == plan::Division::Cols ? 16 * out.instances : 16;
+    const int64_t unit = out.layout.kind == plan::Layout::Mfma ? plan::blockSide(out.layout) : 16;
+    return division == plan::Division::Cols ? unit * out.instances : unit;
   }
 
   // ---- how products are fed, and what they make

@@ -85,10 +85,13 @@ struct StorePlacement {
 
 struct Placement {
   bool hasProducts = false;
-  bool copiesItself = false; ///< one role computes and fills the rings (Multistage.h); else a producer fills them
-  int instances = 1;         ///< of the computing role: warpgroups, or groups of warps below each other
-  bool byCols = false;       ///< instances share every product by columns
-  plan::Layout layout;       ///< of products; `Tensor`: of those whose instances have 128 rows, others are `Mma`
+  bool copiesItself = false;     ///< one role computes and fills the rings (Multistage.h); else a producer fills them
+  bool throughRegisters = false; ///< its copies go through registers; else they are asynchronous
+  bool hasNamedBarriers = true;  ///< besides the block's
+  int warpSize = 32;
+  int instances = 1;   ///< of the computing role: warpgroups, or groups of warps below each other
+  bool byCols = false; ///< instances share every product by columns
+  plan::Layout layout; ///< of products; `Tensor`: of those whose instances have 128 rows, others are `Mma`
   std::map<const ir::Op *, ProductPlacement> products;
   std::vector<RingPlacement> rings;
   std::map<const ir::Op *, std::string> loadKeys; ///< every load that a ring serves (clones too) → member key

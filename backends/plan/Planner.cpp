@@ -59,7 +59,7 @@ private:
   /// float8 takes conversions that older GPUs lack. Products of types without an instruction are never refused here:
   /// threads multiply.
   bool hasTypes() const {
-    if (arch.hasFloat8Conversion || schedule.allowUpcast.value_or(false))
+    if (arch.convertsFloat8() || schedule.allowUpcast.value_or(false))
       return true;
     const auto found = std::find_if(function.params.begin(), function.params.end(),
                                     [](const ir::Param &param) { return isFloat8(param.elem); });
@@ -67,7 +67,7 @@ private:
       return true;
     std::vector<std::string> others;
     for (const arch::Description *other : arch::all())
-      if (other->hasBackend && other->hasFloat8Conversion)
+      if (other->hasBackend && other->convertsFloat8())
         others.push_back(fmt::format("`{}`", other->name));
     diagnostics.report(Diag::type_not_on_target, at(found->loc.isValid() ? found->loc : function.loc), arch.name,
                        spelling(found->elem), fmt::join(others, " or "));
@@ -208,6 +208,8 @@ private:
     }
     if (products)
       roles.insert(roles.end() - 1, std::move(products->matrix));
+    for (plan::Role &role : roles)
+      role.lanes = arch.warpSize;
     plan->roles = std::move(roles);
     return true;
   }
@@ -278,7 +280,7 @@ private:
 
   // ---- the rest
   void finish() {
-    allocate(*plan);
+    allocate(*plan, arch.language == arch::Language::Hip);
     const bool loops = hasLoopLoads();
     const bool flat = isFlat() && !overlapped;
     plan->grid.persistent = takesTilesInTurn() && (schedule.persistent || plan->grid.ragged || !overlapped);
@@ -290,8 +292,9 @@ private:
     noteGrid(loops);
     plan->notes = std::move(placement.notes);
     decide("stages", ringStages());
-    if (placement.layout.kind == plan::Layout::WarpMma)
-      decide("warps", fmt::format("{} × {}", placement.layout.threads / arch.warpSize, placement.instances));
+    if (placement.layout.kind == plan::Layout::WarpMma || placement.layout.kind == plan::Layout::Mfma)
+      decide(arch.language == arch::Language::Hip ? "waves" : "warps",
+             fmt::format("{} × {}", placement.layout.threads / arch.warpSize, placement.instances));
     else
       decide("warpgroups", std::to_string(placement.instances));
     decide("overlap", overlapped ? "1" : "0");

@@ -6,11 +6,10 @@
 
 #include <algorithm>
 #include <bit>
+#include <numeric>
 
 namespace tkc::planner {
 namespace {
-
-constexpr int64_t warpRows = 16;
 
 /// What the products of a kernel are.
 struct Products {
@@ -19,6 +18,8 @@ struct Products {
   int64_t colsUnit = 16; ///< instances' shares of right operands are multiples of so many columns
   bool scans = false;    ///< running sums, which stay within an instance
   bool flat = true;      ///< operands are loaded, and nothing needs whole rows or columns
+  int64_t unit = 0;      ///< greatest common divisor of all extents, contracted ones too
+  bool isDouble = false; ///< f64 among them
 
   Products(const Nest &nest, bool (*isLoaded)(const ir::Value *)) {
     walkTile(nest, [&](const ir::Op &op, int) {
@@ -32,6 +33,8 @@ struct Products {
       minCols = minCols == 0 ? type.cols : std::min(minCols, type.cols);
       maxRows = std::max(maxRows, type.rows);
       maxCols = std::max(maxCols, type.cols);
+      unit = std::gcd(std::gcd(unit, type.rows), std::gcd(type.cols, op.operand(0)->type.cols));
+      isDouble |= op.operand(0)->type.elem == ElemType::F64;
       // A share starts at a whole swizzle panel of 128 bytes, or at an even part of one.
       colsUnit = std::max<int64_t>(colsUnit, 128 / byteWidth(op.operand(1)->type.elem));
       flat &= isLoaded(op.operand(0)) && isLoaded(op.operand(1));
@@ -41,7 +44,7 @@ struct Products {
 };
 
 /// Side by side and below each other, so that a step of k reads the least shared memory.
-WarpGrid squarest(const Products &products, int warps) {
+WarpGrid squarest(const Products &products, int warps, int64_t warpRows) {
   WarpGrid best{1, 1, false};
   int64_t bestCost = 0;
   for (int down = 1; down <= warps; down *= 2) {
@@ -59,13 +62,24 @@ WarpGrid squarest(const Products &products, int warps) {
 
 } // namespace
 
-WarpGrid chooseWarpGrid(const Nest &nest, const Schedule &schedule, bool (*isLoaded)(const ir::Value *)) {
+WaveBlocks chooseWaveBlocks(const Nest &nest, bool (*isLoaded)(const ir::Value *)) {
+  const Products products(nest, isLoaded);
+  if (products.isDouble)
+    return {16, 1};
+  constexpr int64_t side = 32, waves = 4; // below each other, where rows must not be shared
+  const bool hasRows = products.flat || products.minRows >= side * waves;
+  return {hasRows && products.unit % side == 0 ? 32 : 16, 4};
+}
+
+WarpGrid chooseWarpGrid(const Nest &nest, const Schedule &schedule, bool (*isLoaded)(const ir::Value *), int lanes,
+                        int64_t warpRows) {
   const Products products(nest, isLoaded);
   const int64_t area = products.maxRows * products.maxCols;
-  const int wanted = static_cast<int>(schedule.warps.value_or(area >= 128 * 128 || !products.flat ? 8 : 4));
+  const bool isLarge = lanes == 32 ? area >= 128 * 128 || !products.flat : area > 128 * 128;
+  const int wanted = static_cast<int>(schedule.warps.value_or(isLarge ? 8 : 4));
   const int warps = static_cast<int>(std::bit_floor(static_cast<unsigned>(wanted)));
   if (products.flat) {
-    const WarpGrid grid = squarest(products, warps);
+    const WarpGrid grid = squarest(products, warps, warpRows);
     if (grid.down * grid.instances == warps)
       return grid;
   }

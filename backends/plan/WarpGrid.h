@@ -22,6 +22,15 @@ struct WarpGrid {
 
 /// Chooses for the products of `nest`, which has some. `isLoaded` says of an operand that it comes from memory as it
 /// is.
-WarpGrid chooseWarpGrid(const Nest &nest, const Schedule &schedule, bool (*isLoaded)(const ir::Value *));
+/// `lanes` and `warpRows`: of a warp, and of its smallest share.
+WarpGrid chooseWarpGrid(const Nest &nest, const Schedule &schedule, bool (*isLoaded)(const ir::Value *), int lanes,
+                        int64_t warpRows);
+
+/// The blocks of waves that multiply by themselves: as large as all products allow, so that operands are read seldom.
+struct WaveBlocks {
+  int side = 16;
+  int run = 4; ///< neighbours of a row that a lane has
+};
+WaveBlocks chooseWaveBlocks(const Nest &nest, bool (*isLoaded)(const ir::Value *));
 
 } // namespace tkc::planner

@@ -432,6 +432,8 @@ Role Parser::role() {
   role.firstWarp = static_cast<int>(integer(0, 64));
   expect("..");
   int end = static_cast<int>(integer(role.firstWarp, 64));
+  if (accept("of"))
+    role.lanes = static_cast<int>(integer(1, 64));
   expect("instances");
   role.instances = static_cast<int>(integer(1, 64));
   role.warps = (end - role.firstWarp) / role.instances;
@@ -468,11 +470,13 @@ Layout Parser::layout() {
   }
   if (accept("rows"))
     layout.kind = Layout::Rows;
+  else if (accept("mfma"))
+    layout.kind = Layout::Mfma;
   else if (accept("operand"))
     layout.kind = Layout::Operand;
   else
     expect("mma");
-  if (layout.kind == Layout::Rows || at("(")) {
+  if (layout.kind == Layout::Rows || layout.kind == Layout::Mfma || at("(")) {
     expect("(");
     layout.threads = static_cast<int>(integer(1, 4096));
     expect(",");
@@ -500,6 +504,17 @@ VarType Parser::varType() {
     type.rows = integer(1, 1 << 24);
     if (type.kind == VarType::TileIndex)
       type.elem = ElemType::I32;
+    expect(">");
+    return type;
+  }
+  if (accept("share")) {
+    type.kind = VarType::Share;
+    expect("<");
+    type.elem = elem();
+    expect(",");
+    shape(type.rows, type.cols);
+    expect(",");
+    type.layout = layout();
     expect(">");
     return type;
   }

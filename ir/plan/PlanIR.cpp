@@ -78,6 +78,10 @@ std::string_view spelling(StmtKind kind) {
     return "wait_for_previous";
   case StmtKind::BulkWait:
     return "bulk_wait";
+  case StmtKind::Fetch:
+    return "fetch";
+  case StmtKind::Place:
+    return "place";
   case StmtKind::CopyCommit:
     return "copy_commit";
   case StmtKind::CopyWait:

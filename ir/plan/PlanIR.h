@@ -41,6 +41,8 @@ struct Layout {
     WarpMma, ///< the mma.sync accumulator, 16 rows a warp: slabs of `threads` / 2 rows
     Tensor,  ///< the accumulator of a product of 128 rows in tensor memory, as quads of threads read it: slabs of 128
              ///< rows a warpgroup, 32 neighbouring ones a warp
+    Mfma,    ///< the MFMA accumulator, transposed, by waves below each other: blocks of 64 / `threadsPerRow` rows and
+          ///< columns, of whose rows a lane has runs of `vec` neighbours
   } kind = Mma;
   int threads = 128;
   int threadsPerRow = 4;
@@ -50,8 +52,12 @@ struct Layout {
 std::string print(const Layout &layout);
 /// Rows of a slab of an accumulator: those of all its warps.
 constexpr int slabRows(const Layout &layout) {
-  return layout.kind == Layout::Tensor ? layout.threads : layout.threads / 2;
+  return layout.kind == Layout::Tensor ? layout.threads
+         : layout.kind == Layout::Mfma ? layout.threads / layout.threadsPerRow
+                                       : layout.threads / 2;
 }
+/// Rows and columns of a block of an accumulator in Layout::Mfma.
+constexpr int blockSide(const Layout &layout) { return 64 / layout.threadsPerRow; }
 
 /// Which part of a tile each instance (warpgroup) of a role owns.
 enum class Division : uint8_t {
@@ -63,7 +69,15 @@ std::string_view spelling(Division division);
 
 /// Type of a variable of a role. Shapes are the whole tile's, padded to what the layout needs.
 struct VarType {
-  enum Kind : uint8_t { Scalar, TileIndex, Fragment, Column, Row, Cursor } kind = Scalar;
+  enum Kind : uint8_t {
+    Scalar,
+    TileIndex,
+    Fragment,
+    Column,
+    Row,
+    Cursor,
+    Share, ///< what each thread copies of a stage, `rows` × `cols` as stored, in Layout::Rows
+  } kind = Scalar;
   ElemType elem = ElemType::F32;
   int64_t rows = 1; ///< Fragment, Column; TileIndex: the tile's size; Cursor: stages of its ring
   int64_t cols = 1; ///< Fragment, Row
@@ -175,6 +189,8 @@ enum class StmtKind : uint8_t {
               ///< map: by the role's threads, whole rows at a time.
   BulkCommit, ///< closes the bulk group
   BulkWait,   ///< until at most `count` bulk groups are still reading shared memory
+  Fetch,      ///< dest = what each thread copies of view[operands] to a stage of `ref`, zeros where there is nothing
+  Place,      ///< ref = operands[0], by the threads that fetched it
   CopyCommit, ///< closes each thread's copy group, which may be empty
   CopyWait,   ///< until at most `count` of each thread's copy groups are under way
   // matrix engine
@@ -270,6 +286,7 @@ struct Role {
   int firstWarp = 0;
   int warps = 4;         ///< of one instance
   int instances = 1;     ///< warpgroups that run the same body, each on its slice (Division)
+  int lanes = 32;        ///< threads of a warp
   int registers = 0;     ///< setmaxnreg at the start; 0: none
   std::vector<Var> vars; ///< cursors among them: they start at stage 0, phase 0, and go on from tile to tile
   Body body;             ///< run for every tile of the grid that the block takes
@@ -362,6 +379,7 @@ struct Budget {
   int namedBarriers = 16;
   int maxBoxDim = 256;
   int maxCluster = 8;
+  int maxRegisters = 255; ///< a thread
   int tensorColumns = 0; ///< 0: no tensor memory
 };
 

@@ -160,6 +160,11 @@ std::string head(const Stmt &stmt) {
     return fmt::format("copy_in {} <- {}{}{}{}{}", print(stmt.ref), mapPrefix(stmt), print(stmt.view, stmt.operands),
                        otherwise(stmt), stmt.isThreadCopy() ? "" : " completes " + barrierRef(stmt),
                        stmt.multicast == Division::Whole ? "" : fmt::format(" multicast {}", spelling(stmt.multicast)));
+  case StmtKind::Fetch:
+    return fmt::format("{} = fetch {} for {}{}", stmt.dest, print(stmt.view, stmt.operands), print(stmt.ref),
+                       otherwise(stmt));
+  case StmtKind::Place:
+    return fmt::format("place {} = {}", print(stmt.ref), operand(stmt, 0));
   case StmtKind::CopyOut:
     return fmt::format("copy_out {}{}{} {} {}", columns(stmt), mapPrefix(stmt), print(stmt.view, stmt.operands),
                        stmt.reducing ? "+=" : "<-", print(stmt.ref));
@@ -320,8 +325,10 @@ void Printer::plan(const Plan &plan) {
     part("bounds " + axis.name, axis.bounds);
   resources(plan);
   for (const Role &role : plan.roles) {
-    open(fmt::format("role {} warps {}..{} instances {} registers {}", role.name, role.firstWarp,
-                     role.firstWarp + role.warps * role.instances, role.instances, role.registers));
+    open(fmt::format("role {} warps {}..{}{} instances {} registers {}", role.name, role.firstWarp,
+                     role.firstWarp + role.warps * role.instances,
+                     role.lanes == Role{}.lanes ? "" : fmt::format(" of {}", role.lanes), role.instances,
+                     role.registers));
     vars(role.vars);
     body(role.body);
     part("finish", role.finish);
@@ -366,6 +373,8 @@ std::string print(const Layout &layout) {
     return fmt::format("warp_mma({})", layout.threads);
   if (layout.kind == Layout::Tensor)
     return "tensor";
+  if (layout.kind == Layout::Mfma)
+    return fmt::format("mfma({}, {}, {})", layout.threads, layout.threadsPerRow, layout.vec);
   constexpr std::array<std::string_view, 3> names{"mma", "operand", "rows"};
   const std::string_view name = names[layout.kind];
   const Layout usual{layout.kind, Layout{}.threads, Layout{}.threadsPerRow, Layout{}.vec};
@@ -382,6 +391,8 @@ std::string print(const VarType &type) {
     return fmt::format("index<{}>", type.rows);
   case VarType::Cursor:
     return fmt::format("ring<{}>", type.rows);
+  case VarType::Share:
+    return fmt::format("share<{}, {}x{}, {}>", spelling(type.elem), type.rows, type.cols, print(type.layout));
   case VarType::Fragment:
     return fmt::format("fragment<{}, {}x{}, {}, {}>", spelling(type.elem), type.rows, type.cols, print(type.layout),
                        spelling(type.division));

@@ -17,7 +17,8 @@ constexpr StmtKind effects[] = {StmtKind::Store,         StmtKind::Atomic,      
                                 StmtKind::Arrive,        StmtKind::Advance,      StmtKind::ClusterSync,
                                 StmtKind::For,           StmtKind::If,           StmtKind::WaitForPrevious,
                                 StmtKind::Ahead,         StmtKind::CopyCommit,   StmtKind::CopyWait,
-                                StmtKind::StoreTensor,   StmtKind::ScaleTensor,  StmtKind::TensorFence};
+                                StmtKind::StoreTensor,   StmtKind::ScaleTensor,  StmtKind::TensorFence,
+                                StmtKind::Place};
 
 } // namespace
 
@@ -87,6 +88,12 @@ void Parser::assignment(Stmt &stmt) {
     stmt.kind = StmtKind::Load;
     view(stmt);
     otherwise(stmt);
+  } else if (accept("fetch")) {
+    stmt.kind = StmtKind::Fetch;
+    view(stmt);
+    expect("for");
+    stmt.ref = bufferRef();
+    otherwise(stmt);
   } else if (accept("load_shared")) {
     stmt.kind = StmtKind::LoadShared;
     stmt.ref = bufferRef();
@@ -150,6 +157,7 @@ void Parser::effect(Stmt &stmt) {
   case StmtKind::Load:
   case StmtKind::LoadShared:
   case StmtKind::LoadTensor:
+  case StmtKind::Fetch:
     return fail("a statement"); // assignments
   case StmtKind::FenceProxy:
   case StmtKind::BulkCommit:
@@ -188,6 +196,7 @@ void Parser::effect(Stmt &stmt) {
     stmt.operands.push_back(name("a variable"));
     return;
   case StmtKind::StoreShared:
+  case StmtKind::Place:
   case StmtKind::CopyIn:
   case StmtKind::CopyOut:
     return shared(stmt);
@@ -246,7 +255,7 @@ void Parser::shared(Stmt &stmt) {
     return;
   }
   stmt.ref = bufferRef();
-  if (stmt.kind == StmtKind::StoreShared) {
+  if (stmt.kind == StmtKind::StoreShared || stmt.kind == StmtKind::Place) {
     expect("=");
     columns(stmt);
     stmt.operands.push_back(name("a variable"));

@@ -57,6 +57,8 @@ bool synchronises(StmtKind kind) {
   case StmtKind::LoadTensor:
   case StmtKind::StoreTensor:
   case StmtKind::ScaleTensor:
+  case StmtKind::Fetch:
+  case StmtKind::Place:
   case StmtKind::CopyIn:
   case StmtKind::CopyOut:
   case StmtKind::Product:

@@ -90,7 +90,7 @@ void namedBarriers(const Plan &plan, const Budget &budget, Report &report) {
         if (stmt.kind != StmtKind::Sync && (stmt.kind != StmtKind::Compute || stmt.ref.buffer.empty()))
           return;
         int last = stmt.id + (stmt.threads < threadsOf(role) ? role.instances - 1 : 0);
-        const bool isWholeBlock = stmt.id == 0 && stmt.threads == plan.threads && stmt.kind == StmtKind::Sync;
+        const bool isWholeBlock = stmt.id == 0 && stmt.threads == plan.threads;
         if (!isWholeBlock && (stmt.id < 1 || last >= budget.namedBarriers))
           report.addOverBudget(stmt.loc,
                                fmt::format("`{}`: named barriers {}..{}, {} has 1..{} (0 is for the whole block)",

@@ -133,8 +133,11 @@ bool Memory::bySameThreads(const Access &now, const Access &before) const {
 /// Each thread copies a share of its own.
 bool Memory::areSharesOfOne(const Access &now, const Access &before) const {
   const Process &one = components.process(now.process), &other = components.process(before.process);
-  return now.agent == Access::ThreadCopy && before.agent == Access::ThreadCopy && now.event == before.event &&
-         one.role == other.role && one.block == other.block;
+  const auto isShare = [](const Access &access) {
+    return access.agent == Access::ThreadCopy || access.stmt->kind == StmtKind::Place;
+  };
+  return isShare(now) && isShare(before) && now.event == before.event && one.role == other.role &&
+         one.block == other.block;
 }
 
 bool Memory::isOrdered(const Access &now, const Access &before, const Clock &clock) const {

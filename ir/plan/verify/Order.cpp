@@ -147,7 +147,7 @@ private:
       for (int block = 0; block < numbering.blocks; ++block)
         if (event.stmt->inCluster || block == state.process.block)
           arrive(p, event, numbering.barrierIn(block, event.barrier, state.process.instance), 0,
-                 event.stmt->byWarps ? state.process.threads / 32 : 1);
+                 event.stmt->byWarps ? state.process.threads / state.process.role->lanes : 1);
       return true;
     case Event::Expect:
       arrive(p, event, barrierOf(p, event), state.process.elected ? event.stmt->bytes : 0,

@@ -42,7 +42,7 @@ private:
   void destination(const Stmt &stmt) {
     if (stmt.dest.empty()) {
       if (stmt.kind == StmtKind::Compute || stmt.kind == StmtKind::Move || stmt.kind == StmtKind::Spread ||
-          stmt.kind == StmtKind::Load || stmt.kind == StmtKind::LoadShared || stmt.kind == StmtKind::LoadTensor ||
+          stmt.kind == StmtKind::Load || stmt.kind == StmtKind::LoadShared || stmt.kind == StmtKind::LoadTensor || stmt.kind == StmtKind::Fetch ||
           (stmt.kind == StmtKind::Product && !stmt.isTensorProduct()) || stmt.kind == StmtKind::For ||
           stmt.kind == StmtKind::Ahead)
         complain("has no destination");
@@ -64,6 +64,7 @@ private:
     if (stmt.kind == StmtKind::Store || stmt.kind == StmtKind::Atomic || stmt.hasElse)
       ++least;
     if (stmt.kind == StmtKind::Move || stmt.kind == StmtKind::Spread || stmt.kind == StmtKind::StoreShared ||
+        stmt.kind == StmtKind::Place ||
         stmt.kind == StmtKind::StoreTensor || stmt.kind == StmtKind::ScaleTensor ||
         (stmt.kind == StmtKind::Product && !stmt.aShared) || (stmt.kind == StmtKind::If && stmt.map.empty()))
       least = 1;
@@ -142,6 +143,11 @@ private:
       if (ref(stmt.ref))
         fits(*typeOf(stmt.operands[0]), stmt.ref, stmt);
       return;
+    case StmtKind::Fetch:
+      tensor(stmt);
+      return share(stmt, *typeOf(stmt.dest));
+    case StmtKind::Place:
+      return share(stmt, *typeOf(stmt.operands[0]));
     case StmtKind::Sync:
       return named(stmt);
     case StmtKind::Expect:
@@ -278,7 +284,8 @@ private:
   void spread(const Stmt &stmt) {
     const VarType from = *typeOf(stmt.operands[0]), to = *typeOf(stmt.dest);
     const bool liesRight =
-        from.layout.kind == Layout::Mma || from.layout.kind == Layout::WarpMma || from.layout.kind == Layout::Tensor;
+        from.layout.kind == Layout::Mma || from.layout.kind == Layout::WarpMma || from.layout.kind == Layout::Tensor ||
+        from.layout.kind == Layout::Mfma;
     const bool makesTile = isTile(from) && to.kind == VarType::Fragment && to.layout.kind != Layout::Rows;
     const bool takesColumn = to.kind == VarType::Column && to.rows == from.rows && to.layout == from.layout;
     const bool takesRow = to.kind == VarType::Row && to.cols == from.cols && to.layout == from.layout;
@@ -314,7 +321,7 @@ private:
   }
 
   void named(const Stmt &stmt) {
-    int all = threadsOf(role), each = role.warps * 32;
+    int all = threadsOf(role), each = role.warps * role.lanes;
     if (stmt.threads != all && stmt.threads != each)
       complain("{} threads: role `{}` has {}, an instance {}", stmt.threads, role.name, all, each);
   }
@@ -348,6 +355,20 @@ private:
       complain("boxes of {} rows do not fill the {} rows of an instance", map->boxRows, rows / role.instances);
   }
 
+  /// What the threads of a role copy of a stage: all of it, in 16 bytes a thread at a time.
+  void share(const Stmt &stmt, const VarType &type) {
+    if (!ref(stmt.ref))
+      return;
+    const Buffer &buffer = *plan.findBuffer(stmt.ref.buffer);
+    if (type.kind != VarType::Share || type.elem != buffer.elem || type.rows != buffer.rows ||
+        type.cols != buffer.cols || type.layout.kind != Layout::Rows)
+      complain("{} is no share of a stage of {}[{}x{}]", print(type), spelling(buffer.elem), buffer.rows, buffer.cols);
+    else if (type.layout.threads != threadsOf(role))
+      complain("a share of {} threads, role `{}` has {}", type.layout.threads, role.name, threadsOf(role));
+    else if (type.layout.vec * byteWidth(type.elem) != 16)
+      complain("{} elements of {} at a time: threads copy 16 bytes", type.layout.vec, spelling(type.elem));
+  }
+
   void product(const Stmt &stmt) {
     if (stmt.isTensorProduct()) {
       if (ref(stmt.ref) && (plan.findTensor(stmt.aRef.buffer) || ref(stmt.aRef)))
@@ -376,7 +397,9 @@ private:
       return complain("{}x{} · {}x{} does not make {}x{}", a.first, a.second, b.first, b.second, dest.rows, dest.cols);
     if (aElem != bElem && !(isFloat8(aElem) && isFloat8(bElem)))
       return complain("{} times {}", spelling(aElem), spelling(bElem));
-    if (stmt.byWarps)
+    if (stmt.byWarps && dest.layout.kind == Layout::Mfma)
+      waveInstruction(stmt, dest, a.second, aElem);
+    else if (stmt.byWarps)
       warpInstruction(stmt, dest, a.second, aElem);
     else if (!stmt.byThreads)
       instruction(stmt, dest, a.second, aElem);
@@ -395,6 +418,21 @@ private:
       complain("an instance's {}x{}: its {} warps take multiples of {} rows, and columns in steps of 8", rows, cols,
                role.warps, slabRows(dest.layout));
     contraction(stmt, k, elem, "mma");
+  }
+
+  /// "AMD Instinct MI300 Instruction Set Architecture", "Matrix Arithmetic Instructions": 16×16 or 32×32, f64 16×16
+  /// only, and its result in single elements; lanes read k in runs of 8 bytes or more.
+  void waveInstruction(const Stmt &stmt, const VarType &dest, int64_t k, ElemType elem) {
+    int64_t rows = dest.division == Division::Rows ? dest.rows / role.instances : dest.rows;
+    int64_t cols = dest.division == Division::Cols ? dest.cols / role.instances : dest.cols;
+    const int side = blockSide(dest.layout), run = elem == ElemType::F64 ? 1 : 4;
+    if (dest.kind != VarType::Fragment || dest.layout.threads != role.lanes * role.warps ||
+        (side != 16 && (side != 32 || elem == ElemType::F64)) || dest.layout.vec != run)
+      return complain("`{}` is no accumulator of {} waves for {}", stmt.dest, role.warps, spelling(elem));
+    if (rows % slabRows(dest.layout) != 0 || cols % side != 0)
+      complain("an instance's {}x{}: its {} waves take multiples of {} rows, and columns in steps of {}", rows, cols,
+               role.warps, slabRows(dest.layout), side);
+    contraction(stmt, k, elem, "mfma");
   }
 
   void contraction(const Stmt &stmt, int64_t k, ElemType elem, std::string_view name) {

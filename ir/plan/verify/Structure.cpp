@@ -153,8 +153,9 @@ private:
 
   void warps(const Role &role) {
     int end = role.firstWarp + role.warps * role.instances;
-    if (role.warps < 1 || role.instances < 1 || role.firstWarp < 0 || end * 32 > plan.threads)
-      complain("role `{}` has warps {}..{}, the block has {}", role.name, role.firstWarp, end, plan.threads / 32);
+    if (role.warps < 1 || role.instances < 1 || role.firstWarp < 0 || end * role.lanes > plan.threads)
+      complain("role `{}` has warps {}..{}, the block has {}", role.name, role.firstWarp, end,
+               plan.threads / role.lanes);
     bool multiplies = false;
     for (const Body *body : {&role.body, &role.finish})
       walk(*body, [&](const Stmt &stmt) {

@@ -189,6 +189,11 @@ void Tracer::stmt(const Stmt &stmt) {
     registers(stmt);
     emit(Event::LoadShared, stmt).a = touched(stmt.ref);
     return;
+  case StmtKind::Fetch:
+    return;
+  case StmtKind::Place:
+    emit(Event::StoreShared, stmt).a = touched(stmt.ref);
+    return;
   case StmtKind::StoreShared:
     registers(stmt);
     emit(Event::StoreShared, stmt).a = touched(stmt.ref);

@@ -53,6 +53,8 @@ bool runsOnOneThread(const Role &role) {
     case StmtKind::ProductFence:
     case StmtKind::ProductWait:
     case StmtKind::ClusterSync:
+    case StmtKind::Fetch:
+    case StmtKind::Place:
     case StmtKind::CopyCommit:
     case StmtKind::CopyWait:
       can = false;

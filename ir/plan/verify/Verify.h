@@ -56,7 +56,7 @@ void checkRegisters(const Plan &plan, const Budget &budget, Report &report);
 void checkProtocol(const Plan &plan, Report &report, Facts *facts = nullptr);
 
 /// Threads of all instances of a role.
-inline int threadsOf(const Role &role) { return role.warps * role.instances * 32; }
+inline int threadsOf(const Role &role) { return role.warps * role.instances * role.lanes; }
 /// The type of a name that `role` sees: its own variable, an axis of the grid, or a variable of the prelude.
 std::optional<VarType> typeOf(const Plan &plan, const Role &role, std::string_view name);
 /// Calls `visit` on every statement of a body, outer first.

@@ -20,6 +20,9 @@
 #if !defined(__forceinline__)
 #define __forceinline__ inline __attribute__((always_inline))
 #endif
+#if !defined(__grid_constant__)
+#define __grid_constant__
+#endif
 
 namespace tk {
 
@@ -47,14 +50,20 @@ struct read_thread {
 struct read_block {
   __device__ __forceinline__ static int value() { return int(__builtin_amdgcn_workgroup_id_x()); }
 };
-/// Blocks of the grid: the first implicit argument of a kernel.
+/// Blocks of the grid and threads of a block: implicit arguments of a kernel, the first words and the sixth half word.
 struct read_grid {
   __device__ __forceinline__ static int value() {
     return *(const __attribute__((address_space(4))) int *)(__builtin_amdgcn_implicitarg_ptr());
   }
 };
+struct read_block_size {
+  __device__ __forceinline__ static int value() {
+    return ((const __attribute__((address_space(4))) unsigned short *)(__builtin_amdgcn_implicitarg_ptr()))[6];
+  }
+};
 inline constexpr __device__ hardware_number<read_thread> threadIdx{};
 inline constexpr __device__ hardware_number<read_block> blockIdx{};
 inline constexpr __device__ hardware_number<read_grid> gridDim{};
+inline constexpr __device__ hardware_number<read_block_size> blockDim{};
 
 } // namespace tk

@@ -111,7 +111,8 @@ public:
       check_packed(result);
     if (ok() && !t->data)
       fail(TK_BAD_ARGUMENT, "the data of `%s` is null", name);
-    if (ok() && t->device_type != 2 && t->device_type != 3 && t->device_type != 13)
+    if (ok() && t->device_type != 2 && t->device_type != 3 && t->device_type != 13 && t->device_type != 10 &&
+        t->device_type != 11)
       fail(TK_BAD_ARGUMENT, "`%s` is not in the memory of a CUDA device", name);
     if (ok() && bits_of(result.type) >= 8 &&
         reinterpret_cast<uintptr_t>(result.data()) % static_cast<uintptr_t>(bytes_of(result.type)) != 0)

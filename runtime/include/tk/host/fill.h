@@ -4,10 +4,9 @@
 // `y = 0;` in programs: one value for every element of a view, in stream order.
 #pragma once
 
+#include "tk/host/api.h"
 #include "tk/host/check.h"
 #include "tk/types.h"
-
-#include <cuda_runtime_api.h>
 
 namespace tk::host {
 
@@ -35,7 +34,7 @@ template <class T, int Rank> __global__ void fill_elements(const __grid_constant
 /// `value` is rounded to T as a store does. `offset` and strides in elements.
 template <class T, int Rank>
 void fill(call &c, void *data, const i64 (&dims)[Rank], const i64 (&strides)[Rank], i64 offset, double value,
-          CUstream_st *stream) {
+          api::stream stream) {
   if (!c.ok())
     return;
   fill_arguments<T, 1> dense{static_cast<T *>(data) + offset, {1}, {1}, 1, value};
@@ -52,16 +51,16 @@ void fill(call &c, void *data, const i64 (&dims)[Rank], const i64 (&strides)[Ran
   dense.dims[0] = dense.count = spread.count;
   const bool is_zero = value == 0 && !__builtin_signbit(value);
   const i64 needed = (spread.count + 255) / 256;
-  const dim3 blocks(static_cast<unsigned>(needed < 65536 ? needed : 65536));
+  const auto blocks = static_cast<unsigned>(needed < 65536 ? needed : 65536);
   void *parameters[] = {is_dense ? static_cast<void *>(&dense) : &spread};
   const auto kernel = is_dense ? reinterpret_cast<const void *>(&fill_elements<T, 1>)
                                : reinterpret_cast<const void *>(&fill_elements<T, Rank>);
-  const cudaError_t error =
-      is_dense && is_zero
-          ? cudaMemsetAsync(dense.data, 0, static_cast<size_t>(spread.count) * sizeof(T), stream) // 0 in every type
-          : cudaLaunchKernel(kernel, blocks, dim3(256), parameters, 0, stream);
-  if (error != cudaSuccess)
-    c.fail(TK_CUDA_ERROR, "%s", cudaGetErrorString(error));
+  const api::error error = is_dense && is_zero
+                               ? api::set_bytes_async(dense.data, 0, static_cast<size_t>(spread.count) * sizeof(T),
+                                                      stream) // 0 in every type
+                               : api::launch(kernel, blocks, 256, parameters, stream);
+  if (error != api::success)
+    c.fail(TK_CUDA_ERROR, "%s", api::text_of(error));
 }
 
 } // namespace tk::host

@@ -1,36 +1,14 @@
 // Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// From checked arguments to a launch: tensors as kernels take them, tensor maps, grids.
+// From checked arguments to a launch: tensor maps, devices, grids. Each kind of GPU has this header of its own.
 #pragma once
 
-#include "tk/global.h"
-#include "tk/host/check.h"
+#include "tk/host/arguments.h"
 
 #include <cuda_runtime_api.h>
 
 namespace tk::host {
-
-/// The argument as a kernel takes it. An argument that was left out gives null data.
-template <class T, int Rank> global<T, Rank> make_global(const argument &a) {
-  global<T, Rank> result{};
-  if (!a)
-    return result;
-  if constexpr (same<pointer<T>, T *>)
-    result.data = reinterpret_cast<T *>(a.data());
-  else
-    result.data = {reinterpret_cast<decltype(result.data.bytes)>(a.data()), 0};
-  bool wide = reinterpret_cast<uintptr_t>(a.data()) % 16 == 0 && a.dim(Rank - 1) * bits_of(a.type) % 128 == 0;
-  for (int d = 0; d < Rank; ++d) {
-    result.dims[d] = static_cast<int>(a.dim(d));
-    if (d < Rank - 1) {
-      result.strides[d] = a.stride(d);
-      wide &= a.dim(d) <= 1 || a.stride(d) * bits_of(a.type) % 128 == 0;
-    }
-  }
-  result.wide = wide;
-  return result;
-}
 
 /// A box of a tensor for the copy engine. Dims of the box other than the two have size 1.
 struct box {
@@ -83,12 +61,6 @@ inline bool encode_map(tensor_map &map, const argument &a, const box &b) {
   return encode(&map, types[static_cast<int>(a.type)], static_cast<unsigned>(rank), a.data(), dims, strides, box_dims,
                 element_strides, no_interleave, swizzle, promote_to_256_bytes, zeros_outside) == 0;
 }
-
-struct device {
-  int id = 0;
-  int multiprocessors = 0;
-  int code = 0; ///< which of a file's codes it runs
-};
 
 /// A compute capability that code was compiled for: it runs on devices of this one, or of this one and later ones.
 struct capability {
@@ -165,17 +137,6 @@ template <class... Arguments> device find_device(call &c, const capability &code
   return find_device(c, codes, arguments...);
 }
 
-/// ⌈(hi - lo) / size⌉, at least 0.
-inline long long steps(long long lo, long long hi, long long size) {
-  return hi <= lo ? 0 : (hi - lo + size - 1) / size;
-}
-
-/// When a launch may begin.
-enum class order {
-  after_all,        ///< when everything before it on the stream has ended
-  overlap_previous, ///< when the kernel before it says so; this one waits for its end before it touches global memory
-};
-
 /// Launches `blocks` blocks, or, of a persistent kernel (`resident`), no more than run at once. None: nothing to do.
 /// `blocks` is a multiple of `cluster`, the blocks that run together and reach each other's shared memory.
 template <class Arguments>
@@ -233,36 +194,5 @@ void launch(call &c, const device &on, void (*kernel)(Arguments), const Argument
   if (error != cudaSuccess)
     c.fail(TK_CUDA_ERROR, "%s", cudaGetErrorString(error));
 }
-
-/// A view that a program hands to a kernel; `offset` in elements.
-template <int Rank> struct strided {
-  int64_t dims[Rank], strides[Rank];
-  tk_tensor tensor;
-
-  strided(const void *data, element type, int device, const int64_t (&of_dims)[Rank], const int64_t (&of_strides)[Rank],
-          int64_t offset) {
-    for (int d = 0; d < Rank; ++d)
-      dims[d] = of_dims[d], strides[d] = of_strides[d];
-    tensor = {const_cast<void *>(data),          2, device, Rank,    type_codes[static_cast<int>(type)],
-              type_bits[static_cast<int>(type)], 1, dims,   strides, static_cast<uint64_t>(bytes_of(type, offset))};
-  }
-  strided(const strided &) = delete; // `tensor` points into this
-};
-
-/// A program's workspace, of which `needed` bytes are used.
-inline void check_workspace(call &c, const void *workspace, int64_t available, int64_t needed) {
-  if (available < needed || (needed > 0 && !workspace))
-    c.fail(TK_BAD_ARGUMENT, "a workspace of %lld bytes is needed, this has %lld", (long long)needed,
-           workspace ? (long long)available : 0);
-  if (reinterpret_cast<uintptr_t>(workspace) % 256 != 0)
-    c.fail(TK_BAD_ARGUMENT, "the workspace is not aligned to 256 bytes");
-}
-
-// Functions of scalars in programs' arguments.
-inline float sqrt(float x) { return __builtin_sqrtf(x); }
-inline float rsqrt(float x) { return 1 / __builtin_sqrtf(x); }
-inline float rcp(float x) { return 1 / x; }
-template <class T> T min(T x, T y) { return y < x ? y : x; }
-template <class T> T max(T x, T y) { return x < y ? y : x; }
 
 } // namespace tk::host

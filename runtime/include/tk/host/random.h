@@ -5,9 +5,8 @@
 // are in 0..7.
 #pragma once
 
+#include "tk/host/api.h"
 #include "tk/types.h"
-
-#include <cuda_runtime_api.h>
 
 namespace tk::test {
 
@@ -41,13 +40,13 @@ template <class T> __global__ void random_elements(T *data, u64 count, u64 seed)
 
 template <class T> void launch_random(void *data, u64 count, u64 seed) {
   void *parameters[] = {&data, &count, &seed};
-  cudaLaunchKernel(reinterpret_cast<const void *>(&random_elements<T>), dim3(1024), dim3(256), parameters, 0, nullptr);
+  api::launch(reinterpret_cast<const void *>(&random_elements<T>), 1024, 256, parameters, nullptr);
 }
 
 /// Of a type as tkc numbers them.
-inline cudaError_t fill_random(void *data, unsigned type, u64 count, u64 seed) {
+inline api::error fill_random(void *data, unsigned type, u64 count, u64 seed) {
   if (count == 0)
-    return cudaSuccess;
+    return api::success;
   using launcher = void (*)(void *, u64, u64);
   constexpr launcher launchers[] = {launch_random<double>, launch_random<float>, launch_random<float>,
                                     launch_random<half>,   launch_random<bf16>,  launch_random<f8e4m3>,
@@ -55,7 +54,7 @@ inline cudaError_t fill_random(void *data, unsigned type, u64 count, u64 seed) {
                                     launch_random<i8>,     launch_random<u8>,    launch_random<bool>,
                                     launch_random<f8e8m0>, launch_random<u8>}; // two f4e2m1 are any byte
   launchers[type](data, count, seed);
-  return cudaGetLastError();
+  return api::last_error();
 }
 
 } // namespace tk::test

@@ -10,13 +10,15 @@
 extern "C" {
 #endif
 
-/// A stream of the CUDA runtime: cudaStream_t.
+/// A stream of the CUDA runtime, cudaStream_t, and one of HIP, hipStream_t.
 struct CUstream_st;
+struct ihipStream_t;
 
 /// A tensor, laid out in memory as DLPack's DLTensor (dlpack.h 1.1), so that one may be passed for the other.
 typedef struct tk_tensor {
   void *data;
-  int32_t device_type; ///< 2: CUDA (also 3 and 13: pinned and managed memory, which the device reads too)
+  int32_t
+      device_type; ///< 2: CUDA (also 3 and 13: pinned and managed memory, which the device reads too), 10: ROCm (11)
   int32_t device_id;
   int32_t rank;
   /// DLDataTypeCode: 0 int, 1 unsigned, 2 float, 4 bfloat, 6 bool, 10 f8e4m3fn, 12 f8e5m2, 14 f8e8m0fnu, 17 f4e2m1fn
@@ -39,7 +41,7 @@ enum tk_status_code {
   TK_BAD_ARGUMENT = 1, ///< an argument is missing or does not fit
   TK_NOT_COMPILED = 2, ///< no specialisation in this file serves these arguments
   TK_WRONG_DEVICE = 3, ///< another GPU architecture, or tensors of another device
-  TK_CUDA_ERROR = 4    ///< the CUDA runtime refused; its message is in `message`
+  TK_CUDA_ERROR = 4    ///< the CUDA or HIP runtime refused; its message is in `message`
 };
 
 #ifdef __cplusplus

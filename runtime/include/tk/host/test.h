@@ -5,6 +5,7 @@
 // `tkc test --target=gpu` are made of. A case is a file that tkc wrote; harness/CaseData.h describes it.
 #pragma once
 
+#include "tk/host/api.h"
 #include "tk/host/random.h"
 #include "tk/host/tensor.h"
 
@@ -15,8 +16,6 @@
 #include <cstring>
 #include <string>
 #include <vector>
-
-#include <cuda_runtime_api.h>
 
 namespace tk::test {
 
@@ -118,10 +117,10 @@ inline void set_type(tk_tensor &view, uint32_t type) {
   view.type_code = codes[type], view.type_bits = bits[type], view.type_lanes = 1;
 }
 
-inline void check(cudaError_t error, const char *what) {
-  if (error == cudaSuccess)
+inline void check(api::error error, const char *what) {
+  if (error == api::success)
     return;
-  std::fprintf(stderr, "%s: %s\n", what, cudaGetErrorString(error));
+  std::fprintf(stderr, "%s: %s\n", what, api::text_of(error));
   std::exit(2);
 }
 
@@ -151,8 +150,8 @@ public:
   case_data(const case_data &) = delete;
   ~case_data() {
     for (tk::test::tensor &t : tensors)
-      cudaFree(t.block);
-    cudaFree(workspace_block);
+      api::release(t.block);
+    api::release(workspace_block);
   }
 
   double scalar(const char *name) const {
@@ -176,9 +175,9 @@ public:
       return nullptr;
     if (!workspace_block) {
       const size_t all = size_t(size) + tensor::guard;
-      check(cudaMalloc(reinterpret_cast<void **>(&workspace_block), all), "cudaMalloc");
-      check(cudaMemset(workspace_block, 0xff, size_t(size)), "cudaMemset");
-      check(cudaMemset(workspace_block + size, tensor::untouched, tensor::guard), "cudaMemset");
+      check(api::allocate(workspace_block, all), "allocation");
+      check(api::set_bytes(workspace_block, 0xff, size_t(size)), "setting bytes");
+      check(api::set_bytes(workspace_block + size, tensor::untouched, tensor::guard), "setting bytes");
       workspace_bytes = size;
     }
     return workspace_block;
@@ -190,15 +189,15 @@ public:
         continue;
       const size_t size = t.size + 2 * tensor::guard;
       if (!t.block)
-        check(cudaMalloc(reinterpret_cast<void **>(&t.block), size), "cudaMalloc");
-      check(cudaMemset(t.block, tensor::untouched, size), "cudaMemset");
+        check(api::allocate(t.block, size), "allocation");
+      check(api::set_bytes(t.block, tensor::untouched, size), "setting bytes");
       if (t.holds == contents::given)
-        check(cudaMemcpy(t.block + tensor::guard, t.before.data(), t.size, cudaMemcpyHostToDevice), "upload");
+        check(api::copy_to_device(t.block + tensor::guard, t.before.data(), t.size), "upload");
       else if (t.holds == contents::random)
         check(fill_random(t.block + tensor::guard, t.type, t.size / t.bytes_per_element(), t.seed), "random numbers");
       t.view.data = t.block + tensor::guard;
       t.view.device_type = 2;
-      check(cudaGetDevice(&t.view.device_id), "cudaGetDevice");
+      check(api::current_device(t.view.device_id), "current device");
       t.view.rank = int32_t(t.dims.size());
       t.view.dims = t.dims.data(), t.view.strides = t.strides.data();
       set_type(t.view, t.type);
@@ -283,7 +282,7 @@ private:
       return;
     const int width = t.bytes_per_element();
     std::vector<unsigned char> block(t.size + 2 * tensor::guard);
-    check(cudaMemcpy(block.data(), t.block, block.size(), cudaMemcpyDeviceToHost), "download");
+    check(api::copy_to_host(block.data(), t.block, block.size()), "download");
     std::vector<bool> is_output(t.size);
     std::vector<int64_t> index(t.dims.size());
     for (int64_t i = 0; i < t.count() && t.as != role::in; ++i) {
@@ -311,7 +310,7 @@ private:
     if (!workspace_block)
       return;
     unsigned char behind[tensor::guard];
-    check(cudaMemcpy(behind, workspace_block + workspace_bytes, tensor::guard, cudaMemcpyDeviceToHost), "download");
+    check(api::copy_to_host(behind, workspace_block + workspace_bytes, tensor::guard), "download");
     for (size_t i = 0; i < tensor::guard; ++i)
       if (behind[i] != tensor::untouched)
         return say(result, "`%s`: byte %lld behind its end was written", "workspace", (long long)i, 0, 0, 0);
@@ -341,7 +340,7 @@ struct entry {
   int index;
   const char *kernel, *description;
   const char *file; ///< beside the program
-  tk_status (*call)(const case_data &, CUstream_st *);
+  tk_status (*call)(const case_data &, api::stream);
 };
 
 inline std::string quoted(const std::string &text) {
@@ -358,28 +357,28 @@ inline std::string quoted(const std::string &text) {
 /// where `cold`. The calls leave the data as they may.
 inline double time_call(const entry &e, const case_data &data, int repeats, bool cold) {
   constexpr size_t l2_bytes = size_t(256) << 20; // several times what any GPU has
-  cudaEvent_t from, to;
-  check(cudaEventCreate(&from), "event");
-  check(cudaEventCreate(&to), "event");
+  api::event from, to;
+  check(api::create(from), "event");
+  check(api::create(to), "event");
   void *other = nullptr;
   if (cold)
-    check(cudaMalloc(&other, l2_bytes), "cudaMalloc");
+    check(api::allocate(other, l2_bytes), "allocation");
   std::vector<float> times;
   for (int i = -2; i < repeats; ++i) {
     if (cold)
-      check(cudaMemsetAsync(other, i & 0xff, l2_bytes, nullptr), "cudaMemset");
-    check(cudaEventRecord(from, nullptr), "event");
+      check(api::set_bytes_async(other, i & 0xff, l2_bytes, nullptr), "setting bytes");
+    check(api::record(from, nullptr), "event");
     e.call(data, nullptr);
-    check(cudaEventRecord(to, nullptr), "event");
-    check(cudaEventSynchronize(to), "timed call");
+    check(api::record(to, nullptr), "event");
+    check(api::wait_for(to), "timed call");
     float ms = 0;
-    check(cudaEventElapsedTime(&ms, from, to), "event");
+    check(api::milliseconds(ms, from, to), "event");
     if (i >= 0)
       times.push_back(ms);
   }
-  cudaFree(other);
-  cudaEventDestroy(from);
-  cudaEventDestroy(to);
+  api::release(other);
+  api::destroy(from);
+  api::destroy(to);
   std::sort(times.begin(), times.end());
   return times[times.size() / 2];
 }
@@ -409,12 +408,12 @@ template <int Count> int run(const entry (&entries)[Count], int argc, char **arg
     case_data data(folder + "/" + e.file);
     data.upload();
     const tk_status status = e.call(data, nullptr);
-    const cudaError_t error = cudaDeviceSynchronize();
+    const api::error error = api::synchronize();
     case_data::outcome outcome;
     if (status.code != TK_OK)
       outcome.message = status.message;
-    else if (error != cudaSuccess)
-      outcome.message = cudaGetErrorString(error);
+    else if (error != api::success)
+      outcome.message = api::text_of(error);
     else
       outcome = data.compare();
     const bool passed = outcome.message.empty();
@@ -427,8 +426,8 @@ template <int Count> int run(const entry (&entries)[Count], int argc, char **arg
                 std::isfinite(outcome.error) ? outcome.error : 1e308, outcome.tolerance, ms * 1e-3,
                 quoted(outcome.message).c_str());
     std::fflush(stdout);
-    if (error != cudaSuccess) { // nothing more can run in this process
-      std::fprintf(stderr, "case %d: %s\n", e.index, cudaGetErrorString(error));
+    if (error != api::success) { // nothing more can run in this process
+      std::fprintf(stderr, "case %d: %s\n", e.index, api::text_of(error));
       return 2;
     }
   }

@@ -1,0 +1,33 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What CUDA and HIP spell differently.
+#pragma once
+
+#include "ir/plan/PlanIR.h"
+
+#include <string>
+#include <string_view>
+
+namespace tkc::cuda {
+
+struct Dialect {
+  std::string_view numbers;     ///< before `threadIdx`, `blockIdx` and `gridDim`
+  std::string_view stream;      ///< the type of a stream's pointee
+  std::string_view argument;    ///< before the type of a kernel's parameter
+  std::string_view anyDevice;   ///< what a launcher asks of a device, where it asks nothing
+  std::string_view deviceType;  ///< the type of what it asks
+  std::string_view trap;        ///< ends a kernel that cannot run
+  std::string_view overlay;     ///< where the runtime's headers are looked for first; empty: there is one place
+  bool hasStaticShared = false; ///< shared memory is a variable of the kernel; else placed in what the launch asks for
+
+  /// "int(threadIdx.x)"
+  std::string thread() const;
+  /// "__global__ void __launch_bounds__(384, 1)"; `isAlone`: one block a multiprocessor.
+  std::string kernelHead(int threads, bool isAlone) const;
+};
+
+/// Of the language that code for `arch` is written in; CUDA's where the name is unknown.
+const Dialect &dialectOf(std::string_view arch);
+
+} // namespace tkc::cuda

@@ -1,0 +1,68 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// From checked arguments to a launch: devices, grids.
+#pragma once
+
+#include "tk/host/api.h"
+#include "tk/host/arguments.h"
+
+#include <cstring>
+
+namespace tk::host {
+
+/// The current device, checked: it must be a `gpu` ("gfx942"; empty: any), and hold the tensors.
+template <class... Arguments> device find_device(call &c, const char *gpu, const Arguments &...arguments) {
+  device result;
+  if (!c.ok())
+    return result;
+  hipDeviceProp_t properties;
+  hipError_t error = hipGetDevice(&result.id);
+  if (error == hipSuccess)
+    error = hipGetDeviceProperties(&properties, result.id);
+  if (error != hipSuccess) {
+    c.fail(TK_CUDA_ERROR, "%s", hipGetErrorString(error));
+    return result;
+  }
+  result.multiprocessors = properties.multiProcessorCount;
+  // "gfx942:sramecc+:xnack-": what follows the name are settings.
+  const size_t length = std::strcspn(properties.gcnArchName, ":");
+  if (gpu[0] != 0 && (std::strlen(gpu) != length || std::strncmp(gpu, properties.gcnArchName, length) != 0))
+    c.fail(TK_WRONG_DEVICE, "compiled for %s; device %d is %.*s", gpu, result.id, static_cast<int>(length),
+           properties.gcnArchName);
+  const auto check = [&](const argument &a) {
+    if (c.ok() && a && (a.tensor->device_type == 2 || a.tensor->device_type == 10) && a.tensor->device_id != result.id)
+      c.fail(TK_WRONG_DEVICE, "`%s` is on device %d, the current device is %d", a.name, a.tensor->device_id, result.id);
+  };
+  (check(arguments), ...);
+  return result;
+}
+
+/// Launches `blocks` blocks, or, of a persistent kernel (`resident`), no more than run at once. None: nothing to do.
+template <class Arguments>
+void launch(call &c, const device &on, void (*kernel)(Arguments), const Arguments &arguments, long long blocks,
+            bool resident, int threads, int shared_bytes, api::stream stream, order = order::after_all) {
+  if (!c.ok() || blocks <= 0)
+    return;
+  const auto *function = reinterpret_cast<const void *>(kernel);
+  hipError_t error = hipSuccess;
+  if (resident) {
+    int each = 0;
+    error = hipOccupancyMaxActiveBlocksPerMultiprocessor(&each, function, threads, static_cast<size_t>(shared_bytes));
+    const long long most = static_cast<long long>(each > 0 ? each : 1) * on.multiprocessors;
+    blocks = blocks < most ? blocks : most;
+  }
+  if (error == hipSuccess && blocks > INT32_MAX) {
+    c.fail(TK_BAD_ARGUMENT, "%lld blocks are more than one launch can have", blocks);
+    return;
+  }
+  if (error == hipSuccess) {
+    void *parameters[] = {const_cast<Arguments *>(&arguments)};
+    error = hipLaunchKernel(function, dim3(static_cast<unsigned>(blocks)), dim3(static_cast<unsigned>(threads)),
+                            parameters, static_cast<size_t>(shared_bytes), stream);
+  }
+  if (error != hipSuccess)
+    c.fail(TK_CUDA_ERROR, "%s", hipGetErrorString(error));
+}
+
+} // namespace tk::host
