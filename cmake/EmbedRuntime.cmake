@@ -2,11 +2,10 @@
 # that tkc is one file that can inline them.
 # Run as a script: cmake -DINCLUDE=… -DHIP=… -DOUT=… -P EmbedRuntime.cmake
 set(rows "")
+set(INCLUDE_PREFIX "")
+set(HIP_PREFIX "hip/")
 foreach(folder INCLUDE HIP)
-  set(prefix "")
-  if(folder STREQUAL "HIP")
-    set(prefix "hip/")
-  endif()
+  set(prefix "${${folder}_PREFIX}")
   file(GLOB_RECURSE headers RELATIVE ${${folder}} ${${folder}}/*.h)
   list(SORT headers)
   foreach(header ${headers})

@@ -5,11 +5,23 @@
 // it.
 #include "backends/cuda/RolePrinter.h"
 
+#include <algorithm>
 #include <fmt/core.h>
 
 namespace tkc::cuda {
 
 using plan::Stmt;
+
+namespace {
+
+bool isNamed(const plan::Body &body, const std::string &var) {
+  return std::any_of(body.begin(), body.end(), [&](const Stmt &stmt) {
+    return std::count(stmt.operands.begin(), stmt.operands.end(), var) > 0 || isNamed(stmt.body, var) ||
+           isNamed(stmt.orElse, var);
+  });
+}
+
+} // namespace
 
 std::string RolePrinter::tilesOf(const Stmt &stmt, cpp::Body &out) {
   const cpp::Expr lo = value(stmt.operands[0]), hi = value(stmt.operands[1]);
@@ -42,7 +54,8 @@ void RolePrinter::printAhead(const Stmt &stmt, cpp::Body &out) {
     exists = cpp::binary("<", number, value(stmt.operands[1]));
   }
   cpp::Body body;
-  body.push_back(cpp::Stmt::declaration(overTiles ? "const auto" : "const int", nameOf(stmt.dest), element));
+  if (isNamed(stmt.body, stmt.dest))
+    body.push_back(cpp::Stmt::declaration(overTiles ? "const auto" : "const int", nameOf(stmt.dest), element));
   cpp::Body rest = print(stmt.body);
   body.insert(body.end(), rest.begin(), rest.end());
   out.push_back(cpp::Stmt::ifThen(exists, std::move(body)));

@@ -7,6 +7,7 @@
 
 #include "backends/cuda/Dialect.h"
 #include "backends/cuda/RolePrinter.h"
+#include "backends/plan/Placement.h"
 #include "support/Diagnostics.h"
 
 #include <algorithm>
@@ -675,6 +676,20 @@ std::vector<std::pair<std::string, MapUse>> mapUses(const plan::Plan &plan) {
     list.emplace_back(map.name, !loads ? MapUse::Stores : isVector ? MapUse::LoadsVector : MapUse::LoadsTile);
   }
   return list;
+}
+
+std::set<Reach> reaches(const plan::Plan &plan) {
+  std::set<Reach> all;
+  walk(plan, [&](const Stmt &stmt) {
+    if (stmt.kind != StmtKind::Fetch)
+      return;
+    const plan::Buffer &buffer = *plan.findBuffer(stmt.ref.buffer);
+    const auto [rowDim, colDim] = planner::rangedDims(stmt.view);
+    if (rowDim >= 0)
+      all.insert({stmt.view.tensor, rowDim, stmt.ref.transposed ? buffer.cols : buffer.rows});
+    all.insert({stmt.view.tensor, colDim, stmt.ref.transposed ? buffer.rows : buffer.cols});
+  });
+  return all;
 }
 
 std::vector<std::string> fitFlags(const plan::Plan &plan) {

@@ -36,6 +36,15 @@ std::vector<std::pair<std::string, MapUse>> mapUses(const plan::Plan &plan);
 /// Members of the arguments that say whether all loaded tiles, or all loaded vectors, suit the copy engine: those of
 /// "loads_fit" and "vectors_fit" that the plan needs.
 std::vector<std::string> fitFlags(const plan::Plan &plan);
+
+/// A dim of a tensor along which a kernel fetches so many elements through bounds of 32 bits.
+struct Reach {
+  std::string tensor;
+  int dim;
+  int64_t extent;
+  friend auto operator<=>(const Reach &, const Reach &) = default;
+};
+std::set<Reach> reaches(const plan::Plan &plan);
 /// Dim symbols that are not numbers in this specialisation, in order of first use.
 std::vector<std::string> runtimeSymbols(const plan::Plan &plan);
 

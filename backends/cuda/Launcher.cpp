@@ -96,6 +96,8 @@ private:
     }
     for (const std::string &symbol : runtimeSymbols(plan))
       line("{1}.{0} = {0};", identifier(symbol), argumentsName);
+    for (const Reach &reach : reaches(plan))
+      line("tk::host::check_reach({}, {}, {}, {});", callName, view(reach.tensor), reach.dim, reach.extent);
     std::vector<std::string> tiles, vectors;
     for (const auto &[map, use] : mapUses(plan)) {
       const std::string encoded = encode(*plan.findMap(map), use == MapUse::Stores);

@@ -109,12 +109,16 @@ private:
     return std::all_of(users.begin(), users.end(), [](const ir::Op *user) { return user->kind == ir::OpKind::Yield; });
   }
 
-  /// Operands that arrive in shared memory by themselves are waited for, not computed.
+  /// Operands that arrive in shared memory by themselves are waited for, not computed. What a role that copies for
+  /// itself loads once a tile it loads where that stands.
   bool isSharedOperand(const ir::Op &op, const ir::Value *operand) const {
     if (op.kind != ir::OpKind::Dot)
       return false;
     const ProductPlacement &product = placement.products.at(&op);
     const ir::Value *below = throughTransposes(operand).first;
+    const auto key = below->definingOp ? placement.loadKeys.find(below->definingOp) : placement.loadKeys.end();
+    if (placement.copiesItself && key != placement.loadKeys.end() && placement.findRing(key->second)->depth == 0)
+      return false;
     return (product.a.kind == Operand::Ring && product.a.value == below) ||
            (product.b.kind == Operand::Ring && product.b.value == below);
   }

@@ -5,6 +5,7 @@
 // way, and placed after it.
 #pragma once
 
+#include "tk/buffer.h"
 #include "tk/memory.h"
 #include "tk/shared.h"
 
@@ -30,19 +31,15 @@ template <class T, int Rows, int Cols, int Threads, bool DownFirst = false> stru
 
   /// ← the view; what lies outside is zero.
   template <int Align> __device__ __forceinline__ void fetch(const view<const T, Align> &from, int thread) {
+    const buffer_view<T> buffer(from);
     for_each_chunk(thread, [&](int i, int r, int c) {
-      const bool has_row = from.has_row(r);
-#pragma unroll
-      for (int w = 0; w < 4; ++w)
-        words[i][w] = 0;
       if constexpr (Align >= 16) {
-        if (has_row && from.has_col(c))
-          load_words<4>(from.at(r, c), words[i]);
+        buffer.load_chunk(r, c, words[i]);
       } else {
         T elements[count];
 #pragma unroll
         for (int e = 0; e < count; ++e)
-          elements[e] = has_row && from.has_col(c + e) ? *from.at(r, c + e) : T{};
+          elements[e] = buffer.load_element(r, c + e);
         __builtin_memcpy(words[i], elements, 16);
       }
     });

@@ -19,7 +19,7 @@ template <int Words> using words_at_once = typename word_vector<Words>::type;
 template <class T> using in_global = __attribute__((address_space(1))) T;
 template <class T> using in_shared = __attribute__((address_space(3))) T;
 
-template <int Words> __device__ __forceinline__ void split(const words_at_once<Words> &all, u32 *words) {
+template <int Words> __device__ __forceinline__ void split(words_at_once<Words> all, u32 *words) {
   if constexpr (Words == 1)
     words[0] = all;
   else
@@ -49,16 +49,16 @@ template <int Words> __device__ __forceinline__ void store_words(void *to, const
 /// The address of `p` within the block's shared memory.
 __device__ __forceinline__ u32 shared_address(const void *p) { return u32(u64((const in_shared<u8> *)(p))); }
 /// The pointer to a shared address.
-template <class T> __device__ __forceinline__ in_shared<T> *shared_pointer(u32 address) {
-  return (in_shared<T> *)(address);
+template <class T> __device__ __forceinline__ T *shared_pointer(u32 address) {
+  return (T *)((in_shared<T> *)(address));
 }
 
 /// One access of Words registers to shared memory.
 template <int Words> __device__ __forceinline__ void store_shared_words(u32 address, const u32 *words) {
-  *shared_pointer<words_at_once<Words>>(address) = join<Words>(words);
+  *(in_shared<words_at_once<Words>> *)(address) = join<Words>(words);
 }
 template <int Words> __device__ __forceinline__ void load_shared_words(u32 address, u32 *words) {
-  split<Words>(*shared_pointer<const words_at_once<Words>>(address), words);
+  split<Words>(*(const in_shared<words_at_once<Words>> *)(address), words);
 }
 
 } // namespace tk

@@ -38,6 +38,17 @@ template <class... Arguments> device find_device(call &c, const char *gpu, const
   return result;
 }
 
+/// A tile is fetched through a descriptor of 2^31 bytes; half of them for the extent along each dim.
+inline void check_reach(call &c, const argument &a, int dim, int extent) {
+  constexpr int64_t most = int64_t(1) << 30;
+  if (!c.ok() || !a || a.dim(dim) <= 1)
+    return;
+  const int64_t stride = a.stride(dim) * bytes_of(a.type);
+  if (stride < 0 || stride > most / extent)
+    c.fail(TK_BAD_ARGUMENT, "dim %d of `%s` has a stride of %lld bytes, here it may have 0 to %lld", dim, a.name,
+           (long long)stride, (long long)(most / extent));
+}
+
 /// Launches `blocks` blocks, or, of a persistent kernel (`resident`), no more than run at once. None: nothing to do.
 template <class Arguments>
 void launch(call &c, const device &on, void (*kernel)(Arguments), const Arguments &arguments, long long blocks,
