@@ -26,9 +26,6 @@ std::string_view spelling(Issuer issuer);
 /// Where a matrix instruction takes an operand from, or leaves its result: a set.
 enum Space : uint8_t { Registers = 1, SharedMemory = 2, TensorMemory = 4 };
 
-/// What code for a GPU is written in.
-enum class Language : uint8_t { Cuda, Hip };
-
 /// How a matrix instruction scales its operands.
 enum class Scaling : uint8_t {
   None,

@@ -29,7 +29,7 @@ public:
     line("return -1;\n}}\n");
     text += fmt::format("{}{} {{\n", linkage, declaration(EntryKind::Program));
     checkArguments();
-    findDevice(dialect.anyDevice); // its kernels' launchers know better
+    findDevice({}); // its kernels' launchers know better
     for (const ProgramPlan *plan : plans) {
       openBranch(plan->specialization);
       runSteps(*plan);

@@ -11,8 +11,9 @@
 
 namespace tk::host {
 
-/// The current device, checked: it must be a `gpu` ("gfx942"; empty: any), and hold the tensors.
-template <class... Arguments> device find_device(call &c, const char *gpu, const Arguments &...arguments) {
+/// The current device, checked: it must be one of these GPUs ("gfx942"; empty: any), and hold the tensors.
+template <int Count, class... Arguments>
+device find_device(call &c, const char *const (&gpus)[Count], const Arguments &...arguments) {
   device result;
   if (!c.ok())
     return result;
@@ -27,15 +28,25 @@ template <class... Arguments> device find_device(call &c, const char *gpu, const
   result.multiprocessors = properties.multiProcessorCount;
   // "gfx942:sramecc+:xnack-": what follows the name are settings.
   const size_t length = std::strcspn(properties.gcnArchName, ":");
-  if (gpu[0] != 0 && (std::strlen(gpu) != length || std::strncmp(gpu, properties.gcnArchName, length) != 0))
-    c.fail(TK_WRONG_DEVICE, "compiled for %s; device %d is %.*s", gpu, result.id, static_cast<int>(length),
-           properties.gcnArchName);
+  const auto runs = [&](const char *gpu) {
+    return gpu[0] == 0 || (std::strlen(gpu) == length && std::strncmp(gpu, properties.gcnArchName, length) == 0);
+  };
+  while (result.code < Count && !runs(gpus[result.code]))
+    ++result.code;
+  if (result.code == Count)
+    c.fail(TK_WRONG_DEVICE, "compiled for %s%s; device %d is %.*s", gpus[0], Count > 1 ? " and others" : "", result.id,
+           static_cast<int>(length), properties.gcnArchName);
   const auto check = [&](const argument &a) {
     if (c.ok() && a && (a.tensor->device_type == 2 || a.tensor->device_type == 10) && a.tensor->device_id != result.id)
       c.fail(TK_WRONG_DEVICE, "`%s` is on device %d, the current device is %d", a.name, a.tensor->device_id, result.id);
   };
   (check(arguments), ...);
   return result;
+}
+
+template <class... Arguments> device find_device(call &c, const char *gpu, const Arguments &...arguments) {
+  const char *const gpus[] = {gpu};
+  return find_device(c, gpus, arguments...);
 }
 
 /// A tile is fetched through a descriptor of 2^31 bytes; half of them for the extent along each dim.
