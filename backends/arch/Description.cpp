@@ -39,7 +39,7 @@ const MatrixInstruction *Description::findScaledInstruction(ElemType a, ElemType
 
 plan::Budget Description::budget() const {
   return {sharedBytesPerBlock, registersPerMultiprocessor, maxThreadsPerBlock, namedBarriers, maxBoxDim,
-          maxClusterSize, maxRegistersPerThread, tensorMemoryColumns};
+          maxClusterSize,      maxRegistersPerThread,      tensorMemoryColumns};
 }
 
 bool Description::runsOn(int major, int minor) const {

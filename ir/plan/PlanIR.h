@@ -42,7 +42,7 @@ struct Layout {
     Tensor,  ///< the accumulator of a product of 128 rows in tensor memory, as quads of threads read it: slabs of 128
              ///< rows a warpgroup, 32 neighbouring ones a warp
     Mfma,    ///< the MFMA accumulator, transposed, by waves below each other: blocks of 64 / `threadsPerRow` rows and
-          ///< columns, of whose rows a lane has runs of `vec` neighbours
+             ///< columns, of whose rows a lane has runs of `vec` neighbours
   } kind = Mma;
   int threads = 128;
   int threadsPerRow = 4;
@@ -380,7 +380,7 @@ struct Budget {
   int maxBoxDim = 256;
   int maxCluster = 8;
   int maxRegisters = 255; ///< a thread
-  int tensorColumns = 0; ///< 0: no tensor memory
+  int tensorColumns = 0;  ///< 0: no tensor memory
 };
 
 /// One reason why a plan is refused. `loc` is the .tk line of the statement.

@@ -146,7 +146,8 @@ void checkRegisters(const Plan &plan, const Budget &budget, Report &report) {
     Liveness liveness(role);
     // A multiprocessor's four parts have a quarter of the registers each, and warps are spread over them.
     const int spread = std::max((plan.threads + 127) / 128 * 128, 1);
-    int64_t has = role.registers != 0 ? role.registers : std::min(budget.maxRegisters, budget.registersPerBlock / spread / 8 * 8);
+    int64_t has =
+        role.registers != 0 ? role.registers : std::min(budget.maxRegisters, budget.registersPerBlock / spread / 8 * 8);
     if (liveness.most <= has || !liveness.where)
       continue;
     std::vector<std::string> parts;

@@ -42,9 +42,9 @@ private:
   void destination(const Stmt &stmt) {
     if (stmt.dest.empty()) {
       if (stmt.kind == StmtKind::Compute || stmt.kind == StmtKind::Move || stmt.kind == StmtKind::Spread ||
-          stmt.kind == StmtKind::Load || stmt.kind == StmtKind::LoadShared || stmt.kind == StmtKind::LoadTensor || stmt.kind == StmtKind::Fetch ||
-          (stmt.kind == StmtKind::Product && !stmt.isTensorProduct()) || stmt.kind == StmtKind::For ||
-          stmt.kind == StmtKind::Ahead)
+          stmt.kind == StmtKind::Load || stmt.kind == StmtKind::LoadShared || stmt.kind == StmtKind::LoadTensor ||
+          stmt.kind == StmtKind::Fetch || (stmt.kind == StmtKind::Product && !stmt.isTensorProduct()) ||
+          stmt.kind == StmtKind::For || stmt.kind == StmtKind::Ahead)
         complain("has no destination");
       return;
     }
@@ -64,8 +64,7 @@ private:
     if (stmt.kind == StmtKind::Store || stmt.kind == StmtKind::Atomic || stmt.hasElse)
       ++least;
     if (stmt.kind == StmtKind::Move || stmt.kind == StmtKind::Spread || stmt.kind == StmtKind::StoreShared ||
-        stmt.kind == StmtKind::Place ||
-        stmt.kind == StmtKind::StoreTensor || stmt.kind == StmtKind::ScaleTensor ||
+        stmt.kind == StmtKind::Place || stmt.kind == StmtKind::StoreTensor || stmt.kind == StmtKind::ScaleTensor ||
         (stmt.kind == StmtKind::Product && !stmt.aShared) || (stmt.kind == StmtKind::If && stmt.map.empty()))
       least = 1;
     if (stmt.kind == StmtKind::For || stmt.kind == StmtKind::Ahead)
@@ -283,9 +282,8 @@ private:
   /// Which shapes and layouts the runtime turns into which.
   void spread(const Stmt &stmt) {
     const VarType from = *typeOf(stmt.operands[0]), to = *typeOf(stmt.dest);
-    const bool liesRight =
-        from.layout.kind == Layout::Mma || from.layout.kind == Layout::WarpMma || from.layout.kind == Layout::Tensor ||
-        from.layout.kind == Layout::Mfma;
+    const bool liesRight = from.layout.kind == Layout::Mma || from.layout.kind == Layout::WarpMma ||
+                           from.layout.kind == Layout::Tensor || from.layout.kind == Layout::Mfma;
     const bool makesTile = isTile(from) && to.kind == VarType::Fragment && to.layout.kind != Layout::Rows;
     const bool takesColumn = to.kind == VarType::Column && to.rows == from.rows && to.layout == from.layout;
     const bool takesRow = to.kind == VarType::Row && to.cols == from.cols && to.layout == from.layout;
