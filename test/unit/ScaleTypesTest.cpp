@@ -1,9 +1,11 @@
 // Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The runtime's conversions of the types of block-scaled products, against the compiler's.
+// The runtime's conversions of the types of block-scaled products, against the compiler's, and the checks of tensors
+// whose elements share bytes.
 #include "harness/CaseData.h"
 #include "support/Tensor.h"
+#include "tk/host/check.h"
 #include "tk/scale_types.h"
 
 #include <bit>
@@ -38,6 +40,52 @@ TEST(ScaleTypes, WidenAsTheCompilerDoes) {
     ASSERT_EQ(tk::widen_f4e2m1(code), value);
     ASSERT_EQ(std::signbit(tk::widen_f4e2m1(code)), std::signbit(value));
   }
+}
+
+/// f4e2m1 in memory, as DLPack says it.
+struct Packed {
+  int64_t dims[2], strides[2];
+  tk_tensor tensor;
+  Packed(char *data, int64_t rows, int64_t cols, int64_t pitch, uint16_t lanes = 1)
+      : dims{rows, cols}, strides{pitch, 1}, tensor{data, 2, 0, 2, 17, 4, lanes, dims, strides, 0} {}
+  Packed(const Packed &) = delete;
+};
+
+TEST(ScaleTypes, TensorsMayCountElementsOrPairs) {
+  char data[16];
+  Packed elements(data, 4, 8, 8), pairs(data, 4, 4, 4, 2);
+  tk::host::call call("k");
+  for (const tk_tensor *tensor : {&elements.tensor, &pairs.tensor}) {
+    const tk::host::argument argument = call.tensor("x", tensor, 2);
+    ASSERT_TRUE(call.ok()) << call.status().message;
+    EXPECT_EQ(argument.dim(0), 4);
+    EXPECT_EQ(argument.dim(1), 8);
+    EXPECT_EQ(argument.stride(0), 8);
+    EXPECT_EQ(argument.stride(1), 1);
+  }
+}
+
+TEST(ScaleTypes, RowsAreWholeBytes) {
+  char data[32];
+  Packed pitch(data, 4, 8, 9), cols(data, 4, 7, 8);
+  for (const tk_tensor *tensor : {&pitch.tensor, &cols.tensor}) {
+    tk::host::call call("k");
+    call.tensor("x", tensor, 2);
+    EXPECT_STREQ(call.status().message,
+                 "k: two elements of `x` share a byte: its last dim and its other strides must be even");
+  }
+}
+
+TEST(ScaleTypes, OverlapIsCountedInBytes) {
+  char data[32];
+  Packed first(data, 4, 8, 8), behind(data + 16, 4, 8, 8), across(data + 12, 4, 8, 8);
+  tk::host::call call("k");
+  const auto x = call.tensor("x", &first.tensor, 2), y = call.tensor("y", &behind.tensor, 2),
+             z = call.tensor("z", &across.tensor, 2);
+  call.disjoint(x, y);
+  EXPECT_TRUE(call.ok());
+  call.disjoint(x, z);
+  EXPECT_FALSE(call.ok());
 }
 
 } // namespace
