@@ -144,6 +144,24 @@ cpp::Expr RolePrinter::indices(const VarType &type, int axis) {
   return cpp::binary("+", local, cpp::binary("*", instance, cpp::integer(part)));
 }
 
+/// Column numbers of a tile index against a scalar, in the layout of products by warps.
+bool RolePrinter::comparesColumns(const Stmt &stmt) const {
+  const Stmt *elements = uses.isInlined(stmt.operands[0]) ? uses.definition(stmt.operands[0]) : nullptr;
+  const VarType &left = typeOf(stmt.operands[0]);
+  return elements && elements->kind == StmtKind::Compute && elements->op == ir::OpKind::Elements &&
+         left.kind == VarType::Row && left.layout.kind == plan::Layout::WarpMma &&
+         left.division != plan::Division::Cols && typeOf(stmt.operands[1]).kind == VarType::Scalar;
+}
+
+/// Places in the tile against a number of the thread's own: no register holds the numbers of columns.
+cpp::Expr RolePrinter::columnsBefore(const Stmt &stmt) {
+  const Stmt &elements = *uses.definition(stmt.operands[0]);
+  const cpp::Expr begin = cpp::member(value(elements.operands[0]), "begin");
+  return cpp::call(
+      cpp::templated("tk::cols_before", {cpp::name(variableType(typeOf(stmt.operands[0]), role.instances))}),
+      {cpp::binary("-", value(stmt.operands[1]), begin)});
+}
+
 /// Elements of a tile index as a column (axis 0), a row, or a scalar.
 cpp::Expr RolePrinter::elementsOf(const VarType &type, int axis, const cpp::Expr &tileIndex) {
   const cpp::Expr begin = cpp::member(tileIndex, "begin");
@@ -201,6 +219,8 @@ cpp::Expr RolePrinter::reduction(const Stmt &stmt) {
       return operand;
     return cpp::call("tk::" + kind, {operand, cpp::floating(isMax ? -INFINITY : INFINITY, type.elem == ElemType::F64)});
   }
+  if (stmt.byThreads)
+    return cpp::call(type.kind == VarType::Fragment ? "tk::thread_row_sum" : "tk::finish_row_sum", {operand});
   std::vector<cpp::Expr> args = {operand};
   if (!stmt.ref.buffer.empty())
     args.push_back(cpp::name(nameOf(stmt.ref.buffer)));
@@ -329,7 +349,7 @@ cpp::Expr RolePrinter::computed(const Stmt &stmt) {
   case OpKind::Ne:
     return infix(stmt, "!=");
   case OpKind::Lt:
-    return infix(stmt, "<");
+    return comparesColumns(stmt) ? columnsBefore(stmt) : infix(stmt, "<");
   case OpKind::Le:
     return infix(stmt, "<=");
   case OpKind::Gt:

@@ -95,6 +95,8 @@ private:
   cpp::Expr reduction(const plan::Stmt &stmt);
   cpp::Expr externCall(const plan::Stmt &stmt);
   cpp::Expr indices(const plan::VarType &type, int axis);
+  bool comparesColumns(const plan::Stmt &stmt) const;
+  cpp::Expr columnsBefore(const plan::Stmt &stmt);
   cpp::Expr elementsOf(const plan::VarType &type, int axis, const cpp::Expr &tileIndex);
   const plan::VarType &typeOf(const std::string &var) const;
   bool isTile(const std::string &var) const;

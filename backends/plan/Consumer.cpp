@@ -5,6 +5,7 @@
 #include "backends/plan/IndexSums.h"
 #include "backends/plan/Needed.h"
 #include "backends/plan/OwnCopies.h"
+#include "backends/plan/RowParts.h"
 #include "backends/plan/Walk.h"
 
 #include <algorithm>
@@ -21,7 +22,7 @@ public:
   Lowering(const ir::Function &function, const Nest &nest, const Placement &placement, const Schedule &schedule,
            const std::map<const ir::Value *, std::string> &shared)
       : RoleBuilder(placement, shared), function(function), nest(nest), schedule(schedule),
-        needed(neededOps(nest, placement)) {
+        needed(neededOps(nest, placement)), rowParts(findRowParts(nest, placement)) {
     if (placement.copiesItself)
       copies.emplace(*this, placement).addNeeded(needed);
   }
@@ -253,6 +254,7 @@ private:
     const int64_t extent = op.axis == 1 ? op.operand(0)->type.cols : op.operand(0)->type.rows;
     const int64_t padded = op.axis == 1 ? type.cols : type.rows;
     plan::Stmt &stmt = emitCompute(op);
+    stmt.byThreads = rowParts.sums.count(&op) != 0;
     if (padded != extent && op.kind == ir::OpKind::Reduce) // a scan's padding comes last and is not stored
       stmt.colHi = extent;
     const bool crossesWarps =
@@ -331,11 +333,41 @@ private:
     stmt.byThreads = product.byThreads;
     stmt.byWarps = product.byWarps;
     stmt.aShared = aShared;
+    stmt.count = product.byWarps && aShared && !accumulates ? stepsAtATime(dot, product.made) : 0;
     if (aShared)
       stmt.aRef = refTo(product.a, division == plan::Division::Rows ? division : plan::Division::Whole);
     else
       stmt.operands = {a};
     stmt.ref = refTo(product.b, division == plan::Division::Cols ? division : plan::Division::Whole);
+  }
+
+  /// Registers a thread that a tile takes.
+  int64_t registersOf(const plan::VarType &type) const {
+    if (type.kind != plan::VarType::Fragment)
+      return 0;
+    const int holders = type.division == plan::Division::Whole ? 1 : placement.instances;
+    return type.rows * type.cols * std::max<int64_t>(byteWidth(type.elem), 4) / 4 / (type.layout.threads * holders);
+  }
+
+  /// How many steps of k a product that fills most registers, with what the loops around it carry, takes at a time: as
+  /// the compiler loads all operands of one stretch ahead, these have to fit beside. 0: all.
+  int stepsAtATime(const ir::Op &dot, const plan::VarType &made) const {
+    int64_t registers = registersOf(made);
+    for (const ir::Op *at = repeatingOp(dot.parent); at; at = repeatingOp(at->parent))
+      if (at->kind == ir::OpKind::For)
+        for (size_t i = 1; i < at->body().args.size(); ++i)
+          registers += registersOf(typeOf(at->body().args[i].get()));
+    constexpr int64_t mostOfThem = 160, loadsAtATime = 24;
+    if (registers < mostOfThem)
+      return 0;
+    const int byCols = made.division == plan::Division::Cols ? placement.instances : 1;
+    const int byRows = made.division == plan::Division::Rows ? placement.instances : 1;
+    const int64_t loads = made.rows / byRows / plan::slabRows(made.layout) + made.cols / byCols / 16;
+    const int64_t steps = dot.operand(0)->type.cols * byteWidth(dot.operand(0)->type.elem) / 32;
+    for (const int count : {4, 2})
+      if (steps % count == 0 && count * loads <= loadsAtATime)
+        return steps > count ? count : 0;
+    return steps % 2 == 0 && steps > 2 ? 2 : 0;
   }
 
   /// The variable that feeds a computed operand to the product: the value's, or one of whole slabs, of the operand's
@@ -585,8 +617,23 @@ private:
     if (copies)
       copies->pipeline(loop, stmt);
     emit(Kind::For, loop.loc) = std::move(stmt);
-    for (size_t i = 0; i < loop.results.size(); ++i)
+    for (size_t i = 0; i < loop.results.size(); ++i) {
       alias(loop.result(i), use(loop.body().args[i + 1].get()));
+      if (rowParts.ends.count(loop.result(i)) && !loop.result(i)->users.empty())
+        addUpParts(*loop.result(i), loop.loc);
+    }
+  }
+
+  void addUpParts(const ir::Value &result, SourceLoc loc) {
+    const std::string parts = use(&result);
+    const std::string sum = declare(parts + "_sum", typeOf(&result));
+    plan::Stmt &stmt = emit(Kind::Compute, loc);
+    stmt.op = ir::OpKind::Reduce;
+    stmt.axis = 1;
+    stmt.byThreads = true;
+    stmt.dest = sum;
+    stmt.operands = {parts};
+    alias(&result, sum);
   }
 
   /// stage -1: all.
@@ -696,6 +743,7 @@ private:
   const Nest &nest;
   const Schedule &schedule;
   std::set<const ir::Op *> needed;
+  RowParts rowParts;
   std::optional<OwnCopies> copies; ///< of a role that fills the rings itself
   std::set<std::string> stagedNow; ///< staging buffers that were stored to in this pass over the body
   std::map<std::pair<const ir::Value *, std::string>, std::string> temporaries;

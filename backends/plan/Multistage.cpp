@@ -39,7 +39,7 @@ struct Use {
 class Pipeline {
 public:
   Pipeline(RoleBuilder &builder, plan::Stmt &loop, const std::vector<const RingPlacement *> &rings, const Fill &fill)
-      : builder(builder), loop(loop), fill(fill) {
+      : builder(builder), loop(loop), fill(fill), computes(holdsVectorWork(builder.role, loop)) {
     for (const RingPlacement *ring : rings)
       addUse(*ring);
   }
@@ -173,8 +173,17 @@ private:
       fillAfter(number, false);
   }
 
-  /// Copies that have an iteration or more to come let the first product start before them.
-  bool isUrgent(const Use &use) const { return use.ahead < 2; }
+  /// Copies that have an iteration or more to come let the first product start before them, but for loops with vector
+  /// work: there their branch keeps the compiler from spreading that work over the product, for which it would need
+  /// more registers than there are.
+  bool isUrgent(const Use &use) const { return use.ahead < 2 || computes; }
+
+  static bool holdsVectorWork(const plan::Role &role, const plan::Stmt &loop) {
+    return std::any_of(loop.body.begin(), loop.body.end(), [&](const plan::Stmt &stmt) {
+      const plan::Var *dest = stmt.kind == Kind::Compute ? role.findVar(stmt.dest) : nullptr;
+      return dest && dest->type.kind == plan::VarType::Fragment;
+    });
+  }
 
   void fillAfter(int number, bool waitsForThem) {
     const std::vector<const Use *> list = filledAt(number);
@@ -202,6 +211,7 @@ private:
   const Fill &fill;
   std::vector<Use> uses;
   std::vector<size_t> barriers; ///< statements of the body before which one stands
+  bool computes;                ///< vector work on tiles
   bool committed = false;
 };
 

@@ -245,7 +245,7 @@ struct Stmt {
   BufferRef aRef;
   BufferRef destRef;      ///< Product: the result in tensor memory; then there is no `dest`
   bool accumulate = true; ///< Product: false: dest = a · b
-  /// Product: multiply-adds by the role's threads, synchronous (types without a matrix instruction).
+  /// Product: multiply-adds by the threads, synchronous. Compute: sums of rows in parts.
   bool byThreads = false;
   int64_t colLo = 0, colHi = 0; ///< StoreShared, CopyOut: these columns of the (undivided) tile; 0, 0: all
   int64_t rowHi = 0;            ///< Spread, with colHi
@@ -259,7 +259,7 @@ struct Stmt {
   /// every block of the cluster; each block's barrier counts the bytes of all shares.
   Division multicast = Division::Whole;
   int64_t bytes = 0;       ///< Expect
-  int count = 0;           ///< BulkWait, ProductWait, CopyWait, Ahead
+  int count = 0;           ///< BulkWait, ProductWait, CopyWait, Ahead; Product by warps: steps of k in a loop, 0: all
   int id = 0, threads = 0; ///< Sync
   bool one = false;        ///< executed by one elected thread of the role's instance only
   int64_t tileSize = 0;    ///< For, Ahead

@@ -97,7 +97,7 @@ std::string compute(const Stmt &stmt) {
   if (stmt.op == ir::OpKind::Reduce)
     text += fmt::format(" {}", ir::spelling(stmt.reduce));
   if (stmt.op == ir::OpKind::Reduce || stmt.op == ir::OpKind::Cumsum || stmt.op == ir::OpKind::Elements)
-    text += fmt::format(" axis {}", stmt.axis);
+    text += fmt::format(" axis {}{}", stmt.axis, stmt.byThreads ? " in parts" : "");
   if (!stmt.operands.empty())
     text += fmt::format(" {}({})", columns(stmt), fmt::join(stmt.operands, ", "));
   if (!stmt.ref.buffer.empty())
@@ -173,12 +173,13 @@ std::string head(const Stmt &stmt) {
   case StmtKind::ProductWait:
     return fmt::format("{} {}", word, stmt.count);
   case StmtKind::Product:
-    return fmt::format("product {} {} {} * {}{}", stmt.isTensorProduct() ? print(stmt.destRef) : stmt.dest,
+    return fmt::format("product {} {} {} * {}{}{}", stmt.isTensorProduct() ? print(stmt.destRef) : stmt.dest,
                        stmt.accumulate ? "+=" : "=", stmt.aShared ? print(stmt.aRef) : operand(stmt, 0),
                        print(stmt.ref),
                        stmt.byThreads ? " by threads"
                        : stmt.byWarps ? " by warps"
-                                      : "");
+                                      : "",
+                       stmt.count > 0 ? fmt::format(" steps {}", stmt.count) : "");
   case StmtKind::Wait:
     return fmt::format("wait {}{}", barrierRef(stmt), stmt.inverted ? " inverted" : "");
   case StmtKind::Arrive:

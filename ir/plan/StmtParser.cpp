@@ -131,6 +131,9 @@ void Parser::compute(Stmt &stmt) {
   if (stmt.op == ir::OpKind::Reduce || stmt.op == ir::OpKind::Cumsum || stmt.op == ir::OpKind::Elements) {
     expect("axis");
     stmt.axis = static_cast<int>(integer(0, 1));
+    stmt.byThreads = stmt.op == ir::OpKind::Reduce && accept("in");
+    if (stmt.byThreads)
+      expect("parts");
   }
   columns(stmt);
   if (accept("(")) {
@@ -296,6 +299,8 @@ void Parser::product(Stmt &stmt) {
     expect("by");
     expect(stmt.byThreads ? "threads" : "warps");
   }
+  if (stmt.byWarps && accept("steps"))
+    stmt.count = smallInteger();
 }
 
 void Parser::loop(Stmt &stmt) {

@@ -24,6 +24,23 @@ template <int Groups> __device__ __forceinline__ void copy_wait() {
   asm volatile("cp.async.wait_group %0;" ::"n"(Groups) : "memory");
 }
 
+/// x, of which the compiler knows nothing: what is computed from it is computed here, and takes no register elsewhere.
+__device__ __forceinline__ int computed_here(int x) {
+  asm volatile("" : "+r"(x));
+  return x;
+}
+
+/// Element by element: for tensors that no wider access suits. As little code as can be, and nothing that is computed
+/// ahead, since it stands in loops whose registers are all in use.
+template <int Threads, class Tile, class T>
+__device__ __forceinline__ void copy_by_elements(Tile &to, const view<T, 16> &from, int thread) {
+#pragma unroll 1
+  for (int i = computed_here(thread); i < Tile::rows * Tile::cols; i += Threads) {
+    const int r = i / Tile::cols, c = i % Tile::cols;
+    *to.at(r, c) = from.has_row(r) && from.has_col(c) ? *from.at(r, c) : typename Tile::element{};
+  }
+}
+
 /// tile ← the view, by Threads threads; `thread` is the caller's number among them. `wide`, the same for all threads:
 /// base, pitch and bounds are multiples of 16 bytes. Where they are not, the copy is done by elements at once.
 template <int Threads, class Tile, class T>
@@ -32,8 +49,7 @@ __device__ __forceinline__ void copy_async(Tile &to, bool wide, const view<T, 16
   constexpr int across = Tile::cols / count;
   static_assert(Tile::cols % count == 0, "rows of whole 16-byte chunks");
   if (!wide) {
-    copy_to_shared<Threads>(
-        to, view<T>{from.base, from.row_stride, from.row_end, from.col_end, 1, from.row_begin, from.col_begin}, thread);
+    copy_by_elements<Threads>(to, from, thread);
     return;
   }
   if constexpr (Threads % across == 0 && Threads / across * Tile::row_bytes % (8 * 128) == 0) {

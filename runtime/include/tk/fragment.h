@@ -266,6 +266,17 @@ template <tile X> __device__ __forceinline__ row<int, X::cols, typename X::layou
   return result;
 }
 
+/// Which columns of X come before column `end`: numbers known when compiling are compared with one of the thread's own.
+template <tile X> __device__ __forceinline__ row<bool, X::cols, typename X::layout> cols_before(int end) {
+  using L = typename X::layout;
+  row<bool, X::cols, L> result;
+  const int left = end - L::col(int(threadIdx.x) % L::threads_per_row, 0);
+#pragma unroll
+  for (int b = 0; b < result.col_slots; ++b)
+    result.set(0, b, L::col(0, b) < left);
+  return result;
+}
+
 /// Elements converted to T; see cast_scalar.
 template <class T, tile X> __device__ __forceinline__ with_element<T, X> cast(const X &x) {
   using From = typename X::element;

@@ -62,40 +62,44 @@ template <class TA, class TB> __device__ __forceinline__ void mma_16x8(int *d, c
 }
 
 /// acc += a · b: `load_a(k, words)` gives the four words of each slab at step k. B comes in groups of 16-column
-/// pairs.
-template <class TA, class Acc, class LoadA, class B>
+/// pairs. In a loop over `AtATime` steps of k, or, where that is 0, all unrolled.
+template <class TA, int AtATime, class Acc, class LoadA, class B>
 __device__ __forceinline__ void mma_steps(Acc &acc, LoadA load_a, const B &b) {
   using TB = typename B::element;
   constexpr int slabs = Acc::rows / Acc::layout::slab, pairs = (Acc::cols + 15) / 16;
   constexpr int wanted = slabs > 1 ? 2 : 4; // eight products or more while the next group is loaded
   constexpr int group = pairs < wanted ? pairs : wanted, groups = (pairs + group - 1) / group;
-  constexpr int k_step = 32 / int(sizeof(TB)), steps = B::rows / k_step * groups;
+  constexpr int k_step = 32 / int(sizeof(TB)), k_steps = B::rows / k_step;
+  constexpr bool loops = AtATime != 0 && k_steps % (AtATime + (AtATime == 0)) == 0 && k_steps > AtATime;
+  constexpr int unrolled = loops ? AtATime : k_steps, steps = unrolled * groups;
   static_assert(B::rows % k_step == 0, "k is a multiple of 32 bytes");
   const operand_blocks<B, false> b_blocks(b, threadIdx.x % 32);
   u32 a_words[2][slabs][4], b_words[2][group][4];
-  const auto load = [&](int step) {
+  const auto load = [&](int k_begin, int step) {
     const int k = step / groups, first = step % groups * group;
     if (first == 0)
-      load_a(k, a_words[k % 2]);
+      load_a(k_begin + k, a_words[k % 2]);
 #pragma unroll
     for (int n = 0; n < group; ++n)
       if (first + n < pairs)
-        b_blocks.load(first + n, k, b_words[step % 2][n]);
+        b_blocks.load(first + n, k_begin + k, b_words[step % 2][n]);
   };
-  load(0);
+  load(0, 0);
+#pragma unroll 1
+  for (int k_begin = 0; k_begin < k_steps; k_begin += unrolled)
 #pragma unroll
-  for (int step = 0; step < steps; ++step) {
-    const int k = step / groups, first = step % groups * group * 2;
-    if (step + 1 < steps)
-      load(step + 1);
+    for (int step = 0; step < steps; ++step) {
+      const int k = step / groups, first = step % groups * group * 2;
+      if (step + 1 < steps || (loops && k_begin + unrolled < k_steps))
+        load(k_begin, step + 1);
 #pragma unroll
-    for (int n = 0; n < group * 2; ++n)
+      for (int n = 0; n < group * 2; ++n)
 #pragma unroll
-      for (int slab = 0; slab < slabs; ++slab)
-        if (first + n < Acc::cols / 8)
-          mma_16x8<TA, TB>(acc.data.values + (slab * (Acc::cols / 8) + first + n) * 4, a_words[k % 2][slab],
-                           b_words[step % 2][n / 2] + n % 2 * 2);
-  }
+        for (int slab = 0; slab < slabs; ++slab)
+          if (first + n < Acc::cols / 8)
+            mma_16x8<TA, TB>(acc.data.values + (slab * (Acc::cols / 8) + first + n) * 4, a_words[k % 2][slab],
+                             b_words[step % 2][n / 2] + n % 2 * 2);
+    }
 }
 
 template <class Acc> __device__ constexpr void check_accumulator() {
@@ -105,8 +109,9 @@ template <class Acc> __device__ constexpr void check_accumulator() {
 
 /// acc[M, N] += a[M, K] · b[K, N], both in shared memory (slices or transposed slices); `accumulate` false: acc = a ·
 /// b. Shapes: M a multiple of the layout's slab, N of 8, K of 32 bytes. Only bf16 and f16 operands may lie with another
-/// axis than k contiguous (a transposed, b not). The writers of a and b have synchronised.
-template <class Acc, class TileA, int M, int K, bool Transposed, class B>
+/// axis than k contiguous (a transposed, b not). The writers of a and b have synchronised. `AtATime`: so many steps of
+/// k (an even number) in a loop, so that no more operands are loaded ahead than registers are left; 0: all unrolled.
+template <int AtATime = 0, class Acc, class TileA, int M, int K, bool Transposed, class B>
 __device__ __forceinline__ void mma(Acc &acc, const shared_slice<TileA, M, K, Transposed> &a, const B &b,
                                     bool accumulate = true) {
   using A = shared_slice<TileA, M, K, Transposed>;
@@ -117,7 +122,7 @@ __device__ __forceinline__ void mma(Acc &acc, const shared_slice<TileA, M, K, Tr
     acc = zeros<Acc>();
   constexpr int warps = L::threads / 32;
   const operand_blocks<A, true> blocks(a, threadIdx.x % 32, threadIdx.x / 32 % warps);
-  mma_steps<typename A::element>(
+  mma_steps<typename A::element, AtATime>(
       acc,
       [&](int k, u32(*words)[4]) {
 #pragma unroll
@@ -135,7 +140,7 @@ __device__ __forceinline__ void mma(Acc &acc, const fragment<T, M, K, L> &a, con
   static_assert(M == Acc::rows && B::cols == Acc::cols && K == B::rows, "shapes of a product");
   if (!accumulate)
     acc = zeros<Acc>();
-  mma_steps<T>(
+  mma_steps<T, 0>(
       acc,
       [&](int k, u32(*words)[4]) {
 #pragma unroll
