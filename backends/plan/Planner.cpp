@@ -262,10 +262,8 @@ private:
       return;
     if (placement.multipliesByWarps() && hasAllRegisters(warpsOf(producer) + warpsOf(consumer)))
       return;
-    // A grid's walk and addresses of copies take more than 40 registers, which products from shared memory by warps
-    // spare, and so does what issues products into tensor memory.
-    const bool issues = placement.usesTensorMemory();
-    const bool amply = issues || (placement.multipliesByWarps() && n == 2);
+    // What issues products into tensor memory takes more than 40.
+    const bool amply = placement.usesTensorMemory();
     const int producerDefault = amply ? 56 : n >= 3 ? 32 : n == 2 ? 40 : 56;
     const int consumerDefault = n >= 3 ? (amply ? 152 : 160) : n == 2 ? (amply ? 224 : 232) : 240;
     producer.registers = static_cast<int>(schedule.producerRegisters.value_or(producerDefault));
