@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <map>
 
 namespace tkc::planner {
 namespace {
@@ -69,13 +70,15 @@ bool areTwoResident(const Placement &placement, const arch::Description &arch) {
   const int threads = placement.layout.threads * placement.instances;
   if (placement.copiesItself)
     return threads * 2 * arch.maxRegistersPerThread <= arch.registersPerMultiprocessor;
-  // With a loading warp beside up to four others a thread has 128 registers, of which an accumulator may take half.
-  constexpr int64_t accumulators = 64;
-  return threads <= 4 * arch.warpSize &&
-         std::all_of(placement.products.begin(), placement.products.end(), [&](const auto &entry) {
-           const plan::VarType &made = entry.second.made;
-           return made.rows * made.cols <= accumulators * threads;
-         });
+  // With a loading warp beside up to four others a thread has 128 registers, of which accumulators may take half. Loop
+  // splitting clones products, at the same place.
+  std::map<uint32_t, int64_t> elements;
+  for (const auto &[dot, product] : placement.products)
+    elements[dot->loc.offset] = product.made.rows * product.made.cols;
+  int64_t accumulators = 0;
+  for (const auto &[place, count] : elements)
+    accumulators += count / threads;
+  return threads <= 4 * arch.warpSize && accumulators <= 64;
 }
 
 /// What a block may use: of a small block whose warps multiply by themselves, so that two run at once.

@@ -15,11 +15,12 @@ namespace {
 struct Products {
   int64_t minRows = 0, maxRows = 0; ///< of their results
   int64_t minCols = 0, maxCols = 0;
-  int64_t colsUnit = 16; ///< instances' shares of right operands are multiples of so many columns
-  bool scans = false;    ///< running sums, which stay within an instance
-  bool flat = true;      ///< operands are loaded, and nothing needs whole rows or columns
-  int64_t unit = 0;      ///< greatest common divisor of all extents, contracted ones too
-  bool isDouble = false; ///< f64 among them
+  int64_t commonCols = 0; ///< greatest common divisor
+  int64_t colsUnit = 16;  ///< instances' shares of right operands are multiples of so many columns
+  bool scans = false;     ///< running sums, which stay within an instance
+  bool flat = true;       ///< operands are loaded, and nothing needs whole rows or columns
+  int64_t unit = 0;       ///< greatest common divisor of all extents, contracted ones too
+  bool isDouble = false;  ///< f64 among them
 
   Products(const Nest &nest, bool (*isLoaded)(const ir::Value *)) {
     walkTile(nest, [&](const ir::Op &op, int) {
@@ -35,6 +36,7 @@ struct Products {
       maxCols = std::max(maxCols, type.cols);
       unit = std::gcd(std::gcd(unit, type.rows), std::gcd(type.cols, op.operand(0)->type.cols));
       isDouble |= op.operand(0)->type.elem == ElemType::F64;
+      commonCols = std::gcd(commonCols, type.cols);
       // A share starts at a whole swizzle panel of 128 bytes, or at an even part of one.
       colsUnit = std::max<int64_t>(colsUnit, 128 / byteWidth(op.operand(1)->type.elem));
       flat &= isLoaded(op.operand(0)) && isLoaded(op.operand(1));
@@ -90,6 +92,10 @@ WarpGrid chooseWarpGrid(const Nest &nest, const Schedule &schedule, bool (*isLoa
   grid.down = std::min(warps, static_cast<int>(std::bit_floor(slabs)));
   const int64_t share = products.scans ? 1 : products.maxRows / (warpRows * grid.down);
   grid.instances = static_cast<int>(std::clamp<int64_t>(warps / grid.down, 1, std::max<int64_t>(share, 1)));
+  // Who asks for more warps than there are rows has them share columns (divisionOf), if they can.
+  const int asked = warps / grid.down;
+  if (schedule.warps && share <= 1 && asked > 1 && !products.scans && products.commonCols % (16 * asked) == 0)
+    grid.instances = asked;
   return grid;
 }
 
