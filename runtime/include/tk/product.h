@@ -1,7 +1,7 @@
 // Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Matrix products by ordinary arithmetic, for the types that the matrix engine lacks: f32, f64.
+// Matrix products by ordinary arithmetic, for the types that the matrix engine lacks: f32, f64, on some GPUs i8.
 #pragma once
 
 #include "tk/fragment.h"
@@ -15,6 +15,14 @@ template <class T, class Tile, int Rows, int Cols, bool Transposed>
 __device__ __forceinline__ T operand_element(const shared_slice<Tile, Rows, Cols, Transposed> &operand, int r, int c) {
   const int offset = Transposed ? Tile::offset(c, r) : Tile::offset(r, c);
   return cast_scalar<T>(*shared_pointer<const typename Tile::element>(operand.address + offset));
+}
+
+/// a · b + c: of floats rounded once, of integers exact (8-bit types where the matrix engine lacks them).
+template <class T> __device__ __forceinline__ T multiply_add(T a, T b, T c) {
+  if constexpr (same<T, int>)
+    return a * b + c;
+  else
+    return fma(a, b, c);
 }
 
 /// acc[M, N] += a[M, K] · b[K, N], operands in shared memory, stored either way; `accumulate` false: acc = a · b. Each
@@ -38,7 +46,7 @@ __device__ __forceinline__ void mma_by_threads(fragment<T, M, N, L> &acc, const 
       const T right = operand_element<T>(b, k, L::col(thread, c));
 #pragma unroll
       for (int r = 0; r < Acc::row_slots; ++r)
-        acc.set(r, c, fma(left[r], right, acc.at(r, c)));
+        acc.set(r, c, multiply_add(left[r], right, acc.at(r, c)));
     }
   }
 }
