@@ -46,9 +46,13 @@ __device__ __forceinline__ void atomic_min_element(float *to, float x) {
     asm volatile("red.global.max.u32 [%0], %1;" ::"l"(to), "r"(bits) : "memory");
 }
 
-/// Two or four at once.
+/// Two or four at once; before sm_90 one after the other.
 template <int Count> __device__ __forceinline__ void atomic_add_elements(float *to, const float *values) {
-  if constexpr (Count == 4)
+  if constexpr (compute_capability < 90)
+#pragma unroll
+    for (int i = 0; i < Count; ++i)
+      atomic_add_element(to + i, values[i]);
+  else if constexpr (Count == 4)
     asm volatile("red.global.add.v4.f32 [%0], {%1, %2, %3, %4};" ::"l"(to), "f"(values[0]), "f"(values[1]),
                  "f"(values[2]), "f"(values[3])
                  : "memory");
