@@ -53,10 +53,10 @@ std::unique_ptr<plan::Plan> planOne(ElaboratedKernel &kernel, const PlanOptions 
       (options.transform && !options.transform(*kernel.function)))
     return nullptr;
   std::unique_ptr<plan::Plan> plan = planKernel(*kernel.function, *options.arch, schedule, diagnostics);
+  if (plan && options.onPlanned)
+    options.onPlanned(*plan);
   if (!plan || !options.verify)
     return plan;
-  if (options.onPlanned)
-    options.onPlanned(*plan);
   const std::vector<plan::Violation> violations = plan::verify(*plan, options.arch->budget());
   const auto bug = std::find_if(violations.begin(), violations.end(),
                                 [](const plan::Violation &violation) { return !violation.overBudget; });

@@ -1,0 +1,97 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// tkmutant FILE.tk --kernel NAME -o DIR writes, for each mutant of the kernel's plan, the program that runs the
+// kernel's first case with it, DIR/N/test.cu and its data, and prints a line of JSON: number, change, and what the
+// verifier says. test/targets/mutants.py runs them on the emulator.
+#include "Mutants.h"
+#include "harness/GpuProgram.h"
+#include "ir/passes/PassManager.h"
+#include "ir/passes/Pipeline.h"
+#include "support/Diagnostics.h"
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <fmt/format.h>
+#include <fstream>
+#include <llvm/Support/JSON.h>
+#include <llvm/Support/raw_ostream.h>
+
+using namespace tkc;
+
+namespace {
+
+struct Options {
+  std::string path, arch = "sm_90a", kernel, folder;
+  std::map<std::string, int64_t> tunes;
+  std::map<std::string, double> sizes;
+};
+
+/// The program of the first case, each plan handed to `change`.
+harness::GpuProgram makeProgram(const Module &module, const Options &options, std::function<void(plan::Plan &)> change,
+                                const SourceManager &sources, DiagnosticEngine &diagnostics) {
+  planner::PlanOptions plans;
+  plans.arch = arch::find(options.arch);
+  plans.transform = [](ir::Function &function) {
+    return !ir::runPasses(function, ir::tilePipeline(), {}).internalError;
+  };
+  plans.verify = false;
+  plans.onPlanned = std::move(change);
+  harness::RunOptions run;
+  run.filter = options.kernel;
+  run.sampleStep = SIZE_MAX;
+  run.tunes = options.tunes;
+  run.sizes = options.sizes;
+  return harness::makeGpuProgram(module, plans, run, harness::GpuPurpose::Test, sources, diagnostics);
+}
+
+void write(const std::filesystem::path &folder, const harness::GpuProgram &program) {
+  std::filesystem::create_directories(folder);
+  std::ofstream(folder / "test.cu") << program.source;
+  for (const auto &[name, text] : program.files)
+    std::ofstream(folder / name, std::ios::binary) << text;
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  CLI::App app("Writes programs that run mutants of a kernel's plan");
+  Options options;
+  app.add_option("FILE", options.path, "a .tk file")->required();
+  app.add_option("--arch", options.arch, "the GPU to plan for");
+  app.add_option("--kernel", options.kernel, "the kernel, of which the first case runs")->required();
+  app.add_option("-o", options.folder, "where the programs go")->required();
+  app.add_option("--tune", options.tunes, "tunes and schedule keys: NAME VALUE");
+  app.add_option("--size", options.sizes, "dims of the case: NAME VALUE");
+  CLI11_PARSE(app, argc, argv);
+
+  SourceManager sources;
+  DiagnosticEngine diagnostics(sources);
+  const std::unique_ptr<Module> module = loadModule(options.path, {}, sources, diagnostics);
+  std::vector<Mutant> mutants;
+  const plan::Budget budget = arch::find(options.arch)->budget();
+  makeProgram(
+      *module, options,
+      [&](plan::Plan &plan) {
+        if (plan.kernel == options.kernel)
+          mutants = mutantsOf(plan);
+      },
+      sources, diagnostics);
+  for (size_t i = 0; i < mutants.size(); ++i) {
+    const auto replace = [&](plan::Plan &plan) {
+      if (plan.kernel == options.kernel)
+        plan = std::move(mutants[i].plan);
+    };
+    const std::vector<plan::Violation> violations = plan::verify(mutants[i].plan, budget);
+    write(std::filesystem::path(options.folder) / std::to_string(i),
+          makeProgram(*module, options, replace, sources, diagnostics));
+    const llvm::json::Value line =
+        llvm::json::Object{{"number", static_cast<int64_t>(i)},
+                           {"change", mutants[i].change},
+                           {"refused", violations.empty() ? "" : violations.front().message}};
+    llvm::outs() << line << "\n";
+  }
+  for (const Diagnostic &diagnostic : diagnostics.all())
+    fmt::print(stderr, "{}", sources.render(diagnostic, false));
+  return diagnostics.hasErrors() || mutants.empty();
+}
