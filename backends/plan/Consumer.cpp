@@ -357,7 +357,8 @@ private:
       if (at->kind == ir::OpKind::For)
         for (size_t i = 1; i < at->body().args.size(); ++i)
           registers += registersOf(typeOf(at->body().args[i].get()));
-    constexpr int64_t mostOfThem = 160, loadsAtATime = 24;
+    const int64_t mostOfThem = placement.maxRegistersPerThread * 5 / 8;
+    constexpr int64_t loadsAtATime = 24;
     if (registers < mostOfThem)
       return 0;
     const int byCols = made.division == plan::Division::Cols ? placement.instances : 1;

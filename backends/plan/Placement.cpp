@@ -51,6 +51,7 @@ public:
 
   Placement run(std::string &error) {
     out.warpSize = arch.warpSize;
+    out.maxRegistersPerThread = arch.maxRegistersPerThread;
     out.hasNamedBarriers = arch.namedBarriers > 1;
     chooseInstances();
     walkTile(nest, [&](const ir::Op &op, int depth) {

@@ -89,6 +89,7 @@ struct Placement {
   bool throughRegisters = false; ///< its copies go through registers; else they are asynchronous
   bool hasNamedBarriers = true;  ///< besides the block's
   int warpSize = 32;
+  int maxRegistersPerThread = 255; ///< as the architecture's description has it
   int instances = 1;   ///< of the computing role: warpgroups, or groups of warps below each other
   bool byCols = false; ///< instances share every product by columns
   plan::Layout layout; ///< of products; `Tensor`: of those whose instances have 128 rows, others are `Mma`

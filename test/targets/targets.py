@@ -200,6 +200,7 @@ def main():
     parser.add_argument("--only", choices=["compile", "emulate"], help="one half of it")
     parser.add_argument("-o", dest="output", type=pathlib.Path, default=pathlib.Path("."), help="folder of the results")
     options = parser.parse_args()
+    options.output.mkdir(parents=True, exist_ok=True)
     files = options.files or sorted([*(root / "kernels").glob("*.tk"), *(root / "kernels/extra").glob("*.tk")])
     store = cache.Cache(cache.default_folder())
     known_gpus = [gpu for gpu in json.loads(tkc(options, "arch", "--json").stdout) if gpu["compiles"]]
@@ -232,7 +233,6 @@ def main():
             results[kind][key] = future.result()
             progress.step(future.result()[1])
 
-    options.output.mkdir(parents=True, exist_ok=True)
     known, spills = known_spills(), 0
     for (spec, name), (result, _) in results["compile"].items():
         listed = bool(result["faults"]) and is_known(known, name, spec, result["faults"])

@@ -76,7 +76,8 @@ template <int Tile, class Slice, bool IsLeft, int KBytes> constexpr int read_byt
 }
 
 /// acc += left · right: `load_left(slab, step, words)` and `load_right(block, step, words)` give Bytes bytes a step.
-template <class Left, class Right, int KBytes, int Bytes, class Acc, class LoadLeft, class LoadRight>
+/// In a loop over `AtATime` times 32 bytes of k, or, where that is 0, all unrolled.
+template <class Left, class Right, int KBytes, int Bytes, int AtATime, class Acc, class LoadLeft, class LoadRight>
 __device__ __forceinline__ void mma_steps(Acc &acc, LoadLeft load_left, LoadRight load_right) {
   using L = typename Acc::layout;
   constexpr int tile = L::tile, slabs = Acc::rows / L::slab, blocks = Acc::cols / tile;
@@ -86,7 +87,9 @@ __device__ __forceinline__ void mma_steps(Acc &acc, LoadLeft load_left, LoadRigh
   constexpr int widest = mfma_bytes<Left>();
   constexpr int each = widest > Bytes && steps % (widest / Bytes) != 0 ? Bytes : widest;
   constexpr int together = each > Bytes ? each / Bytes : 1, words = together * Bytes / 4;
-#pragma unroll
+  constexpr int wanted = AtATime * 32 / (64 / tile * Bytes * together), all = steps / together;
+  constexpr int unrolled = AtATime == 0 || wanted > all ? all : wanted > 1 ? wanted : 1;
+#pragma unroll unrolled
   for (int step = 0; step < steps; step += together) {
     u32 left[slabs][words];
 #pragma unroll
@@ -119,8 +122,9 @@ template <class Acc> __device__ constexpr void check_accumulator() {
 
 /// acc[M, N] += a[M, K] · b[K, N], both in shared memory (slices or transposed slices); `accumulate` false: acc = a ·
 /// b. Shapes: M a multiple of the layout's slab, N of its tile, K of 32 bytes. Only 16-bit operands may lie with
-/// another axis than k contiguous (a transposed, b not). The writers of a and b have synchronised.
-template <class Acc, class TileA, int M, int K, bool Transposed, class B>
+/// another axis than k contiguous (a transposed, b not). The writers of a and b have synchronised. `AtATime`: so many
+/// times 32 bytes of k in a loop, so that no more operands are loaded ahead than registers are left; 0: all unrolled.
+template <int AtATime = 0, class Acc, class TileA, int M, int K, bool Transposed, class B>
 __device__ __forceinline__ void mma(Acc &acc, const shared_slice<TileA, M, K, Transposed> &a, const B &b,
                                     bool accumulate = true) {
   using A = shared_slice<TileA, M, K, Transposed>;
@@ -136,7 +140,7 @@ __device__ __forceinline__ void mma(Acc &acc, const shared_slice<TileA, M, K, Tr
   constexpr int waves = L::threads / 64;
   const operand_reads<A, true, L::tile, bytes> left(a, threadIdx.x / 64 % waves);
   const operand_reads<B, false, L::tile, bytes> right(b, 0);
-  mma_steps<T, typename B::element, k_bytes, bytes>(
+  mma_steps<T, typename B::element, k_bytes, bytes, AtATime>(
       acc, [&](int slab, int step, u32 *words) { left.load(slab * waves, step, words); },
       [&](int block, int step, u32 *words) { right.load(block, step, words); });
 }
@@ -151,7 +155,7 @@ __device__ __forceinline__ void mma(Acc &acc, const fragment<T, M, K, L> &a, con
     acc = zeros<Acc>();
   constexpr int bytes = L::run * int(sizeof(T)); // as neighbours of a row lie in an accumulator
   const operand_reads<B, false, L::tile, bytes> right(b, 0);
-  mma_steps<T, T, K *int(sizeof(T)), bytes>(
+  mma_steps<T, T, K *int(sizeof(T)), bytes, 0>(
       acc,
       [&](int slab, int step, u32 *words) {
 #pragma unroll
