@@ -171,8 +171,10 @@ cpp::Expr RolePrinter::elementsOf(const VarType &type, int axis, const cpp::Expr
 cpp::Expr RolePrinter::reduction(const Stmt &stmt) {
   static constexpr std::string_view names[] = {"sum", "max", "min", "prod", "argmax", "argmin"};
   const std::string kind(names[static_cast<int>(stmt.reduce)]);
-  cpp::Expr operand = value(stmt.operands[0]);
-  const VarType &type = typeOf(stmt.operands[0]);
+  VarType type = typeOf(stmt.operands[0]);
+  const ElemType computed = arithmeticType(type.elem);
+  cpp::Expr operand = convert(value(stmt.operands[0]), type.elem, computed);
+  type.elem = computed;
   // Instances that combine what each of them holds the whole of: the first one's counts.
   const bool repeats = instance && stmt.axis == 0 && !stmt.ref.buffer.empty() &&
                        type.division == plan::Division::Whole &&

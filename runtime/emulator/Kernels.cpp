@@ -42,7 +42,8 @@ namespace {
 
 class KernelCompiler {
 public:
-  KernelCompiler(CompiledKernel &result, Sites &sites) : result(result), sites(sites) {}
+  KernelCompiler(CompiledKernel &result, std::string gpu, Sites &sites)
+      : result(result), gpu(std::move(gpu)), sites(sites) {}
 
   void run(const llvm::MemoryBuffer &bitcode) {
     // Remarks, as of loops that stay loops, are of no interest to who tests a kernel.
@@ -62,7 +63,7 @@ public:
     internalize();
     optimize();
     result.data = std::make_unique<LoweredData>();
-    LoweringContext lowering{*module, *result.data, sites, {}};
+    LoweringContext lowering{*module, *result.data, sites, gpu, {}};
     result.traits = lowerKernel(lowering, result.name);
     if (!lowering.error.empty())
       return fail(lowering.error);
@@ -203,6 +204,7 @@ private:
   }
 
   CompiledKernel &result;
+  std::string gpu;
   Sites &sites;
   llvm::LLVMContext context;
   std::unique_ptr<llvm::Module> module;
@@ -210,10 +212,11 @@ private:
 
 } // namespace
 
-CompiledKernel compileKernel(const llvm::MemoryBuffer &bitcode, const std::string &kernel, Sites &sites) {
+CompiledKernel compileKernel(const llvm::MemoryBuffer &bitcode, const std::string &kernel, const std::string &gpu,
+                             Sites &sites) {
   CompiledKernel result;
   result.name = kernel;
-  KernelCompiler(result, sites).run(bitcode);
+  KernelCompiler(result, gpu, sites).run(bitcode);
   return result;
 }
 

@@ -31,6 +31,8 @@ struct CompiledKernel {
 std::vector<std::string> kernelNames(const llvm::Module &device);
 
 /// `bitcode` is the whole device module's.
-CompiledKernel compileKernel(const llvm::MemoryBuffer &bitcode, const std::string &kernel, Sites &sites);
+/// For the GPU `gpu`, as in "sm_90a"; an instruction that it lacks is an error.
+CompiledKernel compileKernel(const llvm::MemoryBuffer &bitcode, const std::string &kernel, const std::string &gpu,
+                             Sites &sites);
 
 } // namespace tkc::emulator

@@ -36,6 +36,7 @@ struct LoweringContext {
   llvm::Module &module;
   LoweredData &data;
   Sites &sites;
+  std::string gpu;   ///< "sm_90a"
   std::string error; ///< the first thing that has no model; empty if all has
 
   void fail(const std::string &what) {

@@ -3,6 +3,7 @@
 //
 // asm statements: each instruction of the text becomes a call of its model with the values of its operands in memory.
 // Registers that the text declares become variables, labels blocks, predicates branches.
+#include "runtime/emulator/InstructionSets.h"
 #include "runtime/emulator/Lower.h"
 #include "runtime/emulator/Ptx.h"
 
@@ -201,6 +202,8 @@ private:
 
   llvm::Value *specialValue(llvm::IRBuilder<> &builder, const std::string &name) {
     const int number = specialRegister(std::string_view(name).substr(1));
+    if (const auto lack = lackOfRegister(context.gpu, std::string_view(name).substr(1)))
+      context.fail(fmt::format("{}: {}", context.sites.describe(siteOf(context, call, "")), *lack));
     if (number < 0)
       context.fail(
           fmt::format("{}: the register `{}` has no model", context.sites.describe(siteOf(context, call, "")), name));
@@ -221,6 +224,8 @@ private:
                                 operand.kind == ptx::Operand::Kind::Address, operand.offset});
       next += static_cast<uint32_t>(operand.values.size());
     }
+    if (const auto lack = lackOf(context.gpu, bound.opcode, bound.operands.size()))
+      context.fail(fmt::format("{}: {}", context.sites.describe(siteOf(context, call, "")), *lack));
     bound.model = findModel(bound.opcode);
     if (!bound.model || (bound.model->decode && !bound.model->decode(bound)) || next > maxSlots)
       context.fail(fmt::format("{}: the instruction `{}` has no model",

@@ -75,8 +75,9 @@ public:
     writer.writeStrtab();
     deviceBitcode = llvm::MemoryBuffer::getMemBufferCopy(llvm::StringRef(bitcode.data(), bitcode.size()));
     for (const std::string &name : kernelNames(*file.device))
-      kernels[name].compiled = pool.async(
-          [this, name] { return std::make_shared<CompiledKernel>(compileKernel(*deviceBitcode, name, sites)); });
+      kernels[name].compiled = pool.async([this, name, gpu = options.arch] {
+        return std::make_shared<CompiledKernel>(compileKernel(*deviceBitcode, name, gpu, sites));
+      });
     return addHost(std::move(file));
   }
 
