@@ -1,16 +1,26 @@
 #!/usr/bin/env bash
-# Compiles kernels of the library to shared libraries for bench/compare.py.
-#   bench/build.sh OUT [KERNEL…]      default: those that compare.py times; TKC says which tkc to use
+# Compiles kernels of the library to shared libraries for bench/compare.py, several at a time.
+#   [ARCH=sm_90a] bench/build.sh OUT [FILE…]     FILE: of kernels/, without .tk; default: all that compare.py times
+# TKC says which tkc to use. Code for sm_80 is kept as PTX, too, so that it also runs on later GPUs.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
-out=${1:?usage: bench/build.sh OUT [KERNEL…]}
+out=${1:?usage: [ARCH=sm_90a] bench/build.sh OUT [FILE…]}
 shift
-[ $# -gt 0 ] || set -- gemm attention attention_backward norms softmax rotary
+[ $# -gt 0 ] || set -- gemm attention attention_backward norms softmax rotary cross_entropy extra/decode
+arch=${ARCH:-sm_90a}
+virtual=compute_${arch#sm_}
+code=$arch
+case $arch in *a) ;; *) code="[$arch,$virtual]" ;; esac
 tkc=${TKC:-$root/build/release/tkc/tkc}
 mkdir -p "$out"
-for name in "$@"; do
-  "$tkc" "$root/kernels/$name.tk" -o "$out/$name.cu"
-  nvcc -std=c++20 -O3 -gencode=arch=compute_90a,code=sm_90a -I"$root/runtime/include" -shared -Xcompiler -fPIC \
-    -o "$out/$name.so" "$out/$name.cu"
-  echo "$out/$name.so"
-done
+build() {
+  local name=${1##*/}
+  # Where there is nvcc but no tkc, the emitted files are brought along.
+  [ ! -x "$tkc" ] || "$tkc" "$root/kernels/$1.tk" --arch "$arch" -o "$out/$name.cu"
+  ! command -v nvcc > /dev/null || nvcc -std=c++20 -O3 -gencode="arch=$virtual,code=$code" -I"$root/runtime/include" -shared \
+    -Xcompiler -fPIC -o "$out/$name.so" "$out/$name.cu"
+  echo "$out/$name"
+}
+export -f build
+export root out arch virtual code tkc
+printf '%s\n' "$@" | xargs -P "$(nproc)" -I{} bash -euc 'build {}'

@@ -1,0 +1,176 @@
+# Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Kernels of shared libraries that tkc's code was compiled to, and timing them beside something else in one process.
+
+Inputs are random and fresh; outputs are poisoned before the checked call; L2 is flushed before every timed call, which is
+queued while the GPU still waits, so that no launch is timed; a ratio is
+the median over rounds in which both sides run one after the other."""
+import ctypes
+import math
+import statistics
+from pathlib import Path
+
+import torch
+
+class Tensor(ctypes.Structure):
+    """tk_tensor of tk/host/tensor.h."""
+
+    _fields_ = [
+        ("data", ctypes.c_void_p),
+        ("device_type", ctypes.c_int32),
+        ("device_id", ctypes.c_int32),
+        ("rank", ctypes.c_int32),
+        ("type_code", ctypes.c_uint8),
+        ("type_bits", ctypes.c_uint8),
+        ("type_lanes", ctypes.c_uint16),
+        ("dims", ctypes.POINTER(ctypes.c_int64)),
+        ("strides", ctypes.POINTER(ctypes.c_int64)),
+        ("byte_offset", ctypes.c_uint64),
+    ]
+
+
+class Status(ctypes.Structure):
+    _fields_ = [("code", ctypes.c_int32), ("message", ctypes.c_char * 252)]
+
+
+TYPE_CODES = {
+    torch.float64: (2, 64),
+    torch.float32: (2, 32),
+    torch.float16: (2, 16),
+    torch.bfloat16: (4, 16),
+    torch.float8_e4m3fn: (10, 8),
+    torch.float8_e5m2: (12, 8),
+    torch.int64: (0, 64),
+    torch.int32: (0, 32),
+    torch.int8: (0, 8),
+    torch.uint8: (1, 8),
+    torch.bool: (6, 8),
+}
+for name, code, bits in (("float8_e8m0fnu", 14, 8), ("float4_e2m1fn_x2", 17, 4)):
+    if hasattr(torch, name):
+        TYPE_CODES[getattr(torch, name)] = (code, bits)
+
+
+def as_argument(value):
+    """The ctypes argument for a tensor, a number or None, and what must outlive the call."""
+    if value is None:
+        return ctypes.c_void_p(None), None
+    if isinstance(value, torch.Tensor):
+        n = value.dim()
+        dims = (ctypes.c_int64 * max(n, 1))(*value.shape)
+        strides = (ctypes.c_int64 * max(n, 1))(*value.stride())
+        code, bits = TYPE_CODES[value.dtype]
+        lanes = 2 if bits == 4 else 1
+        tensor = Tensor(value.data_ptr(), 2, value.device.index or 0, n, code, bits, lanes, dims, strides, 0)
+        return ctypes.byref(tensor), (tensor, dims, strides)
+    if isinstance(value, ctypes._SimpleCData):
+        return value, None
+    if isinstance(value, float):
+        return ctypes.c_float(value), None
+    return ctypes.c_int32(int(value)), None
+
+
+class Library:
+    def __init__(self, path):
+        self.library = ctypes.CDLL(str(path))
+
+    def workspace_bytes(self, program, *values):
+        function = getattr(self.library, f"{program}_workspace_bytes")
+        function.restype = ctypes.c_int64
+        prepared = [as_argument(value) for value in values]
+        return function(*(argument for argument, _ in prepared))
+
+    def bind(self, name, *values):
+        """A function of no arguments that launches kernel `name` on the current stream."""
+        function = getattr(self.library, name)
+        function.restype = Status
+        prepared = [as_argument(value) for value in values]
+        arguments = [argument for argument, _ in prepared]
+
+        def launch(keep=(prepared, values)):
+            status = function(*arguments, ctypes.c_void_p(torch.cuda.current_stream().cuda_stream))
+            if status.code != 0:
+                raise RuntimeError(status.message.decode())
+
+        return launch
+
+
+def poison(*tensors):
+    for tensor in tensors:
+        tensor.fill_(float("nan")) if tensor.is_floating_point() else tensor.fill_(-77)
+
+
+def error_of(got, want):
+    """Largest difference, in units of the largest magnitude wanted."""
+    got, want = got.float(), want.float()
+    difference = torch.where(got == want, torch.zeros_like(got), (got - want).abs())
+    if difference.isnan().any():
+        return math.inf
+    return (difference.max() / want[want.isfinite()].abs().max().clamp_min(1e-30)).item()
+
+
+def check_with(outputs, wanted):
+    def check(run):
+        poison(*outputs)
+        run()
+        return max(error_of(a, b) for a, b in zip(outputs, wanted()))
+
+    return check
+
+
+class Bench:
+    """Rows of a table: each checks our result, then times both sides in turns. Failed rows are rows, too."""
+
+    def __init__(self, folder, rounds, only):
+        self.folder, self.rounds, self.only, self.rows = Path(folder), rounds, only, []
+        self.flush = torch.empty(256 << 20, device="cuda", dtype=torch.uint8)
+
+    def library(self, name):
+        return Library(self.folder / f"{name}.so")
+
+    def timed(self, run):
+        self.flush.zero_()
+        torch.cuda._sleep(300_000)  # cycles in which the CPU gets ahead: what is timed is the GPU's time alone
+        start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+        start.record()
+        run()
+        end.record()
+        end.synchronize()
+        return start.elapsed_time(end)
+
+    def in_turns(self, ours, theirs):
+        """Medians of both in milliseconds, and the median and range of theirs / ours."""
+        for _ in range(3):
+            ours()
+            theirs()
+        torch.cuda.synchronize()
+        pairs = [(self.timed(ours), self.timed(theirs)) for _ in range(self.rounds)]
+        ratios = sorted(b / a for a, b in pairs)
+        tenth = len(ratios) // 10
+        return (
+            statistics.median(a for a, _ in pairs),
+            statistics.median(b for _, b in pairs),
+            statistics.median(ratios),
+            (ratios[tenth], ratios[-1 - tenth]),
+        )
+
+    def row(self, work, ours, theirs, check, flops=0, moved=0, limit=2e-2):
+        if self.only and not any(part in work for part in self.only):
+            return
+        try:
+            error = check(ours)
+            a, b, ratio, spread = self.in_turns(ours, theirs)
+        except Exception as problem:  # one broken row must not hide the others
+            print(f"{work:42} FAILED: {problem}", flush=True)
+            self.rows.append({"work": work, "failed": str(problem)})
+            return
+        rate = f"{flops / a / 1e9:6.0f} TFLOP/s" if flops else f"{moved / a / 1e6:6.0f} GB/s   "
+        wrong = "" if error < limit else " WRONG"
+        print(f"{work:42} error {error:7.1e}{wrong} {a:8.4f} ms {rate} theirs {b:8.4f} ms, ratio {ratio:5.3f} "
+              f"[{spread[0]:.3f}, {spread[1]:.3f}]", flush=True)
+        self.rows.append({"work": work, "error": error, "right": error < limit, "ms": a, "theirs_ms": b, "ratio": ratio,
+                          "spread": spread, "tflops": flops / a / 1e9, "gbytes": moved / a / 1e6})
+
+
+def normal(*dims, dtype=torch.bfloat16):
+    return torch.randn(*dims, device="cuda").to(dtype)
