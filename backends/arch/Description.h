@@ -74,12 +74,14 @@ struct Description {
   int maxThreadsPerMultiprocessor;
   int warpSize;
   int warpsPerGroup;           ///< warps that issue a matrix instruction together
+  int multiplyAddsPerExp2 = 0; ///< of f32, in the time that the special function units take; 0: not looked up
   int tensorMemoryColumns = 0; ///< of 128 lanes of 32 bits; 0: no tensor memory
 
   // ---- barriers
   int namedBarriers;                    ///< 1: the block's only
   bool hasTransactionBarriers = false;  ///< mbarriers that count the bytes of copies
   int maxClusterSize = 1;               ///< portable; 1: no clusters
+  bool hasPairedProducts = false;       ///< two blocks of a cluster multiply together, each with half of b
   bool hasClusterLaunchControl = false; ///< a running block can take over one that was not started
   bool hasDependentLaunch = false; ///< a kernel may begin before that before it on the stream ends, and wait for it
 

@@ -3,7 +3,8 @@
 //
 // Blackwell, data centre: B200.
 // Sources: CUDA C++ Programming Guide 13.0, "Technical Specifications per Compute Capability" (10.x); Blackwell Tuning
-// Guide 13.0 (228 KB of shared memory, 227 a block; L2 of 126 MB); PTX ISA 9.0, "Tensor Memory" (512 columns of 128
+// Guide 13.0 (228 KB of shared memory, 227 a block; L2 of 126 MB); CUDA C++ Programming Guide, "Throughput of Native
+// Arithmetic Instructions" (128 multiply-adds, 16 exp2 a clock); PTX ISA 9.0, "Tensor Memory" (512 columns of 128
 // lanes), "tcgen05.mma" (kinds, shapes, spaces; kind i8 is for sm_100a, not for sm_103a), "clusterlaunchcontrol",
 // "setmaxnreg", "cp.async.bulk.tensor"; NVIDIA Blackwell datasheet, HGX B200: 7.7 TB/s a GPU (the driver reports 7680
 // bits at 3996 MHz), 2250 TFLOP/s of bf16 = 4096 multiply-adds a clock and multiprocessor; 148 multiprocessors as the
@@ -26,10 +27,12 @@ const Description sm100a{
     .maxThreadsPerMultiprocessor = 2048,
     .warpSize = 32,
     .warpsPerGroup = 4,
+    .multiplyAddsPerExp2 = 8,
     .tensorMemoryColumns = 512,
     .namedBarriers = 16,
     .hasTransactionBarriers = true,
     .maxClusterSize = 8,
+    .hasPairedProducts = true,
     .hasClusterLaunchControl = true,
     .hasDependentLaunch = true,
     .hasAsyncCopy = true,

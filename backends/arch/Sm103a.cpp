@@ -5,7 +5,8 @@
 // Sources: CUDA C++ Programming Guide 13.0, "Technical Specifications per Compute Capability" (10.x); PTX ISA 9.0,
 // "Tensor Memory" (512 columns of 128 lanes), "tcgen05.mma" (kinds, shapes, spaces; no kind i8),
 // "clusterlaunchcontrol", "setmaxnreg", "cp.async.bulk.tensor"; NVIDIA Blackwell Ultra datasheet, HGX B300: 7.7 TB/s a
-// GPU, 2250 TFLOP/s of bf16 = 4096 multiply-adds a clock and multiprocessor (GB300: 8 TB/s, 2500). Multiprocessors, L2
+// GPU, 2250 TFLOP/s of bf16 = 4096 multiply-adds a clock and multiprocessor (GB300: 8 TB/s, 2500).
+// Exponentials: twice B200's (NVIDIA, "Inside NVIDIA Blackwell Ultra"). Multiprocessors, L2
 // and clock: reports of users, not confirmed.
 #include "backends/arch/Description.h"
 
@@ -25,10 +26,12 @@ const Description sm103a{
     .maxThreadsPerMultiprocessor = 2048,
     .warpSize = 32,
     .warpsPerGroup = 4,
+    .multiplyAddsPerExp2 = 4,
     .tensorMemoryColumns = 512,
     .namedBarriers = 16,
     .hasTransactionBarriers = true,
     .maxClusterSize = 8,
+    .hasPairedProducts = true,
     .hasClusterLaunchControl = true,
     .hasDependentLaunch = true,
     .hasAsyncCopy = true,

@@ -358,9 +358,11 @@ cpp::Expr RolePrinter::computed(const Stmt &stmt) {
     return infix(stmt, ">");
   case OpKind::Ge:
     return infix(stmt, ">=");
+  case OpKind::Exp2:
+    return stmt.count > 0 ? function(stmt, fmt::format("exp2_shared<{}, {}>", stmt.count, stmt.degree))
+                          : function(stmt, "exp2");
   case OpKind::Abs:
   case OpKind::Exp:
-  case OpKind::Exp2:
   case OpKind::Log:
   case OpKind::Log2:
   case OpKind::Sqrt:

@@ -153,17 +153,19 @@ cpp::Body RolePrinter::print(const plan::Body &body) {
 void RolePrinter::emit(const Stmt &stmt, cpp::Body &out, cpp::Expr call) {
   cpp::Stmt statement = cpp::Stmt::expression(std::move(call));
   const bool elects = (stmt.one || stmt.kind == StmtKind::Arrive) && !singleThread;
-  if (!elects) {
+  if (!elects && !stmt.inFirst) {
     out.push_back(std::move(statement));
     return;
   }
-  const std::string condition = cpp::print(leader);
+  const cpp::Expr isFirst = cpp::binary("==", cpp::name("rank"), cpp::integer(0));
+  const cpp::Expr executes = !stmt.inFirst ? leader : elects ? cpp::binary("&&", isFirst, leader) : isFirst;
+  const std::string condition = cpp::print(executes);
   if (!out.empty() && out.back().kind == cpp::Stmt::If && out.back().orElse.empty() &&
       cpp::print(out.back().expr) == condition) {
     out.back().body.push_back(std::move(statement));
     return;
   }
-  out.push_back(cpp::Stmt::ifThen(leader, {std::move(statement)}));
+  out.push_back(cpp::Stmt::ifThen(executes, {std::move(statement)}));
 }
 
 cpp::Expr RolePrinter::barrierRef(const Stmt &stmt) const {
@@ -239,7 +241,7 @@ void RolePrinter::printStmt(const Stmt &stmt, cpp::Body &out) {
     return printProduct(stmt, out);
   case StmtKind::ProductCommit:
     if (!stmt.barrier.empty())
-      return emit(stmt, out, cpp::call("tk::tensor_commit", {barrierRef(stmt)}));
+      return printTensorCommit(stmt, out);
     return emit(stmt, out, cpp::call("tk::mma_commit"));
   case StmtKind::ProductWait:
     return printProductWait(stmt, out);
@@ -261,6 +263,8 @@ void RolePrinter::printStmt(const Stmt &stmt, cpp::Body &out) {
   case StmtKind::Advance:
     return emit(stmt, out, cpp::method(cpp::name(cppNames.at(stmt.cursor)), "advance"));
   case StmtKind::ClusterSync:
+    if (kernel.plan.tensorColumns > 0) // all roles meet before tensor memory is freed
+      return;
     return emit(stmt, out, cpp::call("tk::cluster_sync"));
   case StmtKind::For:
     return printFor(stmt, out);
@@ -282,9 +286,13 @@ cpp::Body RolePrinter::printIteration(SourceLoc loop, const plan::Body &body) {
 /// In a cluster, one thread for each block arrives there.
 void RolePrinter::printArrive(const Stmt &stmt, cpp::Body &out) {
   if (stmt.byWarps) {
-    out.push_back(cpp::Stmt::expression(cpp::method(barrierRef(stmt), "arrive_warp")));
+    out.push_back(cpp::Stmt::expression(stmt.toFirst
+                                            ? cpp::method(barrierRef(stmt), "arrive_warp_at", {cpp::integer(0)})
+                                            : cpp::method(barrierRef(stmt), "arrive_warp")));
     return;
   }
+  if (stmt.toFirst)
+    return emit(stmt, out, cpp::method(barrierRef(stmt), "arrive_at", {cpp::integer(0)}));
   if (!stmt.inCluster)
     return emit(stmt, out, cpp::method(barrierRef(stmt), "arrive"));
   out.push_back(

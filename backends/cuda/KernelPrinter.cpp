@@ -315,7 +315,8 @@ private:
     init.push_back(cpp::Stmt::expression(cpp::call("tk::barrier_init_fence")));
     body.push_back(cpp::Stmt::ifThen(cpp::binary("==", cpp::name("threadIdx.x"), cpp::integer(0)), std::move(init)));
     if (plan.tensorColumns > 0) { // made known with the barriers
-      body.push_back(ofAllocatingWarp("tk::tensor_allocate", cpp::member(cpp::name("shared"), "tensor")));
+      body.push_back(ofAllocatingWarp(isPaired() ? "tk::pair_allocate" : "tk::tensor_allocate",
+                                      cpp::member(cpp::name("shared"), "tensor")));
       body.push_back(cpp::Stmt::expression(cpp::call("tk::tensor_fence_before_sync")));
     }
     body.push_back(cpp::Stmt::expression(cpp::call(plan.cluster > 1 ? "tk::cluster_sync" : "tk::sync_block")));
@@ -331,10 +332,11 @@ private:
       });
     if (!filler)
       return cpp::integer(barrier.arrivals);
+    const int blocks = isPaired() ? plan.cluster : 1; // whose threads arrive
     const cpp::Expr fits =
         plan::runsOnOneThread(*filler) ? allFit() : cpp::member(cpp::name("g"), std::string("loads_fit"));
     return cpp::conditional(fits, cpp::integer(barrier.arrivals),
-                            cpp::integer(barrier.arrivals - 1 + filler->warps * filler->instances * 32));
+                            cpp::integer(barrier.arrivals - 1 + filler->warps * filler->instances * 32 * blocks));
   }
 
   /// Whether the copy engine takes all that the plan leaves to it.
@@ -366,10 +368,12 @@ private:
     if (plan.tensorColumns == 0)
       return;
     body.push_back(cpp::Stmt::expression(cpp::call("tk::tensor_fence_before_sync")));
-    body.push_back(cpp::Stmt::expression(cpp::call("tk::sync_block")));
+    body.push_back(cpp::Stmt::expression(cpp::call(plan.cluster > 1 ? "tk::cluster_sync" : "tk::sync_block")));
     body.push_back(cpp::Stmt::expression(cpp::call("tk::tensor_fence_after_sync")));
-    body.push_back(ofAllocatingWarp("tk::tensor_release", cpp::name("tensor")));
+    body.push_back(ofAllocatingWarp(isPaired() ? "tk::pair_release" : "tk::tensor_release", cpp::name("tensor")));
   }
+
+  bool isPaired() const { return kernel.multipliesByPairs(); }
 
   cpp::Expr condition(const plan::Role &role, bool byGroup) {
     const int unit = byGroup ? 4 : 1;
@@ -616,7 +620,10 @@ private:
       rest = {cpp::Stmt::ifThen(allFit(), {cpp::Stmt::ifThen(elected, variant(role, byGroup, CopyMode::Engine, true))},
                                 std::move(slow))};
     } else if (plan::runsOnOneThread(role) && plan.tensorColumns > 0) {
-      rest = {cpp::Stmt::ifThen(cpp::call("tk::elect_one"), variant(role, byGroup, CopyMode::AtRunTime, true))};
+      cpp::Expr executes = cpp::call("tk::elect_one");
+      if (role.inFirst)
+        executes = cpp::binary("&&", cpp::binary("==", cpp::name("rank"), cpp::integer(0)), executes);
+      rest = {cpp::Stmt::ifThen(executes, variant(role, byGroup, CopyMode::AtRunTime, true))};
     } else {
       rest = variant(role, byGroup, CopyMode::AtRunTime, false);
     }

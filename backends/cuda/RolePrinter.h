@@ -32,6 +32,8 @@ struct KernelContext {
   /// A dim of a tensor, or the number that a symbol is.
   cpp::Expr dim(const ir::DimExpr &dim) const;
   cpp::Expr symbol(const std::string &name) const;
+  /// Whether products into tensor memory are those of pairs of blocks.
+  bool multipliesByPairs() const;
 };
 
 /// How a role's copies in are done.
@@ -123,6 +125,7 @@ private:
   void printFetch(const plan::Stmt &stmt, cpp::Body &out);
   cpp::Expr copyByEngine(const plan::Stmt &stmt);
   cpp::Expr multicastByEngine(const plan::Stmt &stmt);
+  cpp::Expr copyForPair(const plan::Stmt &stmt);
   std::vector<cpp::Expr> coordinates(const plan::Stmt &stmt, bool withPart);
   void printCopyOut(const plan::Stmt &stmt, cpp::Body &out);
   void printStoreShared(const plan::Stmt &stmt, cpp::Body &out);
@@ -134,6 +137,7 @@ private:
   cpp::Expr tensorTile(const plan::BufferRef &ref) const;
   void printTensorAccess(const plan::Stmt &stmt, cpp::Body &out);
   void printTensorProduct(const plan::Stmt &stmt, cpp::Body &out);
+  void printTensorCommit(const plan::Stmt &stmt, cpp::Body &out);
 
   // Products.cpp
   cpp::Expr productOperand(const plan::BufferRef &ref) const;

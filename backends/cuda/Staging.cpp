@@ -92,7 +92,25 @@ cpp::Expr RolePrinter::multicastByEngine(const Stmt &stmt) {
   return cpp::call("tk::tma_load_multicast", std::move(args));
 }
 
+/// To this block, all or its share; the bytes count in the pair's first block.
+cpp::Expr RolePrinter::copyForPair(const Stmt &stmt) {
+  const plan::TensorMap *map = kernel.plan.findMap(stmt.map);
+  const plan::Buffer *buffer = kernel.plan.findBuffer(stmt.ref.buffer);
+  std::vector<cpp::Expr> args = {stage(stmt.ref), cpp::member(cpp::name("g"), identifier(stmt.map)), barrierRef(stmt)};
+  std::vector<cpp::Expr> at = coordinates(stmt, false);
+  if (stmt.multicast != Division::Whole) {
+    const bool byRows = stmt.multicast == Division::Rows;
+    const auto axis = at.size() - 1 - static_cast<size_t>(byRows ? map->rowDim : map->colDim);
+    at[axis] = cpp::binary("+", at[axis],
+                           cpp::binary("*", cpp::name("rank"), cpp::integer(byRows ? buffer->rows : buffer->cols)));
+  }
+  args.insert(args.end(), at.begin(), at.end());
+  return cpp::call("tk::tma_load_pair", std::move(args));
+}
+
 cpp::Expr RolePrinter::copyByEngine(const Stmt &stmt) {
+  if (stmt.toFirst)
+    return copyForPair(stmt);
   if (stmt.multicast != Division::Whole)
     return multicastByEngine(stmt);
   std::vector<cpp::Expr> args = {stage(stmt.ref), cpp::member(cpp::name("g"), identifier(stmt.map)), barrierRef(stmt)};
@@ -106,7 +124,12 @@ void RolePrinter::copyByThreads(const Stmt &stmt, cpp::Body &out) {
   const bool isVector = buffer->rows == 1;
   const int64_t rows = stmt.ref.transposed ? buffer->cols : buffer->rows;
   const int64_t cols = stmt.ref.transposed ? buffer->rows : buffer->cols;
-  ViewParts parts = viewOf(stmt, rows, cols, false, Division::Whole);
+  const bool isShare = stmt.toFirst && stmt.multicast != Division::Whole;
+  const cpp::Expr own = instance;
+  if (isShare) // of this block
+    instance = cpp::name("rank");
+  ViewParts parts = viewOf(stmt, rows, cols, false, isShare ? stmt.multicast : Division::Whole);
+  instance = own;
   const cpp::Expr threads = cpp::integer(role.warps * role.instances * role.lanes);
   if (isVector) {
     out.push_back(cpp::Stmt::expression(cpp::call(
@@ -179,9 +202,13 @@ void RolePrinter::printCopies(const plan::Body &body, size_t &i, cpp::Body &out)
   }
   i = end - 1;
   const Stmt &barrier = expect ? *expect : byEngine.empty() ? *byThreads.front() : *byEngine.front();
-  Stmt elected = barrier;
-  elected.one = true;
-  const cpp::Stmt arrive = cpp::Stmt::expression(cpp::method(barrierRef(barrier), "arrive"));
+  Stmt elected = barrier, copying = barrier;
+  elected.one = copying.one = true;
+  copying.inFirst = false;
+  const bool isPaired = !byEngine.empty() && byEngine.front()->toFirst;
+  const cpp::Stmt arrive =
+      cpp::Stmt::expression(isPaired ? cpp::method(barrierRef(barrier), "arrive_written_at", {cpp::integer(0)})
+                                     : cpp::method(barrierRef(barrier), "arrive"));
   const bool allArrive = expect && !singleThread && (!expect->one || plan::runsOnOneThread(role));
   int64_t engineBytes = expect ? expect->bytes : 0;
   for (const Stmt *copy : byThreads)
@@ -200,7 +227,7 @@ void RolePrinter::printCopies(const plan::Body &body, size_t &i, cpp::Body &out)
     if (expect)
       emit(elected, to, cpp::method(barrierRef(barrier), "expect_bytes", {cpp::integer(engineBytes)}));
     for (const Stmt *copy : byEngine)
-      emit(elected, to, copyByEngine(*copy));
+      emit(copying, to, copyByEngine(*copy));
     if (allArrive)
       to.back().orElse = {arrive};
   };

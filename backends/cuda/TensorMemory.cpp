@@ -4,6 +4,7 @@
 // Tensor memory: its tiles as C++ values, what threads move there and back, products into it.
 #include "backends/cuda/RolePrinter.h"
 
+#include <algorithm>
 #include <fmt/core.h>
 
 namespace tkc::cuda {
@@ -11,6 +12,22 @@ namespace tkc::cuda {
 using plan::Division;
 using plan::Stmt;
 using plan::StmtKind;
+
+namespace {
+
+bool hasPairedProduct(const plan::Body &body) {
+  return std::any_of(body.begin(), body.end(), [](const Stmt &stmt) {
+    return stmt.byPair || hasPairedProduct(stmt.prologue) || hasPairedProduct(stmt.body) ||
+           hasPairedProduct(stmt.epilogue) || hasPairedProduct(stmt.orElse);
+  });
+}
+
+} // namespace
+
+bool KernelContext::multipliesByPairs() const {
+  return std::any_of(plan.roles.begin(), plan.roles.end(),
+                     [](const plan::Role &role) { return hasPairedProduct(role.body); });
+}
 
 /// The part of a stage that the instance has: `tk::tensor_tile<float, 128, 128>{tensor + 64}`.
 cpp::Expr RolePrinter::tensorTile(const plan::BufferRef &ref) const {
@@ -54,7 +71,15 @@ void RolePrinter::printTensorProduct(const Stmt &stmt, cpp::Body &out) {
   std::vector<cpp::Expr> args = {tensorTile(stmt.destRef), a, productOperand(stmt.ref)};
   if (!stmt.accumulate)
     args.push_back(cpp::boolean(false));
-  emit(stmt, out, cpp::call("tk::tensor_mma", std::move(args)));
+  emit(stmt, out, cpp::call(stmt.byPair ? "tk::pair_mma" : "tk::tensor_mma", std::move(args)));
+}
+
+void RolePrinter::printTensorCommit(const Stmt &stmt, cpp::Body &out) {
+  if (kernel.multipliesByPairs())
+    return emit(stmt, out, cpp::call("tk::pair_commit", {barrierRef(stmt)}));
+  if (!stmt.inCluster)
+    return emit(stmt, out, cpp::call("tk::tensor_commit", {barrierRef(stmt)}));
+  emit(stmt, out, cpp::call("tk::tensor_commit_all", {barrierRef(stmt), cpp::integer((1 << kernel.plan.cluster) - 1)}));
 }
 
 } // namespace tkc::cuda

@@ -26,11 +26,11 @@ bool dependsOn(const ir::Value *value, const ir::Value *axis) {
   });
 }
 
-/// What clusters along one axis share, or why they cannot be.
+/// What clusters along one axis share, or why they cannot be. `pairs`: clusters of two that multiply together.
 class Axis {
 public:
-  Axis(const ir::Function &function, const Nest &nest, const ir::Op &axis, int blocks, Placement &placement)
-      : function(function), nest(nest), axis(axis), induction(axis.body().args[0].get()), blocks(blocks),
+  Axis(const ir::Function &function, const Nest &nest, const ir::Op &axis, int blocks, bool pairs, Placement &placement)
+      : function(function), nest(nest), axis(axis), induction(axis.body().args[0].get()), blocks(blocks), pairs(pairs),
         placement(placement) {
     if (axis.tileSize == 0)
       why = "its steps are no tiles";
@@ -39,7 +39,7 @@ public:
     if (why.empty())
       checkEffects();
     if (why.empty())
-      findShares();
+      pairs ? findHalves() : findShares();
     if (why.empty() && shares.empty())
       why = "no operand that a loop loads by the copy engine is the same for neighbours and can be cut in shares";
   }
@@ -62,17 +62,51 @@ public:
           if (share->second == plan::Division::Rows)
             for (plan::TensorMap &map : placement.maps)
               map.boxRows /= map.buffer == member.buffer ? blocks : 1;
+          if (pairs) {
+            plan::Buffer &buffer = *placement.findBuffer(member.buffer);
+            (share->second == plan::Division::Rows ? buffer.rows : buffer.cols) /= blocks;
+          }
         }
   }
 
   std::string why;
 
 private:
+  bool isSame(const ir::Op &load) const {
+    return std::none_of(load.operands().begin(), load.operands().end(),
+                        [&](const ir::Value *operand) { return dependsOn(operand, induction); });
+  }
+
+  /// Right operands are the same for both blocks and have halves; the rows of left ones follow the axis.
+  void findHalves() {
+    for (const auto &[dot, product] : placement.products)
+      for (const auto &[load, key] : placement.loadKeys) {
+        const RingMember &member = *placement.findMember(key);
+        if (member.buffer == product.a.buffer && isSame(*load))
+          why = fmt::format("rows of `{}` are the same for neighbours", load->view.tensor);
+        if (member.buffer != product.b.buffer)
+          continue;
+        shares[key] = halfOf(*placement.findBuffer(member.buffer), product.b.transposed);
+        if (!isSame(*load))
+          why = fmt::format("`{}` differs between neighbours", load->view.tensor);
+        else if (shares[key] == plan::Division::Whole)
+          why = fmt::format("half of a tile of `{}` is no multiple of a swizzle atom", load->view.tensor);
+      }
+  }
+
+  /// Along the columns of the product.
+  static plan::Division halfOf(const plan::Buffer &buffer, bool transposed) {
+    if (transposed)
+      return buffer.rows % 16 == 0 ? plan::Division::Rows : plan::Division::Whole;
+    const int64_t span = plan::bytes(buffer.swizzle);
+    const bool hasPanels = span != 0 && buffer.cols * byteWidth(buffer.elem) % (span * 2) == 0;
+    return hasPanels ? plan::Division::Cols : plan::Division::Whole;
+  }
+
   void findShares() {
     for (const auto &[load, key] : placement.loadKeys) {
       const RingMember &member = *placement.findMember(key);
-      const bool same = std::none_of(load->operands().begin(), load->operands().end(),
-                                     [&](const ir::Value *operand) { return dependsOn(operand, induction); });
+      const bool same = isSame(*load);
       const plan::Division share = shareOf(*placement.findBuffer(member.buffer));
       if (placement.findRing(key)->depth > 0 && member.byEngine && same && share != plan::Division::Whole &&
           !placement.findRing(key)->isDrainedByWarps() && !isReadByThreads(member))
@@ -140,14 +174,14 @@ private:
   const ir::Op &axis;
   const ir::Value *induction;
   int blocks;
+  bool pairs;
   Placement &placement;
   std::map<std::string, plan::Division> shares; ///< by the member's key
 };
 
-} // namespace
-
-std::optional<size_t> formClusters(const ir::Function &function, const Nest &nest, int blocks, Placement &placement,
-                                   std::string &why) {
+/// The best axis; clusters then stand along it.
+std::optional<size_t> form(const ir::Function &function, const Nest &nest, int blocks, bool pairs, Placement &placement,
+                           std::string &why) {
   if (nest.isRagged()) {
     why = "the range of one axis of the grid depends on another";
     return std::nullopt;
@@ -155,7 +189,7 @@ std::optional<size_t> formClusters(const ir::Function &function, const Nest &nes
   std::optional<size_t> best;
   std::vector<Axis> axes;
   for (const ir::Op *op : nest.axes)
-    axes.emplace_back(function, nest, *op, blocks, placement);
+    axes.emplace_back(function, nest, *op, blocks, pairs, placement);
   for (size_t i = 0; i < axes.size(); ++i) {
     why += fmt::format("{}along `{}` {}", why.empty() ? "" : ", ", axes[i].inductionVariable()->name, axes[i].why);
     if (axes[i].why.empty() && (!best || axes[i].bytes() > axes[*best].bytes()))
@@ -166,6 +200,42 @@ std::optional<size_t> formClusters(const ir::Function &function, const Nest &nes
   else if (axes.empty())
     why = "the kernel has one block";
   return best;
+}
+
+/// What products of pairs take, beside an axis along which the pairs stand.
+std::string whyNoPairs(const Placement &placement) {
+  constexpr int64_t mostCols = 256; // of one instruction
+  if (placement.products.empty())
+    return "there are no products";
+  for (const auto &[dot, product] : placement.products) {
+    if (!product.inTensor || product.made.rows != 128 || product.made.layout.kind != plan::Layout::Tensor)
+      return "a product is not of 128 rows into tensor memory";
+    if (product.made.cols > mostCols || product.made.cols % 32 != 0)
+      return fmt::format("a product has {} columns: multiples of 32 up to {} are for pairs", product.made.cols,
+                         mostCols);
+    if (product.a.kind != Operand::Ring || product.b.kind != Operand::Ring)
+      return "an operand of a product is computed";
+  }
+  for (const RingPlacement &ring : placement.rings)
+    for (const RingMember &member : ring.members)
+      if (!member.byEngine || member.transposing || member.isVector)
+        return fmt::format("`{}` is not loaded by the copy engine as it lies", member.buffer);
+  return {};
+}
+
+} // namespace
+
+std::optional<size_t> formClusters(const ir::Function &function, const Nest &nest, int blocks, Placement &placement,
+                                   std::string &why) {
+  return form(function, nest, blocks, false, placement, why);
+}
+
+std::optional<size_t> formPairs(const ir::Function &function, const Nest &nest, Placement &placement,
+                                std::string &why) {
+  why = whyNoPairs(placement);
+  const std::optional<size_t> axis = why.empty() ? form(function, nest, 2, true, placement, why) : std::nullopt;
+  placement.byPairs = axis.has_value();
+  return axis;
 }
 
 } // namespace tkc::planner

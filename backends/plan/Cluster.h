@@ -16,4 +16,9 @@ namespace tkc::planner {
 std::optional<size_t> formClusters(const ir::Function &function, const Nest &nest, int blocks, Placement &placement,
                                    std::string &why);
 
+/// The axis along which pairs of blocks multiply together: each has its rows of the left operands and of the results,
+/// and loads half of the right operands, which are the same for both; rings then hold those halves. Nothing where that
+/// cannot be: `why` says so.
+std::optional<size_t> formPairs(const ir::Function &function, const Nest &nest, Placement &placement, std::string &why);
+
 } // namespace tkc::planner

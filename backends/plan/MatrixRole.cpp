@@ -49,6 +49,7 @@ public:
         ringOf[member.buffer] = &ring;
     for (const auto &[key, buffer] : placement.staged)
       staged.insert(buffer);
+    issuers = isForOneThread() ? 1 : role.instances;
   }
 
   MatrixRoleResult run() {
@@ -58,7 +59,9 @@ public:
         tensor.stages = accumulatorStages;
     matrix().name = "matrix";
     matrix().warps = 1;
-    matrix().instances = role.instances;
+    matrix().instances = issuers;
+    matrix().inFirst = placement.byPairs;
+    result.failsForPairs = placement.byPairs && !isForOneThread();
     findScalars();
     findRingUsers();
     plan::Body products;
@@ -68,13 +71,36 @@ public:
     declareVars();
     for (const std::string &accumulator : homes.rings) // from tile to tile
       uses[accumulator].spans = {{0, place + 1}};
-    result.columns = allocateTensors(result.tensors, uses, role.instances > 1 && !meets);
+    result.columns = allocateTensors(result.tensors, uses, issuers > 1 && !meets);
     return std::move(result);
   }
 
 private:
   plan::Role &matrix() { return result.matrix; }
   int warps() const { return role.warps; }
+
+  /// Whether loops of products alone fill every accumulator.
+  bool areAllRings() const {
+    bool all = true;
+    walk(role.body, [&](const plan::Stmt &stmt) {
+      all &= !stmt.isTensorProduct() || homes.rings.count(stmt.destRef.buffer) != 0;
+    });
+    return all;
+  }
+
+  /// One thread for all instances: they share the columns of products that nothing but the ends of loops waits for.
+  bool isForOneThread() const {
+    constexpr int64_t mostCols = 256; // of one instruction
+    bool suits = areAllRings();
+    walk(role.body, [&](const plan::Stmt &stmt) {
+      if (!stmt.isTensorProduct())
+        return;
+      suits &= stmt.destRef.slice != plan::Division::Rows;
+      for (const plan::TensorBuffer &tensor : homes.buffers)
+        suits &= tensor.name != stmt.destRef.buffer || tensor.cols <= mostCols;
+    });
+    return suits;
+  }
   int allThreads() const { return role.warps * role.instances * 32; }
 
   // ---- scalars that the products' loops and branches need
@@ -167,7 +193,7 @@ private:
       usedByThreads.merge(ringsIn(stmt, -1, false));
     }
     for (const RingPlacement &ring : placement.rings) {
-      int arrivals = usedByMatrix.count(&ring) ? role.instances : 0;
+      int arrivals = usedByMatrix.count(&ring) ? issuers : 0;
       arrivals += usedByThreads.count(&ring) ? role.instances * warps() : 0;
       result.emptyArrivals[ring.empty()] = arrivals;
     }
@@ -206,6 +232,7 @@ private:
         commit.barrier = ring->empty();
         commit.cursor = ring->cursor();
         commit.one = true;
+        commit.inCluster = placement.byPairs || ring->isShared();
       } else {
         plan::Stmt &arrive = plan::append(*out, Kind::Arrive, loc);
         arrive.barrier = ring->empty();
@@ -296,6 +323,9 @@ private:
   void issueProduct(plan::Stmt &stmt) {
     if (!std::exchange(matrixFenced, true))
       issue(Kind::TensorFence, stmt.loc).inverted = true;
+    stmt.byPair = placement.byPairs;
+    if (issuers < role.instances)
+      stmt.ref.slice = stmt.aRef.slice = stmt.destRef.slice = plan::Division::Whole;
     stmt.ref.cursor = cursorOf(stmt.ref.buffer);
     if (ringOf.count(stmt.aRef.buffer))
       stmt.aRef.cursor = cursorOf(stmt.aRef.buffer);
@@ -368,7 +398,7 @@ private:
   void barrier(const std::string &name, int stages, int arrivals) {
     const auto hasName = [&](const plan::Barrier &it) { return it.name == name; };
     if (std::none_of(result.barriers.begin(), result.barriers.end(), hasName))
-      result.barriers.push_back({name, stages, arrivals, role.instances});
+      result.barriers.push_back({name, stages, arrivals, issuers});
   }
 
   void enqueue(Group group, SourceLoc loc) {
@@ -647,7 +677,8 @@ private:
     plan::Body *saved = std::exchange(products, &waits);
     for (const std::string &accumulator : accumulators) {
       touch({accumulator});
-      barrier(accumulator + ".free", accumulatorStages, warps());
+      const int emptying = issuers < role.instances ? warps() * role.instances : warps();
+      barrier(accumulator + ".free", accumulatorStages, emptying * (placement.byPairs ? 2 : 1));
       barrier(accumulator + ".ready", accumulatorStages, 1);
       const std::string at = cursor(matrixCursors, accumulator + "_fill", accumulatorStages);
       plan::Stmt &wait = issue(Kind::Wait, loc);
@@ -658,6 +689,7 @@ private:
       plan::Stmt &commit = issue(Kind::ProductCommit, loc);
       commit.barrier = accumulator + ".ready";
       commit.cursor = at;
+      commit.inCluster = placement.byPairs;
       issue(Kind::Advance, loc).cursor = at;
       products = &waits;
     }
@@ -692,6 +724,7 @@ public:
       arrive.barrier = name + ".free";
       arrive.cursor = at;
       arrive.byWarps = true;
+      arrive.toFirst = placement.byPairs;
       plan::append(done, Kind::Advance, loc).cursor = at;
       if (!role.findVar(at))
         role.vars.push_back({at, cursorType(accumulatorStages)});
@@ -705,6 +738,7 @@ private:
   const TensorHomes &homes;
   const int accumulatorStages;
   const bool meets;
+  int issuers = 1; ///< threads that issue products: one for each instance, or for all
   MatrixRoleResult result;
   std::map<std::string, const RingPlacement *> ringOf; ///< by buffer
   std::set<const RingPlacement *> usedByMatrix, usedByThreads;

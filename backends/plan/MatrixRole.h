@@ -21,7 +21,7 @@ struct MatrixRoleResult {
   std::map<std::string, int> emptyArrivals; ///< of each ring's empty barrier
   int64_t columns = 0;                      ///< of tensor memory in use
   std::vector<Unsupported> unsupported;
-  std::vector<plan::Note> notes;
+  bool failsForPairs = false; ///< products of pairs of blocks take loops of products alone; then all else is void
 };
 
 /// Takes the products out of the computing role, which was lowered without any synchronisation, and synchronises both.

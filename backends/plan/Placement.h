@@ -90,9 +90,10 @@ struct Placement {
   bool hasNamedBarriers = true;  ///< besides the block's
   int warpSize = 32;
   int maxRegistersPerThread = 255; ///< as the architecture's description has it
-  int instances = 1;   ///< of the computing role: warpgroups, or groups of warps below each other
-  bool byCols = false; ///< instances share every product by columns
-  plan::Layout layout; ///< of products; `Tensor`: of those whose instances have 128 rows, others are `Mma`
+  int instances = 1;               ///< of the computing role: warpgroups, or groups of warps below each other
+  bool byCols = false;             ///< instances share every product by columns
+  bool byPairs = false; ///< products are those of pairs of blocks, and rings hold a block's share of right operands
+  plan::Layout layout;  ///< of products; `Tensor`: of those whose instances have 128 rows, others are `Mma`
   std::map<const ir::Op *, ProductPlacement> products;
   std::vector<RingPlacement> rings;
   std::map<const ir::Op *, std::string> loadKeys; ///< every load that a ring serves (clones too) → member key

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "backends/plan/PlanModule.h"
 
+#include "backends/plan/Exponentials.h"
 #include "backends/plan/Planner.h"
 #include "backends/plan/Scales.h"
 #include "frontend/AST.h"
@@ -23,6 +24,9 @@ void refuseKeys(const ScheduleSettings &settings, const arch::Description &arch,
   };
   refuse("cluster", arch.maxClusterSize > 1, 1, "clusters");
   refuse("warpgroups", arch.warpsPerGroup > 1, 0, "products of warpgroups; `warps` says how many multiply");
+  refuse("two_cta", arch.hasPairedProducts, 0, "products of pairs of blocks");
+  refuse("rescale_threshold", arch.tensorMemoryColumns > 0, 0,
+         "accumulators in tensor memory that rescaling could skip");
   for (const char *key : {"producer_registers", "consumer_registers"})
     refuse(key, arch.hasRegisterReallocation, 0, "registers that change hands");
 }
@@ -50,6 +54,7 @@ std::unique_ptr<plan::Plan> planOne(ElaboratedKernel &kernel, const PlanOptions 
   if (!schedule.earlyLaunch)
     schedule.earlyLaunch = std::find(launched.begin(), launched.end(), kernel.kernel->signature.name) != launched.end();
   if (diagnostics.numErrors() > errorsBefore || !settleScales(*kernel.function, *options.arch, schedule, diagnostics) ||
+      !settleRescaling(*kernel.function, *options.arch, schedule, diagnostics) ||
       (options.transform && !options.transform(*kernel.function)))
     return nullptr;
   std::unique_ptr<plan::Plan> plan = planKernel(*kernel.function, *options.arch, schedule, diagnostics);

@@ -5,6 +5,7 @@
 #include "backends/plan/Allocate.h"
 #include "backends/plan/Cluster.h"
 #include "backends/plan/Consumer.h"
+#include "backends/plan/Exponentials.h"
 #include "backends/plan/GridOrder.h"
 #include "backends/plan/MatrixRole.h"
 #include "backends/plan/Multistage.h"
@@ -31,6 +32,8 @@ public:
   Planner(const ir::Function &function, const arch::Description &arch, const Schedule &schedule,
           DiagnosticEngine &diagnostics)
       : function(function), arch(arch), schedule(schedule), diagnostics(diagnostics), nest(findNest(function)) {}
+
+  bool pairsFailed = false; ///< there is no plan, as products of pairs did not suit
 
   std::unique_ptr<plan::Plan> run() {
     if (!hasTypes())
@@ -126,6 +129,8 @@ private:
   }
 
   void formClusters(std::string &error) {
+    if (schedule.twoCta.value_or(pairsByDefault()) && formPairs(error))
+      return;
     const auto blocks = static_cast<int>(schedule.cluster.value_or(1));
     if (blocks == 1)
       return note(plan::Note::Cluster, schedule.cluster ? "none, as the schedule says" : "none, the default");
@@ -152,6 +157,36 @@ private:
                            plan::spelling(member.multicast)));
   }
 
+  /// Large tiles of products alone: what is loaded of the right operands is then half, and one instruction's work
+  /// twice.
+  bool pairsByDefault() const {
+    constexpr int64_t fewestCols = 256;
+    return !schedule.cluster && isFlat() &&
+           std::all_of(placement.products.begin(), placement.products.end(),
+                       [](const auto &it) { return it.second.made.cols >= fewestCols; });
+  }
+
+  /// Whether the kernel's blocks multiply in pairs, or, with the key, cannot: then there is an error.
+  bool formPairs(std::string &error) {
+    std::string why;
+    if (!arch.hasPairedProducts)
+      why = fmt::format("{} has none", arch.name);
+    else if (schedule.cluster.value_or(2) != 2)
+      why = "a pair is a cluster of 2";
+    const std::optional<size_t> axis = why.empty() ? planner::formPairs(function, nest, placement, why) : std::nullopt;
+    if (axis) {
+      plan->cluster = 2;
+      plan->grid.clusterAxis = plan->grid.axes[*axis].name;
+      note(plan::Note::Cluster,
+           fmt::format("pairs of blocks, which multiply together: each has 128 rows along `{}`, and loads half of what "
+                       "is the same for both",
+                       plan->grid.clusterAxis));
+    } else if (schedule.twoCta) {
+      error = fmt::format("`two_cta`, pairs of blocks: {}", why);
+    }
+    return axis || schedule.twoCta;
+  }
+
   // ---- roles
   bool lowerRoles() {
     ConsumerResult consumer = lowerConsumer(function, nest, placement, schedule, shared);
@@ -161,6 +196,7 @@ private:
       return false;
     overlapped = consumer.overlapped;
     placement.notes.insert(placement.notes.end(), consumer.notes.begin(), consumer.notes.end());
+    polynomials = shareExponentials(consumer.role, arch, schedule);
     std::optional<MatrixRoleResult> products;
     if (placement.copiesItself)
       synchronizeBlock(consumer.role, placement);
@@ -168,6 +204,14 @@ private:
       products = splitMatrixRole(consumer.role, placement, arch.tensorMemoryColumns, accumulatorStages);
     else
       synchronize(consumer.role, placement);
+    if (products && products->failsForPairs) {
+      if (schedule.twoCta)
+        diagnostics.report(
+            Diag::schedule_impossible, at(function.loc),
+            "`two_cta`, pairs of blocks: a product is not in a loop of products alone that begins with zero");
+      pairsFailed = true;
+      return false;
+    }
     if (products && !takeTensors(*products))
       return false;
     plan->buffers = placement.buffers;
@@ -183,7 +227,8 @@ private:
       plan->barriers.push_back({ring.full(), ring.stages, copying});
       const int each = ring.isDrainedByWarps() ? placement.layout.threads / arch.warpSize : 1;
       const int arrivals = products ? products->emptyArrivals.at(ring.empty()) : placement.instances * each;
-      plan->barriers.push_back({ring.empty(), ring.stages, arrivals * (ring.isShared() ? plan->cluster : 1)});
+      plan->barriers.push_back(
+          {ring.empty(), ring.stages, arrivals * (ring.isShared() && !placement.byPairs ? plan->cluster : 1)});
     }
     if (plan->cluster > 1) { // the others still arrive here
       consumer.role.finish.emplace_back();
@@ -201,7 +246,7 @@ private:
       producer.firstWarp = plan->threads / arch.warpSize;
       producer.warps = loadingWarps;
       plan->threads += producer.warps * arch.warpSize;
-      setRegisters(producer, roles.front());
+      setRegisters(producer, roles.front(), products ? products->matrix.instances : 0);
       if (products)
         products->matrix.registers = producer.registers;
       roles.insert(roles.begin(), std::move(producer));
@@ -235,27 +280,23 @@ private:
   bool takeTensors(MatrixRoleResult &products) {
     for (const Unsupported &what : products.unsupported)
       diagnostics.report(Diag::not_on_this_target, at(what.loc), what.what, arch.name);
-    if (plan->cluster > 1) {
-      diagnostics.report(Diag::schedule_impossible, at(function.loc),
-                         "`cluster`: products into tensor memory do not yet share operands between blocks");
-      return false;
-    }
     plan->tensors = std::move(products.tensors);
     plan->barriers = std::move(products.barriers);
     plan->tensorColumns =
         static_cast<int>(std::bit_ceil(static_cast<uint64_t>(std::max<int64_t>(products.columns, 32))));
-    note(plan::Note::Roles,
-         fmt::format("a thread issues products for {}; tensor memory: {} columns in use",
-                     placement.instances == 1 ? "the computing warpgroup" : "each of the computing warpgroups",
-                     products.columns));
+    note(plan::Note::Roles, fmt::format("a thread issues products for {}; tensor memory: {} columns in use",
+                                        placement.instances == 1         ? "the computing warpgroup"
+                                        : products.matrix.instances == 1 ? "the computing warpgroups"
+                                                                         : "each of the computing warpgroups",
+                                        products.columns));
     return products.unsupported.empty();
   }
 
   /// The loading warpgroup gives up what the computing ones need (FlashAttention-3's splits: 24/240/240,
   /// 32/160/160/160).
-  void setRegisters(plan::Role &producer, plan::Role &consumer) {
+  /// `besideProducer`: warps that issue products.
+  void setRegisters(plan::Role &producer, plan::Role &consumer, int besideProducer) {
     const int n = warpsOf(consumer) / warpsPerWarpgroup;
-    const int besideProducer = placement.usesTensorMemory() ? consumer.instances : 0; // they issue products
     const bool byWarpgroups =
         producer.warps + besideProducer == warpsPerWarpgroup && warpsOf(consumer) == n * warpsPerWarpgroup;
     if (!arch.hasRegisterReallocation || !byWarpgroups || n > 3)
@@ -297,7 +338,11 @@ private:
       decide("warpgroups", std::to_string(placement.instances));
     decide("overlap", overlapped ? "1" : "0");
     decide("persistent", plan->grid.persistent ? "true" : "false");
-    if (plan->cluster > 1)
+    if (polynomials > 0)
+      decide("exp2_fma", std::to_string(polynomials));
+    if (placement.byPairs)
+      decide("two_cta", "1");
+    else if (plan->cluster > 1)
       decide("cluster", fmt::format("{} along {}", plan->cluster, plan->grid.clusterAxis));
   }
 
@@ -396,13 +441,20 @@ private:
   std::map<const ir::Value *, std::string> shared;
   std::unique_ptr<plan::Plan> plan = std::make_unique<plan::Plan>();
   bool overlapped = false;
+  int polynomials = 0; ///< of 16 exponentials those that multiply-adds compute
 };
 
 } // namespace
 
 std::unique_ptr<plan::Plan> planKernel(const ir::Function &function, const arch::Description &arch,
                                        const Schedule &schedule, DiagnosticEngine &diagnostics) {
-  return Planner(function, arch, schedule, diagnostics).run();
+  Planner planner(function, arch, schedule, diagnostics);
+  std::unique_ptr<plan::Plan> plan = planner.run();
+  if (!planner.pairsFailed || schedule.twoCta)
+    return plan;
+  Schedule alone = schedule;
+  alone.twoCta = false;
+  return Planner(function, arch, alone, diagnostics).run();
 }
 
 } // namespace tkc::planner

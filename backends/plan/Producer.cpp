@@ -74,7 +74,8 @@ private:
     expect.barrier = ring.full();
     expect.cursor = ring.cursor();
     expect.one = !placement.isFilledByThreads(ring);
-    expect.bytes = engineBytes(loads);
+    expect.bytes = engineBytes(loads) * (placement.byPairs ? 2 : 1);
+    expect.inFirst = placement.byPairs;
     for (const ir::Op *load : loads)
       copyIn(ring, *load);
     emit(Kind::Advance, loc).cursor = ring.cursor();
@@ -108,6 +109,7 @@ private:
     copy.cursor = ring.cursor();
     copy.one = member.byEngine;
     copy.multicast = member.multicast;
+    copy.toFirst = placement.byPairs;
   }
 
   const Nest &nest;

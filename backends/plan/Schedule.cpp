@@ -27,6 +27,12 @@ void set(Schedule &schedule, std::string_view key, int64_t value) {
     schedule.producerRegisters = value;
   else if (key == "consumer_registers")
     schedule.consumerRegisters = value;
+  else if (key == "rescale_threshold")
+    schedule.rescaleThreshold = value;
+  else if (key == "exp2_fma")
+    schedule.exp2Fma = value;
+  else if (key == "two_cta")
+    schedule.twoCta = value != 0;
   else if (key == "allow_upcast")
     schedule.allowUpcast = value != 0;
   else if (key == "persistent")
@@ -50,6 +56,12 @@ const std::vector<Key> &keys() {
       {"allow_upcast", "bool", 0, 1, "false", "types that the GPU lacks are computed in wider ones, more slowly"},
       {"raster", "int", 1, 64, "8", "tiles a super-row of a persistent grid, for L2"},
       {"cluster", "int", 1, 4, "1", "blocks that load shares of a common operand for each other: 1, 2 or 4"},
+      {"two_cta", "bool", 0, 1, "true for large tiles of products alone",
+       "pairs of blocks multiply together, each with half of the right operand"},
+      {"rescale_threshold", "int", 0, 16, "8 where accumulators are in tensor memory",
+       "powers of two by which an online maximum grows before accumulators are rescaled; 0: always"},
+      {"exp2_fma", "int", 0, 16, "2 where a thread issues products and exp2 is slow",
+       "of 16 exponentials of a tile those that multiply-adds compute instead of the special function unit"},
       {"producer_registers", "int", 24, 240, "24, 32 or 40",
        "registers a thread of the loading warpgroup; a multiple of 8"},
       {"consumer_registers", "int", 24, 256, "240, 160 or 232",

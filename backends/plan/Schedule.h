@@ -29,8 +29,9 @@ const std::vector<Key> &keys();
 
 /// What the user asked for; absent: the planner's choice.
 struct Schedule {
-  std::optional<int64_t> stages, warpgroups, warps, overlap, raster, cluster, producerRegisters, consumerRegisters;
-  std::optional<bool> persistent, earlyLaunch, allowUpcast;
+  std::optional<int64_t> stages, warpgroups, warps, overlap, raster, cluster, producerRegisters, consumerRegisters,
+      rescaleThreshold, exp2Fma;
+  std::optional<bool> persistent, earlyLaunch, allowUpcast, twoCta, claimTiles, correction;
 };
 
 /// Checks keys, types and ranges; names of tunes are not keys and were taken out before.

@@ -441,6 +441,7 @@ Role Parser::role() {
     fail(fmt::format("warps for {} instances of equal size", role.instances));
   expect("registers");
   role.registers = smallInteger();
+  role.inFirst = accept("in_first");
   expect("{");
   role.body = body(&role.vars, &role, nullptr);
   return role;

@@ -57,6 +57,8 @@ private:
   void assignment(Stmt &stmt);
   void compute(Stmt &stmt);
   void effect(Stmt &stmt);
+  void inCluster(Stmt &stmt);
+  void ofFirst(Stmt &stmt);
   void shared(Stmt &stmt);
   void product(Stmt &stmt);
   void loop(Stmt &stmt);

@@ -253,13 +253,22 @@ struct Stmt {
 
   std::string barrier, cursor; ///< Expect, CopyIn, Wait, Arrive; Advance: cursor
   bool inverted = false;
-  bool inCluster = false; ///< Arrive
+  bool inCluster = false; ///< Arrive, ProductCommit: at the barrier of every block of the cluster
+  /// Arrive: at the barrier of the cluster's first block. CopyIn: its bytes count there, and `multicast` is a share
+  /// that this block alone has.
+  bool toFirst = false;
+  bool inFirst = false; ///< executed in the first block of the cluster only
+  /// Product: by two blocks, for both: each has its rows of a and of the result, and half of b's columns.
+  bool byPair = false;
   bool byWarps = false; ///< Arrive, not in the cluster: one a warp. Product: each warp's own instructions, synchronous
   /// CopyIn: not Whole: this block copies its share of the stage's rows or columns, by its place in the cluster, into
   /// every block of the cluster; each block's barrier counts the bytes of all shares.
   Division multicast = Division::Whole;
-  int64_t bytes = 0;       ///< Expect
-  int count = 0;           ///< BulkWait, ProductWait, CopyWait, Ahead; Product by warps: steps of k in a loop, 0: all
+  int64_t bytes = 0; ///< Expect
+  /// BulkWait, ProductWait, CopyWait, Ahead; Product by warps: steps of k in a loop, 0: all. Compute of exp2: of 16
+  /// elements those that a polynomial gives instead of the special function unit.
+  int count = 0;
+  int degree = 0;          ///< of that polynomial
   int id = 0, threads = 0; ///< Sync
   bool one = false;        ///< executed by one elected thread of the role's instance only
   int64_t tileSize = 0;    ///< For, Ahead
@@ -288,6 +297,7 @@ struct Role {
   int instances = 1;     ///< warpgroups that run the same body, each on its slice (Division)
   int lanes = 32;        ///< threads of a warp
   int registers = 0;     ///< setmaxnreg at the start; 0: none
+  bool inFirst = false;  ///< its statements are executed in the first block of the cluster only
   std::vector<Var> vars; ///< cursors among them: they start at stage 0, phase 0, and go on from tile to tile
   Body body;             ///< run for every tile of the grid that the block takes
   Body finish;           ///< run once after the last

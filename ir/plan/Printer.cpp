@@ -100,6 +100,8 @@ std::string compute(const Stmt &stmt) {
     text += fmt::format(" axis {}{}", stmt.axis, stmt.byThreads ? " in parts" : "");
   if (!stmt.operands.empty())
     text += fmt::format(" {}({})", columns(stmt), fmt::join(stmt.operands, ", "));
+  if (stmt.count > 0)
+    text += fmt::format(" fma {} of 16 degree {}", stmt.count, stmt.degree);
   if (!stmt.ref.buffer.empty())
     text += fmt::format(" scratch {} sync {} threads {}", print(stmt.ref), stmt.id, stmt.threads);
   return text;
@@ -107,6 +109,11 @@ std::string compute(const Stmt &stmt) {
 
 std::string otherwise(const Stmt &stmt) {
   return stmt.hasElse && !stmt.operands.empty() ? " else " + stmt.operands.back() : "";
+}
+
+/// Who executes it, where that is not all threads of all blocks.
+std::string executors(const Stmt &stmt) {
+  return fmt::format("{}{}", stmt.inFirst ? "in_first " : "", stmt.one ? "one " : "");
 }
 
 /// A statement up to its body.
@@ -144,7 +151,9 @@ std::string head(const Stmt &stmt) {
   case StmtKind::TensorFence:
     return fmt::format("tensor_fence {}", stmt.inverted ? "after" : "before");
   case StmtKind::ProductCommit:
-    return stmt.barrier.empty() ? word : fmt::format("product_commit completes {}", barrierRef(stmt));
+    return stmt.barrier.empty()
+               ? word
+               : fmt::format("product_commit completes {}{}", barrierRef(stmt), stmt.inCluster ? " in cluster" : "");
   case StmtKind::FenceProxy:
   case StmtKind::BulkCommit:
   case StmtKind::CopyCommit:
@@ -157,9 +166,12 @@ std::string head(const Stmt &stmt) {
   case StmtKind::Expect:
     return fmt::format("expect {} bytes {}", barrierRef(stmt), stmt.bytes);
   case StmtKind::CopyIn:
-    return fmt::format("copy_in {} <- {}{}{}{}{}", print(stmt.ref), mapPrefix(stmt), print(stmt.view, stmt.operands),
+    return fmt::format("copy_in {} <- {}{}{}{}{}{}", print(stmt.ref), mapPrefix(stmt), print(stmt.view, stmt.operands),
                        otherwise(stmt), stmt.isThreadCopy() ? "" : " completes " + barrierRef(stmt),
-                       stmt.multicast == Division::Whole ? "" : fmt::format(" multicast {}", spelling(stmt.multicast)));
+                       stmt.toFirst ? " of first" : "",
+                       stmt.multicast == Division::Whole
+                           ? ""
+                           : fmt::format(" {} {}", stmt.toFirst ? "share" : "multicast", spelling(stmt.multicast)));
   case StmtKind::Fetch:
     return fmt::format("{} = fetch {} for {}{}", stmt.dest, print(stmt.view, stmt.operands), print(stmt.ref),
                        otherwise(stmt));
@@ -173,18 +185,18 @@ std::string head(const Stmt &stmt) {
   case StmtKind::ProductWait:
     return fmt::format("{} {}", word, stmt.count);
   case StmtKind::Product:
-    return fmt::format("product {} {} {} * {}{}{}", stmt.isTensorProduct() ? print(stmt.destRef) : stmt.dest,
+    return fmt::format("product {} {} {} * {}{}{}{}", stmt.isTensorProduct() ? print(stmt.destRef) : stmt.dest,
                        stmt.accumulate ? "+=" : "=", stmt.aShared ? print(stmt.aRef) : operand(stmt, 0),
                        print(stmt.ref),
                        stmt.byThreads ? " by threads"
                        : stmt.byWarps ? " by warps"
                                       : "",
-                       stmt.count > 0 ? fmt::format(" steps {}", stmt.count) : "");
+                       stmt.byPair ? " by pair" : "", stmt.count > 0 ? fmt::format(" steps {}", stmt.count) : "");
   case StmtKind::Wait:
     return fmt::format("wait {}{}", barrierRef(stmt), stmt.inverted ? " inverted" : "");
   case StmtKind::Arrive:
-    return fmt::format("arrive {}{}{}", barrierRef(stmt), stmt.byWarps ? " by warps" : "",
-                       stmt.inCluster ? " in cluster" : "");
+    return fmt::format("arrive {}{}{}{}", barrierRef(stmt), stmt.toFirst ? " of first" : "",
+                       stmt.byWarps ? " by warps" : "", stmt.inCluster ? " in cluster" : "");
   case StmtKind::Advance:
     return "advance " + stmt.cursor;
   case StmtKind::For:
@@ -326,10 +338,10 @@ void Printer::plan(const Plan &plan) {
     part("bounds " + axis.name, axis.bounds);
   resources(plan);
   for (const Role &role : plan.roles) {
-    open(fmt::format("role {} warps {}..{}{} instances {} registers {}", role.name, role.firstWarp,
+    open(fmt::format("role {} warps {}..{}{} instances {} registers {}{}", role.name, role.firstWarp,
                      role.firstWarp + role.warps * role.instances,
                      role.lanes == Role{}.lanes ? "" : fmt::format(" of {}", role.lanes), role.instances,
-                     role.registers));
+                     role.registers, role.inFirst ? " in_first" : ""));
     vars(role.vars);
     body(role.body);
     part("finish", role.finish);
@@ -349,7 +361,7 @@ std::string Printer::comment(SourceLoc loc) {
 }
 
 void Printer::stmt(const Stmt &stmt) {
-  std::string where = comment(stmt.loc), text = (stmt.one ? "one " : "") + head(stmt);
+  std::string where = comment(stmt.loc), text = executors(stmt) + head(stmt);
   if (stmt.kind != StmtKind::For && stmt.kind != StmtKind::If && stmt.kind != StmtKind::Ahead)
     return line(text + where);
   line(text + " {" + where);
@@ -407,7 +419,7 @@ std::string print(const VarType &type) {
   return {};
 }
 
-std::string print(const Stmt &stmt) { return (stmt.one ? "one " : "") + head(stmt); }
+std::string print(const Stmt &stmt) { return executors(stmt) + head(stmt); }
 
 std::string print(const Plan &plan, const SourceManager *sources) {
   Printer printer(sources);

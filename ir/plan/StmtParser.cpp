@@ -52,6 +52,8 @@ Stmt Parser::stmt() {
   Stmt stmt;
   stmt.loc = current.range.begin;
   bool isName = ahead.text == "=";
+  if (!isName && accept("in_first"))
+    stmt.inFirst = true, isName = ahead.text == "=";
   if (!isName && accept("one"))
     stmt.one = true, isName = ahead.text == "=";
   if (!isName && accept("first"))
@@ -142,6 +144,13 @@ void Parser::compute(Stmt &stmt) {
     while (accept(","));
     expect(")");
   }
+  if (accept("fma")) {
+    stmt.count = smallInteger();
+    expect("of");
+    integer(16, 16);
+    expect("degree");
+    stmt.degree = smallInteger();
+  }
   if (accept("scratch")) {
     stmt.ref = bufferRef();
     expect("sync");
@@ -170,9 +179,10 @@ void Parser::effect(Stmt &stmt) {
   case StmtKind::WaitForPrevious:
     return;
   case StmtKind::ProductCommit:
-    if (accept("completes"))
-      barrierRef(stmt);
-    return;
+    if (!accept("completes"))
+      return;
+    barrierRef(stmt);
+    return inCluster(stmt);
   case StmtKind::StoreTensor:
   case StmtKind::ScaleTensor:
     stmt.ref = bufferRef();
@@ -226,15 +236,13 @@ void Parser::effect(Stmt &stmt) {
     return;
   case StmtKind::Arrive:
     barrierRef(stmt);
+    ofFirst(stmt);
     stmt.byWarps = at("by") && ahead.text == "warps";
     if (stmt.byWarps) {
       expect("by");
       expect("warps");
     }
-    stmt.inCluster = accept("in");
-    if (stmt.inCluster)
-      expect("cluster");
-    return;
+    return inCluster(stmt);
   case StmtKind::Advance:
     stmt.cursor = name("a cursor");
     return;
@@ -245,6 +253,18 @@ void Parser::effect(Stmt &stmt) {
   case StmtKind::Ahead:
     return tileAhead(stmt);
   }
+}
+
+void Parser::inCluster(Stmt &stmt) {
+  stmt.inCluster = accept("in");
+  if (stmt.inCluster)
+    expect("cluster");
+}
+
+void Parser::ofFirst(Stmt &stmt) {
+  stmt.toFirst = accept("of");
+  if (stmt.toFirst)
+    expect("first");
 }
 
 void Parser::shared(Stmt &stmt) {
@@ -271,7 +291,8 @@ void Parser::shared(Stmt &stmt) {
     return;
   expect("completes");
   barrierRef(stmt);
-  if (!accept("multicast"))
+  ofFirst(stmt);
+  if (!accept(stmt.toFirst ? "share" : "multicast"))
     return;
   stmt.multicast = division();
   if (stmt.multicast == Division::Whole)
@@ -295,9 +316,10 @@ void Parser::product(Stmt &stmt) {
   stmt.ref = bufferRef();
   stmt.byThreads = at("by") && ahead.text == "threads";
   stmt.byWarps = at("by") && ahead.text == "warps";
-  if (stmt.isSynchronous()) {
+  stmt.byPair = at("by") && ahead.text == "pair";
+  if (stmt.isSynchronous() || stmt.byPair) {
     expect("by");
-    expect(stmt.byThreads ? "threads" : "warps");
+    expect(stmt.byThreads ? "threads" : stmt.byWarps ? "warps" : "pair");
   }
   if (stmt.byWarps && accept("steps"))
     stmt.count = smallInteger();

@@ -51,10 +51,38 @@ private:
 
   void check(const Stmt &stmt) {
     const bool shares = stmt.multicast != Division::Whole;
-    if (plan.cluster == 1 && (shares || stmt.inCluster || stmt.kind == StmtKind::ClusterSync))
+    if (plan.cluster == 1 && (shares || stmt.inCluster || stmt.toFirst || stmt.inFirst || stmt.byPair || role.inFirst ||
+                              stmt.kind == StmtKind::ClusterSync))
       return complain(stmt, "the plan has no clusters");
     if (shares)
       share(stmt);
+    if (stmt.byPair && (plan.cluster != 2 || !role.inFirst))
+      complain(stmt, "a pair is a cluster of two blocks, and the first one's role issues its products");
+    if (stmt.kind == StmtKind::CopyIn && stmt.toFirst)
+      forPair(stmt);
+  }
+
+  /// A stage holds what this block has of the tile: its share, or all.
+  void forPair(const Stmt &stmt) {
+    const TensorMap *map = plan.findMap(stmt.map);
+    if (!map || !stmt.one)
+      return complain(stmt, "only the copy engine counts bytes in another block, for one thread");
+    const Buffer &buffer = *plan.findBuffer(stmt.ref.buffer);
+    const auto check = [&](int dim, int64_t extent, Division along) {
+      const int64_t blocks = stmt.multicast == along ? plan.cluster : 1;
+      if (dim >= 0 && extentOf(stmt, stmt.view.indices[static_cast<size_t>(dim)]) > extent * blocks)
+        complain(stmt, "{} {} of a stage in each of {} blocks do not hold the tile", extent, spelling(along), blocks);
+    };
+    check(map->rowDim, buffer.rows, Division::Rows);
+    check(map->colDim, buffer.cols, Division::Cols);
+  }
+
+  /// Elements along a dim of the tile that is copied.
+  int64_t extentOf(const Stmt &stmt, const ir::ViewIndex &index) const {
+    if (index.kind != ir::ViewIndex::Tiled)
+      return index.hi - index.lo;
+    const std::optional<VarType> type = typeOf(plan, role, stmt.operands[index.operand]);
+    return type ? type->rows / index.divisor : 0;
   }
 
   void share(const Stmt &stmt) {
@@ -69,9 +97,10 @@ private:
     // A share starts at a swizzle atom, and is whole panels: 8 rows, or as many columns as the swizzle spans.
     const int64_t unit = byRows ? 8 : std::max<int64_t>(bytes(buffer.swizzle) * 8 / bitWidth(buffer.elem), 1);
     const int64_t extent = byRows ? buffer.rows : buffer.cols;
-    if (extent % (unit * plan.cluster) != 0 || (!byRows && buffer.swizzle == Swizzle::None))
+    const int64_t shares = stmt.toFirst ? 1 : plan.cluster; // in a stage
+    if (extent % (unit * shares) != 0 || (!byRows && buffer.swizzle == Swizzle::None))
       complain(stmt, "{} {} of a stage for {} blocks: shares are of multiples of {}", extent, spelling(stmt.multicast),
-               plan.cluster, unit);
+               shares, unit);
   }
 
   const Plan &plan;

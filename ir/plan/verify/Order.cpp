@@ -98,7 +98,9 @@ private:
   bool step(size_t p) {
     State &state = states[p];
     const Event &event = (*state.process.trace)[state.at];
-    if ((!state.process.elected && isElected(event)) || (event.stmt->firstInstance && state.process.instance > 0))
+    const bool isOthers = (event.stmt->inFirst || state.process.role->inFirst) && state.process.block > 0;
+    if (isOthers || (!state.process.elected && isElected(event)) ||
+        (event.stmt->firstInstance && state.process.instance > 0))
       return ++state.at, true;
     if (!perform(p, event))
       return false;
@@ -145,7 +147,7 @@ private:
       return wait(p, event);
     case Event::Arrive:
       for (int block = 0; block < numbering.blocks; ++block)
-        if (event.stmt->inCluster || block == state.process.block)
+        if (event.stmt->inCluster || block == (event.stmt->toFirst ? 0 : state.process.block))
           arrive(p, event, numbering.barrierIn(block, event.barrier, state.process.instance), 0,
                  event.stmt->byWarps ? state.process.threads / state.process.role->lanes : 1);
       return true;
@@ -155,7 +157,7 @@ private:
       return true;
     case Event::CopyIn:
       for (int block = 0; block < numbering.blocks; ++block)
-        if (event.stmt->multicast != Division::Whole || block == state.process.block)
+        if (block == state.process.block || (event.stmt->multicast != Division::Whole && !event.stmt->toFirst))
           copyIn(p, event, block);
       return true;
     case Event::CopyOut:
@@ -203,17 +205,17 @@ private:
     case Event::Sync:
       return sync(p, event);
     case Event::Product:
-      for (const Touched &touched : {event.a, event.b})
-        access(p, event, touched, Access::ProductRead, {components.engine(state.process.engine), state.committed + 1});
-      access(p, event, event.dest, Access::ProductWrite,
-             {components.engine(state.process.engine), state.committed + 1});
+      for (int block = 0; block < numbering.blocks; ++block)
+        if (event.stmt->byPair || block == state.process.block)
+          product(p, event, block);
       return true;
     case Event::ProductCommit:
       tick(p);
       ++state.committed;
       state.commitClocks.push_back(state.clock);
-      if (!event.stmt->barrier.empty())
-        arriveLater(p, event);
+      for (int block = 0; block < numbering.blocks && !event.stmt->barrier.empty(); ++block)
+        if (event.stmt->inCluster || block == state.process.block)
+          arriveLater(p, event, numbering.barrierIn(block, event.barrier, state.process.instance));
       return true;
     case Event::ProductWait:
       return productWait(p, event);
@@ -228,10 +230,23 @@ private:
 
   int tick(size_t p) { return ++states[p].clock.at(components.time(p)); }
 
+  /// What a product does in `block`: in its own, or in each of a pair's.
+  void product(size_t p, const Event &event, int block) {
+    const State &state = states[p];
+    const Access::End end{components.engine(state.process.engine), state.committed + 1};
+    for (const Touched &touched : {event.a, event.b})
+      access(p, event, touched, Access::ProductRead, end, block);
+    access(p, event, event.dest, Access::ProductWrite, end, block);
+  }
+
   void access(size_t p, const Event &event, const Touched &touched, Access::Agent agent, Access::End end) {
+    access(p, event, touched, agent, end, states[p].process.block);
+  }
+
+  void access(size_t p, const Event &event, const Touched &touched, Access::Agent agent, Access::End end, int block) {
     if (touched.slot < 0)
       return;
-    const int slot = numbering.slotIn(states[p].process.block, touched.slot);
+    const int slot = numbering.slotIn(block, touched.slot);
     const bool isGeneric = agent == Access::GenericRead || agent == Access::GenericWrite;
     const Rect rect = numbering.isTensor(slot) ? tensorRectOf(touched, numbering.slots[static_cast<size_t>(slot)].stage,
                                                               states[p].process, isGeneric)
@@ -307,12 +322,12 @@ private:
   }
 
   /// An arrival once all products so far are over: it tells of them, and the thread itself goes on without knowing.
-  void arriveLater(size_t p, const Event &event) {
+  void arriveLater(size_t p, const Event &event, int number) {
     State &state = states[p];
     const Clock known = state.clock;
     state.clock.raise(components.engine(state.process.engine), state.committed);
-    barriers[static_cast<size_t>(barrierOf(p, event))].counted = true;
-    arrive(p, event, barrierOf(p, event), 0, 1);
+    barriers[static_cast<size_t>(number)].counted = true;
+    arrive(p, event, number, 0, 1);
     const int time = state.clock.at(components.time(p));
     state.clock = known;
     state.clock.raise(components.time(p), time);
@@ -320,7 +335,8 @@ private:
 
   /// What a copy brings to `block`: all it copies, where it is not this block's share for the whole cluster.
   void copyIn(size_t p, const Event &event, int block) {
-    const int number = numbering.barrierIn(block, event.barrier, states[p].process.instance);
+    const int counting = event.stmt->toFirst ? 0 : block;
+    const int number = numbering.barrierIn(counting, event.barrier, states[p].process.instance);
     BarrierState &barrier = barriers[static_cast<size_t>(number)];
     State &state = states[p];
     int component = components.barrier(number);
@@ -330,7 +346,7 @@ private:
           fmt::format("`{}` of `{}` may bring its bytes before phase {} of `{}` is over: nothing that `{}` waited for "
                       "says that it is",
                       print(*event.stmt), name(p), barrier.completed - 1, barrierName(number), name(p)));
-    const bool isShare = event.stmt->multicast != Division::Whole;
+    const bool isShare = event.stmt->multicast != Division::Whole && !event.stmt->toFirst;
     const Rect rect = isShare ? shareOf(event.a, event.stmt->multicast, state.process.block, numbering.blocks)
                               : rectOf(event.a, state.process);
     access(p, event, numbering.slotIn(block, event.a.slot), rect, Access::CopyWrite,

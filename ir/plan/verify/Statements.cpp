@@ -104,6 +104,8 @@ private:
   void kind(const Stmt &stmt) {
     switch (stmt.kind) {
     case StmtKind::Compute:
+      if (stmt.count > 0)
+        exponentials(stmt);
       if (!stmt.ref.buffer.empty()) {
         ref(stmt.ref);
         named(stmt);
@@ -318,6 +320,29 @@ private:
     return ref.transposed || span == 0 || share % span == 0 || (evenParts && span % share == 0);
   }
 
+  /// What a polynomial of multiply-adds gives (tk/exp2_fma.h); one of degree 3 is for narrow types only.
+  void exponentials(const Stmt &stmt) {
+    const VarType type = *typeOf(stmt.dest);
+    if (stmt.op != ir::OpKind::Exp2 || type.kind != VarType::Fragment || type.elem != ElemType::F32)
+      return complain("only exp2 of a fragment of f32 can be shared with multiply-adds");
+    if (stmt.count > 16 || (stmt.degree != 3 && stmt.degree != 5))
+      return complain("at most 16 of 16 elements, by polynomials of degree 3 or 5");
+    if (stmt.degree == 3 && !isOnlyNarrowed(role.body, stmt.dest))
+      complain("a polynomial of degree 3 is for results that are only cast to 16 bits or less");
+  }
+
+  bool isOnlyNarrowed(const Body &body, const std::string &var) const {
+    const auto narrows = [&](const Stmt &stmt) {
+      const bool isCast = stmt.kind == StmtKind::Compute && stmt.op == ir::OpKind::Cast;
+      return isCast && bitWidth(typeOf(stmt.dest)->elem) <= 16;
+    };
+    return std::all_of(body.begin(), body.end(), [&](const Stmt &stmt) {
+      const bool reads = std::count(stmt.operands.begin(), stmt.operands.end(), var) != 0;
+      return (!reads || narrows(stmt)) && isOnlyNarrowed(stmt.prologue, var) && isOnlyNarrowed(stmt.body, var) &&
+             isOnlyNarrowed(stmt.epilogue, var) && isOnlyNarrowed(stmt.orElse, var);
+    });
+  }
+
   void named(const Stmt &stmt) {
     int all = threadsOf(role), each = role.warps * role.lanes;
     if (stmt.threads != all && stmt.threads != each)
@@ -345,7 +370,7 @@ private:
     if (stmt.ref.slice == Division::Cols && cols % (map->boxCols * role.instances) != 0)
       complain("boxes of {} columns do not fill the {} columns of an instance", map->boxCols, cols / role.instances);
     int64_t rows = plan.findBuffer(map->buffer)->rows;
-    int64_t share = stmt.multicast == Division::Rows ? rows / plan.cluster : rows;
+    int64_t share = stmt.multicast == Division::Rows && !stmt.toFirst ? rows / plan.cluster : rows;
     if (stmt.kind == StmtKind::CopyIn && map->boxRows != share)
       return complain("copies {} rows by boxes of {}", share, map->boxRows);
     bool divided = stmt.ref.slice == Division::Rows && !stmt.ref.transposed;

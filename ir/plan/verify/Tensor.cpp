@@ -102,6 +102,9 @@ private:
 
   void shapes(const TensorBuffer &dest, Part a, Part b) {
     const Part made = partOf(dest.rows, dest.cols, stmt.destRef.slice, role.instances);
+    if (stmt.byPair && (made.rows != 128 || made.cols % 32 != 0))
+      return complain("{}x{}: a pair makes 128 rows in each block, and columns in steps of 32", made.rows, made.cols);
+    b.cols *= stmt.byPair ? 2 : 1; // the other block has the other half
     if (a.cols != b.rows || made != Part{a.rows, b.cols})
       complain("{}x{} · {}x{} does not make {}x{}", a.rows, a.cols, b.rows, b.cols, made.rows, made.cols);
     else if (made.cols % 16 != 0 || made.cols > 256)
@@ -150,6 +153,18 @@ void checkOverlap(const Plan &plan, const TensorBuffer &one, const TensorBuffer 
                                      one.name, other.name));
 }
 
+/// PTX ISA, "tcgen05", CTA pairs: all of a kernel's instructions are for one block, or all for two.
+void checkPairs(const Plan &plan, Report &report) {
+  const Stmt *alone = nullptr, *paired = nullptr;
+  for (const Role &role : plan.roles)
+    walk(role.body, [&](const Stmt &stmt) {
+      if (stmt.isTensorProduct())
+        (stmt.byPair ? paired : alone) = &stmt;
+    });
+  if (alone && paired)
+    report.add(alone->loc, fmt::format("`{}` is by one block and `{}` by a pair", print(*alone), print(*paired)));
+}
+
 } // namespace
 
 void checkTensors(const Plan &plan, const Budget &budget, Report &report) {
@@ -160,6 +175,7 @@ void checkTensors(const Plan &plan, const Budget &budget, Report &report) {
     for (size_t j = 0; j < i; ++j)
       checkOverlap(plan, plan.tensors[i], plan.tensors[j], report);
   }
+  checkPairs(plan, report);
   const int columns = plan.tensorColumns;
   if (columns > budget.tensorColumns)
     report.addOverBudget(plan.loc, fmt::format("asks for {} columns of tensor memory, {} has {}", columns, plan.arch,

@@ -46,6 +46,20 @@ struct alignas(8) barrier {
                  "r"(rank)
                  : "memory");
   }
+  /// The same, and it tells what this thread has written.
+  __device__ __forceinline__ void arrive_written_at(u32 rank) {
+    asm volatile("{\n.reg .b32 remote;\n"
+                 "mapa.shared::cluster.u32 remote, %0, %1;\n"
+                 "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [remote];\n}\n" ::"r"(address()),
+                 "r"(rank)
+                 : "memory");
+  }
+  /// One arrival at block `rank` for all threads of the warp, which come here together.
+  __device__ __forceinline__ void arrive_warp_at(u32 rank) {
+    asm volatile("bar.warp.sync -1;" ::: "memory");
+    if (threadIdx.x % 32 == 0)
+      arrive_at(rank);
+  }
   /// One arrival, and `bytes` that the copy engine will bring in this phase.
   __device__ __forceinline__ void expect_bytes(int bytes) {
     asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(address()), "r"(bytes) : "memory");

@@ -134,6 +134,14 @@ __device__ __forceinline__ void tensor_commit(const barrier &to) {
   asm volatile("tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [%0];" ::"r"(to.address())
                : "memory");
 }
+/// The same at the barrier at the same place of each block of the cluster in `mask`.
+__device__ __forceinline__ void tensor_commit_all(const barrier &to, u16 mask) {
+  asm volatile(
+      "tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.multicast::cluster.b64 [%0], %1;" ::"r"(
+          to.address()),
+      "h"(mask)
+      : "memory");
+}
 /// The same for a pair, at the barrier at the same place of each block of the cluster in `mask`.
 __device__ __forceinline__ void pair_commit(const barrier &to, u16 mask = 3) {
   asm volatile(

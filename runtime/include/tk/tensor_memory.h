@@ -256,10 +256,16 @@ __device__ __forceinline__ void tensor_store(const tensor_tile<T, Rows, Cols, Sl
 __device__ __forceinline__ void tensor_wait_store() { asm volatile("tcgen05.wait::st.sync.aligned;" ::: "memory"); }
 
 /// The tile ← tile · by, row by row (a column, in the layout in which its rows are loaded), some columns at a time. The
-/// tile has one slab. When the call returns it is done.
+/// tile has one slab. When the call returns it is done. Warps whose factors are all 1 leave their rows alone.
 template <int Rows, int Cols, int Slab, class L>
 __device__ __forceinline__ void tensor_scale(const tensor_tile<float, Rows, Cols, Slab> &t,
                                              const column<float, Rows, L> &by) {
+  bool changes = false;
+#pragma unroll
+  for (int a = 0; a < by.row_slots; ++a)
+    changes |= by.at(a, 0) != 1.0f;
+  if (!__any_sync(~0u, changes))
+    return;
   constexpr int count = Cols % 32 == 0 ? 32 : 16;
   static_assert(Cols % count == 0, "columns in steps of 16");
 #pragma unroll
