@@ -19,6 +19,7 @@
 namespace tkc {
 class DiagnosticEngine;
 class SourceManager;
+struct CallArguments;
 
 /// Everything fixed when compiling except tunes. Order as declared.
 struct Specialization {
@@ -104,17 +105,30 @@ bool hasTooManySpecializations(const Signature &signature, const std::vector<con
 std::vector<Specialization> specializations(const Signature &signature,
                                             const std::vector<const ast::CaseDecl *> &cases);
 
-/// Schedule keys for an architecture: every `key = value` of the first schedule whose ARCH (name or family) and `when`
-/// match. Values are numbers (bool as 0, 1) or names.
+/// Schedule keys for an architecture: every `key = value` of a schedule. Values are numbers (bool as 0, 1) or names.
 struct ScheduleValue {
   double number = 0;
   std::string name; ///< where a word was given (`producer = warp`)
   SourceRange range;
 };
 using ScheduleSettings = std::map<std::string, ScheduleValue>;
-ScheduleSettings findSchedule(const std::vector<const ast::ScheduleDecl *> &schedules,
-                              const std::vector<std::string> &archNames, const Specialization &specialization,
-                              DiagnosticEngine &diagnostics);
+
+/// What a schedule sets, and for which calls.
+struct ChosenSchedule {
+  ScheduleSettings settings;
+  /// Parts of its `when` on dims and scalars that only a call knows: all have to hold. None: it serves every call.
+  std::vector<const ast::Expr *> conditions;
+
+  /// "BM64_stages8", for names in emitted code. Empty where it serves every call.
+  std::string suffix() const;
+};
+/// The schedules whose ARCH (name or family) matches and whose `when` may hold, in order: of a call the first that
+/// does. The last serves every call; it sets nothing if no schedule does.
+std::vector<ChosenSchedule> findSchedules(const std::vector<const ast::ScheduleDecl *> &schedules,
+                                          const std::vector<std::string> &archNames,
+                                          const Specialization &specialization);
+/// Whether `schedule` serves a call with these dims and scalars.
+bool serves(const ChosenSchedule &schedule, const Specialization &specialization, const CallArguments &call);
 
 /// Checks and elaborates one specialisation of a kernel with a sound signature. `tunes` override the defaults of `tune`
 /// statements. Returns null after reporting errors; the same error in two specialisations is reported once.

@@ -173,11 +173,17 @@ private:
     for (const planner::PlannedKernel &known : group.kernels)
       if (known.kernel == needed.kernel && known.specialization == *needed.specialization)
         return true;
-    std::optional<planner::PlannedKernel> planned = planner::planSpecialization(
+    std::vector<planner::PlannedKernel> planned = planner::planSpecialization(
         module, *needed.kernel, *needed.specialization, optionsFor(*needed.kernel, group), diagnostics);
-    if (planned)
-      group.kernels.push_back(std::move(*planned));
-    return planned.has_value();
+    for (planner::PlannedKernel &kernel : planned)
+      group.kernels.push_back(std::move(kernel));
+    return !planned.empty();
+  }
+
+  /// The arguments of the `index`th kernel that a case launches.
+  static CallArguments callOf(const Entry &entry, size_t index) {
+    const CallArguments &arguments = entry.prepared.arguments;
+    return entry.program ? harness::callOf(*launchesOf(*entry.program)[index], arguments) : arguments;
   }
 
   // ---- the program -------------------------------------------------------------------------------------------------
@@ -185,11 +191,15 @@ private:
   std::string finish(Entry &entry) {
     std::vector<std::unique_ptr<ir::Function>> functions;
     for (const NeededKernel &needed : kernelsOf(entry)) {
-      auto elaborated = planner::elaborateSpecialization(module, *needed.kernel, *needed.specialization,
-                                                         optionsFor(*needed.kernel, *entry.group), diagnostics);
-      if (!elaborated || !plan(needed, *entry.group))
+      std::vector<planner::ElaboratedKernel> elaborated = planner::elaborateSpecialization(
+          module, *needed.kernel, *needed.specialization, optionsFor(*needed.kernel, *entry.group), diagnostics);
+      if (elaborated.empty() || !plan(needed, *entry.group))
         return "there is no plan for a kernel of it";
-      functions.push_back(std::move(elaborated->function));
+      const CallArguments call = callOf(entry, functions.size());
+      const auto serving = std::find_if(elaborated.begin(), elaborated.end(), [&](const auto &kernel) {
+        return serves(kernel.schedule, kernel.specialization, call);
+      });
+      functions.push_back(std::move(serving->function));
     }
     std::optional<Expected> expected = Expected();
     if (purpose == GpuPurpose::Test)
@@ -218,10 +228,8 @@ private:
     program.bytes[entry.number] = countBytes(*entry.prepared.signature, entry.prepared.arguments);
     for (size_t i = 0; i < functions.size(); ++i) {
       plans.transform(*functions[i]);
-      program.operations[entry.number] += countProductOperations(
-          *functions[i],
-          entry.program ? callOf(*launchesOf(*entry.program)[i], entry.prepared.arguments) : entry.prepared.arguments,
-          /*wholeTiles=*/purpose == GpuPurpose::Test);
+      program.operations[entry.number] +=
+          countProductOperations(*functions[i], callOf(entry, i), /*wholeTiles=*/purpose == GpuPurpose::Test);
     }
   }
 

@@ -93,6 +93,11 @@ std::string binaryText(const char *infix, const std::string &lhs, const std::str
   return fmt::format("({} {} {})", lhs, infix, rhs);
 }
 
+std::string nameText(const std::string &name, const HostNames &names) {
+  const auto found = names.find(name);
+  return found == names.end() ? identifier(name) : found->second;
+}
+
 } // namespace
 
 std::string hostNumber(double value, ElemType elem) {
@@ -108,29 +113,27 @@ std::string hostNumber(double value, ElemType elem) {
 std::string hostExpr(const ir::DimExpr &dim, const HostNames &names) {
   if (dim.kind == ir::DimExpr::Const)
     return std::to_string(dim.value);
-  if (dim.kind == ir::DimExpr::Symbol) {
-    auto found = names.find(dim.symbol);
-    return found == names.end() ? identifier(dim.symbol) : found->second;
-  }
+  if (dim.kind == ir::DimExpr::Symbol)
+    return nameText(dim.symbol, names);
   const bool isPlain = dim.lhs->kind == ir::DimExpr::Symbol && dim.rhs->isConst() && dim.rhs->value > 0;
   return binaryText(spellingOf(dim.kind), hostExpr(*dim.lhs, names), hostExpr(*dim.rhs, names), isPlain);
 }
 
-std::string hostExpr(const ast::Expr &expr) {
+std::string hostExpr(const ast::Expr &expr, const HostNames &names) {
   if (const auto *number = llvm::dyn_cast<ast::NumberExpr>(&expr))
     return number->isFloat ? fmt::format("{}", number->value) : std::to_string(number->integer);
   if (const auto *boolean = llvm::dyn_cast<ast::BoolExpr>(&expr))
     return boolean->value ? "true" : "false";
   if (const auto *name = llvm::dyn_cast<ast::NameExpr>(&expr))
-    return identifier(name->name);
+    return nameText(name->name, names);
   if (const auto *unary = llvm::dyn_cast<ast::UnaryExpr>(&expr))
     return fmt::format("{}({})",
                        unary->op == ast::UnaryOp::Neg   ? "-"
                        : unary->op == ast::UnaryOp::Not ? "!"
                                                         : "~",
-                       hostExpr(*unary->operand));
+                       hostExpr(*unary->operand, names));
   if (const auto *binary = llvm::dyn_cast<ast::BinaryExpr>(&expr))
-    return binaryText(spellingOf(binary->op), hostExpr(*binary->lhs), hostExpr(*binary->rhs), false);
+    return binaryText(spellingOf(binary->op), hostExpr(*binary->lhs, names), hostExpr(*binary->rhs, names), false);
   return "true"; // sema lets nothing else stand in `where`
 }
 

@@ -22,8 +22,8 @@ std::string hostNumber(double value, ElemType elem);
 
 std::string hostExpr(const ir::DimExpr &dim, const HostNames &names);
 
-/// A condition of `where`.
-std::string hostExpr(const ast::Expr &expr);
+/// A condition of `where` or `when`.
+std::string hostExpr(const ast::Expr &expr, const HostNames &names = {});
 
 /// A scalar argument of a launch in a program.
 std::string hostExpr(const ScalarExpr &expr);

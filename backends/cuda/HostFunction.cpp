@@ -331,8 +331,13 @@ std::string HostFunction::condition(const Specialization &specialization) const 
   return tests.empty() ? "" : fmt::format("{}", fmt::join(tests, " && "));
 }
 
-void HostFunction::openBranch(const Specialization &specialization) {
-  const std::string test = condition(specialization);
+void HostFunction::openBranch(const Specialization &specialization, const std::vector<const ast::Expr *> &conditions) {
+  std::string test = condition(specialization);
+  HostNames wide; // products of dims
+  for (const std::string &symbol : signature.symbols)
+    wide[symbol] = fmt::format("int64_t({})", identifier(symbol));
+  for (const ast::Expr *part : conditions)
+    test += (test.empty() ? "" : " && ") + hostExpr(*part, wide);
   text += test.empty() ? "{\n" : fmt::format("if ({}) {{\n", test);
 }
 

@@ -66,7 +66,7 @@ protected:
   /// Declares the device, which must run the code for one of these GPUs, or, where there are none, may be any; of
   /// several its `code` says which. Returns where something was wrong.
   void findDevice(const Architectures &gpus);
-  void openBranch(const Specialization &specialization);
+  void openBranch(const Specialization &specialization, const std::vector<const ast::Expr *> &conditions = {});
   /// What is left where no branch was taken.
   void endWithoutSpecialization();
 

@@ -652,7 +652,9 @@ private:
 } // namespace
 
 std::string kernelName(const planner::PlannedKernel &planned) {
-  const std::string suffix = planned.specialization.suffix();
+  std::string suffix = planned.specialization.suffix();
+  if (!planned.variant.empty())
+    suffix += (suffix.empty() ? "" : "_") + planned.variant;
   return suffix.empty() ? entryName(planned.plan->kernel) : identifier(planned.plan->kernel + "_" + suffix);
 }
 

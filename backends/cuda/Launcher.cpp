@@ -67,7 +67,7 @@ private:
 
   void dispatch(const planner::PlannedKernel &kernel, const std::string &name, bool isLaunched) {
     const plan::Plan &plan = *kernel.plan;
-    openBranch(kernel.specialization);
+    openBranch(kernel.specialization, kernel.conditions);
     line("{}_arguments {}{{}};", name, argumentsName);
     fillArguments(plan);
     const bool overlaps = isLaunched && waitsForPrevious(plan);

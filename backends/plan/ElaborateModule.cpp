@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <fmt/core.h>
+#include <set>
 
 namespace tkc::planner {
 namespace {
@@ -47,26 +49,33 @@ bool isWanted(const KernelInfo &kernel, bool isImported, const PlanOptions &opti
   return (!isImported && names.empty()) || std::find(names.begin(), names.end(), kernel.signature.name) != names.end();
 }
 
-/// With the first schedule that matches, and `overrides`, which choose no specialisation.
-std::optional<ElaboratedKernel> elaborateOne(const Module &module, const KernelInfo &kernel,
-                                             const Specialization &specialization, const ScheduleSettings &overrides,
-                                             const arch::Description &arch, DiagnosticEngine &diagnostics) {
-  ScheduleSettings settings = findSchedule(kernel.schedules, arch.scheduleNames(), specialization, diagnostics);
-  for (const auto &[key, value] : overrides)
-    settings[key] = value;
-  const std::map<std::string, int64_t> tunes = takeTunes(kernel.signature, settings);
-  auto function = elaborate(module, kernel, specialization, tunes, diagnostics);
-  if (!function)
-    return std::nullopt;
-  return ElaboratedKernel{&kernel, specialization, std::move(settings), std::move(function)};
+/// With each schedule that may serve a call, and `overrides`, which choose no specialisation.
+std::vector<ElaboratedKernel> elaborateAll(const Module &module, const KernelInfo &kernel,
+                                           const Specialization &specialization, const ScheduleSettings &overrides,
+                                           const arch::Description &arch, DiagnosticEngine &diagnostics) {
+  std::vector<ElaboratedKernel> result;
+  std::set<std::string> variants;
+  for (ChosenSchedule &schedule : findSchedules(kernel.schedules, arch.scheduleNames(), specialization)) {
+    std::string variant = schedule.suffix();
+    for (int i = 2; !variants.insert(variant).second; ++i)
+      variant = fmt::format("{}_{}", schedule.suffix(), i);
+    for (const auto &[key, value] : overrides)
+      schedule.settings[key] = value;
+    const std::map<std::string, int64_t> tunes = takeTunes(kernel.signature, schedule.settings);
+    auto function = elaborate(module, kernel, specialization, tunes, diagnostics);
+    if (!function)
+      return {};
+    result.push_back({&kernel, specialization, std::move(schedule), std::move(variant), std::move(function)});
+  }
+  return result;
 }
 
 } // namespace
 
-std::optional<ElaboratedKernel> elaborateSpecialization(const Module &module, const KernelInfo &kernel,
-                                                        const Specialization &specialization,
-                                                        const PlanOptions &options, DiagnosticEngine &diagnostics) {
-  return elaborateOne(module, kernel, specialization, options.overrides, *options.arch, diagnostics);
+std::vector<ElaboratedKernel> elaborateSpecialization(const Module &module, const KernelInfo &kernel,
+                                                      const Specialization &specialization, const PlanOptions &options,
+                                                      DiagnosticEngine &diagnostics) {
+  return elaborateAll(module, kernel, specialization, options.overrides, *options.arch, diagnostics);
 }
 
 std::vector<ElaboratedKernel> elaborateModule(const Module &module, const PlanOptions &options,
@@ -80,8 +89,9 @@ std::vector<ElaboratedKernel> elaborateModule(const Module &module, const PlanOp
       ScheduleSettings overrides = options.overrides;
       if (!takeChoice(specialization, overrides))
         continue;
-      if (auto elaborated = elaborateOne(module, kernel, specialization, overrides, *options.arch, diagnostics))
-        result.push_back(std::move(*elaborated));
+      for (ElaboratedKernel &elaborated :
+           elaborateAll(module, kernel, specialization, overrides, *options.arch, diagnostics))
+        result.push_back(std::move(elaborated));
     }
   }
   return result;

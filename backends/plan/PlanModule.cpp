@@ -48,8 +48,8 @@ std::string schedulesOfOthers(const KernelInfo &kernel, const arch::Description 
 std::unique_ptr<plan::Plan> planOne(ElaboratedKernel &kernel, const PlanOptions &options,
                                     DiagnosticEngine &diagnostics) {
   const size_t errorsBefore = diagnostics.numErrors();
-  Schedule schedule = readSchedule(kernel.settings, diagnostics);
-  refuseKeys(kernel.settings, *options.arch, diagnostics);
+  Schedule schedule = readSchedule(kernel.schedule.settings, diagnostics);
+  refuseKeys(kernel.schedule.settings, *options.arch, diagnostics);
   const std::vector<std::string> &launched = options.launchedKernels;
   if (!schedule.earlyLaunch)
     schedule.earlyLaunch = std::find(launched.begin(), launched.end(), kernel.kernel->signature.name) != launched.end();
@@ -73,25 +73,26 @@ std::unique_ptr<plan::Plan> planOne(ElaboratedKernel &kernel, const PlanOptions 
   return violations.empty() ? std::move(plan) : nullptr;
 }
 
+std::vector<PlannedKernel> planAll(std::vector<ElaboratedKernel> kernels, const PlanOptions &options,
+                                   DiagnosticEngine &diagnostics) {
+  std::vector<PlannedKernel> planned;
+  for (ElaboratedKernel &kernel : kernels)
+    if (std::unique_ptr<plan::Plan> plan = planOne(kernel, options, diagnostics))
+      planned.push_back({kernel.kernel, std::move(kernel.specialization), std::move(kernel.schedule.conditions),
+                         std::move(kernel.variant), std::move(plan)});
+  return planned;
+}
+
 } // namespace
 
-std::optional<PlannedKernel> planSpecialization(const Module &module, const KernelInfo &kernel,
-                                                const Specialization &specialization, const PlanOptions &options,
-                                                DiagnosticEngine &diagnostics) {
-  std::optional<ElaboratedKernel> elaborated =
-      elaborateSpecialization(module, kernel, specialization, options, diagnostics);
-  std::unique_ptr<plan::Plan> plan = elaborated ? planOne(*elaborated, options, diagnostics) : nullptr;
-  if (!plan)
-    return std::nullopt;
-  return PlannedKernel{&kernel, specialization, std::move(plan)};
+std::vector<PlannedKernel> planSpecialization(const Module &module, const KernelInfo &kernel,
+                                              const Specialization &specialization, const PlanOptions &options,
+                                              DiagnosticEngine &diagnostics) {
+  return planAll(elaborateSpecialization(module, kernel, specialization, options, diagnostics), options, diagnostics);
 }
 
 std::vector<PlannedKernel> planModule(const Module &module, const PlanOptions &options, DiagnosticEngine &diagnostics) {
-  std::vector<PlannedKernel> planned;
-  for (ElaboratedKernel &kernel : elaborateModule(module, options, diagnostics))
-    if (std::unique_ptr<plan::Plan> plan = planOne(kernel, options, diagnostics))
-      planned.push_back({kernel.kernel, std::move(kernel.specialization), std::move(plan)});
-  return planned;
+  return planAll(elaborateModule(module, options, diagnostics), options, diagnostics);
 }
 
 } // namespace tkc::planner

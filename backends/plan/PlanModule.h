@@ -11,7 +11,6 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,13 +20,16 @@ namespace tkc::planner {
 struct ElaboratedKernel {
   const KernelInfo *kernel = nullptr;
   Specialization specialization;
-  ScheduleSettings settings; ///< schedule keys, without the tunes that the function already has
+  ChosenSchedule schedule; ///< without the tunes that the function already has
+  std::string variant;     ///< the schedule's name in emitted code, if others serve other calls
   std::unique_ptr<ir::Function> function;
 };
 
 struct PlannedKernel {
   const KernelInfo *kernel = nullptr;
   Specialization specialization;
+  std::vector<const ast::Expr *> conditions; ///< what a call has to be for this plan, if others serve other calls
+  std::string variant;                       ///< its name among them in emitted code; else empty
   std::unique_ptr<plan::Plan> plan;
 };
 
@@ -49,14 +51,14 @@ struct PlanOptions {
 };
 
 /// The tile IR of one specialisation of a kernel, with the tunes and keys that `overrides` and the file's schedules
-/// say. Nothing after errors were reported.
-std::optional<ElaboratedKernel> elaborateSpecialization(const Module &module, const KernelInfo &kernel,
-                                                        const Specialization &specialization,
-                                                        const PlanOptions &options, DiagnosticEngine &diagnostics);
-/// The same, as far as its plan.
-std::optional<PlannedKernel> planSpecialization(const Module &module, const KernelInfo &kernel,
-                                                const Specialization &specialization, const PlanOptions &options,
-                                                DiagnosticEngine &diagnostics);
+/// say: once for each schedule that may serve a call, in their order. Nothing after errors were reported.
+std::vector<ElaboratedKernel> elaborateSpecialization(const Module &module, const KernelInfo &kernel,
+                                                      const Specialization &specialization, const PlanOptions &options,
+                                                      DiagnosticEngine &diagnostics);
+/// The same, as far as the plans.
+std::vector<PlannedKernel> planSpecialization(const Module &module, const KernelInfo &kernel,
+                                              const Specialization &specialization, const PlanOptions &options,
+                                              DiagnosticEngine &diagnostics);
 
 /// Every specialisation of the kernels that the main file declares; those with errors are reported and left out.
 std::vector<ElaboratedKernel> elaborateModule(const Module &module, const PlanOptions &options,

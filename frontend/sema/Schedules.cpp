@@ -7,10 +7,13 @@
 #include "frontend/sema/ConstantExpr.h"
 #include "frontend/sema/ModulePhases.h"
 #include "frontend/sema/Report.h"
+#include "support/Tensor.h"
 
 #include "llvm/Support/Casting.h"
 
 #include <algorithm>
+#include <cmath>
+#include <fmt/core.h>
 
 namespace tkc {
 namespace sema {
@@ -68,6 +71,78 @@ Specialization anySpecialization(const Signature &signature) {
   return result;
 }
 
+/// The operands of the outermost `&&`s.
+void splitConjunction(const ast::Expr *expr, std::vector<const ast::Expr *> &parts) {
+  if (auto *binary = llvm::dyn_cast<ast::BinaryExpr>(expr); binary && binary->op == ast::BinaryOp::And) {
+    splitConjunction(binary->lhs, parts);
+    splitConjunction(binary->rhs, parts);
+  } else {
+    parts.push_back(expr);
+  }
+}
+
+/// Names of dims and scalars have values as well.
+NameLookup lookupIn(const Specialization &specialization, const CallArguments &call) {
+  return [&, known = lookupIn(specialization)](std::string_view view) {
+    const std::string name(view);
+    if (Val value = known(name); !value.isError())
+      return value;
+    if (const auto symbol = call.symbols.find(name); symbol != call.symbols.end())
+      return Val::integer(symbol->second);
+    if (const auto scalar = call.scalars.find(name); scalar != call.scalars.end())
+      return Val::constant(scalar->second == std::floor(scalar->second) ? ElemType::I32 : ElemType::F32,
+                           scalar->second);
+    return Val::error();
+  };
+}
+
+/// Any call will do to see whether a condition is made of what a call knows.
+CallArguments anyCall(const Signature &signature) {
+  CallArguments call;
+  for (const std::string &symbol : signature.symbols)
+    call.symbols[symbol] = 1;
+  for (const ir::Param &param : signature.params)
+    if (!param.isTensor)
+      call.scalars[param.name] = 1;
+  return call;
+}
+
+/// The launcher compares numbers: a type in `part`, which a call decides, is reported.
+void refuseTypes(const ast::Expr *part, const Signature &signature, Reporter &reporter) {
+  if (auto *unary = llvm::dyn_cast<ast::UnaryExpr>(part)) {
+    refuseTypes(unary->operand, signature, reporter);
+  } else if (auto *binary = llvm::dyn_cast<ast::BinaryExpr>(part)) {
+    refuseTypes(binary->lhs, signature, reporter);
+    refuseTypes(binary->rhs, signature, reporter);
+  } else if (auto *name = llvm::dyn_cast<ast::NameExpr>(part)) {
+    const bool isType =
+        parseElemType(name->name) || std::any_of(signature.typeParams.begin(), signature.typeParams.end(),
+                                                 [&](const auto &param) { return param.first == name->name; });
+    if (isType)
+      reporter.error(Diag::when_mixes_types, name->range, name->name);
+  } else if (!llvm::isa<ast::NumberExpr>(part) && !llvm::isa<ast::BoolExpr>(part)) {
+    reporter.error(Diag::when_unknown, part->range);
+  }
+}
+
+void checkCondition(const ast::Expr *when, const Signature &signature, Reporter &reporter) {
+  const Specialization any = anySpecialization(signature);
+  const CallArguments call = anyCall(signature);
+  const ast::Expr *culprit = nullptr;
+  const Val condition = evalConstant(when, lookupIn(any, call), &culprit);
+  if (condition.isError() && culprit && !llvm::isa<ast::ErrorExpr>(culprit))
+    reporter.error(Diag::when_unknown, culprit->range);
+  else if (condition.isConst() && condition.elem != ElemType::Bool)
+    reporter.error(Diag::condition_not_bool, when->range, describe(condition));
+  if (!condition.isConst())
+    return;
+  std::vector<const ast::Expr *> parts;
+  splitConjunction(when, parts);
+  for (const ast::Expr *part : parts)
+    if (!evalConstant(part, lookupIn(any)).isConst())
+      refuseTypes(part, signature, reporter);
+}
+
 } // namespace
 
 void checkSchedule(const ast::ScheduleDecl &decl, const Signature &signature, Reporter &reporter) {
@@ -75,14 +150,8 @@ void checkSchedule(const ast::ScheduleDecl &decl, const Signature &signature, Re
     reportUnknown(reporter, "architecture", decl.arch.text, decl.arch.range, archNames);
   Specialization any = anySpecialization(signature);
   NameLookup lookup = lookupIn(any);
-  const ast::Expr *culprit = nullptr;
-  if (decl.when) {
-    Val condition = evalConstant(decl.when, lookup, &culprit);
-    if (condition.isError() && culprit && !llvm::isa<ast::ErrorExpr>(culprit))
-      reporter.error(Diag::when_not_constant, culprit->range);
-    else if (condition.isConst() && condition.elem != ElemType::Bool)
-      reporter.error(Diag::condition_not_bool, decl.when->range, describe(condition));
-  }
+  if (decl.when)
+    checkCondition(decl.when, signature, reporter);
   std::map<std::string, SourceRange> seen;
   for (auto &[key, value] : decl.settings) {
     auto [previous, isNew] = seen.try_emplace(key.text, key.range);
@@ -100,25 +169,51 @@ void checkSchedule(const ast::ScheduleDecl &decl, const Signature &signature, Re
 
 } // namespace sema
 
-ScheduleSettings findSchedule(const std::vector<const ast::ScheduleDecl *> &schedules,
-                              const std::vector<std::string> &archNames, const Specialization &specialization,
-                              DiagnosticEngine &) {
-  sema::NameLookup lookup = sema::lookupIn(specialization);
+std::vector<ChosenSchedule> findSchedules(const std::vector<const ast::ScheduleDecl *> &schedules,
+                                          const std::vector<std::string> &archNames,
+                                          const Specialization &specialization) {
+  const sema::NameLookup lookup = sema::lookupIn(specialization);
+  std::vector<ChosenSchedule> found;
   for (const ast::ScheduleDecl *schedule : schedules) {
     if (std::find(archNames.begin(), archNames.end(), schedule->arch.text) == archNames.end())
       continue;
-    if (schedule->when) {
-      sema::Val condition = sema::evalConstant(schedule->when, lookup);
-      if (!condition.isConst() || condition.number == 0)
-        continue;
-    }
-    ScheduleSettings settings;
+    ChosenSchedule chosen;
+    std::vector<const ast::Expr *> parts;
+    if (schedule->when)
+      sema::splitConjunction(schedule->when, parts);
+    bool mayHold = true;
+    for (const ast::Expr *part : parts)
+      if (const sema::Val value = sema::evalConstant(part, lookup); !value.isConst())
+        chosen.conditions.push_back(part);
+      else
+        mayHold &= value.number != 0;
+    if (!mayHold)
+      continue;
     for (auto &[key, expr] : schedule->settings)
       if (std::optional<ScheduleValue> value = sema::settingValue(expr, lookup))
-        settings.try_emplace(key.text, *value);
-    return settings;
+        chosen.settings.try_emplace(key.text, *value);
+    found.push_back(std::move(chosen));
+    if (found.back().conditions.empty())
+      return found;
   }
-  return {};
+  found.emplace_back();
+  return found;
+}
+
+std::string ChosenSchedule::suffix() const {
+  std::string result;
+  if (!conditions.empty())
+    for (const auto &[key, value] : settings)
+      result += (result.empty() ? "" : "_") + key + (value.name.empty() ? fmt::format("{}", value.number) : value.name);
+  return result;
+}
+
+bool serves(const ChosenSchedule &schedule, const Specialization &specialization, const CallArguments &call) {
+  const sema::NameLookup lookup = sema::lookupIn(specialization, call);
+  return std::all_of(schedule.conditions.begin(), schedule.conditions.end(), [&](const ast::Expr *part) {
+    const sema::Val value = sema::evalConstant(part, lookup);
+    return value.isConst() && value.number != 0;
+  });
 }
 
 } // namespace tkc
