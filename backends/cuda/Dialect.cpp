@@ -30,10 +30,10 @@ constexpr Dialect inHip{.numbers = "tk::",
 
 std::string Dialect::thread() const { return fmt::format("int({}threadIdx.x)", numbers); }
 
-std::string Dialect::kernelHead(int threads, bool isAlone) const {
+std::string Dialect::kernelHead(int threads, int blocks) const {
   if (hasStaticShared) // the group's size is known, so the compiler may use all registers that it leaves
     return fmt::format("__global__ void __attribute__((amdgpu_flat_work_group_size({0}, {0})))", threads);
-  return fmt::format("__global__ void __launch_bounds__({}{})", threads, isAlone ? ", 1" : "");
+  return fmt::format("__global__ void __launch_bounds__({}{})", threads, blocks > 0 ? fmt::format(", {}", blocks) : "");
 }
 
 const Dialect &dialectOf(std::string_view arch) {

@@ -23,8 +23,9 @@ struct Dialect {
 
   /// "int(threadIdx.x)"
   std::string thread() const;
-  /// "__global__ void __launch_bounds__(384, 1)"; `isAlone`: one block a multiprocessor.
-  std::string kernelHead(int threads, bool isAlone) const;
+  /// "__global__ void __launch_bounds__(384, 1)"; `blocks` that a multiprocessor is to hold at once, 0: as many as the
+  /// compiler likes.
+  std::string kernelHead(int threads, int blocks) const;
 };
 
 /// Of the language that code for `arch` is written in; CUDA's where the name is unknown.

@@ -5,6 +5,7 @@
 // and the loop in which each role walks the grid.
 #include "backends/cuda/KernelPrinter.h"
 
+#include "backends/arch/Description.h"
 #include "backends/cuda/Dialect.h"
 #include "backends/cuda/RolePrinter.h"
 #include "backends/plan/Placement.h"
@@ -242,15 +243,30 @@ private:
     }
     body.insert(body.end(), roles.begin(), roles.end());
     releaseTensor(body);
-    const bool reallocates =
-        std::any_of(plan.roles.begin(), plan.roles.end(), [](const plan::Role &role) { return role.registers > 0; });
     std::string text = comment();
-    text += fmt::format("{} {}({} {}_arguments g) {{\n", dialect.kernelHead(plan.threads, reallocates), name,
+    text += fmt::format("{} {}({} {}_arguments g) {{\n", dialect.kernelHead(plan.threads, blocksAtOnce()), name,
                         dialect.argument, name);
     text += onlyIf.empty() ? cpp::print(body, 2)
                            : fmt::format("#if {}\n{}#else\n  {}(); // never launched\n#endif\n", onlyIf,
                                          cpp::print(body, 2), dialect.trap);
     return text + "}\n\n";
+  }
+
+  /// How many blocks a multiprocessor is to hold at once; 0: as many as the compiler likes. Blocks that copy for
+  /// themselves and multiply by warps want all registers a thread may have, where the compiler would rather spill than
+  /// have one block less at once.
+  int blocksAtOnce() const {
+    if (std::any_of(plan.roles.begin(), plan.roles.end(), [](const plan::Role &role) { return role.registers > 0; }))
+      return 1;
+    bool multiplies = false;
+    for (const plan::Role &role : plan.roles)
+      walk(role.body, [&](const Stmt &stmt) { multiplies |= stmt.kind == StmtKind::Product && stmt.byWarps; });
+    const arch::Description *gpu = arch::find(plan.arch);
+    if (!multiplies || plan.roles.size() > 1 || !gpu)
+      return 0;
+    const int64_t byRegisters = gpu->registersPerMultiprocessor / (gpu->maxRegistersPerThread * plan.threads);
+    const int64_t byShared = gpu->sharedBytesPerMultiprocessor / std::max<int64_t>(plan.sharedBytes, 1);
+    return static_cast<int>(std::max<int64_t>(std::min(byRegisters, byShared), 1));
   }
 
   std::string comment() {

@@ -357,7 +357,8 @@ private:
       if (at->kind == ir::OpKind::For)
         for (size_t i = 1; i < at->body().args.size(); ++i)
           registers += registersOf(typeOf(at->body().args[i].get()));
-    const int64_t mostOfThem = placement.maxRegistersPerThread * 5 / 8;
+    // ptxas loads further ahead than Clang does.
+    const int64_t mostOfThem = placement.maxRegistersPerThread * (placement.multipliesByWarps() ? 15 : 20) / 32;
     constexpr int64_t loadsAtATime = 24;
     if (registers < mostOfThem)
       return 0;

@@ -46,8 +46,11 @@ private:
     order.push_back({op, isLate(op) ? 1 : 0});
   }
 
-  /// What this iteration still works with comes before what only accumulates: groups complete in order.
+  /// What this iteration still works with comes before what only accumulates: groups complete in order. Products of
+  /// warps are over when their statement is: early ones would hold registers for nothing.
   void takeReadyProducts() {
+    if (placement.multipliesByWarps())
+      return;
     for (bool onlyAccumulates : {false, true})
       for (const ir::Op *op : ops)
         if (op->kind == ir::OpKind::Dot && !isLate(op) && !done.count(op) && isReady(*op, done) &&

@@ -303,8 +303,9 @@ private:
       return;
     if (placement.multipliesByWarps() && hasAllRegisters(warpsOf(producer) + warpsOf(consumer)))
       return;
-    // What issues products into tensor memory takes more than 40.
-    const bool amply = placement.usesTensorMemory();
+    // What issues products into tensor memory takes more than 40. Where warps multiply, no multiple of 64 is asked of
+    // tiles, and the addresses of copies by threads take more, too.
+    const bool amply = placement.usesTensorMemory() || placement.multipliesByWarps();
     const int producerDefault = amply ? 56 : n >= 3 ? 32 : n == 2 ? 40 : 56;
     const int consumerDefault = n >= 3 ? (amply ? 152 : 160) : n == 2 ? (amply ? 224 : 232) : 240;
     producer.registers = static_cast<int>(schedule.producerRegisters.value_or(producerDefault));

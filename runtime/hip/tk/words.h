@@ -61,4 +61,10 @@ template <int Words> __device__ __forceinline__ void load_shared_words(u32 addre
   split<Words>(*(const in_shared<words_at_once<Words>> *)(address), words);
 }
 
+/// x, of which the compiler knows nothing: what is computed from it is computed here, and takes no register elsewhere.
+__device__ __forceinline__ int computed_here(int x) {
+  asm volatile("" : "+v"(x));
+  return x;
+}
+
 } // namespace tk

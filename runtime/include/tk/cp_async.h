@@ -10,6 +10,7 @@
 
 #include "tk/copy.h"
 #include "tk/shared_copy.h"
+#include "tk/words.h"
 
 namespace tk {
 
@@ -22,12 +23,6 @@ __device__ __forceinline__ void copy_async_16(u32 to, const void *from, bool exi
 __device__ __forceinline__ void copy_commit() { asm volatile("cp.async.commit_group;" ::: "memory"); }
 template <int Groups> __device__ __forceinline__ void copy_wait() {
   asm volatile("cp.async.wait_group %0;" ::"n"(Groups) : "memory");
-}
-
-/// x, of which the compiler knows nothing: what is computed from it is computed here, and takes no register elsewhere.
-__device__ __forceinline__ int computed_here(int x) {
-  asm volatile("" : "+r"(x));
-  return x;
 }
 
 /// Element by element: for tensors that no wider access suits. As little code as can be, and nothing that is computed
@@ -65,9 +60,9 @@ __device__ __forceinline__ void copy_async(Tile &to, bool wide, const view<T, 16
         copy_async_16(place + u32(r * Tile::row_bytes), source, has_col && from.has_row(first + r));
       source += step * from.row_stride;
     }
-  } else {
+  } else { // places are computed where they are used: ahead of a loop they would take four registers each
 #pragma unroll 4
-    for (int i = thread; i < Tile::rows * across; i += Threads) {
+    for (int i = computed_here(thread); i < Tile::rows * across; i += Threads) {
       const int r = i / across, c = i % across * count;
       copy_async_16(to.address() + u32(Tile::offset(r, c)), from.at(r, c), from.has_row(r) && from.has_col(c));
     }

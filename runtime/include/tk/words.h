@@ -63,4 +63,10 @@ template <int Words> __device__ __forceinline__ void load_shared_words(u32 addre
     asm volatile("ld.shared.b32 %0, [%1];" : "=r"(words[0]) : "r"(address) : "memory");
 }
 
+/// x, of which the compiler knows nothing: what is computed from it is computed here, and takes no register elsewhere.
+__device__ __forceinline__ int computed_here(int x) {
+  asm volatile("" : "+r"(x));
+  return x;
+}
+
 } // namespace tk
