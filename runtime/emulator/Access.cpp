@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Every access of an instruction to memory, checked before it is made.
-#include "runtime/emulator/Machine.h"
+#include "runtime/emulator/GlobalAccess.h"
 
 #include <fmt/format.h>
 
@@ -14,8 +14,10 @@ namespace {
 const char *verb(AccessKind kind) {
   switch (kind) {
   case AccessKind::Read:
+  case AccessKind::StrongRead:
     return "reads";
   case AccessKind::Write:
+  case AccessKind::StrongWrite:
     return "writes";
   case AccessKind::Atomic:
     return "updates";
@@ -50,36 +52,14 @@ std::string describe(const Cluster &cluster, const Conflict &conflict, uint32_t 
   return {};
 }
 
-/// Allocations that this thread of the host met last.
-struct RecentAllocations {
-  const Launch *launch = nullptr;
-  GlobalMemory::Allocation entries[4];
-  unsigned next = 0;
-
-  bool contain(const Launch &of, uint64_t address, uint64_t size) {
-    if (launch != &of) {
-      *this = RecentAllocations();
-      launch = &of;
-    }
-    for (const GlobalMemory::Allocation &entry : entries)
-      if (entry.contains(address, size))
-        return true;
-    const GlobalMemory::Allocation found = of.memory->find(address, size);
-    if (found.end == 0)
-      return false;
-    entries[next++ % 4] = found;
-    return true;
-  }
-};
-
-thread_local RecentAllocations recentAllocations;
-
 std::optional<Conflict> accessShared(SharedMemory &memory, uint32_t address, uint32_t size, AccessKind kind,
                                      const Agent &agent) {
   switch (kind) {
   case AccessKind::Read:
+  case AccessKind::StrongRead:
     return memory.read(address, size, agent);
   case AccessKind::Write:
+  case AccessKind::StrongWrite:
     return memory.write(address, size, agent);
   case AccessKind::Atomic: // atomics do not race with each other; what they find must have been written
     return std::nullopt;
@@ -96,6 +76,16 @@ struct DoubtfulWrite {
 };
 
 thread_local DoubtfulWrite doubtfulWrite;
+
+/// Remembers what stands there; an error where that is too much.
+void doubtful(const Thread &thread, uint64_t address, uint64_t size, SiteId site, const std::string &report) {
+  if (size > sizeof doubtfulWrite.before)
+    reportError(site, report);
+  doubtfulWrite.launch = &thread.block->cluster.launch;
+  doubtfulWrite.address = address, doubtfulWrite.size = size;
+  std::memcpy(doubtfulWrite.before, reinterpret_cast<const void *>(address), size);
+  doubtfulWrite.report = describeError(thread, site, report);
+}
 
 } // namespace
 
@@ -123,34 +113,32 @@ void checkBlockRuns(const Block &block, const Thread &by, SiteId site) {
 void *checkedAccess(Thread &thread, uint64_t address, uint64_t size, uint64_t alignment, AccessKind kind, SiteId site) {
   checkDoubtfulWrite();
   Cluster &cluster = thread.block->cluster;
+  cluster.progress().passes.fetch_add(1, std::memory_order_release);
   if (address % alignment != 0)
     reportError(site, fmt::format("misaligned: {} {} bytes at {:#x}, which is no multiple of {}", verb(kind), size,
                                   address, alignment));
-  if (address < 0x100000000) {
-    Block *block = blockOfShared(cluster, address, size);
-    if (!block)
-      reportError(site,
-                  fmt::format("out of bounds: {} {} bytes at byte {} of shared memory, of which the kernel has {}",
-                              verb(kind), size, int64_t(address) - thread.block->shared.begin(),
-                              thread.block->shared.end() - thread.block->shared.begin()));
-    if (cluster.counters && kind != AccessKind::Atomic)
-      cluster.counters->access(thread, static_cast<uint32_t>(address), static_cast<uint32_t>(size),
-                               kind == AccessKind::Write, site);
-    const Agent agent{thread.knows, thread.epoch(), false, site};
-    if (const std::optional<Conflict> conflict =
-            accessShared(block->shared, static_cast<uint32_t>(address), static_cast<uint32_t>(size), kind, agent)) {
-      const std::string report = describe(cluster, *conflict, block->shared.begin(), kind, false);
-      if (conflict->kind != Conflict::Kind::WriteAfterWrite || size > sizeof doubtfulWrite.before)
-        reportError(site, report);
-      doubtfulWrite.launch = &cluster.launch;
-      doubtfulWrite.address = address, doubtfulWrite.size = size;
-      std::memcpy(doubtfulWrite.before, reinterpret_cast<const void *>(address), size);
-      doubtfulWrite.report = describeError(thread, site, report);
-      block->shared.overwrite(static_cast<uint32_t>(address), static_cast<uint32_t>(size), agent);
-    }
-  } else if (!recentAllocations.contain(cluster.launch, address, size)) {
-    reportError(
-        site, fmt::format("out of bounds: {} {} bytes at {:#x}, which no allocation holds", verb(kind), size, address));
+  if (address >= 0x100000000) {
+    const std::string report = checkGlobal(thread, address, size, kind, site);
+    if (!report.empty())
+      doubtful(thread, address, size, site, report);
+    return reinterpret_cast<void *>(address);
+  }
+  Block *block = blockOfShared(cluster, address, size);
+  if (!block)
+    reportError(site, fmt::format("out of bounds: {} {} bytes at byte {} of shared memory, of which the kernel has {}",
+                                  verb(kind), size, int64_t(address) - thread.block->shared.begin(),
+                                  thread.block->shared.end() - thread.block->shared.begin()));
+  if (cluster.counters && kind != AccessKind::Atomic)
+    cluster.counters->access(thread, static_cast<uint32_t>(address), static_cast<uint32_t>(size),
+                             kind == AccessKind::Write || kind == AccessKind::StrongWrite, site);
+  const Agent agent{thread.knows, thread.epoch(), false, site};
+  if (const std::optional<Conflict> conflict =
+          accessShared(block->shared, static_cast<uint32_t>(address), static_cast<uint32_t>(size), kind, agent)) {
+    const std::string report = describe(cluster, *conflict, block->shared.begin(), kind, false);
+    if (conflict->kind != Conflict::Kind::WriteAfterWrite)
+      reportError(site, report);
+    doubtful(thread, address, size, site, report);
+    block->shared.overwrite(static_cast<uint32_t>(address), static_cast<uint32_t>(size), agent);
   }
   return reinterpret_cast<void *>(address);
 }

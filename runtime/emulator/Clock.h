@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
+#include <memory>
 #include <vector>
 
 namespace tkc::emulator {
@@ -39,20 +41,45 @@ private:
   std::vector<uint32_t> times;
 };
 
+/// What is known to have happened in other clusters of the launch, by their numbers.
+class OtherClusters {
+public:
+  void add(uint32_t cluster, const Clock &clock) { clocks[cluster].join(clock); }
+  void join(const OtherClusters &other) {
+    for (const auto &[cluster, clock] : other.clocks)
+      add(cluster, clock);
+  }
+  bool knows(uint32_t cluster, Epoch epoch) const {
+    const auto found = clocks.find(cluster);
+    return found != clocks.end() && found->second.knows(epoch);
+  }
+
+private:
+  std::map<uint32_t, Clock> clocks;
+};
+
 /// What is handed on from thread to thread: what happened, which writes were made visible to the asynchronous engines
 /// by a proxy fence, and which accesses of tensor memory are over for whoever fences after it learned of them.
 struct Knowledge {
   Clock happened, fenced, tensor;
+  std::shared_ptr<const OtherClusters> others; ///< null: nothing; what it points to does not change
 
   void join(const Knowledge &other) {
     happened.join(other.happened);
     fenced.join(other.fenced);
     tensor.join(other.tensor);
+    if (other.others && other.others != others) {
+      const auto both = std::make_shared<OtherClusters>(*other.others);
+      if (others)
+        both->join(*others);
+      others = both;
+    }
   }
   void clear() {
     happened.clear();
     fenced.clear();
     tensor.clear();
+    others.reset();
   }
 };
 

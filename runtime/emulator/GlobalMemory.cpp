@@ -20,7 +20,7 @@ void *GlobalMemory::allocate(size_t bytes) {
     return nullptr;
   const auto begin = reinterpret_cast<uint64_t>(memory);
   const std::lock_guard lock(mutex);
-  allocations[begin + bytes] = {begin, begin + bytes};
+  allocations[begin + bytes] = {begin, begin + bytes, std::make_shared<GlobalShadow>(begin, bytes)};
   return memory;
 }
 
@@ -33,6 +33,12 @@ bool GlobalMemory::release(void *memory) {
       return true;
     }
   return false;
+}
+
+void GlobalMemory::forgetAccesses() const {
+  const std::lock_guard lock(mutex);
+  for (const auto &[end, allocation] : allocations)
+    allocation.shadow->forget();
 }
 
 GlobalMemory::Allocation GlobalMemory::find(uint64_t address, uint64_t size) const {

@@ -4,9 +4,12 @@
 // What the program allocated on the device.
 #pragma once
 
+#include "runtime/emulator/GlobalShadow.h"
+
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <mutex>
 
 namespace tkc::emulator {
@@ -15,6 +18,7 @@ class GlobalMemory {
 public:
   struct Allocation {
     uint64_t begin = 0, end = 0;
+    std::shared_ptr<GlobalShadow> shadow;
     bool contains(uint64_t address, uint64_t size) const { return address >= begin && address + size <= end; }
   };
 
@@ -26,6 +30,8 @@ public:
   bool release(void *memory);
   /// The allocation that holds all of it; an empty one if none does.
   Allocation find(uint64_t address, uint64_t size) const;
+  /// A launch begins: all accesses before it are ordered before its own.
+  void forgetAccesses() const;
 
 private:
   mutable std::mutex mutex;

@@ -56,18 +56,22 @@ public:
   void check(llvm::Instruction &instruction) {
     if (auto *load = llvm::dyn_cast<llvm::LoadInst>(&instruction)) {
       check(instruction, load->getPointerOperand(), size(load->getType()), load->getAlign(),
-            load->isAtomic() ? AccessKind::Atomic : AccessKind::Read);
-      if (load->isVolatile() || load->isAtomic())
+            load->isAtomic() || load->isVolatile() ? AccessKind::StrongRead : AccessKind::Read);
+      if (load->isVolatile() || load->isAtomic()) {
         yieldBefore(instruction);
+        acquireAfter(instruction, load->getPointerOperand());
+      }
     } else if (auto *store = llvm::dyn_cast<llvm::StoreInst>(&instruction)) {
       check(instruction, store->getPointerOperand(), size(store->getValueOperand()->getType()), store->getAlign(),
-            store->isAtomic() ? AccessKind::Atomic : AccessKind::Write);
+            store->isAtomic() || store->isVolatile() ? AccessKind::StrongWrite : AccessKind::Write);
     } else if (auto *update = llvm::dyn_cast<llvm::AtomicRMWInst>(&instruction)) {
       check(instruction, update->getPointerOperand(), size(update->getType()), update->getAlign(), AccessKind::Atomic);
+      acquireAfter(instruction, update->getPointerOperand());
     } else if (auto *exchange = llvm::dyn_cast<llvm::AtomicCmpXchgInst>(&instruction)) {
       check(instruction, exchange->getPointerOperand(), size(exchange->getNewValOperand()->getType()),
             exchange->getAlign(), AccessKind::Atomic);
       yieldBefore(instruction);
+      acquireAfter(instruction, exchange->getPointerOperand());
     } else if (auto *memory = llvm::dyn_cast<llvm::MemIntrinsic>(&instruction)) {
       check(instruction, memory->getDest(), memory->getLength(), llvm::Align(1), AccessKind::Write);
       if (auto *copy = llvm::dyn_cast<llvm::MemTransferInst>(memory))
@@ -87,7 +91,7 @@ private:
     const llvm::FunctionCallee callee =
         context.module.getOrInsertFunction("tkc_access", builder.getVoidTy(), builder.getInt64Ty(),
                                            builder.getInt64Ty(), builder.getInt32Ty(), builder.getInt32Ty());
-    const auto packed = static_cast<uint32_t>(align.value()) << 2 | static_cast<uint32_t>(kind);
+    const auto packed = static_cast<uint32_t>(align.value()) << 3 | static_cast<uint32_t>(kind);
     builder.CreateCall(callee, {builder.CreatePtrToInt(pointer, builder.getInt64Ty()), bytes, builder.getInt32(packed),
                                 builder.getInt32(siteOf(context, at, ""))});
   }
@@ -95,6 +99,15 @@ private:
   void yieldBefore(llvm::Instruction &at) {
     llvm::IRBuilder<> builder(&at);
     builder.CreateCall(context.module.getOrInsertFunction("tkc_yield", builder.getVoidTy()));
+  }
+
+  /// What others handed on with the value that was read.
+  void acquireAfter(llvm::Instruction &at, llvm::Value *pointer) {
+    if (isPrivate(pointer))
+      return;
+    llvm::IRBuilder<> builder(at.getNextNode());
+    builder.CreateCall(context.module.getOrInsertFunction("tkc_acquire", builder.getVoidTy(), builder.getInt64Ty()),
+                       {builder.CreatePtrToInt(pointer, builder.getInt64Ty())});
   }
 
   LoweringContext &context;

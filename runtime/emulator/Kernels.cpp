@@ -22,6 +22,7 @@
 #include <llvm/Target/TargetMachine.h>
 #include <llvm/Transforms/IPO/GlobalDCE.h>
 #include <llvm/Transforms/Utils/Mem2Reg.h>
+#include <llvm/Transforms/Vectorize/LoadStoreVectorizer.h>
 
 #include <cstdlib>
 #include <set>
@@ -151,7 +152,10 @@ private:
         target ? target->createTargetMachine(module->getTargetTriple(), cpu, isAmd ? "" : "+ptx88", {}, std::nullopt)
                : nullptr);
     runPasses(machine.get(), [](llvm::PassBuilder &builder) {
-      return builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2);
+      llvm::ModulePassManager passes = builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2);
+      // What the code generators of GPUs begin with: neighbouring accesses become vectors.
+      passes.addPass(llvm::createModuleToFunctionPassAdaptor(llvm::LoadStoreVectorizerPass()));
+      return passes;
     });
   }
 

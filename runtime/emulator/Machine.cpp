@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/emulator/Machine.h"
 
+#include "runtime/emulator/GlobalAccess.h"
 #include "runtime/emulator/Models.h"
 #include "runtime/emulator/amdgpu/Wave.h"
 
@@ -72,7 +73,8 @@ Block::Block(Cluster &cluster, uint32_t rank, uint32_t slot, Dim3 position)
 }
 
 Cluster::Cluster(Launch &launch, const Worker &worker, Dim3 firstBlock, uint64_t number)
-    : launch(launch), worker(worker), random(launch.options->seed * 1000003 + number) {
+    : launch(launch), number(static_cast<uint32_t>(number)), worker(worker),
+      random(launch.options->seed * 1000003 + number) {
   const auto threadsEach = static_cast<uint32_t>(launch.block.count());
   const auto numBlocks = static_cast<uint32_t>(launch.cluster.count());
   components = threadsEach * numBlocks;
@@ -260,11 +262,15 @@ std::string runLaunch(Launch &launch) {
   const auto blocksEach = static_cast<uint32_t>(launch.cluster.count());
   const unsigned workers = static_cast<unsigned>(std::min<uint64_t>(launch.options->workers, launch.numClusters()));
   const SharedArena arena(static_cast<size_t>(workers) * blocksEach);
+  launch.progress.resize(workers);
+  launch.memory->forgetAccesses();
   const auto work = [&](unsigned number) {
+    beginGlobalAccesses();
     const FiberStacks stacks(launch.block.count() * blocksEach);
-    const Worker worker{stacks, arena.slot(static_cast<size_t>(number) * blocksEach)};
+    const Worker worker{stacks, arena.slot(static_cast<size_t>(number) * blocksEach), launch.progress[number]};
     for (uint64_t i = launch.nextCluster++; i < launch.numClusters() && !launch.stopped; i = launch.nextCluster++)
       Cluster(launch, worker, launch.firstBlock(i), i).run();
+    worker.progress.waits = true; // for nothing more
   };
   std::vector<std::thread> others;
   for (unsigned i = 1; i < workers; ++i)

@@ -64,6 +64,12 @@ struct KernelTraits {
   uint32_t maxThreads = 1024;      ///< of a block, by `__launch_bounds__`, on AMD's
 };
 
+/// How far a thread of the host that runs clusters has come, for others who want to know what it has stored.
+struct WorkerProgress {
+  std::atomic<uint64_t> passes = 0; ///< accesses begun: what stores came before are in memory
+  std::atomic<bool> waits = false;  ///< and will store nothing meanwhile
+};
+
 /// One launch, shared by the threads of the host that run its clusters.
 struct Launch {
   std::string kernel;
@@ -86,6 +92,10 @@ struct Launch {
     return {static_cast<uint32_t>(i % x) * cluster.x, static_cast<uint32_t>(i / x % y) * cluster.y,
             static_cast<uint32_t>(i / x / y) * cluster.z};
   }
+
+  std::deque<WorkerProgress> progress; ///< of the workers
+  std::mutex handedOnMutex;
+  std::map<uint64_t, std::shared_ptr<const OtherClusters>> handedOn; ///< by atomic variables of global memory
 
   std::atomic<bool> stopped = false;
   std::mutex mutex;
@@ -140,6 +150,7 @@ struct Thread {
   uint32_t time = 1;
   Knowledge knows;
   bool finished = false;
+  bool fencedForAll = false; ///< by a fence for the whole GPU: its atomic accesses hand on what it knows
 
   std::function<std::string()> waitsFor; ///< empty: it can run
   SiteId site = 0;                       ///< of the latest instruction with a model
@@ -150,10 +161,10 @@ struct Thread {
   struct BulkGroup {
     std::vector<std::shared_ptr<Effect>> reads, writes;
   };
-  std::vector<BulkGroup> bulkGroups; ///< the last is open
-  uint32_t bulkComponent = 0;
-  uint32_t bulkClosed = 0; ///< groups
-  uint32_t bulkRead = 0;   ///< groups that the thread knows to have read their shared memory
+  std::vector<BulkGroup> bulkGroups;                  ///< the last is open
+  uint32_t bulkComponent = 0, bulkWriteComponent = 0; ///< of reading shared memory, and of writing global memory
+  uint32_t bulkClosed = 0;                            ///< groups
+  uint32_t bulkRead = 0;                              ///< groups that the thread knows to have read their shared memory
 
   // cp.async, in groups: models/CpAsync.cpp.
   std::vector<std::vector<std::shared_ptr<Effect>>> copyGroups{{}}; ///< the last is open
@@ -226,6 +237,7 @@ public:
 struct Worker {
   const FiberStacks &stacks;
   uint32_t firstSlot; ///< address of the shared memory of the cluster's first block
+  WorkerProgress &progress;
 };
 
 class Cluster {
@@ -246,7 +258,10 @@ public:
 
   uint32_t newComponent() { return components++; }
 
+  WorkerProgress &progress() const { return worker.progress; }
+
   Launch &launch;
+  const uint32_t number; ///< in the launch
   std::deque<Block> blocks;
   std::deque<Thread> threads;
   NamedBarrier clusterBarrier;
@@ -292,7 +307,8 @@ void meet(Thread &thread, const void *operation, uint32_t mask, uint64_t *slots,
           const std::function<void(Collective &)> &all);
 
 // Accesses of instructions, checked. Addresses are those of the instruction.
-enum class AccessKind : uint8_t { Read, Write, Atomic };
+/// Strong: volatile, relaxed, acquire or release. They do not race in global memory.
+enum class AccessKind : uint8_t { Read, Write, Atomic, StrongRead, StrongWrite };
 void *checkedAccess(Thread &thread, uint64_t address, uint64_t size, uint64_t alignment, AccessKind kind, SiteId site);
 /// Two threads may write the same value without an order. Whether a write that was let through did so shows when it has
 /// been made: to be called whenever a thread comes back to the emulator.

@@ -62,6 +62,12 @@ void mapAddress(const BoundInstruction &instruction, uint64_t *slots) {
   slots[0] = static_cast<uint32_t>(slots[1] + blocks[slots[2]].shared.begin() - own.shared.begin());
 }
 
+/// For the whole GPU or the system: atomic accesses after it hand on what happened before it.
+void fenceMemory(const BoundInstruction &instruction, uint64_t *) {
+  for (const std::string_view scope : {"gl", "gpu", "sys"})
+    current().fencedForAll |= instruction.has(scope);
+}
+
 void nothing(const BoundInstruction &, uint64_t *) {}
 
 constexpr Model table[] = {
@@ -69,9 +75,9 @@ constexpr Model table[] = {
     {"setmaxnreg.dec.sync.aligned.u32", releaseRegisters},
     {"fence.proxy.async*", fenceProxy},
     {"fence.proxy.tensormap*", nothing},
-    {"fence.acq_rel.*", nothing},
-    {"fence.sc.*", nothing},
-    {"membar.*", nothing},
+    {"fence.acq_rel.*", fenceMemory},
+    {"fence.sc.*", fenceMemory},
+    {"membar.*", fenceMemory},
     {"mapa.shared::cluster.u32", mapAddress},
     {"griddepcontrol.*", nothing},
     {"prefetch*", nothing},

@@ -3,6 +3,7 @@
 //
 // Copies of 4 to 16 bytes from global to shared memory that a thread starts and later waits for, in groups. Source: PTX
 // ISA, "cp.async". They go through the generic proxy, like the thread's own stores.
+#include "runtime/emulator/GlobalAccess.h"
 #include "runtime/emulator/models/Barriers.h"
 
 #include <fmt/format.h>
@@ -39,6 +40,8 @@ void copy(const BoundInstruction &instruction, uint64_t *slots) {
   release(thread, *knows);
   const auto run = [&thread, knows, epoch, to, from, bytes, present, site = instruction.site] {
     checkedAsyncAccess(thread.block->cluster, to, bytes, AccessKind::Write, {*knows, epoch, false, site}, thread);
+    if (present != 0)
+      checkAsyncGlobal(thread.block->cluster, from, present, AccessKind::Read, {*knows, epoch, false, site}, nullptr);
     char data[16] = {};
     std::memcpy(data, reinterpret_cast<const void *>(from), present);
     std::memcpy(reinterpret_cast<void *>(static_cast<uint64_t>(to)), data, bytes);

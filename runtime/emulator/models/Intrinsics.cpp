@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What lowered code calls: models of LLVM's NVPTX intrinsics, and the checks that lowering put in.
+#include "runtime/emulator/GlobalAccess.h"
 #include "runtime/emulator/amdgpu/WaveModels.h"
 #include "runtime/emulator/models/Barriers.h"
 #include "runtime/emulator/models/Warp.h"
@@ -25,6 +26,7 @@ void syncBlockIntrinsic(uint32_t id) { blockBarrier(id, 0); }
 void syncThreadsIntrinsic(uint32_t id, uint32_t threads) { blockBarrier(id, threads); }
 uint32_t activeMask() { return current().block->warps[current().warp()].existing; }
 void fenceIntrinsic() {}
+void fenceForAll() { current().fencedForAll = true; }
 
 float towardsZero(double x) {
   const auto nearest = static_cast<float>(x);
@@ -57,9 +59,9 @@ const IntrinsicModel intrinsics[] = {
     {"llvm.nvvm.barrier.cta.sync.aligned.all", address(syncBlockIntrinsic)},
     {"llvm.nvvm.barrier.cta.sync.aligned.count", address(syncThreadsIntrinsic)},
     {"llvm.nvvm.activemask", address(activeMask)},
-    {"llvm.nvvm.membar.gl", address(fenceIntrinsic)},
+    {"llvm.nvvm.membar.gl", address(fenceForAll)},
     {"llvm.nvvm.membar.cta", address(fenceIntrinsic)},
-    {"llvm.nvvm.membar.sys", address(fenceIntrinsic)},
+    {"llvm.nvvm.membar.sys", address(fenceForAll)},
     {"llvm.nvvm.d2f.rz", address(towardsZero)},
     {"llvm.nvvm.prmt", address(permuteBytes)},
 };
@@ -78,8 +80,13 @@ void access(uint64_t pointer, uint64_t bytes, uint32_t packed, SiteId site) {
   Thread &thread = current();
   if (bytes == 0 || (pointer >= thread.stackBegin && pointer + bytes <= thread.stackEnd))
     return;
-  checkedAccess(thread, pointer, bytes, packed >> 2, static_cast<AccessKind>(packed & 3), site);
+  const auto kind = static_cast<AccessKind>(packed & 7);
+  checkedAccess(thread, pointer, bytes, packed >> 3, kind, site);
+  if (thread.fencedForAll && (kind == AccessKind::Atomic || kind == AccessKind::StrongWrite))
+    releaseToOthers(thread, pointer);
 }
+
+void acquireAt(uint64_t pointer) { acquireFromOthers(current(), pointer); }
 
 uint64_t special(uint32_t number) { return readSpecialRegister(current(), static_cast<int>(number)); }
 uint64_t sharedAddress(uint32_t offset) { return current().block->shared.begin() + offset; }
@@ -92,6 +99,7 @@ const Support support[] = {
     {"tkc_run", address(run)},
     {"tkc_at", address(at)},
     {"tkc_access", address(access)},
+    {"tkc_acquire", address(acquireAt)},
     {"tkc_special_register", address(special)},
     {"tkc_shared", address(sharedAddress)},
     {"tkc_yield", address(yield)},

@@ -3,6 +3,7 @@
 //
 // Loads, stores and atomic updates by single threads. Source: PTX ISA, "ld", "st", "red", "atom".
 #include "runtime/emulator/Formats.h"
+#include "runtime/emulator/GlobalAccess.h"
 #include "runtime/emulator/Models.h"
 
 #include <algorithm>
@@ -50,18 +51,33 @@ char *access(const BoundInstruction &instruction, uint64_t address, AccessKind k
   return static_cast<char *>(checkedAccess(current(), address, bytes, bytes, kind, instruction.site));
 }
 
+bool isStrong(const BoundInstruction &instruction) {
+  return instruction.has("relaxed") || instruction.has("acquire") || instruction.has("release") ||
+         instruction.has("volatile") || instruction.has("mmio");
+}
+
+bool releases(const BoundInstruction &instruction) {
+  return current().fencedForAll || instruction.has("release") || instruction.has("acq_rel");
+}
+
 void load(const BoundInstruction &instruction, uint64_t *slots) {
-  const char *from = access(instruction, addressOf(instruction, 1, slots), AccessKind::Read);
+  const uint64_t address = addressOf(instruction, 1, slots);
+  const char *from = access(instruction, address, isStrong(instruction) ? AccessKind::StrongRead : AccessKind::Read);
   for (int i = 0; i < instruction.settings[Elements]; ++i) {
     slots[i] = 0;
     // Of 128 bits a slot has the lower half, in which all lies that is read so: answers of cluster launch control.
     std::memcpy(slots + i, from + i * instruction.settings[Bytes],
                 static_cast<size_t>(std::min(instruction.settings[Bytes], 8)));
   }
+  if (isStrong(instruction))
+    acquireFromOthers(current(), address);
 }
 
 void store(const BoundInstruction &instruction, uint64_t *slots) {
-  char *to = access(instruction, addressOf(instruction, 0, slots), AccessKind::Write);
+  const uint64_t address = addressOf(instruction, 0, slots);
+  char *to = access(instruction, address, isStrong(instruction) ? AccessKind::StrongWrite : AccessKind::Write);
+  if (isStrong(instruction) && releases(instruction))
+    releaseToOthers(current(), address);
   const uint64_t *values = slots + instruction.operands[1].first;
   for (int i = 0; i < instruction.settings[Elements]; ++i)
     std::memcpy(to + i * instruction.settings[Bytes], values + i, static_cast<size_t>(instruction.settings[Bytes]));
@@ -162,15 +178,22 @@ uint64_t update(const BoundInstruction &instruction, char *at, const uint64_t *v
 }
 
 void reduce(const BoundInstruction &instruction, uint64_t *slots) {
-  char *at = access(instruction, addressOf(instruction, 0, slots), AccessKind::Atomic);
+  const uint64_t address = addressOf(instruction, 0, slots);
+  char *at = access(instruction, address, AccessKind::Atomic);
+  if (releases(instruction))
+    releaseToOthers(current(), address);
   update(instruction, at, slots + instruction.operands[1].first, 0);
 }
 
 void atomic(const BoundInstruction &instruction, uint64_t *slots) {
-  char *at = access(instruction, addressOf(instruction, 1, slots), AccessKind::Atomic);
+  const uint64_t address = addressOf(instruction, 1, slots);
+  char *at = access(instruction, address, AccessKind::Atomic);
+  if (releases(instruction))
+    releaseToOthers(current(), address);
   const bool compares = instruction.settings[Operation] == CompareAndSwap;
   const uint64_t compared = compares ? slots[instruction.operands[2].first] : 0;
   slots[0] = update(instruction, at, slots + instruction.operands[compares ? 3 : 2].first, compared);
+  acquireFromOthers(current(), address);
 }
 
 constexpr Model table[] = {

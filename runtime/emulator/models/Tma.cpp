@@ -4,6 +4,7 @@
 // The copy engine: boxes of tensors and runs of bytes between global and shared memory. Source: PTX ISA,
 // "cp.async.bulk.tensor", "cp.async.bulk", "Swizzling Modes".
 #include "runtime/emulator/Formats.h"
+#include "runtime/emulator/GlobalAccess.h"
 #include "runtime/emulator/TensorMap.h"
 #include "runtime/emulator/models/Barriers.h"
 
@@ -36,11 +37,9 @@ struct Copy {
     return reinterpret_cast<char *>(static_cast<uint64_t>(address));
   }
 
-  char *global(uint64_t address, uint64_t size) const {
-    if (cluster.launch.memory->find(address, size).end == 0)
-      reportError(site, fmt::format("out of bounds: a copy of {} bytes of global memory at {:#x}, which no allocation "
-                                    "holds",
-                                    size, address));
+  /// `data`: what it is going to write; null for reads and atomic updates.
+  char *global(uint64_t address, uint64_t size, AccessKind kind, Epoch epoch, const void *data) const {
+    checkAsyncGlobal(cluster, address, size, kind, {knows, epoch, true, site}, data);
     return reinterpret_cast<char *>(address);
   }
 };
@@ -118,7 +117,8 @@ void loadRow(const Copy &copy, const Box &box, uint32_t row, Epoch epoch) {
   fill(bytes.data(), box.rowBytes(), box.map);
   if (part.end > part.begin) {
     const auto count = static_cast<uint64_t>((part.end - part.begin) * size);
-    std::memcpy(bytes.data() + part.begin * size, copy.global(part.global, count), count);
+    std::memcpy(bytes.data() + part.begin * size, copy.global(part.global, count, AccessKind::Read, epoch, nullptr),
+                count);
   }
   for (uint32_t i = 0; i < box.rowBytes(); i += chunk)
     std::memcpy(
@@ -229,18 +229,19 @@ void queryFirstBlock(const BoundInstruction &instruction, uint64_t *slots) {
 // ---- stores: groups of the issuing thread; first shared memory is read, later global memory written
 
 void startStore(Thread &thread, SiteId site, const std::function<void(const Copy &, Epoch)> &read,
-                const std::function<void(const Copy &)> &write) {
+                const std::function<void(const Copy &, Epoch)> &write) {
   Cluster &cluster = thread.block->cluster;
   if (thread.bulkGroups.empty())
     thread.bulkGroups.emplace_back();
   if (thread.bulkComponent == 0)
-    thread.bulkComponent = cluster.newComponent();
+    thread.bulkComponent = cluster.newComponent(), thread.bulkWriteComponent = cluster.newComponent();
   const auto copy = std::make_shared<Copy>(thread, site);
   const Epoch epoch{thread.bulkComponent, thread.bulkClosed + 1};
   const std::shared_ptr<Effect> reads = cluster.start([copy, read, epoch] { read(*copy, epoch); });
-  const std::shared_ptr<Effect> writes = cluster.start([copy, reads, write] {
+  const Epoch writeEpoch{thread.bulkWriteComponent, epoch.time};
+  const std::shared_ptr<Effect> writes = cluster.start([copy, reads, write, writeEpoch] {
     reads->finish();
-    write(*copy);
+    write(*copy, writeEpoch);
   });
   thread.bulkGroups.back().reads.push_back(reads);
   thread.bulkGroups.back().writes.push_back(writes);
@@ -312,13 +313,17 @@ template <Update U> void storeBox(const BoundInstruction &instruction, uint64_t 
             copy.shared(swizzled(box.address + row * box.pitch() + i, box.map.swizzle), chunk, AccessKind::Read, epoch),
             chunk);
   };
-  const auto write = [box, bytes](const Copy &copy) {
+  const auto write = [box, bytes](const Copy &copy, Epoch epoch) {
     for (uint32_t row = 0; row < box.rows(); ++row) {
       const BoxRow part = rowOf(box, row);
       const int64_t size = box.map.elementBytes();
-      if (part.end > part.begin)
-        U(box.map, copy.global(part.global, static_cast<uint64_t>((part.end - part.begin) * size)),
-          bytes->data() + row * box.rowBytes() + part.begin * size, static_cast<size_t>(part.end - part.begin));
+      if (part.end <= part.begin)
+        continue;
+      const auto count = static_cast<uint64_t>((part.end - part.begin) * size);
+      const char *from = bytes->data() + row * box.rowBytes() + part.begin * size;
+      char *to = U == overwrite ? copy.global(part.global, count, AccessKind::Write, epoch, from)
+                                : copy.global(part.global, count, AccessKind::Atomic, epoch, nullptr);
+      U(box.map, to, from, static_cast<size_t>(part.end - part.begin));
     }
   };
   startStore(current(), instruction.site, read, write);
@@ -340,7 +345,8 @@ void loadRun(const BoundInstruction &instruction, uint64_t *slots) {
   checkRun(instruction, to, from, bytes);
   startLoad(current(), instruction.site, static_cast<uint32_t>(slots[3]), bytes,
             [to, from, bytes](const Copy &copy, Epoch epoch) {
-              std::memcpy(copy.shared(to, bytes, AccessKind::Write, epoch), copy.global(from, bytes), bytes);
+              std::memcpy(copy.shared(to, bytes, AccessKind::Write, epoch),
+                          copy.global(from, bytes, AccessKind::Read, epoch, nullptr), bytes);
             });
 }
 
@@ -355,13 +361,13 @@ template <bool Adds> void storeRun(const BoundInstruction &instruction, uint64_t
       [from, bytes, data](const Copy &copy, Epoch epoch) {
         std::memcpy(data->data(), copy.shared(from, bytes, AccessKind::Read, epoch), bytes);
       },
-      [to, bytes, data](const Copy &copy) {
+      [to, bytes, data](const Copy &copy, Epoch epoch) {
         TensorMap floats{};
         floats.type = TensorType::F32;
         if constexpr (Adds)
-          add(floats, copy.global(to, bytes), data->data(), bytes / 4);
+          add(floats, copy.global(to, bytes, AccessKind::Atomic, epoch, nullptr), data->data(), bytes / 4);
         else
-          std::memcpy(copy.global(to, bytes), data->data(), bytes);
+          std::memcpy(copy.global(to, bytes, AccessKind::Write, epoch, data->data()), data->data(), bytes);
       });
 }
 
@@ -390,6 +396,8 @@ void waitForGroups(const BoundInstruction &instruction, uint64_t *slots) {
   thread.bulkRead = std::max(thread.bulkRead, finished);
   if (thread.bulkComponent != 0)
     thread.knows.happened.raise(thread.bulkComponent, finished);
+  if (thread.bulkWriteComponent != 0 && instruction.settings[0] == 0)
+    thread.knows.happened.raise(thread.bulkWriteComponent, finished);
 }
 
 bool decodeWait(BoundInstruction &instruction) {

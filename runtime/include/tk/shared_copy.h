@@ -35,6 +35,18 @@ template <int Count, tile X> __device__ __forceinline__ void put_chunk(u32 addre
     store_shared_words<int(Count * sizeof(typename X::element) / 4)>(address, words);
   }
 }
+/// Those from (a, b) on, or where `turned` from (a, other) on.
+template <int Count, tile X>
+__device__ __forceinline__ void put_chunk_of(u32 address, const X &x, int a, int b, int other, bool turned) {
+  constexpr int count = Count * int(sizeof(typename X::element)) / 4;
+  u32 words[count], others[count];
+  chunk_words<Count>(x, a, b, words);
+  chunk_words<Count>(x, a, other, others);
+#pragma unroll
+  for (int i = 0; i < count; ++i)
+    words[i] = turned ? others[i] : words[i];
+  store_shared_words<count>(address, words);
+}
 template <int Count, tile X> __device__ __forceinline__ void get_chunk(u32 address, X &x, int a, int b) {
   if constexpr (Count * sizeof(typename X::element) < 4) {
     x.set(a, b, *shared_pointer<typename X::element>(address));
@@ -44,6 +56,19 @@ template <int Count, tile X> __device__ __forceinline__ void get_chunk(u32 addre
     set_chunk_words<Count>(x, a, b, words);
   }
 }
+
+/// Of accumulators with elements of 4 or 8 bytes, each row has eight columns in four threads, and eight rows are a
+/// warp: some rows of a swizzled tile that are stored at once have these columns in the same banks. So every other of
+/// those rows (`row_bit` of the row's number) stores columns first that lie `bytes` further in the permuted part of the
+/// row, and then these. 0: nothing is to be done.
+template <tile X, class Tile> struct taking_turns {
+  static constexpr int size = sizeof(typename X::element);
+  static constexpr bool is_accumulator = X::has_rows && X::layout::run == 2 && X::layout::threads_per_row == 4;
+  static constexpr int row_bit = Tile::swizzle == 128 ? 0 : 1;
+  static constexpr int distance = Tile::swizzle == 128 && size >= 4 ? 64 : Tile::swizzle == 64 && size == 4 ? 32 : 0;
+  static constexpr int slots = distance / size / 4; ///< as so many column slots
+  static constexpr int bytes = is_accumulator && distance && X::col_slots % (2 * slots) == 0 ? distance : 0;
+};
 
 /// slice ← x, from its first row and column on; rows that the slice lacks are padding of x, and not stored.
 template <class Tile, int Rows, int Cols, tile X>
@@ -55,14 +80,23 @@ __device__ __forceinline__ void store_shared(const shared_slice<Tile, Rows, Cols
   if constexpr (moves_by_matrices<X, Tile>) {
     store_by_matrices(to, x);
   } else {
+    using turns = taking_turns<X, Tile>;
     constexpr int count = shared_chunk<X>();
     const int thread = rank<typename X::layout>();
+    const bool turned = turns::bytes && X::layout::row(thread, 0) >> turns::row_bit & 1;
 #pragma unroll
     for (int a = 0; a < X::row_slots; ++a)
 #pragma unroll
-      for (int b = 0; b < X::col_slots; b += count)
-        if (rows == X::rows || X::layout::row(thread, a) < rows)
-          put_chunk<count>(to.address + Tile::offset(X::layout::row(thread, a), X::layout::col(thread, b)), x, a, b);
+      for (int b = 0; b < X::col_slots; b += count) {
+        const int offset = Tile::offset(X::layout::row(thread, a), X::layout::col(thread, b));
+        if (rows != X::rows && X::layout::row(thread, a) >= rows)
+          continue;
+        if constexpr (turns::bytes)
+          put_chunk_of<count>(to.address + (turned ? offset ^ turns::bytes : offset), x, a, b, b ^ turns::slots,
+                              turned);
+        else
+          put_chunk<count>(to.address + offset, x, a, b);
+      }
   }
 }
 
