@@ -8,7 +8,8 @@
 Writes FOLDER/targets.md (tables), targets.json, and targets-*.xml (JUnit). What went in decides whether something is done again:
 results are kept in $TKC_CACHE (~/.cache/tkc). Without --all a covering subset: on each architecture one specialisation and one
 case in four of each kernel, others on other architectures. Fails on spills, stack frames, local memory, on what ptxas serialised
-or repaired, and on whatever the emulator finds. Spills that known-spills.txt lists are counted and shown apart."""
+or repaired, on whatever the emulator finds, and on bank conflicts in loops and superfluous products, of the first case of each
+kernel. Spills that known-spills.txt lists are counted and shown apart; known-counts.txt lists conflicts and products."""
 import argparse
 import collections
 import concurrent.futures
@@ -71,7 +72,7 @@ def compile_one(options, store, spec, gpu):
 
 
 def emulate_one(options, store, file, gpu, sample, emulator):
-    """The cases of a file on the emulator: {"cases": [{"kernel", "case", "passed", "message"}], "counts"}, and whether it was known."""
+    """The cases of a file on the emulator: {"cases": [{"kernel", "case", "passed", "message"}]}, and whether it was known."""
     chosen = ["test", file, "--target=emulator", "--arch", gpu["name"], "--sample", sample]
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
@@ -79,17 +80,33 @@ def emulate_one(options, store, file, gpu, sample, emulator):
         refused = {"kernel": file.stem, "case": "", "passed": False}
 
         def run():
-            done = tkc(options, *chosen, "-o", folder / "program", "--json", folder / "results.json", "--counts", folder / "counts.json")
-            results, counted = folder / "results.json", folder / "counts.json"
+            done = tkc(options, *chosen, "-o", folder / "program", "--json", folder / "results.json")
+            results = folder / "results.json"
             if not results.exists():
                 return {"cases": [{**refused, "message": (done.stderr.strip() or f"exit status {done.returncode}")[:2000]}]}
-            return {"cases": json.loads(results.read_text())["cases"],
-                    "counts": counts.summary(json.loads(counted.read_text()), file) if counted.exists() else None}
+            return {"cases": json.loads(results.read_text())["cases"]}
 
         if written.returncode != 0:
             # A case that has no program, of a kernel that this GPU cannot have, is named in the results of a full run.
             return run(), False
         return store.remembered(cache.digest("emulate", cache.digest_folder(folder / "program"), emulator, gpu["name"]), run)
+
+
+def count_one(options, store, file, gpu, emulator):
+    """What the emulator counts in the first case of each kernel of a file, which is one of whole tiles: counts.summary, or None where
+    nothing ran; and whether it was known."""
+    chosen = ["test", file, "--target=emulator", "--arch", gpu["name"], "--sample", "0/1000000"]
+    with tempfile.TemporaryDirectory() as folder:
+        folder = pathlib.Path(folder)
+        tkc(options, *chosen, "--build-only", "-o", folder / "program")
+
+        def run():
+            tkc(options, *chosen, "-o", folder / "program", "--counts", folder / "counts.json")
+            counted = folder / "counts.json"
+            return counts.summary(json.loads(counted.read_text()), file) if counted.exists() else None
+
+        key = cache.digest("count", cache.digest_folder(folder / "program"), emulator, pathlib.Path(counts.__file__), gpu["name"])
+        return store.remembered(key, run)
 
 
 def blocks_at_once(result, kernel, gpu):
@@ -168,19 +185,6 @@ def case_table(emulated, gpus):
     return lines
 
 
-def count_table(emulated):
-    lines = ["| file | GPU | matrix multiply-adds, of those that whole tiles need | accesses in loops | conflicts | outside of loops | conflicts |",
-             "|---|---|---|---|---|---|---|"]
-    for (file, name), (result, _) in sorted(emulated.items(), key=lambda item: (item[0][0].stem, item[0][1])):
-        if not (found := result.get("counts")):
-            continue
-        products = f"{found['done'] / found['needed']:.3f}" if found["needed"] else ""
-        loops, others = found["loops"], found["others"]
-        lines.append(f"| {file.stem} | {name} | {products} | {loops['accesses']} | {loops['conflicts']} | {others['accesses']} | "
-                     f"{others['conflicts']} |")
-    return lines
-
-
 def junit(suite, cases):
     """`cases`: (class, name, what is wrong or '', why it did not run or '')."""
     lines = [f'<testsuite name="{suite}">']
@@ -221,10 +225,11 @@ def main():
         for file in files:
             for gpu in gpus:
                 sample = "0/1" if options.all else f"{known_gpus.index(gpu)}/4"
+                jobs.append(("count", (file, gpu["name"]), lambda file=file, gpu=gpu: count_one(options, store, file, gpu, emulator)))
                 jobs.append(("emulate", (file, gpu["name"]),
                              lambda file=file, gpu=gpu, sample=sample: emulate_one(options, store, file, gpu, sample, emulator)))
 
-    results = {"compile": {}, "emulate": {}}
+    results = {"compile": {}, "emulate": {}, "count": {}}
     progress = Progress(len(jobs))
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         running = {pool.submit(job): (kind, key) for kind, key, job in jobs}
@@ -241,11 +246,14 @@ def main():
         compiled.append((name, title(spec), "" if listed else faults, f"known: {faults}" if listed else ""))
     emulated = [(name, f"{file.stem} {case['kernel']} {case['case']}", "" if case["passed"] else case["message"] or "wrong", "")
                 for (file, name), (result, _) in results["emulate"].items() for case in result["cases"]]
-    for kind, cases in (("compile", compiled), ("emulate", emulated)):
-        if options.only in (None, kind):
+    summaries = {(file.stem, name): found for (file, name), (found, _) in results["count"].items() if found}
+    listed = counts.known()
+    counted = [(name, stem, "; ".join(counts.faults(found, stem, name, listed)), "") for (stem, name), found in summaries.items()]
+    for kind, cases in (("compile", compiled), ("emulate", emulated), ("count", counted)):
+        if options.only in (None, kind) or (kind, options.only) == ("count", "emulate"):
             (options.output / f"targets-{kind}.xml").write_text(junit(f"targets-{kind}", sorted(cases)))
     text = ["# Every case on the emulator", "", *case_table(results["emulate"], gpus), "",
-            "# Shared memory and products, as the emulator counts them", "", *count_table(results["emulate"]), "",
+            "# Shared memory and products, as the emulator counts them", "", *counts.table(summaries), "",
             "# What the compilers say", "",
             *resource_table(results["compile"], gpus), ""]
     (options.output / "targets.md").write_text("\n".join(text))
@@ -253,7 +261,7 @@ def main():
         [{"file": spec.file.stem, "kernel": spec.kernel, "settings": spec.settings, "arch": name, **result}
          for (spec, name), (result, _) in results["compile"].items()] +
         [{"file": file.stem, "arch": name, **result} for (file, name), (result, _) in results["emulate"].items()], indent=1))
-    wrong = [case for case in compiled + emulated if case[2]]
+    wrong = [case for case in compiled + emulated + counted if case[2]]
     for group, name, message, _ in sorted(wrong):
         print(f"{group}: {name}: {message}")
     print(f"{len(results['compile'])} specialisations compiled, {len(emulated)} cases emulated, {len(wrong)} wrong, "
