@@ -38,8 +38,8 @@ const MatrixInstruction *Description::findScaledInstruction(ElemType a, ElemType
 }
 
 plan::Budget Description::budget() const {
-  return {sharedBytesPerBlock, registersPerMultiprocessor, maxThreadsPerBlock, namedBarriers, maxBoxDim,
-          maxClusterSize,      maxRegistersPerThread,      tensorMemoryColumns};
+  return {sharedBytesPerBlock, registersPerMultiprocessor, maxThreadsPerBlock,  namedBarriers,          maxBoxDim,
+          maxClusterSize,      maxRegistersPerThread,      tensorMemoryColumns, hasClusterLaunchControl};
 }
 
 bool Description::runsOn(int major, int minor) const {

@@ -260,6 +260,15 @@ void RolePrinter::printStmt(const Stmt &stmt, cpp::Body &out) {
   }
   case StmtKind::Arrive:
     return printArrive(stmt, out);
+  case StmtKind::Claim:
+    return emit(stmt, out,
+                cpp::call(stmt.inCluster ? "tk::cancel_launch_multicast" : "tk::cancel_launch",
+                          {stage(stmt.ref), barrierRef(stmt)}));
+  case StmtKind::NextTile:
+    out.push_back(cpp::Stmt::assign(
+        cpp::name("block"),
+        cpp::call(cpp::templated("tk::next_cluster", {cpp::integer(kernel.plan.cluster)}), {stage(stmt.ref)})));
+    return;
   case StmtKind::Advance:
     return emit(stmt, out, cpp::method(cpp::name(cppNames.at(stmt.cursor)), "advance"));
   case StmtKind::ClusterSync:
@@ -283,9 +292,10 @@ cpp::Body RolePrinter::printIteration(SourceLoc loop, const plan::Body &body) {
   return printed;
 }
 
-/// In a cluster, one thread for each block arrives there.
+/// In a cluster, one thread for each block arrives there. Where a role's threads do what is meant for one of them, each
+/// warp arrives for itself.
 void RolePrinter::printArrive(const Stmt &stmt, cpp::Body &out) {
-  if (stmt.byWarps) {
+  if (stmt.byWarps || (!singleThread && plan::runsOnOneThread(role))) {
     out.push_back(cpp::Stmt::expression(stmt.toFirst
                                             ? cpp::method(barrierRef(stmt), "arrive_warp_at", {cpp::integer(0)})
                                             : cpp::method(barrierRef(stmt), "arrive_warp")));

@@ -18,6 +18,8 @@ constexpr Row rows[] = {
     {"bulk_", "tma.h"},
     {"cast", "elementwise.h"},
     {"ceil_div", "tiles.h"},
+    {"cancel_launch", "cluster_launch.h"},
+    {"next_cluster", "cluster_launch.h"},
     {"cluster_", "sync.h"},
     {"copy_to", "copy.h"},
     {"copy_rows", "copy.h"},

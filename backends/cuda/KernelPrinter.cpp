@@ -188,6 +188,8 @@ private:
     if (scratch > 0)
       return fmt::format("tk::scratch_memory<{}, {}> {};\n", scratch / lanes(),
                          buffer.totalBytes() / 16 / (scratch / lanes()), identifier(buffer.name));
+    if (isResponse(buffer.name))
+      return fmt::format("tk::launch_response {}[{}];\n", identifier(buffer.name), buffer.stages);
     const bool split = kernel.splitBuffers.count(buffer.name) != 0;
     const int instances = instancesOf.count(buffer.name) ? instancesOf[buffer.name] : 1;
     const std::string type = bufferType(buffer, split ? buffer.rows / instances : buffer.rows);
@@ -195,6 +197,12 @@ private:
     return fmt::format("{}{} {}{}{};\n", aligned ? "" : "alignas(1024) ", type, identifier(buffer.name),
                        buffer.stages > 1 ? fmt::format("[{}]", buffer.stages) : "",
                        split ? fmt::format("[{}]", instances) : "");
+  }
+
+  bool isResponse(const std::string &buffer) const {
+    bool found = false;
+    walk(plan, [&](const Stmt &stmt) { found |= stmt.kind == StmtKind::Claim && stmt.ref.buffer == buffer; });
+    return found;
   }
 
   int lanes() const { return plan.roles.front().lanes; }
@@ -341,18 +349,25 @@ private:
   /// Where the launcher leaves copies to the threads of a role, each of them arrives, not the one that asks the engine.
   cpp::Expr arrivalsAt(const plan::Barrier &barrier) const {
     const plan::Role *filler = nullptr;
+    int more = 0; // where threads copy
     for (const plan::Role &role : plan.roles)
       walk(role.body, [&](const Stmt &stmt) {
-        if (stmt.kind == StmtKind::Expect && stmt.one && stmt.barrier == barrier.name)
+        const int warps = role.warps * role.instances;
+        if (stmt.barrier != barrier.name || !copiesIn(role))
+          return;
+        if (stmt.kind == StmtKind::Expect && stmt.one) {
           filler = &role;
+          more = warps * 32 * (isPaired() ? plan.cluster : 1) - 1;
+        } else if (stmt.kind == StmtKind::Arrive && plan::runsOnOneThread(role)) {
+          filler = &role;
+          more = (warps - 1) * (stmt.toFirst ? plan.cluster : 1);
+        }
       });
-    if (!filler)
+    if (!filler || more == 0)
       return cpp::integer(barrier.arrivals);
-    const int blocks = isPaired() ? plan.cluster : 1; // whose threads arrive
     const cpp::Expr fits =
         plan::runsOnOneThread(*filler) ? allFit() : cpp::member(cpp::name("g"), std::string("loads_fit"));
-    return cpp::conditional(fits, cpp::integer(barrier.arrivals),
-                            cpp::integer(barrier.arrivals - 1 + filler->warps * filler->instances * 32 * blocks));
+    return cpp::conditional(fits, cpp::integer(barrier.arrivals), cpp::integer(barrier.arrivals + more));
   }
 
   /// Whether the copy engine takes all that the plan leaves to it.
@@ -537,6 +552,8 @@ private:
     find.insert(find.end(), work.begin(), work.end());
     if (!loops)
       return find;
+    if (plan.grid.claimed)
+      return {cpp::Stmt::forLoop(fmt::format("int block = blockIdx.x{}; block >= 0;", each), std::move(find))};
     if (!plan.grid.ragged)
       return {cpp::Stmt::forLoop(fmt::format("int block = {2}blockIdx.x{0}; block < {1}; block += {2}gridDim.x{0}",
                                              each, cpp::print(blockCount(0)), dialect.numbers),
@@ -607,6 +624,12 @@ private:
     return body;
   }
 
+  static bool copiesIn(const plan::Role &role) {
+    bool copies = false;
+    walk(role.body, [&](const Stmt &stmt) { copies |= stmt.kind == StmtKind::CopyIn && !stmt.map.empty(); });
+    return copies;
+  }
+
   cpp::Body printRole(const plan::Role &role, bool byGroup) {
     cpp::Body body;
     if (plan.roles.size() > 1)
@@ -622,10 +645,8 @@ private:
       body.push_back(
           cpp::Stmt::declaration("const int", role.name, cpp::binary("/", index, cpp::integer(role.warps / unit))));
     }
-    bool copies = false;
-    walk(role.body, [&](const Stmt &stmt) { copies |= stmt.kind == StmtKind::CopyIn && !stmt.map.empty(); });
     cpp::Body rest;
-    if (copies && plan::runsOnOneThread(role)) {
+    if (copiesIn(role) && plan::runsOnOneThread(role)) {
       const cpp::Expr firstWarp = cpp::binary("==", cpp::call("tk::warp_index"), cpp::integer(role.firstWarp));
       const cpp::Expr elected = cpp::binary("&&", firstWarp, cpp::call("tk::elect_one"));
       const std::vector<std::string> flags = fitFlags(plan);

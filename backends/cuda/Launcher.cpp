@@ -72,7 +72,8 @@ private:
     fillArguments(plan);
     const bool overlaps = isLaunched && waitsForPrevious(plan);
     line("tk::host::launch({}, {}, {}, {}, {}, {}, {}, {}, {}{}{});", callName, deviceName, name, argumentsName,
-         blocks(plan), plan.grid.persistent || plan.grid.ragged ? "true" : "false", plan.threads,
+         blocks(plan), (plan.grid.persistent && !plan.grid.claimed) || plan.grid.ragged ? "true" : "false",
+         plan.threads,
          (plan.buffers.empty() && plan.barriers.empty()) || dialect.hasStaticShared
              ? "0"
              : fmt::format("int(sizeof({}_shared)) + 1024", name),

@@ -219,6 +219,8 @@ void RolePrinter::printCopies(const plan::Body &body, size_t &i, cpp::Body &out)
       copyByThreads(*copy, to);
     if (!byThreads.empty())
       to.push_back(cpp::Stmt::expression(cpp::call("tk::fence_proxy_async")));
+    if (byEngine.empty() && byThreads.empty()) // bytes of something else
+      return emit(elected, to, cpp::method(barrierRef(barrier), "expect_bytes", {cpp::integer(expect->bytes)}));
     if (byEngine.empty()) {
       if (expect)
         to.push_back(arrive);

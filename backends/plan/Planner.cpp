@@ -3,6 +3,7 @@
 #include "backends/plan/Planner.h"
 
 #include "backends/plan/Allocate.h"
+#include "backends/plan/Claims.h"
 #include "backends/plan/Cluster.h"
 #include "backends/plan/Consumer.h"
 #include "backends/plan/Exponentials.h"
@@ -48,6 +49,8 @@ public:
       diagnostics.report(Diag::schedule_impossible, at(function.loc), error);
       return nullptr;
     }
+    if (!settleClaims())
+      return nullptr;
     fillRings(placement, arch, schedule, takesTilesInTurn());
     orderGrid(nest, placement, plan->grid);
     if (!lowerRoles())
@@ -219,7 +222,8 @@ private:
     plan->maps = placement.maps;
     const bool hasProducer = !placement.rings.empty() && !placement.copiesItself;
     // What loads and what issues products share a warpgroup.
-    const int loadingWarps = producerWarps(consumer.role) - (products ? products->matrix.instances : 0);
+    const int besideLoads = products ? products->matrix.instances + (answers.empty() ? 0 : 1) : 0;
+    const int loadingWarps = producerWarps(consumer.role) - besideLoads;
     for (const RingPlacement &ring : placement.rings) {
       if (!hasProducer)
         continue;
@@ -238,7 +242,7 @@ private:
     std::vector<plan::Role> roles{std::move(consumer.role)};
     if (products) {
       products->matrix.firstWarp = plan->threads / arch.warpSize;
-      plan->threads += products->matrix.instances * arch.warpSize;
+      plan->threads += besideLoads * arch.warpSize;
     }
     if (hasProducer) {
       // Last in the block: the computing warpgroups count from 0 (runtime/README.md).
@@ -246,16 +250,38 @@ private:
       producer.firstWarp = plan->threads / arch.warpSize;
       producer.warps = loadingWarps;
       plan->threads += producer.warps * arch.warpSize;
-      setRegisters(producer, roles.front(), products ? products->matrix.instances : 0);
+      setRegisters(producer, roles.front(), besideLoads);
       if (products)
         products->matrix.registers = producer.registers;
       roles.insert(roles.begin(), std::move(producer));
     }
     if (products)
       roles.insert(roles.end() - 1, std::move(products->matrix));
+    if (!answers.empty()) {
+      plan::Role asking = claimTiles(answers, roles.front().firstWarp - 1, plan->cluster, roles, plan->barriers);
+      asking.registers = roles.front().registers;
+      roles.insert(roles.begin() + 1, std::move(asking));
+    }
     for (plan::Role &role : roles)
       role.lanes = arch.warpSize;
     plan->roles = std::move(roles);
+    return true;
+  }
+
+  /// Whether blocks claim their tiles; false, with an error, if the key asks for it in vain.
+  bool settleClaims() {
+    const bool takes = takesTilesInTurn() && !nest.isRagged() && (schedule.persistent || isFlat());
+    const bool can = arch.hasClusterLaunchControl && placement.usesTensorMemory() && !placement.rings.empty();
+    if (schedule.claimTiles.value_or(false) && !(takes && can)) {
+      diagnostics.report(Diag::schedule_impossible, at(function.loc),
+                         takes ? "`claim_tiles`: the kernel has no role that issues products, beside which another asks"
+                               : "`claim_tiles`: the grid is not one of which blocks take tile after tile");
+      return false;
+    }
+    if (!takes || !can || !schedule.claimTiles.value_or(true))
+      return true;
+    placement.buffers.push_back(answerBuffer(placement));
+    answers = placement.buffers.back().name;
     return true;
   }
 
@@ -324,6 +350,7 @@ private:
     const bool loops = hasLoopLoads();
     const bool flat = isFlat() && !overlapped;
     plan->grid.persistent = takesTilesInTurn() && (schedule.persistent || plan->grid.ragged || !overlapped);
+    plan->grid.claimed = !answers.empty();
     if (placement.copiesItself && plan->grid.persistent)
       meetBeforeTiles();
     const bool rasters = plan->grid.persistent || (placement.copiesItself && flat);
@@ -338,7 +365,7 @@ private:
     else
       decide("warpgroups", std::to_string(placement.instances));
     decide("overlap", overlapped ? "1" : "0");
-    decide("persistent", plan->grid.persistent ? "true" : "false");
+    decide("persistent", plan->grid.claimed ? "claimed" : plan->grid.persistent ? "true" : "false");
     if (polynomials > 0)
       decide("exp2_fma", std::to_string(polynomials));
     if (placement.byPairs)
@@ -373,7 +400,9 @@ private:
 
   void noteGrid(bool loops) {
     note(plan::Note::Grid,
-         (plan->grid.persistent ? "persistent, a block takes tile after tile: " : "one block a tile: ") +
+         (plan->grid.claimed      ? "persistent, a block takes over tiles of blocks that have not started: "
+          : plan->grid.persistent ? "persistent, a block takes tile after tile: "
+                                  : "one block a tile: ") +
              whyPersistent(loops));
     if (plan->grid.rasterGroup > 0)
       note(plan::Note::Grid,
@@ -442,6 +471,7 @@ private:
   std::map<const ir::Value *, std::string> shared;
   std::unique_ptr<plan::Plan> plan = std::make_unique<plan::Plan>();
   bool overlapped = false;
+  std::string answers; ///< the buffer for those to claims of tiles; empty: tiles are shared out when blocks begin
   int polynomials = 0; ///< of 16 exponentials those that multiply-adds compute
 };
 

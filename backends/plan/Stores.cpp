@@ -59,7 +59,9 @@ public:
 
 private:
   /// A quad of a warp's accumulator holds 8 neighbouring columns: whole sectors of memory only in 32-bit elements.
-  bool gainsByCols(ElemType elem) const { return out.multipliesByWarps() && bitWidth(elem) < 32; }
+  bool gainsByCols(ElemType elem) const {
+    return (out.multipliesByWarps() || out.usesTensorMemory()) && bitWidth(elem) < 32;
+  }
 
   /// Columns go out 128 bytes at a time; where the instances share the columns, all of each one's at once.
   plan::Buffer stagingBuffer(const plan::VarType &type, ElemType elem, SourceLoc loc) const {

@@ -308,7 +308,8 @@ GridAxis Parser::gridAxis() {
 Grid Parser::grid() {
   Grid grid;
   expect("grid");
-  grid.persistent = accept("persistent");
+  grid.claimed = accept("claimed");
+  grid.persistent = grid.claimed || accept("persistent");
   if (accept("raster"))
     grid.rasterGroup = smallInteger();
   grid.ragged = accept("ragged");

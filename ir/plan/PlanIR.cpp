@@ -102,6 +102,10 @@ std::string_view spelling(StmtKind kind) {
     return "advance";
   case StmtKind::ClusterSync:
     return "cluster_sync";
+  case StmtKind::Claim:
+    return "claim";
+  case StmtKind::NextTile:
+    return "next_tile";
   case StmtKind::For:
     return "for";
   case StmtKind::If:

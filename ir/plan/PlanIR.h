@@ -205,6 +205,10 @@ enum class StmtKind : uint8_t {
                ///< `byWarps`: one a warp, each for its own threads
   Advance,     ///< cursor to the next stage; flips its phase at the ring's end
   ClusterSync, ///< until all threads of the cluster that have not exited are here
+  // tiles that a block takes over from blocks that have not started
+  Claim,    ///< asks for one; the answer comes to `ref` asynchronously, `inCluster` in every block, and completes its
+            ///< bytes on barrier at cursor
+  NextTile, ///< the role goes on with the tile that `ref` names, or, where there was none, ends after this body
   // launches
   WaitForPrevious, ///< lets the next kernel of the stream begin, then waits until the one before has ended and its
                    ///< writes are seen
@@ -321,6 +325,7 @@ struct GridAxis {
 struct Grid {
   std::vector<GridAxis> axes;
   bool persistent = false;           ///< a block takes tile after tile: block, block + blocks, …
+  bool claimed = false;              ///< persistent: its own, then those that it claims; as many blocks as tiles
   int rasterGroup = 0;               ///< > 0: tiles of the two last axes in super-rows of so many, for L2
   bool ragged = false;               ///< an inner axis' range depends on outer ones: found on the device
   std::vector<std::string> reversed; ///< axes walked from the last tile (longest first)
@@ -389,8 +394,9 @@ struct Budget {
   int namedBarriers = 16;
   int maxBoxDim = 256;
   int maxCluster = 8;
-  int maxRegisters = 255; ///< a thread
-  int tensorColumns = 0;  ///< 0: no tensor memory
+  int maxRegisters = 255;   ///< a thread
+  int tensorColumns = 0;    ///< 0: no tensor memory
+  bool claimsTiles = false; ///< a block can take over the work of blocks that have not started
 };
 
 /// One reason why a plan is refused. `loc` is the .tk line of the statement.

@@ -197,6 +197,11 @@ std::string head(const Stmt &stmt) {
   case StmtKind::Arrive:
     return fmt::format("arrive {}{}{}{}", barrierRef(stmt), stmt.toFirst ? " of first" : "",
                        stmt.byWarps ? " by warps" : "", stmt.inCluster ? " in cluster" : "");
+  case StmtKind::Claim:
+    return fmt::format("claim {} completes {}{}", print(stmt.ref), barrierRef(stmt),
+                       stmt.inCluster ? " in cluster" : "");
+  case StmtKind::NextTile:
+    return "next_tile " + print(stmt.ref);
   case StmtKind::Advance:
     return "advance " + stmt.cursor;
   case StmtKind::For:
@@ -281,7 +286,7 @@ std::string printParam(const ir::Param &param) {
 std::string printGrid(const Grid &grid) {
   std::string text = "grid";
   if (grid.persistent)
-    text += " persistent";
+    text += grid.claimed ? " claimed" : " persistent";
   if (grid.rasterGroup > 0)
     text += fmt::format(" raster {}", grid.rasterGroup);
   if (grid.ragged)

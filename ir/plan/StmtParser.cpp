@@ -18,7 +18,7 @@ constexpr StmtKind effects[] = {StmtKind::Store,         StmtKind::Atomic,      
                                 StmtKind::For,           StmtKind::If,           StmtKind::WaitForPrevious,
                                 StmtKind::Ahead,         StmtKind::CopyCommit,   StmtKind::CopyWait,
                                 StmtKind::StoreTensor,   StmtKind::ScaleTensor,  StmtKind::TensorFence,
-                                StmtKind::Place};
+                                StmtKind::Place,         StmtKind::Claim,        StmtKind::NextTile};
 
 } // namespace
 
@@ -243,6 +243,14 @@ void Parser::effect(Stmt &stmt) {
       expect("warps");
     }
     return inCluster(stmt);
+  case StmtKind::Claim:
+    stmt.ref = bufferRef();
+    expect("completes");
+    barrierRef(stmt);
+    return inCluster(stmt);
+  case StmtKind::NextTile:
+    stmt.ref = bufferRef();
+    return;
   case StmtKind::Advance:
     stmt.cursor = name("a cursor");
     return;

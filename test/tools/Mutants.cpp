@@ -45,6 +45,7 @@ bool synchronises(StmtKind kind) {
   case StmtKind::Advance:
   case StmtKind::ClusterSync:
   case StmtKind::TensorFence:
+  case StmtKind::Claim:
     return true;
   case StmtKind::Compute:
   case StmtKind::Move:
@@ -61,6 +62,7 @@ bool synchronises(StmtKind kind) {
   case StmtKind::Place:
   case StmtKind::CopyIn:
   case StmtKind::CopyOut:
+  case StmtKind::NextTile:
   case StmtKind::Product:
   case StmtKind::For:
   case StmtKind::If:
@@ -127,7 +129,7 @@ private:
             "the whole tile for itself by", [](Body &body, size_t i) { body[i].multicast = plan::Division::Whole; },
             false);
       }
-      if (stmt.kind == StmtKind::Arrive)
+      if (stmt.kind == StmtKind::Arrive && original.roles[role].warps > 1) // one warp arrives once either way
         change("other threads in", [](Body &body, size_t i) { body[i].byWarps = !body[i].byWarps; }, false);
       if (stmt.kind == StmtKind::Expect)
         change("16 bytes fewer in", [](Body &body, size_t i) { body[i].bytes -= 16; }, false);
@@ -180,6 +182,8 @@ private:
       if (!facts.counted.count(&stmt))
         return "the block ends before its cursor is used again";
       return isAlwaysStageZero(role, stmt.cursor) ? "its ring has one stage, and nobody asks for its phase" : "";
+    case StmtKind::ClusterSync:
+      return original.grid.claimed ? "who asks for tiles waits for the other blocks' last arrivals" : "";
     case StmtKind::Arrive:
       return facts.awaited.count(&stmt) ? "" : "the block ends before anybody waits for the phase that it counts for";
     default:

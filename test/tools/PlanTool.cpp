@@ -4,6 +4,7 @@
 // tkplan FILE reads plans (.tkplan), or makes those of the kernels of a .tk file, and prints them. --verify says
 // instead what is wrong with them, --mutate what the verifier says about each of their mutants.
 #include "Mutants.h"
+#include "backends/arch/Description.h"
 #include "backends/plan/PlanModule.h"
 #include "ir/passes/PassManager.h"
 #include "ir/passes/Pipeline.h"
@@ -55,15 +56,17 @@ std::string title(const plan::Plan &plan) {
   return text;
 }
 
-/// Hopper's, and the tensor memory of GPUs that have some.
-plan::Budget budget() {
+/// Hopper's, with the tensor memory of GPUs that have some, and launch control where the plan's GPU has it.
+plan::Budget budget(const plan::Plan &plan) {
   plan::Budget budget;
   budget.tensorColumns = 512;
+  const arch::Description *arch = arch::find(plan.arch);
+  budget.claimsTiles = arch && arch->budget().claimsTiles;
   return budget;
 }
 
 void verify(const plan::Plan &plan, const SourceManager &sources) {
-  std::vector<plan::Violation> violations = plan::verify(plan, budget());
+  std::vector<plan::Violation> violations = plan::verify(plan, budget(plan));
   for (const plan::Violation &violation : violations)
     fmt::print("{}: {}\n", violation.loc.isValid() ? sources.lineColumn(violation.loc).line : 0, violation.message);
   fmt::print("{}: {}\n", title(plan), violations.empty() ? "sound" : "refused");
@@ -71,11 +74,11 @@ void verify(const plan::Plan &plan, const SourceManager &sources) {
 
 /// One line a mutant, and a sum. A mutant that passes without a reason why it may is a fault of the verifier's.
 void mutate(const plan::Plan &plan, const SourceManager &sources) {
-  if (!plan::verify(plan, budget()).empty())
+  if (!plan::verify(plan, budget(plan)).empty())
     return fmt::print("{}: refused as it is\n", title(plan));
   int refused = 0, harmless = 0, missed = 0;
   for (const Mutant &mutant : mutantsOf(plan)) {
-    std::vector<plan::Violation> violations = plan::verify(mutant.plan, budget());
+    std::vector<plan::Violation> violations = plan::verify(mutant.plan, budget(mutant.plan));
     std::string verdict = "refused", reason = violations.empty() ? mutant.ifHarmless : violations.front().message;
     if (!violations.empty())
       ++refused;

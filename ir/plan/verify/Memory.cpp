@@ -143,7 +143,7 @@ bool Memory::areSharesOfOne(const Access &now, const Access &before) const {
 bool Memory::isOrdered(const Access &now, const Access &before, const Clock &clock) const {
   // The threads of a warp are ordered among each other by a barrier only.
   if (now.process == before.process && before.isGeneric())
-    return now.syncs > before.syncs;
+    return now.syncs > before.syncs || components.process(now.process).alone;
   return clock.at(before.end.component) >= before.end.value;
 }
 

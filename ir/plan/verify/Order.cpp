@@ -157,7 +157,8 @@ private:
       return true;
     case Event::CopyIn:
       for (int block = 0; block < numbering.blocks; ++block)
-        if (block == state.process.block || (event.stmt->multicast != Division::Whole && !event.stmt->toFirst))
+        if (block == state.process.block || event.stmt->inCluster ||
+            (event.stmt->multicast != Division::Whole && !event.stmt->toFirst))
           copyIn(p, event, block);
       return true;
     case Event::CopyOut:
@@ -351,9 +352,10 @@ private:
                               : rectOf(event.a, state.process);
     access(p, event, numbering.slotIn(block, event.a.slot), rect, Access::CopyWrite,
            {component, barrier.completed + 1});
-    int64_t bytes = event.stmt->map.empty() ? 0
-                    : isShare               ? bytesOf(event.a.buffer->elem, rect.area())
-                                            : event.a.buffer->stageBytes();
+    const bool isClaim = event.stmt->kind == StmtKind::Claim;
+    int64_t bytes = event.stmt->map.empty() && !isClaim ? 0
+                    : isShare                           ? bytesOf(event.a.buffer->elem, rect.area())
+                                                        : event.a.buffer->stageBytes();
     barrier.copied += bytes;
     barrier.pendingBytes -= bytes;
     barrier.counted = true;

@@ -27,6 +27,7 @@ struct Process {
   int engine;   ///< number of the instance among all instances of all roles of all blocks
   bool elected; ///< runs what one thread runs
   int threads;  ///< that it stands for
+  bool alone;   ///< it is one thread, whose accesses follow each other
 };
 
 /// Adds what went wrong to `report`; `where` says which inputs the run has, for the messages.

@@ -25,9 +25,9 @@ std::vector<Process> processesOf(const std::vector<RoleSummary> &roles, const st
     const Role &role = summary.role;
     const int block = static_cast<int>(t / roles.size());
     for (int instance = 0; instance < role.instances; ++instance, ++engine) {
-      processes.push_back({&role, &traces[t], block, instance, engine, true, role.lanes});
+      processes.push_back({&role, &traces[t], block, instance, engine, true, role.lanes, summary.oneThread});
       if (role.warps > 1 && !summary.oneThread)
-        processes.push_back({&role, &traces[t], block, instance, engine, false, role.lanes * (role.warps - 1)});
+        processes.push_back({&role, &traces[t], block, instance, engine, false, role.lanes * (role.warps - 1), false});
     }
   }
   return processes;

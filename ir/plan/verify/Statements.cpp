@@ -91,12 +91,13 @@ private:
     bool may = stmt.kind == StmtKind::Expect || stmt.kind == StmtKind::CopyIn || stmt.kind == StmtKind::CopyOut ||
                stmt.kind == StmtKind::BulkCommit || stmt.kind == StmtKind::BulkWait || stmt.kind == StmtKind::Arrive ||
                stmt.kind == StmtKind::Wait || stmt.kind == StmtKind::TensorFence || stmt.isTensorProduct() ||
-               (stmt.kind == StmtKind::ProductCommit && !stmt.barrier.empty());
+               stmt.kind == StmtKind::Claim || (stmt.kind == StmtKind::ProductCommit && !stmt.barrier.empty());
     may &= !stmt.byWarps;
     if (stmt.one && !may)
       complain("is for all threads of an instance, not for one");
     bool byEngine = (stmt.kind == StmtKind::CopyIn || stmt.kind == StmtKind::CopyOut) && !stmt.map.empty();
-    bool must = stmt.kind == StmtKind::BulkCommit || stmt.kind == StmtKind::BulkWait || byEngine;
+    bool must = stmt.kind == StmtKind::BulkCommit || stmt.kind == StmtKind::BulkWait || byEngine ||
+                stmt.kind == StmtKind::Claim;
     if (must && !stmt.one)
       complain("is for `one` thread: each thread has bulk groups and arrivals of its own");
   }
@@ -172,6 +173,11 @@ private:
       if (stmt.cursor.empty())
         complain("needs a cursor, which knows the phase");
       return;
+    case StmtKind::Claim:
+      barrier(stmt);
+      return response(stmt);
+    case StmtKind::NextTile:
+      return response(stmt);
     case StmtKind::Arrive:
       if (stmt.byWarps && stmt.inCluster)
         complain("warps arrive in their own block only");
@@ -376,6 +382,13 @@ private:
     bool divided = stmt.ref.slice == Division::Rows && !stmt.ref.transposed;
     if (divided && rows % (map->boxRows * role.instances) != 0)
       complain("boxes of {} rows do not fill the {} rows of an instance", map->boxRows, rows / role.instances);
+  }
+
+  /// PTX ISA, "clusterlaunchcontrol.try_cancel": an answer of 16 bytes.
+  void response(const Stmt &stmt) {
+    if (ref(stmt.ref) && plan.findBuffer(stmt.ref.buffer)->stageBytes() != 16)
+      complain("an answer has 16 bytes, a stage of `{}` {}", stmt.ref.buffer,
+               plan.findBuffer(stmt.ref.buffer)->stageBytes());
   }
 
   /// What the threads of a role copy of a stage: all of it, in 16 bytes a thread at a time.

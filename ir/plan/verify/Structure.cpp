@@ -19,6 +19,7 @@ public:
   void run() {
     names();
     cluster();
+    claims();
     for (const Buffer &buffer : plan.buffers)
       memory(buffer);
     for (size_t i = 0; i < plan.buffers.size(); ++i)
@@ -85,6 +86,30 @@ private:
       complain("clusters along `{}`: an axis of tiles is needed", along);
     else if (blocks > 1 && (plan.grid.ragged || std::count(reversed.begin(), reversed.end(), along) != 0))
       complain("clusters along `{}`: the axis may be neither ragged nor reversed", along);
+  }
+
+  /// Where tiles are claimed, one role asks once a tile, and every role learns of the answer once a tile.
+  void claims() {
+    int claims = 0;
+    for (const Role &role : plan.roles) {
+      int tiles = 0, inside = 0;
+      for (const Stmt &stmt : role.body) {
+        tiles += stmt.kind == StmtKind::NextTile;
+        claims += stmt.kind == StmtKind::Claim;
+      }
+      for (const Body *body : {&role.body, &role.finish})
+        walk(*body,
+             [&](const Stmt &stmt) { inside += stmt.kind == StmtKind::NextTile || stmt.kind == StmtKind::Claim; });
+      inside -= tiles + static_cast<int>(std::count_if(role.body.begin(), role.body.end(),
+                                                       [](const Stmt &stmt) { return stmt.kind == StmtKind::Claim; }));
+      if (tiles != (plan.grid.claimed ? 1 : 0) || inside != 0)
+        complain("role `{}` learns of its next tile {} times a tile, and in loops or branches {} times: {}", role.name,
+                 tiles, inside, plan.grid.claimed ? "once at its end is needed" : "the grid's tiles are not claimed");
+    }
+    if (claims != (plan.grid.claimed ? 1 : 0))
+      complain("{} claims a tile, {} needed", claims, plan.grid.claimed ? 1 : 0);
+    if (plan.grid.claimed && !budget.claimsTiles)
+      report.addOverBudget(plan.loc, fmt::format("tiles are claimed, and {} has no cluster launch control", plan.arch));
   }
 
   void memory(const Buffer &buffer) {

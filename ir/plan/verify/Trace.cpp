@@ -226,6 +226,12 @@ void Tracer::stmt(const Stmt &stmt) {
     if (!stmt.map.empty())
       emit(Event::CopyIn, stmt).a = touched(stmt.ref);
     return;
+  case StmtKind::Claim:
+    emit(Event::CopyIn, stmt).a = touched(stmt.ref);
+    return;
+  case StmtKind::NextTile:
+    emit(Event::LoadShared, stmt).a = touched(stmt.ref);
+    return;
   case StmtKind::CopyOut:
     emit(stmt.map.empty() ? Event::LoadShared : Event::CopyOut, stmt).a = touched(stmt.ref);
     return;

@@ -63,6 +63,8 @@ bool runsOnOneThread(const Role &role) {
       can &= !stmt.byWarps;
       return;
     case StmtKind::TensorFence:
+    case StmtKind::Claim:
+    case StmtKind::NextTile:
     case StmtKind::Expect:
     case StmtKind::BulkCommit:
     case StmtKind::BulkWait:

@@ -52,4 +52,10 @@ __device__ __forceinline__ launch_answer read_response(const launch_response &fr
   return {cancelled != 0, int(x), int(y), int(z)};
 }
 
+/// The number of the cluster, of `Blocks` blocks in a row, whose work is taken over; −1: there is none left.
+template <int Blocks> __device__ __forceinline__ int next_cluster(const launch_response &from) {
+  const launch_answer answer = read_response(from);
+  return answer.cancelled ? answer.x / Blocks : -1;
+}
+
 } // namespace tk

@@ -1,0 +1,100 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "backends/plan/Claims.h"
+
+#include "backends/plan/RoleBuilder.h"
+
+namespace tkc::planner {
+namespace {
+
+using Kind = plan::StmtKind;
+
+constexpr int answers = 2;
+
+class Claims {
+public:
+  Claims(const std::string &buffer, int blocks)
+      : buffer(buffer), full(buffer + ".full"), empty(buffer + ".empty"), cursor(buffer + "_at"), blocks(blocks) {}
+
+  /// At the end of a tile; returns the arrivals of the role in one block.
+  int learn(plan::Role &role) const {
+    role.vars.push_back({cursor, cursorType(answers)});
+    const bool alone = plan::runsOnOneThread(role);
+    emit(role, Kind::Wait, full);
+    emit(role, Kind::NextTile, "").ref = {buffer, cursor, false, plan::Division::Whole};
+    plan::Stmt &arrive = emit(role, Kind::Arrive, empty);
+    arrive.byWarps = !alone;
+    arrive.toFirst = blocks > 1;
+    plan::append(role.body, Kind::Advance, {}).cursor = cursor;
+    return alone ? role.instances : role.instances * role.warps;
+  }
+
+  plan::Role asker(int firstWarp) const {
+    plan::Role role;
+    role.name = "scheduler";
+    role.firstWarp = firstWarp;
+    role.warps = 1;
+    plan::Stmt &wait = emit(role, Kind::Wait, empty);
+    wait.inverted = true;
+    wait.inFirst = blocks > 1;
+    plan::Stmt &expect = emit(role, Kind::Expect, full);
+    expect.one = true;
+    expect.bytes = 16;
+    plan::Stmt &claim = emit(role, Kind::Claim, full);
+    claim.ref = {buffer, cursor, false, plan::Division::Whole};
+    claim.one = true;
+    claim.inFirst = claim.inCluster = blocks > 1;
+    return role;
+  }
+
+  /// The other blocks' arrivals for the last answers come while this one lasts.
+  void drain(plan::Role &role) const {
+    for (int i = 0; i < answers; ++i) {
+      plan::Stmt &wait = plan::append(role.finish, Kind::Wait, {});
+      wait.barrier = empty;
+      wait.cursor = cursor;
+      wait.inverted = wait.inFirst = true;
+      plan::append(role.finish, Kind::Advance, {}).cursor = cursor;
+    }
+  }
+
+private:
+  plan::Stmt &emit(plan::Role &role, Kind kind, const std::string &barrier) const {
+    plan::Stmt &stmt = plan::append(role.body, kind, {});
+    stmt.barrier = barrier;
+    stmt.cursor = barrier.empty() ? "" : cursor;
+    return stmt;
+  }
+
+  const std::string buffer, full, empty, cursor;
+  const int blocks;
+};
+
+} // namespace
+
+plan::Buffer answerBuffer(const Placement &placement) {
+  plan::Buffer buffer;
+  buffer.name = placement.uniqueBuffer("tile");
+  buffer.elem = ElemType::I32;
+  buffer.rows = 1;
+  buffer.cols = 4;
+  buffer.swizzle = plan::Swizzle::None;
+  buffer.stages = answers;
+  return buffer;
+}
+
+plan::Role claimTiles(const std::string &buffer, int firstWarp, int blocks, std::vector<plan::Role> &roles,
+                      std::vector<plan::Barrier> &barriers) {
+  const Claims claims(buffer, blocks);
+  plan::Role scheduler = claims.asker(firstWarp);
+  int arrivals = claims.learn(scheduler) * blocks;
+  if (blocks > 1)
+    claims.drain(scheduler);
+  for (plan::Role &role : roles)
+    arrivals += claims.learn(role) * (role.inFirst ? 1 : blocks);
+  barriers.push_back({buffer + ".full", answers, 1});
+  barriers.push_back({buffer + ".empty", answers, arrivals});
+  return scheduler;
+}
+
+} // namespace tkc::planner

@@ -1,0 +1,21 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Tiles of a persistent grid by cluster launch control: as many blocks are launched as there are tiles, and those that
+// run take over the tiles of those that have not started. A role of one thread asks, one tile ahead; all roles read the
+// answer from a ring.
+#pragma once
+
+#include "backends/plan/Placement.h"
+
+namespace tkc::planner {
+
+/// The ring of answers: two, so that roles may be a tile apart.
+plan::Buffer answerBuffer(const Placement &placement);
+
+/// Makes every role go on with the tile that the answer in `buffer` names, and returns the role that asks, which is
+/// warp `firstWarp`. `blocks`: of a cluster, whose first one asks for all.
+plan::Role claimTiles(const std::string &buffer, int firstWarp, int blocks, std::vector<plan::Role> &roles,
+                      std::vector<plan::Barrier> &barriers);
+
+} // namespace tkc::planner
