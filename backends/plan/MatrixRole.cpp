@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "backends/plan/MatrixRole.h"
 
+#include "backends/plan/Correction.h"
 #include "backends/plan/TensorMemory.h"
 
 #include <algorithm>
@@ -39,17 +40,33 @@ struct Group {
   bool overwrites = false;
 };
 
+/// One of the roles of computing warps, as far as it has come.
+struct Stream {
+  plan::Body *out = nullptr;
+  std::vector<Group> queue; ///< products that it has not waited for
+  bool fenced = false;      ///< it has fenced since its last wait
+  bool handed = false;      ///< it has fenced its accesses to tensor memory
+  Names cursors;
+};
+
 class Splitter {
 public:
   /// `meets`: all instances meet before each product, as they may have each other's columns afterwards.
-  Splitter(plan::Role &role, const Placement &placement, const TensorHomes &homes, int accumulatorStages, bool meets)
-      : role(role), placement(placement), homes(homes), accumulatorStages(accumulatorStages), meets(meets) {
+  Splitter(plan::Role &role, const Placement &placement, const TensorHomes &homes, int accumulatorStages, bool meets,
+           const std::string &factors)
+      : role(role), placement(placement), homes(homes), accumulatorStages(accumulatorStages), meets(meets),
+        factors(factors) {
     for (const RingPlacement &ring : placement.rings)
       for (const RingMember &member : ring.members)
         ringOf[member.buffer] = &ring;
     for (const auto &[key, buffer] : placement.staged)
       staged.insert(buffer);
     issuers = isForOneThread() ? 1 : role.instances;
+    if (!factors.empty())
+      correction = findCorrection(role);
+    result.whyNoCorrection = correction.why;
+    if (!correction.why.empty())
+      correction.tensors.clear();
   }
 
   MatrixRoleResult run() {
@@ -65,9 +82,12 @@ public:
     findScalars();
     findRingUsers();
     plan::Body products;
-    both(role.body, products, 0);
+    plan::Body rescaling;
+    both(role.body, products, rescaling, 0);
     matrix().body = std::move(products);
     dropUnasked(matrix().body);
+    if (corrects())
+      declareCorrection(std::move(rescaling));
     declareVars();
     for (const std::string &accumulator : homes.rings) // from tile to tile
       uses[accumulator].spans = {{0, place + 1}};
@@ -77,6 +97,8 @@ public:
 
 private:
   plan::Role &matrix() { return result.matrix; }
+  bool corrects() const { return !correction.tensors.empty(); }
+  Stream &streamOf(const plan::Stmt &stmt) { return corrects() && correction.does(stmt) ? rescaler : computer; }
   int warps() const { return role.warps; }
 
   /// Whether loops of products alone fill every accumulator.
@@ -141,18 +163,23 @@ private:
         matrix().vars.push_back(var);
     for (const std::string &cursor : matrixCursors)
       matrix().vars.push_back({cursor, cursorType(cursorStages.at(cursor))});
-    for (const std::string &cursor : cursors)
+    for (const std::string &cursor : computer.cursors)
       role.vars.push_back({cursor, cursorType(cursorStages.at(cursor))});
-    Names mine;
-    walk(role.body, [&](const plan::Stmt &stmt) {
-      mine.insert(stmt.dest);
-      mine.insert(stmt.cursor);
-      mine.insert(stmt.ref.cursor);
-      mine.insert(stmt.aRef.cursor);
-      mine.insert(stmt.operands.begin(), stmt.operands.end());
-    });
-    walk(role.finish, [&](const plan::Stmt &stmt) { mine.insert(stmt.cursor); });
-    std::erase_if(role.vars, [&](const plan::Var &var) { return !mine.count(var.name); });
+    dropUnusedVars(role);
+  }
+
+  /// The role that rescales: what it stores in the end it waits for at the very end.
+  void declareCorrection(plan::Body body) {
+    plan::Role rescaling = role;
+    rescaling.name = "correction";
+    rescaling.body = std::move(body);
+    for (const std::string &cursor : rescaler.cursors)
+      rescaling.vars.push_back({cursor, cursorType(cursorStages.at(cursor))});
+    for (plan::Role *each : {&rescaling, &role})
+      if (!storesByEngine(*each))
+        each->finish.clear();
+    dropUnusedVars(rescaling);
+    result.correction = std::move(rescaling);
   }
 
   const std::string &cursor(Names &of, const std::string &name, int stages) {
@@ -214,12 +241,12 @@ private:
   void open(const std::set<const RingPlacement *> &rings, Level &level, bool byMatrix, SourceLoc loc) {
     for (const RingPlacement *ring : rings)
       if (level.open.insert(ring).second) {
-        const std::string at = cursor(byMatrix ? matrixCursors : cursors, ring->cursor(), ring->stages);
-        plan::Stmt &wait = plan::append(byMatrix ? *products : *out, Kind::Wait, loc);
+        const std::string at = cursor(byMatrix ? matrixCursors : computer.cursors, ring->cursor(), ring->stages);
+        plan::Stmt &wait = plan::append(byMatrix ? *products : *computer.out, Kind::Wait, loc);
         wait.barrier = ring->full();
         wait.cursor = at;
         wait.one = byMatrix;
-        (byMatrix ? matrixFenced : fenced) = false;
+        (byMatrix ? matrixFenced : computer.fenced) = false;
       }
   }
 
@@ -234,25 +261,26 @@ private:
         commit.one = true;
         commit.inCluster = placement.byPairs || ring->isShared();
       } else {
-        plan::Stmt &arrive = plan::append(*out, Kind::Arrive, loc);
+        plan::Stmt &arrive = plan::append(*computer.out, Kind::Arrive, loc);
         arrive.barrier = ring->empty();
         arrive.cursor = ring->cursor();
         arrive.byWarps = true;
       }
-      plan::append(byMatrix ? *products : *out, Kind::Advance, loc).cursor = ring->cursor();
+      plan::append(byMatrix ? *products : *computer.out, Kind::Advance, loc).cursor = ring->cursor();
       level.open.erase(ring);
     }
   }
 
-  // ---- one straight line of statements, for both roles
-  void both(plan::Body &body, plan::Body &into, int depth) {
-    plan::Body *savedOut = out, *savedProducts = products;
+  // ---- one straight line of statements, for all roles
+  void both(plan::Body &body, plan::Body &into, plan::Body &rescaling, int depth) {
+    plan::Body *savedOut = computer.out, *savedRescaling = rescaler.out, *savedProducts = products;
     const Level savedMine = std::move(mine), savedMatrix = std::move(ofMatrix);
     mine = {}, ofMatrix = {};
     countUses(body, depth, false, mine);
     countUses(body, depth, true, ofMatrix);
     plan::Body rest;
-    out = &rest;
+    computer.out = &rest;
+    rescaler.out = &rescaling;
     products = &into;
     untrusted();
     for (plan::Stmt &stmt : body) {
@@ -265,8 +293,9 @@ private:
       close(byMatrix, ofMatrix, true, loc);
     }
     ++place;
-    waitForGroups(queue.size());
-    out = savedOut;
+    waitForAll();
+    computer.out = savedOut;
+    rescaler.out = savedRescaling;
     products = savedProducts;
     mine = savedMine, ofMatrix = savedMatrix;
     body = std::move(rest);
@@ -275,8 +304,10 @@ private:
 
   /// Where control flow meets, nothing is known of fences.
   void untrusted() {
-    fenced = matrixFenced = false;
-    handed = false;
+    matrixFenced = false;
+    sent.clear();
+    for (Stream *stream : {&computer, &rescaler})
+      stream->fenced = stream->handed = false;
   }
 
   void step(plan::Stmt &stmt, int depth, const std::set<const RingPlacement *> &rings) {
@@ -285,24 +316,75 @@ private:
     if (stmt.kind == Kind::For || (stmt.kind == Kind::If && stmt.map.empty())) {
       if (hasTensorProduct(stmt))
         return nested(stmt, depth, rings);
-      waitForGroups(queue.size());
+      waitForGroups(computer, computer.queue.size());
       return emptied(stmt, depth);
     }
+    Stream &stream = streamOf(stmt);
+    if (&stream == &rescaler)
+      receive(stmt);
     if (stmt.kind == Kind::If) { // the ways of one store
-      waitForGroups(groupsBlockingAny(stmt));
-      out->push_back(std::move(stmt));
+      waitForGroups(stream, groupsBlockingAny(stream, stmt));
+      stream.out->push_back(std::move(stmt));
       return;
     }
-    waitForGroups(groupsBlocking(stmt));
+    waitForGroups(stream, groupsBlocking(stream, stmt));
     if (isTensorAccess(stmt))
-      return access(stmt);
+      return access(stream, stmt);
     if (stmt.kind == Kind::StoreShared && staged.count(stmt.ref.buffer))
       return storeStaged(stmt);
     if (stmt.kind == Kind::Product)
       publish(buffersOf(stmt), stmt.loc);
     if (scalars.count(stmt.dest))
       products->push_back(stmt);
-    out->push_back(std::move(stmt));
+    sent.erase(stmt.dest);
+    if (corrects() && correction.scalars.count(stmt.dest))
+      rescaler.out->push_back(stmt);
+    stream.out->push_back(std::move(stmt));
+  }
+
+  // ---- what the computing role sends to that which rescales
+  /// Columns that the statement needs and that were not sent yet since they were made.
+  void receive(const plan::Stmt &stmt) {
+    std::set<std::string> needed;
+    const auto add = [&](const plan::Stmt &each) {
+      for (const std::string &operand : each.operands)
+        if (correction.received.count(operand))
+          needed.insert(operand);
+    };
+    add(stmt);
+    for (const plan::Body *body : {&stmt.body, &stmt.orElse})
+      walk(*body, add);
+    for (const std::string &column : needed)
+      if (sent.insert(column).second)
+        send(column, stmt.loc);
+  }
+
+  void send(const std::string &column, SourceLoc loc) {
+    const int stages = placement.findBuffer(factors)->stages;
+    const std::string full = factors + ".full", empty = factors + ".empty", at = factors + "_at";
+    barrier(full, stages, warps());
+    barrier(empty, stages, warps());
+    const plan::BufferRef ref{factors, at, true, role.findVar(column)->type.division};
+    const auto emit = [&](Stream &stream, Kind kind, const std::string &barrier) -> plan::Stmt & {
+      plan::Stmt &stmt = plan::append(*stream.out, kind, loc);
+      stmt.barrier = barrier;
+      stmt.cursor = cursor(stream.cursors, at, stages);
+      stmt.byWarps = kind == Kind::Arrive;
+      return stmt;
+    };
+    emit(computer, Kind::Wait, empty).inverted = true;
+    plan::Stmt &store = plan::append(*computer.out, Kind::StoreShared, loc);
+    store.ref = ref;
+    store.operands = {column};
+    emit(computer, Kind::Arrive, full);
+    emit(computer, Kind::Advance, "");
+    emit(rescaler, Kind::Wait, full);
+    plan::Stmt &load = plan::append(*rescaler.out, Kind::LoadShared, loc);
+    load.ref = ref;
+    load.dest = column;
+    emit(rescaler, Kind::Arrive, empty);
+    emit(rescaler, Kind::Advance, "");
+    computer.fenced = rescaler.fenced = false;
   }
 
   // ---- products
@@ -377,16 +459,21 @@ private:
     touch(group.writes, group.overwrites);
     touch(group.reads);
     publish(group.reads, loc);
-    if (!std::exchange(handed, true)) {
-      plan::append(*out, Kind::TensorFence, loc);
-      if (meets)
-        syncAll(loc);
-    }
     const std::string go = group.site + ".go", at = group.site + "_go";
-    barrier(go, 1, warps());
-    plan::Stmt &arrive = plan::append(*out, Kind::Arrive, loc);
-    arrive.barrier = go;
-    arrive.byWarps = true;
+    const bool isRescaled = correction.isFor(group.site);
+    barrier(go, 1, warps() * (isRescaled ? 2 : 1));
+    for (Stream *stream : {&computer, &rescaler}) {
+      if (stream == &rescaler && !isRescaled)
+        continue;
+      if (!std::exchange(stream->handed, true)) {
+        plan::append(*stream->out, Kind::TensorFence, loc);
+        if (meets)
+          syncAll(loc);
+      }
+      plan::Stmt &arrive = plan::append(*stream->out, Kind::Arrive, loc);
+      arrive.barrier = go;
+      arrive.byWarps = true;
+    }
     const std::string cursorName = cursor(matrixCursors, at, 1);
     plan::Stmt &wait = issue(Kind::Wait, loc);
     wait.barrier = go;
@@ -402,12 +489,18 @@ private:
   }
 
   void enqueue(Group group, SourceLoc loc) {
+    enqueue(computer, group, group.site + ".done", loc);
+    if (correction.isFor(group.site))
+      enqueue(rescaler, group, group.site + ".made", loc);
+  }
+
+  void enqueue(Stream &stream, Group group, const std::string &done, SourceLoc loc) {
     plan::Stmt &commit = issue(Kind::ProductCommit, loc);
-    commit.barrier = group.site + ".done";
+    commit.barrier = done;
     commit.count = unasked;
     group.body = products;
     group.commit = products->size() - 1;
-    queue.push_back(std::move(group));
+    stream.queue.push_back(std::move(group));
   }
 
   static void dropUnasked(plan::Body &body) {
@@ -426,57 +519,58 @@ private:
     return stmt.kind == Kind::StoreShared && group.reads.count(buffer);
   }
 
-  size_t groupsBlocking(const plan::Stmt &stmt) const {
+  static size_t groupsBlocking(const Stream &stream, const plan::Stmt &stmt) {
     size_t blocking = 0;
-    for (size_t i = 0; i < queue.size(); ++i)
-      if (conflicts(stmt, queue[i]))
+    for (size_t i = 0; i < stream.queue.size(); ++i)
+      if (conflicts(stmt, stream.queue[i]))
         blocking = i + 1;
     return blocking;
   }
 
-  size_t groupsBlockingAny(const plan::Stmt &stmt) const {
+  static size_t groupsBlockingAny(const Stream &stream, const plan::Stmt &stmt) {
     size_t blocking = 0;
     for (const plan::Body *body : {&stmt.body, &stmt.orElse})
-      walk(*body, [&](const plan::Stmt &inner) { blocking = std::max(blocking, groupsBlocking(inner)); });
+      walk(*body, [&](const plan::Stmt &inner) { blocking = std::max(blocking, groupsBlocking(stream, inner)); });
     return blocking;
   }
 
-  /// Products of one thread are over in order: the last one's commit tells of all before it.
-  void waitForGroups(size_t count) {
-    if (count == 0)
-      return;
-    const Group &last = queue[count - 1];
-    (*last.body)[last.commit].count = 0;
-    barrier(last.site + ".done", 1, 1);
-    waitFor(last.site + ".done", last.site + "_done", 1, {});
-    for (size_t i = 0; i < count; ++i) {
-      touch(queue[i].writes);
-      touch(queue[i].reads);
-    }
-    queue.erase(queue.begin(), queue.begin() + static_cast<std::ptrdiff_t>(count));
+  void waitForAll() {
+    for (Stream *stream : {&computer, &rescaler})
+      waitForGroups(*stream, stream->queue.size());
   }
 
-  void waitFor(const std::string &barrier, const std::string &cursorName, int stages, SourceLoc loc) {
-    const std::string at = cursor(cursors, cursorName, stages);
-    plan::Stmt &wait = plan::append(*out, Kind::Wait, loc);
-    wait.barrier = barrier;
-    wait.cursor = at;
-    if (stages == 1)
-      plan::append(*out, Kind::Advance, loc).cursor = at;
-    fenced = false;
+  /// Products of one thread are over in order: the last one's commit tells of all before it.
+  void waitForGroups(Stream &stream, size_t count) {
+    if (count == 0)
+      return;
+    const Group &last = stream.queue[count - 1];
+    plan::Stmt &commit = (*last.body)[last.commit];
+    commit.count = 0;
+    barrier(commit.barrier, 1, 1);
+    const std::string at = last.site + (&stream == &computer ? "_done" : "_made");
+    plan::Stmt &wait = plan::append(*stream.out, Kind::Wait, {});
+    wait.barrier = commit.barrier;
+    wait.cursor = cursor(stream.cursors, at, 1);
+    plan::append(*stream.out, Kind::Advance, {}).cursor = at;
+    stream.fenced = false;
+    for (size_t i = 0; i < count; ++i) {
+      touch(stream.queue[i].writes);
+      touch(stream.queue[i].reads);
+    }
+    stream.queue.erase(stream.queue.begin(), stream.queue.begin() + static_cast<std::ptrdiff_t>(count));
   }
 
   // ---- the computing role
-  void access(plan::Stmt &stmt) {
+  void access(Stream &stream, plan::Stmt &stmt) {
     touch({stmt.ref.buffer}, stmt.kind == Kind::StoreTensor);
     if (homes.rings.count(stmt.ref.buffer)) { // emptyRings
-      out->push_back(std::move(stmt));
+      stream.out->push_back(std::move(stmt));
       return;
     }
-    if (!std::exchange(fenced, true))
-      plan::append(*out, Kind::TensorFence, stmt.loc).inverted = true;
-    handed = false;
-    out->push_back(std::move(stmt));
+    if (!std::exchange(stream.fenced, true))
+      plan::append(*stream.out, Kind::TensorFence, stmt.loc).inverted = true;
+    stream.handed = false;
+    stream.out->push_back(std::move(stmt));
   }
 
   /// Products of other instances may still read what was staged before.
@@ -484,7 +578,7 @@ private:
     if (role.instances > 1)
       syncAll(stmt.loc);
     unpublished.insert(stmt.ref.buffer);
-    out->push_back(std::move(stmt));
+    computer.out->push_back(std::move(stmt));
   }
 
   void publish(const Names &buffers, SourceLoc loc) {
@@ -493,12 +587,12 @@ private:
       any |= unpublished.erase(buffer) != 0;
     if (!any)
       return;
-    plan::append(*out, Kind::FenceProxy, loc);
+    plan::append(*computer.out, Kind::FenceProxy, loc);
     syncAll(loc);
   }
 
   void syncAll(SourceLoc loc) {
-    plan::Stmt &sync = plan::append(*out, Kind::Sync, loc);
+    plan::Stmt &sync = plan::append(*computer.out, Kind::Sync, loc);
     sync.id = allConsumersBarrier;
     sync.threads = allThreads();
   }
@@ -506,29 +600,31 @@ private:
   // ---- loops and branches
   /// Without products into tensor memory.
   void emptied(plan::Stmt &stmt, int depth) {
-    plan::Body none;
+    plan::Body none, nothing;
     for (plan::Body *body : {&stmt.prologue, &stmt.body, &stmt.epilogue, &stmt.orElse})
       if (!body->empty())
-        inner(stmt, *body, none, depth);
-    out->push_back(std::move(stmt));
+        inner(stmt, *body, none, nothing, depth);
+    computer.out->push_back(std::move(stmt));
   }
 
-  void inner(const plan::Stmt &stmt, plan::Body &body, plan::Body &into, int depth) {
+  void inner(const plan::Stmt &stmt, plan::Body &body, plan::Body &into, plan::Body &rescaling, int depth) {
     if (stmt.kind == Kind::For)
-      return both(body, into, depth + 1);
+      return both(body, into, rescaling, depth + 1);
     // The bodies of a branch use the rings that the level around it holds open.
-    plan::Body *savedOut = out, *savedProducts = products;
+    plan::Body *savedOut = computer.out, *savedRescaling = rescaler.out, *savedProducts = products;
     plan::Body rest;
-    out = &rest;
+    computer.out = &rest;
+    rescaler.out = &rescaling;
     products = &into;
     untrusted();
     for (plan::Stmt &each : body) {
       ++place;
       step(each, depth, {});
     }
-    waitForGroups(queue.size());
+    waitForAll();
     untrusted();
-    out = savedOut;
+    computer.out = savedOut;
+    rescaler.out = savedRescaling;
     products = savedProducts;
     body = std::move(rest);
   }
@@ -538,22 +634,26 @@ private:
       return fillAccumulators(stmt, depth, rings);
     if (isForMatrixRole(role, stmt))
       return alone(stmt, depth, rings);
-    waitForGroups(queue.size());
+    waitForAll();
     open(rings, ofMatrix, true, stmt.loc);
-    plan::Stmt theirs = shell(stmt);
+    plan::Stmt theirs = shell(stmt), rescaling = shell(stmt);
     const int begin = place;
     plan::Body *const mineParts[] = {&stmt.prologue, &stmt.body, &stmt.epilogue, &stmt.orElse};
     plan::Body *const theirParts[] = {&theirs.prologue, &theirs.body, &theirs.epilogue, &theirs.orElse};
+    plan::Body *const rescalingParts[] = {&rescaling.prologue, &rescaling.body, &rescaling.epilogue, &rescaling.orElse};
     Names again;
     for (int i = 0; i < 4; ++i)
       if (!mineParts[i]->empty()) {
         again.merge(neededFromBefore(*mineParts[i]));
-        inner(stmt, *mineParts[i], *theirParts[i], depth);
+        inner(stmt, *mineParts[i], *theirParts[i], *rescalingParts[i], depth);
       }
     if (stmt.kind == Kind::For)
       carry(again, begin);
     products->push_back(std::move(theirs));
-    out->push_back(std::move(stmt));
+    if (!rescaling.prologue.empty() || !rescaling.body.empty() || !rescaling.epilogue.empty() ||
+        !rescaling.orElse.empty())
+      rescaler.out->push_back(std::move(rescaling));
+    computer.out->push_back(std::move(stmt));
     untrusted();
   }
 
@@ -600,7 +700,7 @@ private:
       group.reads.merge(operandsOf(product));
     });
     group.site = *group.writes.begin();
-    waitForGroups(queue.size());
+    waitForAll();
     handOver(group, stmt.loc);
     open(rings, ofMatrix, true, stmt.loc);
     const SourceLoc loc = stmt.loc;
@@ -669,7 +769,7 @@ private:
       accumulators.insert(product.destRef.buffer);
       product.destRef.cursor = product.destRef.buffer + "_fill";
     });
-    waitForGroups(queue.size());
+    waitForAll();
     open(rings, ofMatrix, true, stmt.loc);
     const SourceLoc loc = stmt.loc;
     plan::Stmt theirs = onlyProducts(stmt, depth);
@@ -738,22 +838,22 @@ private:
   const TensorHomes &homes;
   const int accumulatorStages;
   const bool meets;
+  const std::string &factors; ///< by which columns go to the role that rescales; empty: there is none
+  Correction correction;
   int issuers = 1; ///< threads that issue products: one for each instance, or for all
   MatrixRoleResult result;
   std::map<std::string, const RingPlacement *> ringOf; ///< by buffer
   std::set<const RingPlacement *> usedByMatrix, usedByThreads;
   Names staged, unpublished;
-  Names scalars;                ///< that both roles compute
-  Names cursors, matrixCursors; ///< of the computing role, and of the matrix role
+  Names scalars;       ///< that both roles compute
+  Names matrixCursors; ///< of the matrix role
   std::map<std::string, int> cursorStages;
 
-  plan::Body *out = nullptr;      ///< of the computing role
+  Stream computer, rescaler;
   plan::Body *products = nullptr; ///< of the matrix role
   Level mine, ofMatrix;
-  std::vector<Group> queue;
-  bool fenced = false;       ///< the computing role has fenced since its last wait
-  bool matrixFenced = false; ///< and the matrix role
-  bool handed = false;       ///< the computing role has fenced its accesses to tensor memory
+  Names sent;                ///< columns that the role which rescales has as they are
+  bool matrixFenced = false; ///< the matrix role has fenced since its last wait
   int place = 0;             ///< in the text
   std::map<std::string, TensorUse> uses;
 };
@@ -761,14 +861,14 @@ private:
 } // namespace
 
 MatrixRoleResult splitMatrixRole(plan::Role &computing, const Placement &placement, int64_t columns,
-                                 int accumulatorStages) {
+                                 int accumulatorStages, const std::string &factors) {
   std::set<std::string> inRegisters;
   bool meets = false;
   const plan::Role lowered = computing;
   while (true) {
     computing = lowered;
     const TensorHomes homes = placeTensors(computing, inRegisters);
-    Splitter splitter(computing, placement, homes, accumulatorStages, meets);
+    Splitter splitter(computing, placement, homes, accumulatorStages, meets, factors);
     MatrixRoleResult result = splitter.run();
     splitter.emptyRings(computing.body);
     if (result.columns <= columns)

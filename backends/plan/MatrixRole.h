@@ -12,10 +12,14 @@
 #include "backends/plan/Consumer.h"
 #include "backends/plan/Placement.h"
 
+#include <optional>
+
 namespace tkc::planner {
 
 struct MatrixRoleResult {
   plan::Role matrix;
+  std::optional<plan::Role> correction; ///< rescales accumulators
+  std::string whyNoCorrection;          ///< where it was asked for in vain
   std::vector<plan::TensorBuffer> tensors;
   std::vector<plan::Barrier> barriers;      ///< its own, beside those of rings
   std::map<std::string, int> emptyArrivals; ///< of each ring's empty barrier
@@ -26,7 +30,8 @@ struct MatrixRoleResult {
 
 /// Takes the products out of the computing role, which was lowered without any synchronisation, and synchronises both.
 /// `columns`: what there is of tensor memory; `accumulatorStages`: of accumulators that are rings.
+/// `factors`: not empty: accumulators are rescaled by a role of its own, to which columns go by this buffer.
 MatrixRoleResult splitMatrixRole(plan::Role &computing, const Placement &placement, int64_t columns,
-                                 int accumulatorStages);
+                                 int accumulatorStages, const std::string &factors);
 
 } // namespace tkc::planner

@@ -49,7 +49,7 @@ public:
       diagnostics.report(Diag::schedule_impossible, at(function.loc), error);
       return nullptr;
     }
-    if (!settleClaims())
+    if (!settleClaims() || !settleCorrection())
       return nullptr;
     fillRings(placement, arch, schedule, takesTilesInTurn());
     orderGrid(nest, placement, plan->grid);
@@ -204,7 +204,7 @@ private:
     if (placement.copiesItself)
       synchronizeBlock(consumer.role, placement);
     else if (placement.usesTensorMemory())
-      products = splitMatrixRole(consumer.role, placement, arch.tensorMemoryColumns, accumulatorStages);
+      products = splitMatrixRole(consumer.role, placement, arch.tensorMemoryColumns, accumulatorStages, factors);
     else
       synchronize(consumer.role, placement);
     if (products && products->failsForPairs) {
@@ -215,8 +215,11 @@ private:
       pairsFailed = true;
       return false;
     }
+    if (products && !products->whyNoCorrection.empty())
+      return refuseCorrection(products->whyNoCorrection);
     if (products && !takeTensors(*products))
       return false;
+    const bool corrects = products && products->correction;
     plan->buffers = placement.buffers;
     plan->buffers.insert(plan->buffers.end(), consumer.scratch.begin(), consumer.scratch.end());
     plan->maps = placement.maps;
@@ -240,6 +243,10 @@ private:
     }
     plan->threads = consumer.role.warps * consumer.role.instances * arch.warpSize;
     std::vector<plan::Role> roles{std::move(consumer.role)};
+    if (corrects) {
+      products->correction->firstWarp = plan->threads / arch.warpSize;
+      plan->threads += warpsOf(*products->correction) * arch.warpSize;
+    }
     if (products) {
       products->matrix.firstWarp = plan->threads / arch.warpSize;
       plan->threads += besideLoads * arch.warpSize;
@@ -253,10 +260,14 @@ private:
       setRegisters(producer, roles.front(), besideLoads);
       if (products)
         products->matrix.registers = producer.registers;
+      if (corrects)
+        products->correction->registers = roles.front().registers > 0 ? correctionRegisters : 0;
       roles.insert(roles.begin(), std::move(producer));
     }
     if (products)
       roles.insert(roles.end() - 1, std::move(products->matrix));
+    if (corrects)
+      roles.insert(roles.end() - 1, std::move(*products->correction));
     if (!answers.empty()) {
       plan::Role asking = claimTiles(answers, roles.front().firstWarp - 1, plan->cluster, roles, plan->barriers);
       asking.registers = roles.front().registers;
@@ -283,6 +294,30 @@ private:
     placement.buffers.push_back(answerBuffer(placement));
     answers = placement.buffers.back().name;
     return true;
+  }
+
+  /// Whether a role of its own rescales accumulators: false, with an error, where that is out of the question.
+  bool settleCorrection() {
+    if (!schedule.correction.value_or(false))
+      return true;
+    if (!placement.usesTensorMemory() || placement.instances != 1)
+      return refuseCorrection("one warpgroup is needed whose products go to tensor memory");
+    plan::Buffer buffer;
+    buffer.name = placement.uniqueBuffer("factor");
+    buffer.rows = 1;
+    buffer.cols = plan::slabRows(placement.layout);
+    buffer.elem = ElemType::F32;
+    buffer.swizzle = plan::Swizzle::None;
+    buffer.stages = 2;
+    placement.buffers.push_back(buffer);
+    factors = buffer.name;
+    return true;
+  }
+
+  bool refuseCorrection(const std::string &why) {
+    diagnostics.report(Diag::schedule_impossible, at(function.loc),
+                       "`correction`, a role that rescales accumulators: " + why);
+    return false;
   }
 
   /// One thread starts the copy engine's copies. It is in a warpgroup of its own where products take one, where threads
@@ -366,6 +401,8 @@ private:
       decide("warpgroups", std::to_string(placement.instances));
     decide("overlap", overlapped ? "1" : "0");
     decide("persistent", plan->grid.claimed ? "claimed" : plan->grid.persistent ? "true" : "false");
+    if (!factors.empty())
+      decide("correction", "1");
     if (polynomials > 0)
       decide("exp2_fma", std::to_string(polynomials));
     if (placement.byPairs)
@@ -471,6 +508,9 @@ private:
   std::map<const ir::Value *, std::string> shared;
   std::unique_ptr<plan::Plan> plan = std::make_unique<plan::Plan>();
   bool overlapped = false;
+  /// Of what is taken out of tensor memory: a tile, and that in 16 bits.
+  static constexpr int correctionRegisters = 200;
+  std::string factors; ///< the buffer for columns to the role that rescales; empty: there is none
   std::string answers; ///< the buffer for those to claims of tiles; empty: tiles are shared out when blocks begin
   int polynomials = 0; ///< of 16 exponentials those that multiply-adds compute
 };

@@ -31,6 +31,8 @@ void set(Schedule &schedule, std::string_view key, int64_t value) {
     schedule.rescaleThreshold = value;
   else if (key == "exp2_fma")
     schedule.exp2Fma = value;
+  else if (key == "correction")
+    schedule.correction = value != 0;
   else if (key == "claim_tiles")
     schedule.claimTiles = value != 0;
   else if (key == "two_cta")
@@ -58,6 +60,8 @@ const std::vector<Key> &keys() {
       {"allow_upcast", "bool", 0, 1, "false", "types that the GPU lacks are computed in wider ones, more slowly"},
       {"raster", "int", 1, 64, "8", "tiles a super-row of a persistent grid, for L2"},
       {"cluster", "int", 1, 4, "1", "blocks that load shares of a common operand for each other: 1, 2 or 4"},
+      {"correction", "bool", 0, 1, "false",
+       "a warpgroup of its own rescales accumulators in tensor memory and stores them"},
       {"claim_tiles", "bool", 0, 1, "true for persistent grids of products into tensor memory",
        "blocks take over tiles of blocks that have not started (cluster launch control)"},
       {"two_cta", "bool", 0, 1, "true for large tiles of products alone",
