@@ -23,11 +23,12 @@ namespace {
 
 std::string quoted(std::string_view text) { return cpp::print(cpp::string(text)); }
 
-/// The cases that set the same tunes. Their kernels are compiled together: with other tunes the same kernel is another
-/// function, in another namespace.
+/// The cases that set the same tunes, and are checked with the same schedule. Their kernels are compiled together: with
+/// others the same kernel is another function, in another namespace.
 struct Group {
   std::map<std::string, int64_t> tunes;
-  std::string scope; ///< empty for the first
+  std::optional<size_t> schedule; ///< the number of the one that serves every call; not set: as the launcher chooses
+  std::string scope;              ///< empty for the first
   std::vector<planner::PlannedKernel> kernels;
   std::vector<std::unique_ptr<ProgramPlan>> programs;
 };
@@ -106,16 +107,29 @@ private:
       message = diagnostics.all().back().message;
   }
 
-  Group &groupOf(const PreparedCase &prepared) {
+  /// Where several schedules may serve calls of a kernel, any has to be right for any call: its cases take turns, as
+  /// small as they are.
+  std::optional<size_t> scheduleOf(const Entry &entry, const std::map<std::string, int64_t> &tunes) const {
+    if (purpose != GpuPurpose::Test || !entry.subject.kernel || !tunes.empty())
+      return std::nullopt;
+    const size_t count =
+        findSchedules(entry.subject.kernel->schedules, plans.arch->scheduleNames(), entry.prepared.specialization)
+            .size();
+    return count > 1 ? std::optional(entry.number % count) : std::nullopt;
+  }
+
+  Group &groupOf(const Entry &entry) {
     std::map<std::string, int64_t> tunes = options.tunes;
-    for (const auto &[name, value] : prepared.tunes)
+    for (const auto &[name, value] : entry.prepared.tunes)
       tunes.try_emplace(name, value);
+    const std::optional<size_t> schedule = scheduleOf(entry, tunes);
     for (const auto &group : groups)
-      if (group->tunes == tunes)
+      if (group->tunes == tunes && group->schedule == schedule)
         return *group;
-    const bool isFirst = tunes == options.tunes;
+    const bool isFirst = tunes == options.tunes && !schedule;
     groups.push_back(std::make_unique<Group>());
     groups.back()->tunes = std::move(tunes);
+    groups.back()->schedule = schedule;
     if (!isFirst)
       groups.back()->scope = fmt::format("tuned_{}", groups.size());
     return *groups.back();
@@ -123,7 +137,7 @@ private:
 
   /// Programs are planned before any kernel: what they launch is compiled to be launched early.
   std::string planProgramOf(Entry &entry) {
-    entry.group = &groupOf(entry.prepared);
+    entry.group = &groupOf(entry);
     if (!entry.subject.program)
       return {};
     std::vector<std::unique_ptr<ProgramPlan>> &known = entry.group->programs;
@@ -175,8 +189,13 @@ private:
         return true;
     std::vector<planner::PlannedKernel> planned = planner::planSpecialization(
         module, *needed.kernel, *needed.specialization, optionsFor(*needed.kernel, group), diagnostics);
-    for (planner::PlannedKernel &kernel : planned)
-      group.kernels.push_back(std::move(kernel));
+    if (group.schedule && *group.schedule < planned.size()) {
+      planned[*group.schedule].conditions.clear();
+      group.kernels.push_back(std::move(planned[*group.schedule]));
+    } else if (!group.schedule) {
+      for (planner::PlannedKernel &kernel : planned)
+        group.kernels.push_back(std::move(kernel));
+    }
     return !planned.empty();
   }
 
@@ -184,6 +203,16 @@ private:
   static CallArguments callOf(const Entry &entry, size_t index) {
     const CallArguments &arguments = entry.prepared.arguments;
     return entry.program ? harness::callOf(*launchesOf(*entry.program)[index], arguments) : arguments;
+  }
+
+  static planner::ElaboratedKernel &servingOf(std::vector<planner::ElaboratedKernel> &elaborated, const Entry &entry,
+                                              size_t index) {
+    if (entry.group->schedule)
+      return elaborated[*entry.group->schedule];
+    const CallArguments call = callOf(entry, index);
+    return *std::find_if(elaborated.begin(), elaborated.end(), [&](const planner::ElaboratedKernel &kernel) {
+      return serves(kernel.schedule, kernel.specialization, call);
+    });
   }
 
   // ---- the program -------------------------------------------------------------------------------------------------
@@ -195,11 +224,7 @@ private:
           module, *needed.kernel, *needed.specialization, optionsFor(*needed.kernel, *entry.group), diagnostics);
       if (elaborated.empty() || !plan(needed, *entry.group))
         return "there is no plan for a kernel of it";
-      const CallArguments call = callOf(entry, functions.size());
-      const auto serving = std::find_if(elaborated.begin(), elaborated.end(), [&](const auto &kernel) {
-        return serves(kernel.schedule, kernel.specialization, call);
-      });
-      functions.push_back(std::move(serving->function));
+      functions.push_back(std::move(servingOf(elaborated, entry, functions.size()).function));
     }
     std::optional<Expected> expected = Expected();
     if (purpose == GpuPurpose::Test)

@@ -49,13 +49,17 @@ bool isWanted(const KernelInfo &kernel, bool isImported, const PlanOptions &opti
   return (!isImported && names.empty()) || std::find(names.begin(), names.end(), kernel.signature.name) != names.end();
 }
 
-/// With each schedule that may serve a call, and `overrides`, which choose no specialisation.
+/// With each schedule that may serve a call, or with `overrides`, which choose no specialisation: then with the one
+/// that serves every call, as they are meant for all.
 std::vector<ElaboratedKernel> elaborateAll(const Module &module, const KernelInfo &kernel,
                                            const Specialization &specialization, const ScheduleSettings &overrides,
                                            const arch::Description &arch, DiagnosticEngine &diagnostics) {
   std::vector<ElaboratedKernel> result;
   std::set<std::string> variants;
-  for (ChosenSchedule &schedule : findSchedules(kernel.schedules, arch.scheduleNames(), specialization)) {
+  std::vector<ChosenSchedule> schedules = findSchedules(kernel.schedules, arch.scheduleNames(), specialization);
+  if (!overrides.empty())
+    schedules.erase(schedules.begin(), schedules.end() - 1);
+  for (ChosenSchedule &schedule : schedules) {
     std::string variant = schedule.suffix();
     for (int i = 2; !variants.insert(variant).second; ++i)
       variant = fmt::format("{}_{}", schedule.suffix(), i);

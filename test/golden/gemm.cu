@@ -15,6 +15,667 @@
 
 namespace {
 
+struct gemm_bf16_BK128_BM64_BN64_stages6_arguments {
+  tk::tensor_map a_map;
+  tk::tensor_map b_map;
+  tk::tensor_map c_piece_map;
+  tk::global<const tk::bf16, 2> a;
+  tk::global<const tk::bf16, 2> b;
+  tk::global<tk::bf16, 2> c;
+  int M;
+  int K;
+  int N;
+  bool loads_fit;        // the copy engine can load every tensor that it is to
+  bool c_piece_map_fits; // and store this one
+};
+
+struct gemm_bf16_BK128_BM64_BN64_stages6_shared {
+  tk::shared_tile<tk::bf16, 64, 128> a[6];
+  tk::shared_tile<tk::bf16, 128, 64> b[6];
+  tk::shared_tile<tk::bf16, 64, 64> c_piece;
+  tk::barrier a_b_full[6];
+  tk::barrier a_b_empty[6];
+};
+
+/// gemm.tk:5  gemm, for sm_90a.
+/// c = a · b
+/// BM = 64, BN = 64, BK = 128.
+/// Plan: stages: a_b 6; warpgroups: 1; overlap: 0; persistent: true.
+/// Roles: producer of 4 warps, consumer of 4 warps.
+/// Shared memory: a 96 KiB, b 96 KiB, c_piece 8 KiB.
+__global__ void __launch_bounds__(256, 1)
+    gemm_bf16_BK128_BM64_BN64_stages6(const __grid_constant__ gemm_bf16_BK128_BM64_BN64_stages6_arguments g) {
+  auto &shared = tk::shared_at<gemm_bf16_BK128_BM64_BN64_stages6_shared>(0);
+  const int warpgroup = tk::warpgroup_index();
+  if (threadIdx.x == 0) {
+    for (auto &barrier : shared.a_b_full)
+      barrier.init(g.loads_fit ? 1 : 128);
+    for (auto &barrier : shared.a_b_empty)
+      barrier.init(1);
+    tk::barrier_init_fence();
+  }
+  tk::sync_block();
+  if (warpgroup == 1) {
+    // producer
+    tk::release_registers<56>();
+    const tk::tiles<64> m_tiles{0, g.M};
+    const tk::tiles<64> n_tiles{0, g.N};
+    if (g.loads_fit) {
+      if (tk::warp_index() == 4 && tk::elect_one()) {
+        tk::ring<6> a_b_at;
+        for (int block = blockIdx.x; block < m_tiles.count() * n_tiles.count(); block += gridDim.x) {
+          const auto at = tk::raster(block, m_tiles.count(), n_tiles.count(), 8);
+          const auto m = m_tiles[at.row];
+          const auto n = n_tiles[at.col];
+          // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
+          for (const auto k : tk::tiles<128>{0, g.K}) {
+            shared.a_b_empty[a_b_at.slot].wait(a_b_at.phase ^ 1);
+            shared.a_b_full[a_b_at.slot].expect_bytes(32768);
+            tk::tma_load(shared.a[a_b_at.slot], g.a_map, shared.a_b_full[a_b_at.slot], k.begin, m.begin);
+            tk::tma_load(shared.b[a_b_at.slot], g.b_map, shared.a_b_full[a_b_at.slot], n.begin, k.begin);
+            a_b_at.advance();
+          }
+        }
+      }
+    } else {
+      // Tensors that the copy engine cannot take: by the threads of this role.
+      tk::ring<6> a_b_at;
+      for (int block = blockIdx.x; block < m_tiles.count() * n_tiles.count(); block += gridDim.x) {
+        const auto at = tk::raster(block, m_tiles.count(), n_tiles.count(), 8);
+        const auto m = m_tiles[at.row];
+        const auto n = n_tiles[at.col];
+        // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
+        for (const auto k : tk::tiles<128>{0, g.K}) {
+          shared.a_b_empty[a_b_at.slot].wait(a_b_at.phase ^ 1);
+          tk::copy_rows_to_shared<128>(
+              shared.a[a_b_at.slot],
+              tk::view<const tk::bf16>{g.a.at(m.begin, k.begin), g.a.stride(0), m.end - m.begin, k.end - k.begin},
+              tk::thread_in_warpgroup());
+          tk::copy_rows_to_shared<128>(
+              shared.b[a_b_at.slot],
+              tk::view<const tk::bf16>{g.b.at(k.begin, n.begin), g.b.stride(0), k.end - k.begin, n.end - n.begin},
+              tk::thread_in_warpgroup());
+          tk::fence_proxy_async();
+          shared.a_b_full[a_b_at.slot].arrive();
+          a_b_at.advance();
+        }
+      }
+    }
+  } else {
+    // consumer
+    tk::release_registers<240>();
+    const tk::tiles<64> m_tiles{0, g.M};
+    const tk::tiles<64> n_tiles{0, g.N};
+    tk::ring<6> a_b_at;
+    tk::ring<6> a_b_done;
+    for (int block = blockIdx.x; block < m_tiles.count() * n_tiles.count(); block += gridDim.x) {
+      const auto at = tk::raster(block, m_tiles.count(), n_tiles.count(), 8);
+      const auto m = m_tiles[at.row];
+      const auto n = n_tiles[at.col];
+      // gemm.tk:8  var acc = zeros(BM, BN);
+      auto acc = tk::full<tk::fragment<float, 64, 64, tk::mma_layout>>(0.0f);
+      // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
+      const tk::tiles<128> k_tiles{0, g.K};
+      if (0 < g.K) {
+        {
+          const auto k = k_tiles[0];
+          shared.a_b_full[a_b_at.slot].wait(a_b_at.phase);
+          tk::mma_fence(acc);
+          tk::mma_async(acc, shared.a[a_b_at.slot].all(), shared.b[a_b_at.slot].all());
+          tk::mma_commit();
+          a_b_at.advance();
+        }
+        for (const auto k : k_tiles.rest()) {
+          shared.a_b_full[a_b_at.slot].wait(a_b_at.phase);
+          tk::mma_fence();
+          tk::mma_async(acc, shared.a[a_b_at.slot].all(), shared.b[a_b_at.slot].all());
+          tk::mma_commit();
+          a_b_at.advance();
+          tk::mma_wait<1>();
+          if (tk::thread_in_warpgroup() == 0)
+            shared.a_b_empty[a_b_done.slot].arrive();
+          a_b_done.advance();
+        }
+        // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
+        tk::mma_wait<0>(acc);
+        if (tk::thread_in_warpgroup() == 0)
+          shared.a_b_empty[a_b_done.slot].arrive();
+        a_b_done.advance();
+      }
+      // gemm.tk:10  c[m, n] = acc;
+      const auto acc_bf16 = tk::cast<tk::bf16>(acc);
+      if (g.c_piece_map_fits) {
+        if (tk::thread_in_warpgroup() == 0)
+          tk::bulk_wait_read<0>();
+        tk::sync(2, 128);
+        tk::store_shared(shared.c_piece, acc_bf16);
+        tk::fence_proxy_async();
+        tk::sync(2, 128);
+        if (tk::thread_in_warpgroup() == 0) {
+          tk::tma_store(g.c_piece_map, shared.c_piece, n.begin, m.begin);
+          tk::bulk_commit();
+        }
+      } else {
+        // gemm.tk:10  c[m, n] = acc;
+        tk::store(g.c.wide,
+                  tk::view<tk::bf16, 16>{g.c.at(m.begin, n.begin), g.c.stride(0), m.end - m.begin, n.end - n.begin},
+                  acc_bf16);
+      }
+    }
+    if (tk::thread_in_warpgroup() == 0)
+      tk::bulk_wait_read<0>();
+  }
+}
+
+struct gemm_bf16_BM64_BN128_stages8_arguments {
+  tk::tensor_map a_map;
+  tk::tensor_map b_map;
+  tk::tensor_map c_piece_map;
+  tk::global<const tk::bf16, 2> a;
+  tk::global<const tk::bf16, 2> b;
+  tk::global<tk::bf16, 2> c;
+  int M;
+  int K;
+  int N;
+  bool loads_fit;        // the copy engine can load every tensor that it is to
+  bool c_piece_map_fits; // and store this one
+};
+
+struct gemm_bf16_BM64_BN128_stages8_shared {
+  tk::shared_tile<tk::bf16, 64, 64> a[8];
+  tk::shared_tile<tk::bf16, 64, 128> b[8];
+  tk::shared_tile<tk::bf16, 64, 64> c_piece[2];
+  tk::barrier a_b_full[8];
+  tk::barrier a_b_empty[8];
+};
+
+/// gemm.tk:5  gemm, for sm_90a.
+/// c = a · b
+/// BM = 64, BN = 128, BK = 64.
+/// Plan: stages: a_b 8; warpgroups: 1; overlap: 0; persistent: true.
+/// Roles: producer of 4 warps, consumer of 4 warps.
+/// Shared memory: a 64 KiB, b 128 KiB, c_piece 16 KiB.
+__global__ void __launch_bounds__(256, 1)
+    gemm_bf16_BM64_BN128_stages8(const __grid_constant__ gemm_bf16_BM64_BN128_stages8_arguments g) {
+  auto &shared = tk::shared_at<gemm_bf16_BM64_BN128_stages8_shared>(0);
+  const int warpgroup = tk::warpgroup_index();
+  if (threadIdx.x == 0) {
+    for (auto &barrier : shared.a_b_full)
+      barrier.init(g.loads_fit ? 1 : 128);
+    for (auto &barrier : shared.a_b_empty)
+      barrier.init(1);
+    tk::barrier_init_fence();
+  }
+  tk::sync_block();
+  if (warpgroup == 1) {
+    // producer
+    tk::release_registers<56>();
+    const tk::tiles<64> m_tiles{0, g.M};
+    const tk::tiles<128> n_tiles{0, g.N};
+    if (g.loads_fit) {
+      if (tk::warp_index() == 4 && tk::elect_one()) {
+        tk::ring<8> a_b_at;
+        for (int block = blockIdx.x; block < m_tiles.count() * n_tiles.count(); block += gridDim.x) {
+          const auto at = tk::raster(block, m_tiles.count(), n_tiles.count(), 8);
+          const auto m = m_tiles[at.row];
+          const auto n = n_tiles[at.col];
+          // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
+          for (const auto k : tk::tiles<64>{0, g.K}) {
+            shared.a_b_empty[a_b_at.slot].wait(a_b_at.phase ^ 1);
+            shared.a_b_full[a_b_at.slot].expect_bytes(24576);
+            tk::tma_load(shared.a[a_b_at.slot], g.a_map, shared.a_b_full[a_b_at.slot], k.begin, m.begin);
+            tk::tma_load(shared.b[a_b_at.slot], g.b_map, shared.a_b_full[a_b_at.slot], n.begin, k.begin);
+            a_b_at.advance();
+          }
+        }
+      }
+    } else {
+      // Tensors that the copy engine cannot take: by the threads of this role.
+      tk::ring<8> a_b_at;
+      for (int block = blockIdx.x; block < m_tiles.count() * n_tiles.count(); block += gridDim.x) {
+        const auto at = tk::raster(block, m_tiles.count(), n_tiles.count(), 8);
+        const auto m = m_tiles[at.row];
+        const auto n = n_tiles[at.col];
+        // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
+        for (const auto k : tk::tiles<64>{0, g.K}) {
+          shared.a_b_empty[a_b_at.slot].wait(a_b_at.phase ^ 1);
+          tk::copy_rows_to_shared<128>(
+              shared.a[a_b_at.slot],
+              tk::view<const tk::bf16>{g.a.at(m.begin, k.begin), g.a.stride(0), m.end - m.begin, k.end - k.begin},
+              tk::thread_in_warpgroup());
+          tk::copy_rows_to_shared<128>(
+              shared.b[a_b_at.slot],
+              tk::view<const tk::bf16>{g.b.at(k.begin, n.begin), g.b.stride(0), k.end - k.begin, n.end - n.begin},
+              tk::thread_in_warpgroup());
+          tk::fence_proxy_async();
+          shared.a_b_full[a_b_at.slot].arrive();
+          a_b_at.advance();
+        }
+      }
+    }
+  } else {
+    // consumer
+    tk::release_registers<240>();
+    const tk::tiles<64> m_tiles{0, g.M};
+    const tk::tiles<128> n_tiles{0, g.N};
+    tk::ring<2> c_piece_at;
+    tk::ring<8> a_b_at;
+    tk::ring<8> a_b_done;
+    for (int block = blockIdx.x; block < m_tiles.count() * n_tiles.count(); block += gridDim.x) {
+      const auto at = tk::raster(block, m_tiles.count(), n_tiles.count(), 8);
+      const auto m = m_tiles[at.row];
+      const auto n = n_tiles[at.col];
+      // gemm.tk:8  var acc = zeros(BM, BN);
+      auto acc = tk::full<tk::fragment<float, 64, 128, tk::mma_layout>>(0.0f);
+      // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
+      const tk::tiles<64> k_tiles{0, g.K};
+      if (0 < g.K) {
+        {
+          const auto k = k_tiles[0];
+          shared.a_b_full[a_b_at.slot].wait(a_b_at.phase);
+          tk::mma_fence(acc);
+          tk::mma_async(acc, shared.a[a_b_at.slot].all(), shared.b[a_b_at.slot].all());
+          tk::mma_commit();
+          a_b_at.advance();
+        }
+        for (const auto k : k_tiles.rest()) {
+          shared.a_b_full[a_b_at.slot].wait(a_b_at.phase);
+          tk::mma_fence();
+          tk::mma_async(acc, shared.a[a_b_at.slot].all(), shared.b[a_b_at.slot].all());
+          tk::mma_commit();
+          a_b_at.advance();
+          tk::mma_wait<1>();
+          if (tk::thread_in_warpgroup() == 0)
+            shared.a_b_empty[a_b_done.slot].arrive();
+          a_b_done.advance();
+        }
+        // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
+        tk::mma_wait<0>(acc);
+        if (tk::thread_in_warpgroup() == 0)
+          shared.a_b_empty[a_b_done.slot].arrive();
+        a_b_done.advance();
+      }
+      // gemm.tk:10  c[m, n] = acc;
+      const auto acc_bf16 = tk::cast<tk::bf16>(acc);
+      if (g.c_piece_map_fits) {
+        if (tk::thread_in_warpgroup() == 0)
+          tk::bulk_wait_read<1>();
+        tk::sync(2, 128);
+        tk::store_shared(shared.c_piece[c_piece_at.slot], tk::cols_of<64>(acc_bf16, 0));
+        tk::fence_proxy_async();
+        tk::sync(2, 128);
+        if (tk::thread_in_warpgroup() == 0) {
+          tk::tma_store(g.c_piece_map, shared.c_piece[c_piece_at.slot], n.begin, m.begin);
+          tk::bulk_commit();
+        }
+        c_piece_at.advance();
+        if (tk::thread_in_warpgroup() == 0)
+          tk::bulk_wait_read<1>();
+        tk::sync(2, 128);
+        tk::store_shared(shared.c_piece[c_piece_at.slot], tk::cols_of<64>(acc_bf16, 1));
+        tk::fence_proxy_async();
+        tk::sync(2, 128);
+        if (tk::thread_in_warpgroup() == 0) {
+          tk::tma_store(g.c_piece_map, shared.c_piece[c_piece_at.slot], n.begin + 64, m.begin);
+          tk::bulk_commit();
+        }
+        c_piece_at.advance();
+      } else {
+        // gemm.tk:10  c[m, n] = acc;
+        tk::store(g.c.wide,
+                  tk::view<tk::bf16, 16>{g.c.at(m.begin, n.begin), g.c.stride(0), m.end - m.begin, n.end - n.begin},
+                  acc_bf16);
+      }
+    }
+    if (tk::thread_in_warpgroup() == 0)
+      tk::bulk_wait_read<0>();
+  }
+}
+
+struct gemm_bf16_BN128_arguments {
+  tk::tensor_map a_map;
+  tk::tensor_map b_map;
+  tk::tensor_map c_piece_map;
+  tk::global<const tk::bf16, 2> a;
+  tk::global<const tk::bf16, 2> b;
+  tk::global<tk::bf16, 2> c;
+  int M;
+  int K;
+  int N;
+  bool loads_fit;        // the copy engine can load every tensor that it is to
+  bool c_piece_map_fits; // and store this one
+};
+
+struct gemm_bf16_BN128_shared {
+  tk::shared_tile<tk::bf16, 128, 64> a[4];
+  tk::shared_tile<tk::bf16, 64, 128> b[4];
+  tk::shared_tile<tk::bf16, 64, 64> c_piece[2][2];
+  tk::barrier a_b_full[4];
+  tk::barrier a_b_empty[4];
+};
+
+/// gemm.tk:5  gemm, for sm_90a.
+/// c = a · b
+/// BM = 128, BN = 128, BK = 64.
+/// Plan: stages: a_b 4; warpgroups: 2; overlap: 0; persistent: true.
+/// Roles: producer of 4 warps, 2 × consumer of 4 warps.
+/// Shared memory: a 64 KiB, b 64 KiB, c_piece 32 KiB.
+__global__ void __launch_bounds__(384, 1) gemm_bf16_BN128(const __grid_constant__ gemm_bf16_BN128_arguments g) {
+  auto &shared = tk::shared_at<gemm_bf16_BN128_shared>(0);
+  const int warpgroup = tk::warpgroup_index();
+  if (threadIdx.x == 0) {
+    for (auto &barrier : shared.a_b_full)
+      barrier.init(g.loads_fit ? 1 : 128);
+    for (auto &barrier : shared.a_b_empty)
+      barrier.init(2);
+    tk::barrier_init_fence();
+  }
+  tk::sync_block();
+  if (warpgroup == 2) {
+    // producer
+    tk::release_registers<40>();
+    const tk::tiles<128> m_tiles{0, g.M};
+    const tk::tiles<128> n_tiles{0, g.N};
+    if (g.loads_fit) {
+      if (tk::warp_index() == 8 && tk::elect_one()) {
+        tk::ring<4> a_b_at;
+        for (int block = blockIdx.x; block < m_tiles.count() * n_tiles.count(); block += gridDim.x) {
+          const auto at = tk::raster(block, m_tiles.count(), n_tiles.count(), 8);
+          const auto m = m_tiles[at.row];
+          const auto n = n_tiles[at.col];
+          // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
+          for (const auto k : tk::tiles<64>{0, g.K}) {
+            shared.a_b_empty[a_b_at.slot].wait(a_b_at.phase ^ 1);
+            shared.a_b_full[a_b_at.slot].expect_bytes(32768);
+            tk::tma_load(shared.a[a_b_at.slot], g.a_map, shared.a_b_full[a_b_at.slot], k.begin, m.begin);
+            tk::tma_load(shared.b[a_b_at.slot], g.b_map, shared.a_b_full[a_b_at.slot], n.begin, k.begin);
+            a_b_at.advance();
+          }
+        }
+      }
+    } else {
+      // Tensors that the copy engine cannot take: by the threads of this role.
+      tk::ring<4> a_b_at;
+      for (int block = blockIdx.x; block < m_tiles.count() * n_tiles.count(); block += gridDim.x) {
+        const auto at = tk::raster(block, m_tiles.count(), n_tiles.count(), 8);
+        const auto m = m_tiles[at.row];
+        const auto n = n_tiles[at.col];
+        // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
+        for (const auto k : tk::tiles<64>{0, g.K}) {
+          shared.a_b_empty[a_b_at.slot].wait(a_b_at.phase ^ 1);
+          tk::copy_rows_to_shared<128>(
+              shared.a[a_b_at.slot],
+              tk::view<const tk::bf16>{g.a.at(m.begin, k.begin), g.a.stride(0), m.end - m.begin, k.end - k.begin},
+              tk::thread_in_warpgroup());
+          tk::copy_rows_to_shared<128>(
+              shared.b[a_b_at.slot],
+              tk::view<const tk::bf16>{g.b.at(k.begin, n.begin), g.b.stride(0), k.end - k.begin, n.end - n.begin},
+              tk::thread_in_warpgroup());
+          tk::fence_proxy_async();
+          shared.a_b_full[a_b_at.slot].arrive();
+          a_b_at.advance();
+        }
+      }
+    }
+  } else {
+    // consumer
+    tk::claim_registers<232>();
+    const tk::tiles<128> m_tiles{0, g.M};
+    const tk::tiles<128> n_tiles{0, g.N};
+    tk::ring<2> c_piece_at;
+    tk::ring<4> a_b_at;
+    tk::ring<4> a_b_done;
+    for (int block = blockIdx.x; block < m_tiles.count() * n_tiles.count(); block += gridDim.x) {
+      const auto at = tk::raster(block, m_tiles.count(), n_tiles.count(), 8);
+      const auto m = m_tiles[at.row];
+      const auto n = n_tiles[at.col];
+      // gemm.tk:8  var acc = zeros(BM, BN);
+      auto acc = tk::full<tk::fragment<float, 64, 128, tk::mma_layout>>(0.0f);
+      // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
+      const tk::tiles<64> k_tiles{0, g.K};
+      if (0 < g.K) {
+        {
+          const auto k = k_tiles[0];
+          shared.a_b_full[a_b_at.slot].wait(a_b_at.phase);
+          tk::mma_fence(acc);
+          tk::mma_async(acc, shared.a[a_b_at.slot].rows_of<64>(warpgroup), shared.b[a_b_at.slot].all());
+          tk::mma_commit();
+          a_b_at.advance();
+        }
+        for (const auto k : k_tiles.rest()) {
+          shared.a_b_full[a_b_at.slot].wait(a_b_at.phase);
+          tk::mma_fence();
+          tk::mma_async(acc, shared.a[a_b_at.slot].rows_of<64>(warpgroup), shared.b[a_b_at.slot].all());
+          tk::mma_commit();
+          a_b_at.advance();
+          tk::mma_wait<1>();
+          if (tk::thread_in_warpgroup() == 0)
+            shared.a_b_empty[a_b_done.slot].arrive();
+          a_b_done.advance();
+        }
+        // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
+        tk::mma_wait<0>(acc);
+        if (tk::thread_in_warpgroup() == 0)
+          shared.a_b_empty[a_b_done.slot].arrive();
+        a_b_done.advance();
+      }
+      // gemm.tk:10  c[m, n] = acc;
+      const auto acc_bf16 = tk::cast<tk::bf16>(acc);
+      if (g.c_piece_map_fits) {
+        if (tk::thread_in_warpgroup() == 0)
+          tk::bulk_wait_read<1>();
+        tk::sync(2 + warpgroup, 128);
+        tk::store_shared(shared.c_piece[c_piece_at.slot][warpgroup], tk::cols_of<64>(acc_bf16, 0));
+        tk::fence_proxy_async();
+        tk::sync(2 + warpgroup, 128);
+        if (tk::thread_in_warpgroup() == 0) {
+          tk::tma_store(g.c_piece_map, shared.c_piece[c_piece_at.slot][warpgroup], n.begin, m.begin + warpgroup * 64);
+          tk::bulk_commit();
+        }
+        c_piece_at.advance();
+        if (tk::thread_in_warpgroup() == 0)
+          tk::bulk_wait_read<1>();
+        tk::sync(2 + warpgroup, 128);
+        tk::store_shared(shared.c_piece[c_piece_at.slot][warpgroup], tk::cols_of<64>(acc_bf16, 1));
+        tk::fence_proxy_async();
+        tk::sync(2 + warpgroup, 128);
+        if (tk::thread_in_warpgroup() == 0) {
+          tk::tma_store(g.c_piece_map, shared.c_piece[c_piece_at.slot][warpgroup], n.begin + 64,
+                        m.begin + warpgroup * 64);
+          tk::bulk_commit();
+        }
+        c_piece_at.advance();
+      } else {
+        // gemm.tk:10  c[m, n] = acc;
+        tk::store(g.c.wide,
+                  tk::view<tk::bf16, 16>{g.c.at(m.begin + warpgroup * 64, n.begin), g.c.stride(0),
+                                         m.end - (m.begin + warpgroup * 64), n.end - n.begin},
+                  acc_bf16);
+      }
+    }
+    if (tk::thread_in_warpgroup() == 0)
+      tk::bulk_wait_read<0>();
+  }
+}
+
+struct gemm_bf16_BN192_arguments {
+  tk::tensor_map a_map;
+  tk::tensor_map b_map;
+  tk::tensor_map c_piece_map;
+  tk::global<const tk::bf16, 2> a;
+  tk::global<const tk::bf16, 2> b;
+  tk::global<tk::bf16, 2> c;
+  int M;
+  int K;
+  int N;
+  bool loads_fit;        // the copy engine can load every tensor that it is to
+  bool c_piece_map_fits; // and store this one
+};
+
+struct gemm_bf16_BN192_shared {
+  tk::shared_tile<tk::bf16, 128, 64> a[4];
+  tk::shared_tile<tk::bf16, 64, 192> b[4];
+  tk::shared_tile<tk::bf16, 64, 64> c_piece[2][2];
+  tk::barrier a_b_full[4];
+  tk::barrier a_b_empty[4];
+};
+
+/// gemm.tk:5  gemm, for sm_90a.
+/// c = a · b
+/// BM = 128, BN = 192, BK = 64.
+/// Plan: stages: a_b 4; warpgroups: 2; overlap: 0; persistent: true.
+/// Roles: producer of 4 warps, 2 × consumer of 4 warps.
+/// Shared memory: a 64 KiB, b 96 KiB, c_piece 32 KiB.
+__global__ void __launch_bounds__(384, 1) gemm_bf16_BN192(const __grid_constant__ gemm_bf16_BN192_arguments g) {
+  auto &shared = tk::shared_at<gemm_bf16_BN192_shared>(0);
+  const int warpgroup = tk::warpgroup_index();
+  if (threadIdx.x == 0) {
+    for (auto &barrier : shared.a_b_full)
+      barrier.init(g.loads_fit ? 1 : 128);
+    for (auto &barrier : shared.a_b_empty)
+      barrier.init(2);
+    tk::barrier_init_fence();
+  }
+  tk::sync_block();
+  if (warpgroup == 2) {
+    // producer
+    tk::release_registers<40>();
+    const tk::tiles<128> m_tiles{0, g.M};
+    const tk::tiles<192> n_tiles{0, g.N};
+    if (g.loads_fit) {
+      if (tk::warp_index() == 8 && tk::elect_one()) {
+        tk::ring<4> a_b_at;
+        for (int block = blockIdx.x; block < m_tiles.count() * n_tiles.count(); block += gridDim.x) {
+          const auto at = tk::raster(block, m_tiles.count(), n_tiles.count(), 8);
+          const auto m = m_tiles[at.row];
+          const auto n = n_tiles[at.col];
+          // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
+          for (const auto k : tk::tiles<64>{0, g.K}) {
+            shared.a_b_empty[a_b_at.slot].wait(a_b_at.phase ^ 1);
+            shared.a_b_full[a_b_at.slot].expect_bytes(40960);
+            tk::tma_load(shared.a[a_b_at.slot], g.a_map, shared.a_b_full[a_b_at.slot], k.begin, m.begin);
+            tk::tma_load(shared.b[a_b_at.slot], g.b_map, shared.a_b_full[a_b_at.slot], n.begin, k.begin);
+            a_b_at.advance();
+          }
+        }
+      }
+    } else {
+      // Tensors that the copy engine cannot take: by the threads of this role.
+      tk::ring<4> a_b_at;
+      for (int block = blockIdx.x; block < m_tiles.count() * n_tiles.count(); block += gridDim.x) {
+        const auto at = tk::raster(block, m_tiles.count(), n_tiles.count(), 8);
+        const auto m = m_tiles[at.row];
+        const auto n = n_tiles[at.col];
+        // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
+        for (const auto k : tk::tiles<64>{0, g.K}) {
+          shared.a_b_empty[a_b_at.slot].wait(a_b_at.phase ^ 1);
+          tk::copy_rows_to_shared<128>(
+              shared.a[a_b_at.slot],
+              tk::view<const tk::bf16>{g.a.at(m.begin, k.begin), g.a.stride(0), m.end - m.begin, k.end - k.begin},
+              tk::thread_in_warpgroup());
+          tk::copy_rows_to_shared<128>(
+              shared.b[a_b_at.slot],
+              tk::view<const tk::bf16>{g.b.at(k.begin, n.begin), g.b.stride(0), k.end - k.begin, n.end - n.begin},
+              tk::thread_in_warpgroup());
+          tk::fence_proxy_async();
+          shared.a_b_full[a_b_at.slot].arrive();
+          a_b_at.advance();
+        }
+      }
+    }
+  } else {
+    // consumer
+    tk::claim_registers<232>();
+    const tk::tiles<128> m_tiles{0, g.M};
+    const tk::tiles<192> n_tiles{0, g.N};
+    tk::ring<2> c_piece_at;
+    tk::ring<4> a_b_at;
+    tk::ring<4> a_b_done;
+    for (int block = blockIdx.x; block < m_tiles.count() * n_tiles.count(); block += gridDim.x) {
+      const auto at = tk::raster(block, m_tiles.count(), n_tiles.count(), 8);
+      const auto m = m_tiles[at.row];
+      const auto n = n_tiles[at.col];
+      // gemm.tk:8  var acc = zeros(BM, BN);
+      auto acc = tk::full<tk::fragment<float, 64, 192, tk::mma_layout>>(0.0f);
+      // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
+      const tk::tiles<64> k_tiles{0, g.K};
+      if (0 < g.K) {
+        {
+          const auto k = k_tiles[0];
+          shared.a_b_full[a_b_at.slot].wait(a_b_at.phase);
+          tk::mma_fence(acc);
+          tk::mma_async(acc, shared.a[a_b_at.slot].rows_of<64>(warpgroup), shared.b[a_b_at.slot].all());
+          tk::mma_commit();
+          a_b_at.advance();
+        }
+        for (const auto k : k_tiles.rest()) {
+          shared.a_b_full[a_b_at.slot].wait(a_b_at.phase);
+          tk::mma_fence();
+          tk::mma_async(acc, shared.a[a_b_at.slot].rows_of<64>(warpgroup), shared.b[a_b_at.slot].all());
+          tk::mma_commit();
+          a_b_at.advance();
+          tk::mma_wait<1>();
+          if (tk::thread_in_warpgroup() == 0)
+            shared.a_b_empty[a_b_done.slot].arrive();
+          a_b_done.advance();
+        }
+        // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
+        tk::mma_wait<0>(acc);
+        if (tk::thread_in_warpgroup() == 0)
+          shared.a_b_empty[a_b_done.slot].arrive();
+        a_b_done.advance();
+      }
+      // gemm.tk:10  c[m, n] = acc;
+      const auto acc_bf16 = tk::cast<tk::bf16>(acc);
+      if (g.c_piece_map_fits) {
+        if (tk::thread_in_warpgroup() == 0)
+          tk::bulk_wait_read<1>();
+        tk::sync(2 + warpgroup, 128);
+        tk::store_shared(shared.c_piece[c_piece_at.slot][warpgroup], tk::cols_of<64>(acc_bf16, 0));
+        tk::fence_proxy_async();
+        tk::sync(2 + warpgroup, 128);
+        if (tk::thread_in_warpgroup() == 0) {
+          tk::tma_store(g.c_piece_map, shared.c_piece[c_piece_at.slot][warpgroup], n.begin, m.begin + warpgroup * 64);
+          tk::bulk_commit();
+        }
+        c_piece_at.advance();
+        if (tk::thread_in_warpgroup() == 0)
+          tk::bulk_wait_read<1>();
+        tk::sync(2 + warpgroup, 128);
+        tk::store_shared(shared.c_piece[c_piece_at.slot][warpgroup], tk::cols_of<64>(acc_bf16, 1));
+        tk::fence_proxy_async();
+        tk::sync(2 + warpgroup, 128);
+        if (tk::thread_in_warpgroup() == 0) {
+          tk::tma_store(g.c_piece_map, shared.c_piece[c_piece_at.slot][warpgroup], n.begin + 64,
+                        m.begin + warpgroup * 64);
+          tk::bulk_commit();
+        }
+        c_piece_at.advance();
+        if (tk::thread_in_warpgroup() == 0)
+          tk::bulk_wait_read<1>();
+        tk::sync(2 + warpgroup, 128);
+        tk::store_shared(shared.c_piece[c_piece_at.slot][warpgroup], tk::cols_of<64>(acc_bf16, 2));
+        tk::fence_proxy_async();
+        tk::sync(2 + warpgroup, 128);
+        if (tk::thread_in_warpgroup() == 0) {
+          tk::tma_store(g.c_piece_map, shared.c_piece[c_piece_at.slot][warpgroup], n.begin + 128,
+                        m.begin + warpgroup * 64);
+          tk::bulk_commit();
+        }
+        c_piece_at.advance();
+      } else {
+        // gemm.tk:10  c[m, n] = acc;
+        tk::store(g.c.wide,
+                  tk::view<tk::bf16, 16>{g.c.at(m.begin + warpgroup * 64, n.begin), g.c.stride(0),
+                                         m.end - (m.begin + warpgroup * 64), n.end - n.begin},
+                  acc_bf16);
+      }
+    }
+    if (tk::thread_in_warpgroup() == 0)
+      tk::bulk_wait_read<0>();
+  }
+}
+
 struct gemm_bf16_arguments {
   tk::tensor_map a_map;
   tk::tensor_map b_map;
@@ -231,6 +892,71 @@ extern "C" tk_status gemm(const tk_tensor *a, const tk_tensor *b, const tk_tenso
   const tk::host::device device = tk::host::find_device(call, {9, 0, true}, a_view, b_view, c_view);
   if (!call.ok())
     return call.status();
+  if (T == tk::element::bf16 && ((int64_t(M) * int64_t(N)) <= ((64 * 64) * 132))) {
+    gemm_bf16_BK128_BM64_BN64_stages6_arguments arguments{};
+    arguments.a = tk::host::make_global<const tk::bf16, 2>(a_view);
+    arguments.b = tk::host::make_global<const tk::bf16, 2>(b_view);
+    arguments.c = tk::host::make_global<tk::bf16, 2>(c_view);
+    arguments.M = M;
+    arguments.K = K;
+    arguments.N = N;
+    arguments.c_piece_map_fits = tk::host::encode_map(arguments.c_piece_map, c_view, {0, 64, 64, 128, true});
+    arguments.loads_fit = tk::host::encode_map(arguments.a_map, a_view, {0, 64, 64, 128, false}) &&
+                          tk::host::encode_map(arguments.b_map, b_view, {0, 128, 64, 128, false});
+    tk::host::launch(call, device, gemm_bf16_BK128_BM64_BN64_stages6, arguments,
+                     tk::host::steps(0, M, 64) * tk::host::steps(0, N, 64), true, 256,
+                     int(sizeof(gemm_bf16_BK128_BM64_BN64_stages6_shared)) + 1024, stream);
+    return call.status();
+  }
+  if (T == tk::element::bf16 && ((int64_t(M) * int64_t(N)) <= ((64 * 128) * 132))) {
+    gemm_bf16_BM64_BN128_stages8_arguments arguments{};
+    arguments.a = tk::host::make_global<const tk::bf16, 2>(a_view);
+    arguments.b = tk::host::make_global<const tk::bf16, 2>(b_view);
+    arguments.c = tk::host::make_global<tk::bf16, 2>(c_view);
+    arguments.M = M;
+    arguments.K = K;
+    arguments.N = N;
+    arguments.c_piece_map_fits = tk::host::encode_map(arguments.c_piece_map, c_view, {0, 64, 64, 128, true});
+    arguments.loads_fit = tk::host::encode_map(arguments.a_map, a_view, {0, 64, 64, 128, false}) &&
+                          tk::host::encode_map(arguments.b_map, b_view, {0, 64, 64, 128, false});
+    tk::host::launch(call, device, gemm_bf16_BM64_BN128_stages8, arguments,
+                     tk::host::steps(0, M, 64) * tk::host::steps(0, N, 128), true, 256,
+                     int(sizeof(gemm_bf16_BM64_BN128_stages8_shared)) + 1024, stream);
+    return call.status();
+  }
+  if (T == tk::element::bf16 && ((int64_t(M) * int64_t(N)) <= ((128 * 128) * 132))) {
+    gemm_bf16_BN128_arguments arguments{};
+    arguments.a = tk::host::make_global<const tk::bf16, 2>(a_view);
+    arguments.b = tk::host::make_global<const tk::bf16, 2>(b_view);
+    arguments.c = tk::host::make_global<tk::bf16, 2>(c_view);
+    arguments.M = M;
+    arguments.K = K;
+    arguments.N = N;
+    arguments.c_piece_map_fits = tk::host::encode_map(arguments.c_piece_map, c_view, {0, 64, 64, 128, true});
+    arguments.loads_fit = tk::host::encode_map(arguments.a_map, a_view, {0, 128, 64, 128, false}) &&
+                          tk::host::encode_map(arguments.b_map, b_view, {0, 64, 64, 128, false});
+    tk::host::launch(call, device, gemm_bf16_BN128, arguments, tk::host::steps(0, M, 128) * tk::host::steps(0, N, 128),
+                     true, 384, int(sizeof(gemm_bf16_BN128_shared)) + 1024, stream);
+    return call.status();
+  }
+  if (T == tk::element::bf16 && ((((int64_t(M) * int64_t(N)) > ((132 * 128) * 256)) &&
+                                  ((int64_t(M) * int64_t(N)) <= (((2 * 132) * 128) * 192))) ||
+                                 (((int64_t(M) * int64_t(N)) > (((2 * 132) * 128) * 256)) &&
+                                  ((int64_t(M) * int64_t(N)) <= (((3 * 132) * 128) * 192))))) {
+    gemm_bf16_BN192_arguments arguments{};
+    arguments.a = tk::host::make_global<const tk::bf16, 2>(a_view);
+    arguments.b = tk::host::make_global<const tk::bf16, 2>(b_view);
+    arguments.c = tk::host::make_global<tk::bf16, 2>(c_view);
+    arguments.M = M;
+    arguments.K = K;
+    arguments.N = N;
+    arguments.c_piece_map_fits = tk::host::encode_map(arguments.c_piece_map, c_view, {0, 64, 64, 128, true});
+    arguments.loads_fit = tk::host::encode_map(arguments.a_map, a_view, {0, 128, 64, 128, false}) &&
+                          tk::host::encode_map(arguments.b_map, b_view, {0, 64, 64, 128, false});
+    tk::host::launch(call, device, gemm_bf16_BN192, arguments, tk::host::steps(0, M, 128) * tk::host::steps(0, N, 192),
+                     true, 384, int(sizeof(gemm_bf16_BN192_shared)) + 1024, stream);
+    return call.status();
+  }
   if (T == tk::element::bf16) {
     gemm_bf16_arguments arguments{};
     arguments.a = tk::host::make_global<const tk::bf16, 2>(a_view);

@@ -10,6 +10,7 @@
 
 #include "tk/memory.h"
 #include "tk/shared.h"
+#include "tk/words.h"
 
 namespace tk {
 
@@ -122,10 +123,11 @@ __device__ __forceinline__ void copy_aligned(Tile &to, const view<T> &from, int 
     if (exists && from.has_row(r)) {
       const u32 address = shared_address(to.at(r, c));
       const auto *bytes = reinterpret_cast<const u8 *>(from.at(r, c));
-      const u32 first = threadIdx.x / 8 * Bytes; // every eight lanes are 128 bytes: the next ones take other banks
+      // Every eight lanes are 128 bytes: the next ones take other banks.
+      const u32 first = u32(computed_here(int(threadIdx.x))) / 8 * Bytes % 16;
 #pragma unroll
       for (int i = 0; i < 16; i += Bytes)
-        copy_bytes_async<Bytes>(address + (first + i) % 16, bytes + (first + i) % 16);
+        copy_bytes_async<Bytes>(address + (first ^ i), bytes + (first ^ i));
     } else {
       *reinterpret_cast<uint4 *>(to.at(r, c)) = make_uint4(0, 0, 0, 0);
     }
