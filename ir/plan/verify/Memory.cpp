@@ -127,7 +127,8 @@ bool Memory::bySameThreads(const Access &now, const Access &before) const {
     return access.stmt->kind == StmtKind::Product || !var ? std::nullopt : std::optional(var->type.layout);
   };
   bool sameEvent = now.event == before.event;
-  return sameEvent || (layoutOf(now) && layoutOf(now) == layoutOf(before));
+  return sameEvent || (layoutOf(now) && layoutOf(now) == layoutOf(before) &&
+                       now.stmt->ref.transposed == before.stmt->ref.transposed);
 }
 
 /// Each thread copies a share of its own.
@@ -138,6 +139,12 @@ bool Memory::areSharesOfOne(const Access &now, const Access &before) const {
   };
   return isShare(now) && isShare(before) && now.event == before.event && one.role == other.role &&
          one.block == other.block;
+}
+
+/// A ring hands on what one cursor fills to the other that reads it, a stage each time that both advance.
+bool Memory::isOfAnotherRound(const Access &now, const Access &before) const {
+  return !now.isWrite() && before.isWrite() && now.slot == before.slot && now.step >= 0 && before.step >= 0 &&
+         now.step != before.step;
 }
 
 bool Memory::isOrdered(const Access &now, const Access &before, const Clock &clock) const {
@@ -210,6 +217,9 @@ std::string Memory::access(int slot, const Access &access, const Clock &clock) {
         (access.isWrite() || before.isWrite()) && !bySameThreads(access, before) && !areSharesOfOne(access, before);
     if (problem.empty() && conflicts)
       problem = conflict(access, before, clock, slot, before.slot);
+    if (problem.empty() && isOfAnotherRound(access, before))
+      problem = fmt::format("{} reads `{}` for round {} of its cursor and finds what {} wrote for round {} of its own",
+                            describe(access), name(slot), access.step, describe(before), before.step);
   }
   const bool reads = !access.isWrite() || access.stmt->kind == StmtKind::ScaleTensor ||
                      (access.agent == Access::ProductWrite && access.stmt->accumulate);

@@ -91,6 +91,7 @@ struct Access {
   End end;
   int syncs;               ///< named barriers that the process had passed
   int slot = -1;           ///< what the access names; all buffers of tensor memory share one list
+  int64_t step = -1;       ///< of the cursor that names the stage: Touched::step
   bool fencedAfter = true; ///< tensor memory: a fence came after the last barrier that the process passed
 
   bool isWrite() const {
@@ -120,6 +121,7 @@ private:
   std::string conflict(const Access &now, const Access &before, const Clock &clock, int slot, int beforeSlot) const;
   bool isOneAccumulation(const Access &now, const Access &before, bool sameSlot) const;
   std::string unfencedTensor(const Access &now, const Access &before, const Clock &clock) const;
+  bool isOfAnotherRound(const Access &now, const Access &before) const;
   bool isOrdered(const Access &now, const Access &before, const Clock &clock) const;
   bool isFenced(const Access &now, const Access &before, const Clock &clock) const;
   bool bySameThreads(const Access &now, const Access &before) const;

@@ -252,12 +252,13 @@ private:
     const Rect rect = numbering.isTensor(slot) ? tensorRectOf(touched, numbering.slots[static_cast<size_t>(slot)].stage,
                                                               states[p].process, isGeneric)
                                                : rectOf(touched, states[p].process);
-    access(p, event, slot, rect, agent, end);
+    access(p, event, slot, rect, agent, end, touched.step);
   }
 
-  void access(size_t p, const Event &event, int slot, const Rect &rect, Access::Agent agent, Access::End end) {
+  void access(size_t p, const Event &event, int slot, const Rect &rect, Access::Agent agent, Access::End end,
+              int64_t step) {
     State &state = states[p];
-    Access access{event.stmt, agent, p, state.at, rect, end, state.syncs, slot, state.fencedAfter};
+    Access access{event.stmt, agent, p, state.at, rect, end, state.syncs, slot, step, state.fencedAfter};
     std::string problem = memory.access(slot, access, state.clock);
     if (!problem.empty())
       violation(*event.stmt, problem);
@@ -350,8 +351,8 @@ private:
     const bool isShare = event.stmt->multicast != Division::Whole && !event.stmt->toFirst;
     const Rect rect = isShare ? shareOf(event.a, event.stmt->multicast, state.process.block, numbering.blocks)
                               : rectOf(event.a, state.process);
-    access(p, event, numbering.slotIn(block, event.a.slot), rect, Access::CopyWrite,
-           {component, barrier.completed + 1});
+    access(p, event, numbering.slotIn(block, event.a.slot), rect, Access::CopyWrite, {component, barrier.completed + 1},
+           event.a.step);
     const bool isClaim = event.stmt->kind == StmtKind::Claim;
     int64_t bytes = event.stmt->map.empty() && !isClaim ? 0
                     : isShare                           ? bytesOf(event.a.buffer->elem, rect.area())

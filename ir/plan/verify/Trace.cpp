@@ -110,8 +110,10 @@ private:
   }
   Touched touched(const BufferRef &ref) {
     const Buffer *shared = plan.findBuffer(ref.buffer);
-    return {numbering.slotOf(plan, ref.buffer, use(ref.cursor).stage), shared ? shared : plan.findTensor(ref.buffer),
-            ref.slice, ref.transposed};
+    const CursorState &cursor = use(ref.cursor);
+    const int64_t step = ref.cursor.empty() ? -1 : cursor.round * summary.types.at(ref.cursor).rows + cursor.stage;
+    return {numbering.slotOf(plan, ref.buffer, cursor.stage), shared ? shared : plan.findTensor(ref.buffer), ref.slice,
+            ref.transposed, step};
   }
 
   const Plan &plan;

@@ -29,6 +29,7 @@ struct Touched {
   const Buffer *buffer = nullptr;
   Division slice = Division::Whole;
   bool transposed = false;
+  int64_t step = -1; ///< how often the cursor that names the stage had advanced; -1: there is none
 };
 
 struct Event {
