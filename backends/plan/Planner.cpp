@@ -517,8 +517,11 @@ private:
 
 } // namespace
 
-std::unique_ptr<plan::Plan> planKernel(const ir::Function &function, const arch::Description &arch,
-                                       const Schedule &schedule, DiagnosticEngine &diagnostics) {
+namespace {
+
+/// With pairs of blocks where they can be had.
+std::unique_ptr<plan::Plan> planInPairs(const ir::Function &function, const arch::Description &arch,
+                                        const Schedule &schedule, DiagnosticEngine &diagnostics) {
   Planner planner(function, arch, schedule, diagnostics);
   std::unique_ptr<plan::Plan> plan = planner.run();
   if (!planner.pairsFailed || schedule.twoCta)
@@ -526,6 +529,20 @@ std::unique_ptr<plan::Plan> planKernel(const ir::Function &function, const arch:
   Schedule alone = schedule;
   alone.twoCta = false;
   return Planner(function, arch, alone, diagnostics).run();
+}
+
+} // namespace
+
+std::unique_ptr<plan::Plan> planKernel(const ir::Function &function, const arch::Description &arch,
+                                       const Schedule &schedule, DiagnosticEngine &diagnostics) {
+  std::unique_ptr<plan::Plan> plan = planInPairs(function, arch, schedule, diagnostics);
+  if (!plan || plan->sharedBytes <= arch.sharedBytesPerBlock)
+    return plan;
+  // What reductions and transpositions go through is known only now: once more, with so much less for rings.
+  arch::Description smaller = arch;
+  smaller.sharedBytesPerBlock -= plan->sharedBytes - arch.sharedBytesPerBlock;
+  std::unique_ptr<plan::Plan> second = planInPairs(function, smaller, schedule, diagnostics);
+  return second && second->sharedBytes <= arch.sharedBytesPerBlock ? std::move(second) : std::move(plan);
 }
 
 } // namespace tkc::planner

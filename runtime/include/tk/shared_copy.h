@@ -70,6 +70,16 @@ template <tile X, class Tile> struct taking_turns {
   static constexpr int bytes = is_accumulator && distance && X::col_slots % (2 * slots) == 0 ? distance : 0;
 };
 
+/// What scratch memory of Rows × Cols elements holds beyond x becomes zero: the transpose of x may stand in registers
+/// of more, which then hold no number that nobody wrote.
+template <int Rows, int Cols, tile X, class At> __device__ __forceinline__ void zero_beyond(At at) {
+  if constexpr (Rows > X::rows || Cols > X::cols)
+#pragma unroll 1
+    for (int i = rank<typename X::layout>(); i < Rows * Cols; i += X::layout::threads)
+      if (i / Cols >= X::rows || i % Cols >= X::cols)
+        put_element(at(i / Cols, i % Cols), typename X::element{});
+}
+
 /// slice ← x, from its first row and column on; rows that the slice lacks are padding of x, and not stored.
 template <class Tile, int Rows, int Cols, tile X>
 __device__ __forceinline__ void store_shared(const shared_slice<Tile, Rows, Cols> &to, const X &x) {
@@ -84,6 +94,8 @@ __device__ __forceinline__ void store_shared(const shared_slice<Tile, Rows, Cols
     constexpr int count = shared_chunk<X>();
     const int thread = rank<typename X::layout>();
     const bool turned = turns::bytes && X::layout::row(thread, 0) >> turns::row_bit & 1;
+    if constexpr (Tile::swizzle == 0)
+      zero_beyond<Rows, Cols, X>([&](int r, int c) { return to.address + Tile::offset(r, c); });
 #pragma unroll
     for (int a = 0; a < X::row_slots; ++a)
 #pragma unroll
@@ -182,6 +194,8 @@ __device__ __forceinline__ void store_shared(shared_vector<T, Count> &to, const 
   static_assert(X::has_rows != X::has_cols, "a vector is a column or a row");
   constexpr int count = shared_chunk<X>();
   const int thread = rank<typename X::layout>();
+  zero_beyond<X::has_rows ? Count : 1, X::has_cols ? Count : 1, X>(
+      [&](int r, int c) { return to.address() + u32(r + c) * sizeof(T); });
 #pragma unroll
   for (int i = 0; i < X::size; i += count)
     if constexpr (X::has_rows)
