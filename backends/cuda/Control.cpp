@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <cassert>
 #include <fmt/core.h>
+#include <optional>
+#include <set>
 
 namespace tkc::cuda {
 
@@ -284,6 +286,17 @@ void RolePrinter::printStmt(const Stmt &stmt, cpp::Body &out) {
   }
 }
 
+/// Whether nothing but products and the copies of their operands stands there.
+static bool multipliesAlone(const plan::Body &body) {
+  return std::all_of(body.begin(), body.end(), [](const Stmt &stmt) {
+    if (stmt.kind == StmtKind::Ahead)
+      return multipliesAlone(stmt.body);
+    return (stmt.kind == StmtKind::Product && stmt.byWarps) || stmt.kind == StmtKind::CopyIn ||
+           stmt.kind == StmtKind::CopyWait || stmt.kind == StmtKind::CopyCommit || stmt.kind == StmtKind::Sync ||
+           stmt.kind == StmtKind::Advance;
+  });
+}
+
 cpp::Body RolePrinter::printIteration(SourceLoc loop, const plan::Body &body) {
   // What carries values on to the next iteration belongs to the loop's line, which stands above already.
   loopLines.push_back(loop.isValid() ? kernel.sources.lineColumn(loop).line : 0);
@@ -320,12 +333,8 @@ void RolePrinter::printFor(const Stmt &stmt, cpp::Body &out) {
         stmt.tileSize > 0 && std::any_of(stmt.body.begin(), stmt.body.end(), [&](const Stmt &inner) {
           return inner.kind == StmtKind::Ahead && inner.operands.size() > 2 && inner.operands[2] == stmt.dest;
         });
-    if (looksAhead) {
-      const std::string range = tilesOf(stmt, out);
-      out.push_back(
-          cpp::Stmt::forLoop(fmt::format("const auto {} : {}", index, range), printIteration(stmt.loc, stmt.body)));
-      return;
-    }
+    if (looksAhead)
+      return printCopyingLoop(stmt, out);
     const std::string head = stmt.tileSize == 0 ? fmt::format("int {0} = {1}; {0} < {2}; ++{0}", index, lo, hi)
                                                 : fmt::format("const auto {} : {}", index, tiles);
     out.push_back(cpp::Stmt::forLoop(head, printIteration(stmt.loc, stmt.body)));
@@ -354,6 +363,35 @@ void RolePrinter::printFor(const Stmt &stmt, cpp::Body &out) {
   inner.insert(inner.end(), epilogue.begin(), epilogue.end());
   out.push_back(
       cpp::Stmt::ifThen(cpp::binary("<", value(stmt.operands[0]), value(stmt.operands[1])), std::move(inner)));
+}
+
+/// A loop that copies ahead for itself. One of products alone is printed twice, once for tensors that all suit copies
+/// of 16 bytes: a branch that no copy takes would stand between the products, and the compiler orders nothing across
+/// it.
+void RolePrinter::printCopyingLoop(const Stmt &stmt, cpp::Body &out) {
+  const std::string range = tilesOf(stmt, out);
+  const auto loop = [&] {
+    return cpp::Stmt::forLoop(fmt::format("const auto {} : {}", nameOf(stmt.dest), range),
+                              printIteration(stmt.loc, stmt.body));
+  };
+  if (!multipliesAlone(stmt.body)) {
+    out.push_back(loop());
+    return;
+  }
+  std::set<std::string> wide;
+  assumedWide = &wide;
+  cpp::Stmt fast = loop();
+  assumedWide = nullptr;
+  if (wide.empty()) {
+    out.push_back(std::move(fast));
+    return;
+  }
+  std::optional<cpp::Expr> all;
+  for (const std::string &tensor : wide) {
+    const cpp::Expr one = cpp::member(cpp::member(cpp::name("g"), identifier(tensor)), "wide");
+    all = all ? cpp::binary("&&", *all, one) : one;
+  }
+  out.push_back(cpp::Stmt::ifThen(*all, {std::move(fast)}, {loop()}));
 }
 
 void RolePrinter::printIf(const Stmt &stmt, cpp::Body &out) {

@@ -74,6 +74,7 @@ private:
   void printStmt(const plan::Stmt &stmt, cpp::Body &out);
   cpp::Body printIteration(SourceLoc loop, const plan::Body &body);
   void printFor(const plan::Stmt &stmt, cpp::Body &out);
+  void printCopyingLoop(const plan::Stmt &stmt, cpp::Body &out);
   void printIf(const plan::Stmt &stmt, cpp::Body &out);
   void printAhead(const plan::Stmt &stmt, cpp::Body &out);
   /// The name of a loop's range of tiles; declares it where it has none yet.
@@ -155,6 +156,8 @@ private:
   std::map<const plan::Stmt *, std::set<std::string>> retiredAt;  ///< variables that a ProductWait hands back
   std::map<const plan::Stmt *, std::set<std::string>> inFlightAt; ///< variables not to touch at a ProductFence
   std::vector<std::set<std::string>> groupsInFlight;              ///< while tracking; the last one is still open
+  /// Not null: where to note the tensors that the text being printed takes to suit copies of 16 bytes.
+  std::set<std::string> *assumedWide = nullptr;
   unsigned lastLine = 0;
   std::vector<unsigned> loopLines; ///< of the loops around what is being printed
 };

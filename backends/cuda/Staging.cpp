@@ -164,7 +164,10 @@ void RolePrinter::copyAsync(const Stmt &stmt, cpp::Body &out) {
     return copyByThreads(stmt, out);
   const cpp::Expr callee =
       cpp::templated("tk::copy_async", {cpp::integer(static_cast<int64_t>(role.warps) * role.instances * role.lanes)});
-  const cpp::Expr wide = cpp::member(cpp::member(cpp::name("g"), identifier(stmt.view.tensor)), "wide");
+  if (assumedWide)
+    assumedWide->insert(stmt.view.tensor);
+  const cpp::Expr wide =
+      assumedWide ? cpp::name("true") : cpp::member(cpp::member(cpp::name("g"), identifier(stmt.view.tensor)), "wide");
   out.push_back(cpp::Stmt::expression(cpp::call(callee, {stage(stmt.ref), wide, viewExpr(parts, true), threadInRole})));
 }
 
