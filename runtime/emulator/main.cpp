@@ -7,12 +7,18 @@
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
+#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <thread>
 
 namespace {
+
+constexpr std::array gpus{"sm_80",  "sm_86",   "sm_89",  "sm_90",   "sm_90a", "sm_100", "sm_100a",
+                          "sm_103", "sm_103a", "sm_120", "sm_120a", "gfx90a", "gfx942", "gfx950"};
 
 /// Empty, or why it cannot be.
 std::string write(const std::string &path, const std::string &text) {
@@ -55,8 +61,8 @@ int main(int argc, char **argv) {
 
   Program program;
   std::string error =
-      frontend.isHip() && options.cdna == Cdna::None
-          ? fmt::format("`{}` is none of AMD's GPUs that are modelled: gfx90a, gfx942, gfx950", frontend.arch)
+      std::find(gpus.begin(), gpus.end(), frontend.arch) == gpus.end()
+          ? fmt::format("`{}` is none of the GPUs that are modelled: {}", frontend.arch, fmt::join(gpus, ", "))
           : program.load(file, frontend);
   if (error.empty()) {
     arguments.insert(arguments.begin(), file);

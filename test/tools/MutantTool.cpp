@@ -1,9 +1,9 @@
 // Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// tkmutant FILE.tk --kernel NAME -o DIR writes, for each mutant of the kernel's plan, the program that runs the
-// kernel's first case with it, DIR/N/test.cu and its data, and prints a line of JSON: number, change, and what the
-// verifier says. test/targets/mutants.py runs them on the emulator.
+// tkmutant FILE.tk --kernel NAME -o DIR writes, for each mutant of the kernel's plan, the program that runs the first
+// case of the kernel, or of a program that launches it, with it, DIR/N/test.cu and its data, and prints a line of JSON:
+// number, change, and what the verifier says. test/targets/mutants.py runs them on the emulator.
 #include "Mutants.h"
 #include "harness/GpuProgram.h"
 #include "ir/passes/PassManager.h"
@@ -22,7 +22,8 @@ using namespace tkc;
 namespace {
 
 struct Options {
-  std::string path, arch = "sm_90a", kernel, folder;
+  std::string path, arch = "sm_90a", kernel, subject, folder;
+  size_t first = 0, step = 1; ///< of the mutants
   std::map<std::string, int64_t> tunes;
   std::map<std::string, double> sizes;
 };
@@ -38,7 +39,7 @@ harness::GpuProgram makeProgram(const Module &module, const Options &options, st
   plans.verify = false;
   plans.onPlanned = std::move(change);
   harness::RunOptions run;
-  run.filter = options.kernel;
+  run.filter = options.subject.empty() ? options.kernel : options.subject;
   run.sampleStep = SIZE_MAX;
   run.tunes = options.tunes;
   run.sizes = options.sizes;
@@ -60,6 +61,10 @@ int main(int argc, char **argv) {
   app.add_option("FILE", options.path, "a .tk file")->required();
   app.add_option("--arch", options.arch, "the GPU to plan for");
   app.add_option("--kernel", options.kernel, "the kernel, of which the first case runs")->required();
+  app.add_option("--case", options.subject,
+                 "the program that launches the kernel, of which the first case runs instead");
+  app.add_option("--first", options.first, "the number of the first mutant");
+  app.add_option("--step", options.step, "only every so many mutants")->check(CLI::PositiveNumber);
   app.add_option("-o", options.folder, "where the programs go")->required();
   app.add_option("--tune", options.tunes, "tunes and schedule keys: NAME VALUE");
   app.add_option("--size", options.sizes, "dims of the case: NAME VALUE");
@@ -77,7 +82,7 @@ int main(int argc, char **argv) {
           mutants = mutantsOf(plan);
       },
       sources, diagnostics);
-  for (size_t i = 0; i < mutants.size(); ++i) {
+  for (size_t i = options.first; i < mutants.size(); i += options.step) {
     const auto replace = [&](plan::Plan &plan) {
       if (plan.kernel == options.kernel)
         plan = std::move(mutants[i].plan);
@@ -85,10 +90,10 @@ int main(int argc, char **argv) {
     const std::vector<plan::Violation> violations = plan::verify(mutants[i].plan, budget);
     write(std::filesystem::path(options.folder) / std::to_string(i),
           makeProgram(*module, options, replace, sources, diagnostics));
-    const llvm::json::Value line =
-        llvm::json::Object{{"number", static_cast<int64_t>(i)},
-                           {"change", mutants[i].change},
-                           {"refused", violations.empty() ? "" : violations.front().message}};
+    const llvm::json::Value line = llvm::json::Object{{"number", static_cast<int64_t>(i)},
+                                                      {"change", mutants[i].change},
+                                                      {"refused", violations.empty() ? "" : violations.front().message},
+                                                      {"harmless", mutants[i].ifHarmless}};
     llvm::outs() << line << "\n";
   }
   for (const Diagnostic &diagnostic : diagnostics.all())
