@@ -51,11 +51,9 @@ struct Stream {
 
 class Splitter {
 public:
-  /// `meets`: all instances meet before each product, as they may have each other's columns afterwards.
-  Splitter(plan::Role &role, const Placement &placement, const TensorHomes &homes, int accumulatorStages, bool meets,
+  Splitter(plan::Role &role, const Placement &placement, const TensorHomes &homes, const Way &way,
            const std::string &factors)
-      : role(role), placement(placement), homes(homes), accumulatorStages(accumulatorStages), meets(meets),
-        factors(factors) {
+      : role(role), placement(placement), homes(homes), way(way), factors(factors) {
     for (const RingPlacement &ring : placement.rings)
       for (const RingMember &member : ring.members)
         ringOf[member.buffer] = &ring;
@@ -73,7 +71,7 @@ public:
     result.tensors = homes.buffers;
     for (plan::TensorBuffer &tensor : result.tensors)
       if (homes.rings.count(tensor.name))
-        tensor.stages = accumulatorStages;
+        tensor.stages = way.accumulatorStages;
     matrix().name = "matrix";
     matrix().warps = 1;
     matrix().instances = issuers;
@@ -91,7 +89,7 @@ public:
     declareVars();
     for (const std::string &accumulator : homes.rings) // from tile to tile
       uses[accumulator].spans = {{0, place + 1}};
-    result.columns = allocateTensors(result.tensors, uses, issuers > 1 && !meets);
+    result.columns = allocateTensors(result.tensors, uses, issuers == 1 || way.meets ? Sharing::Any : way.sharing);
     return std::move(result);
   }
 
@@ -467,7 +465,7 @@ private:
         continue;
       if (!std::exchange(stream->handed, true)) {
         plan::append(*stream->out, Kind::TensorFence, loc);
-        if (meets)
+        if (way.meets)
           syncAll(loc);
       }
       plan::Stmt &arrive = plan::append(*stream->out, Kind::Arrive, loc);
@@ -778,9 +776,9 @@ private:
     for (const std::string &accumulator : accumulators) {
       touch({accumulator});
       const int emptying = issuers < role.instances ? warps() * role.instances : warps();
-      barrier(accumulator + ".free", accumulatorStages, emptying * (placement.byPairs ? 2 : 1));
-      barrier(accumulator + ".ready", accumulatorStages, 1);
-      const std::string at = cursor(matrixCursors, accumulator + "_fill", accumulatorStages);
+      barrier(accumulator + ".free", way.accumulatorStages, emptying * (placement.byPairs ? 2 : 1));
+      barrier(accumulator + ".ready", way.accumulatorStages, 1);
+      const std::string at = cursor(matrixCursors, accumulator + "_fill", way.accumulatorStages);
       plan::Stmt &wait = issue(Kind::Wait, loc);
       wait.barrier = accumulator + ".free";
       wait.cursor = at;
@@ -827,7 +825,7 @@ public:
       arrive.toFirst = placement.byPairs;
       plan::append(done, Kind::Advance, loc).cursor = at;
       if (!role.findVar(at))
-        role.vars.push_back({at, cursorType(accumulatorStages)});
+        role.vars.push_back({at, cursorType(way.accumulatorStages)});
     }
     body = std::move(done);
   }
@@ -836,8 +834,7 @@ private:
   plan::Role &role;
   const Placement &placement;
   const TensorHomes &homes;
-  const int accumulatorStages;
-  const bool meets;
+  const Way &way;
   const std::string &factors; ///< by which columns go to the role that rescales; empty: there is none
   Correction correction;
   int issuers = 1; ///< threads that issue products: one for each instance, or for all
@@ -863,22 +860,26 @@ private:
 MatrixRoleResult splitMatrixRole(plan::Role &computing, const Placement &placement, int64_t columns,
                                  int accumulatorStages, const std::string &factors) {
   std::set<std::string> inRegisters;
-  bool meets = false;
+  Way way{accumulatorStages};
   const plan::Role lowered = computing;
   while (true) {
     computing = lowered;
     const TensorHomes homes = placeTensors(computing, inRegisters);
-    Splitter splitter(computing, placement, homes, accumulatorStages, meets, factors);
+    Splitter splitter(computing, placement, homes, way, factors);
     MatrixRoleResult result = splitter.run();
     splitter.emptyRings(computing.body);
     if (result.columns <= columns)
       return result;
-    if (accumulatorStages > 1) {
-      --accumulatorStages;
+    if (way.accumulatorStages > 1) {
+      --way.accumulatorStages;
       continue;
     }
-    if (computing.instances > 1 && !meets) {
-      meets = true;
+    if (computing.instances > 1 && way.sharing == Sharing::Alike) {
+      way.sharing = Sharing::Widened;
+      continue;
+    }
+    if (computing.instances > 1 && !way.meets) {
+      way.meets = true;
       continue;
     }
     // What does not fit stays in registers, and visits tensor memory for each product.

@@ -443,8 +443,29 @@ bool TensorUse::meets(const TensorUse &other) const {
   });
 }
 
+namespace {
+
+/// Slabs as far apart as those of the least larger buffer that is in use at other times.
+void widen(std::vector<plan::TensorBuffer> &buffers, const std::map<std::string, TensorUse> &uses) {
+  for (plan::TensorBuffer &buffer : buffers) {
+    const plan::TensorBuffer *least = nullptr;
+    for (const plan::TensorBuffer &other : buffers) {
+      const bool suits = other.rows / other.slab == buffer.rows / buffer.slab && other.stages == buffer.stages &&
+                         other.slabColumns() > buffer.slabColumns() && !uses.at(buffer.name).meets(uses.at(other.name));
+      if (suits && (!least || other.slabColumns() < least->slabColumns()))
+        least = &other;
+    }
+    buffer.stride = least ? least->slabColumns() : 0;
+  }
+}
+
+} // namespace
+
 int64_t allocateTensors(std::vector<plan::TensorBuffer> &buffers, const std::map<std::string, TensorUse> &uses,
-                        bool onlyAlike) {
+                        Sharing sharing) {
+  const bool onlyAlike = sharing != Sharing::Any;
+  if (sharing == Sharing::Widened)
+    widen(buffers, uses);
   std::vector<plan::TensorBuffer *> order;
   for (plan::TensorBuffer &buffer : buffers)
     order.push_back(&buffer);

@@ -41,10 +41,23 @@ struct TensorHomes {
 /// registers, and visit tensor memory for each product.
 TensorHomes placeTensors(plan::Role &role, const std::set<std::string> &inRegisters);
 
-/// Gives buffers their columns: first fit, by when they are in use (`uses`, by name). `onlyAlike`: only buffers of the
-/// same size share columns, so that each instance has the same ones in both. Returns how many the block needs.
+/// Which buffers may share columns.
+enum class Sharing : uint8_t {
+  Any,
+  Alike,   ///< of the same size, so that each instance has the same ones in both
+  Widened, ///< the same, and slabs of small ones lie as far apart as those of larger ones
+};
+
+/// What is given up for products to fit tensor memory.
+struct Way {
+  int accumulatorStages;
+  Sharing sharing = Sharing::Alike;
+  bool meets = false; ///< all instances meet before each product, as they may have each other's columns afterwards
+};
+
+/// Gives buffers their columns: first fit, by when they are in use (`uses`, by name). Returns how many the block needs.
 int64_t allocateTensors(std::vector<plan::TensorBuffer> &buffers, const std::map<std::string, TensorUse> &uses,
-                        bool onlyAlike);
+                        Sharing sharing);
 
 /// Whether a loop or branch holds products into tensor memory, and scalar work at most besides.
 bool isForMatrixRole(const plan::Role &role, const plan::Stmt &stmt);

@@ -403,6 +403,8 @@ void Parser::tensor(Plan &plan) {
   expect("]");
   expect("slab");
   tensor.slab = static_cast<int>(integer(1, 1 << 16));
+  if (accept("stride"))
+    tensor.stride = integer(1, 1 << 16);
   expect("stages");
   tensor.stages = smallInteger();
   expect("columns");

@@ -311,8 +311,9 @@ void Printer::resources(const Plan &plan) {
   if (plan.tensorColumns > 0)
     line(fmt::format("tensor columns {}", plan.tensorColumns));
   for (const TensorBuffer &tensor : plan.tensors)
-    line(fmt::format("tensor {}: {}[{}x{}] slab {} stages {} columns {}{}", tensor.name, spelling(tensor.elem),
-                     tensor.rows, tensor.cols, tensor.slab, tensor.stages, tensor.offset,
+    line(fmt::format("tensor {}: {}[{}x{}] slab {}{} stages {} columns {}{}", tensor.name, spelling(tensor.elem),
+                     tensor.rows, tensor.cols, tensor.slab,
+                     tensor.stride > 0 ? fmt::format(" stride {}", tensor.stride) : "", tensor.stages, tensor.offset,
                      tensor.aliasOf.empty() ? "" : " alias " + tensor.aliasOf));
   for (const Barrier &barrier : plan.barriers)
     line(fmt::format("barrier {} stages {} arrivals {}{}", barrier.name, barrier.stages, barrier.arrivals,

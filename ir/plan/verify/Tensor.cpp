@@ -137,6 +137,9 @@ void checkBuffer(const Plan &plan, const TensorBuffer &tensor, Report &report) {
     report.add(plan.loc, fmt::format("tensor memory `{}`: whole slabs of 64 or 128 rows, of whole groups of 4 columns "
                                      "of 32 bits, in 1 to 16 stages",
                                      tensor.name));
+  else if (tensor.stride != 0 && tensor.stride < tensor.slabColumns())
+    report.add(plan.loc, fmt::format("tensor memory `{}`: slabs of {} columns every {}", tensor.name,
+                                     tensor.slabColumns(), tensor.stride));
   else if (tensor.offset + tensor.totalColumns() > plan.tensorColumns)
     report.add(plan.loc, fmt::format("tensor memory `{}` has columns {}..{}, the block allocates {}", tensor.name,
                                      tensor.offset, tensor.offset + tensor.totalColumns(), plan.tensorColumns));
