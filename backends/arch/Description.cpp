@@ -38,8 +38,19 @@ const MatrixInstruction *Description::findScaledInstruction(ElemType a, ElemType
 }
 
 plan::Budget Description::budget() const {
-  return {sharedBytesPerBlock, registersPerMultiprocessor, maxThreadsPerBlock,  namedBarriers,          maxBoxDim,
-          maxClusterSize,      maxRegistersPerThread,      tensorMemoryColumns, hasClusterLaunchControl};
+  return {sharedBytesPerBlock,
+          registersPerMultiprocessor,
+          maxThreadsPerBlock,
+          namedBarriers,
+          maxBoxDim,
+          maxClusterSize,
+          maxRegistersPerThread,
+          tensorMemoryColumns,
+          hasClusterLaunchControl,
+          sharedSpan,
+          hasTransposingRead,
+          chiplets,
+          directLoadBytes};
 }
 
 bool Description::runsOn(int major, int minor) const {

@@ -68,6 +68,7 @@ struct Description {
   // ---- a multiprocessor (AMD: a compute unit)
   int64_t sharedBytesPerBlock; ///< dynamic, after opting in
   int64_t sharedBytesPerMultiprocessor;
+  int64_t sharedSpan = 128;       ///< bytes that its banks serve at once, of a read
   int registersPerMultiprocessor; ///< 32-bit
   int maxRegistersPerThread;
   int maxThreadsPerBlock;

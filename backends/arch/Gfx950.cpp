@@ -7,7 +7,8 @@
 // LLVM AMDGPU backend guide (512 registers a lane); CDNA4 whitepaper and MI355X datasheet: 8 dies of 32 units, 2400
 // MHz, 8 TB/s, 4 MB of L2 a die, 2.5 PFLOP/s of bf16 = 2048 multiply-adds a clock and unit, f64 78.6;
 // ROCm documentation, "AMD GPU specifications" (256 units, 32 a die; LDS of 160 KiB; 4 MiB of L2 a die; 512 KiB of
-// vector registers); AMD at ISSCC 2026: 8192 FLOP of float8 a clock and unit.
+// vector registers); W. Hu et al., "HipKittens" (64 banks that serve a read); AMD at ISSCC 2026: 8192 FLOP of float8 a
+// clock and unit.
 #include "backends/arch/Description.h"
 
 #include <utility>
@@ -17,11 +18,12 @@ namespace {
 
 using enum ElemType;
 
-/// 16-bit operands are read down their columns as well, and an accumulator is an operand where it stands.
+/// 16- and 8-bit operands are read down their columns as well, and a 16-bit accumulator is an operand where it stands.
 MatrixInstruction mfma(ElemType type, ElemType accumulator, int tile, int k, int macs) {
   const bool is16Bit = bitWidth(type) == 16;
-  return {Issuer::Wave, type,      type,      accumulator, tile,    tile,   tile, tile, k,
-          Registers,    Registers, Registers, macs,        is16Bit, is16Bit};
+  return {Issuer::Wave, type, type,      accumulator, tile,      tile, tile,
+          tile,         k,    Registers, Registers,   Registers, macs, is16Bit || bitWidth(type) == 8,
+          is16Bit};
 }
 
 std::vector<MatrixInstruction> instructions() {
@@ -35,7 +37,8 @@ std::vector<MatrixInstruction> instructions() {
     rows.push_back(mfma(type, F32, 16, 32, 2048));
     rows.push_back(mfma(type, F32, 32, 64, 4096));
     rows.push_back(mfma(type, F32, 16, 128, 4096));
-    rows[rows.size() - 1].scaling = rows[rows.size() - 2].scaling = Scaling::Block;
+    for (MatrixInstruction *row : {&rows.back(), &rows[rows.size() - 2]})
+      row->scaling = Scaling::Block, row->anyMajor = false;
   }
   for (auto [tile, k] : {std::pair(32, 64), std::pair(16, 128)}) {
     rows.push_back(mfma(F4E2M1, F32, tile, k, 8192));
@@ -65,6 +68,7 @@ const Description gfx950{
     .language = Language::Hip,
     .sharedBytesPerBlock = 160 * 1024,
     .sharedBytesPerMultiprocessor = 160 * 1024,
+    .sharedSpan = 256,
     .registersPerMultiprocessor = 128 * 1024,
     .maxRegistersPerThread = 512,
     .maxThreadsPerBlock = 1024,

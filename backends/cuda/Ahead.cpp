@@ -58,7 +58,10 @@ void RolePrinter::printAhead(const Stmt &stmt, cpp::Body &out) {
     body.push_back(cpp::Stmt::declaration(overTiles ? "const auto" : "const int", nameOf(stmt.dest), element));
   cpp::Body rest = print(stmt.body);
   body.insert(body.end(), rest.begin(), rest.end());
-  out.push_back(cpp::Stmt::ifThen(exists, std::move(body)));
+  if (stmt.always)
+    out.push_back(cpp::Stmt::block(std::move(body)));
+  else
+    out.push_back(cpp::Stmt::ifThen(exists, std::move(body), print(stmt.orElse)));
 }
 
 } // namespace tkc::cuda

@@ -10,6 +10,7 @@
 #include <fmt/core.h>
 #include <optional>
 #include <set>
+#include <utility>
 
 namespace tkc::cuda {
 
@@ -95,9 +96,9 @@ namespace {
 
 /// Copies of tiles to come, and what orders them, belong to no line of the source.
 bool isOwnCopying(const Stmt &stmt) {
-  return stmt.kind == StmtKind::Ahead || stmt.kind == StmtKind::CopyCommit || stmt.kind == StmtKind::CopyWait ||
-         (stmt.kind == StmtKind::Sync && stmt.id == 0) || stmt.isThreadCopy() || stmt.kind == StmtKind::Fetch ||
-         stmt.kind == StmtKind::Place;
+  return stmt.kind == StmtKind::Ahead || stmt.kind == StmtKind::Stagger || stmt.kind == StmtKind::CopyCommit ||
+         stmt.kind == StmtKind::CopyWait || (stmt.kind == StmtKind::Sync && stmt.id == 0) || stmt.isThreadCopy() ||
+         stmt.kind == StmtKind::Fetch || stmt.kind == StmtKind::Place;
 }
 
 } // namespace
@@ -224,7 +225,15 @@ void RolePrinter::printStmt(const Stmt &stmt, cpp::Body &out) {
     return emit(stmt, out, cpp::method(cpp::name(nameOf(stmt.operands[0])), "place", {stage(stmt.ref), threadInRole}));
   case StmtKind::CopyCommit:
     return emit(stmt, out, cpp::call("tk::copy_commit"));
+  case StmtKind::Stagger: {
+    const cpp::Expr half = cpp::integer(role.instances / 2);
+    out.push_back(cpp::Stmt::ifThen(cpp::binary(stmt.inverted ? "<" : ">=", instance, half),
+                                    {cpp::Stmt::expression(cpp::call("tk::sync_block"))}));
+    return;
+  }
   case StmtKind::CopyWait:
+    if (stmt.byLoads)
+      return printWaitForLoads(stmt, out);
     return emit(stmt, out, cpp::call(cpp::templated("tk::copy_wait", {cpp::integer(stmt.count)})));
   case StmtKind::CopyOut:
     return printCopyOut(stmt, out);
@@ -323,6 +332,20 @@ void RolePrinter::printArrive(const Stmt &stmt, cpp::Body &out) {
                         {cpp::Stmt::expression(cpp::method(barrierRef(stmt), "arrive_at", {threadInInstance}))}));
 }
 
+/// A loop whose loads go straight to shared memory, for tensors that all suit them, and for others: no question stands
+/// between products.
+void RolePrinter::printLoadingLoop(const Stmt &stmt, cpp::Body &out) {
+  const std::string range = fmt::format("const auto {} : {}", nameOf(stmt.dest), tilesOf(stmt, out));
+  const auto print = [&](Wide known) {
+    const Wide before = std::exchange(wide, known);
+    cpp::Stmt loop = cpp::Stmt::forLoop(range, printIteration(stmt.loc, stmt.body));
+    wide = before;
+    return loop;
+  };
+  cpp::Body fast = {print(Wide::Yes)}, slow = {print(Wide::No)};
+  out.push_back(cpp::Stmt::ifThen(allLoadsAreWide(), std::move(fast), std::move(slow)));
+}
+
 void RolePrinter::printFor(const Stmt &stmt, cpp::Body &out) {
   const std::string index = nameOf(stmt.dest);
   const std::string lo = cpp::print(value(stmt.operands[0])), hi = cpp::print(value(stmt.operands[1]));
@@ -333,6 +356,11 @@ void RolePrinter::printFor(const Stmt &stmt, cpp::Body &out) {
         stmt.tileSize > 0 && std::any_of(stmt.body.begin(), stmt.body.end(), [&](const Stmt &inner) {
           return inner.kind == StmtKind::Ahead && inner.operands.size() > 2 && inner.operands[2] == stmt.dest;
         });
+    const bool loadsAlways = std::any_of(stmt.body.begin(), stmt.body.end(), [](const Stmt &inner) {
+      return inner.kind == StmtKind::Ahead && inner.always;
+    });
+    if (looksAhead && loadsAlways)
+      return printLoadingLoop(stmt, out);
     if (looksAhead)
       return printCopyingLoop(stmt, out);
     const std::string head = stmt.tileSize == 0 ? fmt::format("int {0} = {1}; {0} < {2}; ++{0}", index, lo, hi)

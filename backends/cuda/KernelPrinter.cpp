@@ -194,8 +194,8 @@ private:
     const int instances = instancesOf.count(buffer.name) ? instancesOf[buffer.name] : 1;
     const std::string type = bufferType(buffer, split ? buffer.rows / instances : buffer.rows);
     const bool aligned = buffer.swizzle == plan::Swizzle::B128 && buffer.rows > 1 && buffer.cols > 1;
-    return fmt::format("{}{} {}{}{};\n", aligned ? "" : "alignas(1024) ", type, identifier(buffer.name),
-                       buffer.stages > 1 ? fmt::format("[{}]", buffer.stages) : "",
+    return fmt::format("{}{} {}{}{};\n", aligned ? "" : fmt::format("alignas({}) ", 8 * plan.sharedSpan), type,
+                       identifier(buffer.name), buffer.stages > 1 ? fmt::format("[{}]", buffer.stages) : "",
                        split ? fmt::format("[{}]", instances) : "");
   }
 
@@ -545,8 +545,11 @@ private:
       return printer.body();
     const bool loops = plan.grid.persistent || plan.grid.ragged;
     const std::string each = plan.cluster > 1 ? fmt::format(" / {}", plan.cluster) : "";
-    const cpp::Expr number =
+    cpp::Expr number =
         loops ? cpp::name("block") : cpp::name(fmt::format("int({}blockIdx.x){}", dialect.numbers, each));
+    if (plan.grid.chiplets > 1)
+      number = cpp::call(cpp::templated("tk::by_chiplet", {cpp::integer(plan.grid.chiplets)}),
+                         {number, cpp::name(fmt::format("int({}gridDim.x)", dialect.numbers))});
     takeAxes(first, number, printer, find);
     work = printer.body();
     find.insert(find.end(), work.begin(), work.end());

@@ -90,7 +90,10 @@ void RolePrinter::printProduct(const Stmt &stmt, cpp::Body &out) {
   if (!stmt.accumulate)
     args.push_back(cpp::boolean(false));
   const char *verb = stmt.byThreads ? "tk::mma_by_threads" : stmt.byWarps ? "tk::mma" : "tk::mma_async";
-  const cpp::Expr callee = stmt.count > 0 ? cpp::templated(verb, {cpp::integer(stmt.count)}) : cpp::name(verb);
+  const cpp::Expr callee = stmt.turns > 0     ? cpp::templated("tk::mma_in_turns", {cpp::integer(stmt.turns)})
+                           : stmt.interleaved ? cpp::name("tk::mma_interleaved")
+                           : stmt.count > 0   ? cpp::templated(verb, {cpp::integer(stmt.count)})
+                                              : cpp::name(verb);
   out.push_back(cpp::Stmt::expression(cpp::call(callee, std::move(args))));
 }
 

@@ -75,6 +75,7 @@ private:
   cpp::Body printIteration(SourceLoc loop, const plan::Body &body);
   void printFor(const plan::Stmt &stmt, cpp::Body &out);
   void printCopyingLoop(const plan::Stmt &stmt, cpp::Body &out);
+  void printLoadingLoop(const plan::Stmt &stmt, cpp::Body &out);
   void printIf(const plan::Stmt &stmt, cpp::Body &out);
   void printAhead(const plan::Stmt &stmt, cpp::Body &out);
   /// The name of a loop's range of tiles; declares it where it has none yet.
@@ -122,6 +123,11 @@ private:
   void printCopies(const plan::Body &body, size_t &i, cpp::Body &out);
   bool isByEngine(const plan::Stmt &copy) const;
   void copyByThreads(const plan::Stmt &stmt, cpp::Body &out);
+  void printWaitForLoads(const plan::Stmt &stmt, cpp::Body &out);
+  cpp::Expr allLoadsAreWide() const;
+  /// Whether the rows of all tensors that loads bring straight to shared memory come in whole 16 bytes: asked where it
+  /// matters, or, in loops that stand there for either answer, known.
+  enum class Wide : uint8_t { Asked, Yes, No } wide = Wide::Asked;
   void copyAsync(const plan::Stmt &stmt, cpp::Body &out);
   void printFetch(const plan::Stmt &stmt, cpp::Body &out);
   cpp::Expr copyByEngine(const plan::Stmt &stmt);

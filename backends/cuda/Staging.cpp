@@ -162,13 +162,43 @@ void RolePrinter::copyAsync(const Stmt &stmt, cpp::Body &out) {
   const ViewParts parts = viewOf(stmt, buffer->rows, buffer->cols, false, Division::Whole);
   if (stmt.ref.transposed || !suitsWide(parts))
     return copyByThreads(stmt, out);
-  const cpp::Expr callee =
-      cpp::templated("tk::copy_async", {cpp::integer(static_cast<int64_t>(role.warps) * role.instances * role.lanes)});
-  if (assumedWide)
+  const cpp::Expr threads = cpp::integer(static_cast<int64_t>(role.warps) * role.instances * role.lanes);
+  const cpp::Expr ofTensor = cpp::member(cpp::member(cpp::name("g"), identifier(stmt.view.tensor)), "wide");
+  std::vector<cpp::Expr> args = {stage(stmt.ref)};
+  if (stmt.loads == 0 && assumedWide)
     assumedWide->insert(stmt.view.tensor);
-  const cpp::Expr wide =
-      assumedWide ? cpp::name("true") : cpp::member(cpp::member(cpp::name("g"), identifier(stmt.view.tensor)), "wide");
-  out.push_back(cpp::Stmt::expression(cpp::call(callee, {stage(stmt.ref), wide, viewExpr(parts, true), threadInRole})));
+  if (stmt.loads == 0)
+    args.push_back(assumedWide ? cpp::name("true") : ofTensor);
+  else if (wide != Wide::Yes)
+    args.push_back(wide == Wide::No ? cpp::boolean(false) : ofTensor);
+  args.push_back(viewExpr(parts, true));
+  args.push_back(threadInRole);
+  const std::string callee = stmt.loads > 0 ? "tk::load_direct" : "tk::copy_async";
+  out.push_back(cpp::Stmt::expression(cpp::call(cpp::templated(callee, {threads}), std::move(args))));
+}
+
+cpp::Expr RolePrinter::allLoadsAreWide() const {
+  cpp::Expr all;
+  std::set<std::string> seen;
+  const auto visit = [&](const auto &self, const plan::Body &body) -> void {
+    for (const Stmt &each : body) {
+      if (each.kind == StmtKind::CopyIn && each.loads > 0 && seen.insert(each.view.tensor).second) {
+        const cpp::Expr wide = cpp::member(cpp::member(cpp::name("g"), identifier(each.view.tensor)), "wide");
+        all = all ? cpp::binary("&&", all, wide) : wide;
+      }
+      for (const plan::Body *inner : {&each.prologue, &each.body, &each.epilogue, &each.orElse})
+        self(self, *inner);
+    }
+  };
+  visit(visit, role.body);
+  return all;
+}
+
+/// Loads are counted where all tensors came by them: others were copied at once.
+void RolePrinter::printWaitForLoads(const Stmt &stmt, cpp::Body &out) {
+  const cpp::Expr callee = cpp::templated("tk::wait_loads", {cpp::integer(wide == Wide::No ? 0 : stmt.count)});
+  const bool asks = stmt.count > 0 && wide == Wide::Asked;
+  out.push_back(cpp::Stmt::expression(asks ? cpp::call(callee, {allLoadsAreWide()}) : cpp::call(callee)));
 }
 
 /// A share by each thread, to registers.

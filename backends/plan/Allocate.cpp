@@ -9,19 +9,20 @@
 namespace tkc::planner {
 namespace {
 
-constexpr int64_t alignment = 1024;
+/// What aligning dynamic shared memory to 1024 bytes costs.
+constexpr int64_t slack = 1024;
 constexpr int defaultStages = 4;
 constexpr int defaultOwnStages = 3;
 constexpr int defaultStagesThroughRegisters = 2; ///< one tile ahead is on its way in registers
 /// Barriers, and the slack that aligning dynamic shared memory to 1024 bytes costs.
 constexpr int64_t reserved = 2048;
 
-int64_t aligned(int64_t bytes) { return (bytes + alignment - 1) / alignment * alignment; }
+int64_t aligned(int64_t bytes, int64_t alignment) { return (bytes + alignment - 1) / alignment * alignment; }
 
 int64_t stageBytes(Placement &placement, const RingPlacement &ring) {
   int64_t bytes = 0;
   for (const RingMember &member : ring.members)
-    bytes += aligned(placement.findBuffer(member.buffer)->stageBytes());
+    bytes += aligned(placement.findBuffer(member.buffer)->stageBytes(), placement.alignment);
   return bytes;
 }
 
@@ -51,9 +52,11 @@ bool isWholeStore(const Placement &placement, const std::string &buffer) {
 }
 
 int64_t usedBytes(const Placement &placement) {
-  int64_t used = placement.throughRegisters ? 0 : placement.copiesItself ? alignment : reserved;
+  int64_t used = placement.throughRegisters || placement.directLoads ? 0 : placement.copiesItself ? slack : reserved;
   for (const plan::Buffer &buffer : placement.buffers)
-    used += isWholeStore(placement, buffer.name) || !buffer.aliasOf.empty() ? 0 : aligned(buffer.totalBytes());
+    used += isWholeStore(placement, buffer.name) || !buffer.aliasOf.empty()
+                ? 0
+                : aligned(buffer.totalBytes(), placement.alignment);
   return used;
 }
 
@@ -167,7 +170,7 @@ void fitLastStores(Placement &placement, int64_t budget, bool takesTilesInTurn) 
 } // namespace
 
 bool hasRoom(const Placement &placement, const arch::Description &arch, int64_t bytes) {
-  return usedBytes(placement) + aligned(bytes) <= arch.sharedBytesPerBlock;
+  return usedBytes(placement) + aligned(bytes, placement.alignment) <= arch.sharedBytesPerBlock;
 }
 
 void fillRings(Placement &placement, const arch::Description &arch, const Schedule &schedule, bool takesTilesInTurn) {
@@ -202,12 +205,12 @@ void allocate(plan::Plan &plan, bool isPlacedByCompiler) {
   for (plan::Buffer &buffer : plan.buffers)
     if (buffer.aliasOf.empty()) {
       buffer.offset = offset;
-      offset = aligned(offset + buffer.totalBytes());
+      offset = aligned(offset + buffer.totalBytes(), 8 * plan.sharedSpan);
     }
   for (plan::Buffer &buffer : plan.buffers)
     if (!buffer.aliasOf.empty())
       buffer.offset = plan.findBuffer(buffer.aliasOf)->offset;
-  const int64_t besides = isPlacedByCompiler ? 0 : plan.barriers.empty() ? alignment : reserved;
+  const int64_t besides = isPlacedByCompiler ? 0 : plan.barriers.empty() ? slack : reserved;
   plan.sharedBytes = plan.buffers.empty() && plan.barriers.empty() ? 0 : offset + besides;
 }
 

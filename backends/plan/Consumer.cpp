@@ -619,6 +619,8 @@ private:
     if (copies)
       copies->pipeline(loop, stmt);
     emit(Kind::For, loop.loc) = std::move(stmt);
+    if (copies)
+      copies->finish(loop);
     for (size_t i = 0; i < loop.results.size(); ++i) {
       alias(loop.result(i), use(loop.body().args[i + 1].get()));
       if (rowParts.ends.count(loop.result(i)) && !loop.result(i)->users.empty())

@@ -38,8 +38,9 @@ struct Use {
 
 class Pipeline {
 public:
-  Pipeline(RoleBuilder &builder, plan::Stmt &loop, const std::vector<const RingPlacement *> &rings, const Fill &fill)
-      : builder(builder), loop(loop), fill(fill), computes(holdsVectorWork(builder.role, loop)) {
+  Pipeline(RoleBuilder &builder, plan::Stmt &loop, const std::vector<const RingPlacement *> &rings, const Fill &fill,
+           const std::optional<DirectLoads> &direct)
+      : builder(builder), loop(loop), fill(fill), direct(direct), computes(holdsVectorWork(builder.role, loop)) {
     for (const RingPlacement *ring : rings)
       addUse(*ring);
   }
@@ -50,6 +51,8 @@ public:
     placeBarriers();
     placeFills();
     prologue();
+    if (direct && direct->turns > 0)
+      stagger();
     body();
   }
 
@@ -123,7 +126,8 @@ private:
   }
 
   void commit() {
-    builder.emit(Kind::CopyCommit, loop.loc);
+    if (!direct)
+      builder.emit(Kind::CopyCommit, loop.loc);
     committed = true;
   }
   void sync() {
@@ -155,28 +159,57 @@ private:
     loop.body = std::move(result);
   }
 
+  /// Holds the second half of the role back by a barrier; what the first reads until its first wait has come for all.
+  void stagger() {
+    waitForLoads(0, std::max(mayBeUnderWay(uses.front()), 0));
+    plan::Stmt &stmt = builder.emit(Kind::Stagger, loop.loc);
+    stmt.threads = direct->threads;
+  }
+
   void barrier(int number) {
     int groups = std::numeric_limits<int>::max();
+    const int early = direct && direct->turns > 0 ? 1 : 0; // the other half may be a barrier ahead
     bool extra = false;
     for (const Use &use : uses)
       if (use.barrier == number) {
-        groups = std::min(groups, use.tooLate ? 0 : std::max(mayBeUnderWay(use), 0));
+        groups = std::min(groups, use.tooLate ? 0 : std::max(mayBeUnderWay(use) - early, 0));
         extra |= use.tooLate;
       }
     if (extra) {
       sync();
       fillAfter(number, true);
     }
-    builder.emit(Kind::CopyWait, loop.loc).count = groups;
+    if (direct)
+      waitForLoads(number, groups);
+    else
+      builder.emit(Kind::CopyWait, loop.loc).count = groups;
     sync();
     if (!extra)
       fillAfter(number, false);
   }
 
+  /// The newest `groups` fills before a barrier, as loads; all of them there if the tile furthest ahead exists.
+  void waitForLoads(int number, int groups) {
+    int loads = 0, furthest = 0;
+    for (int barrier = number, back = 0; groups > 0;) {
+      if (--barrier < 0)
+        barrier = numBarriers() - 1, ++back;
+      const std::vector<const Use *> list = filledAt(barrier);
+      for (const Use *use : list)
+        if (use->ahead >= back) { // else the first iteration has no such fill before it, and others waited for it
+          loads += direct->of(*use->ring);
+          furthest = std::max(furthest, use->ahead - back);
+        }
+      groups -= list.empty() ? 0 : 1;
+    }
+    constexpr int counterReaches = 63;
+    direct->wait(std::min(loads, counterReaches), furthest);
+  }
+
   /// Copies that have an iteration or more to come let the first product start before them, but for loops with vector
   /// work: there their branch keeps the compiler from spreading that work over the product, for which it would need
   /// more registers than there are.
-  bool isUrgent(const Use &use) const { return use.ahead < 2 || computes; }
+  bool isUrgent(const Use &use) const { return direct || use.ahead < 2 || computes; }
 
   static bool holdsVectorWork(const plan::Role &role, const plan::Stmt &loop) {
     return std::any_of(loop.body.begin(), loop.body.end(), [&](const plan::Stmt &stmt) {
@@ -209,6 +242,7 @@ private:
   RoleBuilder &builder;
   plan::Stmt &loop;
   const Fill &fill;
+  const std::optional<DirectLoads> &direct;
   std::vector<Use> uses;
   std::vector<size_t> barriers; ///< statements of the body before which one stands
   bool computes;                ///< vector work on tiles
@@ -220,7 +254,7 @@ private:
 class BlockSynchronizer {
 public:
   BlockSynchronizer(plan::Role &role, const Placement &placement)
-      : role(role), threads(placement.layout.threads * role.instances) {
+      : role(role), threads(placement.layout.threads * role.instances), byLoads(placement.directLoads) {
     for (const auto &[value, buffer] : placement.staged)
       staged.insert(buffer);
     for (const RingPlacement &ring : placement.rings)
@@ -232,9 +266,8 @@ public:
   void run() {
     walk(role.body);
     if (!underWay.empty() && !waited) {
-      plan::Stmt wait;
-      wait.kind = Kind::CopyWait;
-      role.body.push_back(wait);
+      out = &role.body;
+      waitForAll({});
     }
   }
 
@@ -248,7 +281,7 @@ private:
     for (size_t i = 0; i < body.size(); ++i) {
       const bool closesGroup = isOnceLoaded(body[i]) && (i + 1 == body.size() || !isOnceLoaded(body[i + 1]));
       step(body[i]);
-      if (closesGroup)
+      if (closesGroup && !byLoads)
         emit(Kind::CopyCommit, out->back().loc);
     }
     out = saved;
@@ -270,7 +303,9 @@ private:
         underWay.insert(stmt.ref.buffer);
       break;
     case Kind::CopyWait:
-      waited = stmt.count == 0 || underWayIsOldest;
+    case Kind::Ahead:
+      if (waits(stmt))
+        waited = (stmt.kind == Kind::CopyWait && stmt.count == 0) || underWayIsOldest;
       break;
     case Kind::Sync:
       stmt.threads = stmt.id == 0 ? threads : stmt.threads;
@@ -315,9 +350,21 @@ private:
   }
 
   void landed(SourceLoc loc) {
-    emit(Kind::CopyWait, loc).count = 0;
+    waitForAll(loc);
     waited = true;
     sync(loc);
+  }
+
+  void waitForAll(SourceLoc loc) {
+    plan::Stmt &wait = emit(Kind::CopyWait, loc);
+    wait.count = 0;
+    wait.byLoads = byLoads;
+  }
+
+  /// A wait, or one that depends on what is under way.
+  static bool waits(const plan::Stmt &stmt) {
+    return stmt.kind == Kind::CopyWait ||
+           (stmt.kind == Kind::Ahead && !stmt.body.empty() && stmt.body.front().kind == Kind::CopyWait);
   }
 
   void loop(plan::Stmt &stmt) {
@@ -339,9 +386,12 @@ private:
     waited = false;
     addStaging(stmt.body);
     const SourceLoc loc = stmt.loc;
+    const bool leavesLoads = std::any_of(stmt.body.begin(), stmt.body.end(), [](const plan::Stmt &inner) {
+      return inner.kind == Kind::Ahead && inner.always;
+    });
     out->push_back(std::move(stmt));
-    if (!underWay.empty()) { // at no cost where it did run
-      emit(Kind::CopyWait, loc).count = 0;
+    if (!underWay.empty() || leavesLoads) { // at no cost where it did run
+      waitForAll(loc);
       waited = true;
     }
   }
@@ -361,10 +411,10 @@ private:
 
   /// Whether the body waits and meets before it multiplies out of what is under way.
   bool waitsFirst(const plan::Body &body) const {
-    bool waits = false;
+    bool waited = false;
     for (const plan::Stmt &stmt : body) {
-      waits |= stmt.kind == Kind::CopyWait;
-      if (waits && stmt.kind == Kind::Sync)
+      waited |= waits(stmt);
+      if (waited && stmt.kind == Kind::Sync)
         return true;
       if (readsUnderWay(stmt))
         return false;
@@ -404,6 +454,7 @@ private:
 
   plan::Role &role;
   const int threads;
+  const bool byLoads; ///< waits count loads to shared memory
   Names staged, onceLoaded;
   Names stillRead;   ///< staging buffers that some thread may be multiplying out of
   Names unpublished; ///< staging buffers written since the last barrier
@@ -416,8 +467,8 @@ private:
 } // namespace
 
 void pipelineCopies(RoleBuilder &builder, plan::Stmt &loop, const std::vector<const RingPlacement *> &rings,
-                    const Fill &fill) {
-  Pipeline(builder, loop, rings, fill).run();
+                    const Fill &fill, const std::optional<DirectLoads> &direct) {
+  Pipeline(builder, loop, rings, fill, direct).run();
 }
 
 void synchronizeBlock(plan::Role &role, const Placement &placement) { BlockSynchronizer(role, placement).run(); }

@@ -20,6 +20,7 @@
 #include "backends/plan/RoleBuilder.h"
 
 #include <functional>
+#include <optional>
 #include <vector>
 
 namespace tkc::planner {
@@ -28,10 +29,21 @@ namespace tkc::planner {
 /// start, number `count`.
 using Fill = std::function<void(const RingPlacement &ring, int count, bool inLoop)>;
 
+/// Where copies are loads straight to shared memory, which a wait counts one by one.
+struct DirectLoads {
+  /// That each thread issues to fill a stage of the ring.
+  std::function<int(const RingPlacement &ring)> of;
+  /// Emits, in the loop's body, a wait until at most `count` loads are under way, if there is the tile `ahead` after
+  /// the loop's, whose loads are the newest; else for all.
+  std::function<void(int count, int ahead)> wait;
+  int threads = 0; ///< of the block
+  int turns = 0;   ///< the halves of the role alternate, with so many turns an iteration; 0: they do not
+};
+
 /// Emits what comes before the loop, and rewrites the body of `loop`, which was lowered without any synchronisation.
 /// `rings`: those whose loads stand in this loop's body.
 void pipelineCopies(RoleBuilder &builder, plan::Stmt &loop, const std::vector<const RingPlacement *> &rings,
-                    const Fill &fill);
+                    const Fill &fill, const std::optional<DirectLoads> &direct = {});
 
 /// Orders everything else of a role that copies for itself: operands that are loaded once a tile, staged operands.
 void synchronizeBlock(plan::Role &role, const Placement &placement);

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "backends/plan/OwnCopies.h"
 
-#include "backends/plan/Multistage.h"
 #include "backends/plan/Walk.h"
 
 #include <algorithm>
@@ -67,15 +66,78 @@ void OwnCopies::pipeline(const ir::Op &loop, plan::Stmt &stmt) {
   for (const ir::Op *op : opsOf(loop.body()))
     if (const RingPlacement *ring = ringOf(op); ring && std::find(rings.begin(), rings.end(), ring) == rings.end())
       rings.push_back(ring);
+  for (plan::Stmt &inner : stmt.body)
+    if (inner.kind == Kind::Product) {
+      inner.interleaved = placement.interleaves;
+      inner.turns = placement.turns;
+      inner.threads = placement.turns > 0 ? placement.layout.threads * placement.instances : 0;
+    }
   if (placement.throughRegisters)
     pipelineThroughRegisters(builder, stmt, rings,
                              [&](const RingPlacement &ring, CopyPart part, int count, bool inLoop) {
                                fill(loop, ring, part, count, inLoop);
                              });
   else
-    pipelineCopies(builder, stmt, rings, [&](const RingPlacement &ring, int count, bool inLoop) {
-      fill(loop, ring, CopyPart::Whole, count, inLoop);
-    });
+    pipelineCopies(
+        builder, stmt, rings,
+        [&](const RingPlacement &ring, int count, bool inLoop) { fill(loop, ring, CopyPart::Whole, count, inLoop); },
+        placement.directLoads ? std::optional(directLoads(loop)) : std::nullopt);
+}
+
+DirectLoads OwnCopies::directLoads(const ir::Op &loop) {
+  return {[&](const RingPlacement &ring) {
+            int count = 0;
+            for (const RingMember &member : ring.members)
+              count += placement.directLoadsOf(*placement.findBuffer(member.buffer));
+            return count;
+          },
+          [&](int count, int ahead) { waitForLoads(loop, count, ahead); },
+          placement.layout.threads * placement.instances, placement.turns};
+}
+
+void OwnCopies::finish(const ir::Op &loop) {
+  if (placement.turns == 0 || !hasRings(loop))
+    return;
+  plan::Stmt &stmt = builder.emit(Kind::Stagger, loop.loc);
+  stmt.inverted = true;
+  stmt.threads = placement.layout.threads * placement.instances;
+}
+
+bool OwnCopies::hasRings(const ir::Op &loop) const {
+  const std::vector<const ir::Op *> ops = opsOf(loop.body());
+  return std::any_of(ops.begin(), ops.end(), [&](const ir::Op *op) { return ringOf(op) != nullptr; });
+}
+
+void OwnCopies::waitForLoads(const ir::Op &loop, int count, int ahead) {
+  const auto wait = [&](int loads) {
+    plan::Stmt &stmt = builder.emit(Kind::CopyWait, loop.loc);
+    stmt.count = loads;
+    stmt.byLoads = true;
+  };
+  if (count == 0 || placement.loadsAlways)
+    return wait(count);
+  plan::Stmt guard = tileAhead(loop, ahead, true);
+  builder.into(guard.body, [&] { wait(count); });
+  builder.into(guard.orElse, [&] { wait(0); });
+  builder.emit(Kind::Ahead, loop.loc) = std::move(guard);
+}
+
+/// An `ahead` for the tile `count` after the loop's, or, at the loop's start, number `count`, with no body yet.
+plan::Stmt OwnCopies::tileAhead(const ir::Op &loop, int count, bool inLoop) {
+  const ir::Value *induction = loop.body().args[0].get();
+  plan::Stmt ahead;
+  ahead.kind = Kind::Ahead;
+  ahead.loc = loop.loc;
+  ahead.operands = {builder.use(loop.operand(0)), builder.use(loop.operand(1))};
+  if (inLoop)
+    ahead.operands.push_back(builder.use(induction));
+  ahead.count = count;
+  ahead.tileSize = loop.tileSize;
+  std::string &variable = aheadOf[&loop];
+  if (variable.empty())
+    variable = builder.declare(builder.use(induction) + "_ahead", builder.typeOf(induction));
+  ahead.dest = variable;
+  return ahead;
 }
 
 void OwnCopies::load(const ir::Op &op) {
@@ -94,18 +156,9 @@ void OwnCopies::fill(const ir::Op &loop, const RingPlacement &ring, CopyPart par
       if (part != CopyPart::Place)
         addSources(operand, &loop.body(), nullptr, sources);
 
-  plan::Stmt ahead;
-  ahead.kind = Kind::Ahead;
+  plan::Stmt ahead = tileAhead(loop, count, inLoop);
   ahead.loc = loads.front()->loc;
-  ahead.operands = {builder.use(loop.operand(0)), builder.use(loop.operand(1))};
-  if (inLoop)
-    ahead.operands.push_back(builder.use(induction));
-  ahead.count = count;
-  ahead.tileSize = loop.tileSize;
-  std::string &variable = aheadOf[&loop];
-  if (variable.empty())
-    variable = builder.declare(builder.use(induction) + "_ahead", builder.typeOf(induction));
-  ahead.dest = variable;
+  ahead.always = placement.loadsAlways;
   const RoleBuilder::Names names = builder.visibleNames();
   builder.alias(induction, ahead.dest);
   for (const ir::Op *op : sources)
@@ -161,6 +214,7 @@ void OwnCopies::copy(const ir::Op &load, CopyPart part, const std::string &curso
   copy.operands = std::move(operands);
   copy.hasElse = load.hasElse;
   copy.ref = to;
+  copy.loads = placement.directLoads ? placement.directLoadsOf(*placement.findBuffer(member.buffer)) : 0;
 }
 
 } // namespace tkc::planner

@@ -4,6 +4,7 @@
 // The copies of a role that fills its rings itself: what their addresses need, for whatever tile of the loop they are.
 #pragma once
 
+#include "backends/plan/Multistage.h"
 #include "backends/plan/RegisterStages.h"
 
 #include <set>
@@ -23,10 +24,16 @@ public:
   void load(const ir::Op &op);
   /// Emits the first copies of the loop, and puts the others into `stmt`, its lowered form.
   void pipeline(const ir::Op &loop, plan::Stmt &stmt);
+  /// Emits what follows the loop.
+  void finish(const ir::Op &loop);
 
 private:
   const RingPlacement *ringOf(const ir::Op *op) const;
   std::vector<const ir::Op *> loadsOf(const ir::Op &loop, const RingPlacement &ring) const;
+  bool hasRings(const ir::Op &loop) const;
+  DirectLoads directLoads(const ir::Op &loop);
+  void waitForLoads(const ir::Op &loop, int count, int ahead);
+  plan::Stmt tileAhead(const ir::Op &loop, int count, bool inLoop);
   void fill(const ir::Op &loop, const RingPlacement &ring, CopyPart part, int count, bool inLoop);
   void copy(const ir::Op &load, CopyPart part, const std::string &cursor);
   const std::string &shareOf(const RingMember &member);

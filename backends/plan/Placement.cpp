@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "backends/plan/Placement.h"
 
+#include "backends/plan/DirectLoads.h"
 #include "backends/plan/Divisions.h"
 #include "backends/plan/RowsLayout.h"
 #include "backends/plan/Stores.h"
@@ -69,6 +70,7 @@ public:
     for (RingPlacement &ring : out.rings)
       ring.multipliedByWarps = out.multipliesByWarps();
     findRegisterLoads();
+    placeDirectLoads(function, nest, arch, schedule.persistent.value_or(false) || nest.isRagged(), out);
     placeStores(function, nest, arch, out);
     placeWholeStores(function, nest, out);
     return std::move(out);
@@ -97,6 +99,7 @@ private:
     });
     if (!out.hasProducts)
       return;
+    out.alignment = arch.sharedSpan * 8;
     out.copiesItself = !arch.hasTransactionBarriers;
     out.throughRegisters = out.copiesItself && !arch.hasAsyncCopy;
     if (byWarps)

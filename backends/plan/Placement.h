@@ -85,9 +85,15 @@ struct StorePlacement {
 
 struct Placement {
   bool hasProducts = false;
+  int64_t alignment = 1024;      ///< of buffers in shared memory: suits every swizzle
   bool copiesItself = false;     ///< one role computes and fills the rings (Multistage.h); else a producer fills them
   bool throughRegisters = false; ///< its copies go through registers; else they are asynchronous
-  bool hasNamedBarriers = true;  ///< besides the block's
+  bool directLoads = false;      ///< they are loads straight to shared memory, which waits count (DirectLoads.h)
+  bool hasPlainLoop = false;     ///< one loop of products alone, whose addresses take no memory
+  bool loadsAlways = false;      ///< also of tiles beyond the loop's last: no branch stands between products
+  int turns = 0;                ///< parts of k that two halves of the waves load and multiply in turns (WaveSchedule.h)
+  bool interleaves = false;     ///< the product's reads are spread between its instructions
+  bool hasNamedBarriers = true; ///< besides the block's
   int warpSize = 32;
   int maxRegistersPerThread = 255; ///< as the architecture's description has it
   int instances = 1;               ///< of the computing role: warpgroups, or groups of warps below each other
@@ -105,6 +111,8 @@ struct Placement {
   std::vector<plan::TensorMap> maps;
   std::vector<plan::Note> notes; ///< why all this
 
+  /// Loads straight to shared memory by which each thread fills a stage of `buffer`; 0: they do not come out even.
+  int directLoadsOf(const plan::Buffer &buffer) const;
   /// Each warp issues products for itself, and has their results when the statement is over.
   bool multipliesByWarps() const { return layout.kind == plan::Layout::WarpMma; }
   /// Whether products go to tensor memory: a role of their own issues them (MatrixRole.h).

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "backends/plan/PlanModule.h"
 
+#include "backends/plan/DirectLoads.h"
 #include "backends/plan/Exponentials.h"
 #include "backends/plan/Planner.h"
 #include "backends/plan/Scales.h"
@@ -29,6 +30,12 @@ void refuseKeys(const ScheduleSettings &settings, const arch::Description &arch,
   refuse("two_cta", arch.hasPairedProducts, 0, "products of pairs of blocks");
   refuse("rescale_threshold", arch.tensorMemoryColumns > 0, 0,
          "accumulators in tensor memory that rescaling could skip");
+  refuse("alternate", arch.directLoadBytes >= leastDirectBytes, 0,
+         "loads of 16 bytes a thread straight to shared memory");
+  refuse("interleave",
+         std::any_of(arch.matrixInstructions.begin(), arch.matrixInstructions.end(),
+                     [](const auto &row) { return row.issuer == arch::Issuer::Wave; }),
+         0, "products of waves");
   for (const char *key : {"producer_registers", "consumer_registers"})
     refuse(key, arch.hasRegisterReallocation, 0, "registers that change hands");
 }

@@ -15,6 +15,7 @@
 #include "backends/plan/Producer.h"
 #include "backends/plan/Synchronize.h"
 #include "backends/plan/Walk.h"
+#include "backends/plan/WaveSchedule.h"
 #include "support/Diagnostics.h"
 
 #include <algorithm>
@@ -52,6 +53,11 @@ public:
     if (!settleClaims() || !settleCorrection())
       return nullptr;
     fillRings(placement, arch, schedule, takesTilesInTurn());
+    chooseWaveSchedule(arch, schedule, placement, error);
+    if (!error.empty()) {
+      diagnostics.report(Diag::schedule_impossible, at(function.loc), error);
+      return nullptr;
+    }
     orderGrid(nest, placement, plan->grid);
     if (!lowerRoles())
       return nullptr;
@@ -83,6 +89,7 @@ private:
   void describe() {
     plan->kernel = function.kernel;
     plan->arch = arch.name;
+    plan->sharedSpan = arch.sharedSpan;
     plan->doc = function.doc;
     plan->loc = function.loc;
     plan->constants = function.constants;
@@ -391,6 +398,8 @@ private:
     const bool rasters = plan->grid.persistent || (placement.copiesItself && flat);
     if (rasters && endsWithTwoTiledAxes() && !plan->grid.ragged)
       plan->grid.rasterGroup = static_cast<int>(schedule.raster.value_or(isClusteredRow() ? 8 / plan->cluster : 8));
+    if (placement.copiesItself && loops && arch.chiplets > 1 && !plan->grid.persistent && !plan->grid.ragged)
+      plan->grid.chiplets = arch.chiplets;
     noteGrid(loops);
     plan->notes = std::move(placement.notes);
     decide("stages", ringStages());
@@ -399,6 +408,12 @@ private:
              fmt::format("{} × {}", placement.layout.threads / arch.warpSize, placement.instances));
     else
       decide("warpgroups", std::to_string(placement.instances));
+    if (placement.layout.kind == plan::Layout::Mfma)
+      decide("loads", placement.directLoads ? "direct" : "through registers");
+    if (placement.turns > 0)
+      decide("alternate", fmt::format("{} turns", placement.turns));
+    if (placement.interleaves)
+      decide("interleave", "true");
     decide("overlap", overlapped ? "1" : "0");
     decide("persistent", plan->grid.claimed ? "claimed" : plan->grid.persistent ? "true" : "false");
     if (!factors.empty())
@@ -446,6 +461,10 @@ private:
            fmt::format("tiles of the two last axes go in super-rows of {}, so that blocks of one time "
                        "share rows and columns in L2: {}",
                        plan->grid.rasterGroup, schedule.raster ? "as the schedule says" : "the default"));
+    if (plan->grid.chiplets > 1)
+      note(plan::Note::Grid, fmt::format("blocks go around {} dies; tiles that follow each other share operands in the "
+                                         "L2 of one",
+                                         plan->grid.chiplets));
   }
 
   std::string whyPersistent(bool loops) const {

@@ -41,6 +41,10 @@ void set(Schedule &schedule, std::string_view key, int64_t value) {
     schedule.allowUpcast = value != 0;
   else if (key == "persistent")
     schedule.persistent = value != 0;
+  else if (key == "alternate")
+    schedule.alternate = value != 0;
+  else if (key == "interleave")
+    schedule.interleave = value != 0;
   else if (key == "early_launch")
     schedule.earlyLaunch = value != 0;
 }
@@ -54,6 +58,10 @@ const std::vector<Key> &keys() {
       {"warps", "int", 1, 32, "by the size of the tiles",
        "warps of a kernel without products, or whose warps multiply by themselves; a power of two"},
       {"overlap", "int", 0, 1, "1", "loop iterations that a product may run behind the vector work that feeds it"},
+      {"alternate", "bool", 0, 1, "true where eight waves have rings of three stages",
+       "of a loop of products alone: two halves of the waves load and multiply in turns (AMD)"},
+      {"interleave", "bool", 0, 1, "true where waves do not alternate",
+       "of a loop of products alone: reads of operands are spread between the products (AMD)"},
       {"persistent", "bool", 0, 1, "true for products without vector work", "blocks take tile after tile"},
       {"early_launch", "bool", 0, 1, "true in programs",
        "launched while the kernel before still runs, for whose end it waits"},

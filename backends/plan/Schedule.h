@@ -31,7 +31,7 @@ const std::vector<Key> &keys();
 struct Schedule {
   std::optional<int64_t> stages, warpgroups, warps, overlap, raster, cluster, producerRegisters, consumerRegisters,
       rescaleThreshold, exp2Fma;
-  std::optional<bool> persistent, earlyLaunch, allowUpcast, twoCta, claimTiles, correction;
+  std::optional<bool> persistent, earlyLaunch, allowUpcast, twoCta, claimTiles, correction, alternate, interleave;
 };
 
 /// Checks keys, types and ranges; names of tunes are not keys and were taken out before.

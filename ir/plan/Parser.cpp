@@ -253,6 +253,8 @@ void Parser::item(Plan &plan) {
     plan.cluster = smallInteger();
     expect("shared");
     plan.sharedBytes = integer(0, INT64_MAX);
+    if (accept("span"))
+      plan.sharedSpan = integer(128, 256);
   } else if (accept("prelude")) {
     expect("{");
     plan.prelude = body(&plan.preludeVars, nullptr, nullptr);
@@ -312,6 +314,8 @@ Grid Parser::grid() {
   grid.persistent = grid.claimed || accept("persistent");
   if (accept("raster"))
     grid.rasterGroup = smallInteger();
+  if (accept("chiplets"))
+    grid.chiplets = smallInteger();
   grid.ragged = accept("ragged");
   if (accept("clusters")) {
     expect("along");

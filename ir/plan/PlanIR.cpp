@@ -82,6 +82,8 @@ std::string_view spelling(StmtKind kind) {
     return "fetch";
   case StmtKind::Place:
     return "place";
+  case StmtKind::Stagger:
+    return "stagger";
   case StmtKind::CopyCommit:
     return "copy_commit";
   case StmtKind::CopyWait:

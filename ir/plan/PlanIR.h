@@ -181,6 +181,8 @@ enum class StmtKind : uint8_t {
   Sync, ///< named barrier `id` over `threads` threads; fewer than the role has: each instance its own, id + instance.
         ///< 0:
         ///< the whole block's
+  Stagger, ///< the whole block's barrier, for the second half of the role's instances, or, `inverted`, the first: from
+           ///< then on one half runs a barrier behind the other, until the other kind makes up for it
   // copy engine
   Expect,     ///< barrier at cursor: an arrival of each thread, or of `one`, and `bytes` to come
   CopyIn,     ///< ref ← map at view[operands]; completes its bytes on barrier at cursor. Becomes the role's own copies
@@ -194,7 +196,7 @@ enum class StmtKind : uint8_t {
   Fetch,      ///< dest = what each thread copies of view[operands] to a stage of `ref`, zeros where there is nothing
   Place,      ///< ref = operands[0], by the threads that fetched it
   CopyCommit, ///< closes each thread's copy group, which may be empty
-  CopyWait,   ///< until at most `count` of each thread's copy groups are under way
+  CopyWait,   ///< until at most `count` of each thread's copy groups are under way, or, with `byLoads`, of its loads
   // matrix engine
   ProductFence,  ///< wgmma.fence: earlier register accesses come before the next product's
   Product,       ///< dest (+)= a · b, asynchronously; with `destRef`, in tensor memory, by one thread
@@ -221,7 +223,8 @@ enum class StmtKind : uint8_t {
   ///< the end
   If,    ///< operands[0], or, with `map` set: whether the launcher found that the map's tensor suits the copy engine
   Ahead, ///< body with dest, if there is that tile: number `count` of those from operands[0] to operands[1], or with
-         ///< operands[2], the variable of a loop over the same, `count` after it
+         ///< operands[2], the variable of a loop over the same, `count` after it; with `always`, if there is none as
+         ///< well: what it copies is then zeros, or elements of tiles that are not asked for
 };
 std::string_view spelling(StmtKind kind);
 
@@ -275,9 +278,19 @@ struct Stmt {
   /// elements those that a polynomial gives instead of the special function unit.
   int count = 0;
   int degree = 0;          ///< of that polynomial
-  int id = 0, threads = 0; ///< Sync
-  bool one = false;        ///< executed by one elected thread of the role's instance only
-  int64_t tileSize = 0;    ///< For, Ahead
+  int id = 0, threads = 0; ///< Sync; Stagger and Product in turns: threads
+  bool byLoads = false;    ///< CopyWait: loads to shared memory of each thread are counted, not groups of them
+  bool always = false;     ///< Ahead
+  /// Product by warps: in so many turns, each a part of k: operands to registers, a barrier of the block, products, and
+  /// but for the last a barrier, so that staggered halves of the role load and multiply at different times; 0: at once.
+  int turns = 0;
+  /// Product by warps: its reads of shared memory are spread between its instructions; else as the compiler likes.
+  bool interleaved = false;
+  /// CopyIn by the threads: each brings its share by so many loads straight to shared memory, which a wait counts; 0:
+  /// by copies that are counted in groups.
+  int loads = 0;
+  bool one = false;     ///< executed by one elected thread of the role's instance only
+  int64_t tileSize = 0; ///< For, Ahead
 
   Body body;               ///< For, If, Ahead
   Body prologue, epilogue; ///< For
@@ -329,6 +342,7 @@ struct Grid {
   bool persistent = false;           ///< a block takes tile after tile: block, block + blocks, …
   bool claimed = false;              ///< persistent: its own, then those that it claims; as many blocks as tiles
   int rasterGroup = 0;               ///< > 0: tiles of the two last axes in super-rows of so many, for L2
+  int chiplets = 1;                  ///< blocks go around so many dies; each die gets tiles that follow each other
   bool ragged = false;               ///< an inner axis' range depends on outer ones: found on the device
   std::vector<std::string> reversed; ///< axes walked from the last tile (longest first)
   /// With clusters: the axis of tiles along which the blocks of a cluster take neighbours. It is rounded up to whole
@@ -358,6 +372,8 @@ struct Plan {
   int threads = 384;
   int cluster = 1; ///< blocks that are launched together and reach each other's shared memory
   int64_t sharedBytes = 0;
+  int64_t sharedSpan = 128; ///< bytes of shared memory that its banks serve at once; swizzles repeat after a sixteenth
+                            ///< of as many rows
   std::vector<Var> preludeVars;
   Body prelude; ///< scalar work that needs no block: the grid's bounds; for host and device alike
   Grid grid;
@@ -367,6 +383,11 @@ struct Plan {
   std::vector<TensorBuffer> tensors;
   std::vector<Barrier> barriers;
   std::vector<Role> roles;
+
+  /// Bytes of which the place and the stages of a buffer with this swizzle are multiples.
+  int64_t swizzleAtom(Swizzle swizzle) const {
+    return swizzle == Swizzle::None ? 16 : sharedSpan / 16 * bytes(swizzle);
+  }
 
   const Buffer *findBuffer(std::string_view name) const; ///< in shared memory
   const TensorBuffer *findTensor(std::string_view name) const;
@@ -396,9 +417,13 @@ struct Budget {
   int namedBarriers = 16;
   int maxBoxDim = 256;
   int maxCluster = 8;
-  int maxRegisters = 255;   ///< a thread
-  int tensorColumns = 0;    ///< 0: no tensor memory
-  bool claimsTiles = false; ///< a block can take over the work of blocks that have not started
+  int maxRegisters = 255;       ///< a thread
+  int tensorColumns = 0;        ///< 0: no tensor memory
+  bool claimsTiles = false;     ///< a block can take over the work of blocks that have not started
+  int64_t sharedSpan = 128;     ///< Plan::sharedSpan
+  bool transposesBytes = false; ///< as it reads shared memory: waves take 8-bit operands that lie either way
+  int chiplets = 1;             ///< dies that blocks go around
+  int directLoadBytes = 0;      ///< that a load to shared memory brings each thread
 };
 
 /// One reason why a plan is refused. `loc` is the .tk line of the statement.

@@ -163,12 +163,15 @@ std::string head(const Stmt &stmt) {
     return word;
   case StmtKind::Sync:
     return fmt::format("sync {} threads {}", stmt.id, stmt.threads);
+  case StmtKind::Stagger:
+    return fmt::format("stagger {} threads {}", stmt.inverted ? "first" : "second", stmt.threads);
   case StmtKind::Expect:
     return fmt::format("expect {} bytes {}", barrierRef(stmt), stmt.bytes);
   case StmtKind::CopyIn:
-    return fmt::format("copy_in {} <- {}{}{}{}{}{}", print(stmt.ref), mapPrefix(stmt), print(stmt.view, stmt.operands),
-                       otherwise(stmt), stmt.isThreadCopy() ? "" : " completes " + barrierRef(stmt),
-                       stmt.toFirst ? " of first" : "",
+    return fmt::format("copy_in {} <- {}{}{}{}{}{}{}", print(stmt.ref), mapPrefix(stmt),
+                       print(stmt.view, stmt.operands), otherwise(stmt),
+                       stmt.isThreadCopy() ? "" : " completes " + barrierRef(stmt),
+                       stmt.loads > 0 ? fmt::format(" loads {}", stmt.loads) : "", stmt.toFirst ? " of first" : "",
                        stmt.multicast == Division::Whole
                            ? ""
                            : fmt::format(" {} {}", stmt.toFirst ? "share" : "multicast", spelling(stmt.multicast)));
@@ -180,18 +183,21 @@ std::string head(const Stmt &stmt) {
   case StmtKind::CopyOut:
     return fmt::format("copy_out {}{}{} {} {}", columns(stmt), mapPrefix(stmt), print(stmt.view, stmt.operands),
                        stmt.reducing ? "+=" : "<-", print(stmt.ref));
-  case StmtKind::BulkWait:
   case StmtKind::CopyWait:
+    return fmt::format("{} {}{}", word, stmt.byLoads ? "loads " : "", stmt.count);
+  case StmtKind::BulkWait:
   case StmtKind::ProductWait:
     return fmt::format("{} {}", word, stmt.count);
   case StmtKind::Product:
-    return fmt::format("product {} {} {} * {}{}{}{}", stmt.isTensorProduct() ? print(stmt.destRef) : stmt.dest,
+    return fmt::format("product {} {} {} * {}{}{}{}{}{}", stmt.isTensorProduct() ? print(stmt.destRef) : stmt.dest,
                        stmt.accumulate ? "+=" : "=", stmt.aShared ? print(stmt.aRef) : operand(stmt, 0),
                        print(stmt.ref),
                        stmt.byThreads ? " by threads"
                        : stmt.byWarps ? " by warps"
                                       : "",
-                       stmt.byPair ? " by pair" : "", stmt.count > 0 ? fmt::format(" steps {}", stmt.count) : "");
+                       stmt.byPair ? " by pair" : "", stmt.count > 0 ? fmt::format(" steps {}", stmt.count) : "",
+                       stmt.interleaved ? " interleaved" : "",
+                       stmt.turns > 0 ? fmt::format(" turns {} threads {}", stmt.turns, stmt.threads) : "");
   case StmtKind::Wait:
     return fmt::format("wait {}{}", barrierRef(stmt), stmt.inverted ? " inverted" : "");
   case StmtKind::Arrive:
@@ -209,8 +215,9 @@ std::string head(const Stmt &stmt) {
   case StmtKind::If:
     return "if " + (stmt.map.empty() ? operand(stmt, 0) : "map " + stmt.map);
   case StmtKind::Ahead:
-    return fmt::format("ahead {} = {}{} of {}", stmt.dest, stmt.operands.size() > 2 ? stmt.operands[2] + " + " : "",
-                       stmt.count, range(operand(stmt, 0), operand(stmt, 1), stmt.tileSize));
+    return fmt::format("ahead {} = {}{} of {}{}", stmt.dest, stmt.operands.size() > 2 ? stmt.operands[2] + " + " : "",
+                       stmt.count, range(operand(stmt, 0), operand(stmt, 1), stmt.tileSize),
+                       stmt.always ? " always" : "");
   }
   return {};
 }
@@ -289,6 +296,8 @@ std::string printGrid(const Grid &grid) {
     text += grid.claimed ? " claimed" : " persistent";
   if (grid.rasterGroup > 0)
     text += fmt::format(" raster {}", grid.rasterGroup);
+  if (grid.chiplets > 1)
+    text += fmt::format(" chiplets {}", grid.chiplets);
   if (grid.ragged)
     text += " ragged";
   if (!grid.clusterAxis.empty())
@@ -334,7 +343,8 @@ void Printer::plan(const Plan &plan) {
     line("doc " + quoted(plan.doc));
   for (auto &[what, choice] : plan.decisions)
     line(fmt::format("decision {} {}", quoted(what), quoted(choice)));
-  line(fmt::format("threads {} cluster {} shared {}", plan.threads, plan.cluster, plan.sharedBytes));
+  line(fmt::format("threads {} cluster {} shared {}{}", plan.threads, plan.cluster, plan.sharedBytes,
+                   plan.sharedSpan == 128 ? "" : fmt::format(" span {}", plan.sharedSpan)));
   open("prelude");
   vars(plan.preludeVars);
   body(plan.prelude);

@@ -18,7 +18,8 @@ constexpr StmtKind effects[] = {StmtKind::Store,         StmtKind::Atomic,      
                                 StmtKind::For,           StmtKind::If,           StmtKind::WaitForPrevious,
                                 StmtKind::Ahead,         StmtKind::CopyCommit,   StmtKind::CopyWait,
                                 StmtKind::StoreTensor,   StmtKind::ScaleTensor,  StmtKind::TensorFence,
-                                StmtKind::Place,         StmtKind::Claim,        StmtKind::NextTile};
+                                StmtKind::Place,         StmtKind::Claim,        StmtKind::NextTile,
+                                StmtKind::Stagger};
 
 } // namespace
 
@@ -218,13 +219,23 @@ void Parser::effect(Stmt &stmt) {
     expect("threads");
     stmt.threads = smallInteger();
     return;
+  case StmtKind::Stagger:
+    stmt.inverted = accept("first");
+    if (!stmt.inverted)
+      expect("second");
+    expect("threads");
+    stmt.threads = smallInteger();
+    return;
   case StmtKind::Expect:
     barrierRef(stmt);
     expect("bytes");
     stmt.bytes = integer(0, 1 << 30);
     return;
-  case StmtKind::BulkWait:
   case StmtKind::CopyWait:
+    stmt.byLoads = accept("loads");
+    stmt.count = smallInteger();
+    return;
+  case StmtKind::BulkWait:
   case StmtKind::ProductWait:
     stmt.count = smallInteger();
     return;
@@ -295,6 +306,8 @@ void Parser::shared(Stmt &stmt) {
   expect("<-");
   mapAndView(stmt);
   otherwise(stmt);
+  if (stmt.map.empty() && accept("loads"))
+    stmt.loads = smallInteger();
   if (stmt.map.empty() && (!at("completes") || ahead.token != Token::Word))
     return;
   expect("completes");
@@ -331,6 +344,12 @@ void Parser::product(Stmt &stmt) {
   }
   if (stmt.byWarps && accept("steps"))
     stmt.count = smallInteger();
+  stmt.interleaved = stmt.byWarps && accept("interleaved");
+  if (stmt.byWarps && accept("turns")) {
+    stmt.turns = smallInteger();
+    expect("threads");
+    stmt.threads = smallInteger();
+  }
 }
 
 void Parser::loop(Stmt &stmt) {
@@ -356,8 +375,13 @@ void Parser::tileAhead(Stmt &stmt) {
   range(stmt.operands[0], stmt.operands[1], stmt.tileSize);
   if (!current.empty())
     stmt.operands.push_back(current);
+  stmt.always = accept("always");
   expect("{");
   stmt.body = body(nullptr, nullptr, nullptr);
+  if (!accept("else"))
+    return;
+  expect("{");
+  stmt.orElse = body(nullptr, nullptr, nullptr);
 }
 
 void Parser::branch(Stmt &stmt) {

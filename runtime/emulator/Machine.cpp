@@ -56,7 +56,8 @@ void release(Thread &thread, Knowledge &to) {
 Block::Block(Cluster &cluster, uint32_t rank, uint32_t slot, Dim3 position)
     : cluster(cluster), rank(rank), position(position) {
   const Launch &launch = cluster.launch;
-  shared.start(slot, launch.traits.staticShared + launch.dynamicShared);
+  shared.start(slot, launch.traits.staticShared + launch.dynamicShared,
+               launch.options->cdna == Cdna::None ? SharedMemory::reserved : 0);
   const auto threads = static_cast<uint32_t>(launch.block.count());
   warps.resize((threads + 31) / 32);
   for (uint32_t i = 0; i < warps.size(); ++i) {

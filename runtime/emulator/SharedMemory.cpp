@@ -26,8 +26,8 @@ SharedArena::SharedArena(size_t slots) : bytes(slots * slotBytes) {
 
 SharedArena::~SharedArena() { munmap(reinterpret_cast<void *>(static_cast<uint64_t>(base)), bytes); }
 
-void SharedMemory::start(uint32_t slot, uint32_t size) {
-  base = slot;
+void SharedMemory::start(uint32_t slot, uint32_t size, uint32_t system) {
+  base = slot + system;
   bytes = size;
   cells.assign(size, Cell());
   readers.clear();

@@ -53,14 +53,14 @@ struct Conflict {
 
 class SharedMemory {
 public:
-  /// Memory below this offset belongs to the system, as on the hardware since sm_90.
+  /// On NVIDIA's GPUs memory below this offset belongs to the system, as on the hardware since sm_90.
   static constexpr uint32_t reserved = 1024;
 
-  /// `bytes` are those that the kernel asked for, static and dynamic.
-  void start(uint32_t slot, uint32_t bytes);
+  /// `bytes` are those that the kernel asked for, static and dynamic; they begin `system` bytes after the slot.
+  void start(uint32_t slot, uint32_t bytes, uint32_t system);
 
-  uint32_t begin() const { return base + reserved; }
-  uint32_t end() const { return base + reserved + bytes; }
+  uint32_t begin() const { return base; }
+  uint32_t end() const { return base + bytes; }
   bool contains(uint64_t address, uint64_t size) const { return address >= begin() && address + size <= end(); }
 
   std::optional<Conflict> read(uint32_t address, uint32_t size, const Agent &agent);

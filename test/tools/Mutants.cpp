@@ -37,6 +37,7 @@ bool synchronises(StmtKind kind) {
   case StmtKind::ProductFence:
   case StmtKind::ProductCommit:
   case StmtKind::Sync:
+  case StmtKind::Stagger:
   case StmtKind::FenceProxy:
   case StmtKind::BulkCommit:
   case StmtKind::BulkWait:

@@ -56,17 +56,20 @@ std::string title(const plan::Plan &plan) {
   return text;
 }
 
-/// Hopper's, with the tensor memory of GPUs that have some, and launch control where the plan's GPU has it.
-plan::Budget budget(const plan::Plan &plan) {
+/// What the GPU has; of NVIDIA's, which differ by sizes alone, what Hopper has, with the tensor memory of GPUs
+/// that have some, and launch control where the plan's GPU has it.
+plan::Budget budgetOf(const plan::Plan &plan) {
+  const arch::Description *gpu = arch::find(plan.arch);
+  if (gpu && gpu->language == arch::Language::Hip)
+    return gpu->budget();
   plan::Budget budget;
   budget.tensorColumns = 512;
-  const arch::Description *arch = arch::find(plan.arch);
-  budget.claimsTiles = arch && arch->budget().claimsTiles;
+  budget.claimsTiles = gpu && gpu->budget().claimsTiles;
   return budget;
 }
 
 void verify(const plan::Plan &plan, const SourceManager &sources) {
-  std::vector<plan::Violation> violations = plan::verify(plan, budget(plan));
+  std::vector<plan::Violation> violations = plan::verify(plan, budgetOf(plan));
   for (const plan::Violation &violation : violations)
     fmt::print("{}: {}\n", violation.loc.isValid() ? sources.lineColumn(violation.loc).line : 0, violation.message);
   fmt::print("{}: {}\n", title(plan), violations.empty() ? "sound" : "refused");
@@ -74,11 +77,11 @@ void verify(const plan::Plan &plan, const SourceManager &sources) {
 
 /// One line a mutant, and a sum. A mutant that passes without a reason why it may is a fault of the verifier's.
 void mutate(const plan::Plan &plan, const SourceManager &sources) {
-  if (!plan::verify(plan, budget(plan)).empty())
+  if (!plan::verify(plan, budgetOf(plan)).empty())
     return fmt::print("{}: refused as it is\n", title(plan));
   int refused = 0, harmless = 0, missed = 0;
   for (const Mutant &mutant : mutantsOf(plan)) {
-    std::vector<plan::Violation> violations = plan::verify(mutant.plan, budget(mutant.plan));
+    std::vector<plan::Violation> violations = plan::verify(mutant.plan, budgetOf(plan));
     std::string verdict = "refused", reason = violations.empty() ? mutant.ifHarmless : violations.front().message;
     if (!violations.empty())
       ++refused;

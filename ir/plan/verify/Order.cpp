@@ -49,7 +49,7 @@ private:
     int syncs;          ///< named barriers passed
     int committed;      ///< product groups
     int bulk;           ///< bulk groups committed
-    int copies;         ///< copy groups committed
+    int copies;         ///< copy groups committed, or loads to shared memory issued
     int copied;         ///< of these waited for
     int arrivedAt;      ///< the generation of the named barrier that this process is blocked at; -1: none
     int clusterSyncs;   ///< barriers of the cluster passed
@@ -100,12 +100,17 @@ private:
     const Event &event = (*state.process.trace)[state.at];
     const bool isOthers = (event.stmt->inFirst || state.process.role->inFirst) && state.process.block > 0;
     if (isOthers || (!state.process.elected && isElected(event)) ||
-        (event.stmt->firstInstance && state.process.instance > 0))
+        (event.stmt->firstInstance && state.process.instance > 0) || isForOtherHalf(state.process, *event.stmt))
       return ++state.at, true;
     if (!perform(p, event))
       return false;
     ++state.at;
     return true;
+  }
+
+  static bool isForOtherHalf(const Process &process, const Stmt &stmt) {
+    const bool isFirst = process.instance < process.role->instances / 2;
+    return stmt.kind == StmtKind::Stagger && isFirst != stmt.inverted;
   }
 
   static bool isElected(const Event &event) {
@@ -171,7 +176,9 @@ private:
       state.clock.raise(components.bulk(state.process.engine), state.bulk - event.stmt->count);
       return true;
     case Event::ThreadCopy:
-      access(p, event, event.a, Access::ThreadCopy, {components.copies(p), state.copies + 1});
+      state.copies += event.stmt->loads;
+      access(p, event, event.a, Access::ThreadCopy,
+             {components.copies(p), event.stmt->loads > 0 ? state.copies : state.copies + 1});
       return true;
     case Event::CopyCommit:
       ++state.copies;

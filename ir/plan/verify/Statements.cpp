@@ -15,7 +15,8 @@ bool isTile(const VarType &type) {
 
 class Statements {
 public:
-  Statements(const Plan &plan, const Role &role, Report &report) : plan(plan), role(role), report(report) {}
+  Statements(const Plan &plan, const Role &role, const Budget &budget, Report &report)
+      : plan(plan), role(role), budget(budget), report(report) {}
 
   void check(const Stmt &stmt) {
     at = &stmt;
@@ -113,6 +114,7 @@ private:
       }
       return;
     case StmtKind::Move:
+    case StmtKind::Stagger:
     case StmtKind::FenceProxy:
     case StmtKind::BulkCommit:
     case StmtKind::CopyCommit:
@@ -474,8 +476,9 @@ private:
   void contraction(const Stmt &stmt, int64_t k, ElemType elem, std::string_view name) {
     if (bytesOf(elem, k) % 32 != 0)
       complain("contracts {} elements of {}: {} takes 32 bytes at a time", k, spelling(elem), name);
-    // Only 16-bit types may lie with the other axis contiguous.
-    if (bitWidth(elem) != 16 && (!stmt.ref.transposed || (stmt.aShared && stmt.aRef.transposed)))
+    // Only types that are transposed as they are read may lie with the other axis contiguous.
+    const bool transposes = bitWidth(elem) == 16 || (bitWidth(elem) == 8 && budget.transposesBytes);
+    if (!transposes && (!stmt.ref.transposed || (stmt.aShared && stmt.aRef.transposed)))
       complain("{} operands need the contracted axis contiguous", spelling(elem));
   }
 
@@ -515,6 +518,7 @@ private:
 
   const Plan &plan;
   const Role &role;
+  const Budget &budget;
   Report &report;
   const Stmt *at = nullptr;
   bool failed = false;
@@ -543,9 +547,9 @@ void checkWaitForPrevious(const Plan &plan, Report &report) {
 
 } // namespace
 
-void checkStatements(const Plan &plan, Report &report) {
+void checkStatements(const Plan &plan, const Budget &budget, Report &report) {
   auto check = [&](const Role &role, const Body &body) {
-    walk(body, [&](const Stmt &stmt) { Statements(plan, role, report).check(stmt); });
+    walk(body, [&](const Stmt &stmt) { Statements(plan, role, budget, report).check(stmt); });
   };
   for (const Role &role : plan.roles) {
     check(role, role.body);

@@ -20,6 +20,9 @@ public:
     names();
     cluster();
     claims();
+    if (plan.sharedSpan != budget.sharedSpan)
+      complain("swizzles are for {} bytes of shared memory at once, and {} serves {}", plan.sharedSpan, plan.arch,
+               budget.sharedSpan);
     for (const Buffer &buffer : plan.buffers)
       memory(buffer);
     for (size_t i = 0; i < plan.buffers.size(); ++i)
@@ -118,8 +121,9 @@ private:
                buffer.stages, buffer.rows, buffer.cols, mostStages);
       return;
     }
-    // A swizzle permutes 16-byte pieces within 8 rows of its span: PTX ISA, "Shared memory matrix layout".
-    int64_t atom = buffer.swizzle == Swizzle::None ? 16 : 8 * bytes(buffer.swizzle);
+    // A swizzle permutes 16-byte pieces within 8 rows of its span (PTX ISA, "Shared memory matrix layout"), or within
+    // 16 where banks serve twice as much at once.
+    int64_t atom = plan.swizzleAtom(buffer.swizzle);
     if (buffer.offset % atom != 0 || (buffer.stages > 1 && buffer.stageBytes() % atom != 0))
       complain("buffer `{}` stands at {} in stages of {} bytes: swizzle {} needs multiples of {}", buffer.name,
                buffer.offset, buffer.stageBytes(), spelling(buffer.swizzle), atom);
@@ -208,7 +212,7 @@ void checkStructure(const Plan &plan, const Budget &budget, Report &report) {
   Declarations(plan, budget, report).run();
   checkTensors(plan, budget, report);
   if (report.empty())
-    checkStatements(plan, report);
+    checkStatements(plan, budget, report);
   if (report.empty())
     checkCluster(plan, report);
 }

@@ -163,8 +163,8 @@ void Tracer::tileAhead(const Stmt &stmt) {
   int64_t step = std::max<int64_t>(stmt.tileSize, 1);
   int64_t from = stmt.operands.size() > 2 ? (scalars.get(stmt.operands[2]).begin - lo) / step : 0;
   int64_t begin = lo + (from + stmt.count) * step;
-  if (begin >= hi)
-    return;
+  if (begin >= hi && !stmt.always)
+    return body(stmt.orElse);
   scalars.set(stmt.dest, {static_cast<double>(begin), begin, std::min(begin + step, hi), from + stmt.count});
   body(stmt.body);
 }
@@ -214,6 +214,7 @@ void Tracer::stmt(const Stmt &stmt) {
     emit(Event::TensorFence, stmt);
     return;
   case StmtKind::Sync:
+  case StmtKind::Stagger:
     emit(Event::Sync, stmt);
     return;
   case StmtKind::Expect:
@@ -263,6 +264,12 @@ void Tracer::stmt(const Stmt &stmt) {
     if (stmt.isTensorProduct())
       event.dest = touched(stmt.destRef);
     events.push_back(event);
+    // In turns: a barrier comes after the reads of each turn, and between two turns.
+    for (int barrier = 1; barrier < 2 * stmt.turns; ++barrier) {
+      emit(Event::Sync, stmt);
+      if (barrier % 2 == 0)
+        events.push_back(event);
+    }
     return;
   }
   case StmtKind::ProductCommit:

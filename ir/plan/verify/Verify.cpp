@@ -55,6 +55,7 @@ bool runsOnOneThread(const Role &role) {
     case StmtKind::ClusterSync:
     case StmtKind::Fetch:
     case StmtKind::Place:
+    case StmtKind::Stagger:
     case StmtKind::CopyCommit:
     case StmtKind::CopyWait:
       can = false;
@@ -85,6 +86,9 @@ bool runsOnOneThread(const Role &role) {
 std::vector<Violation> verify(const Plan &plan, const Budget &budget) {
   Report report;
   checkStructure(plan, budget, report);
+  if (!report.empty())
+    return report.take();
+  checkWaves(plan, budget, report);
   if (!report.empty())
     return report.take();
   checkBudgets(plan, budget, report);

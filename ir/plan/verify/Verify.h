@@ -41,13 +41,15 @@ private:
 /// Names, types, shapes, cursors; what memory buffers have, which warps roles have.
 void checkStructure(const Plan &plan, const Budget &budget, Report &report);
 /// checkStructure's part that looks at statements; names of declarations are unique by then.
-void checkStatements(const Plan &plan, Report &report);
+void checkStatements(const Plan &plan, const Budget &budget, Report &report);
 /// What the blocks of a cluster do for each other: shares of copies, arrivals.
 void checkCluster(const Plan &plan, Report &report);
 /// Buffers in tensor memory, and the columns that the block allocates.
 void checkTensors(const Plan &plan, const Budget &budget, Report &report);
 /// A product into tensor memory, or an access to it by threads; its variables exist.
 void checkTensorStatement(const Plan &plan, const Role &role, const Stmt &stmt, Report &report);
+/// Loads straight to shared memory, halves of a role that take turns, dies: what waves have.
+void checkWaves(const Plan &plan, const Budget &budget, Report &report);
 /// Shared memory, registers given by setmaxnreg, threads, barriers, tensor maps.
 void checkBudgets(const Plan &plan, const Budget &budget, Report &report);
 /// Registers that tiles alive at once need, against what the role has.

@@ -10,9 +10,13 @@ namespace tk {
 
 /// Until all threads of the block are here; what each wrote to shared memory is then there for all.
 __device__ __forceinline__ void sync_block() {
-  __builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup");
+  // Waits for this thread's accesses to shared memory alone: a fence would for its loads to it, too, which are waited
+  // for by count.
+  constexpr int shared_accesses = 0xc07f;
+  __builtin_amdgcn_fence(__ATOMIC_RELEASE, "singlethread");
+  __builtin_amdgcn_s_waitcnt(shared_accesses);
   __builtin_amdgcn_s_barrier();
-  __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup");
+  __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "singlethread");
 }
 /// The block's, whatever its number: all of its `threads` come.
 __device__ __forceinline__ void sync(int, int) { sync_block(); }

@@ -37,6 +37,15 @@ inline constexpr int gfx = 90;
 inline constexpr int gfx = 0;
 #endif
 
+/// How a thread holds a T: a bool as a number, as LLVM leaves a single one in memory.
+template <class T> struct register_holding {
+  using type = T;
+};
+template <> struct register_holding<bool> {
+  using type = unsigned;
+};
+template <class T> using register_type = typename register_holding<T>::type;
+
 /// A number that the hardware knows, spelled as HIP spells it: `threadIdx.x`.
 template <class Read> struct hardware_number {
   struct number {

@@ -44,4 +44,12 @@ template <int Tile, int Elements> struct mfma_operand {
   __host__ __device__ static constexpr int k(int lane, int i) { return lane / Tile * Elements + i; }
 };
 
+/// A transposing read by 16 lanes (transposing_read.h): which of the rows a lane points to, and to which byte of its 16
+/// elements of `Bytes` bytes.
+template <int Bytes> struct transposing_read {
+  static constexpr int lanes = 2 * Bytes; ///< of a row
+  __host__ __device__ static constexpr int row(int lane) { return lane % 16 / lanes; }
+  __host__ __device__ static constexpr int byte(int lane) { return lane % lanes * 8; }
+};
+
 } // namespace tk

@@ -13,6 +13,7 @@
 #include "tk/mfma.h"
 #include "tk/mfma_layout.h"
 #include "tk/shared.h"
+#include "tk/transposing_read.h"
 #include "tk/warp.h"
 
 namespace tk {
@@ -23,11 +24,19 @@ template <class Slice, bool IsLeft, int Tile, int Bytes> struct operand_reads {
   using tile_type = typename Slice::tile_type;
   /// Stored with the contracted index along the rows.
   static constexpr bool k_major = IsLeft != Slice::transposed;
-  static constexpr int step_bytes = 64 / Tile * Bytes, elements = Bytes / int(sizeof(T));
+  static constexpr int step_bytes = 64 / Tile * Bytes, elements = Bytes / int(sizeof(T)),
+                       step_rows = 64 / Tile * elements;
   static constexpr int row_bytes = tile_type::row_bytes;
-  static constexpr int addresses = k_major ? 1 : elements;
+  static constexpr bool transposes = !k_major && transposing_reads;
+  /// What one transposing read brings, and how many of them have addresses of their own: those of a step, and of the
+  /// steps within the rows after which the swizzle repeats.
+  static constexpr int read_rows = 8 / int(sizeof(T)), reads = elements / read_rows;
+  static constexpr int step_places = step_rows < permuted_rows ? permuted_rows / step_rows : 1;
+  static constexpr int instructions_of_step = k_major ? 1 : transposes ? reads : elements;
+  static constexpr int addresses = k_major ? 1 : transposes ? reads * step_places : elements;
   static_assert(tile_type::swizzle != 0, "operands are swizzled");
-  static_assert(k_major || sizeof(T) == 2, "only 16-bit elements are read down the columns");
+  static_assert(gfx == 0 || k_major || transposes || sizeof(T) == 2, "only 16-bit elements are read down the columns");
+  static_assert(!transposes || elements % read_rows == 0, "whole transposing reads");
   static_assert(!k_major || row_bytes % step_bytes == 0, "a step lies in one panel");
 
   u32 lane_addresses[addresses];
@@ -39,9 +48,19 @@ template <class Slice, bool IsLeft, int Tile, int Bytes> struct operand_reads {
           u32(tile_type::permuted(int(slice.address) + (first_block * Tile + outer) * row_bytes + k * int(sizeof(T))));
     else
 #pragma unroll
-      for (int i = 0; i < elements; ++i)
-        lane_addresses[i] = u32(tile_type::permuted(
-            int(slice.address) + tile_type::linear_offset(k + i, first_block * Tile) + outer * int(sizeof(T))));
+      for (int i = 0; i < addresses; ++i)
+        lane_addresses[i] = u32(tile_type::permuted(int(slice.address) + place(first_block, outer, k, i)));
+  }
+
+  /// Bytes from the slice's start to what address `i` is for.
+  __device__ __forceinline__ static int place(int first_block, int outer, int k, int i) {
+    if constexpr (transposes) {
+      using read = transposing_read<int(sizeof(T))>;
+      const int row = k + i / reads * step_rows + i % reads * read_rows + read::row(lane());
+      return tile_type::linear_offset(row, first_block * Tile + outer / 16 * 16) + read::byte(lane());
+    } else {
+      return tile_type::linear_offset(k + i, first_block * Tile) + outer * int(sizeof(T));
+    }
   }
 
   /// Bytes from one place to another in the row of a panel are XORed, as the permutation is; panels and rows are added.
@@ -51,14 +70,20 @@ template <class Slice, bool IsLeft, int Tile, int Bytes> struct operand_reads {
 
   /// Of the `block`-th Tile rows or columns, what the lane contracts in step `step`.
   __device__ __forceinline__ void load(int block, int step, u32 *words) const {
+    constexpr int block_bytes = Tile * int(sizeof(T));
     if constexpr (k_major) {
       load_shared_words<Bytes / 4>(moved(lane_addresses[0], step * step_bytes, block * Tile), words);
+    } else if constexpr (transposes) {
+#pragma unroll
+      for (int i = 0; i < reads; ++i)
+        load_transposed<int(sizeof(T))>(moved(lane_addresses[step % step_places * reads + i], block * block_bytes,
+                                              step / step_places * step_places * step_rows),
+                                        words + 2 * i);
     } else {
 #pragma unroll
       for (int i = 0; i < elements; i += 2) {
         const auto element = [&](int e) {
-          return u32(*shared_pointer<const u16>(
-              moved(lane_addresses[e], block * Tile * int(sizeof(T)), step * (64 / Tile) * elements)));
+          return u32(*shared_pointer<const u16>(moved(lane_addresses[e], block * block_bytes, step * step_rows)));
         };
         words[i / 2] = element(i) | element(i + 1) << 16;
       }
@@ -66,10 +91,11 @@ template <class Slice, bool IsLeft, int Tile, int Bytes> struct operand_reads {
   }
 };
 
-/// Bytes that a lane reads at once: 16, or fewer where the rows of k are short.
+/// Bytes that a lane reads at once: 16, or fewer where the rows of k are short, or where 16 lanes would read the same
+/// chunk of 16 rows further down.
 template <int Tile, class Slice, bool IsLeft, int KBytes> constexpr int read_bytes() {
   constexpr bool k_major = IsLeft != Slice::transposed;
-  int bytes = 16;
+  int bytes = !k_major && sizeof(typename Slice::element) == 1 && Tile == 16 ? 8 : 16;
   while (KBytes % (64 / Tile * bytes) != 0 || (k_major && Slice::tile_type::row_bytes % (64 / Tile * bytes) != 0))
     bytes /= 2;
   return bytes;
@@ -121,9 +147,10 @@ template <class Acc> __device__ constexpr void check_accumulator() {
 }
 
 /// acc[M, N] += a[M, K] · b[K, N], both in shared memory (slices or transposed slices); `accumulate` false: acc = a ·
-/// b. Shapes: M a multiple of the layout's slab, N of its tile, K of 32 bytes. Only 16-bit operands may lie with
-/// another axis than k contiguous (a transposed, b not). The writers of a and b have synchronised. `AtATime`: so many
-/// times 32 bytes of k in a loop, so that no more operands are loaded ahead than registers are left; 0: all unrolled.
+/// b. Shapes: M a multiple of the layout's slab, N of its tile, K of 32 bytes. Only 16-bit operands, and where reads
+/// transpose 8-bit ones, may lie with another axis than k contiguous (a transposed, b not). The writers of a and b have
+/// synchronised. `AtATime`: so many times 32 bytes of k in a loop, so that no more operands are loaded ahead than
+/// registers are left; 0: all unrolled.
 template <int AtATime = 0, class Acc, class TileA, int M, int K, bool Transposed, class B>
 __device__ __forceinline__ void mma(Acc &acc, const shared_slice<TileA, M, K, Transposed> &a, const B &b,
                                     bool accumulate = true) {

@@ -21,4 +21,7 @@ inline constexpr int compute_capability = __CUDA_ARCH__ / 10;
 inline constexpr int compute_capability = 0;
 #endif
 
+/// How a thread holds a T.
+template <class T> using register_type = T;
+
 } // namespace tk

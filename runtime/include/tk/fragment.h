@@ -17,8 +17,8 @@ namespace tk {
 /// and stmatrix want them.
 template <class T, int Count> struct registers {
   static constexpr bool packed = false;
-  T values[Count];
-  __device__ __forceinline__ T get(int i) const { return values[i]; }
+  register_type<T> values[Count];
+  __device__ __forceinline__ T get(int i) const { return T(values[i]); }
   __device__ __forceinline__ void set(int i, T value) { values[i] = value; }
 };
 

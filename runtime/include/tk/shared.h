@@ -22,9 +22,10 @@ template <class Tile, int Rows, int Cols, bool Transposed = false> struct shared
   __device__ __forceinline__ shared_slice<Tile, Cols, Rows, !Transposed> T() const { return {address}; }
 };
 
-/// Rows × Cols elements as tile_layout places them, at an address that is a multiple of 8 · Swizzle (1024 serves all).
+/// Rows × Cols elements as tile_layout places them, at an address that is a multiple of permuted_rows · Swizzle
+/// (1024 serves all, where that is 8 rows).
 template <class Element, int Rows, int Cols, int Swizzle = 128>
-struct alignas(Swizzle ? 8 * Swizzle : 16) shared_tile : tile_layout<Element, Rows, Cols, Swizzle> {
+struct alignas(Swizzle ? permuted_rows *Swizzle : 16) shared_tile : tile_layout<Element, Rows, Cols, Swizzle> {
   using element = Element;
   using layout = tile_layout<Element, Rows, Cols, Swizzle>;
   using layout::linear_offset, layout::offset, layout::panel_cols;
@@ -39,9 +40,9 @@ struct alignas(Swizzle ? 8 * Swizzle : 16) shared_tile : tile_layout<Element, Ro
   __device__ __forceinline__ shared_slice<shared_tile, Rows, Cols> all() const { return {address()}; }
   /// The tile transposed, as an operand.
   __device__ __forceinline__ shared_slice<shared_tile, Cols, Rows, true> T() const { return {address()}; }
-  /// The i-th group of Count rows; Count is a multiple of 8.
+  /// The i-th group of Count rows; Count is a multiple of permuted_rows.
   template <int Count> __device__ __forceinline__ shared_slice<shared_tile, Count, Cols> rows_of(int i) const {
-    static_assert(Count % 8 == 0, "a slice starts at a swizzle atom");
+    static_assert(Count % permuted_rows == 0, "a slice starts at a swizzle atom");
     return {address() + u32(i * Count * layout::row_bytes)};
   }
   /// The i-th group of Count columns; whole panels, or an even part of one.

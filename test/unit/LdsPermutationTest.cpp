@@ -1,0 +1,92 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Swizzled tiles in LDS have no bank conflicts: lanes that are served together ask for different words of each bank, on
+// each GPU, in each of the ways in which operands are read and copies written.
+#include "runtime/emulator/amdgpu/LdsBanks.h"
+#include "tk/lds_permutation.h"
+#include "tk/mfma_layout.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+namespace {
+
+using namespace tkc::emulator;
+
+/// `place(lane)`: row and byte in the row.
+template <int Gpu, int Swizzle, class Place>
+void expectNoConflict(Cdna gpu, uint32_t bytes, bool writes, const Place &place, const char *what) {
+  const LdsPhases phases = ldsPhases(gpu, bytes, writes);
+  for (const uint64_t lanes : phases.lanes) {
+    std::map<uint32_t, int> words; // by bank
+    for (int lane = 0; lane < 64; ++lane)
+      if (lanes >> lane & 1) {
+        const auto [row, byte] = place(lane);
+        const auto address = static_cast<uint32_t>(tk::permute_for<Gpu, Swizzle>(row * Swizzle + byte));
+        for (uint32_t word = address / 4; word < (address + bytes) / 4; ++word)
+          EXPECT_TRUE(words.emplace(word % phases.banks, lane).second)
+              << what << ", swizzle " << Swizzle << ", gpu " << Gpu << ": lanes " << words[word % phases.banks]
+              << " and " << lane;
+      }
+  }
+}
+
+/// Rows of 32 or 16 lanes, a chunk each: how operands are read along k.
+template <int Gpu, int Swizzle> void checkAlongK(Cdna gpu) {
+  for (const int tile : {32, 16})
+    if (64 / tile * 16 <= Swizzle)
+      for (int first = 0; first < Swizzle; first += 64 / tile * 16)
+        expectNoConflict<Gpu, Swizzle>(
+            gpu, 16, false, [&](int lane) { return std::pair(lane % tile, first + lane / tile * 16); }, "along k");
+}
+
+/// Whole rows by neighbours, and eight rows below each other: how copies are written.
+template <int Gpu, int Swizzle> void checkWrites(Cdna gpu) {
+  const int across = Swizzle / 16;
+  expectNoConflict<Gpu, Swizzle>(
+      gpu, 16, true, [&](int lane) { return std::pair(lane / across, lane % across * 16); }, "rows");
+  expectNoConflict<Gpu, Swizzle>(gpu, 16, true, [](int lane) { return std::pair(lane, 0); }, "columns");
+}
+
+TEST(LdsPermutation, HasNoBankConflicts) {
+  checkAlongK<90, 128>(Cdna::Cdna2);
+  checkAlongK<942, 128>(Cdna::Cdna3);
+  checkAlongK<950, 128>(Cdna::Cdna4);
+  checkAlongK<950, 64>(Cdna::Cdna4);
+  checkAlongK<950, 32>(Cdna::Cdna4);
+  checkWrites<90, 128>(Cdna::Cdna2);
+  checkWrites<942, 64>(Cdna::Cdna3);
+  checkWrites<950, 128>(Cdna::Cdna4);
+  checkWrites<950, 64>(Cdna::Cdna4);
+  checkWrites<950, 32>(Cdna::Cdna4);
+}
+
+/// Four 16-bit rows a read (two reads bring the eight that a lane contracts), or eight of 8 bits.
+template <int Bytes, int Swizzle> void checkDownTheColumns(int tile, int elements) {
+  using read = tk::transposing_read<Bytes>;
+  const int rows = 8 / Bytes;
+  for (int step = 0; step < 2; ++step)
+    for (int part = 0; part < elements / rows; ++part)
+      for (int block = 0; block < Swizzle / (tile * Bytes); ++block)
+        expectNoConflict<950, Swizzle>(
+            Cdna::Cdna4, 8, false,
+            [&](int lane) {
+              const int row = (step * (64 / tile) + lane / tile) * elements + part * rows + read::row(lane);
+              return std::pair(row, block * tile * Bytes + lane % tile / 16 * 16 * Bytes + read::byte(lane));
+            },
+            "down the columns");
+}
+
+TEST(LdsPermutation, HasNoBankConflictsInTransposingReads) {
+  for (const int tile : {32, 16}) {
+    checkDownTheColumns<2, 128>(tile, 8);
+    checkDownTheColumns<2, 128>(tile, 4);
+    checkDownTheColumns<2, 64>(tile, 8);
+    checkDownTheColumns<2, 64>(tile, 4);
+    checkDownTheColumns<1, 128>(tile, tile / 2);
+  }
+}
+
+} // namespace
