@@ -35,10 +35,12 @@ std::vector<MatrixInstruction> instructions() {
   for (ElemType type : {F8E4M3, F8E5M2}) {
     rows.push_back(mfma(type, F32, 32, 16, 2048));
     rows.push_back(mfma(type, F32, 16, 32, 2048));
-    rows.push_back(mfma(type, F32, 32, 64, 4096));
-    rows.push_back(mfma(type, F32, 16, 128, 4096));
-    for (MatrixInstruction *row : {&rows.back(), &rows[rows.size() - 2]})
-      row->scaling = Scaling::Block, row->anyMajor = false;
+    for (ElemType right : {F8E4M3, F8E5M2})
+      for (auto [tile, k] : {std::pair(32, 64), std::pair(16, 128)}) {
+        rows.push_back(mfma(type, F32, tile, k, 4096));
+        rows.back().b = right;
+        rows.back().scaling = Scaling::Block, rows.back().anyMajor = false;
+      }
   }
   for (auto [tile, k] : {std::pair(32, 64), std::pair(16, 128)}) {
     rows.push_back(mfma(F4E2M1, F32, tile, k, 8192));

@@ -87,6 +87,7 @@ std::vector<MatrixInstruction> tcgen05Instructions(int rate, bool int8) {
       for (ElemType b : float8s) {
         rows.push_back(row(a, b, F32, 32, 2 * rate));
         rows.back().scaling = scaling;
+        rows.back().anyMajor = scaling == Scaling::None;
       }
   addFloat4(rows, row(F4E2M1, F4E2M1, F32, 64, 4 * rate));
   return rows;

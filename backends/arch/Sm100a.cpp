@@ -18,6 +18,7 @@ const Description sm100a{
     .families = {"blackwell"},
     .part = "B200",
     .hasBackend = true,
+    .plansBlockScaling = true,
     .capability = {10, 0, true},
     .sharedBytesPerBlock = 227 * 1024,
     .sharedBytesPerMultiprocessor = 228 * 1024,

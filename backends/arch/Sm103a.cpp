@@ -17,6 +17,7 @@ const Description sm103a{
     .families = {"blackwell"},
     .part = "B300",
     .hasBackend = true,
+    .plansBlockScaling = true,
     .capability = {10, 3, true},
     .sharedBytesPerBlock = 227 * 1024,
     .sharedBytesPerMultiprocessor = 228 * 1024,

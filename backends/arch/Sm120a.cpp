@@ -33,6 +33,7 @@ const Description sm120a{
     .families = {"blackwell_rtx"},
     .part = "RTX PRO 6000",
     .hasBackend = true,
+    .plansBlockScaling = true,
     .capability = {12, 0, true},
     .sharedBytesPerBlock = 99 * 1024,
     .sharedBytesPerMultiprocessor = 100 * 1024,

@@ -89,6 +89,10 @@ private:
       const auto visit = [&](const Stmt &stmt) {
         note(stmt.ref);
         note(stmt.aRef);
+        for (const plan::BufferRef &scales : stmt.scales) {
+          note(scales);
+          kernel.scaleBuffers[scales.buffer] = stmt.isTensorProduct();
+        }
       };
       walk(role.body, visit);
       walk(role.finish, visit);
@@ -192,7 +196,12 @@ private:
       return fmt::format("tk::launch_response {}[{}];\n", identifier(buffer.name), buffer.stages);
     const bool split = kernel.splitBuffers.count(buffer.name) != 0;
     const int instances = instancesOf.count(buffer.name) ? instancesOf[buffer.name] : 1;
-    const std::string type = bufferType(buffer, split ? buffer.rows / instances : buffer.rows);
+    const auto scales = kernel.scaleBuffers.find(buffer.name);
+    const bool areScales = scales != kernel.scaleBuffers.end();
+    const std::string type =
+        areScales && scales->second
+            ? fmt::format("tk::scale_tile<{}, {}, {}>", elementType(buffer.elem), buffer.rows, buffer.cols)
+            : bufferType(buffer, split ? buffer.rows / instances : buffer.rows, areScales);
     const bool aligned = buffer.swizzle == plan::Swizzle::B128 && buffer.rows > 1 && buffer.cols > 1;
     return fmt::format("{}{} {}{}{};\n", aligned ? "" : fmt::format("alignas({}) ", 8 * plan.sharedSpan), type,
                        identifier(buffer.name), buffer.stages > 1 ? fmt::format("[{}]", buffer.stages) : "",

@@ -87,9 +87,14 @@ void RolePrinter::printProduct(const Stmt &stmt, cpp::Body &out) {
   std::vector<cpp::Expr> args = {cpp::name(nameOf(stmt.dest)),
                                  stmt.aShared ? productOperand(stmt.aRef) : value(stmt.operands[0]),
                                  productOperand(stmt.ref)};
+  for (const plan::BufferRef &scales : stmt.scales)
+    args.push_back(productOperand(scales));
   if (!stmt.accumulate)
     args.push_back(cpp::boolean(false));
-  const char *verb = stmt.byThreads ? "tk::mma_by_threads" : stmt.byWarps ? "tk::mma" : "tk::mma_async";
+  const char *verb = stmt.byThreads         ? "tk::mma_by_threads"
+                     : !stmt.scales.empty() ? "tk::mma_scaled"
+                     : stmt.byWarps         ? "tk::mma"
+                                            : "tk::mma_async";
   const cpp::Expr callee = stmt.turns > 0     ? cpp::templated("tk::mma_in_turns", {cpp::integer(stmt.turns)})
                            : stmt.interleaved ? cpp::name("tk::mma_interleaved")
                            : stmt.count > 0   ? cpp::templated(verb, {cpp::integer(stmt.count)})

@@ -23,7 +23,8 @@ namespace tkc::cuda {
 struct KernelContext {
   const plan::Plan &plan;
   const SourceManager &sources;
-  std::set<std::string> splitBuffers; ///< one array element an instance, as no instance touches another's part
+  std::set<std::string> splitBuffers;       ///< one array element an instance, as no instance touches another's part
+  std::map<std::string, bool> scaleBuffers; ///< of block scales; true: in the order of tensor memory
   std::map<std::string, cpp::Expr> preludeValues;                    ///< of the prelude's variables
   std::map<std::string, std::pair<std::string, std::string>> ranges; ///< of tile indices and integers: lo, hi
   std::map<std::string, plan::VarType> axisTypes;                    ///< of the grid's variables

@@ -32,7 +32,8 @@ cpp::Expr RolePrinter::stage(const plan::BufferRef &ref) const {
 cpp::Expr RolePrinter::slice(const plan::BufferRef &ref) const {
   const plan::Buffer *buffer = kernel.plan.findBuffer(ref.buffer);
   cpp::Expr tile = stage(ref);
-  if (buffer->rows == 1 || buffer->cols == 1) { // a vector has no orientation
+  const bool isVector = buffer->rows == 1 || buffer->cols == 1;
+  if (isVector && !kernel.scaleBuffers.count(ref.buffer)) { // which has no orientation
     const bool runsAlongRows = (ref.slice == Division::Rows) != ref.transposed;
     if (!instance || ref.slice == Division::Whole || runsAlongRows != (buffer->cols == 1) ||
         kernel.splitBuffers.count(ref.buffer))
@@ -69,6 +70,8 @@ std::vector<cpp::Expr> RolePrinter::coordinates(const Stmt &stmt, bool withPart)
       at = cpp::binary("+", at, cpp::binary("*", instance, cpp::integer(buffer->rows / role.instances)));
     if (withPart && instance && stmt.ref.slice == Division::Cols && static_cast<int>(d) == map->colDim)
       at = cpp::binary("+", at, cpp::binary("*", instance, cpp::integer(buffer->cols / role.instances)));
+    if (static_cast<int>(d) == map->colDim && isPacked(buffer->elem)) // maps of packed elements go by the byte
+      at = cpp::binary("/", at, cpp::integer(2));
     list.insert(list.begin(), at);
   }
   return list;
@@ -143,10 +146,18 @@ void RolePrinter::copyByThreads(const Stmt &stmt, cpp::Body &out) {
     std::swap(parts.rows, parts.cols);
     parameters.push_back(cpp::boolean(true));
   }
+  if (kernel.scaleBuffers.count(stmt.ref.buffer)) {
+    out.push_back(cpp::Stmt::expression(cpp::call(cpp::templated("tk::copy_scales", parameters),
+                                                  {stage(stmt.ref), viewExpr(parts, false), threadInRole})));
+    return;
+  }
+  cpp::Expr from = viewExpr(parts, false);
+  if (isPacked(parts.param->elem))
+    from = cpp::call("tk::pairs", {from});
   const bool isContiguous = !stmt.ref.transposed && parts.cols.dim + 1 == static_cast<int>(parts.param->dims.size());
   const std::string callee = isContiguous ? "tk::copy_rows_to_shared" : "tk::copy_to_shared";
-  out.push_back(cpp::Stmt::expression(
-      cpp::call(cpp::templated(callee, parameters), {stage(stmt.ref), viewExpr(parts, false), threadInRole})));
+  out.push_back(
+      cpp::Stmt::expression(cpp::call(cpp::templated(callee, parameters), {stage(stmt.ref), from, threadInRole})));
 }
 
 /// Vectors that may not suit the engine are copied by the threads; a role that leaves all to the engine runs where they
@@ -212,12 +223,17 @@ void RolePrinter::printFetch(const Stmt &stmt, cpp::Body &out) {
     std::swap(parts.rows, parts.cols);
   if (uses.declaresAt(stmt, stmt.dest))
     out.push_back(cpp::Stmt::declaration(typeText(stmt.dest), nameOf(stmt.dest)));
+  const cpp::Expr share = cpp::name(nameOf(stmt.dest));
+  if (isPacked(buffer->elem)) {
+    out.push_back(cpp::Stmt::expression(cpp::call("tk::fetch_pairs", {share, viewExpr(parts, false), threadInRole})));
+    return;
+  }
   std::vector<cpp::Expr> args;
   if (wide)
     args.push_back(cpp::member(cpp::member(cpp::name("g"), identifier(stmt.view.tensor)), "wide"));
   args.push_back(viewExpr(parts, wide));
   args.push_back(threadInRole);
-  out.push_back(cpp::Stmt::expression(cpp::method(cpp::name(nameOf(stmt.dest)), "fetch", std::move(args))));
+  out.push_back(cpp::Stmt::expression(cpp::method(share, "fetch", std::move(args))));
 }
 
 void RolePrinter::printCopies(const plan::Body &body, size_t &i, cpp::Body &out) {

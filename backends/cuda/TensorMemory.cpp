@@ -69,9 +69,12 @@ void RolePrinter::printTensorAccess(const Stmt &stmt, cpp::Body &out) {
 void RolePrinter::printTensorProduct(const Stmt &stmt, cpp::Body &out) {
   const cpp::Expr a = kernel.plan.findTensor(stmt.aRef.buffer) ? tensorTile(stmt.aRef) : productOperand(stmt.aRef);
   std::vector<cpp::Expr> args = {tensorTile(stmt.destRef), a, productOperand(stmt.ref)};
+  for (const plan::BufferRef &scales : stmt.scales)
+    args.push_back(kernel.plan.findTensor(scales.buffer) ? tensorTile(scales) : productOperand(scales));
   if (!stmt.accumulate)
     args.push_back(cpp::boolean(false));
-  emit(stmt, out, cpp::call(stmt.byPair ? "tk::pair_mma" : "tk::tensor_mma", std::move(args)));
+  const char *verb = stmt.byPair ? "tk::pair_mma" : stmt.scales.empty() ? "tk::tensor_mma" : "tk::tensor_mma_scaled";
+  emit(stmt, out, cpp::call(verb, std::move(args)));
 }
 
 void RolePrinter::printTensorCommit(const Stmt &stmt, cpp::Body &out) {

@@ -45,6 +45,8 @@ std::string elementType(ElemType type) {
   return {};
 }
 
+std::string storedType(ElemType type) { return isPacked(type) ? elementType(type) + "_pair" : elementType(type); }
+
 std::string layoutType(const plan::Layout &layout, ElemType elem) {
   if (layout.kind == plan::Layout::Mma)
     return "tk::mma_layout";
@@ -82,22 +84,24 @@ std::string variableType(const plan::VarType &type, int instances) {
   case plan::VarType::Row:
     return fmt::format("tk::row<{}, {}, {}>", elem, partCols(type, instances), layoutType(type.layout, type.elem));
   case plan::VarType::Share:
-    return fmt::format("tk::share<{}, {}, {}, {}{}>", elem, type.rows, type.cols, type.layout.threads,
-                       type.layout.threadsPerRow == 1 ? ", true" : "");
+    return fmt::format("tk::{}<{}, {}, {}, {}{}>", type.layout.vec == 1 ? "scale_share" : "share",
+                       storedType(type.elem), type.rows, isPacked(type.elem) ? type.cols / 2 : type.cols,
+                       type.layout.threads, type.layout.threadsPerRow == 1 ? ", true" : "");
   case plan::VarType::Cursor:
     return fmt::format("tk::ring<{}>", type.rows);
   }
   return {};
 }
 
-std::string bufferType(const plan::Buffer &buffer, int64_t rows) {
-  const std::string elem = elementType(buffer.elem);
-  if (rows == 1 || buffer.cols == 1)
-    return fmt::format("tk::shared_vector<{}, {}>", elem, rows * buffer.cols);
+std::string bufferType(const plan::Buffer &buffer, int64_t rows, bool isTile) {
+  const std::string elem = storedType(buffer.elem);
+  const int64_t cols = isPacked(buffer.elem) ? buffer.cols / 2 : buffer.cols;
+  if (!isTile && (rows == 1 || buffer.cols == 1))
+    return fmt::format("tk::shared_vector<{}, {}>", elem, rows * cols);
   const int64_t swizzle = plan::bytes(buffer.swizzle);
   if (swizzle == 128)
-    return fmt::format("tk::shared_tile<{}, {}, {}>", elem, rows, buffer.cols);
-  return fmt::format("tk::shared_tile<{}, {}, {}, {}>", elem, rows, buffer.cols, swizzle);
+    return fmt::format("tk::shared_tile<{}, {}, {}>", elem, rows, cols);
+  return fmt::format("tk::shared_tile<{}, {}, {}, {}>", elem, rows, cols, swizzle);
 }
 
 std::string identifier(std::string_view name) {

@@ -20,8 +20,11 @@ std::string elementType(ElemType type);
 std::string layoutType(const plan::Layout &layout, ElemType elem);
 /// The part of a variable that one instance of its role holds: "tk::fragment<float, 64, 256, tk::mma_layout>".
 std::string variableType(const plan::VarType &type, int instances);
+/// An element as it lies in shared memory: packed ones by pairs.
+std::string storedType(ElemType type);
 /// "tk::shared_tile<tk::bf16, 128, 64>", or a shared_vector where the buffer has one row or one column.
-std::string bufferType(const plan::Buffer &buffer, int64_t rows);
+/// `isTile`: a tile in any case.
+std::string bufferType(const plan::Buffer &buffer, int64_t rows, bool isTile = false);
 
 /// Rows and columns of the part that one instance holds.
 int64_t partRows(const plan::VarType &type, int instances);

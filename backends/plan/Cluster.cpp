@@ -125,7 +125,7 @@ private:
   /// Whole panels, which take fewer copies, else rows of swizzle atoms.
   plan::Division shareOf(const plan::Buffer &buffer) const {
     const int64_t span = plan::bytes(buffer.swizzle);
-    if (span != 0 && buffer.cols * byteWidth(buffer.elem) % (span * blocks) == 0)
+    if (span != 0 && bytesOf(buffer.elem, buffer.cols) % (span * blocks) == 0)
       return plan::Division::Cols;
     return buffer.rows % (8 * blocks) == 0 ? plan::Division::Rows : plan::Division::Whole;
   }

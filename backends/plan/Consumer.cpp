@@ -7,6 +7,7 @@
 #include "backends/plan/OwnCopies.h"
 #include "backends/plan/RowParts.h"
 #include "backends/plan/Walk.h"
+#include "ir/Products.h"
 
 #include <algorithm>
 #include <cassert>
@@ -62,9 +63,8 @@ private:
     case ir::OpKind::If:
       return lowerIf(op);
     case ir::OpKind::Dot:
-      return lowerProduct(op);
     case ir::OpKind::DotScaled:
-      return unsupported(op, "a product with block scales");
+      return lowerProduct(op);
     case ir::OpKind::Store:
       return lowerStore(op);
     case ir::OpKind::Atomic:
@@ -187,7 +187,7 @@ private:
   /// Whether nothing reads the value itself: products read what it transposes, where that lies in shared memory.
   bool onlyFeedsProducts(const ir::Value *value) const {
     return std::all_of(value->users.begin(), value->users.end(), [&](const ir::Op *user) {
-      if (user->kind == ir::OpKind::Dot)
+      if (ir::isProduct(*user))
         return placement.products.at(user).a.value != value;
       return user->kind == ir::OpKind::Transpose && onlyFeedsProducts(user->result());
     });
@@ -296,16 +296,19 @@ private:
 
   // ---- products
   void lowerProduct(const ir::Op &dot) {
+    for (size_t side : {0, 1})
+      if (const ir::Value *factor = ir::factorOf(dot, side); isPacked(factor->type.elem) && !isRingOperand(dot, side))
+        return unsupported(dot, "a product of packed elements that are computed");
     const ProductPlacement &product = placement.products.at(&dot);
-    const bool accumulates = dot.operands().size() > 2;
+    const bool accumulates = ir::addendOf(dot) != nullptr;
     for (size_t position : {0, 1})
       if ((position == 0 ? product.a : product.b).kind == Operand::Staged)
         stageOperand(dot, position);
-    if (accumulates && !isDefined(dot.result()) && diesAt(dot.operand(2), dot))
-      alias(dot.result(), use(dot.operand(2)));
+    if (accumulates && !isDefined(dot.result()) && diesAt(ir::addendOf(dot), dot))
+      alias(dot.result(), use(ir::addendOf(dot)));
     const std::string dest = define(dot.result());
     if (accumulates)
-      emitMove(dest, use(dot.operand(2)), dot.loc);
+      emitMove(dest, use(ir::addendOf(dot)), dot.loc);
     const plan::VarType type = typeOf(dot.result());
     if (type == product.made)
       return emitProduct(dot, dest, accumulates);
@@ -320,6 +323,11 @@ private:
     sum.op = ir::OpKind::Add;
     sum.dest = dest;
     sum.operands = {dest, part};
+  }
+
+  bool isRingOperand(const ir::Op &dot, size_t side) const {
+    const ProductPlacement &product = placement.products.at(&dot);
+    return (side == 0 ? product.a : product.b).kind == Operand::Ring;
   }
 
   void emitProduct(const ir::Op &dot, const std::string &dest, bool accumulates) {
@@ -339,6 +347,10 @@ private:
     else
       stmt.operands = {a};
     stmt.ref = refTo(product.b, division == plan::Division::Cols ? division : plan::Division::Whole);
+    if (ir::isScaled(dot)) {
+      stmt.count = 0;
+      stmt.scales = {refTo(product.scales[0], stmt.aRef.slice), refTo(product.scales[1], stmt.ref.slice)};
+    }
   }
 
   /// Registers a thread that a tile takes.
@@ -365,7 +377,7 @@ private:
     const int byCols = made.division == plan::Division::Cols ? placement.instances : 1;
     const int byRows = made.division == plan::Division::Rows ? placement.instances : 1;
     const int64_t loads = made.rows / byRows / plan::slabRows(made.layout) + made.cols / byCols / 16;
-    const int64_t steps = dot.operand(0)->type.cols * byteWidth(dot.operand(0)->type.elem) / 32;
+    const int64_t steps = ir::factorOf(dot, 0)->type.cols * byteWidth(ir::factorOf(dot, 0)->type.elem) / 32;
     for (const int count : {4, 2})
       if (steps % count == 0 && count * loads <= loadsAtATime)
         return steps > count ? count : 0;
@@ -379,7 +391,7 @@ private:
     const Operand &operand = position == 0 ? product.a : product.b;
     const plan::VarType home = typeOf(operand.value), &fed = position == 0 ? product.aFed : product.bFed;
     const bool alongCols = (position == 0) != (operand.transposed != operand.storesTransposed);
-    const int64_t contracted = position == 0 ? dot.operand(0)->type.cols : dot.operand(1)->type.rows;
+    const int64_t contracted = position == 0 ? ir::factorOf(dot, 0)->type.cols : ir::factorOf(dot, 1)->type.rows;
     const bool isPadded = contracted != (alongCols ? fed.cols : fed.rows);
     if (home == fed && !isPadded)
       return use(operand.value);
@@ -705,7 +717,7 @@ private:
       for (auto later = at + 1; later != order.end(); ++later)
         if (readsDeep(*later->op, arg))
           return false;
-    if (op->kind == ir::OpKind::Dot && op->operands().size() > 2 && !coalesceValue(op->operand(2), arg, order))
+    if (ir::isProduct(*op) && ir::addendOf(*op) && !coalesceValue(ir::addendOf(*op), arg, order))
       return false;
     alias(value, use(arg));
     return true;

@@ -122,7 +122,7 @@ plan::TensorMap makeMap(const ir::Op &access, const plan::Buffer &buffer, int64_
   std::tie(map.rowDim, map.colDim) = rangedDims(access.view);
   map.boxRows = boxRows;
   const int64_t span = plan::bytes(buffer.swizzle);
-  map.boxCols = span ? std::min(buffer.cols, span / byteWidth(buffer.elem)) : buffer.cols;
+  map.boxCols = span ? std::min(buffer.cols, span * 8 / bitWidth(buffer.elem)) : buffer.cols;
   map.swizzle = buffer.swizzle;
   return map;
 }

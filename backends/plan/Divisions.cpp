@@ -3,6 +3,7 @@
 #include "backends/plan/Divisions.h"
 
 #include "backends/plan/Walk.h"
+#include "ir/Products.h"
 
 #include <algorithm>
 
@@ -84,13 +85,13 @@ void Divisions::visit(const ir::Op &op, const Placement &placement) {
     for (size_t i = 0; i < yield.operands().size(); ++i)
       tie(op.result(i), yield.operand(i));
   };
-  if (op.kind == ir::OpKind::Dot) {
+  if (ir::isProduct(op)) {
     const ProductPlacement &product = placement.products.at(&op);
     const ir::Type &type = op.result()->type;
     const plan::Division division = divisionOf(type.rows, type.cols, placement);
     impose(op.result(), division);
-    if (op.operands().size() > 2)
-      tie(op.result(), op.operand(2));
+    if (const ir::Value *addend = ir::addendOf(op))
+      tie(op.result(), addend);
     if (product.a.kind == Operand::Register)
       tie(op.result(), product.a.value);
   } else if (op.kind == ir::OpKind::For) {

@@ -4,6 +4,7 @@
 
 #include "backends/plan/Correction.h"
 #include "backends/plan/TensorMemory.h"
+#include "backends/plan/TensorScales.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -89,6 +90,7 @@ public:
     declareVars();
     for (const std::string &accumulator : homes.rings) // from tile to tile
       uses[accumulator].spans = {{0, place + 1}};
+    uses[homes.scales].spans = {{0, place + 1}}; // every product's
     result.columns = allocateTensors(result.tensors, uses, issuers == 1 || way.meets ? Sharing::Any : way.sharing);
     return std::move(result);
   }
@@ -188,8 +190,8 @@ private:
   // ---- rings
   static Names buffersOf(const plan::Stmt &reader) {
     Names buffers{reader.ref.buffer};
-    if (reader.aShared)
-      buffers.insert(reader.aRef.buffer);
+    for (const plan::BufferRef &ref : plan::operandRefs(reader))
+      buffers.insert(ref.buffer);
     return buffers;
   }
 
@@ -405,7 +407,7 @@ private:
       issue(Kind::TensorFence, stmt.loc).inverted = true;
     stmt.byPair = placement.byPairs;
     if (issuers < role.instances)
-      stmt.ref.slice = stmt.aRef.slice = stmt.destRef.slice = plan::Division::Whole;
+      takeWhole(stmt);
     stmt.ref.cursor = cursorOf(stmt.ref.buffer);
     if (ringOf.count(stmt.aRef.buffer))
       stmt.aRef.cursor = cursorOf(stmt.aRef.buffer);
@@ -420,7 +422,7 @@ private:
   Names operandsOf(const plan::Stmt &product) const {
     Names operands;
     for (const std::string &buffer : buffersOf(product))
-      if (!ringOf.count(buffer))
+      if (!ringOf.count(buffer) && buffer != homes.scales)
         operands.insert(buffer);
     return operands;
   }
@@ -864,7 +866,7 @@ MatrixRoleResult splitMatrixRole(plan::Role &computing, const Placement &placeme
   const plan::Role lowered = computing;
   while (true) {
     computing = lowered;
-    const TensorHomes homes = placeTensors(computing, inRegisters);
+    const TensorHomes homes = placeTensorScales(computing, placement, placeTensors(computing, inRegisters));
     Splitter splitter(computing, placement, homes, way, factors);
     MatrixRoleResult result = splitter.run();
     splitter.emptyRings(computing.body);

@@ -17,7 +17,8 @@ bool reads(const plan::Stmt &stmt, const RingPlacement &ring) {
     return std::any_of(ring.members.begin(), ring.members.end(),
                        [&](const RingMember &member) { return member.buffer == buffer; });
   };
-  if (stmt.kind == Kind::Product && (has(stmt.ref.buffer) || (stmt.aShared && has(stmt.aRef.buffer))))
+  const std::vector<plan::BufferRef> refs = plan::operandRefs(stmt);
+  if (std::any_of(refs.begin(), refs.end(), [&](const plan::BufferRef &ref) { return has(ref.buffer); }))
     return true;
   for (const plan::Body *body : {&stmt.prologue, &stmt.body, &stmt.epilogue, &stmt.orElse})
     if (std::any_of(body->begin(), body->end(), [&](const plan::Stmt &inner) { return reads(inner, ring); }))
@@ -339,7 +340,8 @@ private:
   }
 
   void product(const plan::Stmt &stmt) {
-    for (const std::string &buffer : {stmt.ref.buffer, stmt.aShared ? stmt.aRef.buffer : std::string()}) {
+    for (const plan::BufferRef &ref : plan::operandRefs(stmt)) {
+      const std::string &buffer = ref.buffer;
       if (underWay.count(buffer))
         landed(stmt.loc);
       if (unpublished.count(buffer))
@@ -400,10 +402,9 @@ private:
     for (const plan::Stmt &stmt : body) {
       if (stmt.kind == Kind::StoreShared && staged.count(stmt.ref.buffer))
         unpublished.insert(stmt.ref.buffer);
-      if (stmt.kind == Kind::Product)
-        for (const std::string &buffer : {stmt.ref.buffer, stmt.aRef.buffer})
-          if (staged.count(buffer))
-            stillRead.insert(buffer);
+      for (const plan::BufferRef &ref : plan::operandRefs(stmt))
+        if (staged.count(ref.buffer))
+          stillRead.insert(ref.buffer);
       for (const plan::Body *inner : {&stmt.body, &stmt.orElse})
         addStaging(*inner);
     }
@@ -423,8 +424,9 @@ private:
   }
 
   bool readsUnderWay(const plan::Stmt &stmt) const {
-    if (stmt.kind == Kind::Product && (underWay.count(stmt.ref.buffer) || underWay.count(stmt.aRef.buffer)))
-      return true;
+    for (const plan::BufferRef &ref : plan::operandRefs(stmt))
+      if (underWay.count(ref.buffer))
+        return true;
     for (const plan::Body *body : {&stmt.body, &stmt.orElse})
       if (std::any_of(body->begin(), body->end(), [&](const plan::Stmt &inner) { return readsUnderWay(inner); }))
         return true;

@@ -1,6 +1,7 @@
 // Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "backends/plan/Order.h"
+#include "ir/Products.h"
 
 #include <algorithm>
 #include <map>
@@ -53,7 +54,7 @@ private:
       return;
     for (bool onlyAccumulates : {false, true})
       for (const ir::Op *op : ops)
-        if (op->kind == ir::OpKind::Dot && !isLate(op) && !done.count(op) && isReady(*op, done) &&
+        if (ir::isProduct(*op) && !isLate(op) && !done.count(op) && isReady(*op, done) &&
             isOnlyCarried(*op) == onlyAccumulates) {
           takeBeforeStaging(*op);
           take(op);
@@ -69,8 +70,8 @@ private:
       if (operand->kind != Operand::Staged || !staged || !inBody.count(staged))
         continue;
       for (const ir::Op *other : ops)
-        if (other->kind == ir::OpKind::Dot && other != &dot && !isLate(other) && !done.count(other) &&
-            isOnlyCarried(*other) && !stages(*other) && !before(other).count(staged) && needsOnlyVectorWork(*other))
+        if (ir::isProduct(*other) && other != &dot && !isLate(other) && !done.count(other) && isOnlyCarried(*other) &&
+            !stages(*other) && !before(other).count(staged) && needsOnlyVectorWork(*other))
           takeWithOperands(other);
     }
   }
@@ -85,7 +86,7 @@ private:
     const std::set<const ir::Op *> &all = before(&op);
     return std::all_of(all.begin(), all.end(), [&](const ir::Op *def) {
       return done.count(def) || placement.loadKeys.count(def) ||
-             (def->kind != ir::OpKind::Dot && def->bodies.empty() && !ir::hasEffect(def->kind));
+             (!ir::isProduct(*def) && def->bodies.empty() && !ir::hasEffect(def->kind));
     });
   }
 
@@ -100,7 +101,7 @@ private:
 
   bool isReady(const ir::Op &op, const std::set<const ir::Op *> &done) const {
     return std::all_of(op.operands().begin(), op.operands().end(), [&](const ir::Value *operand) {
-      if (op.kind == ir::OpKind::Dot) // a product reads what was transposed where it lies
+      if (ir::isProduct(op)) // a product reads what was transposed where it lies
         operand = throughTransposes(operand).first;
       return !operand->definingOp || !inBody.count(operand->definingOp) || done.count(operand->definingOp) ||
              (!isLate(operand->definingOp) && isSharedOperand(op, operand));
@@ -115,15 +116,17 @@ private:
   /// Operands that arrive in shared memory by themselves are waited for, not computed. What a role that copies for
   /// itself loads once a tile it loads where that stands.
   bool isSharedOperand(const ir::Op &op, const ir::Value *operand) const {
-    if (op.kind != ir::OpKind::Dot)
+    if (!ir::isProduct(op))
       return false;
     const ProductPlacement &product = placement.products.at(&op);
     const ir::Value *below = throughTransposes(operand).first;
     const auto key = below->definingOp ? placement.loadKeys.find(below->definingOp) : placement.loadKeys.end();
     if (placement.copiesItself && key != placement.loadKeys.end() && placement.findRing(key->second)->depth == 0)
       return false;
-    return (product.a.kind == Operand::Ring && product.a.value == below) ||
-           (product.b.kind == Operand::Ring && product.b.value == below);
+    const auto operands = product.operands();
+    return std::any_of(operands.begin(), operands.end(), [&](const Operand *operand) {
+      return operand->kind == Operand::Ring && operand->value == below;
+    });
   }
 
   /// Whether `op` depends, in this body, on a product.
@@ -134,18 +137,17 @@ private:
     for (const ir::Op *op : ops)
       if (std::any_of(op->operands().begin(), op->operands().end(), [&](const ir::Value *operand) {
             const ir::Op *def = operand->definingOp;
-            return def && inBody.count(def) && (def->kind == ir::OpKind::Dot || ofProducts.count(def));
+            return def && inBody.count(def) && (ir::isProduct(*def) || ofProducts.count(def));
           }))
         ofProducts.insert(op);
   }
 
   /// Pure work, independent of products and carried values, that a product of this iteration waits for.
   bool feedsEarlyProduct(const ir::Op *op) const {
-    if (ir::hasEffect(op->kind) || !op->bodies.empty() || op->kind == ir::OpKind::Dot || dependsOnProduct(op) ||
-        late.empty())
+    if (ir::hasEffect(op->kind) || !op->bodies.empty() || ir::isProduct(*op) || dependsOnProduct(op) || late.empty())
       return false;
     return std::any_of(ops.begin(), ops.end(), [&](const ir::Op *dot) {
-      return dot->kind == ir::OpKind::Dot && !isLate(dot) && !dependsOnProduct(dot) && before(dot).count(op);
+      return ir::isProduct(*dot) && !isLate(dot) && !dependsOnProduct(dot) && before(dot).count(op);
     });
   }
 
@@ -167,13 +169,13 @@ private:
 
   void noteNoOverlap() {
     for (const ir::Op *op : ops)
-      if (op->kind == ir::OpKind::Dot)
+      if (ir::isProduct(*op))
         notes.push_back({plan::Note::Overlap, "issued in its own iteration: `overlap` is 0", op->loc});
   }
 
   void findLate() {
     for (const ir::Op *op : ops) {
-      if (op->kind != ir::OpKind::Dot)
+      if (!ir::isProduct(*op))
         continue;
       const std::string_view why = whyNotLate(*op);
       if (why.empty())
@@ -197,7 +199,7 @@ private:
       return "its left operand is not made from another product by this iteration's vector work, in registers";
     if (product.b.kind != Operand::Ring)
       return "its right operand does not come from a ring, which would keep it for an iteration";
-    if (dot.operands().size() < 3)
+    if (!ir::addendOf(dot))
       return "it does not accumulate";
     // Only the loop itself takes the result, and the accumulator is this iteration's update of the same carried value.
     const ir::Value *result = dot.result();
@@ -211,7 +213,7 @@ private:
   bool ringUsedOnlyBy(const ir::Op &dot, const Operand &operand) const {
     const RingPlacement *ring = placement.findRing(placement.loadKeys.at(operand.value->definingOp));
     for (const ir::Op *other : ops) {
-      if (other == &dot || other->kind != ir::OpKind::Dot)
+      if (other == &dot || !ir::isProduct(*other))
         continue;
       const ProductPlacement &product = placement.products.at(other);
       for (const Operand *use : {&product.a, &product.b})

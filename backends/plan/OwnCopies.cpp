@@ -176,8 +176,8 @@ void OwnCopies::fill(const ir::Op &loop, const RingPlacement &ring, CopyPart par
   builder.emit(Kind::Ahead, ahead.loc) = std::move(ahead);
 }
 
-/// The variable of what threads have fetched for a member and not yet placed: 16 bytes each at a time, along the rows
-/// as stored, or down them where those are the source's contiguous columns.
+/// The variable of what threads have fetched for a member and not yet placed: 16 bytes each at a time (of scales one),
+/// along the rows as stored, or down them where those are the source's contiguous columns.
 const std::string &OwnCopies::shareOf(const RingMember &member) {
   std::string &name = shares[member.key];
   if (!name.empty())
@@ -188,7 +188,7 @@ const std::string &OwnCopies::shareOf(const RingMember &member) {
   type.elem = buffer.elem;
   type.rows = buffer.rows;
   type.cols = buffer.cols;
-  const int vec = 16 / byteWidth(buffer.elem);
+  const int vec = placement.isScales(buffer.name) ? 1 : 16 * 8 / bitWidth(buffer.elem);
   type.layout = {plan::Layout::Rows, placement.layout.threads * placement.instances,
                  member.transposing ? 1 : static_cast<int>(buffer.cols) / vec, vec};
   return name = builder.declare(member.buffer + "_share", type);

@@ -11,6 +11,7 @@
 #include "backends/plan/WarpGrid.h"
 #include "backends/plan/WholeStores.h"
 #include "ir/Effects.h"
+#include "ir/Products.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -56,7 +57,7 @@ public:
     out.hasNamedBarriers = arch.namedBarriers > 1;
     chooseInstances();
     walkTile(nest, [&](const ir::Op &op, int depth) {
-      if (op.kind == ir::OpKind::Dot)
+      if (ir::isProduct(op))
         placeProduct(op, depth);
     });
     if (!out.hasProducts && !chooseRowsLayout(nest, arch, schedule, out.layout, error))
@@ -89,7 +90,7 @@ private:
     int64_t rows = 0, cols = 0;
     bool byWarps = false;
     walkTile(nest, [&](const ir::Op &op, int) {
-      if (op.kind != ir::OpKind::Dot)
+      if (!ir::isProduct(op))
         return;
       out.hasProducts = true;
       const arch::MatrixInstruction *instruction = instructionOf(op);
@@ -125,7 +126,7 @@ private:
   bool usesTensorMemory() const {
     bool uses = false;
     walkTile(nest, [&](const ir::Op &op, int) {
-      const arch::MatrixInstruction *instruction = op.kind == ir::OpKind::Dot ? instructionOf(op) : nullptr;
+      const arch::MatrixInstruction *instruction = ir::isProduct(op) ? instructionOf(op) : nullptr;
       uses |= instruction && instruction->issuer == arch::Issuer::Thread;
     });
     return uses;
@@ -137,7 +138,10 @@ private:
     constexpr int64_t mostCols = 192; // a thread has as many registers of a whole tile as it has columns
     const int64_t slabs = rows / 128;
     int instances = slabs % 3 == 0 ? 3 : slabs % 2 == 0 ? 2 : 1;
-    const bool shareCols = slabs == 1 && cols > 64 && cols % 32 == 0 && cols <= 2 * mostCols && isFlat();
+    bool shareCols = slabs == 1 && cols > 64 && cols % 32 == 0 && cols <= 2 * mostCols && isFlat();
+    walkTile(nest, [&](const ir::Op &op, int) { // scales come to tensor memory by 128 rows
+      shareCols &= !ir::isScaled(op) || op.result()->type.cols % 128 == 0;
+    });
     instances = static_cast<int>(schedule.warpgroups.value_or(shareCols ? 2 : instances));
     const bool byCols = shareCols && instances == 2;
     if (rows % 128 != 0 || (!byCols && (rows != 128 * instances || cols > mostCols)))
@@ -156,13 +160,13 @@ private:
   bool isFlat() const {
     bool flat = true;
     walkTile(nest, [&](const ir::Op &op, int) {
-      const bool turns = op.kind == ir::OpKind::Transpose &&
-                         std::any_of(op.result()->users.begin(), op.result()->users.end(),
-                                     [](const ir::Op *user) { return user->kind != ir::OpKind::Dot; });
+      const bool turns =
+          op.kind == ir::OpKind::Transpose && std::any_of(op.result()->users.begin(), op.result()->users.end(),
+                                                          [](const ir::Op *user) { return !ir::isProduct(*user); });
       flat &= op.kind != ir::OpKind::Reduce && op.kind != ir::OpKind::Cumsum && !turns;
-      if (op.kind == ir::OpKind::Dot)
-        flat &=
-            isRingLoad(throughTransposes(op.operand(0)).first) && isRingLoad(throughTransposes(op.operand(1)).first);
+      if (ir::isProduct(op))
+        flat &= isRingLoad(throughTransposes(ir::factorOf(op, 0)).first) &&
+                isRingLoad(throughTransposes(ir::factorOf(op, 1)).first);
     });
     return flat;
   }
@@ -174,11 +178,13 @@ private:
 
   /// Null: the threads multiply.
   const arch::MatrixInstruction *instructionOf(const ir::Op &dot) const {
-    const ElemType elem = dot.operand(0)->type.elem;
+    const ElemType elem = ir::factorOf(dot, 0)->type.elem;
     // A kernel's accumulators have one layout, and those of f64 one of their own.
     if (out.layout.kind == plan::Layout::Mfma && (elem == ElemType::F64) != (out.layout.vec == 1))
       return nullptr;
-    return arch.findMatrixInstruction(elem, dot.operand(1)->type.elem);
+    const ElemType right = ir::factorOf(dot, 1)->type.elem;
+    return ir::isScaled(dot) ? arch.findScaledInstruction(elem, right, ir::scalesOf(dot, 0)->type.elem)
+                             : arch.findMatrixInstruction(elem, right);
   }
 
   void chooseWarps() {
@@ -204,6 +210,9 @@ private:
     placed.inTensor = instruction && instruction->issuer == arch::Issuer::Thread;
     placed.a = placeOperand(dot, 0, depth, instruction);
     placed.b = placeOperand(dot, 1, depth, instruction);
+    if (ir::isScaled(dot))
+      for (size_t side : {0, 1})
+        placed.scales[side] = placeScales(dot, side, side == 0 ? placed.a : placed.b);
     out.products[&dot] = placed;
     noteProduct(dot, placed);
   }
@@ -212,11 +221,15 @@ private:
     if (placed.byThreads)
       note(plan::Note::Operands, dot.loc,
            fmt::format("threads multiply: `{}` has no matrix instruction for {} by {}", arch.name,
-                       spelling(dot.operand(0)->type.elem), spelling(dot.operand(1)->type.elem)));
-    for (const Operand *operand : {&placed.a, &placed.b}) {
+                       spelling(ir::factorOf(dot, 0)->type.elem), spelling(ir::factorOf(dot, 1)->type.elem)));
+    for (const Operand *operand : placed.operands()) {
+      if (!operand->value)
+        continue;
+      const bool isLeft = operand == &placed.a || operand == &placed.scales[0];
+      const bool scales = operand == &placed.scales[0] || operand == &placed.scales[1];
       const std::string name = operand->buffer.empty() ? operand->value->name : operand->buffer;
       note(plan::Note::Operands, dot.loc,
-           fmt::format("{} operand{}: {}: {}", operand == &placed.a ? "left" : "right",
+           fmt::format("{}{} operand{}: {}: {}", scales ? "scales of the " : "", isLeft ? "left" : "right",
                        name.empty() ? "" : " `" + name + "`",
                        operand->kind == Operand::Register ? "in registers" : "in shared memory", operand->why));
     }
@@ -232,12 +245,12 @@ private:
     // One row goes to every row of the instruction's operand, so that every thread has its part of the result.
     if (position == 0 && takesRegisters(instruction) && dot.result()->type.rows == 1)
       return {Operand::Register,
-              dot.operand(0),
+              ir::factorOf(dot, 0),
               false,
               "",
               false,
               "one row, which goes to every row of the instruction's operand"};
-    auto [value, transposed] = throughTransposes(dot.operand(position));
+    auto [value, transposed] = throughTransposes(ir::factorOf(dot, position));
     // The contraction runs along the columns of a left operand and the rows of a right one.
     const bool alongK = (position == 0) != transposed;
     const bool transposing = instruction && !instruction->anyMajor && !alongK;
@@ -268,7 +281,7 @@ private:
       if (transposing)
         std::swap(stored.rows, stored.cols);
       addBuffer(name, forOperand(dot, position, transposed != transposing, stored), value->type.elem,
-                value->definingOp ? value->definingOp->loc : SourceLoc{});
+                value->definingOp ? value->definingOp->loc : SourceLoc{}, contractedAtOnce(dot));
     }
     return {
         Operand::Staged, value, transposed != transposing, name, transposing, whyStaged(dot, position, transposing)};
@@ -324,6 +337,8 @@ private:
     out.loadKeys[&load] = key;
     if (const RingMember *member = out.findMember(key))
       return {Operand::Ring, load.result(), transposed != transposing, member->buffer, false, whyInRing(transposing)};
+    if (transposing && isPacked(load.result()->type.elem))
+      missing = "an operand of packed elements is not contiguous along what is contracted";
     RingMember member;
     member.key = key;
     member.load = &load;
@@ -332,8 +347,8 @@ private:
     ir::Type stored = load.result()->type;
     if (transposing)
       std::swap(stored.rows, stored.cols);
-    const plan::Buffer &buffer =
-        addBuffer(member.buffer, forOperand(dot, position, transposed != transposing, stored), stored.elem, load.loc);
+    const plan::Buffer &buffer = addBuffer(member.buffer, forOperand(dot, position, transposed != transposing, stored),
+                                           stored.elem, load.loc, contractedAtOnce(dot));
     const std::string whyNot = whyNotByEngine(load, buffer, stored, transposing);
     member.byEngine = whyNot.empty();
     note(
@@ -379,7 +394,7 @@ private:
     plan::Buffer *buffer = out.findBuffer(name);
     if (!buffer || buffer->swizzle == plan::Swizzle::None)
       return;
-    const int64_t share = buffer->cols / out.instances * byteWidth(buffer->elem);
+    const int64_t share = bytesOf(buffer->elem, buffer->cols / out.instances);
     const int64_t span = plan::bytes(buffer->swizzle);
     if (share % span == 0 || (evenParts && span % share == 0))
       return;
@@ -387,7 +402,7 @@ private:
     for (plan::TensorMap &map : out.maps)
       if (map.buffer == name) {
         map.swizzle = buffer->swizzle;
-        map.boxCols = plan::bytes(map.swizzle) / byteWidth(buffer->elem);
+        map.boxCols = plan::bytes(map.swizzle) * 8 / bitWidth(buffer->elem);
       }
   }
 
@@ -413,14 +428,22 @@ private:
   }
 
   // ---- buffers
-  plan::Buffer &addBuffer(const std::string &name, const ir::Type &type, ElemType elem, SourceLoc loc) {
+  /// A scaled MFMA sums as many blocks as its lanes hold scales of a row; others take any 32 bytes.
+  int64_t contractedAtOnce(const ir::Op &dot) const {
+    const bool byWaves = out.layout.kind == plan::Layout::Mfma;
+    return ir::isScaled(dot) && byWaves ? int64_t(32) * out.layout.threadsPerRow : 0;
+  }
+
+  /// `atOnce`: elements of a row that one instruction contracts.
+  plan::Buffer &addBuffer(const std::string &name, const ir::Type &type, ElemType elem, SourceLoc loc,
+                          int64_t atOnce = 0) {
     plan::Buffer buffer;
     buffer.name = name;
     buffer.elem = elem;
     // Whole swizzle atoms, and what a product contracts at a time, whichever axis it contracts.
     buffer.rows = roundUp(type.rows, 16);
-    buffer.cols = roundUp(type.cols, std::max<int64_t>(16, 32 / byteWidth(elem)));
-    buffer.swizzle = chooseSwizzle(buffer.cols * byteWidth(elem));
+    buffer.cols = roundUp(type.cols, std::max<int64_t>({16, 32 * 8 / bitWidth(elem), atOnce}));
+    buffer.swizzle = chooseSwizzle(bytesOf(elem, buffer.cols));
     buffer.loc = loc;
     out.buffers.push_back(buffer);
     return out.buffers.back();
@@ -442,7 +465,7 @@ private:
     return std::any_of(value->users.begin(), value->users.end(), [&](const ir::Op *user) {
       if (user->kind == ir::OpKind::Transpose)
         return hasVectorUse(user->result());
-      return user->kind != ir::OpKind::Dot || (user->operands().size() > 2 && user->operand(2) == value);
+      return !ir::isProduct(*user) || ir::addendOf(*user) == value;
     });
   }
 
@@ -515,7 +538,50 @@ private:
     }
   }
 
+  /// Beside the operand that they scale, a row for each of its rows or columns.
+  Operand placeScales(const ir::Op &dot, size_t side, const Operand &factor) {
+    const auto [value, transposed] = throughTransposes(ir::scalesOf(dot, side));
+    if (!isRingLoad(value)) {
+      missing = "the scales of a product are not loaded where the loading role can compute their addresses";
+      return {};
+    }
+    const ir::Op &load = *value->definingOp;
+    const bool transposing = (side == 0) == transposed;
+    const std::string key = loadKey(load) + (transposing ? "^T" : "");
+    out.loadKeys[&load] = key;
+    Operand placed{Operand::Ring, load.result(), side == 1, "", false, whyInRing(transposing)};
+    if (const RingMember *member = out.findMember(key)) {
+      placed.buffer = member->buffer;
+      return placed;
+    }
+    RingMember member;
+    member.key = key;
+    member.load = &load;
+    member.byEngine = false;
+    member.transposing = transposing;
+    member.buffer = placed.buffer = out.uniqueBuffer(load.view.tensor);
+    const int64_t block = ir::factorOf(dot, side)->type.cols / ir::scalesOf(dot, side)->type.cols;
+    const int64_t blockDown = ir::factorOf(dot, side)->type.rows / ir::scalesOf(dot, side)->type.rows;
+    plan::Buffer buffer;
+    buffer.name = member.buffer;
+    buffer.elem = load.result()->type.elem;
+    buffer.rows = outerExtent(factor, side == 0 ? 0 : 1);
+    buffer.cols = outerExtent(factor, side == 0 ? 1 : 0) / (side == 0 ? block : blockDown);
+    if (instructionOf(dot)->issuer == arch::Issuer::Thread) // as they are copied to tensor memory
+      buffer.rows = roundUp(buffer.rows, 128), buffer.cols = roundUp(buffer.cols, 4);
+    buffer.swizzle = plan::Swizzle::None;
+    buffer.loc = load.loc;
+    out.buffers.push_back(buffer);
+    ringFor(dot, load).members.push_back(member);
+    note(plan::Note::Copies, load.loc,
+         fmt::format("`{}`: by the loading role's threads, as its rows are shorter than the copy engine's boxes",
+                     load.view.tensor));
+    return placed;
+  }
+
   void checkWidths(std::string &error) const {
+    if (!missing.empty())
+      error = missing;
     for (const auto &[dot, product] : out.products) {
       const arch::MatrixInstruction *instruction = instructionOf(*dot);
       const bool byCols = product.made.division == plan::Division::Cols;
@@ -530,6 +596,9 @@ private:
   /// One instruction makes the rows of an instance.
   void checkSlabs(std::string &error) const {
     for (const auto &[dot, product] : out.products) {
+      if (product.inTensor && product.isScaled() && product.made.layout.kind != plan::Layout::Tensor)
+        error = "a warpgroup would have other than 128 rows of a product with block scales: take other tiles or "
+                "`warpgroups`";
       const bool byRows = product.made.division == plan::Division::Rows;
       const int64_t rows = product.made.rows / (byRows ? out.instances : 1);
       if (product.inTensor && rows != plan::slabRows(product.made.layout))
@@ -594,6 +663,7 @@ private:
   const arch::Description &arch;
   const Schedule &schedule;
   Placement out;
+  std::string missing; ///< what no placement can give
   std::map<std::string, size_t> ringOfGroup;
   std::map<const ir::Op *, int> dotNumbers;
 };

@@ -38,6 +38,11 @@ struct ProductPlacement {
   plan::VarType made;     ///< what the instruction makes: whole slabs and columns, of which the result is a part
   /// Of operands that are computed, as the product reads them: A in registers, or what is stored to a staging buffer.
   plan::VarType aFed, bFed;
+  /// Block scales of a and b, in rings, k contiguous as stored; without, their buffers have no name.
+  Operand scales[2];
+
+  bool isScaled() const { return !scales[0].buffer.empty(); }
+  std::vector<const Operand *> operands() const { return {&a, &b, &scales[0], &scales[1]}; }
 };
 
 /// One load into shared memory. Clones of a loop share it.
@@ -118,6 +123,12 @@ struct Placement {
   /// Whether products go to tensor memory: a role of their own issues them (MatrixRole.h).
   bool usesTensorMemory() const {
     return std::any_of(products.begin(), products.end(), [](const auto &it) { return it.second.inTensor; });
+  }
+  /// Whether the buffer holds block scales.
+  bool isScales(const std::string &buffer) const {
+    return std::any_of(products.begin(), products.end(), [&](const auto &it) {
+      return it.second.scales[0].buffer == buffer || it.second.scales[1].buffer == buffer;
+    });
   }
   /// The layout of tiles of so many rows that instances share like that.
   plan::Layout layoutOf(int64_t rows, plan::Division division) const;

@@ -16,6 +16,7 @@
 #include "backends/plan/Synchronize.h"
 #include "backends/plan/Walk.h"
 #include "backends/plan/WaveSchedule.h"
+#include "ir/Products.h"
 #include "support/Diagnostics.h"
 
 #include <algorithm>
@@ -443,8 +444,8 @@ private:
   bool hasVectorWorkInLoops() const {
     bool found = false;
     walkTile(nest, [&](const ir::Op &op, int depth) {
-      const bool isWork = op.kind != ir::OpKind::Dot && op.kind != ir::OpKind::Transpose &&
-                          op.kind != ir::OpKind::Load && op.kind != ir::OpKind::For;
+      const bool isWork = !ir::isProduct(op) && op.kind != ir::OpKind::Transpose && op.kind != ir::OpKind::Load &&
+                          op.kind != ir::OpKind::For;
       found |= depth > 0 && isWork && op.results.size() == 1 && op.result()->type.isTile();
     });
     return found;

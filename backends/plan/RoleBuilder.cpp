@@ -1,6 +1,7 @@
 // Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "backends/plan/RoleBuilder.h"
+#include "ir/Products.h"
 
 #include <algorithm>
 #include <cassert>
@@ -37,7 +38,7 @@ std::string nameHint(const ir::Value *value);
 std::string productName(const ir::Op &dot) {
   std::string names[2];
   for (int side : {0, 1}) {
-    const ir::Value *operand = dot.operand(side);
+    const ir::Value *operand = ir::factorOf(dot, side);
     while (operand->definingOp && operand->definingOp->kind == ir::OpKind::Transpose)
       operand = operand->definingOp->operand(0);
     const ir::Op *op = operand->definingOp;
@@ -68,7 +69,7 @@ std::string nameHint(const ir::Value *value) {
     return op->view.tensor + "_value";
   if (op->kind == ir::OpKind::Cast)
     return nameHint(op->operand(0)) + "_" + std::string(spelling(value->type.elem));
-  if (op->kind == ir::OpKind::Dot)
+  if (ir::isProduct(*op))
     if (std::string product = productName(*op); !product.empty())
       return product;
   return std::string(ir::spelling(op->kind)) + "_value";

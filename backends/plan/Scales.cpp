@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "backends/plan/Scales.h"
 
+#include "backends/plan/Placement.h"
+#include "ir/Products.h"
 #include "ir/passes/Passes.h"
 #include "support/Diagnostics.h"
 
@@ -11,17 +13,48 @@
 namespace tkc::planner {
 namespace {
 
-bool has(const arch::Description &arch, const ir::Op &product) {
-  return arch.plansBlockScaling &&
-         arch.findScaledInstruction(product.operand(0)->type.elem, product.operand(2)->type.elem,
-                                    product.operand(1)->type.elem);
+/// Null: none, or the planner does not use it.
+const arch::MatrixInstruction *find(const arch::Description &arch, const ir::Op &product) {
+  if (!arch.plansBlockScaling)
+    return nullptr;
+  return arch.findScaledInstruction(ir::factorOf(product, 0)->type.elem, ir::factorOf(product, 1)->type.elem,
+                                    ir::scalesOf(product, 0)->type.elem);
+}
+
+bool isLoadedSlice(const ir::Value *value) {
+  const ir::Op *load = throughTransposes(value).first->definingOp;
+  return load && load->kind == ir::OpKind::Load && !load->hasElse && !load->view.hasGather() &&
+         load->result()->type.isTile() && isProducerComputed(*load);
+}
+
+/// Why the instruction's operands cannot be brought to it as they lie in memory; empty where they can.
+std::string whyNotPlanned(const arch::MatrixInstruction &instruction, const ir::Op &product) {
+  if (instruction.issuer == arch::Issuer::Thread && product.result()->type.rows % instruction.m != 0)
+    return fmt::format("of other than {} rows, or a multiple of these", instruction.m);
+  for (size_t side : {0, 1}) {
+    const ir::Value *factor = ir::factorOf(product, side);
+    if (!isLoadedSlice(ir::scalesOf(product, side)))
+      return "whose scales are no loaded slices";
+    if (!isPacked(factor->type.elem))
+      continue;
+    if (!isLoadedSlice(factor))
+      return "whose packed elements are computed";
+    if ((side == 0) == throughTransposes(factor).second)
+      return "whose packed elements are not contiguous along what is contracted";
+  }
+  return "";
+}
+
+bool isMissing(const arch::Description &arch, const ir::Op &product) {
+  const arch::MatrixInstruction *instruction = find(arch, product);
+  return !instruction || !whyNotPlanned(*instruction, product).empty();
 }
 
 /// The first product that the GPU lacks.
 const ir::Op *findMissing(ir::Function &function, const arch::Description &arch) {
   const ir::Op *missing = nullptr;
   ir::walk(function.body, [&](const ir::Op &op) {
-    if (op.kind == ir::OpKind::DotScaled && !missing && !has(arch, op))
+    if (ir::isScaled(op) && !missing && isMissing(arch, op))
       missing = &op;
   });
   return missing;
@@ -35,15 +68,20 @@ bool settleScales(ir::Function &function, const arch::Description &arch, const S
   if (!missing)
     return true;
   if (schedule.allowUpcast.value_or(false)) {
-    ir::lowerScales(function);
+    ir::lowerScales(function, [&](const ir::Op &product) { return isMissing(arch, product); });
     return true;
+  }
+  const SourceLoc at = missing->loc.isValid() ? missing->loc : function.loc;
+  if (const arch::MatrixInstruction *instruction = find(arch, *missing)) {
+    diagnostics.report(Diag::scaling_not_planned, SourceRange{at, at}, arch.name,
+                       whyNotPlanned(*instruction, *missing));
+    return false;
   }
   std::vector<std::string> others;
   for (const arch::Description *other : arch::all())
-    if (other->hasBackend && has(*other, *missing))
+    if (other->hasBackend && find(*other, *missing))
       others.push_back(fmt::format("`{}`", other->name));
   const std::string compileFor = others.empty() ? "" : fmt::format("compile for {}, or ", fmt::join(others, " or "));
-  const SourceLoc at = missing->loc.isValid() ? missing->loc : function.loc;
   diagnostics.report(Diag::scaling_not_on_target, SourceRange{at, at}, arch.name,
                      spelling(missing->operand(0)->type.elem), spelling(missing->operand(1)->type.elem), compileFor);
   return false;

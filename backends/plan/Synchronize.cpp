@@ -97,9 +97,10 @@ private:
   }
 
   static std::set<std::string> buffersOf(const plan::Stmt &reader) {
+    const std::vector<plan::BufferRef> refs = plan::operandRefs(reader);
     std::set<std::string> buffers{reader.ref.buffer};
-    if (reader.aShared)
-      buffers.insert(reader.aRef.buffer);
+    for (const plan::BufferRef &ref : refs)
+      buffers.insert(ref.buffer);
     return buffers;
   }
 

@@ -31,6 +31,7 @@ struct TensorUse {
 };
 
 struct TensorHomes {
+  std::string scales;                      ///< the buffer through which block scales pass; empty: none
   std::vector<plan::TensorBuffer> buffers; ///< without columns yet
   std::set<std::string> carried;           ///< variables that stay in tensor memory in a loop
   std::set<std::string>

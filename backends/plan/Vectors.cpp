@@ -7,6 +7,7 @@
 #include "backends/plan/Vectors.h"
 
 #include "backends/plan/Walk.h"
+#include "ir/Products.h"
 
 #include <algorithm>
 
@@ -107,7 +108,7 @@ private:
     const ir::Op *op = value->definingOp;
     if (!op || op->parent != body || !seen.insert(op).second)
       return;
-    if (op->kind == ir::OpKind::Dot) {
+    if (ir::isProduct(*op)) {
       products.push_back(op);
       return;
     }

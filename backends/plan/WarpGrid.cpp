@@ -3,6 +3,7 @@
 #include "backends/plan/WarpGrid.h"
 
 #include "backends/plan/Walk.h"
+#include "ir/Products.h"
 
 #include <algorithm>
 #include <bit>
@@ -27,19 +28,19 @@ struct Products {
       if (op.kind == ir::OpKind::Reduce || op.kind == ir::OpKind::Cumsum)
         flat = false;
       scans |= op.kind == ir::OpKind::Cumsum;
-      if (op.kind != ir::OpKind::Dot)
+      if (!ir::isProduct(op))
         return;
       const ir::Type &type = op.result()->type;
       minRows = minRows == 0 ? type.rows : std::min(minRows, type.rows);
       minCols = minCols == 0 ? type.cols : std::min(minCols, type.cols);
       maxRows = std::max(maxRows, type.rows);
       maxCols = std::max(maxCols, type.cols);
-      unit = std::gcd(std::gcd(unit, type.rows), std::gcd(type.cols, op.operand(0)->type.cols));
-      isDouble |= op.operand(0)->type.elem == ElemType::F64;
+      unit = std::gcd(std::gcd(unit, type.rows), std::gcd(type.cols, ir::factorOf(op, 0)->type.cols));
+      isDouble |= ir::factorOf(op, 0)->type.elem == ElemType::F64;
       commonCols = std::gcd(commonCols, type.cols);
-      // A share starts at a whole swizzle panel of 128 bytes, or at an even part of one.
-      colsUnit = std::max<int64_t>(colsUnit, 128 / byteWidth(op.operand(1)->type.elem));
-      flat &= isLoaded(op.operand(0)) && isLoaded(op.operand(1));
+      // A share starts at a whole swizzle panel of 128 bytes, or at an even part of one; with scales k is contiguous.
+      colsUnit = std::max<int64_t>(colsUnit, ir::isScaled(op) ? 32 : 128 / byteWidth(ir::factorOf(op, 1)->type.elem));
+      flat &= isLoaded(ir::factorOf(op, 0)) && isLoaded(ir::factorOf(op, 1));
     });
     flat &= minRows == maxRows && minCols == maxCols;
   }

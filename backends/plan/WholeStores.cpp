@@ -3,6 +3,7 @@
 #include "backends/plan/WholeStores.h"
 
 #include "backends/plan/Walk.h"
+#include "ir/Products.h"
 
 #include <algorithm>
 
@@ -37,7 +38,7 @@ bool hasLaterProduct(const Nest &nest, const ir::Op &store) {
   bool later = false, found = false;
   walkTile(nest, [&](const ir::Op &op, int) {
     later |= &op == &store;
-    found |= later && op.kind == ir::OpKind::Dot;
+    found |= later && ir::isProduct(op);
   });
   return found;
 }

@@ -18,20 +18,22 @@ namespace {
 
 class Lowering {
 public:
-  explicit Lowering(Function &function) : function(function) {}
+  Lowering(Function &function, const std::function<bool(const Op &)> &isWanted)
+      : function(function), isWanted(isWanted) {}
 
   void run(Block &block) {
     for (auto next = block.ops.begin(); next != block.ops.end();) {
       Op &op = **next++;
       for (auto &body : op.bodies)
         run(*body);
-      if (op.kind == OpKind::DotScaled && canSpread(op.operand(1)) && canSpread(op.operand(3)))
+      if (op.kind == OpKind::DotScaled && canSpread(op.operand(1)) && canSpread(op.operand(3)) && isWanted(op))
         lower(op);
     }
   }
 
 private:
   Function &function;
+  const std::function<bool(const Op &)> &isWanted;
 
   /// The load under a transposition.
   static Op *loadOf(const Value *scales) {
@@ -103,6 +105,12 @@ private:
 
 } // namespace
 
-void lowerScales(Function &function) { Lowering(function).run(function.body); }
+void lowerScales(Function &function) {
+  lowerScales(function, [](const Op &) { return true; });
+}
+
+void lowerScales(Function &function, const std::function<bool(const Op &)> &isWanted) {
+  Lowering(function, isWanted).run(function.body);
+}
 
 } // namespace tkc::ir

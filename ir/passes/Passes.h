@@ -5,15 +5,20 @@
 // beyond rounding.
 #pragma once
 
+#include <functional>
 #include <span>
 #include <string_view>
 
 namespace tkc::ir {
 
 class Function;
+class Op;
 
 #define TKC_PASS(name, function, summary) void function(Function &);
 #include "ir/passes/Passes.def"
+
+/// lower-scales for some of the products.
+void lowerScales(Function &function, const std::function<bool(const Op &)> &isWanted);
 
 struct PassInfo {
   std::string_view name;

@@ -22,6 +22,16 @@ std::string_view spelling(Division division) {
   return names[static_cast<size_t>(division)];
 }
 
+std::vector<BufferRef> operandRefs(const Stmt &stmt) {
+  if (stmt.kind != StmtKind::Product)
+    return {};
+  std::vector<BufferRef> refs{stmt.ref};
+  if (stmt.aShared)
+    refs.push_back(stmt.aRef);
+  refs.insert(refs.end(), stmt.scales.begin(), stmt.scales.end());
+  return refs;
+}
+
 Stmt &append(Body &body, StmtKind kind, SourceLoc loc) {
   Stmt stmt;
   stmt.kind = kind;

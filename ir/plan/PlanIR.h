@@ -249,8 +249,9 @@ struct Stmt {
   std::string map;       ///< CopyIn, CopyOut
   bool reducing = false; ///< CopyOut: adds in global memory
 
-  BufferRef ref;        ///< LoadShared, StoreShared, CopyIn, CopyOut; Product: b
-  bool aShared = false; ///< Product: a is aRef, in shared or tensor memory, else the variable operands[0]
+  BufferRef ref;                 ///< LoadShared, StoreShared, CopyIn, CopyOut; Product: b
+  std::vector<BufferRef> scales; ///< Product: block scales of a and b, in shared memory; empty: none
+  bool aShared = false;          ///< Product: a is aRef, in shared or tensor memory, else the variable operands[0]
   BufferRef aRef;
   BufferRef destRef;      ///< Product: the result in tensor memory; then there is no `dest`
   bool accumulate = true; ///< Product: false: dest = a · b
@@ -303,6 +304,9 @@ struct Stmt {
   /// A copy in that joins the copy groups of the role's threads.
   bool isThreadCopy() const { return kind == StmtKind::CopyIn && barrier.empty(); }
 };
+
+/// What a product reads in shared or tensor memory: a, where it is no variable, b, block scales; nothing of others.
+std::vector<BufferRef> operandRefs(const Stmt &stmt);
 
 /// A new last statement of `body`; valid until the next one.
 Stmt &append(Body &body, StmtKind kind, SourceLoc loc);

@@ -189,15 +189,18 @@ std::string head(const Stmt &stmt) {
   case StmtKind::ProductWait:
     return fmt::format("{} {}", word, stmt.count);
   case StmtKind::Product:
-    return fmt::format("product {} {} {} * {}{}{}{}{}{}", stmt.isTensorProduct() ? print(stmt.destRef) : stmt.dest,
-                       stmt.accumulate ? "+=" : "=", stmt.aShared ? print(stmt.aRef) : operand(stmt, 0),
-                       print(stmt.ref),
-                       stmt.byThreads ? " by threads"
-                       : stmt.byWarps ? " by warps"
-                                      : "",
-                       stmt.byPair ? " by pair" : "", stmt.count > 0 ? fmt::format(" steps {}", stmt.count) : "",
-                       stmt.interleaved ? " interleaved" : "",
-                       stmt.turns > 0 ? fmt::format(" turns {} threads {}", stmt.turns, stmt.threads) : "");
+    return fmt::format(
+        "product {} {} {} * {}{}{}{}{}{}{}", stmt.isTensorProduct() ? print(stmt.destRef) : stmt.dest,
+        stmt.accumulate ? "+=" : "=", stmt.aShared ? print(stmt.aRef) : operand(stmt, 0), print(stmt.ref),
+        stmt.scales.empty() ? ""
+                            : fmt::format(" scales {}, {}{}", print(stmt.scales[0]), print(stmt.scales[1]),
+                                          stmt.scales.size() > 2 ? " through " + print(stmt.scales[2]) : ""),
+        stmt.byThreads ? " by threads"
+        : stmt.byWarps ? " by warps"
+                       : "",
+        stmt.byPair ? " by pair" : "", stmt.count > 0 ? fmt::format(" steps {}", stmt.count) : "",
+        stmt.interleaved ? " interleaved" : "",
+        stmt.turns > 0 ? fmt::format(" turns {} threads {}", stmt.turns, stmt.threads) : "");
   case StmtKind::Wait:
     return fmt::format("wait {}{}", barrierRef(stmt), stmt.inverted ? " inverted" : "");
   case StmtKind::Arrive:

@@ -335,6 +335,13 @@ void Parser::product(Stmt &stmt) {
     stmt.operands.push_back(name("an operand"));
   expect("*");
   stmt.ref = bufferRef();
+  if (accept("scales")) {
+    stmt.scales.push_back(bufferRef());
+    expect(",");
+    stmt.scales.push_back(bufferRef());
+    if (accept("through"))
+      stmt.scales.push_back(bufferRef());
+  }
   stmt.byThreads = at("by") && ahead.text == "threads";
   stmt.byWarps = at("by") && ahead.text == "warps";
   stmt.byPair = at("by") && ahead.text == "pair";

@@ -138,4 +138,27 @@ TEST(EmulatorLayout, WarpsHoldOperandsOfMma) {
   EXPECT_EQ(seen, 10u);
 }
 
+/// Packed elements lie as bytes do, two in each.
+Place halfOf(Place place, uint32_t i) { return {place.row, place.col * 2 + i % 2}; }
+
+TEST(EmulatorLayout, WarpsHoldOperandsOfBlockScaledMma) {
+  const auto &instructions = *golden("mma_sync.json").getObject("mma_sync");
+  for (const char *name : {"sm120_m16n8k32_mxf8f6f4", "sm120_m16n8k64_mxf4"}) {
+    const auto &operands = *instructions.getObject(name)->getObject("operands");
+    for (const char *which : {"A", "B"}) {
+      const auto &operand = *operands.getObject(which);
+      const bool isPacked = number(operand, "elem_bits") == 4;
+      const auto place = *which == 'A' ? operandPlace : rightOperandPlace;
+      for (uint32_t thread = 0; thread < 32; ++thread)
+        for (uint32_t i = 0; i < number(operand, "values_per_thread"); ++i)
+          expectPlace(operand, thread, i, isPacked ? halfOf(place(thread, i / 2, 1), i) : place(thread, i, 1));
+    }
+    // The table has the lanes that the selectors 0 name, and the others of a quad bring the same.
+    for (uint32_t row = 0; row < 16; ++row)
+      expectPlace(*operands.getObject("SFA"), rowScaleLane(row, 0), 0, {row, 0});
+    for (uint32_t col = 0; col < 8; ++col)
+      expectPlace(*operands.getObject("SFB"), columnScaleLane(col, 0), 0, {col, 0});
+  }
+}
+
 } // namespace

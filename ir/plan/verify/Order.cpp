@@ -190,7 +190,7 @@ private:
     case Event::StoreShared: {
       int time = ++state.clock.at(components.generic(p));
       Access::Agent agent = event.kind == Event::LoadShared ? Access::GenericRead : Access::GenericWrite;
-      for (const Touched &touched : {event.a, event.b})
+      for (const Touched &touched : {event.a, event.b, event.scales[0], event.scales[1]})
         access(p, event, touched, agent, {components.generic(p), time});
       return true;
     }
@@ -242,7 +242,7 @@ private:
   void product(size_t p, const Event &event, int block) {
     const State &state = states[p];
     const Access::End end{components.engine(state.process.engine), state.committed + 1};
-    for (const Touched &touched : {event.a, event.b})
+    for (const Touched &touched : {event.a, event.b, event.scales[0], event.scales[1]})
       access(p, event, touched, Access::ProductRead, end, block);
     access(p, event, event.dest, Access::ProductWrite, end, block);
   }

@@ -277,7 +277,10 @@ private:
     for (const Role &each : plan.roles)
       for (const Body *body : {&each.body, &each.finish})
         walk(*body, [&](const Stmt &stmt) {
-          const bool uses = stmt.ref.buffer == buffer.name || (stmt.aShared && stmt.aRef.buffer == buffer.name);
+          const std::vector<BufferRef> operands = operandRefs(stmt);
+          const bool uses = stmt.ref.buffer == buffer.name ||
+                            std::any_of(operands.begin(), operands.end(),
+                                        [&](const BufferRef &operand) { return operand.buffer == buffer.name; });
           only &= !uses || stmt.kind == StmtKind::StoreShared || stmt.kind == StmtKind::LoadShared;
         });
     return only;
@@ -393,7 +396,7 @@ private:
                plan.findBuffer(stmt.ref.buffer)->stageBytes());
   }
 
-  /// What the threads of a role copy of a stage: all of it, in 16 bytes a thread at a time.
+  /// What the threads of a role copy of a stage: all of it, in 16 bytes a thread at a time, or, of block scales, one.
   void share(const Stmt &stmt, const VarType &type) {
     if (!ref(stmt.ref))
       return;
@@ -403,17 +406,23 @@ private:
       complain("{} is no share of a stage of {}[{}x{}]", print(type), spelling(buffer.elem), buffer.rows, buffer.cols);
     else if (type.layout.threads != threadsOf(role))
       complain("a share of {} threads, role `{}` has {}", type.layout.threads, role.name, threadsOf(role));
-    else if (type.layout.vec * byteWidth(type.elem) != 16)
-      complain("{} elements of {} at a time: threads copy 16 bytes", type.layout.vec, spelling(type.elem));
+    else if (bytesOf(type.elem, type.layout.vec) != (buffer.swizzle == Swizzle::None ? 1 : 16))
+      complain("{} elements of {} at a time: threads copy 16 bytes, of scales one", type.layout.vec,
+               spelling(type.elem));
   }
 
   void product(const Stmt &stmt) {
     if (stmt.isTensorProduct()) {
-      if (ref(stmt.ref) && (plan.findTensor(stmt.aRef.buffer) || ref(stmt.aRef)))
+      const bool hasScales = std::all_of(stmt.scales.begin(), stmt.scales.end(), [&](const BufferRef &scales) {
+        return plan.findTensor(scales.buffer) != nullptr || ref(scales);
+      });
+      if (hasScales && ref(stmt.ref) && (plan.findTensor(stmt.aRef.buffer) || ref(stmt.aRef)))
         checkTensorStatement(plan, role, stmt, report);
       return;
     }
     if (!ref(stmt.ref) || (stmt.aShared && !ref(stmt.aRef)))
+      return;
+    if (!std::all_of(stmt.scales.begin(), stmt.scales.end(), [&](const BufferRef &scales) { return ref(scales); }))
       return;
     auto shape = [&](const BufferRef &ref) {
       const Buffer &buffer = *plan.findBuffer(ref.buffer);
@@ -435,6 +444,8 @@ private:
       return complain("{}x{} · {}x{} does not make {}x{}", a.first, a.second, b.first, b.second, dest.rows, dest.cols);
     if (aElem != bElem && !(isFloat8(aElem) && isFloat8(bElem)))
       return complain("{} times {}", spelling(aElem), spelling(bElem));
+    if (!stmt.scales.empty() && !checkScales(plan, stmt, aElem, a, b, report))
+      return;
     if (stmt.byWarps && dest.layout.kind == Layout::Mfma)
       waveInstruction(stmt, dest, a.second, aElem);
     else if (stmt.byWarps)
@@ -471,6 +482,8 @@ private:
       complain("an instance's {}x{}: its {} waves take multiples of {} rows, and columns in steps of {}", rows, cols,
                role.warps, slabRows(dest.layout), side);
     contraction(stmt, k, elem, "mfma");
+    if (!stmt.scales.empty() && k % (32 * 64 / side) != 0)
+      complain("contracts {} elements with scales: mfma takes {} at a time", k, 32 * 64 / side);
   }
 
   void contraction(const Stmt &stmt, int64_t k, ElemType elem, std::string_view name) {

@@ -63,6 +63,8 @@ public:
     if (aTensor && (aTensor->slab != dest->slab || stmt.aRef.transposed))
       complain("a left operand in tensor memory lies in the lanes of its product");
     types(*dest, *a, *b, aTensor != nullptr);
+    if (!stmt.scales.empty())
+      scales(*dest, *a, *b);
   }
 
 private:
@@ -113,7 +115,8 @@ private:
 
   void types(const TensorBuffer &dest, const Buffer &a, const Buffer &b, bool inTensor) {
     const bool integers = a.elem == ElemType::I8 || a.elem == ElemType::U8;
-    const bool floats = bitWidth(a.elem) == 16 || a.elem == ElemType::TF32 || isFloat8(a.elem);
+    const bool packed = a.elem == ElemType::F4E2M1 && !stmt.scales.empty();
+    const bool floats = bitWidth(a.elem) == 16 || a.elem == ElemType::TF32 || isFloat8(a.elem) || packed;
     const bool match = a.elem == b.elem || (isFloat8(a.elem) && isFloat8(b.elem));
     if (!match || !(integers || floats) || dest.elem != (integers ? ElemType::I32 : ElemType::F32))
       complain("no product of {} by {} makes {}", spelling(a.elem), spelling(b.elem), spelling(dest.elem));
@@ -122,6 +125,29 @@ private:
       complain("tf32 operands need the contracted axis contiguous");
     if ((!inTensor && a.swizzle == Swizzle::None) || b.swizzle == Swizzle::None)
       complain("operands in shared memory are swizzled");
+  }
+
+  /// Scales lie as they are copied: by 128 rows of four; the columns that they pass through hold those of both
+  /// operands.
+  void scales(const TensorBuffer &dest, const Buffer &a, const Buffer &b) {
+    const TensorBuffer *through = stmt.scales.size() > 2 ? plan.findTensor(stmt.scales[2].buffer) : nullptr;
+    const Buffer *left = plan.findBuffer(stmt.scales[0].buffer), *right = plan.findBuffer(stmt.scales[1].buffer);
+    if (!through || !left || !right || !resolve(stmt.scales[2]))
+      return complain("scales in shared memory pass through tensor memory");
+    if (!checkScales(plan, stmt, a.elem, {a.rows, a.cols}, {b.cols, b.rows}, report))
+      return;
+    if (dest.slab != 128 || stmt.aRef.transposed || !stmt.ref.transposed)
+      complain("a product with scales has 128 rows, and operands with the contracted axis contiguous");
+    const auto columns = [&](const Buffer &buffer, const BufferRef &ref) {
+      const int64_t own = ref.slice == Division::Whole ? buffer.rows : buffer.rows / role.instances;
+      return (own % 128 == 0 ? own : buffer.rows) / 32 * (buffer.cols / 4);
+    };
+    const int64_t wanted = columns(*left, stmt.scales[0]) + columns(*right, stmt.scales[1]);
+    if (const Part part = partOf(through->rows, through->cols, stmt.scales[2].slice, role.instances);
+        part.cols < wanted)
+      complain("the scales take {} columns, `{}` has {}", wanted, through->name, part.cols);
+    if (stmt.scales[1].slice == Division::Cols && right->rows != b.rows)
+      complain("instances share the scales of {} columns: whole groups of 128 are wanted", b.rows);
   }
 
   const Plan &plan;

@@ -263,6 +263,8 @@ void Tracer::stmt(const Stmt &stmt) {
       event.a = touched(stmt.aRef);
     if (stmt.isTensorProduct())
       event.dest = touched(stmt.destRef);
+    for (size_t side = 0; side < std::min<size_t>(stmt.scales.size(), 2); ++side)
+      event.scales[side] = touched(stmt.scales[side]);
     events.push_back(event);
     // In turns: a barrier comes after the reads of each turn, and between two turns.
     for (int barrier = 1; barrier < 2 * stmt.turns; ++barrier) {

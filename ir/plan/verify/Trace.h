@@ -59,10 +59,11 @@ struct Event {
     Registers, ///< vector work that touches registers of products
   } kind;
   const Stmt *stmt;
-  int barrier = -1;    ///< stage of a barrier, counted through all barriers of a block
-  bool parity = false; ///< Wait
-  Touched a, b;        ///< copies, loads and stores: a; Product: a (if not in registers) and b
-  Touched dest;        ///< Product into tensor memory
+  int barrier = -1;       ///< stage of a barrier, counted through all barriers of a block
+  bool parity = false;    ///< Wait
+  Touched a, b;           ///< copies, loads and stores: a; Product: a (if not in registers) and b
+  Touched dest;           ///< Product into tensor memory
+  Touched scales[2] = {}; ///< Product: block scales of a and b
 };
 
 using Trace = std::vector<Event>;

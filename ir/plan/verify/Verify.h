@@ -50,6 +50,9 @@ void checkTensors(const Plan &plan, const Budget &budget, Report &report);
 void checkTensorStatement(const Plan &plan, const Role &role, const Stmt &stmt, Report &report);
 /// Loads straight to shared memory, halves of a role that take turns, dies: what waves have.
 void checkWaves(const Plan &plan, const Budget &budget, Report &report);
+/// Block scales of a product of `a` and `b`, of these shapes and of elements `factor`; false: reported.
+bool checkScales(const Plan &plan, const Stmt &stmt, ElemType factor, std::pair<int64_t, int64_t> a,
+                 std::pair<int64_t, int64_t> b, Report &report);
 /// Shared memory, registers given by setmaxnreg, threads, barriers, tensor maps.
 void checkBudgets(const Plan &plan, const Budget &budget, Report &report);
 /// Registers that tiles alive at once need, against what the role has.

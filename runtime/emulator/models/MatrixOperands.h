@@ -64,4 +64,9 @@ inline Place rightOperandPlace(uint32_t lane, uint32_t i, uint32_t size) {
   return {lane / 4, lane % 4 * perRegister + i % perRegister + i / perRegister * 4 * perRegister};
 }
 
+/// The lane that brings the scales of a row of mma.sync's A, by the pair of lanes of each quad that is named, and of a
+/// column of B. PTX ISA, "Block Scaling for mma.sync".
+inline uint32_t rowScaleLane(uint32_t row, uint32_t pair) { return row % 8 * 4 + pair * 2 + row / 8; }
+inline uint32_t columnScaleLane(uint32_t col, uint32_t lane) { return col * 4 + lane; }
+
 } // namespace tkc::emulator

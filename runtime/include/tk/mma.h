@@ -62,9 +62,10 @@ template <class TA, class TB> __device__ __forceinline__ void mma_16x8(int *d, c
 }
 
 /// acc += a · b: `load_a(k, words)` gives the four words of each slab at step k. B comes in groups of 16-column
-/// pairs. In a loop over `AtATime` steps of k, or, where that is 0, all unrolled.
-template <class TA, int AtATime, class Acc, class LoadA, class B>
-__device__ __forceinline__ void mma_steps(Acc &acc, LoadA load_a, const B &b) {
+/// pairs. `multiply` is the instruction for 8 columns of a slab. In a loop over `AtATime` steps of k, or, where that is
+/// 0, all unrolled.
+template <int AtATime, class Acc, class LoadA, class B, class Multiply>
+__device__ __forceinline__ void mma_steps(Acc &acc, LoadA load_a, const B &b, Multiply multiply) {
   using TB = typename B::element;
   constexpr int slabs = Acc::rows / Acc::layout::slab, pairs = (Acc::cols + 15) / 16;
   constexpr int wanted = slabs > 1 ? 2 : 4; // eight products or more while the next group is loaded
@@ -97,9 +98,16 @@ __device__ __forceinline__ void mma_steps(Acc &acc, LoadA load_a, const B &b) {
 #pragma unroll
         for (int slab = 0; slab < slabs; ++slab)
           if (first + n < Acc::cols / 8)
-            mma_16x8<TA, TB>(acc.data.values + (slab * (Acc::cols / 8) + first + n) * 4, a_words[k % 2][slab],
-                             b_words[step % 2][n / 2] + n % 2 * 2);
+            multiply(acc.data.values + (slab * (Acc::cols / 8) + first + n) * 4, a_words[k % 2][slab],
+                     b_words[step % 2][n / 2] + n % 2 * 2, slab, first + n, k_begin + k);
     }
+}
+
+template <class TA, int AtATime, class Acc, class LoadA, class B>
+__device__ __forceinline__ void mma_steps(Acc &acc, LoadA load_a, const B &b) {
+  mma_steps<AtATime>(acc, load_a, b, [](auto *d, const u32 *a_words, const u32 *b_words, int, int, int) {
+    mma_16x8<TA, typename B::element>(d, a_words, b_words);
+  });
 }
 
 template <class Acc> __device__ constexpr void check_accumulator() {

@@ -35,7 +35,9 @@ inline bool encode_map(tensor_map &map, const argument &a, const box &b) {
     return error == cudaSuccess && found == cudaDriverEntryPointSuccess ? reinterpret_cast<encode_function>(function)
                                                                         : nullptr;
   }();
-  constexpr int types[] = {8, 7, 6, 9, 0, 0, 5, 3, 0, 0, 0, 0, 13}; // CU_TENSOR_MAP_DATA_TYPE_* of each element
+  // CU_TENSOR_MAP_DATA_TYPE_* of each element; packed ones go by the byte.
+  constexpr int types[] = {8, 7, 6, 9, 0, 0, 5, 3, 0, 0, 0, 0, 0};
+  const int in_a_byte = a.type == element::f4e2m1 ? 2 : 1;
   const int rank = a.rank();
   if (!encode || rank < 1 || rank > 5 || a.is_empty() || reinterpret_cast<uintptr_t>(a.data()) % 16 != 0 ||
       (b.stored && bytes_of(a.type, a.dim(rank - 1)) % 16 != 0))
@@ -44,8 +46,8 @@ inline bool encode_map(tensor_map &map, const argument &a, const box &b) {
   unsigned box_dims[5], element_strides[5];
   for (int i = 0; i < rank; ++i) { // innermost first
     const int d = rank - 1 - i;
-    dims[i] = static_cast<unsigned long long>(a.dim(d));
-    box_dims[i] = i == 0 ? b.cols : d == b.row_dim ? b.rows : 1;
+    dims[i] = static_cast<unsigned long long>(i == 0 ? a.dim(d) / in_a_byte : a.dim(d));
+    box_dims[i] = i == 0 ? b.cols / in_a_byte : d == b.row_dim ? b.rows : 1;
     element_strides[i] = 1;
     if (i == 0)
       continue;
