@@ -67,6 +67,7 @@ const Description gfx950{
     .families = {"cdna4"},
     .part = "MI355X",
     .hasBackend = true,
+    .plansBlockScaling = true,
     .language = Language::Hip,
     .sharedBytesPerBlock = 160 * 1024,
     .sharedBytesPerMultiprocessor = 160 * 1024,
