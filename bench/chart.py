@@ -1,6 +1,7 @@
 # Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A picture of ratios: one bar a row from 1 to what was measured, with its range, as SVG that needs nothing else."""
+"""Ratios for people: a picture with a bar a row from 1 to what was measured and its range, as SVG that needs nothing else; and a
+table in Markdown."""
 import html
 import re
 
@@ -37,3 +38,12 @@ def draw(title, rows):
                    f'<line x1="{low:.1f}" x2="{high:.1f}" y1="{y + 8}" y2="{y + 8}" stroke="#222"/>'
                    f'<text x="{LEFT + RIGHT + 8}" y="{y + 11}">{row["ratio"]:.3f}</text>')
     return "\n".join([*out, "</svg>", ""])
+
+
+def table(rows):
+    lines = ["| work | ours | ratio |", "|---|---|---|"]
+    for row in rows:
+        if "ratio" in row:
+            rate = f"{row['tflops']:.0f} TFLOP/s" if row["tflops"] else f"{row['gbytes']:.0f} GB/s"
+            lines.append(f"| {row['work']} | {rate} | {row['ratio']:.3f} [{row['spread'][0]:.3f}, {row['spread'][1]:.3f}] |")
+    return "\n".join([*lines, ""])

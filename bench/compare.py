@@ -5,7 +5,7 @@
     bench/build.sh OUT            # where tkc and nvcc are: one shared library a .tk file
     python3 bench/compare.py OUT  # on the GPU: checks each result, then times both sides in turns
 
-Prints a row for each work; with --json and --chart writes them for programs and for people, too."""
+Prints a row for each work; with --json, --table and --chart writes them for programs and for people, too."""
 import argparse
 import json
 import math
@@ -44,6 +44,7 @@ def main():
                         help="what attention is compared with: cuDNN, or PyTorch's FlashAttention-2")
     parser.add_argument("--json", type=Path, help="writes the rows here")
     parser.add_argument("--chart", type=Path, help="writes a picture (SVG) of the ratios here")
+    parser.add_argument("--table", type=Path, help="writes the rows (Markdown) here")
     options = parser.parse_args()
     bench = Bench(options.folder, options.rounds, options.only)
     bench.attention = {"cudnn": SDPBackend.CUDNN_ATTENTION, "flash": SDPBackend.FLASH_ATTENTION}[options.attention]
@@ -59,6 +60,8 @@ def main():
         options.json.write_text(json.dumps({"device": device, "rounds": options.rounds, "rows": bench.rows}, indent=1))
     if options.chart:
         options.chart.write_text(chart.draw(device, bench.rows))
+    if options.table:
+        options.table.write_text(chart.table(bench.rows))
     return 0 if all(row.get("right") for row in bench.rows) else 1
 
 
