@@ -11,20 +11,6 @@
 namespace tkc::emulator {
 namespace {
 
-const char *verb(AccessKind kind) {
-  switch (kind) {
-  case AccessKind::Read:
-  case AccessKind::StrongRead:
-    return "reads";
-  case AccessKind::Write:
-  case AccessKind::StrongWrite:
-    return "writes";
-  case AccessKind::Atomic:
-    return "updates";
-  }
-  return "";
-}
-
 /// "thread 5" or the engine that a component stands for.
 std::string whoIs(const Cluster &cluster, Epoch epoch) {
   if (epoch.component < cluster.threads.size())

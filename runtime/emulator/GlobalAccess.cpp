@@ -92,6 +92,8 @@ bool isDoubtful(const GlobalConflict &conflict, AccessKind kind) {
   return kind == AccessKind::Write && conflict.kind == Conflict::Kind::WriteAfterWrite;
 }
 
+} // namespace
+
 const char *verb(AccessKind kind) {
   switch (kind) {
   case AccessKind::Read:
@@ -105,8 +107,6 @@ const char *verb(AccessKind kind) {
   }
   return "";
 }
-
-} // namespace
 
 void beginGlobalAccesses() { recentAllocations = RecentAllocations(); }
 

@@ -12,6 +12,9 @@
 
 namespace tkc::emulator {
 
+/// "reads", "writes" or "updates", for reports of any memory.
+const char *verb(AccessKind kind);
+
 /// To be called by each thread of the host that runs clusters of a launch.
 void beginGlobalAccesses();
 
