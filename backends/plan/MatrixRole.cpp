@@ -272,34 +272,42 @@ private:
   }
 
   // ---- one straight line of statements, for all roles
-  void both(plan::Body &body, plan::Body &into, plan::Body &rescaling, int depth) {
+  /// `lower` takes the statements of `body`: what becomes of them goes to `into` and `rescaling`, and back to `body`.
+  /// Nothing is in flight when it ends.
+  template <class Lower> void divided(plan::Body &body, plan::Body &into, plan::Body &rescaling, Lower lower) {
     plan::Body *savedOut = computer.out, *savedRescaling = rescaler.out, *savedProducts = products;
-    const Level savedMine = std::move(mine), savedMatrix = std::move(ofMatrix);
-    mine = {}, ofMatrix = {};
-    countUses(body, depth, false, mine);
-    countUses(body, depth, true, ofMatrix);
     plan::Body rest;
     computer.out = &rest;
     rescaler.out = &rescaling;
     products = &into;
     untrusted();
-    for (plan::Stmt &stmt : body) {
-      const SourceLoc loc = stmt.loc;
-      const auto byMatrix = ringsIn(stmt, depth, true), byThreads = ringsIn(stmt, depth, false);
-      ++place;
-      open(byThreads, mine, false, loc);
-      step(stmt, depth, byMatrix);
-      close(byThreads, mine, false, loc);
-      close(byMatrix, ofMatrix, true, loc);
-    }
-    ++place;
+    lower();
     waitForAll();
+    untrusted();
     computer.out = savedOut;
     rescaler.out = savedRescaling;
     products = savedProducts;
-    mine = savedMine, ofMatrix = savedMatrix;
     body = std::move(rest);
-    untrusted();
+  }
+
+  void both(plan::Body &body, plan::Body &into, plan::Body &rescaling, int depth) {
+    const Level savedMine = std::move(mine), savedMatrix = std::move(ofMatrix);
+    mine = {}, ofMatrix = {};
+    countUses(body, depth, false, mine);
+    countUses(body, depth, true, ofMatrix);
+    divided(body, into, rescaling, [&] {
+      for (plan::Stmt &stmt : body) {
+        const SourceLoc loc = stmt.loc;
+        const auto byMatrix = ringsIn(stmt, depth, true), byThreads = ringsIn(stmt, depth, false);
+        ++place;
+        open(byThreads, mine, false, loc);
+        step(stmt, depth, byMatrix);
+        close(byThreads, mine, false, loc);
+        close(byMatrix, ofMatrix, true, loc);
+      }
+      ++place;
+    });
+    mine = savedMine, ofMatrix = savedMatrix;
   }
 
   /// Where control flow meets, nothing is known of fences.
@@ -611,22 +619,12 @@ private:
     if (stmt.kind == Kind::For)
       return both(body, into, rescaling, depth + 1);
     // The bodies of a branch use the rings that the level around it holds open.
-    plan::Body *savedOut = computer.out, *savedRescaling = rescaler.out, *savedProducts = products;
-    plan::Body rest;
-    computer.out = &rest;
-    rescaler.out = &rescaling;
-    products = &into;
-    untrusted();
-    for (plan::Stmt &each : body) {
-      ++place;
-      step(each, depth, {});
-    }
-    waitForAll();
-    untrusted();
-    computer.out = savedOut;
-    rescaler.out = savedRescaling;
-    products = savedProducts;
-    body = std::move(rest);
+    divided(body, into, rescaling, [&] {
+      for (plan::Stmt &each : body) {
+        ++place;
+        step(each, depth, {});
+      }
+    });
   }
 
   void nested(plan::Stmt &stmt, int depth, const std::set<const RingPlacement *> &rings) {
