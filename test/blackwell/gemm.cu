@@ -148,13 +148,7 @@ void run(int M, int N, int K) {
   gemm::kernel<<<std::min(tiles, 2), 192, bytes>>>(a.map(128), b.map(64), c.map(128, true), M, N, K);
   support::check(cudaDeviceSynchronize());
   c.fetch();
-  const auto wanted = [&](int m, int n) {
-    double sum = 0;
-    for (int k = 0; k < K; ++k)
-      sum += a.at(m, k) * b.at(k, n);
-    return sum;
-  };
-  std::printf("gemm %d × %d × %d: %d wrong\n", M, N, K, support::count_wrong(c, wanted, support::bf16_rounding, 0));
+  std::printf("gemm %d × %d × %d: %d wrong\n", M, N, K, support::count_wrong_of_product(c, a, b));
 }
 
 } // namespace

@@ -99,6 +99,17 @@ template <class F> int count_wrong(const matrix &x, F wanted, double tolerance, 
 /// The last place of a bf16 result: half of it is lost by rounding.
 constexpr double bf16_rounding = 1.0 / 256;
 
+/// How many elements of c are not a · b, rounded once.
+inline int count_wrong_of_product(const matrix &c, const matrix &a, const matrix &b) {
+  const auto wanted = [&](int m, int n) {
+    double sum = 0;
+    for (int k = 0; k < a.cols; ++k)
+      sum += a.at(m, k) * b.at(k, n);
+    return sum;
+  };
+  return count_wrong(c, wanted, bf16_rounding, 0);
+}
+
 template <class Kernel> void allow_shared(Kernel kernel, int bytes) {
   check(
       cudaFuncSetAttribute(reinterpret_cast<const void *>(kernel), cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
