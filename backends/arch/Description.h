@@ -53,6 +53,25 @@ struct MatrixInstruction {
   bool isAsynchronous() const { return issuer == Issuer::Warpgroup || issuer == Issuer::Thread; }
 };
 
+/// How fast a part is, beyond the figures of its description: what the cost model (backends/cost) asks. Operations are
+/// those of threads, a clock of one multiprocessor.
+struct Rates {
+  int multiplyAdds = 128; ///< of f32, and additions and products
+  int simple = 64;        ///< comparisons, maxima, selections, operations on integers, conversions
+  int special = 16;       ///< exp2, log2, rcp, rsqrt
+  int shuffles = 32;      ///< values that go to another thread of the warp
+  int tensorMemory = 0;   ///< values of 32 bits to or from tensor memory
+  int l2GBs = 0;          ///< 10⁹ bytes a second from all of L2
+  int l2Ns = 0;           ///< from a load to its value where L2 has it
+  int memoryNs = 0;       ///< and where device memory has it
+  /// Of what clock and matrixInstructions give, that products sustain on random operands: power is what limits.
+  double matrixShare = 0.85;
+  double memoryShare = 0.9; ///< of bandwidthGBs, that a kernel gets which does nothing but read
+  int launchNs = 2500;      ///< of a launch of one block that does nothing, between two events
+  int blockNs = 150;        ///< from the end of a block to the first instruction of the next in its place
+  bool measured = false;    ///< by us, on the part; else taken from the sources of its file, or from its relatives
+};
+
 /// What a GPU's code is written in. One file is in one language.
 enum class Language : uint8_t { Cuda, Hip };
 
@@ -104,6 +123,7 @@ struct Description {
   int64_t l2Bytes;  ///< of one such die
   int clockMHz;     ///< at most
   int bandwidthGBs; ///< of device memory, 10⁹ bytes a second
+  Rates rates = {};
 
   std::vector<MatrixInstruction> matrixInstructions;
 

@@ -7,6 +7,7 @@
 // Features" (unified register file: 512 a lane, 4 × 512 × 64 × 4 bytes a unit); CDNA2 whitepaper, one die of an MI250X:
 // 110 units, 1700 MHz, 1638 GB/s, 8 MB of L2, 191.5 TFLOP/s of bf16 = 512 multiply-adds a clock and unit, f32 and
 // f64 47.9; ROCm documentation, "AMD GPU specifications" (units, LDS, L2, registers) and "MI250 microarchitecture".
+// Rates: CDNA2 whitepaper (64 lanes, a quarter of them for transcendentals); L2, latencies and shares are guesses.
 #include "backends/arch/Description.h"
 
 namespace tkc::arch {
@@ -62,6 +63,7 @@ const Description gfx90a{
     .l2Bytes = 8 * 1024 * 1024,
     .clockMHz = 1700,
     .bandwidthGBs = 1638,
+    .rates = {.multiplyAdds = 64, .l2GBs = 3500, .l2Ns = 200, .memoryNs = 650, .matrixShare = 0.8, .memoryShare = 0.85},
     .matrixInstructions = instructions(),
 };
 

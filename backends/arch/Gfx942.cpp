@@ -7,6 +7,8 @@
 // registers a lane); CDNA3 whitepaper and MI300X datasheet: 8 dies of 38 units, 2100 MHz, 5300 GB/s, 4 MB of L2 a die,
 // 1307 TFLOP/s of bf16 = 1024 multiply-adds a clock and unit, f32 and f64 163; ROCm documentation, "AMD GPU
 // specifications" and "MI300 series microarchitecture" (38 of 40 units a die, LDS of 64 KiB, 4 MiB of L2 a die).
+// Rates: CDNA3 whitepaper (64 lanes, a quarter of them for transcendentals; Infinity Cache of 17 TB/s, which stands for
+// L2 here); latencies and shares are guesses.
 #include "backends/arch/Description.h"
 
 namespace tkc::arch {
@@ -67,6 +69,8 @@ const Description gfx942{
     .l2Bytes = 4 * 1024 * 1024,
     .clockMHz = 2100,
     .bandwidthGBs = 5300,
+    .rates =
+        {.multiplyAdds = 64, .l2GBs = 14000, .l2Ns = 200, .memoryNs = 700, .matrixShare = 0.7, .memoryShare = 0.85},
     .matrixInstructions = instructions(),
 };
 

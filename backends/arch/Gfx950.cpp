@@ -9,6 +9,7 @@
 // ROCm documentation, "AMD GPU specifications" (256 units, 32 a die; LDS of 160 KiB; 4 MiB of L2 a die; 512 KiB of
 // vector registers); W. Hu et al., "HipKittens" (64 banks that serve a read); AMD at ISSCC 2026: 8192 FLOP of float8 a
 // clock and unit.
+// Rates: CDNA4 whitepaper (transcendentals twice as fast as before); the rest as Gfx942.cpp.
 #include "backends/arch/Description.h"
 
 #include <utility>
@@ -88,6 +89,13 @@ const Description gfx950{
     .l2Bytes = 4 * 1024 * 1024,
     .clockMHz = 2400,
     .bandwidthGBs = 8000,
+    .rates = {.multiplyAdds = 64,
+              .special = 32,
+              .l2GBs = 14000,
+              .l2Ns = 200,
+              .memoryNs = 700,
+              .matrixShare = 0.7,
+              .memoryShare = 0.85},
     .matrixInstructions = instructions(),
 };
 

@@ -9,6 +9,8 @@
 // "setmaxnreg", "cp.async.bulk.tensor"; NVIDIA Blackwell datasheet, HGX B200: 7.7 TB/s a GPU (the driver reports 7680
 // bits at 3996 MHz), 2250 TFLOP/s of bf16 = 4096 multiply-adds a clock and multiprocessor; 148 multiprocessors as the
 // driver reports; 1965 MHz from reports of users.
+// Rates: CUDA C++ Programming Guide, "Throughput of Native Arithmetic Instructions"; PTX ISA, "tcgen05.ld" (a value a
+// lane and clock); shares, L2 and latencies as on Hopper, by bandwidth.
 #include "backends/arch/Description.h"
 
 namespace tkc::arch {
@@ -47,6 +49,7 @@ const Description sm100a{
     .l2Bytes = 126 * 1024 * 1024,
     .clockMHz = 1965,
     .bandwidthGBs = 7700,
+    .rates = {.tensorMemory = 128, .l2GBs = 12000, .l2Ns = 300, .memoryNs = 600, .memoryShare = 0.92},
     .matrixInstructions = tcgen05Instructions(4096, true),
 };
 

@@ -8,6 +8,7 @@
 // GPU, 2250 TFLOP/s of bf16 = 4096 multiply-adds a clock and multiprocessor (GB300: 8 TB/s, 2500).
 // Exponentials: twice B200's (NVIDIA, "Inside NVIDIA Blackwell Ultra"). Multiprocessors, L2
 // and clock: reports of users, not confirmed.
+// Rates: as Sm100a.cpp, with twice the special functions.
 #include "backends/arch/Description.h"
 
 namespace tkc::arch {
@@ -46,6 +47,7 @@ const Description sm103a{
     .l2Bytes = 126 * 1024 * 1024,
     .clockMHz = 2032,
     .bandwidthGBs = 7700,
+    .rates = {.special = 32, .tensorMemory = 128, .l2GBs = 12000, .l2Ns = 300, .memoryNs = 600, .memoryShare = 0.92},
     .matrixInstructions = tcgen05Instructions(4096, false),
 };
 

@@ -7,6 +7,7 @@
 // "cp.async.bulk.tensor", "clusterlaunchcontrol", "setmaxnreg", "stmatrix"; NVIDIA RTX Blackwell PRO whitepaper (RTX
 // PRO 6000): 188 multiprocessors, 2617 MHz, 1792 GB/s, 128 MB of L2, 504 TFLOP/s of bf16 = 512 multiply-adds a clock
 // and multiprocessor.
+// Rates: CUDA C++ Programming Guide, "Throughput of Native Arithmetic Instructions"; L2 and latencies are guesses.
 #include "backends/arch/Description.h"
 
 namespace tkc::arch {
@@ -59,6 +60,7 @@ const Description sm120a{
     .l2Bytes = 128 * 1024 * 1024,
     .clockMHz = 2617,
     .bandwidthGBs = 1792,
+    .rates = {.l2GBs = 5000, .l2Ns = 180, .memoryNs = 400, .memoryShare = 0.9},
     .matrixInstructions = instructions(),
 };
 

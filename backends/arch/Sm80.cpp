@@ -7,6 +7,8 @@
 // registers, threads, named barriers (PTX ISA 9.0, "barrier": 16 a block); PTX ISA 9.0, "cp.async", "ldmatrix" (targets
 // sm_80 and sm_75); NVIDIA A100 datasheet (80 GB SXM): 108 multiprocessors, 1410 MHz, 2039 GB/s, 312 TFLOP/s of bf16 =
 // 1024 multiply-adds a clock and multiprocessor; A100 whitepaper: 40 MB of L2.
+// Rates: CUDA C++ Programming Guide, "Throughput of Native Arithmetic Instructions"; approximately, from published
+// measurements: L2 (5120 bytes a clock at most), latencies.
 #include "backends/arch/Description.h"
 
 namespace tkc::arch {
@@ -32,6 +34,7 @@ const Description sm80{
     .l2Bytes = 40 * 1024 * 1024,
     .clockMHz = 1410,
     .bandwidthGBs = 2039,
+    .rates = {.multiplyAdds = 64, .l2GBs = 5100, .l2Ns = 200, .memoryNs = 470, .memoryShare = 0.9},
     .matrixInstructions = mmaInstructions(1024, false),
 };
 

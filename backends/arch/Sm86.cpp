@@ -6,6 +6,8 @@
 // "cp.async", "ldmatrix", "barrier"; NVIDIA A40 datasheet and GA102 whitepaper: 84 multiprocessors, 1740 MHz, 696 GB/s,
 // 6 MB of L2, 149.7 TFLOP/s of bf16 = 512 multiply-adds a clock and multiprocessor (GeForce parts: half with f32
 // accumulators).
+// Rates: CUDA C++ Programming Guide, "Throughput of Native Arithmetic Instructions"; approximately, from published
+// measurements: L2, latencies.
 #include "backends/arch/Description.h"
 
 namespace tkc::arch {
@@ -31,6 +33,7 @@ const Description sm86{
     .l2Bytes = 6 * 1024 * 1024,
     .clockMHz = 1740,
     .bandwidthGBs = 696,
+    .rates = {.l2GBs = 2300, .l2Ns = 150, .memoryNs = 320, .memoryShare = 0.9},
     .matrixInstructions = mmaInstructions(512, false),
 };
 

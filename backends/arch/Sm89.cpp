@@ -6,6 +6,8 @@
 // (e4m3 and e5m2 from sm_89 on), "cvt" (float8 from sm_89 on), "cp.async", "ldmatrix", "barrier"; NVIDIA L40S datasheet
 // and AD102 whitepaper: 142 multiprocessors, 2520 MHz, 864 GB/s, 96 MB of L2 (as measured on an L40, which has the same
 // die), 362 TFLOP/s of bf16 = 512 multiply-adds a clock and multiprocessor.
+// Rates: CUDA C++ Programming Guide, "Throughput of Native Arithmetic Instructions"; approximately, from published
+// measurements: L2, latencies.
 #include "backends/arch/Description.h"
 
 namespace tkc::arch {
@@ -32,6 +34,7 @@ const Description sm89{
     .l2Bytes = 96 * 1024 * 1024,
     .clockMHz = 2520,
     .bandwidthGBs = 864,
+    .rates = {.l2GBs = 4000, .l2Ns = 150, .memoryNs = 310, .memoryShare = 0.9},
     .matrixInstructions = mmaInstructions(512, true),
 };
 

@@ -7,6 +7,7 @@
 // majorness), "setmaxnreg", "cp.async.bulk.tensor" (boxes of up to 256 a dim), "stmatrix"; NVIDIA H200 datasheet: 132
 // multiprocessors, 1980 MHz, 4800 GB/s, 50 MB of L2, 989 TFLOP/s of bf16 at 1830 MHz = 2048 multiply-adds a clock and
 // multiprocessor.
+// Rates: measured on an H200, docs/cost-model.md.
 #include "backends/arch/Description.h"
 
 namespace tkc::arch {
@@ -40,6 +41,14 @@ const Description sm90a{
     .l2Bytes = 50 * 1024 * 1024,
     .clockMHz = 1980,
     .bandwidthGBs = 4800,
+    .rates = {.l2GBs = 8000,
+              .l2Ns = 280,
+              .memoryNs = 530,
+              .matrixShare = 0.85,
+              .memoryShare = 0.92,
+              .launchNs = 2700,
+              .blockNs = 160,
+              .measured = true},
     .matrixInstructions = wgmmaInstructions(2048),
 };
 

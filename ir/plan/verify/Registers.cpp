@@ -141,6 +141,8 @@ private:
 
 } // namespace
 
+int64_t registersAlive(const Role &role) { return Liveness(role).most; }
+
 void checkRegisters(const Plan &plan, const Budget &budget, Report &report) {
   for (const Role &role : plan.roles) {
     Liveness liveness(role);
