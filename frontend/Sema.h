@@ -68,7 +68,7 @@ struct KernelInfo {
   Signature signature;
   const ast::ReferenceDecl *reference = nullptr;
   std::vector<const ast::CaseDecl *> cases, benches;
-  std::vector<const ast::ScheduleDecl *> schedules; ///< of the file, in order; then of .tks files
+  std::vector<const ast::ScheduleDecl *> schedules; ///< of .tks files, in order; then of the file
 };
 struct ProgramInfo {
   const ast::ProgramDecl *decl = nullptr;
@@ -93,7 +93,8 @@ struct Module {
 };
 
 /// Reads `path` and its imports (relative to the importing file), parses them, and checks what needs no specialisation:
-/// duplicate names, references and cases of nothing, equations, signatures. Extra .tks files add schedules.
+/// duplicate names, references and cases of nothing, equations, signatures. Extra .tks files add schedules,
+/// which are tried before those of the kernel's file.
 std::unique_ptr<Module> loadModule(const std::string &path, const std::vector<std::string> &scheduleFiles,
                                    SourceManager &sources, DiagnosticEngine &diagnostics);
 

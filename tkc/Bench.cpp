@@ -19,7 +19,7 @@ struct BenchOptions {
   std::string input;
   GpuTestOptions gpu;
   harness::RunOptions run;
-  std::vector<std::string> sizes, settings;
+  std::vector<std::string> sizes, settings, scheduleFiles;
 };
 
 /// Rates of what nobody counted are left out.
@@ -66,7 +66,8 @@ int runBench(BenchOptions &options) {
   options.run.sizes = *sizes;
   options.run.tunes.insert(settings->begin(), settings->end());
   Session session(false);
-  std::unique_ptr<Module> module = loadModule(options.input, {}, session.sources, session.diagnostics);
+  std::unique_ptr<Module> module =
+      loadModule(options.input, options.scheduleFiles, session.sources, session.diagnostics);
   if (module->files.empty()) {
     session.finish();
     return CannotReadInput;
@@ -102,6 +103,8 @@ void addBench(CLI::App &app, Action &action) {
                    "dims, constants and scalars instead of what the file says, as in M=4096,N=4096")
       ->type_name("NAME=N,…")
       ->delimiter(',');
+  command->add_option("--schedules", options->scheduleFiles, "more schedules, tried before those of the file")
+      ->type_name("FILE.tks");
   command->add_option("--set", options->settings, "sets a tune or a schedule's key, as in BM=64; may be repeated")
       ->type_name("KEY=N");
   command->add_option("-o,--output", options->gpu.folder, "keep the program and its data in this folder")

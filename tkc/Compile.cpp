@@ -85,7 +85,7 @@ void addCompile(CLI::App &app, Action &action) {
           "override a schedule's key or a tune; of a type parameter, dim or const, compile this value only")
       ->type_name("KEY=VALUE");
   addList(app, "--kernel", options->kernels, "compile this kernel only")->type_name("NAME");
-  addList(app, "--schedules", options->scheduleFiles, "more schedules, tried after those of the file")
+  addList(app, "--schedules", options->scheduleFiles, "more schedules, tried before those of the file")
       ->type_name("FILE.tks");
   app.add_flag("--standalone", options->standalone, "inline the runtime's headers, so that the result needs no -I");
   app.add_flag("--MD", options->writeDependencies,

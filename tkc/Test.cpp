@@ -29,7 +29,7 @@ struct TestOptions {
   std::string input;
   std::string junit;
   std::string json;
-  std::vector<std::string> settings;
+  std::vector<std::string> settings, scheduleFiles;
   Target target = Target::Interpreter;
   bool verifyDiagnostics = false;
   bool passes = false;
@@ -62,7 +62,8 @@ int runTests(TestOptions &options) {
     return Usage;
   options.run.tunes.insert(settings->begin(), settings->end());
   Session session(options.verifyDiagnostics);
-  std::unique_ptr<Module> module = loadModule(options.input, {}, session.sources, session.diagnostics);
+  std::unique_ptr<Module> module =
+      loadModule(options.input, options.scheduleFiles, session.sources, session.diagnostics);
   if (module->files.empty()) {
     session.finish();
     return CannotReadInput;
@@ -150,6 +151,8 @@ void addTest(CLI::App &app, Action &action) {
       ->type_name("I/N");
   command->add_option("--seed", options->run.seed, "another seed gives other inputs where the case does not say them")
       ->type_name("N");
+  command->add_option("--schedules", options->scheduleFiles, "more schedules, tried before those of the file")
+      ->type_name("FILE.tks");
   command->add_option("--set", options->settings, "sets a tune, as in BM=64; may be repeated")->type_name("NAME=N");
   command->add_flag("--passes", options->passes, "run the passes over tile IR first, as compiling does");
   command->add_flag(

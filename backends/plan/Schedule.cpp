@@ -64,8 +64,9 @@ const std::vector<Key> &keys() {
        "of a loop of products alone: reads of operands are spread between the products (AMD)"},
       {"persistent", "bool", 0, 1, "true for products without vector work", "blocks take tile after tile"},
       {"early_launch", "bool", 0, 1, "true in programs",
-       "launched while the kernel before still runs, for whose end it waits"},
-      {"allow_upcast", "bool", 0, 1, "false", "types that the GPU lacks are computed in wider ones, more slowly"},
+       "launched while the kernel before still runs, for whose end it waits", false},
+      {"allow_upcast", "bool", 0, 1, "false", "types that the GPU lacks are computed in wider ones, more slowly",
+       false},
       {"raster", "int", 1, 64, "8", "tiles a super-row of a persistent grid, for L2"},
       {"cluster", "int", 1, 4, "1", "blocks that load shares of a common operand for each other: 1, 2 or 4"},
       {"correction", "bool", 0, 1, "false",
@@ -79,9 +80,9 @@ const std::vector<Key> &keys() {
       {"exp2_fma", "int", 0, 16, "2 where a thread issues products and exp2 is slow",
        "of 16 exponentials of a tile those that multiply-adds compute instead of the special function unit"},
       {"producer_registers", "int", 24, 240, "24, 32 or 40",
-       "registers a thread of the loading warpgroup; a multiple of 8"},
+       "registers a thread of the loading warpgroup; a multiple of 8", false},
       {"consumer_registers", "int", 24, 256, "240, 160 or 232",
-       "registers a thread of the computing warpgroups; a multiple of 8"},
+       "registers a thread of the computing warpgroups; a multiple of 8", false},
   };
   return rows;
 }

@@ -24,6 +24,7 @@ struct Key {
   int64_t lo, hi;        ///< of an int
   std::string_view defaultText;
   std::string_view help;
+  bool isTuned = true; ///< `tkc tune` tries its values
 };
 const std::vector<Key> &keys();
 

@@ -26,8 +26,9 @@ public:
         module.numMainPrograms = module.programs.size();
       }
     }
-    for (ast::File &file : module.files)
-      for (ast::Decl *decl : file.decls)
+    // Schedule files are tried before the kernel's own: of a call the first schedule that holds is taken.
+    for (size_t i = 0; i < module.files.size(); ++i)
+      for (ast::Decl *decl : module.files[(i + numFiles) % module.files.size()].decls)
         attach(*decl);
     for (auto &kernel : module.kernels)
       check(*kernel);
