@@ -64,6 +64,7 @@ using Action = std::function<int()>;
 // Each adds its options to the parser; the chosen one sets `action`. One file a subcommand.
 void addCompile(CLI::App &app, Action &action);
 void addArch(CLI::App &app, Action &action);
+void addExplain(CLI::App &app, Action &action);
 void addFmt(CLI::App &app, Action &action);
 void addSchedule(CLI::App &app, Action &action);
 void addTest(CLI::App &app, Action &action);

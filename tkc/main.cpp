@@ -43,6 +43,7 @@ int run(int argc, char **argv) {
   addCompile(app, action);
   addTest(app, action);
   addBench(app, action);
+  addExplain(app, action);
   addFmt(app, action);
   addSchedule(app, action);
   addArch(app, action);

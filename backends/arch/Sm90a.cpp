@@ -41,7 +41,7 @@ const Description sm90a{
     .l2Bytes = 50 * 1024 * 1024,
     .clockMHz = 1980,
     .bandwidthGBs = 4800,
-    .rates = {.l2GBs = 8000,
+    .rates = {.l2GBs = 11000,
               .l2Ns = 280,
               .memoryNs = 530,
               .matrixShare = 0.85,

@@ -1,0 +1,118 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+#include "backends/cost/Grid.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace tkc::cost {
+namespace {
+
+void runScalars(const plan::Plan &plan, const plan::Body &body, plan::Scalars &scalars) {
+  for (const plan::Stmt &stmt : body)
+    if (stmt.kind == plan::StmtKind::Compute || stmt.kind == plan::StmtKind::Move || stmt.kind == plan::StmtKind::Load)
+      for (const plan::Var &var : plan.preludeVars)
+        if (var.name == stmt.dest)
+          scalars.run(stmt, var.type, 0);
+}
+
+int64_t dimOf(const ir::DimExpr &dim, const CallShape &call) {
+  const auto value = ir::evaluate(dim, [&](const std::string &symbol) -> std::optional<int64_t> {
+    auto found = call.dims.find(symbol);
+    return found == call.dims.end() ? std::nullopt : std::optional(found->second);
+  });
+  return value.value_or(1);
+}
+
+} // namespace
+
+int rowAlignment(const ir::Param &tensor, const CallShape &call) {
+  int64_t elements = 1, alignment = 16;
+  for (size_t i = tensor.dims.size(); i-- > 1;) {
+    elements *= dimOf(tensor.dims[i], call);
+    alignment = std::gcd(alignment, bytesOf(tensor.elem, elements));
+  }
+  return static_cast<int>(alignment);
+}
+
+double elementsOf(const ir::Param &tensor, const CallShape &call) {
+  double count = 1;
+  for (const ir::DimExpr &dim : tensor.dims)
+    count *= static_cast<double>(dimOf(dim, call));
+  return count;
+}
+
+plan::Inputs inputsOf(const plan::Plan &plan, const CallShape &call) {
+  plan::Inputs inputs;
+  inputs.dims = call.dims;
+  inputs.params = call.scalars;
+  for (const plan::TensorMap &map : plan.maps)
+    for (const ir::Param &param : plan.params)
+      if (param.name == map.tensor)
+        inputs.mapsFit[map.name] =
+            rowAlignment(param, call) == 16 &&
+            std::find(call.unaligned.begin(), call.unaligned.end(), param.name) == call.unaligned.end();
+  return inputs;
+}
+
+Grid::Grid(const plan::Plan &plan, const plan::Inputs &inputs) : plan(plan), inputs(inputs), prelude(inputs) {
+  runScalars(plan, plan.prelude, prelude);
+  plan::Scalars scalars = prelude;
+  for (const plan::GridAxis &axis : plan.grid.axes) {
+    runScalars(plan, axis.bounds, scalars);
+    Axis it;
+    it.lo = plan::toInteger(scalars.get(axis.lo).value);
+    it.hi = plan::toInteger(scalars.get(axis.hi).value);
+    it.step = std::max<int64_t>(axis.tileSize, 1);
+    it.clustered = axis.name == plan.grid.clusterAxis && plan.cluster > 1;
+    it.steps = std::max<int64_t>(0, (it.hi - it.lo + it.step - 1) / it.step);
+    if (it.clustered)
+      it.steps = (it.steps + plan.cluster - 1) / plan.cluster;
+    const auto &reversed = plan.grid.reversed;
+    it.reversed = std::find(reversed.begin(), reversed.end(), axis.name) != reversed.end();
+    axes.push_back(it);
+    count *= it.steps;
+    if (it.steps > 0)
+      scalars.set(axis.name, value(it, 0));
+  }
+}
+
+plan::Scalar Grid::value(const Axis &axis, int64_t index) const {
+  if (axis.reversed)
+    index = axis.steps - 1 - index;
+  if (axis.clustered)
+    index *= plan.cluster;
+  const int64_t begin = axis.lo + index * axis.step;
+  return {static_cast<double>(begin), begin, std::min(begin + axis.step, axis.hi), index};
+}
+
+Tile Grid::tile(int64_t number) const {
+  Tile result(axes.size());
+  size_t next = axes.size();
+  // As tk::raster: super-rows of so many rows, walked down first.
+  if (plan.grid.rasterGroup > 0 && axes.size() >= 2) {
+    const Axis &rows = axes[next - 2], &cols = axes[next - 1];
+    const int64_t area = rows.steps * cols.steps, within = number % area;
+    const int64_t group = plan.grid.rasterGroup * cols.steps, first = within / group * plan.grid.rasterGroup;
+    const int64_t height = std::min<int64_t>(rows.steps - first, plan.grid.rasterGroup), at = within % group;
+    result[next - 2] = value(rows, first + at % height);
+    result[next - 1] = value(cols, at / height);
+    number /= area;
+    next -= 2;
+  }
+  while (next-- > 0) {
+    result[next] = value(axes[next], number % axes[next].steps);
+    number /= axes[next].steps;
+  }
+  return result;
+}
+
+plan::Scalars Grid::scalars(const Tile &tile) const {
+  plan::Scalars scalars = prelude;
+  for (size_t i = 0; i < tile.size(); ++i)
+    scalars.set(plan.grid.axes[i].name, tile[i]);
+  return scalars;
+}
+
+} // namespace tkc::cost

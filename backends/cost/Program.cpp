@@ -1,0 +1,251 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+#include "backends/cost/Program.h"
+#include "ir/plan/verify/Verify.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace tkc::cost {
+
+using ir::OpKind;
+using plan::Division;
+using plan::Stmt;
+using plan::StmtKind;
+using plan::VarType;
+
+namespace {
+
+double part(int64_t whole, bool divided, int instances) {
+  return static_cast<double>(whole) / (divided ? instances : 1);
+}
+
+class Compiler {
+public:
+  Compiler(const plan::Plan &plan, const plan::Role &role, const Machine &machine)
+      : plan(plan), role(role), machine(machine) {
+    program.role = &role;
+    program.oneThread = plan::runsOnOneThread(role);
+    for (const plan::Body *body : {&role.body, &role.finish})
+      plan::walk(*body, [&](const Stmt &stmt) { countReads(stmt); });
+  }
+
+  RoleProgram run() {
+    program.body = nodes(role.body);
+    program.finish = nodes(role.finish);
+    program.variables = static_cast<int>(variables.size());
+    program.cursors = static_cast<int>(cursors.size());
+    return std::move(program);
+  }
+
+private:
+  void countReads(const Stmt &stmt) {
+    for (const std::string &name : stmt.operands) {
+      ++readers[name];
+      lastReader[name] = &stmt;
+    }
+  }
+
+  std::vector<Node> nodes(const plan::Body &body) {
+    std::vector<Node> result;
+    result.reserve(body.size());
+    for (const Stmt &stmt : body)
+      result.push_back(node(stmt));
+    return result;
+  }
+
+  int variable(const std::string &name) {
+    return variables.emplace(name, static_cast<int>(variables.size())).first->second;
+  }
+
+  bool isTile(const std::string &name) const {
+    const plan::Var *var = role.findVar(name);
+    return var && var->type.kind != VarType::Scalar && var->type.kind != VarType::TileIndex &&
+           var->type.kind != VarType::Cursor;
+  }
+
+  Node node(const Stmt &stmt) {
+    Node result;
+    result.stmt = &stmt;
+    result.work = isFused(stmt) ? Work{} : workOf(plan, role, stmt);
+    if (const plan::Var *var = role.findVar(stmt.dest)) {
+      result.destType = var->type;
+      result.isScalar = var->type.kind == VarType::Scalar || var->type.kind == VarType::TileIndex;
+    }
+    if (!stmt.dest.empty() && isTile(stmt.dest))
+      result.dest = variable(stmt.dest);
+    for (const std::string &name : stmt.operands)
+      if (isTile(name))
+        result.reads.push_back(variable(name));
+    result.endsReduction = stmt.kind == StmtKind::Compute && stmt.op == OpKind::Reduce;
+    if (!stmt.barrier.empty())
+      result.barrier = static_cast<int>(plan.findBarrier(stmt.barrier) - plan.barriers.data());
+    if (!stmt.cursor.empty()) {
+      result.cursor = cursors.emplace(stmt.cursor, static_cast<int>(cursors.size())).first->second;
+      if (const plan::Var *var = role.findVar(stmt.cursor))
+        result.ringStages = static_cast<int>(std::max<int64_t>(var->type.rows, 1));
+    }
+    result.traffic = trafficOf(stmt);
+    if (stmt.kind == StmtKind::Product)
+      product(stmt, result);
+    if (stmt.kind == StmtKind::CopyIn && !program.oneThread && (stmt.isThreadCopy() || stmt.map.empty()))
+      result.work += Work{
+          .simple = result.traffic.bytes / 8, .others = result.traffic.bytes / 8, .sharedBytes = result.traffic.bytes};
+    if (stmt.kind == StmtKind::CopyOut && stmt.map.empty())
+      result.work += Work{.simple = result.traffic.bytes / 16,
+                          .others = result.traffic.bytes / 8,
+                          .sharedBytes = 2 * result.traffic.bytes};
+    result.demand = machine.demandOf(result.work);
+    result.prologue = nodes(stmt.prologue);
+    result.body = nodes(stmt.body);
+    result.epilogue = nodes(stmt.epilogue);
+    result.orElse = nodes(stmt.orElse);
+    return result;
+  }
+
+  /// A product of elements that one addition reads, and nothing else: a multiply-add.
+  bool isFused(const Stmt &stmt) const {
+    if (stmt.kind != StmtKind::Compute || stmt.op != OpKind::Mul || !isTile(stmt.dest) || readers.count(stmt.dest) == 0)
+      return false;
+    const Stmt &reader = *lastReader.at(stmt.dest);
+    return readers.at(stmt.dest) == 1 && reader.kind == StmtKind::Compute &&
+           (reader.op == OpKind::Add || reader.op == OpKind::Sub);
+  }
+
+  double elementBytes(const std::string &tensor) const {
+    for (const ir::Param &param : plan.params)
+      if (param.name == tensor)
+        return bitWidth(param.elem) / 8.0;
+    return 4;
+  }
+
+  /// Elements that the threads of one instance touch in global memory; those that all instances hold count for one.
+  double touchedElements(const std::string &name) const {
+    const plan::Var *var = role.findVar(name);
+    if (!var)
+      return 1;
+    const VarType &type = var->type;
+    const double rows = part(type.rows, type.division != Division::Cols, role.instances);
+    const double cols = part(type.cols, type.division == Division::Cols, role.instances);
+    switch (type.kind) {
+    case VarType::Fragment:
+    case VarType::Share:
+      return rows * cols;
+    case VarType::Column:
+      return rows;
+    case VarType::Row:
+      return part(type.cols, true, role.instances);
+    case VarType::Scalar:
+    case VarType::TileIndex:
+    case VarType::Cursor:
+      return 1;
+    }
+    return 1;
+  }
+
+  Traffic trafficOf(const Stmt &stmt) const {
+    const int threads = role.warps * role.lanes;
+    switch (stmt.kind) {
+    case StmtKind::Load:
+    case StmtKind::Fetch:
+      return {touchedElements(stmt.dest) * elementBytes(stmt.view.tensor)};
+    case StmtKind::Store:
+      return {touchedElements(stmt.operands.back()) * elementBytes(stmt.view.tensor), true};
+    case StmtKind::Atomic: // L2 reads and writes
+      return {2 * touchedElements(stmt.operands.back()) * elementBytes(stmt.view.tensor), true};
+    case StmtKind::CopyIn: {
+      const plan::Buffer *buffer = plan.findBuffer(stmt.ref.buffer);
+      double bytes = buffer ? static_cast<double>(buffer->stageBytes()) : 0;
+      // Threads share what they copy; the copy engine is asked once, by one thread.
+      if (stmt.isThreadCopy())
+        bytes /= role.instances;
+      if (stmt.multicast != Division::Whole && !stmt.toFirst)
+        bytes /= plan.cluster;
+      return {bytes, false, 1, bytes / threads};
+    }
+    case StmtKind::CopyOut: {
+      const plan::Buffer *buffer = plan.findBuffer(stmt.ref.buffer);
+      double bytes = buffer ? static_cast<double>(buffer->stageBytes()) : 0;
+      if (stmt.ref.slice != Division::Whole || stmt.map.empty())
+        bytes /= role.instances;
+      return {stmt.reducing ? 2 * bytes : bytes, true};
+    }
+    default:
+      return {};
+    }
+  }
+
+  ElemType elemOf(const plan::BufferRef &ref) const {
+    if (const plan::Buffer *shared = plan.findBuffer(ref.buffer))
+      return shared->elem;
+    const plan::TensorBuffer *tensor = plan.findTensor(ref.buffer);
+    return tensor ? tensor->elem : ElemType::BF16;
+  }
+
+  void product(const Stmt &stmt, Node &result) const {
+    double rows = 64, cols = 64;
+    if (stmt.isTensorProduct()) {
+      const plan::TensorBuffer &to = *plan.findTensor(stmt.destRef.buffer);
+      rows = part(to.rows, stmt.destRef.slice == Division::Rows, role.instances);
+      cols = part(to.cols, stmt.destRef.slice == Division::Cols, role.instances);
+    } else if (const plan::Var *to = role.findVar(stmt.dest)) {
+      rows = part(to->type.rows, to->type.division == Division::Rows, role.instances);
+      cols = part(to->type.cols, to->type.division == Division::Cols, role.instances);
+    }
+    const plan::Buffer *b = plan.findBuffer(stmt.ref.buffer);
+    const double k = b ? static_cast<double>(stmt.ref.transposed ? b->cols : b->rows) : 16;
+    const ElemType bElem = elemOf(stmt.ref);
+    ElemType aElem = stmt.aShared ? elemOf(stmt.aRef) : bElem;
+    const bool aInShared = stmt.aShared && plan.findBuffer(stmt.aRef.buffer) != nullptr;
+    result.macs = rows * cols * k;
+    // Each instruction reads its columns of b again: by 64 rows of a warpgroup, by 128 of a thread, by those of a warp.
+    const double slabs =
+        stmt.byWarps || stmt.byThreads ? role.warps : std::ceil(rows / (stmt.isTensorProduct() ? 128 : 64));
+    const double bytes = bitWidth(bElem) / 8.0;
+    const double shared = (aInShared ? rows * k * bytes : 0) + slabs * cols * k * bytes * (stmt.byPair ? 0.5 : 1);
+    if (stmt.byThreads) {
+      result.work += Work{.multiplyAdds = result.macs, .others = result.macs / 4, .sharedBytes = result.macs};
+      return;
+    }
+    const double clocks =
+        machine.matrixClocks(aElem, bElem, !stmt.scales.empty(), result.macs, stmt.byWarps ? 0 : shared);
+    if (!stmt.byWarps) {
+      result.matrixNs = machine.clocks(clocks);
+      return;
+    }
+    // Fragments come from shared memory, 16 bytes a thread at a time; an instruction multiplies 16 × 8 × 16.
+    result.work += Work{.simple = shared / 32,
+                        .others = shared / 16 + result.macs / 2048 * 32,
+                        .sharedBytes = shared,
+                        .matrixClocks = clocks};
+  }
+
+  const plan::Plan &plan;
+  const plan::Role &role;
+  const Machine &machine;
+  RoleProgram program;
+  std::unordered_map<std::string, int> variables, cursors, readers;
+  std::unordered_map<std::string, const Stmt *> lastReader;
+};
+
+double weigh(const std::vector<Node> &nodes) {
+  double sum = 0;
+  walk(nodes, [&](const Node &node) { sum += at(node.demand, Unit::Issue) + at(node.demand, Unit::Matrix); });
+  return sum;
+}
+
+} // namespace
+
+Program compile(const plan::Plan &plan, const Machine &machine) {
+  Program program;
+  program.plan = &plan;
+  for (const plan::Role &role : plan.roles)
+    program.roles.push_back(Compiler(plan, role, machine).run());
+  for (size_t i = 1; i < program.roles.size(); ++i)
+    if (weigh(program.roles[i].body) > weigh(program.roles[program.computing].body))
+      program.computing = i;
+  return program;
+}
+
+} // namespace tkc::cost

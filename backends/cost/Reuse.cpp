@@ -1,0 +1,211 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+#include "backends/cost/Reuse.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+namespace tkc::cost {
+
+using plan::Stmt;
+using plan::StmtKind;
+
+namespace {
+
+/// Of L2, that holds what will be asked for again; the rest is on its way in or out.
+constexpr double usefulCache = 0.6;
+/// Tiles that stand for all those that run side by side.
+constexpr int64_t mostTiles = 264;
+
+/// A statement that touches a tensor, with the loops around it.
+struct Access {
+  Node *node;
+  std::vector<const Stmt *> loops;
+  double executions = 1; ///< a tile, on average
+  double distinct = 1;   ///< share of the tiles side by side that touch elements of their own
+  double fresh = 1;      ///< share of the tiles after them that touch elements that these did not
+};
+
+bool touches(const Stmt &stmt) {
+  return stmt.kind == StmtKind::Load || stmt.kind == StmtKind::Fetch || stmt.kind == StmtKind::Store ||
+         stmt.kind == StmtKind::Atomic || stmt.kind == StmtKind::CopyIn || stmt.kind == StmtKind::CopyOut;
+}
+
+void collect(std::vector<Node> &nodes, std::vector<const Stmt *> &loops, std::vector<Access> &out) {
+  for (Node &node : nodes) {
+    const bool isLoop = node.stmt->kind == StmtKind::For;
+    if (node.traffic.bytes > 0 && touches(*node.stmt))
+      out.push_back({&node, loops});
+    if (isLoop)
+      loops.push_back(node.stmt);
+    for (auto *inner : {&node.prologue, &node.body, &node.epilogue, &node.orElse})
+      collect(*inner, loops, out);
+    if (isLoop)
+      loops.pop_back();
+  }
+}
+
+/// The scalars of a role that its loops do not change, and those of each loop's first trip.
+void runScalars(const std::vector<Node> &nodes, plan::Scalars &scalars) {
+  for (const Node &node : nodes) {
+    const Stmt &stmt = *node.stmt;
+    if (node.isScalar && (stmt.kind == StmtKind::Compute || stmt.kind == StmtKind::Move || stmt.kind == StmtKind::Load))
+      scalars.run(stmt, node.destType, 0);
+    if (stmt.kind == StmtKind::For || stmt.kind == StmtKind::Ahead) {
+      const auto lo = plan::toInteger(scalars.get(stmt.operands[0]).value),
+                 hi = plan::toInteger(scalars.get(stmt.operands[1]).value);
+      scalars.set(stmt.dest, {static_cast<double>(lo), lo, std::min(lo + std::max<int64_t>(stmt.tileSize, 1), hi), 0});
+    }
+    for (const auto *inner : {&node.prologue, &node.body, &node.epilogue, &node.orElse})
+      runScalars(*inner, scalars);
+  }
+}
+
+double trips(const Stmt &loop, const plan::Scalars &scalars) {
+  const auto lo = scalars.get(loop.operands[0]).value, hi = scalars.get(loop.operands[1]).value;
+  return std::max(0.0, std::ceil((hi - lo) / static_cast<double>(std::max<int64_t>(loop.tileSize, 1))));
+}
+
+/// What a statement touches, as numbers: those of the first trip of its loops, and how many there are.
+std::vector<double> coordinates(const Access &access, const plan::Scalars &scalars) {
+  std::vector<double> result;
+  for (const std::string &name : access.node->stmt->operands) {
+    const plan::Scalar value = scalars.get(name);
+    result.push_back(value.value);
+    result.push_back(static_cast<double>(value.begin));
+  }
+  return result;
+}
+
+bool dependsOnLoop(const Access &access) {
+  const auto &operands = access.node->stmt->operands;
+  return std::any_of(access.loops.begin(), access.loops.end(), [&](const Stmt *loop) {
+    return std::find(operands.begin(), operands.end(), loop->dest) != operands.end();
+  });
+}
+
+class Reuse {
+public:
+  Reuse(Program &program, const Grid &grid, const CallShape &call, const arch::Description &arch, int64_t concurrent)
+      : program(program), grid(grid), call(call),
+        capacity(usefulCache * static_cast<double>(arch.l2Bytes) * arch.chiplets), concurrent(concurrent) {}
+
+  void run() {
+    for (RoleProgram &role : program.roles) {
+      std::vector<const Stmt *> loops;
+      std::vector<Access> own;
+      collect(role.body, loops, own);
+      measure(role, own);
+      accesses.insert(accesses.end(), own.begin(), own.end());
+    }
+    decide();
+  }
+
+private:
+  void measure(const RoleProgram &role, std::vector<Access> &own) {
+    const int64_t window = std::min({mostTiles, concurrent, grid.size()});
+    // The middle of the grid: neither end is typical.
+    const int64_t first = std::max<int64_t>(0, std::min(grid.size() / 2, grid.size() - 2 * window));
+    const int64_t second = std::min(window, grid.size() - first - window);
+    std::vector<std::set<std::vector<double>>> seen(own.size());
+    std::vector<double> executions(own.size()), fresh(own.size());
+    for (int64_t i = 0; i < window + std::max<int64_t>(second, 0); ++i) {
+      plan::Scalars scalars = grid.scalars(grid.tile(first + i));
+      runScalars(role.body, scalars);
+      for (size_t each = 0; each < own.size(); ++each) {
+        const bool isNew = seen[each].insert(coordinates(own[each], scalars)).second;
+        (i < window ? own[each].distinct : fresh[each]) += isNew;
+        double count = 1;
+        for (const Stmt *loop : own[each].loops)
+          count *= trips(*loop, scalars);
+        executions[each] += count;
+      }
+    }
+    for (size_t each = 0; each < own.size(); ++each) {
+      own[each].distinct = (own[each].distinct - 1) / static_cast<double>(window);
+      own[each].fresh = second > 0 ? fresh[each] / static_cast<double>(second) : own[each].distinct;
+      own[each].executions = executions[each] / static_cast<double>(window + std::max<int64_t>(second, 0));
+      if (!dependsOnLoop(own[each]) && own[each].executions > 1) {
+        own[each].distinct /= own[each].executions;
+        own[each].fresh /= own[each].executions;
+      }
+    }
+  }
+
+  void decide() {
+    double footprint = 0, sideBySide = 0;
+    std::set<std::string> tensors;
+    for (const Access &access : accesses) {
+      if (tensors.insert(access.node->stmt->view.tensor).second)
+        footprint += tensorBytes(access);
+      sideBySide += bytesPerTile(access) * access.distinct * static_cast<double>(concurrent);
+    }
+    std::set<std::string> before;
+    for (Access &access : accesses) {
+      const double asked = bytesPerTile(access) * static_cast<double>(grid.size());
+      const double least = asked > 0 ? std::min(1.0, tensorBytes(access) / asked) : 1;
+      double missing = access.distinct;
+      if (footprint <= capacity)
+        missing = least;
+      else if (sideBySide <= capacity)
+        missing = std::max(access.fresh, least);
+      // A second look at what the tile has read already.
+      if (sideBySide <= capacity && !access.node->traffic.toMemory &&
+          !before.insert(access.node->stmt->view.tensor).second && access.executions > 0 && isRepeated(access))
+        missing = 0;
+      access.node->traffic.missing = std::min(1.0, missing);
+    }
+  }
+
+  /// Whether an earlier loop of the same role reads the same elements, and is not its clone for the last tiles.
+  bool isRepeated(const Access &access) const {
+    for (const Access &other : accesses) {
+      if (&other == &access)
+        return false;
+      if (other.node->stmt->view.tensor == access.node->stmt->view.tensor &&
+          other.node->stmt->kind == access.node->stmt->kind && other.node->stmt->loc != access.node->stmt->loc &&
+          other.executions >= access.executions && !access.loops.empty())
+        return true;
+    }
+    return false;
+  }
+
+  double bytesPerTile(const Access &access) const { return access.node->traffic.bytes * access.executions; }
+
+  double tensorBytes(const Access &access) const {
+    for (const ir::Param &param : program.plan->params)
+      if (param.name == access.node->stmt->view.tensor)
+        return elementsOf(param, call) * bitWidth(param.elem) / 8 *
+               (access.node->stmt->kind == StmtKind::Atomic || access.node->stmt->reducing ? 2 : 1);
+    return 0;
+  }
+
+  Program &program;
+  const Grid &grid;
+  const CallShape &call;
+  const double capacity;
+  const int64_t concurrent;
+  std::vector<Access> accesses;
+};
+
+} // namespace
+
+void findReuse(Program &program, const Grid &grid, const CallShape &call, const arch::Description &arch,
+               int64_t concurrent) {
+  Reuse(program, grid, call, arch, std::max<int64_t>(concurrent, 1)).run();
+}
+
+double tripsOf(const Program &program, const Grid &grid, const Tile &tile) {
+  const RoleProgram &role = program.roles[program.computing];
+  plan::Scalars scalars = grid.scalars(tile);
+  runScalars(role.body, scalars);
+  double sum = 0;
+  for (const Node &node : role.body)
+    if (node.stmt->kind == StmtKind::For)
+      sum += trips(*node.stmt, scalars);
+  return sum;
+}
+
+} // namespace tkc::cost

@@ -1,0 +1,34 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The units of a multiprocessor as queues: whoever comes first is served first, at the unit's rate.
+#pragma once
+
+#include "backends/cost/Program.h"
+
+#include <algorithm>
+
+namespace tkc::cost {
+
+class Servers {
+public:
+  Servers(const Machine &machine, double dirtyBytes) : machine(machine), dirtyBytes(dirtyBytes) {}
+
+  /// Vector work that is ready at `from`; all its units work at once. When the last of them is done.
+  double work(const Demand &demand, double from, Demand &mine);
+  /// When a product that is ready at `from` has its result.
+  double product(double ns, double from, Demand &mine);
+  /// When the bytes are there (a store's: taken).
+  double transfer(const Traffic &traffic, double from, Demand &mine);
+  /// When a unit has done what it was asked so far.
+  double idleFrom(Unit unit) const { return free[static_cast<size_t>(unit)]; }
+
+private:
+  double serve(Unit unit, double ns, double from, Demand &mine);
+
+  const Machine &machine;
+  double dirtyBytes;
+  std::array<double, numUnits> free{};
+};
+
+} // namespace tkc::cost

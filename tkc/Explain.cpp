@@ -1,0 +1,152 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// `tkc explain FILE`: how long the cases of a file will take on a GPU, and why.
+#include "backends/cost/Report.h"
+#include "harness/Predict.h"
+#include "ir/passes/PassManager.h"
+#include "ir/passes/Pipeline.h"
+#include "tkc/Driver.h"
+#include "tkc/Targets.h"
+#include "tkc/TestGpu.h"
+
+#include <algorithm>
+#include <memory>
+#include <set>
+
+#include <CLI/CLI.hpp>
+#include <llvm/Support/FormatVariadic.h>
+
+namespace tkc::driver {
+namespace {
+
+struct ExplainOptions {
+  std::string input, arch = "sm_90a", filter, gantt;
+  std::vector<std::string> scheduleFiles, sizes, settings;
+  int64_t number = 0;
+  bool asJson = false, advises = true;
+};
+
+class Explainer {
+public:
+  Explainer(const ExplainOptions &options, const arch::Description &target, const Module &module, Session &session)
+      : options(options), target(target), module(module), session(session) {
+    plans.arch = &target;
+    plans.transform = [this](ir::Function &function) {
+      const ir::PassReport report = ir::runPasses(function, ir::tilePipeline(), {});
+      if (report.internalError)
+        complain(*report.internalError);
+      return !report.internalError;
+    };
+  }
+
+  planner::PlanOptions plans;
+  std::map<std::string, double> sizes;
+
+  int run() {
+    for (const harness::Subject &subject : harness::subjectsOf(module))
+      if (subject.signature->name.find(options.filter) != std::string::npos)
+        explainSubject(subject);
+    if (count == 0 && !session.diagnostics.hasErrors()) {
+      complain(options.number > 0 ? fmt::format("no kernel or program has a case number {}", options.number)
+                                  : "this file has no case to explain");
+      return InputErrors;
+    }
+    if (options.asJson)
+      text = llvm::formatv("{0:2}\n", llvm::json::Value(cost::describe(target, std::move(cases)))).str();
+    return session.finishWith("-", text);
+  }
+
+private:
+  /// Its benches, or the cases of what has none.
+  void explainSubject(const harness::Subject &subject) {
+    const auto &decls = subject.benches->empty() ? *subject.cases : *subject.benches;
+    std::set<std::string> seen;
+    for (size_t i = 0; i < decls.size(); ++i) {
+      if (options.number > 0 && static_cast<size_t>(options.number) != i + 1)
+        continue;
+      const std::optional<harness::PreparedCase> prepared = harness::prepareCase(
+          module, subject, *decls[i], i, {.sizes = sizes, .deviceMakesInputs = true}, session.diagnostics);
+      if (prepared && seen.insert(prepared->description).second)
+        explainCase(subject, *prepared);
+    }
+  }
+
+  void explainCase(const harness::Subject &subject, const harness::PreparedCase &prepared) {
+    std::optional<harness::Prediction> prediction =
+        harness::predict(module, subject, prepared, plans, {}, session.diagnostics);
+    if (!prediction)
+      return;
+    cost::Report report{subject.signature->name, prepared.description, prediction->seconds, prediction->operations,
+                        prediction->bytes};
+    for (const harness::PredictedStep &step : prediction->steps)
+      report.steps.push_back({step.name, &step.estimate});
+    if (count++ == 0)
+      text += cost::heading(target);
+    text += cost::format(report, target);
+    cases.push_back(cost::toJson(report));
+  }
+
+  const ExplainOptions &options;
+  const arch::Description &target;
+  const Module &module;
+  Session &session;
+  size_t count = 0;
+  std::string text;
+  llvm::json::Array cases;
+};
+
+int runExplain(const ExplainOptions &options) {
+  const arch::Description *target = findTarget(options.arch);
+  const auto sizes = readNumbers("--size", options.sizes), settings = readNumbers("--set", options.settings);
+  if (!target || !sizes || !settings)
+    return Usage;
+  Session session(false);
+  std::unique_ptr<Module> module =
+      loadModule(options.input, options.scheduleFiles, session.sources, session.diagnostics);
+  if (module->files.empty()) {
+    session.finish();
+    return CannotReadInput;
+  }
+  if (session.diagnostics.hasErrors())
+    return session.finish();
+  Explainer explainer(options, *target, *module, session);
+  explainer.sizes = *sizes;
+  for (const auto &[name, value] : *settings)
+    explainer.plans.overrides[name].number = value;
+  return explainer.run();
+}
+
+constexpr const char *footer = R"(Examples:
+  tkc explain gemm.tk --filter gemm_nt              every bench of the kernel, on Hopper
+  tkc explain gemm.tk --case 1 --size M=8192,N=8192,K=8192
+  tkc explain attention.tk --arch sm_100a --set BM=256   another GPU, another tile
+  tkc explain attention.tk --case 2 --json          for programs)";
+
+} // namespace
+
+void addExplain(CLI::App &app, Action &action) {
+  auto options = std::make_shared<ExplainOptions>();
+  CLI::App *command = app.add_subcommand("explain", "say how long the cases of a file will take on a GPU, and why");
+  command->footer(footer);
+  command->add_option("FILE", options->input, "a .tk file")->required()->type_name("");
+  command->add_option("--arch", options->arch, "the GPU, or its family")->type_name("ARCH")->capture_default_str();
+  command->add_option("--filter", options->filter, "only kernels and programs whose name contains TEXT")
+      ->type_name("TEXT");
+  command->add_option("--case", options->number, "only the Nth bench of each, or the Nth case of what has no bench")
+      ->type_name("N");
+  command
+      ->add_option("--size", options->sizes,
+                   "dims, constants and scalars instead of what the file says, as in M=4096,N=4096")
+      ->type_name("NAME=N,…")
+      ->delimiter(',');
+  command->add_option("--set", options->settings, "sets a tune or a schedule's key, as in BM=64; may be repeated")
+      ->type_name("KEY=N");
+  command->add_option("--schedules", options->scheduleFiles, "a .tks file with more schedules; may be repeated")
+      ->type_name("FILE");
+  command->add_flag("--json", options->asJson, "for programs");
+  command->add_flag("!--no-advice", options->advises, "do not look for better schedules");
+  command->callback([&action, options] { action = [options] { return runExplain(*options); }; });
+}
+
+} // namespace tkc::driver
