@@ -370,11 +370,17 @@ private:
         producer.warps + besideProducer == warpsPerWarpgroup && warpsOf(consumer) == n * warpsPerWarpgroup;
     if (!arch.hasRegisterReallocation || !byWarpgroups || n > 3)
       return;
+    const bool asked = schedule.producerRegisters || schedule.consumerRegisters;
     if (placement.multipliesByWarps() && hasAllRegisters(warpsOf(producer) + warpsOf(consumer)))
       return;
+    // What issues products into tensor memory keeps descriptors in more than 56 registers, if it may.
+    if (placement.usesTensorMemory() && !asked && hasAllRegisters(plan->threads / arch.warpSize))
+      return;
     // What issues products into tensor memory takes more than 40. Where warps multiply, no multiple of 64 is asked of
-    // tiles, and the addresses of copies by threads take more, too.
-    const bool amply = placement.usesTensorMemory() || placement.multipliesByWarps();
+    // tiles, and the addresses of copies by threads take more, too; so do those of what threads multiply.
+    const bool byThreads = std::any_of(placement.products.begin(), placement.products.end(),
+                                       [](const auto &it) { return it.second.byThreads; });
+    const bool amply = placement.usesTensorMemory() || placement.multipliesByWarps() || byThreads;
     const int producerDefault = amply ? 56 : n >= 3 ? 32 : n == 2 ? 40 : 56;
     const int consumerDefault = n >= 3 ? (amply ? 152 : 160) : n == 2 ? (amply ? 224 : 232) : 240;
     producer.registers = static_cast<int>(schedule.producerRegisters.value_or(producerDefault));

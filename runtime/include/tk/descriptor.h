@@ -52,4 +52,10 @@ __host__ __device__ constexpr unsigned long long tensor_descriptor(unsigned addr
   return tensor_descriptor_fields<Tile>(order) | (address & 0x3ffff) >> 4;
 }
 
+/// A descriptor `bytes` further on, a multiple of 16. Only the lower word changes: as a sum of 64 bits each step's
+/// would be two registers that compilers keep throughout a loop.
+__host__ __device__ constexpr unsigned long long descriptor_at(unsigned long long descriptor, int bytes) {
+  return descriptor >> 32 << 32 | (unsigned(descriptor) + unsigned(bytes >> 4));
+}
+
 } // namespace tk

@@ -68,12 +68,11 @@ template <class Element, int Count> struct alignas(16) shared_vector {
   __device__ __forceinline__ u32 address() const { return shared_address(elements); }
 };
 
-/// The T that lies `offset` bytes after the block's first 1024-byte boundary of dynamic shared memory. The launch asks
-/// for 1024 bytes more than the kernel places.
+/// The T that lies `offset` bytes after the beginning of dynamic shared memory, a multiple of 1024 as declared:
+/// compilers count on it, and rounding up would cost a register throughout.
 template <class T> __device__ __forceinline__ T &shared_at(int offset) {
-  extern __shared__ u8 dynamic_shared[];
-  const u32 skip = -shared_address(dynamic_shared) & 1023;
-  return *reinterpret_cast<T *>(dynamic_shared + skip + offset);
+  extern __shared__ __align__(1024) u8 dynamic_shared[];
+  return *reinterpret_cast<T *>(dynamic_shared + offset);
 }
 
 } // namespace tk

@@ -10,8 +10,8 @@
 namespace tk {
 
 /// Which warpgroup (four warps) of the block this is, known to be the same in all its threads.
-__device__ __forceinline__ int warpgroup_index() { return uniform(int(threadIdx.x)) / 128; }
-__device__ __forceinline__ int warp_index() { return uniform(int(threadIdx.x)) / 32; }
+__device__ __forceinline__ int warpgroup_index() { return u32(uniform(int(threadIdx.x))) / 128; }
+__device__ __forceinline__ int warp_index() { return u32(uniform(int(threadIdx.x))) / 32; }
 __device__ __forceinline__ int thread_in_warpgroup() { return threadIdx.x % 128; }
 
 /// True in one thread of the calling warp, all of whose threads call.

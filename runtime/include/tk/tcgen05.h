@@ -76,7 +76,7 @@ template <class Tile, int Rows, int K, bool Transposed> struct left_operand<shar
   static constexpr major order = Transposed ? major::mn : major::k;
   template <int M>
   __device__ __forceinline__ static u64 at(const shared_slice<Tile, Rows, K, Transposed> &a, int slab, int k) {
-    return tensor_descriptor<Tile>(a.address, order) + u64(descriptor_step<Tile>(order, slab * M, k) >> 4);
+    return descriptor_at(tensor_descriptor<Tile>(a.address, order), descriptor_step<Tile>(order, slab * M, k));
   }
 };
 template <class T, int Rows, int K, int Slab> struct left_operand<tensor_tile<T, Rows, K, Slab>> {
@@ -108,8 +108,8 @@ __device__ __forceinline__ void tensor_mma_steps(const tensor_tile<D, M, N, Slab
 #pragma unroll
     for (int k = 0; k < B::rows; k += k_step)
       tensor_mma_instruction<Blocks, TA>(d.address + slab * N, left_operand<A>::template at<Slab>(a, slab, k),
-                                         descriptor_b + u64(descriptor_step<tile_b>(order_b, 0, k) >> 4), instruction,
-                                         accumulate || k > 0);
+                                         descriptor_at(descriptor_b, descriptor_step<tile_b>(order_b, 0, k)),
+                                         instruction, accumulate || k > 0);
 }
 
 /// d[M, N] (+)= a[M, K] · b[K, N] by one thread, asynchronously; `accumulate` false: d = a · b. a in shared memory (a

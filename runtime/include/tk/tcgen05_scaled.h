@@ -83,8 +83,8 @@ __device__ __forceinline__ void tensor_mma_scaled(const tensor_tile<float, 128, 
     const u32 s = step * Format::each, byte = s % 4; // named in the descriptor and again in the addresses
     asm volatile("{\n.reg .pred accumulate;\nsetp.ne.b32 accumulate, %6, 0;\n"
                  "tcgen05.mma.cta_group::1.kind::%7 [%0], %1, %2, %3, [%4], [%5], accumulate;\n}\n" ::"r"(d.address),
-                 "l"(descriptor_a + u64(descriptor_step<TileA>(major::k, 0, step * 32) >> 4)),
-                 "l"(descriptor_b + u64(descriptor_step<TileB>(major::k, 0, step * 32) >> 4)),
+                 "l"(descriptor_at(descriptor_a, descriptor_step<TileA>(major::k, 0, step * 32))),
+                 "l"(descriptor_at(descriptor_b, descriptor_step<TileB>(major::k, 0, step * 32))),
                  "r"(instruction | byte << 29 | byte << 4),
                  "r"((scales_a.address + s / 4 * (ScalesA::rows / 32)) | byte << 30),
                  "r"((scales_b.address + s / 4 * (ScalesB::rows / 32)) | byte << 30), "r"(int(accumulate || step > 0)),
