@@ -187,7 +187,8 @@ bool schedulesFit(const CompileOptions &options, const Module &module, const Tar
         others.insert("`" + schedule->arch.text + "`");
         for (const arch::Description *target : targets) {
           const std::vector<std::string> names = target->scheduleNames();
-          fits |= std::find(names.begin(), names.end(), schedule->arch.text) != names.end();
+          fits |=
+              schedule->arch.text == "all" || std::find(names.begin(), names.end(), schedule->arch.text) != names.end();
         }
       }
     if (fits || others.empty())

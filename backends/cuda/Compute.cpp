@@ -83,6 +83,16 @@ cpp::Expr RolePrinter::function(const Stmt &stmt, const std::string &name) {
   return cpp::call("tk::" + name, std::move(args));
 }
 
+/// The one statement of the role or the prelude that sets a variable, or null.
+const Stmt *RolePrinter::definitionOf(const std::string &var) const {
+  if (const Stmt *stmt = uses.definition(var))
+    return stmt;
+  for (const Stmt &shared : kernel.plan.prelude)
+    if (shared.dest == var)
+      return &shared;
+  return nullptr;
+}
+
 bool RolePrinter::isNonNegative(const std::string &var, int depth) const {
   if (depth > 16)
     return false;
@@ -92,11 +102,7 @@ bool RolePrinter::isNonNegative(const std::string &var, int depth) const {
   const auto range = kernel.ranges.find(var);
   if (range != kernel.ranges.end())
     return isNonNegative(range->second.first, depth + 1);
-  const Stmt *stmt = uses.definition(var);
-  if (!stmt)
-    for (const Stmt &shared : kernel.plan.prelude)
-      if (shared.dest == var)
-        stmt = &shared;
+  const Stmt *stmt = definitionOf(var);
   if (!stmt || stmt->kind != StmtKind::Compute)
     return false;
   switch (stmt->op) {

@@ -108,6 +108,8 @@ private:
     walk(plan, [&](const Stmt &stmt) {
       if (stmt.kind == StmtKind::For || stmt.kind == StmtKind::Ahead)
         kernel.ranges[stmt.dest] = {stmt.operands[0], stmt.operands[1]};
+      if (stmt.kind == StmtKind::For)
+        kernel.loops.insert(stmt.dest);
     });
   }
 

@@ -7,10 +7,12 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cmath>
 #include <fmt/core.h>
 
 namespace tkc::cuda {
 
+using ir::OpKind;
 using ir::ViewIndex;
 using plan::Division;
 using plan::Stmt;
@@ -33,6 +35,9 @@ cpp::Expr endOf(const cpp::Expr &tile, int64_t divisor) {
 
 cpp::Expr lesser(cpp::Expr x, cpp::Expr y) { return cpp::call("tk::min", {std::move(x), std::move(y)}); }
 
+/// Whether a thread holds elements that are neighbours in a row.
+bool holdsNeighbours(const VarType &type) { return type.layout.kind != plan::Layout::Rows || type.layout.vec > 1; }
+
 } // namespace
 
 /// Elements of a tile index, be it the grid's or a loop's.
@@ -41,6 +46,38 @@ int64_t RolePrinter::tileSizeOf(const std::string &tile) const {
     if (axis.name == tile)
       return axis.tileSize;
   return typeOf(tile).rows;
+}
+
+/// Whether a tile index is never one beyond the last, as those that are copied ahead, and blocks of a cluster, may
+/// have.
+bool RolePrinter::exists(const std::string &tile) const {
+  return kernel.loops.count(tile) != 0 || (kernel.axisTypes.count(tile) != 0 && kernel.plan.cluster <= 1);
+}
+
+/// Whether a scalar is a multiple of `factor`, or, with `dim`, whenever that is. Where loops are split, their bounds
+/// are such.
+bool RolePrinter::isMultiple(const std::string &var, int64_t factor, const cpp::Expr &dim, int depth) {
+  if (depth > 16)
+    return false;
+  if (dim && cpp::print(value(var)) == cpp::print(dim))
+    return true;
+  const Stmt *stmt = definitionOf(var);
+  if (!stmt || stmt->kind != StmtKind::Compute)
+    return false;
+  const auto is = [&](size_t operand) { return isMultiple(stmt->operands[operand], factor, dim, depth + 1); };
+  switch (stmt->op) {
+  case OpKind::Const:
+    return std::fmod(stmt->constant, static_cast<double>(factor)) == 0;
+  case OpKind::Mul:
+    return is(0) || is(1);
+  case OpKind::Add:
+  case OpKind::Sub:
+  case OpKind::Min:
+  case OpKind::Max:
+    return is(0) && is(1);
+  default:
+    return false;
+  }
 }
 
 /// `rows`, `cols`: of the part that an instance holds; `isColumn`: a view with one axis runs down.
@@ -77,10 +114,14 @@ RolePrinter::ViewParts RolePrinter::viewOf(const Stmt &stmt, int64_t rows, int64
       }
       axis.end = cpp::binary("-", end, axis.begin);
       const auto range = kernel.ranges.find(tile);
-      if (isLast && range != kernel.ranges.end() && !stmt.hasElse && index.divisor == 1) {
-        const cpp::Expr lo = value(range->second.first), hi = value(range->second.second);
-        axis.isWide = cpp::asInteger(lo) == 0 && cpp::print(hi) == cpp::print(kernel.dim(parts.param->dims[d])) &&
-                      tileSizeOf(tile) * bits % 128 == 0;
+      if (range != kernel.ranges.end() && !stmt.hasElse && index.divisor == 1) {
+        const auto &[lo, hi] = range->second;
+        const int64_t size = tileSizeOf(tile);
+        if (exists(tile) && (size == 1 || (isMultiple(lo, size, {}) && isMultiple(hi, size, {}))))
+          axis.end = cpp::binary("-", cpp::integer(size), shift); // every tile is whole: no test remains
+        const cpp::Expr extent = kernel.dim(parts.param->dims[d]);
+        axis.isWide = isLast && isMultiple(lo, 128 / bits, extent) && isMultiple(hi, 128 / bits, extent) &&
+                      size * bits % 128 == 0;
       }
     } else {
       axis.begin = cpp::binary("+", cpp::integer(index.lo), shift);
@@ -218,7 +259,7 @@ void RolePrinter::printLoad(const Stmt &stmt, cpp::Body &out) {
   }
   const ViewParts parts = viewOf(stmt, partRows(type, role.instances), partCols(type, role.instances),
                                  type.kind == VarType::Column, type.division);
-  const bool wide = suitsWide(parts);
+  const bool wide = suitsWide(parts) && holdsNeighbours(type);
   std::vector<cpp::Expr> args;
   if (wide)
     args.push_back(cpp::member(tensor(param), "wide"));
@@ -260,7 +301,7 @@ void RolePrinter::printStore(const Stmt &stmt, cpp::Body &out) {
       return;
     }
     const bool byGroups = verb == "store" || (verb == "atomic_add" && param.elem == ElemType::F32);
-    const bool wide = byGroups && suitsWide(parts);
+    const bool wide = byGroups && suitsWide(parts) && holdsNeighbours(type);
     std::vector<cpp::Expr> args;
     if (wide)
       args.push_back(cpp::member(tensor(param), "wide"));

@@ -27,6 +27,7 @@ struct KernelContext {
   std::map<std::string, bool> scaleBuffers; ///< of block scales; true: in the order of tensor memory
   std::map<std::string, cpp::Expr> preludeValues;                    ///< of the prelude's variables
   std::map<std::string, std::pair<std::string, std::string>> ranges; ///< of tile indices and integers: lo, hi
+  std::set<std::string> loops;                                       ///< of these, those of loops: every tile exists
   std::map<std::string, plan::VarType> axisTypes;                    ///< of the grid's variables
 
   const ir::Param *findParam(std::string_view name) const;
@@ -105,7 +106,10 @@ private:
   cpp::Expr elementsOf(const plan::VarType &type, int axis, const cpp::Expr &tileIndex);
   const plan::VarType &typeOf(const std::string &var) const;
   bool isTile(const std::string &var) const;
+  const plan::Stmt *definitionOf(const std::string &var) const;
   bool isNonNegative(const std::string &var, int depth = 0) const;
+  bool exists(const std::string &tile) const;
+  bool isMultiple(const std::string &var, int64_t factor, const cpp::Expr &dim, int depth = 0);
   std::string typeText(const std::string &var) const { return variableType(typeOf(var), role.instances); }
 
   // Memory.cpp

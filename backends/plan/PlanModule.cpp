@@ -45,7 +45,7 @@ std::string schedulesOfOthers(const KernelInfo &kernel, const arch::Description 
   const std::vector<std::string> names = arch.scheduleNames();
   std::vector<std::string> others;
   for (const ast::ScheduleDecl *schedule : kernel.schedules) {
-    if (std::find(names.begin(), names.end(), schedule->arch.text) != names.end())
+    if (schedule->arch.text == "all" || std::find(names.begin(), names.end(), schedule->arch.text) != names.end())
       return "";
     if (const std::string quoted = "`" + schedule->arch.text + "`";
         std::find(others.begin(), others.end(), quoted) == others.end())

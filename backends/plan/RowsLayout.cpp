@@ -66,14 +66,18 @@ bool chooseRowsLayout(const Nest &nest, const arch::Description &arch, const Sch
     extents = measure(nest, true);
   const int64_t cols = std::max<int64_t>(extents.cols, 1);
   const int64_t narrow = std::min<int64_t>(16 / std::max<int64_t>(extents.widestBytes, 2), 8);
-  const int64_t vec = std::min(powerOfTwoIn(cols), narrow);
+  const int64_t vec = std::min(powerOfTwoIn(cols), schedule.vector.value_or(narrow));
   const int64_t total = extents.maxRows * extents.maxCols;
   const int64_t wanted = std::bit_ceil(static_cast<uint64_t>(std::max<int64_t>(total / elementsPerThread, 1)));
-  const int64_t limit = std::min<int64_t>(arch.maxThreadsPerBlock, 512);
+  const int64_t limit = arch.maxThreadsPerBlock;
   int64_t threads =
       schedule.warps ? *schedule.warps * arch.warpSize : std::clamp<int64_t>(wanted, arch.warpSize * 4, limit);
   if (!std::has_single_bit(static_cast<uint64_t>(threads)) || threads > arch.maxThreadsPerBlock) {
     error = "`warps` must be a power of two, at most " + std::to_string(arch.maxThreadsPerBlock / arch.warpSize);
+    return false;
+  }
+  if (!std::has_single_bit(static_cast<uint64_t>(vec))) {
+    error = "`vector` must be a power of two";
     return false;
   }
   const int64_t rowsAtOnce = std::min<int64_t>(std::bit_ceil(static_cast<uint64_t>(extents.maxRows)), threads);

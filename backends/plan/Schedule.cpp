@@ -17,6 +17,8 @@ void set(Schedule &schedule, std::string_view key, int64_t value) {
     schedule.warpgroups = value;
   else if (key == "warps")
     schedule.warps = value;
+  else if (key == "vector")
+    schedule.vector = value;
   else if (key == "overlap")
     schedule.overlap = value;
   else if (key == "raster")
@@ -57,6 +59,9 @@ const std::vector<Key> &keys() {
       {"warpgroups", "int", 1, 4, "by the rows of the products", "warpgroups that compute"},
       {"warps", "int", 1, 32, "by the size of the tiles",
        "warps of a kernel without products, or whose warps multiply by themselves; a power of two"},
+      {"vector", "int", 1, 8, "as many as 16 bytes hold",
+       "neighbours in a row that a thread holds, of a kernel without products; a power of two. 1 suits rows of odd "
+       "length"},
       {"overlap", "int", 0, 1, "1", "loop iterations that a product may run behind the vector work that feeds it"},
       {"alternate", "bool", 0, 1, "true where eight waves have rings of three stages",
        "of a loop of products alone: two halves of the waves load and multiply in turns (AMD)"},

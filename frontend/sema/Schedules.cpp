@@ -19,9 +19,9 @@ namespace tkc {
 namespace sema {
 namespace {
 
-const std::vector<std::string> archNames = {"sm_80",     "sm_86",         "sm_89",  "sm_90a", "sm_100a", "sm_103a",
-                                            "sm_120a",   "gfx90a",        "gfx942", "gfx950", "ampere",  "ada",
-                                            "blackwell", "blackwell_rtx", "hopper", "cdna2",  "cdna3",   "cdna4"};
+const std::vector<std::string> archNames = {
+    "sm_80",  "sm_86", "sm_89",     "sm_90a",        "sm_100a", "sm_103a", "sm_120a", "gfx90a", "gfx942", "gfx950",
+    "ampere", "ada",   "blackwell", "blackwell_rtx", "hopper",  "cdna2",   "cdna3",   "cdna4",  "all"};
 
 /// Element types compare by their ordinal: `when T == bf16`.
 Val typeOrdinal(ElemType type) { return Val::integer(static_cast<int64_t>(type)); }
@@ -175,7 +175,8 @@ std::vector<ChosenSchedule> findSchedules(const std::vector<const ast::ScheduleD
   const sema::NameLookup lookup = sema::lookupIn(specialization);
   std::vector<ChosenSchedule> found;
   for (const ast::ScheduleDecl *schedule : schedules) {
-    if (std::find(archNames.begin(), archNames.end(), schedule->arch.text) == archNames.end())
+    if (schedule->arch.text != "all" &&
+        std::find(archNames.begin(), archNames.end(), schedule->arch.text) == archNames.end())
       continue;
     ChosenSchedule chosen;
     std::vector<const ast::Expr *> parts;

@@ -147,19 +147,17 @@ __global__ void __launch_bounds__(384, 1)
       for (const auto j : tk::tiles<128>{0, j_split}) {
         // attention.tk:16  var s = (qi @ k[b, g, j, :].T) * (scale * LOG2E);
         shared.k_empty[k_at.slot].wait(k_at.phase ^ 1);
-        tk::copy_rows_to_shared<128>(
-            shared.k[k_at.slot],
-            tk::view<const tk::bf16>{g.k.at(b, g2, j.begin, 0), g.k.stride(2), j.end - j.begin, 128},
-            tk::thread_in_warpgroup());
+        tk::copy_rows_to_shared<128>(shared.k[k_at.slot],
+                                     tk::view<const tk::bf16>{g.k.at(b, g2, j.begin, 0), g.k.stride(2), 128, 128},
+                                     tk::thread_in_warpgroup());
         tk::fence_proxy_async();
         shared.k_full[k_at.slot].arrive();
         k_at.advance();
         // attention.tk:23  acc = acc * r + bf16(p) @ v[b, g, j, :];
         shared.v_empty[v_at.slot].wait(v_at.phase ^ 1);
-        tk::copy_rows_to_shared<128>(
-            shared.v[v_at.slot],
-            tk::view<const tk::bf16>{g.v.at(b, g2, j.begin, 0), g.v.stride(2), j.end - j.begin, 128},
-            tk::thread_in_warpgroup());
+        tk::copy_rows_to_shared<128>(shared.v[v_at.slot],
+                                     tk::view<const tk::bf16>{g.v.at(b, g2, j.begin, 0), g.v.stride(2), 128, 128},
+                                     tk::thread_in_warpgroup());
         tk::fence_proxy_async();
         shared.v_full[v_at.slot].arrive();
         v_at.advance();

@@ -8,6 +8,65 @@
 
 namespace {
 
+struct softmax_any_f16_vector1_arguments {
+  tk::global<const tk::half, 2> x;
+  tk::global<tk::half, 2> y;
+  int N;
+  int C;
+};
+
+/// softmax.tk:25  softmax_any, for sm_90a.
+/// y = softmax of rows of any length: maximum and sum in one pass, the result in a second
+/// BM = 4, BC = 1024.
+/// Plan: stages: none; warpgroups: 1; overlap: 0; persistent: false.
+/// Roles: worker of 4 warps.
+__global__ void __launch_bounds__(128)
+    softmax_any_f16_vector1(const __grid_constant__ softmax_any_f16_vector1_arguments g) {
+  const tk::tiles<4> i_tiles{0, g.N};
+  const auto i = i_tiles[int(blockIdx.x)];
+  // softmax.tk:28  var m = full(BM, 1, -inf);
+  auto m = tk::full<tk::column<float, 4, tk::row_layout<128, 32, 1>>>(-tk::inf);
+  // softmax.tk:29  var l = zeros(BM, 1);
+  auto l = tk::full<tk::column<float, 4, tk::row_layout<128, 32, 1>>>(0.0f);
+  // softmax.tk:30  for c in tiles(C, BC) {
+  const int c_split = g.C / 1024 * 1024;
+  for (const auto c : tk::tiles<1024>{0, c_split}) {
+    // softmax.tk:31  let t = f32(x[i, c]) * LOG2E;
+    const auto x = tk::load<tk::fragment<tk::half, 4, 1024, tk::row_layout<128, 32, 1>>>(
+        tk::view<const tk::half>{g.x.at(i.begin, c.begin), g.x.stride(0), i.end - i.begin, 1024});
+    const auto x_f32 = tk::cast<float>(x);
+    // softmax.tk:32  let m_new = max(m, rowmax(t));
+    const auto m_new = tk::max(m, tk::row_max(x_f32) * 1.442695f);
+    // softmax.tk:31  let t = f32(x[i, c]) * LOG2E;
+    const auto t = x_f32 * 1.442695f;
+    // softmax.tk:33  l = l * exp2(m - m_new) + rowsum(exp2(t - m_new));
+    l = l * tk::exp2(m - m_new) + tk::row_sum(tk::exp2(t - m_new));
+    m = m_new;
+  }
+  // softmax.tk:30  for c in tiles(C, BC) {
+  for (const auto c_2 : tk::tiles<1024>{c_split, g.C}) {
+    // softmax.tk:31  let t = f32(x[i, c]) * LOG2E;
+    const auto x_2 = tk::load<tk::fragment<tk::half, 4, 1024, tk::row_layout<128, 32, 1>>>(
+        tk::view<const tk::half>{g.x.at(i.begin, c_2.begin), g.x.stride(0), i.end - i.begin, c_2.end - c_2.begin});
+    const auto raw = tk::where(tk::col_index<tk::row<int, 1024, tk::row_layout<128, 32, 1>>>() + c_2.begin < g.C,
+                               tk::cast<float>(x_2), -tk::inf);
+    // softmax.tk:32  let m_new = max(m, rowmax(t));
+    const auto m_new_2 = tk::max(m, tk::row_max(raw) * 1.442695f);
+    // softmax.tk:31  let t = f32(x[i, c]) * LOG2E;
+    const auto t_2 = raw * 1.442695f;
+    // softmax.tk:33  l = l * exp2(m - m_new) + rowsum(exp2(t - m_new));
+    l = l * tk::exp2(m - m_new_2) + tk::row_sum(tk::exp2(t_2 - m_new_2));
+    m = m_new_2;
+  }
+  // softmax.tk:36  for c in tiles(C, BC) { y[i, c] = exp2(x[i, c] * LOG2E - m) / l; }
+  for (const auto c_3 : tk::tiles<1024>{0, g.C}) {
+    const auto x_3 = tk::load<tk::fragment<tk::half, 4, 1024, tk::row_layout<128, 32, 1>>>(
+        tk::view<const tk::half>{g.x.at(i.begin, c_3.begin), g.x.stride(0), i.end - i.begin, c_3.end - c_3.begin});
+    tk::store(tk::view<tk::half>{g.y.at(i.begin, c_3.begin), g.y.stride(0), i.end - i.begin, c_3.end - c_3.begin},
+              tk::cast<tk::half>(tk::exp2(tk::cast<float>(x_3) * 1.442695f - m) / l));
+  }
+}
+
 struct softmax_any_f16_arguments {
   tk::global<const tk::half, 2> x;
   tk::global<tk::half, 2> y;
@@ -15,7 +74,7 @@ struct softmax_any_f16_arguments {
   int C;
 };
 
-/// softmax.tk:23  softmax_any, for sm_90a.
+/// softmax.tk:25  softmax_any, for sm_90a.
 /// y = softmax of rows of any length: maximum and sum in one pass, the result in a second
 /// BM = 4, BC = 1024.
 /// Plan: stages: none; warpgroups: 1; overlap: 0; persistent: false.
@@ -23,41 +82,42 @@ struct softmax_any_f16_arguments {
 __global__ void __launch_bounds__(128) softmax_any_f16(const __grid_constant__ softmax_any_f16_arguments g) {
   const tk::tiles<4> i_tiles{0, g.N};
   const auto i = i_tiles[int(blockIdx.x)];
-  // softmax.tk:26  var m = full(BM, 1, -inf);
+  // softmax.tk:28  var m = full(BM, 1, -inf);
   auto m = tk::full<tk::column<float, 4, tk::row_layout<128, 32, 8>>>(-tk::inf);
-  // softmax.tk:27  var l = zeros(BM, 1);
+  // softmax.tk:29  var l = zeros(BM, 1);
   auto l = tk::full<tk::column<float, 4, tk::row_layout<128, 32, 8>>>(0.0f);
-  // softmax.tk:28  for c in tiles(C, BC) {
+  // softmax.tk:30  for c in tiles(C, BC) {
   const int c_split = g.C / 1024 * 1024;
   for (const auto c : tk::tiles<1024>{0, c_split}) {
-    // softmax.tk:29  let t = f32(x[i, c]) * LOG2E;
+    // softmax.tk:31  let t = f32(x[i, c]) * LOG2E;
     const auto x = tk::load<tk::fragment<tk::half, 4, 1024, tk::row_layout<128, 32, 8>>>(
-        tk::view<const tk::half>{g.x.at(i.begin, c.begin), g.x.stride(0), i.end - i.begin, c.end - c.begin});
+        g.x.wide, tk::view<const tk::half, 16>{g.x.at(i.begin, c.begin), g.x.stride(0), i.end - i.begin, 1024});
     const auto x_f32 = tk::cast<float>(x);
-    // softmax.tk:30  let m_new = max(m, rowmax(t));
+    // softmax.tk:32  let m_new = max(m, rowmax(t));
     const auto m_new = tk::max(m, tk::row_max(x_f32) * 1.442695f);
-    // softmax.tk:29  let t = f32(x[i, c]) * LOG2E;
+    // softmax.tk:31  let t = f32(x[i, c]) * LOG2E;
     const auto t = x_f32 * 1.442695f;
-    // softmax.tk:31  l = l * exp2(m - m_new) + rowsum(exp2(t - m_new));
+    // softmax.tk:33  l = l * exp2(m - m_new) + rowsum(exp2(t - m_new));
     l = l * tk::exp2(m - m_new) + tk::row_sum(tk::exp2(t - m_new));
     m = m_new;
   }
-  // softmax.tk:28  for c in tiles(C, BC) {
+  // softmax.tk:30  for c in tiles(C, BC) {
   for (const auto c_2 : tk::tiles<1024>{c_split, g.C}) {
-    // softmax.tk:29  let t = f32(x[i, c]) * LOG2E;
+    // softmax.tk:31  let t = f32(x[i, c]) * LOG2E;
     const auto x_2 = tk::load<tk::fragment<tk::half, 4, 1024, tk::row_layout<128, 32, 8>>>(
-        tk::view<const tk::half>{g.x.at(i.begin, c_2.begin), g.x.stride(0), i.end - i.begin, c_2.end - c_2.begin});
+        g.x.wide,
+        tk::view<const tk::half, 16>{g.x.at(i.begin, c_2.begin), g.x.stride(0), i.end - i.begin, c_2.end - c_2.begin});
     const auto raw = tk::where(tk::col_index<tk::row<int, 1024, tk::row_layout<128, 32, 8>>>() + c_2.begin < g.C,
                                tk::cast<float>(x_2), -tk::inf);
-    // softmax.tk:30  let m_new = max(m, rowmax(t));
+    // softmax.tk:32  let m_new = max(m, rowmax(t));
     const auto m_new_2 = tk::max(m, tk::row_max(raw) * 1.442695f);
-    // softmax.tk:29  let t = f32(x[i, c]) * LOG2E;
+    // softmax.tk:31  let t = f32(x[i, c]) * LOG2E;
     const auto t_2 = raw * 1.442695f;
-    // softmax.tk:31  l = l * exp2(m - m_new) + rowsum(exp2(t - m_new));
+    // softmax.tk:33  l = l * exp2(m - m_new) + rowsum(exp2(t - m_new));
     l = l * tk::exp2(m - m_new_2) + tk::row_sum(tk::exp2(t_2 - m_new_2));
     m = m_new_2;
   }
-  // softmax.tk:34  for c in tiles(C, BC) { y[i, c] = exp2(x[i, c] * LOG2E - m) / l; }
+  // softmax.tk:36  for c in tiles(C, BC) { y[i, c] = exp2(x[i, c] * LOG2E - m) / l; }
   for (const auto c_3 : tk::tiles<1024>{0, g.C}) {
     const auto x_3 = tk::load<tk::fragment<tk::half, 4, 1024, tk::row_layout<128, 32, 8>>>(
         g.x.wide,
@@ -88,6 +148,15 @@ extern "C" tk_status softmax_any(const tk_tensor *x, const tk_tensor *y, struct 
   const tk::host::device device = tk::host::find_device(call, {9, 0, true}, x_view, y_view);
   if (!call.ok())
     return call.status();
+  if (T == tk::element::f16 && (tk::host::modulo(int64_t(C), 8) != 0)) {
+    softmax_any_f16_vector1_arguments arguments{};
+    arguments.x = tk::host::make_global<const tk::half, 2>(x_view);
+    arguments.y = tk::host::make_global<tk::half, 2>(y_view);
+    arguments.N = N;
+    arguments.C = C;
+    tk::host::launch(call, device, softmax_any_f16_vector1, arguments, tk::host::steps(0, N, 4), false, 128, 0, stream);
+    return call.status();
+  }
   if (T == tk::element::f16) {
     softmax_any_f16_arguments arguments{};
     arguments.x = tk::host::make_global<const tk::half, 2>(x_view);
