@@ -35,6 +35,7 @@ struct CompileOptions {
   std::string dependencyFile; ///< empty: the output's name and .d
   bool printPipeline = false;
   bool standalone = false;
+  bool instrument = false; ///< kernels record what each role does when
   DebugBug debugBug = DebugBug::None;
 };
 

@@ -217,6 +217,7 @@ int compileSource(const CompileOptions &options) {
     return Usage;
   planOptions.overrides = std::move(*settings);
   planOptions.onlyKernels = options.kernels;
+  planOptions.instrument = options.instrument;
 
   std::unique_ptr<Module> module =
       loadModule(options.input, options.scheduleFiles, session.sources, session.diagnostics);

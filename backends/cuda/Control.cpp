@@ -89,7 +89,24 @@ cpp::Body RolePrinter::setup() {
                                   kernel.plan.findBuffer(buffer)->totalBytes() / 16 / (barrier.second / role.lanes));
     out.push_back(cpp::Stmt::declaration(type, nameOf(buffer), cpp::braces("", {member, cpp::integer(barrier.first)})));
   }
+  if (plan::isInstrumented(role))
+    out.push_back(cpp::Stmt::declaration(
+        "tk::recorder", recorderName,
+        cpp::braces("", {cpp::name("g.tk_trace"), cpp::name(singleThread ? "true" : "tk::lane() == 0")})));
   return out;
+}
+
+cpp::Body RolePrinter::finish() {
+  cpp::Body out = print(role.finish);
+  if (plan::isInstrumented(role))
+    out.push_back(cpp::Stmt::expression(cpp::method(cpp::name(recorderName), "finish")));
+  return out;
+}
+
+void RolePrinter::printRecord(const Stmt &stmt, cpp::Body &out) {
+  const std::string what(stmt.activity == plan::Activity::Wait ? "wait " + stmt.name : spelling(stmt.activity));
+  out.push_back(cpp::Stmt::expression(
+      cpp::method(cpp::name(recorderName), "record", {cpp::integer(stmt.id), cpp::string(what)})));
 }
 
 namespace {
@@ -280,6 +297,8 @@ void RolePrinter::printStmt(const Stmt &stmt, cpp::Body &out) {
         cpp::name("block"),
         cpp::call(cpp::templated("tk::next_cluster", {cpp::integer(kernel.plan.cluster)}), {stage(stmt.ref)})));
     return;
+  case StmtKind::Record:
+    return printRecord(stmt, out);
   case StmtKind::Advance:
     return emit(stmt, out, cpp::method(cpp::name(cppNames.at(stmt.cursor)), "advance"));
   case StmtKind::ClusterSync:

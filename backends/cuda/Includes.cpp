@@ -67,6 +67,8 @@ constexpr Row rows[] = {
     {"spread", "operand.h"},
     {"philox", "philox.h"},
     {"raster", "raster.h"},
+    {"recorder", "trace.h"},
+    {"trace ", "trace.h"},
     {"ring", "ring.h"},
     {"scatter", "memory.h"},
     {"store_shared", "shared_copy.h"},
@@ -100,6 +102,7 @@ constexpr Row rows[] = {
     {"max", "elementwise.h"},
     {"host", "host/launch.h"},
     {"host::fill", "host/fill.h"},
+    {"host::trace_of", "host/trace.h"},
 };
 
 } // namespace

@@ -57,7 +57,7 @@ public:
     findSplitBuffers();
     findRanges();
     for (const char *word :
-         {"g", "shared", "tensor", "rank", "warpgroup", "warp", "leader", "position", "block", "blocks"})
+         {"g", "recorder", "shared", "tensor", "rank", "warpgroup", "warp", "leader", "position", "block", "blocks"})
       names.reserve(word);
   }
 
@@ -139,7 +139,10 @@ private:
     }
     for (const std::string &symbol : runtimeSymbols(plan))
       text += fmt::format("  int {};\n", identifier(symbol));
-    return text + fitsMembers() + "};\n\n";
+    text += fitsMembers();
+    if (isInstrumented(plan))
+      text += "  tk::trace tk_trace;\n";
+    return text + "};\n\n";
   }
 
   /// What the launcher found out about the tensors, with the comments in one column.
@@ -720,6 +723,11 @@ std::set<std::string> externFunctionsOf(const plan::Plan &plan) {
   for (const plan::GridAxis &axis : plan.grid.axes)
     walk(axis.bounds, visit);
   return names;
+}
+
+bool isInstrumented(const plan::Plan &plan) {
+  return std::any_of(plan.roles.begin(), plan.roles.end(),
+                     [](const plan::Role &role) { return plan::isInstrumented(role); });
 }
 
 bool waitsForPrevious(const plan::Plan &plan) {

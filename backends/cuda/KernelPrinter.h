@@ -28,6 +28,8 @@ std::string printKernel(const plan::Plan &plan, const std::string &name, const S
 std::set<std::string> externFunctionsOf(const plan::Plan &plan);
 /// Whether the kernel may begin before the one before it on the stream has ended.
 bool waitsForPrevious(const plan::Plan &plan);
+/// Whether any of its roles records what it does when.
+bool isInstrumented(const plan::Plan &plan);
 /// What a tensor map is for. Vectors suit the copy engine less often than the tiles beside them (their rows are short),
 /// so the launcher says separately of both whether they do.
 enum class MapUse : uint8_t { LoadsTile, LoadsVector, Stores };

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "backends/cuda/Launcher.h"
 
+#include "backends/common/Cpp.h"
 #include "backends/cuda/Architectures.h"
 #include "backends/cuda/Dialect.h"
 #include "backends/cuda/HostFunction.h"
@@ -25,12 +26,12 @@ public:
       : HostFunction(signature, sources, dialect), planned(std::move(planned)), gpus(gpus), entries(entries) {}
 
   /// The function that does the work. What programs launch is told where it stands among their launches, and is called
-  /// by the C function; else it is the C function itself, or a plain one in a namespace.
-  std::string definition(bool isLaunched, bool isInNamespace) {
+  /// by the C function; else it is the C function itself, or a plain one in the namespace `scope`.
+  std::string definition(bool isLaunched, const std::string &scope) {
     std::string head = declaration(EntryKind::Kernel);
     if (isLaunched)
       head.insert(head.find('(') + 1, "tk::host::order " + orderName + ", ");
-    text = (isLaunched ? "static " : isInNamespace ? "" : "extern \"C\" ") + head + " {\n";
+    text = (isLaunched ? "static " : !scope.empty() ? "" : "extern \"C\" ") + head + " {\n";
     checkArguments();
     findDevice(gpus);
     for (size_t i = 0; i < gpus.size(); ++i)
@@ -38,18 +39,20 @@ public:
     endWithoutSpecialization();
     text += "}\n\n";
     if (isLaunched)
-      text += callOfOrdered(isInNamespace);
+      text += callOfOrdered(scope);
     return std::move(text);
   }
 
 private:
-  /// The function of callers, which launches after everything that is on the stream.
-  std::string callOfOrdered(bool isInNamespace) const {
+  /// The function of callers, which launches after everything that is on the stream. In a namespace its name says so:
+  /// by the tensors' type a function of the same name outside would be found too.
+  std::string callOfOrdered(const std::string &scope) const {
     std::string arguments = "tk::host::order::after_all";
     for (const std::string &name : signature.order)
       arguments += ", " + identifier(name);
-    return fmt::format("{}{} {{\nreturn {}({}, {});\n}}\n\n", isInNamespace ? "" : "extern \"C\" ",
-                       declaration(EntryKind::Kernel), functionName(EntryKind::Kernel), arguments, streamName);
+    return fmt::format(
+        "{}{} {{\nreturn {}{}({}, {});\n}}\n\n", scope.empty() ? "extern \"C\" " : "", declaration(EntryKind::Kernel),
+        scope.empty() ? "" : "::" + scope + "::", functionName(EntryKind::Kernel), arguments, streamName);
   }
 
   /// The plans for one GPU, the `index`th of the file's.
@@ -70,10 +73,14 @@ private:
     openBranch(kernel.specialization, kernel.conditions);
     line("{}_arguments {}{{}};", name, argumentsName);
     fillArguments(plan);
+    const bool isResident = (plan.grid.persistent && !plan.grid.claimed) || plan.grid.ragged;
+    if (isInstrumented(plan))
+      line("{}.tk_trace = tk::host::trace_of({{{}, {}, {}, {}.multiprocessors, {}, {:#x}}});", argumentsName,
+           cpp::print(cpp::string(name)), blocks(plan), isResident, deviceName, plan.threads / plan.roles[0].lanes,
+           leaders(plan));
     const bool overlaps = isLaunched && waitsForPrevious(plan);
     line("tk::host::launch({}, {}, {}, {}, {}, {}, {}, {}, {}{}{});", callName, deviceName, name, argumentsName,
-         blocks(plan), (plan.grid.persistent && !plan.grid.claimed) || plan.grid.ragged ? "true" : "false",
-         plan.threads,
+         blocks(plan), isResident, plan.threads,
          (plan.buffers.empty() && plan.barriers.empty()) || dialect.hasStaticShared
              ? "0"
              : fmt::format("int(sizeof({}_shared)) + 1024", name),
@@ -83,6 +90,15 @@ private:
                             : "",
          plan.cluster > 1 ? fmt::format(", {}", plan.cluster) : "");
     line("return {}.status();\n}}", callName);
+  }
+
+  /// Bit w: warp w is the first of an instance of a role.
+  static uint32_t leaders(const plan::Plan &plan) {
+    uint32_t bits = 0;
+    for (const plan::Role &role : plan.roles)
+      for (int instance = 0; instance < role.instances; ++instance)
+        bits |= uint32_t{1} << (role.firstWarp + instance * role.warps);
+    return bits;
   }
 
   void fillArguments(const plan::Plan &plan) {
@@ -196,15 +212,14 @@ std::string commentLines(const std::string &doc) {
 std::string printLaunchers(const std::vector<planner::PlannedKernel> &kernels,
                            const std::vector<std::unique_ptr<ProgramPlan>> &programs, const SourceManager &sources,
                            const std::string &scope) {
-  const bool isInNamespace = !scope.empty();
   const Architectures gpus = architecturesOf(kernels);
   const std::set<std::string> entries = entriesOf(kernels, programs);
   const Dialect &dialect = dialectOfAll(kernels);
   std::string text;
   forEachKernel(kernels, [&](const KernelInfo &kernel, std::vector<const planner::PlannedKernel *> planned) {
     KernelEntry entry(kernel.signature, std::move(planned), gpus, entries, sources, dialect);
-    text += entry.definition(isLaunched(kernel, programs), isInNamespace);
-    if (!isInNamespace)
+    text += entry.definition(isLaunched(kernel, programs), scope);
+    if (scope.empty())
       text += entry.overloadDefinition(EntryKind::Kernel);
   });
   forEachProgram(programs, [&](const Signature &signature, const std::vector<const ProgramPlan *> &plans) {

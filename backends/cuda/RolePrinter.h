@@ -60,7 +60,7 @@ public:
   /// Statements that stand once before the loop over tiles: cursors, scratch.
   cpp::Body setup();
   cpp::Body body() { return print(role.body); }
-  cpp::Body finish() { return print(role.finish); }
+  cpp::Body finish();
   /// The scalar work that finds the bounds of a ragged axis.
   cpp::Body boundsOf(const plan::Body &bounds);
   cpp::Expr valueOf(const std::string &var) { return value(var); }
@@ -157,6 +157,10 @@ private:
   void printProductFence(const plan::Body &body, size_t i, cpp::Body &out);
   void printProductWait(const plan::Stmt &stmt, cpp::Body &out);
   void trackProducts(const plan::Body &body);
+
+  void printRecord(const plan::Stmt &stmt, cpp::Body &out);
+  /// What records go through; declared by `setup` where the role has any.
+  const std::string recorderName = "recorder";
 
   const KernelContext &kernel;
   const plan::Role role;

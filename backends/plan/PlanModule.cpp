@@ -4,6 +4,7 @@
 
 #include "backends/plan/DirectLoads.h"
 #include "backends/plan/Exponentials.h"
+#include "backends/plan/Instrument.h"
 #include "backends/plan/Planner.h"
 #include "backends/plan/Scales.h"
 #include "frontend/AST.h"
@@ -67,6 +68,8 @@ std::unique_ptr<plan::Plan> planOne(ElaboratedKernel &kernel, const PlanOptions 
       (options.transform && !options.transform(*kernel.function)))
     return nullptr;
   std::unique_ptr<plan::Plan> plan = planKernel(*kernel.function, *options.arch, schedule, diagnostics);
+  if (plan && options.instrument)
+    instrument(*plan);
   if (plan && options.onPlanned)
     options.onPlanned(*plan);
   if (!plan || !options.verify)

@@ -57,6 +57,7 @@ private:
   void assignment(Stmt &stmt);
   void compute(Stmt &stmt);
   void effect(Stmt &stmt);
+  void record(Stmt &stmt);
   void inCluster(Stmt &stmt);
   void ofFirst(Stmt &stmt);
   void shared(Stmt &stmt);

@@ -22,6 +22,11 @@ std::string_view spelling(Division division) {
   return names[static_cast<size_t>(division)];
 }
 
+std::string_view spelling(Activity activity) {
+  constexpr std::array<std::string_view, 4> names{"compute", "product", "copy", "wait"};
+  return names[static_cast<size_t>(activity)];
+}
+
 std::vector<BufferRef> operandRefs(const Stmt &stmt) {
   if (stmt.kind != StmtKind::Product)
     return {};
@@ -118,6 +123,8 @@ std::string_view spelling(StmtKind kind) {
     return "claim";
   case StmtKind::NextTile:
     return "next_tile";
+  case StmtKind::Record:
+    return "record";
   case StmtKind::For:
     return "for";
   case StmtKind::If:

@@ -153,6 +153,11 @@ struct BufferRef {
   Division slice = Division::Whole; ///< each instance uses its own rows or columns of the (untransposed-back) tile
 };
 
+/// What a role does from a Record on, for who looks at its time. Events have numbers of 16 bits.
+constexpr int maxEvent = 65535;
+enum class Activity : uint8_t { Compute, Product, Copy, Wait };
+std::string_view spelling(Activity activity);
+
 struct Stmt;
 using Body = std::vector<Stmt>;
 
@@ -213,6 +218,9 @@ enum class StmtKind : uint8_t {
   Claim,    ///< asks for one; the answer comes to `ref` asynchronously, `inCluster` in every block, and completes its
             ///< bytes on barrier at cursor
   NextTile, ///< the role goes on with the tile that `ref` names, or, where there was none, ends after this body
+  // profiles
+  Record, ///< of an instrumented plan: notes the time, and that the role begins `activity`, as event `id`; a wait says
+          ///< in `name` for what. Orders nothing
   // launches
   WaitForPrevious, ///< lets the next kernel of the stream begin, then waits until the one before has ended and its
                    ///< writes are seen
@@ -238,7 +246,7 @@ struct Stmt {
   // Compute: the tile op and its attributes
   ir::OpKind op = ir::OpKind::Add;
   double constant = 0;
-  std::string name; ///< Dim, Param, ExternCall
+  std::string name; ///< Dim, Param, ExternCall; Record of a wait
   int axis = 0;
   ir::ReduceKind reduce = ir::ReduceKind::Sum;
 
@@ -278,10 +286,11 @@ struct Stmt {
   /// BulkWait, ProductWait, CopyWait, Ahead; Product by warps: steps of k in a loop, 0: all. Compute of exp2: of 16
   /// elements those that a polynomial gives instead of the special function unit.
   int count = 0;
-  int degree = 0;          ///< of that polynomial
-  int id = 0, threads = 0; ///< Sync; Stagger and Product in turns: threads
-  bool byLoads = false;    ///< CopyWait: loads to shared memory of each thread are counted, not groups of them
-  bool always = false;     ///< Ahead
+  int degree = 0;                        ///< of that polynomial
+  int id = 0, threads = 0;               ///< Sync; Stagger and Product in turns: threads; Record: id
+  Activity activity = Activity::Compute; ///< Record
+  bool byLoads = false; ///< CopyWait: loads to shared memory of each thread are counted, not groups of them
+  bool always = false;  ///< Ahead
   /// Product by warps: in so many turns, each a part of k: operands to registers, a barrier of the block, products, and
   /// but for the last a barrier, so that staggered halves of the role load and multiply at different times; 0: at once.
   int turns = 0;
@@ -331,6 +340,8 @@ struct Role {
 /// Whether one thread runs each instance of the role: nothing in it is for the threads of a warp together. The
 /// verifier's proof and the printed code both rest on this one answer.
 bool runsOnOneThread(const Role &role);
+/// Whether the role has a Record.
+bool isInstrumented(const Role &role);
 
 /// One axis of the grid, outermost first.
 struct GridAxis {

@@ -213,6 +213,8 @@ std::string head(const Stmt &stmt) {
     return "next_tile " + print(stmt.ref);
   case StmtKind::Advance:
     return "advance " + stmt.cursor;
+  case StmtKind::Record:
+    return fmt::format("record {} {}{}{}", stmt.id, spelling(stmt.activity), stmt.name.empty() ? "" : " ", stmt.name);
   case StmtKind::For:
     return fmt::format("for {} in {}", stmt.dest, range(operand(stmt, 0), operand(stmt, 1), stmt.tileSize));
   case StmtKind::If:

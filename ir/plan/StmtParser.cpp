@@ -19,7 +19,7 @@ constexpr StmtKind effects[] = {StmtKind::Store,         StmtKind::Atomic,      
                                 StmtKind::Ahead,         StmtKind::CopyCommit,   StmtKind::CopyWait,
                                 StmtKind::StoreTensor,   StmtKind::ScaleTensor,  StmtKind::TensorFence,
                                 StmtKind::Place,         StmtKind::Claim,        StmtKind::NextTile,
-                                StmtKind::Stagger};
+                                StmtKind::Stagger,       StmtKind::Record};
 
 } // namespace
 
@@ -265,6 +265,8 @@ void Parser::effect(Stmt &stmt) {
   case StmtKind::Advance:
     stmt.cursor = name("a cursor");
     return;
+  case StmtKind::Record:
+    return record(stmt);
   case StmtKind::For:
     return loop(stmt);
   case StmtKind::If:
@@ -272,6 +274,18 @@ void Parser::effect(Stmt &stmt) {
   case StmtKind::Ahead:
     return tileAhead(stmt);
   }
+}
+
+void Parser::record(Stmt &stmt) {
+  stmt.id = static_cast<int>(integer(0, maxEvent));
+  bool found = false;
+  for (Activity activity : {Activity::Compute, Activity::Product, Activity::Copy, Activity::Wait})
+    if (!found && accept(spelling(activity)))
+      stmt.activity = activity, found = true;
+  if (!found)
+    return fail("`compute`, `product`, `copy` or `wait`");
+  if (stmt.activity == Activity::Wait)
+    stmt.name = name("what is waited for");
 }
 
 void Parser::inCluster(Stmt &stmt) {

@@ -262,6 +262,7 @@ public:
 
   Launch &launch;
   const uint32_t number; ///< in the launch
+  uint64_t clockReads = 0;
   std::deque<Block> blocks;
   std::deque<Thread> threads;
   NamedBarrier clusterBarrier;

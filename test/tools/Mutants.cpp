@@ -67,6 +67,7 @@ bool synchronises(StmtKind kind) {
   case StmtKind::Product:
   case StmtKind::For:
   case StmtKind::If:
+  case StmtKind::Record:
   case StmtKind::WaitForPrevious: // without it the kernel is launched after the one before has ended
   case StmtKind::Ahead:
     return false;

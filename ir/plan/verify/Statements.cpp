@@ -121,6 +121,7 @@ private:
     case StmtKind::ProductFence:
     case StmtKind::TensorFence:
     case StmtKind::ClusterSync:
+    case StmtKind::Record:
     case StmtKind::WaitForPrevious:
       return;
     case StmtKind::ProductCommit:

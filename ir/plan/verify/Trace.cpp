@@ -250,6 +250,7 @@ void Tracer::stmt(const Stmt &stmt) {
   case StmtKind::BulkWait:
     emit(Event::BulkWait, stmt);
     return;
+  case StmtKind::Record:
   case StmtKind::WaitForPrevious: // of the prelude
     return;
   case StmtKind::ProductFence:

@@ -73,6 +73,7 @@ bool runsOnOneThread(const Role &role) {
     case StmtKind::Advance:
     case StmtKind::For:
     case StmtKind::If:
+    case StmtKind::Record:
     case StmtKind::WaitForPrevious: // of the prelude
     case StmtKind::Ahead:
       return;
@@ -81,6 +82,13 @@ bool runsOnOneThread(const Role &role) {
   walk(role.body, check);
   walk(role.finish, check);
   return can;
+}
+
+bool isInstrumented(const Role &role) {
+  bool records = false;
+  for (const Body *body : {&role.body, &role.finish})
+    walk(*body, [&](const Stmt &stmt) { records |= stmt.kind == StmtKind::Record; });
+  return records;
 }
 
 std::vector<Violation> verify(const Plan &plan, const Budget &budget) {

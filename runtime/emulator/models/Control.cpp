@@ -84,7 +84,7 @@ constexpr Model table[] = {
     {"nanosleep.u32", nothing},
 };
 
-constexpr std::array<std::string_view, 28> registerNames{"tid.x",
+constexpr std::array<std::string_view, 32> registerNames{"tid.x",
                                                          "tid.y",
                                                          "tid.z",
                                                          "ntid.x",
@@ -111,7 +111,11 @@ constexpr std::array<std::string_view, 28> registerNames{"tid.x",
                                                          "clusterid.z",
                                                          "nclusterid.x",
                                                          "nclusterid.y",
-                                                         "nclusterid.z"};
+                                                         "nclusterid.z",
+                                                         "clock",
+                                                         "clock64",
+                                                         "globaltimer",
+                                                         "smid"};
 
 uint64_t component(const Dim3 &dims, int i) { return i == 0 ? dims.x : i == 1 ? dims.y : dims.z; }
 
@@ -145,6 +149,12 @@ uint64_t readSpecialRegister(const Thread &thread, int number) {
     return block.rank;
   case 15:
     return each.count();
+  case 28:
+  case 29:
+  case 30: // there is no time: how often the cluster has asked for it
+    return ++block.cluster.clockReads;
+  case 31:
+    return 0;
   default:
     break;
   }

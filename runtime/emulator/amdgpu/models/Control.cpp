@@ -83,6 +83,11 @@ void fence(const WaveInstruction & /*instruction*/, Thread &thread, std::byte * 
   wavesOf(thread).publish(thread);
 }
 
+/// There is no time: how often the block has asked for it.
+void clock(const WaveInstruction &instruction, Thread &thread, std::byte *slots) {
+  instruction.set(slots, ++thread.block->cluster.clockReads);
+}
+
 void nothing(const WaveInstruction & /*instruction*/, Thread & /*thread*/, std::byte * /*slots*/) {}
 
 constexpr WaveModel table[] = {
@@ -93,6 +98,8 @@ constexpr WaveModel table[] = {
     {"wave.barrier", nullptr, waveBarrier},
     {"s.waitcnt", nullptr, waitCount},
     {"fence", fence},
+    {"s.memtime", clock},
+    {"s.memrealtime", clock},
     {"s.setprio", nothing},
     {"s.sleep", nothing},
     {"s.nop", nothing},

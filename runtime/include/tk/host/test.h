@@ -341,6 +341,7 @@ struct entry {
   const char *kernel, *description;
   const char *file; ///< beside the program
   tk_status (*call)(const case_data &, api::stream);
+  tk_status (*traced)(const case_data &, api::stream) = nullptr; ///< instrumented, where it is to be profiled
 };
 
 inline std::string quoted(const std::string &text) {
