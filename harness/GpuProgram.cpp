@@ -10,6 +10,7 @@
 #include "harness/CaseData.h"
 #include "harness/Expected.h"
 #include "harness/Operations.h"
+#include "harness/Profile.h"
 #include "harness/Programs.h"
 #include "support/Diagnostics.h"
 
@@ -28,6 +29,7 @@ std::string quoted(std::string_view text) { return cpp::print(cpp::string(text))
 struct Group {
   std::map<std::string, int64_t> tunes;
   std::optional<size_t> schedule; ///< the number of the one that serves every call; not set: as the launcher chooses
+  bool isTraced;                  ///< its kernels record what their roles do when
   std::string scope;              ///< empty for the first
   std::vector<planner::PlannedKernel> kernels;
   std::vector<std::unique_ptr<ProgramPlan>> programs;
@@ -42,7 +44,8 @@ struct NeededKernel {
 struct Entry {
   Subject subject;
   PreparedCase prepared;
-  size_t number; ///< in GpuProgram::cases
+  size_t number;         ///< in GpuProgram::cases
+  bool isTraced = false; ///< the instrumented call of the same case
   Group *group = nullptr;
   ProgramPlan *program = nullptr; ///< of a program's case, in the group
 };
@@ -54,8 +57,8 @@ public:
       : module(module), plans(plans), options(options), purpose(purpose), sources(sources), diagnostics(diagnostics) {}
 
   GpuProgram run() {
-    for (const Subject &subject : subjectsOf(module))
-      if (subject.signature->name.find(options.filter) != std::string::npos)
+    for (const Subject &subject : chosenSubjects())
+      if (!isProfile(purpose) || program.cases.empty())
         addCases(subject);
     for (Entry &entry : entries)
       attempt(entry, [&] { return planProgramOf(entry); });
@@ -69,11 +72,22 @@ public:
 private:
   // ---- cases -------------------------------------------------------------------------------------------------------
 
+  /// What is profiled may be named in full.
+  std::vector<Subject> chosenSubjects() const {
+    std::vector<Subject> chosen, exact;
+    for (const Subject &subject : subjectsOf(module)) {
+      if (subject.signature->name.find(options.filter) != std::string::npos)
+        chosen.push_back(subject);
+      if (subject.signature->name == options.filter)
+        exact.push_back(subject);
+    }
+    return isProfile(purpose) && !exact.empty() ? exact : chosen;
+  }
+
   /// To be timed are the file's benches, or the cases of what has none. Sizes from outside can make two of them one.
   void addCases(const Subject &subject) {
-    const bool isBench = purpose == GpuPurpose::Bench;
-    const CaseOptions how{options.seed, options.sizes, /*deviceMakesInputs=*/isBench};
-    const auto &decls = isBench && !subject.benches->empty() ? *subject.benches : *subject.cases;
+    const CaseOptions how{options.seed, options.sizes, /*deviceMakesInputs=*/isBench(purpose)};
+    const auto &decls = isBench(purpose) && !subject.benches->empty() ? *subject.benches : *subject.cases;
     std::set<std::string> seen;
     for (size_t i = 0; i < decls.size(); ++i) {
       if (!options.takesCase(i, decls.size()))
@@ -90,11 +104,18 @@ private:
       else
         result.message =
             diagnostics.numErrors() > errorsBefore ? diagnostics.all().back().message : "the case cannot be prepared";
-      if (prepared)
-        entries.push_back({subject, std::move(*prepared), program.cases.size()});
+      const size_t number = program.cases.size();
+      if (prepared && isProfile(purpose)) {
+        entries.push_back({subject, *prepared, number});
+        entries.push_back({subject, std::move(*prepared), number, /*isTraced=*/true});
+      } else if (prepared) {
+        entries.push_back({subject, std::move(*prepared), number});
+      }
       program.cases.push_back(std::move(result));
       program.bytes.push_back(0);
       program.operations.push_back(0);
+      if (isProfile(purpose))
+        return;
     }
   }
 
@@ -124,14 +145,15 @@ private:
       tunes.try_emplace(name, value);
     const std::optional<size_t> schedule = scheduleOf(entry, tunes);
     for (const auto &group : groups)
-      if (group->tunes == tunes && group->schedule == schedule)
+      if (group->tunes == tunes && group->schedule == schedule && group->isTraced == entry.isTraced)
         return *group;
-    const bool isFirst = tunes == options.tunes && !schedule;
+    const bool isFirst = tunes == options.tunes && !schedule && !entry.isTraced;
     groups.push_back(std::make_unique<Group>());
+    groups.back()->isTraced = entry.isTraced;
     groups.back()->tunes = std::move(tunes);
     groups.back()->schedule = schedule;
     if (!isFirst)
-      groups.back()->scope = fmt::format("tuned_{}", groups.size());
+      groups.back()->scope = entry.isTraced ? "instrumented" : fmt::format("tuned_{}", groups.size());
     return *groups.back();
   }
 
@@ -172,6 +194,7 @@ private:
   planner::PlanOptions optionsFor(const KernelInfo &kernel, const Group &group) const {
     planner::PlanOptions result = plans;
     result.launchedKernels = launched;
+    result.instrument = group.isTraced;
     for (const auto &[name, value] : group.tunes) {
       const auto isTune = [&](const auto &tune) { return tune.first == name; };
       const auto isKey = [&](const planner::Key &key) { return key.name == name; };
@@ -226,8 +249,16 @@ private:
         return "there is no plan for a kernel of it";
       functions.push_back(std::move(servingOf(elaborated, entry, functions.size()).function));
     }
+    if (entry.isTraced) {
+      calls += call(entry);
+      program.files[fmt::format("{}.events", entry.number)] =
+          describeEvents(entry.prepared.signature->name + ", " + entry.prepared.description + ", " + plans.arch->name,
+                         entry.group->kernels, sources, module.files.front().buffer);
+      rows.back().traced = fmt::format("traced_{}", entry.number);
+      return {};
+    }
     std::optional<Expected> expected = Expected();
-    if (purpose == GpuPurpose::Test)
+    if (!isBench(purpose))
       expected = expect(entry, functions);
     count(entry, functions);
     if (!expected)
@@ -235,8 +266,9 @@ private:
     const std::string file = fmt::format("{}.case", entry.number);
     program.files[file] = encodeCase(entry.prepared, *expected);
     calls += call(entry);
-    rows += fmt::format("    {{{}, {}, {}, {}, call_{}}},\n", entry.number, quoted(entry.prepared.signature->name),
-                        quoted(entry.prepared.description), quoted(file), entry.number);
+    rows.push_back({fmt::format("{}, {}, {}, {}, call_{}", entry.number, quoted(entry.prepared.signature->name),
+                                quoted(entry.prepared.description), quoted(file), entry.number),
+                    ""});
     return {};
   }
 
@@ -254,7 +286,7 @@ private:
     for (size_t i = 0; i < functions.size(); ++i) {
       plans.transform(*functions[i]);
       program.operations[entry.number] +=
-          countProductOperations(*functions[i], callOf(entry, i), /*wholeTiles=*/purpose == GpuPurpose::Test);
+          countProductOperations(*functions[i], callOf(entry, i), /*wholeTiles=*/!isBench(purpose));
     }
   }
 
@@ -271,9 +303,10 @@ private:
       arguments.insert(arguments.end(), {"data.workspace(bytes)", "bytes"});
     }
     arguments.emplace_back("stream");
-    return fmt::format("static tk_status call_{}(const tk::test::case_data &data, {} *stream) {{\n"
+    return fmt::format("static tk_status {}_{}(const tk::test::case_data &data, {} *stream) {{\n"
                        "{}  return {}({});\n}}\n",
-                       entry.number, cuda::dialectOf(plans.arch->name).stream, body, name, fmt::join(arguments, ", "));
+                       entry.isTraced ? "traced" : "call", entry.number, cuda::dialectOf(plans.arch->name).stream, body,
+                       name, fmt::join(arguments, ", "));
   }
 
   static std::string argument(const std::string &name, const PreparedCase &prepared) {
@@ -291,9 +324,18 @@ private:
     for (const auto &group : groups)
       if (!group->kernels.empty())
         code += cuda::emitCuda(module, group->kernels, group->programs, sources, {.scope = group->scope}) + "\n";
-    return code + "#include \"tk/host/test.h\"\n\n" + calls + "\nint main(int argc, char **argv) {\n" +
-           "  static const tk::test::entry entries[] = {\n" + rows + "  };\n" +
-           "  return tk::test::run(entries, argc, argv);\n}\n";
+    std::string table;
+    for (const Row &row : rows)
+      if (!isProfile(purpose))
+        table += fmt::format("    {{{}}},\n", row.entry);
+      else if (!row.traced.empty())
+        table += fmt::format("    {{{}, {}}},\n", row.entry, row.traced);
+    const char *verb = isProfile(purpose) ? "profile" : "run";
+    const char *header = isProfile(purpose) ? "profile" : "test";
+    return fmt::format("{}#include \"tk/host/{}.h\"\n\n{}\nint main(int argc, char **argv) {{\n"
+                       "  static const tk::test::entry entries[] = {{\n{}  }};\n"
+                       "  return tk::test::{}(entries, argc, argv);\n}}\n",
+                       code, header, calls, table, verb);
   }
 
   const Module &module;
@@ -306,7 +348,12 @@ private:
   std::vector<Entry> entries;
   std::vector<std::unique_ptr<Group>> groups;
   std::vector<std::string> launched;
-  std::string calls, rows;
+  std::string calls;
+  struct Row {
+    std::string entry;  ///< of tk::test::entry, up to `call`
+    std::string traced; ///< the function that calls the instrumented kernels
+  };
+  std::vector<Row> rows;
 };
 
 } // namespace

@@ -30,10 +30,21 @@ struct GpuProgram {
 enum class GpuPurpose : uint8_t {
   Test,  ///< compares with the reference
   Bench, ///< times it, and counts what it does; there is no reference to wait for
+  /// Runs one case plain and instrumented; writes down what the roles of its kernels do when. The same of a `bench`.
+  ProfileCase,
+  ProfileBench,
 };
+constexpr bool isProfile(GpuPurpose purpose) {
+  return purpose == GpuPurpose::ProfileCase || purpose == GpuPurpose::ProfileBench;
+}
+/// Whether inputs are made on the GPU, and results have no reference.
+constexpr bool isBench(GpuPurpose purpose) {
+  return purpose == GpuPurpose::Bench || purpose == GpuPurpose::ProfileBench;
+}
 
-/// Only the specialisations that cases need are compiled in. Errors are reported; their cases have failed already and
-/// are not in the program.
+/// Only the specialisations that cases need are compiled in; to be profiled is the first case that the options take. Of
+/// that, `files` has "0.events": what its kernels' records mean, for readProfile. Errors are reported; their cases have
+/// failed already and are not in the program.
 GpuProgram makeGpuProgram(const Module &module, const planner::PlanOptions &plans, const RunOptions &options,
                           GpuPurpose purpose, const SourceManager &sources, DiagnosticEngine &diagnostics);
 

@@ -149,6 +149,8 @@ private:
 } // namespace
 
 bool RunOptions::takesCase(size_t index, size_t count) const {
+  if (onlyCase)
+    return index == *onlyCase;
   const size_t step = std::clamp<size_t>(sampleStep, 1, std::max<size_t>(count, 1));
   return index % step == sampleFirst % step;
 }

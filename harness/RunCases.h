@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,7 @@ struct RunOptions {
   uint64_t seed = 0;                      ///< makes the default inputs
   std::string filter;                     ///< only kernels whose name contains it
   size_t sampleFirst = 0, sampleStep = 1; ///< of each kernel's cases only every `sampleStep`th, at least one
+  std::optional<size_t> onlyCase;         ///< of each kernel's cases this number only
   std::map<std::string, int64_t> tunes;
   std::map<std::string, double> sizes; ///< when timing: dims, constants and scalars that beat what cases say
   /// Applied to each function before it runs: the passes, when it is them that are tested.

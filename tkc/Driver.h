@@ -69,5 +69,6 @@ void addFmt(CLI::App &app, Action &action);
 void addSchedule(CLI::App &app, Action &action);
 void addTest(CLI::App &app, Action &action);
 void addBench(CLI::App &app, Action &action);
+void addProfile(CLI::App &app, Action &action);
 
 } // namespace tkc::driver

@@ -20,6 +20,7 @@
 #include <llvm/Support/Path.h>
 #include <llvm/Support/Program.h>
 
+#include <fmt/ranges.h>
 #include <numeric>
 
 namespace tkc::driver {
@@ -61,7 +62,11 @@ public:
       code = build();
     if (code == Success && !options.buildOnly)
       code = options.emulate ? emulate() : (runProgram(), Success);
-    results = {&target, std::move(program.cases), std::move(program.bytes), std::move(program.operations)};
+    results = {&target, std::move(program.cases), std::move(program.bytes), std::move(program.operations), {}, {}};
+    if (isProfile(options.purpose)) {
+      results.events = program.files["0.events"];
+      results.trace = readFile(inFolder(folder, "0.trace"));
+    }
     if (options.folder.empty() && !folder.empty())
       llvm::sys::fs::remove_directories(folder);
     return code;
@@ -114,6 +119,7 @@ private:
     if (!options.counts.empty())
       arguments.insert(arguments.end(), {"--counts", options.counts});
     arguments.insert(arguments.end(), {inFolder(folder, "test.cu"), "--", "--once"});
+    addProfileOptions(arguments);
     runProgram(emulator, arguments);
     return options.counts.empty() ? Success : addNeeded();
   }
@@ -139,9 +145,19 @@ private:
   }
 
   void runProgram() {
-    runProgram(inFolder(folder, "run"), options.purpose == harness::GpuPurpose::Bench
-                                            ? std::vector<std::string>{"--bench"}
-                                            : std::vector<std::string>{});
+    std::vector<std::string> arguments;
+    if (options.purpose == harness::GpuPurpose::Bench)
+      arguments.emplace_back("--bench");
+    addProfileOptions(arguments);
+    runProgram(inFolder(folder, "run"), arguments);
+  }
+
+  void addProfileOptions(std::vector<std::string> &arguments) const {
+    if (!isProfile(options.purpose))
+      return;
+    arguments.insert(arguments.end(), {"--records", std::to_string(options.records)});
+    if (!options.blocks.empty())
+      arguments.insert(arguments.end(), {"--blocks", fmt::format("{}", fmt::join(options.blocks, ","))});
   }
 
   void runProgram(const std::string &command, const std::vector<std::string> &arguments) {

@@ -25,6 +25,8 @@ struct GpuTestOptions {
   bool buildOnly = false;      ///< FOLDER/run then does the tests, on any machine with the GPU
   bool emulate = false;        ///< on the CPU, by tkc-emulate
   uint64_t order = 0;          ///< of emulated threads and copies: see `tkc-emulate --seed`
+  std::vector<int> blocks;     ///< when profiling, to record; empty: some
+  int records = 8192;          ///< that each warp keeps then
   std::string counts;          ///< file for what `tkc-emulate --counts` writes, and the cases' own multiply-adds
 };
 
@@ -32,6 +34,7 @@ struct GpuResults {
   const arch::Description *target = nullptr;
   std::vector<harness::CaseResult> cases;
   std::vector<double> bytes, operations; ///< of each case, when timing
+  std::string events, trace;             ///< when profiling; see harness::readProfile
 };
 
 /// For each GPU in turn: writes the program of a module's cases, builds it with nvcc and runs it, or has it emulated,

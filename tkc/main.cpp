@@ -23,6 +23,7 @@ constexpr const char *footer = R"(Examples:
   tkc gemm.tk --emit=tile                the tile IR, on standard output
   tkc gemm.tk --emit=tile --stop-after=elaborate   the same, before any pass
   tkc test gemm.tk                       check every case against its reference, without a GPU
+  tkc profile gemm.tk --html gemm.html   what each role of the first kernel does when, on a GPU
   tkc fmt -i kernels/*.tk                format in place
   tkc schedule --list                    what a schedule may set
 
@@ -44,6 +45,7 @@ int run(int argc, char **argv) {
   addTest(app, action);
   addBench(app, action);
   addExplain(app, action);
+  addProfile(app, action);
   addFmt(app, action);
   addSchedule(app, action);
   addArch(app, action);

@@ -534,6 +534,7 @@ bool Simulator::execute(Process &process, const Node &node) {
   case StmtKind::Sync:
     return meet(process, stmt);
   case StmtKind::Stagger:
+  case StmtKind::Record:
   case StmtKind::WaitForPrevious:
   case StmtKind::NextTile:
     return true;

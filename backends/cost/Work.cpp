@@ -258,6 +258,7 @@ Work workOf(const plan::Plan &plan, const plan::Role &role, const Stmt &stmt) {
   case StmtKind::ClusterSync:
   case StmtKind::Claim:
   case StmtKind::NextTile:
+  case StmtKind::Record:
   case StmtKind::WaitForPrevious:
   case StmtKind::For:
   case StmtKind::If:
