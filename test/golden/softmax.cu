@@ -8,6 +8,76 @@
 
 namespace {
 
+struct softmax_any_f16_BC8192_BM1_vector1_arguments {
+  tk::global<const tk::half, 2> x;
+  tk::global<tk::half, 2> y;
+  int N;
+  int C;
+};
+
+struct softmax_any_f16_BC8192_BM1_vector1_shared {
+  tk::scratch_memory<8, 8> reduce_scratch;
+};
+
+/// softmax.tk:25  softmax_any, for sm_90a.
+/// y = softmax of rows of any length: maximum and sum in one pass, the result in a second
+/// BM = 1, BC = 8192.
+/// Plan: stages: none; warpgroups: 1; overlap: 0; persistent: false.
+/// Roles: worker of 8 warps.
+/// Shared memory: reduce_scratch 1 KiB.
+__global__ void __launch_bounds__(256)
+    softmax_any_f16_BC8192_BM1_vector1(const __grid_constant__ softmax_any_f16_BC8192_BM1_vector1_arguments g) {
+  auto &shared = tk::shared_at<softmax_any_f16_BC8192_BM1_vector1_shared>(0);
+  const tk::tiles<1> i_tiles{0, g.N};
+  tk::scratch<8, 8> reduce_scratch{shared.reduce_scratch, 1};
+  const auto i = i_tiles[int(blockIdx.x)];
+  // softmax.tk:28  var m = full(BM, 1, -inf);
+  float m = -tk::inf;
+  // softmax.tk:29  var l = zeros(BM, 1);
+  float l = 0.0f;
+  // softmax.tk:30  for c in tiles(C, BC) {
+  const int c_split = g.C / 8192 * 8192;
+  for (const auto c : tk::tiles<8192>{0, c_split}) {
+    // softmax.tk:31  let t = f32(x[i, c]) * LOG2E;
+    const auto x = tk::load<tk::row<tk::half, 8192, tk::row_layout<256, 256, 1>>>(
+        tk::view<const tk::half>{g.x.at(i.begin, c.begin), g.x.stride(0), 1, 8192});
+    const auto x_f32 = tk::cast<float>(x);
+    // softmax.tk:32  let m_new = max(m, rowmax(t));
+    const float reduce_value = tk::row_max(x_f32, reduce_scratch);
+    const float m_new = tk::max(m, reduce_value * 1.442695f);
+    // softmax.tk:31  let t = f32(x[i, c]) * LOG2E;
+    const auto t = x_f32 * 1.442695f;
+    // softmax.tk:33  l = l * exp2(m - m_new) + rowsum(exp2(t - m_new));
+    const float reduce_value_2 = tk::row_sum(tk::exp2(t - m_new), reduce_scratch);
+    l = l * tk::exp2(m - m_new) + reduce_value_2;
+    m = m_new;
+  }
+  // softmax.tk:30  for c in tiles(C, BC) {
+  for (const auto c_2 : tk::tiles<8192>{c_split, g.C}) {
+    // softmax.tk:31  let t = f32(x[i, c]) * LOG2E;
+    const auto x_2 = tk::load<tk::row<tk::half, 8192, tk::row_layout<256, 256, 1>>>(
+        tk::view<const tk::half>{g.x.at(i.begin, c_2.begin), g.x.stride(0), 1, c_2.end - c_2.begin});
+    const auto raw = tk::where(tk::col_index<tk::row<int, 8192, tk::row_layout<256, 256, 1>>>() + c_2.begin < g.C,
+                               tk::cast<float>(x_2), -tk::inf);
+    // softmax.tk:32  let m_new = max(m, rowmax(t));
+    const float reduce_value_3 = tk::row_max(raw, reduce_scratch);
+    const float m_new_2 = tk::max(m, reduce_value_3 * 1.442695f);
+    // softmax.tk:31  let t = f32(x[i, c]) * LOG2E;
+    const auto t_2 = raw * 1.442695f;
+    // softmax.tk:33  l = l * exp2(m - m_new) + rowsum(exp2(t - m_new));
+    const float reduce_value_4 = tk::row_sum(tk::exp2(t_2 - m_new_2), reduce_scratch);
+    l = l * tk::exp2(m - m_new_2) + reduce_value_4;
+    m = m_new_2;
+  }
+  // softmax.tk:36  for c in tiles(C, BC) { y[i, c] = exp2(x[i, c] * LOG2E - m) / l; }
+  for (const auto c_3 : tk::tiles<8192>{0, g.C}) {
+    const auto x_3 = tk::load<tk::row<tk::half, 8192, tk::row_layout<256, 256, 1>>>(
+        tk::view<const tk::half>{g.x.at(i.begin, c_3.begin), g.x.stride(0), 1, c_3.end - c_3.begin});
+    tk::store(tk::view<tk::half>{g.y.at(i.begin, c_3.begin), g.y.stride(0), 1, c_3.end - c_3.begin},
+              tk::cast<tk::half>(tk::exp2(tk::cast<float>(x_3) * 1.442695f - m) / l));
+  }
+}
+
 struct softmax_any_f16_vector1_arguments {
   tk::global<const tk::half, 2> x;
   tk::global<tk::half, 2> y;
@@ -63,6 +133,76 @@ __global__ void __launch_bounds__(128)
     const auto x_3 = tk::load<tk::fragment<tk::half, 4, 1024, tk::row_layout<128, 32, 1>>>(
         tk::view<const tk::half>{g.x.at(i.begin, c_3.begin), g.x.stride(0), i.end - i.begin, c_3.end - c_3.begin});
     tk::store(tk::view<tk::half>{g.y.at(i.begin, c_3.begin), g.y.stride(0), i.end - i.begin, c_3.end - c_3.begin},
+              tk::cast<tk::half>(tk::exp2(tk::cast<float>(x_3) * 1.442695f - m) / l));
+  }
+}
+
+struct softmax_any_f16_BC16384_BM1_arguments {
+  tk::global<const tk::half, 2> x;
+  tk::global<tk::half, 2> y;
+  int N;
+  int C;
+};
+
+struct softmax_any_f16_BC16384_BM1_shared {
+  tk::scratch_memory<16, 8> reduce_scratch;
+};
+
+/// softmax.tk:25  softmax_any, for sm_90a.
+/// y = softmax of rows of any length: maximum and sum in one pass, the result in a second
+/// BM = 1, BC = 16384.
+/// Plan: stages: none; warpgroups: 1; overlap: 0; persistent: false.
+/// Roles: worker of 16 warps.
+/// Shared memory: reduce_scratch 2 KiB.
+__global__ void __launch_bounds__(512)
+    softmax_any_f16_BC16384_BM1(const __grid_constant__ softmax_any_f16_BC16384_BM1_arguments g) {
+  auto &shared = tk::shared_at<softmax_any_f16_BC16384_BM1_shared>(0);
+  const tk::tiles<1> i_tiles{0, g.N};
+  tk::scratch<16, 8> reduce_scratch{shared.reduce_scratch, 1};
+  const auto i = i_tiles[int(blockIdx.x)];
+  // softmax.tk:28  var m = full(BM, 1, -inf);
+  float m = -tk::inf;
+  // softmax.tk:29  var l = zeros(BM, 1);
+  float l = 0.0f;
+  // softmax.tk:30  for c in tiles(C, BC) {
+  const int c_split = g.C / 16384 * 16384;
+  for (const auto c : tk::tiles<16384>{0, c_split}) {
+    // softmax.tk:31  let t = f32(x[i, c]) * LOG2E;
+    const auto x = tk::load<tk::row<tk::half, 16384, tk::row_layout<512, 512, 8>>>(
+        g.x.wide, tk::view<const tk::half, 16>{g.x.at(i.begin, c.begin), g.x.stride(0), 1, 16384});
+    const auto x_f32 = tk::cast<float>(x);
+    // softmax.tk:32  let m_new = max(m, rowmax(t));
+    const float reduce_value = tk::row_max(x_f32, reduce_scratch);
+    const float m_new = tk::max(m, reduce_value * 1.442695f);
+    // softmax.tk:31  let t = f32(x[i, c]) * LOG2E;
+    const auto t = x_f32 * 1.442695f;
+    // softmax.tk:33  l = l * exp2(m - m_new) + rowsum(exp2(t - m_new));
+    const float reduce_value_2 = tk::row_sum(tk::exp2(t - m_new), reduce_scratch);
+    l = l * tk::exp2(m - m_new) + reduce_value_2;
+    m = m_new;
+  }
+  // softmax.tk:30  for c in tiles(C, BC) {
+  for (const auto c_2 : tk::tiles<16384>{c_split, g.C}) {
+    // softmax.tk:31  let t = f32(x[i, c]) * LOG2E;
+    const auto x_2 = tk::load<tk::row<tk::half, 16384, tk::row_layout<512, 512, 8>>>(
+        g.x.wide, tk::view<const tk::half, 16>{g.x.at(i.begin, c_2.begin), g.x.stride(0), 1, c_2.end - c_2.begin});
+    const auto raw = tk::where(tk::col_index<tk::row<int, 16384, tk::row_layout<512, 512, 8>>>() + c_2.begin < g.C,
+                               tk::cast<float>(x_2), -tk::inf);
+    // softmax.tk:32  let m_new = max(m, rowmax(t));
+    const float reduce_value_3 = tk::row_max(raw, reduce_scratch);
+    const float m_new_2 = tk::max(m, reduce_value_3 * 1.442695f);
+    // softmax.tk:31  let t = f32(x[i, c]) * LOG2E;
+    const auto t_2 = raw * 1.442695f;
+    // softmax.tk:33  l = l * exp2(m - m_new) + rowsum(exp2(t - m_new));
+    const float reduce_value_4 = tk::row_sum(tk::exp2(t_2 - m_new_2), reduce_scratch);
+    l = l * tk::exp2(m - m_new_2) + reduce_value_4;
+    m = m_new_2;
+  }
+  // softmax.tk:36  for c in tiles(C, BC) { y[i, c] = exp2(x[i, c] * LOG2E - m) / l; }
+  for (const auto c_3 : tk::tiles<16384>{0, g.C}) {
+    const auto x_3 = tk::load<tk::row<tk::half, 16384, tk::row_layout<512, 512, 8>>>(
+        g.x.wide, tk::view<const tk::half, 16>{g.x.at(i.begin, c_3.begin), g.x.stride(0), 1, c_3.end - c_3.begin});
+    tk::store(g.y.wide, tk::view<tk::half, 16>{g.y.at(i.begin, c_3.begin), g.y.stride(0), 1, c_3.end - c_3.begin},
               tk::cast<tk::half>(tk::exp2(tk::cast<float>(x_3) * 1.442695f - m) / l));
   }
 }
@@ -148,6 +288,16 @@ extern "C" tk_status softmax_any(const tk_tensor *x, const tk_tensor *y, struct 
   const tk::host::device device = tk::host::find_device(call, {9, 0, true}, x_view, y_view);
   if (!call.ok())
     return call.status();
+  if (T == tk::element::f16 && (tk::host::modulo(int64_t(C), 8) != 0) && (int64_t(C) > 16384)) {
+    softmax_any_f16_BC8192_BM1_vector1_arguments arguments{};
+    arguments.x = tk::host::make_global<const tk::half, 2>(x_view);
+    arguments.y = tk::host::make_global<tk::half, 2>(y_view);
+    arguments.N = N;
+    arguments.C = C;
+    tk::host::launch(call, device, softmax_any_f16_BC8192_BM1_vector1, arguments, tk::host::steps(0, N, 1), false, 256,
+                     int(sizeof(softmax_any_f16_BC8192_BM1_vector1_shared)) + 1024, stream);
+    return call.status();
+  }
   if (T == tk::element::f16 && (tk::host::modulo(int64_t(C), 8) != 0)) {
     softmax_any_f16_vector1_arguments arguments{};
     arguments.x = tk::host::make_global<const tk::half, 2>(x_view);
@@ -155,6 +305,16 @@ extern "C" tk_status softmax_any(const tk_tensor *x, const tk_tensor *y, struct 
     arguments.N = N;
     arguments.C = C;
     tk::host::launch(call, device, softmax_any_f16_vector1, arguments, tk::host::steps(0, N, 4), false, 128, 0, stream);
+    return call.status();
+  }
+  if (T == tk::element::f16 && (int64_t(C) > 16384)) {
+    softmax_any_f16_BC16384_BM1_arguments arguments{};
+    arguments.x = tk::host::make_global<const tk::half, 2>(x_view);
+    arguments.y = tk::host::make_global<tk::half, 2>(y_view);
+    arguments.N = N;
+    arguments.C = C;
+    tk::host::launch(call, device, softmax_any_f16_BC16384_BM1, arguments, tk::host::steps(0, N, 1), false, 512,
+                     int(sizeof(softmax_any_f16_BC16384_BM1_shared)) + 1024, stream);
     return call.status();
   }
   if (T == tk::element::f16) {
