@@ -71,7 +71,7 @@ template <class Element, int Count> struct alignas(16) shared_vector {
 /// The T that lies `offset` bytes after the beginning of dynamic shared memory, a multiple of 1024 as declared:
 /// compilers count on it, and rounding up would cost a register throughout.
 template <class T> __device__ __forceinline__ T &shared_at(int offset) {
-  extern __shared__ __align__(1024) u8 dynamic_shared[];
+  alignas(1024) extern __shared__ u8 dynamic_shared[];
   return *reinterpret_cast<T *>(dynamic_shared + offset);
 }
 
