@@ -73,7 +73,8 @@ def table(summaries):
         if found["needed"] and found["done"]:
             lines.append(f"| {stem} | {gpu} | {found['done'] / found['needed']:.2f} |")
     lines += ["", "| kernel | GPU | accesses in loops | conflicts | elsewhere | conflicts |", "|---|---|---|---|---|---|"]
-    rows = sorted((kernel, gpu, parts) for (_, gpu), found in summaries.items() for kernel, parts in found["kernels"].items())
+    rows = sorted(((kernel, gpu, parts) for (_, gpu), found in summaries.items() for kernel, parts in found["kernels"].items()),
+                  key=lambda row: row[:2])
     for kernel, gpu, parts in rows:
         cells = [str(parts[part][what]) for part in ("loops", "others") for what in ("accesses", "conflicts")]
         lines.append(f"| {kernel} | {gpu} | {' | '.join(cells)} |")
