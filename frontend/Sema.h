@@ -119,7 +119,10 @@ struct ChosenSchedule {
   ScheduleSettings settings;
   /// Parts of its `when` on dims and scalars that only a call knows: all have to hold. None: it serves every call.
   std::vector<const ast::Expr *> conditions;
+  /// Its word `aligned`: only calls whose tensors the copy engine can take wherever the kernel leaves them to it.
+  const ast::Expr *aligned = nullptr;
 
+  bool servesEveryCall() const { return conditions.empty() && !aligned; }
   /// "BM64_stages8", for names in emitted code. Empty where it serves every call.
   std::string suffix() const;
 };
@@ -128,7 +131,7 @@ struct ChosenSchedule {
 std::vector<ChosenSchedule> findSchedules(const std::vector<const ast::ScheduleDecl *> &schedules,
                                           const std::vector<std::string> &archNames,
                                           const Specialization &specialization);
-/// Whether `schedule` serves a call with these dims and scalars.
+/// Whether `schedule` serves a call with these dims and scalars, if its tensors are `aligned`.
 bool serves(const ChosenSchedule &schedule, const Specialization &specialization, const CallArguments &call);
 
 /// Checks and elaborates one specialisation of a kernel with a sound signature. `tunes` override the defaults of `tune`

@@ -213,8 +213,14 @@ private:
     std::vector<planner::PlannedKernel> planned = planner::planSpecialization(
         module, *needed.kernel, *needed.specialization, optionsFor(*needed.kernel, group), diagnostics);
     if (group.schedule && *group.schedule < planned.size()) {
-      planned[*group.schedule].conditions.clear();
-      group.kernels.push_back(std::move(planned[*group.schedule]));
+      // What is not aligned goes to the last, which serves every call.
+      std::vector<size_t> chosen = {*group.schedule};
+      if (planned[*group.schedule].plan->aligned)
+        chosen.push_back(planned.size() - 1);
+      for (const size_t i : chosen) {
+        planned[i].conditions.clear();
+        group.kernels.push_back(std::move(planned[i]));
+      }
     } else if (!group.schedule) {
       for (planner::PlannedKernel &kernel : planned)
         group.kernels.push_back(std::move(kernel));

@@ -153,7 +153,7 @@ private:
                                                               ? "and every vector"
                                                               : "the copy engine can load every tensor that it is to");
     for (const auto &[map, use] : mapUses(plan))
-      if (use == MapUse::Stores)
+      if (use == MapUse::Stores && !plan.aligned)
         members.emplace_back(fmt::format("bool {}_fits;", identifier(map)), "and store this one");
     size_t width = 0;
     for (const auto &[member, comment] : members)
@@ -377,7 +377,7 @@ private:
           more = (warps - 1) * (stmt.toFirst ? plan.cluster : 1);
         }
       });
-    if (!filler || more == 0)
+    if (!filler || more == 0 || plan.aligned)
       return cpp::integer(barrier.arrivals);
     const cpp::Expr fits =
         plan::runsOnOneThread(*filler) ? allFit() : cpp::member(cpp::name("g"), std::string("loads_fit"));
@@ -663,6 +663,7 @@ private:
           cpp::Stmt::declaration("const int", role.name, cpp::binary("/", index, cpp::integer(role.warps / unit))));
     }
     cpp::Body rest;
+    const CopyMode copyMode = plan.aligned ? CopyMode::Engine : CopyMode::AtRunTime;
     if (copiesIn(role) && plan::runsOnOneThread(role)) {
       const cpp::Expr firstWarp = cpp::binary("==", cpp::call("tk::warp_index"), cpp::integer(role.firstWarp));
       const cpp::Expr elected = cpp::binary("&&", firstWarp, cpp::call("tk::elect_one"));
@@ -671,15 +672,16 @@ private:
       cpp::Body slow = {cpp::Stmt::comment("Tensors that the copy engine cannot take: by the threads of this role.")};
       cpp::Body byThreads = variant(role, byGroup, vectors ? CopyMode::AtRunTime : CopyMode::Threads, false);
       slow.insert(slow.end(), byThreads.begin(), byThreads.end());
-      rest = {cpp::Stmt::ifThen(allFit(), {cpp::Stmt::ifThen(elected, variant(role, byGroup, CopyMode::Engine, true))},
-                                std::move(slow))};
+      rest = {cpp::Stmt::ifThen(elected, variant(role, byGroup, CopyMode::Engine, true))};
+      if (!plan.aligned)
+        rest = {cpp::Stmt::ifThen(allFit(), std::move(rest), std::move(slow))};
     } else if (plan::runsOnOneThread(role) && plan.tensorColumns > 0) {
       cpp::Expr executes = cpp::call("tk::elect_one");
       if (role.inFirst)
         executes = cpp::binary("&&", cpp::binary("==", cpp::name("rank"), cpp::integer(0)), executes);
-      rest = {cpp::Stmt::ifThen(executes, variant(role, byGroup, CopyMode::AtRunTime, true))};
+      rest = {cpp::Stmt::ifThen(executes, variant(role, byGroup, copyMode, true))};
     } else {
-      rest = variant(role, byGroup, CopyMode::AtRunTime, false);
+      rest = variant(role, byGroup, copyMode, false);
     }
     // The tiles of the grid are the same for all roles; declared in each, next to their use.
     if (!plan.grid.ragged) {
@@ -767,6 +769,8 @@ std::vector<std::string> fitFlags(const plan::Plan &plan) {
     vectors |= use == MapUse::LoadsVector;
   }
   std::vector<std::string> flags;
+  if (plan.aligned)
+    return flags;
   if (tiles)
     flags.emplace_back("loads_fit");
   if (vectors)

@@ -73,6 +73,8 @@ private:
     openBranch(kernel.specialization, kernel.conditions);
     line("{}_arguments {}{{}};", name, argumentsName);
     fillArguments(plan);
+    if (plan.aligned)
+      line("if ({}) {{", fits(plan));
     const bool isResident = (plan.grid.persistent && !plan.grid.claimed) || plan.grid.ragged;
     if (isInstrumented(plan))
       line("{}.tk_trace = tk::host::trace_of({{{}, {}, {}, {}.multiprocessors, {}, {:#x}}});", argumentsName,
@@ -89,7 +91,7 @@ private:
          : plan.cluster > 1 ? ", tk::host::order::after_all"
                             : "",
          plan.cluster > 1 ? fmt::format(", {}", plan.cluster) : "");
-    line("return {}.status();\n}}", callName);
+    line("return {}.status();\n}}{}", callName, plan.aligned ? "\n}" : "");
   }
 
   /// Bit w: warp w is the first of an instance of a role.
@@ -115,6 +117,8 @@ private:
       line("{1}.{0} = {0};", identifier(symbol), argumentsName);
     for (const Reach &reach : reaches(plan))
       line("tk::host::check_reach({}, {}, {}, {});", callName, view(reach.tensor), reach.dim, reach.extent);
+    if (plan.aligned)
+      return;
     std::vector<std::string> tiles, vectors;
     for (const auto &[map, use] : mapUses(plan)) {
       const std::string encoded = encode(*plan.findMap(map), use == MapUse::Stores);
@@ -125,6 +129,14 @@ private:
     }
     for (const std::string &flag : fitFlags(plan))
       line("{}.{} = {};", argumentsName, flag, fmt::join(flag == "loads_fit" ? tiles : vectors, " &&\n"));
+  }
+
+  /// Whether the copy engine can take every tensor that it is to; their maps are ready then.
+  std::string fits(const plan::Plan &plan) const {
+    std::vector<std::string> all;
+    for (const auto &[map, use] : mapUses(plan))
+      all.push_back(encode(*plan.findMap(map), use == MapUse::Stores));
+    return fmt::format("{}", fmt::join(all, " &&\n"));
   }
 
   std::string encode(const plan::TensorMap &map, bool stored) const {

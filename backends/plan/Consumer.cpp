@@ -454,6 +454,8 @@ private:
       return lowerDirectStore(store, source, kind);
     if (found->second.map.empty())
       return storeWhole(store, source, found->second);
+    if (schedule.aligned)
+      return storeInPieces(store, source, found->second);
     plan::Stmt branch;
     branch.kind = Kind::If;
     branch.loc = store.loc;

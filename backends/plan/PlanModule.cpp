@@ -59,6 +59,7 @@ std::unique_ptr<plan::Plan> planOne(ElaboratedKernel &kernel, const PlanOptions 
                                     DiagnosticEngine &diagnostics) {
   const size_t errorsBefore = diagnostics.numErrors();
   Schedule schedule = readSchedule(kernel.schedule.settings, diagnostics);
+  schedule.aligned = kernel.schedule.aligned != nullptr;
   refuseKeys(kernel.schedule.settings, *options.arch, diagnostics);
   const std::vector<std::string> &launched = options.launchedKernels;
   if (!schedule.earlyLaunch)
@@ -68,6 +69,13 @@ std::unique_ptr<plan::Plan> planOne(ElaboratedKernel &kernel, const PlanOptions 
       (options.transform && !options.transform(*kernel.function)))
     return nullptr;
   std::unique_ptr<plan::Plan> plan = planKernel(*kernel.function, *options.arch, schedule, diagnostics);
+  if (plan && schedule.aligned && plan->maps.empty()) {
+    diagnostics.report(Diag::schedule_impossible, kernel.schedule.aligned->range,
+                       fmt::format("no tensor of this kernel is left to a copy engine on `{}`: nothing has to be "
+                                   "`aligned`",
+                                   options.arch->name));
+    return nullptr;
+  }
   if (plan && options.instrument)
     instrument(*plan);
   if (plan && options.onPlanned)

@@ -381,8 +381,11 @@ private:
     const bool byThreads = std::any_of(placement.products.begin(), placement.products.end(),
                                        [](const auto &it) { return it.second.byThreads; });
     const bool amply = placement.usesTensorMemory() || placement.multipliesByWarps() || byThreads;
-    const int producerDefault = amply ? 56 : n >= 3 ? 32 : n == 2 ? 40 : 56;
-    const int consumerDefault = n >= 3 ? (amply ? 152 : 160) : n == 2 ? (amply ? 224 : 232) : 240;
+    // Copies by its threads, of tensors that the engine cannot take, need about 40.
+    const bool copiesLittle = schedule.aligned && !placement.copiesByThreads();
+    const int producerDefault = amply ? 56 : n >= 3 ? 32 : n == 2 ? (copiesLittle ? 24 : 40) : 56;
+    const int ofTwo = amply ? 224 : copiesLittle ? 240 : 232;
+    const int consumerDefault = n >= 3 ? (amply ? 152 : 160) : n == 2 ? ofTwo : 240;
     producer.registers = static_cast<int>(schedule.producerRegisters.value_or(producerDefault));
     consumer.registers = static_cast<int>(schedule.consumerRegisters.value_or(consumerDefault));
     note(plan::Note::Roles,
@@ -421,6 +424,9 @@ private:
       decide("alternate", fmt::format("{} turns", placement.turns));
     if (placement.interleaves)
       decide("interleave", "true");
+    plan->aligned = schedule.aligned;
+    if (plan->aligned)
+      decide("aligned", "true");
     decide("overlap", overlapped ? "1" : "0");
     decide("persistent", plan->grid.claimed ? "claimed" : plan->grid.persistent ? "true" : "false");
     if (!factors.empty())

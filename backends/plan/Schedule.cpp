@@ -86,7 +86,7 @@ const std::vector<Key> &keys() {
        "of 16 exponentials of a tile those that multiply-adds compute instead of the special function unit"},
       {"producer_registers", "int", 24, 240, "24, 32 or 40",
        "registers a thread of the loading warpgroup; a multiple of 8", false},
-      {"consumer_registers", "int", 24, 256, "240, 160 or 232",
+      {"consumer_registers", "int", 24, 256, "160, 232 or 240",
        "registers a thread of the computing warpgroups; a multiple of 8", false},
   };
   return rows;

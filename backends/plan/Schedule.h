@@ -32,6 +32,7 @@ const std::vector<Key> &keys();
 struct Schedule {
   std::optional<int64_t> stages, warpgroups, warps, overlap, raster, cluster, producerRegisters, consumerRegisters,
       rescaleThreshold, exp2Fma, vector;
+  bool aligned = false; ///< of its `when`
   std::optional<bool> persistent, earlyLaunch, allowUpcast, twoCta, claimTiles, correction, alternate, interleave;
 };
 

@@ -96,6 +96,12 @@ NameLookup lookupIn(const Specialization &specialization, const CallArguments &c
   };
 }
 
+/// The word `aligned`, where nothing of the kernel has this name.
+bool isAligned(const ast::Expr *part, const NameLookup &lookup) {
+  auto *name = llvm::dyn_cast<ast::NameExpr>(part);
+  return name && name->name == "aligned" && lookup(name->name).isError();
+}
+
 /// Any call will do to see whether a condition is made of what a call knows.
 CallArguments anyCall(const Signature &signature) {
   CallArguments call;
@@ -128,19 +134,21 @@ void refuseTypes(const ast::Expr *part, const Signature &signature, Reporter &re
 void checkCondition(const ast::Expr *when, const Signature &signature, Reporter &reporter) {
   const Specialization any = anySpecialization(signature);
   const CallArguments call = anyCall(signature);
-  const ast::Expr *culprit = nullptr;
-  const Val condition = evalConstant(when, lookupIn(any, call), &culprit);
-  if (condition.isError() && culprit && !llvm::isa<ast::ErrorExpr>(culprit))
-    reporter.error(Diag::when_unknown, culprit->range);
-  else if (condition.isConst() && condition.elem != ElemType::Bool)
-    reporter.error(Diag::condition_not_bool, when->range, describe(condition));
-  if (!condition.isConst())
-    return;
   std::vector<const ast::Expr *> parts;
   splitConjunction(when, parts);
-  for (const ast::Expr *part : parts)
-    if (!evalConstant(part, lookupIn(any)).isConst())
+  for (const ast::Expr *part : parts) {
+    const ast::Expr *culprit = nullptr;
+    const NameLookup lookup = lookupIn(any, call);
+    if (isAligned(part, lookup))
+      continue;
+    const Val condition = evalConstant(part, lookup, &culprit);
+    if (condition.isError() && culprit && !llvm::isa<ast::ErrorExpr>(culprit))
+      reporter.error(Diag::when_unknown, culprit->range);
+    else if (condition.isConst() && condition.elem != ElemType::Bool)
+      reporter.error(Diag::condition_not_bool, part->range, describe(condition));
+    else if (condition.isConst() && !evalConstant(part, lookupIn(any)).isConst())
       refuseTypes(part, signature, reporter);
+  }
 }
 
 } // namespace
@@ -184,7 +192,9 @@ std::vector<ChosenSchedule> findSchedules(const std::vector<const ast::ScheduleD
       sema::splitConjunction(schedule->when, parts);
     bool mayHold = true;
     for (const ast::Expr *part : parts)
-      if (const sema::Val value = sema::evalConstant(part, lookup); !value.isConst())
+      if (const sema::Val value = sema::evalConstant(part, lookup); sema::isAligned(part, lookup))
+        chosen.aligned = part;
+      else if (!value.isConst())
         chosen.conditions.push_back(part);
       else
         mayHold &= value.number != 0;
@@ -194,7 +204,7 @@ std::vector<ChosenSchedule> findSchedules(const std::vector<const ast::ScheduleD
       if (std::optional<ScheduleValue> value = sema::settingValue(expr, lookup))
         chosen.settings.try_emplace(key.text, *value);
     found.push_back(std::move(chosen));
-    if (found.back().conditions.empty())
+    if (found.back().servesEveryCall())
       return found;
   }
   found.emplace_back();
@@ -202,8 +212,8 @@ std::vector<ChosenSchedule> findSchedules(const std::vector<const ast::ScheduleD
 }
 
 std::string ChosenSchedule::suffix() const {
-  std::string result;
-  if (!conditions.empty())
+  std::string result = aligned ? "aligned" : "";
+  if (!servesEveryCall())
     for (const auto &[key, value] : settings)
       result += (result.empty() ? "" : "_") + key + (value.name.empty() ? fmt::format("{}", value.number) : value.name);
   return result;

@@ -255,6 +255,7 @@ void Parser::item(Plan &plan) {
     plan.sharedBytes = integer(0, INT64_MAX);
     if (accept("span"))
       plan.sharedSpan = integer(128, 256);
+    plan.aligned = accept("aligned");
   } else if (accept("prelude")) {
     expect("{");
     plan.prelude = body(&plan.preludeVars, nullptr, nullptr);

@@ -385,6 +385,8 @@ struct Plan {
   std::vector<Note> notes; ///< for `--explain-plan`
 
   int threads = 384;
+  bool aligned = false; ///< launched only where the copy engine can take every tensor that has a map: else one of the
+                        ///< roles that copy has a slow path, and stores by the engine are in branches
   int cluster = 1; ///< blocks that are launched together and reach each other's shared memory
   int64_t sharedBytes = 0;
   int64_t sharedSpan = 128; ///< bytes of shared memory that its banks serve at once; swizzles repeat after a sixteenth

@@ -348,8 +348,9 @@ void Printer::plan(const Plan &plan) {
     line("doc " + quoted(plan.doc));
   for (auto &[what, choice] : plan.decisions)
     line(fmt::format("decision {} {}", quoted(what), quoted(choice)));
-  line(fmt::format("threads {} cluster {} shared {}{}", plan.threads, plan.cluster, plan.sharedBytes,
-                   plan.sharedSpan == 128 ? "" : fmt::format(" span {}", plan.sharedSpan)));
+  line(fmt::format("threads {} cluster {} shared {}{}{}", plan.threads, plan.cluster, plan.sharedBytes,
+                   plan.sharedSpan == 128 ? "" : fmt::format(" span {}", plan.sharedSpan),
+                   plan.aligned ? " aligned" : ""));
   open("prelude");
   vars(plan.preludeVars);
   body(plan.prelude);

@@ -198,6 +198,8 @@ private:
         complain("the condition is no scalar");
       else if (!stmt.map.empty() && !plan.findMap(stmt.map))
         complain("no tensor map `{}`", stmt.map);
+      else if (!stmt.map.empty() && plan.aligned)
+        complain("`{}` always fits: the plan is for aligned tensors", stmt.map);
       return;
     }
   }
