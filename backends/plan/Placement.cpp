@@ -323,8 +323,14 @@ private:
     return name;
   }
 
-  /// A left operand has whole slabs of rows for every instance, whichever way it is stored.
+  /// What a product contracts at a time: 32 bytes.
+  static int64_t contractedUnit(ElemType elem) { return std::max<int64_t>(16, 32 * 8 / bitWidth(elem)); }
+
+  /// A left operand has whole slabs of rows for every instance, whichever way it is stored, and both have whole steps
+  /// of what is contracted.
   ir::Type forOperand(const ir::Op &dot, size_t position, bool transposed, ir::Type stored) const {
+    int64_t &contracted = transposed == (position == 0) ? stored.rows : stored.cols;
+    contracted = roundUp(contracted, contractedUnit(stored.elem));
     int64_t &resultAxis = transposed ? stored.cols : stored.rows;
     if (position == 0)
       resultAxis =
@@ -334,9 +340,13 @@ private:
 
   Operand placeLoad(const ir::Op &dot, size_t position, const ir::Op &load, bool transposed, bool transposing) {
     const std::string key = loadKey(load) + (transposing ? "^T" : "");
-    out.loadKeys[&load] = key;
-    if (const RingMember *member = out.findMember(key))
+    if (out.loadKeys.emplace(&load, key).first->second != key)
+      missing = "two products contract different axes of one loaded tile: it is stored one way; load it a second time";
+    if (const RingMember *member = out.findMember(key)) {
+      if (transposed != transposing == (position == 0))
+        contractRows(*member);
       return {Operand::Ring, load.result(), transposed != transposing, member->buffer, false, whyInRing(transposing)};
+    }
     if (transposing && isPacked(load.result()->type.elem))
       missing = "an operand of packed elements is not contiguous along what is contracted";
     RingMember member;
@@ -362,6 +372,20 @@ private:
       out.maps.push_back(makeMap(load, buffer, load.result()->type.rows));
     ringFor(dot, load).members.push_back(member);
     return {Operand::Ring, load.result(), transposed != transposing, member.buffer, false, whyInRing(transposing)};
+  }
+
+  /// Another product contracts the rows of a loaded operand: whole steps of them, of which threads fill what the tile
+  /// does not have with zeros.
+  void contractRows(const RingMember &member) {
+    plan::Buffer &buffer = *out.findBuffer(member.buffer);
+    const int64_t rows = roundUp(buffer.rows, contractedUnit(buffer.elem));
+    if (rows == buffer.rows)
+      return;
+    buffer.rows = rows;
+    std::erase_if(out.maps, [&](const plan::TensorMap &map) { return map.buffer == buffer.name; });
+    for (RingPlacement &ring : out.rings)
+      for (RingMember &each : ring.members)
+        each.byEngine = each.byEngine && each.buffer != buffer.name;
   }
 
   std::string whyNotByEngine(const ir::Op &load, const plan::Buffer &buffer, const ir::Type &stored,
@@ -442,7 +466,7 @@ private:
     buffer.elem = elem;
     // Whole swizzle atoms, and what a product contracts at a time, whichever axis it contracts.
     buffer.rows = roundUp(type.rows, 16);
-    buffer.cols = roundUp(type.cols, std::max<int64_t>({16, 32 * 8 / bitWidth(elem), atOnce}));
+    buffer.cols = roundUp(type.cols, std::max(contractedUnit(elem), atOnce));
     buffer.swizzle = chooseSwizzle(bytesOf(elem, buffer.cols));
     buffer.loc = loc;
     out.buffers.push_back(buffer);

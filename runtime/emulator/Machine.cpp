@@ -240,7 +240,9 @@ void meet(Thread &thread, const void *operation, uint32_t mask, uint64_t *slots,
     if (candidate->operation == operation && candidate->mask == mask && !(candidate->arrived & bit))
       collective = candidate;
   if (!collective) {
-    collective = std::make_shared<Collective>(Collective{operation, mask});
+    collective = std::make_shared<Collective>();
+    collective->operation = operation;
+    collective->mask = mask;
     warp.open.push_back(collective);
   }
   collective->arrived |= bit;
