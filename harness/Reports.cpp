@@ -114,7 +114,16 @@ void ProgressBar::show(size_t done, size_t total, const std::string &name) {
     return;
   constexpr size_t width = 30;
   const size_t filled = width * done / total;
-  llvm::errs() << fmt::format("\r\x1b[K[{:=<{}}{:<{}}] {}/{} {}", "", filled, "", width - filled, done, total, name);
+  std::string text = fmt::format("[{:=<{}}{:<{}}] {}/{} {}", "", filled, "", width - filled, done, total, name);
+  // A line that the terminal breaks in two could not be taken back.
+  const size_t columns = llvm::sys::Process::StandardErrColumns();
+  if (columns > 0 && text.size() >= columns) {
+    size_t end = columns - 1;
+    while (end > 0 && (text[end] & 0xC0) == 0x80) // within a character
+      --end;
+    text.resize(end);
+  }
+  llvm::errs() << "\r\x1b[K" << text;
   llvm::errs().flush();
 }
 

@@ -18,6 +18,7 @@ config.substitutions += [
     ("%root", root),
     ("%kernels", os.path.join(root, "kernels")),
     ("%runtime", os.path.join(root, "runtime", "include")),
+    ("%fakecuda", os.path.join(config.tkc_build, "test", "tools", "fake-cuda")),
     ("%python", shutil.which("python3")),
     ("%seed", lit_config.params.get("seed", "3")),
 ]

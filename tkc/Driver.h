@@ -70,5 +70,6 @@ void addSchedule(CLI::App &app, Action &action);
 void addTest(CLI::App &app, Action &action);
 void addBench(CLI::App &app, Action &action);
 void addProfile(CLI::App &app, Action &action);
+void addTune(CLI::App &app, Action &action);
 
 } // namespace tkc::driver

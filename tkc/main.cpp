@@ -24,6 +24,7 @@ constexpr const char *footer = R"(Examples:
   tkc gemm.tk --emit=tile --stop-after=elaborate   the same, before any pass
   tkc test gemm.tk                       check every case against its reference, without a GPU
   tkc profile gemm.tk --html gemm.html   what each role of the first kernel does when, on a GPU
+  tkc tune gemm.tk -o gemm.tks           find faster schedules on this machine's GPU
   tkc fmt -i kernels/*.tk                format in place
   tkc schedule --list                    what a schedule may set
 
@@ -46,6 +47,7 @@ int run(int argc, char **argv) {
   addBench(app, action);
   addExplain(app, action);
   addProfile(app, action);
+  addTune(app, action);
   addFmt(app, action);
   addSchedule(app, action);
   addArch(app, action);

@@ -22,6 +22,9 @@ struct NativeGpu {
 /// NVIDIA's, then AMD's, each kind once.
 std::vector<NativeGpu> nativeGpus();
 
+/// The name of the first NVIDIA GPU, "NVIDIA H200"; empty where there is none.
+std::string nativeGpuName();
+
 /// AMD's, as the kernel driver's folder of nodes says, each of which has a file `properties`.
 std::vector<NativeGpu> amdGpus(const std::string &nodes);
 

@@ -1,0 +1,178 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "tkc/TuneRun.h"
+
+#include "tkc/Driver.h"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <mutex>
+#include <thread>
+
+#include <fmt/ranges.h>
+#include <llvm/ADT/SmallString.h>
+#include <llvm/Support/FileSystem.h>
+#include <llvm/Support/MemoryBuffer.h>
+#include <llvm/Support/Path.h>
+#include <llvm/Support/Program.h>
+#include <llvm/Support/ThreadPool.h>
+
+namespace tkc::driver {
+namespace {
+
+std::atomic<int> received{0};
+
+void note(int signal) { received = signal; }
+
+std::string inFolder(llvm::StringRef folder, llvm::StringRef name) {
+  llvm::SmallString<256> path(folder);
+  llvm::sys::path::append(path, name);
+  return path.str().str();
+}
+
+std::string readFile(const std::string &path) {
+  auto buffer = llvm::MemoryBuffer::getFile(path);
+  return buffer ? (*buffer)->getBuffer().str() : std::string();
+}
+
+std::string findNvcc() {
+  llvm::ErrorOr<std::string> nvcc = llvm::sys::findProgramByName("nvcc");
+  if (!nvcc)
+    nvcc = llvm::sys::findProgramByName("nvcc", {"/usr/local/cuda/bin"});
+  return nvcc ? *nvcc : std::string();
+}
+
+/// One nvcc: `further`, then the output beside its place, then the source.
+struct Compilation {
+  std::string source, output;
+  std::vector<std::string> further;
+};
+
+} // namespace
+
+InterruptNote::InterruptNote() {
+  received = 0;
+  for (const int signal : {SIGINT, SIGTERM}) {
+    struct sigaction action{};
+    action.sa_handler = note;
+    sigaction(signal, &action, nullptr);
+  }
+}
+
+InterruptNote::~InterruptNote() {
+  std::signal(SIGINT, SIG_DFL);
+  std::signal(SIGTERM, SIG_DFL);
+}
+
+bool InterruptNote::isInterrupted() { return received != 0; }
+
+void InterruptNote::obey() {
+  std::signal(received, SIG_DFL);
+  std::raise(received);
+  std::_Exit(128 + received);
+}
+
+int writeJob(const tune::Job &job, const std::string &folder) {
+  for (const auto &[name, text] : job.files) {
+    const std::string path = inFolder(folder, name);
+    if (const std::error_code error = llvm::sys::fs::create_directories(llvm::sys::path::parent_path(path))) {
+      complain(fmt::format("cannot make the folder of `{}`: {}", path, error.message()));
+      return CannotWriteOutput;
+    }
+    uint64_t size = 0;
+    const bool isThere = !llvm::sys::fs::file_size(path, size) && size == text.size() && readFile(path) == text;
+    if (const int code = isThere ? Success : writeOutput(path, text); code != Success)
+      return code;
+  }
+  llvm::sys::fs::setPermissions(inFolder(folder, tune::scriptFile), llvm::sys::fs::perms(0755));
+  return Success;
+}
+
+int buildJob(const tune::Job &job, const arch::Description &target, const std::string &folder,
+             const std::string &sourceFolder, unsigned atATime, const OnProgress &onProgress) {
+  const std::string nvcc = findNvcc();
+  if (nvcc.empty()) {
+    complain(
+        "tuning needs nvcc, of the CUDA toolkit, in PATH or in /usr/local/cuda/bin; `--build-only` writes all that "
+        "it takes to tune on another machine");
+    return Usage;
+  }
+  std::vector<Compilation> todo{{tune::runnerSource, tune::runnerProgram, tune::runnerFlags()}};
+  for (const std::string &code : job.codes)
+    todo.push_back({code + ".cu", code + ".so", tune::candidateFlags()});
+  std::erase_if(todo, [&](const Compilation &one) { return llvm::sys::fs::exists(inFolder(folder, one.output)); });
+  std::mutex mutex;
+  size_t done = 0;
+  bool runnerFailed = false;
+  const auto compile = [&](const Compilation &one) {
+    if (InterruptNote::isInterrupted())
+      return;
+    const std::string output = inFolder(folder, one.output), log = output + ".log", part = output + ".part";
+    std::vector<std::string> arguments{nvcc};
+    for (std::string &flag : tune::compilerFlags(target))
+      arguments.push_back(flag == "include" ? inFolder(folder, flag) : flag);
+    arguments.insert(arguments.end(), {"-I", sourceFolder});
+    arguments.insert(arguments.end(), one.further.begin(), one.further.end());
+    arguments.insert(arguments.end(), {"-o", part, inFolder(folder, one.source)});
+    const std::vector<llvm::StringRef> words(arguments.begin(), arguments.end());
+    const std::optional<llvm::StringRef> redirects[] = {std::nullopt, llvm::StringRef(log), llvm::StringRef(log)};
+    const int status = llvm::sys::ExecuteAndWait(nvcc, words, std::nullopt, redirects);
+    if (status == 0)
+      llvm::sys::fs::rename(part, output);
+    const std::scoped_lock lock(mutex);
+    runnerFailed |= status != 0 && one.output == tune::runnerProgram;
+    onProgress(++done, todo.size(), "building");
+  };
+  llvm::DefaultThreadPool pool(llvm::hardware_concurrency(atATime));
+  for (const Compilation &one : todo)
+    pool.async([&compile, &one] { compile(one); });
+  pool.wait();
+  if (!runnerFailed || InterruptNote::isInterrupted())
+    return Success;
+  complain(fmt::format("nvcc refused the runner:\n{}", readFile(inFolder(folder, "runner.log"))));
+  return InternalError;
+}
+
+int runJob(const std::string &folder, const std::string &log, const std::function<void(size_t)> &onLines) {
+  const std::string program = inFolder(folder, tune::runnerProgram), errors = inFolder(folder, "errors"),
+                    job = inFolder(folder, tune::jobFile);
+  const auto countLines = [&] {
+    const std::string text = readFile(log);
+    return static_cast<size_t>(std::count(text.begin(), text.end(), '\n'));
+  };
+  const size_t before = countLines();
+  size_t seen = before;
+  const llvm::StringRef arguments[] = {program, job, log};
+  const std::optional<llvm::StringRef> redirects[] = {std::nullopt, std::nullopt, llvm::StringRef(errors)};
+  std::string message;
+  const llvm::sys::ProcessInfo child =
+      llvm::sys::ExecuteNoWait(program, arguments, std::nullopt, redirects, 0, &message);
+  if (child.Pid == llvm::sys::ProcessInfo::InvalidPid) {
+    complain(fmt::format("cannot run `{}`: {}", program, message));
+    return InternalError;
+  }
+  for (;;) {
+    const llvm::sys::ProcessInfo ended = llvm::sys::Wait(child, 0, &message, nullptr, /*Polling=*/true);
+    if (InterruptNote::isInterrupted()) {
+      kill(child.Pid, SIGTERM);
+      llvm::sys::Wait(child, std::nullopt);
+      return Success;
+    }
+    if (const size_t now = countLines(); now != seen) {
+      seen = now;
+      onLines(now - before);
+    }
+    if (ended.Pid != child.Pid) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+      continue;
+    }
+    if (ended.ReturnCode == 0)
+      return Success;
+    complain(fmt::format("the runner could not run: {}", readFile(errors)));
+    return InputErrors;
+  }
+}
+
+} // namespace tkc::driver
