@@ -3,7 +3,7 @@
 //
 // `tkc explain FILE`: how long the cases of a file will take on a GPU, and why.
 #include "backends/cost/Report.h"
-#include "harness/Predict.h"
+#include "harness/Advice.h"
 #include "ir/passes/PassManager.h"
 #include "ir/passes/Pipeline.h"
 #include "tkc/Driver.h"
@@ -80,11 +80,21 @@ private:
     cost::Report report{subject.signature->name, prepared.description, prediction->seconds, prediction->operations,
                         prediction->bytes};
     for (const harness::PredictedStep &step : prediction->steps)
-      report.steps.push_back({step.name, &step.estimate});
+      report.steps.push_back({step.name, &step.estimate, adviceOn(step, prepared)});
     if (count++ == 0)
       text += cost::heading(target);
     text += cost::format(report, target);
     cases.push_back(cost::toJson(report));
+  }
+
+  std::optional<std::vector<std::pair<std::string, double>>> adviceOn(const harness::PredictedStep &step,
+                                                                      const harness::PreparedCase &prepared) {
+    if (!options.advises || !step.plan)
+      return std::nullopt;
+    std::vector<std::pair<std::string, double>> result;
+    for (const harness::Advice &each : harness::adviseOn(module, step, plans, prepared.tunes, session.sources))
+      result.emplace_back(fmt::format("{} = {}", each.key, each.value), each.seconds);
+    return result;
   }
 
   const ExplainOptions &options;

@@ -62,10 +62,16 @@ struct Rates {
   int shuffles = 32;      ///< values that go to another thread of the warp
   int tensorMemory = 0;   ///< values of 32 bits to or from tensor memory
   int l2GBs = 0;          ///< 10⁹ bytes a second from all of L2
+  int l2StoreGBs = 0;     ///< and to it; 0: as many
   int l2Ns = 0;           ///< from a load to its value where L2 has it
   int memoryNs = 0;       ///< and where device memory has it
-  /// Of what clock and matrixInstructions give, that products sustain on random operands: power is what limits.
-  double matrixShare = 0.85;
+  double matrixShare = 1; ///< of what clock and matrixInstructions give, that products reach
+  /// While products with accumulators in registers run at full rate: the share of each unit's time that others lose.
+  double multiplyAddsLost = 0, simpleLost = 0, specialLost = 0;
+  /// Power: the share of the clock that is lost while matrix units, L2 and memory are busy throughout, on random data;
+  /// and by how much more once that has lasted for `sustainedNs`.
+  double matrixDrop = 0.11, l2Drop = 0.07, memoryDrop = 0.03, sustainedDrop = 1.7;
+  int sustainedNs = 2000000;
   double memoryShare = 0.9; ///< of bandwidthGBs, that a kernel gets which does nothing but read
   int launchNs = 2500;      ///< of a launch of one block that does nothing, between two events
   int blockNs = 150;        ///< from the end of a block to the first instruction of the next in its place

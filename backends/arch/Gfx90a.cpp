@@ -63,7 +63,8 @@ const Description gfx90a{
     .l2Bytes = 8 * 1024 * 1024,
     .clockMHz = 1700,
     .bandwidthGBs = 1638,
-    .rates = {.multiplyAdds = 64, .l2GBs = 3500, .l2Ns = 200, .memoryNs = 650, .matrixShare = 0.8, .memoryShare = 0.85},
+    .rates =
+        {.multiplyAdds = 64, .l2GBs = 3500, .l2Ns = 200, .memoryNs = 650, .matrixShare = 0.75, .memoryShare = 0.85},
     .matrixInstructions = instructions(),
 };
 

@@ -70,7 +70,7 @@ const Description gfx942{
     .clockMHz = 2100,
     .bandwidthGBs = 5300,
     .rates =
-        {.multiplyAdds = 64, .l2GBs = 14000, .l2Ns = 200, .memoryNs = 700, .matrixShare = 0.7, .memoryShare = 0.85},
+        {.multiplyAdds = 64, .l2GBs = 14000, .l2Ns = 200, .memoryNs = 700, .matrixShare = 0.75, .memoryShare = 0.85},
     .matrixInstructions = instructions(),
 };
 

@@ -94,7 +94,7 @@ const Description gfx950{
               .l2GBs = 14000,
               .l2Ns = 200,
               .memoryNs = 700,
-              .matrixShare = 0.7,
+              .matrixShare = 0.75,
               .memoryShare = 0.85},
     .matrixInstructions = instructions(),
 };

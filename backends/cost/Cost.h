@@ -69,6 +69,7 @@ struct Estimate {
   double operations = 0;   ///< of products, two a multiply-add, over whole tiles
   double memoryBytes = 0;  ///< to and from device memory
   double l2Bytes = 0;      ///< to and from L2
+  double clockMHz = 0;     ///< that power allows
   double waiting = 0;      ///< share of the time in which the computing role waits for anything
   std::array<double, numUnits> busy{}; ///< shares of the whole time
   std::vector<Track> timeline;         ///< of the first block

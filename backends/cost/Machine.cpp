@@ -11,8 +11,8 @@ namespace {
 /// Of the slots in which instructions could issue, those that compiled code fills: the rest goes to dependences, to
 /// conflicts between register banks, and to instructions that tiles do not show.
 constexpr double issueShare = 0.8;
-/// Bytes a clock between a multiprocessor and L2, NVIDIA's and AMD's.
-constexpr double l2BytesPerClock = 64;
+/// Bytes a clock from L2 to a multiprocessor at most, and back.
+constexpr double l2BytesPerClock = 64, storedBytesPerClock = 32;
 
 } // namespace
 
@@ -59,11 +59,12 @@ Work &Work::operator+=(const Work &other) {
   return *this;
 }
 
-Machine::Machine(const arch::Description &arch, int64_t active) : arch(arch) {
+Machine::Machine(const arch::Description &arch, int64_t active, double clockShare) : arch(arch) {
   const arch::Rates &rates = arch.rates;
   const double sharing = static_cast<double>(std::clamp<int64_t>(active, 1, arch.multiprocessors));
-  clock = arch.clockMHz / 1000.0;
+  clock = arch.clockMHz / 1000.0 * clockShare;
   l2Rate = std::min(rates.l2GBs / sharing, l2BytesPerClock * clock);
+  storeRate = std::min((rates.l2StoreGBs > 0 ? rates.l2StoreGBs : rates.l2GBs) / sharing, storedBytesPerClock * clock);
   memoryRate = std::min(arch.bandwidthGBs * rates.memoryShare / sharing, l2Rate);
   l2Ns = rates.l2Ns;
   memoryNs = rates.memoryNs;

@@ -29,11 +29,13 @@ struct Work {
 
 struct Machine {
   /// `active`: multiprocessors that have blocks, which share L2 and memory.
-  Machine(const arch::Description &arch, int64_t active);
+  /// `clockShare`: of the highest clock, that power allows.
+  Machine(const arch::Description &arch, int64_t active, double clockShare = 1);
 
   const arch::Description &arch;
   double clock;          ///< GHz
-  double l2Rate;         ///< bytes a nanosecond of this multiprocessor
+  double l2Rate;         ///< bytes a nanosecond to this multiprocessor
+  double storeRate;      ///< and from it
   double memoryRate;     ///< bytes a nanosecond of this multiprocessor's share
   double l2Ns, memoryNs; ///< from a request to what it brings
 

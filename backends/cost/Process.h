@@ -17,6 +17,8 @@ namespace tkc::cost {
 struct Tally {
   Demand busy{};
   double macs = 0, waiting = 0;
+  double l2Bytes = 0;
+  double reading = 0; ///< of the time of device memory, what loads took
 };
 
 /// A list of statements under way, or a loop over one.

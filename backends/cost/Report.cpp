@@ -45,6 +45,8 @@ std::string formatStep(const Estimate &estimate, const arch::Description &arch) 
                         duration(estimate.firstSeconds));
   text += fmt::format("    traffic     {:.1f} MB of device memory, {:.1f} MB of L2\n", estimate.memoryBytes / 1e6,
                       estimate.l2Bytes / 1e6);
+  if (estimate.clockMHz > 0 && estimate.clockMHz < 0.995 * arch.clockMHz)
+    text += fmt::format("    clock       {:.0f} MHz, as far as power allows\n", estimate.clockMHz);
   for (Unit unit : unitsOf(estimate)) {
     const int bar = static_cast<int>(estimate.share(unit) * 40 + 0.5);
     text += fmt::format("    {:>5.1f} %  {:<40} {}\n", estimate.share(unit) * 100,
@@ -94,6 +96,13 @@ std::string format(const Report &report, const arch::Description &arch) {
     if (report.steps.size() > 1)
       text += fmt::format("  {}: {}\n", step.name, duration(step.estimate->seconds));
     text += formatStep(*step.estimate, arch);
+    if (step.advice && step.advice->empty())
+      text += "    advice      no change of one key or tune alone would help by 1 %\n";
+    for (size_t i = 0; step.advice && i < step.advice->size(); ++i) {
+      const auto &[change, seconds] = (*step.advice)[i];
+      text += fmt::format("    {:<10}  {}: {}, {:.1f} % less\n", i == 0 ? "advice" : "", change, duration(seconds),
+                          (1 - seconds / step.estimate->seconds) * 100);
+    }
   }
   return text;
 }
@@ -105,6 +114,10 @@ llvm::json::Object toJson(const Report &report) {
     llvm::json::Object units;
     for (size_t i = 0; i < numUnits; ++i)
       units[spelling(static_cast<Unit>(i)).data()] = estimate.busy[i];
+    llvm::json::Array advice;
+    if (step.advice)
+      for (const auto &[change, seconds] : *step.advice)
+        advice.push_back(llvm::json::Object{{"change", change}, {"seconds", seconds}});
     steps.push_back(llvm::json::Object{{"name", step.name},
                                        {"seconds", estimate.seconds},
                                        {"tiles", estimate.tiles},
@@ -119,6 +132,8 @@ llvm::json::Object toJson(const Report &report) {
                                        {"waiting", estimate.waiting},
                                        {"units", std::move(units)},
                                        {"busiest", spelling(estimate.busiest()).data()},
+                                       {"clockMHz", estimate.clockMHz},
+                                       {"advice", std::move(advice)},
                                        {"assumptions", llvm::json::Array(estimate.assumptions)}});
   }
   return llvm::json::Object{{"name", report.name},       {"case", report.description},

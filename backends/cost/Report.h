@@ -8,6 +8,7 @@
 
 #include <llvm/Support/JSON.h>
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,8 @@ struct Report {
   struct Step {
     std::string name;
     const Estimate *estimate;
+    /// "BM = 256" and the seconds of the launch with it; not set: nobody looked.
+    std::optional<std::vector<std::pair<std::string, double>>> advice;
   };
   std::vector<Step> steps;
 };

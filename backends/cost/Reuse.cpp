@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
 
 namespace tkc::cost {
@@ -23,7 +24,7 @@ constexpr int64_t mostTiles = 264;
 struct Access {
   Node *node;
   std::vector<const Stmt *> loops;
-  double executions = 1; ///< a tile, on average
+  double executions = 0; ///< a tile, on average
   double distinct = 1;   ///< share of the tiles side by side that touch elements of their own
   double fresh = 1;      ///< share of the tiles after them that touch elements that these did not
 };
@@ -68,16 +69,30 @@ double trips(const Stmt &loop, const plan::Scalars &scalars) {
   return std::max(0.0, std::ceil((hi - lo) / static_cast<double>(std::max<int64_t>(loop.tileSize, 1))));
 }
 
-/// What a statement touches, as numbers: those of the first trip of its loops, and how many there are.
+/// What a statement touches apart from what its loops walk over, as numbers.
 std::vector<double> coordinates(const Access &access, const plan::Scalars &scalars) {
   std::vector<double> result;
   for (const std::string &name : access.node->stmt->operands) {
+    if (std::any_of(access.loops.begin(), access.loops.end(), [&](const Stmt *loop) { return loop->dest == name; }))
+      continue;
     const plan::Scalar value = scalars.get(name);
     result.push_back(value.value);
     result.push_back(static_cast<double>(value.begin));
   }
   return result;
 }
+
+/// What tiles with equal coordinates walk over, together and one by one.
+struct Extent {
+  double lo = HUGE_VAL, hi = -HUGE_VAL, sum = 0;
+
+  void add(double from, double to) {
+    lo = std::min(lo, from);
+    hi = std::max(hi, to);
+    sum += std::max(0.0, to - from);
+  }
+  double joined() const { return std::max(0.0, std::min(hi - lo, sum)); }
+};
 
 bool dependsOnLoop(const Access &access) {
   const auto &operands = access.node->stmt->operands;
@@ -104,29 +119,44 @@ public:
   }
 
 private:
+  /// What a tile walks over in the loop whose variable the statement uses: [0, 1) where there is none.
+  static std::pair<double, double> walked(const Access &access, const plan::Scalars &scalars) {
+    const auto &operands = access.node->stmt->operands;
+    for (const Stmt *loop : access.loops)
+      if (std::find(operands.begin(), operands.end(), loop->dest) != operands.end())
+        return {scalars.get(loop->operands[0]).value, scalars.get(loop->operands[1]).value};
+    return {0, 1};
+  }
+
   void measure(const RoleProgram &role, std::vector<Access> &own) {
     const int64_t window = std::min({mostTiles, concurrent, grid.size()});
     // The middle of the grid: neither end is typical.
     const int64_t first = std::max<int64_t>(0, std::min(grid.size() / 2, grid.size() - 2 * window));
-    const int64_t second = std::min(window, grid.size() - first - window);
-    std::vector<std::set<std::vector<double>>> seen(own.size());
-    std::vector<double> executions(own.size()), fresh(own.size());
-    for (int64_t i = 0; i < window + std::max<int64_t>(second, 0); ++i) {
+    const int64_t second = std::max<int64_t>(0, std::min(window, grid.size() - first - window));
+    using Seen = std::map<std::vector<double>, Extent>;
+    std::vector<Seen> seen(own.size()), later(own.size());
+    for (int64_t i = 0; i < window + second; ++i) {
       plan::Scalars scalars = grid.scalars(grid.tile(first + i));
       runScalars(role.body, scalars);
       for (size_t each = 0; each < own.size(); ++each) {
-        const bool isNew = seen[each].insert(coordinates(own[each], scalars)).second;
-        (i < window ? own[each].distinct : fresh[each]) += isNew;
+        const auto [lo, hi] = walked(own[each], scalars);
+        (i < window ? seen : later)[each][coordinates(own[each], scalars)].add(lo, hi);
         double count = 1;
         for (const Stmt *loop : own[each].loops)
           count *= trips(*loop, scalars);
-        executions[each] += count;
+        own[each].executions += count / static_cast<double>(window + second);
       }
     }
     for (size_t each = 0; each < own.size(); ++each) {
-      own[each].distinct = (own[each].distinct - 1) / static_cast<double>(window);
-      own[each].fresh = second > 0 ? fresh[each] / static_cast<double>(second) : own[each].distinct;
-      own[each].executions = executions[each] / static_cast<double>(window + std::max<int64_t>(second, 0));
+      double joined = 0, sum = 0, fresh = 0, laterSum = 0;
+      for (const auto &[key, extent] : seen[each])
+        joined += extent.joined(), sum += extent.sum;
+      for (const auto &[key, extent] : later[each]) {
+        fresh += seen[each].count(key) == 0 ? extent.joined() : 0;
+        laterSum += extent.sum;
+      }
+      own[each].distinct = sum > 0 ? joined / sum : 1;
+      own[each].fresh = laterSum > 0 ? fresh / laterSum : own[each].distinct;
       if (!dependsOnLoop(own[each]) && own[each].executions > 1) {
         own[each].distinct /= own[each].executions;
         own[each].fresh /= own[each].executions;
@@ -197,15 +227,37 @@ void findReuse(Program &program, const Grid &grid, const CallShape &call, const 
   Reuse(program, grid, call, arch, std::max<int64_t>(concurrent, 1)).run();
 }
 
-double tripsOf(const Program &program, const Grid &grid, const Tile &tile) {
-  const RoleProgram &role = program.roles[program.computing];
-  plan::Scalars scalars = grid.scalars(tile);
-  runScalars(role.body, scalars);
-  double sum = 0;
+Trips::Trips(const Program &program, const Grid &grid)
+    : role(program.roles[program.computing]), grid(grid), axisNames(program.plan->grid.axes) {
+  std::set<std::string> names;
   for (const Node &node : role.body)
     if (node.stmt->kind == StmtKind::For)
-      sum += trips(*node.stmt, scalars);
-  return sum;
+      names.insert(node.stmt->operands.begin(), node.stmt->operands.begin() + 2);
+  for (size_t before = 0; before != names.size();) {
+    before = names.size();
+    walk(role.body, [&](const Node &node) {
+      if (node.isScalar && names.count(node.stmt->dest))
+        names.insert(node.stmt->operands.begin(), node.stmt->operands.end());
+    });
+  }
+  for (size_t i = 0; i < axisNames.size(); ++i)
+    if (names.count(axisNames[i].name))
+      axes.push_back(i);
+}
+
+double Trips::of(const Tile &tile) {
+  std::vector<int64_t> key;
+  for (size_t axis : axes)
+    key.push_back(tile[axis].begin);
+  auto [found, isNew] = known.emplace(std::move(key), 0);
+  if (!isNew)
+    return found->second;
+  plan::Scalars scalars = grid.scalars(tile);
+  runScalars(role.body, scalars);
+  for (const Node &node : role.body)
+    if (node.stmt->kind == StmtKind::For)
+      found->second += trips(*node.stmt, scalars);
+  return found->second;
 }
 
 } // namespace tkc::cost

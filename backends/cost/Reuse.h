@@ -14,7 +14,20 @@ namespace tkc::cost {
 void findReuse(Program &program, const Grid &grid, const CallShape &call, const arch::Description &arch,
                int64_t concurrent);
 
-/// Trips of the outermost loops of the computing role, for a tile.
-double tripsOf(const Program &program, const Grid &grid, const Tile &tile);
+/// Trips of the outermost loops of the computing role, tile by tile.
+class Trips {
+public:
+  Trips(const Program &program, const Grid &grid);
+  double of(const Tile &tile);
+  /// Whether all tiles have as many.
+  bool areEqual() const { return axes.empty(); }
+
+private:
+  const RoleProgram &role;
+  const Grid &grid;
+  const std::vector<plan::GridAxis> &axisNames;
+  std::vector<size_t> axes; ///< on which they depend
+  std::map<std::vector<int64_t>, double> known;
+};
 
 } // namespace tkc::cost

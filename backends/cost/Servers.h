@@ -4,7 +4,7 @@
 // The units of a multiprocessor as queues: whoever comes first is served first, at the unit's rate.
 #pragma once
 
-#include "backends/cost/Program.h"
+#include "backends/cost/Process.h"
 
 #include <algorithm>
 
@@ -12,14 +12,14 @@ namespace tkc::cost {
 
 class Servers {
 public:
-  Servers(const Machine &machine, double dirtyBytes) : machine(machine), dirtyBytes(dirtyBytes) {}
+  explicit Servers(const Machine &machine) : machine(machine) {}
 
   /// Vector work that is ready at `from`; all its units work at once. When the last of them is done.
   double work(const Demand &demand, double from, Demand &mine);
   /// When a product that is ready at `from` has its result.
   double product(double ns, double from, Demand &mine);
   /// When the bytes are there (a store's: taken).
-  double transfer(const Traffic &traffic, double from, Demand &mine);
+  double transfer(const Traffic &traffic, double from, Tally &mine);
   /// When a unit has done what it was asked so far.
   double idleFrom(Unit unit) const { return free[static_cast<size_t>(unit)]; }
 
@@ -27,7 +27,6 @@ private:
   double serve(Unit unit, double ns, double from, Demand &mine);
 
   const Machine &machine;
-  double dirtyBytes;
   std::array<double, numUnits> free{};
 };
 

@@ -43,7 +43,7 @@ public:
   Simulator(const Program &program, const Machine &machine, const Grid &grid, const plan::Inputs &inputs,
             const std::vector<Tile> &tiles, const SimulationOptions &options)
       : program(program), plan(*program.plan), machine(machine), grid(grid), inputs(inputs), tiles(tiles),
-        options(options), servers(machine, options.dirtyBytes) {}
+        options(options), servers(machine) {}
 
   Simulation run();
 
@@ -318,7 +318,7 @@ double Simulator::copyByThreads(Process &process, const Node &node) {
       machine.demandOf({.simple = pieces * (alignment >= 4 ? 1 : 4), .others = pieces * 3, .sharedBytes = 2 * bytes});
   const double issued = servers.work(demand, process.now, process.tally.busy);
   const double rounds = alignment >= 4 ? 1 : std::max(1.0, bytes / (threads * 32));
-  const double there = servers.transfer(node.traffic, process.now, process.tally.busy);
+  const double there = servers.transfer(node.traffic, process.now, process.tally);
   return std::max({issued, there, process.now + rounds * machine.l2Ns});
 }
 
@@ -346,7 +346,7 @@ void Simulator::copyIn(Process &process, const Node &node) {
   if (stmt.isThreadCopy()) {
     process.now = servers.work(node.demand, process.now, process.tally.busy);
     process.openCopies.done =
-        std::max(process.openCopies.done, servers.transfer(node.traffic, process.now, process.tally.busy));
+        std::max(process.openCopies.done, servers.transfer(node.traffic, process.now, process.tally));
     process.openCopies.loads += stmt.loads;
     if (stmt.loads > 0) {
       process.copyGroups.push_back(process.openCopies);
@@ -365,7 +365,7 @@ void Simulator::copyIn(Process &process, const Node &node) {
   const double begin = process.now;
   process.now += clocks(issueClocks * boxes);
   span(process, Span::Copy, "", begin, process.now, stmt.loc);
-  deliver(process, node, bytes, servers.transfer(node.traffic, process.now, process.tally.busy));
+  deliver(process, node, bytes, servers.transfer(node.traffic, process.now, process.tally));
 }
 
 void Simulator::copyOut(Process &process, const Node &node) {
@@ -375,7 +375,7 @@ void Simulator::copyOut(Process &process, const Node &node) {
     process.now = servers.work(node.demand, process.now, process.tally.busy);
   else
     process.now += clocks(issueClocks);
-  const double done = servers.transfer(node.traffic, process.now, process.tally.busy);
+  const double done = servers.transfer(node.traffic, process.now, process.tally);
   // Its buffer is free once it was read, which the way to memory does not hold up for long.
   process.openBulk = std::max(process.openBulk, std::min(done, servers.idleFrom(Unit::L2) + machine.l2Ns));
   span(process, Span::Copy, "", begin, process.now, node.stmt->loc);
@@ -422,6 +422,8 @@ void Simulator::skipTrips(Process &process, Frame &frame) {
     process.tally.busy[i] += (process.tally.busy[i] - frame.then.busy[i]) * times;
   process.tally.macs += (process.tally.macs - frame.then.macs) * times;
   process.tally.waiting += (process.tally.waiting - frame.then.waiting) * times;
+  process.tally.l2Bytes += (process.tally.l2Bytes - frame.then.l2Bytes) * times;
+  process.tally.reading += (process.tally.reading - frame.then.reading) * times;
 }
 
 /// False: the loop is over.
@@ -514,7 +516,7 @@ bool Simulator::execute(Process &process, const Node &node) {
       return true;
     }
     // The compiler asks for it before the work of the stretch.
-    const double there = servers.transfer(node.traffic, process.now, process.tally.busy);
+    const double there = servers.transfer(node.traffic, process.now, process.tally);
     add(process.open, node.demand);
     process.hasOpen = true;
     process.ready[static_cast<size_t>(node.dest)] = there;
@@ -524,7 +526,7 @@ bool Simulator::execute(Process &process, const Node &node) {
   case StmtKind::Atomic:
     stretch(process, node);
     flush(process);
-    servers.transfer(node.traffic, process.now, process.tally.busy);
+    servers.transfer(node.traffic, process.now, process.tally);
     return true;
   case StmtKind::FenceProxy:
   case StmtKind::TensorFence:
@@ -680,7 +682,7 @@ Simulation Simulator::run() {
   }
   for (const plan::Buffer &buffer : plan.buffers)
     stages = std::max(stages, buffer.stages);
-  limit = 2 * stages + 6;
+  limit = std::max<int64_t>(24, 4 * stages + 8);
   const int slots = static_cast<int>(std::min<size_t>(static_cast<size_t>(options.resident), tiles.size()));
   barriers.assign(static_cast<size_t>(slots), std::vector<Phases>(count));
   slotTiles.resize(static_cast<size_t>(slots));
@@ -735,6 +737,8 @@ Simulation Simulator::run() {
   for (const Process &process : processes) {
     add(result.busy, process.tally.busy);
     result.macs += process.tally.macs;
+    result.reading += process.tally.reading;
+    result.l2Bytes += process.tally.l2Bytes;
     if (!process.computes)
       continue;
     ++computing;

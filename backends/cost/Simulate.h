@@ -15,6 +15,8 @@ struct Simulation {
   std::vector<double> ends;
   Demand busy{}; ///< of the units, likewise in full
   double macs = 0;
+  double l2Bytes = 0;
+  double reading = 0;   ///< of the time of device memory, what loads took
   double waiting = 0;   ///< nanoseconds that an instance of the computing role waited, on average
   double running = 0;   ///< and was there
   double loopNs = 0;    ///< that an instance of the computing role spent in loops
@@ -28,8 +30,7 @@ struct Simulation {
 struct SimulationOptions {
   int resident = 1;        ///< blocks at once
   bool persistent = false; ///< a block goes from tile to tile, without starting anew
-  double dirtyBytes = 0; ///< of L2 that have to be written before others take their place: this multiprocessor's share
-  double startNs = 0;    ///< from a block's end to the start of the next in its place
+  double startNs = 0;      ///< from a block's end to the start of the next in its place
   bool timeline = false;
   const CallShape *call = nullptr;
 };

@@ -45,7 +45,8 @@ int64_t registersOf(const VarType &type, int instances) {
 
 class Liveness {
 public:
-  explicit Liveness(const Role &role) {
+  /// `onlyWhole`: only places count at which all elements of a tile have to be there.
+  explicit Liveness(const Role &role, bool onlyWhole = false) : onlyWhole(onlyWhole) {
     for (const Var &var : role.vars)
       if (int64_t registers = registersOf(var.type, role.instances))
         sizes[var.name] = registers;
@@ -124,7 +125,14 @@ private:
     return live;
   }
 
+  static bool isElementwise(const Stmt &stmt) {
+    return (stmt.kind == StmtKind::Compute && stmt.op != ir::OpKind::Reduce) || stmt.kind == StmtKind::Move ||
+           stmt.kind == StmtKind::Spread || stmt.kind == StmtKind::Load;
+  }
+
   void note(const Stmt &stmt, const Names &live) {
+    if (onlyWhole && isElementwise(stmt))
+      return;
     int64_t sum = 0;
     for (const std::string &name : live)
       sum += sizes.at(name);
@@ -135,13 +143,14 @@ private:
     where = &stmt;
   }
 
+  const bool onlyWhole;
   std::deque<std::string> products; ///< in flight at this place of the text, oldest first
   std::map<const Stmt *, Names> usedBy;
 };
 
 } // namespace
 
-int64_t registersAlive(const Role &role) { return Liveness(role).most; }
+int64_t registersAlive(const Role &role) { return Liveness(role, /*onlyWhole=*/true).most; }
 
 void checkRegisters(const Plan &plan, const Budget &budget, Report &report) {
   for (const Role &role : plan.roles) {

@@ -57,7 +57,9 @@ bool checkScales(const Plan &plan, const Stmt &stmt, ElemType factor, std::pair<
 void checkBudgets(const Plan &plan, const Budget &budget, Report &report);
 /// Registers that tiles alive at once need, against what the role has.
 void checkRegisters(const Plan &plan, const Budget &budget, Report &report);
-/// 32-bit registers that the tiles of a role take in each thread, where most are alive at once.
+/// 32-bit registers that the tiles of a role take in each thread, where most are alive at once. Between operations on
+/// elements a compiler keeps a few elements of each tile: those places do not count, but reductions, products and
+/// accesses to shared memory do.
 int64_t registersAlive(const Role &role);
 /// Races, deadlock and the rules of every asynchronous engine, over all interleavings. Fills in `facts`, if given.
 void checkProtocol(const Plan &plan, Report &report, Facts *facts = nullptr);

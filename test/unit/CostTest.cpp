@@ -1,0 +1,177 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The cost model on plans made by hand, whose times are known: pipelines that one of their units bounds.
+#include "backends/cost/Cost.h"
+#include "support/Diagnostics.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+using namespace tkc;
+
+namespace {
+
+/// A GPU of round numbers: one multiprocessor at 1 GHz; 1024 multiply-adds a clock; L2 and memory of so many bytes a
+/// nanosecond; requests that take 100 ns.
+arch::Description gpu(int bandwidthGBs, int64_t multiprocessors = 1) {
+  arch::Description it = *arch::find("sm_90a");
+  it.multiprocessors = static_cast<int>(multiprocessors);
+  it.clockMHz = 1000;
+  it.bandwidthGBs = bandwidthGBs;
+  for (arch::MatrixInstruction &each : it.matrixInstructions)
+    each.macsPerClock = 1024;
+  it.rates = {};
+  it.rates.l2GBs = 1000;
+  it.rates.l2Ns = it.rates.memoryNs = 100;
+  it.rates.memoryShare = 1;
+  it.rates.launchNs = it.rates.blockNs = 0;
+  it.rates.matrixDrop = it.rates.l2Drop = it.rates.memoryDrop = 0;
+  return it;
+}
+
+/// A product of 64 × 64 tiles, 64 deep, with a ring of so many stages: 16 KiB and 256 clocks a trip.
+std::string product(int stages) {
+  return fmt::format(R"(plan @gemm for sm_90a {{T = bf16}} (a: bf16[M, K], b: bf16[K, N], out c: bf16[M, N]) {{
+  threads 256 cluster 1 shared {1}
+  prelude {{
+    var zero: i32
+    var M: i32
+    var N: i32
+    zero = const 0
+    M = dim @M
+    N = dim @N
+  }}
+  grid {{ m in tiles(zero, M, 64), n in tiles(zero, N, 64) }}
+  map a_map = a box 64x64 dims 0, 1 swizzle 128B -> a
+  map b_map = b box 64x64 dims 0, 1 swizzle 128B -> b
+  buffer a: bf16[64x64] swizzle 128B stages {0} offset 0
+  buffer b: bf16[64x64] swizzle 128B stages {0} offset {2}
+  barrier full stages {0} arrivals 1
+  barrier empty stages {0} arrivals 1
+  role producer warps 4..8 instances 1 registers 56 {{
+    var at: ring<{0}>
+    var K: i32
+    var k: index<64>
+    K = dim @K
+    for k in tiles(zero, K, 64) {{
+      wait empty[at] inverted
+      one expect full[at] bytes 16384
+      one copy_in a[at] <- a_map a[m, k] completes full[at]
+      one copy_in b[at] <- b_map b[k, n] completes full[at]
+      advance at
+    }}
+  }}
+  role consumer warps 0..4 instances 1 registers 240 {{
+    var none: f32
+    var acc: fragment<f32, 64x64, mma, whole>
+    var K: i32
+    var k: index<64>
+    var at: ring<{0}>
+    none = const 0
+    acc = full (none)
+    K = dim @K
+    for k in tiles(zero, K, 64) {{
+      wait full[at]
+      product_fence
+      product acc += a[at] * b[at]
+      product_commit
+      product_wait 0
+      arrive empty[at]
+      advance at
+    }}
+  }}
+}}
+)",
+                     stages, 16384 * stages, 8192 * stages);
+}
+
+std::unique_ptr<plan::Plan> parse(const std::string &text) {
+  SourceManager sources;
+  DiagnosticEngine diagnostics(sources);
+  auto plans = plan::parsePlan(sources.addBuffer("test.tkplan", text), diagnostics);
+  EXPECT_FALSE(diagnostics.hasErrors()) << (diagnostics.hasErrors() ? diagnostics.all().front().message : "");
+  return plans.empty() ? nullptr : std::move(plans.front());
+}
+
+double nsOf(const std::string &text, const arch::Description &arch, int64_t n, int64_t k) {
+  const auto plan = parse(text);
+  cost::Options options;
+  options.dirtyCache = options.launch = false;
+  const cost::Estimate result = cost::estimate(*plan, arch, {{{"M", 64}, {"N", n}, {"K", k}}, {}, {}}, options);
+  EXPECT_TRUE(result.assumptions.empty());
+  return result.seconds * 1e9;
+}
+
+/// Matrix units that are never without work: 256 clocks a trip.
+TEST(Cost, MatrixUnitsBoundADeepRing) {
+  const double few = nsOf(product(4), gpu(1000), 64, 64 * 100), many = nsOf(product(4), gpu(1000), 64, 64 * 1100);
+  // A wait for each product alone: its latency of 60 clocks and the waits' own come on top.
+  EXPECT_NEAR((many - few) / 1000, 256 + 60, 60);
+}
+
+/// 16 KiB at 16 bytes a nanosecond are 1024 ns a trip, four times what products take.
+TEST(Cost, MemoryBoundsIfItIsSlower) {
+  const double few = nsOf(product(4), gpu(16), 64, 64 * 100), many = nsOf(product(4), gpu(16), 64, 64 * 1100);
+  EXPECT_NEAR((many - few) / 1000, 1024, 1024 * 0.02);
+}
+
+TEST(Cost, HalfTheBandwidthTakesTwiceTheTime) {
+  const double whole = nsOf(product(4), gpu(16), 64, 64 * 1000), half = nsOf(product(4), gpu(8), 64, 64 * 1000);
+  EXPECT_NEAR(half / whole, 2, 0.02);
+}
+
+/// With one stage nothing overlaps: each trip waits for its copy, and then for its product.
+TEST(Cost, OneStageAddsCopiesAndProducts) {
+  const double few = nsOf(product(1), gpu(64), 64, 64 * 100), many = nsOf(product(1), gpu(64), 64, 64 * 1100);
+  const double copy = 16384.0 / 64 + 100, matrix = 256 + 60;
+  EXPECT_NEAR((many - few) / 1000, copy + matrix, 150);
+  EXPECT_GT((many - few) / 1000, copy + matrix);
+}
+
+TEST(Cost, MoreStagesAreNeverSlower) {
+  double before = 1e30;
+  for (int stages : {1, 2, 3, 4, 6}) {
+    const double now = nsOf(product(stages), gpu(64), 64, 64 * 1000);
+    EXPECT_LE(now, before * 1.001) << stages;
+    before = now;
+  }
+}
+
+/// Trips beyond those that are run count as much as these.
+TEST(Cost, LongLoopsAreLinear) {
+  const double one = nsOf(product(4), gpu(64), 64, 64 * 1000), two = nsOf(product(4), gpu(64), 64, 64 * 2000);
+  EXPECT_NEAR(two / one, 2, 0.01);
+}
+
+/// Eight tiles on four multiprocessors are two rounds, five as well.
+TEST(Cost, TheLastRoundCountsInFull) {
+  const std::string text = product(4);
+  const arch::Description four = gpu(4000, 4);
+  const double eight = nsOf(text, four, 64 * 8, 64 * 500), five = nsOf(text, four, 64 * 5, 64 * 500);
+  EXPECT_NEAR(five / eight, 1, 0.02);
+  EXPECT_NEAR(nsOf(text, four, 64 * 4, 64 * 500) / eight, 0.5, 0.02);
+}
+
+TEST(Cost, AnEmptyGridTakesNoTime) { EXPECT_EQ(nsOf(product(4), gpu(64), 0, 64), 0); }
+
+/// The timeline of a block has a track for each role's instance, in order of time.
+TEST(Cost, TimelineIsInOrder) {
+  const auto plan = parse(product(2));
+  cost::Options options;
+  options.timeline = true;
+  const cost::Estimate result = cost::estimate(*plan, gpu(64), {{{"M", 64}, {"N", 64}, {"K", 640}}, {}, {}}, options);
+  ASSERT_EQ(result.timeline.size(), 2u);
+  EXPECT_EQ(result.timeline[0].name, "producer");
+  for (const cost::Track &track : result.timeline) {
+    EXPECT_FALSE(track.spans.empty());
+    double end = 0;
+    for (const cost::Span &span : track.spans) {
+      EXPECT_GE(span.begin, end - 1e-9);
+      EXPECT_GT(span.end, span.begin);
+      end = span.end;
+    }
+  }
+}
+
+} // namespace
