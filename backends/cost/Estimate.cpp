@@ -116,7 +116,7 @@ Estimate Estimator::run() {
   result.blocks =
       plan.grid.persistent && !plan.grid.claimed ? std::min(grid.size(), sideBySide) * plan.cluster : result.tiles;
   result.waves = static_cast<double>(grid.size()) / static_cast<double>(sideBySide);
-  program = compile(plan, Machine(arch, places * plan.cluster));
+  program = compile(plan, Machine(arch, places * plan.cluster), call);
   Trips trips(program, grid);
   chooseSample(trips);
   double share = 1;
@@ -155,13 +155,14 @@ void Estimator::chooseSample(Trips &trips) {
 
 void Estimator::simulateSample(double clockShare, bool isLast) {
   const Machine machine(arch, places * plan.cluster, clockShare);
-  program = compile(plan, machine);
+  program = compile(plan, machine, call);
   findReuse(program, grid, call, arch, places * result.residentBlocks);
   SimulationOptions simulation;
   simulation.resident = result.residentBlocks;
   simulation.persistent = plan.grid.persistent;
   simulation.startNs = arch.rates.blockNs;
   simulation.timeline = options.timeline && isLast;
+  simulation.coldCode = options.dirtyCache;
   simulation.call = &call;
   sample = simulate(program, machine, grid, inputs, tiles, simulation);
   if (sample.forced > 0 && isLast)
@@ -223,6 +224,9 @@ void Estimator::reckonGrid(Trips &trips, double clockShare) {
   }
   // Shares are averages over all multiprocessors and the whole time.
   const double scale = gridWeight / sampleWeight;
+  // A few tiles may leave work in the queues that more of them have to wait for.
+  span =
+      std::max(span, *std::max_element(sample.busy.begin(), sample.busy.end()) * scale / static_cast<double>(places));
   span += writingOthers(span, scale / static_cast<double>(places));
   const double ns = (options.launch ? arch.rates.launchNs : 0) + span + arch.rates.memoryNs;
   result.seconds = ns * 1e-9;

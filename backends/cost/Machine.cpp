@@ -72,12 +72,10 @@ Machine::Machine(const arch::Description &arch, int64_t active, double clockShar
 
 Demand Machine::demandOf(const Work &work) const {
   const arch::Rates &rates = arch.rates;
-  // A special function, like a shuffle, takes the place of one instruction among the others.
-  const double issued = work.multiplyAdds + work.simple + work.special + work.shuffles + work.others;
   const double slots = std::max(rates.multiplyAdds, 4 * 32 * (arch.warpSize == 32 ? 1 : 0)) * issueShare;
   Demand result{};
   at(result, Unit::Matrix) = clocks(work.matrixClocks);
-  at(result, Unit::Issue) = clocks(issued / slots);
+  at(result, Unit::Issue) = clocks(work.instructions() / slots);
   at(result, Unit::MultiplyAdd) = clocks(work.multiplyAdds / rates.multiplyAdds);
   at(result, Unit::Simple) = clocks(work.simple / rates.simple);
   at(result, Unit::Special) = clocks(work.special / rates.special);

@@ -25,6 +25,8 @@ struct Work {
   double matrixClocks = 0;
 
   Work &operator+=(const Work &other);
+  /// Of all threads together. A special function, like a shuffle, takes the place of one among the others.
+  double instructions() const { return multiplyAdds + simple + special + shuffles + others; }
 };
 
 struct Machine {

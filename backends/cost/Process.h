@@ -62,6 +62,8 @@ struct Process {
   Demand open{};
   double openLatency = 0;
   bool hasOpen = false;
+  int parts = 0; ///< of it, that are still to be done, `open` being one; 0: none was
+  double openSince = 0;
   SourceLoc openLoc;
   Tally tally; ///< with trips that were not run
   double loopNs = 0, loopTrips = 0;

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 #include "backends/cost/Program.h"
+#include "backends/cost/Grid.h"
 #include "ir/plan/verify/Verify.h"
 
 #include <algorithm>
@@ -23,8 +24,8 @@ double part(int64_t whole, bool divided, int instances) {
 
 class Compiler {
 public:
-  Compiler(const plan::Plan &plan, const plan::Role &role, const Machine &machine)
-      : plan(plan), role(role), machine(machine) {
+  Compiler(const plan::Plan &plan, const plan::Role &role, const Machine &machine, const CallShape &call)
+      : plan(plan), role(role), machine(machine), call(call) {
     program.role = &role;
     program.oneThread = plan::runsOnOneThread(role);
     for (const plan::Body *body : {&role.body, &role.finish})
@@ -68,7 +69,7 @@ private:
   Node node(const Stmt &stmt) {
     Node result;
     result.stmt = &stmt;
-    result.work = isFused(stmt) ? Work{} : workOf(plan, role, stmt);
+    result.work = isFused(stmt) ? Work{} : workOf(plan, role, stmt, alignmentOf(stmt));
     if (const plan::Var *var = role.findVar(stmt.dest)) {
       result.destType = var->type;
       result.isScalar = var->type.kind == VarType::Scalar || var->type.kind == VarType::TileIndex;
@@ -113,6 +114,13 @@ private:
            (reader.op == OpKind::Add || reader.op == OpKind::Sub);
   }
 
+  int alignmentOf(const Stmt &stmt) const {
+    for (const ir::Param &param : plan.params)
+      if (param.name == stmt.view.tensor)
+        return rowAlignment(param, call);
+    return 16;
+  }
+
   double elementBytes(const std::string &tensor) const {
     for (const ir::Param &param : plan.params)
       if (param.name == tensor)
@@ -149,11 +157,13 @@ private:
     switch (stmt.kind) {
     case StmtKind::Load:
     case StmtKind::Fetch:
-      return {touchedElements(stmt.dest) * elementBytes(stmt.view.tensor)};
+      return {.bytes = touchedElements(stmt.dest) * elementBytes(stmt.view.tensor)};
     case StmtKind::Store:
-      return {touchedElements(stmt.operands.back()) * elementBytes(stmt.view.tensor), true};
-    case StmtKind::Atomic: // L2 reads and writes
-      return {2 * touchedElements(stmt.operands.back()) * elementBytes(stmt.view.tensor), true};
+      return {.bytes = touchedElements(stmt.operands.back()) * elementBytes(stmt.view.tensor), .toMemory = true};
+    case StmtKind::Atomic:
+      return {.bytes = touchedElements(stmt.operands.back()) * elementBytes(stmt.view.tensor),
+              .toMemory = true,
+              .updates = true};
     case StmtKind::CopyIn: {
       const plan::Buffer *buffer = plan.findBuffer(stmt.ref.buffer);
       double bytes = buffer ? static_cast<double>(buffer->stageBytes()) : 0;
@@ -162,14 +172,14 @@ private:
         bytes /= role.instances;
       if (stmt.multicast != Division::Whole && !stmt.toFirst)
         bytes /= plan.cluster;
-      return {bytes, false, 1, bytes / threads};
+      return {.bytes = bytes, .perThreadBytes = bytes / threads};
     }
     case StmtKind::CopyOut: {
       const plan::Buffer *buffer = plan.findBuffer(stmt.ref.buffer);
       double bytes = buffer ? static_cast<double>(buffer->stageBytes()) : 0;
       if (stmt.ref.slice != Division::Whole || stmt.map.empty())
         bytes /= role.instances;
-      return {stmt.reducing ? 2 * bytes : bytes, true};
+      return {.bytes = bytes, .toMemory = true, .updates = stmt.reducing};
     }
     default:
       return {};
@@ -224,6 +234,7 @@ private:
   const plan::Plan &plan;
   const plan::Role &role;
   const Machine &machine;
+  const CallShape &call;
   RoleProgram program;
   std::unordered_map<std::string, int> variables, cursors, readers;
   std::unordered_map<std::string, const Stmt *> lastReader;
@@ -237,11 +248,11 @@ double weigh(const std::vector<Node> &nodes) {
 
 } // namespace
 
-Program compile(const plan::Plan &plan, const Machine &machine) {
+Program compile(const plan::Plan &plan, const Machine &machine, const CallShape &call) {
   Program program;
   program.plan = &plan;
   for (const plan::Role &role : plan.roles)
-    program.roles.push_back(Compiler(plan, role, machine).run());
+    program.roles.push_back(Compiler(plan, role, machine, call).run());
   for (size_t i = 1; i < program.roles.size(); ++i)
     if (weigh(program.roles[i].body) > weigh(program.roles[program.computing].body))
       program.computing = i;

@@ -18,6 +18,7 @@ struct Traffic {
   double bytes = 0;
   bool toMemory = false;     ///< a store
   double missing = 1;        ///< share of the bytes that device memory has to bring or take; set by Reuse.cpp
+  bool updates = false;      ///< L2 reads what it changes
   double perThreadBytes = 0; ///< of copies by threads: what each has in flight
 };
 
@@ -52,7 +53,7 @@ struct Program {
   size_t computing = 0; ///< the role whose vector work and products weigh most: the one that others feed
 };
 
-Program compile(const plan::Plan &plan, const Machine &machine);
+Program compile(const plan::Plan &plan, const Machine &machine, const CallShape &call);
 
 /// Calls `visit` on every node, outer first.
 template <class Nodes, class Visit> void walk(Nodes &nodes, Visit visit) {
@@ -63,7 +64,8 @@ template <class Nodes, class Visit> void walk(Nodes &nodes, Visit visit) {
   }
 }
 
-/// The threads' work for a statement on variables, by one instance of `role`.
-Work workOf(const plan::Plan &plan, const plan::Role &role, const plan::Stmt &stmt);
+/// The threads' work for a statement on variables, by one instance of `role`. `alignment`: bytes to which rows of the
+/// tensor that it touches are aligned.
+Work workOf(const plan::Plan &plan, const plan::Role &role, const plan::Stmt &stmt, int alignment);
 
 } // namespace tkc::cost

@@ -207,8 +207,7 @@ private:
   double tensorBytes(const Access &access) const {
     for (const ir::Param &param : program.plan->params)
       if (param.name == access.node->stmt->view.tensor)
-        return elementsOf(param, call) * bitWidth(param.elem) / 8 *
-               (access.node->stmt->kind == StmtKind::Atomic || access.node->stmt->reducing ? 2 : 1);
+        return elementsOf(param, call) * bitWidth(param.elem) / 8;
     return 0;
   }
 

@@ -20,32 +20,40 @@ double Servers::serve(Unit unit, double ns, double from, Demand &mine) {
   return busyUntil;
 }
 
+/// Vector work of `ns` that begins at `from`, as long as it takes beside the products that were asked for so far.
+double Servers::besideProducts(Unit unit, double ns, double from) const {
+  const arch::Rates &rates = machine.arch.rates;
+  const double lost = unit == Unit::MultiplyAdd ? rates.multiplyAddsLost
+                      : unit == Unit::Simple    ? rates.simpleLost
+                      : unit == Unit::Special   ? rates.specialLost
+                                                : 0;
+  const double together = std::min(std::max(0.0, idleFrom(Unit::Matrix) - from), ns / (1 - lost));
+  return ns + together * lost;
+}
+
 double Servers::work(const Demand &demand, double from, Demand &mine) {
   double end = from;
-  for (size_t i = 0; i < numUnits; ++i)
-    if (demand[i] > 0)
-      end = std::max(end, serve(static_cast<Unit>(i), demand[i], from, mine));
+  for (size_t i = 0; i < numUnits; ++i) {
+    if (demand[i] <= 0)
+      continue;
+    const auto unit = static_cast<Unit>(i);
+    const double begin = std::max(from, idleFrom(unit));
+    const double longer = besideProducts(unit, demand[i], begin) - demand[i];
+    free[i] = begin + longer;
+    end = std::max(end, serve(unit, demand[i], begin + longer, mine));
+  }
   return end;
 }
 
 double Servers::product(double ns, double from, Demand &mine) {
-  const double begin = std::max(from, idleFrom(Unit::Matrix));
-  const double end = serve(Unit::Matrix, ns, from, mine);
-  // What others of the units' time is lost beside it.
-  const arch::Rates &rates = machine.arch.rates;
-  const std::pair<Unit, double> lost[] = {{Unit::MultiplyAdd, rates.multiplyAddsLost},
-                                          {Unit::Simple, rates.simpleLost},
-                                          {Unit::Special, rates.specialLost}};
-  for (const auto &[unit, share] : lost)
-    if (share > 0)
-      free[static_cast<size_t>(unit)] = std::max(free[static_cast<size_t>(unit)], begin) + share * ns;
-  return end + machine.clocks(productLatency);
+  return serve(Unit::Matrix, ns, from, mine) + machine.clocks(productLatency);
 }
 
 double Servers::transfer(const Traffic &traffic, double from, Tally &mine) {
   double end =
       serve(Unit::L2, traffic.bytes / (traffic.toMemory ? machine.storeRate : machine.l2Rate), from, mine.busy);
-  const double ns = traffic.bytes * traffic.missing / machine.memoryRate * (traffic.toMemory ? writeCost : 1);
+  const double ns = traffic.bytes * traffic.missing / machine.memoryRate * (traffic.toMemory ? writeCost : 1) *
+                    (traffic.updates ? 2 : 1);
   if (ns > 0)
     end = std::max(end, serve(Unit::Memory, ns, from, mine.busy));
   mine.l2Bytes += traffic.bytes;

@@ -24,6 +24,7 @@ public:
   double idleFrom(Unit unit) const { return free[static_cast<size_t>(unit)]; }
 
 private:
+  double besideProducts(Unit unit, double ns, double from) const;
   double serve(Unit unit, double ns, double from, Demand &mine);
 
   const Machine &machine;

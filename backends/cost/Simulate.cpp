@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
+#include <set>
 
 namespace tkc::cost {
 
@@ -20,6 +21,10 @@ namespace {
 /// Clocks: of a thread that asks the copy engine or the matrix units for something, from an arrival to the waiter's
 /// next instruction, of a named barrier, of a step of a reduction over threads, of a dependent instruction.
 constexpr double issueClocks = 16, wakeClocks = 24, syncClocks = 30, shuffleClocks = 30, dependentClocks = 6;
+/// Clocks of vector work after which another role's gets its turn.
+constexpr double turnClocks = 128;
+/// Of an instruction; and what is brought in the time of one access to memory.
+constexpr double instructionBytes = 16, fetchedAtOnce = 2048;
 
 /// A stage of a barrier: the phases that are over, and what the one under way has got.
 struct Phases {
@@ -56,7 +61,8 @@ private:
   void enterLoop(Process &process, const Node &node);
   bool nextTrip(Process &process, Frame &frame);
   void skipTrips(Process &process, Frame &frame);
-  void flush(Process &process);
+  bool workOn(Process &process);
+  bool endsStretch(const Process &process, const Node &node) const;
   void stretch(Process &process, const Node &node);
   void waitUntil(Process &process, double time, const char *what, const Stmt &stmt);
   bool wait(Process &process, const Node &node);
@@ -71,6 +77,7 @@ private:
   void endTile(Process &process);
   void slotEnded(int slot);
   void force();
+  double fetchNs(const RoleProgram &role, const std::vector<Node> &nodes) const;
   void span(const Process &process, Span::Kind kind, std::string name, double begin, double end, SourceLoc loc);
 
   Phases &phasesOf(const Process &process, const Node &node);
@@ -94,6 +101,7 @@ private:
   std::map<std::pair<int, int>, Meeting> meetings; ///< by slot and number
   std::vector<size_t> slotTiles;                   ///< tiles that a slot has taken; persistent: the number of its next
   size_t tilesTaken = 0;
+  std::set<const std::vector<Node> *> fetched; ///< bodies of which the instructions are there
   int64_t limit = 12;
   Simulation result;
 };
@@ -156,7 +164,6 @@ void Simulator::beginTile(Process &process) {
 
 /// The end of a role's statements for a tile.
 void Simulator::endTile(Process &process) {
-  flush(process);
   if (process.finishing) {
     process.done = true;
     return;
@@ -187,28 +194,86 @@ void Simulator::slotEnded(int slot) {
 
 // ---- vector work ----------------------------------------------------------------------------------------------------
 
-void Simulator::flush(Process &process) {
+/// Does a part of the open stretch, so that roles that compute at the same time take turns, as warps do. Whether
+/// anything was left to do.
+bool Simulator::workOn(Process &process) {
   if (!process.hasOpen)
-    return;
-  const double begin = process.now;
-  process.now = servers.work(process.open, begin, process.tally.busy) + clocks(process.openLatency);
-  span(process, Span::Compute, "", begin, process.now, process.openLoc);
+    return false;
+  if (process.parts == 0) {
+    const double longest = *std::max_element(process.open.begin(), process.open.end());
+    process.parts = std::max(1, static_cast<int>(std::ceil(longest / clocks(turnClocks))));
+    for (double &each : process.open)
+      each /= process.parts;
+    process.openSince = process.now;
+  }
+  process.now = servers.work(process.open, process.now, process.tally.busy);
+  if (--process.parts > 0)
+    return true;
+  process.now += clocks(process.openLatency);
+  span(process, Span::Compute, "", process.openSince, process.now, process.openLoc);
   process.open = {};
   process.openLatency = 0;
   process.hasOpen = false;
   std::fill(process.reducing.begin(), process.reducing.end(), 0);
+  return true;
+}
+
+/// Whether the open stretch has to be over before a statement.
+bool Simulator::endsStretch(const Process &process, const Node &node) const {
+  switch (node.stmt->kind) {
+  case StmtKind::Compute:
+  case StmtKind::Move:
+  case StmtKind::Spread:
+  case StmtKind::LoadShared:
+  case StmtKind::StoreShared:
+  case StmtKind::Place:
+  case StmtKind::LoadTensor:
+  case StmtKind::StoreTensor:
+  case StmtKind::ScaleTensor:
+  case StmtKind::Store:
+  case StmtKind::Atomic:
+    return std::any_of(node.reads.begin(), node.reads.end(), [&](int read) {
+      return process.reducing[static_cast<size_t>(read)] || process.ready[static_cast<size_t>(read)] > process.now;
+    });
+  case StmtKind::Product:
+    return !node.stmt->isSynchronous();
+  case StmtKind::Load:
+  case StmtKind::Fetch:
+  case StmtKind::FenceProxy:
+  case StmtKind::TensorFence:
+  case StmtKind::ProductFence:
+  case StmtKind::Stagger:
+  case StmtKind::WaitForPrevious:
+  case StmtKind::NextTile:
+  case StmtKind::BulkCommit:
+  case StmtKind::CopyCommit:
+  case StmtKind::ProductCommit:
+  case StmtKind::Advance:
+  case StmtKind::Claim:
+  case StmtKind::If:
+  case StmtKind::Ahead:
+    return false;
+  case StmtKind::Sync:
+  case StmtKind::Expect:
+  case StmtKind::CopyIn:
+  case StmtKind::CopyOut:
+  case StmtKind::BulkWait:
+  case StmtKind::CopyWait:
+  case StmtKind::ProductWait:
+  case StmtKind::Wait:
+  case StmtKind::Arrive:
+  case StmtKind::ClusterSync:
+  case StmtKind::For:
+    return true;
+  }
+  return true;
 }
 
 /// Adds a statement's work to the open stretch, after what it needs.
 void Simulator::stretch(Process &process, const Node &node) {
   for (int read : node.reads) {
     const auto at = static_cast<size_t>(read);
-    if (process.reducing[at])
-      flush(process);
-    if (process.ready[at] > process.now) {
-      flush(process);
-      waitUntil(process, process.ready[at], "wait loads", *node.stmt);
-    }
+    waitUntil(process, process.ready[at], "wait loads", *node.stmt);
   }
   if (!process.hasOpen)
     process.openLoc = node.stmt->loc;
@@ -232,7 +297,6 @@ void Simulator::waitUntil(Process &process, double time, const char *what, const
 // ---- barriers -------------------------------------------------------------------------------------------------------
 
 bool Simulator::wait(Process &process, const Node &node) {
-  flush(process);
   Phases &phases = phasesOf(process, node);
   const int64_t round = node.cursor < 0 ? 0 : process.cursors[static_cast<size_t>(node.cursor)].round;
   const int64_t wanted = node.stmt->inverted ? round - 1 : round;
@@ -274,7 +338,6 @@ void Simulator::deliver(const Process &process, const Node &node, double bytes, 
 }
 
 bool Simulator::meet(Process &process, const Stmt &stmt) {
-  flush(process);
   const int own = process.role->role->warps * process.role->role->lanes;
   if (stmt.threads <= own) {
     process.now += clocks(syncClocks);
@@ -319,7 +382,7 @@ double Simulator::copyByThreads(Process &process, const Node &node) {
   const double issued = servers.work(demand, process.now, process.tally.busy);
   const double rounds = alignment >= 4 ? 1 : std::max(1.0, bytes / (threads * 32));
   const double there = servers.transfer(node.traffic, process.now, process.tally);
-  return std::max({issued, there, process.now + rounds * machine.l2Ns});
+  return std::max({issued, there, process.now + rounds * machine.memoryNs});
 }
 
 /// What comes after an Expect and no copy engine does, the role's threads do before they arrive. Bytes that were
@@ -342,7 +405,6 @@ double Simulator::copyOwn(Process &process) {
 
 void Simulator::copyIn(Process &process, const Node &node) {
   const Stmt &stmt = *node.stmt;
-  flush(process);
   if (stmt.isThreadCopy()) {
     process.now = servers.work(node.demand, process.now, process.tally.busy);
     process.openCopies.done =
@@ -369,7 +431,6 @@ void Simulator::copyIn(Process &process, const Node &node) {
 }
 
 void Simulator::copyOut(Process &process, const Node &node) {
-  flush(process);
   const double begin = process.now;
   if (node.stmt->map.empty())
     process.now = servers.work(node.demand, process.now, process.tally.busy);
@@ -386,7 +447,6 @@ void Simulator::product(Process &process, const Node &node) {
   if (node.stmt->isSynchronous())
     return stretch(process, node);
   // The registers that it reads and writes are settled.
-  flush(process);
   const double begin = process.now;
   process.now += clocks(issueClocks);
   process.productsDone = servers.product(node.matrixNs, process.now, process.tally.busy);
@@ -406,7 +466,6 @@ void Simulator::enterLoop(Process &process, const Node &node) {
   if (frame.trips == 0)
     return;
   frame.limit = frame.trips > limit + limit / 2 ? limit : frame.trips;
-  flush(process);
   frame.began = process.virtualTime();
   frame.trip = -1;
   frame.at = node.body.size(); // the next step begins the first trip
@@ -434,11 +493,10 @@ bool Simulator::nextTrip(Process &process, Frame &frame) {
     return false;
   ++frame.trip;
   if (frame.trips > frame.limit && (frame.trip == frame.limit / 2 || frame.trip == frame.limit))
-    flush(process);
-  if (frame.trips > frame.limit && frame.trip == frame.limit / 2) {
-    frame.measured = process.virtualTime();
-    frame.then = process.tally;
-  }
+    if (frame.trips > frame.limit && frame.trip == frame.limit / 2) {
+      frame.measured = process.virtualTime();
+      frame.then = process.tally;
+    }
   if (frame.trip < frame.limit) {
     const int64_t begin = frame.lo + frame.trip * frame.step;
     process.scalars->set(node.stmt->dest,
@@ -525,7 +583,6 @@ bool Simulator::execute(Process &process, const Node &node) {
   case StmtKind::Store:
   case StmtKind::Atomic:
     stretch(process, node);
-    flush(process);
     servers.transfer(node.traffic, process.now, process.tally);
     return true;
   case StmtKind::FenceProxy:
@@ -541,7 +598,6 @@ bool Simulator::execute(Process &process, const Node &node) {
   case StmtKind::NextTile:
     return true;
   case StmtKind::Expect: {
-    flush(process);
     process.now += clocks(issueClocks);
     phasesOf(process, node).bytesToCome += static_cast<double>(stmt.bytes) - copyOwn(process);
     arrive(process, node, stmt.one || process.role->oneThread ? 1 : plan.findBarrier(stmt.barrier)->arrivals,
@@ -559,7 +615,6 @@ bool Simulator::execute(Process &process, const Node &node) {
     process.openBulk = 0;
     return true;
   case StmtKind::BulkWait:
-    flush(process);
     while (process.bulkGroups.size() > static_cast<size_t>(stmt.count)) {
       waitUntil(process, process.bulkGroups.front(), "wait copies", stmt);
       process.bulkGroups.pop_front();
@@ -570,7 +625,6 @@ bool Simulator::execute(Process &process, const Node &node) {
     process.openCopies = {};
     return true;
   case StmtKind::CopyWait: {
-    flush(process);
     int allowed = stmt.count;
     auto last = process.copyGroups.end();
     while (last != process.copyGroups.begin() && allowed > 0) {
@@ -595,7 +649,6 @@ bool Simulator::execute(Process &process, const Node &node) {
       process.productGroups.push_back(process.productsDone);
     return true;
   case StmtKind::ProductWait:
-    flush(process);
     while (process.productGroups.size() > static_cast<size_t>(stmt.count)) {
       waitUntil(process, process.productGroups.front(), "wait products", stmt);
       process.productGroups.pop_front();
@@ -604,7 +657,6 @@ bool Simulator::execute(Process &process, const Node &node) {
   case StmtKind::Wait:
     return wait(process, node);
   case StmtKind::Arrive: {
-    flush(process);
     const int each = stmt.byWarps ? role.warps : 1;
     arrive(process, node, each * ((stmt.inCluster || stmt.toFirst) && !role.inFirst ? plan.cluster : 1), process.now);
     return true;
@@ -616,7 +668,6 @@ bool Simulator::execute(Process &process, const Node &node) {
     return true;
   }
   case StmtKind::ClusterSync:
-    flush(process);
     process.now += clocks(4 * syncClocks);
     return true;
   case StmtKind::Claim:
@@ -633,8 +684,20 @@ bool Simulator::execute(Process &process, const Node &node) {
   return true;
 }
 
+/// The time to bring a body's instructions from memory, where the first of them misses and the rest comes line by line.
+double Simulator::fetchNs(const RoleProgram &role, const std::vector<Node> &nodes) const {
+  const double threads = role.role->warps * role.role->lanes;
+  double instructions = 0;
+  for (const Node &node : nodes)
+    instructions += 4 + node.work.instructions() / threads;
+  return machine.memoryNs * (1 + instructions * instructionBytes / fetchedAtOnce);
+}
+
 /// One step. False: the process waits, or is done.
 bool Simulator::advance(Process &process) {
+  const bool atEnd = process.frames.empty() || process.frames.back().at >= process.frames.back().nodes->size();
+  if (atEnd && (process.frames.empty() || process.frames.back().loop) && workOn(process))
+    return true;
   if (process.frames.empty()) {
     endTile(process);
     if (process.done)
@@ -642,11 +705,12 @@ bool Simulator::advance(Process &process) {
     return !process.done;
   }
   Frame &frame = process.frames.back();
+  if (options.coldCode && frame.at == 0 && fetched.insert(frame.nodes).second)
+    process.now += fetchNs(*process.role, *frame.nodes);
   if (frame.at >= frame.nodes->size()) {
     if (frame.loop && nextTrip(process, frame))
       return true;
     if (frame.loop && process.computes && process.frames.size() == 2) {
-      flush(process);
       process.loopNs += process.virtualTime() - frame.began;
       process.loopTrips += static_cast<double>(frame.trips);
     }
@@ -654,6 +718,8 @@ bool Simulator::advance(Process &process) {
     return true;
   }
   const Node &node = (*frame.nodes)[frame.at];
+  if (endsStretch(process, node) && workOn(process))
+    return true;
   const size_t depth = process.frames.size();
   if (!execute(process, node))
     return false;

@@ -31,6 +31,7 @@ struct SimulationOptions {
   int resident = 1;        ///< blocks at once
   bool persistent = false; ///< a block goes from tile to tile, without starting anew
   double startNs = 0;      ///< from a block's end to the start of the next in its place
+  bool coldCode = false;   ///< instructions come from device memory when they are first executed
   bool timeline = false;
   const CallShape *call = nullptr;
 };

@@ -164,9 +164,9 @@ double bytesOfView(const Stmt &stmt, const plan::Plan &plan, double elements) {
 }
 
 /// Accesses of threads to global memory: vectors of up to 16 bytes.
-Work accesses(const plan::Plan &plan, const plan::Role &role, const Stmt &stmt, const VarType &type) {
+Work accesses(const plan::Plan &plan, const plan::Role &role, const Stmt &stmt, const VarType &type, int alignment) {
   const double elements = heldElements(type, role), bytes = bytesOfView(stmt, plan, elements);
-  const double each = std::min(16.0, std::max(bytes / elements * std::max(type.layout.vec, 1), 1.0));
+  const double each = std::min<double>(alignment, std::max(bytes / elements * std::max(type.layout.vec, 1), 1.0));
   const double count = type.kind == VarType::Fragment || type.kind == VarType::Row ? bytes / each : elements;
   const double checks = stmt.kind == StmtKind::Load ? 1 : 2;
   return {.simple = checks * count, .others = 2 * count, .sharedBytes = bytes};
@@ -180,7 +180,7 @@ Work sharedAccess(const plan::Role &role, const VarType &type) {
 
 } // namespace
 
-Work workOf(const plan::Plan &plan, const plan::Role &role, const Stmt &stmt) {
+Work workOf(const plan::Plan &plan, const plan::Role &role, const Stmt &stmt, int alignment) {
   const double threads = role.warps * role.lanes;
   const VarType *dest = find(role, stmt.dest);
   const VarType *last = stmt.operands.empty() ? nullptr : find(role, stmt.operands.back());
@@ -205,11 +205,11 @@ Work workOf(const plan::Plan &plan, const plan::Role &role, const Stmt &stmt) {
   case StmtKind::Spread:
     return {}; // registers are renamed
   case StmtKind::Load:
-    return dest ? accesses(plan, role, stmt, *dest) : Work{.others = 4 * threads};
+    return dest ? accesses(plan, role, stmt, *dest, alignment) : Work{.others = 4 * threads};
   case StmtKind::Store:
-    return last ? accesses(plan, role, stmt, *last) : Work{.others = 4 * threads};
+    return last ? accesses(plan, role, stmt, *last, alignment) : Work{.others = 4 * threads};
   case StmtKind::Atomic:
-    return last ? times(accesses(plan, role, stmt, *last), 2) : Work{.others = 8 * threads};
+    return last ? times(accesses(plan, role, stmt, *last, alignment), 2) : Work{.others = 8 * threads};
   case StmtKind::LoadShared:
     return dest ? sharedAccess(role, *dest) : Work{};
   case StmtKind::StoreShared: {
@@ -220,7 +220,7 @@ Work workOf(const plan::Plan &plan, const plan::Role &role, const Stmt &stmt) {
     return times(work, share);
   }
   case StmtKind::Fetch:
-    return dest ? accesses(plan, role, stmt, *dest) : Work{};
+    return dest ? accesses(plan, role, stmt, *dest, alignment) : Work{};
   case StmtKind::Place:
     return last ? sharedAccess(role, *last) : Work{};
   case StmtKind::LoadTensor:
