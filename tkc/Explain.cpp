@@ -4,6 +4,7 @@
 // `tkc explain FILE`: how long the cases of a file will take on a GPU, and why.
 #include "backends/cost/Report.h"
 #include "harness/Advice.h"
+#include "harness/PredictedTimeline.h"
 #include "ir/passes/PassManager.h"
 #include "ir/passes/Pipeline.h"
 #include "tkc/Driver.h"
@@ -52,6 +53,11 @@ public:
                                   : "this file has no case to explain");
       return InputErrors;
     }
+    if (chart)
+      if (const int code = writeOutput(options.gantt, options.gantt.ends_with(".json") ? timeline::toJson(*chart)
+                                                                                       : timeline::toHtml(*chart));
+          code != Success)
+        return code;
     if (options.asJson)
       text = llvm::formatv("{0:2}\n", llvm::json::Value(cost::describe(target, std::move(cases)))).str();
     return session.finishWith("-", text);
@@ -74,9 +80,13 @@ private:
 
   void explainCase(const harness::Subject &subject, const harness::PreparedCase &prepared) {
     std::optional<harness::Prediction> prediction =
-        harness::predict(module, subject, prepared, plans, {}, session.diagnostics);
+        harness::predict(module, subject, prepared, plans, {.timeline = !options.gantt.empty()}, session.diagnostics);
     if (!prediction)
       return;
+    if (!options.gantt.empty() && count == 0)
+      chart = harness::timelineOf(*prediction,
+                                  fmt::format("{}, {}, {}", subject.signature->name, prepared.description, target.name),
+                                  session.sources, module.files.front().buffer);
     cost::Report report{subject.signature->name, prepared.description, prediction->seconds, prediction->operations,
                         prediction->bytes};
     for (const harness::PredictedStep &step : prediction->steps)
@@ -103,6 +113,7 @@ private:
   Session &session;
   size_t count = 0;
   std::string text;
+  std::optional<timeline::Timeline> chart; ///< of the first case
   llvm::json::Array cases;
 };
 
@@ -131,6 +142,7 @@ constexpr const char *footer = R"(Examples:
   tkc explain gemm.tk --filter gemm_nt              every bench of the kernel, on Hopper
   tkc explain gemm.tk --case 1 --size M=8192,N=8192,K=8192
   tkc explain attention.tk --arch sm_100a --set BM=256   another GPU, another tile
+  tkc explain attention.tk --case 2 --gantt block.html   what the roles of a block will do when
   tkc explain attention.tk --case 2 --json          for programs)";
 
 } // namespace
@@ -154,6 +166,11 @@ void addExplain(CLI::App &app, Action &action) {
       ->type_name("KEY=N");
   command->add_option("--schedules", options->scheduleFiles, "a .tks file with more schedules; may be repeated")
       ->type_name("FILE");
+  command
+      ->add_option("--gantt", options->gantt,
+                   "draw what a block of the first case will do when, for a browser, or as JSON, which "
+                   "`tkc profile --predicted` shows below what it measures")
+      ->type_name("OUT.html|OUT.json");
   command->add_flag("--json", options->asJson, "for programs");
   command->add_flag("!--no-advice", options->advises, "do not look for better schedules");
   command->callback([&action, options] { action = [options] { return runExplain(*options); }; });

@@ -10,7 +10,7 @@
 // bits at 3996 MHz), 2250 TFLOP/s of bf16 = 4096 multiply-adds a clock and multiprocessor; 148 multiprocessors as the
 // driver reports; 1965 MHz from reports of users.
 // Rates: CUDA C++ Programming Guide, "Throughput of Native Arithmetic Instructions"; PTX ISA, "tcgen05.ld" (a value a
-// lane and clock); shares, L2 and latencies as on Hopper, by bandwidth.
+// lane and clock); shares and latencies as on Hopper; L2: two dies, each as fast as Hopper.
 #include "backends/arch/Description.h"
 
 namespace tkc::arch {
@@ -49,7 +49,7 @@ const Description sm100a{
     .l2Bytes = 126 * 1024 * 1024,
     .clockMHz = 1965,
     .bandwidthGBs = 7700,
-    .rates = {.tensorMemory = 128, .l2GBs = 12000, .l2Ns = 300, .memoryNs = 600, .memoryShare = 0.92},
+    .rates = {.tensorMemory = 128, .l2GBs = 18000, .l2Ns = 300, .memoryNs = 600, .memoryShare = 0.92},
     .matrixInstructions = tcgen05Instructions(4096, true),
 };
 

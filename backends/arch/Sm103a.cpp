@@ -47,7 +47,7 @@ const Description sm103a{
     .l2Bytes = 126 * 1024 * 1024,
     .clockMHz = 2032,
     .bandwidthGBs = 7700,
-    .rates = {.special = 32, .tensorMemory = 128, .l2GBs = 12000, .l2Ns = 300, .memoryNs = 600, .memoryShare = 0.92},
+    .rates = {.special = 32, .tensorMemory = 128, .l2GBs = 18000, .l2Ns = 300, .memoryNs = 600, .memoryShare = 0.92},
     .matrixInstructions = tcgen05Instructions(4096, false),
 };
 

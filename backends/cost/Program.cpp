@@ -170,8 +170,7 @@ private:
       // Threads share what they copy; the copy engine is asked once, by one thread.
       if (stmt.isThreadCopy())
         bytes /= role.instances;
-      if (stmt.multicast != Division::Whole && !stmt.toFirst)
-        bytes /= plan.cluster;
+      // A share for the whole cluster: as much comes from the other blocks.
       return {.bytes = bytes, .perThreadBytes = bytes / threads};
     }
     case StmtKind::CopyOut: {

@@ -64,7 +64,7 @@ private:
   bool workOn(Process &process);
   bool endsStretch(const Process &process, const Node &node) const;
   void stretch(Process &process, const Node &node);
-  void waitUntil(Process &process, double time, const char *what, const Stmt &stmt);
+  void waitUntil(Process &process, double time, const std::string &what, const Stmt &stmt);
   bool wait(Process &process, const Node &node);
   bool meet(Process &process, const Stmt &stmt);
   void arrive(const Process &process, const Node &node, int count, double at);
@@ -103,6 +103,7 @@ private:
   size_t tilesTaken = 0;
   std::set<const std::vector<Node> *> fetched; ///< bodies of which the instructions are there
   int64_t limit = 12;
+  Track matrixEngine{"matrix engine", {}}; ///< what the first block asks of it
   Simulation result;
 };
 
@@ -117,7 +118,7 @@ Phases &Simulator::phasesOf(const Process &process, const Node &node) {
 
 void Simulator::span(const Process &process, Span::Kind kind, std::string name, double begin, double end,
                      SourceLoc loc) {
-  if (!options.timeline || process.slot != 0 || end <= begin)
+  if (!options.timeline || process.slot != 0 || end <= begin || (!options.persistent && process.nextTile > 0))
     return;
   const size_t number = static_cast<size_t>(&process - processes.data());
   if (number < result.timeline.size())
@@ -252,6 +253,7 @@ bool Simulator::endsStretch(const Process &process, const Node &node) const {
   case StmtKind::Claim:
   case StmtKind::If:
   case StmtKind::Ahead:
+  case StmtKind::Record:
     return false;
   case StmtKind::Sync:
   case StmtKind::Expect:
@@ -286,7 +288,7 @@ void Simulator::stretch(Process &process, const Node &node) {
   }
 }
 
-void Simulator::waitUntil(Process &process, double time, const char *what, const Stmt &stmt) {
+void Simulator::waitUntil(Process &process, double time, const std::string &what, const Stmt &stmt) {
   if (time <= process.now)
     return;
   span(process, Span::Wait, what, process.now, time, stmt.loc);
@@ -308,7 +310,7 @@ bool Simulator::wait(Process &process, const Node &node) {
   if (wanted >= 0) {
     const double end = wanted == phases.over - 1 ? phases.lastEnd : phases.endBefore;
     if (end > process.now)
-      waitUntil(process, end + clocks(wakeClocks), node.stmt->barrier.c_str(), *node.stmt);
+      waitUntil(process, end + clocks(wakeClocks), "wait " + node.stmt->barrier, *node.stmt);
   }
   process.now += clocks(process.role->oneThread ? issueClocks : dependentClocks);
   return true;
@@ -449,8 +451,11 @@ void Simulator::product(Process &process, const Node &node) {
   // The registers that it reads and writes are settled.
   const double begin = process.now;
   process.now += clocks(issueClocks);
+  const double start = std::max(process.now, servers.idleFrom(Unit::Matrix));
   process.productsDone = servers.product(node.matrixNs, process.now, process.tally.busy);
   span(process, Span::Product, "", begin, process.now, node.stmt->loc);
+  if (options.timeline && process.slot == 0 && (options.persistent || process.nextTile == 0))
+    matrixEngine.spans.push_back({Span::Product, "", start, start + node.matrixNs, node.stmt->loc});
 }
 
 // ---- control --------------------------------------------------------------------------------------------------------
@@ -799,6 +804,8 @@ Simulation Simulator::run() {
   for (const Process &process : processes)
     if (process.computes)
       result.finished = std::max(result.finished, process.virtualTime());
+  if (!matrixEngine.spans.empty())
+    result.timeline.push_back(std::move(matrixEngine));
   double computing = 0;
   for (const Process &process : processes) {
     add(result.busy, process.tally.busy);

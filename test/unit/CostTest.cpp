@@ -161,8 +161,9 @@ TEST(Cost, TimelineIsInOrder) {
   cost::Options options;
   options.timeline = true;
   const cost::Estimate result = cost::estimate(*plan, gpu(64), {{{"M", 64}, {"N", 64}, {"K", 640}}, {}, {}}, options);
-  ASSERT_EQ(result.timeline.size(), 2u);
+  ASSERT_EQ(result.timeline.size(), 3u);
   EXPECT_EQ(result.timeline[0].name, "producer");
+  EXPECT_EQ(result.timeline[2].name, "matrix engine");
   for (const cost::Track &track : result.timeline) {
     EXPECT_FALSE(track.spans.empty());
     double end = 0;
