@@ -95,7 +95,8 @@ private:
     DiagnosticEngine silent(sources);
     for (planner::PlannedKernel &each :
          planner::planSpecialization(module, *step.kernel, step.specialization, options, silent))
-      if (serves({{}, each.conditions}, step.specialization, call))
+      if (serves({{}, each.conditions}, step.specialization, call) &&
+          (!each.plan->aligned || cost::suits(*each.plan, step.call)))
         return isRefused || silent.hasErrors() ? nullptr : std::move(each.plan);
     return nullptr;
   }

@@ -31,7 +31,8 @@ public:
     std::vector<planner::PlannedKernel> planned =
         planner::planSpecialization(module, info, specialization, own, diagnostics);
     for (planner::PlannedKernel &each : planned) {
-      if (!serves({{}, each.conditions}, specialization, call))
+      if (!serves({{}, each.conditions}, specialization, call) ||
+          (each.plan->aligned && !cost::suits(*each.plan, shape)))
         continue;
       const bool isFirst = result.steps.empty();
       PredictedStep step;

@@ -88,7 +88,7 @@ private:
                                   fmt::format("{}, {}, {}", subject.signature->name, prepared.description, target.name),
                                   session.sources, module.files.front().buffer);
     cost::Report report{subject.signature->name, prepared.description, prediction->seconds, prediction->operations,
-                        prediction->bytes};
+                        prediction->bytes, {}};
     for (const harness::PredictedStep &step : prediction->steps)
       report.steps.push_back({step.name, &step.estimate, adviceOn(step, prepared)});
     if (count++ == 0)

@@ -81,6 +81,10 @@ struct Estimate {
   Unit busiest() const;
 };
 
+/// Whether the copy engine can take every tensor that the plan leaves to it; else a launcher that has another plan for
+/// the call takes that one.
+bool suits(const plan::Plan &plan, const CallShape &call);
+
 /// `plan` has passed the verifier.
 Estimate estimate(const plan::Plan &plan, const arch::Description &arch, const CallShape &call,
                   const Options &options = {});

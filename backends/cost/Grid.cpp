@@ -56,6 +56,11 @@ plan::Inputs inputsOf(const plan::Plan &plan, const CallShape &call) {
   return inputs;
 }
 
+bool suits(const plan::Plan &plan, const CallShape &call) {
+  const plan::Inputs inputs = inputsOf(plan, call);
+  return std::all_of(inputs.mapsFit.begin(), inputs.mapsFit.end(), [](const auto &map) { return map.second; });
+}
+
 Grid::Grid(const plan::Plan &plan, const plan::Inputs &inputs) : plan(plan), inputs(inputs), prelude(inputs) {
   runScalars(plan, plan.prelude, prelude);
   plan::Scalars scalars = prelude;
