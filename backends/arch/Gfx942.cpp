@@ -53,6 +53,7 @@ const Description gfx942{
     .language = Language::Hip,
     .sharedBytesPerBlock = 64 * 1024,
     .sharedBytesPerMultiprocessor = 64 * 1024,
+    .sharedSpan = 256,
     .registersPerMultiprocessor = 128 * 1024,
     .maxRegistersPerThread = 512,
     .maxThreadsPerBlock = 1024,

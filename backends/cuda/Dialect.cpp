@@ -16,6 +16,8 @@ constexpr Dialect inCuda{.numbers = "",
                          .deviceType = "tk::host::capability",
                          .trap = "__trap",
                          .overlay = "",
+                         .rereadsArguments = false,
+                         .hasStagedTiles = false,
                          .hasStaticShared = false};
 constexpr Dialect inHip{.numbers = "tk::",
                         .stream = "ihipStream_t",
@@ -24,6 +26,8 @@ constexpr Dialect inHip{.numbers = "tk::",
                         .deviceType = "const char *const",
                         .trap = "__builtin_trap",
                         .overlay = "hip/",
+                        .rereadsArguments = true,
+                        .hasStagedTiles = true,
                         .hasStaticShared = true};
 
 } // namespace

@@ -12,14 +12,17 @@
 namespace tkc::cuda {
 
 struct Dialect {
-  std::string_view numbers;     ///< before `threadIdx`, `blockIdx` and `gridDim`
-  std::string_view stream;      ///< the type of a stream's pointee
-  std::string_view argument;    ///< before the type of a kernel's parameter
-  std::string_view anyDevice;   ///< what a launcher asks of a device, where it asks nothing
-  std::string_view deviceType;  ///< the type of what it asks
-  std::string_view trap;        ///< ends a kernel that cannot run
-  std::string_view overlay;     ///< where the runtime's headers are looked for first; empty: there is one place
-  bool hasStaticShared = false; ///< shared memory is a variable of the kernel; else placed in what the launch asks for
+  std::string_view numbers;      ///< before `threadIdx`, `blockIdx` and `gridDim`
+  std::string_view stream;       ///< the type of a stream's pointee
+  std::string_view argument;     ///< before the type of a kernel's parameter
+  std::string_view anyDevice;    ///< what a launcher asks of a device, where it asks nothing
+  std::string_view deviceType;   ///< the type of what it asks
+  std::string_view trap;         ///< ends a kernel that cannot run
+  std::string_view overlay;      ///< where the runtime's headers are looked for first; empty: there is one place
+  bool rereadsArguments = false; ///< loops over tiles ask for a kernel's arguments again, so that they are not kept in
+                                 ///< registers from one to the next
+  bool hasStagedTiles = false;   ///< tiles that registers are stored to, for products, have a type of their own
+  bool hasStaticShared = false;  ///< shared memory is a variable of the kernel; else placed in what the launch asks for
 
   /// "int(threadIdx.x)"
   std::string thread() const;

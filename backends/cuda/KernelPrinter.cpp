@@ -206,11 +206,27 @@ private:
     const std::string type =
         areScales && scales->second
             ? fmt::format("tk::scale_tile<{}, {}, {}>", elementType(buffer.elem), buffer.rows, buffer.cols)
-            : bufferType(buffer, split ? buffer.rows / instances : buffer.rows, areScales);
+            : bufferType(buffer, split ? buffer.rows / instances : buffer.rows, areScales,
+                         isStaged(buffer) ? "tk::staged_tile" : "tk::shared_tile");
     const bool aligned = buffer.swizzle == plan::Swizzle::B128 && buffer.rows > 1 && buffer.cols > 1;
     return fmt::format("{}{} {}{}{};\n", aligned ? "" : fmt::format("alignas({}) ", 8 * plan.sharedSpan), type,
                        identifier(buffer.name), buffer.stages > 1 ? fmt::format("[{}]", buffer.stages) : "",
                        split ? fmt::format("[{}]", instances) : "");
+  }
+
+  /// Whether only registers are stored to it, and products are all that reads it.
+  bool isStaged(const plan::Buffer &buffer) const {
+    if (!dialect.hasStagedTiles || buffer.swizzle == plan::Swizzle::None)
+      return false;
+    bool isStored = false, isOnlyRead = true;
+    walk(plan, [&](const Stmt &stmt) {
+      const bool isOperand = stmt.kind == StmtKind::Product;
+      const bool stores = stmt.kind == StmtKind::StoreShared && !stmt.ref.transposed;
+      const bool uses = stmt.ref.buffer == buffer.name || stmt.aRef.buffer == buffer.name;
+      isStored |= uses && stores;
+      isOnlyRead &= !uses || isOperand || stores;
+    });
+    return isStored && isOnlyRead;
   }
 
   bool isResponse(const std::string &buffer) const {
@@ -569,6 +585,10 @@ private:
     find.insert(find.end(), work.begin(), work.end());
     if (!loops)
       return find;
+    if (dialect.rereadsArguments)
+      find.insert(find.begin(), cpp::Stmt::declaration("const auto &", "g",
+                                                       cpp::call(cpp::templated("tk::arguments_in_place",
+                                                                                {cpp::name(name + "_arguments")}))));
     if (plan.grid.claimed)
       return {cpp::Stmt::forLoop(fmt::format("int block = blockIdx.x{}; block >= 0;", each), std::move(find))};
     if (!plan.grid.ragged)

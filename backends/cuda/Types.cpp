@@ -93,15 +93,15 @@ std::string variableType(const plan::VarType &type, int instances) {
   return {};
 }
 
-std::string bufferType(const plan::Buffer &buffer, int64_t rows, bool isTile) {
+std::string bufferType(const plan::Buffer &buffer, int64_t rows, bool isTile, std::string_view tileType) {
   const std::string elem = storedType(buffer.elem);
   const int64_t cols = isPacked(buffer.elem) ? buffer.cols / 2 : buffer.cols;
   if (!isTile && (rows == 1 || buffer.cols == 1))
     return fmt::format("tk::shared_vector<{}, {}>", elem, rows * cols);
   const int64_t swizzle = plan::bytes(buffer.swizzle);
   if (swizzle == 128)
-    return fmt::format("tk::shared_tile<{}, {}, {}>", elem, rows, cols);
-  return fmt::format("tk::shared_tile<{}, {}, {}, {}>", elem, rows, cols, swizzle);
+    return fmt::format("{}<{}, {}, {}>", tileType, elem, rows, cols);
+  return fmt::format("{}<{}, {}, {}, {}>", tileType, elem, rows, cols, swizzle);
 }
 
 std::string identifier(std::string_view name) {

@@ -16,19 +16,18 @@ namespace {
 using namespace tkc::emulator;
 
 /// `place(lane)`: row and byte in the row.
-template <int Gpu, int Swizzle, class Place>
+template <int Gpu, int Swizzle, int Grain = 16, class Place>
 void expectNoConflict(Cdna gpu, uint32_t bytes, bool writes, const Place &place, const char *what) {
   const LdsPhases phases = ldsPhases(gpu, bytes, writes);
   for (const uint64_t lanes : phases.lanes) {
-    std::map<uint32_t, int> words; // by bank
+    std::map<uint32_t, uint32_t> words; // by bank
     for (int lane = 0; lane < 64; ++lane)
       if (lanes >> lane & 1) {
         const auto [row, byte] = place(lane);
-        const auto address = static_cast<uint32_t>(tk::permute_for<Gpu, Swizzle>(row * Swizzle + byte));
-        for (uint32_t word = address / 4; word < (address + bytes) / 4; ++word)
-          EXPECT_TRUE(words.emplace(word % phases.banks, lane).second)
-              << what << ", swizzle " << Swizzle << ", gpu " << Gpu << ": lanes " << words[word % phases.banks]
-              << " and " << lane;
+        const auto address = static_cast<uint32_t>(tk::permute_for<Gpu, Swizzle, Grain>(row * Swizzle + byte));
+        for (uint32_t word = address / 4; word < (address + bytes + 3) / 4; ++word)
+          EXPECT_EQ(words.emplace(word % phases.banks, word).first->second, word)
+              << what << ", swizzle " << Swizzle << ", gpu " << Gpu << ": lane " << lane << " and another";
       }
   }
 }
@@ -53,6 +52,7 @@ template <int Gpu, int Swizzle> void checkWrites(Cdna gpu) {
 TEST(LdsPermutation, HasNoBankConflicts) {
   checkAlongK<90, 128>(Cdna::Cdna2);
   checkAlongK<942, 128>(Cdna::Cdna3);
+  checkAlongK<942, 64>(Cdna::Cdna3);
   checkAlongK<950, 128>(Cdna::Cdna4);
   checkAlongK<950, 64>(Cdna::Cdna4);
   checkAlongK<950, 32>(Cdna::Cdna4);
@@ -61,6 +61,41 @@ TEST(LdsPermutation, HasNoBankConflicts) {
   checkWrites<950, 128>(Cdna::Cdna4);
   checkWrites<950, 64>(Cdna::Cdna4);
   checkWrites<950, 32>(Cdna::Cdna4);
+}
+
+/// 16-bit elements of one row by each tile's lanes, a step's rows apart: how operands that lie the other way are read
+/// where no instruction transposes. Two lanes share a word.
+template <int Gpu, int Swizzle> void checkByElements(Cdna gpu) {
+  for (const int tile : {32, 16})
+    for (const int elements : {8, 4})
+      for (int block = 0; block < Swizzle / (tile * 2); ++block)
+        for (int i = 0; i < elements; ++i)
+          expectNoConflict<Gpu, Swizzle>(
+              gpu, 2, false,
+              [&](int lane) { return std::pair(lane / tile * elements + i, (block * tile + lane % tile) * 2); },
+              "by elements");
+}
+
+TEST(LdsPermutation, HasNoBankConflictsInReadsByElements) {
+  checkByElements<90, 128>(Cdna::Cdna2);
+  checkByElements<942, 128>(Cdna::Cdna3);
+  checkByElements<942, 64>(Cdna::Cdna3);
+}
+
+/// Accumulators are stored by 8 bytes to tiles of grain 8, and read by 8 along k.
+template <int Gpu, int Swizzle> void checkStagedTiles(Cdna gpu) {
+  for (const bool writes : {true, false})
+    for (const int tile : {32, 16})
+      for (int first = 0; first + 64 / tile * 8 <= Swizzle; first += 64 / tile * 8)
+        expectNoConflict<Gpu, Swizzle, 8>(
+            gpu, 8, writes, [&](int lane) { return std::pair(lane % tile, first + lane / tile * 8); }, "staged");
+}
+
+TEST(LdsPermutation, HasNoBankConflictsInStagedTiles) {
+  checkStagedTiles<90, 128>(Cdna::Cdna2);
+  checkStagedTiles<942, 128>(Cdna::Cdna3);
+  checkStagedTiles<942, 64>(Cdna::Cdna3);
+  checkStagedTiles<942, 32>(Cdna::Cdna3);
 }
 
 /// Four 16-bit rows a read (two reads bring the eight that a lane contracts), or eight of 8 bits.

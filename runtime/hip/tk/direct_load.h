@@ -6,6 +6,7 @@
 // read. "AMD Instinct CDNA4 Instruction Set Architecture", "Memory Buffer Load to LDS", "S_WAITCNT".
 #pragma once
 
+#include "tk/in_place.h"
 #include "tk/register_copy.h"
 #include "tk/warp.h"
 
@@ -33,7 +34,7 @@ __device__ __forceinline__ void load_direct(Tile &to, const view<const T, 16> &f
 /// The same where `wide` holds, which is the same for all threads; else the copy is done by elements, at once.
 template <int Threads, class Tile, class T>
 __device__ __forceinline__ void load_direct(Tile &to, bool wide, const view<const T, 16> &from, int thread) {
-  if (wide)
+  if (tested_in_place(wide))
     return load_direct<Threads>(to, from, thread);
   share<T, Tile::rows, Tile::cols, Threads> elements;
   elements.fetch(false, from, thread);
@@ -45,7 +46,7 @@ __device__ __forceinline__ void load_direct(Tile &to, bool wide, const view<cons
 template <int Count> __device__ __forceinline__ void wait_loads(bool counted = true) {
   static_assert(Count < 64, "the counter has six bits");
   constexpr int others = 0xf70; // no wait for what else is counted
-  if (counted)
+  if (tested_in_place(counted))
     __builtin_amdgcn_s_waitcnt(others | (Count & 15) | Count / 16 << 14);
   else
     __builtin_amdgcn_s_waitcnt(others);

@@ -2,25 +2,37 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The permutations of swizzles for the LDS of each GPU: the number of a 16-byte chunk in its row is XORed with bits of
-// the row's number.
+// the row's number r0, r1, …, so that lanes that are served together meet no other's bank. A unit test goes through all
+// lanes.
 //
-// The LDS of gfx90a and gfx942 serves 128 bytes at once, as NVIDIA's shared memory does, and the same permutation suits
-// it. That of gfx950 serves 256 bytes of a read: lanes 0–3, 12–15 and 20–27 of 16 bytes together, or 32 neighbours of 8
+// The LDS of gfx90a and gfx942 serves 128 bytes at once: of 16 bytes eight lanes, of eight rows along k; of elements of
+// 16 bits 32 lanes, which are one row of 32 columns, or two of 16, four or eight rows apart. So the XOR is that of
+// NVIDIA's swizzles for eight rows, and r3 stands in the highest bit of the chunk. An accumulator's lane has 8 bytes to
+// store: 16 rows at once, with the same half of their chunks; so in tiles of grain 8 the halves change places by r3.
+//
+// That of gfx950 serves 256 bytes of a read: lanes 0–3, 12–15 and 20–27 of 16 bytes together, or 32 neighbours of 8
 // bytes; of a write 128 bytes, eight neighbours of 16 bytes. So no two of these may meet in a chunk, for blocks of 32
-// and of 16 rows, along k and, by transposing reads, down the columns. With r0, r1, … the bits of the row's number, the
-// XORs below solve the equations that follow; a unit test goes through all lanes.
+// and of 16 rows, along k and, by transposing reads, down the columns.
 #pragma once
 
 #include "tk/config.h"
 
 namespace tk {
 
-/// Where the byte `offset` of a panel with rows of Swizzle bytes lies, on GPU number Gpu (as in config.h).
-template <int Gpu, int Swizzle> __host__ __device__ constexpr int permute_for(int offset) {
+/// Where the byte `offset` of a panel with rows of Swizzle bytes lies, on GPU number Gpu (as in config.h). What is
+/// XORed is the XOR of what each bit of the row's number contributes.
+template <int Gpu, int Swizzle, int Grain = 16> __host__ __device__ constexpr int permute_for(int offset) {
+  const auto row = [&](int bit) { return offset / Swizzle >> bit & 1; };
   if constexpr (Gpu != 950) {
-    return offset ^ ((offset >> 7 & (Swizzle / 16 - 1)) << 4);
+    const int half = Grain == 8 ? row(3) << 3 : 0;
+    if constexpr (Swizzle == 128)
+      return offset ^ (half | row(0) << 4 | row(1) << 5 | (row(2) ^ row(3)) << 6);
+    else if constexpr (Swizzle == 64)
+      return offset ^ (half | row(1) << 4 | (row(2) ^ row(3)) << 5);
+    else
+      return offset ^ (half | row(2) << 4);
   } else {
-    const auto row = [&](int bit) { return offset / Swizzle >> bit & 1; };
+    static_assert(Grain == 16, "16-byte chunks stay whole");
     if constexpr (Swizzle == 128)
       return offset ^ ((row(0) ^ row(3)) << 4 | (row(2) ^ row(3)) << 5 | row(1) << 6);
     else if constexpr (Swizzle == 64)

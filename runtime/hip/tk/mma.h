@@ -28,12 +28,12 @@ template <class Slice, bool IsLeft, int Tile, int Bytes> struct operand_reads {
                        step_rows = 64 / Tile * elements;
   static constexpr int row_bytes = tile_type::row_bytes;
   static constexpr bool transposes = !k_major && transposing_reads;
-  /// What one transposing read brings, and how many of them have addresses of their own: those of a step, and of the
-  /// steps within the rows after which the swizzle repeats.
+  /// What one transposing read brings, and how many of them a step takes.
   static constexpr int read_rows = 8 / int(sizeof(T)), reads = elements / read_rows;
-  static constexpr int step_places = step_rows < permuted_rows ? permuted_rows / step_rows : 1;
-  static constexpr int instructions_of_step = k_major ? 1 : transposes ? reads : elements;
-  static constexpr int addresses = k_major ? 1 : transposes ? reads * step_places : elements;
+  /// What lies together in a row, and is read at once.
+  static constexpr int together = Bytes < tile_type::grain ? Bytes : tile_type::grain;
+  static constexpr int instructions_of_step = k_major ? Bytes / together : transposes ? reads : elements;
+  static constexpr int addresses = k_major ? 1 : transposes ? reads : elements;
   static_assert(tile_type::swizzle != 0, "operands are swizzled");
   static_assert(gfx == 0 || k_major || transposes || sizeof(T) == 2, "only 16-bit elements are read down the columns");
   static_assert(!transposes || elements % read_rows == 0, "whole transposing reads");
@@ -56,7 +56,7 @@ template <class Slice, bool IsLeft, int Tile, int Bytes> struct operand_reads {
   __device__ __forceinline__ static int place(int first_block, int outer, int k, int i) {
     if constexpr (transposes) {
       using read = transposing_read<int(sizeof(T))>;
-      const int row = k + i / reads * step_rows + i % reads * read_rows + read::row(lane());
+      const int row = k + i * read_rows + read::row(lane());
       return tile_type::linear_offset(row, first_block * Tile + outer / 16 * 16) + read::byte(lane());
     } else {
       return tile_type::linear_offset(k + i, first_block * Tile) + outer * int(sizeof(T));
@@ -64,21 +64,24 @@ template <class Slice, bool IsLeft, int Tile, int Bytes> struct operand_reads {
   }
 
   /// Bytes from one place to another in the row of a panel are XORed, as the permutation is; panels and rows are added.
+  /// `rows`: of other bits than the number of the lane's row, so that they change the permutation all alike.
   __device__ __forceinline__ static u32 moved(u32 address, int along, int rows) {
-    return (address ^ u32(along % row_bytes)) + u32(along / row_bytes * tile_type::panel_bytes + rows * row_bytes);
+    const int down = rows * row_bytes;
+    return (address ^ u32(along % row_bytes ^ down ^ tile_type::permuted(down))) +
+           u32(along / row_bytes * tile_type::panel_bytes + down);
   }
 
   /// Of the `block`-th Tile rows or columns, what the lane contracts in step `step`.
   __device__ __forceinline__ void load(int block, int step, u32 *words) const {
     constexpr int block_bytes = Tile * int(sizeof(T));
     if constexpr (k_major) {
-      load_shared_words<Bytes / 4>(moved(lane_addresses[0], step * step_bytes, block * Tile), words);
+#pragma unroll
+      for (int i = 0; i < Bytes; i += together)
+        load_shared_words<together / 4>(moved(lane_addresses[0], step * step_bytes ^ i, block * Tile), words + i / 4);
     } else if constexpr (transposes) {
 #pragma unroll
       for (int i = 0; i < reads; ++i)
-        load_transposed<int(sizeof(T))>(moved(lane_addresses[step % step_places * reads + i], block * block_bytes,
-                                              step / step_places * step_places * step_rows),
-                                        words + 2 * i);
+        load_transposed<int(sizeof(T))>(moved(lane_addresses[i], block * block_bytes, step * step_rows), words + 2 * i);
     } else {
 #pragma unroll
       for (int i = 0; i < elements; i += 2) {

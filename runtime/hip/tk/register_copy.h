@@ -6,6 +6,7 @@
 #pragma once
 
 #include "tk/buffer.h"
+#include "tk/in_place.h"
 #include "tk/memory.h"
 #include "tk/shared.h"
 
@@ -46,11 +47,11 @@ template <class T, int Rows, int Cols, int Threads, bool DownFirst = false> stru
   }
   /// By 16 bytes where `wide` holds, which is the same for all threads, else by elements.
   __device__ __forceinline__ void fetch(bool wide, const view<const T, 16> &from, int thread) {
-    if (wide)
+    if (tested_in_place(wide))
       fetch(from, thread);
     else
       fetch(view<const T>{from.base, from.row_stride, from.row_end, from.col_end, 1, from.row_begin, from.col_begin},
-            thread);
+            thread_in_place(thread));
   }
 
   template <class Tile> __device__ __forceinline__ void place(Tile &to, int thread) const {

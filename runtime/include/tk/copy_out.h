@@ -15,7 +15,7 @@ __device__ __forceinline__ void copy_from_shared(bool wide, const view<T, 16> &t
   constexpr int count = 16 / int(sizeof(T));
   constexpr int across = Tile::cols / count;
   static_assert(Tile::cols % count == 0, "rows of whole 16-byte chunks");
-  if (wide) {
+  if (tested_in_place(wide)) {
 #pragma unroll 4
     for (int i = thread; i < Tile::rows * across; i += Threads) {
       const int r = i / across, c = i % across * count;

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "tk/fragment.h"
+#include "tk/in_place.h"
 #include "tk/math.h"
 
 namespace tk {
@@ -62,35 +63,41 @@ __device__ __forceinline__ auto operator>>(const X &x, const Y &y) {
   return map([](auto a, auto b) { return a >> b; }, x, y);
 }
 
+template <class F, class X, class Y> __device__ __forceinline__ auto compare(F f, const X &x, const Y &y) {
+  using result = decltype(map(f, x, y));
+  if constexpr (result::has_rows && result::has_cols)
+    begin_masks();
+  return map(f, x, y);
+}
 template <class X, class Y>
   requires some_tile<X, Y>
 __device__ __forceinline__ auto operator==(const X &x, const Y &y) {
-  return map([](auto a, auto b) { return a == b; }, x, y);
+  return compare([](auto a, auto b) { return a == b; }, x, y);
 }
 template <class X, class Y>
   requires some_tile<X, Y>
 __device__ __forceinline__ auto operator!=(const X &x, const Y &y) {
-  return map([](auto a, auto b) { return a != b; }, x, y);
+  return compare([](auto a, auto b) { return a != b; }, x, y);
 }
 template <class X, class Y>
   requires some_tile<X, Y>
 __device__ __forceinline__ auto operator<(const X &x, const Y &y) {
-  return map([](auto a, auto b) { return a < b; }, x, y);
+  return compare([](auto a, auto b) { return a < b; }, x, y);
 }
 template <class X, class Y>
   requires some_tile<X, Y>
 __device__ __forceinline__ auto operator<=(const X &x, const Y &y) {
-  return map([](auto a, auto b) { return a <= b; }, x, y);
+  return compare([](auto a, auto b) { return a <= b; }, x, y);
 }
 template <class X, class Y>
   requires some_tile<X, Y>
 __device__ __forceinline__ auto operator>(const X &x, const Y &y) {
-  return map([](auto a, auto b) { return a > b; }, x, y);
+  return compare([](auto a, auto b) { return a > b; }, x, y);
 }
 template <class X, class Y>
   requires some_tile<X, Y>
 __device__ __forceinline__ auto operator>=(const X &x, const Y &y) {
-  return map([](auto a, auto b) { return a >= b; }, x, y);
+  return compare([](auto a, auto b) { return a >= b; }, x, y);
 }
 /// Both sides are evaluated.
 template <class X, class Y>
@@ -139,7 +146,10 @@ __device__ __forceinline__ auto fma(const X &x, const Y &y, const Z &z) {
 template <class C, class X, class Y>
   requires some_tile<C, X, Y>
 __device__ __forceinline__ auto where(const C &condition, const X &x, const Y &y) {
-  return map([](bool c, auto a, auto b) { return c ? a : decltype(a)(b); }, condition, x, y);
+  const auto result = map([](bool c, auto a, auto b) { return c ? a : decltype(a)(b); }, condition, x, y);
+  if constexpr (shape_of<C>::has_rows && shape_of<C>::has_cols)
+    end_masks();
+  return result;
 }
 template <class T> __device__ __forceinline__ T where(bool condition, T x, T y) { return condition ? x : y; }
 

@@ -8,6 +8,7 @@
 // layout.h; the thread's rank in its group is `threadIdx.x % Layout::threads`.
 #pragma once
 
+#include "tk/in_place.h"
 #include "tk/layout.h"
 #include "tk/types.h"
 
@@ -259,16 +260,19 @@ template <tile X> __device__ __forceinline__ column<int, X::rows, typename X::la
   return result;
 }
 template <tile X> __device__ __forceinline__ row<int, X::cols, typename X::layout> col_index() {
+  begin_masks();
   row<int, X::cols, typename X::layout> result;
+  const int thread = thread_in_place(rank<typename X::layout>());
 #pragma unroll
   for (int b = 0; b < result.col_slots; ++b)
-    result.set(0, b, X::layout::col(rank<typename X::layout>(), b));
+    result.set(0, b, X::layout::col(thread, b));
   return result;
 }
 
 /// Which columns of X come before column `end`: numbers known when compiling are compared with one of the thread's own.
 template <tile X> __device__ __forceinline__ row<bool, X::cols, typename X::layout> cols_before(int end) {
   using L = typename X::layout;
+  begin_masks();
   row<bool, X::cols, L> result;
   const int left = end - L::col(int(threadIdx.x) % L::threads_per_row, 0);
 #pragma unroll

@@ -42,10 +42,10 @@ template <class T, int Align> __device__ __forceinline__ view<T> narrow(const vi
 template <tile X, class T>
 __device__ __forceinline__ X load(bool wide, const view<T, 16> &from,
                                   typename X::element otherwise = typename X::element{}) {
-  return wide ? load<X>(from, otherwise) : load<X>(narrow(from), otherwise);
+  return tested_in_place(wide) ? load<X>(from, otherwise) : load<X>(narrow(from), otherwise);
 }
 template <class T, tile X> __device__ __forceinline__ void store(bool wide, const view<T, 16> &to, const X &x) {
-  if (wide)
+  if (tested_in_place(wide))
     store(to, x);
   else
     store(narrow(to), x);
@@ -53,7 +53,7 @@ template <class T, tile X> __device__ __forceinline__ void store(bool wide, cons
 
 /// The elements that exist += x, by 8 or 16 bytes where `wide` holds.
 template <class T, tile X> __device__ __forceinline__ void atomic_add(bool wide, const view<T, 16> &to, const X &x) {
-  if (wide)
+  if (tested_in_place(wide))
     atomic_add(to, x);
   else
     atomic_add(narrow(to), x);

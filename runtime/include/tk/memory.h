@@ -9,6 +9,7 @@
 #pragma once
 
 #include "tk/fragment.h"
+#include "tk/in_place.h"
 #include "tk/words.h"
 
 namespace tk {
@@ -67,7 +68,7 @@ template <class X, class View> __device__ constexpr int chunk_elements() {
 /// Calls f(a, b, r, c, exists) for each chunk of the thread's elements.
 template <class X, int Count, class View, class F> __device__ __forceinline__ void for_each_chunk(const View &v, F f) {
   using L = typename X::layout;
-  const int thread = rank<L>();
+  const int thread = thread_in_place(rank<L>());
 #pragma unroll
   for (int a = 0; a < X::row_slots; ++a) {
     const int r = X::has_rows ? L::row(thread, a) : 0;

@@ -9,7 +9,7 @@
 
 namespace tk {
 
-template <class T, int Rows, int Cols, int Swizzle> struct shared_tile;
+template <class T, int Rows, int Cols, int Swizzle, int Grain> struct shared_tile;
 
 /// A block of rows and columns of a shared tile, as an operand: logically Rows × Cols, stored transposed if Transposed.
 template <class Tile, int Rows, int Cols, bool Transposed = false> struct shared_slice {
@@ -24,10 +24,10 @@ template <class Tile, int Rows, int Cols, bool Transposed = false> struct shared
 
 /// Rows × Cols elements as tile_layout places them, at an address that is a multiple of permuted_rows · Swizzle
 /// (1024 serves all, where that is 8 rows).
-template <class Element, int Rows, int Cols, int Swizzle = 128>
-struct alignas(Swizzle ? permuted_rows *Swizzle : 16) shared_tile : tile_layout<Element, Rows, Cols, Swizzle> {
+template <class Element, int Rows, int Cols, int Swizzle = 128, int Grain = 16>
+struct alignas(Swizzle ? permuted_rows *Swizzle : 16) shared_tile : tile_layout<Element, Rows, Cols, Swizzle, Grain> {
   using element = Element;
-  using layout = tile_layout<Element, Rows, Cols, Swizzle>;
+  using layout = tile_layout<Element, Rows, Cols, Swizzle, Grain>;
   using layout::linear_offset, layout::offset, layout::panel_cols;
   u8 bytes[layout::byte_count];
 
@@ -51,6 +51,10 @@ struct alignas(Swizzle ? permuted_rows *Swizzle : 16) shared_tile : tile_layout<
     return {address() + u32(linear_offset(0, i * Count))};
   }
 };
+
+/// What registers are stored to and products read.
+template <class Element, int Rows, int Cols, int Swizzle = 128>
+using staged_tile = shared_tile<Element, Rows, Cols, Swizzle, Swizzle && sizeof(Element) == 2 ? staged_grain : 16>;
 
 /// Elements in shared memory, contiguous: a column or a row of a tile.
 template <class Element, int Count> struct alignas(16) shared_vector {

@@ -166,12 +166,12 @@ __device__ __forceinline__ X load_shared(const shared_slice<Tile, Rows, Cols, tr
 }
 
 /// The same for whole tiles.
-template <class T, int Rows, int Cols, int Swizzle, tile X>
-__device__ __forceinline__ void store_shared(shared_tile<T, Rows, Cols, Swizzle> &to, const X &x) {
+template <class T, int Rows, int Cols, int Swizzle, int Grain, tile X>
+__device__ __forceinline__ void store_shared(shared_tile<T, Rows, Cols, Swizzle, Grain> &to, const X &x) {
   store_shared(to.all(), x);
 }
-template <tile X, class T, int Rows, int Cols, int Swizzle>
-__device__ __forceinline__ X load_shared(const shared_tile<T, Rows, Cols, Swizzle> &from) {
+template <tile X, class T, int Rows, int Cols, int Swizzle, int Grain>
+__device__ __forceinline__ X load_shared(const shared_tile<T, Rows, Cols, Swizzle, Grain> &from) {
   return load_shared<X>(from.all());
 }
 

@@ -11,9 +11,10 @@
 
 namespace tk {
 
-/// Swizzle: 32, 64 or 128, the bytes of a panel's row, or 0 for plain row-major.
-template <class Element, int Rows, int Cols, int Swizzle> struct tile_layout {
-  static constexpr int rows = Rows, cols = Cols, swizzle = Swizzle;
+/// Swizzle: 32, 64 or 128, the bytes of a panel's row, or 0 for plain row-major. Grain: 16, the bytes that stay
+/// together; 8 where the permutation of a GPU has that.
+template <class Element, int Rows, int Cols, int Swizzle, int Grain = 16> struct tile_layout {
+  static constexpr int rows = Rows, cols = Cols, swizzle = Swizzle, grain = Grain;
   static constexpr int row_bytes = Swizzle ? Swizzle : Cols * int(sizeof(Element));
   static constexpr int panel_cols = row_bytes / int(sizeof(Element));
   static constexpr int panels = (Cols + panel_cols - 1) / panel_cols;
@@ -30,7 +31,7 @@ template <class Element, int Rows, int Cols, int Swizzle> struct tile_layout {
     if constexpr (Swizzle == 0)
       return offset;
     else
-      return permute<Swizzle>(offset);
+      return permute<Swizzle, Grain>(offset);
   }
   __host__ __device__ static constexpr int offset(int r, int c) { return permuted(linear_offset(r, c)); }
 };

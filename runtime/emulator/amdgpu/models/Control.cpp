@@ -45,6 +45,11 @@ void implicitArguments(const WaveInstruction &instruction, Thread &thread, std::
   instruction.set(slots, thread.block->cluster.launch.hiddenArguments.data());
 }
 
+/// The kernels that ask for it have one parameter.
+void kernelArguments(const WaveInstruction &instruction, Thread &thread, std::byte *slots) {
+  instruction.set(slots, thread.block->cluster.launch.arguments[0]);
+}
+
 // ---- waits and barriers
 
 WaveBlock &wavesOf(const Thread &thread) { return *thread.block->waves; }
@@ -94,6 +99,7 @@ constexpr WaveModel table[] = {
     {"workitem.id.*", workItem, nullptr, decodeAxis},
     {"workgroup.id.*", workGroup, nullptr, decodeAxis},
     {"implicitarg.ptr", implicitArguments},
+    {"kernarg.segment.ptr", kernelArguments},
     {"s.barrier", blockBarrier},
     {"wave.barrier", nullptr, waveBarrier},
     {"s.waitcnt", nullptr, waitCount},
