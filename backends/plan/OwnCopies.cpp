@@ -68,7 +68,7 @@ void OwnCopies::pipeline(const ir::Op &loop, plan::Stmt &stmt) {
       rings.push_back(ring);
   for (plan::Stmt &inner : stmt.body)
     if (inner.kind == Kind::Product) {
-      inner.interleaved = placement.interleaves;
+      inner.interleaved = placement.interleaves && inner.byWarps && inner.count == 0 && inner.scales.empty();
       inner.turns = placement.turns;
       inner.threads = placement.turns > 0 ? placement.layout.threads * placement.instances : 0;
     }

@@ -35,6 +35,14 @@ int64_t operandRegisters(const Placement &placement, int64_t bytes) {
   return (rows / waves + cols) * bytes / 4 / placement.warpSize;
 }
 
+/// Whether some product reads what can be spread between its instructions.
+bool canInterleave(const Placement &placement) {
+  return std::any_of(placement.products.begin(), placement.products.end(), [](const auto &entry) {
+    const ProductPlacement &product = entry.second;
+    return product.byWarps && !product.isScaled() && product.b.kind != Operand::Register;
+  });
+}
+
 constexpr const char *onePlainProduct = "it takes one loop that does nothing but one product of two loaded operands";
 
 std::string whyNotAlternating(const arch::Description &arch, const Placement &placement) {
@@ -76,10 +84,11 @@ void chooseWaveSchedule(const arch::Description &arch, const Schedule &schedule,
       placement.turns *= 2;
     return note(fmt::format("two halves of four waves load and multiply in turns, {} an iteration", placement.turns));
   }
-  const bool canInterleave = placement.hasPlainLoop && contractedBytes(placement) != 0;
-  placement.interleaves = schedule.interleave.value_or(canInterleave);
-  if (placement.interleaves && !canInterleave)
-    error = fmt::format("interleaved waves: {}", onePlainProduct);
+  // Among vector work the compiler has other reasons for its order: there it is left to the schedule.
+  const bool isPlain = placement.hasPlainLoop && contractedBytes(placement) != 0;
+  placement.interleaves = schedule.interleave.value_or(isPlain);
+  if (placement.interleaves && !canInterleave(placement))
+    error = "interleaved waves: it takes products by waves out of shared memory, without block scales";
   else if (placement.interleaves)
     note(fmt::format("reads of operands are spread between the products; waves do not alternate: {}",
                      why.empty() ? "as the schedule says" : why));

@@ -147,6 +147,13 @@ bool Memory::isOfAnotherRound(const Access &now, const Access &before) const {
          now.step != before.step;
 }
 
+/// What a role copies ahead for itself, in the loop that reads it, is read: a cursor that stays where it was leaves a
+/// stage out. A producer may load for a loop that turns out to be empty.
+bool Memory::isUnread(const Access &write) {
+  const bool isAhead = write.agent == Access::ThreadCopy || write.stmt->kind == StmtKind::Place;
+  return isAhead && write.step >= 0 && !write.isRead && !write.isSurplus;
+}
+
 bool Memory::isOrdered(const Access &now, const Access &before, const Clock &clock) const {
   // The threads of a warp are ordered among each other by a barrier only.
   if (now.process == before.process && before.isGeneric())
@@ -204,9 +211,10 @@ std::string Memory::access(int slot, const Access &access, const Clock &clock) {
   std::string problem;
   int64_t written = 0;
   std::vector<Rect> counted;
-  for (const Access &before : accesses[static_cast<size_t>(listOf(slot))]) {
+  for (Access &before : accesses[static_cast<size_t>(listOf(slot))]) {
     if (!before.rect.meets(access.rect))
       continue;
+    before.isRead |= !access.isWrite();
     if (before.isWrite() && std::find(counted.begin(), counted.end(), before.rect) == counted.end()) {
       counted.push_back(before.rect);
       written += Rect{std::max(before.rect.rowLo, access.rect.rowLo), std::min(before.rect.rowHi, access.rect.rowHi),
@@ -221,6 +229,15 @@ std::string Memory::access(int slot, const Access &access, const Clock &clock) {
       problem = fmt::format("{} reads `{}` for round {} of its cursor and finds what {} wrote for round {} of its own",
                             describe(access), name(slot), access.step, describe(before), before.step);
   }
+  const auto checkUnread = [&](const Access &before, int where) {
+    if (problem.empty() && isUnread(before))
+      problem = fmt::format("{} overwrites `{}`, and nothing has read what {} wrote for round {} of its cursor",
+                            describe(access), name(where), describe(before), before.step);
+  };
+  if (access.isWrite())
+    for (const Access &before : accesses[static_cast<size_t>(slot)])
+      if (before.step != access.step && access.rect.covers(before.rect))
+        checkUnread(before, slot);
   const bool reads = !access.isWrite() || access.stmt->kind == StmtKind::ScaleTensor ||
                      (access.agent == Access::ProductWrite && access.stmt->accumulate);
   if (problem.empty() && reads && written < access.rect.area())
@@ -228,9 +245,11 @@ std::string Memory::access(int slot, const Access &access, const Clock &clock) {
                           describe(access), name(slot), written == 0 ? "nothing" : "not all");
   if (access.isWrite())
     for (int other : overlapping[static_cast<size_t>(slot)]) {
-      for (const Access &before : accesses[static_cast<size_t>(other)])
+      for (const Access &before : accesses[static_cast<size_t>(other)]) {
         if (problem.empty())
           problem = conflict(access, before, clock, slot, other);
+        checkUnread(before, other);
+      }
       accesses[static_cast<size_t>(other)].clear();
     }
   enter(slot, access);
@@ -257,10 +276,13 @@ std::vector<std::pair<const Stmt *, std::string>> Memory::unfinished(int block, 
   std::vector<std::pair<const Stmt *, std::string>> problems;
   for (size_t slot = 0; slot < accesses.size(); ++slot)
     for (const Access &access : accesses[slot])
-      if (numbering.slots[slot].block == block &&
-          (access.agent == Access::CopyWrite || access.agent == Access::ThreadCopy ||
-           access.agent == Access::BulkRead || access.agent == Access::ProductWrite) &&
-          all.at(access.end.component) < access.end.value)
+      if (numbering.slots[slot].block == block && isUnread(access))
+        problems.emplace_back(access.stmt, fmt::format("nothing reads what {} wrote to `{}` for round {} of its cursor",
+                                                       describe(access), name(access.slot), access.step));
+      else if (numbering.slots[slot].block == block &&
+               (access.agent == Access::CopyWrite || access.agent == Access::ThreadCopy ||
+                access.agent == Access::BulkRead || access.agent == Access::ProductWrite) &&
+               all.at(access.end.component) < access.end.value)
         problems.emplace_back(
             access.stmt, fmt::format("{} may still be {} `{}` when the block ends: nothing waits for it",
                                      describe(access), access.isWrite() ? "writing" : "reading", name(access.slot)));

@@ -92,7 +92,9 @@ struct Access {
   int syncs;               ///< named barriers that the process had passed
   int slot = -1;           ///< what the access names; all buffers of tensor memory share one list
   int64_t step = -1;       ///< of the cursor that names the stage: Touched::step
+  bool isSurplus = false;  ///< Touched::isSurplus
   bool fencedAfter = true; ///< tensor memory: a fence came after the last barrier that the process passed
+  bool isRead = false;     ///< of a write: somebody has read of it
 
   bool isWrite() const {
     return agent == GenericWrite || agent == CopyWrite || agent == ThreadCopy || agent == ProductWrite;
@@ -122,6 +124,7 @@ private:
   bool isOneAccumulation(const Access &now, const Access &before, bool sameSlot) const;
   std::string unfencedTensor(const Access &now, const Access &before, const Clock &clock) const;
   bool isOfAnotherRound(const Access &now, const Access &before) const;
+  static bool isUnread(const Access &write);
   bool isOrdered(const Access &now, const Access &before, const Clock &clock) const;
   bool isFenced(const Access &now, const Access &before, const Clock &clock) const;
   bool bySameThreads(const Access &now, const Access &before) const;

@@ -259,13 +259,14 @@ private:
     const Rect rect = numbering.isTensor(slot) ? tensorRectOf(touched, numbering.slots[static_cast<size_t>(slot)].stage,
                                                               states[p].process, isGeneric)
                                                : rectOf(touched, states[p].process);
-    access(p, event, slot, rect, agent, end, touched.step);
+    access(p, event, slot, rect, agent, end, touched);
   }
 
   void access(size_t p, const Event &event, int slot, const Rect &rect, Access::Agent agent, Access::End end,
-              int64_t step) {
+              const Touched &touched) {
     State &state = states[p];
-    Access access{event.stmt, agent, p, state.at, rect, end, state.syncs, slot, step, state.fencedAfter};
+    Access access{event.stmt,       agent, p, state.at, rect, end, state.syncs, slot, touched.step, touched.isSurplus,
+                  state.fencedAfter};
     std::string problem = memory.access(slot, access, state.clock);
     if (!problem.empty())
       violation(*event.stmt, problem);
@@ -359,7 +360,7 @@ private:
     const Rect rect = isShare ? shareOf(event.a, event.stmt->multicast, state.process.block, numbering.blocks)
                               : rectOf(event.a, state.process);
     access(p, event, numbering.slotIn(block, event.a.slot), rect, Access::CopyWrite, {component, barrier.completed + 1},
-           event.a.step);
+           event.a);
     const bool isClaim = event.stmt->kind == StmtKind::Claim;
     int64_t bytes = event.stmt->map.empty() && !isClaim ? 0
                     : isShare                           ? bytesOf(event.a.buffer->elem, rect.area())

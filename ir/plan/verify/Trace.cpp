@@ -112,8 +112,12 @@ private:
     const Buffer *shared = plan.findBuffer(ref.buffer);
     const CursorState &cursor = use(ref.cursor);
     const int64_t step = ref.cursor.empty() ? -1 : cursor.round * summary.types.at(ref.cursor).rows + cursor.stage;
-    return {numbering.slotOf(plan, ref.buffer, cursor.stage), shared ? shared : plan.findTensor(ref.buffer), ref.slice,
-            ref.transposed, step};
+    return {numbering.slotOf(plan, ref.buffer, cursor.stage),
+            shared ? shared : plan.findTensor(ref.buffer),
+            ref.slice,
+            ref.transposed,
+            step,
+            inSurplus};
   }
 
   const Plan &plan;
@@ -123,6 +127,7 @@ private:
   const Inputs &inputs;
   Scalars scalars;
   size_t limit, steps = 0;
+  bool inSurplus = false; ///< the body of an Ahead for a tile that does not exist
   Facts *facts;
   Trace events;
   std::map<std::string, CursorState> cursors; ///< the empty name: stage 0
@@ -166,7 +171,9 @@ void Tracer::tileAhead(const Stmt &stmt) {
   if (begin >= hi && !stmt.always)
     return body(stmt.orElse);
   scalars.set(stmt.dest, {static_cast<double>(begin), begin, std::min(begin + step, hi), from + stmt.count});
+  inSurplus = begin >= hi;
   body(stmt.body);
+  inSurplus = false;
 }
 
 void Tracer::stmt(const Stmt &stmt) {

@@ -29,7 +29,8 @@ struct Touched {
   const Buffer *buffer = nullptr;
   Division slice = Division::Whole;
   bool transposed = false;
-  int64_t step = -1; ///< how often the cursor that names the stage had advanced; -1: there is none
+  int64_t step = -1;      ///< how often the cursor that names the stage had advanced; -1: there is none
+  bool isSurplus = false; ///< of a tile that does not exist: nobody need read it
 };
 
 struct Event {

@@ -40,8 +40,8 @@ private:
       complain(stmt, "{} loads: the counter reaches {}", stmt.count, mostLoads);
     else if (stmt.kind == StmtKind::Stagger || (stmt.kind == StmtKind::Product && stmt.turns > 0))
       turns(stmt);
-    else if (stmt.interleaved && (!stmt.byWarps || !stmt.aShared || stmt.count > 0))
-      complain(stmt, "what is spread between instructions are reads of two tiles, in straight code");
+    else if (stmt.interleaved && (!stmt.byWarps || stmt.count > 0 || !stmt.scales.empty()))
+      complain(stmt, "what is spread between instructions are reads of tiles, in straight code");
   }
 
   static bool isOfGroups(const Stmt &stmt) {

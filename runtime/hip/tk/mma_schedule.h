@@ -62,6 +62,20 @@ __device__ __forceinline__ void mma_interleaved(Acc &acc, const A &a, const B &b
   schedule_products<0, plan::products, plan::shared_loads - first>();
 }
 
+/// The same with a in registers.
+template <class Acc, class T, int M, int K, class L, class B>
+__device__ __forceinline__ void mma_interleaved(Acc &acc, const fragment<T, M, K, L> &a, const B &b,
+                                                bool accumulate = true) {
+  mma(acc, a, b, accumulate);
+  constexpr int bytes = L::run * int(sizeof(T)), k_bytes = K * int(sizeof(T));
+  constexpr int steps = k_bytes / (64 / L::tile * bytes), slabs = M / L::slab, blocks = B::cols / L::tile;
+  constexpr int each = mfma_bytes<T>() > bytes && steps % 2 == 0 ? mfma_bytes<T>() : bytes;
+  constexpr int products = k_bytes / (64 / L::tile * each) * slabs * blocks;
+  constexpr int loads_of_step = blocks * operand_reads<B, false, L::tile, bytes>::instructions_of_step;
+  schedule_group<scheduled_shared_load, loads_of_step>();
+  schedule_products<0, products, (steps - 1) * loads_of_step>();
+}
+
 /// The same in `Turns` parts of k, each: operands to registers, a barrier, products, and but for the last part a
 /// barrier. Waves that run a barrier behind the others load while those multiply.
 template <int Turns, class Acc, class A, class B>
