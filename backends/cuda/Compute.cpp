@@ -238,6 +238,8 @@ cpp::Expr RolePrinter::reduction(const Stmt &stmt) {
 cpp::Expr RolePrinter::spread(const Stmt &stmt) {
   const VarType &from = typeOf(stmt.operands[0]), &to = typeOf(stmt.dest);
   const cpp::Expr source = value(stmt.operands[0]);
+  if (to.kind == VarType::Row && to.cols < from.cols)
+    return cpp::call(cpp::templated("tk::any_row", {cpp::integer(to.cols)}), {source});
   if (to.kind != VarType::Fragment)
     return cpp::call(to.kind == VarType::Row      ? "tk::any_row"
                      : to.kind == VarType::Column ? "tk::first_column"

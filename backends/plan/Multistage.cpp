@@ -370,6 +370,7 @@ private:
   }
 
   void loop(plan::Stmt &stmt) {
+    const Names readBefore = stillRead;
     // What any iteration leaves is there when the next begins.
     addStaging(stmt.body);
     // The loop's own first wait and barrier cover what was loaded before its first copies, if they come before its use.
@@ -383,6 +384,7 @@ private:
     for (const std::string &buffer : unpublishedBefore) // the loop, and its barriers, may not run
       if (onceLoaded.count(buffer))
         unpublished.insert(buffer);
+    stillRead.insert(readBefore.begin(), readBefore.end());
     underWayIsOldest = wasOldest;
     underWay = outside; // the loop may not run
     waited = false;

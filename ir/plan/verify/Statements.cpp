@@ -302,7 +302,8 @@ private:
                            from.layout.kind == Layout::Tensor || from.layout.kind == Layout::Mfma;
     const bool makesTile = isTile(from) && to.kind == VarType::Fragment && to.layout.kind != Layout::Rows;
     const bool takesColumn = to.kind == VarType::Column && to.rows == from.rows && to.layout == from.layout;
-    const bool takesRow = to.kind == VarType::Row && to.cols == from.cols && to.layout == from.layout;
+    const bool takesCols = to.cols == from.cols || (to.cols < from.cols && from.division != Division::Cols);
+    const bool takesRow = to.kind == VarType::Row && takesCols && to.layout == from.layout;
     const bool takesPart = from.kind == VarType::Fragment && (takesColumn || takesRow || to.kind == VarType::Scalar);
     if (from.elem != to.elem)
       complain("from {} to {} without a cast", spelling(from.elem), spelling(to.elem));

@@ -26,10 +26,11 @@ template <tile X, tile Y> __device__ __forceinline__ X spread(const Y &y, int ro
   return result;
 }
 
-/// The row of a tile whose rows are all the same.
-template <class T, int M, int N, class L>
-__device__ __forceinline__ row<T, N, L> any_row(const fragment<T, M, N, L> &x) {
-  row<T, N, L> result;
+/// The row of a tile whose rows are all the same, or its first Cols columns.
+template <int Cols = 0, class T, int M, int N, class L>
+__device__ __forceinline__ auto any_row(const fragment<T, M, N, L> &x) {
+  static_assert(Cols <= N);
+  row<T, (Cols > 0 ? Cols : N), L> result;
 #pragma unroll
   for (int b = 0; b < result.col_slots; ++b)
     result.set(0, b, x.at(0, b));
