@@ -194,7 +194,8 @@ private:
   planner::PlanOptions optionsFor(const KernelInfo &kernel, const Group &group) const {
     planner::PlanOptions result = plans;
     result.launchedKernels = launched;
-    result.instrument = group.isTraced;
+    if (!group.isTraced)
+      result.instrument = planner::Instrumentation::None;
     for (const auto &[name, value] : group.tunes) {
       const auto isTune = [&](const auto &tune) { return tune.first == name; };
       const auto isKey = [&](const planner::Key &key) { return key.name == name; };

@@ -217,7 +217,7 @@ int compileSource(const CompileOptions &options) {
     return Usage;
   planOptions.overrides = std::move(*settings);
   planOptions.onlyKernels = options.kernels;
-  planOptions.instrument = options.instrument;
+  planOptions.instrument = options.instrument ? planner::Instrumentation::Light : planner::Instrumentation::None;
 
   std::unique_ptr<Module> module =
       loadModule(options.input, options.scheduleFiles, session.sources, session.diagnostics);

@@ -198,6 +198,8 @@ int runOn(const arch::Description &target, const Module &module, const GpuTestOp
           GpuResults &results) {
   planner::PlanOptions plans;
   plans.arch = &target;
+  if (isProfile(gpu.purpose))
+    plans.instrument = gpu.everyWait ? planner::Instrumentation::EveryWait : planner::Instrumentation::Light;
   plans.transform = [&](ir::Function &function) {
     const ir::PassReport report = ir::runPasses(function, ir::tilePipeline(), {});
     if (report.internalError)

@@ -27,6 +27,7 @@ struct GpuTestOptions {
   uint64_t order = 0;          ///< of emulated threads and copies: see `tkc-emulate --seed`
   std::vector<int> blocks;     ///< when profiling, to record; empty: some
   int records = 8192;          ///< that each warp keeps then
+  bool everyWait = false;      ///< planner::Instrumentation::EveryWait
   std::string counts;          ///< file for what `tkc-emulate --counts` writes, and the cases' own multiply-adds
 };
 

@@ -92,7 +92,7 @@ std::optional<Doing> doing(const Role &role, const Stmt &stmt) {
 
 class Instrumenter {
 public:
-  explicit Instrumenter(const Role &role, int &nextId) : role(role), nextId(nextId) {}
+  Instrumenter(const Role &role, Instrumentation how, int &nextId) : role(role), how(how), nextId(nextId) {}
 
   /// What the role is at when it comes to the next statement, where all ways there agree.
   std::optional<Activity> current;
@@ -100,9 +100,9 @@ public:
   void body(Body &body) {
     Body result;
     for (Stmt &stmt : body) {
-      if (const std::optional<Doing> next = doing(role, stmt);
-          next && (next->activity == Activity::Wait || next->activity != current)) {
-        Stmt &record = append(result, StmtKind::Record, stmt.loc);
+      const SourceLoc loc = locOf(stmt);
+      if (const std::optional<Doing> next = doing(role, stmt); next && begins(stmt, *next)) {
+        Stmt &record = append(result, StmtKind::Record, loc);
         record.id = nextId++;
         record.activity = next->activity;
         record.name = next->name;
@@ -115,6 +115,25 @@ public:
   }
 
 private:
+  bool begins(const Stmt &stmt, const Doing &next) const {
+    if (stmt.kind == StmtKind::ProductWait && how == Instrumentation::Light && current == Activity::Compute)
+      return false;
+    return next.activity == Activity::Wait || next.activity != current;
+  }
+
+  /// Of a wait for products, which stands where the planner put it, the line of the last product that it waits for.
+  SourceLoc locOf(const Stmt &stmt) {
+    SourceLoc loc = stmt.loc;
+    if (stmt.kind == StmtKind::Product && !stmt.isSynchronous())
+      lastProduct = stmt.loc;
+    else if (stmt.kind == StmtKind::ProductCommit)
+      inFlight.push_back(lastProduct);
+    else if (stmt.kind == StmtKind::ProductWait)
+      for (; inFlight.size() > static_cast<size_t>(stmt.count); inFlight.erase(inFlight.begin()))
+        loc = inFlight.front();
+    return loc.isValid() ? loc : stmt.loc;
+  }
+
   void inside(Stmt &stmt) {
     const int before = nextId;
     if (stmt.kind == StmtKind::For) {
@@ -134,7 +153,10 @@ private:
   }
 
   const Role &role;
+  const Instrumentation how;
   int &nextId;
+  SourceLoc lastProduct;
+  std::vector<SourceLoc> inFlight; ///< the last product of each group
 };
 
 std::string_view trimmed(std::string_view text) {
@@ -202,11 +224,13 @@ private:
 
 } // namespace
 
-void instrument(plan::Plan &plan) {
+void instrument(plan::Plan &plan, Instrumentation how) {
+  if (how == Instrumentation::None)
+    return;
   int nextId = 0;
   for (Role &role : plan.roles) {
     const Role declared = role; // its variables, while its bodies change
-    Instrumenter instrumenter(declared, nextId);
+    Instrumenter instrumenter(declared, how, nextId);
     instrumenter.body(role.body);
     instrumenter.current.reset();
     instrumenter.body(role.finish);

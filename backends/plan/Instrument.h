@@ -6,6 +6,7 @@
 
 #include "ir/plan/PlanIR.h"
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -15,9 +16,18 @@ class SourceManager;
 
 namespace tkc::planner {
 
-/// Puts a Record before every wait of every role, and where the role begins something else. What only keeps the books
+/// Which waits have a record of their own.
+enum class Instrumentation : uint8_t {
+  None,
+  /// All but those for products that stand in the midst of vector work: compilers move that work across them, to
+  /// where it overlaps best, and a record would hold it in its place.
+  Light,
+  EveryWait,
+};
+
+/// Puts a Record before waits of every role, and where the role begins something else. What only keeps the books
 /// (arrivals, cursors, scalars) belongs to what was before it.
-void instrument(plan::Plan &plan);
+void instrument(plan::Plan &plan, Instrumentation how);
 
 /// What a Record of a plan stands for.
 struct RecordedEvent {

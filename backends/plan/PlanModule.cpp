@@ -4,7 +4,6 @@
 
 #include "backends/plan/DirectLoads.h"
 #include "backends/plan/Exponentials.h"
-#include "backends/plan/Instrument.h"
 #include "backends/plan/Planner.h"
 #include "backends/plan/Scales.h"
 #include "frontend/AST.h"
@@ -76,8 +75,8 @@ std::unique_ptr<plan::Plan> planOne(ElaboratedKernel &kernel, const PlanOptions 
                                    options.arch->name));
     return nullptr;
   }
-  if (plan && options.instrument)
-    instrument(*plan);
+  if (plan)
+    instrument(*plan, options.instrument);
   if (plan && options.onPlanned)
     options.onPlanned(*plan);
   if (!plan || !options.verify)

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "backends/arch/Description.h"
+#include "backends/plan/Instrument.h"
 #include "frontend/Sema.h"
 #include "ir/plan/PlanIR.h"
 
@@ -42,8 +43,8 @@ struct PlanOptions {
   std::vector<std::string> launchedKernels;
   /// Called on each function before it is planned: runs the passes. False stops.
   std::function<bool(ir::Function &)> transform;
-  bool instrument = false; ///< with records of what each role does when
-  bool verify = true;      ///< false: hands out plans as they are
+  Instrumentation instrument = Instrumentation::None; ///< with records of what each role does when
+  bool verify = true;                                 ///< false: hands out plans as they are
   /// Called on each plan before it is verified.
   std::function<void(plan::Plan &)> onPlanned;
   /// Told of a plan that the verifier refuses, though it asks for no more than there is: a bug in tkc. Not set:

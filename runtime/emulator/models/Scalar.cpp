@@ -93,6 +93,8 @@ bool decodeWidth(BoundInstruction &instruction) {
 void setIfEqual(const BoundInstruction &i, uint64_t *slots) { slots[0] = mask(slots[1], i) == mask(slots[2], i); }
 void setIfNotEqual(const BoundInstruction &i, uint64_t *slots) { slots[0] = mask(slots[1], i) != mask(slots[2], i); }
 
+void add(const BoundInstruction &, uint64_t *slots) { slots[0] = static_cast<uint32_t>(slots[1] + slots[2]); }
+
 constexpr Model table[] = {
     {"ex2.approx.ftz.f32", approximate<exp2Of, true>},
     {"ex2.approx.f32", approximate<exp2Of, false>},
@@ -121,6 +123,7 @@ constexpr Model table[] = {
     {"cvt.rn.tf32.f32", toTf32},
     {"cvt.rna.tf32.f32", toTf32},
     {"mov.*", move},
+    {"add.u32", add},
     {"selp.*", select},
     {"setp.eq.*", setIfEqual, decodeWidth},
     {"setp.ne.*", setIfNotEqual, decodeWidth},

@@ -9,9 +9,24 @@
 
 namespace tk {
 
-/// Cycles of this compute unit; where it stands among the statements is where it is read.
+/// Where a thread writes stamps: the low half of an address moves from `at` to `end`, where no more are written.
+struct stamps {
+  u32 at, end, high;
+  u32 cycles; ///< of the last stamp
+};
+
+/// Takes a stamp: a number, written at once with the cycles (their low half) of the stamp before, as those of this one
+/// are not there yet, and a wave would wait for them.
+__device__ __forceinline__ void stamp(stamps &to, u32 number) {
+  if (to.at == to.end)
+    return;
+  *reinterpret_cast<u64 *>(u64(to.high) << 32 | to.at) = u64(number) << 32 | to.cycles;
+  to.cycles = u32(__builtin_amdgcn_s_memtime());
+  to.at += 8;
+}
+
+/// Cycles of this compute unit.
 __device__ __forceinline__ u64 clock_all_cycles() { return __builtin_amdgcn_s_memtime(); }
-__device__ __forceinline__ u32 clock_cycles() { return u32(clock_all_cycles()); }
 /// Tens of nanoseconds that all compute units agree on.
 __device__ __forceinline__ u64 global_time() { return __builtin_amdgcn_s_memrealtime(); }
 inline constexpr double global_time_unit = 10; ///< ns

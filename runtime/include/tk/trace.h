@@ -13,21 +13,21 @@ namespace tk {
 struct trace {
   static constexpr int most_blocks = 12;
 
-  u64 *records; ///< rings of 1 << shift, one for each warp of each chosen block: event << 32 | cycles, 0 where none is
+  u64 *records; ///< 1 << shift for each warp of each chosen block, aligned to as many: event << 32, and the
+                ///< cycles of the record before
   u64 *ends;    ///< `end_words` for each of them
   u32 shift;
-  u32 mask;                ///< (1 << shift) - 1
   u32 leaders;             ///< bit w: warp w of a block records
   int warps;               ///< of a block
   int count;               ///< of chosen blocks; below 0: all
   int blocks[most_blocks]; ///< their numbers
 };
 
-/// Of each ring: all cycles and the global time at its start, the same at its end, the multiprocessor, and where the
-/// next record would be. The oldest is there if it was written, else the first.
-inline constexpr int end_words = 6;
+/// Of each warp: all cycles and the global time at its start, the same at its end, the multiprocessor, how many records
+/// it has written, and the cycles of the last one.
+inline constexpr int end_words = 7;
 
-/// The records of one warp. All its threads have one; `writes` holds for one of them.
+/// The records of one warp: its first ones. All its threads have one; `writes` holds for one of them.
 class recorder {
 public:
   __device__ __forceinline__ recorder(const trace &to, bool writes) : to(to) {
@@ -41,36 +41,33 @@ public:
         chosen = i;
     if (chosen < 0)
       return;
-    const u32 ring = u32(chosen * to.warps + warp);
-    u64 *end = to.ends + u64(ring) * end_words;
+    const u64 number = u64(chosen * to.warps + warp);
+    const u64 first = reinterpret_cast<u64>(to.records + (number << to.shift));
+    place = {u32(first), u32(first) + (8u << to.shift) - 8, u32(first >> 32), 0};
+    u64 *end = to.ends + number * end_words;
     end[0] = clock_all_cycles();
     end[1] = global_time();
     end[4] = multiprocessor();
-    at = ring << to.shift;
   }
 
   /// From here on the role does what the plan calls `event`; the text is for readers.
-  __device__ __forceinline__ void record(u32 event, const char *) {
-    if (at == off)
-      return;
-    to.records[at] = u64(event + 1) << 32 | clock_cycles();
-    at = (at & ~to.mask) | ((at + 1) & to.mask);
-  }
+  __device__ __forceinline__ void record(u32 event, const char *) { stamp(place, event); }
 
   /// After the last one.
   __device__ __forceinline__ void finish() {
-    if (at == off)
+    if (place.end == 0)
       return;
-    u64 *end = to.ends + u64(at >> to.shift) * end_words;
+    const u64 at = (u64(place.high) << 32 | place.at) - reinterpret_cast<u64>(to.records);
+    u64 *end = to.ends + (at >> to.shift) / 8 * end_words;
     end[2] = clock_all_cycles();
     end[3] = global_time();
-    end[5] = at & to.mask;
+    end[5] = (at & ((u64(8) << to.shift) - 1)) / 8;
+    end[6] = place.cycles;
   }
 
 private:
-  static constexpr u32 off = ~0u;
   const trace &to;
-  u32 at = off; ///< the next record's place
+  stamps place = {0, 0, 0, 0}; ///< of who writes nothing: no room
 };
 
 } // namespace tk

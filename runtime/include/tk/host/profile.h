@@ -18,20 +18,13 @@ public:
   tracer(const tracer &) = delete;
   ~tracer() {
     for (launched &each : launches) {
-      api::release(each.to.records);
+      api::release(each.memory);
       api::release(each.to.ends);
     }
   }
 
   /// The same launches follow again.
   void restart() { next = 0; }
-  void clear() {
-    for (launched &each : launches) {
-      check(api::set_bytes(each.to.records, 0, each.record_bytes()), "setting bytes");
-      check(api::set_bytes(each.to.ends, 0, each.end_bytes()), "setting bytes");
-    }
-    restart();
-  }
 
   trace take(const host::traced_launch &launch) override {
     if (next == launches.size())
@@ -47,11 +40,12 @@ public:
 private:
   struct launched {
     std::string kernel;
-    std::vector<int> blocks; ///< empty: all
-    long long rings = 0;
+    std::vector<int> blocks;         ///< empty: all
+    long long rings = 0;             ///< warps that have a place for records
+    unsigned char *memory = nullptr; ///< of the records
     trace to{};
 
-    size_t record_bytes() const { return (size_t(rings) << to.shift) * sizeof(u64); }
+    size_t ring_bytes() const { return sizeof(u64) << to.shift; }
     size_t end_bytes() const { return size_t(rings) * end_words * sizeof(u64); }
   };
 
@@ -78,17 +72,17 @@ private:
     constexpr long long most_records = 1 << 27; // 1 GiB
     while (each.to.shift > 4 && (each.rings << each.to.shift) > most_records)
       --each.to.shift;
-    each.to.mask = (u32(1) << each.to.shift) - 1;
     each.to.leaders = launch.leaders;
     each.to.warps = launch.warps;
-    check(api::allocate(each.to.records, each.record_bytes() + 1), "allocation");
+    check(api::allocate(each.memory, size_t(each.rings + 1) * each.ring_bytes()), "allocation");
+    const size_t past = reinterpret_cast<size_t>(each.memory) % each.ring_bytes();
+    each.to.records = reinterpret_cast<u64 *>(each.memory + (past ? each.ring_bytes() - past : 0));
     check(api::allocate(each.to.ends, each.end_bytes() + 1), "allocation");
-    check(api::set_bytes(each.to.records, 0, each.record_bytes()), "setting bytes");
     check(api::set_bytes(each.to.ends, 0, each.end_bytes()), "setting bytes");
     launches.push_back(std::move(each));
   }
 
-  /// A line of JSON a launch: for each warp that ran [event, cycles] of its records, the oldest first.
+  /// A line of JSON a launch: for each warp that ran [event, cycles] of its records.
   static void print(std::FILE *file, const launched &each) {
     std::vector<u64> ends(size_t(each.rings) * end_words), records(size_t(1) << each.to.shift);
     if (!ends.empty())
@@ -108,23 +102,13 @@ private:
                    "\"time\": [%llu, %llu], \"records\": [",
                    first ? "" : ", ", each.blocks.empty() ? (long long)at : (long long)each.blocks[at],
                    int(ring % size_t(each.to.warps)), int(u32(end[4])), end[0], end[2], end[1], end[3]);
-      print_records(file, records, size_t(end[5]));
+      for (size_t i = 0; i < size_t(end[5]); ++i)
+        std::fprintf(file, "%s[%u, %u]", i ? ", " : "", u32(records[i] >> 32),
+                     u32(i + 1 < size_t(end[5]) ? records[i + 1] : end[6]));
       std::fprintf(file, "]}");
       first = false;
     }
     std::fprintf(file, "]}\n");
-  }
-
-  static void print_records(std::FILE *file, const std::vector<u64> &records, size_t next) {
-    const bool wrapped = records[next] != 0;
-    const char *before = "";
-    for (size_t i = 0; i < records.size(); ++i) {
-      const u64 record = records[wrapped ? (next + i) % records.size() : i];
-      if (record == 0)
-        continue;
-      std::fprintf(file, "%s[%u, %u]", before, u32(record >> 32) - 1, u32(record));
-      before = ", ";
-    }
   }
 
   const std::vector<int> wanted;
@@ -185,7 +169,6 @@ public:
     api::release(other);
     api::destroy(from);
     api::destroy(to);
-    chosen.clear();
     call(&chosen);
     check(api::synchronize(), "recorded call");
   }
