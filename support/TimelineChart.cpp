@@ -86,9 +86,9 @@ private:
 
   void span(const Span &span, double origin) {
     const double begin = std::max(span.begin - origin, from), end = std::min(span.end - origin, to);
-    const std::string_view fill = colour(span); // waits get theirs in the order in which they come
     if (end <= begin)
       return;
+    const std::string_view fill = colour(span);
     const double wide = x(end) - x(begin);
     body += fmt::format(R"(<rect x="{:.1f}" y="{}" width="{:.1f}" height="{}" fill="{}"/>)"
                         "\n",
@@ -126,7 +126,8 @@ private:
       grid += fmt::format(R"(<line x1="{0:.1f}" x2="{0:.1f}" y1="0" y2="{1}" stroke="#ddd"/>)"
                           "\n",
                           x(ns), y + 4);
-      text(std::min(x(ns), width - 60.0), y + 16, timeText(ns), "#555");
+      if (x(ns) < width - 50)
+        text(x(ns), y + 16, timeText(ns), "#555");
     }
     y += 24;
   }
