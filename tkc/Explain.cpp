@@ -87,8 +87,8 @@ private:
       chart = harness::timelineOf(*prediction,
                                   fmt::format("{}, {}, {}", subject.signature->name, prepared.description, target.name),
                                   session.sources, module.files.front().buffer);
-    cost::Report report{subject.signature->name, prepared.description, prediction->seconds, prediction->operations,
-                        prediction->bytes, {}};
+    cost::Report report{subject.signature->name, prepared.description, prediction->seconds,
+                        prediction->operations,  prediction->bytes,    {}};
     for (const harness::PredictedStep &step : prediction->steps)
       report.steps.push_back({step.name, &step.estimate, adviceOn(step, prepared)});
     if (count++ == 0)
@@ -172,7 +172,8 @@ void addExplain(CLI::App &app, Action &action) {
                    "`tkc profile --predicted` shows below what it measures")
       ->type_name("OUT.html|OUT.json");
   command->add_flag("--json", options->asJson, "for programs");
-  command->add_flag("!--no-advice", options->advises, "do not look for better schedules");
+  command->add_flag_callback(
+      "--no-advice", [options] { options->advises = false; }, "do not look for better schedules");
   command->callback([&action, options] { action = [options] { return runExplain(*options); }; });
 }
 

@@ -153,7 +153,6 @@ private:
   }
 
   Traffic trafficOf(const Stmt &stmt) const {
-    const int threads = role.warps * role.lanes;
     switch (stmt.kind) {
     case StmtKind::Load:
     case StmtKind::Fetch:
@@ -171,7 +170,7 @@ private:
       if (stmt.isThreadCopy())
         bytes /= role.instances;
       // A share for the whole cluster: as much comes from the other blocks.
-      return {.bytes = bytes, .perThreadBytes = bytes / threads};
+      return {.bytes = bytes};
     }
     case StmtKind::CopyOut: {
       const plan::Buffer *buffer = plan.findBuffer(stmt.ref.buffer);

@@ -16,10 +16,9 @@ namespace tkc::cost {
 /// What a statement moves between this multiprocessor and L2, for one instance or one thread that asks for all of it.
 struct Traffic {
   double bytes = 0;
-  bool toMemory = false;     ///< a store
-  double missing = 1;        ///< share of the bytes that device memory has to bring or take; set by Reuse.cpp
-  bool updates = false;      ///< L2 reads what it changes
-  double perThreadBytes = 0; ///< of copies by threads: what each has in flight
+  bool toMemory = false; ///< a store
+  double missing = 1;    ///< share of the bytes that device memory has to bring or take; set by Reuse.cpp
+  bool updates = false;  ///< L2 reads what it changes
 };
 
 struct Node {
