@@ -141,7 +141,9 @@ public:
       return CannotReadInput;
     }
     const int code = options.measures() ? measure(logPath) : static_cast<int>(Success);
-    return code == Success ? finish() : code;
+    if (code != Success)
+      return code;
+    return standardsAreRight() ? finish() : static_cast<int>(InputErrors);
   }
 
 private:
@@ -267,12 +269,26 @@ private:
       log.read(readFile(logPath));
       if (code != Success)
         return code;
+      if (!standardsAreRight())
+        return InputErrors;
       if (log.all().size() == before && !InterruptNote::isInterrupted()) {
         complain(fmt::format("the runner added nothing to `{}`", logPath));
         return InputErrors;
       }
     }
     return Success;
+  }
+
+  /// What the file's own schedules compute is right, as far as it was measured; complains where it is not.
+  bool standardsAreRight() const {
+    for (const auto &search : searches)
+      for (size_t shape = 0; shape < search->subject().shapes.size(); ++shape)
+        if (const tune::Measurement *measured = search->find(search->standard(), shape, gpu);
+            measured && !measured->passed) {
+          complain(fmt::format("`{}` fails as the file has it: {}", search->subject().name(), measured->message));
+          return false;
+        }
+    return true;
   }
 
   std::string best() const {
