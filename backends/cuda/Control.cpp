@@ -157,6 +157,8 @@ cpp::Body RolePrinter::print(const plan::Body &body) {
       continue;
     for (const std::string &var : uses.declaredBefore(stmt))
       out.push_back(cpp::Stmt::declaration(typeText(var), nameOf(var)));
+    if (printByElements(body, i, out))
+      continue;
     comment(stmt, out);
     if (stmt.kind == StmtKind::Expect || (stmt.kind == StmtKind::CopyIn && !stmt.isThreadCopy()))
       printCopies(body, i, out);
@@ -365,6 +367,10 @@ void RolePrinter::printLoadingLoop(const Stmt &stmt, cpp::Body &out) {
   out.push_back(cpp::Stmt::ifThen(allLoadsAreWide(), std::move(fast), std::move(slow)));
 }
 
+static bool movesCursorsAlone(const plan::Body &body) {
+  return std::all_of(body.begin(), body.end(), [](const Stmt &stmt) { return stmt.kind == StmtKind::Advance; });
+}
+
 void RolePrinter::printFor(const Stmt &stmt, cpp::Body &out) {
   const std::string index = nameOf(stmt.dest);
   const std::string lo = cpp::print(value(stmt.operands[0])), hi = cpp::print(value(stmt.operands[1]));
@@ -382,6 +388,12 @@ void RolePrinter::printFor(const Stmt &stmt, cpp::Body &out) {
       return printLoadingLoop(stmt, out);
     if (looksAhead)
       return printCopyingLoop(stmt, out);
+    if (stmt.tileSize > 0 && movesCursorsAlone(stmt.body)) {
+      for (const Stmt &advance : stmt.body)
+        emit(advance, out,
+             cpp::method(cpp::name(cppNames.at(advance.cursor)), "advance", {cpp::name(tiles + ".count()")}));
+      return;
+    }
     const std::string head = stmt.tileSize == 0 ? fmt::format("int {0} = {1}; {0} < {2}; ++{0}", index, lo, hi)
                                                 : fmt::format("const auto {} : {}", index, tiles);
     out.push_back(cpp::Stmt::forLoop(head, printIteration(stmt.loc, stmt.body)));
@@ -408,8 +420,9 @@ void RolePrinter::printFor(const Stmt &stmt, cpp::Body &out) {
   lastLine = 0;
   cpp::Body epilogue = print(stmt.epilogue);
   inner.insert(inner.end(), epilogue.begin(), epilogue.end());
-  out.push_back(
-      cpp::Stmt::ifThen(cpp::binary("<", value(stmt.operands[0]), value(stmt.operands[1])), std::move(inner)));
+  lastLine = 0;
+  out.push_back(cpp::Stmt::ifThen(cpp::binary("<", value(stmt.operands[0]), value(stmt.operands[1])), std::move(inner),
+                                  print(stmt.orElse)));
 }
 
 /// A loop that copies ahead for itself. One of products alone is printed twice, once for tensors that all suit copies
@@ -443,7 +456,9 @@ void RolePrinter::printCopyingLoop(const Stmt &stmt, cpp::Body &out) {
 
 void RolePrinter::printIf(const Stmt &stmt, cpp::Body &out) {
   const cpp::Expr condition =
-      stmt.map.empty() ? value(stmt.operands[0]) : cpp::member(cpp::name("g"), identifier(stmt.map) + "_fits");
+      !stmt.cursor.empty()
+          ? cpp::binary("==", cpp::member(cpp::name(cppNames.at(stmt.cursor)), "slot"), instance)
+          : (stmt.map.empty() ? value(stmt.operands[0]) : cpp::member(cpp::name("g"), identifier(stmt.map) + "_fits"));
   cpp::Body then = print(stmt.body);
   lastLine = 0;
   cpp::Body otherwise = print(stmt.orElse);

@@ -24,6 +24,7 @@ constexpr Row rows[] = {
     {"cluster_", "sync.h"},
     {"copy_to", "copy.h"},
     {"copy_rows", "copy.h"},
+    {"finish_copies", "copy.h"},
     {"copy_async", "cp_async.h"},
     {"copy_commit", "cp_async.h"},
     {"copy_from", "copy_out.h"},

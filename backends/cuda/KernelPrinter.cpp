@@ -98,8 +98,13 @@ private:
       walk(role.finish, visit);
     }
     for (const auto &[buffer, rows] : alwaysRows)
-      if (rows)
+      if (rows || hasTileEach(buffer))
         kernel.splitBuffers.insert(buffer);
+  }
+
+  bool hasTileEach(const std::string &name) const {
+    const plan::Buffer *buffer = plan.findBuffer(name);
+    return buffer && buffer->instances > 1;
   }
 
   void findRanges() {
@@ -201,12 +206,13 @@ private:
       return fmt::format("tk::launch_response {}[{}];\n", identifier(buffer.name), buffer.stages);
     const bool split = kernel.splitBuffers.count(buffer.name) != 0;
     const int instances = instancesOf.count(buffer.name) ? instancesOf[buffer.name] : 1;
+    const int sharing = buffer.instances > 1 ? 1 : instances; // of the rows of one tile
     const auto scales = kernel.scaleBuffers.find(buffer.name);
     const bool areScales = scales != kernel.scaleBuffers.end();
     const std::string type =
         areScales && scales->second
             ? fmt::format("tk::scale_tile<{}, {}, {}>", elementType(buffer.elem), buffer.rows, buffer.cols)
-            : bufferType(buffer, split ? buffer.rows / instances : buffer.rows, areScales,
+            : bufferType(buffer, split ? buffer.rows / sharing : buffer.rows, areScales,
                          isStaged(buffer) ? "tk::staged_tile" : "tk::shared_tile");
     const bool aligned = buffer.swizzle == plan::Swizzle::B128 && buffer.rows > 1 && buffer.cols > 1;
     return fmt::format("{}{} {}{}{};\n", aligned ? "" : fmt::format("alignas({}) ", 8 * plan.sharedSpan), type,

@@ -10,6 +10,7 @@
 #include "backends/cuda/Uses.h"
 
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 
@@ -98,12 +99,21 @@ private:
   cpp::Expr infix(const plan::Stmt &stmt, const std::string &op);
   cpp::Expr function(const plan::Stmt &stmt, const std::string &name);
   cpp::Expr quotient(const plan::Stmt &stmt);
+  std::optional<cpp::Expr> onePlusErf(const plan::Stmt &stmt);
   cpp::Expr reduction(const plan::Stmt &stmt);
   cpp::Expr externCall(const plan::Stmt &stmt);
   cpp::Expr indices(const plan::VarType &type, int axis);
   bool comparesColumns(const plan::Stmt &stmt) const;
   cpp::Expr columnsBefore(const plan::Stmt &stmt);
   cpp::Expr elementsOf(const plan::VarType &type, int axis, const cpp::Expr &tileIndex);
+  // ByElements.cpp
+  /// Prints the run of element-wise work that begins at `i`, and leaves `i` at its last statement; false: there is
+  /// none.
+  bool printByElements(const plan::Body &body, size_t &i, cpp::Body &out);
+  std::vector<const plan::Stmt *> runByElements(const plan::Body &body, size_t first) const;
+  void closeRun(std::vector<const plan::Stmt *> &run) const;
+  bool findLeaves(const std::vector<const plan::Stmt *> &run, const plan::Stmt &stmt,
+                  std::vector<std::string> &leaves) const;
   const plan::VarType &typeOf(const std::string &var) const;
   bool isTile(const std::string &var) const;
   const plan::Stmt *definitionOf(const std::string &var) const;

@@ -17,6 +17,11 @@ using plan::Stmt;
 using plan::StmtKind;
 using plan::VarType;
 
+/// How many chunks of 16 bytes a thread with registers enough has on their way at once, where they go through
+/// registers: a small product of unaligned tensors waits for memory as often as it asks anew.
+constexpr int deepCopies = 16;
+constexpr int registersOfDeepCopies = 160;
+
 cpp::Expr RolePrinter::stage(const plan::BufferRef &ref) const {
   const plan::Buffer *buffer = kernel.plan.findBuffer(ref.buffer);
   cpp::Expr tile = cpp::member(cpp::name("shared"), identifier(ref.buffer));
@@ -156,6 +161,8 @@ void RolePrinter::copyByThreads(const Stmt &stmt, cpp::Body &out) {
     from = cpp::call("tk::pairs", {from});
   const bool isContiguous = !stmt.ref.transposed && parts.cols.dim + 1 == static_cast<int>(parts.param->dims.size());
   const std::string callee = isContiguous ? "tk::copy_rows_to_shared" : "tk::copy_to_shared";
+  if (isContiguous && role.registers >= registersOfDeepCopies)
+    parameters.push_back(cpp::integer(deepCopies));
   out.push_back(
       cpp::Stmt::expression(cpp::call(cpp::templated(callee, parameters), {stage(stmt.ref), from, threadInRole})));
 }
@@ -267,7 +274,7 @@ void RolePrinter::printCopies(const plan::Body &body, size_t &i, cpp::Body &out)
     for (const Stmt *copy : byThreads)
       copyByThreads(*copy, to);
     if (!byThreads.empty())
-      to.push_back(cpp::Stmt::expression(cpp::call("tk::fence_proxy_async")));
+      to.push_back(cpp::Stmt::expression(cpp::call("tk::finish_copies")));
     if (byEngine.empty() && byThreads.empty()) // bytes of something else
       return emit(elected, to, cpp::method(barrierRef(barrier), "expect_bytes", {cpp::integer(expect->bytes)}));
     if (byEngine.empty()) {
@@ -287,7 +294,7 @@ void RolePrinter::printCopies(const plan::Body &body, size_t &i, cpp::Body &out)
       copyByThreads(*copy, to);
     for (const Stmt *copy : byEngine)
       copyByThreads(*copy, to);
-    to.push_back(cpp::Stmt::expression(cpp::call("tk::fence_proxy_async")));
+    to.push_back(cpp::Stmt::expression(cpp::call("tk::finish_copies")));
     if (expect)
       to.push_back(arrive);
   };

@@ -106,6 +106,10 @@ private:
     if (byWarps)
       return chooseWarps();
     out.layout = {plan::Layout::Mma, 128, 4, 2};
+    if (schedule.pingpong.value_or(false)) { // each has a tile to itself (PingPong.h)
+      out.instances = 1;
+      return;
+    }
     if (usesTensorMemory() && chooseTensorSlabs(rows, cols))
       return;
     const int64_t slabs = roundUp(rows, 64) / 64;

@@ -11,6 +11,7 @@
 #include "backends/plan/MatrixRole.h"
 #include "backends/plan/Multistage.h"
 #include "backends/plan/Nest.h"
+#include "backends/plan/PingPong.h"
 #include "backends/plan/Placement.h"
 #include "backends/plan/Producer.h"
 #include "backends/plan/Synchronize.h"
@@ -51,7 +52,7 @@ public:
       diagnostics.report(Diag::schedule_impossible, at(function.loc), error);
       return nullptr;
     }
-    if (!settleClaims() || !settleCorrection())
+    if (!settlePingPong() || !settleClaims() || !settleCorrection())
       return nullptr;
     fillRings(placement, arch, schedule, takesTilesInTurn());
     chooseWaveSchedule(arch, schedule, placement, error);
@@ -215,6 +216,9 @@ private:
       products = splitMatrixRole(consumer.role, placement, arch.tensorMemoryColumns, accumulatorStages, factors);
     else
       synchronize(consumer.role, placement);
+    if (takesTurns)
+      if (const std::string why = takeTurns(consumer.role, consumer.scratch, plan->barriers); !why.empty())
+        return refusePingPong(why);
     if (products && products->failsForPairs) {
       if (schedule.twoCta)
         diagnostics.report(
@@ -322,6 +326,31 @@ private:
     return true;
   }
 
+  /// Whether computing warpgroups take tiles in turns: false, with an error, where they cannot. What each stages on its
+  /// way out, it stages for itself.
+  bool settlePingPong() {
+    if (!schedule.pingpong.value_or(false))
+      return true;
+    if (schedule.warpgroups.value_or(2) != 2)
+      return refusePingPong("there are two of them");
+    if (placement.copiesItself || placement.multipliesByWarps() || placement.usesTensorMemory())
+      return refusePingPong("no warpgroups issue its products");
+    if (!isFlat() || !takesTilesInTurn())
+      return refusePingPong("it is no persistent grid whose loops hold products alone");
+    for (const auto &[op, store] : placement.stores)
+      placement.findBuffer(store.buffer)->instances = 2;
+    takesTurns = true;
+    note(plan::Note::Roles, "two computing warpgroups, which take whole tiles in turns, as the schedule "
+                            "says: one multiplies while the other does what follows its products");
+    return true;
+  }
+
+  bool refusePingPong(const std::string &why) {
+    diagnostics.report(Diag::schedule_impossible, at(function.loc),
+                       "`pingpong`, warpgroups that take tiles in turns: " + why);
+    return false;
+  }
+
   bool refuseCorrection(const std::string &why) {
     diagnostics.report(Diag::schedule_impossible, at(function.loc),
                        "`correction`, a role that rescales accumulators: " + why);
@@ -377,13 +406,17 @@ private:
     if (placement.usesTensorMemory() && !asked && hasAllRegisters(plan->threads / arch.warpSize))
       return;
     // What issues products into tensor memory takes more than 40. Where warps multiply, no multiple of 64 is asked of
-    // tiles, and the addresses of copies by threads take more, too; so do those of what threads multiply.
+    // tiles, and the addresses of copies by threads take more, too; so do those of what threads multiply. Warpgroups
+    // that take turns have large tiles, for which copies by threads need more than 40 as well.
     const bool byThreads = std::any_of(placement.products.begin(), placement.products.end(),
                                        [](const auto &it) { return it.second.byThreads; });
-    const bool amply = placement.usesTensorMemory() || placement.multipliesByWarps() || byThreads;
     // Copies by its threads, of tensors that the engine cannot take, need about 40.
     const bool copiesLittle = schedule.aligned && !placement.copiesByThreads();
-    const int producerDefault = amply ? 56 : n >= 3 ? 32 : n == 2 ? (copiesLittle ? 24 : 40) : 56;
+    const bool amply =
+        placement.usesTensorMemory() || placement.multipliesByWarps() || byThreads || (takesTurns && !copiesLittle);
+    // Beside one computing warpgroup there are enough for copies by threads that keep many loads on their way.
+    const int alone = placement.usesTensorMemory() ? 56 : 160;
+    const int producerDefault = n == 1 ? alone : amply ? 56 : n == 2 ? (copiesLittle ? 24 : 40) : 32;
     const int ofTwo = amply ? 224 : copiesLittle ? 240 : 232;
     const int consumerDefault = n >= 3 ? (amply ? 152 : 160) : n == 2 ? ofTwo : 240;
     producer.registers = static_cast<int>(schedule.producerRegisters.value_or(producerDefault));
@@ -417,7 +450,7 @@ private:
       decide(arch.language == arch::Language::Hip ? "waves" : "warps",
              fmt::format("{} × {}", placement.layout.threads / arch.warpSize, placement.instances));
     else
-      decide("warpgroups", std::to_string(placement.instances));
+      decide("warpgroups", takesTurns ? "2 in turns" : std::to_string(placement.instances));
     if (placement.layout.kind == plan::Layout::Mfma)
       decide("loads", placement.directLoads ? "direct" : "through registers");
     if (placement.turns > 0)
@@ -542,9 +575,10 @@ private:
   bool overlapped = false;
   /// Of what is taken out of tensor memory: a tile, and that in 16 bits.
   static constexpr int correctionRegisters = 200;
-  std::string factors; ///< the buffer for columns to the role that rescales; empty: there is none
-  std::string answers; ///< the buffer for those to claims of tiles; empty: tiles are shared out when blocks begin
-  int polynomials = 0; ///< of 16 exponentials those that multiply-adds compute
+  std::string factors;     ///< the buffer for columns to the role that rescales; empty: there is none
+  std::string answers;     ///< the buffer for those to claims of tiles; empty: tiles are shared out when blocks begin
+  bool takesTurns = false; ///< computing warpgroups take whole tiles in turns
+  int polynomials = 0;     ///< of 16 exponentials those that multiply-adds compute
 };
 
 } // namespace

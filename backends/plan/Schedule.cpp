@@ -47,6 +47,8 @@ void set(Schedule &schedule, std::string_view key, int64_t value) {
     schedule.alternate = value != 0;
   else if (key == "interleave")
     schedule.interleave = value != 0;
+  else if (key == "pingpong")
+    schedule.pingpong = value != 0;
   else if (key == "early_launch")
     schedule.earlyLaunch = value != 0;
 }
@@ -68,6 +70,9 @@ const std::vector<Key> &keys() {
       {"interleave", "bool", 0, 1, "true for loops of one product alone, where waves do not alternate",
        "reads of operands are spread between the instructions of each product (AMD)"},
       {"persistent", "bool", 0, 1, "true for products without vector work", "blocks take tile after tile"},
+      {"pingpong", "bool", 0, 1, "false",
+       "of a loop of products alone: computing warpgroups take whole tiles in turns, so that one multiplies while the "
+       "other stores (Hopper)"},
       {"early_launch", "bool", 0, 1, "true in programs",
        "launched while the kernel before still runs, for whose end it waits", false},
       {"allow_upcast", "bool", 0, 1, "false", "types that the GPU lacks are computed in wider ones, more slowly",

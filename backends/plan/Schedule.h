@@ -33,7 +33,8 @@ struct Schedule {
   std::optional<int64_t> stages, warpgroups, warps, overlap, raster, cluster, producerRegisters, consumerRegisters,
       rescaleThreshold, exp2Fma, vector;
   bool aligned = false; ///< of its `when`
-  std::optional<bool> persistent, earlyLaunch, allowUpcast, twoCta, claimTiles, correction, alternate, interleave;
+  std::optional<bool> persistent, earlyLaunch, allowUpcast, twoCta, claimTiles, correction, alternate, interleave,
+      pingpong;
 };
 
 /// Checks keys, types and ranges; names of tunes are not keys and were taken out before.

@@ -81,6 +81,17 @@ void splitConjunction(const ast::Expr *expr, std::vector<const ast::Expr *> &par
   }
 }
 
+/// `residual == none`, `residual != none`: the tensor's name and whether it has to be there.
+std::optional<std::pair<std::string, bool>> presence(const ast::Expr *part) {
+  auto *binary = llvm::dyn_cast<ast::BinaryExpr>(part);
+  if (!binary || (binary->op != ast::BinaryOp::Eq && binary->op != ast::BinaryOp::Ne))
+    return std::nullopt;
+  auto *name = llvm::dyn_cast<ast::NameExpr>(binary->lhs);
+  if (!name || !llvm::isa<ast::NoneExpr>(binary->rhs))
+    return std::nullopt;
+  return std::pair(name->name, binary->op == ast::BinaryOp::Ne);
+}
+
 /// Names of dims and scalars have values as well.
 NameLookup lookupIn(const Specialization &specialization, const CallArguments &call) {
   return [&, known = lookupIn(specialization)](std::string_view view) {
@@ -131,24 +142,35 @@ void refuseTypes(const ast::Expr *part, const Signature &signature, Reporter &re
   }
 }
 
-void checkCondition(const ast::Expr *when, const Signature &signature, Reporter &reporter) {
+/// Whether it is one that may be left out.
+bool isOptional(const std::string &tensor, const Signature &signature) {
+  return std::any_of(signature.params.begin(), signature.params.end(),
+                     [&](const ir::Param &param) { return param.name == tensor && param.isOptional; });
+}
+
+/// One operand of the outermost `&&`s.
+void checkPart(const ast::Expr *part, const Signature &signature, Reporter &reporter) {
+  if (const auto tensor = presence(part); tensor && isOptional(tensor->first, signature))
+    return;
   const Specialization any = anySpecialization(signature);
-  const CallArguments call = anyCall(signature);
+  const ast::Expr *culprit = nullptr;
+  const NameLookup lookup = lookupIn(any, anyCall(signature));
+  if (isAligned(part, lookup))
+    return;
+  const Val condition = evalConstant(part, lookup, &culprit);
+  if (condition.isError() && culprit && !llvm::isa<ast::ErrorExpr>(culprit))
+    reporter.error(Diag::when_unknown, culprit->range);
+  else if (condition.isConst() && condition.elem != ElemType::Bool)
+    reporter.error(Diag::condition_not_bool, part->range, describe(condition));
+  else if (condition.isConst() && !evalConstant(part, lookupIn(any)).isConst())
+    refuseTypes(part, signature, reporter);
+}
+
+void checkCondition(const ast::Expr *when, const Signature &signature, Reporter &reporter) {
   std::vector<const ast::Expr *> parts;
   splitConjunction(when, parts);
-  for (const ast::Expr *part : parts) {
-    const ast::Expr *culprit = nullptr;
-    const NameLookup lookup = lookupIn(any, call);
-    if (isAligned(part, lookup))
-      continue;
-    const Val condition = evalConstant(part, lookup, &culprit);
-    if (condition.isError() && culprit && !llvm::isa<ast::ErrorExpr>(culprit))
-      reporter.error(Diag::when_unknown, culprit->range);
-    else if (condition.isConst() && condition.elem != ElemType::Bool)
-      reporter.error(Diag::condition_not_bool, part->range, describe(condition));
-    else if (condition.isConst() && !evalConstant(part, lookupIn(any)).isConst())
-      refuseTypes(part, signature, reporter);
-  }
+  for (const ast::Expr *part : parts)
+    checkPart(part, signature, reporter);
 }
 
 } // namespace
@@ -192,7 +214,9 @@ std::vector<ChosenSchedule> findSchedules(const std::vector<const ast::ScheduleD
       sema::splitConjunction(schedule->when, parts);
     bool mayHold = true;
     for (const ast::Expr *part : parts)
-      if (const sema::Val value = sema::evalConstant(part, lookup); sema::isAligned(part, lookup))
+      if (const auto tensor = sema::presence(part))
+        mayHold &= (specialization.absent.count(tensor->first) == 0) == tensor->second;
+      else if (const sema::Val value = sema::evalConstant(part, lookup); sema::isAligned(part, lookup))
         chosen.aligned = part;
       else if (!value.isConst())
         chosen.conditions.push_back(part);

@@ -381,6 +381,8 @@ Buffer Parser::buffer() {
   buffer.swizzle = swizzle();
   expect("stages");
   buffer.stages = smallInteger();
+  if (accept("instances"))
+    buffer.instances = static_cast<int>(integer(1, 64));
   expect("offset");
   buffer.offset = integer(0, 1 << 30);
   if (accept("alias"))

@@ -104,12 +104,13 @@ struct Buffer {
   int64_t cols = 0;
   Swizzle swizzle = Swizzle::B128;
   int stages = 1;
+  int instances = 1;   ///< more than 1: instance i of whatever role uses its own: each stage is so many tiles
   int64_t offset = 0;  ///< bytes from the 1024-byte aligned start of shared memory
   std::string aliasOf; ///< empty, or the buffer whose memory it reuses once that one is dead
   SourceLoc loc;
 
   int64_t stageBytes() const { return bytesOf(elem, rows * cols); }
-  int64_t totalBytes() const { return stageBytes() * stages; }
+  int64_t totalBytes() const { return stageBytes() * stages * instances; }
 };
 
 /// Tensor memory: `stages` tiles of results or left operands of products, side by side in its columns of 32 bits.
@@ -228,8 +229,9 @@ enum class StmtKind : uint8_t {
   For, ///< dest from operands[0] to operands[1] by tiles of tileSize (0: integers). With `prologue` or `epilogue` (a
        ///< pipelined
   ///< loop): if there is an iteration, `prologue` runs with the first, `body` with each of the others, `epilogue` at
-  ///< the end
-  If,    ///< operands[0], or, with `map` set: whether the launcher found that the map's tensor suits the copy engine
+  ///< the end, and if there is none, `orElse`
+  If, ///< operands[0], or, with `map` set: whether the launcher found that the map's tensor suits the copy engine, or,
+      ///< with `cursor` set: whether that stands at the number of the instance, so that instances take turns
   Ahead, ///< body with dest, if there is that tile: number `count` of those from operands[0] to operands[1], or with
          ///< operands[2], the variable of a loop over the same, `count` after it; with `always`, if there is none as
          ///< well: what it copies is then zeros, or elements of tiles that are not asked for
@@ -304,7 +306,7 @@ struct Stmt {
 
   Body body;               ///< For, If, Ahead
   Body prologue, epilogue; ///< For
-  Body orElse;             ///< If
+  Body orElse;             ///< If, Ahead; For with `prologue` or `epilogue`
 
   /// A product that is over when the statement is.
   bool isSynchronous() const { return byThreads || byWarps; }

@@ -218,7 +218,9 @@ std::string head(const Stmt &stmt) {
   case StmtKind::For:
     return fmt::format("for {} in {}", stmt.dest, range(operand(stmt, 0), operand(stmt, 1), stmt.tileSize));
   case StmtKind::If:
-    return "if " + (stmt.map.empty() ? operand(stmt, 0) : "map " + stmt.map);
+    return "if " + (!stmt.cursor.empty() ? "instance " + stmt.cursor
+                    : stmt.map.empty()   ? operand(stmt, 0)
+                                         : "map " + stmt.map);
   case StmtKind::Ahead:
     return fmt::format("ahead {} = {}{} of {}{}", stmt.dest, stmt.operands.size() > 2 ? stmt.operands[2] + " + " : "",
                        stmt.count, range(operand(stmt, 0), operand(stmt, 1), stmt.tileSize),
@@ -319,8 +321,9 @@ void Printer::resources(const Plan &plan) {
     line(fmt::format("map {} = {} box {}x{} dims {}, {} swizzle {} -> {}", map.name, map.tensor, map.boxRows,
                      map.boxCols, map.rowDim, map.colDim, spelling(map.swizzle), map.buffer));
   for (const Buffer &buffer : plan.buffers)
-    line(fmt::format("buffer {}: {}[{}x{}] swizzle {} stages {} offset {}{}", buffer.name, spelling(buffer.elem),
-                     buffer.rows, buffer.cols, spelling(buffer.swizzle), buffer.stages, buffer.offset,
+    line(fmt::format("buffer {}: {}[{}x{}] swizzle {} stages {}{} offset {}{}", buffer.name, spelling(buffer.elem),
+                     buffer.rows, buffer.cols, spelling(buffer.swizzle), buffer.stages,
+                     buffer.instances == 1 ? "" : fmt::format(" instances {}", buffer.instances), buffer.offset,
                      buffer.aliasOf.empty() ? "" : " alias " + buffer.aliasOf));
   if (plan.tensorColumns > 0)
     line(fmt::format("tensor columns {}", plan.tensorColumns));

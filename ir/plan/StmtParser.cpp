@@ -380,6 +380,10 @@ void Parser::loop(Stmt &stmt) {
   range(stmt.operands[0], stmt.operands[1], stmt.tileSize);
   expect("{");
   stmt.body = body(nullptr, nullptr, &stmt);
+  if (!accept("else"))
+    return;
+  expect("{");
+  stmt.orElse = body(nullptr, nullptr, nullptr);
 }
 
 void Parser::tileAhead(Stmt &stmt) {
@@ -409,6 +413,9 @@ void Parser::branch(Stmt &stmt) {
   if (at("map") && ahead.token == Token::Word) {
     expect("map");
     stmt.map = name("a map");
+  } else if (at("instance") && ahead.token == Token::Word) {
+    expect("instance");
+    stmt.cursor = name("a cursor");
   } else {
     stmt.operands.push_back(name("a condition"));
   }

@@ -139,7 +139,7 @@ __global__ void __launch_bounds__(384, 1)
       tk::copy_rows_to_shared<128>(
           shared.q, tk::view<const tk::bf16>{g.q.at(b, h, i.begin, 0), g.q.stride(2), i.end - i.begin, 128},
           tk::thread_in_warpgroup());
-      tk::fence_proxy_async();
+      tk::finish_copies();
       shared.q_full.arrive();
       q_at.advance();
       // attention.tk:15  for j in tiles(L, BN) {
@@ -150,7 +150,7 @@ __global__ void __launch_bounds__(384, 1)
         tk::copy_rows_to_shared<128>(shared.k[k_at.slot],
                                      tk::view<const tk::bf16>{g.k.at(b, g2, j.begin, 0), g.k.stride(2), 128, 128},
                                      tk::thread_in_warpgroup());
-        tk::fence_proxy_async();
+        tk::finish_copies();
         shared.k_full[k_at.slot].arrive();
         k_at.advance();
         // attention.tk:23  acc = acc * r + bf16(p) @ v[b, g, j, :];
@@ -158,7 +158,7 @@ __global__ void __launch_bounds__(384, 1)
         tk::copy_rows_to_shared<128>(shared.v[v_at.slot],
                                      tk::view<const tk::bf16>{g.v.at(b, g2, j.begin, 0), g.v.stride(2), 128, 128},
                                      tk::thread_in_warpgroup());
-        tk::fence_proxy_async();
+        tk::finish_copies();
         shared.v_full[v_at.slot].arrive();
         v_at.advance();
       }
@@ -171,7 +171,7 @@ __global__ void __launch_bounds__(384, 1)
             shared.k[k_at.slot],
             tk::view<const tk::bf16>{g.k.at(b, g2, j_2.begin, 0), g.k.stride(2), j_2.end - j_2.begin, 128},
             tk::thread_in_warpgroup());
-        tk::fence_proxy_async();
+        tk::finish_copies();
         shared.k_full[k_at.slot].arrive();
         k_at.advance();
         // attention.tk:23  acc = acc * r + bf16(p) @ v[b, g, j, :];
@@ -180,7 +180,7 @@ __global__ void __launch_bounds__(384, 1)
             shared.v[v_at.slot],
             tk::view<const tk::bf16>{g.v.at(b, g2, j_2.begin, 0), g.v.stride(2), j_2.end - j_2.begin, 128},
             tk::thread_in_warpgroup());
-        tk::fence_proxy_async();
+        tk::finish_copies();
         shared.v_full[v_at.slot].arrive();
         v_at.advance();
       }

@@ -15,7 +15,7 @@
 
 namespace {
 
-struct gemm_bf16_BK128_BM64_BN64_stages6_arguments {
+struct gemm_bf16_BM64_BN64_stages13_arguments {
   tk::tensor_map a_map;
   tk::tensor_map b_map;
   tk::tensor_map c_piece_map;
@@ -29,23 +29,23 @@ struct gemm_bf16_BK128_BM64_BN64_stages6_arguments {
   bool c_piece_map_fits; // and store this one
 };
 
-struct gemm_bf16_BK128_BM64_BN64_stages6_shared {
-  tk::shared_tile<tk::bf16, 64, 128> a[6];
-  tk::shared_tile<tk::bf16, 128, 64> b[6];
+struct gemm_bf16_BM64_BN64_stages13_shared {
+  tk::shared_tile<tk::bf16, 64, 64> a[13];
+  tk::shared_tile<tk::bf16, 64, 64> b[13];
   tk::shared_tile<tk::bf16, 64, 64> c_piece;
-  tk::barrier a_b_full[6];
-  tk::barrier a_b_empty[6];
+  tk::barrier a_b_full[13];
+  tk::barrier a_b_empty[13];
 };
 
 /// gemm.tk:5  gemm, for sm_90a.
 /// c = a · b
-/// BM = 64, BN = 64, BK = 128.
-/// Plan: stages: a_b 6; warpgroups: 1; overlap: 0; persistent: true.
+/// BM = 64, BN = 64, BK = 64.
+/// Plan: stages: a_b 13; warpgroups: 1; overlap: 0; persistent: true.
 /// Roles: producer of 4 warps, consumer of 4 warps.
-/// Shared memory: a 96 KiB, b 96 KiB, c_piece 8 KiB.
+/// Shared memory: a 104 KiB, b 104 KiB, c_piece 8 KiB.
 __global__ void __launch_bounds__(256, 1)
-    gemm_bf16_BK128_BM64_BN64_stages6(const __grid_constant__ gemm_bf16_BK128_BM64_BN64_stages6_arguments g) {
-  auto &shared = tk::shared_at<gemm_bf16_BK128_BM64_BN64_stages6_shared>(0);
+    gemm_bf16_BM64_BN64_stages13(const __grid_constant__ gemm_bf16_BM64_BN64_stages13_arguments g) {
+  auto &shared = tk::shared_at<gemm_bf16_BM64_BN64_stages13_shared>(0);
   const int warpgroup = tk::warpgroup_index();
   if (threadIdx.x == 0) {
     for (auto &barrier : shared.a_b_full)
@@ -57,20 +57,20 @@ __global__ void __launch_bounds__(256, 1)
   tk::sync_block();
   if (warpgroup == 1) {
     // producer
-    tk::release_registers<56>();
+    tk::release_registers<160>();
     const tk::tiles<64> m_tiles{0, g.M};
     const tk::tiles<64> n_tiles{0, g.N};
     if (g.loads_fit) {
       if (tk::warp_index() == 4 && tk::elect_one()) {
-        tk::ring<6> a_b_at;
+        tk::ring<13> a_b_at;
         for (int block = blockIdx.x; block < m_tiles.count() * n_tiles.count(); block += gridDim.x) {
           const auto at = tk::raster(block, m_tiles.count(), n_tiles.count(), 8);
           const auto m = m_tiles[at.row];
           const auto n = n_tiles[at.col];
           // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
-          for (const auto k : tk::tiles<128>{0, g.K}) {
+          for (const auto k : tk::tiles<64>{0, g.K}) {
             shared.a_b_empty[a_b_at.slot].wait(a_b_at.phase ^ 1);
-            shared.a_b_full[a_b_at.slot].expect_bytes(32768);
+            shared.a_b_full[a_b_at.slot].expect_bytes(16384);
             tk::tma_load(shared.a[a_b_at.slot], g.a_map, shared.a_b_full[a_b_at.slot], k.begin, m.begin);
             tk::tma_load(shared.b[a_b_at.slot], g.b_map, shared.a_b_full[a_b_at.slot], n.begin, k.begin);
             a_b_at.advance();
@@ -79,23 +79,23 @@ __global__ void __launch_bounds__(256, 1)
       }
     } else {
       // Tensors that the copy engine cannot take: by the threads of this role.
-      tk::ring<6> a_b_at;
+      tk::ring<13> a_b_at;
       for (int block = blockIdx.x; block < m_tiles.count() * n_tiles.count(); block += gridDim.x) {
         const auto at = tk::raster(block, m_tiles.count(), n_tiles.count(), 8);
         const auto m = m_tiles[at.row];
         const auto n = n_tiles[at.col];
         // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
-        for (const auto k : tk::tiles<128>{0, g.K}) {
+        for (const auto k : tk::tiles<64>{0, g.K}) {
           shared.a_b_empty[a_b_at.slot].wait(a_b_at.phase ^ 1);
-          tk::copy_rows_to_shared<128>(
+          tk::copy_rows_to_shared<128, 16>(
               shared.a[a_b_at.slot],
               tk::view<const tk::bf16>{g.a.at(m.begin, k.begin), g.a.stride(0), m.end - m.begin, k.end - k.begin},
               tk::thread_in_warpgroup());
-          tk::copy_rows_to_shared<128>(
+          tk::copy_rows_to_shared<128, 16>(
               shared.b[a_b_at.slot],
               tk::view<const tk::bf16>{g.b.at(k.begin, n.begin), g.b.stride(0), k.end - k.begin, n.end - n.begin},
               tk::thread_in_warpgroup());
-          tk::fence_proxy_async();
+          tk::finish_copies();
           shared.a_b_full[a_b_at.slot].arrive();
           a_b_at.advance();
         }
@@ -106,8 +106,8 @@ __global__ void __launch_bounds__(256, 1)
     tk::release_registers<240>();
     const tk::tiles<64> m_tiles{0, g.M};
     const tk::tiles<64> n_tiles{0, g.N};
-    tk::ring<6> a_b_at;
-    tk::ring<6> a_b_done;
+    tk::ring<13> a_b_at;
+    tk::ring<13> a_b_done;
     for (int block = blockIdx.x; block < m_tiles.count() * n_tiles.count(); block += gridDim.x) {
       const auto at = tk::raster(block, m_tiles.count(), n_tiles.count(), 8);
       const auto m = m_tiles[at.row];
@@ -115,7 +115,7 @@ __global__ void __launch_bounds__(256, 1)
       // gemm.tk:8  var acc = zeros(BM, BN);
       auto acc = tk::full<tk::fragment<float, 64, 64, tk::mma_layout>>(0.0f);
       // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
-      const tk::tiles<128> k_tiles{0, g.K};
+      const tk::tiles<64> k_tiles{0, g.K};
       if (0 < g.K) {
         {
           const auto k = k_tiles[0];
@@ -209,7 +209,7 @@ __global__ void __launch_bounds__(256, 1)
   tk::sync_block();
   if (warpgroup == 1) {
     // producer
-    tk::release_registers<56>();
+    tk::release_registers<160>();
     const tk::tiles<64> m_tiles{0, g.M};
     const tk::tiles<128> n_tiles{0, g.N};
     if (g.loads_fit) {
@@ -239,15 +239,15 @@ __global__ void __launch_bounds__(256, 1)
         // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
         for (const auto k : tk::tiles<64>{0, g.K}) {
           shared.a_b_empty[a_b_at.slot].wait(a_b_at.phase ^ 1);
-          tk::copy_rows_to_shared<128>(
+          tk::copy_rows_to_shared<128, 16>(
               shared.a[a_b_at.slot],
               tk::view<const tk::bf16>{g.a.at(m.begin, k.begin), g.a.stride(0), m.end - m.begin, k.end - k.begin},
               tk::thread_in_warpgroup());
-          tk::copy_rows_to_shared<128>(
+          tk::copy_rows_to_shared<128, 16>(
               shared.b[a_b_at.slot],
               tk::view<const tk::bf16>{g.b.at(k.begin, n.begin), g.b.stride(0), k.end - k.begin, n.end - n.begin},
               tk::thread_in_warpgroup());
-          tk::fence_proxy_async();
+          tk::finish_copies();
           shared.a_b_full[a_b_at.slot].arrive();
           a_b_at.advance();
         }
@@ -411,7 +411,7 @@ __global__ void __launch_bounds__(384, 1) gemm_bf16_BN128(const __grid_constant_
               shared.b[a_b_at.slot],
               tk::view<const tk::bf16>{g.b.at(k.begin, n.begin), g.b.stride(0), k.end - k.begin, n.end - n.begin},
               tk::thread_in_warpgroup());
-          tk::fence_proxy_async();
+          tk::finish_copies();
           shared.a_b_full[a_b_at.slot].arrive();
           a_b_at.advance();
         }
@@ -498,7 +498,7 @@ __global__ void __launch_bounds__(384, 1) gemm_bf16_BN128(const __grid_constant_
   }
 }
 
-struct gemm_bf16_BN192_arguments {
+struct gemm_bf16_BN128_pingpong1_arguments {
   tk::tensor_map a_map;
   tk::tensor_map b_map;
   tk::tensor_map c_piece_map;
@@ -512,10 +512,193 @@ struct gemm_bf16_BN192_arguments {
   bool c_piece_map_fits; // and store this one
 };
 
-struct gemm_bf16_BN192_shared {
+struct gemm_bf16_BN128_pingpong1_shared {
+  tk::shared_tile<tk::bf16, 128, 64> a[4];
+  tk::shared_tile<tk::bf16, 64, 128> b[4];
+  tk::shared_tile<tk::bf16, 128, 64> c_piece[2][2];
+  tk::barrier tile_turn[2];
+  tk::barrier a_b_full[4];
+  tk::barrier a_b_empty[4];
+};
+
+/// gemm.tk:5  gemm, for sm_90a.
+/// c = a · b
+/// BM = 128, BN = 128, BK = 64.
+/// Plan: stages: a_b 4; warpgroups: 2 in turns; overlap: 0; persistent: true.
+/// Roles: producer of 4 warps, 2 × consumer of 4 warps.
+/// Shared memory: a 64 KiB, b 64 KiB, c_piece 64 KiB.
+__global__ void __launch_bounds__(384, 1)
+    gemm_bf16_BN128_pingpong1(const __grid_constant__ gemm_bf16_BN128_pingpong1_arguments g) {
+  auto &shared = tk::shared_at<gemm_bf16_BN128_pingpong1_shared>(0);
+  const int warpgroup = tk::warpgroup_index();
+  if (threadIdx.x == 0) {
+    for (auto &barrier : shared.tile_turn)
+      barrier.init(4);
+    for (auto &barrier : shared.a_b_full)
+      barrier.init(g.loads_fit ? 1 : 128);
+    for (auto &barrier : shared.a_b_empty)
+      barrier.init(1);
+    tk::barrier_init_fence();
+  }
+  tk::sync_block();
+  if (warpgroup == 2) {
+    // producer
+    tk::release_registers<56>();
+    const tk::tiles<128> m_tiles{0, g.M};
+    const tk::tiles<128> n_tiles{0, g.N};
+    if (g.loads_fit) {
+      if (tk::warp_index() == 8 && tk::elect_one()) {
+        tk::ring<4> a_b_at;
+        for (int block = blockIdx.x; block < m_tiles.count() * n_tiles.count(); block += gridDim.x) {
+          const auto at = tk::raster(block, m_tiles.count(), n_tiles.count(), 8);
+          const auto m = m_tiles[at.row];
+          const auto n = n_tiles[at.col];
+          // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
+          for (const auto k : tk::tiles<64>{0, g.K}) {
+            shared.a_b_empty[a_b_at.slot].wait(a_b_at.phase ^ 1);
+            shared.a_b_full[a_b_at.slot].expect_bytes(32768);
+            tk::tma_load(shared.a[a_b_at.slot], g.a_map, shared.a_b_full[a_b_at.slot], k.begin, m.begin);
+            tk::tma_load(shared.b[a_b_at.slot], g.b_map, shared.a_b_full[a_b_at.slot], n.begin, k.begin);
+            a_b_at.advance();
+          }
+        }
+      }
+    } else {
+      // Tensors that the copy engine cannot take: by the threads of this role.
+      tk::ring<4> a_b_at;
+      for (int block = blockIdx.x; block < m_tiles.count() * n_tiles.count(); block += gridDim.x) {
+        const auto at = tk::raster(block, m_tiles.count(), n_tiles.count(), 8);
+        const auto m = m_tiles[at.row];
+        const auto n = n_tiles[at.col];
+        // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
+        for (const auto k : tk::tiles<64>{0, g.K}) {
+          shared.a_b_empty[a_b_at.slot].wait(a_b_at.phase ^ 1);
+          tk::copy_rows_to_shared<128>(
+              shared.a[a_b_at.slot],
+              tk::view<const tk::bf16>{g.a.at(m.begin, k.begin), g.a.stride(0), m.end - m.begin, k.end - k.begin},
+              tk::thread_in_warpgroup());
+          tk::copy_rows_to_shared<128>(
+              shared.b[a_b_at.slot],
+              tk::view<const tk::bf16>{g.b.at(k.begin, n.begin), g.b.stride(0), k.end - k.begin, n.end - n.begin},
+              tk::thread_in_warpgroup());
+          tk::finish_copies();
+          shared.a_b_full[a_b_at.slot].arrive();
+          a_b_at.advance();
+        }
+      }
+    }
+  } else {
+    // consumer
+    tk::claim_registers<224>();
+    const tk::tiles<128> m_tiles{0, g.M};
+    const tk::tiles<128> n_tiles{0, g.N};
+    tk::ring<2> c_piece_at;
+    tk::ring<4> a_b_at;
+    tk::ring<4> a_b_done;
+    tk::ring<2> tile_at;
+    tk::ring<2> tile_next;
+    for (int block = blockIdx.x; block < m_tiles.count() * n_tiles.count(); block += gridDim.x) {
+      const auto at = tk::raster(block, m_tiles.count(), n_tiles.count(), 8);
+      const auto m = m_tiles[at.row];
+      const auto n = n_tiles[at.col];
+      tile_next.advance();
+      if (tile_at.slot == warpgroup) {
+        // gemm.tk:8  var acc = zeros(BM, BN);
+        auto acc = tk::full<tk::fragment<float, 128, 128, tk::mma_layout>>(0.0f);
+        shared.tile_turn[tile_next.slot].wait(tile_next.phase ^ 1);
+        // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
+        const tk::tiles<64> k_tiles{0, g.K};
+        if (0 < g.K) {
+          {
+            const auto k = k_tiles[0];
+            shared.a_b_full[a_b_at.slot].wait(a_b_at.phase);
+            tk::mma_fence(acc);
+            tk::mma_async(acc, shared.a[a_b_at.slot].all(), shared.b[a_b_at.slot].all());
+            tk::mma_commit();
+            a_b_at.advance();
+          }
+          for (const auto k : k_tiles.rest()) {
+            shared.a_b_full[a_b_at.slot].wait(a_b_at.phase);
+            tk::mma_fence();
+            tk::mma_async(acc, shared.a[a_b_at.slot].all(), shared.b[a_b_at.slot].all());
+            tk::mma_commit();
+            a_b_at.advance();
+            tk::mma_wait<1>();
+            if (tk::thread_in_warpgroup() == 0)
+              shared.a_b_empty[a_b_done.slot].arrive();
+            a_b_done.advance();
+          }
+          shared.tile_turn[tile_at.slot].arrive_warp();
+          // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
+          tk::mma_wait<0>(acc);
+          if (tk::thread_in_warpgroup() == 0)
+            shared.a_b_empty[a_b_done.slot].arrive();
+          a_b_done.advance();
+        } else {
+          shared.tile_turn[tile_at.slot].arrive_warp();
+        }
+        // gemm.tk:10  c[m, n] = acc;
+        const auto acc_bf16 = tk::cast<tk::bf16>(acc);
+        if (g.c_piece_map_fits) {
+          if (tk::thread_in_warpgroup() == 0)
+            tk::bulk_wait_read<1>();
+          tk::sync(3 + warpgroup, 128);
+          tk::store_shared(shared.c_piece[c_piece_at.slot][warpgroup], tk::cols_of<64>(acc_bf16, 0));
+          tk::fence_proxy_async();
+          tk::sync(3 + warpgroup, 128);
+          if (tk::thread_in_warpgroup() == 0) {
+            tk::tma_store(g.c_piece_map, shared.c_piece[c_piece_at.slot][warpgroup], n.begin, m.begin);
+            tk::bulk_commit();
+          }
+          c_piece_at.advance();
+          if (tk::thread_in_warpgroup() == 0)
+            tk::bulk_wait_read<1>();
+          tk::sync(3 + warpgroup, 128);
+          tk::store_shared(shared.c_piece[c_piece_at.slot][warpgroup], tk::cols_of<64>(acc_bf16, 1));
+          tk::fence_proxy_async();
+          tk::sync(3 + warpgroup, 128);
+          if (tk::thread_in_warpgroup() == 0) {
+            tk::tma_store(g.c_piece_map, shared.c_piece[c_piece_at.slot][warpgroup], n.begin + 64, m.begin);
+            tk::bulk_commit();
+          }
+          c_piece_at.advance();
+        } else {
+          // gemm.tk:10  c[m, n] = acc;
+          tk::store(g.c.wide,
+                    tk::view<tk::bf16, 16>{g.c.at(m.begin, n.begin), g.c.stride(0), m.end - m.begin, n.end - n.begin},
+                    acc_bf16);
+        }
+      } else {
+        // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
+        a_b_at.advance(tk::tiles<64>{0, g.K}.count());
+        a_b_done.advance(tk::tiles<64>{0, g.K}.count());
+      }
+      tile_at.advance();
+    }
+    if (tk::thread_in_warpgroup() == 0)
+      tk::bulk_wait_read<0>();
+  }
+}
+
+struct gemm_bf16_BN192_pingpong1_arguments {
+  tk::tensor_map a_map;
+  tk::tensor_map b_map;
+  tk::tensor_map c_piece_map;
+  tk::global<const tk::bf16, 2> a;
+  tk::global<const tk::bf16, 2> b;
+  tk::global<tk::bf16, 2> c;
+  int M;
+  int K;
+  int N;
+  bool loads_fit;        // the copy engine can load every tensor that it is to
+  bool c_piece_map_fits; // and store this one
+};
+
+struct gemm_bf16_BN192_pingpong1_shared {
   tk::shared_tile<tk::bf16, 128, 64> a[4];
   tk::shared_tile<tk::bf16, 64, 192> b[4];
-  tk::shared_tile<tk::bf16, 64, 64> c_piece[2][2];
+  tk::shared_tile<tk::bf16, 128, 64> c_piece[2][2];
+  tk::barrier tile_turn[2];
   tk::barrier a_b_full[4];
   tk::barrier a_b_empty[4];
 };
@@ -523,23 +706,26 @@ struct gemm_bf16_BN192_shared {
 /// gemm.tk:5  gemm, for sm_90a.
 /// c = a · b
 /// BM = 128, BN = 192, BK = 64.
-/// Plan: stages: a_b 4; warpgroups: 2; overlap: 0; persistent: true.
+/// Plan: stages: a_b 4; warpgroups: 2 in turns; overlap: 0; persistent: true.
 /// Roles: producer of 4 warps, 2 × consumer of 4 warps.
-/// Shared memory: a 64 KiB, b 96 KiB, c_piece 32 KiB.
-__global__ void __launch_bounds__(384, 1) gemm_bf16_BN192(const __grid_constant__ gemm_bf16_BN192_arguments g) {
-  auto &shared = tk::shared_at<gemm_bf16_BN192_shared>(0);
+/// Shared memory: a 64 KiB, b 96 KiB, c_piece 64 KiB.
+__global__ void __launch_bounds__(384, 1)
+    gemm_bf16_BN192_pingpong1(const __grid_constant__ gemm_bf16_BN192_pingpong1_arguments g) {
+  auto &shared = tk::shared_at<gemm_bf16_BN192_pingpong1_shared>(0);
   const int warpgroup = tk::warpgroup_index();
   if (threadIdx.x == 0) {
+    for (auto &barrier : shared.tile_turn)
+      barrier.init(4);
     for (auto &barrier : shared.a_b_full)
       barrier.init(g.loads_fit ? 1 : 128);
     for (auto &barrier : shared.a_b_empty)
-      barrier.init(2);
+      barrier.init(1);
     tk::barrier_init_fence();
   }
   tk::sync_block();
   if (warpgroup == 2) {
     // producer
-    tk::release_registers<40>();
+    tk::release_registers<56>();
     const tk::tiles<128> m_tiles{0, g.M};
     const tk::tiles<192> n_tiles{0, g.N};
     if (g.loads_fit) {
@@ -577,7 +763,7 @@ __global__ void __launch_bounds__(384, 1) gemm_bf16_BN192(const __grid_constant_
               shared.b[a_b_at.slot],
               tk::view<const tk::bf16>{g.b.at(k.begin, n.begin), g.b.stride(0), k.end - k.begin, n.end - n.begin},
               tk::thread_in_warpgroup());
-          tk::fence_proxy_async();
+          tk::finish_copies();
           shared.a_b_full[a_b_at.slot].arrive();
           a_b_at.advance();
         }
@@ -585,91 +771,102 @@ __global__ void __launch_bounds__(384, 1) gemm_bf16_BN192(const __grid_constant_
     }
   } else {
     // consumer
-    tk::claim_registers<232>();
+    tk::claim_registers<224>();
     const tk::tiles<128> m_tiles{0, g.M};
     const tk::tiles<192> n_tiles{0, g.N};
     tk::ring<2> c_piece_at;
     tk::ring<4> a_b_at;
     tk::ring<4> a_b_done;
+    tk::ring<2> tile_at;
+    tk::ring<2> tile_next;
     for (int block = blockIdx.x; block < m_tiles.count() * n_tiles.count(); block += gridDim.x) {
       const auto at = tk::raster(block, m_tiles.count(), n_tiles.count(), 8);
       const auto m = m_tiles[at.row];
       const auto n = n_tiles[at.col];
-      // gemm.tk:8  var acc = zeros(BM, BN);
-      auto acc = tk::full<tk::fragment<float, 64, 192, tk::mma_layout>>(0.0f);
-      // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
-      const tk::tiles<64> k_tiles{0, g.K};
-      if (0 < g.K) {
-        {
-          const auto k = k_tiles[0];
-          shared.a_b_full[a_b_at.slot].wait(a_b_at.phase);
-          tk::mma_fence(acc);
-          tk::mma_async(acc, shared.a[a_b_at.slot].rows_of<64>(warpgroup), shared.b[a_b_at.slot].all());
-          tk::mma_commit();
-          a_b_at.advance();
-        }
-        for (const auto k : k_tiles.rest()) {
-          shared.a_b_full[a_b_at.slot].wait(a_b_at.phase);
-          tk::mma_fence();
-          tk::mma_async(acc, shared.a[a_b_at.slot].rows_of<64>(warpgroup), shared.b[a_b_at.slot].all());
-          tk::mma_commit();
-          a_b_at.advance();
-          tk::mma_wait<1>();
+      tile_next.advance();
+      if (tile_at.slot == warpgroup) {
+        // gemm.tk:8  var acc = zeros(BM, BN);
+        auto acc = tk::full<tk::fragment<float, 128, 192, tk::mma_layout>>(0.0f);
+        shared.tile_turn[tile_next.slot].wait(tile_next.phase ^ 1);
+        // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
+        const tk::tiles<64> k_tiles{0, g.K};
+        if (0 < g.K) {
+          {
+            const auto k = k_tiles[0];
+            shared.a_b_full[a_b_at.slot].wait(a_b_at.phase);
+            tk::mma_fence(acc);
+            tk::mma_async(acc, shared.a[a_b_at.slot].all(), shared.b[a_b_at.slot].all());
+            tk::mma_commit();
+            a_b_at.advance();
+          }
+          for (const auto k : k_tiles.rest()) {
+            shared.a_b_full[a_b_at.slot].wait(a_b_at.phase);
+            tk::mma_fence();
+            tk::mma_async(acc, shared.a[a_b_at.slot].all(), shared.b[a_b_at.slot].all());
+            tk::mma_commit();
+            a_b_at.advance();
+            tk::mma_wait<1>();
+            if (tk::thread_in_warpgroup() == 0)
+              shared.a_b_empty[a_b_done.slot].arrive();
+            a_b_done.advance();
+          }
+          shared.tile_turn[tile_at.slot].arrive_warp();
+          // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
+          tk::mma_wait<0>(acc);
           if (tk::thread_in_warpgroup() == 0)
             shared.a_b_empty[a_b_done.slot].arrive();
           a_b_done.advance();
+        } else {
+          shared.tile_turn[tile_at.slot].arrive_warp();
         }
-        // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
-        tk::mma_wait<0>(acc);
-        if (tk::thread_in_warpgroup() == 0)
-          shared.a_b_empty[a_b_done.slot].arrive();
-        a_b_done.advance();
-      }
-      // gemm.tk:10  c[m, n] = acc;
-      const auto acc_bf16 = tk::cast<tk::bf16>(acc);
-      if (g.c_piece_map_fits) {
-        if (tk::thread_in_warpgroup() == 0)
-          tk::bulk_wait_read<1>();
-        tk::sync(2 + warpgroup, 128);
-        tk::store_shared(shared.c_piece[c_piece_at.slot][warpgroup], tk::cols_of<64>(acc_bf16, 0));
-        tk::fence_proxy_async();
-        tk::sync(2 + warpgroup, 128);
-        if (tk::thread_in_warpgroup() == 0) {
-          tk::tma_store(g.c_piece_map, shared.c_piece[c_piece_at.slot][warpgroup], n.begin, m.begin + warpgroup * 64);
-          tk::bulk_commit();
-        }
-        c_piece_at.advance();
-        if (tk::thread_in_warpgroup() == 0)
-          tk::bulk_wait_read<1>();
-        tk::sync(2 + warpgroup, 128);
-        tk::store_shared(shared.c_piece[c_piece_at.slot][warpgroup], tk::cols_of<64>(acc_bf16, 1));
-        tk::fence_proxy_async();
-        tk::sync(2 + warpgroup, 128);
-        if (tk::thread_in_warpgroup() == 0) {
-          tk::tma_store(g.c_piece_map, shared.c_piece[c_piece_at.slot][warpgroup], n.begin + 64,
-                        m.begin + warpgroup * 64);
-          tk::bulk_commit();
-        }
-        c_piece_at.advance();
-        if (tk::thread_in_warpgroup() == 0)
-          tk::bulk_wait_read<1>();
-        tk::sync(2 + warpgroup, 128);
-        tk::store_shared(shared.c_piece[c_piece_at.slot][warpgroup], tk::cols_of<64>(acc_bf16, 2));
-        tk::fence_proxy_async();
-        tk::sync(2 + warpgroup, 128);
-        if (tk::thread_in_warpgroup() == 0) {
-          tk::tma_store(g.c_piece_map, shared.c_piece[c_piece_at.slot][warpgroup], n.begin + 128,
-                        m.begin + warpgroup * 64);
-          tk::bulk_commit();
-        }
-        c_piece_at.advance();
-      } else {
         // gemm.tk:10  c[m, n] = acc;
-        tk::store(g.c.wide,
-                  tk::view<tk::bf16, 16>{g.c.at(m.begin + warpgroup * 64, n.begin), g.c.stride(0),
-                                         m.end - (m.begin + warpgroup * 64), n.end - n.begin},
-                  acc_bf16);
+        const auto acc_bf16 = tk::cast<tk::bf16>(acc);
+        if (g.c_piece_map_fits) {
+          if (tk::thread_in_warpgroup() == 0)
+            tk::bulk_wait_read<1>();
+          tk::sync(3 + warpgroup, 128);
+          tk::store_shared(shared.c_piece[c_piece_at.slot][warpgroup], tk::cols_of<64>(acc_bf16, 0));
+          tk::fence_proxy_async();
+          tk::sync(3 + warpgroup, 128);
+          if (tk::thread_in_warpgroup() == 0) {
+            tk::tma_store(g.c_piece_map, shared.c_piece[c_piece_at.slot][warpgroup], n.begin, m.begin);
+            tk::bulk_commit();
+          }
+          c_piece_at.advance();
+          if (tk::thread_in_warpgroup() == 0)
+            tk::bulk_wait_read<1>();
+          tk::sync(3 + warpgroup, 128);
+          tk::store_shared(shared.c_piece[c_piece_at.slot][warpgroup], tk::cols_of<64>(acc_bf16, 1));
+          tk::fence_proxy_async();
+          tk::sync(3 + warpgroup, 128);
+          if (tk::thread_in_warpgroup() == 0) {
+            tk::tma_store(g.c_piece_map, shared.c_piece[c_piece_at.slot][warpgroup], n.begin + 64, m.begin);
+            tk::bulk_commit();
+          }
+          c_piece_at.advance();
+          if (tk::thread_in_warpgroup() == 0)
+            tk::bulk_wait_read<1>();
+          tk::sync(3 + warpgroup, 128);
+          tk::store_shared(shared.c_piece[c_piece_at.slot][warpgroup], tk::cols_of<64>(acc_bf16, 2));
+          tk::fence_proxy_async();
+          tk::sync(3 + warpgroup, 128);
+          if (tk::thread_in_warpgroup() == 0) {
+            tk::tma_store(g.c_piece_map, shared.c_piece[c_piece_at.slot][warpgroup], n.begin + 128, m.begin);
+            tk::bulk_commit();
+          }
+          c_piece_at.advance();
+        } else {
+          // gemm.tk:10  c[m, n] = acc;
+          tk::store(g.c.wide,
+                    tk::view<tk::bf16, 16>{g.c.at(m.begin, n.begin), g.c.stride(0), m.end - m.begin, n.end - n.begin},
+                    acc_bf16);
+        }
+      } else {
+        // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
+        a_b_at.advance(tk::tiles<64>{0, g.K}.count());
+        a_b_done.advance(tk::tiles<64>{0, g.K}.count());
       }
+      tile_at.advance();
     }
     if (tk::thread_in_warpgroup() == 0)
       tk::bulk_wait_read<0>();
@@ -755,7 +952,7 @@ __global__ void __launch_bounds__(384, 1) gemm_bf16(const __grid_constant__ gemm
               shared.b[a_b_at.slot],
               tk::view<const tk::bf16>{g.b.at(k.begin, n.begin), g.b.stride(0), k.end - k.begin, n.end - n.begin},
               tk::thread_in_warpgroup());
-          tk::fence_proxy_async();
+          tk::finish_copies();
           shared.a_b_full[a_b_at.slot].arrive();
           a_b_at.advance();
         }
@@ -893,7 +1090,7 @@ extern "C" tk_status gemm(const tk_tensor *a, const tk_tensor *b, const tk_tenso
   if (!call.ok())
     return call.status();
   if (T == tk::element::bf16 && ((int64_t(M) * int64_t(N)) <= ((64 * 64) * 132))) {
-    gemm_bf16_BK128_BM64_BN64_stages6_arguments arguments{};
+    gemm_bf16_BM64_BN64_stages13_arguments arguments{};
     arguments.a = tk::host::make_global<const tk::bf16, 2>(a_view);
     arguments.b = tk::host::make_global<const tk::bf16, 2>(b_view);
     arguments.c = tk::host::make_global<tk::bf16, 2>(c_view);
@@ -902,10 +1099,10 @@ extern "C" tk_status gemm(const tk_tensor *a, const tk_tensor *b, const tk_tenso
     arguments.N = N;
     arguments.c_piece_map_fits = tk::host::encode_map(arguments.c_piece_map, c_view, {0, 64, 64, 128, true});
     arguments.loads_fit = tk::host::encode_map(arguments.a_map, a_view, {0, 64, 64, 128, false}) &&
-                          tk::host::encode_map(arguments.b_map, b_view, {0, 128, 64, 128, false});
-    tk::host::launch(call, device, gemm_bf16_BK128_BM64_BN64_stages6, arguments,
+                          tk::host::encode_map(arguments.b_map, b_view, {0, 64, 64, 128, false});
+    tk::host::launch(call, device, gemm_bf16_BM64_BN64_stages13, arguments,
                      tk::host::steps(0, M, 64) * tk::host::steps(0, N, 64), true, 256,
-                     int(sizeof(gemm_bf16_BK128_BM64_BN64_stages6_shared)) + 1024, stream);
+                     int(sizeof(gemm_bf16_BM64_BN64_stages13_shared)) + 1024, stream);
     return call.status();
   }
   if (T == tk::element::bf16 && ((int64_t(M) * int64_t(N)) <= ((64 * 128) * 132))) {
@@ -939,22 +1136,42 @@ extern "C" tk_status gemm(const tk_tensor *a, const tk_tensor *b, const tk_tenso
                      true, 384, int(sizeof(gemm_bf16_BN128_shared)) + 1024, stream);
     return call.status();
   }
-  if (T == tk::element::bf16 && ((((int64_t(M) * int64_t(N)) > ((132 * 128) * 256)) &&
-                                  ((int64_t(M) * int64_t(N)) <= (((2 * 132) * 128) * 192))) ||
-                                 (((int64_t(M) * int64_t(N)) > (((2 * 132) * 128) * 256)) &&
-                                  ((int64_t(M) * int64_t(N)) <= (((3 * 132) * 128) * 192))))) {
-    gemm_bf16_BN192_arguments arguments{};
+  if (T == tk::element::bf16 && (int64_t(K) <= 1024)) {
+    gemm_bf16_BN128_pingpong1_arguments arguments{};
     arguments.a = tk::host::make_global<const tk::bf16, 2>(a_view);
     arguments.b = tk::host::make_global<const tk::bf16, 2>(b_view);
     arguments.c = tk::host::make_global<tk::bf16, 2>(c_view);
     arguments.M = M;
     arguments.K = K;
     arguments.N = N;
-    arguments.c_piece_map_fits = tk::host::encode_map(arguments.c_piece_map, c_view, {0, 64, 64, 128, true});
+    arguments.c_piece_map_fits = tk::host::encode_map(arguments.c_piece_map, c_view, {0, 128, 64, 128, true});
     arguments.loads_fit = tk::host::encode_map(arguments.a_map, a_view, {0, 128, 64, 128, false}) &&
                           tk::host::encode_map(arguments.b_map, b_view, {0, 64, 64, 128, false});
-    tk::host::launch(call, device, gemm_bf16_BN192, arguments, tk::host::steps(0, M, 128) * tk::host::steps(0, N, 192),
-                     true, 384, int(sizeof(gemm_bf16_BN192_shared)) + 1024, stream);
+    tk::host::launch(call, device, gemm_bf16_BN128_pingpong1, arguments,
+                     tk::host::steps(0, M, 128) * tk::host::steps(0, N, 128), true, 384,
+                     int(sizeof(gemm_bf16_BN128_pingpong1_shared)) + 1024, stream);
+    return call.status();
+  }
+  if (T == tk::element::bf16 &&
+      ((tk::host::divide(
+            ((tk::host::divide((int64_t(M) + 127), 128) * tk::host::divide((int64_t(N) + 191), 192)) + 131), 132) *
+        186) <
+       (tk::host::divide(
+            ((tk::host::divide((int64_t(M) + 127), 128) * tk::host::divide((int64_t(N) + 255), 256)) + 131), 132) *
+        256))) {
+    gemm_bf16_BN192_pingpong1_arguments arguments{};
+    arguments.a = tk::host::make_global<const tk::bf16, 2>(a_view);
+    arguments.b = tk::host::make_global<const tk::bf16, 2>(b_view);
+    arguments.c = tk::host::make_global<tk::bf16, 2>(c_view);
+    arguments.M = M;
+    arguments.K = K;
+    arguments.N = N;
+    arguments.c_piece_map_fits = tk::host::encode_map(arguments.c_piece_map, c_view, {0, 128, 64, 128, true});
+    arguments.loads_fit = tk::host::encode_map(arguments.a_map, a_view, {0, 128, 64, 128, false}) &&
+                          tk::host::encode_map(arguments.b_map, b_view, {0, 64, 64, 128, false});
+    tk::host::launch(call, device, gemm_bf16_BN192_pingpong1, arguments,
+                     tk::host::steps(0, M, 128) * tk::host::steps(0, N, 192), true, 384,
+                     int(sizeof(gemm_bf16_BN192_pingpong1_shared)) + 1024, stream);
     return call.status();
   }
   if (T == tk::element::bf16) {

@@ -55,7 +55,7 @@ Memory::Memory(const Plan &plan, const Numbering &numbering, const Components &c
       overlapping(numbering.slots.size()) {
   auto bytesOf = [&](size_t slot) {
     const Buffer &buffer = *numbering.slots[slot].buffer;
-    int64_t begin = buffer.offset + numbering.slots[slot].stage * buffer.stageBytes();
+    int64_t begin = buffer.offset + numbering.slots[slot].place() * buffer.stageBytes();
     return std::pair(begin, begin + buffer.stageBytes());
   };
   for (size_t i = 0; i < numbering.slots.size(); ++i)

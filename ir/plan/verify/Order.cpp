@@ -254,7 +254,7 @@ private:
   void access(size_t p, const Event &event, const Touched &touched, Access::Agent agent, Access::End end, int block) {
     if (touched.slot < 0)
       return;
-    const int slot = numbering.slotIn(block, touched.slot);
+    const int slot = numbering.slotIn(block, touched.slot, states[p].process.instance);
     const bool isGeneric = agent == Access::GenericRead || agent == Access::GenericWrite;
     const Rect rect = numbering.isTensor(slot) ? tensorRectOf(touched, numbering.slots[static_cast<size_t>(slot)].stage,
                                                               states[p].process, isGeneric)
@@ -359,8 +359,8 @@ private:
     const bool isShare = event.stmt->multicast != Division::Whole && !event.stmt->toFirst;
     const Rect rect = isShare ? shareOf(event.a, event.stmt->multicast, state.process.block, numbering.blocks)
                               : rectOf(event.a, state.process);
-    access(p, event, numbering.slotIn(block, event.a.slot), rect, Access::CopyWrite, {component, barrier.completed + 1},
-           event.a);
+    access(p, event, numbering.slotIn(block, event.a.slot, states[p].process.instance), rect, Access::CopyWrite,
+           {component, barrier.completed + 1}, event.a);
     const bool isClaim = event.stmt->kind == StmtKind::Claim;
     int64_t bytes = event.stmt->map.empty() && !isClaim ? 0
                     : isShare                           ? bytesOf(event.a.buffer->elem, rect.area())

@@ -19,39 +19,41 @@ constexpr size_t workInAll = 1000000000;
 /// `traces`: those of all roles for each block.
 std::vector<Process> processesOf(const std::vector<RoleSummary> &roles, const std::vector<Trace> &traces) {
   std::vector<Process> processes;
-  int engine = 0;
-  for (size_t t = 0; t < traces.size(); ++t) {
-    const RoleSummary &summary = roles[t % roles.size()];
-    const Role &role = summary.role;
-    const int block = static_cast<int>(t / roles.size());
-    for (int instance = 0; instance < role.instances; ++instance, ++engine) {
-      processes.push_back({&role, &traces[t], block, instance, engine, true, role.lanes, summary.oneThread});
-      if (role.warps > 1 && !summary.oneThread)
-        processes.push_back({&role, &traces[t], block, instance, engine, false, role.lanes * (role.warps - 1), false});
+  int engine = 0, block = 0;
+  for (size_t t = 0; t < traces.size(); ++block)
+    for (const RoleSummary &summary : roles) {
+      const Role &role = summary.role;
+      for (int instance = 0; instance < role.instances; ++instance, ++engine) {
+        const Trace *own = &traces[t + static_cast<size_t>(summary.takesTurns ? instance : 0)];
+        processes.push_back({&role, own, block, instance, engine, true, role.lanes, summary.oneThread});
+        if (role.warps > 1 && !summary.oneThread)
+          processes.push_back({&role, own, block, instance, engine, false, role.lanes * (role.warps - 1), false});
+      }
+      t += static_cast<size_t>(summary.takesTurns ? role.instances : 1);
     }
-  }
   return processes;
 }
 
-/// Traces of all roles for each block of the cluster; nothing where one is too long, which is reported.
+/// Traces of all roles for each block of the cluster, one for all instances or, where they take turns, for each;
+/// nothing where one is too long, which is reported.
 std::optional<std::vector<Trace>> tracesOf(const Plan &plan, const std::vector<RoleSummary> &roles,
                                            const Numbering &numbering, const Inputs &inputs, Report &report,
                                            Facts *facts) {
   std::vector<Trace> traces;
   for (int block = 0; block < plan.cluster; ++block) {
     std::vector<Tile> tiles = chooseTiles(plan, inputs, block);
-    for (const RoleSummary &role : roles) {
-      std::optional<Trace> events = trace(plan, role, numbering, inputs, tiles, stepsPerRole, facts);
-      if (!events) {
-        report.addOverBudget(plan.loc,
-                             fmt::format("role `{}` runs more than {} statements for three tiles of the grid, too many "
-                                         "to check{}",
-                                         role.role.name, stepsPerRole, describe(plan, inputs)));
-        return std::nullopt;
+    for (const RoleSummary &role : roles)
+      for (int instance = 0; instance < (role.takesTurns ? role.role.instances : 1); ++instance) {
+        std::optional<Trace> events = trace(plan, role, numbering, inputs, tiles, instance, stepsPerRole, facts);
+        if (!events) {
+          report.addOverBudget(plan.loc, fmt::format("role `{}` runs more than {} statements for three tiles of the "
+                                                     "grid, too many to check{}",
+                                                     role.role.name, stepsPerRole, describe(plan, inputs)));
+          return std::nullopt;
+        }
+        checkFlight(role.role, *events, report);
+        traces.push_back(std::move(*events));
       }
-      checkFlight(role.role, *events, report);
-      traces.push_back(std::move(*events));
-    }
   }
   return traces;
 }

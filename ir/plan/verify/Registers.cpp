@@ -84,9 +84,32 @@ private:
   }
 
   Names before(const Body &body, Names live) {
-    for (auto at = body.rbegin(); at != body.rend(); ++at)
+    const Names outer = inPassing;
+    for (auto at = body.rbegin(); at != body.rend(); ++at) {
+      if (at == body.rbegin() || !isByElements(at[-1]))
+        inPassing = madeInPassing(at, body.rend(), live);
       live = before(*at, std::move(live));
+    }
+    inPassing = outer;
     return live;
+  }
+
+  /// Whether each element of the result comes of the same elements of the operands.
+  static bool isByElements(const Stmt &stmt) {
+    if (stmt.kind != StmtKind::Compute || !stmt.ref.buffer.empty())
+      return false;
+    return ir::isElementwiseUnary(stmt.op) || ir::isElementwiseBinary(stmt.op) || stmt.op == ir::OpKind::Const ||
+           stmt.op == ir::OpKind::Full || stmt.op == ir::OpKind::Cast || stmt.op == ir::OpKind::Select;
+  }
+
+  /// Outside of loops, what a run of such statements makes and uses up again: the compiler goes through them with a few
+  /// elements at a time. The run ends at `last` and is walked backwards; `after`: what is in use after it.
+  Names madeInPassing(Body::const_reverse_iterator last, Body::const_reverse_iterator begin, const Names &after) const {
+    Names made;
+    for (auto at = last; loops == 0 && at != begin && isByElements(*at); ++at)
+      if (!after.count(at->dest))
+        made.insert(at->dest);
+    return made;
   }
 
   Names before(const Stmt &stmt, Names live) {
@@ -113,6 +136,7 @@ private:
 
   Names beforeLoop(const Stmt &stmt, const Names &after) {
     bool pipelined = !stmt.prologue.empty() || !stmt.epilogue.empty();
+    ++loops;
     Names atEnd = before(stmt.epilogue, after), live = atEnd;
     for (size_t known = live.size() + 1; known != live.size();) {
       known = live.size();
@@ -121,7 +145,9 @@ private:
     }
     if (pipelined)
       live = before(stmt.prologue, std::move(live));
-    live.insert(after.begin(), after.end());
+    Names none = before(stmt.orElse, after);
+    live.insert(none.begin(), none.end());
+    --loops;
     return live;
   }
 
@@ -135,15 +161,19 @@ private:
       return;
     int64_t sum = 0;
     for (const std::string &name : live)
-      sum += sizes.at(name);
+      sum += inPassing.count(name) != 0 ? 0 : sizes.at(name);
     if (sum <= most)
       return;
     most = sum;
-    alive = live;
+    alive.clear();
+    std::set_difference(live.begin(), live.end(), inPassing.begin(), inPassing.end(),
+                        std::inserter(alive, alive.end()));
     where = &stmt;
   }
 
   const bool onlyWhole;
+  int loops = 0;                    ///< around the statement
+  Names inPassing;                  ///< what takes no registers to speak of there
   std::deque<std::string> products; ///< in flight at this place of the text, oldest first
   std::map<const Stmt *, Names> usedBy;
 };

@@ -66,7 +66,8 @@ private:
       ++least;
     if (stmt.kind == StmtKind::Move || stmt.kind == StmtKind::Spread || stmt.kind == StmtKind::StoreShared ||
         stmt.kind == StmtKind::Place || stmt.kind == StmtKind::StoreTensor || stmt.kind == StmtKind::ScaleTensor ||
-        (stmt.kind == StmtKind::Product && !stmt.aShared) || (stmt.kind == StmtKind::If && stmt.map.empty()))
+        (stmt.kind == StmtKind::Product && !stmt.aShared) ||
+        (stmt.kind == StmtKind::If && stmt.map.empty() && stmt.cursor.empty()))
       least = 1;
     if (stmt.kind == StmtKind::For || stmt.kind == StmtKind::Ahead)
       least = 2;
@@ -194,7 +195,9 @@ private:
     case StmtKind::Ahead:
       return loop(stmt);
     case StmtKind::If:
-      if (stmt.map.empty() && !isScalar(stmt.operands[0]))
+      if (!stmt.cursor.empty())
+        cursor(stmt.cursor, fmt::format("role `{}`", role.name), role.instances);
+      else if (stmt.map.empty() && !isScalar(stmt.operands[0]))
         complain("the condition is no scalar");
       else if (!stmt.map.empty() && !plan.findMap(stmt.map))
         complain("no tensor map `{}`", stmt.map);
@@ -223,6 +226,8 @@ private:
     if (!buffer)
       return complain("no buffer `{}`", ref.buffer), false;
     cursor(ref.cursor, ref.buffer, buffer->stages);
+    if (buffer->instances > 1 && (buffer->instances != role.instances || ref.slice != Division::Whole))
+      complain("buffer `{}` has a tile for each of {} instances, which use it whole", ref.buffer, buffer->instances);
     return true;
   }
 

@@ -116,7 +116,7 @@ private:
   }
 
   void memory(const Buffer &buffer) {
-    if (buffer.rows < 1 || buffer.cols < 1 || buffer.stages < 1 || buffer.stages > mostStages) {
+    if (buffer.rows < 1 || buffer.cols < 1 || buffer.instances < 1 || buffer.stages < 1 || buffer.stages > mostStages) {
       complain("buffer `{}` has {} stages of {}x{} elements: stages are 1 to {}, sides at least 1", buffer.name,
                buffer.stages, buffer.rows, buffer.cols, mostStages);
       return;
@@ -124,7 +124,7 @@ private:
     // A swizzle permutes 16-byte pieces within 8 rows of its span (PTX ISA, "Shared memory matrix layout"), or within
     // 16 where banks serve twice as much at once.
     int64_t atom = plan.swizzleAtom(buffer.swizzle);
-    if (buffer.offset % atom != 0 || (buffer.stages > 1 && buffer.stageBytes() % atom != 0))
+    if (buffer.offset % atom != 0 || (buffer.stages * buffer.instances > 1 && buffer.stageBytes() % atom != 0))
       complain("buffer `{}` stands at {} in stages of {} bytes: swizzle {} needs multiples of {}", buffer.name,
                buffer.offset, buffer.stageBytes(), spelling(buffer.swizzle), atom);
     int64_t rowBytes = bytesOf(buffer.elem, buffer.cols), span = bytes(buffer.swizzle);

@@ -9,11 +9,12 @@ namespace tkc::plan {
 Numbering::Numbering(const Plan &plan) : blocks(plan.cluster) {
   for (int block = 0; block < blocks; ++block) {
     for (const Buffer &buffer : plan.buffers)
-      for (int stage = 0; stage < buffer.stages; ++stage)
-        slots.push_back({&buffer, stage, block, false});
+      for (int instance = 0; instance < buffer.instances; ++instance)
+        for (int stage = 0; stage < buffer.stages; ++stage)
+          slots.push_back({&buffer, stage, block, instance, false});
     for (const TensorBuffer &tensor : plan.tensors)
       for (int stage = 0; stage < tensor.stages; ++stage)
-        slots.push_back({&tensor, stage, block, true});
+        slots.push_back({&tensor, stage, block, 0, true});
     for (const Barrier &barrier : plan.barriers)
       for (int instance = 0; instance < barrier.instances; ++instance)
         for (int stage = 0; stage < barrier.stages; ++stage)
@@ -26,7 +27,7 @@ int Numbering::slotOf(const Plan &plan, const std::string &buffer, int64_t stage
   for (const Buffer &each : plan.buffers) {
     if (each.name == buffer)
       return number;
-    number += each.stages;
+    number += each.stages * each.instances;
   }
   for (const TensorBuffer &each : plan.tensors) {
     if (each.name == buffer)
@@ -50,10 +51,10 @@ namespace {
 
 class Tracer {
 public:
-  Tracer(const Plan &plan, const RoleSummary &summary, const Numbering &numbering, const Inputs &inputs, size_t limit,
-         Facts *facts)
+  Tracer(const Plan &plan, const RoleSummary &summary, const Numbering &numbering, const Inputs &inputs, int instance,
+         size_t limit, Facts *facts)
       : plan(plan), summary(summary), role(summary.role), numbering(numbering), inputs(inputs), scalars(inputs),
-        limit(limit), facts(facts) {}
+        instance(instance), limit(limit), facts(facts) {}
 
   std::optional<Trace> run(const std::vector<Tile> &tiles) {
     body(plan.prelude);
@@ -126,6 +127,7 @@ private:
   const Numbering &numbering;
   const Inputs &inputs;
   Scalars scalars;
+  const int instance;
   size_t limit, steps = 0;
   bool inSurplus = false; ///< the body of an Ahead for a tile that does not exist
   Facts *facts;
@@ -158,8 +160,7 @@ void Tracer::loop(const Stmt &stmt) {
     scalars.set(stmt.dest, {static_cast<double>(at), at, std::min(at + step, hi), index});
     body(pipelined && index == 0 ? stmt.prologue : stmt.body);
   }
-  if (lo < hi)
-    body(stmt.epilogue);
+  body(lo < hi ? stmt.epilogue : stmt.orElse);
 }
 
 void Tracer::tileAhead(const Stmt &stmt) {
@@ -307,7 +308,9 @@ void Tracer::stmt(const Stmt &stmt) {
   case StmtKind::For:
     return loop(stmt);
   case StmtKind::If: {
-    bool taken = stmt.map.empty() ? scalars.get(stmt.operands[0]).value != 0 : inputs.mapsFit.at(stmt.map);
+    bool taken = !stmt.cursor.empty() ? use(stmt.cursor).stage == instance
+                 : stmt.map.empty()   ? scalars.get(stmt.operands[0]).value != 0
+                                      : inputs.mapsFit.at(stmt.map);
     return body(taken ? stmt.body : stmt.orElse);
   }
   case StmtKind::Ahead:
@@ -329,6 +332,7 @@ void runScalars(const Plan &plan, const Body &body, Scalars &scalars) {
 RoleSummary::RoleSummary(const Plan &plan, const Role &role) : role(role), oneThread(runsOnOneThread(role)) {
   for (const Body *body : {&role.body, &role.finish})
     walk(*body, [&](const Stmt &stmt) {
+      takesTurns |= stmt.kind == StmtKind::If && !stmt.cursor.empty();
       if (stmt.kind != StmtKind::Product || stmt.isSynchronous() || stmt.isTensorProduct())
         return;
       productRegisters.insert(stmt.dest);
@@ -368,8 +372,8 @@ std::vector<Tile> chooseTiles(const Plan &plan, const Inputs &inputs, int block)
 }
 
 std::optional<Trace> trace(const Plan &plan, const RoleSummary &role, const Numbering &numbering, const Inputs &inputs,
-                           const std::vector<Tile> &tiles, size_t limit, Facts *facts) {
-  return Tracer(plan, role, numbering, inputs, limit, facts).run(tiles);
+                           const std::vector<Tile> &tiles, int instance, size_t limit, Facts *facts) {
+  return Tracer(plan, role, numbering, inputs, instance, limit, facts).run(tiles);
 }
 
 } // namespace tkc::plan

@@ -77,6 +77,11 @@ struct Numbering {
   int barrierOf(const Plan &plan, const std::string &barrier, int64_t stage) const;
 
   int slotIn(int block, int slot) const { return block * static_cast<int>(slots.size()) / blocks + slot; }
+  /// `slot` is the number of a stage of instance 0 in the first block.
+  int slotIn(int block, int slot, int instance) const {
+    const Slot &it = slots[static_cast<size_t>(slot)];
+    return slotIn(block, slot) + (it.buffer->instances > 1 ? instance * it.buffer->stages : 0);
+  }
   /// `barrier` is the number of a stage of instance 0 in the first block.
   int barrierIn(int block, int barrier, int instance) const {
     const Barrier &it = *barriers[static_cast<size_t>(barrier)].barrier;
@@ -86,8 +91,10 @@ struct Numbering {
 
   struct Slot {
     const Buffer *buffer;
-    int stage, block;
+    int stage, block, instance;
     bool isTensor;
+    /// Of stages of all instances, in the order in which they lie in memory.
+    int place() const { return stage * buffer->instances + instance; }
   };
   struct BarrierStage {
     const Barrier *barrier;
@@ -113,12 +120,14 @@ struct RoleSummary {
 
   const Role &role;
   const bool oneThread;
+  bool takesTurns = false;                        ///< its instances do different things
   std::unordered_map<std::string, VarType> types; ///< of the variables that it sees, axes apart
   std::set<std::string> productRegisters;         ///< variables that products write, or read as A
 };
 
-/// Events of one instance of a role. Returns nullopt where there are more than `limit`.
+/// Events of an instance of a role; of its first if they are the same for all. Returns nullopt where there are more
+/// than `limit`.
 std::optional<Trace> trace(const Plan &plan, const RoleSummary &role, const Numbering &numbering, const Inputs &inputs,
-                           const std::vector<Tile> &tiles, size_t limit, Facts *facts);
+                           const std::vector<Tile> &tiles, int instance, size_t limit, Facts *facts);
 
 } // namespace tkc::plan

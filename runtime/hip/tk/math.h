@@ -78,6 +78,7 @@ __device__ __forceinline__ float erf(float x) {
   far = fma(far, t, 0.000466258294f);
   return t < 0.92f ? fma(near, x, x) : __builtin_copysignf(1.0f - exp2(far), x);
 }
+__device__ __forceinline__ float one_plus_erf(float x) { return 1.0f + erf(x); }
 
 /// x as turns in [-1/2, 1/2], for the instructions that take those: x/2π less the nearest whole number, with the part
 /// of 1/2π that a float lacks.
@@ -106,6 +107,7 @@ __device__ __forceinline__ double sqrt(double x) { return __builtin_sqrt(x); }
 __device__ __forceinline__ double sigmoid(double x) { return 1.0 / (1.0 + exp(-x)); }
 __device__ __forceinline__ double tanh(double x) { return __ocml_tanh_f64(x); }
 __device__ __forceinline__ double erf(double x) { return __ocml_erf_f64(x); }
+__device__ __forceinline__ double one_plus_erf(double x) { return 1.0 + erf(x); }
 __device__ __forceinline__ double sin(double x) { return __ocml_sin_f64(x); }
 __device__ __forceinline__ double cos(double x) { return __ocml_cos_f64(x); }
 __device__ __forceinline__ double floor(double x) { return __builtin_floor(x); }

@@ -4,12 +4,13 @@
 // Copies from global to shared memory by threads: for operands that the copy engine cannot take (misaligned, gathered,
 // or transposed on the way), laid out exactly as it would.
 //
-// What lies outside is filled with zeros, as the copy engine does. Afterwards every copying thread fences
-// (`fence_proxy_async`), then arrives at the barrier that the readers wait for.
+// What lies outside is filled with zeros, as the copy engine does. Afterwards every copying thread waits for its copies
+// and fences (`finish_copies`), then arrives at the barrier that the readers wait for.
 #pragma once
 
 #include "tk/memory.h"
 #include "tk/shared.h"
+#include "tk/sync.h"
 #include "tk/words.h"
 
 namespace tk {
@@ -61,81 +62,86 @@ __device__ __forceinline__ void copy_to_shared(Tile &to, const view<T, Align> &f
   });
 }
 
-/// One asynchronous copy of 4, 8 or 16 aligned bytes.
-template <int Bytes> __device__ __forceinline__ void copy_bytes_async(u32 to, const void *from) {
+/// One asynchronous copy of 4, 8 or 16 aligned bytes, of which the first `present` exist; the rest is zero.
+template <int Bytes> __device__ __forceinline__ void copy_bytes_async(u32 to, const void *from, int present) {
+  const size_t source = __cvta_generic_to_global(from);
   if constexpr (Bytes == 16)
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(__cvta_generic_to_global(from)) : "memory");
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(source), "r"(present) : "memory");
   else
-    asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(to), "l"(__cvta_generic_to_global(from)), "n"(Bytes)
+    asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(to), "l"(source), "n"(Bytes), "r"(present)
                  : "memory");
 }
 
-/// 16 bytes of elements of `Size` bytes from any address: four words around it, and what ends after them.
+/// 16 bytes of elements of `Size` bytes from any address, of which the first `present` exist; the rest is zero: the
+/// aligned words around them, and what there is of the last one.
 template <int Size> struct straddling_chunk {
-  u32 words[4], rest = 0;
-  int shift; ///< bits by which the chunk starts after the first word
+  u32 words[4], tail; ///< tail: the bytes of the last word, where not all of it exists
+  int shift, end;     ///< bytes by which the chunk starts and ends after the first word
 
-  __device__ __forceinline__ void load(const void *from) {
+  __device__ __forceinline__ void load(const void *from, int present) {
     const auto address = reinterpret_cast<size_t>(from);
     const auto *aligned = reinterpret_cast<const u32 *>(address & ~size_t(3));
-    shift = int(address & 3) * 8;
+    shift = int(address & 3);
+    end = present > 0 ? shift + present : 0;
 #pragma unroll
     for (int i = 0; i < 4; ++i)
-      words[i] = aligned[i];
+      words[i] = 4 * i + 4 <= end ? aligned[i] : 0;
+    tail = 0;
     if constexpr (Size == 2)
-      rest = shift ? *reinterpret_cast<const u16 *>(aligned + 4) : 0;
+      tail = end % 4 != 0 ? *reinterpret_cast<const u16 *>(aligned + end / 4) : 0;
     else if constexpr (Size == 1)
 #pragma unroll
       for (int i = 0; i < 3; ++i)
-        rest |= 8 * i < shift ? u32(reinterpret_cast<const u8 *>(aligned + 4)[i]) << 8 * i : 0;
+        tail |= i < end % 4 ? u32(reinterpret_cast<const u8 *>(aligned + end / 4)[i]) << 8 * i : 0;
   }
   __device__ __forceinline__ uint4 get() const {
-    return make_uint4(__funnelshift_r(words[0], words[1], shift), __funnelshift_r(words[1], words[2], shift),
-                      __funnelshift_r(words[2], words[3], shift), __funnelshift_r(words[3], rest, shift));
+    u32 all[5];
+#pragma unroll
+    for (int i = 0; i < 5; ++i)
+      all[i] = end / 4 == i ? tail : i < 4 ? words[i < 4 ? i : 0] : 0;
+    return make_uint4(__funnelshift_r(all[0], all[1], shift * 8), __funnelshift_r(all[1], all[2], shift * 8),
+                      __funnelshift_r(all[2], all[3], shift * 8), __funnelshift_r(all[3], all[4], shift * 8));
   }
 };
 
-/// Rows r, r + Step, … of a tile from the chunk at column c on ← the view, as far as they exist; else zeros.
+/// Rows r, r + Step, … of a tile from the chunk at column c on ← the view, of which `present` bytes exist in each row
+/// that does; else zeros. `Batch` rows are on their way at once.
 template <int Step, int Batch, class Tile, class T>
-__device__ __forceinline__ void copy_straddling(Tile &to, const view<T> &from, int r, int c, bool exists) {
+__device__ __forceinline__ void copy_straddling(Tile &to, const view<T> &from, int r, int c, int present) {
 #pragma unroll 1
   for (; r < Tile::rows; r += Step * Batch) {
     straddling_chunk<sizeof(T)> loaded[Batch];
 #pragma unroll
     for (int j = 0; j < Batch; ++j)
-      if (exists && from.has_row(r + j * Step))
-        loaded[j].load(from.at(r + j * Step, c));
+      loaded[j].load(from.at(r + j * Step, c), from.has_row(r + j * Step) ? present : 0);
 #pragma unroll
-    for (int j = 0; j < Batch; ++j) {
-      const uint4 value = loaded[j].get();
+    for (int j = 0; j < Batch; ++j)
       if (Tile::rows % (Step * Batch) == 0 || r + j * Step < Tile::rows)
-        *reinterpret_cast<uint4 *>(to.at(r + j * Step, c)) =
-            exists && from.has_row(r + j * Step) ? value : make_uint4(0, 0, 0, 0);
-    }
+        *reinterpret_cast<uint4 *>(to.at(r + j * Step, c)) = loaded[j].get();
   }
 }
 
 /// The same where rows are aligned to Bytes, asynchronously.
 template <int Step, int Bytes, class Tile, class T>
-__device__ __forceinline__ void copy_aligned(Tile &to, const view<T> &from, int r, int c, bool exists) {
+__device__ __forceinline__ void copy_aligned(Tile &to, const view<T> &from, int r, int c, int present) {
 #pragma unroll 1
-  for (; r < Tile::rows; r += Step)
-    if (exists && from.has_row(r)) {
-      const u32 address = shared_address(to.at(r, c));
-      const auto *bytes = reinterpret_cast<const u8 *>(from.at(r, c));
-      // Every eight lanes are 128 bytes: the next ones take other banks.
-      const u32 first = u32(computed_here(int(threadIdx.x))) / 8 * Bytes % 16;
+  for (; r < Tile::rows; r += Step) {
+    const int bytes = from.has_row(r) ? present : 0;
+    const u32 address = shared_address(to.at(r, c));
+    const auto *source = reinterpret_cast<const u8 *>(from.at(r, c));
+    // Every eight lanes are 128 bytes: the next ones take other banks.
+    const int first = computed_here(int(threadIdx.x)) / 8 * Bytes % 16;
 #pragma unroll
-      for (int i = 0; i < 16; i += Bytes)
-        copy_bytes_async<Bytes>(address + (first ^ i), bytes + (first ^ i));
-    } else {
-      *reinterpret_cast<uint4 *>(to.at(r, c)) = make_uint4(0, 0, 0, 0);
+    for (int i = 0; i < 16; i += Bytes) {
+      const int at = first ^ i, left = bytes - at;
+      copy_bytes_async<Bytes>(address + u32(at), source + at, left < 0 ? 0 : left < Bytes ? left : Bytes);
     }
+  }
 }
 
 /// tile ← the view, whose columns are contiguous: chunks of 16 bytes, asynchronously where rows are aligned to 4 bytes
-/// or more, else through registers. Complete for this thread when it returns.
-template <int Threads, class Tile, class T>
+/// or more, else through registers, `Batch` chunks of a thread at once. `finish_copies` waits for them.
+template <int Threads, int Batch = 2, class Tile, class T>
 __device__ __forceinline__ void copy_rows_to_shared(Tile &to, const view<T> &from, int thread) {
   constexpr int count = 16 / int(sizeof(T)), across = Tile::cols / count;
   constexpr int lanes = across < Threads ? across : Threads, step = Threads / lanes;
@@ -146,24 +152,32 @@ __device__ __forceinline__ void copy_rows_to_shared(Tile &to, const view<T> &fro
 #pragma unroll 1
   for (int chunk = thread % lanes; chunk < across; chunk += lanes) {
     const int r = thread / lanes, c = chunk * count;
-    const bool exists = c >= from.col_begin && c + count <= from.col_end;
-    if (alignment % 16 == 0)
-      copy_aligned<step, 16>(to, from, r, c, exists);
-    else if (alignment % 8 == 0)
-      copy_aligned<step, 8>(to, from, r, c, exists);
-    else if (alignment % 4 == 0)
-      copy_aligned<step, 4>(to, from, r, c, exists);
-    else
-      copy_straddling<step, 2>(to, from, r, c, exists);
-    if (!exists && c < from.col_end && c + count > from.col_begin)
+    if (c < from.col_begin && c + count > from.col_begin) { // begins within the chunk
 #pragma unroll 1
       for (int row = r; row < Tile::rows; row += step)
-        if (from.has_row(row))
 #pragma unroll 1
-          for (int e = 0; e < count; ++e)
-            *to.at(row, c + e) = from.has_col(c + e) ? *from.at(row, c + e) : typename Tile::element{};
+        for (int e = 0; e < count; ++e)
+          *to.at(row, c + e) =
+              from.has_row(row) && from.has_col(c + e) ? *from.at(row, c + e) : typename Tile::element{};
+      continue;
+    }
+    const int left = c < from.col_begin ? 0 : from.col_end - c;
+    const int present = (left < 0 ? 0 : left < count ? left : count) * int(sizeof(T));
+    if (alignment % 16 == 0)
+      copy_aligned<step, 16>(to, from, r, c, present);
+    else if (alignment % 8 == 0)
+      copy_aligned<step, 8>(to, from, r, c, present);
+    else if (alignment % 4 == 0)
+      copy_aligned<step, 4>(to, from, r, c, present);
+    else
+      copy_straddling<step, Batch>(to, from, r, c, present);
   }
+}
+
+/// Waits for what this thread copies, and lets the matrix engine see it.
+__device__ __forceinline__ void finish_copies() {
   asm volatile("cp.async.wait_all;" ::: "memory");
+  fence_proxy_async();
 }
 
 /// vector ← the `count` elements that exist from `from` on, then zeros.

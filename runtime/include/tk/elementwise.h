@@ -189,6 +189,9 @@ template <tile X> __device__ __forceinline__ auto cos(const X &x) {
 template <tile X> __device__ __forceinline__ auto erf(const X &x) {
   return map([](auto a) { return erf(a); }, x);
 }
+template <tile X> __device__ __forceinline__ auto one_plus_erf(const X &x) {
+  return map([](auto a) { return one_plus_erf(a); }, x);
+}
 template <tile X> __device__ __forceinline__ auto sigmoid(const X &x) {
   return map([](auto a) { return sigmoid(a); }, x);
 }

@@ -24,6 +24,12 @@ template <int Stages> struct ring {
       }
     }
   }
+  /// The same `count` times.
+  __device__ __forceinline__ void advance(int count) {
+    slot += count;
+    phase ^= slot / Stages & 1;
+    slot %= Stages;
+  }
 };
 
 } // namespace tk

@@ -17,8 +17,8 @@ template <class Tile> __device__ __forceinline__ int filled_row(int i) {
     return i;
 }
 
-/// tile ← scales, four at a time and asynchronously where rows are aligned so, zeros where there are none. Complete for
-/// this thread when it returns. DownFirst: for a source whose columns are contiguous.
+/// tile ← scales, four at a time and asynchronously where rows are aligned so, zeros where there are none.
+/// `finish_copies` waits for them. DownFirst: for a source whose columns are contiguous.
 template <int Threads, bool DownFirst = false, class Tile, class T>
 __device__ __forceinline__ void copy_scales(Tile &to, const view<T> &from, int thread) {
   constexpr int each = Tile::cols % 4 == 0 && !DownFirst ? 4 : 1, across = Tile::cols / each;
@@ -29,14 +29,13 @@ __device__ __forceinline__ void copy_scales(Tile &to, const view<T> &from, int t
   for (int i = thread; i < Tile::rows * across; i += Threads) {
     const int r = filled_row<Tile>(down ? i % Tile::rows : i / across), c = (down ? i / Tile::rows : i % across) * each;
     if (each == 4 && whole && from.has_row(r) && from.has_col(c)) {
-      copy_bytes_async<4>(shared_address(to.at(r, c)), from.at(r, c));
+      copy_bytes_async<4>(shared_address(to.at(r, c)), from.at(r, c), 4);
       continue;
     }
 #pragma unroll 1
     for (int s = c; s < c + each; ++s)
       *to.at(r, s) = from.has_row(r) && from.has_col(s) ? *from.at(r, s) : typename Tile::element{};
   }
-  asm volatile("cp.async.wait_all;" ::: "memory");
 }
 
 } // namespace tk

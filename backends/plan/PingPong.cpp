@@ -1,0 +1,197 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "backends/plan/PingPong.h"
+
+#include "backends/plan/RoleBuilder.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+namespace tkc::planner {
+namespace {
+
+using Kind = plan::StmtKind;
+
+// No name of a program has a dot.
+constexpr int instances = 2;
+constexpr const char *turnBarrier = "tile.turn", *turnCursor = "tile.at", *nextCursor = "tile.next";
+
+template <class Visit> void walk(const plan::Body &body, const Visit &visit) {
+  for (const plan::Stmt &stmt : body) {
+    visit(stmt);
+    for (const plan::Body *inner : {&stmt.prologue, &stmt.body, &stmt.epilogue, &stmt.orElse})
+      walk(*inner, visit);
+  }
+}
+
+bool waitsIn(const plan::Stmt &stmt) {
+  bool waits = stmt.kind == Kind::Wait;
+  for (const plan::Body *inner : {&stmt.prologue, &stmt.body, &stmt.epilogue, &stmt.orElse})
+    walk(*inner, [&](const plan::Stmt &each) { waits |= each.kind == Kind::Wait; });
+  return waits;
+}
+
+class Turns {
+public:
+  explicit Turns(plan::Role &role) : role(role) {}
+
+  std::string run() {
+    if (!findCursors())
+      return "a branch reads what was loaded";
+    hoistScalars();
+    plan::Stmt turn;
+    turn.kind = Kind::If;
+    turn.cursor = turnCursor;
+    if (!skip(role.body, turn.orElse))
+      return "a loop's iterations do not all take as many stages";
+    if (!order())
+      return "nothing in it waits for what is loaded";
+    turn.body = std::move(role.body);
+    role.body = std::move(scalars);
+    plan::append(role.body, Kind::Advance, {}).cursor = nextCursor;
+    role.body.push_back(std::move(turn));
+    role.instances = instances;
+    role.vars.push_back({turnCursor, cursorType(instances)});
+    role.vars.push_back({nextCursor, cursorType(instances)});
+    plan::append(role.body, Kind::Advance, {}).cursor = turnCursor;
+    spreadBarriers(role.body);
+    spreadBarriers(role.finish);
+    return {};
+  }
+
+private:
+  /// Of the rings; what the role stages for itself has cursors of its own. False where a branch moves one.
+  bool findCursors() {
+    std::set<std::string> awaited;
+    walk(role.body, [&](const plan::Stmt &stmt) {
+      if (stmt.kind == Kind::Wait || stmt.kind == Kind::Arrive)
+        awaited.insert(stmt.cursor);
+    });
+    cursors = awaited;
+    bool found = true;
+    walk(role.body, [&](const plan::Stmt &stmt) {
+      if (stmt.kind == Kind::If)
+        for (const plan::Body *inner : {&stmt.body, &stmt.orElse})
+          walk(*inner, [&](const plan::Stmt &each) { found &= each.kind != Kind::Advance || !isRing(each); });
+    });
+    return found;
+  }
+
+  bool isRing(const plan::Stmt &advance) const { return cursors.count(advance.cursor) != 0; }
+
+  /// The bounds of loops are for skipped tiles, too.
+  void hoistScalars() {
+    std::set<std::string> left; // what is computed from tiles in registers
+    std::erase_if(role.body, [&](plan::Stmt &stmt) {
+      const plan::Var *dest = stmt.dest.empty() ? nullptr : role.findVar(stmt.dest);
+      const bool computes = stmt.kind == Kind::Compute || stmt.kind == Kind::Move || stmt.kind == Kind::Load;
+      const bool isScalar =
+          dest && (dest->type.kind == plan::VarType::Scalar || dest->type.kind == plan::VarType::TileIndex);
+      const bool isFree = std::none_of(stmt.operands.begin(), stmt.operands.end(), [&](const std::string &operand) {
+        const plan::Var *var = role.findVar(operand);
+        return left.count(operand) != 0 ||
+               (var && var->type.kind != plan::VarType::Scalar && var->type.kind != plan::VarType::TileIndex);
+      });
+      if (!computes || !isScalar || !isFree) {
+        left.insert(stmt.dest);
+        return false;
+      }
+      scalars.push_back(stmt);
+      return true;
+    });
+  }
+
+  /// What `from` moves the rings' cursors on by, without the rest. False where a pipelined loop's parts do not add up.
+  bool skip(const plan::Body &from, plan::Body &to) const {
+    for (const plan::Stmt &stmt : from) {
+      if (stmt.kind == Kind::Advance && isRing(stmt))
+        to.push_back(stmt);
+      if (stmt.kind != Kind::For)
+        continue;
+      plan::Stmt loop;
+      loop.kind = Kind::For;
+      loop.loc = stmt.loc;
+      loop.dest = stmt.dest;
+      loop.operands = stmt.operands;
+      loop.tileSize = stmt.tileSize;
+      plan::Body first, last;
+      if (!skip(stmt.body, loop.body) || !skip(stmt.prologue, first) || !skip(stmt.epilogue, last))
+        return false;
+      const bool pipelined = !stmt.prologue.empty() || !stmt.epilogue.empty();
+      first.insert(first.end(), last.begin(), last.end());
+      if (pipelined && advances(first) != advances(loop.body))
+        return false;
+      if (!loop.body.empty())
+        to.push_back(std::move(loop));
+    }
+    return true;
+  }
+
+  static std::map<std::string, int> advances(const plan::Body &body) {
+    std::map<std::string, int> counts;
+    for (const plan::Stmt &stmt : body)
+      ++counts[stmt.kind == Kind::Advance ? stmt.cursor : "a loop"];
+    return counts;
+  }
+
+  /// Waits for the turn before the first stage, and hands it on after the last was found: in a pipelined loop before
+  /// its last products are over.
+  bool order() {
+    const auto first = std::find_if(role.body.begin(), role.body.end(), waitsIn);
+    if (first == role.body.end())
+      return false;
+    const auto last = std::find_if(role.body.rbegin(), role.body.rend(), waitsIn);
+    if (last->kind == Kind::For && !last->epilogue.empty() && !holdsWait(last->epilogue)) {
+      last->epilogue.insert(last->epilogue.begin(), handOn());
+      last->orElse.push_back(handOn());
+    } else {
+      role.body.insert(last.base(), handOn());
+    }
+    plan::Stmt wait;
+    wait.kind = Kind::Wait;
+    wait.barrier = turnBarrier;
+    wait.cursor = nextCursor; // of the tile before, a round ago
+    wait.inverted = true;
+    role.body.insert(std::find_if(role.body.begin(), role.body.end(), waitsIn), std::move(wait));
+    return true;
+  }
+
+  static bool holdsWait(const plan::Body &body) { return std::any_of(body.begin(), body.end(), waitsIn); }
+
+  /// By each warp, for it may be behind the others.
+  static plan::Stmt handOn() {
+    plan::Stmt arrive;
+    arrive.kind = Kind::Arrive;
+    arrive.barrier = turnBarrier;
+    arrive.cursor = turnCursor;
+    arrive.byWarps = true;
+    return arrive;
+  }
+
+  /// Named barriers of the one instance become one for each.
+  void spreadBarriers(plan::Body &body) const {
+    for (plan::Stmt &stmt : body) {
+      if (stmt.id > 0)
+        stmt.id = 1 + (stmt.id - 1) * instances;
+      for (plan::Body *inner : {&stmt.prologue, &stmt.body, &stmt.epilogue, &stmt.orElse})
+        spreadBarriers(*inner);
+    }
+  }
+
+  plan::Role &role;
+  std::set<std::string> cursors;
+  plan::Body scalars;
+};
+
+} // namespace
+
+std::string takeTurns(plan::Role &role, const std::vector<plan::Buffer> &scratch,
+                      std::vector<plan::Barrier> &barriers) {
+  if (!scratch.empty()) // the runtime's reductions know one scratch buffer of a block
+    return "a reduction or a transposition goes through shared memory";
+  barriers.push_back({turnBarrier, instances, role.warps});
+  return Turns(role).run();
+}
+
+} // namespace tkc::planner
