@@ -525,7 +525,9 @@ bool Simulator::enter(Process &process, const Node &node) {
   const std::vector<Node> *body = &node.body;
   if (stmt.kind == StmtKind::If) {
     bool taken = true;
-    if (stmt.map.empty())
+    if (!stmt.cursor.empty())
+      taken = process.cursors[static_cast<size_t>(node.cursor)].stage == process.instance;
+    else if (stmt.map.empty())
       taken = process.scalars->get(stmt.operands[0]).value != 0;
     else if (auto fits = inputs.mapsFit.find(stmt.map); fits != inputs.mapsFit.end())
       taken = fits->second;
