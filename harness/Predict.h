@@ -27,7 +27,7 @@ struct PredictedStep {
 };
 
 struct Prediction {
-  std::vector<PredictedStep> steps;
+  std::vector<PredictedStep> steps{};
   double seconds = 0;    ///< of all steps, one after the other
   double operations = 0; ///< of products, over the elements that exist
   double bytes = 0;      ///< of the tensors, each read once or written once

@@ -33,7 +33,7 @@ public:
   Explainer(const ExplainOptions &options, const arch::Description &target, const Module &module, Session &session)
       : options(options), target(target), module(module), session(session) {
     plans.arch = &target;
-    plans.transform = [this](ir::Function &function) {
+    plans.transform = [](ir::Function &function) {
       const ir::PassReport report = ir::runPasses(function, ir::tilePipeline(), {});
       if (report.internalError)
         complain(*report.internalError);

@@ -114,6 +114,18 @@ std::string whyNotByCopyEngine(const ir::Function &function, const ir::Op &acces
   return "";
 }
 
+bool beginsWide(const ir::Function &function, const ir::Op &access) {
+  const int64_t bits = bitWidth(function.findParam(access.view.tensor)->elem);
+  const ir::ViewIndex &index = access.view.indices[rangedDims(access.view).second];
+  if (index.kind != ir::ViewIndex::Tiled)
+    return index.kind == ir::ViewIndex::All || index.lo * bits % 128 == 0;
+  const ir::Value *tileIndex = access.operand(index.operand);
+  if (tileIndex->definingOp || !tileIndex->ownerBlock || !tileIndex->ownerBlock->parent)
+    return false; // moved, or not a loop's own
+  const ir::Op *loop = tileIndex->ownerBlock->parent;
+  return loop->tileSize * bits % 128 == 0 && isMultipleOf(loop->operand(0), 128 / bits);
+}
+
 plan::TensorMap makeMap(const ir::Op &access, const plan::Buffer &buffer, int64_t boxRows) {
   plan::TensorMap map;
   map.name = buffer.name + "_map";

@@ -17,6 +17,8 @@ std::string whyNot(const ir::Function &function, const Placement &placement, con
     return "it is transposed on its way";
   if (bitWidth(buffer.elem) < 8 || placement.directLoadsOf(buffer) == 0)
     return fmt::format("its {} bytes are no whole loads of all threads", buffer.stageBytes());
+  if (!beginsWide(function, *member.load))
+    return "rows of tiles do not begin at whole 16 bytes";
   return whyNotByCopyEngine(function, *member.load);
 }
 

@@ -165,6 +165,8 @@ int depthOf(const ir::Op &op);
 bool suitsCopyEngine(const ir::Function &function, const ir::Op &access);
 /// Why the copy engine cannot do it; empty where it can.
 std::string whyNotByCopyEngine(const ir::Function &function, const ir::Op &access);
+/// Whether the rows of every tile that is accessed begin whole 16 bytes after those of the tensor.
+bool beginsWide(const ir::Function &function, const ir::Op &access);
 
 /// Whether `value` is that dim of a tensor.
 bool isDim(const ir::Value *value, const ir::DimExpr &dim);

@@ -123,7 +123,7 @@ WaveLoad &WaveBlock::load(SiteId site, uint32_t base, uint32_t &number) {
   while (i < wave.loads.size() && wave.loads[i].site != site)
     ++i;
   if (i == wave.loads.size())
-    wave.loads.push_back({site, base});
+    wave.loads.push_back({site, base, 0, {}});
   WaveLoad &load = wave.loads[i];
   if (load.base != base)
     reportError(site, fmt::format("a load to LDS whose lanes name different places: byte {} and byte {}",
