@@ -407,13 +407,15 @@ private:
       return;
     // What issues products into tensor memory takes more than 40. Where warps multiply, no multiple of 64 is asked of
     // tiles, and the addresses of copies by threads take more, too; so do those of what threads multiply. Warpgroups
-    // that take turns have large tiles, for which copies by threads need more than 40 as well.
+    // that take turns have large tiles, for which copies by threads need more than 40 as well; so do copies of bytes.
     const bool byThreads = std::any_of(placement.products.begin(), placement.products.end(),
                                        [](const auto &it) { return it.second.byThreads; });
     // Copies by its threads, of tensors that the engine cannot take, need about 40.
     const bool copiesLittle = schedule.aligned && !placement.copiesByThreads();
-    const bool amply =
-        placement.usesTensorMemory() || placement.multipliesByWarps() || byThreads || (takesTurns && !copiesLittle);
+    const bool copiesBytes = std::any_of(placement.buffers.begin(), placement.buffers.end(),
+                                         [](const plan::Buffer &buffer) { return bitWidth(buffer.elem) == 8; });
+    const bool amply = placement.usesTensorMemory() || placement.multipliesByWarps() || byThreads ||
+                       ((takesTurns || copiesBytes) && !copiesLittle);
     // Beside one computing warpgroup there are enough for copies by threads that keep many loads on their way.
     const int alone = placement.usesTensorMemory() ? 56 : 160;
     const int producerDefault = n == 1 ? alone : amply ? 56 : n == 2 ? (copiesLittle ? 24 : 40) : 32;

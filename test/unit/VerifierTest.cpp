@@ -59,7 +59,7 @@ TEST(PlanVerifier, AssignmentsSayWhatTheyAssign) {
   plan::Plan plan;
   plan.arch = "sm_90a";
   plan.threads = 32;
-  plan.roles.push_back({.name = "one", .warps = 1, .vars = {{"x", {}}}, .body = {}});
+  plan.roles.push_back({.name = "one", .warps = 1, .vars = {{"x", {}}}, .body = {}, .finish = {}});
   plan::Stmt move;
   move.kind = plan::StmtKind::Move;
   move.operands = {"x"};

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "host.h"
 
-__global__ void unknown_intrinsic(unsigned long *x) { x[0] = __builtin_amdgcn_s_memtime(); }
+__global__ void unknown_intrinsic(unsigned long *x) { x[0] = __builtin_amdgcn_s_getpc(); }
 __global__ void unknown_instruction() { asm volatile("s_icache_inv"); }
 __global__ void unknown_form(float4 *x, float a) {
   using vector = float __attribute__((ext_vector_type(4)));
