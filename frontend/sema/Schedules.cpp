@@ -92,7 +92,7 @@ std::optional<std::pair<std::string, bool>> presence(const ast::Expr *part) {
   return std::pair(name->name, binary->op == ast::BinaryOp::Ne);
 }
 
-/// Names of dims and scalars have values as well.
+/// Names of dims and scalars have values as well. Both arguments outlive the lookup.
 NameLookup lookupIn(const Specialization &specialization, const CallArguments &call) {
   return [&, known = lookupIn(specialization)](std::string_view view) {
     const std::string name(view);
@@ -154,7 +154,8 @@ void checkPart(const ast::Expr *part, const Signature &signature, Reporter &repo
     return;
   const Specialization any = anySpecialization(signature);
   const ast::Expr *culprit = nullptr;
-  const NameLookup lookup = lookupIn(any, anyCall(signature));
+  const CallArguments call = anyCall(signature);
+  const NameLookup lookup = lookupIn(any, call);
   if (isAligned(part, lookup))
     return;
   const Val condition = evalConstant(part, lookup, &culprit);

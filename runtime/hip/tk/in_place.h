@@ -22,7 +22,7 @@ __device__ __forceinline__ int thread_in_place(int thread) {
 
 /// A condition to branch on that is the same for all threads.
 __device__ __forceinline__ bool tested_in_place(bool x) {
-  int number = x;
+  int number = __builtin_amdgcn_readfirstlane(x); // some compilers lose sight of its being so
   asm volatile("" : "+s"(number));
   return number != 0;
 }
