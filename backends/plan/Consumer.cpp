@@ -264,9 +264,11 @@ private:
       return;
     if (type.division == plan::Division::Cols || (op.kind == ir::OpKind::Cumsum && placement.instances > 1))
       unsupported(op,
-                  fmt::format("{} along {} that warpgroups share (`warpgroups = 1` in a schedule leaves them to one)",
-                              op.kind == ir::OpKind::Cumsum ? "a running sum" : "a reduction",
-                              op.axis == 1 ? "rows" : "columns"));
+                  fmt::format("{} along {} that {}", op.kind == ir::OpKind::Cumsum ? "a running sum" : "a reduction",
+                              op.axis == 1 ? "rows" : "columns",
+                              placement.multipliesByWarps() || placement.layout.kind == plan::Layout::Mfma
+                                  ? "warps share (fewer `warps` in a schedule leave them to one)"
+                                  : "warpgroups share (`warpgroups = 1` in a schedule leaves them to one)"));
     stmt.ref.buffer = scratchFor(type, op.axis);
     stmt.id = barrierOfAll();
     stmt.threads = totalThreads();

@@ -473,6 +473,7 @@ private:
     for (Stream *stream : {&computer, &rescaler}) {
       if (stream == &rescaler && !isRescaled)
         continue;
+      waitForGroups(*stream, groupsOf(*stream, group.site)); // it arrives again once its last arrivals were seen
       if (!std::exchange(stream->handed, true)) {
         plan::append(*stream->out, Kind::TensorFence, loc);
         if (way.meets)
@@ -533,6 +534,15 @@ private:
       if (conflicts(stmt, stream.queue[i]))
         blocking = i + 1;
     return blocking;
+  }
+
+  /// Up to the last one that waited at the same barrier.
+  static size_t groupsOf(const Stream &stream, const std::string &site) {
+    size_t count = 0;
+    for (size_t i = 0; i < stream.queue.size(); ++i)
+      if (stream.queue[i].site == site)
+        count = i + 1;
+    return count;
   }
 
   static size_t groupsBlockingAny(const Stream &stream, const plan::Stmt &stmt) {

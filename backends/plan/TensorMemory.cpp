@@ -39,6 +39,7 @@ public:
 
   TensorHomes run() {
     rewrite(role.body);
+    std::erase_if(result.rings, [&](const std::string &buffer) { return !isRing(buffer); });
     return std::move(result);
   }
 
@@ -215,6 +216,18 @@ private:
   }
 
   // ---- loops
+  /// Whether the loop that starts it from zero has all its products, the first iteration's and the others', and one
+  /// load is all else.
+  bool isRing(const std::string &buffer) const {
+    int products = 0, loads = 0, others = 0;
+    walk(role.body, [&](const plan::Stmt &stmt) {
+      products += stmt.isTensorProduct() && stmt.destRef.buffer == buffer ? 1 : 0;
+      if (stmt.ref.buffer == buffer)
+        ++(stmt.kind == Kind::LoadTensor ? loads : others);
+    });
+    return products == 2 && loads == 1 && others == 0;
+  }
+
   static void countIn(const plan::Body &body, std::map<std::string, int> &counts) {
     walk(body, [&](const plan::Stmt &stmt) {
       for (const std::string &name : namesOf(stmt))
