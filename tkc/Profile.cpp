@@ -3,6 +3,7 @@
 //
 // `tkc profile FILE`: what the roles of a kernel do when, in one case.
 #include "tkc/Driver.h"
+#include "tkc/Files.h"
 #include "tkc/TestGpu.h"
 
 #include "frontend/Sema.h"
@@ -37,8 +38,6 @@ struct ProfileOptions {
   std::string html, perfetto, json, svg, predicted;
   std::string range = "0:10000"; ///< of the picture, ns
 };
-
-std::string inFolder(const std::string &folder, const std::string &name) { return folder + "/" + name; }
 
 std::optional<std::string> readOrComplain(const std::string &path) {
   std::string error;

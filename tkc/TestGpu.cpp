@@ -5,18 +5,17 @@
 // `--target=emulator` it is emulated as it is.
 #include "tkc/TestGpu.h"
 
-#include "tkc/TargetDiagnostics.h"
-#include "tkc/Targets.h"
-
 #include "ir/passes/PassManager.h"
 #include "ir/passes/Pipeline.h"
 #include "tkc/Driver.h"
+#include "tkc/Files.h"
+#include "tkc/TargetDiagnostics.h"
+#include "tkc/Targets.h"
 
 #include <llvm/ADT/SmallString.h>
 #include <llvm/Support/FileSystem.h>
 #include <llvm/Support/FormatVariadic.h>
 #include <llvm/Support/JSON.h>
-#include <llvm/Support/MemoryBuffer.h>
 #include <llvm/Support/Path.h>
 #include <llvm/Support/Program.h>
 
@@ -25,17 +24,6 @@
 
 namespace tkc::driver {
 namespace {
-
-std::string inFolder(llvm::StringRef folder, llvm::StringRef name) {
-  llvm::SmallString<256> path(folder);
-  llvm::sys::path::append(path, name);
-  return path.str().str();
-}
-
-std::string readFile(const std::string &path) {
-  auto buffer = llvm::MemoryBuffer::getFile(path);
-  return buffer ? (*buffer)->getBuffer().str() : std::string();
-}
 
 /// The exit status; standard output goes to `output` where that is not empty, standard error to `errors`.
 int execute(const std::string &program, const std::vector<std::string> &arguments, const std::string &output,
@@ -65,7 +53,7 @@ public:
     results = {&target, std::move(program.cases), std::move(program.bytes), std::move(program.operations), {}, {}};
     if (isProfile(options.purpose)) {
       results.events = program.files["0.events"];
-      results.trace = readFile(inFolder(folder, "0.trace"));
+      results.trace = readIfThere(inFolder(folder, "0.trace"));
     }
     if (options.folder.empty() && !folder.empty())
       llvm::sys::fs::remove_directories(folder);
@@ -89,21 +77,19 @@ private:
   }
 
   int build() {
-    llvm::ErrorOr<std::string> nvcc = llvm::sys::findProgramByName("nvcc");
-    if (!nvcc)
-      nvcc = llvm::sys::findProgramByName("nvcc", {"/usr/local/cuda/bin"});
-    if (!nvcc) {
+    const std::string nvcc = findNvcc();
+    if (nvcc.empty()) {
       complain("--target=gpu needs nvcc, of the CUDA toolkit, in PATH or in /usr/local/cuda/bin");
       return Usage;
     }
     const std::string log = inFolder(folder, "build.log");
-    const int status = execute(*nvcc,
+    const int status = execute(nvcc,
                                {"-std=c++20", "-O3", "-gencode", gencode(), "-I", sourceFolder, "-o",
                                 inFolder(folder, "run"), inFolder(folder, "test.cu")},
                                log, log);
     if (status == 0)
       return Success;
-    complain(fmt::format("nvcc refused the emitted code, which is a bug in tkc:\n{}", readFile(log)));
+    complain(fmt::format("nvcc refused the emitted code, which is a bug in tkc:\n{}", readIfThere(log)));
     return InternalError;
   }
 
@@ -126,7 +112,7 @@ private:
 
   /// To what the emulator counted, what the cases' products come to: those of whole tiles.
   int addNeeded() {
-    llvm::Expected<llvm::json::Value> counts = llvm::json::parse(readFile(options.counts));
+    llvm::Expected<llvm::json::Value> counts = llvm::json::parse(readIfThere(options.counts));
     if (!counts) {
       llvm::consumeError(counts.takeError()); // the emulator has said why there are none
       return Success;
@@ -163,8 +149,8 @@ private:
   void runProgram(const std::string &command, const std::vector<std::string> &arguments) {
     const std::string output = inFolder(folder, "results"), errors = inFolder(folder, "errors");
     execute(command, arguments, output, errors);
-    const std::string said = readFile(errors);
-    harness::readResults(readFile(output),
+    const std::string said = readIfThere(errors);
+    harness::readResults(readIfThere(output),
                          said.empty() ? "the program ended before it" : said.substr(0, said.find('\n')), program.cases);
   }
 

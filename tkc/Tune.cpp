@@ -3,6 +3,7 @@
 //
 // `tkc tune FILE`: searches the schedules of a file's kernels for the calls of its `bench` declarations.
 #include "tkc/Driver.h"
+#include "tkc/Files.h"
 #include "tkc/Targets.h"
 #include "tkc/TestGpu.h"
 #include "tkc/TuneRun.h"
@@ -24,7 +25,6 @@
 #include <llvm/ADT/SmallString.h>
 #include <llvm/ADT/StringRef.h>
 #include <llvm/Support/FileSystem.h>
-#include <llvm/Support/MemoryBuffer.h>
 #include <llvm/Support/Path.h>
 #include <llvm/Support/Threading.h>
 
@@ -51,17 +51,6 @@ struct TuneOptions {
 
   bool measures() const { return !dryRun && !buildOnly && results.empty(); }
 };
-
-std::string readFile(const std::string &path) {
-  auto buffer = llvm::MemoryBuffer::getFile(path);
-  return buffer ? (*buffer)->getBuffer().str() : std::string();
-}
-
-std::string inFolder(llvm::StringRef folder, llvm::StringRef name) {
-  llvm::SmallString<256> path(folder);
-  llvm::sys::path::append(path, name);
-  return path.str().str();
-}
 
 /// Each `--size` is a call: "M=16,T=bf16". False after complaining.
 bool readSizes(TuneOptions &options) {
@@ -128,7 +117,7 @@ public:
 
   int run() {
     const std::string logPath = pathOfLog();
-    log.read(readFile(logPath));
+    log.read(readIfThere(logPath));
     gpu = options.measures() ? arch::nativeGpuName() : log.lastGpu();
     if (const int code = prepare(); code != Success)
       return code;
@@ -263,10 +252,10 @@ private:
                           });
       if (code == Success && !InterruptNote::isInterrupted())
         code = runJob(folder, logPath, [&](size_t lines) {
-          log.read(readFile(logPath));
+          log.read(readIfThere(logPath));
           bar.show(std::min(lines, job.numLines), job.numLines, "measuring, best so far " + best());
         });
-      log.read(readFile(logPath));
+      log.read(readIfThere(logPath));
       if (code != Success)
         return code;
       if (!standardsAreRight())

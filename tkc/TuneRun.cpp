@@ -3,6 +3,7 @@
 #include "tkc/TuneRun.h"
 
 #include "tkc/Driver.h"
+#include "tkc/Files.h"
 
 #include <algorithm>
 #include <atomic>
@@ -12,9 +13,7 @@
 #include <thread>
 
 #include <fmt/ranges.h>
-#include <llvm/ADT/SmallString.h>
 #include <llvm/Support/FileSystem.h>
-#include <llvm/Support/MemoryBuffer.h>
 #include <llvm/Support/Path.h>
 #include <llvm/Support/Program.h>
 #include <llvm/Support/ThreadPool.h>
@@ -25,24 +24,6 @@ namespace {
 std::atomic<int> received{0};
 
 void note(int signal) { received = signal; }
-
-std::string inFolder(llvm::StringRef folder, llvm::StringRef name) {
-  llvm::SmallString<256> path(folder);
-  llvm::sys::path::append(path, name);
-  return path.str().str();
-}
-
-std::string readFile(const std::string &path) {
-  auto buffer = llvm::MemoryBuffer::getFile(path);
-  return buffer ? (*buffer)->getBuffer().str() : std::string();
-}
-
-std::string findNvcc() {
-  llvm::ErrorOr<std::string> nvcc = llvm::sys::findProgramByName("nvcc");
-  if (!nvcc)
-    nvcc = llvm::sys::findProgramByName("nvcc", {"/usr/local/cuda/bin"});
-  return nvcc ? *nvcc : std::string();
-}
 
 /// One nvcc: `further`, then the output beside its place, then the source.
 struct Compilation {
@@ -82,7 +63,7 @@ int writeJob(const tune::Job &job, const std::string &folder) {
       return CannotWriteOutput;
     }
     uint64_t size = 0;
-    const bool isThere = !llvm::sys::fs::file_size(path, size) && size == text.size() && readFile(path) == text;
+    const bool isThere = !llvm::sys::fs::file_size(path, size) && size == text.size() && readIfThere(path) == text;
     if (const int code = isThere ? Success : writeOutput(path, text); code != Success)
       return code;
   }
@@ -131,7 +112,7 @@ int buildJob(const tune::Job &job, const arch::Description &target, const std::s
   pool.wait();
   if (!runnerFailed || InterruptNote::isInterrupted())
     return Success;
-  complain(fmt::format("nvcc refused the runner:\n{}", readFile(inFolder(folder, "runner.log"))));
+  complain(fmt::format("nvcc refused the runner:\n{}", readIfThere(inFolder(folder, "runner.log"))));
   return InternalError;
 }
 
@@ -139,7 +120,7 @@ int runJob(const std::string &folder, const std::string &log, const std::functio
   const std::string program = inFolder(folder, tune::runnerProgram), errors = inFolder(folder, "errors"),
                     job = inFolder(folder, tune::jobFile);
   const auto countLines = [&] {
-    const std::string text = readFile(log);
+    const std::string text = readIfThere(log);
     return static_cast<size_t>(std::count(text.begin(), text.end(), '\n'));
   };
   const size_t before = countLines();
@@ -170,7 +151,7 @@ int runJob(const std::string &folder, const std::string &log, const std::functio
     }
     if (ended.ReturnCode == 0)
       return Success;
-    complain(fmt::format("the runner could not run: {}", readFile(errors)));
+    complain(fmt::format("the runner could not run: {}", readIfThere(errors)));
     return InputErrors;
   }
 }
