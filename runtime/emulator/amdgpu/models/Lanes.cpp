@@ -142,7 +142,7 @@ void swizzle(const WaveInstruction &instruction, WaveLanes &lanes) {
       from = lane / 4 * 4 + (mode >> (2 * (lane % 4)) & 3);
     } else {
       const int in = lane % 32;
-      from = lane / 32 * 32 + (((in & mode) | mode >> 5) & 31 ^ (mode >> 10 & 31));
+      from = lane / 32 * 32 + ((((in & mode) | mode >> 5) & 31) ^ (mode >> 10 & 31));
     }
     setResult(instruction, slots, values.bytes[from]);
   });
