@@ -2,10 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // `tkc bench FILE`: the cases of a file, timed on a GPU.
+#include "tkc/Cases.h"
 #include "tkc/Driver.h"
 #include "tkc/TestGpu.h"
-
-#include "frontend/Sema.h"
 
 #include <algorithm>
 #include <memory>
@@ -48,17 +47,6 @@ std::string formatRates(const GpuResults &results) {
   return text;
 }
 
-/// The names that cases of this file may give numbers to, tunes apart.
-bool isNumberOf(const Module &module, const std::string &name) {
-  const auto has = [&](const Signature &signature) {
-    return std::count(signature.symbols.begin(), signature.symbols.end(), name) +
-               std::count(signature.order.begin(), signature.order.end(), name) >
-           0;
-  };
-  return std::any_of(module.kernels.begin(), module.kernels.end(), [&](const auto &k) { return has(k->signature); }) ||
-         std::any_of(module.programs.begin(), module.programs.end(), [&](const auto &p) { return has(p->signature); });
-}
-
 int runBench(BenchOptions &options) {
   const auto sizes = readNumbers("--size", options.sizes), settings = readNumbers("--set", options.settings);
   if (!sizes || !settings)
@@ -66,19 +54,11 @@ int runBench(BenchOptions &options) {
   options.run.sizes = *sizes;
   options.run.tunes.insert(settings->begin(), settings->end());
   Session session(false);
-  std::unique_ptr<Module> module =
-      loadModule(options.input, options.scheduleFiles, session.sources, session.diagnostics);
-  if (module->files.empty()) {
-    session.finish();
-    return CannotReadInput;
-  }
-  if (session.diagnostics.hasErrors())
-    return session.finish();
-  for (const auto &[name, value] : options.run.sizes)
-    if (!isNumberOf(*module, name)) {
-      complain(fmt::format("`--size {}=…`: no kernel or program of this file has a dim or a number `{}`", name, name));
-      return Usage;
-    }
+  const auto [module, inputCode] = readInput(options.input, options.scheduleFiles, session);
+  if (!module)
+    return inputCode;
+  if (!sizesAreKnown(*module, options.run.sizes))
+    return Usage;
   options.gpu.purpose = harness::GpuPurpose::Bench;
   bool passed = true;
   const int code = runOnGpus(*module, options.gpu, options.run, session, [&](const GpuResults &results) {
@@ -98,11 +78,7 @@ void addBench(CLI::App &app, Action &action) {
   CLI::App *command = app.add_subcommand("bench", "time the cases of a file on a GPU");
   command->add_option("FILE", options->input, "a .tk file")->required()->type_name("");
   command->add_option("--filter", options->run.filter, "only kernels whose name contains TEXT")->type_name("TEXT");
-  command
-      ->add_option("--size", options->sizes,
-                   "dims, constants and scalars instead of what the file says, as in M=4096,N=4096")
-      ->type_name("NAME=N,…")
-      ->delimiter(',');
+  addSizeOption(*command, options->sizes);
   command->add_option("--schedules", options->scheduleFiles, "more schedules, tried before those of the file")
       ->type_name("FILE.tks");
   command->add_option("--set", options->settings, "sets a tune or a schedule's key, as in BM=64; may be repeated")

@@ -5,11 +5,9 @@
 #include "backends/cost/Report.h"
 #include "harness/Advice.h"
 #include "harness/PredictedTimeline.h"
-#include "ir/passes/PassManager.h"
-#include "ir/passes/Pipeline.h"
+#include "tkc/Cases.h"
 #include "tkc/Driver.h"
 #include "tkc/Targets.h"
-#include "tkc/TestGpu.h"
 
 #include <algorithm>
 #include <memory>
@@ -31,15 +29,7 @@ struct ExplainOptions {
 class Explainer {
 public:
   Explainer(const ExplainOptions &options, const arch::Description &target, const Module &module, Session &session)
-      : options(options), target(target), module(module), session(session) {
-    plans.arch = &target;
-    plans.transform = [](ir::Function &function) {
-      const ir::PassReport report = ir::runPasses(function, ir::tilePipeline(), {});
-      if (report.internalError)
-        complain(*report.internalError);
-      return !report.internalError;
-    };
-  }
+      : plans(plansFor(target)), options(options), target(target), module(module), session(session) {}
 
   planner::PlanOptions plans;
   std::map<std::string, double> sizes;
@@ -123,14 +113,11 @@ int runExplain(const ExplainOptions &options) {
   if (!target || !sizes || !settings)
     return Usage;
   Session session(false);
-  std::unique_ptr<Module> module =
-      loadModule(options.input, options.scheduleFiles, session.sources, session.diagnostics);
-  if (module->files.empty()) {
-    session.finish();
-    return CannotReadInput;
-  }
-  if (session.diagnostics.hasErrors())
-    return session.finish();
+  const auto [module, inputCode] = readInput(options.input, options.scheduleFiles, session);
+  if (!module)
+    return inputCode;
+  if (!sizesAreKnown(*module, *sizes))
+    return Usage;
   Explainer explainer(options, *target, *module, session);
   explainer.sizes = *sizes;
   for (const auto &[name, value] : *settings)
@@ -157,11 +144,7 @@ void addExplain(CLI::App &app, Action &action) {
       ->type_name("TEXT");
   command->add_option("--case", options->number, "only the Nth bench of each, or the Nth case of what has no bench")
       ->type_name("N");
-  command
-      ->add_option("--size", options->sizes,
-                   "dims, constants and scalars instead of what the file says, as in M=4096,N=4096")
-      ->type_name("NAME=N,…")
-      ->delimiter(',');
+  addSizeOption(*command, options->sizes);
   command->add_option("--set", options->settings, "sets a tune or a schedule's key, as in BM=64; may be repeated")
       ->type_name("KEY=N");
   command->add_option("--schedules", options->scheduleFiles, "a .tks file with more schedules; may be repeated")

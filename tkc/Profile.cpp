@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // `tkc profile FILE`: what the roles of a kernel do when, in one case.
+#include "tkc/Cases.h"
 #include "tkc/Driver.h"
 #include "tkc/Files.h"
 #include "tkc/TestGpu.h"
 
-#include "frontend/Sema.h"
 #include "harness/Profile.h"
 #include "support/Files.h"
 
@@ -138,13 +138,11 @@ int runProfile(ProfileOptions &options) {
   options.run.tunes.insert(settings->begin(), settings->end());
   options.run.onlyCase = options.index.value_or(0);
   Session session(false);
-  std::unique_ptr<Module> module = loadModule(options.input, {}, session.sources, session.diagnostics);
-  if (module->files.empty()) {
-    session.finish();
-    return CannotReadInput;
-  }
-  if (session.diagnostics.hasErrors())
-    return session.finish();
+  const auto [module, inputCode] = readInput(options.input, {}, session);
+  if (!module)
+    return inputCode;
+  if (!sizesAreKnown(*module, options.run.sizes))
+    return Usage;
   int shown = Success;
   bool passed = true;
   const int code = runOnGpus(*module, options.gpu, options.run, session, [&](const GpuResults &results) {
@@ -175,11 +173,7 @@ void addProfile(CLI::App &app, Action &action) {
       ->add_option("--case", options->index,
                    "its case number I, from 0; on a GPU its `bench` of this number, if it has any; 0 if not said")
       ->type_name("I");
-  command
-      ->add_option("--size", options->sizes,
-                   "dims, constants and scalars instead of what the file says, as in M=4096,N=4096")
-      ->type_name("NAME=N,…")
-      ->delimiter(',');
+  addSizeOption(*command, options->sizes);
   command->add_option("--set", options->settings, "sets a tune or a schedule's key, as in BM=64; may be repeated")
       ->type_name("KEY=N");
   static const std::map<std::string, bool> targets{{"gpu", false}, {"emulator", true}};

@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // `tkc test FILE`: the cases of a file against their references.
+#include "tkc/Cases.h"
 #include "tkc/Driver.h"
 #include "tkc/Reproducer.h"
 #include "tkc/TestGpu.h"
 
-#include "frontend/Sema.h"
 #include "harness/Reports.h"
 #include "harness/RunCases.h"
 #include "ir/passes/PassManager.h"
@@ -62,14 +62,9 @@ int runTests(TestOptions &options) {
     return Usage;
   options.run.tunes.insert(settings->begin(), settings->end());
   Session session(options.verifyDiagnostics);
-  std::unique_ptr<Module> module =
-      loadModule(options.input, options.scheduleFiles, session.sources, session.diagnostics);
-  if (module->files.empty()) {
-    session.finish();
-    return CannotReadInput;
-  }
-  if (session.diagnostics.hasErrors())
-    return session.finish();
+  const auto [module, inputCode] = readInput(options.input, options.scheduleFiles, session);
+  if (!module)
+    return inputCode;
 
   std::vector<harness::CaseResult> results;
   int gpuCode = Success;

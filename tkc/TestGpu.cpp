@@ -5,8 +5,7 @@
 // `--target=emulator` it is emulated as it is.
 #include "tkc/TestGpu.h"
 
-#include "ir/passes/PassManager.h"
-#include "ir/passes/Pipeline.h"
+#include "tkc/Cases.h"
 #include "tkc/Driver.h"
 #include "tkc/Files.h"
 #include "tkc/TargetDiagnostics.h"
@@ -161,37 +160,12 @@ private:
   std::string folder;
 };
 
-} // namespace
-
-std::optional<std::map<std::string, double>> readNumbers(const char *option, const std::vector<std::string> &texts) {
-  std::map<std::string, double> numbers;
-  for (const std::string &text : texts) {
-    const auto [name, word] = llvm::StringRef(text).split('=');
-    double &value = numbers[name.str()];
-    value = word == "true";
-    if (name.empty() || (word != "true" && word != "false" && word.getAsDouble(value))) {
-      complain(fmt::format("`{} {}` is not of the form NAME=NUMBER", option, text));
-      return std::nullopt;
-    }
-  }
-  return numbers;
-}
-
-namespace {
-
 int runOn(const arch::Description &target, const Module &module, const GpuTestOptions &gpu,
           const harness::RunOptions &options, const SourceManager &sources, DiagnosticEngine &diagnostics,
           GpuResults &results) {
-  planner::PlanOptions plans;
-  plans.arch = &target;
+  planner::PlanOptions plans = plansFor(target);
   if (isProfile(gpu.purpose))
     plans.instrument = gpu.everyWait ? planner::Instrumentation::EveryWait : planner::Instrumentation::Light;
-  plans.transform = [&](ir::Function &function) {
-    const ir::PassReport report = ir::runPasses(function, ir::tilePipeline(), {});
-    if (report.internalError)
-      complain(*report.internalError);
-    return !report.internalError;
-  };
   harness::GpuProgram program = harness::makeGpuProgram(module, plans, options, gpu.purpose, sources, diagnostics);
   if (program.cases.empty()) {
     complain("this file has no case to run on a GPU");

@@ -5,18 +5,12 @@
 #include "harness/GpuProgram.h"
 
 #include <functional>
-#include <map>
-#include <optional>
 #include <string>
 #include <vector>
 
 namespace tkc::driver {
 
 class Session;
-
-/// "BM=64" or "causal=true", the values of an option that may stand several times. Complains where one is something
-/// else.
-std::optional<std::map<std::string, double>> readNumbers(const char *option, const std::vector<std::string> &texts);
 
 struct GpuTestOptions {
   harness::GpuPurpose purpose = harness::GpuPurpose::Test;

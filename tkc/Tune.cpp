@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // `tkc tune FILE`: searches the schedules of a file's kernels for the calls of its `bench` declarations.
+#include "tkc/Cases.h"
 #include "tkc/Driver.h"
 #include "tkc/Files.h"
 #include "tkc/Targets.h"
-#include "tkc/TestGpu.h"
 #include "tkc/TuneRun.h"
 
 #include "backends/arch/NativeGpus.h"
@@ -13,8 +13,6 @@
 #include "harness/Reports.h"
 #include "harness/tune/Clauses.h"
 #include "harness/tune/Report.h"
-#include "ir/passes/PassManager.h"
-#include "ir/passes/Pipeline.h"
 
 #include <algorithm>
 #include <chrono>
@@ -106,14 +104,8 @@ const arch::Description *chooseTarget(const TuneOptions &options) {
 class Tuner {
 public:
   Tuner(const TuneOptions &options, const Module &module, const arch::Description &target, Session &session)
-      : options(options), module(module), target(target), session(session), began(std::chrono::steady_clock::now()) {
-    plans.arch = &target;
-    plans.transform = [](ir::Function &function) {
-      return !ir::runPasses(function, ir::tilePipeline(), {}).internalError;
-    };
-    // A plan of ours that is refused though it would fit is no candidate.
-    plans.onUnsound = nullptr;
-  }
+      : options(options), module(module), target(target), session(session), began(std::chrono::steady_clock::now()),
+        plans(plansFor(target)) {}
 
   int run() {
     const std::string logPath = pathOfLog();
@@ -324,14 +316,17 @@ int runTune(TuneOptions &options) {
   if (!target)
     return Usage;
   Session session(false);
-  std::unique_ptr<Module> module =
-      loadModule(options.input, options.scheduleFiles, session.sources, session.diagnostics);
-  if (module->files.empty()) {
-    session.finish();
-    return CannotReadInput;
-  }
-  if (session.diagnostics.hasErrors())
-    return session.finish();
+  const auto [module, inputCode] = readInput(options.input, options.scheduleFiles, session);
+  if (!module)
+    return inputCode;
+  const auto areKnown = [&](const tune::WorkOptions &work) {
+    return std::all_of(work.sizes.begin(), work.sizes.end(),
+                       [&](const auto &each) { return sizesAreKnown(*module, each); }) &&
+           std::all_of(work.types.begin(), work.types.end(),
+                       [&](const auto &each) { return typesAreKnown(*module, each); });
+  };
+  if (!areKnown(options.work))
+    return Usage;
   return Tuner(options, *module, *target, session).run();
 }
 
