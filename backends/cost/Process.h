@@ -19,6 +19,9 @@ struct Tally {
   double macs = 0, waiting = 0;
   double l2Bytes = 0;
   double reading = 0; ///< of the time of device memory, what loads took
+
+  /// What came since `then`, so many times more.
+  void repeat(const Tally &then, double times);
 };
 
 /// A list of statements under way, or a loop over one.
@@ -36,7 +39,8 @@ struct Frame {
   bool inEpilogue = false;
 };
 
-struct Process {
+/// Where a process is in the block under way.
+struct Progress {
   struct Cursor {
     int64_t stage = 0, round = 0;
   };
@@ -45,10 +49,7 @@ struct Process {
     int loads = 0;
   };
 
-  const RoleProgram *role = nullptr;
-  int slot = 0, instance = 0;
-  size_t nextTile = 0;   ///< of the slot's list
-  bool computes = false; ///< an instance of the computing role
+  size_t nextTile = 0;
   std::unique_ptr<plan::Scalars> scalars;
   std::vector<Cursor> cursors;
   std::vector<double> ready;  ///< when a variable that memory brings is there
@@ -57,7 +58,6 @@ struct Process {
   bool finishing = false, done = false, blocked = false;
 
   double now = 0;
-  double skipped = 0; ///< time of trips that were not run, up to now
   /// Vector work since the last statement that synchronises: a stretch, in which the compiler mixes instructions.
   Demand open{};
   double openLatency = 0;
@@ -65,16 +65,25 @@ struct Process {
   int parts = 0; ///< of it, that are still to be done, `open` being one; 0: none was
   double openSince = 0;
   SourceLoc openLoc;
-  Tally tally; ///< with trips that were not run
-  double loopNs = 0, loopTrips = 0;
 
   double productsDone = 0; ///< those issued so far
   std::deque<double> productGroups, bulkGroups;
   std::deque<Copies> copyGroups;
   Copies openCopies;
   double openBulk = 0;
+};
+
+struct Process : Progress {
+  const RoleProgram *role = nullptr;
+  int slot = 0, instance = 0;
+  bool computes = false; ///< an instance of the computing role
+  double skipped = 0;    ///< time of trips that were not run, up to now
+  Tally tally;           ///< with trips that were not run
+  double loopNs = 0, loopTrips = 0;
 
   double virtualTime() const { return now + skipped; }
+  /// In the next block of its slot.
+  void startAnew(double at, size_t tile);
 };
 
 } // namespace tkc::cost
