@@ -36,16 +36,6 @@ Object describe(const planner::RecordedEvent &event) {
                 {"lastLine", event.lastLine}};
 }
 
-Array linesOf(std::string_view text) {
-  Array lines;
-  while (!text.empty()) {
-    const size_t end = text.find('\n');
-    lines.push_back(llvm::json::fixUTF8(llvm::StringRef(text.data(), std::min(end, text.size()))));
-    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
-  }
-  return lines;
-}
-
 // ---- reading -------------------------------------------------------------------------------------------------------
 
 /// A kernel of the events' text.
@@ -327,10 +317,13 @@ std::string describeEvents(const std::string &title, const std::vector<planner::
     all.push_back(
         Object{{"name", cuda::kernelName(kernel)}, {"roles", std::move(roles)}, {"events", std::move(events)}});
   }
+  Array lines;
+  for (const std::string &line : timeline::linesOf(sources.text(file)))
+    lines.push_back(llvm::json::fixUTF8(line));
   const std::string_view path = sources.name(file);
   Value value = Object{{"title", title},
                        {"file", llvm::StringRef(path.substr(path.find_last_of('/') + 1))},
-                       {"source", linesOf(sources.text(file))},
+                       {"source", std::move(lines)},
                        {"kernels", std::move(all)}};
   return llvm::formatv("{0:1}\n", value).str();
 }

@@ -51,6 +51,22 @@ void writeSpan(llvm::json::OStream &json, const Span &span) {
   });
 }
 
+/// A list of what has a name and a list of its own.
+template <class Owner, class Each>
+void writeNamed(llvm::json::OStream &json, const char *key, const std::vector<Owner> &owners, const char *innerKey,
+                std::vector<Each> Owner::*inner, void (*write)(llvm::json::OStream &, const Each &)) {
+  json.attributeArray(key, [&] {
+    for (const Owner &owner : owners)
+      json.object([&] {
+        json.attribute("name", utf8(owner.name));
+        json.attributeArray(innerKey, [&] {
+          for (const Each &each : owner.*inner)
+            write(json, each);
+        });
+      });
+  });
+}
+
 void writeBlock(llvm::json::OStream &json, const Block &block) {
   json.object([&] {
     json.attribute("number", block.number);
@@ -58,16 +74,7 @@ void writeBlock(llvm::json::OStream &json, const Block &block) {
       json.attribute("sm", block.sm);
     if (!block.kernel.empty())
       json.attribute("kernel", utf8(block.kernel));
-    json.attributeArray("tracks", [&] {
-      for (const Track &track : block.tracks)
-        json.object([&] {
-          json.attribute("name", utf8(track.name));
-          json.attributeArray("spans", [&] {
-            for (const Span &span : track.spans)
-              writeSpan(json, span);
-          });
-        });
-    });
+    writeNamed(json, "tracks", block.tracks, "spans", &Track::spans, writeSpan);
   });
 }
 
@@ -238,6 +245,16 @@ std::string_view spelling(Kind kind) {
   return names[static_cast<size_t>(kind)];
 }
 
+std::vector<std::string> linesOf(std::string_view text) {
+  std::vector<std::string> lines;
+  while (!text.empty()) {
+    const std::string_view line = text.substr(0, text.find('\n'));
+    lines.emplace_back(line);
+    text.remove_prefix(std::min(line.size() + 1, text.size()));
+  }
+  return lines;
+}
+
 std::string toJson(const Timeline &timeline) {
   return written([&](llvm::json::OStream &json) {
            json.object([&] {
@@ -254,16 +271,7 @@ std::string toJson(const Timeline &timeline) {
                    json.value(utf8(value));
                  });
              });
-             json.attributeArray("sides", [&] {
-               for (const Side &side : timeline.sides)
-                 json.object([&] {
-                   json.attribute("name", utf8(side.name));
-                   json.attributeArray("blocks", [&] {
-                     for (const Block &block : side.blocks)
-                       writeBlock(json, block);
-                   });
-                 });
-             });
+             writeNamed(json, "sides", timeline.sides, "blocks", &Side::blocks, writeBlock);
            });
          }) +
          "\n";

@@ -58,6 +58,9 @@ struct Timeline {
   std::vector<Side> sides;                                ///< shown below each other, on the same scale
 };
 
+/// A source's lines, for `Timeline::source`.
+std::vector<std::string> linesOf(std::string_view text);
+
 std::string toJson(const Timeline &timeline);
 /// The other way; nothing, and `error` says why, where the text is no timeline.
 std::optional<Timeline> parseTimeline(std::string_view json, std::string &error);
