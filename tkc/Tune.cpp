@@ -166,7 +166,7 @@ private:
     return InterruptNote::isInterrupted() || (options.budget > 0 && passed.count() > options.budget);
   }
 
-  /// What to measure next of each kernel, in all at most `most`.
+  /// What to measure next, at most `most` of each specialisation, and of all rounds together what the options allow.
   std::vector<tune::Batch> nextBatches(size_t most) {
     std::vector<tune::Batch> batches;
     for (const auto &search : searches) {
@@ -182,7 +182,9 @@ private:
     for (size_t shape = 0; shape < search.subject().shapes.size(); ++shape)
       for (const tune::Timed &timed : search.timed(shape, gpu))
         known.insert(timed.candidate);
-    return known.size() + search.failed(gpu).size();
+    for (const tune::Timed &failed : search.failed(gpu))
+      known.insert(failed.candidate);
+    return known.size();
   }
 
   int showCandidates() {
@@ -273,11 +275,11 @@ private:
   }
 
   std::string best() const {
-    std::string text;
+    std::pair<double, std::string> most{0, "none"};
     for (const auto &search : searches)
-      if (std::string one = tune::shortBest(*search, gpu); one > text)
-        text = one;
-    return text.empty() ? "none" : text;
+      if (std::pair<double, std::string> one = tune::shortBest(*search, gpu); one.first > most.first)
+        most = std::move(one);
+    return most.second;
   }
 
   int finish() {

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <fmt/ranges.h>
+#include <optional>
 #include <set>
 
 namespace tkc::tune {
@@ -15,8 +16,6 @@ namespace {
 
 /// A schedule serves a shape if it is so near to its best.
 constexpr double nearEnough = 0.99;
-/// Times nearer than this are not told apart.
-constexpr double noise = 0.005;
 /// What is less faster than this than the file's own schedule is not worth a line.
 constexpr double leastGain = 1.01;
 
@@ -71,6 +70,19 @@ struct Feature {
   std::vector<int64_t> values; ///< of each shape
 };
 
+/// The product of these dims of each shape; nothing where that is no number of 64 bits.
+std::optional<Feature> featureOf(const Work &work, const std::set<std::string> &symbols) {
+  Feature feature{fmt::format("{}", fmt::join(symbols, " * ")), {}};
+  for (const Shape &shape : work.shapes) {
+    int64_t value = 1;
+    for (const std::string &symbol : symbols)
+      if (__builtin_mul_overflow(value, shape.prepared.arguments.symbols.at(symbol), &value))
+        return std::nullopt;
+    feature.values.push_back(value);
+  }
+  return feature;
+}
+
 std::vector<Feature> featuresOf(const Work &work) {
   std::vector<std::set<std::string>> products;
   for (const std::string &symbol : work.kernel->signature.symbols)
@@ -85,16 +97,9 @@ std::vector<Feature> featuresOf(const Work &work) {
   }
   products.emplace_back(work.kernel->signature.symbols.begin(), work.kernel->signature.symbols.end());
   std::vector<Feature> features;
-  for (const std::set<std::string> &symbols : products) {
-    Feature feature{fmt::format("{}", fmt::join(symbols, " * ")), {}};
-    for (const Shape &shape : work.shapes) {
-      int64_t value = 1;
-      for (const std::string &symbol : symbols)
-        value *= shape.prepared.arguments.symbols.at(symbol);
-      feature.values.push_back(value);
-    }
-    features.push_back(std::move(feature));
-  }
+  for (const std::set<std::string> &symbols : products)
+    if (std::optional<Feature> feature = featureOf(work, symbols))
+      features.push_back(std::move(*feature));
   return features;
 }
 

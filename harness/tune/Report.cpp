@@ -81,17 +81,14 @@ std::string formatBest(const Search &search, const std::string &gpu) {
   return text;
 }
 
-std::string shortBest(const Search &search, const std::string &gpu) {
+std::pair<double, std::string> shortBest(const Search &search, const std::string &gpu) {
   const Work &work = search.subject();
-  double most = 0;
-  std::string text;
+  std::pair<double, std::string> most{0, ""};
   for (size_t i = 0; i < work.shapes.size(); ++i)
     if (const Built *best = search.best(i, gpu))
-      if (const double ratio = search.find(*best, i, gpu)->ratio; ratio > most) {
-        most = ratio;
-        text = fmt::format("{:.3f} × {}: {}", ratio, work.name(), work.describe(best->settings));
-      }
-  return text;
+      if (const double ratio = search.find(*best, i, gpu)->ratio; ratio > most.first)
+        most = {ratio, fmt::format("{:.3f} × {}: {}", ratio, work.name(), work.describe(best->settings))};
+  return most;
 }
 
 } // namespace tkc::tune

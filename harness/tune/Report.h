@@ -7,6 +7,7 @@
 #include "harness/tune/Search.h"
 
 #include <string>
+#include <utility>
 
 namespace tkc::tune {
 
@@ -16,7 +17,8 @@ std::string formatCandidates(const Search &search, const std::vector<const Built
 /// A row a shape: the file's own time, the best one's, the ratio and the schedule. Then those that gave wrong results.
 std::string formatBest(const Search &search, const std::string &gpu);
 
-/// "1.07 × gemm bf16: BM = 64;" of the shape where most was gained; empty where nothing was measured.
-std::string shortBest(const Search &search, const std::string &gpu);
+/// Of the shape where most was gained how many times as fast it became, and a text: "1.070 × gemm bf16: BM = 64;".
+/// 0 where nothing was measured.
+std::pair<double, std::string> shortBest(const Search &search, const std::string &gpu);
 
 } // namespace tkc::tune

@@ -14,8 +14,6 @@
 namespace tkc::tune {
 namespace {
 
-/// Times nearer than this are not told apart.
-constexpr double noise = 0.005;
 /// How many steps of tile sizes the first look goes, all tunes together.
 constexpr int firstSteps = 4;
 /// A candidate that is predicted to be so many times slower than the file's own schedules is not built.

@@ -15,6 +15,9 @@
 
 namespace tkc::tune {
 
+/// Times nearer than this, as a share, are not told apart.
+inline constexpr double noise = 0.005;
+
 /// A candidate with its code.
 struct Built {
   Settings settings;
