@@ -1,6 +1,5 @@
 // Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
 #include "backends/cost/Report.h"
 
 #include <algorithm>
