@@ -172,9 +172,10 @@ void Tracer::tileAhead(const Stmt &stmt) {
   if (begin >= hi && !stmt.always)
     return body(stmt.orElse);
   scalars.set(stmt.dest, {static_cast<double>(begin), begin, std::min(begin + step, hi), from + stmt.count});
-  inSurplus = begin >= hi;
+  const bool outer = inSurplus;
+  inSurplus = outer || begin >= hi;
   body(stmt.body);
-  inSurplus = false;
+  inSurplus = outer;
 }
 
 void Tracer::stmt(const Stmt &stmt) {
