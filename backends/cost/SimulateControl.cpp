@@ -27,8 +27,11 @@ void Simulator::enterLoop(Process &process, const Node &node) {
   frame.hi = plan::toInteger(process.scalars->get(stmt.operands[1]).value);
   frame.step = std::max<int64_t>(stmt.tileSize, 1);
   frame.trips = std::max<int64_t>(0, (frame.hi - frame.lo + frame.step - 1) / frame.step);
-  if (frame.trips == 0)
+  if (frame.trips == 0) {
+    if (!node.orElse.empty())
+      process.frames.emplace_back(node.orElse);
     return;
+  }
   frame.limit = frame.trips > mostTrips + mostTrips / 2 ? mostTrips : frame.trips;
   frame.began = process.virtualTime();
   frame.trip = -1;
