@@ -1,18 +1,15 @@
 // Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Runs of element-wise work on tiles, printed as one `map`: the compiler then goes through all of it with one element
-// after the other, and tiles between the first and the last take no registers. It does not find that order by itself.
-// The verifier's count of registers rests on it (Registers.cpp).
+// Runs of element-wise work on tiles (ir/plan/ByElements.h), printed as one `map`: the compiler then goes through all
+// of it with one element after the other. It does not find that order by itself.
 #include "backends/cuda/RolePrinter.h"
 
 #include <algorithm>
 
 namespace tkc::cuda {
 
-using ir::OpKind;
 using plan::Stmt;
-using plan::StmtKind;
 using plan::VarType;
 
 namespace {
@@ -20,65 +17,7 @@ namespace {
 /// Fewer are not worth a function of their own.
 constexpr size_t leastOps = 3;
 
-/// The operations that mean the same for numbers as for tiles of them. Left out: what rounds in another way there, and
-/// patterns over neighbours.
-bool isByElements(const Stmt &stmt) {
-  if (stmt.kind != StmtKind::Compute || !stmt.ref.buffer.empty() || stmt.count > 0)
-    return false;
-  if (stmt.op == OpKind::Div || stmt.op == OpKind::Mod)
-    return false;
-  return ir::isElementwiseUnary(stmt.op) || ir::isElementwiseBinary(stmt.op) || stmt.op == OpKind::Cast ||
-         stmt.op == OpKind::Select;
-}
-
-bool isWide(ElemType elem) { return elem == ElemType::F32 || elem == ElemType::Bool; }
-
-void countReads(const plan::Body &body, std::map<std::string, size_t> &reads) {
-  for (const Stmt &stmt : body) {
-    for (const std::string &operand : stmt.operands)
-      ++reads[operand];
-    for (const plan::Body *inner : {&stmt.prologue, &stmt.body, &stmt.epilogue, &stmt.orElse})
-      countReads(*inner, reads);
-  }
-}
-
 } // namespace
-
-/// The statements from `first` on that make tiles of one shape in registers, element by element.
-std::vector<const Stmt *> RolePrinter::runByElements(const plan::Body &body, size_t first) const {
-  std::vector<const Stmt *> run;
-  for (size_t i = first; i < body.size(); ++i) {
-    const Stmt &stmt = body[i];
-    const VarType *type = stmt.dest.empty() || !isPure(stmt) ? nullptr : &typeOf(stmt.dest);
-    const bool isTile = type && type->kind == VarType::Fragment;
-    if (isTile && isByElements(stmt) && isWide(type->elem) && uses.isAssignedOnce(stmt.dest)) {
-      VarType shape = *type;
-      shape.elem = run.empty() ? type->elem : typeOf(run.front()->dest).elem;
-      if (!run.empty() && !(shape == typeOf(run.front()->dest)))
-        break;
-      run.push_back(&stmt);
-    } else if (isTile || !isPure(stmt) || !uses.isInlined(stmt.dest)) { // else it is printed where it is read
-      break;
-    }
-  }
-  return run;
-}
-
-/// The longest beginning of the run of which nothing but the last result is read elsewhere.
-void RolePrinter::closeRun(std::vector<const Stmt *> &run) const {
-  std::map<std::string, size_t> all;
-  countReads(role.body, all);
-  const auto isClosed = [&] {
-    std::map<std::string, size_t> within;
-    for (const Stmt *stmt : run)
-      for (const std::string &operand : stmt->operands)
-        ++within[operand];
-    return std::all_of(run.begin(), run.end() - 1,
-                       [&](const Stmt *stmt) { return within[stmt->dest] == all[stmt->dest]; });
-  };
-  while (!run.empty() && (uses.isInlined(run.back()->dest) || !isClosed()))
-    run.pop_back();
-}
 
 /// Tiles that the run reads and does not make; false where one is no element-wise value.
 bool RolePrinter::findLeaves(const std::vector<const Stmt *> &run, const Stmt &stmt,
@@ -92,7 +31,7 @@ bool RolePrinter::findLeaves(const std::vector<const Stmt *> &run, const Stmt &s
       continue;
     }
     const Stmt *definition = uses.definition(operand);
-    if (!definition || !isByElements(*definition) || !findLeaves(run, *definition, leaves))
+    if (!definition || !plan::isByElements(*definition) || !findLeaves(run, *definition, leaves))
       return false;
   }
   return true;
@@ -101,8 +40,12 @@ bool RolePrinter::findLeaves(const std::vector<const Stmt *> &run, const Stmt &s
 bool RolePrinter::printByElements(const plan::Body &body, size_t &i, cpp::Body &out) {
   if (!loopLines.empty())
     return false;
-  std::vector<const Stmt *> run = runByElements(body, i);
-  closeRun(run);
+  const auto typeOfOwn = [&](const std::string &name) {
+    const plan::Var *var = role.findVar(name);
+    return var ? &var->type : nullptr;
+  };
+  const auto isInPlace = [&](const Stmt &stmt) { return isPure(stmt) && uses.isInlined(stmt.dest); };
+  const std::vector<const Stmt *> run = plan::runByElements(body, i, accesses, typeOfOwn, isInPlace);
   if (run.size() < leastOps)
     return false;
   std::vector<std::string> leaves;

@@ -53,7 +53,7 @@ cpp::Expr KernelContext::dim(const ir::DimExpr &dim) const {
 }
 
 RolePrinter::RolePrinter(const KernelContext &kernel, const plan::Role &role, cpp::NameScope names)
-    : kernel(kernel), role(splitVariables(role)), uses(this->role), names(std::move(names)) {
+    : kernel(kernel), role(splitVariables(role)), uses(this->role), accesses(this->role.body), names(std::move(names)) {
   for (const plan::Var &var : role.vars)
     if (var.type.kind == plan::VarType::Cursor)
       nameOf(var.name);

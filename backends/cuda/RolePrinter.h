@@ -8,6 +8,7 @@
 #include "backends/common/Cpp.h"
 #include "backends/cuda/Types.h"
 #include "backends/cuda/Uses.h"
+#include "ir/plan/ByElements.h"
 
 #include <map>
 #include <optional>
@@ -110,8 +111,6 @@ private:
   /// Prints the run of element-wise work that begins at `i`, and leaves `i` at its last statement; false: there is
   /// none.
   bool printByElements(const plan::Body &body, size_t &i, cpp::Body &out);
-  std::vector<const plan::Stmt *> runByElements(const plan::Body &body, size_t first) const;
-  void closeRun(std::vector<const plan::Stmt *> &run) const;
   bool findLeaves(const std::vector<const plan::Stmt *> &run, const plan::Stmt &stmt,
                   std::vector<std::string> &leaves) const;
   const plan::VarType &typeOf(const std::string &var) const;
@@ -175,6 +174,7 @@ private:
   const KernelContext &kernel;
   const plan::Role role;
   Uses uses;
+  const plan::Accesses accesses;
   cpp::NameScope names;
   std::map<std::string, std::string> cppNames;
   std::map<std::string, std::string> declaredTiles;               ///< by what the range is; in scope here

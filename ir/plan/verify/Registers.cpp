@@ -3,6 +3,7 @@
 //
 // Liveness of the tiles of a role, and the registers that those alive together take. An estimate: addresses, counters
 // and temporaries inside a statement come on top; indices and constants, which cost less to make again, are left out.
+#include "ir/plan/ByElements.h"
 #include "ir/plan/verify/Verify.h"
 
 #include <algorithm>
@@ -57,6 +58,7 @@ public:
       });
       walk(*body, [&](const Stmt &stmt) { inFlight(stmt); });
     }
+    findPassing(role, role.body, Accesses(role.body));
     before(role.body, {});
   }
 
@@ -84,32 +86,31 @@ private:
   }
 
   Names before(const Body &body, Names live) {
-    const Names outer = inPassing;
-    for (auto at = body.rbegin(); at != body.rend(); ++at) {
-      if (at == body.rbegin() || !isByElements(at[-1]))
-        inPassing = madeInPassing(at, body.rend(), live);
+    for (auto at = body.rbegin(); at != body.rend(); ++at)
       live = before(*at, std::move(live));
-    }
-    inPassing = outer;
     return live;
   }
 
-  /// Whether each element of the result comes of the same elements of the operands.
-  static bool isByElements(const Stmt &stmt) {
-    if (stmt.kind != StmtKind::Compute || !stmt.ref.buffer.empty())
-      return false;
-    return ir::isElementwiseUnary(stmt.op) || ir::isElementwiseBinary(stmt.op) || stmt.op == ir::OpKind::Const ||
-           stmt.op == ir::OpKind::Full || stmt.op == ir::OpKind::Cast || stmt.op == ir::OpKind::Select;
-  }
-
-  /// Outside of loops, what a run of such statements makes and uses up again: the compiler goes through them with a few
-  /// elements at a time. The run ends at `last` and is walked backwards; `after`: what is in use after it.
-  Names madeInPassing(Body::const_reverse_iterator last, Body::const_reverse_iterator begin, const Names &after) const {
-    Names made;
-    for (auto at = last; loops == 0 && at != begin && isByElements(*at); ++at)
-      if (!after.count(at->dest))
-        made.insert(at->dest);
-    return made;
+  /// What runs of element-wise work outside of loops make and use up again: printed code has an element of it at a
+  /// time.
+  void findPassing(const Role &role, const Body &body, const Accesses &accesses) {
+    const auto typeOf = [&](const std::string &name) {
+      const Var *var = role.findVar(name);
+      return var ? &var->type : nullptr;
+    };
+    const auto isScalar = [&](const Stmt &stmt) {
+      return stmt.kind == StmtKind::Compute && typeOf(stmt.dest)->kind == VarType::Scalar;
+    };
+    for (size_t i = 0; i < body.size(); ++i) {
+      const std::vector<const Stmt *> run = runByElements(body, i, accesses, typeOf, isScalar);
+      for (size_t at = 0; at + 1 < run.size(); ++at)
+        passing.insert(run[at]->dest);
+      if (!run.empty())
+        i = static_cast<size_t>(run.back() - body.data());
+      else if (body[i].kind != StmtKind::For)
+        for (const Body *inner : {&body[i].body, &body[i].orElse})
+          findPassing(role, *inner, accesses);
+    }
   }
 
   Names before(const Stmt &stmt, Names live) {
@@ -136,7 +137,6 @@ private:
 
   Names beforeLoop(const Stmt &stmt, const Names &after) {
     bool pipelined = !stmt.prologue.empty() || !stmt.epilogue.empty();
-    ++loops;
     Names atEnd = before(stmt.epilogue, after), live = atEnd;
     for (size_t known = live.size() + 1; known != live.size();) {
       known = live.size();
@@ -147,7 +147,6 @@ private:
       live = before(stmt.prologue, std::move(live));
     Names none = before(stmt.orElse, after);
     live.insert(none.begin(), none.end());
-    --loops;
     return live;
   }
 
@@ -161,19 +160,17 @@ private:
       return;
     int64_t sum = 0;
     for (const std::string &name : live)
-      sum += inPassing.count(name) != 0 ? 0 : sizes.at(name);
+      sum += passing.count(name) != 0 ? 0 : sizes.at(name);
     if (sum <= most)
       return;
     most = sum;
     alive.clear();
-    std::set_difference(live.begin(), live.end(), inPassing.begin(), inPassing.end(),
-                        std::inserter(alive, alive.end()));
+    std::set_difference(live.begin(), live.end(), passing.begin(), passing.end(), std::inserter(alive, alive.end()));
     where = &stmt;
   }
 
   const bool onlyWhole;
-  int loops = 0;                    ///< around the statement
-  Names inPassing;                  ///< what takes no registers to speak of there
+  Names passing;                    ///< what takes no registers to speak of
   std::deque<std::string> products; ///< in flight at this place of the text, oldest first
   std::map<const Stmt *, Names> usedBy;
 };
