@@ -6,10 +6,10 @@
 #include "backends/cuda/Emit.h"
 #include "backends/cuda/Standalone.h"
 #include "backends/cuda/Types.h"
-#include "backends/plan/Schedule.h"
 #include "harness/CaseData.h"
 #include "harness/Expected.h"
 #include "harness/Operations.h"
+#include "harness/Predict.h"
 #include "harness/Profile.h"
 #include "harness/Programs.h"
 #include "support/Diagnostics.h"
@@ -190,21 +190,12 @@ private:
     return needed;
   }
 
-  /// The options for one kernel: a tune or schedule key of another is none of its.
   planner::PlanOptions optionsFor(const KernelInfo &kernel, const Group &group) const {
     planner::PlanOptions result = plans;
     result.launchedKernels = launched;
     if (!group.isTraced)
       result.instrument = planner::Instrumentation::None;
-    for (const auto &[name, value] : group.tunes) {
-      const auto isTune = [&](const auto &tune) { return tune.first == name; };
-      const auto isKey = [&](const planner::Key &key) { return key.name == name; };
-      const auto &tunes = kernel.signature.tunes;
-      if (std::any_of(tunes.begin(), tunes.end(), isTune) ||
-          std::any_of(planner::keys().begin(), planner::keys().end(), isKey))
-        result.overrides[name].number = static_cast<double>(value);
-    }
-    return result;
+    return harness::optionsFor(kernel, result, group.tunes);
   }
 
   bool plan(const NeededKernel &needed, Group &group) {
