@@ -3,8 +3,10 @@
 #include "backends/plan/PingPong.h"
 
 #include "backends/plan/RoleBuilder.h"
+#include "ir/plan/verify/Verify.h"
 
 #include <algorithm>
+#include <initializer_list>
 #include <map>
 #include <set>
 
@@ -17,20 +19,18 @@ using Kind = plan::StmtKind;
 constexpr int instances = 2;
 constexpr const char *turnBarrier = "tile.turn", *turnCursor = "tile.at", *nextCursor = "tile.next";
 
-template <class Visit> void walk(const plan::Body &body, const Visit &visit) {
-  for (const plan::Stmt &stmt : body) {
-    visit(stmt);
-    for (const plan::Body *inner : {&stmt.prologue, &stmt.body, &stmt.epilogue, &stmt.orElse})
-      walk(*inner, visit);
-  }
+/// Whether the statement, or one inside of it, is of these kinds.
+bool holds(const plan::Stmt &stmt, std::initializer_list<Kind> kinds) {
+  const auto isOne = [&](const plan::Stmt &each) {
+    return std::find(kinds.begin(), kinds.end(), each.kind) != kinds.end();
+  };
+  bool found = isOne(stmt);
+  for (const plan::Body *inner : {&stmt.prologue, &stmt.body, &stmt.epilogue, &stmt.orElse})
+    plan::walk(*inner, [&](const plan::Stmt &each) { found |= isOne(each); });
+  return found;
 }
 
-bool waitsIn(const plan::Stmt &stmt) {
-  bool waits = stmt.kind == Kind::Wait;
-  for (const plan::Body *inner : {&stmt.prologue, &stmt.body, &stmt.epilogue, &stmt.orElse})
-    walk(*inner, [&](const plan::Stmt &each) { waits |= each.kind == Kind::Wait; });
-  return waits;
-}
+bool waitsIn(const plan::Stmt &stmt) { return holds(stmt, {Kind::Wait}); }
 
 class Turns {
 public:
@@ -64,16 +64,16 @@ private:
   /// Of the rings; what the role stages for itself has cursors of its own. False where a branch moves one.
   bool findCursors() {
     std::set<std::string> awaited;
-    walk(role.body, [&](const plan::Stmt &stmt) {
+    plan::walk(role.body, [&](const plan::Stmt &stmt) {
       if (stmt.kind == Kind::Wait || stmt.kind == Kind::Arrive)
         awaited.insert(stmt.cursor);
     });
     cursors = awaited;
     bool found = true;
-    walk(role.body, [&](const plan::Stmt &stmt) {
+    plan::walk(role.body, [&](const plan::Stmt &stmt) {
       if (stmt.kind == Kind::If)
         for (const plan::Body *inner : {&stmt.body, &stmt.orElse})
-          walk(*inner, [&](const plan::Stmt &each) { found &= each.kind != Kind::Advance || !isRing(each); });
+          plan::walk(*inner, [&](const plan::Stmt &each) { found &= each.kind != Kind::Advance || !isRing(each); });
     });
     return found;
   }
@@ -83,6 +83,7 @@ private:
   /// The bounds of loops are for skipped tiles, too.
   void hoistScalars() {
     std::set<std::string> left; // what is computed from tiles in registers
+    bool mayChange = false;     // what is loaded
     std::erase_if(role.body, [&](plan::Stmt &stmt) {
       const plan::Var *dest = stmt.dest.empty() ? nullptr : role.findVar(stmt.dest);
       const bool computes = stmt.kind == Kind::Compute || stmt.kind == Kind::Move || stmt.kind == Kind::Load;
@@ -93,7 +94,8 @@ private:
         return left.count(operand) != 0 ||
                (var && var->type.kind != plan::VarType::Scalar && var->type.kind != plan::VarType::TileIndex);
       });
-      if (!computes || !isScalar || !isFree) {
+      mayChange |= holds(stmt, {Kind::Store, Kind::Atomic, Kind::CopyOut});
+      if (!computes || !isScalar || !isFree || (stmt.kind == Kind::Load && mayChange)) {
         left.insert(stmt.dest);
         return false;
       }
