@@ -32,7 +32,7 @@ struct ProfileOptions {
   std::string input;
   GpuTestOptions gpu;
   harness::RunOptions run;
-  std::vector<std::string> sizes, settings;
+  std::vector<std::string> sizes, settings, scheduleFiles;
   std::optional<size_t> index;
   std::string from; ///< a folder in which a program ran
   std::string html, perfetto, json, svg, predicted;
@@ -138,7 +138,7 @@ int runProfile(ProfileOptions &options) {
   options.run.tunes.insert(settings->begin(), settings->end());
   options.run.onlyCase = options.index.value_or(0);
   Session session(false);
-  const auto [module, inputCode] = readInput(options.input, {}, session);
+  const auto [module, inputCode] = readInput(options.input, options.scheduleFiles, session);
   if (!module)
     return inputCode;
   if (!sizesAreKnown(*module, options.run.sizes))
@@ -176,6 +176,8 @@ void addProfile(CLI::App &app, Action &action) {
   addSizeOption(*command, options->sizes);
   command->add_option("--set", options->settings, "sets a tune or a schedule's key, as in BM=64; may be repeated")
       ->type_name("KEY=N");
+  command->add_option("--schedules", options->scheduleFiles, "more schedules, tried before those of the file")
+      ->type_name("FILE.tks");
   static const std::map<std::string, bool> targets{{"gpu", false}, {"emulator", true}};
   command->add_option("--target", options->gpu.emulate, "where it runs: gpu (the default), or emulator, without times")
       ->transform(CLI::CheckedTransformer(targets).description(""))
