@@ -153,6 +153,39 @@ TEST(Cost, TheLastRoundCountsInFull) {
   EXPECT_NEAR(nsOf(text, four, 64 * 4, 64 * 500) / eight, 0.5, 0.02);
 }
 
+/// What a pipelined loop does instead, where it has no iteration, is done: else the other role would wait for ever.
+TEST(Cost, AnEmptyLoopDoesWhatStandsForIt) {
+  const char *text = R"(plan @signal for sm_90a {} (x: f32[M, N, K]) {
+  threads 256 cluster 1 shared 0
+  prelude {
+    var zero: i32
+    var M: i32
+    zero = const 0
+    M = dim @M
+  }
+  grid { m in tiles(zero, M, 64) }
+  barrier over stages 1 arrivals 1
+  role signals warps 0..4 instances 1 registers 56 {
+    var K: i32
+    var k: index<64>
+    K = dim @K
+    for k in tiles(zero, K, 64) {
+      epilogue {
+        one arrive over[0]
+      }
+    } else {
+      one arrive over[0]
+    }
+  }
+  role waits warps 4..8 instances 1 registers 56 {
+    wait over[0]
+  }
+}
+)";
+  EXPECT_GT(nsOf(text, gpu(64), 64, 640), 0); // which checks that nothing had to be assumed
+  EXPECT_GT(nsOf(text, gpu(64), 64, 0), 0);
+}
+
 TEST(Cost, AnEmptyGridTakesNoTime) { EXPECT_EQ(nsOf(product(4), gpu(64), 0, 64), 0); }
 
 /// The timeline of a block has a track for each role's instance, in order of time.
