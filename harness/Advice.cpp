@@ -11,9 +11,8 @@
 namespace tkc::harness {
 namespace {
 
-/// Keys that ask for something else than speed, or whose price the model does not know.
-const std::set<std::string_view> leftOut = {"allow_upcast", "producer_registers", "consumer_registers",
-                                            "rescale_threshold"};
+/// Whether the key is about speed alone, and the model knows its price.
+bool isAdvised(const planner::Key &key) { return key.isTuned && key.name != "rescale_threshold"; }
 
 /// What is near a tile's size: half, twice, and what a step of 64 or 32 gives.
 std::vector<int64_t> nearTune(int64_t value) {
@@ -78,7 +77,7 @@ private:
             result.emplace_back(name, near);
     }
     for (const planner::Key &key : planner::keys())
-      if (!leftOut.count(key.name) && !base.overrides.count(std::string(key.name)))
+      if (isAdvised(key) && !base.overrides.count(std::string(key.name)))
         for (int64_t value : valuesOf(key))
           result.emplace_back(std::string(key.name), value);
     return result;
