@@ -14,7 +14,6 @@
 #include <set>
 
 #include <CLI/CLI.hpp>
-#include <llvm/Support/FormatVariadic.h>
 
 namespace tkc::driver {
 namespace {
@@ -49,7 +48,7 @@ public:
           code != Success)
         return code;
     if (options.asJson)
-      text = llvm::formatv("{0:2}\n", llvm::json::Value(cost::describe(target, std::move(cases)))).str();
+      text = cost::formatJson(reports, target);
     return session.finishWith("-", text);
   }
 
@@ -80,11 +79,11 @@ private:
     cost::Report report{subject.signature->name, prepared.description, prediction->seconds,
                         prediction->operations,  prediction->bytes,    {}};
     for (const harness::PredictedStep &step : prediction->steps)
-      report.steps.push_back({step.name, &step.estimate, adviceOn(step, prepared)});
+      report.steps.push_back({step.name, step.estimate, adviceOn(step, prepared)});
     if (count++ == 0)
       text += cost::heading(target);
     text += cost::format(report, target);
-    cases.push_back(cost::toJson(report));
+    reports.push_back(std::move(report));
   }
 
   std::optional<std::vector<std::pair<std::string, double>>> adviceOn(const harness::PredictedStep &step,
@@ -104,7 +103,7 @@ private:
   size_t count = 0;
   std::string text;
   std::optional<timeline::Timeline> chart; ///< of the first case
-  llvm::json::Array cases;
+  std::vector<cost::Report> reports;
 };
 
 int runExplain(const ExplainOptions &options) {

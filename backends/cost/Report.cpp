@@ -6,6 +6,8 @@
 #include <cmath>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <llvm/Support/FormatVariadic.h>
+#include <llvm/Support/JSON.h>
 
 namespace tkc::cost {
 namespace {
@@ -57,6 +59,43 @@ std::string formatStep(const Estimate &estimate, const arch::Description &arch) 
   return text;
 }
 
+llvm::json::Object toJson(const Report::Step &step) {
+  const Estimate &estimate = step.estimate;
+  llvm::json::Object units;
+  for (size_t i = 0; i < numUnits; ++i)
+    units[spelling(static_cast<Unit>(i)).data()] = estimate.busy[i];
+  llvm::json::Array advice;
+  if (step.advice)
+    for (const auto &[change, seconds] : *step.advice)
+      advice.push_back(llvm::json::Object{{"change", change}, {"seconds", seconds}});
+  return llvm::json::Object{{"name", step.name},
+                            {"seconds", estimate.seconds},
+                            {"tiles", estimate.tiles},
+                            {"blocks", estimate.blocks},
+                            {"residentBlocks", estimate.residentBlocks},
+                            {"rounds", estimate.waves},
+                            {"tileSeconds", estimate.blockSeconds},
+                            {"firstTileSeconds", estimate.firstSeconds},
+                            {"operations", estimate.operations},
+                            {"memoryBytes", estimate.memoryBytes},
+                            {"l2Bytes", estimate.l2Bytes},
+                            {"waiting", estimate.waiting},
+                            {"units", std::move(units)},
+                            {"busiest", spelling(estimate.busiest()).data()},
+                            {"clockMHz", estimate.clockMHz},
+                            {"advice", std::move(advice)},
+                            {"assumptions", llvm::json::Array(estimate.assumptions)}};
+}
+
+llvm::json::Object toJson(const Report &report) {
+  llvm::json::Array steps;
+  for (const Report::Step &step : report.steps)
+    steps.push_back(toJson(step));
+  return llvm::json::Object{{"name", report.name},       {"case", report.description},
+                            {"seconds", report.seconds}, {"operations", report.operations},
+                            {"bytes", report.bytes},     {"steps", std::move(steps)}};
+}
+
 } // namespace
 
 std::string limitOf(const Estimate &estimate, const arch::Description &arch) {
@@ -93,56 +132,26 @@ std::string format(const Report &report, const arch::Description &arch) {
                                  rates(report.operations, report.bytes, report.seconds));
   for (const Report::Step &step : report.steps) {
     if (report.steps.size() > 1)
-      text += fmt::format("  {}: {}\n", step.name, duration(step.estimate->seconds));
-    text += formatStep(*step.estimate, arch);
+      text += fmt::format("  {}: {}\n", step.name, duration(step.estimate.seconds));
+    text += formatStep(step.estimate, arch);
     if (step.advice && step.advice->empty())
       text += "    advice      no change of one key or tune alone would help by 1 %\n";
     for (size_t i = 0; step.advice && i < step.advice->size(); ++i) {
       const auto &[change, seconds] = (*step.advice)[i];
       text += fmt::format("    {:<10}  {}: {}, {:.1f} % less\n", i == 0 ? "advice" : "", change, duration(seconds),
-                          (1 - seconds / step.estimate->seconds) * 100);
+                          (1 - seconds / step.estimate.seconds) * 100);
     }
   }
   return text;
 }
 
-llvm::json::Object toJson(const Report &report) {
-  llvm::json::Array steps;
-  for (const Report::Step &step : report.steps) {
-    const Estimate &estimate = *step.estimate;
-    llvm::json::Object units;
-    for (size_t i = 0; i < numUnits; ++i)
-      units[spelling(static_cast<Unit>(i)).data()] = estimate.busy[i];
-    llvm::json::Array advice;
-    if (step.advice)
-      for (const auto &[change, seconds] : *step.advice)
-        advice.push_back(llvm::json::Object{{"change", change}, {"seconds", seconds}});
-    steps.push_back(llvm::json::Object{{"name", step.name},
-                                       {"seconds", estimate.seconds},
-                                       {"tiles", estimate.tiles},
-                                       {"blocks", estimate.blocks},
-                                       {"residentBlocks", estimate.residentBlocks},
-                                       {"rounds", estimate.waves},
-                                       {"tileSeconds", estimate.blockSeconds},
-                                       {"firstTileSeconds", estimate.firstSeconds},
-                                       {"operations", estimate.operations},
-                                       {"memoryBytes", estimate.memoryBytes},
-                                       {"l2Bytes", estimate.l2Bytes},
-                                       {"waiting", estimate.waiting},
-                                       {"units", std::move(units)},
-                                       {"busiest", spelling(estimate.busiest()).data()},
-                                       {"clockMHz", estimate.clockMHz},
-                                       {"advice", std::move(advice)},
-                                       {"assumptions", llvm::json::Array(estimate.assumptions)}});
-  }
-  return llvm::json::Object{{"name", report.name},       {"case", report.description},
-                            {"seconds", report.seconds}, {"operations", report.operations},
-                            {"bytes", report.bytes},     {"steps", std::move(steps)}};
-}
-
-llvm::json::Object describe(const arch::Description &arch, llvm::json::Array cases) {
-  return llvm::json::Object{
+std::string formatJson(const std::vector<Report> &reports, const arch::Description &arch) {
+  llvm::json::Array cases;
+  for (const Report &report : reports)
+    cases.push_back(toJson(report));
+  const llvm::json::Value all = llvm::json::Object{
       {"arch", arch.name}, {"part", arch.part}, {"measured", arch.rates.measured}, {"cases", std::move(cases)}};
+  return llvm::formatv("{0:2}\n", all).str();
 }
 
 } // namespace tkc::cost

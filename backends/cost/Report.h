@@ -6,10 +6,9 @@
 
 #include "backends/cost/Cost.h"
 
-#include <llvm/Support/JSON.h>
-
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace tkc::cost {
@@ -22,7 +21,7 @@ struct Report {
   double bytes = 0;
   struct Step {
     std::string name;
-    const Estimate *estimate;
+    Estimate estimate;
     /// "BM = 256" and the seconds of the launch with it; not set: nobody looked.
     std::optional<std::vector<std::pair<std::string, double>>> advice;
   };
@@ -32,8 +31,8 @@ struct Report {
 /// What stands above the reports: the GPU, and whether the model was checked on it.
 std::string heading(const arch::Description &arch);
 std::string format(const Report &report, const arch::Description &arch);
-llvm::json::Object toJson(const Report &report);
-llvm::json::Object describe(const arch::Description &arch, llvm::json::Array cases);
+/// The same of all reports as one object.
+std::string formatJson(const std::vector<Report> &reports, const arch::Description &arch);
 
 /// What keeps a launch from being faster, in a sentence.
 std::string limitOf(const Estimate &estimate, const arch::Description &arch);
