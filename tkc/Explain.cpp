@@ -142,7 +142,8 @@ void addExplain(CLI::App &app, Action &action) {
   command->add_option("--filter", options->filter, "only kernels and programs whose name contains TEXT")
       ->type_name("TEXT");
   command->add_option("--case", options->number, "only the Nth bench of each, or the Nth case of what has no bench")
-      ->type_name("N");
+      ->type_name("N")
+      ->check(CLI::Range(1, 1 << 20).description(""));
   addSizeOption(*command, options->sizes);
   command->add_option("--set", options->settings, "sets a tune or a schedule's key, as in BM=64; may be repeated")
       ->type_name("KEY=N");

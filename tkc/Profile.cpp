@@ -33,8 +33,8 @@ struct ProfileOptions {
   GpuTestOptions gpu;
   harness::RunOptions run;
   std::vector<std::string> sizes, settings, scheduleFiles;
-  std::optional<size_t> index;
-  std::string from; ///< a folder in which a program ran
+  size_t number = 1; ///< of the case
+  std::string from;  ///< a folder in which a program ran
   std::string html, perfetto, json, svg, predicted;
   std::string range = "0:10000"; ///< of the picture, ns
 };
@@ -136,7 +136,7 @@ int runProfile(ProfileOptions &options) {
     return Usage;
   options.run.sizes = *sizes;
   options.run.tunes.insert(settings->begin(), settings->end());
-  options.run.onlyCase = options.index.value_or(0);
+  options.run.onlyCase = options.number - 1;
   Session session(false);
   const auto [module, inputCode] = readInput(options.input, options.scheduleFiles, session);
   if (!module)
@@ -169,10 +169,10 @@ void addProfile(CLI::App &app, Action &action) {
       ->add_option("--kernel", options->run.filter,
                    "the first kernel or program of this name, or whose name contains TEXT")
       ->type_name("TEXT");
-  command
-      ->add_option("--case", options->index,
-                   "its case number I, from 0; on a GPU its `bench` of this number, if it has any; 0 if not said")
-      ->type_name("I");
+  command->add_option("--case", options->number, "its Nth case; on a GPU its Nth `bench`, if it has any")
+      ->type_name("N")
+      ->check(CLI::Range(1, 1 << 20).description(""))
+      ->capture_default_str();
   addSizeOption(*command, options->sizes);
   command->add_option("--set", options->settings, "sets a tune or a schedule's key, as in BM=64; may be repeated")
       ->type_name("KEY=N");
