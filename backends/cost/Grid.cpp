@@ -60,7 +60,7 @@ bool suits(const plan::Plan &plan, const CallShape &call) {
   return std::all_of(inputs.mapsFit.begin(), inputs.mapsFit.end(), [](const auto &map) { return map.second; });
 }
 
-Grid::Grid(const plan::Plan &plan, const plan::Inputs &inputs) : plan(plan), inputs(inputs), prelude(inputs) {
+Grid::Grid(const plan::Plan &plan, const plan::Inputs &inputs) : plan(plan), prelude(inputs) {
   runScalars(plan, plan.prelude, prelude);
   plan::Scalars scalars = prelude;
   for (const plan::GridAxis &axis : plan.grid.axes) {

@@ -36,7 +36,6 @@ private:
   plan::Scalar value(const Axis &axis, int64_t index) const;
 
   const plan::Plan &plan;
-  const plan::Inputs &inputs;
   plan::Scalars prelude;
   std::vector<Axis> axes;
   int64_t count = 1;

@@ -53,7 +53,8 @@ int launchRegisters(int threads) { return std::min(255, 65536 / threads / 8 * 8)
 class KernelPrinter {
 public:
   KernelPrinter(const plan::Plan &plan, std::string name, const SourceManager &sources, const std::string &onlyIf)
-      : plan(plan), name(std::move(name)), sources(sources), onlyIf(onlyIf), kernel{plan, sources, {}, {}, {}, {}, {}} {
+      : plan(plan), name(std::move(name)), sources(sources), onlyIf(onlyIf),
+        kernel{plan, sources, {}, {}, {}, {}, {}, {}} {
     findSplitBuffers();
     findRanges();
     for (const char *word :
