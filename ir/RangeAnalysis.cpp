@@ -14,13 +14,6 @@ namespace tkc::ir {
 
 // ---- affine forms --------------------------------------------------------------------------------------------------
 
-int64_t Affine::coefficientOf(unsigned atom) const {
-  for (auto [id, coefficient] : terms)
-    if (id == atom)
-      return coefficient;
-  return 0;
-}
-
 static Affine combine(const Affine &x, const Affine &y, int64_t factor) {
   Affine sum;
   sum.valid = x.valid && y.valid;

@@ -32,7 +32,6 @@ struct Affine {
   Affine() = default;
   Affine(int64_t constant) : constant(constant) {}
   bool isConstant() const { return valid && terms.empty(); }
-  int64_t coefficientOf(unsigned atom) const;
   friend bool operator==(const Affine &, const Affine &) = default;
 };
 Affine operator+(const Affine &x, const Affine &y);

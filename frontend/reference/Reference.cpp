@@ -39,26 +39,4 @@ std::map<std::string, Tensor> evaluateReference(const ReferenceInput &input, Dia
   return results;
 }
 
-Tensor evaluateEquation(const ast::Equation &equation, ElemType elem, const std::vector<int64_t> &dims,
-                        const std::map<std::string, int64_t> &names, DiagnosticEngine &diagnostics) {
-  ast::ReferenceDecl reference;
-  reference.name = equation.name;
-  reference.equations.push_back(equation);
-  ReferenceInput input;
-  input.reference = &reference;
-  input.arguments.symbols = names;
-  input.arguments.tensors[equation.name.text] = {elem, dims, {}};
-  input.outputs = {equation.name.text};
-  Tensor result{elem, dims, {}};
-  int64_t count = result.numElements();
-  if (count == 0)
-    return result;
-  std::map<std::string, Tensor> values = evaluateReference(input, diagnostics);
-  result.data.assign(count, 0);
-  if (auto found = values.find(equation.name.text); found != values.end())
-    for (int64_t i = 0; i < count; ++i)
-      result.data[i] = roundTo(elem, found->second.data[i]);
-  return result;
-}
-
 } // namespace tkc

@@ -42,8 +42,4 @@ std::map<std::string, Tensor> evaluateReference(const ReferenceInput &input, Dia
                                                 const ErrorModel *model = nullptr,
                                                 std::map<std::string, Tensor> *errors = nullptr);
 
-/// One tensor in index notation (`f[i, j] = cos(2 * PI * i * j / N1);`) of a case, over `dims`.
-Tensor evaluateEquation(const ast::Equation &equation, ElemType elem, const std::vector<int64_t> &dims,
-                        const std::map<std::string, int64_t> &names, DiagnosticEngine &diagnostics);
-
 } // namespace tkc
