@@ -25,7 +25,7 @@ using timeline::Kind;
 
 Object describe(const plan::Role &role) {
   return Object{
-      {"name", role.name}, {"firstWarp", role.firstWarp}, {"warps", role.warps}, {"instances", role.instances}};
+      {"name", role.name}, {"firstWarp", role.firstWarp}, {"warps", role.warps}, {"instances", role.processes()}};
 }
 
 Object describe(const planner::RecordedEvent &event) {

@@ -37,6 +37,7 @@ struct Frame {
   double measured = 0; ///< when the trip began from which the period is measured
   Tally then;          ///< and what was done until then
   bool inEpilogue = false;
+  int turn = 0, turns = 1; ///< of Each: an instance, and how many there are
 };
 
 /// Where a process is in the block under way.

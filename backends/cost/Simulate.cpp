@@ -64,7 +64,7 @@ void Simulator::layOutBarriers() {
 
 void Simulator::addProcesses(int slot) {
   for (size_t role = 0; role < program.roles.size(); ++role)
-    for (int instance = 0; instance < program.roles[role].role->instances; ++instance) {
+    for (int instance = 0; instance < program.roles[role].role->processes(); ++instance) {
       Process process;
       process.role = &program.roles[role];
       process.slot = slot;
@@ -72,7 +72,7 @@ void Simulator::addProcesses(int slot) {
       process.computes = role == program.computing;
       if (slot == 0 && options.timeline) {
         const plan::Role &it = *process.role->role;
-        result.timeline.push_back({it.instances > 1 ? fmt::format("{} {}", it.name, instance) : it.name, {}});
+        result.timeline.push_back({it.processes() > 1 ? fmt::format("{} {}", it.name, instance) : it.name, {}});
       }
       processes.push_back(std::move(process));
     }

@@ -157,6 +157,10 @@ bool Simulator::execute(Process &process, const Node &node) {
   case StmtKind::Ahead:
     ahead(process, node);
     return true;
+  case StmtKind::Each:
+    process.instance = 0;
+    process.frames.emplace_back(node.body).turns = process.role->role->instances;
+    return true;
   }
   return true;
 }
@@ -175,6 +179,13 @@ void Simulator::endBody(Process &process) {
   Frame &frame = process.frames.back();
   if (frame.loop && nextTrip(process, frame))
     return;
+  if (frame.turns > 1) { // of a serial role
+    process.instance = ++frame.turn < frame.turns ? frame.turn : 0;
+    if (frame.turn < frame.turns) {
+      frame.at = 0;
+      return;
+    }
+  }
   if (frame.loop && process.computes && process.frames.size() == 2) {
     process.loopNs += process.virtualTime() - frame.began;
     process.loopTrips += static_cast<double>(frame.trips);

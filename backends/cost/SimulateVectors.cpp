@@ -77,6 +77,7 @@ bool Simulator::endsStretch(const Process &process, const Node &node) const {
   case StmtKind::Claim:
   case StmtKind::If:
   case StmtKind::Ahead:
+  case StmtKind::Each:
   case StmtKind::Record:
     return false;
   case StmtKind::Sync:

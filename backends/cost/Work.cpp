@@ -263,6 +263,7 @@ Work workOf(const plan::Plan &plan, const plan::Role &role, const Stmt &stmt, in
   case StmtKind::For:
   case StmtKind::If:
   case StmtKind::Ahead:
+  case StmtKind::Each:
     return {};
   }
   return {};

@@ -229,7 +229,7 @@ void RolePrinter::printStmt(const Stmt &stmt, cpp::Body &out) {
   case StmtKind::Sync: {
     if (stmt.id == 0)
       return emit(stmt, out, cpp::call("tk::sync_block"));
-    const bool each = stmt.threads < role.warps * role.instances * role.lanes && instance;
+    const bool each = stmt.threads < role.totalWarps() * role.lanes && instance;
     const cpp::Expr id = each ? cpp::binary("+", cpp::integer(stmt.id), instance) : cpp::integer(stmt.id);
     return emit(stmt, out, cpp::call("tk::sync", {id, cpp::integer(stmt.threads)}));
   }
@@ -313,6 +313,10 @@ void RolePrinter::printStmt(const Stmt &stmt, cpp::Body &out) {
     return printIf(stmt, out);
   case StmtKind::Ahead:
     return printAhead(stmt, out);
+  case StmtKind::Each:
+    out.push_back(cpp::Stmt::forLoop(fmt::format("int {0} = 0; {0} < {1}; ++{0}", cpp::print(instance), role.instances),
+                                     print(stmt.body)));
+    return;
   }
 }
 

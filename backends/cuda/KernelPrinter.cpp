@@ -340,7 +340,7 @@ private:
     std::string roles;
     for (const plan::Role &role : plan.roles)
       roles += fmt::format("{}{}{} of {} warp{}", roles.empty() ? "" : ", ",
-                           role.instances > 1 ? fmt::format("{} × ", role.instances) : "", role.name, role.warps,
+                           role.processes() > 1 ? fmt::format("{} × ", role.processes()) : "", role.name, role.warps,
                            role.warps == 1 ? "" : "s");
     lines(fmt::format("Roles: {}.", roles));
     std::string shared;
@@ -389,7 +389,7 @@ private:
     int more = 0; // where threads copy
     for (const plan::Role &role : plan.roles)
       walk(role.body, [&](const Stmt &stmt) {
-        const int warps = role.warps * role.instances;
+        const int warps = role.totalWarps();
         if (stmt.barrier != barrier.name || !copiesIn(role))
           return;
         if (stmt.kind == StmtKind::Expect && stmt.one) {
@@ -446,7 +446,7 @@ private:
   cpp::Expr condition(const plan::Role &role, bool byGroup) {
     const int unit = byGroup ? 4 : 1;
     const cpp::Expr index = cpp::name(byGroup ? "warpgroup" : "warp");
-    const int first = role.firstWarp / unit, end = (role.firstWarp + role.warps * role.instances) / unit;
+    const int first = role.firstWarp / unit, end = (role.firstWarp + role.totalWarps()) / unit;
     if (end - first == 1)
       return cpp::binary("==", index, cpp::integer(first));
     const cpp::Expr below = cpp::binary("<", index, cpp::integer(end));
@@ -644,8 +644,9 @@ private:
     const int threads = role.warps * role.lanes;
     if (role.instances > 1) {
       const int unit = byGroup ? 4 : 1;
-      printer.instance =
-          role.firstWarp == 0 && role.warps == unit ? cpp::name(byGroup ? "warpgroup" : "warp") : cpp::name(role.name);
+      printer.instance = !role.serial && role.firstWarp == 0 && role.warps == unit
+                             ? cpp::name(byGroup ? "warpgroup" : "warp")
+                             : cpp::name(role.name);
     }
     const bool whole = plan.roles.size() == 1 && role.instances == 1;
     const cpp::Expr inInstance =
@@ -656,7 +657,7 @@ private:
                    : cpp::name(fmt::format("({} - {}) % {}", dialect.thread(), role.firstWarp * role.lanes, threads)));
     printer.threadInInstance = cpp::name(role.warps == 1 ? "tk::lane()" : cpp::print(inInstance));
     printer.leader = cpp::name(role.warps == 1 ? "tk::lane() == 0" : cpp::print(inInstance) + " == 0");
-    printer.threadInRole = role.instances == 1 ? inInstance
+    printer.threadInRole = role.processes() == 1 ? inInstance
                            : role.firstWarp == 0
                                ? cpp::name(dialect.thread())
                                : cpp::name(fmt::format("({} - {})", dialect.thread(), role.firstWarp * role.lanes));
@@ -682,7 +683,7 @@ private:
       body.push_back(cpp::Stmt::expression(cpp::call(cpp::templated(
           role.registers > launchRegisters(plan.threads) ? "tk::claim_registers" : "tk::release_registers",
           {cpp::integer(role.registers)}))));
-    if (role.instances > 1 && !(role.firstWarp == 0 && role.warps == (byGroup ? 4 : 1))) {
+    if (role.processes() > 1 && !(role.firstWarp == 0 && role.warps == (byGroup ? 4 : 1))) {
       const int unit = byGroup ? 4 : 1;
       const cpp::Expr index =
           cpp::binary("-", cpp::name(byGroup ? "warpgroup" : "warp"), cpp::integer(role.firstWarp / unit));

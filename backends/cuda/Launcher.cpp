@@ -98,7 +98,7 @@ private:
   static uint32_t leaders(const plan::Plan &plan) {
     uint32_t bits = 0;
     for (const plan::Role &role : plan.roles)
-      for (int instance = 0; instance < role.instances; ++instance)
+      for (int instance = 0; instance < role.processes(); ++instance)
         bits |= uint32_t{1} << (role.firstWarp + instance * role.warps);
     return bits;
   }

@@ -138,7 +138,7 @@ void RolePrinter::copyByThreads(const Stmt &stmt, cpp::Body &out) {
     instance = cpp::name("rank");
   ViewParts parts = viewOf(stmt, rows, cols, false, isShare ? stmt.multicast : Division::Whole);
   instance = own;
-  const cpp::Expr threads = cpp::integer(role.warps * role.instances * role.lanes);
+  const cpp::Expr threads = cpp::integer(role.totalWarps() * role.lanes);
   if (isVector) {
     out.push_back(cpp::Stmt::expression(cpp::call(
         cpp::templated("tk::copy_to_shared", {threads}),
@@ -180,7 +180,7 @@ void RolePrinter::copyAsync(const Stmt &stmt, cpp::Body &out) {
   const ViewParts parts = viewOf(stmt, buffer->rows, buffer->cols, false, Division::Whole);
   if (stmt.ref.transposed || !suitsWide(parts))
     return copyByThreads(stmt, out);
-  const cpp::Expr threads = cpp::integer(static_cast<int64_t>(role.warps) * role.instances * role.lanes);
+  const cpp::Expr threads = cpp::integer(static_cast<int64_t>(role.totalWarps()) * role.lanes);
   const cpp::Expr ofTensor = cpp::member(cpp::member(cpp::name("g"), identifier(stmt.view.tensor)), "wide");
   std::vector<cpp::Expr> args = {stage(stmt.ref)};
   if (stmt.loads == 0 && assumedWide)
@@ -315,8 +315,8 @@ void RolePrinter::printCopyOut(const Stmt &stmt, cpp::Body &out) {
     const cpp::Expr wide = suitsWide(parts)
                                ? cpp::member(cpp::member(cpp::name("g"), identifier(stmt.view.tensor)), "wide")
                                : cpp::boolean(false);
-    const cpp::Expr callee = cpp::templated(
-        "tk::copy_from_shared", {cpp::integer(static_cast<int64_t>(role.warps) * role.instances * role.lanes)});
+    const cpp::Expr callee =
+        cpp::templated("tk::copy_from_shared", {cpp::integer(static_cast<int64_t>(role.totalWarps()) * role.lanes)});
     out.push_back(
         cpp::Stmt::expression(cpp::call(callee, {wide, viewExpr(parts, true), stage(stmt.ref), threadInRole})));
     return;

@@ -26,7 +26,7 @@ public:
     arrive.byWarps = !alone;
     arrive.toFirst = blocks > 1;
     plan::append(role.body, Kind::Advance, {}).cursor = cursor;
-    return alone ? role.instances : role.instances * role.warps;
+    return alone ? role.instances : role.totalWarps();
   }
 
   plan::Role asker(int firstWarp) const {

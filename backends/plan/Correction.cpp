@@ -33,8 +33,12 @@ public:
     findTensors();
     if (found.tensors.empty())
       return fail("no accumulator is rescaled in tensor memory");
-    own();
-    if (found.why.empty())
+    found.onlyRescales = role.instances > 1;
+    if (found.onlyRescales)
+      checkShares();
+    else
+      own();
+    if (found.why.empty() && !found.onlyRescales)
       ownColumns();
     if (found.why.empty())
       findInputs();
@@ -59,6 +63,14 @@ private:
     walk(role.body, 0, [&](const plan::Stmt &stmt, int depth) {
       if (stmt.kind == Kind::ScaleTensor && depth > 0)
         found.tensors.insert(stmt.ref.buffer);
+    });
+  }
+
+  /// Each instance sends the rows that it has.
+  void checkShares() {
+    walk(role.body, 0, [&](const plan::Stmt &stmt, int) {
+      if (stmt.kind == Kind::ScaleTensor && stmt.ref.slice != plan::Division::Rows)
+        found.why = fmt::format("warpgroups share the columns of `{}`, not its rows", stmt.ref.buffer);
     });
   }
 
@@ -141,11 +153,144 @@ private:
   Correction found;
 };
 
+/// Work that others may change places with.
+bool isPlain(const plan::Stmt &stmt) {
+  return stmt.kind == Kind::Move || (stmt.kind == Kind::Compute && stmt.ref.buffer.empty());
+}
+
+/// The statement at `at` and what makes its operands, in front of all of `body` that they do not need.
+void moveUp(plan::Body &body, size_t at) {
+  std::set<std::string> needed(body[at].operands.begin(), body[at].operands.end()), made;
+  plan::Body moved{std::move(body[at])}, passed;
+  size_t first = at;
+  for (; first > 0 && isPlain(body[first - 1]); --first) {
+    plan::Stmt &stmt = body[first - 1];
+    const bool changes = made.count(stmt.dest) || std::any_of(stmt.operands.begin(), stmt.operands.end(),
+                                                              [&](const auto &it) { return made.count(it) != 0; });
+    if (changes && !needed.count(stmt.dest))
+      break;
+    if (!needed.count(stmt.dest)) {
+      passed.insert(passed.begin(), std::move(stmt));
+      continue;
+    }
+    needed.insert(stmt.operands.begin(), stmt.operands.end());
+    made.insert(stmt.dest);
+    moved.insert(moved.begin(), std::move(stmt));
+  }
+  auto out = body.begin() + static_cast<std::ptrdiff_t>(first);
+  out = std::move(moved.begin(), moved.end(), out);
+  std::move(passed.begin(), passed.end(), out);
+}
+
+void rescaleEarly(plan::Body &body) {
+  for (size_t i = 0; i < body.size(); ++i) {
+    for (plan::Body *inner : {&body[i].prologue, &body[i].body, &body[i].epilogue, &body[i].orElse})
+      rescaleEarly(*inner);
+    if (body[i].kind == Kind::ScaleTensor)
+      moveUp(body, i);
+  }
+}
+
+bool isSame(const plan::Stmt &one, const plan::Stmt &other) {
+  return one.kind == other.kind && one.barrier == other.barrier && one.inverted == other.inverted;
+}
+
+/// Where the body of a pipelined loop and what comes after it begin by letting products begin, of what was rescaled
+/// before: the end of the body and of what comes before it does so, at once.
+void arriveAtOnce(plan::Stmt &loop) {
+  if (loop.prologue.empty() || loop.body.empty() || loop.epilogue.empty())
+    return;
+  size_t count = 0;
+  const auto arrives = [&] {
+    return loop.body[count].kind == Kind::TensorFence || loop.body[count].kind == Kind::Arrive;
+  };
+  while (count < loop.body.size() && count < loop.epilogue.size() && arrives() &&
+         isSame(loop.body[count], loop.epilogue[count]))
+    ++count;
+  const auto length = static_cast<std::ptrdiff_t>(count);
+  const plan::Body first(loop.body.begin(), loop.body.begin() + length);
+  loop.epilogue.erase(loop.epilogue.begin(), loop.epilogue.begin() + length);
+  loop.body.erase(loop.body.begin(), loop.body.begin() + length);
+  loop.body.insert(loop.body.end(), first.begin(), first.end());
+  loop.prologue.insert(loop.prologue.end(), first.begin(), first.end());
+}
+
+/// Gathers runs of statements in Each. No run waits after it has let a product begin: other instances' are to begin
+/// first.
+class Gatherer {
+public:
+  Gatherer(const plan::Role &role, const std::string &empty) : role(role), empty(empty) {}
+
+  plan::Body gather(plan::Body &body) {
+    for (plan::Stmt &stmt : body)
+      add(stmt);
+    flush();
+    return std::move(out);
+  }
+
+private:
+  bool isScalar(const std::string &name) const {
+    const plan::Var *var = role.findVar(name);
+    return var && (var->type.kind == plan::VarType::Scalar || var->type.kind == plan::VarType::TileIndex);
+  }
+
+  void add(plan::Stmt &stmt) {
+    if (stmt.kind == Kind::For || stmt.kind == Kind::If) {
+      flush();
+      if (stmt.kind == Kind::For)
+        arriveAtOnce(stmt);
+      for (plan::Body *inner : {&stmt.prologue, &stmt.body, &stmt.epilogue, &stmt.orElse})
+        *inner = Gatherer(role, empty).gather(*inner);
+      out.push_back(std::move(stmt));
+      return;
+    }
+    if (!stmt.dest.empty() && isScalar(stmt.dest)) {
+      flush();
+      out.push_back(std::move(stmt));
+      return;
+    }
+    if (stmt.kind == Kind::Advance) {
+      advances.push_back(std::move(stmt));
+      return;
+    }
+    const auto moves = [&](const std::string &cursor) {
+      return std::any_of(advances.begin(), advances.end(), [&](const auto &it) { return it.cursor == cursor; });
+    };
+    if (moves(stmt.cursor) || moves(stmt.ref.cursor) || (stmt.kind == Kind::Wait && hasArrived))
+      flush();
+    hasArrived |= stmt.kind == Kind::Arrive && stmt.barrier != empty;
+    run.push_back(std::move(stmt));
+  }
+
+  void flush() {
+    if (!run.empty())
+      plan::append(out, Kind::Each, run.front().loc).body = std::move(run);
+    out.insert(out.end(), advances.begin(), advances.end());
+    run.clear();
+    advances.clear();
+    hasArrived = false;
+  }
+
+  const plan::Role &role;
+  const std::string &empty;
+  plan::Body out, run, advances;
+  bool hasArrived = false; ///< the run has let a product begin
+};
+
 } // namespace
+
+void takeInTurn(plan::Role &correction, const std::string &empty) {
+  correction.serial = true;
+  correction.body = Gatherer(correction, empty).gather(correction.body);
+}
+
+void rescaleEarly(plan::Role &role) { rescaleEarly(role.body); }
 
 bool Correction::does(const plan::Stmt &stmt) const {
   if (stmt.isTensorProduct())
     return false;
+  if (onlyRescales)
+    return stmt.kind == Kind::ScaleTensor && isFor(stmt.ref.buffer);
   const bool reads = std::any_of(stmt.operands.begin(), stmt.operands.end(),
                                  [&](const std::string &operand) { return vars.count(operand) != 0; });
   return reads || (isAccess(stmt) && isFor(stmt.ref.buffer)) || (!stmt.dest.empty() && vars.count(stmt.dest) != 0) ||

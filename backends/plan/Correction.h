@@ -2,8 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Accumulators in tensor memory that a role of their own rescales: what the computing role leaves to it. It waits for
-// each product into them, multiplies their rows by a column that the computing role sends, and takes the results out
-// at the end; the computing role goes on with the next tile's vector work meanwhile.
+// each product into them, multiplies their rows by a column that the computing role sends, and, beside one computing
+// warpgroup, takes the results out at the end; the computing role goes on with the next tile's vector work meanwhile.
+// Beside several it has too few registers for results: they take these out themselves, and one warpgroup rescales for
+// all of them in turn.
 #pragma once
 
 #include "backends/plan/TensorMemory.h"
@@ -16,6 +18,7 @@ struct Correction {
   std::set<std::string> received; ///< columns that the computing role sends
   std::set<std::string> scalars;  ///< that it computes again
   std::string why;                ///< not empty: why there can be no such role
+  bool onlyRescales = false;      ///< all else that is done to the accumulators is the computing role's
 
   bool isFor(const std::string &tensor) const { return tensors.count(tensor) != 0; }
   /// Whether the statement is the correcting role's, bodies apart.
@@ -26,6 +29,14 @@ struct Correction {
 
 /// Of a role whose products' results were placed in tensor memory.
 Correction findCorrection(const plan::Role &role);
+
+/// Moves what makes the columns that accumulators are multiplied by, and the multiplications, before work on tiles that
+/// they do not need, so that they are sent early.
+void rescaleEarly(plan::Role &role);
+
+/// Makes the role, which only rescales, one of a single set of warps, which goes from instance to instance. `empty`:
+/// the barrier that columns sent to it are let go by.
+void takeInTurn(plan::Role &correction, const std::string &empty);
 
 /// Whether the role hands something to the copy engine to store.
 bool storesByEngine(const plan::Role &role);

@@ -94,7 +94,7 @@ private:
     line(fmt::format("shared memory: {} of {} bytes", plan.sharedBytes, arch.sharedBytesPerBlock));
     int64_t registers = 0;
     for (const plan::Role &role : plan.roles)
-      registers += static_cast<int64_t>(role.registers) * role.warps * role.instances * arch.warpSize;
+      registers += static_cast<int64_t>(role.registers) * role.totalWarps() * arch.warpSize;
     if (registers > 0)
       line(fmt::format("registers: {} of {}", registers, arch.registersPerMultiprocessor));
     line(fmt::format("threads: {} of {}", plan.threads, arch.maxThreadsPerBlock));

@@ -85,6 +85,7 @@ std::optional<Doing> doing(const Role &role, const Stmt &stmt) {
   case StmtKind::For:
   case StmtKind::If:
   case StmtKind::Ahead:
+  case StmtKind::Each:
     return std::nullopt;
   }
   return std::nullopt;

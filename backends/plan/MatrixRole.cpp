@@ -178,6 +178,8 @@ private:
     for (plan::Role *each : {&rescaling, &role})
       if (!storesByEngine(*each))
         each->finish.clear();
+    if (correction.onlyRescales)
+      takeInTurn(rescaling, factors + ".empty");
     dropUnusedVars(rescaling);
     result.correction = std::move(rescaling);
   }
@@ -381,6 +383,8 @@ private:
       return stmt;
     };
     emit(computer, Kind::Wait, empty).inverted = true;
+    if (std::exchange(storesToRescale, false) && !std::exchange(computer.handed, true))
+      plan::append(*computer.out, Kind::TensorFence, loc);
     plan::Stmt &store = plan::append(*computer.out, Kind::StoreShared, loc);
     store.ref = ref;
     store.operands = {column};
@@ -469,12 +473,15 @@ private:
     publish(group.reads, loc);
     const std::string go = group.site + ".go", at = group.site + "_go";
     const bool isRescaled = correction.isFor(group.site);
+    rescaled.erase(group.site);
     barrier(go, 1, warps() * (isRescaled ? 2 : 1));
     for (Stream *stream : {&computer, &rescaler}) {
       if (stream == &rescaler && !isRescaled)
         continue;
       waitForGroups(*stream, groupsOf(*stream, group.site)); // it arrives again once its last arrivals were seen
       if (!std::exchange(stream->handed, true)) {
+        if (stream == &computer)
+          storesToRescale = false;
         plan::append(*stream->out, Kind::TensorFence, loc);
         if (way.meets)
           syncAll(loc);
@@ -581,6 +588,12 @@ private:
   // ---- the computing role
   void access(Stream &stream, plan::Stmt &stmt) {
     touch({stmt.ref.buffer}, stmt.kind == Kind::StoreTensor);
+    storesToRescale |= &stream == &computer && correction.isFor(stmt.ref.buffer);
+    if (&stream == &rescaler)
+      rescaled.insert(stmt.ref.buffer);
+    else if (rescaled.count(stmt.ref.buffer))
+      result.whyNoCorrection =
+          fmt::format("`{}` is read after it was rescaled, without a product between", stmt.ref.buffer);
     if (homes.rings.count(stmt.ref.buffer)) { // emptyRings
       stream.out->push_back(std::move(stmt));
       return;
@@ -807,39 +820,6 @@ private:
     matrixFenced = false;
   }
 
-public:
-  /// Loads of such accumulators: the full stage, and then it is free.
-  void emptyRings(plan::Body &body) {
-    plan::Body done;
-    for (plan::Stmt &stmt : body) {
-      for (plan::Body *inner : {&stmt.prologue, &stmt.body, &stmt.epilogue, &stmt.orElse})
-        emptyRings(*inner);
-      const bool isRing = stmt.kind == Kind::LoadTensor && homes.rings.count(stmt.ref.buffer);
-      if (!isRing) {
-        done.push_back(std::move(stmt));
-        continue;
-      }
-      const std::string name = stmt.ref.buffer, at = name + "_at";
-      const SourceLoc loc = stmt.loc;
-      plan::Stmt &wait = plan::append(done, Kind::Wait, loc);
-      wait.barrier = name + ".ready";
-      wait.cursor = at;
-      plan::append(done, Kind::TensorFence, loc).inverted = true;
-      stmt.ref.cursor = at;
-      done.push_back(std::move(stmt));
-      plan::append(done, Kind::TensorFence, loc);
-      plan::Stmt &arrive = plan::append(done, Kind::Arrive, loc);
-      arrive.barrier = name + ".free";
-      arrive.cursor = at;
-      arrive.byWarps = true;
-      arrive.toFirst = placement.byPairs;
-      plan::append(done, Kind::Advance, loc).cursor = at;
-      if (!role.findVar(at))
-        role.vars.push_back({at, cursorType(way.accumulatorStages)});
-    }
-    body = std::move(done);
-  }
-
 private:
   plan::Role &role;
   const Placement &placement;
@@ -859,9 +839,11 @@ private:
   Stream computer, rescaler;
   plan::Body *products = nullptr; ///< of the matrix role
   Level mine, ofMatrix;
-  Names sent;                ///< columns that the role which rescales has as they are
-  bool matrixFenced = false; ///< the matrix role has fenced since its last wait
-  int place = 0;             ///< in the text
+  bool storesToRescale = false; ///< the computing role has touched such an accumulator, and not fenced since
+  Names rescaled;               ///< accumulators that were since the last product into them
+  Names sent;                   ///< columns that the role which rescales has as they are
+  bool matrixFenced = false;    ///< the matrix role has fenced since its last wait
+  int place = 0;                ///< in the text
   std::map<std::string, TensorUse> uses;
 };
 
@@ -875,9 +857,11 @@ MatrixRoleResult splitMatrixRole(plan::Role &computing, const Placement &placeme
   while (true) {
     computing = lowered;
     const TensorHomes homes = placeTensorScales(computing, placement, placeTensors(computing, inRegisters));
+    if (!factors.empty())
+      rescaleEarly(computing);
     Splitter splitter(computing, placement, homes, way, factors);
     MatrixRoleResult result = splitter.run();
-    splitter.emptyRings(computing.body);
+    emptyRings(computing, homes, way.accumulatorStages, placement.byPairs);
     if (result.columns <= columns)
       return result;
     if (way.accumulatorStages > 1) {

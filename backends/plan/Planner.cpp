@@ -273,7 +273,7 @@ private:
       if (products)
         products->matrix.registers = producer.registers;
       if (corrects)
-        products->correction->registers = roles.front().registers > 0 ? correctionRegisters : 0;
+        products->correction->registers = registersLeft(roles.front(), producer);
       roles.insert(roles.begin(), std::move(producer));
     }
     if (products)
@@ -312,12 +312,13 @@ private:
   bool settleCorrection() {
     if (!schedule.correction.value_or(false))
       return true;
-    if (!placement.usesTensorMemory() || placement.instances != 1)
-      return refuseCorrection("one warpgroup is needed whose products go to tensor memory");
+    if (!placement.usesTensorMemory() || placement.instances > mostRescaled)
+      return refuseCorrection(
+          fmt::format("it is for products into tensor memory, of {} warpgroups at most", mostRescaled));
     plan::Buffer buffer;
     buffer.name = placement.uniqueBuffer("factor");
     buffer.rows = 1;
-    buffer.cols = plan::slabRows(placement.layout);
+    buffer.cols = static_cast<int64_t>(plan::slabRows(placement.layout)) * placement.instances;
     buffer.elem = ElemType::F32;
     buffer.swizzle = plan::Swizzle::None;
     buffer.stages = 2;
@@ -365,7 +366,7 @@ private:
     return alone ? 1 : warpsPerWarpgroup;
   }
 
-  static int warpsOf(const plan::Role &role) { return role.warps * role.instances; }
+  static int warpsOf(const plan::Role &role) { return role.totalWarps(); }
 
   /// Whether a thread may have as many registers as there are, in a block of so many warps. They are spread over the
   /// multiprocessor's four parts, which share its registers.
@@ -419,7 +420,9 @@ private:
     // Beside one computing warpgroup there are enough for copies by threads that keep many loads on their way.
     const int alone = placement.usesTensorMemory() ? 56 : 160;
     const int producerDefault = n == 1 ? alone : amply ? 56 : n == 2 ? (copiesLittle ? 24 : 40) : 32;
-    const int ofTwo = amply ? 224 : copiesLittle ? 240 : 232;
+    // A warpgroup that rescales takes 88 then, which suffice for parts of 32 columns.
+    const bool corrects = !factors.empty();
+    const int ofTwo = corrects ? 184 : amply ? 224 : copiesLittle ? 240 : 232;
     const int consumerDefault = n >= 3 ? (amply ? 152 : 160) : n == 2 ? ofTwo : 240;
     producer.registers = static_cast<int>(schedule.producerRegisters.value_or(producerDefault));
     consumer.registers = static_cast<int>(schedule.consumerRegisters.value_or(consumerDefault));
@@ -429,6 +432,16 @@ private:
              : fmt::format("registers: what suits {} computing warpgroup{}; the loading one gives up "
                            "what it does not need",
                            n, n == 1 ? "" : "s"));
+  }
+
+  /// For the warpgroup that rescales: what the others leave of those that the block is launched with.
+  int registersLeft(const plan::Role &computing, const plan::Role &producer) const {
+    if (computing.registers == 0)
+      return 0;
+    const int warpgroups = plan->threads / (warpsPerWarpgroup * arch.warpSize);
+    const int atLaunch = arch.registersPerMultiprocessor / plan->threads / 8 * 8 * warpgroups;
+    const int left = atLaunch - producer.registers - computing.registers * warpsOf(computing) / warpsPerWarpgroup;
+    return std::clamp(left, fewestRegisters, correctionRegisters);
   }
 
   // ---- the rest
@@ -577,7 +590,9 @@ private:
   bool overlapped = false;
   /// Of what is taken out of tensor memory: a tile, and that in 16 bits.
   static constexpr int correctionRegisters = 200;
-  std::string factors;     ///< the buffer for columns to the role that rescales; empty: there is none
+  static constexpr int fewestRegisters = 24; ///< that setmaxnreg takes
+  static constexpr int mostRescaled = 2;     ///< warpgroups that one role rescales for
+  std::string factors;                       ///< the buffer for columns to the role that rescales; empty: there is none
   std::string answers;     ///< the buffer for those to claims of tiles; empty: tiles are shared out when blocks begin
   bool takesTurns = false; ///< computing warpgroups take whole tiles in turns
   int polynomials = 0;     ///< of 16 exponentials those that multiply-adds compute

@@ -80,7 +80,8 @@ const std::vector<Key> &keys() {
       {"raster", "int", 1, 64, "8", "tiles a super-row of a persistent grid, for L2"},
       {"cluster", "int", 1, 4, "1", "blocks that load shares of a common operand for each other: 1, 2 or 4"},
       {"correction", "bool", 0, 1, "false",
-       "a warpgroup of its own rescales accumulators in tensor memory and stores them"},
+       "a warpgroup of its own rescales accumulators in tensor memory, of one or two computing ones; of one it also "
+       "stores them"},
       {"claim_tiles", "bool", 0, 1, "true for persistent grids of products into tensor memory",
        "blocks take over tiles of blocks that have not started (cluster launch control)"},
       {"two_cta", "bool", 0, 1, "true for large tiles of products alone",

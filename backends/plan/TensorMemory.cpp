@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "backends/plan/TensorMemory.h"
 
+#include "backends/plan/RoleBuilder.h"
+
 #include <algorithm>
 #include <map>
 #include <numeric>
@@ -526,6 +528,51 @@ int64_t allocateTensors(std::vector<plan::TensorBuffer> &buffers, const std::map
   for (size_t i = 0; i < buffers.size(); ++i)
     buffers[i].aliasOf = root[i] == i ? "" : buffers[root[i]].name;
   return end;
+}
+
+namespace {
+
+/// A load of the accumulator's full stage, after which the stage is free.
+void emptyRing(plan::Stmt load, plan::Body &out, bool byPairs) {
+  const std::string name = load.ref.buffer, at = name + "_at";
+  const SourceLoc loc = load.loc;
+  plan::Stmt &wait = plan::append(out, Kind::Wait, loc);
+  wait.barrier = name + ".ready";
+  wait.cursor = at;
+  plan::append(out, Kind::TensorFence, loc).inverted = true;
+  load.ref.cursor = at;
+  out.push_back(std::move(load));
+  plan::append(out, Kind::TensorFence, loc);
+  plan::Stmt &arrive = plan::append(out, Kind::Arrive, loc);
+  arrive.barrier = name + ".free";
+  arrive.cursor = at;
+  arrive.byWarps = true;
+  arrive.toFirst = byPairs;
+  plan::append(out, Kind::Advance, loc).cursor = at;
+}
+
+void emptyRings(plan::Body &body, const TensorHomes &homes, bool byPairs) {
+  plan::Body done;
+  for (plan::Stmt &stmt : body) {
+    for (plan::Body *inner : {&stmt.prologue, &stmt.body, &stmt.epilogue, &stmt.orElse})
+      emptyRings(*inner, homes, byPairs);
+    if (stmt.kind == Kind::LoadTensor && homes.rings.count(stmt.ref.buffer))
+      emptyRing(std::move(stmt), done, byPairs);
+    else
+      done.push_back(std::move(stmt));
+  }
+  body = std::move(done);
+}
+
+} // namespace
+
+void emptyRings(plan::Role &role, const TensorHomes &homes, int stages, bool byPairs) {
+  std::set<std::string> emptied;
+  walk(role.body, [&](const plan::Stmt &stmt) {
+    if (stmt.kind == Kind::LoadTensor && homes.rings.count(stmt.ref.buffer) && emptied.insert(stmt.ref.buffer).second)
+      role.vars.push_back({stmt.ref.buffer + "_at", cursorType(stages)});
+  });
+  emptyRings(role.body, homes, byPairs);
 }
 
 bool hasTensorProduct(const plan::Stmt &stmt) {

@@ -60,6 +60,10 @@ struct Way {
 int64_t allocateTensors(std::vector<plan::TensorBuffer> &buffers, const std::map<std::string, TensorUse> &uses,
                         Sharing sharing);
 
+/// The role's loads of accumulators that are rings: the full stage (`x.ready`), and then it is free (`x.free`), of
+/// pairs of blocks in the first.
+void emptyRings(plan::Role &role, const TensorHomes &homes, int stages, bool byPairs);
+
 /// Whether a loop or branch holds products into tensor memory, and scalar work at most besides.
 bool isForMatrixRole(const plan::Role &role, const plan::Stmt &stmt);
 /// Whether it holds a product into tensor memory.

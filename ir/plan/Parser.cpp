@@ -446,8 +446,9 @@ Role Parser::role() {
     role.lanes = static_cast<int>(integer(1, 64));
   expect("instances");
   role.instances = static_cast<int>(integer(1, 64));
-  role.warps = (end - role.firstWarp) / role.instances;
-  if (role.warps * role.instances != end - role.firstWarp)
+  role.serial = accept("serial");
+  role.warps = (end - role.firstWarp) / role.processes();
+  if (role.totalWarps() != end - role.firstWarp)
     fail(fmt::format("warps for {} instances of equal size", role.instances));
   expect("registers");
   role.registers = smallInteger();

@@ -131,6 +131,8 @@ std::string_view spelling(StmtKind kind) {
     return "if";
   case StmtKind::Ahead:
     return "ahead";
+  case StmtKind::Each:
+    return "each";
   }
   return {};
 }

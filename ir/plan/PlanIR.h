@@ -235,6 +235,7 @@ enum class StmtKind : uint8_t {
   Ahead, ///< body with dest, if there is that tile: number `count` of those from operands[0] to operands[1], or with
          ///< operands[2], the variable of a loop over the same, `count` after it; with `always`, if there is none as
          ///< well: what it copies is then zeros, or elements of tiles that are not asked for
+  Each,  ///< of a serial role: body for one instance after the other
 };
 std::string_view spelling(StmtKind kind);
 
@@ -304,7 +305,7 @@ struct Stmt {
   bool one = false;     ///< executed by one elected thread of the role's instance only
   int64_t tileSize = 0; ///< For, Ahead
 
-  Body body;               ///< For, If, Ahead
+  Body body;               ///< For, If, Ahead, Each
   Body prologue, epilogue; ///< For
   Body orElse;             ///< If, Ahead; For with `prologue` or `epilogue`
 
@@ -327,16 +328,22 @@ Stmt &append(Body &body, StmtKind kind, SourceLoc loc);
 struct Role {
   std::string name; ///< "producer", "consumer"
   int firstWarp = 0;
-  int warps = 4;         ///< of one instance
-  int instances = 1;     ///< warpgroups that run the same body, each on its slice (Division)
-  int lanes = 32;        ///< threads of a warp
-  int registers = 0;     ///< setmaxnreg at the start; 0: none
-  bool inFirst = false;  ///< its statements are executed in the first block of the cluster only
+  int warps = 4;        ///< of one instance
+  int instances = 1;    ///< warpgroups that run the same body, each on its slice (Division)
+  int lanes = 32;       ///< threads of a warp
+  int registers = 0;    ///< setmaxnreg at the start; 0: none
+  bool inFirst = false; ///< its statements are executed in the first block of the cluster only
+  /// The same warps are all instances: what depends on the instance stands in Each, and no variable but a scalar comes
+  /// into one of these or out of it.
+  bool serial = false;
   std::vector<Var> vars; ///< cursors among them: they start at stage 0, phase 0, and go on from tile to tile
   Body body;             ///< run for every tile of the grid that the block takes
   Body finish;           ///< run once after the last
 
   const Var *findVar(std::string_view name) const;
+  /// Groups of `warps` warps that run the body.
+  int processes() const { return serial ? 1 : instances; }
+  int totalWarps() const { return warps * processes(); }
 };
 
 /// Whether one thread runs each instance of the role: nothing in it is for the threads of a warp together. The
@@ -389,7 +396,7 @@ struct Plan {
   int threads = 384;
   bool aligned = false; ///< launched only where the copy engine can take every tensor that has a map: else one of the
                         ///< roles that copy has a slow path, and stores by the engine are in branches
-  int cluster = 1; ///< blocks that are launched together and reach each other's shared memory
+  int cluster = 1;      ///< blocks that are launched together and reach each other's shared memory
   int64_t sharedBytes = 0;
   int64_t sharedSpan = 128; ///< bytes of shared memory that its banks serve at once; swizzles repeat after a sixteenth
                             ///< of as many rows

@@ -225,6 +225,8 @@ std::string head(const Stmt &stmt) {
     return fmt::format("ahead {} = {}{} of {}{}", stmt.dest, stmt.operands.size() > 2 ? stmt.operands[2] + " + " : "",
                        stmt.count, range(operand(stmt, 0), operand(stmt, 1), stmt.tileSize),
                        stmt.always ? " always" : "");
+  case StmtKind::Each:
+    return "each instance";
   }
   return {};
 }
@@ -364,9 +366,10 @@ void Printer::plan(const Plan &plan) {
   resources(plan);
   for (const Role &role : plan.roles) {
     open(fmt::format("role {} warps {}..{}{} instances {} registers {}{}", role.name, role.firstWarp,
-                     role.firstWarp + role.warps * role.instances,
-                     role.lanes == Role{}.lanes ? "" : fmt::format(" of {}", role.lanes), role.instances,
-                     role.registers, role.inFirst ? " in_first" : ""));
+                     role.firstWarp + role.totalWarps(),
+                     role.lanes == Role{}.lanes ? "" : fmt::format(" of {}", role.lanes),
+                     fmt::format("{}{}", role.instances, role.serial ? " serial" : ""), role.registers,
+                     role.inFirst ? " in_first" : ""));
     vars(role.vars);
     body(role.body);
     part("finish", role.finish);
@@ -387,7 +390,8 @@ std::string Printer::comment(SourceLoc loc) {
 
 void Printer::stmt(const Stmt &stmt) {
   std::string where = comment(stmt.loc), text = executors(stmt) + head(stmt);
-  if (stmt.kind != StmtKind::For && stmt.kind != StmtKind::If && stmt.kind != StmtKind::Ahead)
+  if (stmt.kind != StmtKind::For && stmt.kind != StmtKind::If && stmt.kind != StmtKind::Ahead &&
+      stmt.kind != StmtKind::Each)
     return line(text + where);
   line(text + " {" + where);
   ++depth;

@@ -19,7 +19,7 @@ constexpr StmtKind effects[] = {StmtKind::Store,         StmtKind::Atomic,      
                                 StmtKind::Ahead,         StmtKind::CopyCommit,   StmtKind::CopyWait,
                                 StmtKind::StoreTensor,   StmtKind::ScaleTensor,  StmtKind::TensorFence,
                                 StmtKind::Place,         StmtKind::Claim,        StmtKind::NextTile,
-                                StmtKind::Stagger,       StmtKind::Record};
+                                StmtKind::Stagger,       StmtKind::Record,       StmtKind::Each};
 
 } // namespace
 
@@ -273,6 +273,11 @@ void Parser::effect(Stmt &stmt) {
     return branch(stmt);
   case StmtKind::Ahead:
     return tileAhead(stmt);
+  case StmtKind::Each:
+    expect("instance");
+    expect("{");
+    stmt.body = body(nullptr, nullptr, nullptr);
+    return;
   }
 }
 

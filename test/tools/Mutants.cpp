@@ -70,6 +70,7 @@ bool synchronises(StmtKind kind) {
   case StmtKind::Record:
   case StmtKind::WaitForPrevious: // without it the kernel is launched after the one before has ended
   case StmtKind::Ahead:
+  case StmtKind::Each:
     return false;
   }
   return false;

@@ -44,10 +44,10 @@ void warpgroupRegisters(const Plan &plan, const Budget &budget, Report &report) 
       report.addOverBudget(
           plan.loc, fmt::format("role `{}` sets {} registers a thread: setmaxnreg takes multiples of 8 in 24..256",
                                 role.name, role.registers));
-    const int end = role.firstWarp + role.warps * role.instances;
+    const int end = role.firstWarp + role.totalWarps();
     const auto isShared = [&](int warp) { // by roles that set the same
       return std::any_of(plan.roles.begin(), plan.roles.end(), [&](const Role &other) {
-        return &other != &role && other.firstWarp <= warp && warp < other.firstWarp + other.warps * other.instances;
+        return &other != &role && other.firstWarp <= warp && warp < other.firstWarp + other.totalWarps();
       });
     };
     if (role.registers != 0 && role.firstWarp % 4 != 0 && !isShared(role.firstWarp - 1))

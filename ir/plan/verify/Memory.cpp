@@ -8,7 +8,7 @@ namespace tkc::plan {
 
 std::string Components::name(size_t process) const {
   const Process &it = processes[process];
-  std::string name = it.role->instances == 1 ? it.role->name : fmt::format("{} {}", it.role->name, it.instance + 1);
+  std::string name = it.role->processes() == 1 ? it.role->name : fmt::format("{} {}", it.role->name, it.instance + 1);
   return numBlocks == 1 ? name : fmt::format("{} of block {}", name, it.block + 1);
 }
 

@@ -89,7 +89,10 @@ private:
     return numbering.blocks == 1 ? name : fmt::format("{} of block {}", name, stage.block + 1);
   }
   int barrierOf(size_t p, const Event &event) const {
-    return numbering.barrierIn(states[p].process.block, event.barrier, states[p].process.instance);
+    return numbering.barrierIn(states[p].process.block, event.barrier, instanceOf(p, event));
+  }
+  int instanceOf(size_t p, const Event &event) const {
+    return event.instance >= 0 ? event.instance : states[p].process.instance;
   }
   void violation(const Stmt &stmt, const std::string &message) { report.add(stmt.loc, message + where); }
 
@@ -100,7 +103,7 @@ private:
     const Event &event = (*state.process.trace)[state.at];
     const bool isOthers = (event.stmt->inFirst || state.process.role->inFirst) && state.process.block > 0;
     if (isOthers || (!state.process.elected && isElected(event)) ||
-        (event.stmt->firstInstance && state.process.instance > 0) || isForOtherHalf(state.process, *event.stmt))
+        (event.stmt->firstInstance && instanceOf(p, event) > 0) || isForOtherHalf(state.process, *event.stmt))
       return ++state.at, true;
     if (!perform(p, event))
       return false;
@@ -153,7 +156,7 @@ private:
     case Event::Arrive:
       for (int block = 0; block < numbering.blocks; ++block)
         if (event.stmt->inCluster || block == (event.stmt->toFirst ? 0 : state.process.block))
-          arrive(p, event, numbering.barrierIn(block, event.barrier, state.process.instance), 0,
+          arrive(p, event, numbering.barrierIn(block, event.barrier, instanceOf(p, event)), 0,
                  event.stmt->byWarps ? state.process.threads / state.process.role->lanes : 1);
       return true;
     case Event::Expect:
@@ -223,7 +226,7 @@ private:
       state.commitClocks.push_back(state.clock);
       for (int block = 0; block < numbering.blocks && !event.stmt->barrier.empty(); ++block)
         if (event.stmt->inCluster || block == state.process.block)
-          arriveLater(p, event, numbering.barrierIn(block, event.barrier, state.process.instance));
+          arriveLater(p, event, numbering.barrierIn(block, event.barrier, instanceOf(p, event)));
       return true;
     case Event::ProductWait:
       return productWait(p, event);
@@ -254,11 +257,13 @@ private:
   void access(size_t p, const Event &event, const Touched &touched, Access::Agent agent, Access::End end, int block) {
     if (touched.slot < 0)
       return;
-    const int slot = numbering.slotIn(block, touched.slot, states[p].process.instance);
+    Process process = states[p].process;
+    process.instance = instanceOf(p, event);
+    const int slot = numbering.slotIn(block, touched.slot, process.instance);
     const bool isGeneric = agent == Access::GenericRead || agent == Access::GenericWrite;
-    const Rect rect = numbering.isTensor(slot) ? tensorRectOf(touched, numbering.slots[static_cast<size_t>(slot)].stage,
-                                                              states[p].process, isGeneric)
-                                               : rectOf(touched, states[p].process);
+    const Rect rect = numbering.isTensor(slot)
+                          ? tensorRectOf(touched, numbering.slots[static_cast<size_t>(slot)].stage, process, isGeneric)
+                          : rectOf(touched, process);
     access(p, event, slot, rect, agent, end, touched);
   }
 

@@ -23,7 +23,7 @@ std::vector<Process> processesOf(const std::vector<RoleSummary> &roles, const st
   for (size_t t = 0; t < traces.size(); ++block)
     for (const RoleSummary &summary : roles) {
       const Role &role = summary.role;
-      for (int instance = 0; instance < role.instances; ++instance, ++engine) {
+      for (int instance = 0; instance < role.processes(); ++instance, ++engine) {
         const Trace *own = &traces[t + static_cast<size_t>(summary.takesTurns ? instance : 0)];
         processes.push_back({&role, own, block, instance, engine, true, role.lanes, summary.oneThread});
         if (role.warps > 1 && !summary.oneThread)

@@ -116,6 +116,8 @@ private:
   Names before(const Stmt &stmt, Names live) {
     if (stmt.kind == StmtKind::For)
       return beforeLoop(stmt, live);
+    if (stmt.kind == StmtKind::Each)
+      return before(stmt.body, std::move(live));
     if (stmt.kind == StmtKind::If || stmt.kind == StmtKind::Ahead) {
       Names otherwise = before(stmt.orElse, live);
       live = before(stmt.body, std::move(live));

@@ -124,6 +124,7 @@ private:
     case StmtKind::ClusterSync:
     case StmtKind::Record:
     case StmtKind::WaitForPrevious:
+    case StmtKind::Each: // checkSerial
       return;
     case StmtKind::ProductCommit:
       if (stmt.barrier.empty())

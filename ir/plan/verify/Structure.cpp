@@ -181,7 +181,7 @@ private:
   }
 
   void warps(const Role &role) {
-    int end = role.firstWarp + role.warps * role.instances;
+    int end = role.firstWarp + role.totalWarps();
     if (role.warps < 1 || role.instances < 1 || role.firstWarp < 0 || end * role.lanes > plan.threads)
       complain("role `{}` has warps {}..{}, the block has {}", role.name, role.firstWarp, end,
                plan.threads / role.lanes);
@@ -196,8 +196,7 @@ private:
   }
 
   void disjoint(const Role &one, const Role &other) {
-    if (one.firstWarp < other.firstWarp + other.warps * other.instances &&
-        other.firstWarp < one.firstWarp + one.warps * one.instances)
+    if (one.firstWarp < other.firstWarp + other.totalWarps() && other.firstWarp < one.firstWarp + one.totalWarps())
       complain("roles `{}` and `{}` share warps", one.name, other.name);
   }
 
@@ -213,6 +212,8 @@ void checkStructure(const Plan &plan, const Budget &budget, Report &report) {
   checkTensors(plan, budget, report);
   if (report.empty())
     checkStatements(plan, budget, report);
+  if (report.empty())
+    checkSerial(plan, report);
   if (report.empty())
     checkCluster(plan, report);
 }

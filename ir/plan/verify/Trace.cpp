@@ -103,7 +103,7 @@ private:
   void registers(const Stmt &stmt);
   void assign(const Stmt &stmt);
   Event &emit(Event::Kind kind, const Stmt &stmt) {
-    Event event{kind, &stmt, -1, false, {}, {}, {}};
+    Event event{kind, &stmt, -1, false, turn, {}, {}, {}};
     if (!stmt.barrier.empty())
       event.barrier = numbering.barrierOf(plan, stmt.barrier, use(stmt.cursor).stage);
     events.push_back(event);
@@ -128,6 +128,7 @@ private:
   const Inputs &inputs;
   Scalars scalars;
   const int instance;
+  int turn = -1; ///< in Each: the instance
   size_t limit, steps = 0;
   bool inSurplus = false; ///< the body of an Ahead for a tile that does not exist
   Facts *facts;
@@ -268,7 +269,8 @@ void Tracer::stmt(const Stmt &stmt) {
   case StmtKind::Product: {
     if (stmt.isSynchronous())
       registers(stmt);
-    Event event{stmt.isSynchronous() ? Event::LoadShared : Event::Product, &stmt, -1, false, {}, touched(stmt.ref), {}};
+    Event event{
+        stmt.isSynchronous() ? Event::LoadShared : Event::Product, &stmt, -1, false, turn, {}, touched(stmt.ref), {}};
     if (stmt.aShared)
       event.a = touched(stmt.aRef);
     if (stmt.isTensorProduct())
@@ -316,6 +318,11 @@ void Tracer::stmt(const Stmt &stmt) {
   }
   case StmtKind::Ahead:
     return tileAhead(stmt);
+  case StmtKind::Each:
+    for (turn = 0; turn < role.instances; ++turn)
+      body(stmt.body);
+    turn = -1;
+    return;
   }
 }
 

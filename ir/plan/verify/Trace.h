@@ -62,6 +62,7 @@ struct Event {
   const Stmt *stmt;
   int barrier = -1;       ///< stage of a barrier, counted through all barriers of a block
   bool parity = false;    ///< Wait
+  int instance = -1;      ///< of a serial role: which; -1: that of the process
   Touched a, b;           ///< copies, loads and stores: a; Product: a (if not in registers) and b
   Touched dest;           ///< Product into tensor memory
   Touched scales[2] = {}; ///< Product: block scales of a and b

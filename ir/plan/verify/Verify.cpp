@@ -76,6 +76,7 @@ bool runsOnOneThread(const Role &role) {
     case StmtKind::Record:
     case StmtKind::WaitForPrevious: // of the prelude
     case StmtKind::Ahead:
+    case StmtKind::Each:
       return;
     }
   };

@@ -42,6 +42,8 @@ private:
 void checkStructure(const Plan &plan, const Budget &budget, Report &report);
 /// checkStructure's part that looks at statements; names of declarations are unique by then.
 void checkStatements(const Plan &plan, const Budget &budget, Report &report);
+/// Roles whose warps are all of their instances: what stands in `each`, and what does not.
+void checkSerial(const Plan &plan, Report &report);
 /// What the blocks of a cluster do for each other: shares of copies, arrivals.
 void checkCluster(const Plan &plan, Report &report);
 /// Buffers in tensor memory, and the columns that the block allocates.
@@ -65,7 +67,7 @@ int64_t registersAlive(const Role &role);
 void checkProtocol(const Plan &plan, Report &report, Facts *facts = nullptr);
 
 /// Threads of all instances of a role.
-inline int threadsOf(const Role &role) { return role.warps * role.instances * role.lanes; }
+inline int threadsOf(const Role &role) { return role.totalWarps() * role.lanes; }
 /// The type of a name that `role` sees: its own variable, an axis of the grid, or a variable of the prelude.
 std::optional<VarType> typeOf(const Plan &plan, const Role &role, std::string_view name);
 /// Calls `visit` on every statement of a body, outer first.
