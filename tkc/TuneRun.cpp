@@ -31,6 +31,28 @@ struct Compilation {
   std::vector<std::string> further;
 };
 
+/// The runner and the candidates that the folder does not have yet.
+std::vector<Compilation> whatIsMissing(const tune::Job &job, const std::string &folder) {
+  std::vector<Compilation> all{{tune::runnerSource, tune::runnerProgram, tune::runnerFlags()}};
+  for (const std::string &code : job.codes)
+    all.push_back({code + ".cu", code + ".so", tune::candidateFlags()});
+  std::erase_if(all, [&](const Compilation &one) { return llvm::sys::fs::exists(inFolder(folder, one.output)); });
+  return all;
+}
+
+/// Whether there is an output then; what nvcc said is in a log beside it.
+bool compile(const std::string &nvcc, const std::vector<std::string> &flags, const Compilation &one,
+             const std::string &folder) {
+  const std::string output = inFolder(folder, one.output), log = output + ".log", part = output + ".part";
+  std::vector<std::string> arguments{nvcc};
+  arguments.insert(arguments.end(), flags.begin(), flags.end());
+  arguments.insert(arguments.end(), one.further.begin(), one.further.end());
+  arguments.insert(arguments.end(), {"-o", part, inFolder(folder, one.source)});
+  const std::vector<llvm::StringRef> words(arguments.begin(), arguments.end());
+  const std::optional<llvm::StringRef> redirects[] = {std::nullopt, llvm::StringRef(log), llvm::StringRef(log)};
+  return llvm::sys::ExecuteAndWait(nvcc, words, std::nullopt, redirects) == 0 && !llvm::sys::fs::rename(part, output);
+}
+
 } // namespace
 
 InterruptNote::InterruptNote() {
@@ -80,35 +102,25 @@ int buildJob(const tune::Job &job, const arch::Description &target, const std::s
         "it takes to tune on another machine");
     return Usage;
   }
-  std::vector<Compilation> todo{{tune::runnerSource, tune::runnerProgram, tune::runnerFlags()}};
-  for (const std::string &code : job.codes)
-    todo.push_back({code + ".cu", code + ".so", tune::candidateFlags()});
-  std::erase_if(todo, [&](const Compilation &one) { return llvm::sys::fs::exists(inFolder(folder, one.output)); });
+  std::vector<std::string> flags = tune::compilerFlags(target);
+  for (std::string &flag : flags)
+    if (flag == "include") // the runtime's, of the job
+      flag = inFolder(folder, flag);
+  flags.insert(flags.end(), {"-I", sourceFolder});
+  const std::vector<Compilation> todo = whatIsMissing(job, folder);
   std::mutex mutex;
   size_t done = 0;
   bool runnerFailed = false;
-  const auto compile = [&](const Compilation &one) {
-    if (InterruptNote::isInterrupted())
-      return;
-    const std::string output = inFolder(folder, one.output), log = output + ".log", part = output + ".part";
-    std::vector<std::string> arguments{nvcc};
-    for (std::string &flag : tune::compilerFlags(target))
-      arguments.push_back(flag == "include" ? inFolder(folder, flag) : flag);
-    arguments.insert(arguments.end(), {"-I", sourceFolder});
-    arguments.insert(arguments.end(), one.further.begin(), one.further.end());
-    arguments.insert(arguments.end(), {"-o", part, inFolder(folder, one.source)});
-    const std::vector<llvm::StringRef> words(arguments.begin(), arguments.end());
-    const std::optional<llvm::StringRef> redirects[] = {std::nullopt, llvm::StringRef(log), llvm::StringRef(log)};
-    const int status = llvm::sys::ExecuteAndWait(nvcc, words, std::nullopt, redirects);
-    if (status == 0)
-      llvm::sys::fs::rename(part, output);
-    const std::scoped_lock lock(mutex);
-    runnerFailed |= status != 0 && one.output == tune::runnerProgram;
-    onProgress(++done, todo.size(), "building");
-  };
   llvm::DefaultThreadPool pool(llvm::hardware_concurrency(atATime));
   for (const Compilation &one : todo)
-    pool.async([&compile, &one] { compile(one); });
+    pool.async([&] {
+      if (InterruptNote::isInterrupted())
+        return;
+      const bool isBuilt = compile(nvcc, flags, one, folder);
+      const std::scoped_lock lock(mutex);
+      runnerFailed |= !isBuilt && one.output == tune::runnerProgram;
+      onProgress(++done, todo.size(), "building");
+    });
   pool.wait();
   if (!runnerFailed || InterruptNote::isInterrupted())
     return Success;
