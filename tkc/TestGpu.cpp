@@ -5,6 +5,7 @@
 // `--target=emulator` it is emulated as it is.
 #include "tkc/TestGpu.h"
 
+#include "backends/cuda/Architectures.h"
 #include "tkc/Cases.h"
 #include "tkc/Driver.h"
 #include "tkc/Files.h"
@@ -83,7 +84,7 @@ private:
     }
     const std::string log = inFolder(folder, "build.log");
     const int status = execute(nvcc,
-                               {"-std=c++20", "-O3", "-gencode", gencode(), "-I", sourceFolder, "-o",
+                               {"-std=c++20", "-O3", "-gencode", cuda::gencodeOf(target), "-I", sourceFolder, "-o",
                                 inFolder(folder, "run"), inFolder(folder, "test.cu")},
                                log, log);
     if (status == 0)
@@ -119,14 +120,6 @@ private:
     const double operations = std::accumulate(program.operations.begin(), program.operations.end(), 0.0);
     counts->getAsObject()->try_emplace("neededMultiplyAdds", operations / 2);
     return writeOutput(options.counts, llvm::formatv("{0:2}\n", *counts).str());
-  }
-
-  /// Code that runs on later GPUs too is compiled by their drivers.
-  std::string gencode() const {
-    const plan::Capability needed = target.capability;
-    const std::string number = fmt::format("{}{}", needed.major, needed.minor);
-    return needed.exactly ? fmt::format("arch=compute_{0}a,code=sm_{0}a", number)
-                          : fmt::format("arch=compute_{0},code=compute_{0}", number);
   }
 
   void runProgram() {

@@ -99,6 +99,10 @@ std::string describe(const Architectures &all) {
       fmt::join(names, ", "), fmt::join(options, "\n//     "));
 }
 
+std::string gencodeOf(const arch::Description &gpu) {
+  return fmt::format("arch=compute_{0},code={1}_{0}", number(gpu), gpu.capability.exactly ? "sm" : "compute");
+}
+
 std::string refusals(const Architectures &all) {
   std::string text;
   for (const arch::Description *gpu : all)

@@ -33,6 +33,10 @@ std::string compilesFor(const arch::Description &gpu, const Architectures &all);
 /// Comment lines: what the file is for and the command that compiles it.
 std::string describe(const Architectures &all);
 
+/// What nvcc's `-gencode` takes to compile for one GPU, "arch=compute_90a,code=sm_90a". Code that runs on later GPUs,
+/// too, is left to their drivers.
+std::string gencodeOf(const arch::Description &gpu);
+
 /// "#error" lines for compilations of a GPU's features without the letter that allows them.
 std::string refusals(const Architectures &all);
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "harness/tune/Job.h"
 
+#include "backends/cuda/Architectures.h"
 #include "backends/cuda/RuntimeHeaders.h"
 
 #include <algorithm>
@@ -36,15 +37,7 @@ exec ./{4} {6} {3}
 } // namespace
 
 std::vector<std::string> compilerFlags(const arch::Description &target) {
-  const std::string number = fmt::format("{}{}", target.capability.major, target.capability.minor);
-  // Code that runs on later GPUs too is compiled by their drivers.
-  return {"-std=c++20",
-          "-O3",
-          "-gencode",
-          target.capability.exactly ? fmt::format("arch=compute_{0}a,code=sm_{0}a", number)
-                                    : fmt::format("arch=compute_{0},code=compute_{0}", number),
-          "-I",
-          "include"};
+  return {"-std=c++20", "-O3", "-gencode", cuda::gencodeOf(target), "-I", "include"};
 }
 
 std::vector<std::string> candidateFlags() {
