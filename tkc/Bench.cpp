@@ -48,11 +48,8 @@ std::string formatRates(const GpuResults &results) {
 }
 
 int runBench(BenchOptions &options) {
-  const auto sizes = readNumbers("--size", options.sizes), settings = readNumbers("--set", options.settings);
-  if (!sizes || !settings)
+  if (!takeNumbers(options.sizes, options.settings, options.run))
     return Usage;
-  options.run.sizes = *sizes;
-  options.run.tunes.insert(settings->begin(), settings->end());
   Session session(false);
   const auto [module, inputCode] = readInput(options.input, options.scheduleFiles, session);
   if (!module)

@@ -67,6 +67,16 @@ std::optional<std::map<std::string, double>> readNumbers(const char *option, con
   return numbers;
 }
 
+bool takeNumbers(const std::vector<std::string> &sizes, const std::vector<std::string> &settings,
+                 harness::RunOptions &options) {
+  const auto dims = readNumbers("--size", sizes), tunes = readNumbers("--set", settings);
+  if (!dims || !tunes)
+    return false;
+  options.sizes = *dims;
+  options.tunes.insert(tunes->begin(), tunes->end());
+  return true;
+}
+
 bool sizesAreKnown(const Module &module, const std::map<std::string, double> &sizes) {
   for (const auto &[name, value] : sizes)
     if (!anySignature(module, [&](const Signature &signature) { return isNumberOf(signature, name); })) {

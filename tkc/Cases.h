@@ -7,6 +7,7 @@
 
 #include "backends/plan/PlanModule.h"
 #include "frontend/Sema.h"
+#include "harness/RunCases.h"
 
 #include <map>
 #include <memory>
@@ -35,6 +36,10 @@ void addSizeOption(CLI::App &command, std::vector<std::string> &sizes);
 /// "BM=64" or "causal=true", the values of an option that may stand several times. Complains where one is something
 /// else.
 std::optional<std::map<std::string, double>> readNumbers(const char *option, const std::vector<std::string> &texts);
+
+/// Takes what `--size` and `--set` give to the cases that are run; false after complaining.
+bool takeNumbers(const std::vector<std::string> &sizes, const std::vector<std::string> &settings,
+                 harness::RunOptions &options);
 
 /// Whether a kernel or program has each of these names as a dim, a constant or a scalar; complains about the first that
 /// none has.

@@ -131,11 +131,8 @@ int showFrom(const ProfileOptions &options) {
 int runProfile(ProfileOptions &options) {
   if (!options.from.empty())
     return showFrom(options);
-  const auto sizes = readNumbers("--size", options.sizes), settings = readNumbers("--set", options.settings);
-  if (!sizes || !settings)
+  if (!takeNumbers(options.sizes, options.settings, options.run))
     return Usage;
-  options.run.sizes = *sizes;
-  options.run.tunes.insert(settings->begin(), settings->end());
   options.run.onlyCase = options.number - 1;
   Session session(false);
   const auto [module, inputCode] = readInput(options.input, options.scheduleFiles, session);

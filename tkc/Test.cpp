@@ -57,10 +57,8 @@ void readSample(const std::string &text, harness::RunOptions &options) {
 int runTests(TestOptions &options) {
   if (options.passes || options.run.padded)
     options.run.transform = runTilePasses;
-  const auto settings = readNumbers("--set", options.settings);
-  if (!settings)
+  if (!takeNumbers({}, options.settings, options.run))
     return Usage;
-  options.run.tunes.insert(settings->begin(), settings->end());
   Session session(options.verifyDiagnostics);
   const auto [module, inputCode] = readInput(options.input, options.scheduleFiles, session);
   if (!module)
