@@ -92,6 +92,10 @@ private:
       return symbol == arguments.symbols.end() ? std::nullopt
                                                : std::optional(Known{static_cast<double>(symbol->second), 0, 0});
     }
+    if (op.kind == OpKind::Param) {
+      const auto scalar = arguments.scalars.find(op.name);
+      return scalar == arguments.scalars.end() ? std::nullopt : std::optional(Known{scalar->second, 0, 0});
+    }
     std::vector<Known> x;
     for (const ir::Value *operand : op.operands()) {
       const auto value = find(operand);

@@ -36,4 +36,18 @@ TEST(Operations, CountElementsThatExistInTheTilesThatAreWalked) {
   EXPECT_EQ(harness::countProductOperations(function, arguments), 2 * 4 * (16 * 16 + 4 * 18));
 }
 
+TEST(Operations, ScalarsBoundLoops) {
+  // for i in tiles(0, window, 16) { tile[8, 4] @ tile[4, 8] }
+  Function function;
+  Builder builder(function, &function.body);
+  function.params.push_back({.name = "window", .elem = ElemType::I32});
+  Op *loop = builder.forLoop(builder.constant(ElemType::I32, 0), builder.param("window"), 16, "i", {});
+  builder.setInsertionPoint(&loop->body());
+  Value *none = builder.constant(ElemType::F32, 0);
+  builder.dot(builder.full(none, 8, 4), builder.full(none, 4, 8), builder.full(none, 8, 8));
+  CallArguments arguments;
+  arguments.scalars = {{"window", 40}};
+  EXPECT_EQ(harness::countProductOperations(function, arguments), 3 * 2 * 8 * 4 * 8);
+}
+
 } // namespace
