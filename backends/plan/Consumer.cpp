@@ -169,8 +169,22 @@ private:
       return;
     }
     const auto key = placement.loadKeys.find(&load);
-    if (key != placement.loadKeys.end() && placement.findMember(key->second)->isVector)
-      loadVector(load, *placement.findMember(key->second), *placement.findRing(key->second));
+    if (key == placement.loadKeys.end())
+      return;
+    const RingMember &member = *placement.findMember(key->second);
+    if (member.isVector)
+      loadVector(load, member, *placement.findRing(key->second));
+    else if (member.isReadByThreads)
+      loadTile(load, member, *placement.findRing(key->second));
+  }
+
+  /// Each instance reads its share of what products read.
+  void loadTile(const ir::Op &load, const RingMember &member, const RingPlacement &ring) {
+    const plan::VarType type = typeOf(load.result());
+    const std::string dest = define(load.result());
+    plan::Stmt &stmt = emit(Kind::LoadShared, load.loc);
+    stmt.dest = dest;
+    stmt.ref = {member.buffer, ring.cursor(), false, plan::heldPart(type)};
   }
 
   /// A vector's stage is a row; a column reads it transposed. What all instances hold, each reads whole.

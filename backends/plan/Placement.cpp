@@ -483,8 +483,34 @@ private:
       if (op.kind != ir::OpKind::Load)
         return;
       auto key = out.loadKeys.find(&op);
-      if (key == out.loadKeys.end() || (!out.findMember(key->second)->isVector && hasVectorUse(op.result())))
+      if (key == out.loadKeys.end())
         out.registerLoads.insert(&op);
+      else if (!out.findMember(key->second)->isVector && hasVectorUse(op.result())) {
+        if (isReadInRing(op))
+          findRingMember(key->second).isReadByThreads = true;
+        else
+          out.registerLoads.insert(&op);
+      }
+    });
+  }
+
+  RingMember &findRingMember(const std::string &key) { return const_cast<RingMember &>(*out.findMember(key)); }
+
+  /// Whether vector work finds what it needs of a tile where products read it. Products of computed operands may run an
+  /// iteration late, on another stage; where one thread issues them, another role drains the ring.
+  bool isReadInRing(const ir::Op &load) const {
+    const RingMember &member = *out.findMember(out.loadKeys.at(&load));
+    const plan::Buffer &buffer = *out.findBuffer(member.buffer);
+    const plan::VarType &home = out.types.at(load.result());
+    if (out.copiesItself || out.usesTensorMemory() || member.transposing || isPacked(buffer.elem) ||
+        home.kind != plan::VarType::Fragment || home.division == plan::Division::Cols || home.elem != buffer.elem ||
+        home.rows != buffer.rows || home.cols != buffer.cols)
+      return false;
+    return std::all_of(load.result()->users.begin(), load.result()->users.end(), [&](const ir::Op *user) {
+      const auto product = out.products.find(user);
+      return user->kind != ir::OpKind::Transpose &&
+             (product == out.products.end() ||
+              (product->second.a.kind == Operand::Ring && product->second.b.kind == Operand::Ring));
     });
   }
 

@@ -54,6 +54,7 @@ struct RingMember {
   bool transposing = false; ///< stored transposed: the instruction wants the other axis contiguous
   plan::Division multicast = plan::Division::Whole; ///< else: which shares of it the blocks of a cluster load for all
   bool isVector = false;                            ///< read by threads, not by products
+  bool isReadByThreads = false;                     ///< a tile that vector work reads as well
 };
 
 /// Buffers that are filled and drained together: one full and one empty barrier.
@@ -67,7 +68,8 @@ struct RingPlacement {
   /// Whether warps read it, or threads: then each warp says for itself that it is done with a stage.
   bool isDrainedByWarps() const {
     return multipliedByWarps ||
-           std::any_of(members.begin(), members.end(), [](const RingMember &member) { return member.isVector; });
+           std::any_of(members.begin(), members.end(),
+                       [](const RingMember &member) { return member.isVector || member.isReadByThreads; });
   }
   std::string cursor() const { return name + "_at"; }
   std::string fillCursor() const { return name + "_fill"; } ///< of a role that fills for itself

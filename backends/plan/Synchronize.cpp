@@ -183,18 +183,34 @@ private:
     }
   }
 
-  // ---- loops of products alone: one iteration's stay in flight while the next ones are issued
+  // ---- loops that need no product's result: one iteration's stay in flight while the next ones are issued
 
   /// Nothing in the loop but products from shared memory needs their results, and every ring has a stage to spare.
+  /// Vector work on what products read may stand beside them.
   bool keepsProductInFlight(const plan::Stmt &loop, int depth) const {
     if (loop.kind != Kind::For || !loop.prologue.empty() || loop.body.empty())
       return false;
-    return std::all_of(loop.body.begin(), loop.body.end(), [&](const plan::Stmt &stmt) {
+    std::set<std::string> results;
+    for (const plan::Stmt &stmt : loop.body)
+      if (stmt.kind == Kind::Product)
+        results.insert(stmt.dest);
+    return !results.empty() && std::all_of(loop.body.begin(), loop.body.end(), [&](const plan::Stmt &stmt) {
       const std::set<const RingPlacement *> rings = ringsIn(stmt, depth);
-      return stmt.kind == Kind::Product && !stmt.isSynchronous() && stmt.aShared && !usesStaged(stmt) &&
-             !rings.empty() &&
-             std::all_of(rings.begin(), rings.end(), [](const RingPlacement *ring) { return ring->stages > 1; });
+      const bool spare =
+          std::all_of(rings.begin(), rings.end(), [](const RingPlacement *ring) { return ring->stages > 1; });
+      if (stmt.kind != Kind::Product)
+        return spare && isBesideProducts(stmt, results);
+      return !stmt.isSynchronous() && stmt.aShared && !usesStaged(stmt) && !rings.empty() && spare;
     });
+  }
+
+  /// Work of each thread for itself, on other variables than products have.
+  static bool isBesideProducts(const plan::Stmt &stmt, const std::set<std::string> &results) {
+    const bool isOwn = (stmt.kind == Kind::Compute && stmt.ref.buffer.empty()) || stmt.kind == Kind::Move ||
+                       stmt.kind == Kind::LoadShared;
+    return isOwn && results.count(stmt.dest) == 0 &&
+           std::none_of(stmt.operands.begin(), stmt.operands.end(),
+                        [&](const std::string &operand) { return results.count(operand) != 0; });
   }
 
   bool usesStaged(const plan::Stmt &product) const {
@@ -205,7 +221,8 @@ private:
 
   ///   first: products(0)   others: products(k); wait until only they are in flight; release k - 1   end: wait; release
   void pipelineProducts(plan::Stmt &loop, int depth) {
-    const int groups = static_cast<int>(loop.body.size());
+    const auto groups = static_cast<int>(std::count_if(
+        loop.body.begin(), loop.body.end(), [](const plan::Stmt &stmt) { return stmt.kind == Kind::Product; }));
     std::set<const RingPlacement *> rings;
     for (const plan::Stmt &stmt : loop.body)
       rings.merge(ringsIn(stmt, depth));
@@ -224,7 +241,10 @@ private:
     open.clear();
     for (plan::Stmt &stmt : products) {
       openRings(ringsIn(stmt, depth), stmt.loc);
-      product(stmt);
+      if (stmt.kind == Kind::Product)
+        product(stmt);
+      else
+        out->push_back(stmt);
     }
     for (const RingPlacement *ring : open)
       emit(Kind::Advance, products.front().loc).cursor = ring->cursor();
