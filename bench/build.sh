@@ -6,7 +6,7 @@ set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
 out=${1:?usage: [ARCH=sm_90a] bench/build.sh OUT [FILE…]}
 shift
-[ $# -gt 0 ] || set -- gemm attention attention_backward norms softmax rotary cross_entropy extra/decode
+[ $# -gt 0 ] || set -- gemm attention attention_backward norms softmax rotary cross_entropy extra/decode extra/attention_variants extra/gemm_variants
 arch=${ARCH:-sm_90a}
 virtual=compute_${arch#sm_}
 code=$arch

@@ -19,9 +19,10 @@ import attentions
 import chart
 import memory_bound
 import products
+import variations
 from side_by_side import Bench
 
-PARTS = {part.__name__: part for table in (products, attentions, memory_bound) for part in table.PARTS}
+PARTS = {part.__name__: part for table in (products, attentions, memory_bound, variations) for part in table.PARTS}
 
 
 def summary(rows):

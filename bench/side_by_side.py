@@ -154,12 +154,15 @@ class Bench:
             (ratios[tenth], ratios[-1 - tenth]),
         )
 
-    def row(self, work, ours, theirs, check, flops=0, moved=0, limit=2e-2):
+    def row(self, work, ours, theirs, check, flops=0, moved=0, limit=2e-2, theirs_flops=0):
+        """With `theirs_flops`, what theirs does is other work, and the ratio that of the rates."""
         if self.only and not any(part in work for part in self.only):
             return
         try:
             error = check(ours)
             a, b, ratio, spread = self.in_turns(ours, theirs)
+            share = flops / theirs_flops if theirs_flops else 1
+            ratio, spread = ratio * share, [end * share for end in spread]
         except Exception as problem:  # one broken row must not hide the others
             print(f"{work:42} FAILED: {problem}", flush=True)
             self.rows.append({"work": work, "failed": str(problem)})
