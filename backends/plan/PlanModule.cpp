@@ -7,6 +7,8 @@
 #include "backends/plan/Planner.h"
 #include "backends/plan/Scales.h"
 #include "frontend/AST.h"
+#include "ir/Products.h"
+#include "ir/passes/Passes.h"
 #include "support/Diagnostics.h"
 
 #include <algorithm>
@@ -54,6 +56,15 @@ std::string schedulesOfOthers(const KernelInfo &kernel, const arch::Description 
   return others.empty() ? "" : fmt::format("; its schedules are for {} only", fmt::join(others, ", "));
 }
 
+/// Products of a warpgroup have 64 rows, however few of them exist.
+void turnFewRows(ir::Function &function, const arch::Description &arch) {
+  ir::turnProducts(function, [&](const ir::Op &product) {
+    const arch::MatrixInstruction *instruction =
+        arch.findMatrixInstruction(ir::factorOf(product, 0)->type.elem, ir::factorOf(product, 1)->type.elem);
+    return instruction && instruction->issuer == arch::Issuer::Warpgroup;
+  });
+}
+
 std::unique_ptr<plan::Plan> planOne(ElaboratedKernel &kernel, const PlanOptions &options,
                                     DiagnosticEngine &diagnostics) {
   const size_t errorsBefore = diagnostics.numErrors();
@@ -67,6 +78,7 @@ std::unique_ptr<plan::Plan> planOne(ElaboratedKernel &kernel, const PlanOptions 
       !settleRescaling(*kernel.function, *options.arch, schedule, diagnostics) ||
       (options.transform && !options.transform(*kernel.function)))
     return nullptr;
+  turnFewRows(*kernel.function, *options.arch);
   std::unique_ptr<plan::Plan> plan = planKernel(*kernel.function, *options.arch, schedule, diagnostics);
   if (plan && schedule.aligned && plan->maps.empty()) {
     diagnostics.report(Diag::schedule_impossible, kernel.schedule.aligned->range,

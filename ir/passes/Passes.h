@@ -19,6 +19,8 @@ class Op;
 
 /// lower-scales for some of the products.
 void lowerScales(Function &function, const std::function<bool(const Op &)> &isWanted);
+/// turn-products for some of the products.
+void turnProducts(Function &function, const std::function<bool(const Op &)> &isWanted);
 
 struct PassInfo {
   std::string_view name;
