@@ -39,9 +39,11 @@ int residentBlocks(const plan::Plan &plan, const arch::Description &arch) {
   for (const plan::Role &role : plan.roles)
     registers =
         std::max<int64_t>(registers, role.registers > 0 ? role.registers : plan::registersAlive(role) + otherRegisters);
-  // Registers are handed out to warps in eights; a role with its own share has had it from the others.
-  const bool shares =
-      std::any_of(plan.roles.begin(), plan.roles.end(), [](const plan::Role &role) { return role.registers > 0; });
+  // Registers are handed out to warps in eights; a role with its own share has had it from the others, unless all have
+  // the same.
+  const bool shares = std::any_of(plan.roles.begin(), plan.roles.end(), [&](const plan::Role &role) {
+    return role.registers > 0 && role.registers != plan.roles.front().registers;
+  });
   if (shares)
     registers = arch.registersPerMultiprocessor / std::max(plan.threads, 1) / 8 * 8;
   registers = std::clamp<int64_t>((registers + 7) / 8 * 8, 24, arch.maxRegistersPerThread);

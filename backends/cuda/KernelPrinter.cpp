@@ -48,7 +48,8 @@ void addSymbols(const ir::DimExpr &dim, std::vector<std::string> &symbols) {
   }
 }
 
-int launchRegisters(int threads) { return std::min(255, 65536 / threads / 8 * 8); }
+constexpr int registersOfAll = 65536; ///< of a multiprocessor with registers that change hands
+int launchRegisters(int threads) { return std::min(255, registersOfAll / threads / 8 * 8); }
 
 class KernelPrinter {
 public:
@@ -297,10 +298,20 @@ private:
     return text + "}\n\n";
   }
 
+  /// The registers that each role has, if all have as many and two blocks' worth is there: then none changes hands.
+  int sharedOut() const {
+    const int each = plan.roles.front().registers;
+    const bool same = std::all_of(plan.roles.begin(), plan.roles.end(),
+                                  [&](const plan::Role &role) { return role.registers == each; });
+    return same && each * plan.threads * 2 <= registersOfAll ? each : 0;
+  }
+
   /// How many blocks a multiprocessor is to hold at once; 0: as many as the compiler likes. Blocks that copy for
   /// themselves and multiply by warps want all registers a thread may have, where the compiler would rather spill than
   /// have one block less at once.
   int blocksAtOnce() const {
+    if (sharedOut() > 0)
+      return registersOfAll / (sharedOut() * plan.threads);
     if (std::any_of(plan.roles.begin(), plan.roles.end(), [](const plan::Role &role) { return role.registers > 0; }))
       return 1;
     bool multiplies = false;
@@ -679,7 +690,7 @@ private:
     cpp::Body body;
     if (plan.roles.size() > 1)
       body.push_back(cpp::Stmt::comment(role.name));
-    if (role.registers > 0)
+    if (role.registers > 0 && sharedOut() == 0)
       body.push_back(cpp::Stmt::expression(cpp::call(cpp::templated(
           role.registers > launchRegisters(plan.threads) ? "tk::claim_registers" : "tk::release_registers",
           {cpp::integer(role.registers)}))));

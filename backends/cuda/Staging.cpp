@@ -19,8 +19,10 @@ using plan::VarType;
 
 /// How many chunks of 16 bytes a thread with registers enough has on their way at once, where they go through
 /// registers: a small product of unaligned tensors waits for memory as often as it asks anew.
-constexpr int deepCopies = 16;
-constexpr int registersOfDeepCopies = 160;
+static int deepCopies(int registers) {
+  constexpr int least = 128, besides = 64, each = 6, most = 16;
+  return registers < least ? 0 : std::min((registers - besides) / each, most);
+}
 
 cpp::Expr RolePrinter::stage(const plan::BufferRef &ref) const {
   const plan::Buffer *buffer = kernel.plan.findBuffer(ref.buffer);
@@ -161,8 +163,8 @@ void RolePrinter::copyByThreads(const Stmt &stmt, cpp::Body &out) {
     from = cpp::call("tk::pairs", {from});
   const bool isContiguous = !stmt.ref.transposed && parts.cols.dim + 1 == static_cast<int>(parts.param->dims.size());
   const std::string callee = isContiguous ? "tk::copy_rows_to_shared" : "tk::copy_to_shared";
-  if (isContiguous && role.registers >= registersOfDeepCopies)
-    parameters.push_back(cpp::integer(deepCopies));
+  if (isContiguous && deepCopies(role.registers) > 0)
+    parameters.push_back(cpp::integer(deepCopies(role.registers)));
   out.push_back(
       cpp::Stmt::expression(cpp::call(cpp::templated(callee, parameters), {stage(stmt.ref), from, threadInRole})));
 }
