@@ -41,7 +41,8 @@ def forward(bench):
         run = library.bind("attn_fwd", q, k, v, 1 / math.sqrt(d), o, lse, causal)
         bench.row(title("forward", n, d, causal), run, lambda: theirs(q, k, v, is_causal=causal),
                   check_with([o], lambda: [theirs(q, k, v, is_causal=causal)]),
-                  4.0 * batch * h * n * n * d * (0.5 if causal else 1), limit=5e-2)
+                  4.0 * batch * h * n * n * d * (0.5 if causal else 1), limit=5e-2,
+                  triton=lambda t: t.attention(q, k, v, causal))
 
 
 def backward(bench):

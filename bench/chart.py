@@ -41,9 +41,15 @@ def draw(title, rows):
 
 
 def table(rows):
-    lines = ["| work | ours | ratio |", "|---|---|---|"]
+    """With a column for Triton where a row has been measured beside it."""
+    triton = any("triton_ratio" in row for row in rows)
+    lines = ["| work | ours | ratio |" + " Triton |" * triton, "|---|---|---|" + "---|" * triton]
     for row in rows:
         if "ratio" in row:
             rate = f"{row['tflops']:.0f} TFLOP/s" if row["tflops"] else f"{row['gbytes']:.0f} GB/s"
-            lines.append(f"| {row['work']} | {rate} | {row['ratio']:.3f} [{row['spread'][0]:.3f}, {row['spread'][1]:.3f}] |")
+            ratios = f"{row['ratio']:.3f} [{row['spread'][0]:.3f}, {row['spread'][1]:.3f}] |"
+            if triton and "triton_ratio" in row:
+                low, high = row["triton_spread"]
+                ratios += f" {row['triton_ratio']:.3f} [{low:.3f}, {high:.3f}]"
+            lines.append(f"| {row['work']} | {rate} | {ratios}" + " |" * triton)
     return "\n".join([*lines, ""])

@@ -43,11 +43,13 @@ def main():
     parser.add_argument("--only", nargs="*", default=[], help="rows whose name contains one of these")
     parser.add_argument("--attention", choices=["cudnn", "flash"], default="cudnn",
                         help="what attention is compared with: cuDNN, or PyTorch's FlashAttention-2")
+    parser.add_argument("--triton", action="store_true",
+                        help="also beside Triton's tutorial kernels, which takes minutes to tune, where Triton is installed")
     parser.add_argument("--json", type=Path, help="writes the rows here")
     parser.add_argument("--chart", type=Path, help="writes a picture (SVG) of the ratios here")
     parser.add_argument("--table", type=Path, help="writes the rows (Markdown) here")
     options = parser.parse_args()
-    bench = Bench(options.folder, options.rounds, options.only)
+    bench = Bench(options.folder, options.rounds, options.only, options.triton)
     bench.attention = {"cudnn": SDPBackend.CUDNN_ATTENTION, "flash": SDPBackend.FLASH_ATTENTION}[options.attention]
     device = f"{torch.cuda.get_device_name()}, torch {torch.__version__}"
     print(device, flush=True)

@@ -121,8 +121,9 @@ def check_with(outputs, wanted):
 class Bench:
     """Rows of a table: each checks our result, then times both sides in turns. Failed rows are rows, too."""
 
-    def __init__(self, folder, rounds, only):
+    def __init__(self, folder, rounds, only, triton=False):
         self.folder, self.rounds, self.only, self.rows = Path(folder), rounds, only, []
+        self.triton = triton_kernels() if triton else None
         self.flush = torch.empty(256 << 20, device="cuda", dtype=torch.uint8)
 
     def library(self, name):
@@ -138,29 +139,45 @@ class Bench:
         end.synchronize()
         return start.elapsed_time(end)
 
-    def in_turns(self, ours, theirs):
-        """Medians of both in milliseconds, and the median and range of theirs / ours."""
+    def in_turns(self, ours, *others):
+        """The median of ours in milliseconds, and of each of the others: theirs, and median and range of theirs / ours."""
         for _ in range(3):
-            ours()
-            theirs()
+            for side in (ours, *others):
+                side()
         torch.cuda.synchronize()
-        pairs = [(self.timed(ours), self.timed(theirs)) for _ in range(self.rounds)]
-        ratios = sorted(b / a for a, b in pairs)
-        tenth = len(ratios) // 10
-        return (
-            statistics.median(a for a, _ in pairs),
-            statistics.median(b for _, b in pairs),
-            statistics.median(ratios),
-            (ratios[tenth], ratios[-1 - tenth]),
-        )
+        rounds = [[self.timed(side) for side in (ours, *others)] for _ in range(self.rounds)]
 
-    def row(self, work, ours, theirs, check, flops=0, moved=0, limit=2e-2, theirs_flops=0):
-        """With `theirs_flops`, what theirs does is other work, and the ratio that of the rates."""
+        def beside(i):
+            ratios = sorted(times[i] / times[0] for times in rounds)
+            tenth = len(ratios) // 10
+            return (statistics.median(times[i] for times in rounds), statistics.median(ratios),
+                    (ratios[tenth], ratios[-1 - tenth]))
+
+        return statistics.median(times[0] for times in rounds), [beside(i + 1) for i in range(len(others))]
+
+    def in_triton(self, work, make, theirs, limit):
+        """What Triton's tutorial does for the work, where Triton is installed and does it right: a list of one, or none."""
+        if not self.triton or not make:
+            return []
+        try:
+            launch = make(self.triton)
+            error = error_of(launch(), theirs())
+            if error < limit:
+                return [launch]
+            print(f"{work:42} Triton: error {error:7.1e} WRONG", flush=True)
+            return []
+        except Exception as problem:  # a column that is missing must not cost the row
+            print(f"{work:42} Triton: {problem}", flush=True)
+            return []
+
+    def row(self, work, ours, theirs, check, flops=0, moved=0, limit=2e-2, theirs_flops=0, triton=None):
+        """With `theirs_flops`, what theirs does is other work, and the ratio that of the rates. `triton` makes a third side of
+        the kernels of triton_kernels.py."""
         if self.only and not any(part in work for part in self.only):
             return
         try:
             error = check(ours)
-            a, b, ratio, spread = self.in_turns(ours, theirs)
+            a, ((b, ratio, spread), *third) = self.in_turns(ours, theirs, *self.in_triton(work, triton, theirs, limit))
             share = flops / theirs_flops if theirs_flops else 1
             ratio, spread = ratio * share, [end * share for end in spread]
         except Exception as problem:  # one broken row must not hide the others
@@ -169,10 +186,22 @@ class Bench:
             return
         rate = f"{flops / a / 1e9:6.0f} TFLOP/s" if flops else f"{moved / a / 1e6:6.0f} GB/s   "
         wrong = "" if error < limit else " WRONG"
+        beside = "".join(f", Triton {t:8.4f} ms, ratio {r:5.3f} [{s[0]:.3f}, {s[1]:.3f}]" for t, r, s in third)
         print(f"{work:42} error {error:7.1e}{wrong} {a:8.4f} ms {rate} theirs {b:8.4f} ms, ratio {ratio:5.3f} "
-              f"[{spread[0]:.3f}, {spread[1]:.3f}]", flush=True)
+              f"[{spread[0]:.3f}, {spread[1]:.3f}]{beside}", flush=True)
         self.rows.append({"work": work, "error": error, "right": error < limit, "ms": a, "theirs_ms": b, "ratio": ratio,
                           "spread": spread, "tflops": flops / a / 1e9, "gbytes": moved / a / 1e6})
+        for ms, beside_triton, its_spread in third:
+            self.rows[-1].update(triton_ms=ms, triton_ratio=beside_triton, triton_spread=its_spread)
+
+
+def triton_kernels():
+    """The module with Triton's tutorial kernels, or None where Triton is not installed."""
+    try:
+        import triton_kernels as module
+    except ImportError:
+        return None
+    return module
 
 
 def normal(*dims, dtype=torch.bfloat16):
