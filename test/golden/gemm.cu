@@ -15,6 +15,408 @@
 
 namespace {
 
+struct gemm_bf16_BM16_BN64_stages16_arguments {
+  tk::tensor_map b_map;
+  tk::tensor_map a_map;
+  tk::global<const tk::bf16, 2> a;
+  tk::global<const tk::bf16, 2> b;
+  tk::global<tk::bf16, 2> c;
+  int M;
+  int K;
+  int N;
+  bool loads_fit; // the copy engine can load every tensor that it is to
+};
+
+struct gemm_bf16_BM16_BN64_stages16_shared {
+  tk::shared_tile<tk::bf16, 64, 64> b[16];
+  tk::shared_tile<tk::bf16, 16, 64> a[16];
+  alignas(1024) tk::shared_tile<float, 64, 64, 0> transposed_acc;
+  tk::barrier b_a_full[16];
+  tk::barrier b_a_empty[16];
+};
+
+/// gemm.tk:5  gemm, for sm_90a.
+/// c = a · b
+/// BM = 16, BN = 64, BK = 64.
+/// Plan: stages: b_a 16; warpgroups: 1; overlap: 0; persistent: true.
+/// Roles: producer of 4 warps, consumer of 4 warps.
+/// Shared memory: b 128 KiB, a 32 KiB, transposed_acc 16 KiB.
+__global__ void __launch_bounds__(256, 1)
+    gemm_bf16_BM16_BN64_stages16(const __grid_constant__ gemm_bf16_BM16_BN64_stages16_arguments g) {
+  auto &shared = tk::shared_at<gemm_bf16_BM16_BN64_stages16_shared>(0);
+  const int warpgroup = tk::warpgroup_index();
+  if (threadIdx.x == 0) {
+    for (auto &barrier : shared.b_a_full)
+      barrier.init(g.loads_fit ? 1 : 128);
+    for (auto &barrier : shared.b_a_empty)
+      barrier.init(1);
+    tk::barrier_init_fence();
+  }
+  tk::sync_block();
+  if (warpgroup == 1) {
+    // producer
+    tk::release_registers<160>();
+    const tk::tiles<16> m_tiles{0, g.M};
+    const tk::tiles<64> n_tiles{0, g.N};
+    if (g.loads_fit) {
+      if (tk::warp_index() == 4 && tk::elect_one()) {
+        tk::ring<16> b_a_at;
+        for (int block = blockIdx.x; block < m_tiles.count() * n_tiles.count(); block += gridDim.x) {
+          const auto at = tk::raster(block, m_tiles.count(), n_tiles.count(), 8);
+          const auto m = m_tiles[at.row];
+          const auto n = n_tiles[at.col];
+          // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
+          for (const auto k : tk::tiles<64>{0, g.K}) {
+            shared.b_a_empty[b_a_at.slot].wait(b_a_at.phase ^ 1);
+            shared.b_a_full[b_a_at.slot].expect_bytes(10240);
+            tk::tma_load(shared.a[b_a_at.slot], g.a_map, shared.b_a_full[b_a_at.slot], k.begin, m.begin);
+            tk::tma_load(shared.b[b_a_at.slot], g.b_map, shared.b_a_full[b_a_at.slot], n.begin, k.begin);
+            b_a_at.advance();
+          }
+        }
+      }
+    } else {
+      // Tensors that the copy engine cannot take: by the threads of this role.
+      tk::ring<16> b_a_at;
+      for (int block = blockIdx.x; block < m_tiles.count() * n_tiles.count(); block += gridDim.x) {
+        const auto at = tk::raster(block, m_tiles.count(), n_tiles.count(), 8);
+        const auto m = m_tiles[at.row];
+        const auto n = n_tiles[at.col];
+        // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
+        for (const auto k : tk::tiles<64>{0, g.K}) {
+          shared.b_a_empty[b_a_at.slot].wait(b_a_at.phase ^ 1);
+          tk::copy_rows_to_shared<128, 16>(
+              shared.a[b_a_at.slot],
+              tk::view<const tk::bf16>{g.a.at(m.begin, k.begin), g.a.stride(0), m.end - m.begin, k.end - k.begin},
+              tk::thread_in_warpgroup());
+          tk::copy_rows_to_shared<128, 16>(
+              shared.b[b_a_at.slot],
+              tk::view<const tk::bf16>{g.b.at(k.begin, n.begin), g.b.stride(0), k.end - k.begin, n.end - n.begin},
+              tk::thread_in_warpgroup());
+          tk::finish_copies();
+          shared.b_a_full[b_a_at.slot].arrive();
+          b_a_at.advance();
+        }
+      }
+    }
+  } else {
+    // consumer
+    tk::release_registers<240>();
+    const tk::tiles<16> m_tiles{0, g.M};
+    const tk::tiles<64> n_tiles{0, g.N};
+    tk::ring<16> b_a_at;
+    tk::ring<16> b_a_done;
+    for (int block = blockIdx.x; block < m_tiles.count() * n_tiles.count(); block += gridDim.x) {
+      const auto at = tk::raster(block, m_tiles.count(), n_tiles.count(), 8);
+      const auto m = m_tiles[at.row];
+      const auto n = n_tiles[at.col];
+      // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
+      auto acc = tk::full<tk::fragment<float, 64, 16, tk::mma_layout>>(0.0f);
+      const tk::tiles<64> k_tiles{0, g.K};
+      if (0 < g.K) {
+        {
+          const auto k = k_tiles[0];
+          shared.b_a_full[b_a_at.slot].wait(b_a_at.phase);
+          tk::mma_fence(acc);
+          tk::mma_async(acc, shared.b[b_a_at.slot].T(), shared.a[b_a_at.slot].T());
+          tk::mma_commit();
+          b_a_at.advance();
+        }
+        for (const auto k : k_tiles.rest()) {
+          shared.b_a_full[b_a_at.slot].wait(b_a_at.phase);
+          tk::mma_fence();
+          tk::mma_async(acc, shared.b[b_a_at.slot].T(), shared.a[b_a_at.slot].T());
+          tk::mma_commit();
+          b_a_at.advance();
+          tk::mma_wait<1>();
+          if (tk::thread_in_warpgroup() == 0)
+            shared.b_a_empty[b_a_done.slot].arrive();
+          b_a_done.advance();
+        }
+        // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
+        tk::mma_wait<0>(acc);
+        if (tk::thread_in_warpgroup() == 0)
+          shared.b_a_empty[b_a_done.slot].arrive();
+        b_a_done.advance();
+      }
+      // gemm.tk:10  c[m, n] = acc;
+      tk::sync(1, 128);
+      tk::store_shared(shared.transposed_acc, acc);
+      tk::sync(1, 128);
+      const auto acc_2 = tk::load_shared<tk::fragment<float, 64, 64, tk::mma_layout>>(shared.transposed_acc.T());
+      tk::store(g.c.wide,
+                tk::view<tk::bf16, 16>{g.c.at(m.begin, n.begin), g.c.stride(0), m.end - m.begin, n.end - n.begin},
+                tk::cast<tk::bf16>(acc_2));
+    }
+  }
+}
+
+struct gemm_bf16_BM32_BN64_stages16_arguments {
+  tk::tensor_map b_map;
+  tk::tensor_map a_map;
+  tk::global<const tk::bf16, 2> a;
+  tk::global<const tk::bf16, 2> b;
+  tk::global<tk::bf16, 2> c;
+  int M;
+  int K;
+  int N;
+  bool loads_fit; // the copy engine can load every tensor that it is to
+};
+
+struct gemm_bf16_BM32_BN64_stages16_shared {
+  tk::shared_tile<tk::bf16, 64, 64> b[16];
+  tk::shared_tile<tk::bf16, 32, 64> a[16];
+  alignas(1024) tk::shared_tile<float, 64, 64, 0> transposed_acc;
+  tk::barrier b_a_full[16];
+  tk::barrier b_a_empty[16];
+};
+
+/// gemm.tk:5  gemm, for sm_90a.
+/// c = a · b
+/// BM = 32, BN = 64, BK = 64.
+/// Plan: stages: b_a 16; warpgroups: 1; overlap: 0; persistent: true.
+/// Roles: producer of 4 warps, consumer of 4 warps.
+/// Shared memory: b 128 KiB, a 64 KiB, transposed_acc 16 KiB.
+__global__ void __launch_bounds__(256, 1)
+    gemm_bf16_BM32_BN64_stages16(const __grid_constant__ gemm_bf16_BM32_BN64_stages16_arguments g) {
+  auto &shared = tk::shared_at<gemm_bf16_BM32_BN64_stages16_shared>(0);
+  const int warpgroup = tk::warpgroup_index();
+  if (threadIdx.x == 0) {
+    for (auto &barrier : shared.b_a_full)
+      barrier.init(g.loads_fit ? 1 : 128);
+    for (auto &barrier : shared.b_a_empty)
+      barrier.init(1);
+    tk::barrier_init_fence();
+  }
+  tk::sync_block();
+  if (warpgroup == 1) {
+    // producer
+    tk::release_registers<160>();
+    const tk::tiles<32> m_tiles{0, g.M};
+    const tk::tiles<64> n_tiles{0, g.N};
+    if (g.loads_fit) {
+      if (tk::warp_index() == 4 && tk::elect_one()) {
+        tk::ring<16> b_a_at;
+        for (int block = blockIdx.x; block < m_tiles.count() * n_tiles.count(); block += gridDim.x) {
+          const auto at = tk::raster(block, m_tiles.count(), n_tiles.count(), 8);
+          const auto m = m_tiles[at.row];
+          const auto n = n_tiles[at.col];
+          // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
+          for (const auto k : tk::tiles<64>{0, g.K}) {
+            shared.b_a_empty[b_a_at.slot].wait(b_a_at.phase ^ 1);
+            shared.b_a_full[b_a_at.slot].expect_bytes(12288);
+            tk::tma_load(shared.a[b_a_at.slot], g.a_map, shared.b_a_full[b_a_at.slot], k.begin, m.begin);
+            tk::tma_load(shared.b[b_a_at.slot], g.b_map, shared.b_a_full[b_a_at.slot], n.begin, k.begin);
+            b_a_at.advance();
+          }
+        }
+      }
+    } else {
+      // Tensors that the copy engine cannot take: by the threads of this role.
+      tk::ring<16> b_a_at;
+      for (int block = blockIdx.x; block < m_tiles.count() * n_tiles.count(); block += gridDim.x) {
+        const auto at = tk::raster(block, m_tiles.count(), n_tiles.count(), 8);
+        const auto m = m_tiles[at.row];
+        const auto n = n_tiles[at.col];
+        // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
+        for (const auto k : tk::tiles<64>{0, g.K}) {
+          shared.b_a_empty[b_a_at.slot].wait(b_a_at.phase ^ 1);
+          tk::copy_rows_to_shared<128, 16>(
+              shared.a[b_a_at.slot],
+              tk::view<const tk::bf16>{g.a.at(m.begin, k.begin), g.a.stride(0), m.end - m.begin, k.end - k.begin},
+              tk::thread_in_warpgroup());
+          tk::copy_rows_to_shared<128, 16>(
+              shared.b[b_a_at.slot],
+              tk::view<const tk::bf16>{g.b.at(k.begin, n.begin), g.b.stride(0), k.end - k.begin, n.end - n.begin},
+              tk::thread_in_warpgroup());
+          tk::finish_copies();
+          shared.b_a_full[b_a_at.slot].arrive();
+          b_a_at.advance();
+        }
+      }
+    }
+  } else {
+    // consumer
+    tk::release_registers<240>();
+    const tk::tiles<32> m_tiles{0, g.M};
+    const tk::tiles<64> n_tiles{0, g.N};
+    tk::ring<16> b_a_at;
+    tk::ring<16> b_a_done;
+    for (int block = blockIdx.x; block < m_tiles.count() * n_tiles.count(); block += gridDim.x) {
+      const auto at = tk::raster(block, m_tiles.count(), n_tiles.count(), 8);
+      const auto m = m_tiles[at.row];
+      const auto n = n_tiles[at.col];
+      // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
+      auto acc = tk::full<tk::fragment<float, 64, 32, tk::mma_layout>>(0.0f);
+      const tk::tiles<64> k_tiles{0, g.K};
+      if (0 < g.K) {
+        {
+          const auto k = k_tiles[0];
+          shared.b_a_full[b_a_at.slot].wait(b_a_at.phase);
+          tk::mma_fence(acc);
+          tk::mma_async(acc, shared.b[b_a_at.slot].T(), shared.a[b_a_at.slot].T());
+          tk::mma_commit();
+          b_a_at.advance();
+        }
+        for (const auto k : k_tiles.rest()) {
+          shared.b_a_full[b_a_at.slot].wait(b_a_at.phase);
+          tk::mma_fence();
+          tk::mma_async(acc, shared.b[b_a_at.slot].T(), shared.a[b_a_at.slot].T());
+          tk::mma_commit();
+          b_a_at.advance();
+          tk::mma_wait<1>();
+          if (tk::thread_in_warpgroup() == 0)
+            shared.b_a_empty[b_a_done.slot].arrive();
+          b_a_done.advance();
+        }
+        // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
+        tk::mma_wait<0>(acc);
+        if (tk::thread_in_warpgroup() == 0)
+          shared.b_a_empty[b_a_done.slot].arrive();
+        b_a_done.advance();
+      }
+      // gemm.tk:10  c[m, n] = acc;
+      tk::sync(1, 128);
+      tk::store_shared(shared.transposed_acc, acc);
+      tk::sync(1, 128);
+      const auto acc_2 = tk::load_shared<tk::fragment<float, 64, 64, tk::mma_layout>>(shared.transposed_acc.T());
+      tk::store(g.c.wide,
+                tk::view<tk::bf16, 16>{g.c.at(m.begin, n.begin), g.c.stride(0), m.end - m.begin, n.end - n.begin},
+                tk::cast<tk::bf16>(acc_2));
+    }
+  }
+}
+
+struct gemm_bf16_BK192_BM64_BN64_consumer_registers128_producer_registers128_stages1_arguments {
+  tk::tensor_map a_map;
+  tk::tensor_map b_map;
+  tk::tensor_map c_piece_map;
+  tk::global<const tk::bf16, 2> a;
+  tk::global<const tk::bf16, 2> b;
+  tk::global<tk::bf16, 2> c;
+  int M;
+  int K;
+  int N;
+  bool loads_fit;        // the copy engine can load every tensor that it is to
+  bool c_piece_map_fits; // and store this one
+};
+
+struct gemm_bf16_BK192_BM64_BN64_consumer_registers128_producer_registers128_stages1_shared {
+  tk::shared_tile<tk::bf16, 64, 192> a;
+  tk::shared_tile<tk::bf16, 192, 64> b;
+  tk::shared_tile<tk::bf16, 64, 64> c_piece;
+  tk::barrier a_b_full;
+  tk::barrier a_b_empty;
+};
+
+/// gemm.tk:5  gemm, for sm_90a.
+/// c = a · b
+/// BM = 64, BN = 64, BK = 192.
+/// Plan: stages: a_b 1; warpgroups: 1; overlap: 0; persistent: true.
+/// Roles: producer of 4 warps, consumer of 4 warps.
+/// Shared memory: a 24 KiB, b 24 KiB, c_piece 8 KiB.
+__global__ void __launch_bounds__(256, 2) gemm_bf16_BK192_BM64_BN64_consumer_registers128_producer_registers128_stages1(
+    const __grid_constant__ gemm_bf16_BK192_BM64_BN64_consumer_registers128_producer_registers128_stages1_arguments g) {
+  auto &shared = tk::shared_at<gemm_bf16_BK192_BM64_BN64_consumer_registers128_producer_registers128_stages1_shared>(0);
+  const int warpgroup = tk::warpgroup_index();
+  if (threadIdx.x == 0) {
+    shared.a_b_full.init(g.loads_fit ? 1 : 128);
+    shared.a_b_empty.init(1);
+    tk::barrier_init_fence();
+  }
+  tk::sync_block();
+  if (warpgroup == 1) {
+    // producer
+    const tk::tiles<64> m_tiles{0, g.M};
+    const tk::tiles<64> n_tiles{0, g.N};
+    if (g.loads_fit) {
+      if (tk::warp_index() == 4 && tk::elect_one()) {
+        tk::ring<1> a_b_at;
+        for (int block = blockIdx.x; block < m_tiles.count() * n_tiles.count(); block += gridDim.x) {
+          const auto at = tk::raster(block, m_tiles.count(), n_tiles.count(), 8);
+          const auto m = m_tiles[at.row];
+          const auto n = n_tiles[at.col];
+          // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
+          for (const auto k : tk::tiles<192>{0, g.K}) {
+            shared.a_b_empty.wait(a_b_at.phase ^ 1);
+            shared.a_b_full.expect_bytes(49152);
+            tk::tma_load(shared.a, g.a_map, shared.a_b_full, k.begin, m.begin);
+            tk::tma_load(shared.b, g.b_map, shared.a_b_full, n.begin, k.begin);
+            a_b_at.advance();
+          }
+        }
+      }
+    } else {
+      // Tensors that the copy engine cannot take: by the threads of this role.
+      tk::ring<1> a_b_at;
+      for (int block = blockIdx.x; block < m_tiles.count() * n_tiles.count(); block += gridDim.x) {
+        const auto at = tk::raster(block, m_tiles.count(), n_tiles.count(), 8);
+        const auto m = m_tiles[at.row];
+        const auto n = n_tiles[at.col];
+        // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
+        for (const auto k : tk::tiles<192>{0, g.K}) {
+          shared.a_b_empty.wait(a_b_at.phase ^ 1);
+          tk::copy_rows_to_shared<128, 10>(
+              shared.a,
+              tk::view<const tk::bf16>{g.a.at(m.begin, k.begin), g.a.stride(0), m.end - m.begin, k.end - k.begin},
+              tk::thread_in_warpgroup());
+          tk::copy_rows_to_shared<128, 10>(
+              shared.b,
+              tk::view<const tk::bf16>{g.b.at(k.begin, n.begin), g.b.stride(0), k.end - k.begin, n.end - n.begin},
+              tk::thread_in_warpgroup());
+          tk::finish_copies();
+          shared.a_b_full.arrive();
+          a_b_at.advance();
+        }
+      }
+    }
+  } else {
+    // consumer
+    const tk::tiles<64> m_tiles{0, g.M};
+    const tk::tiles<64> n_tiles{0, g.N};
+    tk::ring<1> a_b_at;
+    for (int block = blockIdx.x; block < m_tiles.count() * n_tiles.count(); block += gridDim.x) {
+      const auto at = tk::raster(block, m_tiles.count(), n_tiles.count(), 8);
+      const auto m = m_tiles[at.row];
+      const auto n = n_tiles[at.col];
+      // gemm.tk:8  var acc = zeros(BM, BN);
+      auto acc = tk::full<tk::fragment<float, 64, 64, tk::mma_layout>>(0.0f);
+      // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
+      for (const auto k : tk::tiles<192>{0, g.K}) {
+        shared.a_b_full.wait(a_b_at.phase);
+        tk::mma_fence(acc);
+        tk::mma_async(acc, shared.a.all(), shared.b.all());
+        tk::mma_commit();
+        tk::mma_wait<0>(acc);
+        if (tk::thread_in_warpgroup() == 0)
+          shared.a_b_empty.arrive();
+        a_b_at.advance();
+      }
+      // gemm.tk:10  c[m, n] = acc;
+      const auto acc_bf16 = tk::cast<tk::bf16>(acc);
+      if (g.c_piece_map_fits) {
+        if (tk::thread_in_warpgroup() == 0)
+          tk::bulk_wait_read<0>();
+        tk::sync(2, 128);
+        tk::store_shared(shared.c_piece, acc_bf16);
+        tk::fence_proxy_async();
+        tk::sync(2, 128);
+        if (tk::thread_in_warpgroup() == 0) {
+          tk::tma_store(g.c_piece_map, shared.c_piece, n.begin, m.begin);
+          tk::bulk_commit();
+        }
+      } else {
+        // gemm.tk:10  c[m, n] = acc;
+        tk::store(g.c.wide,
+                  tk::view<tk::bf16, 16>{g.c.at(m.begin, n.begin), g.c.stride(0), m.end - m.begin, n.end - n.begin},
+                  acc_bf16);
+      }
+    }
+    if (tk::thread_in_warpgroup() == 0)
+      tk::bulk_wait_read<0>();
+  }
+}
+
 struct gemm_bf16_BM64_BN64_stages13_arguments {
   tk::tensor_map a_map;
   tk::tensor_map b_map;
@@ -1089,6 +1491,55 @@ extern "C" tk_status gemm(const tk_tensor *a, const tk_tensor *b, const tk_tenso
   const tk::host::device device = tk::host::find_device(call, {9, 0, true}, a_view, b_view, c_view);
   if (!call.ok())
     return call.status();
+  if (T == tk::element::bf16 && (int64_t(M) <= 16)) {
+    gemm_bf16_BM16_BN64_stages16_arguments arguments{};
+    arguments.a = tk::host::make_global<const tk::bf16, 2>(a_view);
+    arguments.b = tk::host::make_global<const tk::bf16, 2>(b_view);
+    arguments.c = tk::host::make_global<tk::bf16, 2>(c_view);
+    arguments.M = M;
+    arguments.K = K;
+    arguments.N = N;
+    arguments.loads_fit = tk::host::encode_map(arguments.b_map, b_view, {0, 64, 64, 128, false}) &&
+                          tk::host::encode_map(arguments.a_map, a_view, {0, 16, 64, 128, false});
+    tk::host::launch(call, device, gemm_bf16_BM16_BN64_stages16, arguments,
+                     tk::host::steps(0, M, 16) * tk::host::steps(0, N, 64), true, 256,
+                     int(sizeof(gemm_bf16_BM16_BN64_stages16_shared)) + 1024, stream);
+    return call.status();
+  }
+  if (T == tk::element::bf16 && (int64_t(M) <= 32)) {
+    gemm_bf16_BM32_BN64_stages16_arguments arguments{};
+    arguments.a = tk::host::make_global<const tk::bf16, 2>(a_view);
+    arguments.b = tk::host::make_global<const tk::bf16, 2>(b_view);
+    arguments.c = tk::host::make_global<tk::bf16, 2>(c_view);
+    arguments.M = M;
+    arguments.K = K;
+    arguments.N = N;
+    arguments.loads_fit = tk::host::encode_map(arguments.b_map, b_view, {0, 64, 64, 128, false}) &&
+                          tk::host::encode_map(arguments.a_map, a_view, {0, 32, 64, 128, false});
+    tk::host::launch(call, device, gemm_bf16_BM32_BN64_stages16, arguments,
+                     tk::host::steps(0, M, 32) * tk::host::steps(0, N, 64), true, 256,
+                     int(sizeof(gemm_bf16_BM32_BN64_stages16_shared)) + 1024, stream);
+    return call.status();
+  }
+  if (T == tk::element::bf16 && ((int64_t(M) * int64_t(N)) <= ((64 * 64) * 264)) && (int64_t(K) > 128) &&
+      (int64_t(K) <= 192)) {
+    gemm_bf16_BK192_BM64_BN64_consumer_registers128_producer_registers128_stages1_arguments arguments{};
+    arguments.a = tk::host::make_global<const tk::bf16, 2>(a_view);
+    arguments.b = tk::host::make_global<const tk::bf16, 2>(b_view);
+    arguments.c = tk::host::make_global<tk::bf16, 2>(c_view);
+    arguments.M = M;
+    arguments.K = K;
+    arguments.N = N;
+    arguments.c_piece_map_fits = tk::host::encode_map(arguments.c_piece_map, c_view, {0, 64, 64, 128, true});
+    arguments.loads_fit = tk::host::encode_map(arguments.a_map, a_view, {0, 64, 64, 128, false}) &&
+                          tk::host::encode_map(arguments.b_map, b_view, {0, 192, 64, 128, false});
+    tk::host::launch(call, device, gemm_bf16_BK192_BM64_BN64_consumer_registers128_producer_registers128_stages1,
+                     arguments, tk::host::steps(0, M, 64) * tk::host::steps(0, N, 64), true, 256,
+                     int(sizeof(gemm_bf16_BK192_BM64_BN64_consumer_registers128_producer_registers128_stages1_shared)) +
+                         1024,
+                     stream);
+    return call.status();
+  }
   if (T == tk::element::bf16 && ((int64_t(M) * int64_t(N)) <= ((64 * 64) * 132))) {
     gemm_bf16_BM64_BN64_stages13_arguments arguments{};
     arguments.a = tk::host::make_global<const tk::bf16, 2>(a_view);
