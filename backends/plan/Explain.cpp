@@ -78,7 +78,7 @@ private:
 
   void explainRoles() {
     for (const plan::Role &role : plan.roles)
-      line(fmt::format("{}: {}{} warps{}", role.name, role.instances > 1 ? fmt::format("{} × ", role.instances) : "",
+      line(fmt::format("{}: {}{} warps{}", role.name, role.processes() > 1 ? fmt::format("{} × ", role.processes()) : "",
                        role.warps, role.registers > 0 ? fmt::format(", {} registers a thread", role.registers) : ""));
   }
 

@@ -321,7 +321,8 @@ private:
     buffer.cols = static_cast<int64_t>(plan::slabRows(placement.layout)) * placement.instances;
     buffer.elem = ElemType::F32;
     buffer.swizzle = plan::Swizzle::None;
-    buffer.stages = 2;
+    // Where no product is issued late, the next column is made of one that waits for what the last is for.
+    buffer.stages = schedule.overlap.value_or(1) == 0 ? 1 : 2;
     placement.buffers.push_back(buffer);
     factors = buffer.name;
     return true;
