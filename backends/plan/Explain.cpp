@@ -78,8 +78,9 @@ private:
 
   void explainRoles() {
     for (const plan::Role &role : plan.roles)
-      line(fmt::format("{}: {}{} warps{}", role.name, role.processes() > 1 ? fmt::format("{} × ", role.processes()) : "",
-                       role.warps, role.registers > 0 ? fmt::format(", {} registers a thread", role.registers) : ""));
+      line(fmt::format("{}: {}{} warps{}", role.name,
+                       role.processes() > 1 ? fmt::format("{} × ", role.processes()) : "", role.warps,
+                       role.registers > 0 ? fmt::format(", {} registers a thread", role.registers) : ""));
   }
 
   void explainBudgets() {
