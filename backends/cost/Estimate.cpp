@@ -45,7 +45,7 @@ int residentBlocks(const plan::Plan &plan, const arch::Description &arch) {
     return role.registers > 0 && role.registers != plan.roles.front().registers;
   });
   if (shares)
-    registers = arch.registersPerMultiprocessor / std::max(plan.threads, 1) / 8 * 8;
+    return plan.blocksAtOnce(arch.registersPerMultiprocessor, arch.sharedBytesPerMultiprocessor);
   registers = std::clamp<int64_t>((registers + 7) / 8 * 8, 24, arch.maxRegistersPerThread);
   most = std::min(most, arch.registersPerMultiprocessor / (registers * std::max(plan.threads, 1)));
   return static_cast<int>(std::max<int64_t>(most, 1));

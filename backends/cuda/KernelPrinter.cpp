@@ -49,7 +49,7 @@ void addSymbols(const ir::DimExpr &dim, std::vector<std::string> &symbols) {
 }
 
 constexpr int registersOfAll = 65536; ///< of a multiprocessor with registers that change hands
-int launchRegisters(int threads) { return std::min(255, registersOfAll / threads / 8 * 8); }
+int launchRegisters(int threads, int blocks) { return std::min(255, registersOfAll / threads / blocks / 8 * 8); }
 
 class KernelPrinter {
 public:
@@ -312,12 +312,12 @@ private:
   int blocksAtOnce() const {
     if (sharedOut() > 0)
       return registersOfAll / (sharedOut() * plan.threads);
+    const arch::Description *gpu = arch::find(plan.arch);
     if (std::any_of(plan.roles.begin(), plan.roles.end(), [](const plan::Role &role) { return role.registers > 0; }))
-      return 1;
+      return gpu ? plan.blocksAtOnce(gpu->registersPerMultiprocessor, gpu->sharedBytesPerMultiprocessor) : 1;
     bool multiplies = false;
     for (const plan::Role &role : plan.roles)
       walk(role.body, [&](const Stmt &stmt) { multiplies |= stmt.kind == StmtKind::Product && stmt.byWarps; });
-    const arch::Description *gpu = arch::find(plan.arch);
     if (!multiplies || plan.roles.size() > 1 || !gpu)
       return 0;
     const int64_t byRegisters = gpu->registersPerMultiprocessor / (gpu->maxRegistersPerThread * plan.threads);
@@ -691,9 +691,10 @@ private:
     if (plan.roles.size() > 1)
       body.push_back(cpp::Stmt::comment(role.name));
     if (role.registers > 0 && sharedOut() == 0)
-      body.push_back(cpp::Stmt::expression(cpp::call(cpp::templated(
-          role.registers > launchRegisters(plan.threads) ? "tk::claim_registers" : "tk::release_registers",
-          {cpp::integer(role.registers)}))));
+      body.push_back(cpp::Stmt::expression(cpp::call(
+          cpp::templated(role.registers > launchRegisters(plan.threads, blocksAtOnce()) ? "tk::claim_registers"
+                                                                                        : "tk::release_registers",
+                         {cpp::integer(role.registers)}))));
     if (role.processes() > 1 && !(role.firstWarp == 0 && role.warps == (byGroup ? 4 : 1))) {
       const int unit = byGroup ? 4 : 1;
       const cpp::Expr index =

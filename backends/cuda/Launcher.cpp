@@ -140,9 +140,10 @@ private:
   }
 
   std::string encode(const plan::TensorMap &map, bool stored) const {
-    return fmt::format("tk::host::encode_map({}.{}, {}, {{{}, {}, {}, {}, {}}})", argumentsName, identifier(map.name),
+    return fmt::format("tk::host::encode_map({}.{}, {}, {{{}, {}, {}, {}, {}{}}})", argumentsName, identifier(map.name),
                        view(map.tensor), map.rowDim, map.boxRows, map.boxCols, plan::bytes(map.swizzle),
-                       stored ? "true" : "false");
+                       stored ? "true" : "false",
+                       map.fetched == plan::TensorMap().fetched ? "" : fmt::format(", {}", map.fetched));
   }
 
   std::string blocks(const plan::Plan &plan) const {

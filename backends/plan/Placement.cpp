@@ -342,6 +342,13 @@ private:
     return stored;
   }
 
+  /// Whether what is read of an operand is multiplied with too little for its memory to keep up. Then L2 is to fetch
+  /// no more for a box than that has: the other boxes of a tile, side by side, ask for theirs.
+  static bool isBoundByMemory(const ir::Op &dot, size_t position) {
+    constexpr int64_t few = 16;
+    return (position == 0 ? dot.result()->type.cols : dot.result()->type.rows) < few;
+  }
+
   Operand placeLoad(const ir::Op &dot, size_t position, const ir::Op &load, bool transposed, bool transposing) {
     const std::string key = loadKey(load) + (transposing ? "^T" : "");
     if (out.loadKeys.emplace(&load, key).first->second != key)
@@ -374,6 +381,8 @@ private:
             : fmt::format("`{}`: by the loading role's threads, as {}", load.view.tensor, whyNot));
     if (member.byEngine)
       out.maps.push_back(makeMap(load, buffer, load.result()->type.rows));
+    if (member.byEngine && isBoundByMemory(dot, position) && out.maps.back().boxCols < buffer.cols)
+      out.maps.back().fetched = 128;
     ringFor(dot, load).members.push_back(member);
     return {Operand::Ring, load.result(), transposed != transposing, member.buffer, false, whyInRing(transposing)};
   }

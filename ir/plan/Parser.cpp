@@ -363,6 +363,11 @@ TensorMap Parser::map() {
   expect(",");
   map.colDim = static_cast<int>(integer(0, 15));
   map.swizzle = swizzle();
+  if (accept("fetch")) {
+    map.fetched = static_cast<int>(integer(128, 256));
+    if (map.fetched != 128 && map.fetched != 256)
+      fail("128 or 256");
+  }
   expect("->");
   map.buffer = name("a buffer");
   return map;

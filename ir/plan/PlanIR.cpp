@@ -142,6 +142,21 @@ template <class T> static const T *findNamed(const std::vector<T> &all, std::str
   return found == all.end() ? nullptr : &*found;
 }
 
+int Plan::blocksAtOnce(int64_t registers, int64_t sharedMemory) const {
+  constexpr int64_t systemBytes = 1024; // of each block, besides its own (CUDA programming guide)
+  constexpr int64_t unit = 8;           // registers are given to threads in eights
+  int64_t set = 0;
+  for (const Role &role : roles)
+    set += int64_t{role.registers} * role.warps * role.instances * role.lanes;
+  const auto haveRegisters = [&](int64_t blocks) {
+    return registers / blocks / threads / unit * unit * threads >= set;
+  };
+  int64_t blocks = std::max<int64_t>(sharedMemory / (sharedBytes + systemBytes), 1);
+  while (blocks > 1 && !haveRegisters(blocks))
+    --blocks;
+  return static_cast<int>(blocks);
+}
+
 const Var *Role::findVar(std::string_view name) const { return findNamed(vars, name); }
 const Buffer *Plan::findBuffer(std::string_view name) const { return findNamed(buffers, name); }
 const TensorBuffer *Plan::findTensor(std::string_view name) const { return findNamed(tensors, name); }

@@ -144,6 +144,7 @@ struct TensorMap {
   int64_t boxRows = 0; ///< ≤ 256
   int64_t boxCols = 0; ///< boxCols · element bytes ≤ the swizzle's span, where there is one
   Swizzle swizzle = Swizzle::B128;
+  int fetched = 256; ///< bytes along a row that L2 takes from memory at once: 128 or 256
 };
 
 /// A stage of a buffer, by a cursor or stage 0.
@@ -414,6 +415,10 @@ struct Plan {
   int64_t swizzleAtom(Swizzle swizzle) const {
     return swizzle == Swizzle::None ? 16 : sharedSpan / 16 * bytes(swizzle);
   }
+
+  /// Blocks at once of a plan whose roles set their registers, on a multiprocessor with so many registers and bytes of
+  /// shared memory; at least 1.
+  int blocksAtOnce(int64_t registers, int64_t sharedMemory) const;
 
   const Buffer *findBuffer(std::string_view name) const; ///< in shared memory
   const TensorBuffer *findTensor(std::string_view name) const;

@@ -320,8 +320,9 @@ std::string printGrid(const Grid &grid) {
 
 void Printer::resources(const Plan &plan) {
   for (const TensorMap &map : plan.maps)
-    line(fmt::format("map {} = {} box {}x{} dims {}, {} swizzle {} -> {}", map.name, map.tensor, map.boxRows,
-                     map.boxCols, map.rowDim, map.colDim, spelling(map.swizzle), map.buffer));
+    line(fmt::format("map {} = {} box {}x{} dims {}, {} swizzle {}{} -> {}", map.name, map.tensor, map.boxRows,
+                     map.boxCols, map.rowDim, map.colDim, spelling(map.swizzle),
+                     map.fetched == TensorMap().fetched ? "" : fmt::format(" fetch {}", map.fetched), map.buffer));
   for (const Buffer &buffer : plan.buffers)
     line(fmt::format("buffer {}: {}[{}x{}] swizzle {} stages {}{} offset {}{}", buffer.name, spelling(buffer.elem),
                      buffer.rows, buffer.cols, spelling(buffer.swizzle), buffer.stages,

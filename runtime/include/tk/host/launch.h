@@ -17,6 +17,9 @@ struct box {
   int cols;    ///< along the last dim
   int swizzle; ///< bytes; 0: none
   bool stored; ///< the copy engine writes through the map
+
+  /// Bytes along a row that L2 takes from memory at once: 128 or 256.
+  int fetched = 256;
 };
 
 /// Encodes a map; false where the tensor does not suit the copy engine, which is no error: a base or a stride that is
@@ -59,9 +62,10 @@ inline bool encode_map(tensor_map &map, const argument &a, const box &b) {
     strides[i - 1] = static_cast<unsigned long long>(stride);
   }
   const int swizzle = b.swizzle == 128 ? 3 : b.swizzle == 64 ? 2 : b.swizzle == 32 ? 1 : 0;
-  constexpr int no_interleave = 0, promote_to_256_bytes = 3, zeros_outside = 0;
+  const int promotion = b.fetched == 256 ? 3 : 2;
+  constexpr int no_interleave = 0, zeros_outside = 0;
   return encode(&map, types[static_cast<int>(a.type)], static_cast<unsigned>(rank), a.data(), dims, strides, box_dims,
-                element_strides, no_interleave, swizzle, promote_to_256_bytes, zeros_outside) == 0;
+                element_strides, no_interleave, swizzle, promotion, zeros_outside) == 0;
 }
 
 /// A compute capability that code was compiled for: it runs on devices of this one, or of this one and later ones.
