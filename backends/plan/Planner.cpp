@@ -8,6 +8,7 @@
 #include "backends/plan/Consumer.h"
 #include "backends/plan/Exponentials.h"
 #include "backends/plan/GridOrder.h"
+#include "backends/plan/KeepRows.h"
 #include "backends/plan/MatrixRole.h"
 #include "backends/plan/Multistage.h"
 #include "backends/plan/Nest.h"
@@ -216,6 +217,8 @@ private:
       products = splitMatrixRole(consumer.role, placement, arch.tensorMemoryColumns, accumulatorStages, factors);
     else
       synchronize(consumer.role, placement);
+    if (!placement.hasProducts && placement.rings.empty() && !takesTilesInTurn())
+      keepRows(consumer.role, consumer.scratch, *plan, arch, schedule);
     if (takesTurns)
       if (const std::string why = takeTurns(consumer.role, consumer.scratch, plan->barriers); !why.empty())
         return refusePingPong(why);

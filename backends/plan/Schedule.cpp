@@ -19,6 +19,8 @@ void set(Schedule &schedule, std::string_view key, int64_t value) {
     schedule.warps = value;
   else if (key == "vector")
     schedule.vector = value;
+  else if (key == "keep")
+    schedule.keep = value;
   else if (key == "overlap")
     schedule.overlap = value;
   else if (key == "raster")
@@ -64,6 +66,8 @@ const std::vector<Key> &keys() {
       {"vector", "int", 1, 8, "as many as 16 bytes hold",
        "neighbours in a row that a thread holds, of a kernel without products; a power of two. 1 suits rows of odd "
        "length"},
+      {"keep", "int", 0, 16, "as many as leave place for 1024 threads a multiprocessor",
+       "tiles of what several loops of a kernel without products load that stay in shared memory"},
       {"overlap", "int", 0, 1, "1", "loop iterations that a product may run behind the vector work that feeds it"},
       {"alternate", "bool", 0, 1, "true where eight waves have rings of three stages",
        "of a loop of products alone: two halves of the waves load and multiply in turns (AMD)"},
