@@ -145,11 +145,14 @@ template <class T> static const T *findNamed(const std::vector<T> &all, std::str
 int Plan::blocksAtOnce(int64_t registers, int64_t sharedMemory) const {
   constexpr int64_t systemBytes = 1024; // of each block, besides its own (CUDA programming guide)
   constexpr int64_t unit = 8;           // registers are given to threads in eights
-  int64_t set = 0;
+  int64_t asked = 0, setting = 0; // registers, and the threads that ask for them
   for (const Role &role : roles)
-    set += int64_t{role.registers} * role.warps * role.instances * role.lanes;
+    if (role.registers > 0) {
+      asked += int64_t{role.registers} * role.totalWarps() * role.lanes;
+      setting += int64_t{role.totalWarps()} * role.lanes;
+    }
   const auto haveRegisters = [&](int64_t blocks) {
-    return registers / blocks / threads / unit * unit * threads >= set;
+    return registers / blocks / threads / unit * unit * setting >= asked;
   };
   int64_t blocks = std::max<int64_t>(sharedMemory / (sharedBytes + systemBytes), 1);
   while (blocks > 1 && !haveRegisters(blocks))
