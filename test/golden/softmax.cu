@@ -4,6 +4,8 @@
 #include "tk/host/launch.h"
 #include "tk/memory.h"
 #include "tk/reduce.h"
+#include "tk/ring.h"
+#include "tk/shared_copy.h"
 #include "tk/tiles.h"
 
 namespace {
@@ -17,6 +19,7 @@ struct softmax_any_f16_BC8192_BM1_vector1_arguments {
 
 struct softmax_any_f16_BC8192_BM1_vector1_shared {
   tk::scratch_memory<8, 8> reduce_scratch;
+  alignas(1024) tk::shared_vector<tk::half, 8192> kept_x[3];
 };
 
 /// softmax.tk:25  softmax_any, for sm_90a.
@@ -24,11 +27,13 @@ struct softmax_any_f16_BC8192_BM1_vector1_shared {
 /// BM = 1, BC = 8192.
 /// Plan: stages: none; warpgroups: 1; overlap: 0; persistent: false.
 /// Roles: worker of 8 warps.
-/// Shared memory: reduce_scratch 1 KiB.
+/// Shared memory: reduce_scratch 1 KiB, kept_x 48 KiB.
 __global__ void __launch_bounds__(256)
     softmax_any_f16_BC8192_BM1_vector1(const __grid_constant__ softmax_any_f16_BC8192_BM1_vector1_arguments g) {
   auto &shared = tk::shared_at<softmax_any_f16_BC8192_BM1_vector1_shared>(0);
   const tk::tiles<1> i_tiles{0, g.N};
+  tk::ring<3> kept_x_at;
+  tk::ring<3> kept_x_at_2;
   tk::scratch<8, 8> reduce_scratch{shared.reduce_scratch, 1};
   const auto i = i_tiles[int(blockIdx.x)];
   // softmax.tk:28  var m = full(BM, 1, -inf);
@@ -37,10 +42,17 @@ __global__ void __launch_bounds__(256)
   float l = 0.0f;
   // softmax.tk:30  for c in tiles(C, BC) {
   const int c_split = g.C / 8192 * 8192;
+  const int kept_end = 24576;
   for (const auto c : tk::tiles<8192>{0, c_split}) {
     // softmax.tk:31  let t = f32(x[i, c]) * LOG2E;
     const auto x = tk::load<tk::row<tk::half, 8192, tk::row_layout<256, 256, 1>>>(
         tk::view<const tk::half>{g.x.at(i.begin, c.begin), g.x.stride(0), 1, 8192});
+    const bool is_kept = c.begin < kept_end;
+    if (is_kept) {
+      tk::store_shared(shared.kept_x[kept_x_at.slot], x);
+      kept_x_at.advance();
+    }
+    // softmax.tk:31  let t = f32(x[i, c]) * LOG2E;
     const auto x_f32 = tk::cast<float>(x);
     // softmax.tk:32  let m_new = max(m, rowmax(t));
     const float reduce_value = tk::row_max(x_f32, reduce_scratch);
@@ -57,6 +69,12 @@ __global__ void __launch_bounds__(256)
     // softmax.tk:31  let t = f32(x[i, c]) * LOG2E;
     const auto x_2 = tk::load<tk::row<tk::half, 8192, tk::row_layout<256, 256, 1>>>(
         tk::view<const tk::half>{g.x.at(i.begin, c_2.begin), g.x.stride(0), 1, c_2.end - c_2.begin});
+    const bool is_kept_2 = c_2.begin < kept_end;
+    if (is_kept_2) {
+      tk::store_shared(shared.kept_x[kept_x_at.slot], x_2);
+      kept_x_at.advance();
+    }
+    // softmax.tk:31  let t = f32(x[i, c]) * LOG2E;
     const auto raw = tk::where(tk::col_index<tk::row<int, 8192, tk::row_layout<256, 256, 1>>>() + c_2.begin < g.C,
                                tk::cast<float>(x_2), -tk::inf);
     // softmax.tk:32  let m_new = max(m, rowmax(t));
@@ -71,8 +89,15 @@ __global__ void __launch_bounds__(256)
   }
   // softmax.tk:36  for c in tiles(C, BC) { y[i, c] = exp2(x[i, c] * LOG2E - m) / l; }
   for (const auto c_3 : tk::tiles<8192>{0, g.C}) {
-    const auto x_3 = tk::load<tk::row<tk::half, 8192, tk::row_layout<256, 256, 1>>>(
-        tk::view<const tk::half>{g.x.at(i.begin, c_3.begin), g.x.stride(0), 1, c_3.end - c_3.begin});
+    const bool is_kept_3 = c_3.begin < kept_end;
+    tk::row<tk::half, 8192, tk::row_layout<256, 256, 1>> x_3;
+    if (is_kept_3) {
+      x_3 = tk::load_shared<tk::row<tk::half, 8192, tk::row_layout<256, 256, 1>>>(shared.kept_x[kept_x_at_2.slot]);
+      kept_x_at_2.advance();
+    } else {
+      x_3 = tk::load<tk::row<tk::half, 8192, tk::row_layout<256, 256, 1>>>(
+          tk::view<const tk::half>{g.x.at(i.begin, c_3.begin), g.x.stride(0), 1, c_3.end - c_3.begin});
+    }
     tk::store(tk::view<tk::half>{g.y.at(i.begin, c_3.begin), g.y.stride(0), 1, c_3.end - c_3.begin},
               tk::cast<tk::half>(tk::exp2(tk::cast<float>(x_3) * 1.442695f - m) / l));
   }
@@ -85,14 +110,22 @@ struct softmax_any_f16_vector1_arguments {
   int C;
 };
 
+struct softmax_any_f16_vector1_shared {
+  alignas(1024) tk::shared_tile<tk::half, 4, 1024, 0> kept_x[3];
+};
+
 /// softmax.tk:25  softmax_any, for sm_90a.
 /// y = softmax of rows of any length: maximum and sum in one pass, the result in a second
 /// BM = 4, BC = 1024.
 /// Plan: stages: none; warpgroups: 1; overlap: 0; persistent: false.
 /// Roles: worker of 4 warps.
+/// Shared memory: kept_x 24 KiB.
 __global__ void __launch_bounds__(128)
     softmax_any_f16_vector1(const __grid_constant__ softmax_any_f16_vector1_arguments g) {
+  auto &shared = tk::shared_at<softmax_any_f16_vector1_shared>(0);
   const tk::tiles<4> i_tiles{0, g.N};
+  tk::ring<3> kept_x_at;
+  tk::ring<3> kept_x_at_2;
   const auto i = i_tiles[int(blockIdx.x)];
   // softmax.tk:28  var m = full(BM, 1, -inf);
   auto m = tk::full<tk::column<float, 4, tk::row_layout<128, 32, 1>>>(-tk::inf);
@@ -100,10 +133,17 @@ __global__ void __launch_bounds__(128)
   auto l = tk::full<tk::column<float, 4, tk::row_layout<128, 32, 1>>>(0.0f);
   // softmax.tk:30  for c in tiles(C, BC) {
   const int c_split = g.C / 1024 * 1024;
+  const int kept_end = 3072;
   for (const auto c : tk::tiles<1024>{0, c_split}) {
     // softmax.tk:31  let t = f32(x[i, c]) * LOG2E;
     const auto x = tk::load<tk::fragment<tk::half, 4, 1024, tk::row_layout<128, 32, 1>>>(
         tk::view<const tk::half>{g.x.at(i.begin, c.begin), g.x.stride(0), i.end - i.begin, 1024});
+    const bool is_kept = c.begin < kept_end;
+    if (is_kept) {
+      tk::store_shared(shared.kept_x[kept_x_at.slot], x);
+      kept_x_at.advance();
+    }
+    // softmax.tk:31  let t = f32(x[i, c]) * LOG2E;
     const auto x_f32 = tk::cast<float>(x);
     // softmax.tk:32  let m_new = max(m, rowmax(t));
     const auto m_new = tk::max(m, tk::row_max(x_f32) * 1.442695f);
@@ -118,6 +158,12 @@ __global__ void __launch_bounds__(128)
     // softmax.tk:31  let t = f32(x[i, c]) * LOG2E;
     const auto x_2 = tk::load<tk::fragment<tk::half, 4, 1024, tk::row_layout<128, 32, 1>>>(
         tk::view<const tk::half>{g.x.at(i.begin, c_2.begin), g.x.stride(0), i.end - i.begin, c_2.end - c_2.begin});
+    const bool is_kept_2 = c_2.begin < kept_end;
+    if (is_kept_2) {
+      tk::store_shared(shared.kept_x[kept_x_at.slot], x_2);
+      kept_x_at.advance();
+    }
+    // softmax.tk:31  let t = f32(x[i, c]) * LOG2E;
     const auto raw = tk::where(tk::col_index<tk::row<int, 1024, tk::row_layout<128, 32, 1>>>() + c_2.begin < g.C,
                                tk::cast<float>(x_2), -tk::inf);
     // softmax.tk:32  let m_new = max(m, rowmax(t));
@@ -130,21 +176,122 @@ __global__ void __launch_bounds__(128)
   }
   // softmax.tk:36  for c in tiles(C, BC) { y[i, c] = exp2(x[i, c] * LOG2E - m) / l; }
   for (const auto c_3 : tk::tiles<1024>{0, g.C}) {
-    const auto x_3 = tk::load<tk::fragment<tk::half, 4, 1024, tk::row_layout<128, 32, 1>>>(
-        tk::view<const tk::half>{g.x.at(i.begin, c_3.begin), g.x.stride(0), i.end - i.begin, c_3.end - c_3.begin});
+    const bool is_kept_3 = c_3.begin < kept_end;
+    tk::fragment<tk::half, 4, 1024, tk::row_layout<128, 32, 1>> x_3;
+    if (is_kept_3) {
+      x_3 =
+          tk::load_shared<tk::fragment<tk::half, 4, 1024, tk::row_layout<128, 32, 1>>>(shared.kept_x[kept_x_at_2.slot]);
+      kept_x_at_2.advance();
+    } else {
+      x_3 = tk::load<tk::fragment<tk::half, 4, 1024, tk::row_layout<128, 32, 1>>>(
+          tk::view<const tk::half>{g.x.at(i.begin, c_3.begin), g.x.stride(0), i.end - i.begin, c_3.end - c_3.begin});
+    }
     tk::store(tk::view<tk::half>{g.y.at(i.begin, c_3.begin), g.y.stride(0), i.end - i.begin, c_3.end - c_3.begin},
               tk::cast<tk::half>(tk::exp2(tk::cast<float>(x_3) * 1.442695f - m) / l));
   }
 }
 
-struct softmax_any_f16_BC16384_BM1_arguments {
+struct softmax_any_f16_BC8192_BM1_keep4_arguments {
   tk::global<const tk::half, 2> x;
   tk::global<tk::half, 2> y;
   int N;
   int C;
 };
 
-struct softmax_any_f16_BC16384_BM1_shared {
+struct softmax_any_f16_BC8192_BM1_keep4_shared {
+  tk::scratch_memory<8, 8> reduce_scratch;
+  alignas(1024) tk::shared_vector<tk::half, 8192> kept_x[4];
+};
+
+/// softmax.tk:25  softmax_any, for sm_90a.
+/// y = softmax of rows of any length: maximum and sum in one pass, the result in a second
+/// BM = 1, BC = 8192.
+/// Plan: stages: none; warpgroups: 1; overlap: 0; persistent: false.
+/// Roles: worker of 8 warps.
+/// Shared memory: reduce_scratch 1 KiB, kept_x 64 KiB.
+__global__ void __launch_bounds__(256)
+    softmax_any_f16_BC8192_BM1_keep4(const __grid_constant__ softmax_any_f16_BC8192_BM1_keep4_arguments g) {
+  auto &shared = tk::shared_at<softmax_any_f16_BC8192_BM1_keep4_shared>(0);
+  const tk::tiles<1> i_tiles{0, g.N};
+  tk::ring<4> kept_x_at;
+  tk::ring<4> kept_x_at_2;
+  tk::scratch<8, 8> reduce_scratch{shared.reduce_scratch, 1};
+  const auto i = i_tiles[int(blockIdx.x)];
+  // softmax.tk:28  var m = full(BM, 1, -inf);
+  float m = -tk::inf;
+  // softmax.tk:29  var l = zeros(BM, 1);
+  float l = 0.0f;
+  // softmax.tk:30  for c in tiles(C, BC) {
+  const int c_split = g.C / 8192 * 8192;
+  const int kept_end = 32768;
+  for (const auto c : tk::tiles<8192>{0, c_split}) {
+    // softmax.tk:31  let t = f32(x[i, c]) * LOG2E;
+    const auto x = tk::load<tk::row<tk::half, 8192, tk::row_layout<256, 256, 8>>>(
+        g.x.wide, tk::view<const tk::half, 16>{g.x.at(i.begin, c.begin), g.x.stride(0), 1, 8192});
+    const bool is_kept = c.begin < kept_end;
+    if (is_kept) {
+      tk::store_shared(shared.kept_x[kept_x_at.slot], x);
+      kept_x_at.advance();
+    }
+    // softmax.tk:31  let t = f32(x[i, c]) * LOG2E;
+    const auto x_f32 = tk::cast<float>(x);
+    // softmax.tk:32  let m_new = max(m, rowmax(t));
+    const float reduce_value = tk::row_max(x_f32, reduce_scratch);
+    const float m_new = tk::max(m, reduce_value * 1.442695f);
+    // softmax.tk:31  let t = f32(x[i, c]) * LOG2E;
+    const auto t = x_f32 * 1.442695f;
+    // softmax.tk:33  l = l * exp2(m - m_new) + rowsum(exp2(t - m_new));
+    const float reduce_value_2 = tk::row_sum(tk::exp2(t - m_new), reduce_scratch);
+    l = l * tk::exp2(m - m_new) + reduce_value_2;
+    m = m_new;
+  }
+  // softmax.tk:30  for c in tiles(C, BC) {
+  for (const auto c_2 : tk::tiles<8192>{c_split, g.C}) {
+    // softmax.tk:31  let t = f32(x[i, c]) * LOG2E;
+    const auto x_2 = tk::load<tk::row<tk::half, 8192, tk::row_layout<256, 256, 8>>>(
+        g.x.wide, tk::view<const tk::half, 16>{g.x.at(i.begin, c_2.begin), g.x.stride(0), 1, c_2.end - c_2.begin});
+    const bool is_kept_2 = c_2.begin < kept_end;
+    if (is_kept_2) {
+      tk::store_shared(shared.kept_x[kept_x_at.slot], x_2);
+      kept_x_at.advance();
+    }
+    // softmax.tk:31  let t = f32(x[i, c]) * LOG2E;
+    const auto raw = tk::where(tk::col_index<tk::row<int, 8192, tk::row_layout<256, 256, 8>>>() + c_2.begin < g.C,
+                               tk::cast<float>(x_2), -tk::inf);
+    // softmax.tk:32  let m_new = max(m, rowmax(t));
+    const float reduce_value_3 = tk::row_max(raw, reduce_scratch);
+    const float m_new_2 = tk::max(m, reduce_value_3 * 1.442695f);
+    // softmax.tk:31  let t = f32(x[i, c]) * LOG2E;
+    const auto t_2 = raw * 1.442695f;
+    // softmax.tk:33  l = l * exp2(m - m_new) + rowsum(exp2(t - m_new));
+    const float reduce_value_4 = tk::row_sum(tk::exp2(t_2 - m_new_2), reduce_scratch);
+    l = l * tk::exp2(m - m_new_2) + reduce_value_4;
+    m = m_new_2;
+  }
+  // softmax.tk:36  for c in tiles(C, BC) { y[i, c] = exp2(x[i, c] * LOG2E - m) / l; }
+  for (const auto c_3 : tk::tiles<8192>{0, g.C}) {
+    const bool is_kept_3 = c_3.begin < kept_end;
+    tk::row<tk::half, 8192, tk::row_layout<256, 256, 8>> x_3;
+    if (is_kept_3) {
+      x_3 = tk::load_shared<tk::row<tk::half, 8192, tk::row_layout<256, 256, 8>>>(shared.kept_x[kept_x_at_2.slot]);
+      kept_x_at_2.advance();
+    } else {
+      x_3 = tk::load<tk::row<tk::half, 8192, tk::row_layout<256, 256, 8>>>(
+          g.x.wide, tk::view<const tk::half, 16>{g.x.at(i.begin, c_3.begin), g.x.stride(0), 1, c_3.end - c_3.begin});
+    }
+    tk::store(g.y.wide, tk::view<tk::half, 16>{g.y.at(i.begin, c_3.begin), g.y.stride(0), 1, c_3.end - c_3.begin},
+              tk::cast<tk::half>(tk::exp2(tk::cast<float>(x_3) * 1.442695f - m) / l));
+  }
+}
+
+struct softmax_any_f16_BC16384_BM1_keep0_arguments {
+  tk::global<const tk::half, 2> x;
+  tk::global<tk::half, 2> y;
+  int N;
+  int C;
+};
+
+struct softmax_any_f16_BC16384_BM1_keep0_shared {
   tk::scratch_memory<16, 8> reduce_scratch;
 };
 
@@ -155,8 +302,8 @@ struct softmax_any_f16_BC16384_BM1_shared {
 /// Roles: worker of 16 warps.
 /// Shared memory: reduce_scratch 2 KiB.
 __global__ void __launch_bounds__(512)
-    softmax_any_f16_BC16384_BM1(const __grid_constant__ softmax_any_f16_BC16384_BM1_arguments g) {
-  auto &shared = tk::shared_at<softmax_any_f16_BC16384_BM1_shared>(0);
+    softmax_any_f16_BC16384_BM1_keep0(const __grid_constant__ softmax_any_f16_BC16384_BM1_keep0_arguments g) {
+  auto &shared = tk::shared_at<softmax_any_f16_BC16384_BM1_keep0_shared>(0);
   const tk::tiles<1> i_tiles{0, g.N};
   tk::scratch<16, 8> reduce_scratch{shared.reduce_scratch, 1};
   const auto i = i_tiles[int(blockIdx.x)];
@@ -214,13 +361,21 @@ struct softmax_any_f16_arguments {
   int C;
 };
 
+struct softmax_any_f16_shared {
+  alignas(1024) tk::shared_tile<tk::half, 4, 1024, 0> kept_x[3];
+};
+
 /// softmax.tk:25  softmax_any, for sm_90a.
 /// y = softmax of rows of any length: maximum and sum in one pass, the result in a second
 /// BM = 4, BC = 1024.
 /// Plan: stages: none; warpgroups: 1; overlap: 0; persistent: false.
 /// Roles: worker of 4 warps.
+/// Shared memory: kept_x 24 KiB.
 __global__ void __launch_bounds__(128) softmax_any_f16(const __grid_constant__ softmax_any_f16_arguments g) {
+  auto &shared = tk::shared_at<softmax_any_f16_shared>(0);
   const tk::tiles<4> i_tiles{0, g.N};
+  tk::ring<3> kept_x_at;
+  tk::ring<3> kept_x_at_2;
   const auto i = i_tiles[int(blockIdx.x)];
   // softmax.tk:28  var m = full(BM, 1, -inf);
   auto m = tk::full<tk::column<float, 4, tk::row_layout<128, 32, 8>>>(-tk::inf);
@@ -228,10 +383,17 @@ __global__ void __launch_bounds__(128) softmax_any_f16(const __grid_constant__ s
   auto l = tk::full<tk::column<float, 4, tk::row_layout<128, 32, 8>>>(0.0f);
   // softmax.tk:30  for c in tiles(C, BC) {
   const int c_split = g.C / 1024 * 1024;
+  const int kept_end = 3072;
   for (const auto c : tk::tiles<1024>{0, c_split}) {
     // softmax.tk:31  let t = f32(x[i, c]) * LOG2E;
     const auto x = tk::load<tk::fragment<tk::half, 4, 1024, tk::row_layout<128, 32, 8>>>(
         g.x.wide, tk::view<const tk::half, 16>{g.x.at(i.begin, c.begin), g.x.stride(0), i.end - i.begin, 1024});
+    const bool is_kept = c.begin < kept_end;
+    if (is_kept) {
+      tk::store_shared(shared.kept_x[kept_x_at.slot], x);
+      kept_x_at.advance();
+    }
+    // softmax.tk:31  let t = f32(x[i, c]) * LOG2E;
     const auto x_f32 = tk::cast<float>(x);
     // softmax.tk:32  let m_new = max(m, rowmax(t));
     const auto m_new = tk::max(m, tk::row_max(x_f32) * 1.442695f);
@@ -247,6 +409,12 @@ __global__ void __launch_bounds__(128) softmax_any_f16(const __grid_constant__ s
     const auto x_2 = tk::load<tk::fragment<tk::half, 4, 1024, tk::row_layout<128, 32, 8>>>(
         g.x.wide,
         tk::view<const tk::half, 16>{g.x.at(i.begin, c_2.begin), g.x.stride(0), i.end - i.begin, c_2.end - c_2.begin});
+    const bool is_kept_2 = c_2.begin < kept_end;
+    if (is_kept_2) {
+      tk::store_shared(shared.kept_x[kept_x_at.slot], x_2);
+      kept_x_at.advance();
+    }
+    // softmax.tk:31  let t = f32(x[i, c]) * LOG2E;
     const auto raw = tk::where(tk::col_index<tk::row<int, 1024, tk::row_layout<128, 32, 8>>>() + c_2.begin < g.C,
                                tk::cast<float>(x_2), -tk::inf);
     // softmax.tk:32  let m_new = max(m, rowmax(t));
@@ -259,9 +427,17 @@ __global__ void __launch_bounds__(128) softmax_any_f16(const __grid_constant__ s
   }
   // softmax.tk:36  for c in tiles(C, BC) { y[i, c] = exp2(x[i, c] * LOG2E - m) / l; }
   for (const auto c_3 : tk::tiles<1024>{0, g.C}) {
-    const auto x_3 = tk::load<tk::fragment<tk::half, 4, 1024, tk::row_layout<128, 32, 8>>>(
-        g.x.wide,
-        tk::view<const tk::half, 16>{g.x.at(i.begin, c_3.begin), g.x.stride(0), i.end - i.begin, c_3.end - c_3.begin});
+    const bool is_kept_3 = c_3.begin < kept_end;
+    tk::fragment<tk::half, 4, 1024, tk::row_layout<128, 32, 8>> x_3;
+    if (is_kept_3) {
+      x_3 =
+          tk::load_shared<tk::fragment<tk::half, 4, 1024, tk::row_layout<128, 32, 8>>>(shared.kept_x[kept_x_at_2.slot]);
+      kept_x_at_2.advance();
+    } else {
+      x_3 = tk::load<tk::fragment<tk::half, 4, 1024, tk::row_layout<128, 32, 8>>>(
+          g.x.wide, tk::view<const tk::half, 16>{g.x.at(i.begin, c_3.begin), g.x.stride(0), i.end - i.begin,
+                                                 c_3.end - c_3.begin});
+    }
     tk::store(g.y.wide,
               tk::view<tk::half, 16>{g.y.at(i.begin, c_3.begin), g.y.stride(0), i.end - i.begin, c_3.end - c_3.begin},
               tk::cast<tk::half>(tk::exp2(tk::cast<float>(x_3) * 1.442695f - m) / l));
@@ -304,17 +480,28 @@ extern "C" tk_status softmax_any(const tk_tensor *x, const tk_tensor *y, struct 
     arguments.y = tk::host::make_global<tk::half, 2>(y_view);
     arguments.N = N;
     arguments.C = C;
-    tk::host::launch(call, device, softmax_any_f16_vector1, arguments, tk::host::steps(0, N, 4), false, 128, 0, stream);
+    tk::host::launch(call, device, softmax_any_f16_vector1, arguments, tk::host::steps(0, N, 4), false, 128,
+                     int(sizeof(softmax_any_f16_vector1_shared)) + 1024, stream);
     return call.status();
   }
   if (T == tk::element::f16 && (int64_t(C) > 16384)) {
-    softmax_any_f16_BC16384_BM1_arguments arguments{};
+    softmax_any_f16_BC8192_BM1_keep4_arguments arguments{};
     arguments.x = tk::host::make_global<const tk::half, 2>(x_view);
     arguments.y = tk::host::make_global<tk::half, 2>(y_view);
     arguments.N = N;
     arguments.C = C;
-    tk::host::launch(call, device, softmax_any_f16_BC16384_BM1, arguments, tk::host::steps(0, N, 1), false, 512,
-                     int(sizeof(softmax_any_f16_BC16384_BM1_shared)) + 1024, stream);
+    tk::host::launch(call, device, softmax_any_f16_BC8192_BM1_keep4, arguments, tk::host::steps(0, N, 1), false, 256,
+                     int(sizeof(softmax_any_f16_BC8192_BM1_keep4_shared)) + 1024, stream);
+    return call.status();
+  }
+  if (T == tk::element::f16 && (int64_t(C) > 16384)) {
+    softmax_any_f16_BC16384_BM1_keep0_arguments arguments{};
+    arguments.x = tk::host::make_global<const tk::half, 2>(x_view);
+    arguments.y = tk::host::make_global<tk::half, 2>(y_view);
+    arguments.N = N;
+    arguments.C = C;
+    tk::host::launch(call, device, softmax_any_f16_BC16384_BM1_keep0, arguments, tk::host::steps(0, N, 1), false, 512,
+                     int(sizeof(softmax_any_f16_BC16384_BM1_keep0_shared)) + 1024, stream);
     return call.status();
   }
   if (T == tk::element::f16) {
@@ -323,7 +510,8 @@ extern "C" tk_status softmax_any(const tk_tensor *x, const tk_tensor *y, struct 
     arguments.y = tk::host::make_global<tk::half, 2>(y_view);
     arguments.N = N;
     arguments.C = C;
-    tk::host::launch(call, device, softmax_any_f16, arguments, tk::host::steps(0, N, 4), false, 128, 0, stream);
+    tk::host::launch(call, device, softmax_any_f16, arguments, tk::host::steps(0, N, 4), false, 128,
+                     int(sizeof(softmax_any_f16_shared)) + 1024, stream);
     return call.status();
   }
   call.fail(TK_NOT_COMPILED, "no specialisation in this file serves these arguments");
