@@ -203,7 +203,7 @@ private:
         }
       groups -= list.empty() ? 0 : 1;
     }
-    constexpr int counterReaches = 63;
+    constexpr int counterReaches = 62; // 63, all six bits, asks for no wait
     direct->wait(std::min(loads, counterReaches), furthest);
   }
 
