@@ -96,14 +96,15 @@ Tile Grid::tile(int64_t number) const {
   size_t next = axes.size();
   // As tk::raster: super-rows of so many rows, walked down first.
   if (plan.grid.rasterGroup > 0 && axes.size() >= 2) {
-    const Axis &rows = axes[next - 2], &cols = axes[next - 1];
-    const int64_t area = rows.steps * cols.steps, within = number % area;
+    const Axis &cols = axes[--next];
+    int64_t rows = 1;
+    for (int i = 1; i <= plan.grid.rasterAxes; ++i)
+      rows *= axes[next - i].steps;
+    const int64_t area = rows * cols.steps, within = number % area;
     const int64_t group = plan.grid.rasterGroup * cols.steps, first = within / group * plan.grid.rasterGroup;
-    const int64_t height = std::min<int64_t>(rows.steps - first, plan.grid.rasterGroup), at = within % group;
-    result[next - 2] = value(rows, first + at % height);
-    result[next - 1] = value(cols, at / height);
-    number /= area;
-    next -= 2;
+    const int64_t height = std::min<int64_t>(rows - first, plan.grid.rasterGroup), at = within % group;
+    result[next] = value(cols, at / height);
+    number = number / area * rows + first + at % height;
   }
   while (next-- > 0) {
     result[next] = value(axes[next], number % axes[next].steps);

@@ -551,31 +551,45 @@ private:
   /// Statements that find a block's coordinates on the axes from `first` on.
   void takeAxes(size_t first, cpp::Expr number, RolePrinter &printer, cpp::Body &out) const {
     const auto &axes = plan.grid.axes;
-    const bool rastered = plan.grid.rasterGroup > 0 && axes.size() >= first + 2;
-    if (axes.size() == first + 1)
-      return takeAxis(axes.back(), std::move(number), printer, out);
-    size_t next = axes.size();
-    const cpp::Expr walk = cpp::name("position");
-    if (rastered) {
-      const plan::GridAxis &rows = axes[next - 2], &cols = axes[next - 1];
-      if (axes.size() > first + 2) {
+    const size_t end = axes.size();
+    if (plan.grid.rasterGroup > 0 && end >= first + 2) {
+      const size_t rows = end - 1 - plan.grid.rasterAxes;
+      const cpp::Expr height = extentOf(rows, end - 1), width = extent(axes.back());
+      if (rows > first) {
         out.push_back(cpp::Stmt::declaration("tk::grid_walk", "position", cpp::braces("", {number})));
-        number = cpp::method(walk, "take", {cpp::binary("*", extent(rows), extent(cols))});
+        number = cpp::method(cpp::name("position"), "take", {cpp::binary("*", height, width)});
       }
       out.push_back(cpp::Stmt::declaration(
-          "const auto", "at",
-          cpp::call("tk::raster", {number, extent(rows), extent(cols), cpp::integer(plan.grid.rasterGroup)})));
-      takeAxis(rows, cpp::name("at.row"), printer, out);
-      takeAxis(cols, cpp::name("at.col"), printer, out);
-      next -= 2;
-    } else {
-      out.push_back(cpp::Stmt::declaration("tk::grid_walk", "position", cpp::braces("", {number})));
+          "const auto", "at", cpp::call("tk::raster", {number, height, width, cpp::integer(plan.grid.rasterGroup)})));
+      walkAxes(rows, end - 1, cpp::name("at.row"), "row", printer, out);
+      takeAxis(axes.back(), cpp::name("at.col"), printer, out);
+      if (rows > first)
+        walkAxes(first, rows, cpp::member(cpp::name("position"), "position"), "outer", printer, out);
+      return;
     }
-    while (next-- > first) {
-      const cpp::Expr step =
-          next == first ? cpp::member(walk, "position") : cpp::method(walk, "take", {extent(axes[next])});
-      takeAxis(axes[next], step, printer, out);
+    walkAxes(first, end, number, "position", printer, out);
+  }
+
+  /// The axes from `first` up to `end` from one number, the last varying fastest; `walk` is what is left of it.
+  void walkAxes(size_t first, size_t end, const cpp::Expr &number, const std::string &walk, RolePrinter &printer,
+                cpp::Body &out) const {
+    const auto &axes = plan.grid.axes;
+    if (end == first + 1)
+      return takeAxis(axes[first], number, printer, out);
+    out.push_back(cpp::Stmt::declaration("tk::grid_walk", walk, cpp::braces("", {number})));
+    while (end-- > first) {
+      const cpp::Expr left = cpp::name(walk);
+      takeAxis(axes[end], end == first ? cpp::member(left, "position") : cpp::method(left, "take", {extent(axes[end])}),
+               printer, out);
     }
+  }
+
+  /// How many steps the axes from `first` up to `end` have together.
+  cpp::Expr extentOf(size_t first, size_t end) const {
+    cpp::Expr count = extent(plan.grid.axes[first]);
+    while (++first < end)
+      count = cpp::binary("*", count, extent(plan.grid.axes[first]));
+    return count;
   }
 
   cpp::Expr blockCount(size_t first) const {

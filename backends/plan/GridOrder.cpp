@@ -21,31 +21,103 @@ bool dependsOn(const ir::Value *value, const ir::Value *axis) {
   });
 }
 
+/// How a scalar changes along an axis.
+enum class Slope : uint8_t { None, Grows, Falls, Unknown };
+
+Slope negated(Slope slope) {
+  return slope == Slope::Grows ? Slope::Falls : slope == Slope::Falls ? Slope::Grows : slope;
+}
+
+/// Of a sum, a maximum or a minimum of two.
+Slope together(Slope x, Slope y) { return x == y || y == Slope::None ? x : x == Slope::None ? y : Slope::Unknown; }
+
+Slope slopeOf(const ir::Value *value, const ir::Value *axis) {
+  if (!dependsOn(value, axis))
+    return Slope::None;
+  if (value == axis)
+    return Slope::Grows;
+  const ir::Op *op = value->definingOp;
+  if (!op)
+    return Slope::Unknown;
+  const auto operand = [&](int i) { return slopeOf(op->operand(i), axis); };
+  const auto isPositive = [&](int i) {
+    const ir::Op *factor = op->operand(i)->definingOp;
+    return factor && factor->kind == ir::OpKind::Const && factor->constant > 0;
+  };
+  switch (op->kind) {
+  case ir::OpKind::Begin:
+  case ir::OpKind::End:
+  case ir::OpKind::Index:
+    return operand(0);
+  case ir::OpKind::Add:
+  case ir::OpKind::Max:
+  case ir::OpKind::Min:
+    return together(operand(0), operand(1));
+  case ir::OpKind::Sub:
+    return together(operand(0), negated(operand(1)));
+  case ir::OpKind::Mul:
+    return isPositive(1) ? operand(0) : isPositive(0) ? operand(1) : Slope::Unknown;
+  case ir::OpKind::Div:
+    return isPositive(1) ? operand(0) : Slope::Unknown;
+  default:
+    return Slope::Unknown;
+  }
+}
+
+/// How the length of a tile's loops changes along an axis. Where one loop goes on from the end of another, as the
+/// parts of a split loop do, it counts for both and cancels.
+Slope lengthAlong(const Nest &nest, const ir::Value *axis) {
+  std::vector<const ir::Value *> begins, ends;
+  walkTile(nest, [&](const ir::Op &op, int) {
+    if (op.kind != ir::OpKind::For)
+      return;
+    begins.push_back(op.operand(0));
+    ends.push_back(op.operand(1));
+  });
+  Slope slope = Slope::None;
+  for (const ir::Value *begin : begins)
+    if (const auto end = std::find(ends.begin(), ends.end(), begin); end != ends.end())
+      ends.erase(end);
+    else
+      slope = together(slope, negated(slopeOf(begin, axis)));
+  for (const ir::Value *end : ends)
+    slope = together(slope, slopeOf(end, axis));
+  return slope;
+}
+
+void noteLongestFirst(const Nest &nest, size_t axis, bool reversed, Placement &placement, const plan::Grid &grid) {
+  placement.notes.push_back({plan::Note::Grid,
+                             reversed ? fmt::format("`{}` is walked from its end: its later tiles have longer loops, "
+                                                    "and the longest go first",
+                                                    grid.axes[axis].name)
+                                      : fmt::format("`{}` is walked from its beginning: its first tiles have the "
+                                                    "longest loops, which go first",
+                                                    grid.axes[axis].name),
+                             nest.axes[axis]->loc});
+}
+
 } // namespace
 
-void orderGrid(const Nest &nest, Placement &placement, plan::Grid &grid) {
+bool orderGrid(const Nest &nest, Placement &placement, plan::Grid &grid) {
   if (nest.isRagged())
-    return;
+    return false;
   std::vector<int> dependentLoads(nest.axes.size(), 0);
-  std::vector<bool> lengthens(nest.axes.size(), false);
   walkTile(nest, [&](const ir::Op &op, int depth) {
     for (size_t i = 0; i < nest.axes.size(); ++i) {
       const ir::Value *axis = nest.axes[i]->body().args[0].get();
       if (op.kind == ir::OpKind::Load && depth > 0 && placement.loadKeys.count(&op))
         dependentLoads[i] += std::any_of(op.operands().begin(), op.operands().end(),
                                          [&](const ir::Value *operand) { return dependsOn(operand, axis); });
-      if (op.kind == ir::OpKind::For && dependsOn(op.operand(1), axis))
-        lengthens[i] = true;
     }
   });
+  std::string uneven;
   for (size_t i = 0; i < nest.axes.size(); ++i)
-    if (lengthens[i]) {
-      grid.reversed.push_back(grid.axes[i].name);
-      placement.notes.push_back({plan::Note::Grid,
-                                 fmt::format("`{}` is walked from its end: its later tiles have longer loops, and the "
-                                             "longest go first",
-                                             grid.axes[i].name),
-                                 nest.axes[i]->loc});
+    if (const Slope length = lengthAlong(nest, nest.axes[i]->body().args[0].get());
+        length == Slope::Grows || length == Slope::Falls) {
+      uneven = grid.axes[i].name;
+      if (length == Slope::Grows)
+        grid.reversed.push_back(uneven);
+      noteLongestFirst(nest, i, length == Slope::Grows, placement, grid);
     }
   std::vector<size_t> order(nest.axes.size());
   std::iota(order.begin(), order.end(), 0);
@@ -63,6 +135,7 @@ void orderGrid(const Nest &nest, Placement &placement, plan::Grid &grid) {
            nest.axes[i]->loc});
   }
   grid.axes = std::move(axes);
+  return grid.axes.size() > 1 && grid.axes.back().name == uneven;
 }
 
 } // namespace tkc::planner

@@ -3,7 +3,7 @@
 //
 // In which order blocks take tiles. Blocks that run together should read the same memory: axes on which the loads
 // inside loops do not depend go last, where they vary fastest (attention: the query tiles of one head run together).
-// Where the length of a loop grows along an axis, that axis is walked from its end: the longest blocks start first.
+// Where the length of a tile's loops grows along an axis, that axis is walked from its end: the longest blocks start first.
 #pragma once
 
 #include "backends/plan/Placement.h"
@@ -11,6 +11,7 @@
 namespace tkc::planner {
 
 /// Reorders `grid.axes`, which stand in the order of the nest, and sets `grid.reversed`. Ragged grids keep theirs.
-void orderGrid(const Nest &nest, Placement &placement, plan::Grid &grid);
+/// Whether the tiles of the axis that varies fastest, one of several, have loops of different lengths.
+bool orderGrid(const Nest &nest, Placement &placement, plan::Grid &grid);
 
 } // namespace tkc::planner

@@ -61,7 +61,7 @@ public:
       diagnostics.report(Diag::schedule_impossible, at(function.loc), error);
       return nullptr;
     }
-    orderGrid(nest, placement, plan->grid);
+    uneven = orderGrid(nest, placement, plan->grid);
     if (!lowerRoles())
       return nullptr;
     finish();
@@ -462,6 +462,9 @@ private:
       plan->grid.rasterGroup = static_cast<int>(schedule.raster.value_or(isClusteredRow() ? 8 / plan->cluster : 8));
     if (placement.copiesItself && loops && arch.chiplets > 1 && !plan->grid.persistent && !plan->grid.ragged)
       plan->grid.chiplets = arch.chiplets;
+    if (uneven && !plan->grid.persistent && plan->grid.rasterGroup == 0 && plan->grid.chiplets == 1 &&
+        plan->cluster == 1)
+      spreadUneven();
     noteGrid(loops);
     plan->notes = std::move(placement.notes);
     decide("stages", ringStages());
@@ -489,6 +492,14 @@ private:
       decide("two_cta", "1");
     else if (plan->cluster > 1)
       decide("cluster", fmt::format("{} along {}", plan->cluster, plan->grid.clusterAxis));
+  }
+
+  /// The longest tiles of several steps of the outer axes go first, then their shorter ones: what is left for the end
+  /// of the grid is short, and blocks of one time still share what they load. With one step after the other, the last
+  /// blocks would be whole sequences of tiles from long to short.
+  void spreadUneven() {
+    plan->grid.rasterGroup = static_cast<int>(schedule.raster.value_or(16));
+    plan->grid.rasterAxes = static_cast<int>(plan->grid.axes.size()) - 1;
   }
 
   bool hasLoopLoads() const {
@@ -523,13 +534,22 @@ private:
              whyPersistent(loops));
     if (plan->grid.rasterGroup > 0)
       note(plan::Note::Grid,
-           fmt::format("tiles of the two last axes go in super-rows of {}, so that blocks of one time "
-                       "share rows and columns in L2: {}",
-                       plan->grid.rasterGroup, schedule.raster ? "as the schedule says" : "the default"));
+           fmt::format("{}: {}", whyRaster(), schedule.raster ? "as the schedule says" : "the default"));
     if (plan->grid.chiplets > 1)
       note(plan::Note::Grid, fmt::format("blocks go around {} dies; tiles that follow each other share operands in the "
                                          "L2 of one",
                                          plan->grid.chiplets));
+  }
+
+  std::string whyRaster() const {
+    if (uneven && !plan->grid.persistent)
+      return fmt::format(
+          "the longest tiles of {} steps of the other axes go first, then their shorter ones, so that the "
+          "last blocks are short",
+          plan->grid.rasterGroup);
+    return fmt::format("tiles of the two last axes go in super-rows of {}, so that blocks of one time share rows and "
+                       "columns in L2",
+                       plan->grid.rasterGroup);
   }
 
   std::string whyPersistent(bool loops) const {
@@ -592,6 +612,7 @@ private:
   std::map<const ir::Value *, std::string> shared;
   std::unique_ptr<plan::Plan> plan = std::make_unique<plan::Plan>();
   bool overlapped = false;
+  bool uneven = false; ///< the loops of neighbouring tiles differ in length
   /// Of what is taken out of tensor memory: a tile, and that in 16 bits.
   static constexpr int correctionRegisters = 200;
   static constexpr int fewestRegisters = 24; ///< that setmaxnreg takes

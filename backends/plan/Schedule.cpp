@@ -81,7 +81,8 @@ const std::vector<Key> &keys() {
        "launched while the kernel before still runs, for whose end it waits", false},
       {"allow_upcast", "bool", 0, 1, "false", "types that the GPU lacks are computed in wider ones, more slowly",
        false},
-      {"raster", "int", 1, 64, "8", "tiles a super-row of a persistent grid, for L2"},
+      {"raster", "int", 1, 64, "8, or 16 where tiles differ in length",
+       "rows of a super-row of the grid: of tiles, for L2, or of sequences of tiles whose longest go first"},
       {"cluster", "int", 1, 4, "1", "blocks that load shares of a common operand for each other: 1, 2 or 4"},
       {"correction", "bool", 0, 1, "false",
        "a warpgroup of its own rescales accumulators in tensor memory, of one or two computing ones; of one it also "

@@ -315,6 +315,8 @@ Grid Parser::grid() {
   grid.persistent = grid.claimed || accept("persistent");
   if (accept("raster"))
     grid.rasterGroup = smallInteger();
+  if (accept("over"))
+    grid.rasterAxes = smallInteger();
   if (accept("chiplets"))
     grid.chiplets = smallInteger();
   grid.ragged = accept("ragged");

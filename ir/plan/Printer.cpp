@@ -304,7 +304,8 @@ std::string printGrid(const Grid &grid) {
   if (grid.persistent)
     text += grid.claimed ? " claimed" : " persistent";
   if (grid.rasterGroup > 0)
-    text += fmt::format(" raster {}", grid.rasterGroup);
+    text += fmt::format(" raster {}{}", grid.rasterGroup,
+                        grid.rasterAxes > 1 ? fmt::format(" over {}", grid.rasterAxes) : "");
   if (grid.chiplets > 1)
     text += fmt::format(" chiplets {}", grid.chiplets);
   if (grid.ragged)

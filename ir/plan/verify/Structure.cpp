@@ -19,6 +19,7 @@ public:
   void run() {
     names();
     cluster();
+    raster();
     claims();
     if (plan.sharedSpan != budget.sharedSpan)
       complain("swizzles are for {} bytes of shared memory at once, and {} serves {}", plan.sharedSpan, plan.arch,
@@ -89,6 +90,12 @@ private:
       complain("clusters along `{}`: an axis of tiles is needed", along);
     else if (blocks > 1 && (plan.grid.ragged || std::count(reversed.begin(), reversed.end(), along) != 0))
       complain("clusters along `{}`: the axis may be neither ragged nor reversed", along);
+  }
+
+  void raster() {
+    const int axes = static_cast<int>(plan.grid.axes.size());
+    if (plan.grid.rasterGroup > 0 && (plan.grid.rasterAxes < 1 || plan.grid.rasterAxes >= axes))
+      complain("super-rows over {} axes: the grid has {} before its last", plan.grid.rasterAxes, std::max(axes - 1, 0));
   }
 
   /// Where tiles are claimed, one role asks once a tile, and every role learns of the answer once a tile.
