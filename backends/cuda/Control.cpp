@@ -291,14 +291,21 @@ void RolePrinter::printStmt(const Stmt &stmt, cpp::Body &out) {
   case StmtKind::Arrive:
     return printArrive(stmt, out);
   case StmtKind::Claim:
+    if (kernel.plan.grid.counted)
+      return emit(stmt, out,
+                  cpp::call("tk::claim_counted",
+                            {stage(stmt.ref), barrierRef(stmt), cpp::name("g.tk_counter"), cpp::name("blocks")}));
     return emit(stmt, out,
                 cpp::call(stmt.inCluster ? "tk::cancel_launch_multicast" : "tk::cancel_launch",
                           {stage(stmt.ref), barrierRef(stmt)}));
-  case StmtKind::NextTile:
-    out.push_back(cpp::Stmt::assign(
-        cpp::name("block"),
-        cpp::call(cpp::templated("tk::next_cluster", {cpp::integer(kernel.plan.cluster)}), {stage(stmt.ref)})));
+  case StmtKind::NextTile: {
+    const cpp::Expr answer =
+        kernel.plan.grid.counted
+            ? cpp::call("tk::next_counted", {stage(stmt.ref)})
+            : cpp::call(cpp::templated("tk::next_cluster", {cpp::integer(kernel.plan.cluster)}), {stage(stmt.ref)});
+    out.push_back(cpp::Stmt::assign(cpp::name("block"), answer));
     return;
+  }
   case StmtKind::Record:
     return printRecord(stmt, out);
   case StmtKind::Advance:

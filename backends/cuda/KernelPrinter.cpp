@@ -147,6 +147,8 @@ private:
     for (const std::string &symbol : runtimeSymbols(plan))
       text += fmt::format("  int {};\n", identifier(symbol));
     text += fitsMembers();
+    if (plan.grid.counted)
+      text += "  tk::u32 tk_counter; // of tiles\n";
     if (isInstrumented(plan))
       text += "  tk::trace tk_trace;\n";
     return text + "};\n\n";
@@ -205,7 +207,8 @@ private:
       return fmt::format("tk::scratch_memory<{}, {}> {};\n", scratch / lanes(),
                          buffer.totalBytes() / 16 / (scratch / lanes()), identifier(buffer.name));
     if (isResponse(buffer.name))
-      return fmt::format("tk::launch_response {}[{}];\n", identifier(buffer.name), buffer.stages);
+      return fmt::format("tk::{} {}[{}];\n", plan.grid.counted ? "counted_tile" : "launch_response",
+                         identifier(buffer.name), buffer.stages);
     const bool split = kernel.splitBuffers.count(buffer.name) != 0;
     const int instances = instancesOf.count(buffer.name) ? instancesOf[buffer.name] : 1;
     const int sharing = buffer.instances > 1 ? 1 : instances; // of the rows of one tile
@@ -277,6 +280,7 @@ private:
     initBarriers(body);
     allocateTensor(body);
     printPrelude(body);
+    resizeSharedWarpgroups(body);
     cpp::Body roles;
     for (auto role = plan.roles.rbegin(); role != plan.roles.rend(); ++role) {
       cpp::Body branch = printRole(*role, byGroup);
@@ -599,8 +603,13 @@ private:
     return count ? count : cpp::integer(1);
   }
 
+  static bool claims(const plan::Role &role) {
+    return std::any_of(role.body.begin(), role.body.end(),
+                       [](const Stmt &stmt) { return stmt.kind == StmtKind::Claim; });
+  }
+
   /// The role's body once for every tile that the block takes.
-  cpp::Body overGrid(RolePrinter &printer) {
+  cpp::Body overGrid(const plan::Role &role, RolePrinter &printer) {
     const size_t first = firstFlatAxis();
     cpp::Body find, work;
     if (plan.grid.axes.empty())
@@ -612,7 +621,8 @@ private:
     if (plan.grid.chiplets > 1)
       number = cpp::call(cpp::templated("tk::by_chiplet", {cpp::integer(plan.grid.chiplets)}),
                          {number, cpp::name(fmt::format("int({}gridDim.x)", dialect.numbers))});
-    takeAxes(first, number, printer, find);
+    if (!claims(role)) // which does nothing else
+      takeAxes(first, number, printer, find);
     work = printer.body();
     find.insert(find.end(), work.begin(), work.end());
     if (!loops)
@@ -621,8 +631,12 @@ private:
       find.insert(find.begin(), cpp::Stmt::declaration("const auto &", "g",
                                                        cpp::call(cpp::templated("tk::arguments_in_place",
                                                                                 {cpp::name(name + "_arguments")}))));
-    if (plan.grid.claimed)
-      return {cpp::Stmt::forLoop(fmt::format("int block = blockIdx.x{}; block >= 0;", each), std::move(find))};
+    if (plan.grid.claimed) {
+      cpp::Body all{cpp::Stmt::forLoop(fmt::format("int block = blockIdx.x{}; block >= 0;", each), std::move(find))};
+      if (plan.grid.counted && claims(role))
+        all.insert(all.begin(), cpp::Stmt::declaration("const int", "blocks", blockCount(0)));
+      return all;
+    }
     if (!plan.grid.ragged)
       return {cpp::Stmt::forLoop(fmt::format("int block = {2}blockIdx.x{0}; block < {1}; block += {2}gridDim.x{0}",
                                              each, cpp::print(blockCount(0)), dialect.numbers),
@@ -687,7 +701,7 @@ private:
                                ? cpp::name(dialect.thread())
                                : cpp::name(fmt::format("({} - {})", dialect.thread(), role.firstWarp * role.lanes));
     cpp::Body body = printer.setup();
-    cpp::Body rest = overGrid(printer);
+    cpp::Body rest = overGrid(role, printer);
     body.insert(body.end(), rest.begin(), rest.end());
     rest = printer.finish();
     body.insert(body.end(), rest.begin(), rest.end());
@@ -700,15 +714,32 @@ private:
     return copies;
   }
 
+  cpp::Stmt resize(const plan::Role &role) const {
+    return cpp::Stmt::expression(cpp::call(cpp::templated(role.registers > launchRegisters(plan.threads, blocksAtOnce())
+                                                              ? "tk::claim_registers"
+                                                              : "tk::release_registers",
+                                                          {cpp::integer(role.registers)})));
+  }
+
+  /// Whether other roles have warps in its warpgroup.
+  static bool sharesWarpgroup(const plan::Role &role) { return role.firstWarp % 4 != 0 || role.totalWarps() % 4 != 0; }
+
+  /// All warps of a warpgroup execute one and the same setmaxnreg (PTX ISA), before their ways part.
+  void resizeSharedWarpgroups(cpp::Body &body) const {
+    std::set<int> done;
+    for (const plan::Role &role : plan.roles)
+      if (role.registers > 0 && sharedOut() == 0 && sharesWarpgroup(role) && done.insert(role.firstWarp / 4).second)
+        body.push_back(cpp::Stmt::ifThen(
+            cpp::binary("==", cpp::binary("/", cpp::name("warp"), cpp::integer(4)), cpp::integer(role.firstWarp / 4)),
+            {resize(role)}));
+  }
+
   cpp::Body printRole(const plan::Role &role, bool byGroup) {
     cpp::Body body;
     if (plan.roles.size() > 1)
       body.push_back(cpp::Stmt::comment(role.name));
-    if (role.registers > 0 && sharedOut() == 0)
-      body.push_back(cpp::Stmt::expression(cpp::call(
-          cpp::templated(role.registers > launchRegisters(plan.threads, blocksAtOnce()) ? "tk::claim_registers"
-                                                                                        : "tk::release_registers",
-                         {cpp::integer(role.registers)}))));
+    if (role.registers > 0 && sharedOut() == 0 && !sharesWarpgroup(role))
+      body.push_back(resize(role));
     if (role.processes() > 1 && !(role.firstWarp == 0 && role.warps == (byGroup ? 4 : 1))) {
       const int unit = byGroup ? 4 : 1;
       const cpp::Expr index =

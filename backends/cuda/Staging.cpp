@@ -277,6 +277,8 @@ void RolePrinter::printCopies(const plan::Body &body, size_t &i, cpp::Body &out)
       copyByThreads(*copy, to);
     if (!byThreads.empty())
       to.push_back(cpp::Stmt::expression(cpp::call("tk::finish_copies")));
+    if (byEngine.empty() && byThreads.empty() && kernel.plan.grid.counted) // the claim arrives by itself
+      return;
     if (byEngine.empty() && byThreads.empty()) // bytes of something else
       return emit(elected, to, cpp::method(barrierRef(barrier), "expect_bytes", {cpp::integer(expect->bytes)}));
     if (byEngine.empty()) {

@@ -1,9 +1,10 @@
 // Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Tiles of a persistent grid by cluster launch control: as many blocks are launched as there are tiles, and those that
-// run take over the tiles of those that have not started. A role of one thread asks, one tile ahead; all roles read the
-// answer from a ring.
+// Tiles of a persistent grid that blocks take one after the other, whichever is left: by cluster launch control as many
+// blocks are launched as there are tiles, and those that run take over the tiles of those that have not started;
+// without it a counter in global memory says which is next. A role of one thread asks, one tile ahead; all roles read
+// the answer from a ring.
 #pragma once
 
 #include "backends/plan/Placement.h"

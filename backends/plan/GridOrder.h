@@ -3,7 +3,8 @@
 //
 // In which order blocks take tiles. Blocks that run together should read the same memory: axes on which the loads
 // inside loops do not depend go last, where they vary fastest (attention: the query tiles of one head run together).
-// Where the length of a tile's loops grows along an axis, that axis is walked from its end: the longest blocks start first.
+// Where the length of a tile's loops grows along an axis, that axis is walked from its end: the longest blocks start
+// first.
 #pragma once
 
 #include "backends/plan/Placement.h"

@@ -28,7 +28,7 @@ void refuseKeys(const ScheduleSettings &settings, const arch::Description &arch,
   refuse("cluster", arch.maxClusterSize > 1, 1, "clusters");
   refuse("warpgroups", arch.warpsPerGroup > 1, 0, "products of warpgroups; `warps` says how many multiply");
   refuse("correction", arch.tensorMemoryColumns > 0, 0, "accumulators in tensor memory");
-  refuse("claim_tiles", arch.hasClusterLaunchControl, 0, "cluster launch control");
+  refuse("claim_tiles", arch.hasTransactionBarriers, 0, "warps that load for others");
   refuse("two_cta", arch.hasPairedProducts, 0, "products of pairs of blocks");
   refuse("rescale_threshold", arch.tensorMemoryColumns > 0, 0,
          "accumulators in tensor memory that rescaling could skip");

@@ -53,6 +53,7 @@ public:
       diagnostics.report(Diag::schedule_impossible, at(function.loc), error);
       return nullptr;
     }
+    uneven = orderGrid(nest, placement, plan->grid);
     if (!settlePingPong() || !settleClaims() || !settleCorrection())
       return nullptr;
     fillRings(placement, arch, schedule, takesTilesInTurn());
@@ -61,7 +62,6 @@ public:
       diagnostics.report(Diag::schedule_impossible, at(function.loc), error);
       return nullptr;
     }
-    uneven = orderGrid(nest, placement, plan->grid);
     if (!lowerRoles())
       return nullptr;
     finish();
@@ -239,8 +239,8 @@ private:
     plan->buffers.insert(plan->buffers.end(), consumer.scratch.begin(), consumer.scratch.end());
     plan->maps = placement.maps;
     const bool hasProducer = !placement.rings.empty() && !placement.copiesItself;
-    // What loads and what issues products share a warpgroup.
-    const int besideLoads = products ? products->matrix.instances + (answers.empty() ? 0 : 1) : 0;
+    // What loads, what issues products and what asks for tiles share a warpgroup.
+    const int besideLoads = (products ? products->matrix.instances : 0) + (answers.empty() ? 0 : 1);
     const int loadingWarps = producerWarps(consumer.role) - besideLoads;
     for (const RingPlacement &ring : placement.rings) {
       if (!hasProducer)
@@ -262,10 +262,9 @@ private:
       products->correction->firstWarp = plan->threads / arch.warpSize;
       plan->threads += warpsOf(*products->correction) * arch.warpSize;
     }
-    if (products) {
+    if (products)
       products->matrix.firstWarp = plan->threads / arch.warpSize;
-      plan->threads += besideLoads * arch.warpSize;
-    }
+    plan->threads += besideLoads * arch.warpSize;
     if (hasProducer) {
       // Last in the block: the computing warpgroups count from 0 (runtime/README.md).
       plan::Role producer = lowerProducer(nest, placement, shared);
@@ -296,19 +295,33 @@ private:
 
   /// Whether blocks claim their tiles; false, with an error, if the key asks for it in vain.
   bool settleClaims() {
-    const bool takes = takesTilesInTurn() && !nest.isRagged() && (schedule.persistent || isFlat());
-    const bool can = arch.hasClusterLaunchControl && placement.usesTensorMemory() && !placement.rings.empty();
-    if (schedule.claimTiles.value_or(false) && !(takes && can)) {
-      diagnostics.report(Diag::schedule_impossible, at(function.loc),
-                         takes ? "`claim_tiles`: the kernel has no role that issues products, beside which another asks"
-                               : "`claim_tiles`: the grid is not one of which blocks take tile after tile");
+    const bool takes = takesTilesInTurn() && !nest.isRagged() && (schedule.persistent || isFlat() || sharesOutUneven());
+    if (schedule.claimTiles.value_or(false) && !(takes && canClaim())) {
+      diagnostics.report(
+          Diag::schedule_impossible, at(function.loc),
+          takes ? "`claim_tiles`: the kernel has no loading warps beside which another could ask for one block alone"
+                : "`claim_tiles`: the grid is not one of which blocks take tile after tile");
       return false;
     }
-    if (!takes || !can || !schedule.claimTiles.value_or(true))
+    const bool byDefault = arch.hasClusterLaunchControl ? placement.usesTensorMemory() || uneven : uneven;
+    if (!takes || !canClaim() || !schedule.claimTiles.value_or(byDefault))
       return true;
+    plan->grid.counted = !arch.hasClusterLaunchControl;
     placement.buffers.push_back(answerBuffer(placement));
     answers = placement.buffers.back().name;
     return true;
+  }
+
+  /// Whether a warp beside those that load can ask for tiles. Without cluster launch control the blocks of a cluster
+  /// would each count for themselves.
+  bool canClaim() const {
+    return !placement.rings.empty() && !placement.copiesItself && (arch.hasClusterLaunchControl || plan->cluster == 1);
+  }
+
+  /// Tiles of different lengths, of which a block takes the next when it is done with one: what begins and ends a tile
+  /// then lies behind the work of others. Where products are in tensor memory a block is bound to its columns.
+  bool sharesOutUneven() const {
+    return uneven && canClaim() && !placement.usesTensorMemory() && schedule.claimTiles.value_or(true);
   }
 
   /// Whether a role of its own rescales accumulators: false, with an error, where that is out of the question.
@@ -453,8 +466,9 @@ private:
     allocate(*plan, arch.language == arch::Language::Hip);
     const bool loops = hasLoopLoads();
     const bool flat = isFlat() && !overlapped;
-    plan->grid.persistent = takesTilesInTurn() && (schedule.persistent || plan->grid.ragged || !overlapped);
     plan->grid.claimed = !answers.empty();
+    plan->grid.persistent =
+        takesTilesInTurn() && (schedule.persistent || plan->grid.ragged || plan->grid.claimed || !overlapped);
     if (placement.copiesItself && plan->grid.persistent)
       meetBeforeTiles();
     const bool rasters = plan->grid.persistent || (placement.copiesItself && flat);
@@ -462,8 +476,8 @@ private:
       plan->grid.rasterGroup = static_cast<int>(schedule.raster.value_or(isClusteredRow() ? 8 / plan->cluster : 8));
     if (placement.copiesItself && loops && arch.chiplets > 1 && !plan->grid.persistent && !plan->grid.ragged)
       plan->grid.chiplets = arch.chiplets;
-    if (uneven && !plan->grid.persistent && plan->grid.rasterGroup == 0 && plan->grid.chiplets == 1 &&
-        plan->cluster == 1)
+    if (uneven && (!plan->grid.persistent || plan->grid.claimed) && plan->grid.rasterGroup == 0 &&
+        plan->grid.chiplets == 1 && plan->cluster == 1)
       spreadUneven();
     noteGrid(loops);
     plan->notes = std::move(placement.notes);
@@ -483,7 +497,10 @@ private:
     if (plan->aligned)
       decide("aligned", "true");
     decide("overlap", overlapped ? "1" : "0");
-    decide("persistent", plan->grid.claimed ? "claimed" : plan->grid.persistent ? "true" : "false");
+    decide("persistent", plan->grid.counted      ? "counted"
+                         : plan->grid.claimed    ? "claimed"
+                         : plan->grid.persistent ? "true"
+                                                 : "false");
     if (!factors.empty())
       decide("correction", "1");
     if (polynomials > 0)
@@ -512,7 +529,7 @@ private:
 
   /// Whether blocks take tile after tile, unless a loop turns out to issue products an iteration late.
   bool takesTilesInTurn() const {
-    return schedule.persistent.value_or(isFlat() && !placement.copiesItself) || nest.isRagged();
+    return schedule.persistent.value_or((isFlat() && !placement.copiesItself) || sharesOutUneven()) || nest.isRagged();
   }
 
   /// Then blocks have loops of their own to hide behind, and no register to spare for a walk over the grid.
@@ -528,7 +545,8 @@ private:
 
   void noteGrid(bool loops) {
     note(plan::Note::Grid,
-         (plan->grid.claimed      ? "persistent, a block takes over tiles of blocks that have not started: "
+         (plan->grid.counted      ? "persistent, a block takes the next tile that a counter says is left: "
+          : plan->grid.claimed    ? "persistent, a block takes over tiles of blocks that have not started: "
           : plan->grid.persistent ? "persistent, a block takes tile after tile: "
                                   : "one block a tile: ") +
              whyPersistent(loops));
@@ -542,7 +560,7 @@ private:
   }
 
   std::string whyRaster() const {
-    if (uneven && !plan->grid.persistent)
+    if (plan->grid.rasterAxes > 1 || uneven)
       return fmt::format(
           "the longest tiles of {} steps of the other axes go first, then their shorter ones, so that the "
           "last blocks are short",
@@ -557,6 +575,8 @@ private:
       return "the range of one axis depends on another, so tiles are counted on the device";
     if (schedule.persistent)
       return "as the schedule says";
+    if (plan->grid.claimed && uneven)
+      return "tiles differ in length, and the next one's loads run under the end of this one";
     if (!placement.hasProducts)
       return "it has no products";
     if (placement.copiesItself)

@@ -87,8 +87,10 @@ const std::vector<Key> &keys() {
       {"correction", "bool", 0, 1, "false",
        "a warpgroup of its own rescales accumulators in tensor memory, of one or two computing ones; of one it also "
        "stores them"},
-      {"claim_tiles", "bool", 0, 1, "true for persistent grids of products into tensor memory",
-       "blocks take over tiles of blocks that have not started (cluster launch control)"},
+      {"claim_tiles", "bool", 0, 1,
+       "true for persistent grids of products into tensor memory, and for tiles of different lengths",
+       "a block takes the next tile that is left: of blocks that have not started (cluster launch control), else as a "
+       "counter in memory says"},
       {"two_cta", "bool", 0, 1, "true for large tiles of products alone",
        "pairs of blocks multiply together, each with half of the right operand"},
       {"rescale_threshold", "int", 0, 16, "8 where accumulators are in tensor memory",

@@ -311,7 +311,8 @@ GridAxis Parser::gridAxis() {
 Grid Parser::grid() {
   Grid grid;
   expect("grid");
-  grid.claimed = accept("claimed");
+  grid.counted = accept("counted");
+  grid.claimed = grid.counted || accept("claimed");
   grid.persistent = grid.claimed || accept("persistent");
   if (accept("raster"))
     grid.rasterGroup = smallInteger();

@@ -365,11 +365,12 @@ struct GridAxis {
 struct Grid {
   std::vector<GridAxis> axes;
   bool persistent = false; ///< a block takes tile after tile: block, block + blocks, …
-  bool claimed = false;    ///< persistent: its own, then those that it claims; as many blocks as tiles
-  int rasterGroup = 0;     ///< > 0: tiles in super-rows of so many rows, walked down first; the last axis' are columns
-  int rasterAxes = 1;      ///< with super-rows: so many axes before the last number their rows
-  int chiplets = 1;        ///< blocks go around so many dies; each die gets tiles that follow each other
-  bool ragged = false;     ///< an inner axis' range depends on outer ones: found on the device
+  bool claimed = false; ///< persistent: its own, then those that it claims; as many blocks as tiles, unless `counted`
+  bool counted = false; ///< claimed by a counter in global memory: as many blocks as run at once
+  int rasterGroup = 0;  ///< > 0: tiles in super-rows of so many rows, walked down first; the last axis' are columns
+  int rasterAxes = 1;   ///< with super-rows: so many axes before the last number their rows
+  int chiplets = 1;     ///< blocks go around so many dies; each die gets tiles that follow each other
+  bool ragged = false;  ///< an inner axis' range depends on outer ones: found on the device
   std::vector<std::string> reversed; ///< axes walked from the last tile (longest first)
   /// With clusters: the axis of tiles along which the blocks of a cluster take neighbours. It is rounded up to whole
   /// clusters: a tile beyond its end begins at or after it, and ends where the axis ends.

@@ -71,6 +71,12 @@ Error set(void *to, int value, size_t bytes) {
 }
 Error setAsync(void *to, int value, size_t bytes, void * /*stream*/) { return set(to, value, bytes); }
 
+/// Nothing is captured here.
+Error isCapturing(void * /*stream*/, int *status) {
+  *status = 0;
+  return Success;
+}
+
 Error getDevice(int *number) {
   *number = 0;
   return Success;
@@ -255,6 +261,7 @@ const Support table[] = {
     {"cudaMemcpyAsync", address(copyAsync)},
     {"cudaMemset", address(set)},
     {"cudaMemsetAsync", address(setAsync)},
+    {"cudaStreamIsCapturing", address(isCapturing)},
     {"cudaGetDevice", address(getDevice)},
     {"cudaSetDevice", address(setDevice)},
     {"cudaDeviceGetAttribute", address(deviceAttribute)},

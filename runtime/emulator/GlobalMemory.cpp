@@ -3,6 +3,7 @@
 #include "runtime/emulator/GlobalMemory.h"
 
 #include <cstdlib>
+#include <cstring>
 
 namespace tkc::emulator {
 
@@ -22,6 +23,16 @@ void *GlobalMemory::allocate(size_t bytes) {
   const std::lock_guard lock(mutex);
   allocations[begin + bytes] = {begin, begin + bytes, std::make_shared<GlobalShadow>(begin, bytes)};
   return memory;
+}
+
+void *GlobalMemory::variable(const std::string &name, size_t bytes) {
+  const std::lock_guard lock(namesMutex);
+  const auto [place, isNew] = variables.try_emplace(name);
+  if (isNew) {
+    place->second = allocate(bytes);
+    std::memset(place->second, 0, bytes);
+  }
+  return place->second;
 }
 
 bool GlobalMemory::release(void *memory) {

@@ -11,6 +11,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <string>
 
 namespace tkc::emulator {
 
@@ -26,6 +27,8 @@ public:
 
   /// Aligned as cudaMalloc does, to 256 bytes.
   void *allocate(size_t bytes);
+  /// Where the variable of this name lies, which begins with zeros.
+  void *variable(const std::string &name, size_t bytes);
   /// False if nothing was allocated there.
   bool release(void *memory);
   /// The allocation that holds all of it; an empty one if none does.
@@ -36,6 +39,8 @@ public:
 private:
   mutable std::mutex mutex;
   std::map<uint64_t, Allocation> allocations; ///< by their end
+  std::mutex namesMutex;
+  std::map<std::string, void *> variables;
 };
 
 } // namespace tkc::emulator

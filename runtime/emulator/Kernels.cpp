@@ -43,8 +43,8 @@ namespace {
 
 class KernelCompiler {
 public:
-  KernelCompiler(CompiledKernel &result, std::string gpu, Sites &sites)
-      : result(result), gpu(std::move(gpu)), sites(sites) {}
+  KernelCompiler(CompiledKernel &result, std::string gpu, GlobalMemory &memory, Sites &sites)
+      : result(result), gpu(std::move(gpu)), memory(memory), sites(sites) {}
 
   void run(const llvm::MemoryBuffer &bitcode) {
     // Remarks, as of loops that stay loops, are of no interest to who tests a kernel.
@@ -132,8 +132,19 @@ private:
       variable.removeDeadConstantUsers();
       if (!variable.isDeclaration() && !variable.isConstant() && variable.getAddressSpace() != 3 &&
           !variable.use_empty())
-        fail(fmt::format("the device variable `{}` has no model", variable.getName().str()));
+        placeVariable(variable);
     }
+  }
+
+  /// A variable of the device lies in its memory, where all kernels of the file find it.
+  void placeVariable(llvm::GlobalVariable &variable) {
+    if (!variable.getInitializer()->isNullValue())
+      return fail(fmt::format("the device variable `{}`, which begins with other values than 0, has no model",
+                              variable.getName().str()));
+    const uint64_t bytes = module->getDataLayout().getTypeAllocSize(variable.getValueType());
+    const auto address = reinterpret_cast<uint64_t>(memory.variable(variable.getName().str(), bytes));
+    variable.replaceAllUsesWith(llvm::ConstantExpr::getIntToPtr(
+        llvm::ConstantInt::get(llvm::Type::getInt64Ty(context), address), variable.getType()));
   }
 
   /// As for the GPU, with what its code generator tells about costs. Everything is inlined, as nvcc does: accumulators
@@ -209,6 +220,7 @@ private:
 
   CompiledKernel &result;
   std::string gpu;
+  GlobalMemory &memory;
   Sites &sites;
   llvm::LLVMContext context;
   std::unique_ptr<llvm::Module> module;
@@ -217,10 +229,10 @@ private:
 } // namespace
 
 CompiledKernel compileKernel(const llvm::MemoryBuffer &bitcode, const std::string &kernel, const std::string &gpu,
-                             Sites &sites) {
+                             GlobalMemory &memory, Sites &sites) {
   CompiledKernel result;
   result.name = kernel;
-  KernelCompiler(result, gpu, sites).run(bitcode);
+  KernelCompiler(result, gpu, memory, sites).run(bitcode);
   return result;
 }
 

@@ -4,6 +4,7 @@
 // Kernels of a file to machine code of the host, each by itself, all in parallel.
 #pragma once
 
+#include "runtime/emulator/GlobalMemory.h"
 #include "runtime/emulator/Lower.h"
 
 #include <future>
@@ -32,7 +33,8 @@ std::vector<std::string> kernelNames(const llvm::Module &device);
 
 /// `bitcode` is the whole device module's.
 /// For the GPU `gpu`, as in "sm_90a"; an instruction that it lacks is an error.
+/// Variables of the device are placed in `memory`.
 CompiledKernel compileKernel(const llvm::MemoryBuffer &bitcode, const std::string &kernel, const std::string &gpu,
-                             Sites &sites);
+                             GlobalMemory &memory, Sites &sites);
 
 } // namespace tkc::emulator

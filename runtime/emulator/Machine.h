@@ -35,6 +35,7 @@ namespace tkc::emulator {
 class Block;
 class Cluster;
 class WaveBlock;
+struct BoundInstruction;
 struct Product;
 struct TensorMoves;
 struct TensorQueue;
@@ -199,6 +200,7 @@ struct Warp {
   std::vector<std::shared_ptr<Collective>> open;
   uint32_t existing = 0; ///< lanes that the block has
   uint32_t registers = 0;
+  std::vector<const BoundInstruction *> resizes; ///< setmaxnreg
   std::shared_ptr<TensorMoves> tensorMoves; ///< loads and stores: models/TensorMemory.cpp
 };
 

@@ -76,7 +76,7 @@ public:
     deviceBitcode = llvm::MemoryBuffer::getMemBufferCopy(llvm::StringRef(bitcode.data(), bitcode.size()));
     for (const std::string &name : kernelNames(*file.device))
       kernels[name].compiled = pool.async([this, name, gpu = options.arch] {
-        return std::make_shared<CompiledKernel>(compileKernel(*deviceBitcode, name, gpu, sites));
+        return std::make_shared<CompiledKernel>(compileKernel(*deviceBitcode, name, gpu, device.memory, sites));
       });
     return addHost(std::move(file));
   }

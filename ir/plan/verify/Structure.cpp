@@ -118,7 +118,9 @@ private:
     }
     if (claims != (plan.grid.claimed ? 1 : 0))
       complain("{} claims a tile, {} needed", claims, plan.grid.claimed ? 1 : 0);
-    if (plan.grid.claimed && !budget.claimsTiles)
+    if (plan.grid.counted && plan.cluster > 1)
+      complain("tiles are counted, and the blocks of a cluster would each count their own");
+    if (plan.grid.claimed && !plan.grid.counted && !budget.claimsTiles)
       report.addOverBudget(plan.loc, fmt::format("tiles are claimed, and {} has no cluster launch control", plan.arch));
   }
 

@@ -15,6 +15,16 @@ namespace {
 
 // ---- register budgets: the pool of a block has what its warps released and others have not claimed.
 
+/// All warps of a warpgroup execute the same setmaxnreg.
+void checkWarpgroup(const BoundInstruction &instruction, Block &block, size_t warp) {
+  std::vector<const BoundInstruction *> &own = block.warps[warp].resizes;
+  own.push_back(&instruction);
+  for (size_t other = warp / 4 * 4; other < std::min(warp / 4 * 4 + 4, block.warps.size()); ++other)
+    if (const auto &its = block.warps[other].resizes; its.size() >= own.size() && its[own.size() - 1] != own.back())
+      reportError(instruction.site,
+                  fmt::format("warps {} and {} of one warpgroup execute different ones", warp, other));
+}
+
 void resize(const BoundInstruction &instruction, uint64_t *slots, bool claims) {
   Thread &thread = current();
   const auto wanted = static_cast<uint32_t>(slots[0]);
@@ -23,6 +33,8 @@ void resize(const BoundInstruction &instruction, uint64_t *slots, bool claims) {
   Block &block = *thread.block;
   Warp &warp = block.warps[thread.warp()];
   warpBarrier(thread, ~0u);
+  if (thread.lane() == 0)
+    checkWarpgroup(instruction, block, thread.warp());
   if (thread.lane() == 0 && warp.registers != 0) {
     if (claims ? wanted < warp.registers : wanted > warp.registers)
       reportError(instruction.site, fmt::format("the warp has {} registers a thread, and asks to {} to {}",
