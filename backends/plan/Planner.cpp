@@ -241,7 +241,7 @@ private:
     const bool hasProducer = !placement.rings.empty() && !placement.copiesItself;
     // What loads, what issues products and what asks for tiles share a warpgroup.
     const int besideLoads = (products ? products->matrix.instances : 0) + (answers.empty() ? 0 : 1);
-    const int loadingWarps = producerWarps(consumer.role) - besideLoads;
+    const int loadingWarps = std::max(producerWarps(consumer.role, besideLoads) - besideLoads, 1);
     for (const RingPlacement &ring : placement.rings) {
       if (!hasProducer)
         continue;
@@ -377,9 +377,9 @@ private:
 
   /// One thread starts the copy engine's copies. It is in a warpgroup of its own where products take one, where threads
   /// always copy something, and where the computing warps need the registers that only a warpgroup can give up.
-  int producerWarps(const plan::Role &consumer) const {
+  int producerWarps(const plan::Role &consumer, int besideLoads) const {
     const bool alone =
-        placement.multipliesByWarps() && !placement.copiesByThreads() && hasAllRegisters(warpsOf(consumer) + 1);
+        placement.multipliesByWarps() && !placement.copiesByThreads() && hasAllRegisters(warpsOf(consumer) + 1 + besideLoads);
     return alone ? 1 : warpsPerWarpgroup;
   }
 

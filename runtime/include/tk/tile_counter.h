@@ -22,7 +22,7 @@ struct alignas(16) counted_tile {
 /// Takes one of `tiles` tiles and arrives on the barrier, by one thread; the first gridDim.x, of which there are no
 /// more than tiles, belong to the blocks that begin with them. All blocks together ask as often as there are tiles:
 /// each gets one answer in vain. So the counter, which goes from tiles - 1 to 0, ends as it began. PTX ISA, "atom".
-__device__ __forceinline__ void claim_counted(counted_tile &to, const barrier &full, u32 counter, int tiles) {
+__device__ __forceinline__ void claim_counted(counted_tile &to, barrier &full, u32 counter, int tiles) {
   u32 taken;
   asm volatile("atom.relaxed.gpu.global.inc.u32 %0, [%1], %2;"
                : "=r"(taken)
