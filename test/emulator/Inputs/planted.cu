@@ -32,6 +32,7 @@ enum class bug {
   wrong_barrier_count,
   lane_left_out,
   divergent_collective,
+  different_resizes,
 };
 
 using tile = tk::shared_tile<tk::bf16, 64, 64>;
@@ -81,6 +82,12 @@ __global__ void __launch_bounds__(128, 1)
   plain_accesses<Bug>(shared, out);
   if constexpr (Bug == bug::too_many_registers)
     tk::claim_registers<256>();
+  if constexpr (Bug == bug::different_resizes) {
+    if (threadIdx.x < 32)
+      tk::release_registers<104>();
+    else
+      tk::release_registers<96>();
+  }
   if (first) {
     shared.full.expect_bytes(Bug == bug::too_many_bytes ? 32768 : 16384);
     tk::tma_load(shared.a, a, shared.full, 0, 0);
@@ -175,4 +182,5 @@ int main() {
   run<bug::wrong_barrier_count>("wrong_barrier_count");
   run<bug::lane_left_out>("lane_left_out");
   run<bug::divergent_collective>("divergent_collective");
+  run<bug::different_resizes>("different_resizes");
 }
