@@ -6,10 +6,12 @@
 #include "tk/host/launch.h"
 #include "tk/math.h"
 #include "tk/memory.h"
+#include "tk/raster.h"
 #include "tk/reduce.h"
 #include "tk/ring.h"
 #include "tk/shared_copy.h"
 #include "tk/sync.h"
+#include "tk/tile_counter.h"
 #include "tk/tiles.h"
 #include "tk/tma.h"
 #include "tk/wgmma.h"
@@ -34,6 +36,7 @@ struct attn_fwd_D128_causal_arguments {
   int L;
   bool loads_fit;        // the copy engine can load every tensor that it is to
   bool o_piece_map_fits; // and store this one
+  tk::u32 tk_counter; // of tiles
 };
 
 struct attn_fwd_D128_causal_shared {
@@ -41,86 +44,102 @@ struct attn_fwd_D128_causal_shared {
   tk::shared_tile<tk::bf16, 128, 128> k[3];
   tk::shared_tile<tk::bf16, 128, 128> v[2];
   tk::shared_tile<tk::bf16, 64, 64> o_piece[2][2];
+  tk::counted_tile tile[2];
   tk::barrier q_full;
   tk::barrier q_empty;
   tk::barrier k_full[3];
   tk::barrier k_empty[3];
   tk::barrier v_full[2];
   tk::barrier v_empty[2];
+  tk::barrier tile_full[2];
+  tk::barrier tile_empty[2];
 };
 
 /// attention.tk:3  attn_fwd, for sm_90a.
 /// Attention: o = softmax(scale · q kᵀ) v, and the log-sum-exp of each row. Grouped-query when G < H, cross-attention
 /// when L ≠ N; `causal` lines the last query up with the last key. A row that sees no key gives o = 0 and lse = -inf.
 /// D = 128, causal = 1, BM = 128, BN = 128.
-/// Plan: stages: q 1, k 3, v 2; warpgroups: 2; overlap: 1; persistent: false.
-/// Roles: producer of 4 warps, 2 × consumer of 4 warps.
-/// Shared memory: q 32 KiB, k 96 KiB, v 64 KiB, o_piece 32 KiB.
+/// Plan: stages: q 1, k 3, v 2; warpgroups: 2; overlap: 1; persistent: counted.
+/// Roles: producer of 3 warps, scheduler of 1 warp, 2 × consumer of 4 warps.
+/// Shared memory: q 32 KiB, k 96 KiB, v 64 KiB, o_piece 32 KiB, tile 32 bytes.
 __global__ void __launch_bounds__(384, 1)
     attn_fwd_D128_causal(const __grid_constant__ attn_fwd_D128_causal_arguments g) {
   auto &shared = tk::shared_at<attn_fwd_D128_causal_shared>(0);
-  const int warpgroup = tk::warpgroup_index();
+  const int warp = tk::warp_index();
   if (threadIdx.x == 0) {
-    shared.q_full.init(g.loads_fit ? 1 : 128);
+    shared.q_full.init(g.loads_fit ? 1 : 96);
     shared.q_empty.init(2);
     for (auto &barrier : shared.k_full)
-      barrier.init(g.loads_fit ? 1 : 128);
+      barrier.init(g.loads_fit ? 1 : 96);
     for (auto &barrier : shared.k_empty)
       barrier.init(2);
     for (auto &barrier : shared.v_full)
-      barrier.init(g.loads_fit ? 1 : 128);
+      barrier.init(g.loads_fit ? 1 : 96);
     for (auto &barrier : shared.v_empty)
       barrier.init(2);
+    for (auto &barrier : shared.tile_full)
+      barrier.init(1);
+    for (auto &barrier : shared.tile_empty)
+      barrier.init(g.loads_fit ? 10 : 12);
     tk::barrier_init_fence();
   }
   tk::sync_block();
-  if (warpgroup == 2) {
-    // producer
+  if (warp / 4 == 2)
     tk::release_registers<40>();
+  if (warp >= 9 && warp < 12) {
+    // producer
     const tk::tiles<128> i_tiles{0, g.N};
     if (g.loads_fit) {
-      if (tk::warp_index() == 8 && tk::elect_one()) {
+      if (tk::warp_index() == 9 && tk::elect_one()) {
         tk::ring<1> q_at;
         tk::ring<3> k_at;
         tk::ring<2> v_at;
-        tk::grid_walk position{int(blockIdx.x)};
-        const auto i = i_tiles[i_tiles.count() - 1 - position.take(i_tiles.count())];
-        const int b = position.take(g.B);
-        const int h = position.position;
-        // attention.tk:10  let g = h / (H / G);
-        const int g2 = h / (g.H / g.G);
-        // attention.tk:11  let qi = q[b, h, i, :];
-        shared.q_empty.wait(q_at.phase ^ 1);
-        shared.q_full.expect_bytes(32768);
-        tk::tma_load(shared.q, g.q_map, shared.q_full, 0, i.begin, h, b);
-        q_at.advance();
-        // attention.tk:15  for j in tiles(L, BN) {
-        const int j_split = tk::max(tk::divide(g.L + i.begin - g.N + 1, 128) * 128, 0);
-        for (const auto j : tk::tiles<128>{0, j_split}) {
-          // attention.tk:16  var s = (qi @ k[b, g, j, :].T) * (scale * LOG2E);
-          shared.k_empty[k_at.slot].wait(k_at.phase ^ 1);
-          shared.k_full[k_at.slot].expect_bytes(32768);
-          tk::tma_load(shared.k[k_at.slot], g.k_map, shared.k_full[k_at.slot], 0, j.begin, g2, b);
-          k_at.advance();
-          // attention.tk:23  acc = acc * r + bf16(p) @ v[b, g, j, :];
-          shared.v_empty[v_at.slot].wait(v_at.phase ^ 1);
-          shared.v_full[v_at.slot].expect_bytes(32768);
-          tk::tma_load(shared.v[v_at.slot], g.v_map, shared.v_full[v_at.slot], 0, j.begin, g2, b);
-          v_at.advance();
-        }
-        // attention.tk:15  for j in tiles(L, BN) {
-        const int j_end = tk::min(tk::max(tk::divide(g.L + i.end - g.N + 127, 128) * 128, 0), g.L);
-        for (const auto j_2 : tk::tiles<128>{j_split, j_end}) {
-          // attention.tk:16  var s = (qi @ k[b, g, j, :].T) * (scale * LOG2E);
-          shared.k_empty[k_at.slot].wait(k_at.phase ^ 1);
-          shared.k_full[k_at.slot].expect_bytes(32768);
-          tk::tma_load(shared.k[k_at.slot], g.k_map, shared.k_full[k_at.slot], 0, j_2.begin, g2, b);
-          k_at.advance();
-          // attention.tk:23  acc = acc * r + bf16(p) @ v[b, g, j, :];
-          shared.v_empty[v_at.slot].wait(v_at.phase ^ 1);
-          shared.v_full[v_at.slot].expect_bytes(32768);
-          tk::tma_load(shared.v[v_at.slot], g.v_map, shared.v_full[v_at.slot], 0, j_2.begin, g2, b);
-          v_at.advance();
+        tk::ring<2> tile_at;
+        for (int block = blockIdx.x; block >= 0;) {
+          const auto at = tk::raster(block, g.H * g.B, i_tiles.count(), 16);
+          tk::grid_walk row{at.row};
+          const int b = row.take(g.B);
+          const int h = row.position;
+          const auto i = i_tiles[i_tiles.count() - 1 - at.col];
+          // attention.tk:10  let g = h / (H / G);
+          const int g2 = h / (g.H / g.G);
+          // attention.tk:11  let qi = q[b, h, i, :];
+          shared.q_empty.wait(q_at.phase ^ 1);
+          shared.q_full.expect_bytes(32768);
+          tk::tma_load(shared.q, g.q_map, shared.q_full, 0, i.begin, h, b);
+          q_at.advance();
+          // attention.tk:15  for j in tiles(L, BN) {
+          const int j_split = tk::max(tk::divide(g.L + i.begin - g.N + 1, 128) * 128, 0);
+          for (const auto j : tk::tiles<128>{0, j_split}) {
+            // attention.tk:16  var s = (qi @ k[b, g, j, :].T) * (scale * LOG2E);
+            shared.k_empty[k_at.slot].wait(k_at.phase ^ 1);
+            shared.k_full[k_at.slot].expect_bytes(32768);
+            tk::tma_load(shared.k[k_at.slot], g.k_map, shared.k_full[k_at.slot], 0, j.begin, g2, b);
+            k_at.advance();
+            // attention.tk:23  acc = acc * r + bf16(p) @ v[b, g, j, :];
+            shared.v_empty[v_at.slot].wait(v_at.phase ^ 1);
+            shared.v_full[v_at.slot].expect_bytes(32768);
+            tk::tma_load(shared.v[v_at.slot], g.v_map, shared.v_full[v_at.slot], 0, j.begin, g2, b);
+            v_at.advance();
+          }
+          // attention.tk:15  for j in tiles(L, BN) {
+          const int j_end = tk::min(tk::max(tk::divide(g.L + i.end - g.N + 127, 128) * 128, 0), g.L);
+          for (const auto j_2 : tk::tiles<128>{j_split, j_end}) {
+            // attention.tk:16  var s = (qi @ k[b, g, j, :].T) * (scale * LOG2E);
+            shared.k_empty[k_at.slot].wait(k_at.phase ^ 1);
+            shared.k_full[k_at.slot].expect_bytes(32768);
+            tk::tma_load(shared.k[k_at.slot], g.k_map, shared.k_full[k_at.slot], 0, j_2.begin, g2, b);
+            k_at.advance();
+            // attention.tk:23  acc = acc * r + bf16(p) @ v[b, g, j, :];
+            shared.v_empty[v_at.slot].wait(v_at.phase ^ 1);
+            shared.v_full[v_at.slot].expect_bytes(32768);
+            tk::tma_load(shared.v[v_at.slot], g.v_map, shared.v_full[v_at.slot], 0, j_2.begin, g2, b);
+            v_at.advance();
+          }
+          shared.tile_full[tile_at.slot].wait(tile_at.phase);
+          block = tk::next_counted(shared.tile[tile_at.slot]);
+          shared.tile_empty[tile_at.slot].arrive();
+          tile_at.advance();
         }
       }
     } else {
@@ -128,299 +147,330 @@ __global__ void __launch_bounds__(384, 1)
       tk::ring<1> q_at;
       tk::ring<3> k_at;
       tk::ring<2> v_at;
-      tk::grid_walk position{int(blockIdx.x)};
-      const auto i = i_tiles[i_tiles.count() - 1 - position.take(i_tiles.count())];
-      const int b = position.take(g.B);
-      const int h = position.position;
-      // attention.tk:10  let g = h / (H / G);
-      const int g2 = h / (g.H / g.G);
-      // attention.tk:11  let qi = q[b, h, i, :];
-      shared.q_empty.wait(q_at.phase ^ 1);
-      tk::copy_rows_to_shared<128>(
-          shared.q, tk::view<const tk::bf16>{g.q.at(b, h, i.begin, 0), g.q.stride(2), i.end - i.begin, 128},
-          tk::thread_in_warpgroup());
-      tk::finish_copies();
-      shared.q_full.arrive();
-      q_at.advance();
-      // attention.tk:15  for j in tiles(L, BN) {
-      const int j_split = tk::max(tk::divide(g.L + i.begin - g.N + 1, 128) * 128, 0);
-      for (const auto j : tk::tiles<128>{0, j_split}) {
-        // attention.tk:16  var s = (qi @ k[b, g, j, :].T) * (scale * LOG2E);
-        shared.k_empty[k_at.slot].wait(k_at.phase ^ 1);
-        tk::copy_rows_to_shared<128>(shared.k[k_at.slot],
-                                     tk::view<const tk::bf16>{g.k.at(b, g2, j.begin, 0), g.k.stride(2), 128, 128},
-                                     tk::thread_in_warpgroup());
+      tk::ring<2> tile_at;
+      for (int block = blockIdx.x; block >= 0;) {
+        const auto at = tk::raster(block, g.H * g.B, i_tiles.count(), 16);
+        tk::grid_walk row{at.row};
+        const int b = row.take(g.B);
+        const int h = row.position;
+        const auto i = i_tiles[i_tiles.count() - 1 - at.col];
+        // attention.tk:10  let g = h / (H / G);
+        const int g2 = h / (g.H / g.G);
+        // attention.tk:11  let qi = q[b, h, i, :];
+        shared.q_empty.wait(q_at.phase ^ 1);
+        tk::copy_rows_to_shared<96>(
+            shared.q, tk::view<const tk::bf16>{g.q.at(b, h, i.begin, 0), g.q.stride(2), i.end - i.begin, 128},
+            (int(threadIdx.x) - 288) % 96);
         tk::finish_copies();
-        shared.k_full[k_at.slot].arrive();
-        k_at.advance();
-        // attention.tk:23  acc = acc * r + bf16(p) @ v[b, g, j, :];
-        shared.v_empty[v_at.slot].wait(v_at.phase ^ 1);
-        tk::copy_rows_to_shared<128>(shared.v[v_at.slot],
-                                     tk::view<const tk::bf16>{g.v.at(b, g2, j.begin, 0), g.v.stride(2), 128, 128},
-                                     tk::thread_in_warpgroup());
-        tk::finish_copies();
-        shared.v_full[v_at.slot].arrive();
-        v_at.advance();
+        shared.q_full.arrive();
+        q_at.advance();
+        // attention.tk:15  for j in tiles(L, BN) {
+        const int j_split = tk::max(tk::divide(g.L + i.begin - g.N + 1, 128) * 128, 0);
+        for (const auto j : tk::tiles<128>{0, j_split}) {
+          // attention.tk:16  var s = (qi @ k[b, g, j, :].T) * (scale * LOG2E);
+          shared.k_empty[k_at.slot].wait(k_at.phase ^ 1);
+          tk::copy_rows_to_shared<96>(shared.k[k_at.slot],
+                                      tk::view<const tk::bf16>{g.k.at(b, g2, j.begin, 0), g.k.stride(2), 128, 128},
+                                      (int(threadIdx.x) - 288) % 96);
+          tk::finish_copies();
+          shared.k_full[k_at.slot].arrive();
+          k_at.advance();
+          // attention.tk:23  acc = acc * r + bf16(p) @ v[b, g, j, :];
+          shared.v_empty[v_at.slot].wait(v_at.phase ^ 1);
+          tk::copy_rows_to_shared<96>(shared.v[v_at.slot],
+                                      tk::view<const tk::bf16>{g.v.at(b, g2, j.begin, 0), g.v.stride(2), 128, 128},
+                                      (int(threadIdx.x) - 288) % 96);
+          tk::finish_copies();
+          shared.v_full[v_at.slot].arrive();
+          v_at.advance();
+        }
+        // attention.tk:15  for j in tiles(L, BN) {
+        const int j_end = tk::min(tk::max(tk::divide(g.L + i.end - g.N + 127, 128) * 128, 0), g.L);
+        for (const auto j_2 : tk::tiles<128>{j_split, j_end}) {
+          // attention.tk:16  var s = (qi @ k[b, g, j, :].T) * (scale * LOG2E);
+          shared.k_empty[k_at.slot].wait(k_at.phase ^ 1);
+          tk::copy_rows_to_shared<96>(
+              shared.k[k_at.slot],
+              tk::view<const tk::bf16>{g.k.at(b, g2, j_2.begin, 0), g.k.stride(2), j_2.end - j_2.begin, 128},
+              (int(threadIdx.x) - 288) % 96);
+          tk::finish_copies();
+          shared.k_full[k_at.slot].arrive();
+          k_at.advance();
+          // attention.tk:23  acc = acc * r + bf16(p) @ v[b, g, j, :];
+          shared.v_empty[v_at.slot].wait(v_at.phase ^ 1);
+          tk::copy_rows_to_shared<96>(
+              shared.v[v_at.slot],
+              tk::view<const tk::bf16>{g.v.at(b, g2, j_2.begin, 0), g.v.stride(2), j_2.end - j_2.begin, 128},
+              (int(threadIdx.x) - 288) % 96);
+          tk::finish_copies();
+          shared.v_full[v_at.slot].arrive();
+          v_at.advance();
+        }
+        shared.tile_full[tile_at.slot].wait(tile_at.phase);
+        block = tk::next_counted(shared.tile[tile_at.slot]);
+        shared.tile_empty[tile_at.slot].arrive_warp();
+        tile_at.advance();
       }
-      // attention.tk:15  for j in tiles(L, BN) {
-      const int j_end = tk::min(tk::max(tk::divide(g.L + i.end - g.N + 127, 128) * 128, 0), g.L);
-      for (const auto j_2 : tk::tiles<128>{j_split, j_end}) {
-        // attention.tk:16  var s = (qi @ k[b, g, j, :].T) * (scale * LOG2E);
-        shared.k_empty[k_at.slot].wait(k_at.phase ^ 1);
-        tk::copy_rows_to_shared<128>(
-            shared.k[k_at.slot],
-            tk::view<const tk::bf16>{g.k.at(b, g2, j_2.begin, 0), g.k.stride(2), j_2.end - j_2.begin, 128},
-            tk::thread_in_warpgroup());
-        tk::finish_copies();
-        shared.k_full[k_at.slot].arrive();
-        k_at.advance();
-        // attention.tk:23  acc = acc * r + bf16(p) @ v[b, g, j, :];
-        shared.v_empty[v_at.slot].wait(v_at.phase ^ 1);
-        tk::copy_rows_to_shared<128>(
-            shared.v[v_at.slot],
-            tk::view<const tk::bf16>{g.v.at(b, g2, j_2.begin, 0), g.v.stride(2), j_2.end - j_2.begin, 128},
-            tk::thread_in_warpgroup());
-        tk::finish_copies();
-        shared.v_full[v_at.slot].arrive();
-        v_at.advance();
-      }
+    }
+  } else if (warp == 8) {
+    // scheduler
+    const tk::tiles<128> i_tiles{0, g.N};
+    tk::ring<2> tile_at;
+    const int blocks = g.H * g.B * i_tiles.count();
+    for (int block = blockIdx.x; block >= 0;) {
+      shared.tile_empty[tile_at.slot].wait(tile_at.phase ^ 1);
+      if (tk::lane() == 0)
+        tk::claim_counted(shared.tile[tile_at.slot], shared.tile_full[tile_at.slot], g.tk_counter, blocks);
+      shared.tile_full[tile_at.slot].wait(tile_at.phase);
+      block = tk::next_counted(shared.tile[tile_at.slot]);
+      shared.tile_empty[tile_at.slot].arrive_warp();
+      tile_at.advance();
     }
   } else {
     // consumer
     tk::claim_registers<232>();
+    const int consumer = warp / 4;
     const tk::tiles<128> i_tiles{0, g.N};
     tk::ring<2> o_piece_at;
     tk::ring<1> q_at;
     tk::ring<3> k_at;
     tk::ring<2> v_at;
-    tk::grid_walk position{int(blockIdx.x)};
-    const auto i = i_tiles[i_tiles.count() - 1 - position.take(i_tiles.count())];
-    const int b = position.take(g.B);
-    const int h = position.position;
-    // attention.tk:12  var acc = zeros(BM, D);
-    auto acc = tk::full<tk::fragment<float, 64, 128, tk::mma_layout>>(0.0f);
-    // attention.tk:13  var m = full(BM, 1, -inf);
-    auto m = tk::full<tk::column<float, 64, tk::mma_layout>>(-tk::inf);
-    // attention.tk:14  var l = zeros(BM, 1);
-    auto l = tk::full<tk::column<float, 64, tk::mma_layout>>(0.0f);
-    // attention.tk:16  var s = (qi @ k[b, g, j, :].T) * (scale * LOG2E);
-    const float mul_value = g.scale * 1.442695f;
-    // attention.tk:17  if causal { s = where(j.row <= i.col + (L - N), s, -inf); }
-    const int sub_value = g.L - g.N;
-    // attention.tk:15  for j in tiles(L, BN) {
-    const int j_split = tk::max(tk::divide(g.L + i.begin - g.N + 1, 128) * 128, 0);
-    shared.q_full.wait(q_at.phase);
-    tk::fragment<tk::bf16, 64, 128, tk::mma_layout> p_bf16;
-    const tk::tiles<128> j_tiles{0, j_split};
-    if (0 < j_split) {
-      {
-        const auto j = j_tiles[0];
-        // attention.tk:16  var s = (qi @ k[b, g, j, :].T) * (scale * LOG2E);
-        shared.k_full[k_at.slot].wait(k_at.phase);
-        tk::mma_fence();
-        tk::fragment<float, 64, 128, tk::mma_layout> qk;
-        tk::mma_async(qk, shared.q.rows_of<64>(warpgroup), shared.k[k_at.slot].T(), false);
-        tk::mma_commit();
-        tk::mma_wait<0>(qk);
-        if (tk::thread_in_warpgroup() == 0)
-          shared.k_empty[k_at.slot].arrive();
-        k_at.advance();
-        // attention.tk:18  let m_new = max(m, rowmax(s));
-        const auto m_new = tk::max(m, tk::row_max(qk) * mul_value);
-        // attention.tk:19  let top = where(m_new == -inf, 0, m_new);            // a row that has seen nothing yet
-        const auto top = tk::where(m_new == -tk::inf, 0.0f, m_new);
-        // attention.tk:16  var s = (qi @ k[b, g, j, :].T) * (scale * LOG2E);
-        const auto s = qk * mul_value;
-        // attention.tk:20  let p = exp2(s - top);
-        const auto p = tk::exp2(s - top);
-        // attention.tk:21  let r = exp2(m - top);
-        const auto r = tk::exp2(m - top);
-        // attention.tk:22  l = l * r + rowsum(p);
-        l = l * r + tk::row_sum(p);
-        // attention.tk:23  acc = acc * r + bf16(p) @ v[b, g, j, :];
-        acc *= r;
-        p_bf16 = tk::cast<tk::bf16>(p);
-        m = m_new;
-      }
-      for (const auto j : j_tiles.rest()) {
-        // attention.tk:16  var s = (qi @ k[b, g, j, :].T) * (scale * LOG2E);
-        shared.k_full[k_at.slot].wait(k_at.phase);
-        tk::mma_fence();
-        tk::fragment<float, 64, 128, tk::mma_layout> qk;
-        tk::mma_async(qk, shared.q.rows_of<64>(warpgroup), shared.k[k_at.slot].T(), false);
-        tk::mma_commit();
+    tk::ring<2> tile_at;
+    for (int block = blockIdx.x; block >= 0;) {
+      const auto at = tk::raster(block, g.H * g.B, i_tiles.count(), 16);
+      tk::grid_walk row{at.row};
+      const int b = row.take(g.B);
+      const int h = row.position;
+      const auto i = i_tiles[i_tiles.count() - 1 - at.col];
+      // attention.tk:12  var acc = zeros(BM, D);
+      auto acc = tk::full<tk::fragment<float, 64, 128, tk::mma_layout>>(0.0f);
+      // attention.tk:13  var m = full(BM, 1, -inf);
+      auto m = tk::full<tk::column<float, 64, tk::mma_layout>>(-tk::inf);
+      // attention.tk:14  var l = zeros(BM, 1);
+      auto l = tk::full<tk::column<float, 64, tk::mma_layout>>(0.0f);
+      // attention.tk:16  var s = (qi @ k[b, g, j, :].T) * (scale * LOG2E);
+      const float mul_value = g.scale * 1.442695f;
+      // attention.tk:17  if causal { s = where(j.row <= i.col + (L - N), s, -inf); }
+      const int sub_value = g.L - g.N;
+      // attention.tk:15  for j in tiles(L, BN) {
+      const int j_split = tk::max(tk::divide(g.L + i.begin - g.N + 1, 128) * 128, 0);
+      shared.q_full.wait(q_at.phase);
+      tk::fragment<tk::bf16, 64, 128, tk::mma_layout> p_bf16;
+      const tk::tiles<128> j_tiles{0, j_split};
+      if (0 < j_split) {
+        {
+          const auto j = j_tiles[0];
+          // attention.tk:16  var s = (qi @ k[b, g, j, :].T) * (scale * LOG2E);
+          shared.k_full[k_at.slot].wait(k_at.phase);
+          tk::mma_fence();
+          tk::fragment<float, 64, 128, tk::mma_layout> qk;
+          tk::mma_async(qk, shared.q.rows_of<64>(consumer), shared.k[k_at.slot].T(), false);
+          tk::mma_commit();
+          tk::mma_wait<0>(qk);
+          if (tk::thread_in_warpgroup() == 0)
+            shared.k_empty[k_at.slot].arrive();
+          k_at.advance();
+          // attention.tk:18  let m_new = max(m, rowmax(s));
+          const auto m_new = tk::max(m, tk::row_max(qk) * mul_value);
+          // attention.tk:19  let top = where(m_new == -inf, 0, m_new);            // a row that has seen nothing yet
+          const auto top = tk::where(m_new == -tk::inf, 0.0f, m_new);
+          // attention.tk:16  var s = (qi @ k[b, g, j, :].T) * (scale * LOG2E);
+          const auto s = qk * mul_value;
+          // attention.tk:20  let p = exp2(s - top);
+          const auto p = tk::exp2(s - top);
+          // attention.tk:21  let r = exp2(m - top);
+          const auto r = tk::exp2(m - top);
+          // attention.tk:22  l = l * r + rowsum(p);
+          l = l * r + tk::row_sum(p);
+          // attention.tk:23  acc = acc * r + bf16(p) @ v[b, g, j, :];
+          acc *= r;
+          p_bf16 = tk::cast<tk::bf16>(p);
+          m = m_new;
+        }
+        for (const auto j : j_tiles.rest()) {
+          // attention.tk:16  var s = (qi @ k[b, g, j, :].T) * (scale * LOG2E);
+          shared.k_full[k_at.slot].wait(k_at.phase);
+          tk::mma_fence();
+          tk::fragment<float, 64, 128, tk::mma_layout> qk;
+          tk::mma_async(qk, shared.q.rows_of<64>(consumer), shared.k[k_at.slot].T(), false);
+          tk::mma_commit();
+          // attention.tk:23  acc = acc * r + bf16(p) @ v[b, g, j, :];
+          shared.v_full[v_at.slot].wait(v_at.phase);
+          tk::mma_fence(acc, p_bf16);
+          tk::mma_async(acc, p_bf16, shared.v[v_at.slot].all());
+          tk::mma_commit();
+          tk::mma_wait<1>(qk);
+          if (tk::thread_in_warpgroup() == 0)
+            shared.k_empty[k_at.slot].arrive();
+          k_at.advance();
+          // attention.tk:18  let m_new = max(m, rowmax(s));
+          const auto m_new = tk::max(m, tk::row_max(qk) * mul_value);
+          // attention.tk:19  let top = where(m_new == -inf, 0, m_new);            // a row that has seen nothing yet
+          const auto top = tk::where(m_new == -tk::inf, 0.0f, m_new);
+          // attention.tk:16  var s = (qi @ k[b, g, j, :].T) * (scale * LOG2E);
+          const auto s = qk * mul_value;
+          // attention.tk:20  let p = exp2(s - top);
+          const auto p = tk::exp2(s - top);
+          // attention.tk:21  let r = exp2(m - top);
+          const auto r = tk::exp2(m - top);
+          // attention.tk:22  l = l * r + rowsum(p);
+          l = l * r + tk::row_sum(p);
+          tk::mma_wait<0>(acc, p_bf16);
+          if (tk::thread_in_warpgroup() == 0)
+            shared.v_empty[v_at.slot].arrive();
+          v_at.advance();
+          // attention.tk:23  acc = acc * r + bf16(p) @ v[b, g, j, :];
+          acc *= r;
+          p_bf16 = tk::cast<tk::bf16>(p);
+          m = m_new;
+        }
         // attention.tk:23  acc = acc * r + bf16(p) @ v[b, g, j, :];
         shared.v_full[v_at.slot].wait(v_at.phase);
         tk::mma_fence(acc, p_bf16);
         tk::mma_async(acc, p_bf16, shared.v[v_at.slot].all());
         tk::mma_commit();
-        tk::mma_wait<1>(qk);
-        if (tk::thread_in_warpgroup() == 0)
-          shared.k_empty[k_at.slot].arrive();
-        k_at.advance();
-        // attention.tk:18  let m_new = max(m, rowmax(s));
-        const auto m_new = tk::max(m, tk::row_max(qk) * mul_value);
-        // attention.tk:19  let top = where(m_new == -inf, 0, m_new);            // a row that has seen nothing yet
-        const auto top = tk::where(m_new == -tk::inf, 0.0f, m_new);
-        // attention.tk:16  var s = (qi @ k[b, g, j, :].T) * (scale * LOG2E);
-        const auto s = qk * mul_value;
-        // attention.tk:20  let p = exp2(s - top);
-        const auto p = tk::exp2(s - top);
-        // attention.tk:21  let r = exp2(m - top);
-        const auto r = tk::exp2(m - top);
-        // attention.tk:22  l = l * r + rowsum(p);
-        l = l * r + tk::row_sum(p);
         tk::mma_wait<0>(acc, p_bf16);
         if (tk::thread_in_warpgroup() == 0)
           shared.v_empty[v_at.slot].arrive();
         v_at.advance();
-        // attention.tk:23  acc = acc * r + bf16(p) @ v[b, g, j, :];
-        acc *= r;
-        p_bf16 = tk::cast<tk::bf16>(p);
-        m = m_new;
       }
-      // attention.tk:23  acc = acc * r + bf16(p) @ v[b, g, j, :];
-      shared.v_full[v_at.slot].wait(v_at.phase);
-      tk::mma_fence(acc, p_bf16);
-      tk::mma_async(acc, p_bf16, shared.v[v_at.slot].all());
-      tk::mma_commit();
-      tk::mma_wait<0>(acc, p_bf16);
-      if (tk::thread_in_warpgroup() == 0)
-        shared.v_empty[v_at.slot].arrive();
-      v_at.advance();
-    }
-    // attention.tk:15  for j in tiles(L, BN) {
-    const int j_end = tk::min(tk::max(tk::divide(g.L + i.end - g.N + 127, 128) * 128, 0), g.L);
-    tk::fragment<tk::bf16, 64, 128, tk::mma_layout> p_bf16_2;
-    const tk::tiles<128> j_2_tiles{j_split, j_end};
-    if (j_split < j_end) {
-      {
-        const auto j_2 = j_2_tiles[0];
-        // attention.tk:16  var s = (qi @ k[b, g, j, :].T) * (scale * LOG2E);
-        shared.k_full[k_at.slot].wait(k_at.phase);
-        tk::mma_fence();
-        tk::fragment<float, 64, 128, tk::mma_layout> qk_2;
-        tk::mma_async(qk_2, shared.q.rows_of<64>(warpgroup), shared.k[k_at.slot].T(), false);
-        tk::mma_commit();
-        // attention.tk:17  if causal { s = where(j.row <= i.col + (L - N), s, -inf); }
-        const auto le_value =
-            tk::col_index<tk::row<int, 128, tk::mma_layout>>() <=
-            tk::row_index<tk::column<int, 64, tk::mma_layout>>() + warpgroup * 64 + (i.begin - j_2.begin + sub_value);
-        tk::mma_wait<0>(qk_2);
-        if (tk::thread_in_warpgroup() == 0)
-          shared.k_empty[k_at.slot].arrive();
-        k_at.advance();
-        const auto raw = tk::where(le_value, qk_2, -tk::inf);
-        // attention.tk:18  let m_new = max(m, rowmax(s));
-        const auto m_new_2 = tk::max(m, tk::row_max(raw) * mul_value);
-        // attention.tk:19  let top = where(m_new == -inf, 0, m_new);            // a row that has seen nothing yet
-        const auto top_2 = tk::where(m_new_2 == -tk::inf, 0.0f, m_new_2);
-        // attention.tk:17  if causal { s = where(j.row <= i.col + (L - N), s, -inf); }
-        const auto s_2 = raw * mul_value;
-        // attention.tk:20  let p = exp2(s - top);
-        const auto p_2 = tk::exp2(s_2 - top_2);
-        // attention.tk:21  let r = exp2(m - top);
-        const auto r_2 = tk::exp2(m - top_2);
-        // attention.tk:22  l = l * r + rowsum(p);
-        l = l * r_2 + tk::row_sum(p_2);
-        // attention.tk:23  acc = acc * r + bf16(p) @ v[b, g, j, :];
-        acc *= r_2;
-        p_bf16_2 = tk::cast<tk::bf16>(p_2);
-        m = m_new_2;
-      }
-      for (const auto j_2 : j_2_tiles.rest()) {
-        // attention.tk:16  var s = (qi @ k[b, g, j, :].T) * (scale * LOG2E);
-        shared.k_full[k_at.slot].wait(k_at.phase);
-        tk::mma_fence();
-        tk::fragment<float, 64, 128, tk::mma_layout> qk_2;
-        tk::mma_async(qk_2, shared.q.rows_of<64>(warpgroup), shared.k[k_at.slot].T(), false);
-        tk::mma_commit();
+      // attention.tk:15  for j in tiles(L, BN) {
+      const int j_end = tk::min(tk::max(tk::divide(g.L + i.end - g.N + 127, 128) * 128, 0), g.L);
+      tk::fragment<tk::bf16, 64, 128, tk::mma_layout> p_bf16_2;
+      const tk::tiles<128> j_2_tiles{j_split, j_end};
+      if (j_split < j_end) {
+        {
+          const auto j_2 = j_2_tiles[0];
+          // attention.tk:16  var s = (qi @ k[b, g, j, :].T) * (scale * LOG2E);
+          shared.k_full[k_at.slot].wait(k_at.phase);
+          tk::mma_fence();
+          tk::fragment<float, 64, 128, tk::mma_layout> qk_2;
+          tk::mma_async(qk_2, shared.q.rows_of<64>(consumer), shared.k[k_at.slot].T(), false);
+          tk::mma_commit();
+          // attention.tk:17  if causal { s = where(j.row <= i.col + (L - N), s, -inf); }
+          const auto le_value =
+              tk::col_index<tk::row<int, 128, tk::mma_layout>>() <=
+              tk::row_index<tk::column<int, 64, tk::mma_layout>>() + consumer * 64 + (i.begin - j_2.begin + sub_value);
+          tk::mma_wait<0>(qk_2);
+          if (tk::thread_in_warpgroup() == 0)
+            shared.k_empty[k_at.slot].arrive();
+          k_at.advance();
+          const auto raw = tk::where(le_value, qk_2, -tk::inf);
+          // attention.tk:18  let m_new = max(m, rowmax(s));
+          const auto m_new_2 = tk::max(m, tk::row_max(raw) * mul_value);
+          // attention.tk:19  let top = where(m_new == -inf, 0, m_new);            // a row that has seen nothing yet
+          const auto top_2 = tk::where(m_new_2 == -tk::inf, 0.0f, m_new_2);
+          // attention.tk:17  if causal { s = where(j.row <= i.col + (L - N), s, -inf); }
+          const auto s_2 = raw * mul_value;
+          // attention.tk:20  let p = exp2(s - top);
+          const auto p_2 = tk::exp2(s_2 - top_2);
+          // attention.tk:21  let r = exp2(m - top);
+          const auto r_2 = tk::exp2(m - top_2);
+          // attention.tk:22  l = l * r + rowsum(p);
+          l = l * r_2 + tk::row_sum(p_2);
+          // attention.tk:23  acc = acc * r + bf16(p) @ v[b, g, j, :];
+          acc *= r_2;
+          p_bf16_2 = tk::cast<tk::bf16>(p_2);
+          m = m_new_2;
+        }
+        for (const auto j_2 : j_2_tiles.rest()) {
+          // attention.tk:16  var s = (qi @ k[b, g, j, :].T) * (scale * LOG2E);
+          shared.k_full[k_at.slot].wait(k_at.phase);
+          tk::mma_fence();
+          tk::fragment<float, 64, 128, tk::mma_layout> qk_2;
+          tk::mma_async(qk_2, shared.q.rows_of<64>(consumer), shared.k[k_at.slot].T(), false);
+          tk::mma_commit();
+          // attention.tk:23  acc = acc * r + bf16(p) @ v[b, g, j, :];
+          shared.v_full[v_at.slot].wait(v_at.phase);
+          tk::mma_fence(acc, p_bf16_2);
+          tk::mma_async(acc, p_bf16_2, shared.v[v_at.slot].all());
+          tk::mma_commit();
+          // attention.tk:17  if causal { s = where(j.row <= i.col + (L - N), s, -inf); }
+          const auto le_value =
+              tk::col_index<tk::row<int, 128, tk::mma_layout>>() <=
+              tk::row_index<tk::column<int, 64, tk::mma_layout>>() + consumer * 64 + (i.begin - j_2.begin + sub_value);
+          tk::mma_wait<1>(qk_2);
+          if (tk::thread_in_warpgroup() == 0)
+            shared.k_empty[k_at.slot].arrive();
+          k_at.advance();
+          const auto raw = tk::where(le_value, qk_2, -tk::inf);
+          // attention.tk:18  let m_new = max(m, rowmax(s));
+          const auto m_new_2 = tk::max(m, tk::row_max(raw) * mul_value);
+          // attention.tk:19  let top = where(m_new == -inf, 0, m_new);            // a row that has seen nothing yet
+          const auto top_2 = tk::where(m_new_2 == -tk::inf, 0.0f, m_new_2);
+          // attention.tk:17  if causal { s = where(j.row <= i.col + (L - N), s, -inf); }
+          const auto s_2 = raw * mul_value;
+          // attention.tk:20  let p = exp2(s - top);
+          const auto p_2 = tk::exp2(s_2 - top_2);
+          // attention.tk:21  let r = exp2(m - top);
+          const auto r_2 = tk::exp2(m - top_2);
+          // attention.tk:22  l = l * r + rowsum(p);
+          l = l * r_2 + tk::row_sum(p_2);
+          tk::mma_wait<0>(acc, p_bf16_2);
+          if (tk::thread_in_warpgroup() == 0)
+            shared.v_empty[v_at.slot].arrive();
+          v_at.advance();
+          // attention.tk:23  acc = acc * r + bf16(p) @ v[b, g, j, :];
+          acc *= r_2;
+          p_bf16_2 = tk::cast<tk::bf16>(p_2);
+          m = m_new_2;
+        }
         // attention.tk:23  acc = acc * r + bf16(p) @ v[b, g, j, :];
         shared.v_full[v_at.slot].wait(v_at.phase);
         tk::mma_fence(acc, p_bf16_2);
         tk::mma_async(acc, p_bf16_2, shared.v[v_at.slot].all());
         tk::mma_commit();
-        // attention.tk:17  if causal { s = where(j.row <= i.col + (L - N), s, -inf); }
-        const auto le_value =
-            tk::col_index<tk::row<int, 128, tk::mma_layout>>() <=
-            tk::row_index<tk::column<int, 64, tk::mma_layout>>() + warpgroup * 64 + (i.begin - j_2.begin + sub_value);
-        tk::mma_wait<1>(qk_2);
-        if (tk::thread_in_warpgroup() == 0)
-          shared.k_empty[k_at.slot].arrive();
-        k_at.advance();
-        const auto raw = tk::where(le_value, qk_2, -tk::inf);
-        // attention.tk:18  let m_new = max(m, rowmax(s));
-        const auto m_new_2 = tk::max(m, tk::row_max(raw) * mul_value);
-        // attention.tk:19  let top = where(m_new == -inf, 0, m_new);            // a row that has seen nothing yet
-        const auto top_2 = tk::where(m_new_2 == -tk::inf, 0.0f, m_new_2);
-        // attention.tk:17  if causal { s = where(j.row <= i.col + (L - N), s, -inf); }
-        const auto s_2 = raw * mul_value;
-        // attention.tk:20  let p = exp2(s - top);
-        const auto p_2 = tk::exp2(s_2 - top_2);
-        // attention.tk:21  let r = exp2(m - top);
-        const auto r_2 = tk::exp2(m - top_2);
-        // attention.tk:22  l = l * r + rowsum(p);
-        l = l * r_2 + tk::row_sum(p_2);
         tk::mma_wait<0>(acc, p_bf16_2);
         if (tk::thread_in_warpgroup() == 0)
           shared.v_empty[v_at.slot].arrive();
         v_at.advance();
-        // attention.tk:23  acc = acc * r + bf16(p) @ v[b, g, j, :];
-        acc *= r_2;
-        p_bf16_2 = tk::cast<tk::bf16>(p_2);
-        m = m_new_2;
       }
-      // attention.tk:23  acc = acc * r + bf16(p) @ v[b, g, j, :];
-      shared.v_full[v_at.slot].wait(v_at.phase);
-      tk::mma_fence(acc, p_bf16_2);
-      tk::mma_async(acc, p_bf16_2, shared.v[v_at.slot].all());
-      tk::mma_commit();
-      tk::mma_wait<0>(acc, p_bf16_2);
+      // attention.tk:15  for j in tiles(L, BN) {
+      tk::sync(2 + consumer, 128);
       if (tk::thread_in_warpgroup() == 0)
-        shared.v_empty[v_at.slot].arrive();
-      v_at.advance();
-    }
-    // attention.tk:15  for j in tiles(L, BN) {
-    tk::sync(2 + warpgroup, 128);
-    if (tk::thread_in_warpgroup() == 0)
-      shared.q_empty.arrive();
-    q_at.advance();
-    // attention.tk:26  o[b, h, i, :] = where(l == 0, 0, acc / l);
-    const auto select_value_bf16 = tk::cast<tk::bf16>(tk::where(l == 0.0f, 0.0f, acc / l));
-    if (g.o_piece_map_fits) {
-      if (tk::thread_in_warpgroup() == 0)
-        tk::bulk_wait_read<1>();
-      tk::sync(2 + warpgroup, 128);
-      tk::store_shared(shared.o_piece[o_piece_at.slot][warpgroup], tk::cols_of<64>(select_value_bf16, 0));
-      tk::fence_proxy_async();
-      tk::sync(2 + warpgroup, 128);
-      if (tk::thread_in_warpgroup() == 0) {
-        tk::tma_store(g.o_piece_map, shared.o_piece[o_piece_at.slot][warpgroup], 0, i.begin + warpgroup * 64, h, b);
-        tk::bulk_commit();
-      }
-      o_piece_at.advance();
-      if (tk::thread_in_warpgroup() == 0)
-        tk::bulk_wait_read<1>();
-      tk::sync(2 + warpgroup, 128);
-      tk::store_shared(shared.o_piece[o_piece_at.slot][warpgroup], tk::cols_of<64>(select_value_bf16, 1));
-      tk::fence_proxy_async();
-      tk::sync(2 + warpgroup, 128);
-      if (tk::thread_in_warpgroup() == 0) {
-        tk::tma_store(g.o_piece_map, shared.o_piece[o_piece_at.slot][warpgroup], 64, i.begin + warpgroup * 64, h, b);
-        tk::bulk_commit();
-      }
-      o_piece_at.advance();
-    } else {
+        shared.q_empty.arrive();
+      q_at.advance();
       // attention.tk:26  o[b, h, i, :] = where(l == 0, 0, acc / l);
-      tk::store(g.o.wide,
-                tk::view<tk::bf16, 16>{g.o.at(b, h, i.begin + warpgroup * 64, 0), g.o.stride(2),
-                                       i.end - (i.begin + warpgroup * 64), 128},
-                select_value_bf16);
+      const auto select_value_bf16 = tk::cast<tk::bf16>(tk::where(l == 0.0f, 0.0f, acc / l));
+      if (g.o_piece_map_fits) {
+        if (tk::thread_in_warpgroup() == 0)
+          tk::bulk_wait_read<1>();
+        tk::sync(2 + consumer, 128);
+        tk::store_shared(shared.o_piece[o_piece_at.slot][consumer], tk::cols_of<64>(select_value_bf16, 0));
+        tk::fence_proxy_async();
+        tk::sync(2 + consumer, 128);
+        if (tk::thread_in_warpgroup() == 0) {
+          tk::tma_store(g.o_piece_map, shared.o_piece[o_piece_at.slot][consumer], 0, i.begin + consumer * 64, h, b);
+          tk::bulk_commit();
+        }
+        o_piece_at.advance();
+        if (tk::thread_in_warpgroup() == 0)
+          tk::bulk_wait_read<1>();
+        tk::sync(2 + consumer, 128);
+        tk::store_shared(shared.o_piece[o_piece_at.slot][consumer], tk::cols_of<64>(select_value_bf16, 1));
+        tk::fence_proxy_async();
+        tk::sync(2 + consumer, 128);
+        if (tk::thread_in_warpgroup() == 0) {
+          tk::tma_store(g.o_piece_map, shared.o_piece[o_piece_at.slot][consumer], 64, i.begin + consumer * 64, h, b);
+          tk::bulk_commit();
+        }
+        o_piece_at.advance();
+      } else {
+        // attention.tk:26  o[b, h, i, :] = where(l == 0, 0, acc / l);
+        tk::store(g.o.wide,
+                  tk::view<tk::bf16, 16>{g.o.at(b, h, i.begin + consumer * 64, 0), g.o.stride(2),
+                                         i.end - (i.begin + consumer * 64), 128},
+                  select_value_bf16);
+      }
+      // attention.tk:27  lse[b, h, i] = (m + log2(l)) * LN2;                    // -inf where nothing is seen
+      tk::store(tk::view<float>{g.lse.at(b, h, i.begin + consumer * 64), g.lse.stride(2),
+                                i.end - (i.begin + consumer * 64), 1},
+                (m + tk::log2(l)) * 0.6931472f);
+      shared.tile_full[tile_at.slot].wait(tile_at.phase);
+      block = tk::next_counted(shared.tile[tile_at.slot]);
+      shared.tile_empty[tile_at.slot].arrive_warp();
+      tile_at.advance();
     }
-    // attention.tk:27  lse[b, h, i] = (m + log2(l)) * LN2;                    // -inf where nothing is seen
-    tk::store(tk::view<float>{g.lse.at(b, h, i.begin + warpgroup * 64), g.lse.stride(2),
-                              i.end - (i.begin + warpgroup * 64), 1},
-              (m + tk::log2(l)) * 0.6931472f);
     if (tk::thread_in_warpgroup() == 0)
       tk::bulk_wait_read<0>();
   }
@@ -498,8 +548,9 @@ extern "C" tk_status attn_fwd(const tk_tensor *q, const tk_tensor *k, const tk_t
     arguments.loads_fit = tk::host::encode_map(arguments.q_map, q_view, {2, 128, 64, 128, false}) &&
                           tk::host::encode_map(arguments.k_map, k_view, {2, 128, 64, 128, false}) &&
                           tk::host::encode_map(arguments.v_map, v_view, {2, 128, 64, 128, false});
+    arguments.tk_counter = tk::host::tile_counter_of(stream);
     tk::host::launch(call, device, attn_fwd_D128_causal, arguments,
-                     tk::host::steps(0, H, 1) * tk::host::steps(0, B, 1) * tk::host::steps(0, N, 128), false, 384,
+                     tk::host::steps(0, H, 1) * tk::host::steps(0, B, 1) * tk::host::steps(0, N, 128), true, 384,
                      int(sizeof(attn_fwd_D128_causal_shared)) + 1024, stream);
     return call.status();
   }
