@@ -310,21 +310,24 @@ private:
     return same && each * plan.threads * 2 <= registersOfAll ? each : 0;
   }
 
-  /// How many blocks a multiprocessor is to hold at once; 0: as many as the compiler likes. Blocks that copy for
-  /// themselves and multiply by warps want all registers a thread may have, where the compiler would rather spill than
-  /// have one block less at once.
+  /// How many blocks a multiprocessor is to hold at once; 0: as many as the compiler likes. Warps that multiply by
+  /// themselves, alone or beside a single loading warp, want all registers a thread may have, where the compiler would
+  /// rather spill than have one block less at once.
   int blocksAtOnce() const {
     if (sharedOut() > 0)
       return registersOfAll / (sharedOut() * plan.threads);
     const arch::Description *gpu = arch::find(plan.arch);
     if (std::any_of(plan.roles.begin(), plan.roles.end(), [](const plan::Role &role) { return role.registers > 0; }))
       return gpu ? plan.blocksAtOnce(gpu->registersPerMultiprocessor, gpu->sharedBytesPerMultiprocessor) : 1;
-    bool multiplies = false;
-    for (const plan::Role &role : plan.roles)
+    int64_t warps = 0; // that multiply
+    for (const plan::Role &role : plan.roles) {
+      bool multiplies = false;
       walk(role.body, [&](const Stmt &stmt) { multiplies |= stmt.kind == StmtKind::Product && stmt.byWarps; });
-    if (!multiplies || plan.roles.size() > 1 || !gpu)
+      warps += multiplies ? role.totalWarps() : 0;
+    }
+    if (warps == 0 || !gpu)
       return 0;
-    const int64_t byRegisters = gpu->registersPerMultiprocessor / (gpu->maxRegistersPerThread * plan.threads);
+    const int64_t byRegisters = gpu->registersPerMultiprocessor / (gpu->maxRegistersPerThread * warps * gpu->warpSize);
     const int64_t byShared = gpu->sharedBytesPerMultiprocessor / std::max<int64_t>(plan.sharedBytes, 1);
     return static_cast<int>(std::max<int64_t>(std::min(byRegisters, byShared), 1));
   }
