@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Tile ops as expressions over the runtime's operators and functions.
+#include "backends/cuda/Dialect.h"
 #include "backends/cuda/RolePrinter.h"
 
 #include <cassert>
@@ -288,6 +289,18 @@ cpp::Expr RolePrinter::externCall(const Stmt &stmt) {
   return cpp::call("tk::map", std::move(args));
 }
 
+/// `where(condition, chosen, otherwise)` of a tile; where two conditions of its elements would take registers at once,
+/// one after the other.
+cpp::Expr RolePrinter::masked(const std::string &condition, cpp::Expr chosen, const std::string &otherwise) {
+  const Stmt *both = uses.isInlined(condition) ? uses.definition(condition) : nullptr;
+  const bool inTurns = dialectOf(kernel.plan.arch).masksInTurns && both && both->kind == StmtKind::Compute &&
+                       both->op == OpKind::And && isTile(both->operands[0]) && isTile(both->operands[1]) &&
+                       !isTile(otherwise);
+  if (inTurns)
+    return masked(both->operands[0], masked(both->operands[1], std::move(chosen), otherwise), otherwise);
+  return cpp::call("tk::where", {value(condition), std::move(chosen), value(otherwise)});
+}
+
 cpp::Expr RolePrinter::computed(const Stmt &stmt) {
   switch (stmt.op) {
   case OpKind::Const: {
@@ -309,7 +322,7 @@ cpp::Expr RolePrinter::computed(const Stmt &stmt) {
   case OpKind::Select:
     if (!isTile(stmt.dest))
       return cpp::conditional(value(stmt.operands[0]), value(stmt.operands[1]), value(stmt.operands[2]));
-    return function(stmt, "where");
+    return masked(stmt.operands[0], value(stmt.operands[1]), stmt.operands[2]);
   case OpKind::Full:
     return cpp::call(cpp::templated("tk::full", {cpp::name(typeText(stmt.dest))}), {value(stmt.operands[0])});
   case OpKind::Iota:

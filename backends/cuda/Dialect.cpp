@@ -17,6 +17,7 @@ constexpr Dialect inCuda{.numbers = "",
                          .trap = "__trap",
                          .overlay = "",
                          .rereadsArguments = false,
+                         .masksInTurns = false,
                          .hasStagedTiles = false,
                          .hasStaticShared = false};
 constexpr Dialect inHip{.numbers = "tk::",
@@ -27,6 +28,7 @@ constexpr Dialect inHip{.numbers = "tk::",
                         .trap = "__builtin_trap",
                         .overlay = "hip/",
                         .rereadsArguments = true,
+                        .masksInTurns = true,
                         .hasStagedTiles = true,
                         .hasStaticShared = true};
 

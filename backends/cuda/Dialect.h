@@ -21,6 +21,7 @@ struct Dialect {
   std::string_view overlay;      ///< where the runtime's headers are looked for first; empty: there is one place
   bool rereadsArguments = false; ///< loops over tiles ask for a kernel's arguments again, so that they are not kept in
                                  ///< registers from one to the next
+  bool masksInTurns = false;     ///< a condition of a tile's elements takes scalar registers, of which there are few
   bool hasStagedTiles = false;   ///< tiles that registers are stored to, for products, have a type of their own
   bool hasStaticShared = false;  ///< shared memory is a variable of the kernel; else placed in what the launch asks for
 

@@ -96,6 +96,7 @@ private:
   /// dest = value, as a declaration where it is the first.
   void assign(const plan::Stmt &stmt, cpp::Expr value, cpp::Body &out);
   cpp::Expr value(const std::string &var);
+  cpp::Expr masked(const std::string &condition, cpp::Expr chosen, const std::string &otherwise);
   cpp::Expr computed(const plan::Stmt &stmt);
   cpp::Expr infix(const plan::Stmt &stmt, const std::string &op);
   cpp::Expr function(const plan::Stmt &stmt, const std::string &name);
