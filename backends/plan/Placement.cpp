@@ -48,8 +48,10 @@ bool isRingLoad(const ir::Value *value) {
 
 class Placer {
 public:
-  Placer(const ir::Function &function, const Nest &nest, const arch::Description &arch, const Schedule &schedule)
-      : function(function), nest(nest), arch(arch), schedule(schedule) {}
+  /// With at most `mostInstances`.
+  Placer(const ir::Function &function, const Nest &nest, const arch::Description &arch, const Schedule &schedule,
+         int mostInstances)
+      : function(function), nest(nest), arch(arch), schedule(schedule), mostInstances(mostInstances) {}
 
   Placement run(std::string &error) {
     out.warpSize = arch.warpSize;
@@ -67,6 +69,7 @@ public:
     shapeProducts();
     checkWidths(error);
     checkSlabs(error);
+    checkStaged(error);
     placeVectors(function, nest, arch, out);
     for (RingPlacement &ring : out.rings)
       ring.multipliedByWarps = out.multipliesByWarps();
@@ -103,8 +106,11 @@ private:
     out.alignment = arch.sharedSpan * 8;
     out.copiesItself = !arch.hasTransactionBarriers;
     out.throughRegisters = out.copiesItself && !arch.hasAsyncCopy;
-    if (byWarps)
-      return chooseWarps();
+    if (byWarps) {
+      chooseWarps();
+      out.instances = std::min(out.instances, mostInstances);
+      return;
+    }
     out.layout = {plan::Layout::Mma, 128, 4, 2};
     if (schedule.pingpong.value_or(false)) { // each has a tile to itself (PingPong.h)
       out.instances = 1;
@@ -117,7 +123,7 @@ private:
     for (const arch::MatrixInstruction &instruction : arch.matrixInstructions)
       widest = std::max(widest, instruction.nMax);
     const bool divideCols = slabs == 1 && cols > widest && cols % 32 == 0;
-    const int fitting = slabs % 3 == 0 ? 3 : slabs % 2 == 0 || divideCols ? 2 : 1;
+    const int fitting = std::min(slabs % 3 == 0 ? 3 : slabs % 2 == 0 || divideCols ? 2 : 1, mostInstances);
     out.instances = static_cast<int>(schedule.warpgroups.value_or(fitting));
     note(plan::Note::Roles, {},
          schedule.warpgroups
@@ -671,6 +677,24 @@ private:
     }
   }
 
+  /// Every instance has rows of what all stage together for a product.
+  void checkStaged(std::string &error) const {
+    for (const auto &[dot, product] : out.products)
+      for (const Operand *operand : {&product.a, &product.b}) {
+        const plan::VarType &fed = operand == &product.a ? product.aFed : product.bFed;
+        if (operand->kind != Operand::Staged || fed.division != plan::Division::Rows)
+          continue;
+        const plan::Buffer &buffer = *out.findBuffer(operand->buffer);
+        const int64_t rows = operand->storesTransposed ? buffer.cols : buffer.rows;
+        if (fed.rows > rows)
+          error = fmt::format("a computed operand of {} rows is shared by {} {}, which have {} rows or more each: take "
+                              "other tiles or fewer `{}`",
+                              operand->value->type.rows, out.instances,
+                              out.multipliesByWarps() ? "groups of warps" : "warpgroups", fed.rows / out.instances,
+                              out.multipliesByWarps() ? "warps" : "warpgroups");
+      }
+  }
+
   void noteResult(const ir::Op &dot, const plan::VarType &made) {
     const int64_t holders = made.division == plan::Division::Whole ? 1 : out.instances;
     note(plan::Note::Operands, dot.loc,
@@ -725,6 +749,7 @@ private:
   const Nest &nest;
   const arch::Description &arch;
   const Schedule &schedule;
+  const int mostInstances;
   Placement out;
   std::string missing; ///< what no placement can give
   std::map<std::string, size_t> ringOfGroup;
@@ -823,7 +848,19 @@ std::string loadKey(const ir::Op &load) {
 
 Placement place(const ir::Function &function, const Nest &nest, const arch::Description &arch, const Schedule &schedule,
                 std::string &error) {
-  return Placer(function, nest, arch, schedule).run(error);
+  constexpr int any = 32;
+  Placement placed = Placer(function, nest, arch, schedule, any).run(error);
+  // Fewer instances have more rows each of the largest product, and share those of smaller ones.
+  for (int fewer = placed.instances - 1; fewer > 0 && !error.empty() && !schedule.warpgroups && !schedule.warps;
+       --fewer) {
+    std::string stillWrong;
+    Placement other = Placer(function, nest, arch, schedule, fewer).run(stillWrong);
+    if (stillWrong.empty()) {
+      error.clear();
+      return other;
+    }
+  }
+  return placed;
 }
 
 } // namespace tkc::planner
