@@ -325,7 +325,7 @@ private:
       walk(role.body, [&](const Stmt &stmt) { multiplies |= stmt.kind == StmtKind::Product && stmt.byWarps; });
       warps += multiplies ? role.totalWarps() : 0;
     }
-    if (warps == 0 || !gpu)
+    if (!gpu || warps == 0 || plan.threads > (warps + 1) * gpu->warpSize)
       return 0;
     const int64_t byRegisters = gpu->registersPerMultiprocessor / (gpu->maxRegistersPerThread * warps * gpu->warpSize);
     const int64_t byShared = gpu->sharedBytesPerMultiprocessor / std::max<int64_t>(plan.sharedBytes, 1);

@@ -101,11 +101,17 @@ private:
 
   bool isReady(const ir::Op &op, const std::set<const ir::Op *> &done) const {
     return std::all_of(op.operands().begin(), op.operands().end(), [&](const ir::Value *operand) {
-      if (ir::isProduct(op)) // a product reads what was transposed where it lies
+      if (ir::isProduct(op) && !isFedFrom(op, operand)) // a product reads what was transposed where it lies
         operand = throughTransposes(operand).first;
       return !operand->definingOp || !inBody.count(operand->definingOp) || done.count(operand->definingOp) ||
              (!isLate(operand->definingOp) && isSharedOperand(op, operand));
     });
+  }
+
+  /// Whether the value itself is the product's operand in registers.
+  bool isFedFrom(const ir::Op &dot, const ir::Value *value) const {
+    const Operand &left = placement.products.at(&dot).a;
+    return left.kind == Operand::Register && left.value == value;
   }
 
   bool isOnlyCarried(const ir::Op &op) const {

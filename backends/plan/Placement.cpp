@@ -4,6 +4,7 @@
 
 #include "backends/plan/DirectLoads.h"
 #include "backends/plan/Divisions.h"
+#include "backends/plan/OperandFit.h"
 #include "backends/plan/RowsLayout.h"
 #include "backends/plan/Stores.h"
 #include "backends/plan/Vectors.h"
@@ -69,7 +70,8 @@ public:
     shapeProducts();
     checkWidths(error);
     checkSlabs(error);
-    checkStaged(error);
+    if (std::string why = whyOperandsDoNotFit(out); !why.empty())
+      error = std::move(why);
     placeVectors(function, nest, arch, out);
     for (RingPlacement &ring : out.rings)
       ring.multipliedByWarps = out.multipliesByWarps();
@@ -600,6 +602,8 @@ private:
                               : byCols           ? plan::Division::Cols
                                                  : plan::Division::Rows;
       product.made.rows = roundUp(type.rows, rowUnit(unit, type.rows));
+      if (product.a.kind == Operand::Staged && outerExtent(product.a, 0) % product.made.rows == 0)
+        product.made.rows = outerExtent(product.a, 0); // columns of it, stored in steps of what is contracted
       product.made.cols = outerExtent(product.b, 1);
       product.aFed = fed(*dot, product, 0);
       product.bFed = fed(*dot, product, 1);
@@ -675,24 +679,6 @@ private:
                             "other tiles or `warpgroups`",
                             rows);
     }
-  }
-
-  /// Every instance has rows of what all stage together for a product.
-  void checkStaged(std::string &error) const {
-    for (const auto &[dot, product] : out.products)
-      for (const Operand *operand : {&product.a, &product.b}) {
-        const plan::VarType &fed = operand == &product.a ? product.aFed : product.bFed;
-        if (operand->kind != Operand::Staged || fed.division != plan::Division::Rows)
-          continue;
-        const plan::Buffer &buffer = *out.findBuffer(operand->buffer);
-        const int64_t rows = operand->storesTransposed ? buffer.cols : buffer.rows;
-        if (fed.rows > rows)
-          error = fmt::format("a computed operand of {} rows is shared by {} {}, which have {} rows or more each: take "
-                              "other tiles or fewer `{}`",
-                              operand->value->type.rows, out.instances,
-                              out.multipliesByWarps() ? "groups of warps" : "warpgroups", fed.rows / out.instances,
-                              out.multipliesByWarps() ? "warps" : "warpgroups");
-      }
   }
 
   void noteResult(const ir::Op &dot, const plan::VarType &made) {
