@@ -19,13 +19,15 @@ double Servers::serve(Unit unit, double ns, double from, Demand &mine) {
   return busyUntil;
 }
 
-/// Vector work of `ns` that begins at `from`, as long as it takes beside the products that were asked for so far.
+/// Vector work of `ns` that begins at `from`, as long as it takes beside the products that were asked for so far. At
+/// their full rate multiply-adds take every slot in which something could issue: what they lose is slots, whatever
+/// would have issued there.
 double Servers::besideProducts(Unit unit, double ns, double from) const {
   const arch::Rates &rates = machine.arch.rates;
-  const double lost = unit == Unit::MultiplyAdd ? rates.multiplyAddsLost
-                      : unit == Unit::Simple    ? rates.simpleLost
-                      : unit == Unit::Special   ? rates.specialLost
-                                                : 0;
+  const double lost = unit == Unit::MultiplyAdd || unit == Unit::Issue ? rates.multiplyAddsLost
+                      : unit == Unit::Simple                           ? rates.simpleLost
+                      : unit == Unit::Special                          ? rates.specialLost
+                                                                       : 0;
   const double together = std::min(std::max(0.0, idleFrom(Unit::Matrix) - from), ns / (1 - lost));
   return ns + together * lost;
 }

@@ -121,6 +121,23 @@ TEST(Cost, HalfTheBandwidthTakesTwiceTheTime) {
   EXPECT_NEAR(half / whole, 2, 0.02);
 }
 
+/// Ten additions of a tile, 40960 at 0.8 of 128 a clock, begin with a product of 256 clocks: half of these are lost to
+/// them.
+TEST(Cost, WhatIsIssuedBesideProductsLosesSlots) {
+  std::string text = product(4), sums;
+  for (int i = 0; i < 10; ++i)
+    sums += "      x = add (x, x)\n";
+  text.replace(text.find("      product_wait 0\n"), 0, sums);
+  text.replace(text.find("    none = const 0"), 0, "    var x: fragment<f32, 64x64, mma, whole>\n");
+  text.replace(text.find("    acc = full (none)"), 0, "    x = full (none)\n");
+  arch::Description shares = gpu(1000), loses = gpu(1000);
+  loses.rates.multiplyAddsLost = 0.5;
+  const auto trip = [&](const arch::Description &arch) {
+    return (nsOf(text, arch, 64, 64 * 1100) - nsOf(text, arch, 64, 64 * 100)) / 1000;
+  };
+  EXPECT_NEAR(trip(loses) - trip(shares), 128, 15);
+}
+
 /// With one stage nothing overlaps: each trip waits for its copy, and then for its product.
 TEST(Cost, OneStageAddsCopiesAndProducts) {
   const double few = nsOf(product(1), gpu(64), 64, 64 * 100), many = nsOf(product(1), gpu(64), 64, 64 * 1100);
