@@ -55,6 +55,7 @@ bool RolePrinter::printByElements(const plan::Body &body, size_t &i, cpp::Body &
   if (std::none_of(leaves.begin(), leaves.end(),
                    [&](const std::string &leaf) { return typeOf(leaf).kind == VarType::Fragment; }))
     return false;
+  byElements = true;
   std::string parameters, statements;
   for (const std::string &leaf : leaves)
     parameters += (parameters.empty() ? "auto " : ", auto ") + nameOf(leaf);
@@ -65,6 +66,7 @@ bool RolePrinter::printByElements(const plan::Body &body, size_t &i, cpp::Body &
     else if (!uses.isInlined(stmt->dest))
       statements += "const auto " + nameOf(stmt->dest) + " = " + cpp::print(computed(*stmt)) + "; ";
   }
+  byElements = false;
   const cpp::Expr function = cpp::name("[&](" + parameters + ") { " + statements + " }");
   i = static_cast<size_t>(run.back() - body.data());
   std::vector<cpp::Expr> args = {function};

@@ -138,6 +138,47 @@ std::optional<cpp::Expr> RolePrinter::onePlusErf(const Stmt &stmt) {
   return std::nullopt;
 }
 
+/// The statement that makes a value of which nothing else is made, if it is of that kind.
+const Stmt *RolePrinter::inlinedAs(const std::string &var, OpKind op) const {
+  const Stmt *made = uses.isInlined(var) ? uses.definition(var) : nullptr;
+  return made && made->kind == StmtKind::Compute && made->op == op ? made : nullptr;
+}
+
+/// The factors of a product of a tile of f32 and a number.
+std::optional<std::pair<std::string, std::string>> RolePrinter::tileTimesScalar(const Stmt &product) const {
+  for (const size_t side : {0, 1}) {
+    const std::string &tile = product.operands[side], &number = product.operands[1 - side];
+    const VarType &type = typeOf(number);
+    if (typeOf(tile).kind == VarType::Fragment && typeOf(tile).elem == ElemType::F32 && type.kind == VarType::Scalar &&
+        type.elem == ElemType::F32)
+      return std::pair(tile, number);
+  }
+  return std::nullopt;
+}
+
+/// tanh of a tile, with the numbers by which it and its operand are multiplied: these take no instructions of their
+/// own.
+std::optional<cpp::Expr> RolePrinter::scaledTanh(const Stmt &stmt) {
+  const VarType &type = typeOf(stmt.dest);
+  if (byElements || type.kind != VarType::Fragment || type.elem != ElemType::F32)
+    return std::nullopt;
+  const Stmt *tanh = &stmt;
+  std::vector<cpp::Expr> factors;
+  if (stmt.op == OpKind::Mul) {
+    const auto outer = tileTimesScalar(stmt);
+    tanh = outer ? inlinedAs(outer->first, OpKind::Tanh) : nullptr;
+    if (!tanh)
+      return std::nullopt;
+    factors.push_back(value(outer->second));
+  }
+  const Stmt *product = inlinedAs(tanh->operands[0], OpKind::Mul);
+  const auto inner = product ? tileTimesScalar(*product) : std::nullopt;
+  if (inner || !factors.empty())
+    factors.insert(factors.begin(), inner ? value(inner->second) : cpp::floating(1, false));
+  factors.insert(factors.begin(), value(inner ? inner->first : tanh->operands[0]));
+  return cpp::call("tk::scaled_tanh", std::move(factors));
+}
+
 /// Integers floor, which is what C++ does where nothing is negative.
 cpp::Expr RolePrinter::quotient(const Stmt &stmt) {
   const bool isDivision = stmt.op == OpKind::Div;
@@ -370,6 +411,8 @@ cpp::Expr RolePrinter::computed(const Stmt &stmt) {
   case OpKind::Sub:
     return infix(stmt, "-");
   case OpKind::Mul:
+    if (std::optional<cpp::Expr> bent = scaledTanh(stmt))
+      return *bent;
     return infix(stmt, "*");
   case OpKind::And:
     return infix(stmt, typeOf(stmt.dest).elem == ElemType::Bool ? "&&" : "&");
@@ -396,6 +439,10 @@ cpp::Expr RolePrinter::computed(const Stmt &stmt) {
   case OpKind::Exp2:
     return stmt.count > 0 ? function(stmt, fmt::format("exp2_shared<{}, {}>", stmt.count, stmt.degree))
                           : function(stmt, "exp2");
+  case OpKind::Tanh:
+    if (std::optional<cpp::Expr> bent = scaledTanh(stmt))
+      return *bent;
+    return function(stmt, "tanh");
   case OpKind::Abs:
   case OpKind::Exp:
   case OpKind::Log:
@@ -403,7 +450,6 @@ cpp::Expr RolePrinter::computed(const Stmt &stmt) {
   case OpKind::Sqrt:
   case OpKind::Rsqrt:
   case OpKind::Rcp:
-  case OpKind::Tanh:
   case OpKind::Sin:
   case OpKind::Cos:
   case OpKind::Erf:

@@ -71,6 +71,7 @@ constexpr Row rows[] = {
     {"recorder", "trace.h"},
     {"trace ", "trace.h"},
     {"ring", "ring.h"},
+    {"scaled_tanh", "tanh.h"},
     {"scatter", "memory.h"},
     {"store_shared", "shared_copy.h"},
     {"sync", "barrier.h"},

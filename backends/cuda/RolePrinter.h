@@ -102,6 +102,9 @@ private:
   cpp::Expr function(const plan::Stmt &stmt, const std::string &name);
   cpp::Expr quotient(const plan::Stmt &stmt);
   std::optional<cpp::Expr> onePlusErf(const plan::Stmt &stmt);
+  std::optional<cpp::Expr> scaledTanh(const plan::Stmt &stmt);
+  const plan::Stmt *inlinedAs(const std::string &var, ir::OpKind op) const;
+  std::optional<std::pair<std::string, std::string>> tileTimesScalar(const plan::Stmt &product) const;
   cpp::Expr reduction(const plan::Stmt &stmt);
   cpp::Expr externCall(const plan::Stmt &stmt);
   cpp::Expr indices(const plan::VarType &type, int axis);
@@ -186,6 +189,7 @@ private:
   std::set<std::string> *assumedWide = nullptr;
   unsigned lastLine = 0;
   std::vector<unsigned> loopLines; ///< of the loops around what is being printed
+  bool byElements = false;         ///< what is being printed is said of elements, not of tiles
 };
 
 } // namespace tkc::cuda
