@@ -21,13 +21,19 @@ __device__ __forceinline__ float small_tanh(float x) {
 
 /// outer · tanh(inner · x): both factors are in the coefficients where all elements of the thread are near 0.
 template <tile X> __device__ __forceinline__ X scaled_tanh(const X &x, float inner = 1.0f, float outer = 1.0f) {
-  float farthest[4] = {};
+  // Several, so that none waits for the one before it.
+  constexpr int chains = 8;
+  float farthest[chains] = {};
 #pragma unroll
   for (int a = 0; a < X::row_slots; ++a)
 #pragma unroll
     for (int b = 0; b < X::col_slots; ++b)
-      farthest[b % 4] = max(farthest[b % 4], abs(x.at(a, b)));
-  const float reach = max(max(farthest[0], farthest[1]), max(farthest[2], farthest[3])) * abs(inner);
+      farthest[b % chains] = max(farthest[b % chains], abs(x.at(a, b)));
+  float reach = 0.0f;
+#pragma unroll
+  for (int i = 0; i < chains; ++i)
+    reach = max(reach, farthest[i]);
+  reach = reach * abs(inner);
   // No coefficient may leave the range of normal numbers: the smallest are outer · inner^5.
   const bool folds = abs(inner) > 0x1p-20f && abs(inner) < 0x1p20f && abs(outer) > 0x1p-20f && abs(outer) < 0x1p20f;
   if (folds && reach < 0.22f) {
