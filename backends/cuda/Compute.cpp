@@ -126,22 +126,27 @@ bool RolePrinter::isNonNegative(const std::string &var, int depth) const {
   }
 }
 
-/// 1 + erf x of a value of which nothing else is made: half the work of erf, and small sums keep their digits.
-std::optional<cpp::Expr> RolePrinter::onePlusErf(const Stmt &stmt) {
-  for (const size_t side : {0, 1}) {
-    const std::string &erf = stmt.operands[side], &one = stmt.operands[1 - side];
-    const Stmt *left = uses.isInlined(erf) ? uses.definition(erf) : nullptr, *right = uses.definition(one);
-    if (left && right && left->kind == StmtKind::Compute && left->op == OpKind::Erf &&
-        right->kind == StmtKind::Compute && right->op == OpKind::Const && right->constant == 1)
-      return cpp::call("tk::one_plus_erf", {value(left->operands[0])});
-  }
-  return std::nullopt;
-}
-
 /// The statement that makes a value of which nothing else is made, if it is of that kind.
 const Stmt *RolePrinter::inlinedAs(const std::string &var, OpKind op) const {
   const Stmt *made = uses.isInlined(var) ? uses.definition(var) : nullptr;
   return made && made->kind == StmtKind::Compute && made->op == op ? made : nullptr;
+}
+
+/// 1 + erf x and, of elements, 1 + tanh x, of a value of which nothing else is made: half the work of erf or tanh, and
+/// small sums keep their digits.
+std::optional<cpp::Expr> RolePrinter::onePlus(const Stmt &stmt) {
+  for (const size_t side : {0, 1}) {
+    const std::string &term = stmt.operands[side];
+    const Stmt *one = uses.definition(stmt.operands[1 - side]);
+    if (!one || one->kind != StmtKind::Compute || one->op != OpKind::Const || one->constant != 1)
+      continue;
+    if (const Stmt *erf = inlinedAs(term, OpKind::Erf))
+      return cpp::call("tk::one_plus_erf", {value(erf->operands[0])});
+    if (const Stmt *tanh = byElements ? inlinedAs(term, OpKind::Tanh) : nullptr;
+        tanh && typeOf(term).elem == ElemType::F32)
+      return cpp::call("tk::one_plus_tanh", {value(tanh->operands[0])});
+  }
+  return std::nullopt;
 }
 
 /// The factors of a product of a tile of f32 and a number.
@@ -405,7 +410,7 @@ cpp::Expr RolePrinter::computed(const Stmt &stmt) {
   case OpKind::Mod:
     return quotient(stmt);
   case OpKind::Add:
-    if (std::optional<cpp::Expr> sum = onePlusErf(stmt))
+    if (std::optional<cpp::Expr> sum = onePlus(stmt))
       return *sum;
     return infix(stmt, "+");
   case OpKind::Sub:

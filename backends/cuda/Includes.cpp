@@ -66,6 +66,7 @@ constexpr Row rows[] = {
     {"first_element", "operand.h"},
     {"share<", "register_copy.h"},
     {"spread", "operand.h"},
+    {"one_plus_tanh", "tanh.h"},
     {"philox", "philox.h"},
     {"raster", "raster.h"},
     {"recorder", "trace.h"},

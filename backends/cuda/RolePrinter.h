@@ -101,7 +101,7 @@ private:
   cpp::Expr infix(const plan::Stmt &stmt, const std::string &op);
   cpp::Expr function(const plan::Stmt &stmt, const std::string &name);
   cpp::Expr quotient(const plan::Stmt &stmt);
-  std::optional<cpp::Expr> onePlusErf(const plan::Stmt &stmt);
+  std::optional<cpp::Expr> onePlus(const plan::Stmt &stmt);
   std::optional<cpp::Expr> scaledTanh(const plan::Stmt &stmt);
   const plan::Stmt *inlinedAs(const std::string &var, ir::OpKind op) const;
   std::optional<std::pair<std::string, std::string>> tileTimesScalar(const plan::Stmt &product) const;

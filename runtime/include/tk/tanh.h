@@ -1,9 +1,10 @@
 // Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// tanh of a tile, by multiply-adds where a thread's elements are near 0, as capped scores are: an exponential and a
-// reciprocal an element take longer than the products around them. tanh x = x · P(x²), P of least relative error under
-// tanh x / x: of degree 2 below 0.22 2^-22.3, of degree 4 below 0.65 2^-22.6; with rounding 2^-21.2.
+// 1 + tanh x; and tanh of a tile, by multiply-adds where a thread's elements are near 0, as capped scores are: an
+// exponential and a reciprocal an element take longer than the products around them. tanh x = x · P(x²), P of least
+// relative error under tanh x / x: of degree 2 below 0.22 2^-22.3, of degree 4 below 0.65 2^-22.6; with rounding
+// 2^-21.2.
 #pragma once
 
 #include "tk/elementwise.h"
@@ -18,6 +19,9 @@ __device__ __forceinline__ float small_tanh(float x) {
   p = fma(p, s, -0.333315002f);
   return x * fma(p, s, 0.999999846f);
 }
+
+/// 1 + tanh x = 2 / (1 + e^-2x), as gelu takes it: 2^-21 absolute, and small sums keep their digits.
+__device__ __forceinline__ float one_plus_tanh(float x) { return 2.0f * rcp(1.0f + exp2(x * (-2.0f * log2_e))); }
 
 /// outer · tanh(inner · x): both factors are in the coefficients where all elements of the thread are near 0.
 template <tile X> __device__ __forceinline__ X scaled_tanh(const X &x, float inner = 1.0f, float outer = 1.0f) {
