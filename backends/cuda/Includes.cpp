@@ -26,6 +26,7 @@ constexpr Row rows[] = {
     {"copy_rows", "copy.h"},
     {"finish_copies", "copy.h"},
     {"copy_async", "cp_async.h"},
+    {"copy_row_async", "row_copy.h"},
     {"copy_commit", "cp_async.h"},
     {"copy_from", "copy_out.h"},
     {"copy_wait", "cp_async.h"},

@@ -193,7 +193,9 @@ void RolePrinter::copyAsync(const Stmt &stmt, cpp::Body &out) {
     args.push_back(wide == Wide::No ? cpp::boolean(false) : ofTensor);
   args.push_back(viewExpr(parts, true));
   args.push_back(threadInRole);
-  const std::string callee = stmt.loads > 0 ? "tk::load_direct" : "tk::copy_async";
+  const std::string callee = stmt.loads > 0      ? "tk::load_direct"
+                             : buffer->rows == 1 ? "tk::copy_row_async"
+                                                 : "tk::copy_async";
   out.push_back(cpp::Stmt::expression(cpp::call(cpp::templated(callee, {threads}), std::move(args))));
 }
 

@@ -44,17 +44,24 @@ public:
     noteWrites(role.body);
   }
 
-  void run(std::vector<plan::Buffer> &buffers, int64_t budget, int64_t most) {
+  /// `ahead`: all that is kept is on its way before the first of it is worked with. Empty, or why it cannot be.
+  std::string run(std::vector<plan::Buffer> &buffers, int64_t budget, int64_t most, bool ahead) {
     const std::vector<Kept> found = find();
     int64_t tileBytes = 0;
     for (const Kept &kept : found)
       tileBytes += bytesOf(kept.type.elem, kept.type.rows * kept.type.cols);
     const int64_t tiles = tileBytes == 0 ? 0 : std::min(budget / tileBytes, most);
     if (tiles <= 0)
-      return;
+      return ahead ? "no tiles are kept" : "";
+    if (std::string why = ahead ? whyNotAhead(found) : ""; !why.empty())
+      return why;
+    isAhead = ahead;
     for (const Kept &kept : found)
       keep(kept, tiles, buffers);
+    if (ahead)
+      bringAhead(found.front().passes.front(), tiles);
     place();
+    return "";
   }
 
 private:
@@ -191,7 +198,9 @@ private:
     buffer.stages = static_cast<int>(tiles);
     buffer.loc = load.loc;
     buffers.push_back(buffer);
-    const std::string end = endOfKept(role.body[first], tiles);
+    const std::string end = endOfKept(first, tiles);
+    if (isAhead)
+      copies.push_back(copyOf(load, role.body[first], buffer));
     for (const Pass &pass : kept.passes) {
       plan::VarType cursor;
       cursor.kind = plan::VarType::Cursor;
@@ -204,17 +213,114 @@ private:
   }
 
   /// Tiles that begin before this are kept.
-  std::string endOfKept(const plan::Stmt &loop, int64_t tiles) {
-    const std::string size = declare("kept_size", scalar(ElemType::I32));
+  std::string endOfKept(size_t first, int64_t tiles) {
+    const plan::Stmt &loop = role.body[first];
+    if (const auto known = endOf.find(first); isAhead && known != endOf.end())
+      return known->second;
+    const std::string size = number("kept_size", tiles * loop.tileSize, first);
     const std::string end = declare("kept_end", scalar(ElemType::I32));
-    plan::Stmt constant = compute(ir::OpKind::Const, size, {}, loop.loc);
-    constant.constant = static_cast<double>(tiles * loop.tileSize);
-    before[&loop - role.body.data()] = {constant, compute(ir::OpKind::Add, end, {loop.operands[0], size}, loop.loc)};
-    return end;
+    before[first].push_back(compute(ir::OpKind::Add, end, {loop.operands[0], size}, loop.loc));
+    return endOf[first] = end;
+  }
+
+  /// A constant, before the statement at `place`.
+  std::string number(const std::string &hint, int64_t value, size_t place) {
+    const std::string name = declare(hint, scalar(ElemType::I32));
+    plan::Stmt constant = compute(ir::OpKind::Const, name, {}, role.body[place].loc);
+    constant.constant = static_cast<double>(value);
+    before[place].push_back(constant);
+    return name;
+  }
+
+  // ---- bringing ahead
+  /// Copies wait by groups of a fixed number, so all tensors' tiles of one iteration make one; threads copy 16 bytes.
+  std::string whyNotAhead(const std::vector<Kept> &found) const {
+    for (const Kept &kept : found) {
+      if (kept.passes.front() != found.front().passes.front())
+        return "several loops are the first to go along what is kept";
+      if (kept.type.layout.vec * byteWidth(kept.type.elem) != 16)
+        return "a thread holds other than 16 bytes beside each other";
+    }
+    return "";
+  }
+
+  plan::Stmt copyOf(const plan::Stmt &load, const plan::Stmt &loop, const plan::Buffer &buffer) {
+    plan::VarType cursor;
+    cursor.kind = plan::VarType::Cursor;
+    cursor.rows = buffer.stages;
+    plan::Stmt copy = load;
+    copy.kind = Kind::CopyIn;
+    copy.dest.clear();
+    copy.ref = {buffer.name, declare(buffer.name + "_fill", cursor), false, plan::Division::Whole};
+    std::replace(copy.operands.begin(), copy.operands.end(), loop.dest, ahead(loop));
+    return copy;
+  }
+
+  /// The index of the loop that brings what `loop` works with.
+  std::string ahead(const plan::Stmt &loop) {
+    if (aheadIndex.empty())
+      aheadIndex = declare(loop.dest + "_ahead", role.findVar(loop.dest)->type);
+    return aheadIndex;
+  }
+
+  /// Before the first pass as many groups of copies are begun as tiles can be kept, empty ones where the row ends; each
+  /// of its iterations begins another one, and so waits for all but the newest `tiles - 1`.
+  void bringAhead(const Pass &pass, int64_t tiles) {
+    const size_t first = pass.front();
+    const SourceLoc loc = role.body[first].loc;
+    const std::string begin = role.body[first].operands[0], stop = role.body[pass.back()].operands[1];
+    const int64_t size = role.body[first].tileSize;
+    const auto add = [&](ir::OpKind op, const std::string &hint, const std::string &a, const std::string &b) {
+      const std::string dest = declare(hint, scalar(ElemType::I32));
+      before[first].push_back(compute(op, dest, {a, b}, loc));
+      return dest;
+    };
+    const std::string end = endOf.at(first);
+    const std::string keptStop = add(ir::OpKind::Min, "kept_stop", add(ir::OpKind::Max, "stop", stop, begin), end);
+    plan::Stmt loop = role.body[first];
+    loop.dest = aheadIndex;
+    loop.operands = {begin, keptStop};
+    loop.body.clear();
+    for (const plan::Stmt &copy : copies) {
+      loop.body.push_back(copy);
+      plan::append(loop.body, Kind::Advance, loc).cursor = copy.ref.cursor;
+    }
+    plan::append(loop.body, Kind::CopyCommit, loc);
+    before[first].push_back(loop);
+    // From the end of the last of these on.
+    const std::string width = number("tile_size", size, first);
+    const std::string all = add(ir::OpKind::Sub, "kept_length", keptStop, begin);
+    const std::string padded = add(ir::OpKind::Add, "padded", all, number("rounding", size - 1, first));
+    const std::string whole = add(ir::OpKind::Mul, "whole", add(ir::OpKind::Div, "kept_tiles", padded, width), width);
+    loop.dest = declare(aheadIndex + "_none", role.findVar(aheadIndex)->type);
+    loop.operands = {add(ir::OpKind::Add, "none_begin", begin, whole), end};
+    loop.body.clear();
+    plan::append(loop.body, Kind::CopyCommit, loc);
+    before[first].push_back(loop);
+    for (const size_t i : pass)
+      waitIn(role.body[i], end, static_cast<int>(tiles) - 1);
+  }
+
+  /// At the start of an iteration whose tiles were brought ahead.
+  void waitIn(plan::Stmt &loop, const std::string &end, int newest) {
+    const std::string begin = declare("begin_value", scalar(ElemType::I32));
+    const std::string isKept = declare("has_come", scalar(ElemType::Bool));
+    plan::Stmt branch;
+    branch.kind = Kind::If;
+    branch.loc = loop.loc;
+    branch.operands = {isKept};
+    plan::append(branch.body, Kind::CopyWait, loop.loc).count = newest;
+    plan::Stmt &sync = plan::append(branch.body, Kind::Sync, loop.loc);
+    sync.threads = role.warps * role.instances * role.lanes;
+    plan::append(branch.body, Kind::CopyCommit, loop.loc);
+    plan::Body head = {compute(ir::OpKind::Begin, begin, {loop.dest}, loop.loc),
+                       compute(ir::OpKind::Lt, isKept, {begin, end}, loop.loc), std::move(branch)};
+    loop.body.insert(loop.body.begin(), std::make_move_iterator(head.begin()), std::make_move_iterator(head.end()));
   }
 
   void keepIn(plan::Stmt &loop, const std::string &key, const plan::BufferRef &ref, const std::string &end,
               bool isFirst) {
+    isFirst = isFirst && !isAhead; // what is on its way is found there by the first as well
     plan::Stmt *load = loadsOf(loop).at(key);
     const auto at = loop.body.begin() + (load - loop.body.data());
     const SourceLoc loc = load->loc;
@@ -247,7 +353,7 @@ private:
   void place() {
     plan::Body body;
     for (size_t i = 0; i < role.body.size(); ++i) {
-      if (const auto found = before.find(static_cast<ptrdiff_t>(i)); found != before.end())
+      if (const auto found = before.find(i); found != before.end())
         body.insert(body.end(), found->second.begin(), found->second.end());
       body.push_back(std::move(role.body[i]));
     }
@@ -255,23 +361,30 @@ private:
   }
 
   plan::Role &role;
-  std::set<std::string> taken;            ///< names of variables
-  std::set<std::string> fixed;            ///< of those that are the same throughout a tile of the grid
-  std::set<std::string> written;          ///< tensors
-  std::map<ptrdiff_t, plan::Body> before; ///< what comes before a statement of the role
+  std::set<std::string> taken;         ///< names of variables
+  std::set<std::string> fixed;         ///< of those that are the same throughout a tile of the grid
+  std::set<std::string> written;       ///< tensors
+  std::map<size_t, plan::Body> before; ///< what comes before a statement of the role
+  std::map<size_t, std::string> endOf; ///< of what the loops from here on keep
+  bool isAhead = false;
+  std::string aheadIndex;
+  plan::Body copies; ///< of a tile of each tensor, where they are brought ahead
 };
 
 } // namespace
 
-void keepRows(plan::Role &role, std::vector<plan::Buffer> &buffers, const plan::Plan &plan,
-              const arch::Description &arch, const Schedule &schedule) {
+std::string keepRows(plan::Role &role, std::vector<plan::Buffer> &buffers, const plan::Plan &plan,
+                     const arch::Description &arch, const Schedule &schedule) {
+  const bool ahead = schedule.keepAhead.value_or(false);
+  if (ahead && !arch.hasAsyncCopy)
+    return fmt::format("`{}` has no copies of threads that run while these go on", arch.name);
   int64_t used = reserved;
   for (const plan::Buffer &buffer : buffers)
     used += buffer.totalBytes();
   const int64_t threads = int64_t{role.warps} * role.instances * arch.warpSize;
   const int64_t share = arch.sharedBytesPerMultiprocessor * threads / threadsAtOnce;
   const int64_t budget = std::min(schedule.keep ? arch.sharedBytesPerBlock : share, arch.sharedBytesPerBlock) - used;
-  Keeper(role, plan).run(buffers, budget, schedule.keep.value_or(mostTiles));
+  return Keeper(role, plan).run(buffers, budget, schedule.keep.value_or(mostTiles), ahead);
 }
 
 } // namespace tkc::planner

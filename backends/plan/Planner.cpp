@@ -217,8 +217,14 @@ private:
       products = splitMatrixRole(consumer.role, placement, arch.tensorMemoryColumns, accumulatorStages, factors);
     else
       synchronize(consumer.role, placement);
+    std::string whyNotAhead =
+        schedule.keepAhead.value_or(false) ? "blocks take several tiles, or there are products" : "";
     if (!placement.hasProducts && placement.rings.empty() && !takesTilesInTurn())
-      keepRows(consumer.role, consumer.scratch, *plan, arch, schedule);
+      whyNotAhead = keepRows(consumer.role, consumer.scratch, *plan, arch, schedule);
+    if (!whyNotAhead.empty()) {
+      diagnostics.report(Diag::schedule_impossible, at(function.loc), "`keep_ahead`: " + whyNotAhead);
+      return false;
+    }
     if (takesTurns)
       if (const std::string why = takeTurns(consumer.role, consumer.scratch, plan->barriers); !why.empty())
         return refusePingPong(why);
@@ -378,8 +384,8 @@ private:
   /// One thread starts the copy engine's copies. It is in a warpgroup of its own where products take one, where threads
   /// always copy something, and where the computing warps need the registers that only a warpgroup can give up.
   int producerWarps(const plan::Role &consumer, int besideLoads) const {
-    const bool alone =
-        placement.multipliesByWarps() && !placement.copiesByThreads() && hasAllRegisters(warpsOf(consumer) + 1 + besideLoads);
+    const bool alone = placement.multipliesByWarps() && !placement.copiesByThreads() &&
+                       hasAllRegisters(warpsOf(consumer) + 1 + besideLoads);
     return alone ? 1 : warpsPerWarpgroup;
   }
 

@@ -21,6 +21,8 @@ void set(Schedule &schedule, std::string_view key, int64_t value) {
     schedule.vector = value;
   else if (key == "keep")
     schedule.keep = value;
+  else if (key == "keep_ahead")
+    schedule.keepAhead = value != 0;
   else if (key == "overlap")
     schedule.overlap = value;
   else if (key == "raster")
@@ -68,6 +70,8 @@ const std::vector<Key> &keys() {
        "length"},
       {"keep", "int", 0, 16, "as many as leave place for 1024 threads a multiprocessor",
        "tiles of what several loops of a kernel without products load that stay in shared memory"},
+      {"keep_ahead", "bool", 0, 1, "false",
+       "tiles that are kept are all on their way before the first is worked with (cp.async)"},
       {"overlap", "int", 0, 1, "1", "loop iterations that a product may run behind the vector work that feeds it"},
       {"alternate", "bool", 0, 1, "true where eight waves have rings of three stages",
        "of a loop of products alone: two halves of the waves load and multiply in turns (AMD)"},
