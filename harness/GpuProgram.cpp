@@ -284,7 +284,7 @@ private:
     for (size_t i = 0; i < functions.size(); ++i) {
       plans.transform(*functions[i]);
       program.operations[entry.number] +=
-          countProductOperations(*functions[i], callOf(entry, i), /*wholeTiles=*/!isBench(purpose));
+          countProductOperations(*functions[i], callOf(entry, i), isBench(purpose) ? nullptr : plans.arch);
     }
   }
 

@@ -23,7 +23,7 @@ struct GpuProgram {
   std::string source;                       ///< a .cu file that includes nothing of tkc's
   std::map<std::string, std::string> files; ///< what it reads, by name
   std::vector<CaseResult> cases;            ///< in the order of their numbers; not run yet
-  std::vector<double> bytes, operations;    ///< of each case's call; when testing, operations of whole tiles
+  std::vector<double> bytes, operations;    ///< of each case's call; when testing, operations of whole instructions
 };
 
 /// What the program does with a case.

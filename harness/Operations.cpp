@@ -14,8 +14,8 @@ using ir::OpKind;
 
 class Counter {
 public:
-  Counter(const ir::Function &function, const CallArguments &arguments, bool wholeTiles)
-      : function(function), arguments(arguments), wholeTiles(wholeTiles) {}
+  Counter(const ir::Function &function, const CallArguments &arguments, const arch::Description *instructionsOf)
+      : function(function), arguments(arguments), instructionsOf(instructionsOf) {}
 
   double run() {
     count(function.body);
@@ -73,14 +73,31 @@ private:
 
   /// Elements along an axis: up to where its tile index ends.
   double extent(const ir::Value *end, int64_t size) const {
-    const auto range = end && !wholeTiles ? find(end) : std::nullopt;
+    const auto range = end && !instructionsOf ? find(end) : std::nullopt;
     return range ? range->end - range->value : static_cast<double>(size);
   }
 
   void product(const ir::Type &a, const ir::Type &b) {
     const double depth = std::min(extent(a.colEnd, a.cols), extent(b.rowEnd, b.rows));
-    operations += 2 * extent(a.rowEnd, a.rows) * extent(b.colEnd, b.cols) * depth;
+    const Shape least = smallestInstruction(a.elem, b.elem);
+    operations += 2 * filled(extent(a.rowEnd, a.rows), least.rows) * filled(extent(b.colEnd, b.cols), least.cols) *
+                  filled(depth, least.depth);
   }
+
+  struct Shape {
+    int rows = 1, cols = 1, depth = 1;
+  };
+  Shape smallestInstruction(ElemType a, ElemType b) const {
+    std::optional<Shape> least;
+    if (instructionsOf)
+      for (const arch::MatrixInstruction &each : instructionsOf->matrixInstructions)
+        if (each.a == a && each.b == b)
+          least = least ? Shape{std::min(least->rows, each.m), std::min(least->cols, each.n),
+                                std::min(least->depth, each.k)}
+                        : Shape{each.m, each.n, each.k};
+    return least.value_or(Shape());
+  }
+  static double filled(double extent, int unit) { return std::ceil(extent / unit) * unit; }
 
   std::optional<Known> evaluate(const ir::Op &op) const {
     if (op.results.size() != 1)
@@ -149,7 +166,7 @@ private:
 
   const ir::Function &function;
   const CallArguments &arguments;
-  const bool wholeTiles;
+  const arch::Description *instructionsOf;
   std::unordered_map<const ir::Value *, Known> known;
   double operations = 0;
   int64_t stepsLeft = 100'000'000;
@@ -157,8 +174,9 @@ private:
 
 } // namespace
 
-double countProductOperations(const ir::Function &function, const CallArguments &arguments, bool wholeTiles) {
-  return Counter(function, arguments, wholeTiles).run();
+double countProductOperations(const ir::Function &function, const CallArguments &arguments,
+                              const arch::Description *instructionsOf) {
+  return Counter(function, arguments, instructionsOf).run();
 }
 
 double countBytes(const Signature &signature, const CallArguments &arguments) {

@@ -110,7 +110,7 @@ private:
     return options.counts.empty() ? Success : addNeeded();
   }
 
-  /// To what the emulator counted, what the cases' products come to: those of whole tiles.
+  /// To what the emulator counted, what the cases' products come to: those of whole tiles and instructions.
   int addNeeded() {
     llvm::Expected<llvm::json::Value> counts = llvm::json::parse(readIfThere(options.counts));
     if (!counts) {

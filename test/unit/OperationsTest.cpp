@@ -50,4 +50,15 @@ TEST(Operations, ScalarsBoundLoops) {
   EXPECT_EQ(harness::countProductOperations(function, arguments), 3 * 2 * 8 * 4 * 8);
 }
 
+TEST(Operations, AxesAreFilledUpToInstructions) {
+  // tile[4, 24] @ tile[24, 12] of bf16: wgmma has 64 rows, 8 columns and a depth of 16.
+  Function function;
+  Builder builder(function, &function.body);
+  Value *none = builder.constant(ElemType::BF16, 0);
+  builder.dot(builder.full(none, 4, 24), builder.full(none, 24, 12),
+              builder.full(builder.constant(ElemType::F32, 0), 4, 12));
+  EXPECT_EQ(harness::countProductOperations(function, {}, arch::find("sm_90a")), 2 * 64 * 16 * 32);
+  EXPECT_EQ(harness::countProductOperations(function, {}), 2 * 4 * 12 * 24);
+}
+
 } // namespace
