@@ -847,6 +847,11 @@ private:
   std::map<std::string, TensorUse> uses;
 };
 
+bool multipliesRows(const Placement &placement) {
+  return std::any_of(placement.products.begin(), placement.products.end(),
+                     [](const auto &product) { return product.first->result()->type.rows == 1; });
+}
+
 } // namespace
 
 MatrixRoleResult splitMatrixRole(plan::Role &computing, const Placement &placement, int64_t columns,
@@ -872,7 +877,8 @@ MatrixRoleResult splitMatrixRole(plan::Role &computing, const Placement &placeme
       way.sharing = Sharing::Widened;
       continue;
     }
-    if (computing.instances > 1 && !way.meets) {
+    // A left operand of one row is stored before its product, and so before instances meet.
+    if (computing.instances > 1 && !way.meets && !multipliesRows(placement)) {
       way.meets = true;
       continue;
     }
