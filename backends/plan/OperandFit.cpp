@@ -63,13 +63,27 @@ std::string whyNotStaged(const Placement &placement, const Operand &operand, con
                      key(placement));
 }
 
+/// What instances share by columns has panels as narrow as a share of them, of 32 bytes at least.
+std::string whyNotSwizzled(const Placement &placement, const ProductPlacement &product, const Operand &operand) {
+  if (product.byThreads || operand.kind == Operand::Register)
+    return {};
+  const plan::Buffer &buffer = *placement.findBuffer(operand.buffer);
+  if (buffer.swizzle != plan::Swizzle::None)
+    return {};
+  return fmt::format(
+      "an operand of {} columns is shared by {} {}, whose parts are no multiples of 32 bytes: take other "
+      "tiles or fewer `{}`",
+      buffer.cols, placement.instances, sharers(placement), key(placement));
+}
+
 } // namespace
 
 std::string whyOperandsDoNotFit(const Placement &placement) {
   for (const auto &[dot, product] : placement.products)
     for (std::string why :
          {whyNotDivided(placement, *dot, product), whyNotShared(placement, product),
-          whyNotStaged(placement, product.a, product.aFed), whyNotStaged(placement, product.b, product.bFed)})
+          whyNotStaged(placement, product.a, product.aFed), whyNotStaged(placement, product.b, product.bFed),
+          whyNotSwizzled(placement, product, product.a), whyNotSwizzled(placement, product, product.b)})
       if (!why.empty())
         return why;
   return {};
