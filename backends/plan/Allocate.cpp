@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "backends/plan/Allocate.h"
 
+#include "backends/plan/StagingTurns.h"
+
 #include <algorithm>
 #include <fmt/format.h>
 #include <map>
@@ -167,6 +169,20 @@ void fitLastStores(Placement &placement, int64_t budget, bool takesTilesInTurn) 
   }
 }
 
+/// The one buffer that loops stage operands in gets a second stage (StagingTurns.h) where there is room. Of several the
+/// barriers of one would be enough for the others.
+void doubleStaging(Placement &placement, int64_t &used, int64_t budget) {
+  const std::vector<std::string> names = buffersStagedInLoops(placement);
+  if (names.size() != 1)
+    return;
+  plan::Buffer &buffer = *placement.findBuffer(names.front());
+  const int64_t bytes = aligned(buffer.stageBytes(), placement.alignment);
+  if (used + bytes > budget)
+    return;
+  buffer.stages = 2;
+  used += bytes;
+}
+
 } // namespace
 
 bool hasRoom(const Placement &placement, const arch::Description &arch, int64_t bytes) {
@@ -183,7 +199,7 @@ void fillRings(Placement &placement, const arch::Description &arch, const Schedu
                                                    : defaultStages;
   const int wanted = static_cast<int>(schedule.stages.value_or(byDefault));
   // Round by round, so that no ring is deep while another is shallow.
-  for (int depth = 1; depth < wanted; ++depth)
+  for (int depth = 1; depth < wanted; ++depth) {
     for (RingPlacement &ring : placement.rings) {
       const int64_t bytes = stageBytes(placement, ring);
       const bool asked = schedule.stages.has_value(); // the verifier says with the numbers if that does not fit
@@ -192,6 +208,9 @@ void fillRings(Placement &placement, const arch::Description &arch, const Schedu
       ++ring.stages;
       used += bytes;
     }
+    if (depth == 1)
+      doubleStaging(placement, used, budget);
+  }
   noteStages(placement, schedule, wanted, budget - used);
   for (const RingPlacement &ring : placement.rings)
     for (const RingMember &member : ring.members)

@@ -15,6 +15,7 @@
 #include "backends/plan/PingPong.h"
 #include "backends/plan/Placement.h"
 #include "backends/plan/Producer.h"
+#include "backends/plan/StagingTurns.h"
 #include "backends/plan/Synchronize.h"
 #include "backends/plan/Walk.h"
 #include "backends/plan/WaveSchedule.h"
@@ -215,8 +216,10 @@ private:
       synchronizeBlock(consumer.role, placement);
     else if (placement.usesTensorMemory())
       products = splitMatrixRole(consumer.role, placement, arch.tensorMemoryColumns, accumulatorStages, factors);
-    else
+    else {
+      fillInTurns(consumer.role, placement);
       synchronize(consumer.role, placement);
+    }
     std::string whyNotAhead =
         schedule.keepAhead.value_or(false) ? "blocks take several tiles, or there are products" : "";
     if (!placement.hasProducts && placement.rings.empty() && !takesTilesInTurn())

@@ -20,7 +20,8 @@ public:
   StorePlacer(const ir::Function &function, const Nest &nest, const arch::Description &arch, Placement &out)
       : function(function), nest(nest), arch(arch), out(out) {}
 
-  void place(const ir::Op &op) {
+  /// `depth`: of loops around it.
+  void place(const ir::Op &op, int depth) {
     const bool adds = op.kind == ir::OpKind::Atomic;
     const ir::Value *value = op.operands().back();
     if (value->type.kind != ir::Type::Tile || !suitsCopyEngine(function, op))
@@ -35,7 +36,7 @@ public:
       return;
     if (type.division == plan::Division::Whole && out.instances > 1) // the first instance alone stores
       return;
-    plan::Buffer buffer = stagingBuffer(type, elem, op.loc);
+    plan::Buffer buffer = stagingBuffer(type, elem, depth > 0, op.loc);
     if (type.cols % buffer.cols != 0 || boxRows(type) > arch.maxBoxDim)
       return;
     if (const std::string shared = bufferLike(buffer); !shared.empty()) {
@@ -63,15 +64,18 @@ private:
     return (out.multipliesByWarps() || out.usesTensorMemory()) && bitWidth(elem) < 32;
   }
 
-  /// Columns go out 128 bytes at a time; where the instances share the columns, all of each one's at once.
-  plan::Buffer stagingBuffer(const plan::VarType &type, ElemType elem, SourceLoc loc) const {
+  /// Columns go out 128 bytes at a time, in turns through two stages; where the instances share the columns, all of
+  /// each one's at once, and so what loops add, if it takes no more memory: pieces cost barriers.
+  plan::Buffer stagingBuffer(const plan::VarType &type, ElemType elem, bool inLoop, SourceLoc loc) const {
     const bool byCols = type.division == plan::Division::Cols;
+    const int64_t piece = 128 / byteWidth(elem);
     plan::Buffer buffer;
     buffer.elem = elem;
     buffer.rows = type.rows;
-    buffer.cols = byCols ? type.cols : 128 / byteWidth(elem);
+    buffer.cols = byCols || (inLoop && type.cols == 2 * piece) ? type.cols : piece;
     buffer.stages = type.cols > buffer.cols ? 2 : 1;
-    buffer.swizzle = chooseSwizzle((byCols ? type.cols / out.instances : buffer.cols) * byteWidth(elem));
+    buffer.swizzle =
+        chooseSwizzle((byCols ? type.cols / out.instances : std::min(buffer.cols, piece)) * byteWidth(elem));
     buffer.loc = loc;
     return buffer;
   }
@@ -125,12 +129,12 @@ void placeStores(const ir::Function &function, const Nest &nest, const arch::Des
   StorePlacer placer(function, nest, arch, placement);
   walkTile(nest, [&](const ir::Op &op, int depth) {
     if (op.kind == ir::OpKind::Store && depth == 0)
-      placer.place(op);
+      placer.place(op, depth);
   });
   // What is added in loops takes what room is left: its slower path is not much slower.
-  walkTile(nest, [&](const ir::Op &op, int) {
+  walkTile(nest, [&](const ir::Op &op, int depth) {
     if (op.kind == ir::OpKind::Atomic && op.atomic == ir::AtomicKind::Add)
-      placer.place(op);
+      placer.place(op, depth);
   });
 }
 

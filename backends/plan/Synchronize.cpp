@@ -323,9 +323,10 @@ private:
     queue.push_back(std::move(group));
   }
 
-  /// Other warpgroups may still be reading what the last iteration staged.
+  /// Other warpgroups may still be reading what the last iteration staged, unless stages are filled in turns.
   void storeStaged(plan::Stmt &stmt) {
-    sync(stmt.loc, allConsumersBarrier, placement.layout.threads * role.instances);
+    if (stmt.ref.cursor.empty())
+      sync(stmt.loc, allConsumersBarrier, placement.layout.threads * role.instances);
     unpublished.insert(stmt.ref.buffer);
     out->push_back(stmt);
   }
