@@ -72,9 +72,10 @@ void chooseWaveSchedule(const arch::Description &arch, const Schedule &schedule,
   if (placement.layout.kind != plan::Layout::Mfma || !placement.copiesItself)
     return;
   const std::string why = whyNotAlternating(arch, placement);
-  if (schedule.alternate.value_or(why.empty())) {
-    if (!why.empty()) {
-      error = "alternating waves: " + why;
+  const bool asksToInterleave = schedule.interleave.value_or(false);
+  if (schedule.alternate.value_or(why.empty() && !asksToInterleave)) {
+    if (!why.empty() || asksToInterleave) {
+      error = "alternating waves: " + (why.empty() ? "`interleave` is another schedule" : why);
       return;
     }
     const int64_t bytes = contractedBytes(placement);
