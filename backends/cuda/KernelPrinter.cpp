@@ -311,8 +311,8 @@ private:
   }
 
   /// How many blocks a multiprocessor is to hold at once; 0: as many as the compiler likes. Warps that multiply by
-  /// themselves, alone or beside a single loading warp, want all registers a thread may have, where the compiler would
-  /// rather spill than have one block less at once.
+  /// themselves want all registers a thread may have, where the compiler would rather spill than have one block less at
+  /// once; a single loading warp beside them takes no block's place.
   int blocksAtOnce() const {
     if (sharedOut() > 0)
       return registersOfAll / (sharedOut() * plan.threads);
@@ -325,9 +325,11 @@ private:
       walk(role.body, [&](const Stmt &stmt) { multiplies |= stmt.kind == StmtKind::Product && stmt.byWarps; });
       warps += multiplies ? role.totalWarps() : 0;
     }
-    if (!gpu || warps == 0 || plan.threads > (warps + 1) * gpu->warpSize)
+    if (!gpu || warps == 0)
       return 0;
-    const int64_t byRegisters = gpu->registersPerMultiprocessor / (gpu->maxRegistersPerThread * warps * gpu->warpSize);
+    const bool loadsAlone = plan.threads == (warps + 1) * gpu->warpSize;
+    const int64_t threads = loadsAlone ? warps * gpu->warpSize : plan.threads;
+    const int64_t byRegisters = gpu->registersPerMultiprocessor / (gpu->maxRegistersPerThread * threads);
     const int64_t byShared = gpu->sharedBytesPerMultiprocessor / std::max<int64_t>(plan.sharedBytes, 1);
     return static_cast<int>(std::max<int64_t>(std::min(byRegisters, byShared), 1));
   }
