@@ -285,6 +285,9 @@ void printStmt(std::string &out, const Stmt &stmt, int indent) {
     out += pad + "for (" + stmt.text + ")" + (isBare(stmt.body) ? "\n" : " {\n") + print(stmt.body, indent + 2) +
            (isBare(stmt.body) ? "" : pad + "}\n");
     return;
+  case Stmt::Lambda:
+    out += pad + "const auto " + stmt.name + " = " + stmt.text + " {\n" + print(stmt.body, indent + 2) + pad + "};\n";
+    return;
   case Stmt::Block:
     out += pad + "{\n" + print(stmt.body, indent + 2) + pad + "}\n";
     return;

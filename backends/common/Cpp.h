@@ -99,9 +99,10 @@ using Body = std::vector<Stmt>;
 
 /// One statement of a function.
 struct Stmt {
-  enum Kind : uint8_t { Comment, Blank, Expression, Declaration, If, For, Block } kind = Blank;
-  std::string text; ///< Comment: its lines; Declaration: the type; If: "if" or "if constexpr"; For: "init; cond; step"
-  std::string name; ///< Declaration
+  enum Kind : uint8_t { Comment, Blank, Expression, Declaration, If, For, Block, Lambda } kind = Blank;
+  std::string text; ///< Comment: its lines; Declaration: the type; If: "if" or "if constexpr"; For: "init; cond; step";
+                    ///< Lambda: its head
+  std::string name; ///< Declaration, Lambda
   Expr expr;        ///< Expression; Declaration: the initial value, or none, or plain braces; If: the condition
   Body body, orElse;
 
@@ -117,6 +118,10 @@ struct Stmt {
   }
   static Stmt forLoop(std::string head, Body body) { return {For, std::move(head), {}, {}, std::move(body), {}}; }
   static Stmt ret(Expr value);
+  /// `const auto name = head { body };`, `head` being captures and parameters.
+  static Stmt lambda(std::string name, std::string head, Body body) {
+    return {Lambda, std::move(head), std::move(name), {}, std::move(body), {}};
+  }
   static Stmt block(Body body) { return {Block, {}, {}, {}, std::move(body), {}}; }
 };
 

@@ -27,6 +27,12 @@ void Simulator::enterLoop(Process &process, const Node &node) {
   frame.hi = plan::toInteger(process.scalars->get(stmt.operands[1]).value);
   frame.step = std::max<int64_t>(stmt.tileSize, 1);
   frame.trips = std::max<int64_t>(0, (frame.hi - frame.lo + frame.step - 1) / frame.step);
+  frame.goesOn = stmt.operands.size() > 2 && plan::toInteger(process.scalars->get(stmt.operands[2]).value) < frame.lo;
+  if (frame.trips == 0 && frame.goesOn) {
+    if (!node.epilogue.empty())
+      process.frames.emplace_back(node.epilogue);
+    return;
+  }
   if (frame.trips == 0) {
     if (!node.orElse.empty())
       process.frames.emplace_back(node.orElse);
@@ -62,7 +68,7 @@ bool Simulator::nextTrip(Process &process, Frame &frame) {
     const int64_t begin = frame.lo + frame.trip * frame.step;
     process.scalars->set(node.stmt->dest,
                          {static_cast<double>(begin), begin, std::min(begin + frame.step, frame.hi), frame.trip});
-    frame.nodes = pipelined && frame.trip == 0 ? &node.prologue : &node.body;
+    frame.nodes = pipelined && frame.trip == 0 && !frame.goesOn ? &node.prologue : &node.body;
     frame.at = 0;
     return true;
   }

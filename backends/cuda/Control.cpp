@@ -147,11 +147,19 @@ cpp::Body RolePrinter::boundsOf(const plan::Body &bounds) {
   return out;
 }
 
+/// Whether the loop is one pipeline with the one before it.
+static bool goesOn(const Stmt &loop) { return loop.kind == StmtKind::For && loop.operands.size() > 2; }
+
 cpp::Body RolePrinter::print(const plan::Body &body) {
   cpp::Body out;
   const std::map<std::string, std::string> tilesOutside = declaredTiles;
   for (size_t i = 0; i < body.size(); ++i) {
     const Stmt &stmt = body[i];
+    if (i + 1 < body.size() && goesOn(body[i + 1])) {
+      printJoined(stmt, body[i + 1], out);
+      ++i;
+      continue;
+    }
     const bool vanishes = isPure(stmt) && (uses.isInlined(stmt.dest) || !uses.isRead(stmt.dest));
     if (vanishes)
       continue;
@@ -293,8 +301,8 @@ void RolePrinter::printStmt(const Stmt &stmt, cpp::Body &out) {
   case StmtKind::Claim:
     if (kernel.plan.grid.counted)
       return emit(stmt, out,
-                  cpp::call("tk::claim_counted",
-                            {stage(stmt.ref), barrierRef(stmt), cpp::name("g.tk_counter"), cpp::name("blocks")}));
+                  cpp::call("tk::claim_counted", {stage(stmt.ref), barrierRef(stmt), cpp::name("g.tk_counter"),
+                                                  cpp::name("blocks"), cpp::name("tile_of")}));
     return emit(stmt, out,
                 cpp::call(stmt.inCluster ? "tk::cancel_launch_multicast" : "tk::cancel_launch",
                           {stage(stmt.ref), barrierRef(stmt)}));
@@ -410,30 +418,67 @@ void RolePrinter::printFor(const Stmt &stmt, cpp::Body &out) {
     out.push_back(cpp::Stmt::forLoop(head, printIteration(stmt.loc, stmt.body)));
     return;
   }
-  cpp::Body inner;
-  cpp::Body first;
-  std::string head;
-  if (stmt.tileSize == 0) {
-    first.push_back(cpp::Stmt::declaration("const int", index, value(stmt.operands[0])));
-    head = fmt::format("int {0} = {1} + 1; {0} < {2}; ++{0}", index, lo, hi);
-  } else {
-    const std::string range = names.take(index + "_tiles");
-    out.push_back(cpp::Stmt::declaration("const tk::tiles<" + std::to_string(stmt.tileSize) + ">", range,
-                                         cpp::braces("", {value(stmt.operands[0]), value(stmt.operands[1])})));
-    first.push_back(cpp::Stmt::declaration("const auto", index, cpp::subscript(cpp::name(range), cpp::integer(0))));
-    head = fmt::format("const auto {} : {}.rest()", index, range);
-  }
-  cpp::Body prologue = printIteration(stmt.loc, stmt.prologue);
-  first.insert(first.end(), prologue.begin(), prologue.end());
-  lastLine = 0;
-  inner.push_back(cpp::Stmt::block(std::move(first)));
-  inner.push_back(cpp::Stmt::forLoop(head, printIteration(stmt.loc, stmt.body)));
-  lastLine = 0;
+  const std::string range = declareRange(stmt, out);
+  cpp::Body inner{cpp::Stmt::block(firstIteration(stmt, range))};
+  inner.push_back(otherIterations(stmt, range, "1"));
   cpp::Body epilogue = print(stmt.epilogue);
   inner.insert(inner.end(), epilogue.begin(), epilogue.end());
   lastLine = 0;
   out.push_back(cpp::Stmt::ifThen(cpp::binary("<", value(stmt.operands[0]), value(stmt.operands[1])), std::move(inner),
                                   print(stmt.orElse)));
+}
+
+/// The name of a pipelined loop's tiles; none for integers.
+std::string RolePrinter::declareRange(const Stmt &loop, cpp::Body &out) {
+  if (loop.tileSize == 0)
+    return {};
+  const std::string range = names.take(nameOf(loop.dest) + "_tiles");
+  out.push_back(cpp::Stmt::declaration("const tk::tiles<" + std::to_string(loop.tileSize) + ">", range,
+                                       cpp::braces("", {value(loop.operands[0]), value(loop.operands[1])})));
+  return range;
+}
+
+cpp::Body RolePrinter::firstIteration(const Stmt &loop, const std::string &range) {
+  cpp::Body first{range.empty() ? cpp::Stmt::declaration("const int", nameOf(loop.dest), value(loop.operands[0]))
+                                : cpp::Stmt::declaration("const auto", nameOf(loop.dest),
+                                                         cpp::subscript(cpp::name(range), cpp::integer(0)))};
+  cpp::Body prologue = printIteration(loop.loc, loop.prologue);
+  first.insert(first.end(), prologue.begin(), prologue.end());
+  lastLine = 0;
+  return first;
+}
+
+/// All but the first `done`, an expression.
+cpp::Stmt RolePrinter::otherIterations(const Stmt &loop, const std::string &range, const std::string &done) {
+  const std::string index = nameOf(loop.dest);
+  const std::string lo = cpp::print(value(loop.operands[0])), hi = cpp::print(value(loop.operands[1]));
+  const std::string head = range.empty() ? fmt::format("int {0} = {1} + {3}; {0} < {2}; ++{0}", index, lo, hi, done)
+                           : done == "1" ? fmt::format("const auto {} : {}.rest()", index, range)
+                                         : fmt::format("const auto {} : {}.from({})", index, range, done);
+  cpp::Stmt others = cpp::Stmt::forLoop(head, printIteration(loop.loc, loop.body));
+  lastLine = 0;
+  return others;
+}
+
+/// Two loops that are one pipeline:
+///   if (there is an iteration) { if (the first has one) its first; else the second's first; the others of both; the
+///   end }
+/// A loop inside of the branch would have ptxas wait for products in flight before it does anything else.
+void RolePrinter::printJoined(const Stmt &first, const Stmt &second, cpp::Body &out) {
+  for (const Stmt *loop : {&first, &second})
+    for (const std::string &var : uses.declaredBefore(*loop))
+      out.push_back(cpp::Stmt::declaration(typeText(var), nameOf(var)));
+  comment(first, out);
+  const std::string range = declareRange(first, out), further = declareRange(second, out);
+  const auto any = [&](const Stmt &loop) { return cpp::binary("<", value(loop.operands[0]), value(loop.operands[1])); };
+  cpp::Body begin = firstIteration(first, range);
+  cpp::Body inner{cpp::Stmt::ifThen(any(first), std::move(begin), firstIteration(second, further))};
+  inner.push_back(otherIterations(first, range, "1"));
+  inner.push_back(otherIterations(second, further, fmt::format("{} ? 0 : 1", cpp::print(any(first)))));
+  cpp::Body epilogue = print(second.epilogue);
+  inner.insert(inner.end(), epilogue.begin(), epilogue.end());
+  lastLine = 0;
+  out.push_back(cpp::Stmt::ifThen(cpp::binary("||", any(first), any(second)), std::move(inner), print(second.orElse)));
 }
 
 /// A loop that copies ahead for itself. One of products alone is printed twice, once for tensors that all suit copies

@@ -1,12 +1,13 @@
 // Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The frame of a kernel: its arguments, its shared memory, the set-up of barriers, the roles as branches of one `if`,
-// and the loop in which each role walks the grid.
+// The frame of a kernel: its arguments, its shared memory, the set-up of barriers, and the roles as branches of one
+// `if`.
 #include "backends/cuda/KernelPrinter.h"
 
 #include "backends/arch/Description.h"
 #include "backends/cuda/Dialect.h"
+#include "backends/cuda/GridPrinter.h"
 #include "backends/cuda/RolePrinter.h"
 #include "backends/plan/Placement.h"
 #include "support/Diagnostics.h"
@@ -280,6 +281,8 @@ private:
     initBarriers(body);
     allocateTensor(body);
     printPrelude(body);
+    if (plan.grid.counted)
+      body.push_back(grid.tileOf());
     resizeSharedWarpgroups(body);
     cpp::Body roles;
     for (auto role = plan.roles.rbegin(); role != plan.roles.rend(); ++role) {
@@ -505,180 +508,6 @@ private:
     body.insert(body.end(), statements.begin(), statements.end());
   }
 
-  cpp::Expr bound(const std::string &var) const {
-    const auto found = kernel.preludeValues.find(var);
-    return found == kernel.preludeValues.end() ? cpp::name(identifier(var)) : found->second;
-  }
-
-  cpp::Expr tilesOf(const plan::GridAxis &axis) const {
-    return cpp::braces(fmt::format("tk::tiles<{}>", axis.tileSize), {bound(axis.lo), bound(axis.hi)});
-  }
-  bool isClustered(const plan::GridAxis &axis) const { return axis.name == plan.grid.clusterAxis; }
-
-  /// How many steps an axis has, of a whole cluster each: of the range declared as `NAME_tiles` for tiles.
-  cpp::Expr extent(const plan::GridAxis &axis) const {
-    if (axis.tileSize == 0)
-      return cpp::binary("-", bound(axis.hi), bound(axis.lo));
-    const cpp::Expr tiles = cpp::method(cpp::name(identifier(axis.name) + "_tiles"), "count");
-    return isClustered(axis) ? cpp::call("tk::ceil_div", {tiles, cpp::integer(plan.cluster)}) : tiles;
-  }
-
-  void declareTiles(const plan::GridAxis &axis, cpp::Body &out) const {
-    if (axis.tileSize > 0)
-      out.push_back(cpp::Stmt::declaration(fmt::format("const tk::tiles<{}>", axis.tileSize),
-                                           identifier(axis.name) + "_tiles",
-                                           cpp::braces("", {bound(axis.lo), bound(axis.hi)})));
-  }
-
-  /// Axes from `first` on are found from one number; those before are loops (ragged grids).
-  size_t firstFlatAxis() const {
-    size_t first = 0;
-    for (size_t i = 0; i < plan.grid.axes.size(); ++i)
-      if (!plan.grid.axes[i].bounds.empty())
-        first = i;
-    return first;
-  }
-
-  bool isReversed(const plan::GridAxis &axis) const {
-    const auto &list = plan.grid.reversed;
-    return std::find(list.begin(), list.end(), axis.name) != list.end();
-  }
-
-  void takeAxis(const plan::GridAxis &axis, cpp::Expr step, RolePrinter &printer, cpp::Body &out) const {
-    if (isReversed(axis))
-      step = cpp::binary("-", cpp::binary("-", extent(axis), cpp::integer(1)), step);
-    if (isClustered(axis))
-      step = cpp::binary("+", cpp::binary("*", step, cpp::integer(plan.cluster)), cpp::name("rank"));
-    const std::string var = printer.nameOf(axis.name);
-    if (axis.tileSize > 0)
-      out.push_back(cpp::Stmt::declaration(
-          "const auto", var, cpp::subscript(cpp::name(identifier(axis.name) + "_tiles"), std::move(step))));
-    else
-      out.push_back(cpp::Stmt::declaration("const int", var, cpp::binary("+", bound(axis.lo), std::move(step))));
-  }
-
-  /// Statements that find a block's coordinates on the axes from `first` on.
-  void takeAxes(size_t first, cpp::Expr number, RolePrinter &printer, cpp::Body &out) const {
-    const auto &axes = plan.grid.axes;
-    const size_t end = axes.size();
-    if (plan.grid.rasterGroup > 0 && end >= first + 2) {
-      const size_t rows = end - 1 - plan.grid.rasterAxes;
-      const cpp::Expr height = extentOf(rows, end - 1), width = extent(axes.back());
-      if (rows > first) {
-        out.push_back(cpp::Stmt::declaration("tk::grid_walk", "position", cpp::braces("", {number})));
-        number = cpp::method(cpp::name("position"), "take", {cpp::binary("*", height, width)});
-      }
-      out.push_back(cpp::Stmt::declaration(
-          "const auto", "at", cpp::call("tk::raster", {number, height, width, cpp::integer(plan.grid.rasterGroup)})));
-      walkAxes(rows, end - 1, cpp::name("at.row"), "row", printer, out);
-      takeAxis(axes.back(), cpp::name("at.col"), printer, out);
-      if (rows > first)
-        walkAxes(first, rows, cpp::member(cpp::name("position"), "position"), "outer", printer, out);
-      return;
-    }
-    walkAxes(first, end, number, "position", printer, out);
-  }
-
-  /// The axes from `first` up to `end` from one number, the last varying fastest; `walk` is what is left of it.
-  void walkAxes(size_t first, size_t end, const cpp::Expr &number, const std::string &walk, RolePrinter &printer,
-                cpp::Body &out) const {
-    const auto &axes = plan.grid.axes;
-    if (end == first + 1)
-      return takeAxis(axes[first], number, printer, out);
-    out.push_back(cpp::Stmt::declaration("tk::grid_walk", walk, cpp::braces("", {number})));
-    while (end-- > first) {
-      const cpp::Expr left = cpp::name(walk);
-      takeAxis(axes[end], end == first ? cpp::member(left, "position") : cpp::method(left, "take", {extent(axes[end])}),
-               printer, out);
-    }
-  }
-
-  /// How many steps the axes from `first` up to `end` have together.
-  cpp::Expr extentOf(size_t first, size_t end) const {
-    cpp::Expr count = extent(plan.grid.axes[first]);
-    while (++first < end)
-      count = cpp::binary("*", count, extent(plan.grid.axes[first]));
-    return count;
-  }
-
-  cpp::Expr blockCount(size_t first) const {
-    cpp::Expr count;
-    for (size_t i = first; i < plan.grid.axes.size(); ++i)
-      count = count ? cpp::binary("*", count, extent(plan.grid.axes[i])) : extent(plan.grid.axes[i]);
-    return count ? count : cpp::integer(1);
-  }
-
-  static bool claims(const plan::Role &role) {
-    return std::any_of(role.body.begin(), role.body.end(),
-                       [](const Stmt &stmt) { return stmt.kind == StmtKind::Claim; });
-  }
-
-  /// The role's body once for every tile that the block takes.
-  cpp::Body overGrid(const plan::Role &role, RolePrinter &printer) {
-    const size_t first = firstFlatAxis();
-    cpp::Body find, work;
-    if (plan.grid.axes.empty())
-      return printer.body();
-    const bool loops = plan.grid.persistent || plan.grid.ragged;
-    const std::string each = plan.cluster > 1 ? fmt::format(" / {}", plan.cluster) : "";
-    cpp::Expr number =
-        loops ? cpp::name("block") : cpp::name(fmt::format("int({}blockIdx.x){}", dialect.numbers, each));
-    if (plan.grid.chiplets > 1)
-      number = cpp::call(cpp::templated("tk::by_chiplet", {cpp::integer(plan.grid.chiplets)}),
-                         {number, cpp::name(fmt::format("int({}gridDim.x)", dialect.numbers))});
-    if (!claims(role)) // which does nothing else
-      takeAxes(first, number, printer, find);
-    work = printer.body();
-    find.insert(find.end(), work.begin(), work.end());
-    if (!loops)
-      return find;
-    if (dialect.rereadsArguments)
-      find.insert(find.begin(), cpp::Stmt::declaration("const auto &", "g",
-                                                       cpp::call(cpp::templated("tk::arguments_in_place",
-                                                                                {cpp::name(name + "_arguments")}))));
-    if (plan.grid.claimed) {
-      cpp::Body all{cpp::Stmt::forLoop(fmt::format("int block = blockIdx.x{}; block >= 0;", each), std::move(find))};
-      if (plan.grid.counted && claims(role))
-        all.insert(all.begin(), cpp::Stmt::declaration("const int", "blocks", blockCount(0)));
-      return all;
-    }
-    if (!plan.grid.ragged)
-      return {cpp::Stmt::forLoop(fmt::format("int block = {2}blockIdx.x{0}; block < {1}; block += {2}gridDim.x{0}",
-                                             each, cpp::print(blockCount(0)), dialect.numbers),
-                                 std::move(find))};
-    return raggedGrid(first, std::move(find), printer);
-  }
-
-  /// Walks the outer axes; of the tiles within each step a block takes every gridDim.x-th, counted across steps.
-  cpp::Body raggedGrid(size_t first, cpp::Body tile, RolePrinter &printer) {
-    cpp::Body inner;
-    for (size_t i = 0; i <= first; ++i)
-      printBounds(plan.grid.axes[i], printer, inner);
-    for (size_t i = first; i < plan.grid.axes.size(); ++i)
-      declareTiles(plan.grid.axes[i], inner);
-    inner.push_back(cpp::Stmt::declaration("const int", "blocks", blockCount(first)));
-    inner.push_back(
-        cpp::Stmt::forLoop(fmt::format("; block < blocks; block += {}gridDim.x", dialect.numbers), std::move(tile)));
-    inner.push_back(cpp::Stmt::expression(cpp::name("block -= blocks")));
-    for (size_t i = first; i-- > 0;) {
-      const plan::GridAxis &axis = plan.grid.axes[i];
-      const std::string var = printer.nameOf(axis.name);
-      const std::string lo = cpp::print(bound(axis.lo)), hi = cpp::print(bound(axis.hi));
-      inner = {cpp::Stmt::forLoop(
-          axis.tileSize > 0 ? fmt::format("const auto {} : tk::tiles<{}>{{{}, {}}}", var, axis.tileSize, lo, hi)
-                            : fmt::format("int {0} = {1}; {0} < {2}; ++{0}", var, lo, hi),
-          std::move(inner))};
-    }
-    inner.insert(inner.begin(),
-                 cpp::Stmt::declaration("int", "block", cpp::name(fmt::format("{}blockIdx.x", dialect.numbers))));
-    return inner;
-  }
-
-  void printBounds(const plan::GridAxis &axis, RolePrinter &printer, cpp::Body &out) {
-    cpp::Body statements = printer.boundsOf(axis.bounds);
-    out.insert(out.end(), statements.begin(), statements.end());
-  }
-
   // ---- roles -------------------------------------------------------------------------------------------------------
 
   cpp::Body variant(const plan::Role &role, bool byGroup, CopyMode mode, bool singleThread) {
@@ -706,7 +535,7 @@ private:
                                ? cpp::name(dialect.thread())
                                : cpp::name(fmt::format("({} - {})", dialect.thread(), role.firstWarp * role.lanes));
     cpp::Body body = printer.setup();
-    cpp::Body rest = overGrid(role, printer);
+    cpp::Body rest = grid.walk(role, printer);
     body.insert(body.end(), rest.begin(), rest.end());
     rest = printer.finish();
     body.insert(body.end(), rest.begin(), rest.end());
@@ -777,7 +606,7 @@ private:
     if (!plan.grid.ragged) {
       cpp::Body tiles;
       for (const plan::GridAxis &axis : plan.grid.axes)
-        declareTiles(axis, tiles);
+        grid.declareTiles(axis, tiles);
       body.insert(body.end(), tiles.begin(), tiles.end());
     }
     body.insert(body.end(), rest.begin(), rest.end());
@@ -790,6 +619,7 @@ private:
   const SourceManager &sources;
   const std::string &onlyIf;
   KernelContext kernel;
+  GridPrinter grid{kernel, name};
   cpp::NameScope names;
   std::map<std::string, int> instancesOf;
   std::unique_ptr<plan::Role> prelude;

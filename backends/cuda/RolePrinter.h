@@ -78,6 +78,10 @@ private:
   void printStmt(const plan::Stmt &stmt, cpp::Body &out);
   cpp::Body printIteration(SourceLoc loop, const plan::Body &body);
   void printFor(const plan::Stmt &stmt, cpp::Body &out);
+  std::string declareRange(const plan::Stmt &loop, cpp::Body &out);
+  cpp::Body firstIteration(const plan::Stmt &loop, const std::string &range);
+  cpp::Stmt otherIterations(const plan::Stmt &loop, const std::string &range, const std::string &done);
+  void printJoined(const plan::Stmt &first, const plan::Stmt &second, cpp::Body &out);
   void printCopyingLoop(const plan::Stmt &stmt, cpp::Body &out);
   void printLoadingLoop(const plan::Stmt &stmt, cpp::Body &out);
   void printIf(const plan::Stmt &stmt, cpp::Body &out);

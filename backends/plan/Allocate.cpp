@@ -34,7 +34,7 @@ void noteStages(Placement &placement, const Schedule &schedule, int wanted, int6
     const int64_t bytes = stageBytes(placement, ring);
     std::string why;
     if (ring.depth == 0)
-      why = "loaded once a tile";
+      why = ring.stages > 1 ? "loaded once a tile, the next one's beside it" : "loaded once a tile";
     else if (schedule.stages)
       why = "as the schedule says";
     else if (ring.stages == wanted)
@@ -183,13 +183,28 @@ void doubleStaging(Placement &placement, int64_t &used, int64_t budget) {
   used += bytes;
 }
 
+/// A second stage for what is loaded once a tile, so that the next tile's comes while this one's is in use; returns the
+/// bytes that it took of `left`.
+int64_t deepenOutside(Placement &placement, int64_t left) {
+  int64_t used = 0;
+  for (RingPlacement &ring : placement.rings) {
+    const int64_t bytes = stageBytes(placement, ring);
+    if (ring.depth > 0 || used + bytes > left)
+      continue;
+    ring.stages = 2;
+    used += bytes;
+  }
+  return used;
+}
+
 } // namespace
 
 bool hasRoom(const Placement &placement, const arch::Description &arch, int64_t bytes) {
   return usedBytes(placement) + aligned(bytes, placement.alignment) <= arch.sharedBytesPerBlock;
 }
 
-void fillRings(Placement &placement, const arch::Description &arch, const Schedule &schedule, bool takesTilesInTurn) {
+void fillRings(Placement &placement, const arch::Description &arch, const Schedule &schedule, bool takesTilesInTurn,
+               bool learnsNextTile) {
   const int64_t budget = sharedBudget(placement, arch);
   if (placement.multipliesByWarps() && !placement.copiesItself)
     fitLastStores(placement, budget, takesTilesInTurn);
@@ -210,6 +225,8 @@ void fillRings(Placement &placement, const arch::Description &arch, const Schedu
     }
     if (depth == 1)
       doubleStaging(placement, used, budget);
+    if (depth == 1 && learnsNextTile)
+      used += deepenOutside(placement, budget - used);
   }
   noteStages(placement, schedule, wanted, budget - used);
   for (const RingPlacement &ring : placement.rings)

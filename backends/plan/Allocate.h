@@ -9,9 +9,11 @@
 namespace tkc::planner {
 
 /// Deepens the rings inside loops as far as shared memory and `stages` (else `defaultStages`) allow; rings of the tile
-/// level keep one stage. Ring stages and buffer stages agree afterwards. `takesTilesInTurn`: a block goes on to other
+/// level keep one stage, or have two where there is room and a block learns early which tile comes next
+/// (`learnsNextTile`). Ring stages and buffer stages agree afterwards. `takesTilesInTurn`: a block goes on to other
 /// tiles, whose loads come while it stores.
-void fillRings(Placement &placement, const arch::Description &arch, const Schedule &schedule, bool takesTilesInTurn);
+void fillRings(Placement &placement, const arch::Description &arch, const Schedule &schedule, bool takesTilesInTurn,
+               bool learnsNextTile);
 
 /// Whether a further buffer of so many bytes fits beside those that are placed, rings at one stage.
 bool hasRoom(const Placement &placement, const arch::Description &arch, int64_t bytes);

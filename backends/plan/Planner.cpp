@@ -8,6 +8,7 @@
 #include "backends/plan/Consumer.h"
 #include "backends/plan/Exponentials.h"
 #include "backends/plan/GridOrder.h"
+#include "backends/plan/JoinPipelines.h"
 #include "backends/plan/KeepRows.h"
 #include "backends/plan/MatrixRole.h"
 #include "backends/plan/Multistage.h"
@@ -57,7 +58,7 @@ public:
     uneven = orderGrid(nest, placement, plan->grid);
     if (!settlePingPong() || !settleClaims() || !settleCorrection())
       return nullptr;
-    fillRings(placement, arch, schedule, takesTilesInTurn());
+    fillRings(placement, arch, schedule, takesTilesInTurn(), !answers.empty());
     chooseWaveSchedule(arch, schedule, placement, error);
     if (!error.empty()) {
       diagnostics.report(Diag::schedule_impossible, at(function.loc), error);
@@ -218,6 +219,7 @@ private:
       products = splitMatrixRole(consumer.role, placement, arch.tensorMemoryColumns, accumulatorStages, factors);
     else {
       fillInTurns(consumer.role, placement);
+      joinPipelines(consumer.role);
       synchronize(consumer.role, placement);
     }
     std::string whyNotAhead =
@@ -324,7 +326,8 @@ private:
   /// Whether a warp beside those that load can ask for tiles. Without cluster launch control the blocks of a cluster
   /// would each count for themselves.
   bool canClaim() const {
-    return !placement.rings.empty() && !placement.copiesItself && (arch.hasClusterLaunchControl || plan->cluster == 1);
+    const bool counts = plan->cluster == 1 && plan->grid.axes.size() <= plan::Grid::mostCountedAxes;
+    return !placement.rings.empty() && !placement.copiesItself && (arch.hasClusterLaunchControl || counts);
   }
 
   /// Tiles of different lengths, of which a block takes the next when it is done with one: what begins and ends a tile

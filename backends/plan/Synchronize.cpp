@@ -83,6 +83,54 @@ private:
     body = std::move(result);
   }
 
+  /// A pipelined loop is the last to read a ring that was opened before it, and its end does not: the stage is handed
+  /// back before that, not after.
+  void handBackEarly(plan::Stmt &loop) {
+    if (loop.kind != Kind::For || loop.prologue.empty() || loop.epilogue.empty())
+      return;
+    for (auto at = open.begin(); at != open.end();) {
+      const RingPlacement *ring = *at;
+      if (usesLeft[ring] != 1 || ring->isDrainedByWarps() || !isReadByProductsAlone(loop, *ring)) {
+        ++at;
+        continue;
+      }
+      plan::Body *savedOut = out;
+      plan::Body ran, didNot;
+      out = &ran;
+      handBack(*ring, loop.loc);
+      out = &didNot;
+      sync(loop.loc, instanceBarrier, placement.layout.threads);
+      handBack(*ring, loop.loc);
+      out = savedOut;
+      loop.epilogue.insert(loop.epilogue.begin(), ran.begin(), ran.end());
+      loop.orElse.insert(loop.orElse.begin(), didNot.begin(), didNot.end());
+      at = open.erase(at);
+    }
+  }
+
+  void handBack(const RingPlacement &ring, SourceLoc loc) {
+    arrive(ring, ring.cursor(), loc);
+    emit(Kind::Advance, loc).cursor = ring.cursor();
+  }
+
+  /// In the iterations of a loop, by products that each iteration waits for; not at its end.
+  bool isReadByProductsAlone(const plan::Stmt &loop, const RingPlacement &ring) const {
+    bool alone = true;
+    const auto reads = [&](const plan::Stmt &stmt) {
+      const std::set<std::string> buffers = buffersOf(stmt);
+      return std::any_of(ring.members.begin(), ring.members.end(),
+                         [&](const RingMember &member) { return buffers.count(member.buffer) != 0; });
+    };
+    auto visit = [&](const plan::Stmt &stmt) {
+      alone &= !reads(stmt) || (stmt.kind == Kind::Product && !stmt.isSynchronous());
+    };
+    walk(loop, visit);
+    auto visitEnd = [&](const plan::Stmt &stmt) { alone &= !reads(stmt); };
+    for (const plan::Stmt &stmt : loop.epilogue)
+      walk(stmt, visitEnd);
+    return alone && loop.orElse.empty();
+  }
+
   std::set<const RingPlacement *> ringsIn(const plan::Stmt &stmt, int depth) const {
     std::set<const RingPlacement *> rings;
     auto visit = [&](const plan::Stmt &inner) {
@@ -130,8 +178,7 @@ private:
       }
       if (!warpsMeet && !ring->isDrainedByWarps())
         sync(loc, instanceBarrier, placement.layout.threads);
-      arrive(*ring, ring->cursor(), loc);
-      emit(Kind::Advance, loc).cursor = ring->cursor();
+      handBack(*ring, loc);
       at = open.erase(at);
     }
   }
@@ -154,6 +201,7 @@ private:
     if (stmt.kind == Kind::For || stmt.kind == Kind::If) {
       waitForGroups(queue.size());
       nested(stmt, depth);
+      handBackEarly(stmt);
       out->push_back(std::move(stmt));
       return;
     }

@@ -228,11 +228,12 @@ enum class StmtKind : uint8_t {
                    ///< writes are seen
   // control
   For, ///< dest from operands[0] to operands[1] by tiles of tileSize (0: integers). With `prologue` or `epilogue` (a
-       ///< pipelined
-  ///< loop): if there is an iteration, `prologue` runs with the first, `body` with each of the others, `epilogue` at
-  ///< the end, and if there is none, `orElse`
-  If, ///< operands[0], or, with `map` set: whether the launcher found that the map's tensor suits the copy engine, or,
-      ///< with `cursor` set: whether that stands at the number of the instance, so that instances take turns
+       ///< pipelined loop): if there is an iteration, `prologue` runs with the first, `body` with each of the others,
+       ///< `epilogue` at the end, and if there is none, `orElse`. With operands[2], where the loop just before began
+       ///< that ran up to operands[0], the two are one pipeline: this one's `prologue` runs if that one had no
+       ///< iteration, and the `epilogue` if either had one
+  If,  ///< operands[0], or, with `map` set: whether the launcher found that the map's tensor suits the copy engine, or,
+       ///< with `cursor` set: whether that stands at the number of the instance, so that instances take turns
   Ahead, ///< body with dest, if there is that tile: number `count` of those from operands[0] to operands[1], or with
          ///< operands[2], the variable of a loop over the same, `count` after it; with `always`, if there is none as
          ///< well: what it copies is then zeros, or elements of tiles that are not asked for
@@ -367,6 +368,7 @@ struct Grid {
   bool persistent = false; ///< a block takes tile after tile: block, block + blocks, …
   bool claimed = false; ///< persistent: its own, then those that it claims; as many blocks as tiles, unless `counted`
   bool counted = false; ///< claimed by a counter in global memory: as many blocks as run at once
+  static constexpr size_t mostCountedAxes = 3; ///< the answer says where the tile is on as many
   int rasterGroup = 0;  ///< > 0: tiles in super-rows of so many rows, walked down first; the last axis' are columns
   int rasterAxes = 1;   ///< with super-rows: so many axes before the last number their rows
   int chiplets = 1;     ///< blocks go around so many dies; each die gets tiles that follow each other

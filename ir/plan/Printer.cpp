@@ -216,7 +216,8 @@ std::string head(const Stmt &stmt) {
   case StmtKind::Record:
     return fmt::format("record {} {}{}{}", stmt.id, spelling(stmt.activity), stmt.name.empty() ? "" : " ", stmt.name);
   case StmtKind::For:
-    return fmt::format("for {} in {}", stmt.dest, range(operand(stmt, 0), operand(stmt, 1), stmt.tileSize));
+    return fmt::format("for {} in {}{}", stmt.dest, range(operand(stmt, 0), operand(stmt, 1), stmt.tileSize),
+                       stmt.operands.size() > 2 ? " after " + stmt.operands[2] : "");
   case StmtKind::If:
     return "if " + (!stmt.cursor.empty() ? "instance " + stmt.cursor
                     : stmt.map.empty()   ? operand(stmt, 0)

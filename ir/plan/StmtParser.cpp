@@ -383,6 +383,8 @@ void Parser::loop(Stmt &stmt) {
   expect("in");
   stmt.operands.resize(2);
   range(stmt.operands[0], stmt.operands[1], stmt.tileSize);
+  if (accept("after"))
+    stmt.operands.push_back(name("where the loop before began"));
   expect("{");
   stmt.body = body(nullptr, nullptr, &stmt);
   if (!accept("else"))

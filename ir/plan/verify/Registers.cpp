@@ -145,8 +145,13 @@ private:
       Names again = before(stmt.body, live);
       live.insert(again.begin(), again.end());
     }
-    if (pipelined)
-      live = before(stmt.prologue, std::move(live));
+    if (pipelined) {
+      Names first = before(stmt.prologue, live);
+      if (stmt.operands.size() > 2) // the loop before had iterations, or none
+        live.merge(first);
+      else
+        live = std::move(first);
+    }
     Names none = before(stmt.orElse, after);
     live.insert(none.begin(), none.end());
     return live;

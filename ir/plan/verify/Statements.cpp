@@ -529,7 +529,9 @@ private:
   /// A loop, or one tile of a loop's range.
   void loop(const Stmt &stmt) {
     VarType type = *typeOf(stmt.dest);
-    if (stmt.operands.size() > 2 && *typeOf(stmt.operands[2]) != type)
+    if (stmt.kind == StmtKind::For && stmt.operands.size() > 2 && !isScalar(stmt.operands[2]))
+      return complain("`{}` is no scalar", stmt.operands[2]);
+    if (stmt.kind == StmtKind::Ahead && stmt.operands.size() > 2 && *typeOf(stmt.operands[2]) != type)
       return complain("`{}` is {}, `{}` is {}", stmt.operands[2], print(*typeOf(stmt.operands[2])), stmt.dest,
                       print(type));
     if (!isScalar(stmt.operands[0]) || !isScalar(stmt.operands[1]))

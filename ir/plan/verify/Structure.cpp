@@ -120,6 +120,9 @@ private:
       complain("{} claims a tile, {} needed", claims, plan.grid.claimed ? 1 : 0);
     if (plan.grid.counted && plan.cluster > 1)
       complain("tiles are counted, and the blocks of a cluster would each count their own");
+    if (plan.grid.counted && plan.grid.axes.size() > Grid::mostCountedAxes)
+      complain("tiles are counted on {} axes; an answer has place for {}", plan.grid.axes.size(),
+               Grid::mostCountedAxes);
     if (plan.grid.claimed && !plan.grid.counted && !budget.claimsTiles)
       report.addOverBudget(plan.loc, fmt::format("tiles are claimed, and {} has no cluster launch control", plan.arch));
   }

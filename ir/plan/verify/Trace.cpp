@@ -155,13 +155,14 @@ void Tracer::loop(const Stmt &stmt) {
   auto lo = toInteger(scalars.get(stmt.operands[0]).value);
   auto hi = toInteger(scalars.get(stmt.operands[1]).value);
   bool pipelined = !stmt.prologue.empty() || !stmt.epilogue.empty();
+  bool goesOn = stmt.operands.size() > 2 && toInteger(scalars.get(stmt.operands[2]).value) < lo;
   int64_t step = std::max<int64_t>(stmt.tileSize, 1);
   for (int64_t at = lo, index = 0; at < hi && steps <= limit; at += step, ++index) {
     ++steps;
     scalars.set(stmt.dest, {static_cast<double>(at), at, std::min(at + step, hi), index});
-    body(pipelined && index == 0 ? stmt.prologue : stmt.body);
+    body(pipelined && !goesOn && index == 0 ? stmt.prologue : stmt.body);
   }
-  body(lo < hi ? stmt.epilogue : stmt.orElse);
+  body(goesOn || lo < hi ? stmt.epilogue : stmt.orElse);
 }
 
 void Tracer::tileAhead(const Stmt &stmt) {

@@ -14,31 +14,41 @@ namespace tk {
 constexpr int tile_counter_count = 1 << 16;
 static __device__ u32 tile_counters[tile_counter_count];
 
-/// A tile's number in shared memory, or -1: there is none left.
+/// A tile of the grid: its number, or -1 if there is none left, and its places on up to three axes.
 struct alignas(16) counted_tile {
   int number;
+  int at[3];
 };
 
-/// Takes one of `tiles` tiles and arrives on the barrier, by one thread; the first gridDim.x, of which there are no
-/// more than tiles, belong to the blocks that begin with them. All blocks together ask as often as there are tiles:
-/// each gets one answer in vain. So the counter, which goes from tiles - 1 to 0, ends as it began. PTX ISA, "atom".
-__device__ __forceinline__ void claim_counted(counted_tile &to, barrier &full, u32 counter, int tiles) {
+/// Takes one of `tiles` tiles, finds it by `tile_of(number)` and arrives on the barrier, by one thread; the first
+/// gridDim.x, of which there are no more than tiles, belong to the blocks that begin with them. All blocks together ask
+/// as often as there are tiles: each gets one answer in vain. So the counter, which goes from tiles - 1 to 0, ends as
+/// it began. PTX ISA, "atom".
+template <class Find>
+__device__ __forceinline__ void claim_counted(counted_tile &to, barrier &full, u32 counter, int tiles,
+                                              const Find &tile_of) {
   u32 taken;
   asm volatile("atom.relaxed.gpu.global.inc.u32 %0, [%1], %2;"
                : "=r"(taken)
                : "l"(&tile_counters[counter]), "r"(u32(tiles) - 1)
                : "memory");
-  const int next = int(gridDim.x + taken);
-  asm volatile("st.shared.s32 [%0], %1;" ::"r"(shared_address(&to)), "r"(next < tiles ? next : -1) : "memory");
+  const int number = int(gridDim.x + taken);
+  const counted_tile tile = number < tiles ? tile_of(number) : counted_tile{-1, {0, 0, 0}};
+  asm volatile("st.shared.v4.s32 [%0], {%1, %2, %3, %4};" ::"r"(shared_address(&to)), "r"(tile.number), "r"(tile.at[0]),
+               "r"(tile.at[1]), "r"(tile.at[2])
+               : "memory");
   full.arrive();
 }
 
 /// To be read once the barrier's phase is complete. Before the next claim overwrites it, readers synchronise with the
 /// claiming thread.
-__device__ __forceinline__ int next_counted(const counted_tile &from) {
-  int number;
-  asm volatile("ld.shared.s32 %0, [%1];" : "=r"(number) : "r"(shared_address(&from)) : "memory");
-  return number;
+__device__ __forceinline__ counted_tile next_counted(const counted_tile &from) {
+  counted_tile tile;
+  asm volatile("ld.shared.v4.s32 {%0, %1, %2, %3}, [%4];"
+               : "=r"(tile.number), "=r"(tile.at[0]), "=r"(tile.at[1]), "=r"(tile.at[2])
+               : "r"(shared_address(&from))
+               : "memory");
+  return tile;
 }
 
 } // namespace tk

@@ -47,13 +47,18 @@ template <int Size> struct tiles {
   __host__ __device__ constexpr iterator begin() const { return {*this, 0}; }
   __host__ __device__ constexpr iterator end() const { return {*this, count()}; }
 
-  /// All tiles but the first; there is one at least.
+  /// All tiles but the first so many; none if there are no more.
   struct tail {
     tiles range;
-    __host__ __device__ constexpr iterator begin() const { return {range, 1}; }
-    __host__ __device__ constexpr iterator end() const { return {range, range.count()}; }
+    int first;
+    __host__ __device__ constexpr iterator begin() const { return {range, first}; }
+    __host__ __device__ constexpr iterator end() const {
+      const int count = range.count();
+      return {range, count < first ? first : count};
+    }
   };
-  __host__ __device__ constexpr tail rest() const { return {*this}; }
+  __host__ __device__ constexpr tail from(int first) const { return {*this, first}; }
+  __host__ __device__ constexpr tail rest() const { return from(1); }
 };
 
 /// Takes the coordinates of a grid position one axis at a time, the fastest first.
