@@ -23,7 +23,7 @@ public:
   Lowering(const ir::Function &function, const Nest &nest, const Placement &placement, const Schedule &schedule,
            const std::map<const ir::Value *, std::string> &shared)
       : RoleBuilder(placement, shared), function(function), nest(nest), schedule(schedule),
-        needed(neededOps(nest, placement)), rowParts(findRowParts(nest, placement)) {
+        needed(neededOps(nest, placement)), rowParts(findRowParts(nest, placement, schedule)) {
     if (placement.copiesItself)
       copies.emplace(*this, placement).addNeeded(needed);
   }

@@ -40,7 +40,7 @@ bool isScaled(const ir::Value *value, const ir::Value *arg, const ir::Op *user) 
 
 class Finder {
 public:
-  explicit Finder(const Placement &placement) : placement(placement) {}
+  Finder(const Placement &placement, std::optional<bool> lateSums) : placement(placement), lateSums(lateSums) {}
 
   void loop(const ir::Op &loop) {
     const ir::Op *yield = loop.body().ops.empty() ? nullptr : loop.body().ops.back().get();
@@ -76,12 +76,17 @@ private:
     return false;
   }
 
+  bool isLate(const plan::Layout &layout) const {
+    return (layout.kind == plan::Layout::WarpMma && lateSums.value_or(true)) ||
+           (layout.kind == plan::Layout::Mma && lateSums.value_or(false));
+  }
+
   bool isRowSum(const ir::Op &op) const {
     if (op.kind != ir::OpKind::Reduce || op.axis != 1 || op.reduce != ir::ReduceKind::Sum)
       return false;
     const auto type = placement.types.find(op.operand(0));
     return type != placement.types.end() && type->second.kind == plan::VarType::Fragment &&
-           type->second.layout.kind == plan::Layout::WarpMma && type->second.division != plan::Division::Cols &&
+           isLate(type->second.layout) && type->second.division != plan::Division::Cols &&
            type->second.cols == op.operand(0)->type.cols;
   }
 
@@ -97,6 +102,7 @@ private:
   }
 
   const Placement &placement;
+  const std::optional<bool> lateSums;
   RowParts parts;
   std::vector<const ir::Value *> results;
   std::set<const ir::Value *> continued;
@@ -104,8 +110,8 @@ private:
 
 } // namespace
 
-RowParts findRowParts(const Nest &nest, const Placement &placement) {
-  Finder finder(placement);
+RowParts findRowParts(const Nest &nest, const Placement &placement, const Schedule &schedule) {
+  Finder finder(placement, schedule.lateSums);
   walkTile(nest, [&](const ir::Op &op, int) {
     if (op.kind == ir::OpKind::For)
       finder.loop(op);

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "backends/plan/Placement.h"
+#include "backends/plan/Schedule.h"
 
 #include <set>
 
@@ -17,8 +18,8 @@ struct RowParts {
   std::set<const ir::Value *> ends;    ///< of `carried`: results after which the parts are added up
 };
 
-/// For products by warps, whose rows lie in the threads of one warp. Loops that follow each other, as those that
-/// splitting makes, hand the parts on.
-RowParts findRowParts(const Nest &nest, const Placement &placement);
+/// For products whose rows lie in the threads of one warp; of those that warpgroups issue only if `late_sums` says so.
+/// Loops that follow each other, as those that splitting makes, hand the parts on.
+RowParts findRowParts(const Nest &nest, const Placement &placement, const Schedule &schedule);
 
 } // namespace tkc::planner

@@ -39,6 +39,8 @@ void set(Schedule &schedule, std::string_view key, int64_t value) {
     schedule.exp2Fma = value;
   else if (key == "correction")
     schedule.correction = value != 0;
+  else if (key == "late_sums")
+    schedule.lateSums = value != 0;
   else if (key == "claim_tiles")
     schedule.claimTiles = value != 0;
   else if (key == "two_cta")
@@ -91,6 +93,8 @@ const std::vector<Key> &keys() {
       {"correction", "bool", 0, 1, "false",
        "a warpgroup of its own rescales accumulators in tensor memory, of one or two computing ones; of one it also "
        "stores them"},
+      {"late_sums", "bool", 0, 1, "true where warps multiply by themselves",
+       "sums of rows that a loop carries stay apart, a part in each thread, until after the loops"},
       {"claim_tiles", "bool", 0, 1,
        "true for persistent grids of products into tensor memory, and for tiles of different lengths",
        "a block takes the next tile that is left: of blocks that have not started (cluster launch control), else as a "

@@ -40,15 +40,15 @@ struct attn_fwd_D128_causal_arguments {
 };
 
 struct attn_fwd_D128_causal_shared {
-  tk::shared_tile<tk::bf16, 128, 128> q;
-  tk::shared_tile<tk::bf16, 128, 128> k[3];
+  tk::shared_tile<tk::bf16, 128, 128> q[2];
+  tk::shared_tile<tk::bf16, 128, 128> k[2];
   tk::shared_tile<tk::bf16, 128, 128> v[2];
   tk::shared_tile<tk::bf16, 64, 64> o_piece[2][2];
   tk::counted_tile tile[2];
-  tk::barrier q_full;
-  tk::barrier q_empty;
-  tk::barrier k_full[3];
-  tk::barrier k_empty[3];
+  tk::barrier q_full[2];
+  tk::barrier q_empty[2];
+  tk::barrier k_full[2];
+  tk::barrier k_empty[2];
   tk::barrier v_full[2];
   tk::barrier v_empty[2];
   tk::barrier tile_full[2];
@@ -59,16 +59,18 @@ struct attn_fwd_D128_causal_shared {
 /// Attention: o = softmax(scale · q kᵀ) v, and the log-sum-exp of each row. Grouped-query when G < H, cross-attention
 /// when L ≠ N; `causal` lines the last query up with the last key. A row that sees no key gives o = 0 and lse = -inf.
 /// D = 128, causal = 1, BM = 128, BN = 128.
-/// Plan: stages: q 1, k 3, v 2; warpgroups: 2; overlap: 1; persistent: counted.
+/// Plan: stages: q 2, k 2, v 2; warpgroups: 2; overlap: 1; persistent: counted.
 /// Roles: producer of 3 warps, scheduler of 1 warp, 2 × consumer of 4 warps.
-/// Shared memory: q 32 KiB, k 96 KiB, v 64 KiB, o_piece 32 KiB, tile 32 bytes.
+/// Shared memory: q 64 KiB, k 64 KiB, v 64 KiB, o_piece 32 KiB, tile 32 bytes.
 __global__ void __launch_bounds__(384, 1)
     attn_fwd_D128_causal(const __grid_constant__ attn_fwd_D128_causal_arguments g) {
   auto &shared = tk::shared_at<attn_fwd_D128_causal_shared>(0);
   const int warp = tk::warp_index();
   if (threadIdx.x == 0) {
-    shared.q_full.init(g.loads_fit ? 1 : 96);
-    shared.q_empty.init(2);
+    for (auto &barrier : shared.q_full)
+      barrier.init(g.loads_fit ? 1 : 96);
+    for (auto &barrier : shared.q_empty)
+      barrier.init(2);
     for (auto &barrier : shared.k_full)
       barrier.init(g.loads_fit ? 1 : 96);
     for (auto &barrier : shared.k_empty)
@@ -84,6 +86,15 @@ __global__ void __launch_bounds__(384, 1)
     tk::barrier_init_fence();
   }
   tk::sync_block();
+  const auto tile_of = [&](int number) {
+    const tk::tiles<128> i_tiles{0, g.N};
+    const auto at = tk::raster(number, g.H * g.B, i_tiles.count(), 16);
+    tk::grid_walk row{at.row};
+    const int b = row.take(g.B);
+    const int h = row.position;
+    const int i = i_tiles.count() - 1 - at.col;
+    return tk::counted_tile{number, {h, b, i}};
+  };
   if (warp / 4 == 2)
     tk::release_registers<40>();
   if (warp >= 9 && warp < 12) {
@@ -91,22 +102,20 @@ __global__ void __launch_bounds__(384, 1)
     const tk::tiles<128> i_tiles{0, g.N};
     if (g.loads_fit) {
       if (tk::warp_index() == 9 && tk::elect_one()) {
-        tk::ring<1> q_at;
-        tk::ring<3> k_at;
+        tk::ring<2> q_at;
+        tk::ring<2> k_at;
         tk::ring<2> v_at;
         tk::ring<2> tile_at;
-        for (int block = blockIdx.x; block >= 0;) {
-          const auto at = tk::raster(block, g.H * g.B, i_tiles.count(), 16);
-          tk::grid_walk row{at.row};
-          const int b = row.take(g.B);
-          const int h = row.position;
-          const auto i = i_tiles[i_tiles.count() - 1 - at.col];
+        for (auto block = tile_of(blockIdx.x); block.number >= 0;) {
+          const int h = block.at[0];
+          const int b = block.at[1];
+          const auto i = i_tiles[block.at[2]];
           // attention.tk:10  let g = h / (H / G);
           const int g2 = h / (g.H / g.G);
           // attention.tk:11  let qi = q[b, h, i, :];
-          shared.q_empty.wait(q_at.phase ^ 1);
-          shared.q_full.expect_bytes(32768);
-          tk::tma_load(shared.q, g.q_map, shared.q_full, 0, i.begin, h, b);
+          shared.q_empty[q_at.slot].wait(q_at.phase ^ 1);
+          shared.q_full[q_at.slot].expect_bytes(32768);
+          tk::tma_load(shared.q[q_at.slot], g.q_map, shared.q_full[q_at.slot], 0, i.begin, h, b);
           q_at.advance();
           // attention.tk:15  for j in tiles(L, BN) {
           const int j_split = tk::max(tk::divide(g.L + i.begin - g.N + 1, 128) * 128, 0);
@@ -144,25 +153,24 @@ __global__ void __launch_bounds__(384, 1)
       }
     } else {
       // Tensors that the copy engine cannot take: by the threads of this role.
-      tk::ring<1> q_at;
-      tk::ring<3> k_at;
+      tk::ring<2> q_at;
+      tk::ring<2> k_at;
       tk::ring<2> v_at;
       tk::ring<2> tile_at;
-      for (int block = blockIdx.x; block >= 0;) {
-        const auto at = tk::raster(block, g.H * g.B, i_tiles.count(), 16);
-        tk::grid_walk row{at.row};
-        const int b = row.take(g.B);
-        const int h = row.position;
-        const auto i = i_tiles[i_tiles.count() - 1 - at.col];
+      for (auto block = tile_of(blockIdx.x); block.number >= 0;) {
+        const int h = block.at[0];
+        const int b = block.at[1];
+        const auto i = i_tiles[block.at[2]];
         // attention.tk:10  let g = h / (H / G);
         const int g2 = h / (g.H / g.G);
         // attention.tk:11  let qi = q[b, h, i, :];
-        shared.q_empty.wait(q_at.phase ^ 1);
+        shared.q_empty[q_at.slot].wait(q_at.phase ^ 1);
         tk::copy_rows_to_shared<96>(
-            shared.q, tk::view<const tk::bf16>{g.q.at(b, h, i.begin, 0), g.q.stride(2), i.end - i.begin, 128},
+            shared.q[q_at.slot],
+            tk::view<const tk::bf16>{g.q.at(b, h, i.begin, 0), g.q.stride(2), i.end - i.begin, 128},
             (int(threadIdx.x) - 288) % 96);
         tk::finish_copies();
-        shared.q_full.arrive();
+        shared.q_full[q_at.slot].arrive();
         q_at.advance();
         // attention.tk:15  for j in tiles(L, BN) {
         const int j_split = tk::max(tk::divide(g.L + i.begin - g.N + 1, 128) * 128, 0);
@@ -217,10 +225,10 @@ __global__ void __launch_bounds__(384, 1)
     const tk::tiles<128> i_tiles{0, g.N};
     tk::ring<2> tile_at;
     const int blocks = g.H * g.B * i_tiles.count();
-    for (int block = blockIdx.x; block >= 0;) {
+    for (auto block = tile_of(blockIdx.x); block.number >= 0;) {
       shared.tile_empty[tile_at.slot].wait(tile_at.phase ^ 1);
       if (tk::lane() == 0)
-        tk::claim_counted(shared.tile[tile_at.slot], shared.tile_full[tile_at.slot], g.tk_counter, blocks);
+        tk::claim_counted(shared.tile[tile_at.slot], shared.tile_full[tile_at.slot], g.tk_counter, blocks, tile_of);
       shared.tile_full[tile_at.slot].wait(tile_at.phase);
       block = tk::next_counted(shared.tile[tile_at.slot]);
       shared.tile_empty[tile_at.slot].arrive_warp();
@@ -232,16 +240,14 @@ __global__ void __launch_bounds__(384, 1)
     const int consumer = warp / 4;
     const tk::tiles<128> i_tiles{0, g.N};
     tk::ring<2> o_piece_at;
-    tk::ring<1> q_at;
-    tk::ring<3> k_at;
+    tk::ring<2> q_at;
+    tk::ring<2> k_at;
     tk::ring<2> v_at;
     tk::ring<2> tile_at;
-    for (int block = blockIdx.x; block >= 0;) {
-      const auto at = tk::raster(block, g.H * g.B, i_tiles.count(), 16);
-      tk::grid_walk row{at.row};
-      const int b = row.take(g.B);
-      const int h = row.position;
-      const auto i = i_tiles[i_tiles.count() - 1 - at.col];
+    for (auto block = tile_of(blockIdx.x); block.number >= 0;) {
+      const int h = block.at[0];
+      const int b = block.at[1];
+      const auto i = i_tiles[block.at[2]];
       // attention.tk:12  var acc = zeros(BM, D);
       auto acc = tk::full<tk::fragment<float, 64, 128, tk::mma_layout>>(0.0f);
       // attention.tk:13  var m = full(BM, 1, -inf);
@@ -254,17 +260,19 @@ __global__ void __launch_bounds__(384, 1)
       const int sub_value = g.L - g.N;
       // attention.tk:15  for j in tiles(L, BN) {
       const int j_split = tk::max(tk::divide(g.L + i.begin - g.N + 1, 128) * 128, 0);
-      shared.q_full.wait(q_at.phase);
+      const int j_end = tk::min(tk::max(tk::divide(g.L + i.end - g.N + 127, 128) * 128, 0), g.L);
+      shared.q_full[q_at.slot].wait(q_at.phase);
       tk::fragment<tk::bf16, 64, 128, tk::mma_layout> p_bf16;
       const tk::tiles<128> j_tiles{0, j_split};
-      if (0 < j_split) {
-        {
+      const tk::tiles<128> j_2_tiles{j_split, j_end};
+      if (0 < j_split || j_split < j_end) {
+        if (0 < j_split) {
           const auto j = j_tiles[0];
           // attention.tk:16  var s = (qi @ k[b, g, j, :].T) * (scale * LOG2E);
           shared.k_full[k_at.slot].wait(k_at.phase);
           tk::mma_fence();
           tk::fragment<float, 64, 128, tk::mma_layout> qk;
-          tk::mma_async(qk, shared.q.rows_of<64>(consumer), shared.k[k_at.slot].T(), false);
+          tk::mma_async(qk, shared.q[q_at.slot].rows_of<64>(consumer), shared.k[k_at.slot].T(), false);
           tk::mma_commit();
           tk::mma_wait<0>(qk);
           if (tk::thread_in_warpgroup() == 0)
@@ -281,71 +289,18 @@ __global__ void __launch_bounds__(384, 1)
           // attention.tk:21  let r = exp2(m - top);
           const auto r = tk::exp2(m - top);
           // attention.tk:22  l = l * r + rowsum(p);
-          l = l * r + tk::row_sum(p);
+          l = l * r + tk::thread_row_sum(p);
           // attention.tk:23  acc = acc * r + bf16(p) @ v[b, g, j, :];
           acc *= r;
           p_bf16 = tk::cast<tk::bf16>(p);
           m = m_new;
-        }
-        for (const auto j : j_tiles.rest()) {
-          // attention.tk:16  var s = (qi @ k[b, g, j, :].T) * (scale * LOG2E);
-          shared.k_full[k_at.slot].wait(k_at.phase);
-          tk::mma_fence();
-          tk::fragment<float, 64, 128, tk::mma_layout> qk;
-          tk::mma_async(qk, shared.q.rows_of<64>(consumer), shared.k[k_at.slot].T(), false);
-          tk::mma_commit();
-          // attention.tk:23  acc = acc * r + bf16(p) @ v[b, g, j, :];
-          shared.v_full[v_at.slot].wait(v_at.phase);
-          tk::mma_fence(acc, p_bf16);
-          tk::mma_async(acc, p_bf16, shared.v[v_at.slot].all());
-          tk::mma_commit();
-          tk::mma_wait<1>(qk);
-          if (tk::thread_in_warpgroup() == 0)
-            shared.k_empty[k_at.slot].arrive();
-          k_at.advance();
-          // attention.tk:18  let m_new = max(m, rowmax(s));
-          const auto m_new = tk::max(m, tk::row_max(qk) * mul_value);
-          // attention.tk:19  let top = where(m_new == -inf, 0, m_new);            // a row that has seen nothing yet
-          const auto top = tk::where(m_new == -tk::inf, 0.0f, m_new);
-          // attention.tk:16  var s = (qi @ k[b, g, j, :].T) * (scale * LOG2E);
-          const auto s = qk * mul_value;
-          // attention.tk:20  let p = exp2(s - top);
-          const auto p = tk::exp2(s - top);
-          // attention.tk:21  let r = exp2(m - top);
-          const auto r = tk::exp2(m - top);
-          // attention.tk:22  l = l * r + rowsum(p);
-          l = l * r + tk::row_sum(p);
-          tk::mma_wait<0>(acc, p_bf16);
-          if (tk::thread_in_warpgroup() == 0)
-            shared.v_empty[v_at.slot].arrive();
-          v_at.advance();
-          // attention.tk:23  acc = acc * r + bf16(p) @ v[b, g, j, :];
-          acc *= r;
-          p_bf16 = tk::cast<tk::bf16>(p);
-          m = m_new;
-        }
-        // attention.tk:23  acc = acc * r + bf16(p) @ v[b, g, j, :];
-        shared.v_full[v_at.slot].wait(v_at.phase);
-        tk::mma_fence(acc, p_bf16);
-        tk::mma_async(acc, p_bf16, shared.v[v_at.slot].all());
-        tk::mma_commit();
-        tk::mma_wait<0>(acc, p_bf16);
-        if (tk::thread_in_warpgroup() == 0)
-          shared.v_empty[v_at.slot].arrive();
-        v_at.advance();
-      }
-      // attention.tk:15  for j in tiles(L, BN) {
-      const int j_end = tk::min(tk::max(tk::divide(g.L + i.end - g.N + 127, 128) * 128, 0), g.L);
-      tk::fragment<tk::bf16, 64, 128, tk::mma_layout> p_bf16_2;
-      const tk::tiles<128> j_2_tiles{j_split, j_end};
-      if (j_split < j_end) {
-        {
+        } else {
           const auto j_2 = j_2_tiles[0];
           // attention.tk:16  var s = (qi @ k[b, g, j, :].T) * (scale * LOG2E);
           shared.k_full[k_at.slot].wait(k_at.phase);
           tk::mma_fence();
           tk::fragment<float, 64, 128, tk::mma_layout> qk_2;
-          tk::mma_async(qk_2, shared.q.rows_of<64>(consumer), shared.k[k_at.slot].T(), false);
+          tk::mma_async(qk_2, shared.q[q_at.slot].rows_of<64>(consumer), shared.k[k_at.slot].T(), false);
           tk::mma_commit();
           // attention.tk:17  if causal { s = where(j.row <= i.col + (L - N), s, -inf); }
           const auto le_value =
@@ -367,23 +322,60 @@ __global__ void __launch_bounds__(384, 1)
           // attention.tk:21  let r = exp2(m - top);
           const auto r_2 = tk::exp2(m - top_2);
           // attention.tk:22  l = l * r + rowsum(p);
-          l = l * r_2 + tk::row_sum(p_2);
+          l = l * r_2 + tk::thread_row_sum(p_2);
           // attention.tk:23  acc = acc * r + bf16(p) @ v[b, g, j, :];
           acc *= r_2;
-          p_bf16_2 = tk::cast<tk::bf16>(p_2);
+          p_bf16 = tk::cast<tk::bf16>(p_2);
           m = m_new_2;
         }
-        for (const auto j_2 : j_2_tiles.rest()) {
+        for (const auto j : j_tiles.rest()) {
+          // attention.tk:16  var s = (qi @ k[b, g, j, :].T) * (scale * LOG2E);
+          shared.k_full[k_at.slot].wait(k_at.phase);
+          tk::mma_fence();
+          tk::fragment<float, 64, 128, tk::mma_layout> qk;
+          tk::mma_async(qk, shared.q[q_at.slot].rows_of<64>(consumer), shared.k[k_at.slot].T(), false);
+          tk::mma_commit();
+          // attention.tk:23  acc = acc * r + bf16(p) @ v[b, g, j, :];
+          shared.v_full[v_at.slot].wait(v_at.phase);
+          tk::mma_fence(acc, p_bf16);
+          tk::mma_async(acc, p_bf16, shared.v[v_at.slot].all());
+          tk::mma_commit();
+          tk::mma_wait<1>(qk);
+          if (tk::thread_in_warpgroup() == 0)
+            shared.k_empty[k_at.slot].arrive();
+          k_at.advance();
+          // attention.tk:18  let m_new = max(m, rowmax(s));
+          const auto m_new = tk::max(m, tk::row_max(qk) * mul_value);
+          // attention.tk:19  let top = where(m_new == -inf, 0, m_new);            // a row that has seen nothing yet
+          const auto top = tk::where(m_new == -tk::inf, 0.0f, m_new);
+          // attention.tk:16  var s = (qi @ k[b, g, j, :].T) * (scale * LOG2E);
+          const auto s = qk * mul_value;
+          // attention.tk:20  let p = exp2(s - top);
+          const auto p = tk::exp2(s - top);
+          // attention.tk:21  let r = exp2(m - top);
+          const auto r = tk::exp2(m - top);
+          // attention.tk:22  l = l * r + rowsum(p);
+          l = l * r + tk::thread_row_sum(p);
+          tk::mma_wait<0>(acc, p_bf16);
+          if (tk::thread_in_warpgroup() == 0)
+            shared.v_empty[v_at.slot].arrive();
+          v_at.advance();
+          // attention.tk:23  acc = acc * r + bf16(p) @ v[b, g, j, :];
+          acc *= r;
+          p_bf16 = tk::cast<tk::bf16>(p);
+          m = m_new;
+        }
+        for (const auto j_2 : j_2_tiles.from(0 < j_split ? 0 : 1)) {
           // attention.tk:16  var s = (qi @ k[b, g, j, :].T) * (scale * LOG2E);
           shared.k_full[k_at.slot].wait(k_at.phase);
           tk::mma_fence();
           tk::fragment<float, 64, 128, tk::mma_layout> qk_2;
-          tk::mma_async(qk_2, shared.q.rows_of<64>(consumer), shared.k[k_at.slot].T(), false);
+          tk::mma_async(qk_2, shared.q[q_at.slot].rows_of<64>(consumer), shared.k[k_at.slot].T(), false);
           tk::mma_commit();
           // attention.tk:23  acc = acc * r + bf16(p) @ v[b, g, j, :];
           shared.v_full[v_at.slot].wait(v_at.phase);
-          tk::mma_fence(acc, p_bf16_2);
-          tk::mma_async(acc, p_bf16_2, shared.v[v_at.slot].all());
+          tk::mma_fence(acc, p_bf16);
+          tk::mma_async(acc, p_bf16, shared.v[v_at.slot].all());
           tk::mma_commit();
           // attention.tk:17  if causal { s = where(j.row <= i.col + (L - N), s, -inf); }
           const auto le_value =
@@ -405,33 +397,39 @@ __global__ void __launch_bounds__(384, 1)
           // attention.tk:21  let r = exp2(m - top);
           const auto r_2 = tk::exp2(m - top_2);
           // attention.tk:22  l = l * r + rowsum(p);
-          l = l * r_2 + tk::row_sum(p_2);
-          tk::mma_wait<0>(acc, p_bf16_2);
+          l = l * r_2 + tk::thread_row_sum(p_2);
+          tk::mma_wait<0>(acc, p_bf16);
           if (tk::thread_in_warpgroup() == 0)
             shared.v_empty[v_at.slot].arrive();
           v_at.advance();
           // attention.tk:23  acc = acc * r + bf16(p) @ v[b, g, j, :];
           acc *= r_2;
-          p_bf16_2 = tk::cast<tk::bf16>(p_2);
+          p_bf16 = tk::cast<tk::bf16>(p_2);
           m = m_new_2;
         }
+        // attention.tk:15  for j in tiles(L, BN) {
+        if (tk::thread_in_warpgroup() == 0)
+          shared.q_empty[q_at.slot].arrive();
+        q_at.advance();
         // attention.tk:23  acc = acc * r + bf16(p) @ v[b, g, j, :];
         shared.v_full[v_at.slot].wait(v_at.phase);
-        tk::mma_fence(acc, p_bf16_2);
-        tk::mma_async(acc, p_bf16_2, shared.v[v_at.slot].all());
+        tk::mma_fence(acc, p_bf16);
+        tk::mma_async(acc, p_bf16, shared.v[v_at.slot].all());
         tk::mma_commit();
-        tk::mma_wait<0>(acc, p_bf16_2);
+        tk::mma_wait<0>(acc, p_bf16);
         if (tk::thread_in_warpgroup() == 0)
           shared.v_empty[v_at.slot].arrive();
         v_at.advance();
+      } else {
+        // attention.tk:15  for j in tiles(L, BN) {
+        tk::sync(2 + consumer, 128);
+        if (tk::thread_in_warpgroup() == 0)
+          shared.q_empty[q_at.slot].arrive();
+        q_at.advance();
       }
-      // attention.tk:15  for j in tiles(L, BN) {
-      tk::sync(2 + consumer, 128);
-      if (tk::thread_in_warpgroup() == 0)
-        shared.q_empty.arrive();
-      q_at.advance();
+      const auto l_sum = tk::finish_row_sum(l);
       // attention.tk:26  o[b, h, i, :] = where(l == 0, 0, acc / l);
-      const auto select_value_bf16 = tk::cast<tk::bf16>(tk::where(l == 0.0f, 0.0f, acc / l));
+      const auto select_value_bf16 = tk::cast<tk::bf16>(tk::where(l_sum == 0.0f, 0.0f, acc / l_sum));
       if (g.o_piece_map_fits) {
         if (tk::thread_in_warpgroup() == 0)
           tk::bulk_wait_read<1>();
@@ -465,7 +463,7 @@ __global__ void __launch_bounds__(384, 1)
       // attention.tk:27  lse[b, h, i] = (m + log2(l)) * LN2;                    // -inf where nothing is seen
       tk::store(tk::view<float>{g.lse.at(b, h, i.begin + consumer * 64), g.lse.stride(2),
                                 i.end - (i.begin + consumer * 64), 1},
-                (m + tk::log2(l)) * 0.6931472f);
+                (m + tk::log2(l_sum)) * 0.6931472f);
       shared.tile_full[tile_at.slot].wait(tile_at.phase);
       block = tk::next_counted(shared.tile[tile_at.slot]);
       shared.tile_empty[tile_at.slot].arrive_warp();
