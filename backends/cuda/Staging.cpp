@@ -333,6 +333,23 @@ void RolePrinter::printCopyOut(const Stmt &stmt, cpp::Body &out) {
   emit(stmt, out, cpp::call(stmt.reducing ? "tk::tma_add" : "tk::tma_store", std::move(args)));
 }
 
+namespace {
+
+bool copiesOut(const plan::Body &body, const std::string &buffer) {
+  return std::any_of(body.begin(), body.end(), [&](const Stmt &stmt) {
+    return (stmt.kind == StmtKind::CopyOut && stmt.ref.buffer == buffer) || copiesOut(stmt.prologue, buffer) ||
+           copiesOut(stmt.body, buffer) || copiesOut(stmt.epilogue, buffer) || copiesOut(stmt.orElse, buffer);
+  });
+}
+
+/// Whether another role takes the buffer out: what stages it has loops that leave few registers.
+bool isHandedOver(const plan::Plan &plan, const plan::Role &role, const std::string &buffer) {
+  return std::any_of(plan.roles.begin(), plan.roles.end(),
+                     [&](const plan::Role &other) { return other.name != role.name && copiesOut(other.body, buffer); });
+}
+
+} // namespace
+
 void RolePrinter::printStoreShared(const Stmt &stmt, cpp::Body &out) {
   cpp::Expr source = value(stmt.operands[0]);
   const VarType &type = typeOf(stmt.operands[0]);
@@ -342,7 +359,9 @@ void RolePrinter::printStoreShared(const Stmt &stmt, cpp::Body &out) {
   if (count > 0 && count != partCols(type, role.instances))
     source =
         cpp::call(cpp::templated("tk::cols_of", {cpp::integer(count)}), {source, cpp::integer(stmt.colLo / count)});
-  const cpp::Expr store = cpp::call("tk::store_shared", {slice(stmt.ref), source});
+  const cpp::Expr store =
+      cpp::call(isHandedOver(kernel.plan, role, stmt.ref.buffer) ? "tk::store_shared_late" : "tk::store_shared",
+                {slice(stmt.ref), source});
   if (stmt.firstInstance && instance)
     out.push_back(cpp::Stmt::ifThen(cpp::binary("==", instance, cpp::integer(0)), {cpp::Stmt::expression(store)}));
   else

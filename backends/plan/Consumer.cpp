@@ -533,15 +533,14 @@ private:
       syncAll(store.loc);
     for (int64_t col = 0; col < type.cols; col += placed.pieceCols) {
       const bool all = type.division == plan::Division::Cols; // columns are counted within what an instance has
+      const auto [colLo, colHi] = all ? std::pair<int64_t, int64_t>() : std::pair(col, col + placed.pieceCols);
+      if (placed.isApart) {
+        handOver(store, source, placed, ref, {colLo, colHi});
+        continue;
+      }
       bulkWait(store.loc, placed.stages - 1);
       syncInstance(store.loc);
-      plan::Stmt &write = emit(Kind::StoreShared, store.loc);
-      write.operands = {source};
-      write.ref = ref;
-      write.colLo = all ? 0 : col;
-      write.colHi = all ? 0 : col + placed.pieceCols;
-      const auto [colLo, colHi] = std::pair(write.colLo, write.colHi);
-      emit(Kind::FenceProxy, store.loc);
+      stagePiece(store, source, ref, {colLo, colHi});
       syncInstance(store.loc);
       plan::Stmt &copy = emit(Kind::CopyOut, store.loc);
       copy.one = true;
@@ -558,9 +557,33 @@ private:
     }
   }
 
-  /// One for all stores that share a staging buffer; none for a buffer of one stage.
+  void stagePiece(const ir::Op &store, const std::string &source, const plan::BufferRef &ref,
+                  std::pair<int64_t, int64_t> cols) {
+    plan::Stmt &write = emit(Kind::StoreShared, store.loc);
+    write.operands = {source};
+    write.ref = ref;
+    std::tie(write.colLo, write.colHi) = cols;
+    emit(Kind::FenceProxy, store.loc);
+  }
+
+  /// To the role that hands it to the copy engine.
+  void handOver(const ir::Op &store, const std::string &source, const StorePlacement &placed,
+                const plan::BufferRef &ref, std::pair<int64_t, int64_t> cols) {
+    plan::Stmt &wait = emit(Kind::Wait, store.loc);
+    wait.barrier = placed.empty();
+    wait.cursor = ref.cursor;
+    wait.inverted = true;
+    stagePiece(store, source, ref, cols);
+    plan::Stmt &arrive = emit(Kind::Arrive, store.loc);
+    arrive.barrier = placed.full();
+    arrive.cursor = ref.cursor;
+    arrive.byWarps = true;
+    emit(Kind::Advance, store.loc).cursor = ref.cursor;
+  }
+
+  /// One for all stores that share a staging buffer; none for a buffer of one stage that no other role knows of.
   std::string pieceCursor(const StorePlacement &placed) {
-    if (placed.stages == 1)
+    if (placed.stages == 1 && !placed.isApart)
       return {};
     std::string &cursor = pieceCursors[placed.buffer];
     if (cursor.empty())

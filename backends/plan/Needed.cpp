@@ -34,12 +34,16 @@ private:
   void markOperands(const ir::Op &op) {
     if (forConsumer && op.kind == ir::OpKind::Load && !placement.registerLoads.count(&op))
       return;
-    const size_t count = !forConsumer && op.kind == ir::OpKind::For ? 2 : op.operands().size();
+    size_t count = op.operands().size();
+    if (!forConsumer && op.kind == ir::OpKind::For)
+      count = 2;
+    else if (!forConsumer && op.kind == ir::OpKind::Atomic) // what is added comes through shared memory
+      --count;
     for (size_t i = 0; i < count; ++i)
       mark(op.operand(i));
   }
 
-  /// The producer has no use for what a loop carries: its addresses depend on induction variables alone.
+  /// Those that copy have no use for what a loop carries: their addresses depend on induction variables alone.
   void markYields(const ir::Op &op) {
     if (!forConsumer)
       return;
@@ -67,6 +71,14 @@ std::set<const ir::Op *> producerOps(const Nest &nest, const Placement &placemen
   Marker marker(placement, false);
   for (const auto &[load, key] : placement.loadKeys)
     marker.mark(load);
+  return std::move(marker.marked);
+}
+
+std::set<const ir::Op *> adderOps(const Placement &placement) {
+  Marker marker(placement, false);
+  for (const auto &[op, store] : placement.stores)
+    if (store.isApart)
+      marker.mark(op);
   return std::move(marker.marked);
 }
 

@@ -84,10 +84,14 @@ struct RingPlacement {
 struct StorePlacement {
   std::string buffer, map;
   int64_t pieceCols = 0;
-  int stages = 1;      ///< pieces that may be on their way out at once
-  bool isLast = false; ///< no product of the tile comes after it
+  int stages = 1;       ///< pieces that may be on their way out at once
+  bool isLast = false;  ///< no product of the tile comes after it
+  bool isApart = false; ///< a role of its own hands the pieces to the copy engine (Adder.h)
 
   std::string cursor() const { return buffer + "_at"; }
+  /// Of a store apart: that a piece is staged, and that it has left.
+  std::string full() const { return buffer + ".full"; }
+  std::string empty() const { return buffer + ".empty"; }
 };
 
 struct Placement {

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "backends/plan/Planner.h"
 
+#include "backends/plan/Adder.h"
 #include "backends/plan/Allocate.h"
 #include "backends/plan/Claims.h"
 #include "backends/plan/Cluster.h"
@@ -59,6 +60,7 @@ public:
     if (!settlePingPong() || !settleClaims() || !settleCorrection())
       return nullptr;
     fillRings(placement, arch, schedule, takesTilesInTurn(), !answers.empty());
+    settleAdder();
     chooseWaveSchedule(arch, schedule, placement, error);
     if (!error.empty()) {
       diagnostics.report(Diag::schedule_impossible, at(function.loc), error);
@@ -251,7 +253,8 @@ private:
     plan->maps = placement.maps;
     const bool hasProducer = !placement.rings.empty() && !placement.copiesItself;
     // What loads, what issues products and what asks for tiles share a warpgroup.
-    const int besideLoads = (products ? products->matrix.instances : 0) + (answers.empty() ? 0 : 1);
+    const int besideLoads =
+        (products ? products->matrix.instances : 0) + (answers.empty() ? 0 : 1) + (adds ? placement.instances : 0);
     const int loadingWarps = std::max(producerWarps(consumer.role, besideLoads) - besideLoads, 1);
     for (const RingPlacement &ring : placement.rings) {
       if (!hasProducer)
@@ -293,6 +296,12 @@ private:
       roles.insert(roles.end() - 1, std::move(products->matrix));
     if (corrects)
       roles.insert(roles.end() - 1, std::move(*products->correction));
+    if (adds) {
+      plan::Role adder = lowerAdder(nest, placement, shared, plan->barriers);
+      adder.firstWarp = warpsOf(roles.back());
+      adder.registers = roles.front().registers;
+      roles.insert(roles.end() - 1, std::move(adder));
+    }
     if (!answers.empty()) {
       plan::Role asking = claimTiles(answers, roles.front().firstWarp - 1, plan->cluster, roles, plan->barriers);
       asking.registers = roles.front().registers;
@@ -321,6 +330,16 @@ private:
     placement.buffers.push_back(answerBuffer(placement));
     answers = placement.buffers.back().name;
     return true;
+  }
+
+  /// Whether a role of its own adds what loops add. Tensors that may not suit the copy engine take the threads'
+  /// registers, and the loading warpgroup all its warps.
+  void settleAdder() {
+    adds = schedule.aligned && !takesTurns && plan->cluster == 1 &&
+           addApart(placement, warpsPerWarpgroup - 1 - (answers.empty() ? 0 : 1));
+    if (adds)
+      note(plan::Note::Roles, "what loops add is handed to the copy engine by a thread for each computing warpgroup, "
+                              "which goes on meanwhile");
   }
 
   /// Whether a warp beside those that load can ask for tiles. Without cluster launch control the blocks of a cluster
@@ -651,6 +670,7 @@ private:
   static constexpr int mostRescaled = 2;     ///< warpgroups that one role rescales for
   std::string factors;                       ///< the buffer for columns to the role that rescales; empty: there is none
   std::string answers;     ///< the buffer for those to claims of tiles; empty: tiles are shared out when blocks begin
+  bool adds = false;       ///< a role of its own hands what loops add to the copy engine
   bool takesTurns = false; ///< computing warpgroups take whole tiles in turns
   int polynomials = 0;     ///< of 16 exponentials those that multiply-adds compute
 };

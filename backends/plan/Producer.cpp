@@ -43,22 +43,11 @@ private:
         if (op == loadsOf[ring].back())
           fill(*ring, loadsOf[ring]);
       } else if (op->kind == ir::OpKind::For) {
-        lowerFor(*op);
+        emitWalk(*op, [&] { lowerBlock(opsOf(op->body())); });
       } else if (op->kind != ir::OpKind::Yield) {
         emitCompute(*op);
       }
     }
-  }
-
-  void lowerFor(const ir::Op &loop) {
-    plan::Stmt stmt;
-    stmt.kind = Kind::For;
-    stmt.loc = loop.loc;
-    stmt.operands = {use(loop.operand(0)), use(loop.operand(1))};
-    stmt.tileSize = loop.tileSize;
-    stmt.dest = define(loop.body().args[0].get());
-    into(stmt.body, [&] { lowerBlock(opsOf(loop.body())); });
-    emit(Kind::For, loop.loc) = std::move(stmt);
   }
 
   /// One stage of a ring: wait until it was drained, announce the bytes, start the copies.

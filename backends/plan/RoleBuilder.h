@@ -48,6 +48,18 @@ public:
     at = saved;
   }
 
+  /// A loop that `fill` gives a body, without what it carries.
+  template <class Fill> void emitWalk(const ir::Op &loop, Fill fill) {
+    plan::Stmt stmt;
+    stmt.kind = plan::StmtKind::For;
+    stmt.loc = loop.loc;
+    stmt.operands = {use(loop.operand(0)), use(loop.operand(1))};
+    stmt.tileSize = loop.tileSize;
+    stmt.dest = define(loop.body().args[0].get());
+    into(stmt.body, fill);
+    emit(plan::StmtKind::For, loop.loc) = std::move(stmt);
+  }
+
   plan::Role role;
 
 protected:
