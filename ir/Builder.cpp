@@ -308,6 +308,7 @@ Op *Builder::clone(const Op &op, std::map<const Value *, Value *> &mapping) {
   copy->view = op.view;
   copy->hasElse = op.hasElse;
   copy->tileSize = op.tileSize;
+  copy->byMasks = op.byMasks;
   for (size_t i = 0; i < op.results.size(); ++i) {
     copy->result(i)->name = op.result(i)->name;
     mapping[op.result(i)] = copy->result(i);

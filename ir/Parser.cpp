@@ -717,6 +717,9 @@ private:
     } else if (!expectValue(lo) || !expect("..") || !expectValue(hi)) {
       return false;
     }
+    op.byMasks = op.kind == OpKind::For && accept("by");
+    if (op.byMasks && !expect("masks"))
+      return false;
     op.addOperand(lo);
     op.addOperand(hi);
     Block &body = *op.addBody();

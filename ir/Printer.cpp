@@ -194,6 +194,8 @@ private:
     else
       fmt::format_to(out, " {} in tiles({}, {}, {})", ref(induction), ref(op.operand(0)), ref(op.operand(1)),
                      op.tileSize);
+    if (op.byMasks)
+      text += " by masks";
   }
 
   void printCarried(const Op &op) {

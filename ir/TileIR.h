@@ -184,6 +184,9 @@ public:
   View view;            ///< Load, Store, Atomic
   bool hasElse = false; ///< Load: the last operand is what stands outside the tensor
   int64_t tileSize = 0; ///< Parallel, For: 0 steps over integers, else over tiles of this size
+  /// For: the range is where masks of elements change, as split-loops found: with a part of an outer tile in the place
+  /// of the tile, the bounds are those for that part's elements.
+  bool byMasks = false;
 
   const std::vector<Value *> &operands() const { return operandList; }
   Value *operand(size_t i) const { return operandList[i]; }

@@ -21,6 +21,7 @@ constexpr double instructionBytes = 16, fetchedAtOnce = 2048;
 void Simulator::beginTile(Process &process) {
   if (process.nextTile < tiles.size()) {
     process.scalars = std::make_unique<plan::Scalars>(grid.scalars(tiles[process.nextTile]));
+    process.scalars->setInstance(process.instance);
     process.frames.emplace_back(process.role->body);
     return;
   }

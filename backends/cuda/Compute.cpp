@@ -228,6 +228,20 @@ cpp::Expr RolePrinter::columnsBefore(const Stmt &stmt) {
 }
 
 /// Elements of a tile index as a column (axis 0), a row, or a scalar.
+/// Where a tile begins or ends, or the instance's rows of it.
+cpp::Expr RolePrinter::edge(const Stmt &stmt) {
+  const bool isBegin = stmt.op == OpKind::Begin;
+  const cpp::Expr tile = value(stmt.operands[0]);
+  if (stmt.tileSize == 0)
+    return cpp::member(tile, isBegin ? "begin" : "end");
+  const cpp::Expr first =
+      cpp::binary("+", cpp::member(tile, "begin"), cpp::binary("*", instance, cpp::integer(stmt.tileSize)));
+  const cpp::Expr end = cpp::member(tile, "end");
+  if (isBegin)
+    return cpp::call("tk::min", {first, cpp::binary("-", end, cpp::integer(1))});
+  return cpp::call("tk::min", {cpp::binary("+", first, cpp::integer(stmt.tileSize)), end});
+}
+
 cpp::Expr RolePrinter::elementsOf(const VarType &type, int axis, const cpp::Expr &tileIndex) {
   const cpp::Expr begin = cpp::member(tileIndex, "begin");
   return type.kind == VarType::Scalar ? begin : cpp::binary("+", indices(type, axis), begin);
@@ -374,9 +388,8 @@ cpp::Expr RolePrinter::computed(const Stmt &stmt) {
   case OpKind::Iota:
     return indices(typeOf(stmt.dest), typeOf(stmt.dest).kind == VarType::Row ? 1 : 0);
   case OpKind::Begin:
-    return cpp::member(value(stmt.operands[0]), "begin");
   case OpKind::End:
-    return cpp::member(value(stmt.operands[0]), "end");
+    return edge(stmt);
   case OpKind::Index:
     return cpp::member(value(stmt.operands[0]), "index");
   case OpKind::Elements:

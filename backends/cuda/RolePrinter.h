@@ -114,6 +114,7 @@ private:
   cpp::Expr indices(const plan::VarType &type, int axis);
   bool comparesColumns(const plan::Stmt &stmt) const;
   cpp::Expr columnsBefore(const plan::Stmt &stmt);
+  cpp::Expr edge(const plan::Stmt &stmt);
   cpp::Expr elementsOf(const plan::VarType &type, int axis, const cpp::Expr &tileIndex);
   // ByElements.cpp
   /// Prints the run of element-wise work that begins at `i`, and leaves `i` at its last statement; false: there is

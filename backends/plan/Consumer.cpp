@@ -662,6 +662,8 @@ private:
     stmt.operands = {use(loop.operand(0)), use(loop.operand(1))};
     stmt.tileSize = loop.tileSize;
     stmt.dest = define(loop.body().args[0].get());
+    if (loop.byMasks)
+      result.byMasks.insert(stmt.dest);
     if (pipelined) {
       into(stmt.prologue, [&] { lowerStage(order, 0), carryOut(loop, yield); });
       into(stmt.body, [&] { lowerStage(order, -1), carryOut(loop, yield); });

@@ -29,6 +29,7 @@ struct ConsumerResult {
   std::vector<Unsupported> unsupported;
   bool overlapped = false; ///< some loop runs products an iteration late
   std::vector<plan::Note> notes;
+  std::set<std::string> byMasks; ///< variables of loops whose range is where masks change (ir::Op::byMasks)
 };
 
 ConsumerResult lowerConsumer(const ir::Function &function, const Nest &nest, const Placement &placement,

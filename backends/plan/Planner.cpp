@@ -14,6 +14,7 @@
 #include "backends/plan/MatrixRole.h"
 #include "backends/plan/Multistage.h"
 #include "backends/plan/Nest.h"
+#include "backends/plan/OwnBounds.h"
 #include "backends/plan/PingPong.h"
 #include "backends/plan/Placement.h"
 #include "backends/plan/Producer.h"
@@ -224,6 +225,8 @@ private:
       joinPipelines(consumer.role);
       synchronize(consumer.role, placement);
     }
+    if (schedule.ownBounds.value_or(false) && !narrowLoops(consumer))
+      return false;
     std::string whyNotAhead =
         schedule.keepAhead.value_or(false) ? "blocks take several tiles, or there are products" : "";
     if (!placement.hasProducts && placement.rings.empty() && !takesTilesInTurn())
@@ -311,6 +314,18 @@ private:
       role.lanes = arch.warpSize;
     plan->roles = std::move(roles);
     return true;
+  }
+
+  /// What the key `own_bounds` asks for; false, with an error, if it does so in vain.
+  bool narrowLoops(ConsumerResult &consumer) {
+    const bool hasRings = !placement.copiesItself && !placement.usesTensorMemory();
+    const std::string why = hasRings ? boundByOwnRows(consumer.role, plan->grid, consumer.byMasks)
+                                     : "computing warps do not take what others load from shared memory";
+    if (!why.empty())
+      diagnostics.report(Diag::schedule_impossible, at(function.loc), "`own_bounds`: " + why);
+    else
+      note(plan::Note::Loops, "at masks each warpgroup does the tiles that its own rows see, and passes by the others");
+    return why.empty();
   }
 
   /// Whether blocks claim their tiles; false, with an error, if the key asks for it in vain.

@@ -205,6 +205,7 @@ std::vector<ChosenSchedule> findSchedules(const std::vector<const ast::ScheduleD
                                           const Specialization &specialization) {
   const sema::NameLookup lookup = sema::lookupIn(specialization);
   std::vector<ChosenSchedule> found;
+  bool servesAligned = false; // all such calls
   for (const ast::ScheduleDecl *schedule : schedules) {
     if (schedule->arch.text != "all" &&
         std::find(archNames.begin(), archNames.end(), schedule->arch.text) == archNames.end())
@@ -223,8 +224,9 @@ std::vector<ChosenSchedule> findSchedules(const std::vector<const ast::ScheduleD
         chosen.conditions.push_back(part);
       else
         mayHold &= value.number != 0;
-    if (!mayHold)
+    if (!mayHold || (chosen.aligned && servesAligned))
       continue;
+    servesAligned |= chosen.aligned && chosen.conditions.empty();
     for (auto &[key, expr] : schedule->settings)
       if (std::optional<ScheduleValue> value = sema::settingValue(expr, lookup))
         chosen.settings.try_emplace(key.text, *value);

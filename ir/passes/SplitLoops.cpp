@@ -11,7 +11,8 @@
 // A mask is a conjunction of affine comparisons of the loop's elements with what is fixed in the loop: `j ≤ R` is true
 // up to a tile and false from another on, `j ≥ S` the other way round. Between them, bounds are multiples of the tile
 // size from the range's start, so that the tiles stay the same; order and number of effects do too.
-// Runs after mask-edges, which adds masks, and before fold, which cleans up.
+// Where nothing but elements of outer tiles is in the masks, a part says `by masks`: then its bounds, computed for a
+// part of such a tile, hold for that. Runs after mask-edges, which adds masks, and before fold, which cleans up.
 #include "ir/Effects.h"
 #include "ir/MaskedTiles.h"
 #include "ir/RangeAnalysis.h"
@@ -38,6 +39,7 @@ public:
     index = body.args[0].get();
     lo = ranges.formOf(loop.operand(0));
     hi = ranges.formOf(loop.operand(1));
+    isByElements = !namesTiles(lo) && !namesTiles(hi);
   }
 
   /// Replaces the loop by its parts, if there is anything to gain.
@@ -78,6 +80,7 @@ private:
   std::vector<Op *> decided; ///< selects that are their second operand in the full part
   std::optional<Affine> trueFrom, trueUntil, start, end;
   bool isFirstPart = true;
+  bool isByElements = true;     ///< no bound depends on where outer tiles begin and end but through their elements
   std::vector<Value *> carried; ///< what the parts so far leave
 
   // ---- masks
@@ -156,20 +159,63 @@ private:
       sign = coefficient;
       std::erase(rest.terms, Affine::Term(id, coefficient));
     }
+    isByElements &= !namesTiles(rest);
     std::optional<Affine> least = extreme(rest * -sign, false), most = extreme(rest * -sign, true);
     if (sign == 0 || !least || !most)
       return false;
     int64_t size = index->type.rows;
     if (sign < 0) { // j ≤ R for all R in least … most
-      mergeEarlier(mask.trueUntil, ranges.quotient(*least - lo + 1, size));
-      mergeEarlier(mask.falseFrom, ranges.quotient(*most - lo + size, size));
+      mergeEarlier(mask.trueUntil, tilesUntil(*least - lo + 1));
+      mergeEarlier(mask.falseFrom, tilesUntil(*most - lo + size));
       mask.seesFirst &= ranges.isNonNegative(*least - lo);
     } else { // j ≥ S
-      mergeLater(mask.trueFrom, ranges.quotient(*most - lo + (size - 1), size));
-      mergeLater(mask.falseUntil, ranges.quotient(*least - lo, size));
+      mergeLater(mask.trueFrom, tilesUntil(*most - lo + (size - 1)));
+      mergeLater(mask.falseUntil, tilesUntil(*least - lo));
       mask.seesFirst &= ranges.isNonNegative(lo - *most);
     }
     return true;
+  }
+
+  /// How many whole tiles end there. That of a multiple of tiles is simpler, and holds for no part of one.
+  Affine tilesUntil(const Affine &elements) {
+    const int64_t size = index->type.rows;
+    const Affine tiles = ranges.quotient(elements, size);
+    const bool isWhole =
+        tiles.terms.size() == 1 && tiles.terms[0].second == 1 && ranges.atom(tiles.terms[0].first).kind == Atom::Div;
+    isByElements &= isWhole || !namesTiles(tiles);
+    return tiles;
+  }
+
+  /// Whether a form depends on where a tile begins or ends.
+  bool namesTiles(const Affine &form) {
+    return std::any_of(form.terms.begin(), form.terms.end(), [&](const Affine::Term &term) {
+      const Atom atom = ranges.atom(term.first);
+      switch (atom.kind) {
+      case Atom::Symbol:
+      case Atom::Element:
+      case Atom::Iota:
+        return false;
+      case Atom::Scalar:
+        return !isSymbolic(*atom.value);
+      case Atom::Index:
+      case Atom::Begin:
+      case Atom::End:
+        return true;
+      case Atom::Div:
+        return namesTiles(atom.lhs);
+      case Atom::Min:
+      case Atom::Max:
+        return namesTiles(atom.lhs) || namesTiles(atom.rhs);
+      }
+      return true;
+    });
+  }
+
+  /// An argument of the kernel, or what counts the iterations of a loop over integers.
+  static bool isSymbolic(const Value &value) {
+    if (const Op *op = value.definingOp)
+      return op->kind == OpKind::Param || op->kind == OpKind::Dim || op->kind == OpKind::Const;
+    return value.type.isScalar() && value.index == 0;
   }
 
   /// The least or the greatest that the form is for elements of other tile indices, in scalars that are known before
@@ -245,6 +291,7 @@ private:
     Op &part = *builder.clone(loop, copies);
     part.setOperand(0, fromValue);
     part.setOperand(1, untilValue);
+    part.byMasks = isByElements;
     for (size_t i = 0; i < carried.size(); ++i)
       part.setOperand(i + 2, carried[i]);
     carried.clear();

@@ -305,7 +305,8 @@ struct Stmt {
   /// by copies that are counted in groups.
   int loads = 0;
   bool one = false;     ///< executed by one elected thread of the role's instance only
-  int64_t tileSize = 0; ///< For, Ahead
+  /// For, Ahead. Compute of Begin, End: of the so many rows of the tile that an instance has, at least one; 0: of all.
+  int64_t tileSize = 0;
 
   Body body;               ///< For, If, Ahead, Each
   Body prologue, epilogue; ///< For

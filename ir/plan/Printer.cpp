@@ -100,6 +100,8 @@ std::string compute(const Stmt &stmt) {
     text += fmt::format(" axis {}{}", stmt.axis, stmt.byThreads ? " in parts" : "");
   if (!stmt.operands.empty())
     text += fmt::format(" {}({})", columns(stmt), fmt::join(stmt.operands, ", "));
+  if (stmt.tileSize > 0)
+    text += fmt::format(" rows {}", stmt.tileSize);
   if (stmt.count > 0)
     text += fmt::format(" fma {} of 16 degree {}", stmt.count, stmt.degree);
   if (!stmt.ref.buffer.empty())

@@ -145,6 +145,8 @@ void Parser::compute(Stmt &stmt) {
     while (accept(","));
     expect(")");
   }
+  if ((stmt.op == ir::OpKind::Begin || stmt.op == ir::OpKind::End) && accept("rows"))
+    stmt.tileSize = smallInteger();
   if (accept("fma")) {
     stmt.count = smallInteger();
     expect("of");

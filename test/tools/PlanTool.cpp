@@ -68,11 +68,13 @@ plan::Budget budgetOf(const plan::Plan &plan) {
   return budget;
 }
 
-void verify(const plan::Plan &plan, const SourceManager &sources) {
+/// Whether it is sound.
+bool verify(const plan::Plan &plan, const SourceManager &sources) {
   std::vector<plan::Violation> violations = plan::verify(plan, budgetOf(plan));
   for (const plan::Violation &violation : violations)
     fmt::print("{}: {}\n", violation.loc.isValid() ? sources.lineColumn(violation.loc).line : 0, violation.message);
   fmt::print("{}: {}\n", title(plan), violations.empty() ? "sound" : "refused");
+  return violations.empty();
 }
 
 /// One line a mutant, and a sum. A mutant that passes without a reason why it may is a fault of the verifier's.
@@ -115,13 +117,14 @@ int main(int argc, char **argv) {
                                      : readPlans(path, sources, diagnostics);
   for (const Diagnostic &diagnostic : diagnostics.all())
     fmt::print(stderr, "{}", sources.render(diagnostic, false));
+  bool areSound = true;
   for (const std::unique_ptr<plan::Plan> &plan : plans) {
     if (verifyOnly)
-      verify(*plan, sources);
+      areSound &= verify(*plan, sources);
     else if (mutateOnly)
       mutate(*plan, sources);
     else
       fmt::print("{}", plan::print(*plan, path.ends_with(".tk") ? &sources : nullptr));
   }
-  return diagnostics.hasErrors() ? 1 : 0;
+  return diagnostics.hasErrors() || !areSound ? 1 : 0;
 }

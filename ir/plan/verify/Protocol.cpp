@@ -24,17 +24,17 @@ std::vector<Process> processesOf(const std::vector<RoleSummary> &roles, const st
     for (const RoleSummary &summary : roles) {
       const Role &role = summary.role;
       for (int instance = 0; instance < role.processes(); ++instance, ++engine) {
-        const Trace *own = &traces[t + static_cast<size_t>(summary.takesTurns ? instance : 0)];
+        const Trace *own = &traces[t + static_cast<size_t>(summary.instancesDiffer ? instance : 0)];
         processes.push_back({&role, own, block, instance, engine, true, role.lanes, summary.oneThread});
         if (role.warps > 1 && !summary.oneThread)
           processes.push_back({&role, own, block, instance, engine, false, role.lanes * (role.warps - 1), false});
       }
-      t += static_cast<size_t>(summary.takesTurns ? role.instances : 1);
+      t += static_cast<size_t>(summary.instancesDiffer ? role.instances : 1);
     }
   return processes;
 }
 
-/// Traces of all roles for each block of the cluster, one for all instances or, where they take turns, for each;
+/// Traces of all roles for each block of the cluster, one for all instances or, where they differ, for each;
 /// nothing where one is too long, which is reported.
 std::optional<std::vector<Trace>> tracesOf(const Plan &plan, const std::vector<RoleSummary> &roles,
                                            const Numbering &numbering, const Inputs &inputs, Report &report,
@@ -43,7 +43,7 @@ std::optional<std::vector<Trace>> tracesOf(const Plan &plan, const std::vector<R
   for (int block = 0; block < plan.cluster; ++block) {
     std::vector<Tile> tiles = chooseTiles(plan, inputs, block);
     for (const RoleSummary &role : roles)
-      for (int instance = 0; instance < (role.takesTurns ? role.role.instances : 1); ++instance) {
+      for (int instance = 0; instance < (role.instancesDiffer ? role.role.instances : 1); ++instance) {
         std::optional<Trace> events = trace(plan, role, numbering, inputs, tiles, instance, stepsPerRole, facts);
         if (!events) {
           report.addOverBudget(plan.loc, fmt::format("role `{}` runs more than {} statements for three tiles of the "

@@ -96,6 +96,16 @@ double Scalars::opaque(const Stmt &stmt, uint64_t occurrence) const {
   return choices[hash % std::size(choices)];
 }
 
+/// Where a tile index begins or ends, or the instance's rows of it.
+int64_t Scalars::edge(const Stmt &stmt) const {
+  const Scalar tile = get(stmt.operands[0]);
+  const bool isBegin = stmt.op == ir::OpKind::Begin;
+  if (stmt.tileSize == 0)
+    return isBegin ? tile.begin : tile.end;
+  const int64_t begin = tile.begin + stmt.tileSize * instance;
+  return isBegin ? std::min(begin, tile.end - 1) : std::min(begin + stmt.tileSize, tile.end);
+}
+
 double Scalars::compute(const Stmt &stmt, uint64_t occurrence) const {
   bool known = std::all_of(stmt.operands.begin(), stmt.operands.end(), [&](auto &name) { return knows(name); });
   switch (stmt.op) {
@@ -110,9 +120,8 @@ double Scalars::compute(const Stmt &stmt, uint64_t occurrence) const {
     return found == inputs.params.end() ? 1 : found->second;
   }
   case ir::OpKind::Begin:
-    return static_cast<double>(get(stmt.operands[0]).begin);
   case ir::OpKind::End:
-    return static_cast<double>(get(stmt.operands[0]).end);
+    return static_cast<double>(edge(stmt));
   case ir::OpKind::Index:
     return static_cast<double>(get(stmt.operands[0]).index);
   case ir::OpKind::Select:

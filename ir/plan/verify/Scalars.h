@@ -32,7 +32,10 @@ struct Inputs {
 
 class Scalars {
 public:
-  explicit Scalars(const Inputs &inputs) : inputs(inputs) {}
+  /// Those of one instance of a role.
+  explicit Scalars(const Inputs &inputs, int instance = 0) : inputs(inputs), instance(instance) {}
+
+  void setInstance(int number) { instance = number; }
 
   Scalar get(const std::string &name) const;
   void set(const std::string &name, Scalar value) { values[name] = value; }
@@ -47,7 +50,10 @@ private:
   double opaque(const Stmt &stmt, uint64_t occurrence) const;
   double operand(const Stmt &stmt, size_t i) const { return get(stmt.operands[i]).value; }
 
+  int64_t edge(const Stmt &stmt) const;
+
   const Inputs &inputs;
+  int instance;
   std::unordered_map<std::string, Scalar> values;
 };
 

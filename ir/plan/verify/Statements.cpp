@@ -109,6 +109,8 @@ private:
     case StmtKind::Compute:
       if (stmt.count > 0)
         exponentials(stmt);
+      if (stmt.tileSize > 0)
+        share(stmt);
       if (!stmt.ref.buffer.empty()) {
         ref(stmt.ref);
         named(stmt);
@@ -339,6 +341,12 @@ private:
     const Buffer &buffer = *plan.findBuffer(ref.buffer);
     int64_t span = bytes(buffer.swizzle), share = bytesOf(buffer.elem, buffer.cols / role.instances);
     return ref.transposed || span == 0 || share % span == 0 || (evenParts && span % share == 0);
+  }
+
+  /// Where the instance's rows of a tile begin or end.
+  void share(const Stmt &stmt) {
+    if (typeOf(stmt.operands[0])->rows != stmt.tileSize * role.instances)
+      complain("instances have {} rows each of a tile of {}", stmt.tileSize, typeOf(stmt.operands[0])->rows);
   }
 
   /// What a polynomial of multiply-adds gives (tk/exp2_fma.h); one of degree 3 is for narrow types only.

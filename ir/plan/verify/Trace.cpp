@@ -53,8 +53,8 @@ class Tracer {
 public:
   Tracer(const Plan &plan, const RoleSummary &summary, const Numbering &numbering, const Inputs &inputs, int instance,
          size_t limit, Facts *facts)
-      : plan(plan), summary(summary), role(summary.role), numbering(numbering), inputs(inputs), scalars(inputs),
-        instance(instance), limit(limit), facts(facts) {}
+      : plan(plan), summary(summary), role(summary.role), numbering(numbering), inputs(inputs),
+        scalars(inputs, instance), instance(instance), limit(limit), facts(facts) {}
 
   std::optional<Trace> run(const std::vector<Tile> &tiles) {
     body(plan.prelude);
@@ -341,7 +341,8 @@ void runScalars(const Plan &plan, const Body &body, Scalars &scalars) {
 RoleSummary::RoleSummary(const Plan &plan, const Role &role) : role(role), oneThread(runsOnOneThread(role)) {
   for (const Body *body : {&role.body, &role.finish})
     walk(*body, [&](const Stmt &stmt) {
-      takesTurns |= stmt.kind == StmtKind::If && !stmt.cursor.empty();
+      instancesDiffer |= stmt.kind == StmtKind::If && !stmt.cursor.empty();
+      instancesDiffer |= stmt.kind == StmtKind::Compute && stmt.tileSize > 0;
       if (stmt.kind != StmtKind::Product || stmt.isSynchronous() || stmt.isTensorProduct())
         return;
       productRegisters.insert(stmt.dest);

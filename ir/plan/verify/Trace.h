@@ -121,7 +121,7 @@ struct RoleSummary {
 
   const Role &role;
   const bool oneThread;
-  bool takesTurns = false;                        ///< its instances do different things
+  bool instancesDiffer = false;                   ///< in what they do
   std::unordered_map<std::string, VarType> types; ///< of the variables that it sees, axes apart
   std::set<std::string> productRegisters;         ///< variables that products write, or read as A
 };
