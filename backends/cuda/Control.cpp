@@ -288,7 +288,7 @@ void RolePrinter::printStmt(const Stmt &stmt, cpp::Body &out) {
     if (stmt.inverted)
       phase = cpp::binary("^", phase, cpp::integer(1));
     const cpp::Expr wait = cpp::method(barrierRef(stmt), "wait", {phase});
-    if (!stmt.one || !stmt.inverted || singleThread || copyMode == CopyMode::Engine)
+    if (!stmt.one || singleThread || copyMode == CopyMode::Engine)
       return emit(stmt, out, wait);
     // Where the threads copy what the engine cannot, each of them waits for room.
     out.push_back(

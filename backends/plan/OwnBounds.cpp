@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "backends/plan/OwnBounds.h"
 
+#include "backends/plan/Consumer.h"
+
 #include <algorithm>
 #include <fmt/format.h>
 #include <map>
@@ -30,8 +32,8 @@ void collectWritten(const Body &body, std::set<std::string> &written) {
 
 class Narrower {
 public:
-  Narrower(plan::Role &role, const plan::Grid &grid, const std::set<std::string> &byMasks)
-      : role(role), byMasks(byMasks) {
+  Narrower(plan::Role &role, int lanes, const plan::Grid &grid, const std::set<std::string> &byMasks)
+      : role(role), lanes(lanes), byMasks(byMasks) {
     for (const plan::GridAxis &axis : grid.axes)
       if (axis.tileSize > 0)
         tileSizes[axis.name] = axis.tileSize;
@@ -157,9 +159,11 @@ private:
     return {};
   }
 
-  /// One iteration that does nothing with what is in the rings.
-  static Body drainOf(const Stmt &loop) {
-    Body drain;
+  /// One iteration that does nothing with what is in the rings. Its warps meet before one of them hands that back:
+  /// others could still stand at a phase that is over twice by then. A wait by one thread would do as well, but in a
+  /// branch, beside which ptxas keeps nothing of the rings in uniform registers.
+  Body drainOf(const Stmt &loop) const {
+    Body drain, back;
     std::set<std::string> cursors;
     for (const Stmt &wait : loop.body) {
       if (wait.kind == Kind::Advance)
@@ -173,11 +177,16 @@ private:
       const auto arrive = of(Kind::Arrive), advance = of(Kind::Advance);
       if (wait.inverted || arrive == loop.body.end() || advance == loop.body.end())
         return {};
-      drain.insert(drain.end(), {wait, *arrive, *advance});
-      // Who arrives has waited: others, which nothing holds up, could still stand at a phase that is over twice.
-      (drain.end() - 3)->one = !arrive->byWarps;
+      drain.push_back(wait);
+      back.insert(back.end(), {*arrive, *advance});
     }
-    return drain.size() == 3 * cursors.size() ? drain : Body{};
+    if (back.size() != 2 * cursors.size())
+      return {};
+    Stmt &meet = plan::append(drain, Kind::Sync, loop.loc);
+    meet.id = instanceBarrier;
+    meet.threads = role.warps * lanes;
+    drain.insert(drain.end(), back.begin(), back.end());
+    return drain;
   }
 
   /// All that an instance has of tiles are its rows of the block's tile.
@@ -267,6 +276,7 @@ private:
   }
 
   plan::Role &role;
+  const int lanes; ///< of a warp
   const std::set<std::string> &byMasks;
   std::map<std::string, int64_t> tileSizes; ///< of the grid's axes
   std::map<std::string, Stmt> definitions;  ///< at the role's outermost level
@@ -277,8 +287,8 @@ private:
 
 } // namespace
 
-std::string boundByOwnRows(plan::Role &role, const plan::Grid &grid, const std::set<std::string> &byMasks) {
-  return Narrower(role, grid, byMasks).run();
+std::string boundByOwnRows(plan::Role &role, int lanes, const plan::Grid &grid, const std::set<std::string> &byMasks) {
+  return Narrower(role, lanes, grid, byMasks).run();
 }
 
 } // namespace tkc::planner

@@ -6,7 +6,7 @@
 // and leaves out those that its rows do not see. What the rings hold of those it hands back unread:
 //   for j in tiles(a, s(i)) { … }  for k in tiles(s(i), e(i)) { … }
 //   ⇒  for j in tiles(a, s(own i)) { … }  for k in tiles(s(own i), e(own i)) { … }
-//      for x in tiles(e(own i), e(i)) { wait full; arrive empty; advance }
+//      for x in tiles(e(own i), e(i)) { wait full; sync; arrive empty; advance }
 #pragma once
 
 #include "ir/plan/PlanIR.h"
@@ -15,8 +15,8 @@
 
 namespace tkc::planner {
 
-/// Rewrites the body of a computing `role` with all its waits; `byMasks` has the variables of the loops in question.
+/// Rewrites the body of a computing `role`, of warps of `lanes` threads, with all its waits; `byMasks` has the variables of the loops in question.
 /// Returns why there is nothing to rewrite, or nothing.
-std::string boundByOwnRows(plan::Role &role, const plan::Grid &grid, const std::set<std::string> &byMasks);
+std::string boundByOwnRows(plan::Role &role, int lanes, const plan::Grid &grid, const std::set<std::string> &byMasks);
 
 } // namespace tkc::planner

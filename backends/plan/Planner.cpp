@@ -319,7 +319,7 @@ private:
   /// What the key `own_bounds` asks for; false, with an error, if it does so in vain.
   bool narrowLoops(ConsumerResult &consumer) {
     const bool hasRings = !placement.copiesItself && !placement.usesTensorMemory();
-    const std::string why = hasRings ? boundByOwnRows(consumer.role, plan->grid, consumer.byMasks)
+    const std::string why = hasRings ? boundByOwnRows(consumer.role, arch.warpSize, plan->grid, consumer.byMasks)
                                      : "computing warps do not take what others load from shared memory";
     if (!why.empty())
       diagnostics.report(Diag::schedule_impossible, at(function.loc), "`own_bounds`: " + why);
