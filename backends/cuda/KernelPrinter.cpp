@@ -221,10 +221,14 @@ private:
             : bufferType(buffer, split ? buffer.rows / sharing : buffer.rows, areScales,
                          isStaged(buffer) ? "tk::staged_tile" : "tk::shared_tile");
     const bool aligned = buffer.swizzle == plan::Swizzle::B128 && buffer.rows > 1 && buffer.cols > 1;
-    return fmt::format("{}{} {}{}{};\n", aligned ? "" : fmt::format("alignas({}) ", 8 * plan.sharedSpan), type,
+    const int64_t alignment = buffer.offset % (8 * plan.sharedSpan) == 0 ? 8 * plan.sharedSpan : packedAlignment;
+    return fmt::format("{}{} {}{}{};\n", aligned ? "" : fmt::format("alignas({}) ", alignment), type,
                        identifier(buffer.name), buffer.stages > 1 ? fmt::format("[{}]", buffer.stages) : "",
                        split ? fmt::format("[{}]", instances) : "");
   }
+
+  /// Of buffers that do not begin where swizzles repeat.
+  static constexpr int64_t packedAlignment = 128;
 
   /// Whether only registers are stored to it, and products are all that reads it.
   bool isStaged(const plan::Buffer &buffer) const {

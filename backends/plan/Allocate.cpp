@@ -16,6 +16,8 @@ constexpr int64_t slack = 1024;
 constexpr int defaultStages = 4;
 constexpr int defaultOwnStages = 3;
 constexpr int defaultStagesThroughRegisters = 2; ///< one tile ahead is on its way in registers
+/// Where buffers are packed: barriers, and the alignment of each buffer, which suits the copy engine.
+constexpr int64_t mostBarrierBytes = 512, packedAlignment = 128;
 /// Barriers, and the slack that aligning dynamic shared memory to 1024 bytes costs.
 constexpr int64_t reserved = 2048;
 
@@ -169,16 +171,39 @@ void fitLastStores(Placement &placement, int64_t budget, bool takesTilesInTurn) 
   }
 }
 
+/// What is used if the buffers without a swizzle, and the barriers, lie close together behind all others.
+int64_t packedBytes(const Placement &placement) {
+  std::map<std::string, int> stages;
+  for (const RingPlacement &ring : placement.rings)
+    for (const RingMember &member : ring.members)
+      stages[member.buffer] = ring.stages;
+  int64_t large = 0, small = mostBarrierBytes;
+  for (const plan::Buffer &buffer : placement.buffers) {
+    const auto ring = stages.find(buffer.name);
+    const int64_t bytes = ring == stages.end() ? buffer.totalBytes() : buffer.stageBytes() * ring->second;
+    if (buffer.aliasOf.empty())
+      (buffer.swizzle == plan::Swizzle::None ? small : large) +=
+          aligned(bytes, buffer.swizzle == plan::Swizzle::None ? packedAlignment : placement.alignment);
+  }
+  return aligned(large + small, placement.alignment) + slack;
+}
+
 /// The one buffer that loops stage operands in gets a second stage (StagingTurns.h) where there is room. Of several the
-/// barriers of one would be enough for the others.
-void doubleStaging(Placement &placement, int64_t &used, int64_t budget) {
+/// barriers of one would be enough for the others. `mayPack`: room is also made by packing, which pays where blocks do
+/// not claim their tiles (docs/performance.md).
+void doubleStaging(Placement &placement, int64_t &used, int64_t budget, bool mayPack) {
   const std::vector<std::string> names = buffersStagedInLoops(placement);
   if (names.size() != 1)
     return;
   plan::Buffer &buffer = *placement.findBuffer(names.front());
   const int64_t bytes = aligned(buffer.stageBytes(), placement.alignment);
-  if (used + bytes > budget)
-    return;
+  if (used + bytes > budget) {
+    const int64_t packed = packedBytes(placement);
+    if (!mayPack || packed + bytes > budget)
+      return;
+    placement.packs = true;
+    used = packed;
+  }
   buffer.stages = 2;
   used += bytes;
 }
@@ -224,7 +249,7 @@ void fillRings(Placement &placement, const arch::Description &arch, const Schedu
       used += bytes;
     }
     if (depth == 1)
-      doubleStaging(placement, used, budget);
+      doubleStaging(placement, used, budget, !learnsNextTile);
     if (depth == 1 && learnsNextTile)
       used += deepenOutside(placement, budget - used);
   }
@@ -236,16 +261,26 @@ void fillRings(Placement &placement, const arch::Description &arch, const Schedu
     aliasWholeStores(placement);
 }
 
-void allocate(plan::Plan &plan, bool isPlacedByCompiler) {
+void allocate(plan::Plan &plan, bool isPlacedByCompiler, bool packs) {
+  const auto hasSwizzle = [](const plan::Buffer &buffer) { return buffer.swizzle != plan::Swizzle::None; };
+  if (packs)
+    std::stable_partition(plan.buffers.begin(), plan.buffers.end(), hasSwizzle);
   int64_t offset = 0;
   for (plan::Buffer &buffer : plan.buffers)
     if (buffer.aliasOf.empty()) {
       buffer.offset = offset;
-      offset = aligned(offset + buffer.totalBytes(), 8 * plan.sharedSpan);
+      offset =
+          aligned(offset + buffer.totalBytes(), packs && !hasSwizzle(buffer) ? packedAlignment : 8 * plan.sharedSpan);
     }
   for (plan::Buffer &buffer : plan.buffers)
     if (!buffer.aliasOf.empty())
       buffer.offset = plan.findBuffer(buffer.aliasOf)->offset;
+  if (packs) {
+    for (const plan::Barrier &barrier : plan.barriers)
+      offset += static_cast<int64_t>(8) * barrier.stages * barrier.instances;
+    plan.sharedBytes = aligned(offset, 8 * plan.sharedSpan) + slack;
+    return;
+  }
   const int64_t besides = isPlacedByCompiler ? 0 : plan.barriers.empty() ? slack : reserved;
   plan.sharedBytes = plan.buffers.empty() && plan.barriers.empty() ? 0 : offset + besides;
 }

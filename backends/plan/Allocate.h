@@ -18,7 +18,8 @@ void fillRings(Placement &placement, const arch::Description &arch, const Schedu
 /// Whether a further buffer of so many bytes fits beside those that are placed, rings at one stage.
 bool hasRoom(const Placement &placement, const arch::Description &arch, int64_t bytes);
 
-/// Gives every buffer of the plan its offset, 1024-byte aligned as the 128-byte swizzle wants, and sums up.
-void allocate(plan::Plan &plan, bool isPlacedByCompiler);
+/// Gives every buffer of the plan its offset, 1024-byte aligned as the 128-byte swizzle wants, and sums up. `packs`:
+/// those without a swizzle come last, close together.
+void allocate(plan::Plan &plan, bool isPlacedByCompiler, bool packs);
 
 } // namespace tkc::planner

@@ -108,6 +108,7 @@ struct Placement {
   int warpSize = 32;
   int maxRegistersPerThread = 255; ///< as the architecture's description has it
   int instances = 1;               ///< of the computing role: warpgroups, or groups of warps below each other
+  bool packs = false;              ///< buffers without a swizzle lie close together, as memory is short
   bool byCols = false;             ///< instances share every product by columns
   bool byPairs = false; ///< products are those of pairs of blocks, and rings hold a block's share of right operands
   plan::Layout layout;  ///< of products; `Tensor`: of those whose instances have 128 rows, others are `Mma`

@@ -61,7 +61,8 @@ public:
     if (!settlePingPong() || !settleClaims() || !settleCorrection())
       return nullptr;
     fillRings(placement, arch, schedule, takesTilesInTurn(), !answers.empty());
-    settleAdder();
+    if (!settleAdder())
+      return nullptr;
     chooseWaveSchedule(arch, schedule, placement, error);
     if (!error.empty()) {
       diagnostics.report(Diag::schedule_impossible, at(function.loc), error);
@@ -347,14 +348,22 @@ private:
     return true;
   }
 
-  /// Whether a role of its own adds what loops add. Tensors that may not suit the copy engine take the threads'
-  /// registers, and the loading warpgroup all its warps.
-  void settleAdder() {
+  /// Whether a role of its own adds what loops add: false, with an error, if the key asks for it in vain. Tensors that
+  /// may not suit the copy engine take the threads' registers, and the loading warpgroup all its warps.
+  bool settleAdder() {
+    if (!schedule.adder.value_or(schedule.aligned))
+      return true;
     adds = schedule.aligned && !takesTurns && plan->cluster == 1 &&
            addApart(placement, warpsPerWarpgroup - 1 - (answers.empty() ? 0 : 1));
     if (adds)
       note(plan::Note::Roles, "what loops add is handed to the copy engine by a thread for each computing warpgroup, "
                               "which goes on meanwhile");
+    else if (schedule.adder)
+      diagnostics.report(Diag::schedule_impossible, at(function.loc),
+                         schedule.aligned ? "`adder`: no loop adds by the copy engine beside computing warpgroups, or "
+                                            "the loading one has no warps for it"
+                                          : "`adder`: it is of schedules `when aligned`");
+    return adds || !schedule.adder;
   }
 
   /// Whether a warp beside those that load can ask for tiles. Without cluster launch control the blocks of a cluster
@@ -509,7 +518,7 @@ private:
 
   // ---- the rest
   void finish() {
-    allocate(*plan, arch.language == arch::Language::Hip);
+    allocate(*plan, arch.language == arch::Language::Hip, placement.packs);
     const bool loops = hasLoopLoads();
     const bool flat = isFlat() && !overlapped;
     plan->grid.claimed = !answers.empty();

@@ -41,6 +41,8 @@ void set(Schedule &schedule, std::string_view key, int64_t value) {
     schedule.correction = value != 0;
   else if (key == "late_sums")
     schedule.lateSums = value != 0;
+  else if (key == "adder")
+    schedule.adder = value != 0;
   else if (key == "own_bounds")
     schedule.ownBounds = value != 0;
   else if (key == "claim_tiles")
@@ -97,6 +99,8 @@ const std::vector<Key> &keys() {
        "stores them"},
       {"late_sums", "bool", 0, 1, "true where warps multiply by themselves",
        "sums of rows that a loop carries stay apart, a part in each thread, until after the loops"},
+      {"adder", "bool", 0, 1, "true where all tensors suit the copy engine",
+       "what loops add to tensors is handed to the copy engine by warps beside those that load (Hopper)", false},
       {"own_bounds", "bool", 0, 1, "false",
        "of a loop at a mask each computing warpgroup does the tiles that its own rows see, and passes by the others"},
       {"claim_tiles", "bool", 0, 1,
