@@ -33,7 +33,8 @@ public:
     });
   }
 
-  std::map<std::string, std::set<int64_t>> tileSizes; ///< by dim
+  std::map<std::string, std::set<int64_t>> tileSizes;       ///< by dim
+  std::map<std::string, std::set<int64_t>> scalarTileSizes; ///< by parameter on which bounds of loops depend
 
 private:
   template <class Visit> static void forAll(const Plan &plan, Visit visit) {
@@ -57,6 +58,10 @@ private:
       tileSizes[stmt.name];
       return add(stmt.dest, {stmt.name});
     }
+    if (stmt.kind == StmtKind::Compute && stmt.op == ir::OpKind::Param) {
+      scalars.insert(stmt.name);
+      return add(stmt.dest, {stmt.name});
+    }
     bool changed = false;
     for (const std::string &operand : stmt.operands)
       changed |= add(stmt.dest, std::set<std::string>(dimsOf[operand]));
@@ -65,10 +70,11 @@ private:
   void over(int64_t tileSize, const std::vector<std::string> &bounds) {
     for (const std::string &bound : bounds)
       for (const std::string &dim : dimsOf[bound])
-        tileSizes[dim].insert(std::max<int64_t>(tileSize, 1));
+        (scalars.count(dim) ? scalarTileSizes : tileSizes)[dim].insert(std::max<int64_t>(tileSize, 1));
   }
 
-  std::map<std::string, std::set<std::string>> dimsOf;
+  std::map<std::string, std::set<std::string>> dimsOf; ///< and parameters
+  std::set<std::string> scalars;
 };
 
 /// A dim's value for `count` tiles, the last of them sometimes cut short: differences of dims then meet tiles of loops
@@ -84,7 +90,8 @@ int64_t sizeFor(const std::set<int64_t> &tiles, uint64_t which, int64_t count) {
 } // namespace
 
 std::vector<Inputs> chooseInputs(const Plan &plan) {
-  std::map<std::string, std::set<int64_t>> dims = Dependences(plan).tileSizes;
+  const Dependences dependences(plan);
+  const std::map<std::string, std::set<int64_t>> &dims = dependences.tileSizes;
   int64_t stages = 1;
   for (const Barrier &barrier : plan.barriers)
     stages = std::max<int64_t>(stages, std::min(barrier.stages, 8));
@@ -106,6 +113,10 @@ std::vector<Inputs> chooseInputs(const Plan &plan) {
       if (!param.isTensor) {
         hash = mix(hash, 2);
         inputs.params[param.name] = param.elem == ElemType::Bool ? hash % 2 : static_cast<double>(hash % 3);
+        // As dims, every other time: bounds that lie by so much apart then have whole tiles between them.
+        const auto bound = dependences.scalarTileSizes.find(param.name);
+        if (bound != dependences.scalarTileSizes.end() && param.elem == ElemType::I32 && (hash >> 8) % 2 == 0)
+          inputs.params[param.name] = static_cast<double>(sizeFor(bound->second, hash >> 16, countOf(hash >> 4)));
       }
     for (const TensorMap &map : plan.maps) {
       hash = mix(hash, 3);
