@@ -147,17 +147,22 @@ cpp::Body RolePrinter::boundsOf(const plan::Body &bounds) {
   return out;
 }
 
-/// Whether the loop is one pipeline with the one before it.
-static bool goesOn(const Stmt &loop) { return loop.kind == StmtKind::For && loop.operands.size() > 2; }
+/// How many loops behind this statement are one pipeline with it.
+static size_t loopsThatGoOn(const plan::Body &body, size_t first) {
+  size_t end = first + 1;
+  while (end < body.size() && body[end].kind == StmtKind::For && body[end].operands.size() > 2)
+    ++end;
+  return end - first - 1;
+}
 
 cpp::Body RolePrinter::print(const plan::Body &body) {
   cpp::Body out;
   const std::map<std::string, std::string> tilesOutside = declaredTiles;
   for (size_t i = 0; i < body.size(); ++i) {
     const Stmt &stmt = body[i];
-    if (i + 1 < body.size() && goesOn(body[i + 1])) {
-      printJoined(stmt, body[i + 1], out);
-      ++i;
+    if (const size_t further = loopsThatGoOn(body, i); further > 0) {
+      printJoined({&stmt, further + 1}, out);
+      i += further;
       continue;
     }
     const bool vanishes = isPure(stmt) && (uses.isInlined(stmt.dest) || !uses.isRead(stmt.dest));
@@ -460,25 +465,40 @@ cpp::Stmt RolePrinter::otherIterations(const Stmt &loop, const std::string &rang
   return others;
 }
 
-/// Two loops that are one pipeline:
-///   if (there is an iteration) { if (the first has one) its first; else the second's first; the others of both; the
+/// Loops that are one pipeline:
+///   if (there is an iteration) { if (the first has one) its first; else the next one's first; the others of all; the
 ///   end }
 /// A loop inside of the branch would have ptxas wait for products in flight before it does anything else.
-void RolePrinter::printJoined(const Stmt &first, const Stmt &second, cpp::Body &out) {
-  for (const Stmt *loop : {&first, &second})
-    for (const std::string &var : uses.declaredBefore(*loop))
+void RolePrinter::printJoined(std::span<const Stmt> loops, cpp::Body &out) {
+  for (const Stmt &loop : loops)
+    for (const std::string &var : uses.declaredBefore(loop))
       out.push_back(cpp::Stmt::declaration(typeText(var), nameOf(var)));
-  comment(first, out);
-  const std::string range = declareRange(first, out), further = declareRange(second, out);
-  const auto any = [&](const Stmt &loop) { return cpp::binary("<", value(loop.operands[0]), value(loop.operands[1])); };
-  cpp::Body begin = firstIteration(first, range);
-  cpp::Body inner{cpp::Stmt::ifThen(any(first), std::move(begin), firstIteration(second, further))};
-  inner.push_back(otherIterations(first, range, "1"));
-  inner.push_back(otherIterations(second, further, fmt::format("{} ? 0 : 1", cpp::print(any(first)))));
-  cpp::Body epilogue = print(second.epilogue);
+  comment(loops.front(), out);
+  std::vector<std::string> ranges;
+  for (const Stmt &loop : loops)
+    ranges.push_back(declareRange(loop, out));
+  const auto isLess = [&](const std::string &lo, const std::string &hi) {
+    return cpp::binary("<", value(lo), value(hi));
+  };
+  const auto any = [&](const Stmt &loop) { return isLess(loop.operands[0], loop.operands[1]); };
+  std::vector<cpp::Body> begins;
+  for (size_t i = 0; i < loops.size(); ++i)
+    begins.push_back(firstIteration(loops[i], ranges[i]));
+  cpp::Body begin = std::move(begins.back());
+  for (size_t i = loops.size() - 1; i-- > 0;)
+    begin = {cpp::Stmt::ifThen(any(loops[i]), std::move(begins[i]), std::move(begin))};
+  cpp::Body inner = std::move(begin);
+  const Stmt &last = loops.back();
+  for (size_t i = 0; i < loops.size(); ++i) {
+    const std::vector<std::string> &range = loops[i].operands;
+    inner.push_back(otherIterations(loops[i], ranges[i],
+                                    i == 0 ? "1" : fmt::format("{} ? 0 : 1", cpp::print(isLess(range[2], range[0])))));
+  }
+  cpp::Body epilogue = print(last.epilogue);
   inner.insert(inner.end(), epilogue.begin(), epilogue.end());
   lastLine = 0;
-  out.push_back(cpp::Stmt::ifThen(cpp::binary("||", any(first), any(second)), std::move(inner), print(second.orElse)));
+  out.push_back(cpp::Stmt::ifThen(cpp::binary("||", isLess(last.operands[2], last.operands[0]), any(last)),
+                                  std::move(inner), print(last.orElse)));
 }
 
 /// A loop that copies ahead for itself. One of products alone is printed twice, once for tensors that all suit copies

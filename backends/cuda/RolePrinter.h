@@ -13,6 +13,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 
 namespace tkc {
@@ -81,7 +82,7 @@ private:
   std::string declareRange(const plan::Stmt &loop, cpp::Body &out);
   cpp::Body firstIteration(const plan::Stmt &loop, const std::string &range);
   cpp::Stmt otherIterations(const plan::Stmt &loop, const std::string &range, const std::string &done);
-  void printJoined(const plan::Stmt &first, const plan::Stmt &second, cpp::Body &out);
+  void printJoined(std::span<const plan::Stmt> loops, cpp::Body &out);
   void printCopyingLoop(const plan::Stmt &stmt, cpp::Body &out);
   void printLoadingLoop(const plan::Stmt &stmt, cpp::Body &out);
   void printIf(const plan::Stmt &stmt, cpp::Body &out);

@@ -69,7 +69,7 @@ private:
 
   static bool goesOn(const Stmt &first, const Stmt &second) {
     return isPipelined(second) && second.tileSize == first.tileSize && second.operands[0] == first.operands[1] &&
-           first.operands.size() == 2 && first.orElse.empty() && second.orElse.empty();
+           first.orElse.empty() && second.orElse.empty();
   }
 
   /// Whether the loop writes what the statements behind it read.
@@ -134,7 +134,8 @@ private:
     Stmt &loop = body[second];
     for (Body *part : {&loop.prologue, &loop.body, &loop.epilogue})
       rename(*part, names);
-    loop.operands.push_back(body[first].operands[0]);
+    const std::vector<std::string> &range = body[first].operands; // with where its own pipeline began, if elsewhere
+    loop.operands.push_back(range.size() > 2 ? range[2] : range[0]);
     body[first].epilogue.clear();
     std::rotate(body.begin() + static_cast<std::ptrdiff_t>(first),
                 body.begin() + static_cast<std::ptrdiff_t>(first) + 1,

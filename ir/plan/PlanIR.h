@@ -229,9 +229,9 @@ enum class StmtKind : uint8_t {
   // control
   For, ///< dest from operands[0] to operands[1] by tiles of tileSize (0: integers). With `prologue` or `epilogue` (a
        ///< pipelined loop): if there is an iteration, `prologue` runs with the first, `body` with each of the others,
-       ///< `epilogue` at the end, and if there is none, `orElse`. With operands[2], where the loop just before began
-       ///< that ran up to operands[0], the two are one pipeline: this one's `prologue` runs if that one had no
-       ///< iteration, and the `epilogue` if either had one
+       ///< `epilogue` at the end, and if there is none, `orElse`. With operands[2], where the loops just before began
+       ///< that ran up to operands[0], they and this one are one pipeline: this one's `prologue` runs if those had no
+       ///< iteration, and its `epilogue`, the only one, if any had one
   If,  ///< operands[0], or, with `map` set: whether the launcher found that the map's tensor suits the copy engine, or,
        ///< with `cursor` set: whether that stands at the number of the instance, so that instances take turns
   Ahead, ///< body with dest, if there is that tile: number `count` of those from operands[0] to operands[1], or with

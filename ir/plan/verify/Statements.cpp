@@ -578,11 +578,32 @@ void checkWaitForPrevious(const Plan &plan, Report &report) {
   }
 }
 
+/// A loop that goes on in a pipeline stands just behind a loop of it, which ends where it begins and has no end of its
+/// own.
+void checkPipelines(const Body &body, Report &report) {
+  for (size_t i = 0; i < body.size(); ++i) {
+    const Stmt &stmt = body[i];
+    for (const Body *inner : {&stmt.prologue, &stmt.body, &stmt.epilogue, &stmt.orElse})
+      checkPipelines(*inner, report);
+    if (stmt.kind != StmtKind::For || stmt.operands.size() < 3)
+      continue;
+    const Stmt *before = i > 0 && body[i - 1].kind == StmtKind::For ? &body[i - 1] : nullptr;
+    const bool isOne = before && before->operands.size() > 1 && before->operands[1] == stmt.operands[0] &&
+                       before->operands[before->operands.size() > 2 ? 2 : 0] == stmt.operands[2] &&
+                       before->tileSize == stmt.tileSize && before->epilogue.empty() && before->orElse.empty();
+    if (!isOne)
+      report.add(stmt.loc, fmt::format("`{}`: before it stands no loop of a pipeline that began at `{}`, up to `{}`, "
+                                       "without an end of its own",
+                                       print(stmt), stmt.operands[2], stmt.operands[0]));
+  }
+}
+
 } // namespace
 
 void checkStatements(const Plan &plan, const Budget &budget, Report &report) {
   auto check = [&](const Role &role, const Body &body) {
     walk(body, [&](const Stmt &stmt) { Statements(plan, role, budget, report).check(stmt); });
+    checkPipelines(body, report);
   };
   for (const Role &role : plan.roles) {
     check(role, role.body);
