@@ -6,7 +6,7 @@
 // ⇒ for %j in tiles(0, mid, B) { … %s … }                                       every element of every tile is seen
 //   for %j in tiles(mid, end, B) { %s' = select (j.row <= i.col), %s, -inf … }  the diagonal
 // and tiles that are masked throughout are left out where MaskedTiles.h proves that they do nothing. A window has a
-// diagonal at its start too; an edge mask is mixed in the last tile only.
+// diagonal at its start too, which its last part need not ask for; an edge mask is mixed in the last tile only.
 //
 // A mask is a conjunction of affine comparisons of the loop's elements with what is fixed in the loop: `j ≤ R` is true
 // up to a tile and false from another on, `j ≥ S` the other way round. Between them, bounds are multiples of the tile
@@ -29,7 +29,8 @@ struct MaskRegions {
   std::optional<Affine> trueFrom;  ///< suffix: true throughout from here
   std::optional<Affine> trueUntil; ///< prefix: true throughout before here
   std::optional<Affine> falseUntil, falseFrom;
-  bool seesFirst = true; ///< every row sees the first element of the range
+  std::vector<Op *> fromSomewhere; ///< the comparisons that say where `trueFrom` is
+  bool seesFirst = true;           ///< every row sees the first element of the range
 };
 
 class Splitter {
@@ -56,13 +57,13 @@ public:
     Affine fullFrom = trueFrom ? clamp(pointOf(*trueFrom), first, last) : first;
     Affine fullUntil = trueUntil ? clamp(pointOf(*trueUntil), fullFrom, last) : last;
     if (decided.empty()) {
-      addPart(builder, first, last, false);
+      addPart(builder, first, last, Part::Start);
     } else {
       if (trueFrom)
-        addPart(builder, first, fullFrom, false);
-      addPart(builder, fullFrom, fullUntil, true);
+        addPart(builder, first, fullFrom, Part::Start);
+      addPart(builder, fullFrom, fullUntil, Part::Full);
       if (trueUntil)
-        addPart(builder, fullUntil, last, false);
+        addPart(builder, fullUntil, last, Part::End);
     }
     if (isFirstPart)
       return; // an empty range: what it starts with may lack the edges of its results
@@ -72,12 +73,15 @@ public:
   }
 
 private:
+  enum class Part : uint8_t { Start, Full, End };
+
   Function &function;
   Op &loop;
   RangeAnalysis ranges;
   Value *index;
   Affine lo, hi;
-  std::vector<Op *> decided; ///< selects that are their second operand in the full part
+  std::vector<Op *> decided;       ///< selects that are their second operand in the full part
+  std::vector<Op *> decidedBefore; ///< comparisons that are true in the full part and behind it
   std::optional<Affine> trueFrom, trueUntil, start, end;
   bool isFirstPart = true;
   bool isByElements = true;     ///< no bound depends on where outer tiles begin and end but through their elements
@@ -96,6 +100,7 @@ private:
       bool isReplaceable = op->operand(1)->type == op->result()->type;
       if (splits && mask.isDecided && isReplaceable) {
         decided.push_back(op.get());
+        decidedBefore.insert(decidedBefore.end(), mask.fromSomewhere.begin(), mask.fromSomewhere.end());
         mergeLater(trueFrom, mask.trueFrom);
         mergeEarlier(trueUntil, mask.trueUntil);
       }
@@ -129,7 +134,7 @@ private:
     }
   }
 
-  bool addComparison(const Op &op, MaskRegions &mask) {
+  bool addComparison(Op &op, MaskRegions &mask) {
     Value *x = op.operand(0), *y = op.operand(1);
     if (!isInteger(x->type.elem))
       return false;
@@ -143,7 +148,18 @@ private:
       slack = slack * -1;
     else if (op.kind != OpKind::Le)
       return false;
-    return addBound(slack, mask);
+    const bool isBound = addBound(slack, mask);
+    if (isBound && startsSomewhere(slack))
+      mask.fromSomewhere.push_back(&op);
+    return isBound;
+  }
+
+  /// Of a bound of this loop's elements: j − S.
+  bool startsSomewhere(const Affine &slack) {
+    return std::any_of(slack.terms.begin(), slack.terms.end(), [&](const Affine::Term &term) {
+      const Atom &atom = ranges.atom(term.first);
+      return atom.kind == Atom::Element && atom.value == index && term.second > 0;
+    });
   }
 
   /// slack = R − j or j − S, of an element j of the loop's tile index.
@@ -282,7 +298,7 @@ private:
     return form == hi ? loop.operand(1) : ranges.materialize(form, builder);
   }
 
-  void addPart(Builder &builder, const Affine &from, const Affine &until, bool isFull) {
+  void addPart(Builder &builder, const Affine &from, const Affine &until, Part kind) {
     if (ranges.isNonNegative(from - until))
       return;
     isFirstPart = false;
@@ -299,9 +315,12 @@ private:
       carried.push_back(result.get());
     if (!(from == lo))
       countFromStart(builder, part, from);
-    if (isFull)
+    if (kind == Part::Full)
       for (Op *select : decided)
         decide(*copies[select->result()]->definingOp);
+    if (kind == Part::End)
+      for (Op *comparison : decidedBefore)
+        leaveOut(copies[comparison->result()]);
   }
 
   /// `index %j` goes on counting where the part before ended.
@@ -326,6 +345,17 @@ private:
             user->setOperand(i, sum);
     }
     before.setInsertionPointBefore(&loop);
+  }
+
+  /// What is true throughout a part takes no part in a mask.
+  static void leaveOut(Value *comparison) {
+    const std::vector<Op *> users = comparison->users;
+    for (Op *user : users)
+      if (user->kind == OpKind::And) {
+        Value *other = user->operand(user->operand(0) == comparison ? 1 : 0);
+        if (other != comparison && other->type == user->result()->type)
+          replaceAllUses(user->result(), other);
+      }
   }
 
   /// In the full part a select is its second operand.
