@@ -7,7 +7,9 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <map>
 #include <numeric>
+#include <optional>
 
 namespace tkc::planner {
 namespace {
@@ -64,9 +66,100 @@ Slope slopeOf(const ir::Value *value, const ir::Value *axis) {
   }
 }
 
+/// Scalars at one tile of an axis of the grid, in numbers: what dims and parameters say is set to `extent`, parameters
+/// to a quarter of it. nullopt: it depends on more.
+class Sample {
+public:
+  Sample(const ir::Value *axis, int64_t tile, int64_t extent) : axis(axis), tile(tile), extent(extent) {}
+
+  std::optional<int64_t> of(const ir::Value *value) {
+    if (const auto known = values.find(value); known != values.end())
+      return known->second;
+    const std::optional<int64_t> result = compute(value);
+    values.emplace(value, result);
+    return result;
+  }
+
+private:
+  std::optional<int64_t> compute(const ir::Value *value) {
+    const ir::Op *op = value->definingOp;
+    if (!op)
+      return std::nullopt;
+    const auto operand = [&](int i) { return of(op->operand(i)); };
+    switch (op->kind) {
+    case ir::OpKind::Const:
+      return static_cast<int64_t>(op->constant);
+    case ir::OpKind::Dim:
+      return extent;
+    case ir::OpKind::Param:
+      return op->result()->type.elem == ElemType::I32 ? std::optional(extent / 4) : std::nullopt;
+    case ir::OpKind::Begin:
+      return op->operand(0) == axis ? std::optional(tile * axis->type.rows) : std::nullopt;
+    case ir::OpKind::End:
+      return op->operand(0) == axis ? std::optional((tile + 1) * axis->type.rows) : std::nullopt;
+    case ir::OpKind::Index:
+      return op->operand(0) == axis ? std::optional(tile) : std::nullopt;
+    case ir::OpKind::Add:
+    case ir::OpKind::Sub:
+    case ir::OpKind::Mul:
+    case ir::OpKind::Div:
+    case ir::OpKind::Max:
+    case ir::OpKind::Min:
+      break;
+    default:
+      return std::nullopt;
+    }
+    const std::optional<int64_t> x = operand(0), y = operand(1);
+    if (!x || !y || (op->kind == ir::OpKind::Div && *y <= 0))
+      return std::nullopt;
+    switch (op->kind) {
+    case ir::OpKind::Add:
+      return *x + *y;
+    case ir::OpKind::Sub:
+      return *x - *y;
+    case ir::OpKind::Mul:
+      return *x * *y;
+    case ir::OpKind::Div:
+      return (*x - (*x % *y + *y) % *y) / *y;
+    case ir::OpKind::Max:
+      return std::max(*x, *y);
+    default:
+      return std::min(*x, *y);
+    }
+  }
+
+  const ir::Value *axis;
+  int64_t tile, extent;
+  std::map<const ir::Value *, std::optional<int64_t>> values;
+};
+
+/// Where both ends of what a tile's loops see move along the axis, as a sliding window's do: by lengths of some tiles,
+/// of a window that is a quarter of what there is.
+Slope sampledLength(const Nest &nest, const ir::Value *axis) {
+  constexpr int64_t tiles = 16;
+  bool grows = false, falls = false;
+  std::optional<int64_t> before;
+  for (int64_t tile = 0; tile < tiles; ++tile) {
+    Sample sample(axis, tile, tiles * axis->type.rows);
+    std::optional<int64_t> length = 0;
+    walkTile(nest, [&](const ir::Op &op, int) {
+      if (op.kind != ir::OpKind::For)
+        return;
+      const std::optional<int64_t> begin = sample.of(op.operand(0)), end = sample.of(op.operand(1));
+      length = length && begin && end ? std::optional(*length + std::max<int64_t>(*end - *begin, 0)) : std::nullopt;
+    });
+    if (!length)
+      return Slope::Unknown;
+    grows |= before && *length > *before;
+    falls |= before && *length < *before;
+    before = length;
+  }
+  return grows == falls ? Slope::Unknown : grows ? Slope::Grows : Slope::Falls;
+}
+
 /// How the length of a tile's loops changes along an axis. Where one loop goes on from the end of another, as the
 /// parts of a split loop do, it counts for both and cancels.
-Slope lengthAlong(const Nest &nest, const ir::Value *axis) {
+Slope lengthAlong(const Nest &nest, const ir::Value *axis, bool triesLengths) {
   std::vector<const ir::Value *> begins, ends;
   walkTile(nest, [&](const ir::Op &op, int) {
     if (op.kind != ir::OpKind::For)
@@ -82,7 +175,8 @@ Slope lengthAlong(const Nest &nest, const ir::Value *axis) {
       slope = together(slope, negated(slopeOf(begin, axis)));
   for (const ir::Value *end : ends)
     slope = together(slope, slopeOf(end, axis));
-  return slope;
+  const bool tries = triesLengths && slope == Slope::Unknown && axis->type.kind == ir::Type::TileIndex;
+  return tries ? sampledLength(nest, axis) : slope;
 }
 
 void noteLongestFirst(const Nest &nest, size_t axis, bool reversed, Placement &placement, const plan::Grid &grid) {
@@ -98,7 +192,7 @@ void noteLongestFirst(const Nest &nest, size_t axis, bool reversed, Placement &p
 
 } // namespace
 
-bool orderGrid(const Nest &nest, Placement &placement, plan::Grid &grid) {
+bool orderGrid(const Nest &nest, Placement &placement, plan::Grid &grid, bool triesLengths) {
   if (nest.isRagged())
     return false;
   std::vector<int> dependentLoads(nest.axes.size(), 0);
@@ -112,7 +206,7 @@ bool orderGrid(const Nest &nest, Placement &placement, plan::Grid &grid) {
   });
   std::string uneven;
   for (size_t i = 0; i < nest.axes.size(); ++i)
-    if (const Slope length = lengthAlong(nest, nest.axes[i]->body().args[0].get());
+    if (const Slope length = lengthAlong(nest, nest.axes[i]->body().args[0].get(), triesLengths);
         length == Slope::Grows || length == Slope::Falls) {
       uneven = grid.axes[i].name;
       if (length == Slope::Grows)

@@ -12,7 +12,8 @@
 namespace tkc::planner {
 
 /// Reorders `grid.axes`, which stand in the order of the nest, and sets `grid.reversed`. Ragged grids keep theirs.
-/// Whether the tiles of the axis that varies fastest, one of several, have loops of different lengths.
-bool orderGrid(const Nest &nest, Placement &placement, plan::Grid &grid);
+/// Whether the tiles of the axis that varies fastest, one of several, have loops of different lengths. With
+/// `triesLengths` examples decide where formulas do not, as they do not for sliding windows.
+bool orderGrid(const Nest &nest, Placement &placement, plan::Grid &grid, bool triesLengths);
 
 } // namespace tkc::planner

@@ -57,7 +57,7 @@ public:
       diagnostics.report(Diag::schedule_impossible, at(function.loc), error);
       return nullptr;
     }
-    uneven = orderGrid(nest, placement, plan->grid);
+    uneven = orderGrid(nest, placement, plan->grid, schedule.claimTiles.value_or(false));
     if (!settlePingPong() || !settleClaims() || !settleCorrection())
       return nullptr;
     fillRings(placement, arch, schedule, takesTilesInTurn(), !answers.empty());
