@@ -25,11 +25,14 @@ template <class X, class Y>
 __device__ __forceinline__ auto operator*(const X &x, const Y &y) {
   return map([](auto a, auto b) { return a * b; }, x, y);
 }
-/// Whether many elements have one divisor: a fragment by a column. Its reciprocal then costs each a multiplication.
+/// Whether many elements have one divisor: a fragment by a column, a row by a number. Its reciprocal then costs each a
+/// multiplication.
 template <class X, class Y>
 inline constexpr bool divides_rows = requires {
-  requires X::has_cols && Y::has_rows && !Y::has_cols && X::col_slots >= 8;
-  requires same<typename X::element, float> && same<typename Y::element, float>;
+  requires X::has_cols && X::col_slots >= 8;
+  requires same<typename X::element, float> && same<typename shape_of<Y>::element, float>;
+  requires !shape_of<Y>::has_cols;
+  requires(shape_of<Y>::has_rows || !X::has_rows);
 };
 
 /// On integers: rounds down.
@@ -37,7 +40,10 @@ template <class X, class Y>
   requires some_tile<X, Y>
 __device__ __forceinline__ auto operator/(const X &x, const Y &y) {
   if constexpr (divides_rows<X, Y>) {
-    return x * map([](float b) { return divide(1.0f, b); }, y);
+    if constexpr (tile<Y>)
+      return x * map([](float b) { return divide(1.0f, b); }, y);
+    else
+      return x * divide(1.0f, y);
   } else {
     return map([](auto a, auto b) { return divide(a, decltype(a)(b)); }, x, y);
   }
