@@ -42,6 +42,14 @@ template <class Visit> void walk(plan::Body &body, int depth, const Visit &visit
   }
 }
 
+/// Whether a variable is stored to a tensor as it is: then its rounding is all the error there may be.
+bool isStored(plan::Role &role, const std::string &var) {
+  bool stored = false;
+  walk(role.body, 0,
+       [&](const plan::Stmt &stmt, int) { stored |= stmt.kind == Kind::Store && stmt.operands.back() == var; });
+  return stored;
+}
+
 /// Who reads a variable: casts to types whose own rounding hides the rough polynomial's error, and others.
 struct Readers {
   bool narrow = false, others = false;
@@ -54,7 +62,7 @@ Readers readersOf(plan::Role &role, const std::string &var) {
       return;
     const bool isCast = stmt.kind == Kind::Compute && stmt.op == ir::OpKind::Cast;
     const ElemType to = isCast ? role.findVar(stmt.dest)->type.elem : ElemType::F32;
-    const bool isNarrow = isCast && isFloat(to) && unitRoundoff(to) >= 2 * roughError;
+    const bool isNarrow = isCast && isFloat(to) && unitRoundoff(to) >= 2 * roughError && !isStored(role, stmt.dest);
     (isNarrow ? readers.narrow : readers.others) = true;
   });
   return readers;
