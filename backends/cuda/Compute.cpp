@@ -200,8 +200,14 @@ cpp::Expr RolePrinter::quotient(const Stmt &stmt) {
 cpp::Expr RolePrinter::indices(const VarType &type, int axis) {
   if (type.kind == VarType::Scalar)
     return cpp::integer(0);
-  const cpp::Expr local = cpp::call(
-      cpp::templated(axis == 0 ? "tk::row_index" : "tk::col_index", {cpp::name(variableType(type, role.instances))}));
+  std::vector<cpp::Expr> args;
+  if (axis == 1 && type.layout.led)
+    args.push_back(cpp::name(leadName));
+  const cpp::Expr local = cpp::call(cpp::templated(axis == 0         ? "tk::row_index"
+                                                   : type.layout.led ? "tk::led_col_index"
+                                                                     : "tk::col_index",
+                                                   {cpp::name(variableType(type, role.instances))}),
+                                    std::move(args));
   const bool divided = type.division == (axis == 0 ? plan::Division::Rows : plan::Division::Cols);
   if (!divided || !instance)
     return local;
@@ -292,7 +298,8 @@ cpp::Expr RolePrinter::reduction(const Stmt &stmt) {
     }
     operand = cpp::call("tk::where", {exists, operand, nothing});
   }
-  if (type.kind == VarType::Scalar) { // of one element: itself, but that NaN is none to a maximum or minimum
+  if (type.kind == VarType::Scalar &&
+      !stmt.byThreads) { // of one element: itself, but that NaN is none to a maximum or minimum
     const bool isMax = stmt.reduce == ir::ReduceKind::Max, isMin = stmt.reduce == ir::ReduceKind::Min;
     if (stmt.reduce == ir::ReduceKind::ArgMax || stmt.reduce == ir::ReduceKind::ArgMin)
       return cpp::integer(0);
@@ -300,11 +307,13 @@ cpp::Expr RolePrinter::reduction(const Stmt &stmt) {
       return operand;
     return cpp::call("tk::" + kind, {operand, cpp::floating(isMax ? -INFINITY : INFINITY, type.elem == ElemType::F64)});
   }
-  if (stmt.byThreads)
-    return cpp::call(type.kind == VarType::Fragment ? "tk::thread_row_sum" : "tk::finish_row_sum", {operand});
   std::vector<cpp::Expr> args = {operand};
   if (!stmt.ref.buffer.empty())
     args.push_back(cpp::name(nameOf(stmt.ref.buffer)));
+  if (stmt.byThreads) {
+    const bool isPart = type.kind == VarType::Fragment || type.kind == VarType::Row;
+    return cpp::call((isPart ? "tk::thread_row_" : "tk::finish_row_") + kind, std::move(args));
+  }
   return cpp::call((stmt.axis == 1 ? "tk::row_" : "tk::col_") + kind, std::move(args));
 }
 

@@ -96,6 +96,20 @@ cpp::Body RolePrinter::setup() {
   return out;
 }
 
+cpp::Body RolePrinter::body() {
+  cpp::Body out;
+  if (role.isLed()) {
+    Stmt first;
+    first.kind = StmtKind::Load;
+    first.view = role.lead;
+    first.operands = role.leadOperands;
+    out.push_back(leadOf(first));
+  }
+  cpp::Body rest = print(role.body);
+  out.insert(out.end(), std::make_move_iterator(rest.begin()), std::make_move_iterator(rest.end()));
+  return out;
+}
+
 cpp::Body RolePrinter::finish() {
   cpp::Body out = print(role.finish);
   if (plan::isInstrumented(role))
@@ -227,8 +241,7 @@ void RolePrinter::printStmt(const Stmt &stmt, cpp::Body &out) {
   case StmtKind::Atomic:
     return printStore(stmt, out);
   case StmtKind::LoadShared:
-    return assign(
-        stmt, cpp::call(cpp::templated("tk::load_shared", {cpp::name(typeText(stmt.dest))}), {slice(stmt.ref)}), out);
+    return printLoadShared(stmt, out);
   case StmtKind::StoreShared:
     return printStoreShared(stmt, out);
   case StmtKind::FenceProxy:

@@ -245,6 +245,36 @@ cpp::Expr RolePrinter::otherwise(const Stmt &stmt) {
   return convert(value(operand), typeOf(operand).elem, kernel.findParam(stmt.view.tensor)->elem);
 }
 
+/// The declaration of how far vectors begin before their tiles; `first` is the first vector of a row.
+cpp::Stmt RolePrinter::leadOf(const Stmt &first) {
+  leadName = names.take("lead");
+  const ViewParts parts = viewOf(first, 1, 1, false, Division::Whole);
+  return cpp::Stmt::declaration("const tk::lead", leadName,
+                                cpp::call(cpp::templated("tk::lead_of", {cpp::integer(first.view.indices.back().hi)}),
+                                          {cpp::method(tensor(*parts.param), "at", parts.origin)}));
+}
+
+/// What a copy ahead brought has the columns as memory has them.
+void RolePrinter::printLoadShared(const Stmt &stmt, cpp::Body &out) {
+  const VarType &type = typeOf(stmt.dest);
+  std::vector<cpp::Expr> args;
+  if (type.layout.led && kernel.plan.findBuffer(stmt.ref.buffer)->cols > type.cols)
+    args.push_back(cpp::name(leadName));
+  const std::string callee = args.empty() ? "tk::load_shared" : "tk::load_led_shared";
+  args.push_back(slice(stmt.ref));
+  assign(stmt, cpp::call(cpp::templated(callee, {cpp::name(typeText(stmt.dest))}), std::move(args)), out);
+}
+
+/// A row of a tensor of which nothing is written may be read beside the tile.
+cpp::Expr RolePrinter::loadedLed(const Stmt &stmt, const ViewParts &parts, const VarType &loaded) {
+  std::vector<cpp::Expr> args = {cpp::name(leadName)};
+  if (parts.param->mode == ir::ParamMode::In)
+    args.push_back(tensor(*parts.param));
+  args.push_back(viewExpr(parts, true));
+  assert(!stmt.hasElse && "the planner and the verifier refuse it");
+  return cpp::call(cpp::templated("tk::load_led", {cpp::name(variableType(loaded, role.instances))}), std::move(args));
+}
+
 void RolePrinter::printLoad(const Stmt &stmt, cpp::Body &out) {
   const VarType &type = typeOf(stmt.dest);
   if (type.kind == VarType::Scalar && !stmt.view.hasGather())
@@ -259,6 +289,10 @@ void RolePrinter::printLoad(const Stmt &stmt, cpp::Body &out) {
   }
   const ViewParts parts = viewOf(stmt, partRows(type, role.instances), partCols(type, role.instances),
                                  type.kind == VarType::Column, type.division);
+  VarType loaded = type;
+  loaded.elem = param.elem;
+  if (type.layout.led)
+    return assign(stmt, convert(loadedLed(stmt, parts, loaded), param.elem, type.elem), out);
   const bool wide = suitsWide(parts) && holdsNeighbours(type);
   std::vector<cpp::Expr> args;
   if (wide)
@@ -266,8 +300,6 @@ void RolePrinter::printLoad(const Stmt &stmt, cpp::Body &out) {
   args.push_back(viewExpr(parts, wide));
   if (stmt.hasElse)
     args.push_back(otherwise(stmt));
-  VarType loaded = type;
-  loaded.elem = param.elem;
   const cpp::Expr callee = cpp::templated("tk::load", {cpp::name(variableType(loaded, role.instances))});
   assign(stmt, convert(cpp::call(callee, std::move(args)), param.elem, type.elem), out);
 }
@@ -301,13 +333,14 @@ void RolePrinter::printStore(const Stmt &stmt, cpp::Body &out) {
       return;
     }
     const bool byGroups = verb == "store" || (verb == "atomic_add" && param.elem == ElemType::F32);
-    const bool wide = byGroups && suitsWide(parts) && holdsNeighbours(type);
+    const bool led = type.layout.led;
+    const bool wide = led || (byGroups && suitsWide(parts) && holdsNeighbours(type));
     std::vector<cpp::Expr> args;
     if (wide)
-      args.push_back(cpp::member(tensor(param), "wide"));
+      args.push_back(led ? cpp::name(leadName) : cpp::member(tensor(param), "wide"));
     args.push_back(viewExpr(parts, wide));
     args.push_back(stored);
-    body.push_back(cpp::Stmt::expression(cpp::call("tk::" + verb, std::move(args))));
+    body.push_back(cpp::Stmt::expression(cpp::call("tk::" + verb + (led ? "_led" : ""), std::move(args))));
   }
   if (stmt.firstInstance && instance)
     out.push_back(cpp::Stmt::ifThen(cpp::binary("==", instance, cpp::integer(0)), std::move(body)));

@@ -62,7 +62,7 @@ public:
 
   /// Statements that stand once before the loop over tiles: cursors, scratch.
   cpp::Body setup();
-  cpp::Body body() { return print(role.body); }
+  cpp::Body body();
   cpp::Body finish();
   /// The scalar work that finds the bounds of a ragged axis.
   cpp::Body boundsOf(const plan::Body &bounds);
@@ -132,6 +132,9 @@ private:
   std::string typeText(const std::string &var) const { return variableType(typeOf(var), role.instances); }
 
   // Memory.cpp
+  cpp::Stmt leadOf(const plan::Stmt &first);
+  void printLoadShared(const plan::Stmt &stmt, cpp::Body &out);
+  cpp::Expr loadedLed(const plan::Stmt &stmt, const ViewParts &parts, const plan::VarType &loaded);
   void printLoad(const plan::Stmt &stmt, cpp::Body &out);
   int64_t tileSizeOf(const std::string &tile) const;
   cpp::Expr loadedElement(const plan::Stmt &stmt);
@@ -193,6 +196,7 @@ private:
   std::vector<std::set<std::string>> groupsInFlight;              ///< while tracking; the last one is still open
   /// Not null: where to note the tensors that the text being printed takes to suit copies of 16 bytes.
   std::set<std::string> *assumedWide = nullptr;
+  std::string leadName; ///< of the variable that says where vectors begin, in a led role
   unsigned lastLine = 0;
   std::vector<unsigned> loopLines; ///< of the loops around what is being printed
   bool byElements = false;         ///< what is being printed is said of elements, not of tiles

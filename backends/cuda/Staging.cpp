@@ -185,6 +185,15 @@ void RolePrinter::copyAsync(const Stmt &stmt, cpp::Body &out) {
   const cpp::Expr threads = cpp::integer(static_cast<int64_t>(role.totalWarps()) * role.lanes);
   const cpp::Expr ofTensor = cpp::member(cpp::member(cpp::name("g"), identifier(stmt.view.tensor)), "wide");
   std::vector<cpp::Expr> args = {stage(stmt.ref)};
+  if (role.isLed()) { // the tile whose columns are
+    args.push_back(cpp::name(leadName));
+    args.push_back(cpp::member(cpp::member(cpp::name("g"), identifier(stmt.view.tensor)), "data"));
+    args.push_back(viewExpr(parts, true));
+    args.push_back(threadInRole);
+    out.push_back(
+        cpp::Stmt::expression(cpp::call(cpp::templated("tk::copy_led_row_async", {threads}), std::move(args))));
+    return;
+  }
   if (stmt.loads == 0 && assumedWide)
     assumedWide->insert(stmt.view.tensor);
   if (stmt.loads == 0)

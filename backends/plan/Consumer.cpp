@@ -12,6 +12,8 @@
 #include <algorithm>
 #include <cassert>
 #include <fmt/format.h>
+#include <limits>
+#include <map>
 #include <optional>
 #include <tuple>
 
@@ -268,13 +270,13 @@ private:
     const int64_t extent = op.axis == 1 ? op.operand(0)->type.cols : op.operand(0)->type.rows;
     const int64_t padded = op.axis == 1 ? type.cols : type.rows;
     plan::Stmt &stmt = emitCompute(op);
-    stmt.byThreads = rowParts.sums.count(&op) != 0;
+    stmt.byThreads = rowParts.reductions.count(&op) != 0;
     if (padded != extent && op.kind == ir::OpKind::Reduce) // a scan's padding comes last and is not stored
       stmt.colHi = extent;
     const bool crossesWarps =
         op.axis == 0 ? type.layout.kind != plan::Layout::Rows || type.layout.threadsPerRow < type.layout.threads
                      : type.layout.threadsPerRow > placement.warpSize || type.division == plan::Division::Cols;
-    if (!crossesWarps)
+    if (!crossesWarps || stmt.byThreads)
       return;
     if (type.division == plan::Division::Cols || (op.kind == ir::OpKind::Cumsum && placement.instances > 1))
       unsupported(op,
@@ -678,21 +680,56 @@ private:
       copies->finish(loop);
     for (size_t i = 0; i < loop.results.size(); ++i) {
       alias(loop.result(i), use(loop.body().args[i + 1].get()));
-      if (rowParts.ends.count(loop.result(i)) && !loop.result(i)->users.empty())
-        addUpParts(*loop.result(i), loop.loc);
     }
+    std::map<const ir::Value *, std::string> ownOf; // maxima of the threads, of those that are put together here
+    for (const auto &result : loop.results)
+      if (rowParts.ends.count(result.get()) && rowParts.maxima.count(result.get())) {
+        ownOf[result.get()] = use(result.get());
+        alias(result.get(), finishParts(use(result.get()), typeOf(result.get()), ir::ReduceKind::Max, loop.loc));
+      }
+    for (const auto &result : loop.results)
+      if (rowParts.ends.count(result.get()) && !rowParts.maxima.count(result.get()) && !result->users.empty())
+        addUpParts(*result, ownOf, loop.loc);
   }
 
-  void addUpParts(const ir::Value &result, SourceLoc loc) {
-    const std::string parts = use(&result);
-    const std::string sum = declare(parts + "_sum", typeOf(&result));
+  /// Each thread's part is first brought to the maximum of all, where it goes by its own.
+  void addUpParts(const ir::Value &result, const std::map<const ir::Value *, std::string> &ownOf, SourceLoc loc) {
+    const plan::VarType type = typeOf(&result);
+    std::string parts = use(&result);
+    if (const auto maximum = rowParts.maximumOf.find(&result); maximum != rowParts.maximumOf.end()) {
+      const std::string apart =
+          emitScalar(ir::OpKind::Sub, "apart", {ownOf.at(maximum->second), use(maximum->second)}, loc);
+      const std::string factor = emitScalar(rowParts.exponentialOf.at(&result), "factor", {apart}, loc);
+      parts = emitScalar(ir::OpKind::Mul, parts + "_part", {parts, factor}, loc);
+    }
+    alias(&result, finishParts(parts, type, ir::ReduceKind::Sum, loc));
+  }
+
+  std::string emitScalar(ir::OpKind op, const std::string &hint, std::vector<std::string> operands, SourceLoc loc) {
+    const std::string dest = declare(hint, plan::VarType{.elem = ElemType::F32});
+    plan::Stmt &stmt = emit(Kind::Compute, loc);
+    stmt.op = op;
+    stmt.dest = dest;
+    stmt.operands = std::move(operands);
+    return dest;
+  }
+
+  /// The whole of what threads hold parts of, a column or, of a row in several warps, a number.
+  std::string finishParts(const std::string &parts, const plan::VarType &type, ir::ReduceKind kind, SourceLoc loc) {
+    const std::string whole = declare(parts + (kind == ir::ReduceKind::Sum ? "_sum" : "_max"), type);
     plan::Stmt &stmt = emit(Kind::Compute, loc);
     stmt.op = ir::OpKind::Reduce;
+    stmt.reduce = kind;
     stmt.axis = 1;
     stmt.byThreads = true;
-    stmt.dest = sum;
+    stmt.dest = whole;
     stmt.operands = {parts};
-    alias(&result, sum);
+    if (type.kind == plan::VarType::Scalar) {
+      stmt.ref.buffer = scratchFor(plan::VarType{.rows = 1, .layout = placement.layout}, 1);
+      stmt.id = barrierOfAll();
+      stmt.threads = totalThreads();
+    }
+    return whole;
   }
 
   /// stage -1: all.
@@ -708,11 +745,22 @@ private:
     for (size_t i = 2; i < loop.operands().size(); ++i) {
       const ir::Value *initial = loop.operand(i);
       const ir::Value *arg = loop.body().args[i - 1].get();
-      if (diesAt(initial, loop) && isOwn(initial) && typeOf(initial) == typeOf(arg))
+      if (rowParts.lowest.count(arg))
+        beginLowest(arg, loop.loc);
+      else if (diesAt(initial, loop) && isOwn(initial) && typeOf(initial) == typeOf(arg))
         alias(arg, use(initial));
       else
         emitMove(define(arg), use(initial), loop.loc);
     }
+  }
+
+  /// A thread that has seen no element, or none but -inf, has this maximum: differences of infinities are none.
+  void beginLowest(const ir::Value *arg, SourceLoc loc) {
+    const std::string dest = define(arg);
+    plan::Stmt &stmt = emit(Kind::Compute, loc);
+    stmt.op = ir::OpKind::Const;
+    stmt.constant = static_cast<double>(std::numeric_limits<float>::lowest());
+    stmt.dest = dest;
   }
 
   /// Whether nothing reads the value after `user`, which then may write to its variable: it has no other user, and is

@@ -33,7 +33,8 @@ struct Kept {
 
 class Keeper {
 public:
-  Keeper(plan::Role &role, const plan::Plan &plan) : role(role) {
+  /// `isLed`: tiles that are copied ahead come with 16 bytes more (LeadRows.h).
+  Keeper(plan::Role &role, const plan::Plan &plan, bool isLed) : role(role), isLed(isLed) {
     for (const plan::Var &var : plan.preludeVars)
       fixed.insert(var.name);
     for (const plan::GridAxis &axis : plan.grid.axes)
@@ -49,7 +50,7 @@ public:
     const std::vector<Kept> found = find();
     int64_t tileBytes = 0;
     for (const Kept &kept : found)
-      tileBytes += bytesOf(kept.type.elem, kept.type.rows * kept.type.cols);
+      tileBytes += bytesOf(kept.type.elem, kept.type.rows * kept.type.cols) + (isLed ? 16 : 0);
     const int64_t tiles = tileBytes == 0 ? 0 : std::min(budget / tileBytes, most);
     if (tiles <= 0)
       return ahead ? "no tiles are kept" : "";
@@ -361,6 +362,7 @@ private:
   }
 
   plan::Role &role;
+  const bool isLed;
   std::set<std::string> taken;         ///< names of variables
   std::set<std::string> fixed;         ///< of those that are the same throughout a tile of the grid
   std::set<std::string> written;       ///< tensors
@@ -384,7 +386,8 @@ std::string keepRows(plan::Role &role, std::vector<plan::Buffer> &buffers, const
   const int64_t threads = int64_t{role.warps} * role.instances * arch.warpSize;
   const int64_t share = arch.sharedBytesPerMultiprocessor * threads / threadsAtOnce;
   const int64_t budget = std::min(schedule.keep ? arch.sharedBytesPerBlock : share, arch.sharedBytesPerBlock) - used;
-  return Keeper(role, plan).run(buffers, budget, schedule.keep.value_or(mostTiles), ahead);
+  return Keeper(role, plan, ahead && schedule.alignRows.value_or(false))
+      .run(buffers, budget, schedule.keep.value_or(mostTiles), ahead);
 }
 
 } // namespace tkc::planner

@@ -11,6 +11,7 @@
 #include "backends/plan/GridOrder.h"
 #include "backends/plan/JoinPipelines.h"
 #include "backends/plan/KeepRows.h"
+#include "backends/plan/LeadRows.h"
 #include "backends/plan/MatrixRole.h"
 #include "backends/plan/Multistage.h"
 #include "backends/plan/Nest.h"
@@ -235,6 +236,14 @@ private:
     if (!whyNotAhead.empty()) {
       diagnostics.report(Diag::schedule_impossible, at(function.loc), "`keep_ahead`: " + whyNotAhead);
       return false;
+    }
+    if (schedule.alignRows.value_or(false)) {
+      const std::string why =
+          placement.hasProducts ? "there are products" : leadRows(consumer.role, consumer.scratch, *plan);
+      if (!why.empty()) {
+        diagnostics.report(Diag::schedule_impossible, at(function.loc), "`align_rows`: " + why);
+        return false;
+      }
     }
     if (takesTurns)
       if (const std::string why = takeTurns(consumer.role, consumer.scratch, plan->barriers); !why.empty())

@@ -2,24 +2,32 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Sums of rows that a loop carries, l = l · r + rowsum(p): linear in what the threads of a row hold, so each thread may
-// carry the sum of its own elements, and only after the loops are the parts of a row added up.
+// carry the sum of its own elements, and only after the loops are the parts of a row added up. Where r and p come from
+// a maximum that the loop carries, too, n = max(m, rowmax(t)), r = exp(m - n), p = exp(t' - n), each thread may have
+// one of its own: its part is then by exp(m - M) too large, M being the maximum of all.
 #pragma once
 
 #include "backends/plan/Placement.h"
 #include "backends/plan/Schedule.h"
 
+#include <map>
 #include <set>
 
 namespace tkc::planner {
 
 struct RowParts {
   std::set<const ir::Value *> carried; ///< arguments and results of loops that each thread holds its part of
-  std::set<const ir::Op *> sums;       ///< the reductions that then stay within a thread
-  std::set<const ir::Value *> ends;    ///< of `carried`: results after which the parts are added up
+  std::set<const ir::Op *> reductions; ///< those that then stay within a thread
+  std::set<const ir::Value *> ends;    ///< of `carried`: results after which the parts are put together
+  std::set<const ir::Value *> lowest;  ///< arguments of loops that begin with the lowest number instead of -inf
+  std::set<const ir::Value *> maxima;  ///< of `carried`: results of maxima
+  std::map<const ir::Value *, const ir::Value *> maximumOf; ///< of `carried`: results of sums by such, and that
+  std::map<const ir::Value *, ir::OpKind> exponentialOf;    ///< of these sums: Exp or Exp2
 };
 
-/// For products whose rows lie in the threads of one warp; of those that warpgroups issue only if `late_sums` says so.
-/// Loops that follow each other, as those that splitting makes, hand the parts on.
+/// For products whose rows lie in the threads of one warp; of those that warpgroups issue, and for rows that lie in
+/// several warps of a kernel without products, only if `late_sums` says so. Loops that follow each other, as those that
+/// splitting makes, hand the parts on.
 RowParts findRowParts(const Nest &nest, const Placement &placement, const Schedule &schedule);
 
 } // namespace tkc::planner

@@ -23,6 +23,8 @@ void set(Schedule &schedule, std::string_view key, int64_t value) {
     schedule.keep = value;
   else if (key == "keep_ahead")
     schedule.keepAhead = value != 0;
+  else if (key == "align_rows")
+    schedule.alignRows = value != 0;
   else if (key == "overlap")
     schedule.overlap = value;
   else if (key == "raster")
@@ -78,6 +80,9 @@ const std::vector<Key> &keys() {
        "tiles of what several loops of a kernel without products load that stay in shared memory"},
       {"keep_ahead", "bool", 0, 1, "false",
        "tiles that are kept are all on their way before the first is worked with (cp.async)"},
+      {"align_rows", "bool", 0, 1, "false",
+       "of a kernel without products whose tiles are of one row: vectors begin where memory has multiples of their "
+       "size, wherever the row does; suits rows of odd length"},
       {"overlap", "int", 0, 1, "1", "loop iterations that a product may run behind the vector work that feeds it"},
       {"alternate", "bool", 0, 1, "true where eight waves have rings of three stages",
        "of a loop of products alone: two halves of the waves load and multiply in turns (AMD)"},
@@ -98,7 +103,8 @@ const std::vector<Key> &keys() {
        "a warpgroup of its own rescales accumulators in tensor memory, of one or two computing ones; of one it also "
        "stores them"},
       {"late_sums", "bool", 0, 1, "true where warps multiply by themselves",
-       "sums of rows that a loop carries stay apart, a part in each thread, until after the loops"},
+       "sums of rows that a loop carries stay apart, a part in each thread, until after the loops; of rows in several "
+       "warps also online maxima"},
       {"adder", "bool", 0, 1, "true where all tensors suit the copy engine",
        "what loops add to tensors is handed to the copy engine by warps beside those that load (Hopper)", false},
       {"own_bounds", "bool", 0, 1, "false",

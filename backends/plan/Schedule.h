@@ -34,7 +34,7 @@ struct Schedule {
       rescaleThreshold, exp2Fma, vector, keep;
   bool aligned = false; ///< of its `when`
   std::optional<bool> persistent, earlyLaunch, allowUpcast, twoCta, claimTiles, correction, alternate, interleave,
-      pingpong, keepAhead, lateSums, ownBounds, adder;
+      pingpong, keepAhead, lateSums, ownBounds, adder, alignRows;
 };
 
 /// Checks keys, types and ranges; names of tunes are not keys and were taken out before.

@@ -461,6 +461,13 @@ Role Parser::role() {
   expect("registers");
   role.registers = smallInteger();
   role.inFirst = accept("in_first");
+  if (accept("led")) {
+    expect("by");
+    Stmt first;
+    view(first);
+    role.lead = first.view;
+    role.leadOperands = first.operands;
+  }
   expect("{");
   role.body = body(&role.vars, &role, nullptr);
   return role;
@@ -503,6 +510,8 @@ Layout Parser::layout() {
     layout.threadsPerRow = static_cast<int>(integer(1, 4096));
     expect(",");
     layout.vec = static_cast<int>(integer(1, 4096));
+    if (layout.kind == Layout::Rows && accept(","))
+      layout.led = accept("led");
     expect(")");
   }
   return layout;

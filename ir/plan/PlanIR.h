@@ -47,9 +47,15 @@ struct Layout {
   int threads = 128;
   int threadsPerRow = 4;
   int vec = 2;
+  /// Rows, a row at a time: vectors begin as many columns before the tile as the role's `lead` says, and the first
+  /// holds the tile's last columns in place of those before it (tk/led_rows.h).
+  bool led = false;
   friend bool operator==(const Layout &, const Layout &) = default;
 };
 std::string print(const Layout &layout);
+/// Elements of a chunk of 16 bytes: by so many more than a tile in a led layout has, a copy of it in shared memory has
+/// both chunks of memory that its turned one is made of.
+inline int64_t ledChunk(ElemType elem) { return 128 / bitWidth(elem); }
 /// Rows of a slab of an accumulator: those of all its warps.
 constexpr int slabRows(const Layout &layout) {
   return layout.kind == Layout::Tensor ? layout.threads
@@ -339,10 +345,16 @@ struct Role {
   /// The same warps are all instances: what depends on the instance stands in Each, and no variable but a scalar comes
   /// into one of these or out of it.
   bool serial = false;
+  /// Of a role with tiles in led layouts: the first vector of a row of memory, as an index of one element or tile a dim
+  /// but for the last, on axes of the grid. How far it lies after a multiple of its size is how far those of tiles
+  /// begin before them. Empty: none.
+  ir::View lead;
+  std::vector<std::string> leadOperands; ///< of `lead`
   std::vector<Var> vars; ///< cursors among them: they start at stage 0, phase 0, and go on from tile to tile
   Body body;             ///< run for every tile of the grid that the block takes
   Body finish;           ///< run once after the last
 
+  bool isLed() const { return !lead.tensor.empty(); }
   const Var *findVar(std::string_view name) const;
   /// Groups of `warps` warps that run the body.
   int processes() const { return serial ? 1 : instances; }
@@ -370,10 +382,10 @@ struct Grid {
   bool claimed = false; ///< persistent: its own, then those that it claims; as many blocks as tiles, unless `counted`
   bool counted = false; ///< claimed by a counter in global memory: as many blocks as run at once
   static constexpr size_t mostCountedAxes = 3; ///< the answer says where the tile is on as many
-  int rasterGroup = 0;  ///< > 0: tiles in super-rows of so many rows, walked down first; the last axis' are columns
-  int rasterAxes = 1;   ///< with super-rows: so many axes before the last number their rows
-  int chiplets = 1;     ///< blocks go around so many dies; each die gets tiles that follow each other
-  bool ragged = false;  ///< an inner axis' range depends on outer ones: found on the device
+  int rasterGroup = 0; ///< > 0: tiles in super-rows of so many rows, walked down first; the last axis' are columns
+  int rasterAxes = 1;  ///< with super-rows: so many axes before the last number their rows
+  int chiplets = 1;    ///< blocks go around so many dies; each die gets tiles that follow each other
+  bool ragged = false; ///< an inner axis' range depends on outer ones: found on the device
   std::vector<std::string> reversed; ///< axes walked from the last tile (longest first)
   /// With clusters: the axis of tiles along which the blocks of a cluster take neighbours. It is rounded up to whole
   /// clusters: a tile beyond its end begins at or after it, and ends where the axis ends.

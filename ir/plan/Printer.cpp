@@ -374,7 +374,8 @@ void Printer::plan(const Plan &plan) {
                      role.firstWarp + role.totalWarps(),
                      role.lanes == Role{}.lanes ? "" : fmt::format(" of {}", role.lanes),
                      fmt::format("{}{}", role.instances, role.serial ? " serial" : ""), role.registers,
-                     role.inFirst ? " in_first" : ""));
+                     role.inFirst ? " in_first" : "") +
+         (role.isLed() ? " led by " + print(role.lead, role.leadOperands) : ""));
     vars(role.vars);
     body(role.body);
     part("finish", role.finish);
@@ -427,7 +428,8 @@ std::string print(const Layout &layout) {
   const Layout usual{layout.kind, Layout{}.threads, Layout{}.threadsPerRow, Layout{}.vec};
   if (layout.kind != Layout::Rows && layout == usual)
     return std::string(name);
-  return fmt::format("{}({}, {}, {})", name, layout.threads, layout.threadsPerRow, layout.vec);
+  return fmt::format("{}({}, {}, {}{})", name, layout.threads, layout.threadsPerRow, layout.vec,
+                     layout.led ? ", led" : "");
 }
 
 std::string print(const VarType &type) {

@@ -14,6 +14,10 @@ __device__ __forceinline__ void begin_masks() { __builtin_amdgcn_sched_barrier(0
 /// After it.
 __device__ __forceinline__ void end_masks() { __builtin_amdgcn_sched_barrier(0); }
 
+/// Whether code that is seldom run is better there once for each register than for one that is found when it runs: what
+/// is kept in registers would be in memory.
+static constexpr bool repeats_code = true;
+
 /// The number of a thread, for what is computed from it.
 __device__ __forceinline__ int thread_in_place(int thread) {
   asm volatile("" : "+v"(thread));

@@ -14,11 +14,15 @@
 
 namespace tk {
 
-/// shared ← 16 bytes, or zeros where they do not exist (`from` is then not read).
-__device__ __forceinline__ void copy_async_16(u32 to, const void *from, bool exists) {
+/// shared ← 16 bytes, of which so many exist; the others are zeros, and not read.
+__device__ __forceinline__ void copy_async_16_of(u32 to, const void *from, int bytes) {
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(__cvta_generic_to_global(from)),
-               "r"(exists ? 16 : 0)
+               "r"(bytes)
                : "memory");
+}
+/// shared ← 16 bytes, or zeros where they do not exist.
+__device__ __forceinline__ void copy_async_16(u32 to, const void *from, bool exists) {
+  copy_async_16_of(to, from, exists ? 16 : 0);
 }
 __device__ __forceinline__ void copy_commit() { asm volatile("cp.async.commit_group;" ::: "memory"); }
 template <int Groups> __device__ __forceinline__ void copy_wait() {

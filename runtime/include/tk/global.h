@@ -28,6 +28,15 @@ template <class T, int Rank> struct global {
       element += indices[d] * strides[d];
     return element;
   }
+
+  /// One past the last element, where no stride is negative.
+  __device__ __forceinline__ pointer<T> end() const {
+    pointer<T> element = data + dims[Rank - 1];
+#pragma unroll
+    for (int d = 0; d < Rank - 1; ++d)
+      element += (dims[d] - 1) * strides[d];
+    return element;
+  }
 };
 
 /// Whether a dim of so many elements has element `index`.

@@ -6,7 +6,7 @@
 //
 // Three steps: each thread its own elements, then lanes of a warp by shuffles, then, where a row or column lies in more
 // than one warp, warps through a `scratch`. The result is in every thread that holds part of the row or column. The
-// first step alone (`thread_row_sum`) and the rest (`finish_row_sum`) serve loops that keep sums apart until the end.
+// first step alone (`thread_row_sum`) and the rest (`finish_row_sum`) serve loops that keep parts until the end.
 #pragma once
 
 #include "tk/barrier.h"
@@ -148,6 +148,19 @@ template <class F, tile X, class T> __device__ __forceinline__ void reduce_own_c
   }
 }
 
+/// That of a row, of which threads have many elements and wait for nothing else: in four parts side by side.
+template <class F, tile X> __device__ __forceinline__ auto reduce_own_row(F f, const X &x) {
+  constexpr int count = X::col_slots < 4 ? X::col_slots : 4;
+  typename X::element parts[count];
+#pragma unroll
+  for (int b = 0; b < X::col_slots; ++b)
+    parts[b % count] = b < count ? x.at(0, b) : f(parts[b % count], x.at(0, b));
+#pragma unroll
+  for (int i = 1; i < count; ++i)
+    parts[0] = f(parts[0], parts[i]);
+  return parts[0];
+}
+
 /// Combines what each thread of a row holds of its `Rows` row slots.
 template <class L, int Rows, class F, class T, class S>
 __device__ __forceinline__ void combine_cols(F f, T (&x)[Rows], S &&through) {
@@ -258,11 +271,20 @@ template <tile X, class S> __device__ __forceinline__ auto col_min(const X &x, S
   return reduce_rows(min_operation{}, x, through);
 }
 
-/// Each thread's part of a fragment's row_sum, to be added up over a loop, and what makes the sum of the parts.
+/// Each thread's part of row_sum and row_max, to be put together over a loop, and what makes the whole of the parts.
 template <tile X> __device__ __forceinline__ auto thread_row_sum(const X &x) {
-  typename X::element sums[X::row_slots];
-  reduce_own_cols(sum_operation{}, x, sums);
-  return as_column<X>(sums);
+  if constexpr (!X::has_rows) {
+    return reduce_own_row(sum_operation{}, x);
+  } else {
+    typename X::element sums[X::row_slots];
+    reduce_own_cols(sum_operation{}, x, sums);
+    return as_column<X>(sums);
+  }
+}
+template <tile X>
+  requires(!X::has_rows)
+__device__ __forceinline__ auto thread_row_max(const X &x) {
+  return reduce_own_row(max_operation{}, x);
 }
 template <class T, int Rows, class L, class S = no_scratch>
 __device__ __forceinline__ auto finish_row_sum(column<T, Rows, L> x, S &&through = {}) {
@@ -272,6 +294,19 @@ __device__ __forceinline__ auto finish_row_sum(column<T, Rows, L> x, S &&through
     sums[a] = x.at(a, 0);
   combine_cols<L>(sum_operation{}, sums, through);
   return as_column<column<T, Rows, L>>(sums);
+}
+/// Of a row that all threads of the scratch hold, whose part is a number.
+template <class F, class T, class S> __device__ __forceinline__ T finish_row(F f, T x, S &through) {
+  constexpr int threads = S::warps * warp_size;
+  T parts[1] = {x};
+  combine_cols<row_layout<threads, threads, 1>>(f, parts, through);
+  return parts[0];
+}
+template <class S> __device__ __forceinline__ float finish_row_sum(float x, S &through) {
+  return finish_row(sum_operation{}, x, through);
+}
+template <class S> __device__ __forceinline__ float finish_row_max(float x, S &through) {
+  return finish_row(max_operation{}, x, through);
 }
 
 template <class X> __device__ __forceinline__ auto index_of(const X &x) {

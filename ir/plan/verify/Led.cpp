@@ -1,0 +1,107 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Tiles whose vectors begin before them. Which thread has which column is then known only at run time, so nothing may
+// depend on it, and tiles are combined with others of the kind alone.
+#include "ir/plan/verify/Verify.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace tkc::plan {
+namespace {
+
+class Led {
+public:
+  Led(const Plan &plan, const Role &role, Report &report) : plan(plan), role(role), report(report) {}
+
+  void check() {
+    for (const Var &var : role.vars)
+      if (var.type.layout.led)
+        layout(var);
+    if (role.isLed())
+      lead();
+    for (const Body *body : {&role.body, &role.finish})
+      walk(*body, [&](const Stmt &stmt) { statement(stmt); });
+  }
+
+private:
+  void complain(SourceLoc loc, const std::string &what) {
+    report.add(loc, fmt::format("role `{}`: {}", role.name, what));
+  }
+
+  bool isLed(const std::string &name) const {
+    const Var *var = role.findVar(name);
+    return var && var->type.layout.led;
+  }
+  bool isTile(const std::string &name) const {
+    const Var *var = role.findVar(name);
+    return var &&
+           (var->type.kind == VarType::Fragment || var->type.kind == VarType::Row || var->type.kind == VarType::Column);
+  }
+
+  void layout(const Var &var) {
+    const Layout &layout = var.type.layout;
+    if (!role.isLed())
+      complain(role.body.empty() ? SourceLoc() : role.body.front().loc,
+               fmt::format("no row leads, as the layout of `{}` asks for", var.name));
+    const bool isWhole = layout.kind == Layout::Rows && layout.threads == layout.threadsPerRow && layout.vec > 1 &&
+                         var.type.cols % (int64_t{layout.threads} * layout.vec) == 0;
+    if (var.type.kind != VarType::Row || !isWhole || isPacked(var.type.elem) || role.instances > 1)
+      complain(SourceLoc(), fmt::format("`{}` is no row of whole vectors of all threads", var.name));
+    else if (role.isLed() && !role.lead.indices.empty() && role.lead.indices.back().hi != layout.vec)
+      complain(SourceLoc(), fmt::format("`{}` has vectors of {} elements, the row that leads of {}", var.name,
+                                        layout.vec, role.lead.indices.back().hi));
+  }
+
+  void lead() {
+    const auto param = std::find_if(plan.params.begin(), plan.params.end(),
+                                    [&](const ir::Param &each) { return each.name == role.lead.tensor; });
+    const std::vector<ir::ViewIndex> &indices = role.lead.indices;
+    bool fits = param != plan.params.end() && param->dims.size() == indices.size() && !indices.empty() &&
+                !isPacked(param->elem) && indices.back().kind == ir::ViewIndex::Span && indices.back().lo == 0;
+    for (size_t d = 0; fits && d + 1 < indices.size(); ++d)
+      fits = indices[d].kind == ir::ViewIndex::Element || indices[d].kind == ir::ViewIndex::Tiled;
+    for (const std::string &operand : role.leadOperands)
+      fits &= std::any_of(plan.grid.axes.begin(), plan.grid.axes.end(),
+                          [&](const GridAxis &axis) { return axis.name == operand && axis.tileSize <= 1; });
+    if (!fits)
+      complain(SourceLoc(),
+               fmt::format("`{}` is no first vector of a row that the place in the grid says", role.lead.tensor));
+  }
+
+  void statement(const Stmt &stmt) {
+    const auto led = std::count_if(stmt.operands.begin(), stmt.operands.end(),
+                                   [&](const std::string &operand) { return isLed(operand); });
+    const auto tiles = std::count_if(stmt.operands.begin(), stmt.operands.end(),
+                                     [&](const std::string &operand) { return isTile(operand); });
+    if (led == 0 && !isLed(stmt.dest))
+      return;
+    const auto refuse = [&](std::string_view why) { complain(stmt.loc, fmt::format("`{}`: {}", print(stmt), why)); };
+    if (led != tiles || (isTile(stmt.dest) && !isLed(stmt.dest)))
+      refuse("tiles of which only some begin before their first column");
+    const bool isAccess = stmt.kind == StmtKind::Load || stmt.kind == StmtKind::Store;
+    const bool isAlong = stmt.op != ir::OpKind::Cumsum && (stmt.op != ir::OpKind::Reduce || stmt.axis == 1);
+    if (stmt.kind == StmtKind::Compute && !isAlong)
+      refuse("depends on which thread has which column");
+    else if (isAccess &&
+             (stmt.hasElse || (!stmt.view.hasGather() && stmt.view.indices.back().kind == ir::ViewIndex::Element)))
+      refuse("is no access along a row of memory");
+    else if (!isAccess && stmt.kind != StmtKind::Compute && stmt.kind != StmtKind::Move &&
+             stmt.kind != StmtKind::LoadShared && stmt.kind != StmtKind::StoreShared)
+      refuse("is not for tiles that begin before their first column");
+  }
+
+  const Plan &plan;
+  const Role &role;
+  Report &report;
+};
+
+} // namespace
+
+void checkLed(const Plan &plan, Report &report) {
+  for (const Role &role : plan.roles)
+    Led(plan, role, report).check();
+}
+
+} // namespace tkc::plan
