@@ -4,6 +4,7 @@
 #include "tk/elementwise.h"
 #include "tk/global.h"
 #include "tk/host/launch.h"
+#include "tk/led_rows.h"
 #include "tk/math.h"
 #include "tk/memory.h"
 #include "tk/reduce.h"
@@ -14,43 +15,448 @@
 
 namespace {
 
-struct softmax_any_f16_BC8192_BM1_vector1_arguments {
+struct softmax_any_f16_BC10240_BM1_align_rows1_keep5_keep_ahead1_late_sums1_warps8_arguments {
   tk::global<const tk::half, 2> x;
   tk::global<tk::half, 2> y;
   int N;
   int C;
 };
 
-struct softmax_any_f16_BC8192_BM1_vector1_shared {
+struct softmax_any_f16_BC10240_BM1_align_rows1_keep5_keep_ahead1_late_sums1_warps8_shared {
   tk::scratch_memory<8, 8> reduce_scratch;
-  alignas(1024) tk::shared_vector<tk::half, 8192> kept_x[3];
+  alignas(1024) tk::shared_vector<tk::half, 10248> kept_x[5];
 };
 
 /// softmax.tk:25  softmax_any, for sm_90a.
 /// y = softmax of rows of any length: maximum and sum in one pass, the result in a second
-/// BM = 1, BC = 8192.
+/// BM = 1, BC = 10240.
 /// Plan: stages: none; warpgroups: 1; overlap: 0; persistent: false.
 /// Roles: worker of 8 warps.
-/// Shared memory: reduce_scratch 1 KiB, kept_x 48 KiB.
-__global__ void __launch_bounds__(256)
-    softmax_any_f16_BC8192_BM1_vector1(const __grid_constant__ softmax_any_f16_BC8192_BM1_vector1_arguments g) {
-  auto &shared = tk::shared_at<softmax_any_f16_BC8192_BM1_vector1_shared>(0);
+/// Shared memory: reduce_scratch 1 KiB, kept_x 102480 bytes.
+__global__ void __launch_bounds__(256) softmax_any_f16_BC10240_BM1_align_rows1_keep5_keep_ahead1_late_sums1_warps8(
+    const __grid_constant__ softmax_any_f16_BC10240_BM1_align_rows1_keep5_keep_ahead1_late_sums1_warps8_arguments g) {
+  auto &shared = tk::shared_at<softmax_any_f16_BC10240_BM1_align_rows1_keep5_keep_ahead1_late_sums1_warps8_shared>(0);
   const tk::tiles<1> i_tiles{0, g.N};
-  tk::ring<3> kept_x_at;
-  tk::ring<3> kept_x_at_2;
+  tk::ring<5> kept_x_fill;
+  tk::ring<5> kept_x_at;
+  tk::ring<5> kept_x_at_2;
   tk::scratch<8, 8> reduce_scratch{shared.reduce_scratch, 1};
   const auto i = i_tiles[int(blockIdx.x)];
-  // softmax.tk:28  var m = full(BM, 1, -inf);
-  float m = -tk::inf;
+  const tk::lead lead = tk::lead_of<8>(g.y.at(i.begin, 0));
   // softmax.tk:29  var l = zeros(BM, 1);
   float l = 0.0f;
   // softmax.tk:30  for c in tiles(C, BC) {
-  const int c_split = g.C / 8192 * 8192;
-  const int kept_end = 24576;
-  for (const auto c : tk::tiles<8192>{0, c_split}) {
+  const int c_split = g.C / 10240 * 10240;
+  float m_2 = -3.4028235e+38f;
+  const int kept_end = 51200;
+  const int stop = tk::max(g.C, 0);
+  const int kept_stop = tk::min(stop, kept_end);
+  for (const auto c_ahead : tk::tiles<10240>{0, kept_stop}) {
+    tk::copy_led_row_async<256>(
+        shared.kept_x[kept_x_fill.slot], lead, g.x.data,
+        tk::view<const tk::half, 16>{g.x.at(i.begin, c_ahead.begin), g.x.stride(0), 1, c_ahead.end - c_ahead.begin},
+        int(threadIdx.x));
+    kept_x_fill.advance();
+    tk::copy_commit();
+  }
+  const int kept_length = kept_stop;
+  const int padded = kept_length + 10239;
+  const int kept_tiles = tk::divide(padded, 10240);
+  const int whole = kept_tiles * 10240;
+  const int none_begin = whole;
+  for (const auto c_ahead_none : tk::tiles<10240>{none_begin, kept_end})
+    tk::copy_commit();
+  for (const auto c : tk::tiles<10240>{0, c_split}) {
+    const bool has_come = c.begin < kept_end;
+    if (has_come) {
+      tk::copy_wait<4>();
+      tk::sync_block();
+      tk::copy_commit();
+    }
     // softmax.tk:31  let t = f32(x[i, c]) * LOG2E;
-    const auto x = tk::load<tk::row<tk::half, 8192, tk::row_layout<256, 256, 1>>>(
-        tk::view<const tk::half>{g.x.at(i.begin, c.begin), g.x.stride(0), 1, 8192});
+    const bool is_kept = c.begin < kept_end;
+    tk::row<tk::half, 10240, tk::row_layout<256, 256, 8>> x;
+    if (is_kept) {
+      x = tk::load_led_shared<tk::row<tk::half, 10240, tk::row_layout<256, 256, 8>>>(lead,
+                                                                                     shared.kept_x[kept_x_at.slot]);
+      kept_x_at.advance();
+    } else {
+      // softmax.tk:31  let t = f32(x[i, c]) * LOG2E;
+      x = tk::load_led<tk::row<tk::half, 10240, tk::row_layout<256, 256, 8>>>(
+          lead, g.x, tk::view<const tk::half, 16>{g.x.at(i.begin, c.begin), g.x.stride(0), 1, 10240});
+    }
+    const auto x_f32 = tk::cast<float>(x);
+    // softmax.tk:32  let m_new = max(m, rowmax(t));
+    const float m_new = tk::max(m_2, tk::thread_row_max(x_f32) * 1.442695f);
+    // softmax.tk:31  let t = f32(x[i, c]) * LOG2E;
+    const auto t = x_f32 * 1.442695f;
+    // softmax.tk:33  l = l * exp2(m - m_new) + rowsum(exp2(t - m_new));
+    l = l * tk::exp2(m_2 - m_new) + tk::thread_row_sum(tk::exp2(t - m_new));
+    m_2 = m_new;
+  }
+  // softmax.tk:30  for c in tiles(C, BC) {
+  for (const auto c_2 : tk::tiles<10240>{c_split, g.C}) {
+    const bool has_come_2 = c_2.begin < kept_end;
+    if (has_come_2) {
+      tk::copy_wait<4>();
+      tk::sync_block();
+      tk::copy_commit();
+    }
+    // softmax.tk:31  let t = f32(x[i, c]) * LOG2E;
+    const bool is_kept_2 = c_2.begin < kept_end;
+    tk::row<tk::half, 10240, tk::row_layout<256, 256, 8>> x_2;
+    if (is_kept_2) {
+      x_2 = tk::load_led_shared<tk::row<tk::half, 10240, tk::row_layout<256, 256, 8>>>(lead,
+                                                                                       shared.kept_x[kept_x_at.slot]);
+      kept_x_at.advance();
+    } else {
+      // softmax.tk:31  let t = f32(x[i, c]) * LOG2E;
+      x_2 = tk::load_led<tk::row<tk::half, 10240, tk::row_layout<256, 256, 8>>>(
+          lead, g.x, tk::view<const tk::half, 16>{g.x.at(i.begin, c_2.begin), g.x.stride(0), 1, c_2.end - c_2.begin});
+    }
+    const auto raw =
+        tk::where(tk::led_col_index<tk::row<int, 10240, tk::row_layout<256, 256, 8>>>(lead) + c_2.begin < g.C,
+                  tk::cast<float>(x_2), -tk::inf);
+    // softmax.tk:32  let m_new = max(m, rowmax(t));
+    const float m_new_2 = tk::max(m_2, tk::thread_row_max(raw) * 1.442695f);
+    // softmax.tk:31  let t = f32(x[i, c]) * LOG2E;
+    const auto t_2 = raw * 1.442695f;
+    // softmax.tk:33  l = l * exp2(m - m_new) + rowsum(exp2(t - m_new));
+    l = l * tk::exp2(m_2 - m_new_2) + tk::thread_row_sum(tk::exp2(t_2 - m_new_2));
+    m_2 = m_new_2;
+  }
+  // softmax.tk:30  for c in tiles(C, BC) {
+  const float m_2_max = tk::finish_row_max(m_2, reduce_scratch);
+  const float apart = m_2 - m_2_max;
+  const float factor = tk::exp2(apart);
+  const float l_part = l * factor;
+  const float l_part_sum = tk::finish_row_sum(l_part, reduce_scratch);
+  // softmax.tk:36  let total = m + log2(l);
+  const float total = m_2_max + tk::log2(l_part_sum);
+  // softmax.tk:37  for c in tiles(C, BC) { y[i, c] = exp2(x[i, c] * LOG2E - total); }
+  for (const auto c_3 : tk::tiles<10240>{0, g.C}) {
+    const bool is_kept_3 = c_3.begin < kept_end;
+    tk::row<tk::half, 10240, tk::row_layout<256, 256, 8>> x_3;
+    if (is_kept_3) {
+      x_3 = tk::load_led_shared<tk::row<tk::half, 10240, tk::row_layout<256, 256, 8>>>(lead,
+                                                                                       shared.kept_x[kept_x_at_2.slot]);
+      kept_x_at_2.advance();
+    } else {
+      x_3 = tk::load_led<tk::row<tk::half, 10240, tk::row_layout<256, 256, 8>>>(
+          lead, g.x, tk::view<const tk::half, 16>{g.x.at(i.begin, c_3.begin), g.x.stride(0), 1, c_3.end - c_3.begin});
+    }
+    tk::store_led(lead, tk::view<tk::half, 16>{g.y.at(i.begin, c_3.begin), g.y.stride(0), 1, c_3.end - c_3.begin},
+                  tk::cast<tk::half>(tk::exp2(tk::cast<float>(x_3) * 1.442695f - total)));
+  }
+}
+
+struct softmax_any_f16_BC4096_BM1_align_rows1_keep5_keep_ahead1_late_sums1_arguments {
+  tk::global<const tk::half, 2> x;
+  tk::global<tk::half, 2> y;
+  int N;
+  int C;
+};
+
+struct softmax_any_f16_BC4096_BM1_align_rows1_keep5_keep_ahead1_late_sums1_shared {
+  tk::scratch_memory<4, 8> reduce_scratch;
+  alignas(1024) tk::shared_vector<tk::half, 4104> kept_x[5];
+};
+
+/// softmax.tk:25  softmax_any, for sm_90a.
+/// y = softmax of rows of any length: maximum and sum in one pass, the result in a second
+/// BM = 1, BC = 4096.
+/// Plan: stages: none; warpgroups: 1; overlap: 0; persistent: false.
+/// Roles: worker of 4 warps.
+/// Shared memory: reduce_scratch 512 bytes, kept_x 41040 bytes.
+__global__ void __launch_bounds__(128) softmax_any_f16_BC4096_BM1_align_rows1_keep5_keep_ahead1_late_sums1(
+    const __grid_constant__ softmax_any_f16_BC4096_BM1_align_rows1_keep5_keep_ahead1_late_sums1_arguments g) {
+  auto &shared = tk::shared_at<softmax_any_f16_BC4096_BM1_align_rows1_keep5_keep_ahead1_late_sums1_shared>(0);
+  const tk::tiles<1> i_tiles{0, g.N};
+  tk::ring<5> kept_x_fill;
+  tk::ring<5> kept_x_at;
+  tk::ring<5> kept_x_at_2;
+  tk::scratch<4, 8> reduce_scratch{shared.reduce_scratch, 1};
+  const auto i = i_tiles[int(blockIdx.x)];
+  const tk::lead lead = tk::lead_of<8>(g.y.at(i.begin, 0));
+  // softmax.tk:29  var l = zeros(BM, 1);
+  float l = 0.0f;
+  // softmax.tk:30  for c in tiles(C, BC) {
+  const int c_split = g.C / 4096 * 4096;
+  float m_2 = -3.4028235e+38f;
+  const int kept_end = 20480;
+  const int stop = tk::max(g.C, 0);
+  const int kept_stop = tk::min(stop, kept_end);
+  for (const auto c_ahead : tk::tiles<4096>{0, kept_stop}) {
+    tk::copy_led_row_async<128>(
+        shared.kept_x[kept_x_fill.slot], lead, g.x.data,
+        tk::view<const tk::half, 16>{g.x.at(i.begin, c_ahead.begin), g.x.stride(0), 1, c_ahead.end - c_ahead.begin},
+        int(threadIdx.x));
+    kept_x_fill.advance();
+    tk::copy_commit();
+  }
+  const int kept_length = kept_stop;
+  const int padded = kept_length + 4095;
+  const int kept_tiles = tk::divide(padded, 4096);
+  const int whole = kept_tiles * 4096;
+  const int none_begin = whole;
+  for (const auto c_ahead_none : tk::tiles<4096>{none_begin, kept_end})
+    tk::copy_commit();
+  for (const auto c : tk::tiles<4096>{0, c_split}) {
+    const bool has_come = c.begin < kept_end;
+    if (has_come) {
+      tk::copy_wait<4>();
+      tk::sync_block();
+      tk::copy_commit();
+    }
+    // softmax.tk:31  let t = f32(x[i, c]) * LOG2E;
+    const bool is_kept = c.begin < kept_end;
+    tk::row<tk::half, 4096, tk::row_layout<128, 128, 8>> x;
+    if (is_kept) {
+      x = tk::load_led_shared<tk::row<tk::half, 4096, tk::row_layout<128, 128, 8>>>(lead,
+                                                                                    shared.kept_x[kept_x_at.slot]);
+      kept_x_at.advance();
+    } else {
+      // softmax.tk:31  let t = f32(x[i, c]) * LOG2E;
+      x = tk::load_led<tk::row<tk::half, 4096, tk::row_layout<128, 128, 8>>>(
+          lead, g.x, tk::view<const tk::half, 16>{g.x.at(i.begin, c.begin), g.x.stride(0), 1, 4096});
+    }
+    const auto x_f32 = tk::cast<float>(x);
+    // softmax.tk:32  let m_new = max(m, rowmax(t));
+    const float m_new = tk::max(m_2, tk::thread_row_max(x_f32) * 1.442695f);
+    // softmax.tk:31  let t = f32(x[i, c]) * LOG2E;
+    const auto t = x_f32 * 1.442695f;
+    // softmax.tk:33  l = l * exp2(m - m_new) + rowsum(exp2(t - m_new));
+    l = l * tk::exp2(m_2 - m_new) + tk::thread_row_sum(tk::exp2(t - m_new));
+    m_2 = m_new;
+  }
+  // softmax.tk:30  for c in tiles(C, BC) {
+  for (const auto c_2 : tk::tiles<4096>{c_split, g.C}) {
+    const bool has_come_2 = c_2.begin < kept_end;
+    if (has_come_2) {
+      tk::copy_wait<4>();
+      tk::sync_block();
+      tk::copy_commit();
+    }
+    // softmax.tk:31  let t = f32(x[i, c]) * LOG2E;
+    const bool is_kept_2 = c_2.begin < kept_end;
+    tk::row<tk::half, 4096, tk::row_layout<128, 128, 8>> x_2;
+    if (is_kept_2) {
+      x_2 = tk::load_led_shared<tk::row<tk::half, 4096, tk::row_layout<128, 128, 8>>>(lead,
+                                                                                      shared.kept_x[kept_x_at.slot]);
+      kept_x_at.advance();
+    } else {
+      // softmax.tk:31  let t = f32(x[i, c]) * LOG2E;
+      x_2 = tk::load_led<tk::row<tk::half, 4096, tk::row_layout<128, 128, 8>>>(
+          lead, g.x, tk::view<const tk::half, 16>{g.x.at(i.begin, c_2.begin), g.x.stride(0), 1, c_2.end - c_2.begin});
+    }
+    const auto raw =
+        tk::where(tk::led_col_index<tk::row<int, 4096, tk::row_layout<128, 128, 8>>>(lead) + c_2.begin < g.C,
+                  tk::cast<float>(x_2), -tk::inf);
+    // softmax.tk:32  let m_new = max(m, rowmax(t));
+    const float m_new_2 = tk::max(m_2, tk::thread_row_max(raw) * 1.442695f);
+    // softmax.tk:31  let t = f32(x[i, c]) * LOG2E;
+    const auto t_2 = raw * 1.442695f;
+    // softmax.tk:33  l = l * exp2(m - m_new) + rowsum(exp2(t - m_new));
+    l = l * tk::exp2(m_2 - m_new_2) + tk::thread_row_sum(tk::exp2(t_2 - m_new_2));
+    m_2 = m_new_2;
+  }
+  // softmax.tk:30  for c in tiles(C, BC) {
+  const float m_2_max = tk::finish_row_max(m_2, reduce_scratch);
+  const float apart = m_2 - m_2_max;
+  const float factor = tk::exp2(apart);
+  const float l_part = l * factor;
+  const float l_part_sum = tk::finish_row_sum(l_part, reduce_scratch);
+  // softmax.tk:36  let total = m + log2(l);
+  const float total = m_2_max + tk::log2(l_part_sum);
+  // softmax.tk:37  for c in tiles(C, BC) { y[i, c] = exp2(x[i, c] * LOG2E - total); }
+  for (const auto c_3 : tk::tiles<4096>{0, g.C}) {
+    const bool is_kept_3 = c_3.begin < kept_end;
+    tk::row<tk::half, 4096, tk::row_layout<128, 128, 8>> x_3;
+    if (is_kept_3) {
+      x_3 = tk::load_led_shared<tk::row<tk::half, 4096, tk::row_layout<128, 128, 8>>>(lead,
+                                                                                      shared.kept_x[kept_x_at_2.slot]);
+      kept_x_at_2.advance();
+    } else {
+      x_3 = tk::load_led<tk::row<tk::half, 4096, tk::row_layout<128, 128, 8>>>(
+          lead, g.x, tk::view<const tk::half, 16>{g.x.at(i.begin, c_3.begin), g.x.stride(0), 1, c_3.end - c_3.begin});
+    }
+    tk::store_led(lead, tk::view<tk::half, 16>{g.y.at(i.begin, c_3.begin), g.y.stride(0), 1, c_3.end - c_3.begin},
+                  tk::cast<tk::half>(tk::exp2(tk::cast<float>(x_3) * 1.442695f - total)));
+  }
+}
+
+struct softmax_any_f16_BC2048_BM1_align_rows1_keep5_keep_ahead1_late_sums1_arguments {
+  tk::global<const tk::half, 2> x;
+  tk::global<tk::half, 2> y;
+  int N;
+  int C;
+};
+
+struct softmax_any_f16_BC2048_BM1_align_rows1_keep5_keep_ahead1_late_sums1_shared {
+  tk::scratch_memory<4, 8> reduce_scratch;
+  alignas(1024) tk::shared_vector<tk::half, 2056> kept_x[5];
+};
+
+/// softmax.tk:25  softmax_any, for sm_90a.
+/// y = softmax of rows of any length: maximum and sum in one pass, the result in a second
+/// BM = 1, BC = 2048.
+/// Plan: stages: none; warpgroups: 1; overlap: 0; persistent: false.
+/// Roles: worker of 4 warps.
+/// Shared memory: reduce_scratch 512 bytes, kept_x 20560 bytes.
+__global__ void __launch_bounds__(128) softmax_any_f16_BC2048_BM1_align_rows1_keep5_keep_ahead1_late_sums1(
+    const __grid_constant__ softmax_any_f16_BC2048_BM1_align_rows1_keep5_keep_ahead1_late_sums1_arguments g) {
+  auto &shared = tk::shared_at<softmax_any_f16_BC2048_BM1_align_rows1_keep5_keep_ahead1_late_sums1_shared>(0);
+  const tk::tiles<1> i_tiles{0, g.N};
+  tk::ring<5> kept_x_fill;
+  tk::ring<5> kept_x_at;
+  tk::ring<5> kept_x_at_2;
+  tk::scratch<4, 8> reduce_scratch{shared.reduce_scratch, 1};
+  const auto i = i_tiles[int(blockIdx.x)];
+  const tk::lead lead = tk::lead_of<8>(g.y.at(i.begin, 0));
+  // softmax.tk:29  var l = zeros(BM, 1);
+  float l = 0.0f;
+  // softmax.tk:30  for c in tiles(C, BC) {
+  const int c_split = g.C / 2048 * 2048;
+  float m_2 = -3.4028235e+38f;
+  const int kept_end = 10240;
+  const int stop = tk::max(g.C, 0);
+  const int kept_stop = tk::min(stop, kept_end);
+  for (const auto c_ahead : tk::tiles<2048>{0, kept_stop}) {
+    tk::copy_led_row_async<128>(
+        shared.kept_x[kept_x_fill.slot], lead, g.x.data,
+        tk::view<const tk::half, 16>{g.x.at(i.begin, c_ahead.begin), g.x.stride(0), 1, c_ahead.end - c_ahead.begin},
+        int(threadIdx.x));
+    kept_x_fill.advance();
+    tk::copy_commit();
+  }
+  const int kept_length = kept_stop;
+  const int padded = kept_length + 2047;
+  const int kept_tiles = tk::divide(padded, 2048);
+  const int whole = kept_tiles * 2048;
+  const int none_begin = whole;
+  for (const auto c_ahead_none : tk::tiles<2048>{none_begin, kept_end})
+    tk::copy_commit();
+  for (const auto c : tk::tiles<2048>{0, c_split}) {
+    const bool has_come = c.begin < kept_end;
+    if (has_come) {
+      tk::copy_wait<4>();
+      tk::sync_block();
+      tk::copy_commit();
+    }
+    // softmax.tk:31  let t = f32(x[i, c]) * LOG2E;
+    const bool is_kept = c.begin < kept_end;
+    tk::row<tk::half, 2048, tk::row_layout<128, 128, 8>> x;
+    if (is_kept) {
+      x = tk::load_led_shared<tk::row<tk::half, 2048, tk::row_layout<128, 128, 8>>>(lead,
+                                                                                    shared.kept_x[kept_x_at.slot]);
+      kept_x_at.advance();
+    } else {
+      // softmax.tk:31  let t = f32(x[i, c]) * LOG2E;
+      x = tk::load_led<tk::row<tk::half, 2048, tk::row_layout<128, 128, 8>>>(
+          lead, g.x, tk::view<const tk::half, 16>{g.x.at(i.begin, c.begin), g.x.stride(0), 1, 2048});
+    }
+    const auto x_f32 = tk::cast<float>(x);
+    // softmax.tk:32  let m_new = max(m, rowmax(t));
+    const float m_new = tk::max(m_2, tk::thread_row_max(x_f32) * 1.442695f);
+    // softmax.tk:31  let t = f32(x[i, c]) * LOG2E;
+    const auto t = x_f32 * 1.442695f;
+    // softmax.tk:33  l = l * exp2(m - m_new) + rowsum(exp2(t - m_new));
+    l = l * tk::exp2(m_2 - m_new) + tk::thread_row_sum(tk::exp2(t - m_new));
+    m_2 = m_new;
+  }
+  // softmax.tk:30  for c in tiles(C, BC) {
+  for (const auto c_2 : tk::tiles<2048>{c_split, g.C}) {
+    const bool has_come_2 = c_2.begin < kept_end;
+    if (has_come_2) {
+      tk::copy_wait<4>();
+      tk::sync_block();
+      tk::copy_commit();
+    }
+    // softmax.tk:31  let t = f32(x[i, c]) * LOG2E;
+    const bool is_kept_2 = c_2.begin < kept_end;
+    tk::row<tk::half, 2048, tk::row_layout<128, 128, 8>> x_2;
+    if (is_kept_2) {
+      x_2 = tk::load_led_shared<tk::row<tk::half, 2048, tk::row_layout<128, 128, 8>>>(lead,
+                                                                                      shared.kept_x[kept_x_at.slot]);
+      kept_x_at.advance();
+    } else {
+      // softmax.tk:31  let t = f32(x[i, c]) * LOG2E;
+      x_2 = tk::load_led<tk::row<tk::half, 2048, tk::row_layout<128, 128, 8>>>(
+          lead, g.x, tk::view<const tk::half, 16>{g.x.at(i.begin, c_2.begin), g.x.stride(0), 1, c_2.end - c_2.begin});
+    }
+    const auto raw =
+        tk::where(tk::led_col_index<tk::row<int, 2048, tk::row_layout<128, 128, 8>>>(lead) + c_2.begin < g.C,
+                  tk::cast<float>(x_2), -tk::inf);
+    // softmax.tk:32  let m_new = max(m, rowmax(t));
+    const float m_new_2 = tk::max(m_2, tk::thread_row_max(raw) * 1.442695f);
+    // softmax.tk:31  let t = f32(x[i, c]) * LOG2E;
+    const auto t_2 = raw * 1.442695f;
+    // softmax.tk:33  l = l * exp2(m - m_new) + rowsum(exp2(t - m_new));
+    l = l * tk::exp2(m_2 - m_new_2) + tk::thread_row_sum(tk::exp2(t_2 - m_new_2));
+    m_2 = m_new_2;
+  }
+  // softmax.tk:30  for c in tiles(C, BC) {
+  const float m_2_max = tk::finish_row_max(m_2, reduce_scratch);
+  const float apart = m_2 - m_2_max;
+  const float factor = tk::exp2(apart);
+  const float l_part = l * factor;
+  const float l_part_sum = tk::finish_row_sum(l_part, reduce_scratch);
+  // softmax.tk:36  let total = m + log2(l);
+  const float total = m_2_max + tk::log2(l_part_sum);
+  // softmax.tk:37  for c in tiles(C, BC) { y[i, c] = exp2(x[i, c] * LOG2E - total); }
+  for (const auto c_3 : tk::tiles<2048>{0, g.C}) {
+    const bool is_kept_3 = c_3.begin < kept_end;
+    tk::row<tk::half, 2048, tk::row_layout<128, 128, 8>> x_3;
+    if (is_kept_3) {
+      x_3 = tk::load_led_shared<tk::row<tk::half, 2048, tk::row_layout<128, 128, 8>>>(lead,
+                                                                                      shared.kept_x[kept_x_at_2.slot]);
+      kept_x_at_2.advance();
+    } else {
+      x_3 = tk::load_led<tk::row<tk::half, 2048, tk::row_layout<128, 128, 8>>>(
+          lead, g.x, tk::view<const tk::half, 16>{g.x.at(i.begin, c_3.begin), g.x.stride(0), 1, c_3.end - c_3.begin});
+    }
+    tk::store_led(lead, tk::view<tk::half, 16>{g.y.at(i.begin, c_3.begin), g.y.stride(0), 1, c_3.end - c_3.begin},
+                  tk::cast<tk::half>(tk::exp2(tk::cast<float>(x_3) * 1.442695f - total)));
+  }
+}
+
+struct softmax_any_f16_BC2048_BM1_align_rows1_late_sums1_arguments {
+  tk::global<const tk::half, 2> x;
+  tk::global<tk::half, 2> y;
+  int N;
+  int C;
+};
+
+struct softmax_any_f16_BC2048_BM1_align_rows1_late_sums1_shared {
+  tk::scratch_memory<4, 8> reduce_scratch;
+  alignas(1024) tk::shared_vector<tk::half, 2048> kept_x[6];
+};
+
+/// softmax.tk:25  softmax_any, for sm_90a.
+/// y = softmax of rows of any length: maximum and sum in one pass, the result in a second
+/// BM = 1, BC = 2048.
+/// Plan: stages: none; warpgroups: 1; overlap: 0; persistent: false.
+/// Roles: worker of 4 warps.
+/// Shared memory: reduce_scratch 512 bytes, kept_x 24 KiB.
+__global__ void __launch_bounds__(128) softmax_any_f16_BC2048_BM1_align_rows1_late_sums1(
+    const __grid_constant__ softmax_any_f16_BC2048_BM1_align_rows1_late_sums1_arguments g) {
+  auto &shared = tk::shared_at<softmax_any_f16_BC2048_BM1_align_rows1_late_sums1_shared>(0);
+  const tk::tiles<1> i_tiles{0, g.N};
+  tk::ring<6> kept_x_at;
+  tk::ring<6> kept_x_at_2;
+  tk::scratch<4, 8> reduce_scratch{shared.reduce_scratch, 1};
+  const auto i = i_tiles[int(blockIdx.x)];
+  const tk::lead lead = tk::lead_of<8>(g.y.at(i.begin, 0));
+  // softmax.tk:29  var l = zeros(BM, 1);
+  float l = 0.0f;
+  // softmax.tk:30  for c in tiles(C, BC) {
+  const int c_split = g.C / 2048 * 2048;
+  float m_2 = -3.4028235e+38f;
+  const int kept_end = 12288;
+  for (const auto c : tk::tiles<2048>{0, c_split}) {
+    // softmax.tk:31  let t = f32(x[i, c]) * LOG2E;
+    const auto x = tk::load_led<tk::row<tk::half, 2048, tk::row_layout<128, 128, 8>>>(
+        lead, g.x, tk::view<const tk::half, 16>{g.x.at(i.begin, c.begin), g.x.stride(0), 1, 2048});
     const bool is_kept = c.begin < kept_end;
     if (is_kept) {
       tk::store_shared(shared.kept_x[kept_x_at.slot], x);
@@ -59,51 +465,56 @@ __global__ void __launch_bounds__(256)
     // softmax.tk:31  let t = f32(x[i, c]) * LOG2E;
     const auto x_f32 = tk::cast<float>(x);
     // softmax.tk:32  let m_new = max(m, rowmax(t));
-    const float reduce_value = tk::row_max(x_f32, reduce_scratch);
-    const float m_new = tk::max(m, reduce_value * 1.442695f);
+    const float m_new = tk::max(m_2, tk::thread_row_max(x_f32) * 1.442695f);
     // softmax.tk:31  let t = f32(x[i, c]) * LOG2E;
     const auto t = x_f32 * 1.442695f;
     // softmax.tk:33  l = l * exp2(m - m_new) + rowsum(exp2(t - m_new));
-    const float reduce_value_2 = tk::row_sum(tk::exp2(t - m_new), reduce_scratch);
-    l = l * tk::exp2(m - m_new) + reduce_value_2;
-    m = m_new;
+    l = l * tk::exp2(m_2 - m_new) + tk::thread_row_sum(tk::exp2(t - m_new));
+    m_2 = m_new;
   }
   // softmax.tk:30  for c in tiles(C, BC) {
-  for (const auto c_2 : tk::tiles<8192>{c_split, g.C}) {
+  for (const auto c_2 : tk::tiles<2048>{c_split, g.C}) {
     // softmax.tk:31  let t = f32(x[i, c]) * LOG2E;
-    const auto x_2 = tk::load<tk::row<tk::half, 8192, tk::row_layout<256, 256, 1>>>(
-        tk::view<const tk::half>{g.x.at(i.begin, c_2.begin), g.x.stride(0), 1, c_2.end - c_2.begin});
+    const auto x_2 = tk::load_led<tk::row<tk::half, 2048, tk::row_layout<128, 128, 8>>>(
+        lead, g.x, tk::view<const tk::half, 16>{g.x.at(i.begin, c_2.begin), g.x.stride(0), 1, c_2.end - c_2.begin});
     const bool is_kept_2 = c_2.begin < kept_end;
     if (is_kept_2) {
       tk::store_shared(shared.kept_x[kept_x_at.slot], x_2);
       kept_x_at.advance();
     }
     // softmax.tk:31  let t = f32(x[i, c]) * LOG2E;
-    const auto raw = tk::where(tk::col_index<tk::row<int, 8192, tk::row_layout<256, 256, 1>>>() + c_2.begin < g.C,
-                               tk::cast<float>(x_2), -tk::inf);
+    const auto raw =
+        tk::where(tk::led_col_index<tk::row<int, 2048, tk::row_layout<128, 128, 8>>>(lead) + c_2.begin < g.C,
+                  tk::cast<float>(x_2), -tk::inf);
     // softmax.tk:32  let m_new = max(m, rowmax(t));
-    const float reduce_value_3 = tk::row_max(raw, reduce_scratch);
-    const float m_new_2 = tk::max(m, reduce_value_3 * 1.442695f);
+    const float m_new_2 = tk::max(m_2, tk::thread_row_max(raw) * 1.442695f);
     // softmax.tk:31  let t = f32(x[i, c]) * LOG2E;
     const auto t_2 = raw * 1.442695f;
     // softmax.tk:33  l = l * exp2(m - m_new) + rowsum(exp2(t - m_new));
-    const float reduce_value_4 = tk::row_sum(tk::exp2(t_2 - m_new_2), reduce_scratch);
-    l = l * tk::exp2(m - m_new_2) + reduce_value_4;
-    m = m_new_2;
+    l = l * tk::exp2(m_2 - m_new_2) + tk::thread_row_sum(tk::exp2(t_2 - m_new_2));
+    m_2 = m_new_2;
   }
-  // softmax.tk:36  for c in tiles(C, BC) { y[i, c] = exp2(x[i, c] * LOG2E - m) / l; }
-  for (const auto c_3 : tk::tiles<8192>{0, g.C}) {
+  // softmax.tk:30  for c in tiles(C, BC) {
+  const float m_2_max = tk::finish_row_max(m_2, reduce_scratch);
+  const float apart = m_2 - m_2_max;
+  const float factor = tk::exp2(apart);
+  const float l_part = l * factor;
+  const float l_part_sum = tk::finish_row_sum(l_part, reduce_scratch);
+  // softmax.tk:36  let total = m + log2(l);
+  const float total = m_2_max + tk::log2(l_part_sum);
+  // softmax.tk:37  for c in tiles(C, BC) { y[i, c] = exp2(x[i, c] * LOG2E - total); }
+  for (const auto c_3 : tk::tiles<2048>{0, g.C}) {
     const bool is_kept_3 = c_3.begin < kept_end;
-    tk::row<tk::half, 8192, tk::row_layout<256, 256, 1>> x_3;
+    tk::row<tk::half, 2048, tk::row_layout<128, 128, 8>> x_3;
     if (is_kept_3) {
-      x_3 = tk::load_shared<tk::row<tk::half, 8192, tk::row_layout<256, 256, 1>>>(shared.kept_x[kept_x_at_2.slot]);
+      x_3 = tk::load_shared<tk::row<tk::half, 2048, tk::row_layout<128, 128, 8>>>(shared.kept_x[kept_x_at_2.slot]);
       kept_x_at_2.advance();
     } else {
-      x_3 = tk::load<tk::row<tk::half, 8192, tk::row_layout<256, 256, 1>>>(
-          tk::view<const tk::half>{g.x.at(i.begin, c_3.begin), g.x.stride(0), 1, c_3.end - c_3.begin});
+      x_3 = tk::load_led<tk::row<tk::half, 2048, tk::row_layout<128, 128, 8>>>(
+          lead, g.x, tk::view<const tk::half, 16>{g.x.at(i.begin, c_3.begin), g.x.stride(0), 1, c_3.end - c_3.begin});
     }
-    tk::store(tk::view<tk::half>{g.y.at(i.begin, c_3.begin), g.y.stride(0), 1, c_3.end - c_3.begin},
-              tk::cast<tk::half>(tk::exp2(tk::cast<float>(x_3) * 1.442695f - m) / l));
+    tk::store_led(lead, tk::view<tk::half, 16>{g.y.at(i.begin, c_3.begin), g.y.stride(0), 1, c_3.end - c_3.begin},
+                  tk::cast<tk::half>(tk::exp2(tk::cast<float>(x_3) * 1.442695f - total)));
   }
 }
 
@@ -178,7 +589,9 @@ __global__ void __launch_bounds__(128)
     l = l * tk::exp2(m - m_new_2) + tk::row_sum(tk::exp2(t_2 - m_new_2));
     m = m_new_2;
   }
-  // softmax.tk:36  for c in tiles(C, BC) { y[i, c] = exp2(x[i, c] * LOG2E - m) / l; }
+  // softmax.tk:36  let total = m + log2(l);
+  const auto total = m + tk::log2(l);
+  // softmax.tk:37  for c in tiles(C, BC) { y[i, c] = exp2(x[i, c] * LOG2E - total); }
   for (const auto c_3 : tk::tiles<1024>{0, g.C}) {
     const bool is_kept_3 = c_3.begin < kept_end;
     tk::fragment<tk::half, 4, 1024, tk::row_layout<128, 32, 1>> x_3;
@@ -191,7 +604,7 @@ __global__ void __launch_bounds__(128)
           tk::view<const tk::half>{g.x.at(i.begin, c_3.begin), g.x.stride(0), i.end - i.begin, c_3.end - c_3.begin});
     }
     tk::store(tk::view<tk::half>{g.y.at(i.begin, c_3.begin), g.y.stride(0), i.end - i.begin, c_3.end - c_3.begin},
-              tk::cast<tk::half>(tk::exp2(tk::cast<float>(x_3) * 1.442695f - m) / l));
+              tk::cast<tk::half>(tk::exp2(tk::cast<float>(x_3) * 1.442695f - total)));
   }
 }
 
@@ -306,7 +719,9 @@ __global__ void __launch_bounds__(256) softmax_any_f16_BC8192_BM1_keep4_keep_ahe
     l = l * tk::exp2(m - m_new_2) + reduce_value_4;
     m = m_new_2;
   }
-  // softmax.tk:36  for c in tiles(C, BC) { y[i, c] = exp2(x[i, c] * LOG2E - m) / l; }
+  // softmax.tk:36  let total = m + log2(l);
+  const float total = m + tk::log2(l);
+  // softmax.tk:37  for c in tiles(C, BC) { y[i, c] = exp2(x[i, c] * LOG2E - total); }
   for (const auto c_3 : tk::tiles<8192>{0, g.C}) {
     const bool is_kept_3 = c_3.begin < kept_end;
     tk::row<tk::half, 8192, tk::row_layout<256, 256, 8>> x_3;
@@ -318,7 +733,7 @@ __global__ void __launch_bounds__(256) softmax_any_f16_BC8192_BM1_keep4_keep_ahe
           g.x.wide, tk::view<const tk::half, 16>{g.x.at(i.begin, c_3.begin), g.x.stride(0), 1, c_3.end - c_3.begin});
     }
     tk::store(g.y.wide, tk::view<tk::half, 16>{g.y.at(i.begin, c_3.begin), g.y.stride(0), 1, c_3.end - c_3.begin},
-              tk::cast<tk::half>(tk::exp2(tk::cast<float>(x_3) * 1.442695f - m) / l));
+              tk::cast<tk::half>(tk::exp2(tk::cast<float>(x_3) * 1.442695f - total)));
   }
 }
 
@@ -433,7 +848,9 @@ __global__ void __launch_bounds__(128) softmax_any_f16_BC4096_BM1_keep5_keep_ahe
     l = l * tk::exp2(m - m_new_2) + reduce_value_4;
     m = m_new_2;
   }
-  // softmax.tk:36  for c in tiles(C, BC) { y[i, c] = exp2(x[i, c] * LOG2E - m) / l; }
+  // softmax.tk:36  let total = m + log2(l);
+  const float total = m + tk::log2(l);
+  // softmax.tk:37  for c in tiles(C, BC) { y[i, c] = exp2(x[i, c] * LOG2E - total); }
   for (const auto c_3 : tk::tiles<4096>{0, g.C}) {
     const bool is_kept_3 = c_3.begin < kept_end;
     tk::row<tk::half, 4096, tk::row_layout<128, 128, 8>> x_3;
@@ -445,7 +862,7 @@ __global__ void __launch_bounds__(128) softmax_any_f16_BC4096_BM1_keep5_keep_ahe
           g.x.wide, tk::view<const tk::half, 16>{g.x.at(i.begin, c_3.begin), g.x.stride(0), 1, c_3.end - c_3.begin});
     }
     tk::store(g.y.wide, tk::view<tk::half, 16>{g.y.at(i.begin, c_3.begin), g.y.stride(0), 1, c_3.end - c_3.begin},
-              tk::cast<tk::half>(tk::exp2(tk::cast<float>(x_3) * 1.442695f - m) / l));
+              tk::cast<tk::half>(tk::exp2(tk::cast<float>(x_3) * 1.442695f - total)));
   }
 }
 
@@ -510,12 +927,14 @@ __global__ void __launch_bounds__(512)
     l = l * tk::exp2(m - m_new_2) + reduce_value_4;
     m = m_new_2;
   }
-  // softmax.tk:36  for c in tiles(C, BC) { y[i, c] = exp2(x[i, c] * LOG2E - m) / l; }
+  // softmax.tk:36  let total = m + log2(l);
+  const float total = m + tk::log2(l);
+  // softmax.tk:37  for c in tiles(C, BC) { y[i, c] = exp2(x[i, c] * LOG2E - total); }
   for (const auto c_3 : tk::tiles<16384>{0, g.C}) {
     const auto x_3 = tk::load<tk::row<tk::half, 16384, tk::row_layout<512, 512, 8>>>(
         g.x.wide, tk::view<const tk::half, 16>{g.x.at(i.begin, c_3.begin), g.x.stride(0), 1, c_3.end - c_3.begin});
     tk::store(g.y.wide, tk::view<tk::half, 16>{g.y.at(i.begin, c_3.begin), g.y.stride(0), 1, c_3.end - c_3.begin},
-              tk::cast<tk::half>(tk::exp2(tk::cast<float>(x_3) * 1.442695f - m) / l));
+              tk::cast<tk::half>(tk::exp2(tk::cast<float>(x_3) * 1.442695f - total)));
   }
 }
 
@@ -590,7 +1009,9 @@ __global__ void __launch_bounds__(128) softmax_any_f16(const __grid_constant__ s
     l = l * tk::exp2(m - m_new_2) + tk::row_sum(tk::exp2(t_2 - m_new_2));
     m = m_new_2;
   }
-  // softmax.tk:36  for c in tiles(C, BC) { y[i, c] = exp2(x[i, c] * LOG2E - m) / l; }
+  // softmax.tk:36  let total = m + log2(l);
+  const auto total = m + tk::log2(l);
+  // softmax.tk:37  for c in tiles(C, BC) { y[i, c] = exp2(x[i, c] * LOG2E - total); }
   for (const auto c_3 : tk::tiles<1024>{0, g.C}) {
     const bool is_kept_3 = c_3.begin < kept_end;
     tk::fragment<tk::half, 4, 1024, tk::row_layout<128, 32, 8>> x_3;
@@ -605,7 +1026,7 @@ __global__ void __launch_bounds__(128) softmax_any_f16(const __grid_constant__ s
     }
     tk::store(g.y.wide,
               tk::view<tk::half, 16>{g.y.at(i.begin, c_3.begin), g.y.stride(0), i.end - i.begin, c_3.end - c_3.begin},
-              tk::cast<tk::half>(tk::exp2(tk::cast<float>(x_3) * 1.442695f - m) / l));
+              tk::cast<tk::half>(tk::exp2(tk::cast<float>(x_3) * 1.442695f - total)));
   }
 }
 
@@ -629,14 +1050,52 @@ extern "C" tk_status softmax_any(const tk_tensor *x, const tk_tensor *y, struct 
   const tk::host::device device = tk::host::find_device(call, {9, 0, true}, x_view, y_view);
   if (!call.ok())
     return call.status();
-  if (T == tk::element::f16 && (tk::host::modulo(int64_t(C), 8) != 0) && (int64_t(C) > 16384)) {
-    softmax_any_f16_BC8192_BM1_vector1_arguments arguments{};
+  if (T == tk::element::f16 &&
+      ((int64_t(C) > 32768) || ((tk::host::modulo(int64_t(C), 8) != 0) && (int64_t(C) > 20480)))) {
+    softmax_any_f16_BC10240_BM1_align_rows1_keep5_keep_ahead1_late_sums1_warps8_arguments arguments{};
     arguments.x = tk::host::make_global<const tk::half, 2>(x_view);
     arguments.y = tk::host::make_global<tk::half, 2>(y_view);
     arguments.N = N;
     arguments.C = C;
-    tk::host::launch(call, device, softmax_any_f16_BC8192_BM1_vector1, arguments, tk::host::steps(0, N, 1), false, 256,
-                     int(sizeof(softmax_any_f16_BC8192_BM1_vector1_shared)) + 1024, stream);
+    tk::host::launch(
+        call, device, softmax_any_f16_BC10240_BM1_align_rows1_keep5_keep_ahead1_late_sums1_warps8, arguments,
+        tk::host::steps(0, N, 1), false, 256,
+        int(sizeof(softmax_any_f16_BC10240_BM1_align_rows1_keep5_keep_ahead1_late_sums1_warps8_shared)) + 1024, stream);
+    return call.status();
+  }
+  if (T == tk::element::f16 && (tk::host::modulo(int64_t(C), 8) != 0) && (int64_t(C) > 10240)) {
+    softmax_any_f16_BC4096_BM1_align_rows1_keep5_keep_ahead1_late_sums1_arguments arguments{};
+    arguments.x = tk::host::make_global<const tk::half, 2>(x_view);
+    arguments.y = tk::host::make_global<tk::half, 2>(y_view);
+    arguments.N = N;
+    arguments.C = C;
+    tk::host::launch(call, device, softmax_any_f16_BC4096_BM1_align_rows1_keep5_keep_ahead1_late_sums1, arguments,
+                     tk::host::steps(0, N, 1), false, 128,
+                     int(sizeof(softmax_any_f16_BC4096_BM1_align_rows1_keep5_keep_ahead1_late_sums1_shared)) + 1024,
+                     stream);
+    return call.status();
+  }
+  if (T == tk::element::f16 && (tk::host::modulo(int64_t(C), 8) != 0) && (int64_t(C) > 4096)) {
+    softmax_any_f16_BC2048_BM1_align_rows1_keep5_keep_ahead1_late_sums1_arguments arguments{};
+    arguments.x = tk::host::make_global<const tk::half, 2>(x_view);
+    arguments.y = tk::host::make_global<tk::half, 2>(y_view);
+    arguments.N = N;
+    arguments.C = C;
+    tk::host::launch(call, device, softmax_any_f16_BC2048_BM1_align_rows1_keep5_keep_ahead1_late_sums1, arguments,
+                     tk::host::steps(0, N, 1), false, 128,
+                     int(sizeof(softmax_any_f16_BC2048_BM1_align_rows1_keep5_keep_ahead1_late_sums1_shared)) + 1024,
+                     stream);
+    return call.status();
+  }
+  if (T == tk::element::f16 && (tk::host::modulo(int64_t(C), 8) != 0) && (int64_t(C) > 4096)) {
+    softmax_any_f16_BC2048_BM1_align_rows1_late_sums1_arguments arguments{};
+    arguments.x = tk::host::make_global<const tk::half, 2>(x_view);
+    arguments.y = tk::host::make_global<tk::half, 2>(y_view);
+    arguments.N = N;
+    arguments.C = C;
+    tk::host::launch(call, device, softmax_any_f16_BC2048_BM1_align_rows1_late_sums1, arguments,
+                     tk::host::steps(0, N, 1), false, 128,
+                     int(sizeof(softmax_any_f16_BC2048_BM1_align_rows1_late_sums1_shared)) + 1024, stream);
     return call.status();
   }
   if (T == tk::element::f16 && (tk::host::modulo(int64_t(C), 8) != 0)) {
