@@ -188,10 +188,10 @@ void addProfile(CLI::App &app, Action &action) {
   command
       ->add_option("--records", options->gpu.records, "records that each warp keeps, its first ones; 8192 if not said")
       ->type_name("N")
-      ->check(CLI::Range(16, 1 << 23));
+      ->check(CLI::Range(64, 1 << 23));
   command->add_flag("--every-wait", options->gpu.everyWait,
-                    "record waits for products in the midst of vector work too, which keeps the compiler from mixing "
-                    "the two: slower");
+                    "record vector work and waits for products too where a loop does both at once, which keeps the "
+                    "compiler from mixing them: slower");
   command->add_option("--html", options->html, "write a chart that any browser shows")->type_name("OUT");
   command->add_option("--perfetto", options->perfetto, "write a trace for ui.perfetto.dev")->type_name("OUT");
   command->add_option("--json", options->json, "write the timeline itself")->type_name("OUT");

@@ -117,10 +117,41 @@ cpp::Body RolePrinter::finish() {
   return out;
 }
 
-void RolePrinter::printRecord(const Stmt &stmt, cpp::Body &out) {
+namespace {
+
+bool branches(const Stmt &stmt) {
+  return !stmt.prologue.empty() || !stmt.body.empty() || !stmt.epilogue.empty() || !stmt.orElse.empty();
+}
+
+} // namespace
+
+/// The records from the one at `at` on that follow each other without a branch: one group (tk/trace.h).
+RolePrinter::RecordGroup RolePrinter::groupAt(const plan::Body &body, size_t at) {
+  constexpr int mostInGroup = 60;
+  RecordGroup group{body[at].id, 0, 0};
+  for (; at < body.size() && !branches(body[at]) && group.count < mostInGroup; ++at)
+    group.count += body[at].kind == StmtKind::Record ? 1 : 0;
+  return group;
+}
+
+/// Begins a group where none is open, and ends one before what branches, or that is full.
+void RolePrinter::printRecords(const plan::Body &body, size_t at, RecordGroup &group, cpp::Body &out) {
+  const bool records = at < body.size() && body[at].kind == StmtKind::Record;
+  const bool ends = at == body.size() || branches(body[at]) || (records && group.printed == group.count);
+  if (ends && group.count > 0) {
+    out.push_back(
+        cpp::Stmt::expression(cpp::method(cpp::name(recorderName), fmt::format("end_group<{}>", group.count), {})));
+    group = {};
+  }
+  if (!records)
+    return;
+  if (group.count == 0)
+    group = groupAt(body, at);
+  const Stmt &stmt = body[at];
   const std::string what(stmt.activity == plan::Activity::Wait ? "wait " + stmt.name : spelling(stmt.activity));
   out.push_back(cpp::Stmt::expression(
-      cpp::method(cpp::name(recorderName), "record", {cpp::integer(stmt.id), cpp::string(what)})));
+      cpp::method(cpp::name(recorderName), fmt::format("record<{}, {}, {}>", group.printed++, group.first, group.count),
+                  {cpp::string(what)})));
 }
 
 namespace {
@@ -172,8 +203,12 @@ static size_t loopsThatGoOn(const plan::Body &body, size_t first) {
 cpp::Body RolePrinter::print(const plan::Body &body) {
   cpp::Body out;
   const std::map<std::string, std::string> tilesOutside = declaredTiles;
+  RecordGroup group;
   for (size_t i = 0; i < body.size(); ++i) {
     const Stmt &stmt = body[i];
+    printRecords(body, i, group, out);
+    if (stmt.kind == StmtKind::Record)
+      continue;
     if (const size_t further = loopsThatGoOn(body, i); further > 0) {
       printJoined({&stmt, further + 1}, out);
       i += further;
@@ -194,6 +229,7 @@ cpp::Body RolePrinter::print(const plan::Body &body) {
     else
       printStmt(stmt, out);
   }
+  printRecords(body, body.size(), group, out);
   declaredTiles = tilesOutside;
   return out;
 }
@@ -333,7 +369,8 @@ void RolePrinter::printStmt(const Stmt &stmt, cpp::Body &out) {
     return;
   }
   case StmtKind::Record:
-    return printRecord(stmt, out);
+    assert(false && "print() hands records to printRecords");
+    return;
   case StmtKind::Advance:
     return emit(stmt, out, cpp::method(cpp::name(cppNames.at(stmt.cursor)), "advance"));
   case StmtKind::ClusterSync:

@@ -180,7 +180,12 @@ private:
   void printProductWait(const plan::Stmt &stmt, cpp::Body &out);
   void trackProducts(const plan::Body &body);
 
-  void printRecord(const plan::Stmt &stmt, cpp::Body &out);
+  /// Records that are printed as one group: the first one's event, how many, how many so far.
+  struct RecordGroup {
+    int first = 0, count = 0, printed = 0;
+  };
+  static RecordGroup groupAt(const plan::Body &body, size_t at);
+  void printRecords(const plan::Body &body, size_t at, RecordGroup &group, cpp::Body &out);
   /// What records go through; declared by `setup` where the role has any.
   const std::string recorderName = "recorder";
 

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <fmt/core.h>
 #include <optional>
+#include <utility>
 
 namespace tkc::planner {
 
@@ -117,9 +118,21 @@ public:
 
 private:
   bool begins(const Stmt &stmt, const Doing &next) const {
-    if (stmt.kind == StmtKind::ProductWait && how == Instrumentation::Light && current == Activity::Compute)
+    const bool isInside = stmt.kind == StmtKind::ProductWait || next.activity == Activity::Compute;
+    if (isMixed && isInside && how == Instrumentation::Light)
       return false;
     return next.activity == Activity::Wait || next.activity != current;
+  }
+
+  /// Whether vector work stands beside products that go on meanwhile.
+  bool mixes(const Body &body) const {
+    const auto has = [&](Activity activity) {
+      return std::any_of(body.begin(), body.end(), [&](const Stmt &stmt) {
+        const std::optional<Doing> what = doing(role, stmt);
+        return what && what->activity == activity && (activity != Activity::Product || !stmt.isSynchronous());
+      });
+    };
+    return has(Activity::Product) && has(Activity::Compute);
   }
 
   /// Of a wait for products, which stands where the planner put it, the line of the last product that it waits for.
@@ -140,7 +153,9 @@ private:
     if (stmt.kind == StmtKind::For) {
       body(stmt.prologue);
       current.reset(); // of the first iteration or of another
+      const bool outside = std::exchange(isMixed, mixes(stmt.body));
       body(stmt.body);
+      isMixed = outside;
       current.reset();
       body(stmt.epilogue);
     } else {
@@ -156,6 +171,7 @@ private:
   const Role &role;
   const Instrumentation how;
   int &nextId;
+  bool isMixed = false; ///< the loop that it is in
   SourceLoc lastProduct;
   std::vector<SourceLoc> inFlight; ///< the last product of each group
 };

@@ -19,8 +19,8 @@ namespace tkc::planner {
 /// Which waits have a record of their own.
 enum class Instrumentation : uint8_t {
   None,
-  /// All but those for products that stand in the midst of vector work: compilers move that work across them, to
-  /// where it overlaps best, and a record would hold it in its place.
+  /// In a loop where vector work stands beside products that go on meanwhile, no waits for products, nor that work:
+  /// compilers move it to where it overlaps best, and a record would hold it in its place.
   Light,
   EveryWait,
 };

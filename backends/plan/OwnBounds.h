@@ -15,8 +15,8 @@
 
 namespace tkc::planner {
 
-/// Rewrites the body of a computing `role`, of warps of `lanes` threads, with all its waits; `byMasks` has the variables of the loops in question.
-/// Returns why there is nothing to rewrite, or nothing.
+/// Rewrites the body of a computing `role`, of warps of `lanes` threads, with all its waits; `byMasks` has the
+/// variables of the loops in question. Returns why there is nothing to rewrite, or nothing.
 std::string boundByOwnRows(plan::Role &role, int lanes, const plan::Grid &grid, const std::set<std::string> &byMasks);
 
 } // namespace tkc::planner

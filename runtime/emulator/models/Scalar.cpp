@@ -93,6 +93,8 @@ bool decodeWidth(BoundInstruction &instruction) {
 void setIfEqual(const BoundInstruction &i, uint64_t *slots) { slots[0] = mask(slots[1], i) == mask(slots[2], i); }
 void setIfNotEqual(const BoundInstruction &i, uint64_t *slots) { slots[0] = mask(slots[1], i) != mask(slots[2], i); }
 
+void setIfLess(const BoundInstruction &i, uint64_t *slots) { slots[0] = mask(slots[1], i) < mask(slots[2], i); }
+
 void add(const BoundInstruction &, uint64_t *slots) { slots[0] = static_cast<uint32_t>(slots[1] + slots[2]); }
 
 constexpr Model table[] = {
@@ -127,6 +129,7 @@ constexpr Model table[] = {
     {"selp.*", select},
     {"setp.eq.*", setIfEqual, decodeWidth},
     {"setp.ne.*", setIfNotEqual, decodeWidth},
+    {"setp.lt.u32", setIfLess, decodeWidth},
 };
 
 } // namespace

@@ -9,22 +9,23 @@
 
 namespace tk {
 
-/// Where a thread writes stamps: the low half of an address moves from `at` to `end`, where no more are written.
-struct stamps {
+/// Where a thread writes words: the low half of an address, and where that ends; nothing is written from there on.
+struct word_place {
   u32 at, end, high;
-  u32 cycles; ///< of the last stamp
 };
 
-/// Takes a stamp: a number, written at once with the cycles (their low half) of the stamp before, as those of this one
-/// are not there yet, and a wave would wait for them.
-__device__ __forceinline__ void stamp(stamps &to, u32 number) {
-  if (to.at == to.end)
+/// `Count` words, 1 or 2, `Bytes` from there on.
+template <int Bytes, int Count> __device__ __forceinline__ void store_words(const word_place &to, u32 x, u32 y) {
+  if (to.at >= to.end)
     return;
-  *reinterpret_cast<u64 *>(u64(to.high) << 32 | to.at) = u64(number) << 32 | to.cycles;
-  to.cycles = u32(__builtin_amdgcn_s_memtime());
-  to.at += 8;
+  u32 *words = reinterpret_cast<u32 *>((u64(to.high) << 32 | to.at) + Bytes);
+  words[0] = x;
+  if constexpr (Count == 2)
+    words[1] = y;
 }
 
+/// Cycles of this compute unit, their low half.
+__device__ __forceinline__ u32 clock_cycles() { return u32(__builtin_amdgcn_s_memtime()); }
 /// Cycles of this compute unit.
 __device__ __forceinline__ u64 clock_all_cycles() { return __builtin_amdgcn_s_memtime(); }
 /// Tens of nanoseconds that all compute units agree on.

@@ -9,26 +9,34 @@
 
 namespace tk {
 
-/// Where a thread writes stamps: the low half of an address moves from `at` to `end`, where no more are written.
-struct stamps {
+/// Where a thread writes words: the low half of an address, and where that ends; nothing is written from there on.
+struct word_place {
   u32 at, end, high;
-  u32 cycles; ///< of the last stamp
 };
 
-/// Takes a stamp: a number, written at once with the cycles (their low half) of the stamp before, as those of this one
-/// are not there yet, and a thread would wait for them. Without a branch, which would keep the compiler from mixing
-/// what stands before and after, and with one addition, as what lies between `at` and `end` has one high half.
-__device__ __forceinline__ void stamp(stamps &to, u32 number) {
-  asm volatile("{\n.reg .pred room;\n.reg .b64 address;\n"
-               "setp.ne.u32 room, %0, %2;\n"
-               "mov.b64 address, {%0, %3};\n"
-               "@room st.global.v2.b32 [address], {%1, %4};\n"
-               "@room mov.u32 %1, %%clock;\n"
-               "@room add.u32 %0, %0, 8;\n}"
-               : "+r"(to.at), "+r"(to.cycles)
-               : "r"(to.end), "r"(to.high), "r"(number));
+/// `Count` words, 1 or 2, `Bytes` from there on. Without a branch, which would keep the compiler from mixing what
+/// stands before and after.
+template <int Bytes, int Count> __device__ __forceinline__ void store_words(const word_place &to, u32 x, u32 y) {
+  if constexpr (Count == 2)
+    asm volatile("{\n.reg .pred room;\n.reg .b64 address;\n"
+                 "setp.lt.u32 room, %0, %1;\n"
+                 "mov.b64 address, {%0, %2};\n"
+                 "@room st.global.v2.b32 [address + %5], {%3, %4};\n}" ::"r"(to.at),
+                 "r"(to.end), "r"(to.high), "r"(x), "r"(y), "n"(Bytes));
+  else
+    asm volatile("{\n.reg .pred room;\n.reg .b64 address;\n"
+                 "setp.lt.u32 room, %0, %1;\n"
+                 "mov.b64 address, {%0, %2};\n"
+                 "@room st.global.b32 [address + %4], %3;\n}" ::"r"(to.at),
+                 "r"(to.end), "r"(to.high), "r"(x), "n"(Bytes));
 }
 
+/// Cycles of this multiprocessor, their low half. The compiler moves nothing across.
+__device__ __forceinline__ u32 clock_cycles() {
+  u32 cycles;
+  asm volatile("mov.u32 %0, %%clock;" : "=r"(cycles));
+  return cycles;
+}
 /// Cycles of this multiprocessor.
 __device__ __forceinline__ u64 clock_all_cycles() {
   u64 cycles;

@@ -13,8 +13,8 @@ namespace tk {
 struct trace {
   static constexpr int most_blocks = 12;
 
-  u64 *records; ///< 1 << shift for each warp of each chosen block, aligned to as many: event << 32, and the
-                ///< cycles of the record before
+  u64 *records; ///< 8 << shift bytes for each warp of each chosen block, aligned to as many: groups, each from a
+                ///< multiple of 8 bytes on, of the group's first event, 16 bits of how many, and of their cycles
   u64 *ends;    ///< `end_words` for each of them
   u32 shift;
   u32 leaders;             ///< bit w: warp w of a block records
@@ -23,9 +23,12 @@ struct trace {
   int blocks[most_blocks]; ///< their numbers
 };
 
-/// Of each warp: all cycles and the global time at its start, the same at its end, the multiprocessor, how many records
-/// it has written, and the cycles of the last one.
-inline constexpr int end_words = 7;
+/// Of each warp: all cycles and the global time at its start, the same at its end, the multiprocessor, and how many
+/// bytes of records it has written.
+inline constexpr int end_words = 6;
+
+/// The most events of a group.
+inline constexpr int most_in_group = 60;
 
 /// The records of one warp: its first ones. All its threads have one; `writes` holds for one of them.
 class recorder {
@@ -43,15 +46,29 @@ public:
       return;
     const u64 number = u64(chosen * to.warps + warp);
     const u64 first = reinterpret_cast<u64>(to.records + (number << to.shift));
-    place = {u32(first), u32(first) + (8u << to.shift) - 8, u32(first >> 32), 0};
+    constexpr u32 largest_group = (most_in_group + 2) * 4;
+    place = {u32(first), u32(first) + (8u << to.shift) - largest_group, u32(first >> 32)};
     u64 *end = to.ends + number * end_words;
     end[0] = clock_all_cycles();
     end[1] = global_time();
     end[4] = multiprocessor();
   }
 
-  /// From here on the role does what the plan calls `event`; the text is for readers.
-  __device__ __forceinline__ void record(u32 event, const char *) { stamp(place, event); }
+  /// From here on the role does what the plan calls event `First + Number`, one of `Count` that follow each other
+  /// without a branch; the text is for readers. Costs a read of the clock, and one store for two.
+  template <int Number, int First, int Count> __device__ __forceinline__ void record(const char *) {
+    if constexpr (Number == 0)
+      even = u32(First) | u32(Count) << 16;
+    else if constexpr (Number % 2 == 1) // now, as the clock's last answer is there by now
+      store_words<4 * (Number - 1), 2>(place, even, odd);
+    (Number % 2 == 0 ? odd : even) = clock_cycles();
+  }
+
+  /// The last of `Count` events was a while ago.
+  template <int Count> __device__ __forceinline__ void end_group() {
+    store_words<Count / 2 * 8, Count % 2 + 1>(place, even, odd);
+    place.at += place.at < place.end ? (Count / 2 + 1) * 8 : 0;
+  }
 
   /// After the last one.
   __device__ __forceinline__ void finish() {
@@ -61,13 +78,13 @@ public:
     u64 *end = to.ends + (at >> to.shift) / 8 * end_words;
     end[2] = clock_all_cycles();
     end[3] = global_time();
-    end[5] = (at & ((u64(8) << to.shift) - 1)) / 8;
-    end[6] = place.cycles;
+    end[5] = at & ((u64(8) << to.shift) - 1);
   }
 
 private:
   const trace &to;
-  stamps place = {0, 0, 0, 0}; ///< of who writes nothing: no room
+  word_place place = {0, 0, 0}; ///< of who writes nothing: no room
+  u32 even, odd;                ///< words of the group that are not stored yet
 };
 
 } // namespace tk

@@ -10,6 +10,9 @@
 
 namespace tk::test {
 
+/// Of the places of records: there is more than one group in each.
+constexpr int least_shift = 6;
+
 /// Keeps the records of every launch of a call.
 class tracer final : public host::trace_taker {
 public:
@@ -70,7 +73,7 @@ private:
     each.rings = (all ? launch.blocks : each.to.count) * launch.warps;
     each.to.shift = u32(shift);
     constexpr long long most_records = 1 << 27; // 1 GiB
-    while (each.to.shift > 4 && (each.rings << each.to.shift) > most_records)
+    while (each.to.shift > least_shift && (each.rings << each.to.shift) > most_records)
       --each.to.shift;
     each.to.leaders = launch.leaders;
     each.to.warps = launch.warps;
@@ -84,7 +87,8 @@ private:
 
   /// A line of JSON a launch: for each warp that ran [event, cycles] of its records.
   static void print(std::FILE *file, const launched &each) {
-    std::vector<u64> ends(size_t(each.rings) * end_words), records(size_t(1) << each.to.shift);
+    std::vector<u64> ends(size_t(each.rings) * end_words);
+    std::vector<u32> words(size_t(2) << each.to.shift);
     if (!ends.empty())
       check(api::copy_to_host(ends.data(), each.to.ends, each.end_bytes()), "download");
     std::fprintf(file, "{\"kernel\": %s, \"timeUnit\": %g, \"rings\": [", quoted(each.kernel).c_str(),
@@ -94,7 +98,7 @@ private:
       const u64 *end = &ends[ring * end_words];
       if (end[2] == 0) // nobody wrote
         continue;
-      check(api::copy_to_host(records.data(), each.to.records + (ring << each.to.shift), records.size() * sizeof(u64)),
+      check(api::copy_to_host(words.data(), each.to.records + (ring << each.to.shift), words.size() * sizeof(u32)),
             "download");
       const size_t at = ring / size_t(each.to.warps);
       std::fprintf(file,
@@ -102,9 +106,12 @@ private:
                    "\"time\": [%llu, %llu], \"records\": [",
                    first ? "" : ", ", each.blocks.empty() ? (long long)at : (long long)each.blocks[at],
                    int(ring % size_t(each.to.warps)), int(u32(end[4])), end[0], end[2], end[1], end[3]);
-      for (size_t i = 0; i < size_t(end[5]); ++i)
-        std::fprintf(file, "%s[%u, %u]", i ? ", " : "", u32(records[i] >> 32),
-                     u32(i + 1 < size_t(end[5]) ? records[i + 1] : end[6]));
+      for (size_t group = 0, next = 0; group < size_t(end[5]) / 4; group = next) {
+        const u32 event = words[group] & 0xffff, count = words[group] >> 16;
+        for (u32 i = 0; i < count; ++i)
+          std::fprintf(file, "%s[%u, %u]", group + i ? ", " : "", event + i, words[group + 1 + i]);
+        next = group + (count / 2 + 1) * 2;
+      }
       std::fprintf(file, "]}");
       first = false;
     }
@@ -270,7 +277,7 @@ template <int Count> int profile(const entry (&entries)[Count], int argc, char *
     else if (option == "--blocks" && i + 1 < argc)
       options.blocks = read_blocks(argv[++i]);
     else if (option == "--records" && i + 1 < argc)
-      for (options.shift = 4; options.shift < 24 && (1 << options.shift) < std::atoi(argv[i + 1]);)
+      for (options.shift = least_shift; options.shift < 24 && (1 << options.shift) < std::atoi(argv[i + 1]);)
         ++options.shift;
   }
   bool all_passed = true;
