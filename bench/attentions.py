@@ -42,7 +42,7 @@ def forward(bench):
         bench.row(title("forward", n, d, causal), run, lambda: theirs(q, k, v, is_causal=causal),
                   check_with([o], lambda: [theirs(q, k, v, is_causal=causal)]),
                   4.0 * batch * h * n * n * d * (0.5 if causal else 1), limit=5e-2,
-                  triton=lambda t: t.attention(q, k, v, causal))
+                  beside={"Triton": lambda t: t.attention(q, k, v, causal), "FlashAttention-3": lambda f: f.attention(q, k, v, causal)})
 
 
 def backward(bench):
@@ -64,7 +64,8 @@ def backward(bench):
             return torch.autograd.grad(o, (q, k, v), grad, retain_graph=True)
 
         bench.row(title("backward", n, d, causal), ours, gradients, check_with([dq, dk, dv], gradients),
-                  10.0 * batch * h * n * n * d * (0.5 if causal else 1), limit=5e-2)
+                  10.0 * batch * h * n * n * d * (0.5 if causal else 1), limit=5e-2,
+                  beside={"FlashAttention-3": lambda f: f.gradients(q, k, v, grad, causal)})
 
 
 def decode(bench):

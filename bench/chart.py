@@ -41,15 +41,16 @@ def draw(title, rows):
 
 
 def table(rows):
-    """With a column for Triton where a row has been measured beside it."""
-    triton = any("triton_ratio" in row for row in rows)
-    lines = ["| work | ours | ratio |" + " Triton |" * triton, "|---|---|---|" + "---|" * triton]
+    """With a column for each guest that a row has been measured beside."""
+    guests = list(dict.fromkeys(name for row in rows for name in row.get("beside", {})))
+    lines = ["| work | ours | ratio |" + "".join(f" {name} |" for name in guests), "|---|---|---|" + "---|" * len(guests)]
     for row in rows:
         if "ratio" in row:
             rate = f"{row['tflops']:.0f} TFLOP/s" if row["tflops"] else f"{row['gbytes']:.0f} GB/s"
-            ratios = f"{row['ratio']:.3f} [{row['spread'][0]:.3f}, {row['spread'][1]:.3f}] |"
-            if triton and "triton_ratio" in row:
-                low, high = row["triton_spread"]
-                ratios += f" {row['triton_ratio']:.3f} [{low:.3f}, {high:.3f}]"
-            lines.append(f"| {row['work']} | {rate} | {ratios}" + " |" * triton)
+            sides = [row, *(row.get("beside", {}).get(name) for name in guests)]
+            lines.append("| " + " | ".join([row["work"], rate, *map(ratio_of, sides)]) + " |")
     return "\n".join([*lines, ""])
+
+
+def ratio_of(side):
+    return f"{side['ratio']:.3f} [{side['spread'][0]:.3f}, {side['spread'][1]:.3f}]" if side else ""

@@ -5,6 +5,7 @@
     bench/build.sh OUT            # where tkc and nvcc are: one shared library a .tk file
     python3 bench/compare.py OUT  # on the GPU: checks each result, then times both sides in turns
 
+Attention is also timed beside FlashAttention-3 where its package is installed (flash3.py).
 Prints a row for each work; with --json, --table and --chart writes them for programs and for people, too."""
 import argparse
 import json
@@ -49,7 +50,7 @@ def main():
     parser.add_argument("--chart", type=Path, help="writes a picture (SVG) of the ratios here")
     parser.add_argument("--table", type=Path, help="writes the rows (Markdown) here")
     options = parser.parse_args()
-    bench = Bench(options.folder, options.rounds, options.only, options.triton)
+    bench = Bench(options.folder, options.rounds, options.only, ["flash3"] + ["triton_kernels"] * options.triton)
     bench.attention = {"cudnn": SDPBackend.CUDNN_ATTENTION, "flash": SDPBackend.FLASH_ATTENTION}[options.attention]
     device = f"{torch.cuda.get_device_name()}, torch {torch.__version__}"
     print(device, flush=True)

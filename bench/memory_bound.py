@@ -41,7 +41,7 @@ def norms(bench):
                   moved=8 * n * c)
         bench.row(f"LayerNorm {n}×{c}", library.bind("layer_norm", x, weight, bias, y, 1e-5), lambda: layer(x, weight, bias),
                   check_with([y], lambda: [layer_of(x.float(), weight.float(), bias.float())]), moved=4 * n * c,
-                  triton=lambda t: t.layer_norm(x, weight, bias, 1e-5))
+                  beside={"Triton": lambda t: t.layer_norm(x, weight, bias, 1e-5)})
         bench.row(f"LayerNorm + residual {n}×{c}", library.bind("add_layer_norm", x, residual, weight, bias, stream, y, 1e-5),
                   lambda: add_layer(x, residual, weight, bias),
                   check_with([stream, y], lambda: add_layer_of(x, residual, weight, bias)), moved=8 * n * c)
@@ -55,7 +55,7 @@ def softmax(bench):
         compiled = torch.compile(lambda t: torch.softmax(t, -1), dynamic=False)
         name = "softmax" if c <= 16384 else "softmax_any"
         bench.row(f"softmax {n}×{c}", library.bind(name, x, y), lambda: compiled(x),
-                  check_with([y], lambda: [torch.softmax(x.float(), -1)]), moved=4 * n * c, triton=lambda t: t.softmax(x))
+                  check_with([y], lambda: [torch.softmax(x.float(), -1)]), moved=4 * n * c, beside={"Triton": lambda t: t.softmax(x)})
 
 
 def rotary(bench):

@@ -20,12 +20,12 @@ def gemm(bench):
     for m, n, k in CUBES + LARGE + SMALL:
         a, b, c = normal(m, k), normal(k, n), normal(m, n)
         bench.row(f"gemm bf16 {name_of(m, n, k)}", library.bind("gemm", a, b, c), lambda: torch.mm(a, b),
-                  check_with([c], lambda: [a.float() @ b.float()]), 2.0 * m * n * k, triton=lambda t: t.matmul(a, b))
+                  check_with([c], lambda: [a.float() @ b.float()]), 2.0 * m * n * k, beside={"Triton": lambda t: t.matmul(a, b)})
     for name, ta, tb in [("gemm_nt", False, True), ("gemm_tn", True, False), ("gemm_tt", True, True)]:
         a, b, c = normal(4096, 4096), normal(4096, 4096), normal(4096, 4096)
         x, y = (a.T if ta else a), (b.T if tb else b)
         bench.row(f"{name} bf16 4096³", library.bind(name, a, b, c), lambda: torch.mm(x, y),
-                  check_with([c], lambda: [x.float() @ y.float()]), 2.0 * 4096**3, triton=lambda t: t.matmul(x, y))
+                  check_with([c], lambda: [x.float() @ y.float()]), 2.0 * 4096**3, beside={"Triton": lambda t: t.matmul(x, y)})
 
 
 def gemm_f8(bench):
@@ -36,7 +36,7 @@ def gemm_f8(bench):
         c = normal(m, n)
         bench.row(f"gemm f8e4m3 {name_of(m, n, k)}", library.bind("gemm_f8", a, b, 1.0, c),
                   lambda: torch._scaled_mm(a, b.T, one, one, out_dtype=torch.bfloat16, use_fast_accum=True),
-                  check_with([c], lambda: [a.float() @ b.float().T]), 2.0 * m * n * k, triton=lambda t: t.matmul(a, b.T))
+                  check_with([c], lambda: [a.float() @ b.float().T]), 2.0 * m * n * k, beside={"Triton": lambda t: t.matmul(a, b.T)})
 
 
 def epilogue(bench):

@@ -6,6 +6,7 @@ Inputs are random and fresh; outputs are poisoned before the checked call; L2 is
 queued while the GPU still waits, so that no launch is timed; a ratio is
 the median over rounds in which both sides run one after the other."""
 import ctypes
+import importlib
 import math
 import statistics
 from pathlib import Path
@@ -109,11 +110,18 @@ def error_of(got, want):
     return (difference.max() / want[want.isfinite()].abs().max().clamp_min(1e-30)).item()
 
 
+def largest_error(got, want):
+    """Of a tensor, or of several."""
+    if isinstance(got, torch.Tensor):
+        return error_of(got, want)
+    return max(error_of(a, b) for a, b in zip(got, want, strict=True))
+
+
 def check_with(outputs, wanted):
     def check(run):
         poison(*outputs)
         run()
-        return max(error_of(a, b) for a, b in zip(outputs, wanted()))
+        return largest_error(outputs, wanted())
 
     return check
 
@@ -121,9 +129,10 @@ def check_with(outputs, wanted):
 class Bench:
     """Rows of a table: each checks our result, then times both sides in turns. Failed rows are rows, too."""
 
-    def __init__(self, folder, rounds, only, triton=False):
+    def __init__(self, folder, rounds, only, guests=()):
+        """`guests`: names of modules of kernels that rows are measured beside, too, where what they need is installed (guest)."""
         self.folder, self.rounds, self.only, self.rows = Path(folder), rounds, only, []
-        self.triton = triton_kernels() if triton else None
+        self.guests = {module.NAME: module for module in map(guest, guests) if module}
         self.flush = torch.empty(256 << 20, device="cuda", dtype=torch.uint8)
 
     def library(self, name):
@@ -155,29 +164,32 @@ class Bench:
 
         return statistics.median(times[0] for times in rounds), [beside(i + 1) for i in range(len(others))]
 
-    def in_triton(self, work, make, theirs, limit):
-        """What Triton's tutorial does for the work, where Triton is installed and does it right: a list of one, or none."""
-        if not self.triton or not make:
-            return []
-        try:
-            launch = make(self.triton)
-            error = error_of(launch(), theirs())
-            if error < limit:
-                return [launch]
-            print(f"{work:42} Triton: error {error:7.1e} WRONG", flush=True)
-            return []
-        except Exception as problem:  # a column that is missing must not cost the row
-            print(f"{work:42} Triton: {problem}", flush=True)
-            return []
+    def with_guests(self, work, beside, theirs, limit):
+        """What the guests that `beside` has a side for do for the work, where they do it right: {name: launch}."""
+        sides = {}
+        for name, make in beside.items():
+            if name not in self.guests:
+                continue
+            try:
+                launch = make(self.guests[name])
+                error = largest_error(launch(), theirs())
+                if error < limit:
+                    sides[name] = launch
+                else:
+                    print(f"{work:42} {name}: error {error:7.1e} WRONG", flush=True)
+            except Exception as problem:  # a column that is missing must not cost the row
+                print(f"{work:42} {name}: {problem}", flush=True)
+        return sides
 
-    def row(self, work, ours, theirs, check, flops=0, moved=0, limit=2e-2, theirs_flops=0, triton=None):
-        """With `theirs_flops`, what theirs does is other work, and the ratio that of the rates. `triton` makes a third side of
-        the kernels of triton_kernels.py."""
+    def row(self, work, ours, theirs, check, flops=0, moved=0, limit=2e-2, theirs_flops=0, beside=None):
+        """With `theirs_flops`, what theirs does is other work, and the ratio that of the rates. `beside`: by the name of a guest,
+        what makes a further side of its module."""
         if self.only and not any(part in work for part in self.only):
             return
         try:
             error = check(ours)
-            a, ((b, ratio, spread), *third) = self.in_turns(ours, theirs, *self.in_triton(work, triton, theirs, limit))
+            further = self.with_guests(work, beside or {}, theirs, limit)
+            a, ((b, ratio, spread), *others) = self.in_turns(ours, theirs, *further.values())
             share = flops / theirs_flops if theirs_flops else 1
             ratio, spread = ratio * share, [end * share for end in spread]
         except Exception as problem:  # one broken row must not hide the others
@@ -186,22 +198,22 @@ class Bench:
             return
         rate = f"{flops / a / 1e9:6.0f} TFLOP/s" if flops else f"{moved / a / 1e6:6.0f} GB/s   "
         wrong = "" if error < limit else " WRONG"
-        beside = "".join(f", Triton {t:8.4f} ms, ratio {r:5.3f} [{s[0]:.3f}, {s[1]:.3f}]" for t, r, s in third)
+        measured = dict(zip(further, others))
+        ends = "".join(f", {name} {t:8.4f} ms, ratio {r:5.3f} [{s[0]:.3f}, {s[1]:.3f}]" for name, (t, r, s) in measured.items())
         print(f"{work:42} error {error:7.1e}{wrong} {a:8.4f} ms {rate} theirs {b:8.4f} ms, ratio {ratio:5.3f} "
-              f"[{spread[0]:.3f}, {spread[1]:.3f}]{beside}", flush=True)
+              f"[{spread[0]:.3f}, {spread[1]:.3f}]{ends}", flush=True)
         self.rows.append({"work": work, "error": error, "right": error < limit, "ms": a, "theirs_ms": b, "ratio": ratio,
                           "spread": spread, "tflops": flops / a / 1e9, "gbytes": moved / a / 1e6})
-        for ms, beside_triton, its_spread in third:
-            self.rows[-1].update(triton_ms=ms, triton_ratio=beside_triton, triton_spread=its_spread)
+        if measured:
+            self.rows[-1]["beside"] = {name: {"ms": t, "ratio": r, "spread": s} for name, (t, r, s) in measured.items()}
 
 
-def triton_kernels():
-    """The module with Triton's tutorial kernels, or None where Triton is not installed."""
+def guest(module):
+    """The module of this folder, or None where what it needs is not installed."""
     try:
-        import triton_kernels as module
+        return importlib.import_module(module)
     except ImportError:
         return None
-    return module
 
 
 def normal(*dims, dtype=torch.bfloat16):

@@ -7,6 +7,8 @@ import torch
 import triton
 import triton.language as tl
 
+NAME = "Triton"
+
 
 def matmul_configs():
     """Tiles of the tutorial's lists, for 16-bit types and for float8."""

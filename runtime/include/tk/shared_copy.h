@@ -67,7 +67,8 @@ template <tile X, class Tile> struct taking_turns {
   static constexpr int row_bit = Tile::swizzle == 128 ? 0 : 1;
   static constexpr int distance = Tile::swizzle == 128 && size >= 4 ? 64 : Tile::swizzle == 64 && size == 4 ? 32 : 0;
   static constexpr int slots = distance / size / 4; ///< as so many column slots
-  static constexpr int bytes = is_accumulator && distance && X::col_slots % (2 * slots) == 0 ? distance : 0;
+  static constexpr bool has_pairs = slots > 0 && X::col_slots % (slots > 0 ? 2 * slots : 1) == 0;
+  static constexpr int bytes = is_accumulator && has_pairs ? distance : 0;
 };
 
 /// What scratch memory of Rows × Cols elements holds beyond x becomes zero: the transpose of x may stand in registers
