@@ -3,8 +3,8 @@
 """The vendors' compilers on an emitted file, and what they say of its kernels.
 
 `compile(source, gpu, folder)` gives {"kernels": {name: {...}}, "faults": [...]}: of each kernel its registers a thread and the
-matrix instructions in each innermost loop that has some; as faults spills, stack frames, local memory, and the messages by
-which ptxas says that it serialised or repaired something."""
+matrix instructions in each innermost loop that has some; as faults spills, stack frames, local memory, the messages by
+which ptxas says that it serialised or repaired something, and every other warning."""
 import pathlib
 import re
 import shutil
@@ -54,6 +54,8 @@ def read_nvidia(messages, ptx):
             faults.append(f"{plain(name)}: {line.strip()}")
         elif re.search(r"serializ|C7508|C7517|C7519", line, re.I):
             faults.append(f"{plain(name)}: {line.strip()}")
+        elif re.search(r"\bwarning\b.*:", line):
+            faults.append(line.strip())
         elif found := re.search(r"Used (\d+) registers", line):
             kernels[plain(name)] = {"registers": int(found[1])}
     for part in ptx.split(".entry ")[1:]:
@@ -74,6 +76,8 @@ def read_amd(messages, assembly):
             kernels[name]["registers"] = kernels[name].get("registers", 0) + int(found[2])
         elif found := re.search(r"Occupancy \[waves/SIMD\]: (\d+)", line):
             kernels[name]["waves"] = int(found[1])
+        elif re.search(r"\bwarning:", line):
+            faults.append(line.strip())
         elif re.search(r"(?:ScratchSize \[bytes/lane\]|VGPRs Spill|SGPRs Spill): [1-9]", line):
             faults.append(f"{name}: {line.split('remark: ')[-1].split(' [-R')[0].strip()}")
     for name, body in re.findall(r"^(\w+):\s*; @\w+\n(.*?)\n\.Lfunc_end", assembly, re.S | re.M):

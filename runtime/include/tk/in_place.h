@@ -14,7 +14,7 @@ __device__ __forceinline__ void begin_masks() {}
 __device__ __forceinline__ void end_masks() {}
 
 /// Whether code that is seldom run is better there once for each register than for one that is found when it runs.
-static constexpr bool repeats_code = false;
+inline constexpr bool repeats_code = false;
 
 /// The number of a thread, for what is computed from it.
 __device__ __forceinline__ int thread_in_place(int thread) { return thread; }
