@@ -103,8 +103,8 @@ public:
   void run() {
     const Scope *scope = nullptr;
     for (const ast::IndexBinder &index : equation.source->indices) {
-      Node *lo = index.lo ? integerOf(index.lo, scope) : nullptr;
-      Node *hi = index.hi ? integerOf(index.hi, scope) : nullptr;
+      Node *lo = index.lo ? boundOf(index.lo, scope) : nullptr;
+      Node *hi = index.hi ? boundOf(index.hi, scope) : nullptr;
       equation.lo.push_back(lo);
       equation.hi.push_back(hi);
       scope = bind(index.name, lo != nullptr, scope);
@@ -178,6 +178,17 @@ private:
     return node->isInteger ? node : failed(Diag::reference_not_an_integer, e->range, "");
   }
 
+  /// Ranges are needed before any equation is computed: what is called by a number's name stands here itself.
+  Node *boundOf(const ast::Expr *e, const Scope *scope) {
+    inBound = true;
+    Node *bound = integerOf(e, scope);
+    inBound = false;
+    for (const auto &node : equation.nodes)
+      if (node->kind == NodeKind::Access && model.tensors[node->tensor]->equation >= 0)
+        return failed(Diag::reference_computed_range, node->range, model.tensors[node->tensor]->name);
+    return bound;
+  }
+
   Node *expr(const ast::Expr *e, const Scope *scope) {
     using ast::ExprKind;
     switch (e->kind) {
@@ -228,7 +239,7 @@ private:
       return node;
     }
     if (auto tensor = tensorOf.find(text); tensor != tensorOf.end())
-      return access(tensor->second, range, {});
+      return inBound && isNumber(tensor->second) ? numberItself(tensor->second, range) : access(tensor->second, range, {});
     if (auto scalar = input.arguments.scalars.find(text); scalar != input.arguments.scalars.end()) {
       auto type = input.scalarTypes.find(text);
       const bool isInt = type != input.scalarTypes.end() && !isFloat(type->second);
@@ -408,6 +419,24 @@ private:
     return result ? result : failed(Diag::reference_unsupported, range, "");
   }
 
+  bool isNumber(int tensor) const {
+    const TensorSlot &slot = *model.tensors[tensor];
+    return slot.equation >= 0 && slot.dims.empty() && !slot.isOutput;
+  }
+
+  /// The expression that the name of an intermediate without indices stands for.
+  Node *numberItself(int tensor, SourceRange range) {
+    const TensorSlot &slot = *model.tensors[tensor];
+    if (inlineDepth == 64)
+      return failed(Diag::reference_cycle, range, slot.name);
+    if (isTooLarge())
+      return failed(Diag::reference_too_long, range, equation.source->name.text);
+    ++inlineDepth;
+    Node *value = expr(model.equations[slot.equation].source->value, nullptr);
+    --inlineDepth;
+    return value;
+  }
+
   Node *index(const ast::IndexExpr *e, const Scope *scope) {
     const auto *base = llvm::dyn_cast<ast::NameExpr>(e->base);
     if (!base)
@@ -501,6 +530,7 @@ private:
   DiagnosticEngine &diagnostics;
   std::vector<std::unique_ptr<Scope>> scopes;
   int inlineDepth = 0;
+  bool inBound = false; ///< in the range of an index on the left side
 };
 
 /// A slot for every input and every equation. A name on the right is the input where there is one (an inout before the

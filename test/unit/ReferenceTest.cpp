@@ -88,6 +88,17 @@ TEST(Reference, IntermediatesGiveRangesAndIntegerTensorsIndex) {
   EXPECT_EQ(r.run(), (Doubles{22, 6, 14, 22}));
 }
 
+TEST(Reference, RangesMayBeCalledByTheNameOfANumber) {
+  Reference r("T = U / 2; U = N + 3; g[t in 0..T] = p[t]; y = sum(t, g[t]);");
+  r.tensor("p", {4}, {2, 0, 1, 2}).symbol("N", 4).output("y", {});
+  EXPECT_EQ(r.run(), (Doubles{3}));
+  Reference computed("T[i] = i; g[t in 0..T[2]] = t; y = sum(i in 0..3, T[i]) + sum(t, g[t]);");
+  EXPECT_EQ(computed.output("y", {}).complaint(),
+            "the range of an index is needed before `T` is computed: dims, constants and inputs may stand in it");
+  EXPECT_EQ(Reference("T = T + 1; y[i in 0..T] = i;").output("y", {1}).complaint(),
+            "`T` is computed from its own value");
+}
+
 TEST(Reference, BoundsOfASumMayDependOnTheIndex) {
   Reference r("y[i] = sum(j in 0..i + 1, x[j]); m[i] = max(j in 0..i, x[j]);");
   r.tensor("x", {4}, {1, 5, 3, 4}).output("y", {4}).output("m", {4});
