@@ -199,8 +199,9 @@ bool Uses::canInline(const std::string &var, const std::vector<Access> &accesses
   if (reads == 0)
     return true; // a value that nobody reads
   const Access &use = accesses.back();
+  // What a tile is reduced to takes all threads, and one of them may be the only one that comes to where it is read.
   if (type.kind == VarType::Scalar)
-    return allUnchanged();
+    return (first.stmt->op != ir::OpKind::Reduce || first.stmt->byThreads) && allUnchanged();
   // Tiles: only into the next computations, so that nothing moves across a wait.
   if (use.path.size() != depth || use.stmt->kind == StmtKind::Product)
     return false;

@@ -504,7 +504,8 @@ private:
     stmt.operands = std::move(operands);
     stmt.view = viewOf(store);
     stmt.atomic = store.atomic;
-    stmt.firstInstance = placement.instances > 1 && typeOf(store.operands().back()).division == plan::Division::Whole;
+    stmt.firstInstance =
+        placement.instances > 1 && plan::heldPart(typeOf(store.operands().back())) == plan::Division::Whole;
   }
 
   std::vector<std::string> indexOperands(const ir::Op &op) const {

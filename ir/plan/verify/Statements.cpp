@@ -140,9 +140,11 @@ private:
       return checkTensorStatement(plan, role, stmt, report);
     case StmtKind::Spread:
       return spread(stmt);
+    case StmtKind::Atomic:
+      once(stmt);
+      [[fallthrough]];
     case StmtKind::Load:
     case StmtKind::Store:
-    case StmtKind::Atomic:
       return tensor(stmt);
     case StmtKind::LoadShared:
       if (ref(stmt.ref))
@@ -255,6 +257,14 @@ private:
       complain("no tensor parameter `{}`", stmt.view.tensor);
     else if (param->dims.size() != stmt.view.indices.size())
       complain("`{}` has {} dims, not {}", stmt.view.tensor, param->dims.size(), stmt.view.indices.size());
+  }
+
+  /// Where tiles are divided by rows, every instance holds all of a row, where by columns all of a column.
+  void once(const Stmt &stmt) {
+    const VarType type = *typeOf(stmt.operands.back());
+    if (role.instances > 1 && !stmt.firstInstance && type.division != Division::Whole &&
+        heldPart(type) == Division::Whole)
+      complain("each of {} instances would do it, with all of `{}`", role.instances, stmt.operands.back());
   }
 
   /// A tile in registers against the stage, or the columns of it, that holds it.
