@@ -70,6 +70,11 @@ bool followsFromShapes(const Value *value) {
   return followsFromShapes(value, seen);
 }
 
+bool runsAtMostOnce(const Op &loop) {
+  const Op *count = loop.tileSize == 0 ? definedBy(loop.operand(1), OpKind::Cast) : nullptr;
+  return count && count->operand(0)->type.elem == ElemType::Bool && isConstant(loop.operand(0), 0);
+}
+
 bool isDefinedIn(const Value *value, const Block &block) {
   const Block *at = value->definingOp ? value->definingOp->parent : value->ownerBlock;
   for (; at; at = at->parent ? at->parent->parent : nullptr)

@@ -42,6 +42,8 @@ template <class Visit> bool searchBack(const Value *value, Visit visit) {
   }
   return false;
 }
+/// A loop that loop-branches made of one side of a branch.
+bool runsAtMostOnce(const Op &loop);
 /// `value` is an argument of `block` or made by an op in it or in a body within it.
 bool isDefinedIn(const Value *value, const Block &block);
 

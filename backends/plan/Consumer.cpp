@@ -7,6 +7,7 @@
 #include "backends/plan/OwnCopies.h"
 #include "backends/plan/RowParts.h"
 #include "backends/plan/Walk.h"
+#include "ir/Effects.h"
 #include "ir/Products.h"
 
 #include <algorithm>
@@ -651,7 +652,8 @@ private:
   void lowerFor(const ir::Op &loop) {
     carryIn(loop);
     const ir::Op *yield = yieldOf(loop.body());
-    const int overlap = placement.copiesItself ? 0 : static_cast<int>(schedule.overlap.value_or(1));
+    const bool hasNext = !placement.copiesItself && !ir::runsAtMostOnce(loop);
+    const int overlap = hasNext ? static_cast<int>(schedule.overlap.value_or(1)) : 0;
     std::vector<ScheduledOp> order = orderBody(opsOf(loop.body()), &loop, placement, overlap, result.notes);
     noteLoop(loop);
     coalesce(loop, yield, order);

@@ -79,6 +79,7 @@ std::unique_ptr<plan::Plan> planOne(ElaboratedKernel &kernel, const PlanOptions 
       (options.transform && !options.transform(*kernel.function)))
     return nullptr;
   turnFewRows(*kernel.function, *options.arch);
+  ir::loopBranches(*kernel.function);
   std::unique_ptr<plan::Plan> plan = planKernel(*kernel.function, *options.arch, schedule, diagnostics);
   if (plan && schedule.aligned && plan->maps.empty()) {
     diagnostics.report(Diag::schedule_impossible, kernel.schedule.aligned->range,

@@ -58,7 +58,7 @@ std::string nameHint(const ir::Value *value) {
   for (const ir::Op *user : value->users) // the initial value of a carried variable takes the variable's name
     if (user->kind == ir::OpKind::For)
       for (size_t i = 2; i < user->operands().size(); ++i)
-        if (user->operand(i) == value)
+        if (user->operand(i) == value && isNamed(user->body().args[i - 1].get()))
           return user->body().args[i - 1]->name;
   const ir::Op *op = value->definingOp;
   if (!op)
