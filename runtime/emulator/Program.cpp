@@ -144,7 +144,13 @@ private:
       symbols[jit->mangleAndIntern(std::string(name))] = {llvm::orc::ExecutorAddr::fromPtr(function),
                                                           llvm::JITSymbolFlags::Exported};
     };
-    for (const Support &function : runtimeFunctions())
+    for (const std::string_view api : {"cuda", "hip"}) {
+      for (const Support &function : hostFunctions())
+        define(fmt::format("{}{}", api, function.name), function.function);
+      for (const Support &function : hiddenHostFunctions())
+        define(fmt::format("__{}{}", api, function.name), function.function);
+    }
+    for (const Support &function : cudaRuntimeFunctions())
       define(function.name, function.function);
     for (const Support &function : hipRuntimeFunctions())
       define(function.name, function.function);

@@ -2,24 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/emulator/amdgpu/HipRuntime.h"
 
-#include "runtime/emulator/CudaRuntime.h"
-
-#include <chrono>
 #include <cmath>
 #include <cstring>
-#include <vector>
 
 namespace tkc::emulator {
 namespace {
 
 // Enumerators and structures are those of shim/hip/hip_runtime_api.h.
-enum Error {
-  Success = 0,
-  InvalidValue = 1,
-  OutOfMemory = 2,
-  InvalidConfiguration = 9,
-  LaunchFailure = 719,
-};
+constexpr Error invalidConfiguration = Error(9);
 enum Attribute { MaxSharedMemoryPerBlock = 1, WarpSize = 2, MultiprocessorCount = 3 };
 
 struct Properties {
@@ -33,38 +23,6 @@ constexpr int maxThreads = 1024;
 
 /// LDS of a compute unit: 64 KiB, 160 on CDNA4.
 size_t ldsBytes() { return (device()->options->cdna == Cdna::Cdna4 ? 160 : 64) << 10; }
-
-Error fail(const std::string &what) {
-  device()->lastReport = what;
-  return LaunchFailure;
-}
-
-Error mallocDevice(void **memory, size_t bytes) {
-  *memory = device()->memory.allocate(bytes);
-  return *memory ? Success : OutOfMemory;
-}
-Error freeDevice(void *memory) { return !memory || device()->memory.release(memory) ? Success : InvalidValue; }
-
-Error copy(void *to, const void *from, size_t bytes, int /*kind*/) {
-  std::memcpy(to, from, bytes);
-  return Success;
-}
-Error copyAsync(void *to, const void *from, size_t bytes, int kind, void * /*stream*/) {
-  return copy(to, from, bytes, kind);
-}
-Error set(void *to, int value, size_t bytes) {
-  if (bytes != 0 && device()->memory.find(reinterpret_cast<uint64_t>(to), bytes).end == 0)
-    return InvalidValue;
-  std::memset(to, value, bytes);
-  return Success;
-}
-Error setAsync(void *to, int value, size_t bytes, void * /*stream*/) { return set(to, value, bytes); }
-
-Error getDevice(int *number) {
-  *number = 0;
-  return Success;
-}
-Error setDevice(int number) { return number == 0 ? Success : InvalidValue; }
 
 const char *archName() {
   switch (device()->options->cdna) {
@@ -109,49 +67,10 @@ Error deviceAttribute(int *value, int attribute, int /*number*/) {
   }
 }
 
-/// Kernels have run when their launch returns; what went wrong is said here, as it is on a GPU, and then goes on being
-/// said.
-Error synchronize() { return device()->lastReport.empty() ? Success : LaunchFailure; }
-Error reset() {
-  device()->lastReport.clear();
-  return Success;
-}
-Error synchronizeStream(void * /*stream*/) { return synchronize(); }
-
-const char *errorString(Error error) {
-  switch (error) {
-  case Success:
-    return "no error";
-  case InvalidValue:
-    return "invalid argument";
-  case OutOfMemory:
-    return "out of memory";
-  case InvalidConfiguration:
-    return "invalid configuration argument";
-  case LaunchFailure:
-    return device()->lastReport.c_str();
-  }
-  return "unknown error";
-}
-
-using Moment = std::chrono::steady_clock::time_point;
-
-Error createEvent(Moment **event) {
-  *event = new Moment();
-  return Success;
-}
-Error destroyEvent(Moment *event) {
-  delete event;
-  return Success;
-}
-Error recordEvent(Moment *event, void * /*stream*/) {
-  *event = std::chrono::steady_clock::now();
-  return Success;
-}
-Error synchronizeEvent(Moment * /*event*/) { return synchronize(); }
-Error elapsedTime(float *milliseconds, const Moment *from, const Moment *to) {
-  *milliseconds = std::chrono::duration<float, std::milli>(*to - *from).count();
-  return Success;
+const char *errorString(int error) {
+  if (const char *common = commonErrorString(error))
+    return common;
+  return error == invalidConfiguration ? "invalid configuration argument" : "unknown error";
 }
 
 Error setFunctionAttribute(const void * /*kernel*/, int /*attribute*/, int value) {
@@ -192,29 +111,9 @@ Error launchKernel(const void *stub, Dim3 grid, Dim3 block, void **arguments, si
   setHiddenArguments(run);
   if (grid.count() == 0 || block.count() == 0 || block.count() > kernel.traits.maxThreads ||
       kernel.traits.staticShared + shared > ldsBytes())
-    return InvalidConfiguration;
+    return invalidConfiguration;
   const std::string report = runLaunch(run);
   return report.empty() ? Success : fail(report);
-}
-
-struct Configuration {
-  Dim3 grid, block;
-  size_t shared;
-  void *stream;
-};
-std::vector<Configuration> &pushedConfigurations() {
-  static std::vector<Configuration> configurations;
-  return configurations;
-}
-Error pushConfiguration(Dim3 grid, Dim3 block, size_t shared, void *stream) {
-  pushedConfigurations().push_back({grid, block, shared, stream});
-  return Success;
-}
-Error popConfiguration(Dim3 *grid, Dim3 *block, size_t *shared, void **stream) {
-  const Configuration &config = pushedConfigurations().back();
-  *grid = config.grid, *block = config.block, *shared = config.shared, *stream = config.stream;
-  pushedConfigurations().pop_back();
-  return Success;
 }
 
 // ---- what the host code of a file registers when it starts
@@ -229,8 +128,6 @@ void registerFunction(void ** /*handle*/, const void *kernel, const char * /*dev
   device()->registerKernel(kernel, name);
 }
 
-template <class Function> void *address(Function *function) { return reinterpret_cast<void *>(function); }
-
 double (*const exp2Function)(double) = std::exp2;
 double (*const expFunction)(double) = std::exp;
 double (*const log2Function)(double) = std::log2;
@@ -242,32 +139,12 @@ double (*const cosFunction)(double) = std::cos;
 double rsqrtFunction(double x) { return 1 / std::sqrt(x); }
 
 const Support table[] = {
-    {"hipMalloc", address(mallocDevice)},
-    {"hipFree", address(freeDevice)},
-    {"hipMemcpy", address(copy)},
-    {"hipMemcpyAsync", address(copyAsync)},
-    {"hipMemset", address(set)},
-    {"hipMemsetAsync", address(setAsync)},
-    {"hipGetDevice", address(getDevice)},
-    {"hipSetDevice", address(setDevice)},
     {"hipGetDeviceProperties", address(getProperties)},
     {"hipDeviceGetAttribute", address(deviceAttribute)},
-    {"hipDeviceSynchronize", address(synchronize)},
-    {"hipDeviceReset", address(reset)},
-    {"hipStreamSynchronize", address(synchronizeStream)},
-    {"hipGetLastError", address(synchronize)},
-    {"hipPeekAtLastError", address(synchronize)},
     {"hipGetErrorString", address(errorString)},
-    {"hipEventCreate", address(createEvent)},
-    {"hipEventDestroy", address(destroyEvent)},
-    {"hipEventRecord", address(recordEvent)},
-    {"hipEventSynchronize", address(synchronizeEvent)},
-    {"hipEventElapsedTime", address(elapsedTime)},
     {"hipFuncSetAttribute", address(setFunctionAttribute)},
     {"hipOccupancyMaxActiveBlocksPerMultiprocessor", address(maxActiveBlocks)},
     {"hipLaunchKernel", address(launchKernel)},
-    {"__hipPushCallConfiguration", address(pushConfiguration)},
-    {"__hipPopCallConfiguration", address(popConfiguration)},
     {"__hipRegisterFatBinary", address(registerBinary)},
     {"__hipUnregisterFatBinary", address(unregisterBinary)},
     {"__hipRegisterFunction", address(registerFunction)},

@@ -1,16 +1,14 @@
 // Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The HIP runtime that host code calls.
+// What only HIP's runtime has for host code to call.
 #pragma once
 
-#include "runtime/emulator/Models.h"
-
-#include <span>
+#include "runtime/emulator/HostRuntime.h"
 
 namespace tkc::emulator {
 
-/// Functions of the runtime, and of its device library, by name.
+/// By name; those of its device library, too.
 std::span<const Support> hipRuntimeFunctions();
 
 } // namespace tkc::emulator
