@@ -3,6 +3,7 @@
 #include "backends/plan/MatrixRole.h"
 
 #include "backends/plan/Correction.h"
+#include "backends/plan/MatrixStreams.h"
 #include "backends/plan/TensorMemory.h"
 #include "backends/plan/TensorScales.h"
 
@@ -14,42 +15,8 @@ namespace tkc::planner {
 namespace {
 
 using Kind = plan::StmtKind;
-using Names = std::set<std::string>;
-
-template <class Visit> void walk(const plan::Body &body, const Visit &visit) {
-  for (const plan::Stmt &stmt : body) {
-    visit(stmt);
-    for (const plan::Body *inner : {&stmt.prologue, &stmt.body, &stmt.epilogue, &stmt.orElse})
-      walk(*inner, visit);
-  }
-}
-
-bool isTensorAccess(const plan::Stmt &stmt) {
-  return stmt.kind == Kind::LoadTensor || stmt.kind == Kind::StoreTensor || stmt.kind == Kind::ScaleTensor;
-}
-
-/// A commit that nobody has asked for yet.
-constexpr int unasked = -1;
-
-/// Products that the computing role has not waited for.
-struct Group {
-  std::string site; ///< names their barriers
-  Names writes;     ///< results
-  Names reads;      ///< operands in tensor memory or staging buffers
-  plan::Body *body; ///< of the matrix role, with the commit
-  size_t commit;
-  bool overwrites = false;
-};
-
-/// One of the roles of computing warps, as far as it has come.
-struct Stream {
-  plan::Body *out = nullptr;
-  std::vector<Group> queue; ///< products that it has not waited for
-  bool fenced = false;      ///< it has fenced since its last wait
-  bool handed = false;      ///< it has fenced its accesses to tensor memory
-  Names cursors;
-};
-
+using Group = ProductGroup;
+using Stream = ProductStream;
 class Splitter {
 public:
   Splitter(plan::Role &role, const Placement &placement, const TensorHomes &homes, const Way &way,
@@ -257,11 +224,7 @@ private:
       if (--level.left[ring] > 0)
         continue;
       if (byMatrix) {
-        plan::Stmt &commit = plan::append(*products, Kind::ProductCommit, loc);
-        commit.barrier = ring->empty();
-        commit.cursor = ring->cursor();
-        commit.one = true;
-        commit.inCluster = placement.byPairs || ring->isShared();
+        commitDrained(*ring, loc);
       } else {
         plan::Stmt &arrive = plan::append(*computer.out, Kind::Arrive, loc);
         arrive.barrier = ring->empty();
@@ -271,6 +234,25 @@ private:
       plan::append(byMatrix ? *products : *computer.out, Kind::Advance, loc).cursor = ring->cursor();
       level.open.erase(ring);
     }
+  }
+
+  void commitDrained(const RingPlacement &ring, SourceLoc loc) {
+    plan::Stmt commit;
+    commit.kind = Kind::ProductCommit;
+    commit.loc = loc;
+    commit.barrier = ring.empty();
+    commit.cursor = ring.cursor();
+    commit.one = true;
+    commit.inCluster = placement.byPairs || ring.isShared();
+    size_t at = products->size();
+    // What goes to other blocks comes before what this block's threads are told: they end the block, and by then the
+    // others' barriers have it.
+    while (commit.inCluster && at > 0 && (*products)[at - 1].kind == Kind::ProductCommit)
+      --at;
+    for (Stream *stream : {&computer, &rescaler})
+      for (Group &group : stream->queue)
+        group.commit += group.body == products && group.commit >= at ? 1 : 0;
+    products->insert(products->begin() + static_cast<std::ptrdiff_t>(at), std::move(commit));
   }
 
   // ---- one straight line of statements, for all roles
@@ -513,52 +495,21 @@ private:
   void enqueue(Stream &stream, Group group, const std::string &done, SourceLoc loc) {
     plan::Stmt &commit = issue(Kind::ProductCommit, loc);
     commit.barrier = done;
-    commit.count = unasked;
+    commit.count = unaskedCommit;
     group.body = products;
     group.commit = products->size() - 1;
     stream.queue.push_back(std::move(group));
   }
 
   static void dropUnasked(plan::Body &body) {
-    std::erase_if(body,
-                  [](const plan::Stmt &stmt) { return stmt.kind == Kind::ProductCommit && stmt.count == unasked; });
+    std::erase_if(
+        body, [](const plan::Stmt &stmt) { return stmt.kind == Kind::ProductCommit && stmt.count == unaskedCommit; });
     for (plan::Stmt &stmt : body)
       for (plan::Body *inner : {&stmt.prologue, &stmt.body, &stmt.epilogue, &stmt.orElse})
         dropUnasked(*inner);
   }
 
   // ---- waiting for products
-  static bool conflicts(const plan::Stmt &stmt, const Group &group) {
-    const std::string &buffer = stmt.ref.buffer;
-    if (isTensorAccess(stmt))
-      return group.writes.count(buffer) || (stmt.kind != Kind::LoadTensor && group.reads.count(buffer));
-    return stmt.kind == Kind::StoreShared && group.reads.count(buffer);
-  }
-
-  static size_t groupsBlocking(const Stream &stream, const plan::Stmt &stmt) {
-    size_t blocking = 0;
-    for (size_t i = 0; i < stream.queue.size(); ++i)
-      if (conflicts(stmt, stream.queue[i]))
-        blocking = i + 1;
-    return blocking;
-  }
-
-  /// Up to the last one that waited at the same barrier.
-  static size_t groupsOf(const Stream &stream, const std::string &site) {
-    size_t count = 0;
-    for (size_t i = 0; i < stream.queue.size(); ++i)
-      if (stream.queue[i].site == site)
-        count = i + 1;
-    return count;
-  }
-
-  static size_t groupsBlockingAny(const Stream &stream, const plan::Stmt &stmt) {
-    size_t blocking = 0;
-    for (const plan::Body *body : {&stmt.body, &stmt.orElse})
-      walk(*body, [&](const plan::Stmt &inner) { blocking = std::max(blocking, groupsBlocking(stream, inner)); });
-    return blocking;
-  }
-
   void waitForAll() {
     for (Stream *stream : {&computer, &rescaler})
       waitForGroups(*stream, stream->queue.size());
@@ -597,6 +548,11 @@ private:
     if (homes.rings.count(stmt.ref.buffer)) { // emptyRings
       stream.out->push_back(std::move(stmt));
       return;
+    }
+    if (stmt.kind == Kind::StoreTensor && way.meetsBefore.count(stmt.ref.buffer)) {
+      plan::append(*stream.out, Kind::TensorFence, stmt.loc);
+      syncAll(stmt.loc);
+      stream.fenced = false;
     }
     if (!std::exchange(stream.fenced, true))
       plan::append(*stream.out, Kind::TensorFence, stmt.loc).inverted = true;
@@ -847,6 +803,23 @@ private:
   std::map<std::string, TensorUse> uses;
 };
 
+/// Buffers that the role stores to, where an instance has columns that are another's in a buffer of other times.
+Names storedToOthers(const plan::Role &computing, const std::vector<plan::TensorBuffer> &tensors) {
+  const auto areOthers = [](const plan::TensorBuffer &one, const plan::TensorBuffer &other) {
+    const bool alike = one.offset == other.offset && one.totalColumns() == other.totalColumns();
+    return !alike && one.offset < other.offset + other.totalColumns() && other.offset < one.offset + one.totalColumns();
+  };
+  Names stored;
+  walk(computing.body, [&](const plan::Stmt &stmt) {
+    if (stmt.kind == Kind::StoreTensor)
+      for (const plan::TensorBuffer &one : tensors)
+        for (const plan::TensorBuffer &other : tensors)
+          if (one.name == stmt.ref.buffer && areOthers(one, other))
+            stored.insert(one.name);
+  });
+  return stored;
+}
+
 bool multipliesRows(const Placement &placement) {
   return std::any_of(placement.products.begin(), placement.products.end(),
                      [](const auto &product) { return product.first->result()->type.rows == 1; });
@@ -867,8 +840,13 @@ MatrixRoleResult splitMatrixRole(plan::Role &computing, const Placement &placeme
     Splitter splitter(computing, placement, homes, way, factors);
     MatrixRoleResult result = splitter.run();
     emptyRings(computing, homes, way.accumulatorStages, placement.byPairs);
-    if (result.columns <= columns)
-      return result;
+    if (result.columns <= columns) {
+      Names stored = way.meets ? storedToOthers(computing, result.tensors) : Names();
+      if (stored == way.meetsBefore)
+        return result;
+      way.meetsBefore = std::move(stored);
+      continue;
+    }
     if (way.accumulatorStages > 1) {
       --way.accumulatorStages;
       continue;

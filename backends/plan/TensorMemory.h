@@ -54,6 +54,7 @@ struct Way {
   int accumulatorStages;
   Sharing sharing = Sharing::Alike;
   bool meets = false; ///< all instances meet before each product, as they may have each other's columns afterwards
+  std::set<std::string> meetsBefore; ///< and before stores to these buffers, where they store to each other's columns
 };
 
 /// Gives buffers their columns: first fit, by when they are in use (`uses`, by name). Returns how many the block needs.

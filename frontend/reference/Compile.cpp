@@ -239,7 +239,8 @@ private:
       return node;
     }
     if (auto tensor = tensorOf.find(text); tensor != tensorOf.end())
-      return inBound && isNumber(tensor->second) ? numberItself(tensor->second, range) : access(tensor->second, range, {});
+      return inBound && isNumber(tensor->second) ? numberItself(tensor->second, range)
+                                                 : access(tensor->second, range, {});
     if (auto scalar = input.arguments.scalars.find(text); scalar != input.arguments.scalars.end()) {
       auto type = input.scalarTypes.find(text);
       const bool isInt = type != input.scalarTypes.end() && !isFloat(type->second);

@@ -100,8 +100,8 @@ private:
   std::vector<Value *> loop(Op &branch, size_t side, const std::vector<Value *> &initial,
                             const std::vector<Value *> &values, Builder &builder) {
     Value *condition = side == 0 ? branch.operand(0) : builder.unary(OpKind::Not, branch.operand(0));
-    Op *loop = builder.forLoop(builder.constant(ElemType::I32, 0), builder.cast(ElemType::I32, condition), 0, "once",
-                               values);
+    Op *loop =
+        builder.forLoop(builder.constant(ElemType::I32, 0), builder.cast(ElemType::I32, condition), 0, "once", values);
     std::vector<Value *> results;
     for (size_t i = 0; i < values.size(); ++i) {
       loop->body().args[i + 1]->type = loop->result(i)->type = branch.result(i)->type;
