@@ -1,6 +1,8 @@
 # Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Matrix products beside cuBLAS (as PyTorch calls it), and a fused epilogue beside the product without it."""
+import ctypes
+
 import torch
 import torch.nn.functional as F
 
@@ -39,6 +41,20 @@ def gemm_f8(bench):
                   check_with([c], lambda: [a.float() @ b.float().T]), 2.0 * m * n * k, beside={"Triton": lambda t: t.matmul(a, b.T)})
 
 
+def gemm_f8_nn(bench):
+    """`theirs` is our own product of operands that both lie as float8 is multiplied: the ratio says what copying one costs."""
+    library = bench.library("gemm")
+    for size in (2048, 4096, 8192):
+        a, b = (normal(size, size, dtype=torch.float8_e4m3fn) for _ in range(2))
+        c, plain = normal(size, size), normal(size, size)
+        bytes_needed = library.workspace_bytes("gemm_f8_nn", a, b, 1.0, c)
+        workspace = torch.empty(bytes_needed, device="cuda", dtype=torch.uint8)
+        bench.row(f"gemm_f8_nn {size}³ / gemm_f8",
+                  library.bind("gemm_f8_nn", a, b, 1.0, c, ctypes.c_void_p(workspace.data_ptr()), ctypes.c_int64(bytes_needed)),
+                  library.bind("gemm_f8", a, b, 1.0, plain),
+                  check_with([c], lambda: [a.float() @ b.float()]), 2.0 * size**3)
+
+
 def epilogue(bench):
     """`theirs` is our own plain product of the same operands: the ratio says what the epilogue costs."""
     library, (m, n, k) = bench.library("gemm"), (3072, 12288, 3072)
@@ -48,4 +64,4 @@ def epilogue(bench):
               check_with([y], lambda: [F.gelu(x.float() @ w.float().T + bias.float())]), 2.0 * m * n * k)
 
 
-PARTS = [gemm, gemm_f8, epilogue]
+PARTS = [gemm, gemm_f8, gemm_f8_nn, epilogue]

@@ -65,6 +65,8 @@ public:
     for (Entry &entry : entries)
       if (program.cases[entry.number].message.empty())
         attempt(entry, [&] { return finish(entry); });
+    for (const auto &group : groups)
+      dropUnplanned(*group);
     program.source = cuda::inlineRuntime(source(), cuda::dialectOf(plans.arch->name));
     return std::move(program);
   }
@@ -218,6 +220,21 @@ private:
         group.kernels.push_back(std::move(kernel));
     }
     return !planned.empty();
+  }
+
+  static bool isPlanned(const Group &group, const LaunchStep &launch) {
+    return std::any_of(group.kernels.begin(), group.kernels.end(), [&](const planner::PlannedKernel &known) {
+      return known.kernel == launch.kernel && known.specialization == launch.specialization;
+    });
+  }
+
+  /// Programs that launch a kernel that this GPU cannot have: their cases have failed, those of others go on.
+  static void dropUnplanned(Group &group) {
+    std::erase_if(group.programs, [&](const std::unique_ptr<ProgramPlan> &program) {
+      const std::vector<const LaunchStep *> launches = launchesOf(*program);
+      return !std::all_of(launches.begin(), launches.end(),
+                          [&](const LaunchStep *launch) { return isPlanned(group, *launch); });
+    });
   }
 
   /// The arguments of the `index`th kernel that a case launches.

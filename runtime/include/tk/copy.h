@@ -50,9 +50,111 @@ __device__ __forceinline__ void copy_elements(Tile &to, int thread, Accessor at)
   }
 }
 
+/// Words of a source whose columns are contiguous, 16 bytes of each of a tile's rows at a time: a thread reads
+/// `columns` words, each of the same `rows` rows, and turns them.
+template <class Tile> struct turned_block {
+  using T = typename Tile::element;
+  static constexpr int size = sizeof(T);
+  static constexpr bool exists = (size == 1 || size == 4) && Tile::rows * size % 4 == 0 && Tile::cols * size % 16 == 0;
+  static constexpr int rows = exists ? 4 / size : 1, columns = exists ? 16 / size : 1;
+  static constexpr int down = Tile::rows / rows, across = Tile::cols / columns; ///< so many blocks
+  // Neighbouring threads have eight blocks below each other, a sector of memory, and then up to four side by side:
+  // their stores spread over the banks of a swizzled tile.
+  static constexpr int near_down = down % 8 == 0 ? 8 : 1, near_across = across % 4 == 0 ? 4 : 1;
+
+  /// The first row and column of block i.
+  static __device__ __forceinline__ int row(int i) {
+    return (i / (near_down * near_across) % (down / near_down) * near_down + i % near_down) * rows;
+  }
+  static __device__ __forceinline__ int col(int i) {
+    return (i / (near_down * near_across) / (down / near_down) * near_across + i / near_down % near_across) * columns;
+  }
+};
+
+/// Byte i of word j becomes byte j of word i.
+__device__ __forceinline__ void turn_bytes(u32 &a, u32 &b, u32 &c, u32 &d) {
+  constexpr u32 even = 0x00ff00ff;
+  const u32 low_even = (a & even) | (b & even) << 8, low_odd = (a >> 8 & even) | (b & ~even);
+  const u32 high_even = (c & even) | (d & even) << 8, high_odd = (c >> 8 & even) | (d & ~even);
+  a = (low_even & 0xffff) | high_even << 16;
+  b = (low_odd & 0xffff) | high_odd << 16;
+  c = low_even >> 16 | (high_even & 0xffff0000);
+  d = low_odd >> 16 | (high_odd & 0xffff0000);
+}
+
+template <class T> __device__ __forceinline__ u32 element_bits(const T &x) {
+  if constexpr (sizeof(T) == 1)
+    return reinterpret_cast<const u8 &>(x);
+  else
+    return reinterpret_cast<const u32 &>(x);
+}
+
+/// Block i of them; zeros where there is nothing.
+template <class Tile, class T, int Align>
+__device__ __forceinline__ void load_turned(u32 (&words)[turned_block<Tile>::columns], const view<T, Align> &from,
+                                            int i) {
+  using block = turned_block<Tile>;
+  const int r = block::row(i), c = block::col(i);
+  const bool is_block = i < block::down * block::across;
+  if (is_block && from.has_row(r) && from.has_row(r + block::rows - 1) && from.has_col(c) &&
+      from.has_col(c + block::columns - 1)) {
+    const T *at = from.at(r, c);
+#pragma unroll
+    for (int j = 0; j < block::columns; ++j, at += from.col_stride)
+      load_words<1>(at, &words[j]);
+    return;
+  }
+#pragma unroll
+  for (int j = 0; j < block::columns; ++j) {
+    words[j] = 0;
+#pragma unroll 1
+    for (int k = 0; k < block::rows; ++k)
+      if (is_block && from.has_row(r + k) && from.has_col(c + j))
+        words[j] |= element_bits(*from.at(r + k, c + j)) << 8 * k;
+  }
+}
+
+template <class Tile>
+__device__ __forceinline__ void store_turned(Tile &to, u32 (&words)[turned_block<Tile>::columns], int i) {
+  using block = turned_block<Tile>;
+  if (i >= block::down * block::across)
+    return;
+  if constexpr (block::size == 1)
+#pragma unroll
+    for (int j = 0; j < block::columns; j += 4)
+      turn_bytes(words[j], words[j + 1], words[j + 2], words[j + 3]);
+#pragma unroll
+  for (int k = 0; k < block::rows; ++k)
+    *reinterpret_cast<uint4 *>(to.at(block::row(i) + k, block::col(i))) =
+        make_uint4(words[k], words[block::rows + k], words[2 * block::rows + k], words[3 * block::rows + k]);
+}
+
+/// tile ← a view whose columns are contiguous and begin where words do. Each thread has 12 or 16 words on their way.
+template <int Threads, class Tile, class T, int Align>
+__device__ __forceinline__ void copy_turned_words(Tile &to, const view<T, Align> &from, int thread) {
+  using block = turned_block<Tile>;
+  constexpr int at_once = block::size == 1 ? 1 : 3; // more of them spill beside 56 registers
+#pragma unroll 1
+  for (int first = thread; first < block::down * block::across; first += Threads * at_once) {
+    u32 words[at_once][block::columns];
+#pragma unroll
+    for (int n = 0; n < at_once; ++n)
+      load_turned<Tile>(words[n], from, first + n * Threads);
+#pragma unroll
+    for (int n = 0; n < at_once; ++n)
+      store_turned(to, words[n], first + n * Threads);
+  }
+}
+
 /// tile ← the view.
 template <int Threads, bool DownFirst = false, class Tile, class T, int Align>
 __device__ __forceinline__ void copy_to_shared(Tile &to, const view<T, Align> &from, int thread) {
+  if constexpr (DownFirst && turned_block<Tile>::exists && same<pointer<T>, T *>)
+    if (from.row_stride == 1 &&
+        (reinterpret_cast<size_t>(from.base) | size_t(from.col_stride * i64(sizeof(T)))) % 4 == 0) {
+      copy_turned_words<Threads>(to, from, thread);
+      return;
+    }
   constexpr int size = sizeof(T);
   constexpr int bytes = Align > 16 ? 16 : Align;
   constexpr int count = bytes >= 4 && bytes >= size ? bytes / size : 1;
