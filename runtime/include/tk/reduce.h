@@ -257,17 +257,17 @@ template <tile X, class S = no_scratch> __device__ __forceinline__ auto row_min(
   return reduce_cols(min_operation{}, x, through);
 }
 
-/// Along the rows: always through a scratch, as every layout spreads columns over warps.
-template <tile X, class S> __device__ __forceinline__ auto col_sum(const X &x, S &through) {
+/// Along the rows: columns spread over more than one warp need a scratch.
+template <tile X, class S = no_scratch> __device__ __forceinline__ auto col_sum(const X &x, S &&through = {}) {
   return reduce_rows(sum_operation{}, x, through);
 }
-template <tile X, class S> __device__ __forceinline__ auto col_prod(const X &x, S &through) {
+template <tile X, class S = no_scratch> __device__ __forceinline__ auto col_prod(const X &x, S &&through = {}) {
   return reduce_rows(product_operation{}, x, through);
 }
-template <tile X, class S> __device__ __forceinline__ auto col_max(const X &x, S &through) {
+template <tile X, class S = no_scratch> __device__ __forceinline__ auto col_max(const X &x, S &&through = {}) {
   return reduce_rows(max_operation{}, x, through);
 }
-template <tile X, class S> __device__ __forceinline__ auto col_min(const X &x, S &through) {
+template <tile X, class S = no_scratch> __device__ __forceinline__ auto col_min(const X &x, S &&through = {}) {
   return reduce_rows(min_operation{}, x, through);
 }
 
