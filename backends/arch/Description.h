@@ -125,7 +125,8 @@ struct Description {
 
   // ---- the largest part; for defaults and figures, never for correctness
   int multiprocessors;
-  int chiplets = 1; ///< dies with an L2 of their own
+  int chiplets = 1;    ///< dies with an L2 of their own
+  int lineBytes = 128; ///< of the caches before device memory
   int64_t l2Bytes;  ///< of one such die
   int clockMHz;     ///< at most
   int bandwidthGBs; ///< of device memory, 10⁹ bytes a second

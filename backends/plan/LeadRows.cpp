@@ -12,7 +12,8 @@ using Kind = plan::StmtKind;
 
 class Leader {
 public:
-  Leader(plan::Role &role, const plan::Plan &plan) : role(role), plan(plan) {}
+  Leader(plan::Role &role, const plan::Plan &plan, const arch::Description &arch)
+      : role(role), plan(plan), arch(arch) {}
 
   std::string run(std::vector<plan::Buffer> &buffers) {
     std::string why;
@@ -127,10 +128,11 @@ private:
       index.operand = static_cast<unsigned>(role.leadOperands.size() - 1);
       view.indices.push_back(index);
     }
-    ir::ViewIndex vector;
-    vector.kind = ir::ViewIndex::Span;
-    vector.hi = type.layout.vec;
-    view.indices.push_back(vector);
+    ir::ViewIndex line;
+    line.kind = ir::ViewIndex::Span;
+    line.hi = std::min(int64_t{arch.lineBytes} / byteWidth(paramOf(leading).elem),
+                       int64_t{type.layout.threads} * type.layout.vec);
+    view.indices.push_back(line);
     role.lead = view;
     for (plan::Var &var : role.vars)
       if (var.type.kind == plan::VarType::Row)
@@ -141,12 +143,14 @@ private:
 
   plan::Role &role;
   const plan::Plan &plan;
+  const arch::Description &arch;
 };
 
 } // namespace
 
-std::string leadRows(plan::Role &role, std::vector<plan::Buffer> &buffers, const plan::Plan &plan) {
-  return Leader(role, plan).run(buffers);
+std::string leadRows(plan::Role &role, std::vector<plan::Buffer> &buffers, const plan::Plan &plan,
+                     const arch::Description &arch) {
+  return Leader(role, plan, arch).run(buffers);
 }
 
 } // namespace tkc::planner

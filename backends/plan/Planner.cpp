@@ -239,7 +239,7 @@ private:
     }
     if (schedule.alignRows.value_or(false)) {
       const std::string why =
-          placement.hasProducts ? "there are products" : leadRows(consumer.role, consumer.scratch, *plan);
+          placement.hasProducts ? "there are products" : leadRows(consumer.role, consumer.scratch, *plan, arch);
       if (!why.empty()) {
         diagnostics.report(Diag::schedule_impossible, at(function.loc), "`align_rows`: " + why);
         return false;

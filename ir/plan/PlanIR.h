@@ -47,8 +47,8 @@ struct Layout {
   int threads = 128;
   int threadsPerRow = 4;
   int vec = 2;
-  /// Rows, a row at a time: vectors begin as many columns before the tile as the role's `lead` says, and the first
-  /// holds the tile's last columns in place of those before it (tk/led_rows.h).
+  /// Rows, a row at a time: vectors begin as many columns before the tile as the role's `lead` says, and the first ones
+  /// hold the tile's last columns in place of those before it (tk/led_rows.h).
   bool led = false;
   friend bool operator==(const Layout &, const Layout &) = default;
 };
@@ -345,9 +345,9 @@ struct Role {
   /// The same warps are all instances: what depends on the instance stands in Each, and no variable but a scalar comes
   /// into one of these or out of it.
   bool serial = false;
-  /// Of a role with tiles in led layouts: the first vector of a row of memory, as an index of one element or tile a dim
-  /// but for the last, on axes of the grid. How far it lies after a multiple of its size is how far those of tiles
-  /// begin before them. Empty: none.
+  /// Of a role with tiles in led layouts: the beginning of a row of memory, as long as a line of the caches, as an index
+  /// of one element or tile a dim but for the last, on axes of the grid. How far it lies after a multiple of its size is
+  /// how far the vectors of tiles begin before them. Empty: none.
   ir::View lead;
   std::vector<std::string> leadOperands; ///< of `lead`
   std::vector<Var> vars; ///< cursors among them: they start at stage 0, phase 0, and go on from tile to tile

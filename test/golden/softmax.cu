@@ -42,7 +42,7 @@ __global__ void __launch_bounds__(256) softmax_any_f16_BC10240_BM1_align_rows1_k
   tk::ring<5> kept_x_at_2;
   tk::scratch<8, 8> reduce_scratch{shared.reduce_scratch, 1};
   const auto i = i_tiles[int(blockIdx.x)];
-  const tk::lead lead = tk::lead_of<8>(g.y.at(i.begin, 0));
+  const tk::lead lead = tk::lead_of<64>(g.y.at(i.begin, 0));
   // softmax.tk:29  var l = zeros(BM, 1);
   float l = 0.0f;
   // softmax.tk:30  for c in tiles(C, BC) {
@@ -177,7 +177,7 @@ __global__ void __launch_bounds__(128) softmax_any_f16_BC4096_BM1_align_rows1_ke
   tk::ring<5> kept_x_at_2;
   tk::scratch<4, 8> reduce_scratch{shared.reduce_scratch, 1};
   const auto i = i_tiles[int(blockIdx.x)];
-  const tk::lead lead = tk::lead_of<8>(g.y.at(i.begin, 0));
+  const tk::lead lead = tk::lead_of<64>(g.y.at(i.begin, 0));
   // softmax.tk:29  var l = zeros(BM, 1);
   float l = 0.0f;
   // softmax.tk:30  for c in tiles(C, BC) {
@@ -312,7 +312,7 @@ __global__ void __launch_bounds__(128) softmax_any_f16_BC2048_BM1_align_rows1_ke
   tk::ring<5> kept_x_at_2;
   tk::scratch<4, 8> reduce_scratch{shared.reduce_scratch, 1};
   const auto i = i_tiles[int(blockIdx.x)];
-  const tk::lead lead = tk::lead_of<8>(g.y.at(i.begin, 0));
+  const tk::lead lead = tk::lead_of<64>(g.y.at(i.begin, 0));
   // softmax.tk:29  var l = zeros(BM, 1);
   float l = 0.0f;
   // softmax.tk:30  for c in tiles(C, BC) {
@@ -446,7 +446,7 @@ __global__ void __launch_bounds__(128) softmax_any_f16_BC2048_BM1_align_rows1_la
   tk::ring<6> kept_x_at_2;
   tk::scratch<4, 8> reduce_scratch{shared.reduce_scratch, 1};
   const auto i = i_tiles[int(blockIdx.x)];
-  const tk::lead lead = tk::lead_of<8>(g.y.at(i.begin, 0));
+  const tk::lead lead = tk::lead_of<64>(g.y.at(i.begin, 0));
   // softmax.tk:29  var l = zeros(BM, 1);
   float l = 0.0f;
   // softmax.tk:30  for c in tiles(C, BC) {

@@ -49,9 +49,19 @@ private:
                          var.type.cols % (int64_t{layout.threads} * layout.vec) == 0;
     if (var.type.kind != VarType::Row || !isWhole || isPacked(var.type.elem) || role.instances > 1)
       complain(SourceLoc(), fmt::format("`{}` is no row of whole vectors of all threads", var.name));
-    else if (role.isLed() && !role.lead.indices.empty() && role.lead.indices.back().hi != layout.vec)
-      complain(SourceLoc(), fmt::format("`{}` has vectors of {} elements, the row that leads of {}", var.name,
-                                        layout.vec, role.lead.indices.back().hi));
+    else if (role.isLed() && !role.lead.indices.empty())
+      line(var, role.lead.indices.back().hi);
+  }
+
+  /// Only the first vectors of threads are turned, and they are whole ones but for one.
+  void line(const Var &var, int64_t elements) {
+    const Layout &layout = var.type.layout;
+    if (elements % layout.vec != 0)
+      complain(SourceLoc(), fmt::format("`{}` has vectors of {} elements, of which the {} that lead are no multiple",
+                                        var.name, layout.vec, elements));
+    if (elements > int64_t{layout.threads} * layout.vec)
+      complain(SourceLoc(), fmt::format("`{}` has first vectors of {} elements together, fewer than the {} that lead",
+                                        var.name, layout.threads * layout.vec, elements));
   }
 
   void lead() {
@@ -67,7 +77,7 @@ private:
                           [&](const GridAxis &axis) { return axis.name == operand && axis.tileSize <= 1; });
     if (!fits)
       complain(SourceLoc(),
-               fmt::format("`{}` is no first vector of a row that the place in the grid says", role.lead.tensor));
+               fmt::format("`{}` has no beginning of a row that the place in the grid says", role.lead.tensor));
   }
 
   void statement(const Stmt &stmt) {

@@ -1,12 +1,13 @@
 // Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Parts of rows that begin anywhere in memory, by whole accesses of 16 bytes.
+// Parts of rows that begin anywhere in memory, by whole accesses of 16 bytes that fill lines of caches.
 //
-// A tile of one row whose first column lies `lead` elements after such an address has its columns turned by as many: a
-// thread's vectors begin that much earlier. All of them lie as accesses want them but for the first, which holds the
-// tile's first columns and, in their place, its last ones, and goes by elements, as the one does in which the row ends.
-// The same lead holds for all tiles of a kernel; a tensor whose rows lie otherwise is accessed by elements.
+// A tile of one row whose first column lies `lead` elements after the beginning of a line has its columns turned by as
+// many: a thread's vectors begin that much earlier, and those that then lie before the tile hold its last columns. All
+// of them lie as accesses want them but for the one that holds both ends of the tile, and goes by elements, as the one
+// does in which the row ends. The same lead holds for all tiles of a kernel; a tensor whose rows lie otherwise, by no
+// multiple of 16 bytes, is accessed by elements.
 #pragma once
 
 #include "tk/global.h"
@@ -14,14 +15,14 @@
 
 namespace tk {
 
-/// Columns by which the vectors of a tile begin before it, less than one has.
+/// Columns by which the vectors of a tile begin before it, fewer than the first ones of all threads have.
 struct lead {
   int columns;
 };
 
-/// That of rows like the one from `row` on, in vectors of Vec elements.
-template <int Vec, class T> __device__ __forceinline__ lead lead_of(const T *row) {
-  return {int(size_t(row) / sizeof(T) % Vec)};
+/// That of rows like the one from `row` on, in lines of Line elements.
+template <int Line, class T> __device__ __forceinline__ lead lead_of(const T *row) {
+  return {int(size_t(row) / sizeof(T) % Line)};
 }
 
 /// The column at `place` of the turned tile of Cols columns.
@@ -34,7 +35,7 @@ template <tile X> __device__ __forceinline__ row<int, X::cols, typename X::layou
   using L = typename X::layout;
   begin_masks();
   row<int, X::cols, L> result;
-  const int thread = thread_in_place(rank<L>());
+  const int thread = thread_in_place(computed_here(rank<L>()));
 #pragma unroll
   for (int b = 0; b < result.col_slots; ++b)
     result.set(0, b, b < L::run ? led_column<X::cols>(L::col(thread, b), before) : L::col(thread, b) - before.columns);
@@ -46,91 +47,144 @@ template <int Count, class T> __device__ __forceinline__ bool suits(const T *row
   return (size_t(row) / sizeof(T) - before.columns) % Count == 0;
 }
 
-/// Calls whole(b, c) for each chunk of Count of the thread's elements that lie side by side before column `end`, if
-/// `suits` says that these can be accessed at once; c: how far it lies after the first of the thread's. Calls
-/// part(b, c), of column c, for all others of which something comes before `end`.
-/// Of those a thread has one or two if it suits, so that their code is there once: b is not known when compiling.
-/// `turned`: the chunk that holds both ends of the tile is not asked for.
-template <class X, int Count, class Whole, class Part>
-__device__ __forceinline__ void for_each_led_chunk(bool suits, bool turned, lead before, int end, Whole whole,
-                                                   Part part) {
-  using L = typename X::layout;
-  static_assert(!X::has_rows && L::threads_per_row == L::threads, "a row, in all threads");
-  const int thread = thread_in_place(rank<L>());
-  const auto is_whole = [&](int b, int c) { return c >= 0 && (b >= L::run && end >= X::cols || c + Count <= end); };
-  if (suits) {
-#pragma unroll
-    for (int b = 0; b < X::col_slots; b += Count)
-      if (is_whole(b, L::col(thread, b) - before.columns))
-        whole(b, L::col(0, b));
-  }
-  const int slots = suits && end >= X::cols ? L::run : X::col_slots; // of a whole tile only what is turned
-  const auto rest = [&](int b) {
-    if (const int c = L::col(thread, b) - before.columns;
-        b < slots && c < end && !(suits && is_whole(b, c)) && !(turned && c < 0))
-      part(b, c);
-  };
-  if constexpr (repeats_code) {
-#pragma unroll
-    for (int b = 0; b < X::col_slots; b += Count)
-      rest(b);
-  } else {
-#pragma unroll 1
-    for (int b = 0; b < slots; b += Count)
-      rest(b);
-  }
+/// The first column of a chunk of Count that would begin at `column`: if all of it lies before the tile, it is of the
+/// tile's end.
+template <int Cols, int Count> __device__ __forceinline__ int turned_chunk(int column) {
+  return column + Count <= 0 ? column + Cols : column;
 }
 
-/// The elements that exist, zeros where there is nothing. Where a tile is whole, the chunk that holds both its ends is
-/// put together from two that lie in memory, of which the elements beside the tile are dropped; they belong to the
-/// tensor, which nobody may be writing, or are not read.
+/// Where the chunks of Count elements that a thread has of X lie, of which those before column `end` exist. All of a
+/// chunk exists, but for the one that holds both ends of the tile, which begins before it, and the one with `end`.
+template <class X, int Count> struct led_chunks {
+  using L = typename X::layout;
+  static_assert(!X::has_rows && L::threads_per_row == L::threads, "a row, in all threads");
+  lead before;
+  int end, thread = thread_in_place(computed_here(rank<L>()));
+
+  __device__ __forceinline__ int column(int b) const {
+    const int c = L::col(thread, b) - before.columns;
+    return b < L::run ? turned_chunk<X::cols, Count>(c) : c;
+  }
+  __device__ __forceinline__ bool is_whole(int b) const {
+    const int c = column(b);
+    return c >= 0 && (b >= L::run && end >= X::cols || c + Count <= end);
+  }
+  /// Where it lies in memory, `first` being where the first one does.
+  template <class T> __device__ __forceinline__ T *at(int b, T *first) const {
+    if (b >= L::run)
+      return first + L::col(0, b);
+    return first + L::col(0, b) + (L::col(thread, b) - before.columns + Count <= 0 ? X::cols : 0);
+  }
+  /// The column of the chunk that `end` cuts, if that is not also the one with both ends; else one that nobody has.
+  __device__ __forceinline__ int cut() const {
+    const int elements = (end + before.columns) % Count;
+    return end < X::cols && elements > 0 && end >= elements ? end - elements : X::cols;
+  }
+  __device__ __forceinline__ bool has(int column_of_one) const {
+    bool found = false;
+#pragma unroll
+    for (int b = 0; b < X::col_slots; b += Count)
+      found |= column(b) == column_of_one;
+    return found;
+  }
+  /// Calls f(b) for the chunks that begin before the tile.
+  template <class F> __device__ __forceinline__ void for_turned(F f) const {
+#pragma unroll
+    for (int b = 0; b < L::run; b += Count)
+      if (column(b) < 0)
+        f(b);
+  }
+  /// Calls f(b, c) for each chunk, of column c, one after the other, if threads seldom have several that need it.
+  template <class F> __device__ __forceinline__ void for_each(F f) const {
+    if constexpr (repeats_code) {
+#pragma unroll
+      for (int b = 0; b < X::col_slots; b += Count)
+        f(b, column(b));
+    } else {
+#pragma unroll 1
+      for (int b = 0; b < X::col_slots; b += Count)
+        f(b, column(b));
+    }
+  }
+};
+
+/// The bits of word i of a chunk that are its first `elements`, of Size bytes each.
+template <int Size> __device__ __forceinline__ u32 first_bits(int elements, int i) {
+  const int bits = min(max(elements * Size * 8 - 32 * i, 0), 32);
+  return bits == 32 ? ~0u : (1u << bits) - 1;
+}
+
+/// The elements that exist, zeros where there is nothing. Chunks of which only some do are accessed whole where they lie
+/// between `begin` and `end`.
 template <tile X, class T>
 __device__ __forceinline__ X load_led(lead before, T *begin, T *end, const view<T, 16> &from) {
   using L = typename X::layout;
   using E = typename X::element;
   static_assert(sizeof(E) == sizeof(T), "load the stored type, then cast");
-  constexpr int count = chunk_elements<X, view<T, 16>>();
-  constexpr int words = count * int(sizeof(E)) / 4;
+  constexpr int count = chunk_elements<X, view<T, 16>>(), words = count * int(sizeof(E)) / 4;
+  const led_chunks<X, count> chunks{before, from.col_end};
+  const auto element = [&](int c) {
+    const int column = c < 0 ? c + X::cols : c;
+    return column < from.col_end ? *from.at(0, column) : E{};
+  };
   X result = zeros<X>();
-  T *first_chunk = from.at(0, L::col(thread_in_place(rank<L>()), 0) - before.columns);
-  const auto whole = [&](int b, int c) { load_chunk<count>(result, 0, b, first_chunk + c); };
-  const auto part = [&](int b, int c) {
-    registers<E, count> chunk{};
-#pragma unroll
-    for (int i = 0; i < count; ++i) {
-      const int column = c + i < 0 ? c + i + X::cols : c + i;
-      chunk.set(i, column < from.col_end ? *from.at(0, column) : E{});
-    }
-#pragma unroll
-    for (int slot = 0; slot < X::col_slots; slot += count)
+  if (words == 0 || !tested_in_place(suits<count>(from.base, before))) {
+    chunks.for_each([&](int b, int c) {
+      registers<E, count> chunk{};
 #pragma unroll
       for (int i = 0; i < count; ++i)
-        if (slot == b)
-          result.set(0, slot + i, chunk.get(i));
-  };
-  const bool wide = tested_in_place(suits<count>(from.base, before));
-  if constexpr (L::run == count && words > 0 && words * 4 == count * int(sizeof(E))) {
-    const int c = L::col(rank<L>(), 0) - before.columns;
-    const bool turned =
-        wide && c < 0 && from.col_end >= X::cols && first_chunk >= begin && first_chunk + X::cols + count <= end;
-    u32 first[words] = {}, last[words] = {};
-    if (turned) {
-      load_words<words>(first_chunk, first);
-      load_words<words>(first_chunk + X::cols, last);
-    }
-    for_each_led_chunk<X, count>(wide, turned, before, from.col_end, whole, part);
-    const int bits = before.columns * int(sizeof(E)) * 8;
-    if (turned) {
+        chunk.set(i, element(c + i));
 #pragma unroll
-      for (int i = 0; i < words; ++i) {
-        const int kept = min(max(bits - 32 * i, 0), 32); // low bits of the word that are the tile's last ones
-        const u32 mask = kept == 32 ? ~0u : (1u << kept) - 1;
-        first[i] = (last[i] & mask) | (first[i] & ~mask);
+      for (int slot = 0; slot < X::col_slots; ++slot)
+        if (slot / count * count == b)
+          result.set(0, slot, chunk.get(slot % count));
+    });
+    return result;
+  }
+  if constexpr (words > 0) {
+    T *const first = from.at(0, L::col(chunks.thread, 0) - before.columns);
+#pragma unroll
+    for (int b = 0; b < X::col_slots; b += count)
+      if (chunks.is_whole(b))
+        load_chunk<count>(result, 0, b, chunks.at(b, first));
+    const auto owned = [&](int c) { return from.at(0, c) >= begin && from.at(0, c + count) <= end; };
+    const auto by_elements = [&](int c, u32 *chunk) {
+      E elements[count];
+#pragma unroll
+      for (int i = 0; i < count; ++i)
+        elements[i] = element(c + i);
+      __builtin_memcpy(chunk, elements, sizeof(elements));
+    };
+    chunks.for_turned([&](int b) {
+      const int c = chunks.column(b), begins = from.col_end - c, ends = min(begins - X::cols, -c);
+      u32 chunk[words], last[words];
+      if (owned(c) && owned(c + X::cols)) {
+        load_words<words>(from.at(0, c), chunk);
+        load_words<words>(from.at(0, c + X::cols), last);
+#pragma unroll
+        for (int i = 0; i < words; ++i)
+          chunk[i] = (chunk[i] & first_bits<sizeof(E)>(begins, i) & ~first_bits<sizeof(E)>(-c, i)) |
+                     (last[i] & first_bits<sizeof(E)>(ends, i));
+      } else {
+        by_elements(c, chunk);
       }
-      set_chunk_words<count>(result, 0, 0, first);
+      set_chunk_words<count>(result, 0, b, chunk);
+    });
+    if (const int cut = chunks.cut(); chunks.has(cut)) {
+      u32 chunk[words];
+      if (owned(cut)) {
+        load_words<words>(from.at(0, cut), chunk);
+#pragma unroll
+        for (int i = 0; i < words; ++i)
+          chunk[i] &= first_bits<sizeof(E)>(from.col_end - cut, i);
+      } else {
+        by_elements(cut, chunk);
+      }
+#pragma unroll
+      for (int b = 0; b < X::col_slots; b += count)
+        if (chunks.column(b) == cut)
+          set_chunk_words<count>(result, 0, b, chunk);
     }
-  } else {
-    for_each_led_chunk<X, count>(wide, false, before, from.col_end, whole, part);
   }
   return result;
 }
@@ -148,25 +202,38 @@ template <tile X, class T> __device__ __forceinline__ X load_led(lead before, co
 template <class T, tile X> __device__ __forceinline__ void store_led(lead before, const view<T, 16> &to, const X &x) {
   static_assert(same<T, typename X::element>, "cast first");
   constexpr int count = chunk_elements<X, view<T, 16>>();
-  using L = typename X::layout;
-  T *first_chunk = to.at(0, L::col(thread_in_place(rank<L>()), 0) - before.columns);
-  const auto whole = [&](int b, int c) { store_chunk<count>(x, 0, b, first_chunk + c); };
-  const auto part = [&](int b, int c) {
-    registers<T, count> chunk{};
+  const led_chunks<X, count> chunks{before, to.col_end};
+  const auto store_element = [&](int c, T value) {
+    if (const int column = c < 0 ? c + X::cols : c; column < to.col_end)
+      *to.at(0, column) = value;
+  };
+  const bool wide = tested_in_place(suits<count>(to.base, before));
+  if (wide) {
+    T *const first = to.at(0, X::layout::col(chunks.thread, 0) - before.columns);
 #pragma unroll
-    for (int slot = 0; slot < X::col_slots; slot += count)
+    for (int b = 0; b < X::col_slots; b += count)
+      if (chunks.is_whole(b))
+        store_chunk<count>(x, 0, b, chunks.at(b, first));
+    chunks.for_turned([&](int b) {
 #pragma unroll
       for (int i = 0; i < count; ++i)
-        if (slot == b)
-          chunk.set(i, x.at(0, slot + i));
+        store_element(chunks.column(b) + i, x.at(0, b + i));
+    });
+  }
+  const int cut = chunks.cut();
+  if (!wide || cut < X::cols)
+    chunks.for_each([&](int b, int c) {
+      if (wide && c != cut)
+        return;
+      registers<T, count> chunk{};
 #pragma unroll
-    for (int i = 0; i < count; ++i) {
-      const int column = c + i < 0 ? c + i + X::cols : c + i;
-      if (column < to.col_end)
-        *to.at(0, column) = chunk.get(i);
-    }
-  };
-  for_each_led_chunk<X, count>(tested_in_place(suits<count>(to.base, before)), false, before, to.col_end, whole, part);
+      for (int slot = 0; slot < X::col_slots; ++slot)
+        if (slot / count * count == b)
+          chunk.set(slot % count, x.at(0, slot));
+#pragma unroll
+      for (int i = 0; i < count; ++i)
+        store_element(c + i, chunk.get(i));
+    });
 }
 
 } // namespace tk

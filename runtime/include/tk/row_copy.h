@@ -28,39 +28,37 @@ __device__ __forceinline__ void copy_row_async(shared_vector<T, Count> &to, bool
   }
 }
 
-/// The same of rows that begin anywhere: a column lies `lead` elements further on in the vector, which has 16 bytes
-/// more than the tile, so that its chunks are those of memory. What lies before the row comes along, but for what lies
-/// before `tensor`, where its memory begins.
+/// The same of rows that begin anywhere: chunks are those of memory, where the threads have them that hold their columns
+/// in registers, and one more is what the tile's end has of the chunk that holds both its ends. What lies before the row
+/// in that one comes along, but for what lies before `tensor`, where its memory begins.
 template <int Threads, class T, int Count>
 __device__ __forceinline__ void copy_led_row_async(shared_vector<T, Count> &to, lead before, const T *tensor,
                                                    const view<const T, 16> &from, int thread) {
   constexpr int count = 16 / int(sizeof(T)), cols = Count - count;
   static_assert(cols % (Threads * count) == 0, "threads with as many 16-byte chunks each");
-  const int first = thread * count - before.columns;
-  const T *source = from.at(0, first);
-  const u32 target = to.address() + u32(thread * 16);
-  const int left = min(from.col_end, cols) - first;
-  const auto copy = [&](int i) { // chunk i of the thread
-    const int c = i * Threads * count;
-    copy_async_16_of(target + u32(c * int(sizeof(T))), source + c, min(max(left - c, 0), count) * int(sizeof(T)));
+  const int first = thread * count - before.columns, end = min(from.col_end, cols);
+  const auto copy = [&](int place, int c) {
+    copy_async_16_of(to.address() + u32(place * int(sizeof(T))), from.at(0, c),
+                     min(max(end - c, 0), count) * int(sizeof(T)));
   };
   if (suits<count>(from.base, before)) {
-    const bool begins = from.at(0, -before.columns) < tensor;
-    if (thread > 0 || !begins)
-      copy(0);
+    const bool both = first < 0 && first > -count, begins = both && from.at(0, first) < tensor;
+    if (!begins)
+      copy(thread * count, turned_chunk<cols, count>(first));
 #pragma unroll 8
-    for (int i = 1; i < cols / (Threads * count); ++i)
-      copy(i);
-    if (thread == 0)
-      copy(cols / (Threads * count));
-    if (thread == 0 && begins)
+    for (int c = Threads * count; c < cols; c += Threads * count)
+      copy(thread * count + c, first + c);
+    if (both)
+      copy(cols, first + cols);
+    if (begins)
       for (int i = 0; i < count; ++i)
-        to.elements[i] = from.has_col(i - before.columns) ? *from.at(0, i - before.columns) : T{};
+        to.elements[thread * count + i] = from.has_col(first + i) ? *from.at(0, first + i) : T{};
   } else {
+    const int chunk = before.columns / count * count; // with both ends
 #pragma unroll 8
     for (int place = thread; place < Count; place += Threads) {
-      const int c = place - before.columns;
-      to.elements[place] = c < Count - count && from.has_col(c) ? *from.at(0, c) : T{};
+      const int c = (place >= cols ? place + chunk : place < chunk ? place + cols : place) - before.columns;
+      to.elements[place] = c < cols && from.has_col(c) ? *from.at(0, c) : T{};
     }
   }
 }
@@ -72,10 +70,11 @@ __device__ __forceinline__ X load_led_shared(lead before, const shared_vector<T,
   constexpr int count = shared_chunk<X>();
   static_assert(L::run == count && Count == X::cols + count, "vectors of 16 bytes, and one more than the tile has");
   X result = load_shared<X>(from);
-  if (L::col(rank<L>(), 0) == 0)
+  const int first = L::col(rank<L>(), 0) - before.columns;
+  if (first < 0 && first > -count)
 #pragma unroll
     for (int i = 0; i < count; ++i)
-      if (i < before.columns)
+      if (first + i < 0)
         result.set(0, i, from.elements[X::cols + i]);
   return result;
 }
