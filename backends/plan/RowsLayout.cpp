@@ -76,6 +76,9 @@ bool chooseRowsLayout(const Nest &nest, const arch::Description &arch, const Sch
     error = "`warps` must be a power of two, at most " + std::to_string(arch.maxThreadsPerBlock / arch.warpSize);
     return false;
   }
+  if (schedule.alignRows.value_or(false) && !schedule.warps) // vectors that are moved along a row are all whole
+    while (threads > arch.warpSize && extents.maxCols % (threads * vec) != 0)
+      threads /= 2;
   if (!std::has_single_bit(static_cast<uint64_t>(vec))) {
     error = "`vector` must be a power of two";
     return false;
