@@ -300,11 +300,15 @@ private:
     case Kind::If:
       return branch(stmt);
     case Kind::CopyIn:
+      if (overwrites(stmt))
+        sync(stmt.loc);
       if (isOnceLoaded(stmt))
         underWay.insert(stmt.ref.buffer);
       break;
     case Kind::CopyWait:
     case Kind::Ahead:
+      if (std::any_of(stmt.body.begin(), stmt.body.end(), [&](const plan::Stmt &inner) { return overwrites(inner); }))
+        sync(stmt.loc);
       if (waits(stmt))
         waited = (stmt.kind == Kind::CopyWait && stmt.count == 0) || underWayIsOldest;
       break;
@@ -313,6 +317,8 @@ private:
       met();
       break;
     case Kind::Place:
+      if (stmt.ref.cursor.empty() && stillRead.count(stmt.ref.buffer))
+        sync(stmt.loc);
       if (onceLoaded.count(stmt.ref.buffer))
         unpublished.insert(stmt.ref.buffer);
       break;
@@ -346,9 +352,14 @@ private:
         landed(stmt.loc);
       if (unpublished.count(buffer))
         sync(stmt.loc);
-      if (staged.count(buffer))
+      if (staged.count(buffer) || ref.cursor.empty())
         stillRead.insert(buffer);
     }
+  }
+
+  /// A copy into the one stage of a ring out of which threads may still multiply, as in the loop before.
+  bool overwrites(const plan::Stmt &stmt) const {
+    return stmt.kind == Kind::CopyIn && stmt.ref.cursor.empty() && stillRead.count(stmt.ref.buffer) != 0;
   }
 
   void landed(SourceLoc loc) {
@@ -460,7 +471,7 @@ private:
   const int threads;
   const bool byLoads; ///< waits count loads to shared memory
   Names staged, onceLoaded;
-  Names stillRead;   ///< staging buffers that some thread may be multiplying out of
+  Names stillRead;   ///< buffers of one stage that some thread may be multiplying out of
   Names unpublished; ///< staging buffers written since the last barrier
   Names underWay;    ///< loaded once a tile, and not known to have come
   bool waited = false;
