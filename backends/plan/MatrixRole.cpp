@@ -112,6 +112,20 @@ private:
       if (!isScalarWork || !isScalar(stmt.dest))
         result.unsupported.push_back({stmt.loc, "a loop of products whose bounds come from tiles"});
     });
+    walk(role.body, [&](const plan::Stmt &stmt) {
+      if ((stmt.kind == Kind::For || stmt.kind == Kind::If) && !hasTensorProduct(stmt) && assignsScalars(stmt))
+        result.unsupported.push_back({stmt.loc, "a loop or branch of products that hangs on what another computes"});
+    });
+  }
+
+  /// Those that the matrix role needs, which does not do what is inside.
+  bool assignsScalars(const plan::Stmt &stmt) const {
+    bool found = false;
+    for (const plan::Body *body : {&stmt.prologue, &stmt.body, &stmt.epilogue, &stmt.orElse})
+      walk(*body, [&](const plan::Stmt &inner) {
+        found |= inner.kind != Kind::For && !inner.dest.empty() && scalars.count(inner.dest) != 0;
+      });
+    return found;
   }
 
   bool isScalar(const std::string &name) const {

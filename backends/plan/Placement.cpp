@@ -750,6 +750,11 @@ bool RingPlacement::isShared() const {
 }
 
 bool isProducerComputed(const ir::Op &load) {
+  // The loops around it as well: how often the load happens.
+  for (const ir::Block *block = load.parent; block && block->parent; block = block->parent->parent)
+    if (const ir::Op &loop = *block->parent; loop.kind == ir::OpKind::For)
+      if (!isProducerComputable(loop.operand(0)) || !isProducerComputable(loop.operand(1)))
+        return false;
   return std::all_of(load.operands().begin(), load.operands().end(), isProducerComputable);
 }
 
