@@ -174,6 +174,24 @@ int writeDependencies(const CompileOptions &options, const SourceManager &source
   return writeOutput(options.dependencyFile.empty() ? options.output + ".d" : options.dependencyFile, text + "\n");
 }
 
+/// Whether the file has what each `--kernel` names.
+bool kernelsExist(const CompileOptions &options, const Module &module) {
+  std::vector<std::string> known;
+  for (const auto &kernel : module.kernels)
+    known.push_back(kernel->signature.name);
+  for (const auto &program : module.programs)
+    known.push_back(program->signature.name);
+  for (const std::string &name : options.kernels) {
+    if (std::find(known.begin(), known.end(), name) != known.end())
+      continue;
+    const std::optional<std::string> near = nearestName(name, known);
+    complain(fmt::format("`{}` has no kernel `{}`{}", options.input, name,
+                         near ? fmt::format("; did you mean `{}`?", *near) : ""));
+    return false;
+  }
+  return true;
+}
+
 /// Whether each file of `--schedules` has a schedule for one of the targets, unless it has none at all.
 bool schedulesFit(const CompileOptions &options, const Module &module, const Targets &targets,
                   const SourceManager &sources) {
@@ -223,7 +241,8 @@ int compileSource(const CompileOptions &options) {
       loadModule(options.input, options.scheduleFiles, session.sources, session.diagnostics);
   if (!module->externs.empty())
     checkExternFunctions(*module, {"/usr/local/cuda/include"}, session.diagnostics);
-  if (!session.diagnostics.hasErrors() && !schedulesFit(options, *module, targets, session.sources))
+  if (!session.diagnostics.hasErrors() &&
+      (!kernelsExist(options, *module) || !schedulesFit(options, *module, targets, session.sources)))
     return Usage;
   if (options.debugBug == DebugBug::Crash)
     std::abort();
