@@ -6,6 +6,7 @@
 
 #include "tk/fragment.h"
 #include "tk/in_place.h"
+#include "tk/masks.h"
 #include "tk/math.h"
 
 namespace tk {

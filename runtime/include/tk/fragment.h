@@ -110,6 +110,10 @@ struct shape_of<fragment<T, Rows, Cols, Layout>> : fragment<T, Rows, Cols, Layou
 template <class T, int Rows, class Layout> struct shape_of<column<T, Rows, Layout>> : column<T, Rows, Layout> {};
 template <class T, int Cols, class Layout> struct shape_of<row<T, Cols, Layout>> : row<T, Cols, Layout> {};
 
+/// What `col_index` gives: a row that is known to hold the numbers of its columns (masks.h).
+template <int Cols, class Layout> struct column_numbers : row<int, Cols, Layout> {};
+template <int Cols, class Layout> struct shape_of<column_numbers<Cols, Layout>> : row<int, Cols, Layout> {};
+
 template <class X> struct shape_of<const X> : shape_of<X> {};
 
 template <class X>
@@ -259,9 +263,9 @@ template <tile X> __device__ __forceinline__ column<int, X::rows, typename X::la
     result.set(a, 0, X::layout::row(rank<typename X::layout>(), a));
   return result;
 }
-template <tile X> __device__ __forceinline__ row<int, X::cols, typename X::layout> col_index() {
+template <tile X> __device__ __forceinline__ column_numbers<X::cols, typename X::layout> col_index() {
   begin_masks();
-  row<int, X::cols, typename X::layout> result;
+  column_numbers<X::cols, typename X::layout> result;
   const int thread = thread_in_place(rank<typename X::layout>());
 #pragma unroll
   for (int b = 0; b < result.col_slots; ++b)
