@@ -9,9 +9,10 @@
 namespace tkc {
 class DiagnosticEngine;
 
-/// The text of a .tk or .tks buffer as `tkc fmt` writes it: spacing and indentation are the formatter's, line breaks that
-/// make sense are the author's, lines are at most 100 columns where a break is possible. Comments and tokens are kept, and
-/// formatting the result again changes nothing. Nothing where the buffer has syntax errors, which are reported.
+/// The text of a .tk or .tks buffer as `tkc fmt` writes it: spacing and indentation are the formatter's, line breaks
+/// that make sense are the author's, lines are at most 100 columns where a break is possible. Comments and tokens are
+/// kept, and formatting the result again changes nothing. Nothing where the buffer has syntax errors, which are
+/// reported.
 std::optional<std::string> format(uint32_t buffer, DiagnosticEngine &diagnostics);
 
 } // namespace tkc

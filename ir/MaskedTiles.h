@@ -15,8 +15,8 @@
 
 namespace tkc::ir {
 
-/// `select` is an op of the body of `loop`. With `afterSomethingSeen`, only iterations are in question before which every
-/// row has seen an element, so that the second evaluation falls away.
+/// `select` is an op of the body of `loop`. With `afterSomethingSeen`, only iterations are in question before which
+/// every row has seen an element, so that the second evaluation falls away.
 bool canSkipWhereMasked(const Op &loop, const Op &select, bool afterSomethingSeen);
 
 } // namespace tkc::ir

@@ -127,9 +127,9 @@ struct Description {
   int multiprocessors;
   int chiplets = 1;    ///< dies with an L2 of their own
   int lineBytes = 128; ///< of the caches before device memory
-  int64_t l2Bytes;  ///< of one such die
-  int clockMHz;     ///< at most
-  int bandwidthGBs; ///< of device memory, 10⁹ bytes a second
+  int64_t l2Bytes;     ///< of one such die
+  int clockMHz;        ///< at most
+  int bandwidthGBs;    ///< of device memory, 10⁹ bytes a second
   Rates rates = {};
 
   std::vector<MatrixInstruction> matrixInstructions;

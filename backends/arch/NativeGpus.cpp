@@ -65,8 +65,7 @@ std::vector<NativeGpu> amdGpus(const std::string &nodes) {
 std::string nativeGpuName() {
   void *driver = nvidiaGpus().empty() ? nullptr : dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
   const auto get = driver ? reinterpret_cast<int (*)(int *, int)>(dlsym(driver, "cuDeviceGet")) : nullptr;
-  const auto getName =
-      driver ? reinterpret_cast<int (*)(char *, int, int)>(dlsym(driver, "cuDeviceGetName")) : nullptr;
+  const auto getName = driver ? reinterpret_cast<int (*)(char *, int, int)>(dlsym(driver, "cuDeviceGetName")) : nullptr;
   int device = 0;
   char name[256] = "";
   return get && getName && get(&device, 0) == 0 && getName(name, sizeof name, device) == 0 ? name : "";

@@ -37,7 +37,7 @@ struct Frame {
   double measured = 0; ///< when the trip began from which the period is measured
   Tally then;          ///< and what was done until then
   bool inEpilogue = false;
-  bool goesOn = false; ///< the loop before, of the same pipeline, had iterations
+  bool goesOn = false;     ///< the loop before, of the same pipeline, had iterations
   int turn = 0, turns = 1; ///< of Each: an instance, and how many there are
 };
 

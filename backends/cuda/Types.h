@@ -22,8 +22,8 @@ std::string layoutType(const plan::Layout &layout, ElemType elem);
 std::string variableType(const plan::VarType &type, int instances);
 /// An element as it lies in shared memory: packed ones by pairs.
 std::string storedType(ElemType type);
-/// "tk::shared_tile<tk::bf16, 128, 64>", or a shared_vector where the buffer has one row or one column, unless `isTile`:
-/// a tile in any case. `tileType`: what a tile is called.
+/// "tk::shared_tile<tk::bf16, 128, 64>", or a shared_vector where the buffer has one row or one column, unless
+/// `isTile`: a tile in any case. `tileType`: what a tile is called.
 std::string bufferType(const plan::Buffer &buffer, int64_t rows, bool isTile = false,
                        std::string_view tileType = "tk::shared_tile");
 

@@ -67,9 +67,9 @@ struct RingPlacement {
 
   /// Whether warps read it, or threads: then each warp says for itself that it is done with a stage.
   bool isDrainedByWarps() const {
-    return multipliedByWarps ||
-           std::any_of(members.begin(), members.end(),
-                       [](const RingMember &member) { return member.isVector || member.isReadByThreads; });
+    return multipliedByWarps || std::any_of(members.begin(), members.end(), [](const RingMember &member) {
+             return member.isVector || member.isReadByThreads;
+           });
   }
   std::string cursor() const { return name + "_at"; }
   std::string fillCursor() const { return name + "_fill"; } ///< of a role that fills for itself

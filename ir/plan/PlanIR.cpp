@@ -145,7 +145,7 @@ template <class T> static const T *findNamed(const std::vector<T> &all, std::str
 int Plan::blocksAtOnce(int64_t registers, int64_t sharedMemory) const {
   constexpr int64_t systemBytes = 1024; // of each block, besides its own (CUDA programming guide)
   constexpr int64_t unit = 8;           // registers are given to threads in eights
-  int64_t asked = 0, setting = 0; // registers, and the threads that ask for them
+  int64_t asked = 0, setting = 0;       // registers, and the threads that ask for them
   for (const Role &role : roles)
     if (role.registers > 0) {
       asked += int64_t{role.registers} * role.totalWarps() * role.lanes;

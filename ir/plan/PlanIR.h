@@ -310,7 +310,7 @@ struct Stmt {
   /// CopyIn by the threads: each brings its share by so many loads straight to shared memory, which a wait counts; 0:
   /// by copies that are counted in groups.
   int loads = 0;
-  bool one = false;     ///< executed by one elected thread of the role's instance only
+  bool one = false; ///< executed by one elected thread of the role's instance only
   /// For, Ahead. Compute of Begin, End: of the so many rows of the tile that an instance has, at least one; 0: of all.
   int64_t tileSize = 0;
 
@@ -345,9 +345,9 @@ struct Role {
   /// The same warps are all instances: what depends on the instance stands in Each, and no variable but a scalar comes
   /// into one of these or out of it.
   bool serial = false;
-  /// Of a role with tiles in led layouts: the beginning of a row of memory, as long as a line of the caches, as an index
-  /// of one element or tile a dim but for the last, on axes of the grid. How far it lies after a multiple of its size is
-  /// how far the vectors of tiles begin before them. Empty: none.
+  /// Of a role with tiles in led layouts: the beginning of a row of memory, as long as a line of the caches, as an
+  /// index of one element or tile a dim but for the last, on axes of the grid. How far it lies after a multiple of its
+  /// size is how far the vectors of tiles begin before them. Empty: none.
   ir::View lead;
   std::vector<std::string> leadOperands; ///< of `lead`
   std::vector<Var> vars; ///< cursors among them: they start at stage 0, phase 0, and go on from tile to tile

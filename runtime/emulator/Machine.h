@@ -201,7 +201,7 @@ struct Warp {
   uint32_t existing = 0; ///< lanes that the block has
   uint32_t registers = 0;
   std::vector<const BoundInstruction *> resizes; ///< setmaxnreg
-  std::shared_ptr<TensorMoves> tensorMoves; ///< loads and stores: models/TensorMemory.cpp
+  std::shared_ptr<TensorMoves> tensorMoves;      ///< loads and stores: models/TensorMemory.cpp
 };
 
 struct Mbarrier {

@@ -5,18 +5,10 @@
 #pragma once
 
 #define TKC_VECTORS(name, type)                                                                                        \
-  struct name##1 {                                                                                                     \
-    type x;                                                                                                            \
-  };                                                                                                                   \
-  struct __attribute__((aligned(2 * sizeof(type)))) name##2 {                                                          \
-    type x, y;                                                                                                         \
-  };                                                                                                                   \
-  struct name##3 {                                                                                                     \
-    type x, y, z;                                                                                                      \
-  };                                                                                                                   \
-  struct __attribute__((aligned(4 * sizeof(type) > 16 ? 16 : 4 * sizeof(type)))) name##4 {                             \
-    type x, y, z, w;                                                                                                   \
-  };                                                                                                                   \
+  struct name##1 { type x; };                                                                                          \
+  struct __attribute__((aligned(2 * sizeof(type)))) name##2 { type x, y; };                                            \
+  struct name##3 { type x, y, z; };                                                                                    \
+  struct __attribute__((aligned(4 * sizeof(type) > 16 ? 16 : 4 * sizeof(type)))) name##4 { type x, y, z, w; };         \
   static __inline__ __host__ __device__ constexpr name##2 make_##name##2(type x, type y) { return {x, y}; }            \
   static __inline__ __host__ __device__ constexpr name##4 make_##name##4(type x, type y, type z, type w) {             \
     return {x, y, z, w};                                                                                               \

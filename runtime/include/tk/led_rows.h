@@ -114,8 +114,8 @@ template <int Size> __device__ __forceinline__ u32 first_bits(int elements, int 
   return bits == 32 ? ~0u : (1u << bits) - 1;
 }
 
-/// The elements that exist, zeros where there is nothing. Chunks of which only some do are accessed whole where they lie
-/// between `begin` and `end`.
+/// The elements that exist, zeros where there is nothing. Chunks of which only some do are accessed whole where they
+/// lie between `begin` and `end`.
 template <tile X, class T>
 __device__ __forceinline__ X load_led(lead before, T *begin, T *end, const view<T, 16> &from) {
   using L = typename X::layout;

@@ -5,7 +5,8 @@
 //
 // Largest errors on f32, x in the range where the result is normal; subnormal results of exp2, exp and rcp become 0:
 //   exp2 2 ulp; exp 2 ulp + |x| · 2^-24; log2, log 1 ulp, or 2^-22 absolute for x in (0.5, 2); rcp, rsqrt, sqrt 1–3
-//   ulp; x / y 2 ulp (of a tile by its column 3, and y below 2^-128 is 0); tanh, sigmoid, erf 4 ulp; 1 + erf x 2^-22 absolute; sin, cos 2^-20 absolute for |x| below 10^6.
+//   ulp; x / y 2 ulp (of a tile by its column 3, and y below 2^-128 is 0); tanh, sigmoid, erf 4 ulp; 1 + erf x 2^-22
+//   absolute; sin, cos 2^-20 absolute for |x| below 10^6.
 // Source: PTX ISA, "ex2", "lg2", "rcp", "sin" and their like.
 #pragma once
 

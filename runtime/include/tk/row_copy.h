@@ -28,9 +28,9 @@ __device__ __forceinline__ void copy_row_async(shared_vector<T, Count> &to, bool
   }
 }
 
-/// The same of rows that begin anywhere: chunks are those of memory, where the threads have them that hold their columns
-/// in registers, and one more is what the tile's end has of the chunk that holds both its ends. What lies before the row
-/// in that one comes along, but for what lies before `tensor`, where its memory begins.
+/// The same of rows that begin anywhere: chunks are those of memory, where the threads have them that hold their
+/// columns in registers, and one more is what the tile's end has of the chunk that holds both its ends. What lies
+/// before the row in that one comes along, but for what lies before `tensor`, where its memory begins.
 template <int Threads, class T, int Count>
 __device__ __forceinline__ void copy_led_row_async(shared_vector<T, Count> &to, lead before, const T *tensor,
                                                    const view<const T, 16> &from, int thread) {

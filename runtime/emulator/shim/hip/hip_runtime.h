@@ -1,8 +1,8 @@
 // Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What hipcc's headers declare and emitted files use: keywords, built-in variables, the runtime's interface. Device code
-// stands on Clang's builtins.
+// What hipcc's headers declare and emitted files use: keywords, built-in variables, the runtime's interface. Device
+// code stands on Clang's builtins.
 #pragma once
 
 #include "hip_runtime_api.h"
