@@ -10,10 +10,11 @@
 
 namespace tk {
 
-/// Pairs of columns, eight columns apart, in neighbouring threads that have few rows each: accumulators in registers.
-/// Beside the four rows of tensor memory's ptxas spills, and AMD's GPUs have no such instruction.
+/// Pairs of columns, eight columns apart, in neighbouring threads. Accumulators of warpgroups alone: elsewhere nobody
+/// has measured it, ptxas spills in kernels that are short of registers (beside the four rows of tensor memory's
+/// layout, and on consumer Blackwell), and AMD's GPUs have no such instruction.
 template <class L>
-concept has_pairs_of_columns = L::run == 2 && L::threads_per_row == 4 && L::lane_step == 1 && L::row_run == 2;
+concept has_pairs_of_columns = same<L, mma_layout>;
 
 /// For each row of a tile, the columns up to one. Serves where a fragment<bool> does.
 template <int Rows, int Cols, class Layout> struct prefix_mask {
