@@ -24,9 +24,9 @@ def call_of(work):
     a row times several calls."""
     kind, _, rest = work.partition(" ")
     if kind.startswith("gemm"):
-        _, _, dims = work.rpartition(" ")
-        m, n, k = sizes_of(dims)
-        name = "gemm_f8" if "f8" in work else kind
+        plain = work.partition(" / ")[0]
+        m, n, k = sizes_of(plain.rpartition(" ")[2])
+        name = "gemm_f8" if "f8e4m3" in work else kind
         return [("gemm", name, 1, dict(M=m, N=n, K=k))]
     if kind == "gelu(gemm":
         m, n, k = sizes_of(work.split(") ")[1].split(" ")[0])
