@@ -192,6 +192,28 @@ bool kernelsExist(const CompileOptions &options, const Module &module) {
   return true;
 }
 
+/// Whether somebody can be given each type, dim or const that `--set` chooses; nothing would be compiled else.
+bool choicesExist(const CompileOptions &options, const Module &module, const ScheduleSettings &settings) {
+  std::map<std::string, std::set<std::string>> choices;
+  for (const auto &kernel : module.kernels)
+    for (const Specialization &specialization : specializations(kernel->signature, kernel->cases)) {
+      for (const auto &[name, type] : specialization.typeArgs)
+        choices[name].insert(std::string(spelling(type)));
+      for (const auto &[name, value] : specialization.constants)
+        choices[name].insert(std::to_string(value));
+    }
+  for (const auto &[name, value] : settings) {
+    const auto found = choices.find(name);
+    const std::string chosen = value.name.empty() ? fmt::format("{}", value.number) : value.name;
+    if (found == choices.end() || found->second.count(chosen))
+      continue;
+    complain(fmt::format("no kernel of `{}` is for {} = {}: they are for {}", options.input, name, chosen,
+                         fmt::join(found->second, ", ")));
+    return false;
+  }
+  return true;
+}
+
 /// Whether each file of `--schedules` has a schedule for one of the targets, unless it has none at all.
 bool schedulesFit(const CompileOptions &options, const Module &module, const Targets &targets,
                   const SourceManager &sources) {
@@ -242,7 +264,8 @@ int compileSource(const CompileOptions &options) {
   if (!module->externs.empty())
     checkExternFunctions(*module, {"/usr/local/cuda/include"}, session.diagnostics);
   if (!session.diagnostics.hasErrors() &&
-      (!kernelsExist(options, *module) || !schedulesFit(options, *module, targets, session.sources)))
+      (!kernelsExist(options, *module) || !choicesExist(options, *module, planOptions.overrides) ||
+       !schedulesFit(options, *module, targets, session.sources)))
     return Usage;
   if (options.debugBug == DebugBug::Crash)
     std::abort();

@@ -41,7 +41,7 @@ bool GridPrinter::isReversed(const plan::GridAxis &axis) const {
 cpp::Expr GridPrinter::extent(const plan::GridAxis &axis) const {
   if (axis.tileSize == 0)
     return cpp::binary("-", bound(axis.hi), bound(axis.lo));
-  const cpp::Expr tiles = cpp::method(cpp::name(identifier(axis.name) + "_tiles"), "count");
+  const cpp::Expr tiles = cpp::method(cpp::name(tilesOf(axis)), "count");
   return isClustered(axis) ? cpp::call("tk::ceil_div", {tiles, cpp::integer(plan.cluster)}) : tiles;
 }
 
@@ -57,10 +57,11 @@ cpp::Expr GridPrinter::blockCount(size_t first) const {
   return first < plan.grid.axes.size() ? extentOf(first, plan.grid.axes.size()) : cpp::integer(1);
 }
 
+std::string GridPrinter::tilesOf(const plan::GridAxis &axis) { return identifier(axis.name) + "_tiles"; }
+
 void GridPrinter::declareTiles(const plan::GridAxis &axis, cpp::Body &out) const {
   if (axis.tileSize > 0)
-    out.push_back(cpp::Stmt::declaration(fmt::format("const tk::tiles<{}>", axis.tileSize),
-                                         identifier(axis.name) + "_tiles",
+    out.push_back(cpp::Stmt::declaration(fmt::format("const tk::tiles<{}>", axis.tileSize), tilesOf(axis),
                                          cpp::braces("", {bound(axis.lo), bound(axis.hi)})));
 }
 
@@ -87,8 +88,8 @@ cpp::Expr GridPrinter::placeOf(const plan::GridAxis &axis, cpp::Expr step) const
 void GridPrinter::declareAxis(const plan::GridAxis &axis, cpp::Expr place, RolePrinter &printer, cpp::Body &out) const {
   const std::string var = printer.nameOf(axis.name);
   if (axis.tileSize > 0)
-    out.push_back(cpp::Stmt::declaration(
-        "const auto", var, cpp::subscript(cpp::name(identifier(axis.name) + "_tiles"), std::move(place))));
+    out.push_back(
+        cpp::Stmt::declaration("const auto", var, cpp::subscript(cpp::name(tilesOf(axis)), std::move(place))));
   else
     out.push_back(cpp::Stmt::declaration("const int", var, cpp::binary("+", bound(axis.lo), std::move(place))));
 }
@@ -174,10 +175,23 @@ cpp::Body GridPrinter::findTile(const plan::Role &role, RolePrinter &printer) co
   return find;
 }
 
+/// Coordinates that nobody asks for are not declared, unless finding them is a step to the next.
+static void dropUnused(cpp::Body &find, const cpp::Body &work) {
+  for (size_t i = find.size(); i-- > 0;) {
+    const cpp::Stmt &stmt = find[i];
+    const bool isPlain = stmt.kind == cpp::Stmt::Declaration && stmt.text == "const int" &&
+                         cpp::print(stmt.expr).find('(') == std::string::npos;
+    if (isPlain && !cpp::mentions(work, stmt.name) &&
+        !cpp::mentions({find.begin() + static_cast<std::ptrdiff_t>(i) + 1, find.end()}, stmt.name))
+      find.erase(find.begin() + static_cast<std::ptrdiff_t>(i));
+  }
+}
+
 cpp::Body GridPrinter::walk(const plan::Role &role, RolePrinter &printer) const {
   if (plan.grid.axes.empty())
     return printer.body();
   cpp::Body find = findTile(role, printer), work = printer.body();
+  dropUnused(find, work);
   find.insert(find.end(), work.begin(), work.end());
   if (!plan.grid.persistent && !plan.grid.ragged)
     return find;

@@ -15,7 +15,8 @@ class GridPrinter {
 public:
   GridPrinter(const KernelContext &kernel, const std::string &name);
 
-  /// `NAME_tiles`, the range of an axis over tiles.
+  /// What the range of an axis over tiles is called, and its declaration.
+  static std::string tilesOf(const plan::GridAxis &axis);
   void declareTiles(const plan::GridAxis &axis, cpp::Body &out) const;
   /// The role's body once for every tile that the block takes.
   cpp::Body walk(const plan::Role &role, RolePrinter &printer) const;

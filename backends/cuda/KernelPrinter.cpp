@@ -610,7 +610,8 @@ private:
     if (!plan.grid.ragged) {
       cpp::Body tiles;
       for (const plan::GridAxis &axis : plan.grid.axes)
-        grid.declareTiles(axis, tiles);
+        if (cpp::mentions(rest, grid.tilesOf(axis)))
+          grid.declareTiles(axis, tiles);
       body.insert(body.end(), tiles.begin(), tiles.end());
     }
     body.insert(body.end(), rest.begin(), rest.end());
