@@ -200,10 +200,15 @@ private:
     return harness::optionsFor(kernel, result, group.tunes);
   }
 
+  static bool isPlanned(const NeededKernel &needed, const Group &group) {
+    return std::any_of(group.kernels.begin(), group.kernels.end(), [&](const planner::PlannedKernel &known) {
+      return known.kernel == needed.kernel && known.specialization == *needed.specialization;
+    });
+  }
+
   bool plan(const NeededKernel &needed, Group &group) {
-    for (const planner::PlannedKernel &known : group.kernels)
-      if (known.kernel == needed.kernel && known.specialization == *needed.specialization)
-        return true;
+    if (isPlanned(needed, group))
+      return true;
     std::vector<planner::PlannedKernel> planned = planner::planSpecialization(
         module, *needed.kernel, *needed.specialization, optionsFor(*needed.kernel, group), diagnostics);
     if (group.schedule && *group.schedule < planned.size()) {
@@ -222,18 +227,13 @@ private:
     return !planned.empty();
   }
 
-  static bool isPlanned(const Group &group, const LaunchStep &launch) {
-    return std::any_of(group.kernels.begin(), group.kernels.end(), [&](const planner::PlannedKernel &known) {
-      return known.kernel == launch.kernel && known.specialization == launch.specialization;
-    });
-  }
-
   /// Programs that launch a kernel that this GPU cannot have: their cases have failed, those of others go on.
   static void dropUnplanned(Group &group) {
     std::erase_if(group.programs, [&](const std::unique_ptr<ProgramPlan> &program) {
       const std::vector<const LaunchStep *> launches = launchesOf(*program);
-      return !std::all_of(launches.begin(), launches.end(),
-                          [&](const LaunchStep *launch) { return isPlanned(group, *launch); });
+      return !std::all_of(launches.begin(), launches.end(), [&](const LaunchStep *launch) {
+        return isPlanned({launch->kernel, &launch->specialization}, group);
+      });
     });
   }
 

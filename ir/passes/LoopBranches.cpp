@@ -12,7 +12,6 @@
 #include "ir/passes/Passes.h"
 
 #include <algorithm>
-#include <array>
 
 namespace tkc::ir {
 namespace {
