@@ -70,6 +70,10 @@ std::string cudaSpelling(ElemType elem) {
     return "__nv_fp8_e8m0";
   case ElemType::F4E2M1:
     return "__nv_fp4_e2m1";
+  case ElemType::F6E2M3:
+    return "__nv_fp6_e2m3";
+  case ElemType::F6E3M2:
+    return "__nv_fp6_e3m2";
   case ElemType::I64:
     return "long long";
   case ElemType::I32:

@@ -15,7 +15,8 @@ namespace {
 
 constexpr char untouched = static_cast<char>(0xA5);
 
-/// The formats narrower than f32: exponent bits, explicit mantissa bits, and what stands for infinity and NaN.
+/// The formats narrower than f32: exponent bits, explicit mantissa bits, and what stands for infinity and NaN; 0 where
+/// every code is a finite number.
 struct NarrowFormat {
   int exponentBits;
   int mantissaBits;
@@ -30,18 +31,13 @@ constexpr NarrowFormat f16Bits{5, 10, true, 0x7fff};
 constexpr NarrowFormat bf16Bits{8, 7, true, 0x7fff};
 constexpr NarrowFormat f8e4m3Bits{4, 3, false, 0x7f}; // OCP 8-bit floating point: no infinities, one NaN of each sign
 constexpr NarrowFormat f8e5m2Bits{5, 2, true, 0x7f};
+constexpr NarrowFormat f6e2m3Bits{2, 3, false, 0}; // OCP Microscaling Formats 1.0
+constexpr NarrowFormat f6e3m2Bits{3, 2, false, 0};
+constexpr NarrowFormat f4e2m1Bits{2, 1, false, 0};
 
 /// An exponent and nothing else (OCP Microscaling Formats 1.0): 2^(code − 127), 255 is NaN.
 uint64_t encodeF8E8M0(double value) { return std::isnan(value) ? 255 : static_cast<uint64_t>(std::ilogb(value) + 127); }
 double decodeF8E8M0(uint64_t bits) { return bits == 255 ? NAN : std::ldexp(1.0, static_cast<int>(bits) - 127); }
-
-/// f4e2m1's numbers, by code without the sign.
-constexpr double f4e2m1Values[] = {0, 0.5, 1, 1.5, 2, 3, 4, 6};
-uint64_t encodeF4E2M1(double value) {
-  const auto *found = std::find(std::begin(f4e2m1Values), std::end(f4e2m1Values), std::fabs(value));
-  return static_cast<uint64_t>(found - std::begin(f4e2m1Values)) | (std::signbit(value) ? 8 : 0);
-}
-double decodeF4E2M1(uint64_t bits) { return (bits & 8 ? -1 : 1) * f4e2m1Values[bits & 7]; }
 
 uint64_t encodeNarrow(const NarrowFormat &format, double value) {
   if (std::isnan(value))
@@ -65,7 +61,7 @@ uint64_t encodeNarrow(const NarrowFormat &format, double value) {
 double decodeNarrow(const NarrowFormat &format, uint64_t bits) {
   const double sign = bits & format.signBit() ? -1 : 1;
   const uint64_t magnitude = bits & (format.signBit() - 1);
-  if (format.hasInfinity ? magnitude > format.infinity() : magnitude == format.nan)
+  if (format.hasInfinity ? magnitude > format.infinity() : format.nan != 0 && magnitude == format.nan)
     return NAN;
   if (format.hasInfinity && magnitude == format.infinity())
     return sign * INFINITY;
@@ -100,20 +96,27 @@ uint64_t spanOf(const Tensor &tensor, const std::vector<int64_t> &strides) {
   return static_cast<uint64_t>(bytesOf(tensor.elem, length));
 }
 
+/// The lowest bits of `value` into the memory from bit `at` on.
+void putBits(std::string &memory, size_t at, size_t count, uint64_t value) {
+  if (count % 8 == 0) {
+    memory.replace(at / 8, count / 8, reinterpret_cast<const char *>(&value), count / 8);
+    return;
+  }
+  for (size_t bit = 0; bit < count; ++bit) {
+    char &byte = memory[(at + bit) / 8];
+    const auto mask = static_cast<unsigned>(1u << (at + bit) % 8);
+    byte = static_cast<char>(value >> bit & 1 ? byte | mask : byte & ~mask);
+  }
+}
+
 /// The tensor's memory: elements where the strides put them, the rest untouched.
 std::string memoryOf(const Tensor &tensor, const std::vector<int64_t> &strides) {
-  const auto width = static_cast<size_t>(isPacked(tensor.elem) ? 1 : byteWidth(tensor.elem));
+  const auto bitsEach = static_cast<size_t>(bitWidth(tensor.elem));
   std::string memory(spanOf(tensor, strides), untouched);
   std::vector<int64_t> indices(tensor.dims.size());
   for (double value : tensor.data) {
     const int64_t at = std::inner_product(indices.begin(), indices.end(), strides.begin(), int64_t{0});
-    const uint64_t bits = encodeElement(tensor.elem, value);
-    if (isPacked(tensor.elem)) {
-      char &byte = memory[static_cast<size_t>(at / 2)];
-      byte = static_cast<char>(at % 2 ? (byte & 0x0f) | bits << 4 : (byte & 0xf0) | bits);
-    } else {
-      memory.replace(static_cast<size_t>(at) * width, width, reinterpret_cast<const char *>(&bits), width);
-    }
+    putBits(memory, static_cast<size_t>(at) * bitsEach, bitsEach, encodeElement(tensor.elem, value));
     for (size_t d = indices.size(); d-- > 0 && ++indices[d] == tensor.dims[d];)
       indices[d] = 0;
   }
@@ -195,7 +198,11 @@ uint64_t encodeElement(ElemType elem, double value) {
   case ElemType::F8E8M0:
     return encodeF8E8M0(value);
   case ElemType::F4E2M1:
-    return encodeF4E2M1(value);
+    return encodeNarrow(f4e2m1Bits, value);
+  case ElemType::F6E2M3:
+    return encodeNarrow(f6e2m3Bits, value);
+  case ElemType::F6E3M2:
+    return encodeNarrow(f6e3m2Bits, value);
   case ElemType::I64:
     return static_cast<uint64_t>(static_cast<int64_t>(value));
   case ElemType::I32:
@@ -228,7 +235,11 @@ double decodeElement(ElemType elem, uint64_t bits) {
   case ElemType::F8E8M0:
     return decodeF8E8M0(bits & 0xff);
   case ElemType::F4E2M1:
-    return decodeF4E2M1(bits & 0xf);
+    return decodeNarrow(f4e2m1Bits, bits & 0xf);
+  case ElemType::F6E2M3:
+    return decodeNarrow(f6e2m3Bits, bits & 0x3f);
+  case ElemType::F6E3M2:
+    return decodeNarrow(f6e3m2Bits, bits & 0x3f);
   case ElemType::I64:
     return static_cast<double>(static_cast<int64_t>(bits));
   case ElemType::I32:

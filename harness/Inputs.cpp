@@ -252,6 +252,8 @@ void makeDefaultInput(Tensor &tensor, uint64_t seed) {
     case ElemType::F8E4M3:
     case ElemType::F8E5M2:
     case ElemType::F4E2M1:
+    case ElemType::F6E2M3:
+    case ElemType::F6E3M2:
       value = roundTo(tensor.elem, random.normal());
       break;
     case ElemType::F8E8M0: // scales near 1

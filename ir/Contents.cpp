@@ -254,7 +254,7 @@ Contents convert(ElemType to, Contents x) {
   return each(x, [&](Kind x) -> int {
     if (to == ElemType::F8E8M0) // has no zero
       return x == Contents::NaN || x == Contents::One ? int(x) : anyFinite;
-    if (to == ElemType::F4E2M1 && x == Contents::NaN)
+    if (isPacked(to) && x == Contents::NaN) // becomes the largest number
       return Contents::Other;
     if (x == Contents::Other)
       return anyFinite;

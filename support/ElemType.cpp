@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cassert>
+#include <numeric>
 #include <utility>
 
 namespace tkc {
@@ -16,7 +17,7 @@ struct Row {
   bool isFloat;
 };
 
-constexpr std::array<Row, 14> rows{{
+constexpr std::array<Row, 16> rows{{
     {ElemType::F64, "f64", 64, true},
     {ElemType::F32, "f32", 32, true},
     {ElemType::TF32, "tf32", 32, true},
@@ -31,6 +32,8 @@ constexpr std::array<Row, 14> rows{{
     {ElemType::Bool, "bool", 8, false},
     {ElemType::F8E8M0, "f8e8m0", 8, true},
     {ElemType::F4E2M1, "f4e2m1", 4, true},
+    {ElemType::F6E2M3, "f6e2m3", 6, true},
+    {ElemType::F6E3M2, "f6e3m2", 6, true},
 }};
 
 const Row &rowOf(ElemType type) { return rows[static_cast<size_t>(type)]; }
@@ -47,6 +50,10 @@ std::optional<ElemType> parseElemType(std::string_view text) {
 }
 
 int bitWidth(ElemType type) { return rowOf(type).bits; }
+
+int groupElements(ElemType type) { return 8 / std::gcd(bitWidth(type), 8); }
+
+int groupBytes(ElemType type) { return bitWidth(type) / std::gcd(bitWidth(type), 8); }
 
 int byteWidth(ElemType type) {
   assert(!isPacked(type) && "several elements share a byte: bytesOf");

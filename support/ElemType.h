@@ -10,26 +10,49 @@
 
 namespace tkc {
 
-enum class ElemType : uint8_t { F64, F32, TF32, F16, BF16, F8E4M3, F8E5M2, I64, I32, I8, U8, Bool, F8E8M0, F4E2M1 };
+enum class ElemType : uint8_t {
+  F64,
+  F32,
+  TF32,
+  F16,
+  BF16,
+  F8E4M3,
+  F8E5M2,
+  I64,
+  I32,
+  I8,
+  U8,
+  Bool,
+  F8E8M0,
+  F4E2M1,
+  F6E2M3,
+  F6E3M2
+};
 
 /// The spelling in .tk source and in the IRs: "bf16", "f8e4m3", …
 std::string_view spelling(ElemType type);
 std::optional<ElemType> parseElemType(std::string_view text);
 
-/// Bits in memory. tf32 is stored as 32 bits, bool as 8, f4e2m1 as 4: two to a byte, the first in the low bits.
+/// Bits in memory. tf32 is stored as 32 bits, bool as 8. f4e2m1 has 4, f6e2m3 and f6e3m2 6: these lie one after
+/// another without gaps, the first in the lowest bits.
 int bitWidth(ElemType type);
-/// Whether several elements share a byte.
+/// Whether elements share bytes. Such types are floats whose numbers are all finite.
 inline bool isPacked(ElemType type) { return bitWidth(type) < 8; }
+/// The fewest elements that fill whole bytes, and these: 1 of a type that is not packed, 2 of f4e2m1 in one byte, 4 of
+/// f6e2m3 and f6e3m2 in three.
+int groupElements(ElemType type);
+int groupBytes(ElemType type);
 /// Of a type that is not packed.
 int byteWidth(ElemType type);
-/// Bytes that so many elements take one after another; of a packed type `count` is even.
+/// Bytes that so many elements take one after another: of a packed type, whole groups.
 int64_t bytesOf(ElemType type, int64_t count);
 
 bool isFloat(ElemType type);
 inline bool isInteger(ElemType type) { return !isFloat(type) && type != ElemType::Bool; }
 inline bool isFloat8(ElemType type) { return type == ElemType::F8E4M3 || type == ElemType::F8E5M2; }
+inline bool isFloat6(ElemType type) { return type == ElemType::F6E2M3 || type == ElemType::F6E3M2; }
 /// Types that take the largest finite number for what is too large.
-inline bool saturates(ElemType type) { return isFloat8(type) || type == ElemType::F8E8M0 || type == ElemType::F4E2M1; }
+inline bool saturates(ElemType type) { return isFloat8(type) || type == ElemType::F8E8M0 || isPacked(type); }
 
 /// The type in which arithmetic on `type` is done: f64 and f32 as they are, narrower floats in f32, integers in i32
 /// (docs/language.md, "Types").

@@ -24,7 +24,11 @@ double roundTo(ElemType elem, double value) {
   case ElemType::F8E8M0:
     return roundToF8E8M0(value);
   case ElemType::F4E2M1:
-    return roundToF4E2M1(value);
+    return roundToFinite(f4e2m1Format, value);
+  case ElemType::F6E2M3:
+    return roundToFinite(f6e2m3Format, value);
+  case ElemType::F6E3M2:
+    return roundToFinite(f6e3m2Format, value);
   case ElemType::I64: // as far as doubles hold integers
     return truncateTo(-0x1p53, 0x1p53, value);
   case ElemType::I32:
@@ -57,6 +61,10 @@ const FloatFormat *formatOf(ElemType elem) {
     return &f8e5m2Format;
   case ElemType::F4E2M1:
     return &f4e2m1Format;
+  case ElemType::F6E2M3:
+    return &f6e2m3Format;
+  case ElemType::F6E3M2:
+    return &f6e3m2Format;
   case ElemType::F8E8M0: // its numbers are a factor of two apart
     return &f8e8m0Format;
   case ElemType::F64:

@@ -27,6 +27,8 @@ inline constexpr FloatFormat f16Format{10, -14, 65504, false};
 inline constexpr FloatFormat bf16Format{7, -126, 0x1.fep127, false};
 inline constexpr FloatFormat f8e4m3Format{3, -6, 448, true};
 inline constexpr FloatFormat f8e5m2Format{2, -14, 57344, true};
+inline constexpr FloatFormat f6e2m3Format{3, 0, 7.5, true};
+inline constexpr FloatFormat f6e3m2Format{2, -2, 28, true};
 inline constexpr FloatFormat f4e2m1Format{1, 0, 6, true};
 inline constexpr FloatFormat f8e8m0Format{0, -127, 0x1p127, true};
 
@@ -45,8 +47,11 @@ inline double roundToFormat(const FloatFormat &format, double value) {
   return rounded;
 }
 
-/// f4e2m1, which has no NaN: what is none becomes 6, as by the hardware's conversion (PTX ISA, "cvt", .satfinite).
-inline double roundToF4E2M1(double value) { return std::isnan(value) ? 6 : roundToFormat(f4e2m1Format, value); }
+/// Of a format that has no NaN, f6e2m3, f6e3m2 or f4e2m1: what is none becomes the largest number, as by the hardware's
+/// conversion (PTX ISA, "cvt", .satfinite).
+inline double roundToFinite(const FloatFormat &format, double value) {
+  return std::isnan(value) ? format.max : roundToFormat(format, value);
+}
 
 /// f8e8m0, powers of two from 2^-127 to 2^127: the smallest that is not below `value`, which is not negative; a scale
 /// that was rounded down would saturate what it scales (PTX ISA, "cvt.rp.satfinite.ue8m0x2"). NaN stays NaN.

@@ -27,9 +27,9 @@ struct Tensor {
   }
 };
 
-/// `value` rounded to the nearest `elem`, ties to even; float8 saturates (f8e4m3 to ±448, f8e5m2 to ±57344), f4e2m1 to
-/// ±6; f8e8m0 rounds up to a power of two; NaN stays NaN (f4e2m1: 6); integers truncate toward zero and saturate; tf32
-/// keeps 10 bits of mantissa.
+/// `value` rounded to the nearest `elem`, ties to even; types of up to 8 bits saturate (f8e4m3 to ±448, f8e5m2 to
+/// ±57344, f6e2m3 to ±7.5, f6e3m2 to ±28, f4e2m1 to ±6); f8e8m0 rounds up to a power of two; NaN stays NaN (where there
+/// is none, the largest number); integers truncate toward zero and saturate; tf32 keeps 10 bits of mantissa.
 double roundTo(ElemType elem, double value);
 
 /// The arguments of one call: tensors and scalars (as doubles) by parameter name, symbols by name.

@@ -31,6 +31,8 @@ std::string hostType(ElemType elem) {
   case ElemType::F8E5M2:
   case ElemType::F8E8M0:
   case ElemType::F4E2M1:
+  case ElemType::F6E2M3:
+  case ElemType::F6E3M2:
     return "float";
   }
   return "";

@@ -31,6 +31,10 @@ std::string elementType(ElemType type) {
     return "tk::f8e8m0";
   case ElemType::F4E2M1:
     return "tk::f4e2m1";
+  case ElemType::F6E2M3:
+    return "tk::f6e2m3";
+  case ElemType::F6E3M2:
+    return "tk::f6e3m2";
   case ElemType::I64:
     return "tk::i64";
   case ElemType::I32:

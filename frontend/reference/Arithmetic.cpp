@@ -245,7 +245,7 @@ Floats Evaluator::castFloat(const Node &node) {
   // Where the operand is exact so is the rounding; else it may fall to the other side, if there is one within reach:
   // the numbers of the coarse types are far apart.
   const double ulp = 2 * unitRoundoff(node.elem);
-  const bool isCoarse = node.elem == ElemType::F8E8M0 || node.elem == ElemType::F4E2M1;
+  const bool isCoarse = node.elem == ElemType::F8E8M0 || isPacked(node.elem);
   for (int i = 0; errors && i < n; ++i) {
     const double value = x.values[i * x.stride], error = x.errorAt(i), reach = 4 * error;
     const bool isSure = error == 0 || (isCoarse && roundTo(node.elem, value - reach) == out[i] &&

@@ -21,6 +21,12 @@ const std::vector<std::string> &elemTypeNames() {
   return names;
 }
 
+/// Tensors of six-bit floats are not known yet.
+std::optional<ElemType> knownType(const std::string &name) {
+  const std::optional<ElemType> elem = parseElemType(name);
+  return elem && isFloat6(*elem) ? std::nullopt : elem;
+}
+
 template <class T> bool contains(const std::vector<T> &list, const T &value) {
   return std::find(list.begin(), list.end(), value) != list.end();
 }
@@ -64,7 +70,7 @@ private:
     for (auto &[name, choices] : signature.typeParams)
       if (name == type.text)
         return choices.front();
-    if (std::optional<ElemType> elem = parseElemType(type.text))
+    if (std::optional<ElemType> elem = knownType(type.text))
       return elem;
     std::vector<std::string> candidates = elemTypeNames();
     for (auto &typeParam : signature.typeParams)
@@ -77,7 +83,7 @@ private:
     declare(typeParam.name);
     std::vector<ElemType> choices;
     for (const ast::Identifier &choice : typeParam.choices) {
-      std::optional<ElemType> elem = parseElemType(choice.text);
+      std::optional<ElemType> elem = knownType(choice.text);
       if (!elem)
         reportUnknown(reporter, "type", choice.text, choice.range, elemTypeNames());
       else if (contains(choices, *elem))

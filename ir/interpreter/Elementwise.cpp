@@ -229,6 +229,10 @@ template <class To, class From> void convert(ElemType elem, Region region, To *o
     mapUnary(region, out, x,
              [&format](From v) { return static_cast<To>(roundToFormat(format, static_cast<double>(v))); });
   };
+  const auto finite = [&](const FloatFormat &format) {
+    mapUnary(region, out, x,
+             [&format](From v) { return static_cast<To>(roundToFinite(format, static_cast<double>(v))); });
+  };
   switch (elem) {
   case ElemType::F64:
   case ElemType::F32:
@@ -246,7 +250,11 @@ template <class To, class From> void convert(ElemType elem, Region region, To *o
   case ElemType::F8E8M0:
     return mapUnary(region, out, x, [](From v) { return static_cast<To>(roundToF8E8M0(static_cast<double>(v))); });
   case ElemType::F4E2M1:
-    return mapUnary(region, out, x, [](From v) { return static_cast<To>(roundToF4E2M1(static_cast<double>(v))); });
+    return finite(f4e2m1Format);
+  case ElemType::F6E2M3:
+    return finite(f6e2m3Format);
+  case ElemType::F6E3M2:
+    return finite(f6e3m2Format);
   case ElemType::I64:
   case ElemType::I32:
     return mapUnary(region, out, x,

@@ -24,8 +24,12 @@ bool isExactCast(ElemType from, ElemType to) {
   if (to == ElemType::TF32 || to == ElemType::BF16)
     return from == ElemType::BF16 || saturates(from) || (to == ElemType::TF32 && from == ElemType::F16);
   if (to == ElemType::F16)
-    return isFloat8(from) || from == ElemType::F4E2M1;
-  if (isFloat8(to))
+    return isFloat8(from) || isPacked(from);
+  if (to == ElemType::F8E4M3)
+    return isPacked(from);
+  if (to == ElemType::F8E5M2)
+    return from == ElemType::F6E3M2 || from == ElemType::F4E2M1;
+  if (isFloat6(to))
     return from == ElemType::F4E2M1;
   return to == ElemType::I32 && !isFloat(from) && from != ElemType::I64;
 }

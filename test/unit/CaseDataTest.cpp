@@ -13,8 +13,8 @@ using namespace tkc::harness;
 namespace {
 
 TEST(CaseData, EveryNumberOfTheNarrowFormatsGoesThereAndBack) {
-  for (ElemType elem :
-       {ElemType::F16, ElemType::BF16, ElemType::F8E4M3, ElemType::F8E5M2, ElemType::F8E8M0, ElemType::F4E2M1})
+  for (ElemType elem : {ElemType::F16, ElemType::BF16, ElemType::F8E4M3, ElemType::F8E5M2, ElemType::F8E8M0,
+                        ElemType::F4E2M1, ElemType::F6E2M3, ElemType::F6E3M2})
     for (uint64_t bits = 0; bits < (uint64_t{1} << bitWidth(elem)); ++bits) {
       const double value = decodeElement(elem, bits);
       if (std::isnan(value))
@@ -33,6 +33,10 @@ TEST(CaseData, KnownBits) {
   EXPECT_EQ(encodeElement(ElemType::F8E8M0, 0.5), 126u);
   EXPECT_TRUE(std::isnan(decodeElement(ElemType::F8E8M0, 255)));
   EXPECT_EQ(encodeElement(ElemType::F4E2M1, -3), 0xdu);
+  EXPECT_EQ(encodeElement(ElemType::F6E2M3, 7.5), 0x1fu);
+  EXPECT_EQ(encodeElement(ElemType::F6E2M3, -0.125), 0x21u);
+  EXPECT_EQ(encodeElement(ElemType::F6E3M2, 28), 0x1fu);
+  EXPECT_EQ(encodeElement(ElemType::F6E3M2, 1), 0x0cu);
   EXPECT_EQ(encodeElement(ElemType::I32, -2), 0xfffffffeu);
   EXPECT_TRUE(std::isnan(decodeElement(ElemType::F8E4M3, encodeElement(ElemType::F8E4M3, NAN))));
 }

@@ -39,6 +39,8 @@ TEST(Rounding, NearestEvenForEveryNumberOfTheNarrowFormats) {
   expectNearestEven(bf16Format);
   expectNearestEven(f8e4m3Format);
   expectNearestEven(f8e5m2Format);
+  expectNearestEven(f6e2m3Format);
+  expectNearestEven(f6e3m2Format);
   expectNearestEven(f4e2m1Format);
 }
 
@@ -65,6 +67,17 @@ TEST(Rounding, F4E2M1SaturatesAndHasNoNaN) {
   EXPECT_EQ(roundTo(ElemType::F4E2M1, 5.01), 6);
   EXPECT_EQ(roundTo(ElemType::F4E2M1, -1e9), -6);
   EXPECT_EQ(roundTo(ElemType::F4E2M1, NAN), 6);
+}
+
+TEST(Rounding, Float6SaturatesAndHasNoNaN) {
+  EXPECT_EQ(roundTo(ElemType::F6E2M3, 0.0625), 0);
+  EXPECT_EQ(roundTo(ElemType::F6E2M3, 7.25), 7);
+  EXPECT_EQ(roundTo(ElemType::F6E2M3, INFINITY), 7.5);
+  EXPECT_EQ(roundTo(ElemType::F6E2M3, NAN), 7.5);
+  EXPECT_EQ(roundTo(ElemType::F6E3M2, 0.09375), 0.125);
+  EXPECT_EQ(roundTo(ElemType::F6E3M2, 26), 24);
+  EXPECT_EQ(roundTo(ElemType::F6E3M2, -1e9), -28);
+  EXPECT_EQ(roundTo(ElemType::F6E3M2, -NAN), 28);
 }
 
 TEST(Rounding, F8E8M0RoundsUpToAPowerOfTwo) {

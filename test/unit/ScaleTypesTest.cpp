@@ -7,6 +7,7 @@
 #include "support/Tensor.h"
 #include "tk/host/check.h"
 #include "tk/scale_types.h"
+#include "tk/small_floats.h"
 
 #include <bit>
 #include <cmath>
@@ -19,14 +20,21 @@ namespace {
 /// Every sign and exponent with mantissas at and around what decides.
 template <class Visit> void forManyFloats(Visit visit) {
   for (uint32_t exponent = 0; exponent < 512; ++exponent)
-    for (uint32_t mantissa :
-         {0u, 1u, 0x1fffffu, 0x200000u, 0x200001u, 0x3fffffu, 0x400000u, 0x400001u, 0x600000u, 0x7fffffu})
+    for (uint32_t mantissa : {0u,        1u,        0x07ffffu, 0x080000u, 0x080001u, 0x0fffffu, 0x100000u, 0x100001u,
+                              0x17ffffu, 0x180000u, 0x180001u, 0x1fffffu, 0x200000u, 0x200001u, 0x3fffffu, 0x400000u,
+                              0x400001u, 0x5fffffu, 0x600000u, 0x600001u, 0x700000u, 0x780000u, 0x7fffffu})
       visit(std::bit_cast<float>(exponent << 23 | mantissa));
 }
 
 TEST(ScaleTypes, NarrowAsTheCompilerDoes) {
   forManyFloats([](float x) {
     ASSERT_EQ(tk::narrow_to_f4e2m1(x), harness::encodeElement(ElemType::F4E2M1, roundTo(ElemType::F4E2M1, x))) << x;
+    ASSERT_EQ(tk::narrow_to_float6<tk::e2m3_format>(x),
+              harness::encodeElement(ElemType::F6E2M3, roundTo(ElemType::F6E2M3, x)))
+        << x;
+    ASSERT_EQ(tk::narrow_to_float6<tk::e3m2_format>(x),
+              harness::encodeElement(ElemType::F6E3M2, roundTo(ElemType::F6E3M2, x)))
+        << x;
     ASSERT_EQ(tk::narrow_to_f8e8m0(x), harness::encodeElement(ElemType::F8E8M0, roundTo(ElemType::F8E8M0, x))) << x;
   });
 }
@@ -39,6 +47,13 @@ TEST(ScaleTypes, WidenAsTheCompilerDoes) {
     const double value = harness::decodeElement(ElemType::F4E2M1, code);
     ASSERT_EQ(tk::widen_f4e2m1(code), value);
     ASSERT_EQ(std::signbit(tk::widen_f4e2m1(code)), std::signbit(value));
+  }
+  for (unsigned code = 0; code < 64; ++code) {
+    const float e2m3 = tk::widen_float6<tk::e2m3_format>(code), e3m2 = tk::widen_float6<tk::e3m2_format>(code);
+    ASSERT_EQ(e2m3, harness::decodeElement(ElemType::F6E2M3, code));
+    ASSERT_EQ(e3m2, harness::decodeElement(ElemType::F6E3M2, code));
+    ASSERT_EQ(std::signbit(e2m3), code >= 32);
+    ASSERT_EQ(std::signbit(e3m2), code >= 32);
   }
 }
 

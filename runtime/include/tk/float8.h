@@ -21,22 +21,25 @@ __host__ __device__ inline float power_of_two(int exponent) {
   return __builtin_bit_cast(float, (exponent + 127) << 23);
 }
 
-/// The nearest float8, ties to even; what is too large becomes the largest finite one, NaN stays NaN.
-template <class Format> __host__ __device__ inline unsigned char narrow_to_float8(float x) {
-  const unsigned bits = __builtin_bit_cast(unsigned, x);
-  const unsigned sign = bits >> 24 & 0x80, magnitude = bits & 0x7fffffff;
-  if (magnitude > 0x7f800000)
-    return static_cast<unsigned char>(sign | 0x7f);
+/// The code of the number of the format that is nearest to a positive f32, of which there are the bits; ties to even,
+/// what is too large becomes the largest.
+template <class Format> __host__ __device__ inline unsigned nearest_code(unsigned magnitude) {
   const int exponent = static_cast<int>(magnitude >> 23) - 127;
   const int scale = exponent < Format::least ? Format::least : exponent;
   if (exponent > 20)
-    return static_cast<unsigned char>(sign | Format::max_code);
+    return Format::max_code;
   // In units of the last place, below 2^(mantissa + 1): adding 2^23 rounds to an integer.
   const float units = __builtin_bit_cast(float, magnitude) * power_of_two(Format::mantissa - scale);
   const float rounded = units + 8388608.0f;
   const int code = ((scale - Format::least) << Format::mantissa) +
                    static_cast<int>(__builtin_bit_cast(unsigned, rounded) - 0x4b000000u);
-  return static_cast<unsigned char>(sign | static_cast<unsigned>(code < Format::max_code ? code : Format::max_code));
+  return static_cast<unsigned>(code < Format::max_code ? code : Format::max_code);
+}
+
+/// The nearest float8, ties to even; what is too large becomes the largest finite one, NaN stays NaN.
+template <class Format> __host__ __device__ inline unsigned char narrow_to_float8(float x) {
+  const unsigned bits = __builtin_bit_cast(unsigned, x), sign = bits >> 24 & 0x80, magnitude = bits & 0x7fffffff;
+  return static_cast<unsigned char>(sign | (magnitude > 0x7f800000 ? 0x7f : nearest_code<Format>(magnitude)));
 }
 
 template <class Format> __host__ __device__ inline float widen_float8(unsigned char code) {

@@ -95,16 +95,32 @@ __device__ __forceinline__ X load(const view<T, Align> &from, typename X::elemen
   return result;
 }
 
-/// The same of f4e2m1: two at a time where a thread holds neighbours and they are that in memory.
-template <tile X, int Align>
-__device__ __forceinline__ X load(const view<const f4e2m1, Align> &from, f4e2m1 otherwise = {}) {
-  constexpr int count = X::has_cols && X::layout::run % 2 == 0 ? 2 : 1;
+/// The bits of a group of packed elements, which is one byte or three, the first in the lowest.
+template <packed_element T> __device__ __forceinline__ u32 load_group(packed_pointer<T, const unsigned char> from) {
+  u32 bits = 0;
+#pragma unroll
+  for (int i = 0; i < packing<T>::bytes; ++i)
+    bits |= u32(from.group()[i]) << 8 * i;
+  return bits;
+}
+template <packed_element T> __device__ __forceinline__ void store_group(packed_pointer<T, unsigned char> to, u32 bits) {
+#pragma unroll
+  for (int i = 0; i < packing<T>::bytes; ++i)
+    to.group()[i] = u8(bits >> 8 * i);
+}
+
+/// The same of packed elements: a group at a time where a thread holds its elements and they are neighbours in memory.
+template <tile X, packed_element T, int Align>
+__device__ __forceinline__ X load(const view<const T, Align> &from, T otherwise = {}) {
+  constexpr int group = packing<T>::elements, bits = packing<T>::bits;
+  constexpr int count = X::has_cols && X::layout::run % group == 0 ? group : 1;
   X result = full<X>(otherwise);
   for_each_chunk<X, count>(from, [&](int a, int b, int r, int c, bool exists) {
-    if (count == 2 && exists && from.col_stride == 1) {
-      const u8 both = *from.at(r, c).byte();
-      result.set(a, b, f4e2m1{u8(both & 15)});
-      result.set(a, b + count - 1, f4e2m1{u8(both >> 4)});
+    if (count == group && exists && from.col_stride == 1) {
+      const u32 all = load_group<T>(from.at(r, c));
+#pragma unroll
+      for (int i = 0; i < count; ++i)
+        result.set(a, b + i, T{u8(all >> bits * i & ((1u << bits) - 1))});
       return;
     }
 #pragma unroll
@@ -138,13 +154,20 @@ template <class T, int Align, tile X> __device__ __forceinline__ void store(cons
   });
 }
 
-/// Whole bytes of f4e2m1, of which a thread holds both elements.
-template <int Align, tile X> __device__ __forceinline__ void store(const view<f4e2m1, Align> &to, const X &x) {
-  static_assert(X::has_cols && X::layout::run % 2 == 0, "a thread holds both elements of a byte");
+/// Whole groups of packed elements, which a thread holds.
+template <packed_element T, int Align, tile X>
+__device__ __forceinline__ void store(const view<T, Align> &to, const X &x) {
+  constexpr int group = packing<T>::elements;
+  static_assert(X::has_cols && X::layout::run % group == 0, "a thread holds the elements of a group");
   const bool mine = stores<X>();
-  for_each_chunk<X, 2>(to, [&](int a, int b, int r, int c, bool exists) {
-    if (exists && mine)
-      *to.at(r, c).byte() = u8(x.at(a, b).bits | x.at(a, b + 1).bits << 4);
+  for_each_chunk<X, group>(to, [&](int a, int b, int r, int c, bool exists) {
+    if (!exists || !mine)
+      return;
+    u32 all = 0;
+#pragma unroll
+    for (int i = 0; i < group; ++i)
+      all |= u32(x.at(a, b + i).bits) << packing<T>::bits * i;
+    store_group<T>(to.at(r, c), all);
   });
 }
 
@@ -154,9 +177,9 @@ __device__ __forceinline__ auto gather(const T *base, const Offsets &offsets, co
   return map([&](auto offset, bool exists) { return exists ? base[offset] : otherwise; }, offsets, condition);
 }
 
-template <class Byte, class Offsets, class Condition>
-__device__ __forceinline__ auto gather(packed_pointer<Byte> base, const Offsets &offsets, const Condition &condition,
-                                       f4e2m1 otherwise) {
+template <class T, class Byte, class Offsets, class Condition>
+__device__ __forceinline__ auto gather(packed_pointer<T, Byte> base, const Offsets &offsets, const Condition &condition,
+                                       T otherwise) {
   return map([&](auto offset, bool exists) { return exists ? base[offset] : otherwise; }, offsets, condition);
 }
 

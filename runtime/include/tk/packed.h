@@ -15,7 +15,7 @@ struct f4e2m1_pair {
 
 /// The view in pairs: of whole ones, as the last dim and all strides of a packed tensor are even.
 template <int Align> __device__ __forceinline__ view<const f4e2m1_pair> pairs(const view<const f4e2m1, Align> &from) {
-  return {reinterpret_cast<const f4e2m1_pair *>(from.base.byte()),
+  return {reinterpret_cast<const f4e2m1_pair *>(from.base.group()),
           from.row_stride / 2,
           from.row_end,
           (from.col_end + 1) / 2,

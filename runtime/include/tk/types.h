@@ -4,11 +4,13 @@
 // Storage types and their conversions.
 //
 // A type narrower than 32 bits is storage only: arithmetic is done after `cast<float>`. Conversions round to nearest
-// even; those to float8 and f4e2m1 saturate to the largest finite value (PTX ISA, "cvt"); to f8e8m0 they round up.
+// even; those to float8 and what is narrower saturate to the largest finite value (PTX ISA, "cvt"); to f8e8m0 they
+// round up.
 #pragma once
 
 #include "tk/convert.h"
 #include "tk/scale_types.h"
+#include "tk/small_floats.h"
 
 namespace tk {
 
@@ -93,6 +95,10 @@ template <class To> __device__ __forceinline__ To from_float(float x) {
     return To{narrow_to_f8e8m0(x)};
   } else if constexpr (same<To, f4e2m1>) {
     return To{narrow_to_f4e2m1(x)};
+  } else if constexpr (same<To, f6e2m3>) {
+    return To{narrow_to_float6<e2m3_format>(x)};
+  } else if constexpr (same<To, f6e3m2>) {
+    return To{narrow_to_float6<e3m2_format>(x)};
   } else if constexpr (same<To, bool>) {
     return x != 0.0f;
   } else if constexpr (same<To, i8> || same<To, u8>) {
@@ -131,6 +137,10 @@ template <class From> __device__ __forceinline__ float to_float(From x) {
     return widen_f8e8m0(x.bits);
   } else if constexpr (same<From, f4e2m1>) {
     return widen_f4e2m1(x.bits);
+  } else if constexpr (same<From, f6e2m3>) {
+    return widen_float6<e2m3_format>(x.bits);
+  } else if constexpr (same<From, f6e3m2>) {
+    return widen_float6<e3m2_format>(x.bits);
   } else {
     return float(x);
   }
@@ -138,7 +148,7 @@ template <class From> __device__ __forceinline__ float to_float(From x) {
 
 template <class T>
 inline constexpr bool is_storage_float =
-    is_float16<T> || is_float8<T> || same<T, tf32> || same<T, f8e8m0> || same<T, f4e2m1>;
+    is_float16<T> || is_float8<T> || same<T, tf32> || same<T, f8e8m0> || packed_element<T>;
 
 /// `x` as a To, rounded once to nearest even. Towards zero to an integer: what does not fit saturates, NaN gives 0.
 template <class To, class From> __device__ __forceinline__ To cast_scalar(From x) {

@@ -13,8 +13,8 @@
 namespace tk::host {
 
 inline const char *name_of(element type) {
-  constexpr const char *names[] = {"f64", "f32", "f16", "bf16", "f8e4m3", "f8e5m2", "i64",
-                                   "i32", "i8",  "u8",  "bool", "f8e8m0", "f4e2m1"};
+  constexpr const char *names[] = {"f64", "f32", "f16",  "bf16",   "f8e4m3", "f8e5m2", "i64",   "i32",
+                                   "i8",  "u8",  "bool", "f8e8m0", "f4e2m1", "f6e2m3", "f6e3m2"};
   return names[static_cast<int>(type)];
 }
 

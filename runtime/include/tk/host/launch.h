@@ -40,11 +40,11 @@ inline bool encode_map(tensor_map &map, const argument &a, const box &b) {
                                                                         : nullptr;
   }();
   // CU_TENSOR_MAP_DATA_TYPE_* of each element; packed ones go by the byte.
-  constexpr int types[] = {8, 7, 6, 9, 0, 0, 5, 3, 0, 0, 0, 0, 0};
+  constexpr int types[] = {8, 7, 6, 9, 0, 0, 5, 3, 0, 0, 0, 0, 0, -1, -1};
   const int in_a_byte = a.type == element::f4e2m1 ? 2 : 1;
   const int rank = a.rank();
-  if (!encode || rank < 1 || rank > 5 || a.is_empty() || reinterpret_cast<uintptr_t>(a.data()) % 16 != 0 ||
-      (b.stored && bytes_of(a.type, a.dim(rank - 1)) % 16 != 0))
+  if (!encode || types[static_cast<int>(a.type)] < 0 || rank < 1 || rank > 5 || a.is_empty() ||
+      reinterpret_cast<uintptr_t>(a.data()) % 16 != 0 || (b.stored && bytes_of(a.type, a.dim(rank - 1)) % 16 != 0))
     return false;
   unsigned long long dims[5], strides[5];
   unsigned box_dims[5], element_strides[5];

@@ -48,11 +48,11 @@ inline api::error fill_random(void *data, unsigned type, u64 count, u64 seed) {
   if (count == 0)
     return api::success;
   using launcher = void (*)(void *, u64, u64);
-  constexpr launcher launchers[] = {launch_random<double>, launch_random<float>, launch_random<float>,
-                                    launch_random<half>,   launch_random<bf16>,  launch_random<f8e4m3>,
-                                    launch_random<f8e5m2>, launch_random<i64>,   launch_random<int>,
-                                    launch_random<i8>,     launch_random<u8>,    launch_random<bool>,
-                                    launch_random<f8e8m0>, launch_random<u8>}; // two f4e2m1 are any byte
+  constexpr launcher launchers[] = {
+      launch_random<double>, launch_random<float>,  launch_random<float>,  launch_random<half>, launch_random<bf16>,
+      launch_random<f8e4m3>, launch_random<f8e5m2>, launch_random<i64>,    launch_random<int>,  launch_random<i8>,
+      launch_random<u8>,     launch_random<bool>,   launch_random<f8e8m0>, launch_random<u8>,   launch_random<u8>,
+      launch_random<u8>}; // bytes of packed elements may be any
   launchers[type](data, count, seed);
   return api::last_error();
 }

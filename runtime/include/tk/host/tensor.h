@@ -21,7 +21,8 @@ typedef struct tk_tensor {
       device_type; ///< 2: CUDA (also 3 and 13: pinned and managed memory, which the device reads too), 10: ROCm (11)
   int32_t device_id;
   int32_t rank;
-  /// DLDataTypeCode: 0 int, 1 unsigned, 2 float, 4 bfloat, 6 bool, 10 f8e4m3fn, 12 f8e5m2, 14 f8e8m0fnu, 17 f4e2m1fn
+  /// DLDataTypeCode: 0 int, 1 unsigned, 2 float, 4 bfloat, 6 bool, 10 f8e4m3fn, 12 f8e5m2, 14 f8e8m0fnu, 17 f4e2m1fn,
+  /// 15 f6e2m3fn, 16 f6e3m2fn
   uint8_t type_code;
   uint8_t type_bits;
   uint16_t type_lanes; ///< 1; 2 where the last dim and the strides count pairs of f4e2m1, as PyTorch has it
@@ -58,11 +59,27 @@ struct __nv_fp8_e8m0;
 
 namespace tk {
 
-enum class element : unsigned char { f64, f32, f16, bf16, f8e4m3, f8e5m2, i64, i32, i8, u8, boolean, f8e8m0, f4e2m1 };
+enum class element : unsigned char {
+  f64,
+  f32,
+  f16,
+  bf16,
+  f8e4m3,
+  f8e5m2,
+  i64,
+  i32,
+  i8,
+  u8,
+  boolean,
+  f8e8m0,
+  f4e2m1,
+  f6e2m3,
+  f6e3m2
+};
 
 /// Of each element type, DLDataTypeCode and bits.
-inline constexpr uint8_t type_codes[] = {2, 2, 2, 4, 10, 12, 0, 0, 0, 1, 6, 14, 17};
-inline constexpr uint8_t type_bits[] = {64, 32, 16, 16, 8, 8, 64, 32, 8, 8, 8, 8, 4};
+inline constexpr uint8_t type_codes[] = {2, 2, 2, 4, 10, 12, 0, 0, 0, 1, 6, 14, 17, 15, 16};
+inline constexpr uint8_t type_bits[] = {64, 32, 16, 16, 8, 8, 64, 32, 8, 8, 8, 8, 4, 6, 6};
 
 /// The element type that a C++ type is.
 template <class T> struct element_of;

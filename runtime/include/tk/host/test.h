@@ -41,13 +41,16 @@ struct tensor {
   static constexpr unsigned char untouched = 0xa5;
 
   int bits_per_element() const {
-    constexpr int bits[] = {64, 32, 32, 16, 16, 8, 8, 64, 32, 8, 8, 8, 8, 4};
+    constexpr int bits[] = {64, 32, 32, 16, 16, 8, 8, 64, 32, 8, 8, 8, 8, 4, 6, 6};
     return bits[type];
   }
-  /// Of an element; of two where they share it.
+  /// Of an element; of a packed type 1.
   int bytes_per_element() const { return bits_per_element() < 8 ? 1 : bits_per_element() / 8; }
-  /// From the start of the memory to the byte that an element begins in.
+  /// From the start of the memory to the byte that an element begins in, in which it does not begin with bit 0 where
+  /// it is packed, and to that behind its last.
   int64_t byte_of(int64_t element) const { return element * bits_per_element() / 8; }
+  int bit_of(int64_t element) const { return int(element * bits_per_element() % 8); }
+  int64_t end_of(int64_t element) const { return (element * bits_per_element() + bits_per_element() + 7) / 8; }
   /// Bytes that are known before the call. What was made on the device is not.
   unsigned char byte_before(size_t at) const { return holds == contents::given ? before[at] : untouched; }
   bool is_compared() const { return holds != contents::random && (as == role::in || !expected.empty()); }
@@ -75,11 +78,14 @@ inline double narrow_value(uint32_t bits, int exponent_bits, int mantissa_bits, 
   return sign * std::ldexp(1 + std::ldexp(double(mantissa), -mantissa_bits), exponent - bias);
 }
 
-/// `is_odd`: the second of two in a byte.
-inline double element_value(const unsigned char *at, uint32_t type, bool is_odd) {
+/// `bit`: where a packed element begins in its first byte.
+inline double element_value(const unsigned char *at, uint32_t type, int bit) {
   const auto read = [&](auto value) {
     std::memcpy(&value, at, sizeof value);
     return value;
+  };
+  const auto code = [&](int bits) {
+    return uint32_t(at[0] | (bit + bits > 8 ? at[1] << 8 : 0)) >> bit & ((1u << bits) - 1);
   };
   switch (type) {
   case 0:
@@ -104,7 +110,11 @@ inline double element_value(const unsigned char *at, uint32_t type, bool is_odd)
   case 12:
     return *at == 255 ? NAN : std::ldexp(1.0, *at - 127);
   case 13:
-    return narrow_value(is_odd ? *at >> 4 : *at & 15, 2, 1, false, false);
+    return narrow_value(code(4), 2, 1, false, false);
+  case 14:
+    return narrow_value(code(6), 2, 3, false, false);
+  case 15:
+    return narrow_value(code(6), 3, 2, false, false);
   default:
     return *at;
   }
@@ -112,8 +122,8 @@ inline double element_value(const unsigned char *at, uint32_t type, bool is_odd)
 
 /// DLPack's type code and bits of an element type.
 inline void set_type(tk_tensor &view, uint32_t type) {
-  constexpr unsigned char codes[] = {2, 2, 2, 2, 4, 10, 12, 0, 0, 0, 1, 6, 14, 17};
-  constexpr unsigned char bits[] = {64, 32, 32, 16, 16, 8, 8, 64, 32, 8, 8, 8, 8, 4};
+  constexpr unsigned char codes[] = {2, 2, 2, 2, 4, 10, 12, 0, 0, 0, 1, 6, 14, 17, 15, 16};
+  constexpr unsigned char bits[] = {64, 32, 32, 16, 16, 8, 8, 64, 32, 8, 8, 8, 8, 4, 6, 6};
   view.type_code = codes[type], view.type_bits = bits[type], view.type_lanes = 1;
 }
 
@@ -280,7 +290,6 @@ private:
   static void compare(tk::test::tensor &t, outcome &result) {
     if (!t.is_compared())
       return;
-    const int width = t.bytes_per_element();
     std::vector<unsigned char> block(t.size + 2 * tensor::guard);
     check(api::copy_to_host(block.data(), t.block, block.size()), "download");
     std::vector<bool> is_output(t.size);
@@ -289,10 +298,10 @@ private:
       int64_t offset = 0;
       for (size_t d = 0; d < index.size(); ++d)
         offset += index[d] * t.strides[d];
-      for (int byte = 0; byte < width; ++byte)
-        is_output[size_t(t.byte_of(offset) + byte)] = true;
+      for (int64_t byte = t.byte_of(offset); byte < t.end_of(offset); ++byte)
+        is_output[size_t(byte)] = true;
       if (!t.expected.empty())
-        compare_element(t, i, element_value(block.data() + tensor::guard + t.byte_of(offset), t.type, offset % 2 != 0),
+        compare_element(t, i, element_value(block.data() + tensor::guard + t.byte_of(offset), t.type, t.bit_of(offset)),
                         result);
       for (size_t d = index.size(); d-- > 0 && ++index[d] == t.dims[d];)
         index[d] = 0;
