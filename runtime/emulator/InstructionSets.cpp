@@ -79,6 +79,7 @@ constexpr Form forms[] = {
     {"barrier cluster", hopper, "barrier.cluster"},
     {"elect", hopper, "elect.sync"},
     {"ldmatrix b8", blackwellSpecific, "ldmatrix"},
+    {"ldmatrix b8x16", blackwellSpecific, "ldmatrix"},
     {"stmatrix", hopper, "stmatrix"},
     {"stmatrix b8", blackwellSpecific, "stmatrix"},
     {"red bf16", hopper, "red"},

@@ -18,6 +18,8 @@ uint32_t bytesOf(MatrixType type) {
     return 4;
   case MatrixType::F8E4M3:
   case MatrixType::F8E5M2:
+  case MatrixType::F6E2M3:
+  case MatrixType::F6E3M2:
   case MatrixType::F4E2M1:
   case MatrixType::I8:
   case MatrixType::U8:
@@ -36,6 +38,18 @@ static Factor fromDouble(double value, int mantissaBits) {
   return factor;
 }
 
+/// A sign, an exponent and a mantissa of so many bits, of which all are numbers.
+static Factor finiteFactor(uint32_t bits, int exponentBits, int mantissaBits) {
+  const int bias = (1 << (exponentBits - 1)) - 1;
+  const auto exponent = static_cast<int>(bits >> mantissaBits & ((1u << exponentBits) - 1));
+  const auto mantissa = static_cast<int>(bits & ((1u << mantissaBits) - 1)) | (exponent ? 1 << mantissaBits : 0);
+  Factor factor;
+  factor.exponent = std::max(exponent, 1) - bias - mantissaBits;
+  factor.mantissa = bits >> (exponentBits + mantissaBits) & 1 ? -mantissa : mantissa;
+  factor.value = static_cast<float>(std::ldexp(factor.mantissa, factor.exponent));
+  return factor;
+}
+
 Factor decodeFactor(MatrixType type, uint32_t bits) {
   switch (type) {
   case MatrixType::BF16:
@@ -48,11 +62,12 @@ Factor decodeFactor(MatrixType type, uint32_t bits) {
     return fromDouble(decode(f8e4m3, bits), 3);
   case MatrixType::F8E5M2:
     return fromDouble(decode(f8e5m2, bits), 2);
-  case MatrixType::F4E2M1: {
-    constexpr int twice[] = {0, 1, 2, 3, 4, 6, 8, 12};
-    const int magnitude = twice[bits & 7];
-    return {bits & 8 ? -magnitude : magnitude, -1, static_cast<float>(magnitude) / (bits & 8 ? -2 : 2)};
-  }
+  case MatrixType::F6E2M3:
+    return finiteFactor(bits, 2, 3);
+  case MatrixType::F6E3M2:
+    return finiteFactor(bits, 3, 2);
+  case MatrixType::F4E2M1:
+    return finiteFactor(bits, 2, 1);
   case MatrixType::I8:
     return {static_cast<int8_t>(bits), 0, 0};
   case MatrixType::U8:

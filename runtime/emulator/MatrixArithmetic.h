@@ -12,9 +12,9 @@
 
 namespace tkc::emulator {
 
-enum class MatrixType : uint8_t { BF16, F16, TF32, F8E4M3, F8E5M2, F4E2M1, I8, U8 };
+enum class MatrixType : uint8_t { BF16, F16, TF32, F8E4M3, F8E5M2, F6E2M3, F6E3M2, F4E2M1, I8, U8 };
 
-/// In registers and shared memory; F4E2M1 takes half of it, two elements to a byte.
+/// In registers; F4E2M1 takes half of it, two elements to a byte, and those of six bits the lower ones of a byte.
 uint32_t bytesOf(MatrixType type);
 
 /// A term's factor: mantissa · 2^exponent; what is not finite stands in `value`.
@@ -24,6 +24,7 @@ struct Factor {
   float value = 0;
 };
 Factor decodeFactor(MatrixType type, uint32_t bits);
+inline bool isFloat6(MatrixType type) { return type == MatrixType::F6E2M3 || type == MatrixType::F6E3M2; }
 
 /// How a GPU sums.
 struct Summation {

@@ -9,6 +9,7 @@ namespace tkc::emulator {
 int TensorMap::elementBytes() const {
   switch (type) {
   case TensorType::U8:
+  case TensorType::SixteenU6Align16:
     return 1;
   case TensorType::U16:
   case TensorType::F16:
@@ -25,15 +26,29 @@ int TensorMap::elementBytes() const {
   case TensorType::I64:
   case TensorType::F64:
     return 8;
+  case TensorType::SixteenU4Align8:
+  case TensorType::SixteenU4Align16:
+    break;
   }
   return 0;
+}
+
+/// Boxes of elements of 6 bits are 128 wide, of rows of whole such pieces that begin at multiples of 32 bytes.
+static bool suitsPadding(const TensorMap &map) {
+  if (map.base % 32 != 0 || map.dims[0] % 128 != 0 || map.box[0] != 128 || (map.swizzle != 0 && map.swizzle != 128) ||
+      map.fillsNaN)
+    return false;
+  for (unsigned i = 1; i < map.rank; ++i)
+    if (map.strides[i - 1] % 32 != 0)
+      return false;
+  return true;
 }
 
 int encodeTensorMap(void *to, int type, unsigned rank, void *base, const unsigned long long *dims,
                     const unsigned long long *strides, const unsigned *box, const unsigned *elementStrides,
                     int interleave, int swizzle, int promotion, int fill) {
   constexpr int success = 0, invalid = 1;
-  if (type < 0 || type > static_cast<int>(TensorType::TF32Flushed) || rank < 1 || rank > 5 || interleave != 0 ||
+  if (type < 0 || type > static_cast<int>(TensorType::SixteenU6Align16) || rank < 1 || rank > 5 || interleave != 0 ||
       swizzle < 0 || swizzle > 3 || promotion < 0 || promotion > 3 || fill < 0 || fill > 1)
     return invalid;
   TensorMap map = {};
@@ -43,7 +58,7 @@ int encodeTensorMap(void *to, int type, unsigned rank, void *base, const unsigne
   map.rank = static_cast<uint8_t>(rank);
   map.swizzle = static_cast<uint8_t>(swizzle == 0 ? 0 : 16 << swizzle);
   map.fillsNaN = fill == 1;
-  if (map.base % 16 != 0)
+  if (map.base % 16 != 0 || map.elementBytes() == 0)
     return invalid;
   for (unsigned i = 0; i < 5; ++i) {
     map.dims[i] = i < rank ? static_cast<uint32_t>(dims[i]) : 1;
@@ -60,6 +75,8 @@ int encodeTensorMap(void *to, int type, unsigned rank, void *base, const unsigne
   }
   const unsigned innerBytes = box[0] * static_cast<unsigned>(map.elementBytes());
   if (innerBytes % 16 != 0 || (map.swizzle != 0 && innerBytes > map.swizzle))
+    return invalid;
+  if (map.isPadded() && !suitsPadding(map))
     return invalid;
   std::memcpy(to, &map, sizeof map);
   return success;

@@ -10,7 +10,24 @@
 namespace tkc::emulator {
 
 /// CUtensorMapDataType. Source: CUDA Driver API, "Tensor Map Object Management".
-enum class TensorType : uint8_t { U8, U16, U32, I32, U64, I64, F16, F32, F64, BF16, F32Flushed, TF32, TF32Flushed };
+enum class TensorType : uint8_t {
+  U8,
+  U16,
+  U32,
+  I32,
+  U64,
+  I64,
+  F16,
+  F32,
+  F64,
+  BF16,
+  F32Flushed,
+  TF32,
+  TF32Flushed,
+  SixteenU4Align8, ///< no model, as the next
+  SixteenU4Align16,
+  SixteenU6Align16, ///< 16 elements of 6 bits: 12 bytes of global memory, in 16 of shared memory
+};
 
 struct TensorMap {
   uint64_t magic; ///< tells a map from bytes that are none
@@ -25,7 +42,9 @@ struct TensorMap {
   bool fillsNaN;   ///< what lies outside reads as NaN instead of zero
 
   static constexpr uint64_t valid = 0x70616d726f736e74;
-  int elementBytes() const;
+  bool isPadded() const { return type == TensorType::SixteenU6Align16; }
+  int elementBytes() const;                                               ///< in shared memory
+  int elementBits() const { return isPadded() ? 6 : 8 * elementBytes(); } ///< in global memory
 };
 static_assert(sizeof(TensorMap) <= 128);
 

@@ -1,9 +1,9 @@
 // Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Block-scaled products: one tile d[128, N] = (a · scales)[128, K] · (b · scales)ᵀ, b stored [N, K], of float8 with
-// powers of two, and of 4-bit floats with powers of two or float8. Every warp fills shared memory, a thread of warp 4
-// brings the scale factors to tensor memory and multiplies.
+// Block-scaled products: one tile d[128, N] = (a · scales)[128, K] · (b · scales)ᵀ, b stored [N, K], of float8 and
+// 6-bit floats with powers of two, and of 4-bit floats with powers of two or float8. Every warp fills shared memory, a
+// thread of warp 4 brings the scale factors to tensor memory and multiplies.
 #include "tk/memory.h"
 #include "tk/sync.h"
 #include "tk/tcgen05_scaled.h"
@@ -17,19 +17,29 @@ constexpr int n = 64, row_bytes = 128;
 template <class Format> constexpr int depth = row_bytes * 8 / Format::bits;
 template <class Format> constexpr int factors = row_bytes / 32 * Format::each;
 
-template <class Format, class T> struct shared_memory {
-  tk::shared_tile<T, 128, row_bytes> a;
-  tk::shared_tile<T, n, row_bytes> b;
+/// Bytes of a row in global memory: 6-bit floats come without padding.
+template <class T> constexpr int packed_bytes = tk::is_padded<T> ? row_bytes * 3 / 4 : row_bytes;
+
+template <class Format, class TA, class TB> struct shared_memory {
+  tk::shared_tile<TA, 128, row_bytes> a;
+  tk::shared_tile<TB, n, row_bytes> b;
   alignas(128) tk::u8 scales_a[128 * factors<Format>], scales_b[128 * factors<Format>];
   tk::barrier done;
   tk::u32 tensor;
 };
 
+/// tile ← packed rows.
+template <class T, int Rows> __device__ void fill(tk::shared_tile<T, Rows, row_bytes> &tile, const tk::u8 *packed) {
+  constexpr int bytes = packed_bytes<T>, chunk = bytes / 8;
+  for (int i = threadIdx.x; i < Rows * bytes; i += 160)
+    tile.at(i / bytes, i % bytes / chunk * 16 + i % bytes % chunk)->bits = packed[i];
+}
+
 /// a: [128, bytes], b: [n, bytes], scales: [128, factors] and [n, factors].
-template <class Format, class T>
+template <class Format, class TA, class TB>
 __global__ void __launch_bounds__(160, 1)
     kernel(const tk::u8 *a, const tk::u8 *b, const tk::u8 *scales_a, const tk::u8 *scales_b, float *d) {
-  auto &shared = tk::shared_at<shared_memory<Format, T>>(0);
+  auto &shared = tk::shared_at<shared_memory<Format, TA, TB>>(0);
   using scales = tk::tensor_scales<128, factors<Format>>;
   const int warp = tk::warp_index();
   if (threadIdx.x == 0) {
@@ -38,10 +48,8 @@ __global__ void __launch_bounds__(160, 1)
   }
   if (warp == 4)
     tk::tensor_allocate<128>(shared.tensor);
-  for (int i = threadIdx.x; i < 128 * row_bytes; i += 160)
-    shared.a.at(i / row_bytes, i % row_bytes)->bits = a[i];
-  for (int i = threadIdx.x; i < n * row_bytes; i += 160)
-    shared.b.at(i / row_bytes, i % row_bytes)->bits = b[i];
+  fill(shared.a, a);
+  fill(shared.b, b);
   for (int i = threadIdx.x; i < 128 * factors<Format>; i += 160) {
     const int row = i / factors<Format>, s = i % factors<Format>;
     shared.scales_a[tk::scale_offset<scales>(row, s)] = scales_a[i];
@@ -83,10 +91,24 @@ double f4(int code) {
   constexpr double magnitudes[] = {0, 0.5, 1, 1.5, 2, 3, 4, 6};
   return code & 8 ? -magnitudes[code & 7] : magnitudes[code & 7];
 }
-double f8e4m3(int code) {
-  const int exponent = code >> 3 & 15, mantissa = code & 7;
-  const double magnitude = exponent ? std::ldexp(8 + mantissa, exponent - 10) : std::ldexp(mantissa, -9);
-  return code & 128 ? -magnitude : magnitude;
+/// Of a sign and so many bits of exponent and mantissa.
+double narrow(int code, int exponent_bits, int mantissa_bits) {
+  const int bias = (1 << (exponent_bits - 1)) - 1;
+  const int exponent = code >> mantissa_bits & ((1 << exponent_bits) - 1), mantissa = code & ((1 << mantissa_bits) - 1);
+  const double magnitude = exponent ? std::ldexp((1 << mantissa_bits) + mantissa, exponent - bias - mantissa_bits)
+                                    : std::ldexp(mantissa, 1 - bias - mantissa_bits);
+  return code >> (exponent_bits + mantissa_bits) & 1 ? -magnitude : magnitude;
+}
+double f8e4m3(int code) { return narrow(code, 4, 3); }
+
+/// Element k of a row of packed ones.
+template <class Format, class T> double element(const tk::u8 *row, int k) {
+  if (Format::bits == 4)
+    return f4(row[k / 2] >> k % 2 * 4 & 15);
+  if (!tk::is_padded<T>)
+    return f8e4m3(row[k]);
+  const int first = k * 6, code = (row[first / 8] | row[first / 8 + (first % 8 > 2)] << 8) >> first % 8 & 63;
+  return tk::same<T, tk::f6e2m3_padded> ? narrow(code, 2, 3) : narrow(code, 3, 2);
 }
 
 struct bytes {
@@ -101,7 +123,7 @@ struct bytes {
   }
 };
 
-template <class Format, class T> void run(const char *name) {
+template <class Format, class TA, class TB = TA> void run(const char *name) {
   constexpr int n = scaled::n, depth = scaled::depth<Format>, factors = scaled::factors<Format>;
   unsigned state = 7;
   const auto random = [&](unsigned below) {
@@ -109,21 +131,25 @@ template <class Format, class T> void run(const char *name) {
     return (state >> 16) % below;
   };
   // float8: no larger than 15 and no NaN; scales: 2^-3 to 2^3, or float8 from 2^-3 to 14.
-  const auto element = [&] { return tk::u8(Format::bits == 4 ? random(256) : random(0x58) | random(2) << 7); };
+  const auto any = [&] { return tk::u8(random(256)); };
+  const auto float8 = [&] { return tk::u8(random(0x58) | random(2) << 7); };
+  const auto rows = [&]<class T>(int count, T) {
+    const size_t size = size_t(count) * scaled::packed_bytes<T>;
+    return Format::bits == 4 || tk::is_padded<T> ? bytes(size, any) : bytes(size, float8);
+  };
   const auto scale = [&] { return tk::u8(Format::powers_of_two ? 124 + random(7) : 0x20 + random(0x34)); };
-  const bytes a(128 * scaled::row_bytes, element), b(n * scaled::row_bytes, element);
+  const bytes a = rows(128, TA{}), b = rows(n, TB{});
   const bytes scales_a(128 * factors, scale), scales_b(n * factors, scale);
   const bytes d(128 * n * 4, [] { return tk::u8(0xff); });
-  const int shared_bytes = sizeof(scaled::shared_memory<Format, T>) + 1024;
-  support::allow_shared(scaled::kernel<Format, T>, shared_bytes);
-  scaled::kernel<Format, T>
+  const int shared_bytes = sizeof(scaled::shared_memory<Format, TA, TB>) + 1024;
+  support::allow_shared(scaled::kernel<Format, TA, TB>, shared_bytes);
+  scaled::kernel<Format, TA, TB>
       <<<1, 160, shared_bytes>>>(a.data, b.data, scales_a.data, scales_b.data, reinterpret_cast<float *>(d.data));
   support::check(cudaDeviceSynchronize());
   std::vector<float> result(128 * n);
   support::check(cudaMemcpy(result.data(), d.data, result.size() * 4, cudaMemcpyDeviceToHost));
-  const auto at = [&](const bytes &x, const bytes &scales, int row, int k) {
-    const int code = x.host[(row * depth + k) * Format::bits / 8];
-    const double value = Format::bits == 4 ? f4(k % 2 ? code >> 4 : code & 15) : f8e4m3(code);
+  const auto at = [&]<class T>(const bytes &x, const bytes &scales, int row, int k, T) {
+    const double value = element<Format, T>(x.host.data() + row * scaled::packed_bytes<T>, k);
     const int factor = scales.host[row * factors + k / (depth / factors)];
     return value * (Format::powers_of_two ? std::ldexp(1.0, factor - 127) : f8e4m3(factor));
   };
@@ -132,7 +158,7 @@ template <class Format, class T> void run(const char *name) {
     for (int j = 0; j < n; ++j) {
       double sum = 0, size = 0;
       for (int k = 0; k < depth; ++k) {
-        const double term = at(a, scales_a, i, k) * at(b, scales_b, j, k);
+        const double term = at(a, scales_a, i, k, TA{}) * at(b, scales_b, j, k, TB{});
         sum += term, size += std::fabs(term);
       }
       // Each of at most 8 instructions cuts its terms off 25 bits below the largest, and its sum to 24 bits.
@@ -145,6 +171,9 @@ template <class Format, class T> void run(const char *name) {
 
 int main() {
   run<tk::mxf8, tk::f8e4m3>("float8, powers of two for 32");
+  run<tk::mxf8, tk::f6e2m3_padded>("6 bits, powers of two for 32");
+  run<tk::mxf8, tk::f6e3m2_padded, tk::f6e2m3_padded>("6 bits, of both kinds");
+  run<tk::mxf8, tk::f8e4m3, tk::f6e3m2_padded>("float8 and 6 bits");
   run<tk::mxf4, tk::f8e4m3>("4 bits, powers of two for 32");
   run<tk::nvf4, tk::f8e4m3>("4 bits, float8 for 16");
 }

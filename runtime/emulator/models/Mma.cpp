@@ -39,7 +39,7 @@ enum AccumulatorType { Float, Half, Integer };
 constexpr uint32_t rows = 16, cols = 8;
 
 /// What block scales add: `kind::mxf8f6f4.block_scale.scale_vec::1X`, their type at the end. Leaves the rest in
-/// `parts`. Of mxf8f6f4 float8 alone.
+/// `parts`. Of mxf8f6f4 elements of 8 and of 6 bits.
 bool takeScales(BoundInstruction &instruction, std::vector<std::string_view> &parts) {
   std::string_view kind, each;
   for (const std::string_view part : parts) {
@@ -69,10 +69,20 @@ bool takeScales(BoundInstruction &instruction, std::vector<std::string_view> &pa
 uint32_t perByte(MatrixType type) { return type == MatrixType::F4E2M1 ? 2 : 1; }
 
 bool readElementType(std::string_view name, int &type) {
-  if (name != "e2m1")
-    return readMatrixType(name, type);
-  type = static_cast<int>(MatrixType::F4E2M1);
-  return true;
+  constexpr std::array<std::pair<std::string_view, MatrixType>, 3> names{
+      {{"e2m3", MatrixType::F6E2M3}, {"e3m2", MatrixType::F6E3M2}, {"e2m1", MatrixType::F4E2M1}}};
+  for (const auto &[known, value] : names)
+    if (known == name) {
+      type = static_cast<int>(value);
+      return true;
+    }
+  return readMatrixType(name, type);
+}
+
+/// Elements of 6 bits, each in a byte of its own, are for kinds f8f6f4 and mxf8f6f4; of 4 bits for kinds of their own.
+bool suitsKind(int type, bool isScaled, bool hasKind) {
+  const auto read = static_cast<MatrixType>(type);
+  return read == MatrixType::F4E2M1 ? isScaled : !isFloat6(read) || isScaled || hasKind;
 }
 
 /// `mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32`, for integers perhaps with `.satfinite`.
@@ -81,11 +91,12 @@ bool decodeMma(BoundInstruction &instruction) {
   const bool isScaled = instruction.has("block_scale");
   if (isScaled && !takeScales(instruction, parts))
     return false;
-  std::erase(parts, "kind::f8f6f4");
+  const bool hasKind = std::erase(parts, "kind::f8f6f4") > 0;
   if (parts.size() != 10 || !parts[3].starts_with("m16n8k") || parts[4] != "row" || parts[5] != "col" ||
       parts[6] != parts[9] || !readElementType(parts[7], instruction.settings[TypeA]) ||
-      !readElementType(parts[8], instruction.settings[TypeB]) || (parts[7] == "e2m1" && !isScaled) ||
-      (parts[8] == "e2m1" && !isScaled))
+      !readElementType(parts[8], instruction.settings[TypeB]) ||
+      !suitsKind(instruction.settings[TypeA], isScaled, hasKind) ||
+      !suitsKind(instruction.settings[TypeB], isScaled, hasKind))
     return false;
   instruction.settings[Depth] = std::atoi(parts[3].data() + 6);
   instruction.settings[Accumulator] = parts[6] == "f32" ? Float : parts[6] == "f16" ? Half : Integer;

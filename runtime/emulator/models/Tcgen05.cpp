@@ -99,12 +99,23 @@ std::optional<MatrixType> operandType(TensorKind kind, uint32_t code) {
     return code == 0 ? MatrixType::U8 : MatrixType::I8;
   case TensorKind::F8F6F4:
   case TensorKind::MXF8F6F4:
-    return code == 0 ? std::optional(MatrixType::F8E4M3) : code == 1 ? std::optional(MatrixType::F8E5M2) : std::nullopt;
+    return code == 0   ? std::optional(MatrixType::F8E4M3)
+           : code == 1 ? std::optional(MatrixType::F8E5M2)
+           : code == 3 ? std::optional(MatrixType::F6E2M3)
+           : code == 4 ? std::optional(MatrixType::F6E3M2)
+                       : std::nullopt;
   case TensorKind::MXF4:
   case TensorKind::MXF4NVF4:
     return MatrixType::F4E2M1;
   }
   return std::nullopt;
+}
+
+/// `bits` bits from bit `first` on.
+uint32_t fieldOf(const uint8_t *bytes, uint32_t first, uint32_t bits) {
+  uint64_t word = 0;
+  std::memcpy(&word, bytes + first / 8, bits > 8 ? 4 : 2);
+  return static_cast<uint32_t>(word >> first % 8 & ((1ull << bits) - 1));
 }
 
 /// One product, as it was issued.
@@ -127,11 +138,12 @@ struct TensorProduct {
   DataPath path() const { return dataPath(rows(), static_cast<uint32_t>(blocks.size())); }
   TensorAgent tensorAgent() const { return operation.tensorAgent(); }
 
-  /// [mn][k] of `count` rows that a block has in shared memory, added to `result`. Two elements of 4 bits are a byte.
+  /// [mn][k] of `count` rows that a block has in shared memory, added to `result`. Two elements of 4 bits are a byte;
+  /// 16 of 6 bits are 12 of a chunk's 16 bytes.
   void readShared(Block &block, uint64_t descriptorBits, uint32_t count, MatrixType type, bool mnMajor,
                   std::vector<Factor> &result) const {
     const TensorDescriptor descriptor = TensorDescriptor::decode(descriptorBits);
-    const uint32_t bits = operandBits(kind), perChunk = 128 / bits, mask = bits == 32 ? ~0u : (1u << bits) - 1;
+    const uint32_t bits = operandBits(kind), perChunk = 128 / bits, stored = isFloat6(type) ? 6 : bits;
     const uint32_t base = block.shared.begin() - SharedMemory::reserved;
     const size_t first = result.size();
     result.resize(first + size_t(count) * depth());
@@ -140,12 +152,13 @@ struct TensorProduct {
       for (uint32_t k = 0; k < depth(); k += stepK) { // a chunk of 16 bytes lies together in every layout
         const uint32_t address =
             base + descriptor.offset(mn, bits < 8 ? k * bits / 8 : k, std::max(bits / 8, 1u), mnMajor);
-        checkedAsyncAccess(block.cluster, address, 16, AccessKind::Read, operation.sharedAgent(), *operation.by);
-        uint32_t words[4];
-        std::memcpy(words, reinterpret_cast<const void *>(static_cast<uint64_t>(address)), sizeof words);
+        const uint32_t bytes = perChunk * stored / 8;
+        checkedAsyncAccess(block.cluster, address, bytes, AccessKind::Read, operation.sharedAgent(), *operation.by);
+        uint8_t chunk[17] = {}; // fields of a byte or less are read with the byte after them
+        std::memcpy(chunk, reinterpret_cast<const void *>(static_cast<uint64_t>(address)), bytes);
         for (uint32_t i = 0; i < perChunk && mn + (mnMajor ? i : 0) < count; ++i)
           result[first + (mn + (mnMajor ? i : 0)) * depth() + k + (mnMajor ? 0 : i)] =
-              decodeFactor(type, words[i * bits / 32] >> (i * bits % 32) & mask);
+              decodeFactor(type, fieldOf(chunk, i * stored, stored));
       }
   }
 
@@ -292,7 +305,7 @@ void issue(const BoundInstruction &instruction, uint64_t *slots) {
     reportError(instruction.site, fault);
   const std::optional<MatrixType> typeA = operandType(kind, shape.typeA), typeB = operandType(kind, shape.typeB);
   if (!typeA || !typeB)
-    reportError(instruction.site, "a product of types of 6 or 4 bits by this kind has no model");
+    reportError(instruction.site, "a product of 4-bit elements by this kind has no model");
   const auto scales = [&](int operand, uint32_t firstByte) {
     return TensorScales{TensorAddress(address(operand) & 0x3fffffff), // the upper bits are the byte again
                         static_cast<uint32_t>(instruction.settings[ScalesPerRow]), firstByte, shape.scaleType == 1};

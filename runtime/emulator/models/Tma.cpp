@@ -52,6 +52,8 @@ struct Box {
   uint32_t address; ///< in shared memory
 
   uint32_t rowBytes() const { return static_cast<uint32_t>(map.box[0] * map.elementBytes()); }
+  /// What a load brings, and its mbarrier counts: without padding.
+  uint32_t loadedBytes() const { return rows() * static_cast<uint32_t>(map.box[0] * map.elementBits() / 8); }
   /// Bytes from one row to the next in shared memory.
   uint32_t pitch() const { return map.swizzle ? map.swizzle : rowBytes(); }
   uint32_t rows() const {
@@ -76,6 +78,10 @@ Box makeBox(const BoundInstruction &instruction, const uint64_t *slots, size_t m
     if (box.map.elementStrides[d] != 1)
       reportError(instruction.site, "a tensor map with element strides has no model");
   }
+  if (box.map.isPadded() && box.at[0] % 128 != 0)
+    reportError(instruction.site, fmt::format("misaligned: a box of 6-bit elements from column {} on, which is no "
+                                              "multiple of 128",
+                                              box.at[0]));
   if (address % 128 != 0)
     reportError(instruction.site, fmt::format("misaligned: a box at byte {} of shared memory, which is no multiple of "
                                               "128",
@@ -101,7 +107,7 @@ BoxRow rowOf(const Box &box, uint32_t row) {
   BoxRow result;
   result.begin = std::clamp<int64_t>(-int64_t(box.at[0]), 0, box.map.box[0]);
   result.end = std::clamp<int64_t>(int64_t(box.map.dims[0]) - box.at[0], result.begin, box.map.box[0]);
-  result.global = global + static_cast<uint64_t>((box.at[0] + result.begin) * box.map.elementBytes());
+  result.global = global + static_cast<uint64_t>((box.at[0] + result.begin) * box.map.elementBits() / 8);
   return result;
 }
 
@@ -110,20 +116,22 @@ void fill(char *to, uint32_t bytes, const TensorMap &map) { std::memset(to, map.
 
 constexpr uint32_t chunk = 16;
 
+/// Of 6-bit elements a chunk has 12 bytes; what stands in its padding then, nobody wrote.
 void loadRow(const Copy &copy, const Box &box, uint32_t row, Epoch epoch) {
   const BoxRow part = rowOf(box, row);
-  const int64_t size = box.map.elementBytes();
-  std::vector<char> bytes(box.rowBytes());
-  fill(bytes.data(), box.rowBytes(), box.map);
+  const int64_t bits = box.map.elementBits();
+  const uint32_t filled = box.map.isPadded() ? 12 : chunk, chunks = box.rowBytes() / chunk;
+  std::vector<char> bytes(chunks * filled);
+  fill(bytes.data(), chunks * filled, box.map);
   if (part.end > part.begin) {
-    const auto count = static_cast<uint64_t>((part.end - part.begin) * size);
-    std::memcpy(bytes.data() + part.begin * size, copy.global(part.global, count, AccessKind::Read, epoch, nullptr),
+    const auto count = static_cast<uint64_t>((part.end - part.begin) * bits / 8);
+    std::memcpy(bytes.data() + part.begin * bits / 8, copy.global(part.global, count, AccessKind::Read, epoch, nullptr),
                 count);
   }
-  for (uint32_t i = 0; i < box.rowBytes(); i += chunk)
-    std::memcpy(
-        copy.shared(swizzled(box.address + row * box.pitch() + i, box.map.swizzle), chunk, AccessKind::Write, epoch),
-        bytes.data() + i, chunk);
+  for (uint32_t i = 0; i < chunks; ++i)
+    std::memcpy(copy.shared(swizzled(box.address + row * box.pitch() + i * chunk, box.map.swizzle), filled,
+                            AccessKind::Write, epoch),
+                bytes.data() + i * filled, filled);
 }
 
 /// The bytes of a load have come.
@@ -172,7 +180,7 @@ void loadBox(const BoundInstruction &instruction, uint64_t *slots) {
     const uint32_t shift = multicast ? block.shared.begin() - own.shared.begin() : 0;
     const Box box = makeBox(instruction, slots, 1, destination + shift);
     startLoad(thread, instruction.site, barrierOfLoad(instruction, own, destination + shift, barrier + shift),
-              box.rows() * box.rowBytes(), [box](const Copy &copy, Epoch epoch) {
+              box.loadedBytes(), [box](const Copy &copy, Epoch epoch) {
                 for (uint32_t row = 0; row < box.rows(); ++row)
                   loadRow(copy, box, row, epoch);
               });
@@ -296,6 +304,9 @@ void add(const TensorMap &map, char *to, const char *from, size_t elements) {
   case TensorType::U16:
   case TensorType::TF32:
   case TensorType::TF32Flushed:
+  case TensorType::SixteenU4Align8:
+  case TensorType::SixteenU4Align16:
+  case TensorType::SixteenU6Align16:
     break;
   }
   reportError(current().site, "a tensor of this type cannot be added to");
@@ -304,6 +315,8 @@ void add(const TensorMap &map, char *to, const char *from, size_t elements) {
 /// `[map, {coordinates}], [source]`
 template <Update U> void storeBox(const BoundInstruction &instruction, uint64_t *slots) {
   const Box box = makeBox(instruction, slots, 0, static_cast<uint32_t>(slots[instruction.operands[1].first]));
+  if (box.map.isPadded())
+    reportError(instruction.site, "a store of 6-bit elements has no model");
   const auto bytes = std::make_shared<std::vector<char>>(box.rows() * box.rowBytes());
   const auto read = [box, bytes](const Copy &copy, Epoch epoch) {
     for (uint32_t row = 0; row < box.rows(); ++row)

@@ -78,9 +78,9 @@ void elect(const BoundInstruction &, uint64_t *slots) {
   slots[1] = static_cast<int>(thread.lane()) == leader;
 }
 
-// ---- 8 × 8 matrices of 16-bit elements
+// ---- 8 × 8 matrices of 16-bit elements; 8 × 16 of 6-bit ones, of which a row is 12 bytes, to bytes
 
-enum Setting { Matrices, Transposed };
+enum Setting { Matrices, Transposed, Unpacks };
 
 bool decodeMatrices(BoundInstruction &instruction) {
   instruction.settings[Matrices] = instruction.has("x4")   ? 4
@@ -90,18 +90,24 @@ bool decodeMatrices(BoundInstruction &instruction) {
   instruction.settings[Transposed] = instruction.has("trans");
   return instruction.settings[Matrices] != 0 && instruction.has("m8n8") && instruction.has("b16");
 }
+bool decodeLoads(BoundInstruction &instruction) {
+  const bool isMatrix = decodeMatrices(instruction);
+  instruction.settings[Unpacks] = instruction.has("m8n16") && instruction.has("b8x16") && instruction.has("b6x16_p32");
+  return isMatrix ||
+         (instruction.settings[Unpacks] && instruction.settings[Matrices] != 0 && !instruction.settings[Transposed]);
+}
 
 struct Matrix {
   uint16_t elements[8][8];
 };
 
-/// Lanes 8·i to 8·i + 7 have the addresses of the rows of matrix i.
+/// Lanes 8·i to 8·i + 7 have the addresses of the rows of matrix i, of which `bytes` are accessed.
 uint16_t *rowOf(const BoundInstruction &instruction, Collective &lanes, int matrix, int row, size_t addressSlot,
-                AccessKind kind) {
+                AccessKind kind, uint32_t bytes = 16) {
   const int lane = 8 * matrix + row;
   const auto address = static_cast<uint32_t>(lanes.slots[lane][addressSlot] +
                                              static_cast<uint64_t>(instruction.operands[addressSlot ? 1 : 0].offset));
-  return static_cast<uint16_t *>(checkedAccess(*lanes.threads[lane], address, 16, 16, kind, instruction.site));
+  return static_cast<uint16_t *>(checkedAccess(*lanes.threads[lane], address, bytes, 16, kind, instruction.site));
 }
 
 /// Lane t holds elements (t / 4, 2 · (t % 4)) and the next of the row; of the transpose if `transposed`.
@@ -118,6 +124,18 @@ void setFragment(Matrix &matrix, int lane, bool transposed, uint32_t word) {
   (transposed ? matrix.elements[col + 1][row] : matrix.elements[row][col + 1]) = static_cast<uint16_t>(word >> 16);
 }
 
+/// 16 elements of 6 bits as bytes.
+void unpackRow(void *to, const void *packed) {
+  uint8_t bytes[12], elements[16];
+  std::memcpy(bytes, packed, sizeof bytes);
+  for (size_t i = 0; i < 16; ++i) {
+    const size_t bit = 6 * i, at = bit / 8;
+    const unsigned pair = bytes[at] | (at + 1 < sizeof bytes ? unsigned(bytes[at + 1]) << 8 : 0);
+    elements[i] = static_cast<uint8_t>(pair >> bit % 8 & 0x3f);
+  }
+  std::memcpy(to, elements, sizeof elements);
+}
+
 void loadMatrices(const BoundInstruction &instruction, uint64_t *slots) {
   const bool transposed = instruction.settings[Transposed] != 0;
   const size_t addressSlot = instruction.operands[1].first;
@@ -125,7 +143,10 @@ void loadMatrices(const BoundInstruction &instruction, uint64_t *slots) {
     Matrix matrices[4];
     for (int i = 0; i < instruction.settings[Matrices]; ++i)
       for (int row = 0; row < 8; ++row)
-        std::memcpy(matrices[i].elements[row], rowOf(instruction, lanes, i, row, addressSlot, AccessKind::Read), 16);
+        if (instruction.settings[Unpacks])
+          unpackRow(matrices[i].elements[row], rowOf(instruction, lanes, i, row, addressSlot, AccessKind::Read, 12));
+        else
+          std::memcpy(matrices[i].elements[row], rowOf(instruction, lanes, i, row, addressSlot, AccessKind::Read), 16);
     for (int lane = 0; lane < 32; ++lane)
       for (int i = 0; i < instruction.settings[Matrices]; ++i)
         lanes.slots[lane][i] = fragment(matrices[i], lane, transposed);
@@ -155,7 +176,7 @@ constexpr Model table[] = {
     {"vote.sync.any.pred", voteInstruction<Vote::Any>},
     {"vote.sync.ballot.b32", voteInstruction<Vote::Ballot>},
     {"elect.sync", elect},
-    {"ldmatrix.sync.aligned.*", loadMatrices, decodeMatrices},
+    {"ldmatrix.sync.aligned.*", loadMatrices, decodeLoads},
     {"stmatrix.sync.aligned.*", storeMatrices, decodeMatrices},
 };
 

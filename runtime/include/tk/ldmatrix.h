@@ -10,6 +10,7 @@
 #pragma once
 
 #include "tk/layout.h"
+#include "tk/padded.h"
 #include "tk/shared.h"
 
 namespace tk {
@@ -23,6 +24,13 @@ __device__ __forceinline__ void load_matrices(u32 address, u32 *words) {
 }
 __device__ __forceinline__ void load_matrices_transposed(u32 address, u32 *words) {
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
+               : "=r"(words[0]), "=r"(words[1]), "=r"(words[2]), "=r"(words[3])
+               : "r"(address)
+               : "memory");
+}
+/// The same of rows of 16 elements of six bits, to a byte each.
+__device__ __forceinline__ void load_padded_matrices(u32 address, u32 *words) {
+  asm volatile("ldmatrix.sync.aligned.m8n16.x4.shared.b8x16.b6x16_p32 {%0, %1, %2, %3}, [%4];"
                : "=r"(words[0]), "=r"(words[1]), "=r"(words[2]), "=r"(words[3])
                : "r"(address)
                : "memory");
@@ -58,7 +66,9 @@ template <class Slice, bool IsLeft> struct operand_blocks {
     // Neither a step of 16 rows nor one between panels changes the permutation; within a panel it commutes with XOR.
     const u32 address = (lane_address ^ u32(along % panel_blocks * 32)) +
                         u32(along / panel_blocks * Tile::panel_bytes + down * 16 * Tile::row_bytes);
-    if constexpr (k_major)
+    if constexpr (is_padded<typename Slice::element>)
+      load_padded_matrices(address, words);
+    else if constexpr (k_major)
       load_matrices(address, words);
     else
       load_matrices_transposed(address, words);

@@ -14,32 +14,43 @@
 namespace tk {
 
 namespace mma_text {
-template <class TA, class TB> struct float8_pair;
-template <> struct float8_pair<f8e4m3, f8e4m3> {
-  static constexpr char text[] = "m16n8k32.row.col.kind::mxf8f6f4.block_scale.scale_vec::1X.f32.e4m3.e4m3.f32.ue8m0";
+/// What an instruction calls the types of operands and scales.
+template <class T> struct name_of;
+template <> struct name_of<f8e4m3> {
+  static constexpr char text[] = "e4m3";
 };
-template <> struct float8_pair<f8e4m3, f8e5m2> {
-  static constexpr char text[] = "m16n8k32.row.col.kind::mxf8f6f4.block_scale.scale_vec::1X.f32.e4m3.e5m2.f32.ue8m0";
+template <> struct name_of<f8e5m2> {
+  static constexpr char text[] = "e5m2";
 };
-template <> struct float8_pair<f8e5m2, f8e4m3> {
-  static constexpr char text[] = "m16n8k32.row.col.kind::mxf8f6f4.block_scale.scale_vec::1X.f32.e5m2.e4m3.f32.ue8m0";
+template <> struct name_of<f6e2m3_padded> {
+  static constexpr char text[] = "e2m3";
 };
-template <> struct float8_pair<f8e5m2, f8e5m2> {
-  static constexpr char text[] = "m16n8k32.row.col.kind::mxf8f6f4.block_scale.scale_vec::1X.f32.e5m2.e5m2.f32.ue8m0";
+template <> struct name_of<f6e3m2_padded> {
+  static constexpr char text[] = "e3m2";
+};
+template <> struct name_of<f4e2m1_pair> {
+  static constexpr char text[] = "e2m1";
+};
+template <class T> struct scale_name {
+  static constexpr char text[] = "ue8m0";
+};
+template <> struct scale_name<f8e4m3> {
+  static constexpr char text[] = "ue4m3";
 };
 } // namespace mma_text
 
-/// The instruction for these types, and how many scales of a row it takes.
-template <class TA, class TB, class Scale> struct scaled_mma : mma_text::float8_pair<TA, TB> {
-  static_assert(same<Scale, f8e8m0>, "float8 is scaled by powers of two");
+/// The instruction for these types, and how many scales of a row it takes. Float8 and elements of six bits mix.
+template <class TA, class TB, class Scale> struct scaled_mma {
+  static_assert(same<Scale, f8e8m0>, "elements of 8 and 6 bits are scaled by powers of two");
+  static constexpr char text[] = "m16n8k32.row.col.kind::mxf8f6f4.block_scale.scale_vec::1X";
   static constexpr int each = 1;
 };
 template <> struct scaled_mma<f4e2m1_pair, f4e2m1_pair, f8e8m0> {
-  static constexpr char text[] = "m16n8k64.row.col.kind::mxf4nvf4.block_scale.scale_vec::2X.f32.e2m1.e2m1.f32.ue8m0";
+  static constexpr char text[] = "m16n8k64.row.col.kind::mxf4nvf4.block_scale.scale_vec::2X";
   static constexpr int each = 2;
 };
 template <> struct scaled_mma<f4e2m1_pair, f4e2m1_pair, f8e4m3> {
-  static constexpr char text[] = "m16n8k64.row.col.kind::mxf4nvf4.block_scale.scale_vec::4X.f32.e2m1.e2m1.f32.ue4m3";
+  static constexpr char text[] = "m16n8k64.row.col.kind::mxf4nvf4.block_scale.scale_vec::4X";
   static constexpr int each = 4;
 };
 
@@ -50,15 +61,16 @@ struct scale_word {
 };
 
 /// d[16, 8] += (a · scales)[16, 32 bytes] · (b · scales)[32 bytes, 8].
-template <class Instruction>
+template <class TA, class TB, class Scale>
 __device__ __forceinline__ void mma_16x8_scaled(float *d, const u32 *a, const u32 *b, const scale_word &scales_a,
                                                 const scale_word &scales_b) {
-  asm("mma.sync.aligned.%16 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3}, {%10}, {%11, %12}, {%13}, "
-      "{%14, %15};"
+  asm("mma.sync.aligned.%16.f32.%17.%18.f32.%19 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3}, {%10}, "
+      "{%11, %12}, {%13}, {%14, %15};"
       : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]), "r"(scales_a.word), "h"(u16(scales_a.byte)),
         "h"(u16(scales_a.lane)), "r"(scales_b.word), "h"(u16(scales_b.byte)), "h"(u16(scales_b.lane)),
-        "C"(Instruction::text));
+        "C"(scaled_mma<TA, TB, Scale>::text), "C"(mma_text::name_of<TA>::text), "C"(mma_text::name_of<TB>::text),
+        "C"(mma_text::scale_name<Scale>::text));
 }
 
 /// Scales of a warp's part of an operand, in registers: `Groups` times a row a lane, `Count` scales of each, read as
@@ -110,8 +122,10 @@ __device__ __forceinline__ void mma_scaled(Acc &acc, const shared_slice<TileA, M
                                            const shared_slice<TileScalesB, Count, B::cols, true> &scales_b,
                                            bool accumulate = true) {
   using L = typename Acc::layout;
-  using instruction =
-      scaled_mma<typename TileA::element, typename B::element, typename shared_slice<TileScalesA, M, Count>::element>;
+  using TA = typename TileA::element;
+  using TB = typename B::element;
+  using Scale = typename TileScalesA::element;
+  using instruction = scaled_mma<TA, TB, Scale>;
   check_accumulator<Acc>();
   static_assert(M == Acc::rows && B::cols == Acc::cols && K == B::rows, "shapes of a product");
   static_assert(B::transposed && K / 32 * instruction::each == Count, "scales of a product");
@@ -136,8 +150,8 @@ __device__ __forceinline__ void mma_scaled(Acc &acc, const shared_slice<TileA, M
       },
       b,
       [&](float *d, const u32 *a_words, const u32 *b_words, int slab, int block, int k) {
-        mma_16x8_scaled<instruction>(d, a_words, b_words, of_a.at(slab, k * instruction::each, 0),
-                                     of_b.at(block / 4, k * instruction::each, block % 4));
+        mma_16x8_scaled<TA, TB, Scale>(d, a_words, b_words, of_a.at(slab, k * instruction::each, 0),
+                                       of_b.at(block / 4, k * instruction::each, block % 4));
       });
 }
 

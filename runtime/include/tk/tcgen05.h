@@ -10,6 +10,7 @@
 
 #include "tk/barrier.h"
 #include "tk/descriptor.h"
+#include "tk/padded.h"
 #include "tk/tensor_memory.h"
 
 namespace tk {
@@ -19,7 +20,7 @@ namespace tcgen05_text {
 /// The instruction's kind by the operands' type, and what its descriptor calls the type.
 template <class T> struct operand {
   static constexpr char kind[] = "f8f6f4";
-  static constexpr u32 format = same<T, f8e4m3> ? 0 : 1;
+  static constexpr u32 format = same<T, f8e4m3> ? 0 : same<T, f6e2m3_padded> ? 3 : same<T, f6e3m2_padded> ? 4 : 1;
 };
 template <class T>
   requires is_float16<T>

@@ -11,7 +11,7 @@
 namespace tk {
 
 /// How operands are stored and scaled: elements of `bits`, `each` scale factors an instruction.
-struct mxf8 { ///< float8 and scales of f8e8m0, one for 32
+struct mxf8 { ///< float8 or elements of six bits, and scales of f8e8m0, one for 32
   static constexpr char kind[] = "mxf8f6f4.block_scale";
   static constexpr int bits = 8, each = 1;
   static constexpr bool powers_of_two = true;
