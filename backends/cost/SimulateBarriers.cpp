@@ -47,7 +47,8 @@ bool Simulator::wait(Process &process, const Node &node) {
 void Simulator::expect(Process &process, const Node &node) {
   const Stmt &stmt = *node.stmt;
   process.now += clocks(issueClocks);
-  phasesOf(process, node).bytesToCome += static_cast<double>(stmt.bytes) - copyOwn(process);
+  phasesOf(process, node).bytesToCome +=
+      static_cast<double>(stmt.bytes) * (stmt.toFirst ? plan.cluster : 1) - copyOwn(process);
   arrive(process, node, stmt.one || process.role->oneThread ? 1 : plan.findBarrier(stmt.barrier)->arrivals,
          process.now);
 }

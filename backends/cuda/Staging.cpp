@@ -275,6 +275,7 @@ void RolePrinter::printCopies(const plan::Body &body, size_t &i, cpp::Body &out)
   elected.one = copying.one = true;
   copying.inFirst = false;
   const bool isPaired = !byEngine.empty() && byEngine.front()->toFirst;
+  const bool eachExpects = expect && expect->toFirst; // in each block of a pair
   const cpp::Stmt arrive =
       cpp::Stmt::expression(isPaired ? cpp::method(barrierRef(barrier), "arrive_written_at", {cpp::integer(0)})
                                      : cpp::method(barrierRef(barrier), "arrive"));
@@ -297,7 +298,10 @@ void RolePrinter::printCopies(const plan::Body &body, size_t &i, cpp::Body &out)
         to.push_back(arrive);
       return;
     }
-    if (expect)
+    if (eachExpects)
+      emit(elected, to,
+           cpp::method(barrierRef(barrier), "expect_bytes_at", {cpp::integer(0), cpp::integer(engineBytes)}));
+    else if (expect)
       emit(elected, to, cpp::method(barrierRef(barrier), "expect_bytes", {cpp::integer(engineBytes)}));
     for (const Stmt *copy : byEngine)
       emit(copying, to, copyByEngine(*copy));

@@ -73,8 +73,8 @@ void RolePrinter::printTensorProduct(const Stmt &stmt, cpp::Body &out) {
     args.push_back(kernel.plan.findTensor(scales.buffer) ? tensorTile(scales) : productOperand(scales));
   if (!stmt.accumulate)
     args.push_back(cpp::boolean(false));
-  const char *verb = stmt.byPair ? "tk::pair_mma" : stmt.scales.empty() ? "tk::tensor_mma" : "tk::tensor_mma_scaled";
-  emit(stmt, out, cpp::call(verb, std::move(args)));
+  const std::string verb = stmt.byPair ? "tk::pair_mma" : "tk::tensor_mma";
+  emit(stmt, out, cpp::call(verb + (stmt.scales.empty() ? "" : "_scaled"), std::move(args)));
 }
 
 void RolePrinter::printTensorCommit(const Stmt &stmt, cpp::Body &out) {

@@ -77,19 +77,21 @@ private:
                         [&](const ir::Value *operand) { return dependsOn(operand, induction); });
   }
 
-  /// Right operands are the same for both blocks and have halves; the rows of left ones follow the axis.
+  /// Right operands are the same for both blocks and have halves; the rows of left ones follow the axis. Scales lie
+  /// as their operands do, but each block has all those of the right one.
   void findHalves() {
     for (const auto &[dot, product] : placement.products)
       for (const auto &[load, key] : placement.loadKeys) {
         const RingMember &member = *placement.findMember(key);
-        if (member.buffer == product.a.buffer && isSame(*load))
+        const bool isRight = member.buffer == product.b.buffer;
+        if ((member.buffer == product.a.buffer || member.buffer == product.scales[0].buffer) && isSame(*load))
           why = fmt::format("rows of `{}` are the same for neighbours", load->view.tensor);
-        if (member.buffer != product.b.buffer)
+        if ((isRight || member.buffer == product.scales[1].buffer) && !isSame(*load))
+          why = fmt::format("`{}` differs between neighbours", load->view.tensor);
+        if (!isRight)
           continue;
         shares[key] = halfOf(*placement.findBuffer(member.buffer), product.b.transposed);
-        if (!isSame(*load))
-          why = fmt::format("`{}` differs between neighbours", load->view.tensor);
-        else if (shares[key] == plan::Division::Whole)
+        if (why.empty() && shares[key] == plan::Division::Whole)
           why = fmt::format("half of a tile of `{}` is no multiple of a swizzle atom", load->view.tensor);
       }
   }
@@ -218,7 +220,7 @@ std::string whyNoPairs(const Placement &placement) {
   }
   for (const RingPlacement &ring : placement.rings)
     for (const RingMember &member : ring.members)
-      if (!member.byEngine || member.transposing || member.isVector)
+      if (!placement.isScales(member.buffer) && (!member.byEngine || member.transposing || member.isVector))
         return fmt::format("`{}` is not loaded by the copy engine as it lies", member.buffer);
   return {};
 }

@@ -272,7 +272,9 @@ private:
     for (const RingPlacement &ring : placement.rings) {
       if (!hasProducer)
         continue;
-      const int copying = placement.isFilledByThreads(ring) ? loadingWarps * arch.warpSize : 1;
+      const int copying = placement.isFilledByThreads(ring)
+                              ? loadingWarps * arch.warpSize * (placement.byPairs ? plan->cluster : 1)
+                              : 1;
       plan->barriers.push_back({ring.full(), ring.stages, copying});
       const int each = ring.isDrainedByWarps() ? placement.layout.threads / arch.warpSize : 1;
       const int arrivals = products ? products->emptyArrivals.at(ring.empty()) : placement.instances * each;

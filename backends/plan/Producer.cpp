@@ -63,8 +63,10 @@ private:
     expect.barrier = ring.full();
     expect.cursor = ring.cursor();
     expect.one = !placement.isFilledByThreads(ring);
-    expect.bytes = engineBytes(loads) * (placement.byPairs ? 2 : 1);
-    expect.inFirst = placement.byPairs;
+    // Of a pair the first block's thread announces all bytes, but where each block's threads arrive anyway.
+    expect.inFirst = placement.byPairs && expect.one;
+    expect.toFirst = placement.byPairs && !expect.one;
+    expect.bytes = engineBytes(loads) * (expect.inFirst ? 2 : 1);
     for (const ir::Op *load : loads)
       copyIn(ring, *load);
     emit(Kind::Advance, loc).cursor = ring.cursor();

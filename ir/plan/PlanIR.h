@@ -283,8 +283,8 @@ struct Stmt {
   std::string barrier, cursor; ///< Expect, CopyIn, Wait, Arrive; Advance: cursor
   bool inverted = false;
   bool inCluster = false; ///< Arrive, ProductCommit: at the barrier of every block of the cluster
-  /// Arrive: at the barrier of the cluster's first block. CopyIn: its bytes count there, and `multicast` is a share
-  /// that this block alone has.
+  /// Arrive, Expect: at the barrier of the cluster's first block, for what this block does. CopyIn: its bytes count
+  /// there, and `multicast` is a share that this block alone has.
   bool toFirst = false;
   bool inFirst = false; ///< executed in the first block of the cluster only
   /// Product: by two blocks, for both: each has its rows of a and of the result, and half of b's columns.

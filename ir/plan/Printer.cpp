@@ -168,7 +168,7 @@ std::string head(const Stmt &stmt) {
   case StmtKind::Stagger:
     return fmt::format("stagger {} threads {}", stmt.inverted ? "first" : "second", stmt.threads);
   case StmtKind::Expect:
-    return fmt::format("expect {} bytes {}", barrierRef(stmt), stmt.bytes);
+    return fmt::format("expect {} bytes {}{}", barrierRef(stmt), stmt.bytes, stmt.toFirst ? " of first" : "");
   case StmtKind::CopyIn:
     return fmt::format("copy_in {} <- {}{}{}{}{}{}{}", print(stmt.ref), mapPrefix(stmt),
                        print(stmt.view, stmt.operands), otherwise(stmt),

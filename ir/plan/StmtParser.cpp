@@ -232,7 +232,7 @@ void Parser::effect(Stmt &stmt) {
     barrierRef(stmt);
     expect("bytes");
     stmt.bytes = integer(0, 1 << 30);
-    return;
+    return ofFirst(stmt);
   case StmtKind::CopyWait:
     stmt.byLoads = accept("loads");
     stmt.count = smallInteger();

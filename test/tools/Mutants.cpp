@@ -120,6 +120,8 @@ private:
         change("one group more left by", [](Body &body, size_t i) { ++body[i].count; }, true);
       if (stmt.inCluster)
         change("in its own block only", [](Body &body, size_t i) { body[i].inCluster = false; }, false);
+      if (stmt.toFirst && !original.roles[role].inFirst) // otherwise they are one
+        change("in its own block by", [](Body &body, size_t i) { body[i].toFirst = false; }, false);
       if (stmt.multicast != plan::Division::Whole) {
         change(
             "other shares in",

@@ -205,7 +205,7 @@ TEST(EmulatorTensorLayout, LeftOperandsLieInTheirLanes) {
 }
 
 TEST(EmulatorTensorLayout, ScaleFactorsLieInFourQuarters) {
-  forEachRow("scales", 6, [](const Row &row) {
+  forEachRow("scales", 10, [](const Row &row) {
     const Row &bases = *row.getObject("bases");
     for (uint32_t mn = 0; mn < number(row, "rows"); ++mn)
       for (uint32_t s = 0; s < number(row, "sf_per_instruction"); ++s) {

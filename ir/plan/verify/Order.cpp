@@ -160,8 +160,9 @@ private:
                  event.stmt->byWarps ? state.process.threads / state.process.role->lanes : 1);
       return true;
     case Event::Expect:
-      arrive(p, event, barrierOf(p, event), state.process.elected ? event.stmt->bytes : 0,
-             event.stmt->one ? 1 : state.process.threads);
+      arrive(p, event,
+             numbering.barrierIn(event.stmt->toFirst ? 0 : state.process.block, event.barrier, instanceOf(p, event)),
+             state.process.elected ? event.stmt->bytes : 0, event.stmt->one ? 1 : state.process.threads);
       return true;
     case Event::CopyIn:
       for (int block = 0; block < numbering.blocks; ++block)

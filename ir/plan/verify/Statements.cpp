@@ -589,6 +589,23 @@ void checkWaitForPrevious(const Plan &plan, Report &report) {
   }
 }
 
+/// What threads copy they tell by the arrivals of the `expect` that stands before a run of copies: one of all of them,
+/// at the barrier where the copies complete.
+void checkThreadCopies(const Body &body, Report &report) {
+  const Stmt *expect = nullptr;
+  for (const Stmt &stmt : body) {
+    for (const Body *inner : {&stmt.prologue, &stmt.body, &stmt.epilogue, &stmt.orElse})
+      checkThreadCopies(*inner, report);
+    if (stmt.kind != StmtKind::CopyIn)
+      expect = stmt.kind == StmtKind::Expect ? &stmt : nullptr;
+    else if (stmt.map.empty() && !stmt.isThreadCopy() &&
+             (!expect || expect->one || expect->barrier != stmt.barrier || expect->toFirst != stmt.toFirst))
+      report.add(stmt.loc, fmt::format("`{}`: threads copy it, and no `expect` of all of them, at that barrier, stands "
+                                       "before the run of copies",
+                                       print(stmt)));
+  }
+}
+
 /// A loop that goes on in a pipeline stands just behind a loop of it, which ends where it begins and has no end of its
 /// own.
 void checkPipelines(const Body &body, Report &report) {
@@ -615,6 +632,7 @@ void checkStatements(const Plan &plan, const Budget &budget, Report &report) {
   auto check = [&](const Role &role, const Body &body) {
     walk(body, [&](const Stmt &stmt) { Statements(plan, role, budget, report).check(stmt); });
     checkPipelines(body, report);
+    checkThreadCopies(body, report);
   };
   for (const Role &role : plan.roles) {
     check(role, role.body);

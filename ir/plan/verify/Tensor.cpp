@@ -134,7 +134,8 @@ private:
     const Buffer *left = plan.findBuffer(stmt.scales[0].buffer), *right = plan.findBuffer(stmt.scales[1].buffer);
     if (!through || !left || !right || !resolve(stmt.scales[2]))
       return complain("scales in shared memory pass through tensor memory");
-    if (!checkScales(plan, stmt, a.elem, {a.rows, a.cols}, {b.cols, b.rows}, report))
+    const int64_t bRows = b.rows * (stmt.byPair ? 2 : 1); // the other block has the other half, and each all scales
+    if (!checkScales(plan, stmt, a.elem, {a.rows, a.cols}, {b.cols, bRows}, report))
       return;
     if (dest.slab != 128 || stmt.aRef.transposed || !stmt.ref.transposed)
       complain("a product with scales has 128 rows, and operands with the contracted axis contiguous");
@@ -146,8 +147,8 @@ private:
     if (const Part part = partOf(through->rows, through->cols, stmt.scales[2].slice, role.instances);
         part.cols < wanted)
       complain("the scales take {} columns, `{}` has {}", wanted, through->name, part.cols);
-    if (stmt.scales[1].slice == Division::Cols && right->rows != b.rows)
-      complain("instances share the scales of {} columns: whole groups of 128 are wanted", b.rows);
+    if (stmt.scales[1].slice == Division::Cols && right->rows != bRows)
+      complain("instances share the scales of {} columns: whole groups of 128 are wanted", bRows);
   }
 
   const Plan &plan;

@@ -297,6 +297,8 @@ void issue(const BoundInstruction &instruction, uint64_t *slots) {
   if (const std::string fault = TensorInstruction::fault(bits, kind, blocks); !fault.empty())
     reportError(instruction.site, fault);
   const TensorInstruction shape = TensorInstruction::decode(bits, kind);
+  if (isBlockScaled(kind) && shape.m < 128 * blocks)
+    reportError(instruction.site, "a block-scaled product of 64 rows in each block of a pair, which has no model");
   const bool leftInTensor = instruction.settings[LeftInTensor] != 0;
   if (!leftInTensor)
     if (const std::string fault = TensorDescriptor::fault(slot(1), shape.mnMajorA); !fault.empty())

@@ -64,6 +64,14 @@ struct alignas(8) barrier {
   __device__ __forceinline__ void expect_bytes(int bytes) {
     asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(address()), "r"(bytes) : "memory");
   }
+  /// The same at block `rank` of the cluster; it tells what this thread has written, too.
+  __device__ __forceinline__ void expect_bytes_at(u32 rank, int bytes) {
+    asm volatile("{\n.reg .b32 remote;\n"
+                 "mapa.shared::cluster.u32 remote, %0, %1;\n"
+                 "mbarrier.arrive.expect_tx.release.cluster.shared::cluster.b64 _, [remote], %2;\n}\n" ::"r"(address()),
+                 "r"(rank), "r"(bytes)
+                 : "memory");
+  }
   /// Until the phase of this parity has completed. `phase ^ 1` of a fresh barrier is complete.
   __device__ __forceinline__ void wait(int phase) {
     asm volatile("{\n.reg .pred done;\n"

@@ -54,12 +54,25 @@ template <class Slice> struct copied_scales {
   using all = tensor_scales<alone ? Slice::rows : tile::rows, tile::cols>;
 
   /// Copies them to the columns from `column` on; returns those of the slice.
-  __device__ __forceinline__ static all copy(const Slice &slice, u32 column) {
+  template <int Blocks> __device__ __forceinline__ static all copy(const Slice &slice, u32 column) {
     const int first = alone ? slice.first : 0;
-    tensor_copy(all{column}, slice.address + u32(first * tile::cols));
+    tensor_copy<Blocks>(all{column}, slice.address + u32(first * tile::cols));
     return {column + u32(slice.first - first) / 32};
   }
 };
+
+template <int Blocks, int N, class A, class B, class ScalesA, class ScalesB, int Width>
+__device__ __forceinline__ void
+tensor_mma_scaled_through(const tensor_tile<float, 128, N> &d, const A &a, const B &b, const ScalesA &scales_a,
+                          const ScalesB &scales_b, const tensor_tile<int, 128, Width> &through, bool accumulate) {
+  using of_a = copied_scales<ScalesA>;
+  using of_b = copied_scales<ScalesB>;
+  using format = scaled_format<typename A::element, typename ScalesA::tile_type::element>;
+  static_assert(of_a::all::width + of_b::all::width <= Width, "columns for the scales");
+  const auto left = of_a::template copy<Blocks>(scales_a, through.address);
+  const auto right = of_b::template copy<Blocks>(scales_b, through.address + of_a::all::width);
+  tensor_mma_scaled_steps<format, Blocks>(d, a, b, left, right, accumulate);
+}
 
 /// d[128, N] (+)= (a · scales)[128, K] · (b · scales)[K, N] by one thread, asynchronously; all in shared memory, k
 /// contiguous. The scales pass through the columns of `through`. Packed operands count pairs along k.
@@ -67,13 +80,16 @@ template <int N, class A, class B, class ScalesA, class ScalesB, int Width>
 __device__ __forceinline__ void tensor_mma_scaled(const tensor_tile<float, 128, N> &d, const A &a, const B &b,
                                                   const ScalesA &scales_a, const ScalesB &scales_b,
                                                   const tensor_tile<int, 128, Width> &through, bool accumulate = true) {
-  using of_a = copied_scales<ScalesA>;
-  using of_b = copied_scales<ScalesB>;
-  using format = scaled_format<typename A::element, typename ScalesA::tile_type::element>;
-  static_assert(of_a::all::width + of_b::all::width <= Width, "columns for the scales");
-  const auto left = of_a::copy(scales_a, through.address);
-  const auto right = of_b::copy(scales_b, through.address + of_a::all::width);
-  tensor_mma_scaled<format>(d, a, b, left, right, accumulate);
+  tensor_mma_scaled_through<1>(d, a, b, scales_a, scales_b, through, accumulate);
+}
+
+/// The same by a pair of blocks for d[256, N]: each has its 128 rows of d and a with their scales, its half of b's
+/// columns, and the scales of all of them.
+template <int N, class A, class B, class ScalesA, class ScalesB, int Width>
+__device__ __forceinline__ void pair_mma_scaled(const tensor_tile<float, 128, N> &d, const A &a, const B &b,
+                                                const ScalesA &scales_a, const ScalesB &scales_b,
+                                                const tensor_tile<int, 128, Width> &through, bool accumulate = true) {
+  tensor_mma_scaled_through<2>(d, a, b, scales_a, scales_b, through, accumulate);
 }
 
 } // namespace tk
