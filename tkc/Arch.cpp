@@ -55,6 +55,7 @@ private:
   }
 
   void copies() {
+    have("eviction priorities", gpu.hasEvictionPriority);
     have("asynchronous copies", gpu.hasAsyncCopy);
     if (gpu.hasBulkTensorCopy)
       line("bulk tensor copies", fmt::format("boxes of up to {} a dim", gpu.maxBoxDim));

@@ -112,6 +112,7 @@ struct Description {
   bool hasDependentLaunch = false; ///< a kernel may begin before that before it on the stream ends, and wait for it
 
   // ---- copies
+  bool hasEvictionPriority = false; ///< loads say what L2 evicts last (PTX ISA, "ld", .L2::cache_hint)
   bool hasAsyncCopy = false;       ///< cp.async: 16 bytes a thread to shared memory, counted in groups
   bool hasBulkTensorCopy = false;  ///< a copy engine that fills shared memory by tensor maps and completes barriers
   int maxBoxDim = 0;               ///< of a copy's box, per dim

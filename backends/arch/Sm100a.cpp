@@ -38,6 +38,7 @@ const Description sm100a{
     .hasPairedProducts = true,
     .hasClusterLaunchControl = true,
     .hasDependentLaunch = true,
+    .hasEvictionPriority = true,
     .hasAsyncCopy = true,
     .hasBulkTensorCopy = true,
     .maxBoxDim = 256,

@@ -36,6 +36,7 @@ const Description sm103a{
     .hasPairedProducts = true,
     .hasClusterLaunchControl = true,
     .hasDependentLaunch = true,
+    .hasEvictionPriority = true,
     .hasAsyncCopy = true,
     .hasBulkTensorCopy = true,
     .maxBoxDim = 256,

@@ -49,6 +49,7 @@ const Description sm120a{
     .maxClusterSize = 1,
     .hasClusterLaunchControl = true,
     .hasDependentLaunch = true,
+    .hasEvictionPriority = true,
     .hasAsyncCopy = true,
     .hasBulkTensorCopy = true,
     .maxBoxDim = 256,

@@ -28,6 +28,7 @@ const Description sm80{
     .warpSize = 32,
     .warpsPerGroup = 1,
     .namedBarriers = 16,
+    .hasEvictionPriority = true,
     .hasAsyncCopy = true,
     .hasMatrixLoad = true,
     .multiprocessors = 108,

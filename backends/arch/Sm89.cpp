@@ -27,6 +27,7 @@ const Description sm89{
     .warpSize = 32,
     .warpsPerGroup = 1,
     .namedBarriers = 16,
+    .hasEvictionPriority = true,
     .hasAsyncCopy = true,
     .hasMatrixLoad = true,
     .hasFloat8Conversion = true,

@@ -30,6 +30,7 @@ const Description sm90a{
     .hasTransactionBarriers = true,
     .maxClusterSize = 8,
     .hasDependentLaunch = true,
+    .hasEvictionPriority = true,
     .hasAsyncCopy = true,
     .hasBulkTensorCopy = true,
     .maxBoxDim = 256,

@@ -28,6 +28,7 @@ constexpr Row rows[] = {
     {"copy_async", "cp_async.h"},
     {"copy_row_async", "row_copy.h"},
     {"copy_led_row_async", "row_copy.h"},
+    {"last_in_cache", "last_in_cache.h"},
     {"lead", "led_rows.h"},
     {"led_", "led_rows.h"},
     {"load_led_shared", "row_copy.h"},

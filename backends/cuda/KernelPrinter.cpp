@@ -636,7 +636,14 @@ std::string kernelName(const planner::PlannedKernel &planned) {
   std::string suffix = planned.specialization.suffix();
   if (!planned.variant.empty())
     suffix += (suffix.empty() ? "" : "_") + planned.variant;
-  return suffix.empty() ? entryName(planned.plan->kernel) : identifier(planned.plan->kernel + "_" + suffix);
+  std::string name = suffix.empty() ? entryName(planned.plan->kernel) : identifier(planned.plan->kernel + "_" + suffix);
+  // The C function that launches it has parameters of these names, which would hide it.
+  const std::vector<ir::Param> &params = planned.plan->params;
+  while (std::any_of(params.begin(), params.end(), [&](const ir::Param &param) {
+    return identifier(param.name) == name || identifier(param.name) == name + "_arguments";
+  }))
+    name += "_kernel";
+  return name;
 }
 
 std::set<std::string> externFunctionsOf(const plan::Plan &plan) {

@@ -300,7 +300,10 @@ void RolePrinter::printLoad(const Stmt &stmt, cpp::Body &out) {
   args.push_back(viewExpr(parts, wide));
   if (stmt.hasElse)
     args.push_back(otherwise(stmt));
-  const cpp::Expr callee = cpp::templated("tk::load", {cpp::name(variableType(loaded, role.instances))});
+  std::vector<cpp::Expr> how{cpp::name(variableType(loaded, role.instances))};
+  if (wide && stmt.lastInCache)
+    how.push_back(cpp::name("tk::last_in_cache"));
+  const cpp::Expr callee = cpp::templated("tk::load", std::move(how));
   assign(stmt, convert(cpp::call(callee, std::move(args)), param.elem, type.elem), out);
 }
 

@@ -11,6 +11,7 @@
 #include "backends/plan/GridOrder.h"
 #include "backends/plan/JoinPipelines.h"
 #include "backends/plan/KeepRows.h"
+#include "backends/plan/LastInCache.h"
 #include "backends/plan/LeadRows.h"
 #include "backends/plan/MatrixRole.h"
 #include "backends/plan/Multistage.h"
@@ -237,6 +238,12 @@ private:
       diagnostics.report(Diag::schedule_impossible, at(function.loc), "`keep_ahead`: " + whyNotAhead);
       return false;
     }
+    if (!placement.hasProducts)
+      for (const std::string &tensor : keepLastInCache(consumer.role, *plan, arch))
+        note(plan::Note::Copies,
+             fmt::format("L2 is to evict `{}` last: other blocks read it again when all of `{}` was "
+                         "walked",
+                         tensor, plan->grid.axes.back().name));
     if (schedule.alignRows.value_or(false)) {
       const std::string why =
           placement.hasProducts ? "there are products" : leadRows(consumer.role, consumer.scratch, *plan, arch);

@@ -302,6 +302,7 @@ struct Stmt {
   Activity activity = Activity::Compute; ///< Record
   bool byLoads = false; ///< CopyWait: loads to shared memory of each thread are counted, not groups of them
   bool always = false;  ///< Ahead
+  bool lastInCache = false; ///< Load: L2 is to evict it last, as blocks that come much later read it again
   /// Product by warps: in so many turns, each a part of k: operands to registers, a barrier of the block, products, and
   /// but for the last a barrier, so that staggered halves of the role load and multiply at different times; 0: at once.
   int turns = 0;

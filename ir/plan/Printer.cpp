@@ -132,7 +132,8 @@ std::string head(const Stmt &stmt) {
                        cut ? fmt::format(" within {} by {}", stmt.rowHi, stmt.colHi) : "");
   }
   case StmtKind::Load:
-    return fmt::format("{} = load {}{}", stmt.dest, print(stmt.view, stmt.operands), otherwise(stmt));
+    return fmt::format("{} = load {}{}{}", stmt.dest, print(stmt.view, stmt.operands), otherwise(stmt),
+                       stmt.lastInCache ? " last_in_cache" : "");
   case StmtKind::Store:
   case StmtKind::Atomic: {
     std::string how = stmt.kind == StmtKind::Atomic ? fmt::format(" {}", ir::spelling(stmt.atomic)) : "";

@@ -91,6 +91,7 @@ void Parser::assignment(Stmt &stmt) {
     stmt.kind = StmtKind::Load;
     view(stmt);
     otherwise(stmt);
+    stmt.lastInCache = accept("last_in_cache");
   } else if (accept("fetch")) {
     stmt.kind = StmtKind::Fetch;
     view(stmt);

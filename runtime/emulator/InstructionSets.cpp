@@ -99,6 +99,7 @@ constexpr Form forms[] = {
     {"ld shared::cluster", hopper, "ld"},
     {"ld v8", blackwell, "ld"},
     {"ld L2::cache_hint", ampere, "ld"},
+    {"createpolicy", ampere, "createpolicy"},
     {"st cluster", hopper, "st"},
     {"st shared::cluster", hopper, "st"},
     {"st v8", blackwell, "st"},

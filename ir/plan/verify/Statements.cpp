@@ -257,6 +257,8 @@ private:
       complain("no tensor parameter `{}`", stmt.view.tensor);
     else if (param->dims.size() != stmt.view.indices.size())
       complain("`{}` has {} dims, not {}", stmt.view.tensor, param->dims.size(), stmt.view.indices.size());
+    else if (stmt.lastInCache && (stmt.view.hasGather() || isPacked(param->elem) || param->mode != ir::ParamMode::In))
+      complain("`last_in_cache` is of rectangles of whole bytes that the kernel only reads");
   }
 
   /// Where tiles are divided by rows, every instance holds all of a row, where by columns all of a column.

@@ -1,7 +1,7 @@
 // Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Loads, stores and atomic updates by single threads. Source: PTX ISA, "ld", "st", "red", "atom".
+// Loads, stores and atomic updates by single threads. Source: PTX ISA, "ld", "st", "red", "atom", "createpolicy".
 #include "runtime/emulator/Formats.h"
 #include "runtime/emulator/GlobalAccess.h"
 #include "runtime/emulator/Models.h"
@@ -196,7 +196,11 @@ void atomic(const BoundInstruction &instruction, uint64_t *slots) {
   acquireFromOthers(current(), address);
 }
 
+/// Of which a cache may think what it likes.
+void createPolicy(const BoundInstruction &, uint64_t *slots) { slots[0] = 0; }
+
 constexpr Model table[] = {
+    {"createpolicy.*", createPolicy},
     {"ld.*", load, decodeType},
     {"st.*", store, decodeType},
     {"red.*", reduce, decodeUpdate},

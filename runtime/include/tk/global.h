@@ -48,10 +48,10 @@ template <class T, int Align> __device__ __forceinline__ view<T> narrow(const vi
 }
 
 /// load and store by 16 bytes where `wide` holds, which is the same for all threads, else by elements.
-template <tile X, class T>
+template <tile X, class Access = plain_access, class T>
 __device__ __forceinline__ X load(bool wide, const view<T, 16> &from,
                                   typename X::element otherwise = typename X::element{}) {
-  return tested_in_place(wide) ? load<X>(from, otherwise) : load<X>(narrow(from), otherwise);
+  return tested_in_place(wide) ? load<X, Access>(from, otherwise) : load<X>(narrow(from), otherwise);
 }
 template <class T, tile X> __device__ __forceinline__ void store(bool wide, const view<T, 16> &to, const X &x) {
   if (tested_in_place(wide))

@@ -33,15 +33,22 @@ template <class T, int Align = sizeof(T)> struct view {
   __device__ __forceinline__ bool has_col(int c) const { return c >= col_begin && c < col_end; }
 };
 
+/// How chunks are loaded, if nothing is said.
+struct plain_access {
+  template <int Words> static __device__ __forceinline__ void load(const void *from, u32 *words) {
+    load_words<Words>(from, words);
+  }
+};
+
 /// Moves the `Count` elements from (a, b) on, consecutive in memory, in one access.
-template <int Count, tile X>
+template <int Count, class Access = plain_access, tile X>
 __device__ __forceinline__ void load_chunk(X &x, int a, int b, const typename X::element *from) {
   if constexpr (Count == 1) {
     x.set(a, b, *from);
   } else {
     constexpr int count = Count * int(sizeof(typename X::element)) / 4;
     u32 words[count];
-    load_words<count>(from, words);
+    Access::template load<count>(from, words);
     set_chunk_words<Count>(x, a, b, words);
   }
 }
@@ -82,7 +89,7 @@ template <class X, int Count, class View, class F> __device__ __forceinline__ vo
 }
 
 /// The tile that the view covers, `otherwise` where there is nothing.
-template <tile X, class T, int Align>
+template <tile X, class Access = plain_access, class T, int Align>
 __device__ __forceinline__ X load(const view<T, Align> &from, typename X::element otherwise = typename X::element{}) {
   using E = typename X::element;
   static_assert(sizeof(E) == sizeof(T), "load the stored type, then cast");
@@ -90,7 +97,7 @@ __device__ __forceinline__ X load(const view<T, Align> &from, typename X::elemen
   X result = full<X>(otherwise);
   for_each_chunk<X, count>(from, [&](int a, int b, int r, int c, bool exists) {
     if (exists)
-      load_chunk<count>(result, a, b, from.at(r, c));
+      load_chunk<count, Access>(result, a, b, from.at(r, c));
   });
   return result;
 }
