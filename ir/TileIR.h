@@ -324,6 +324,8 @@ struct BlockScaling {
 };
 /// OCP Microscaling Formats (MX) 1.0: f8e8m0 for 32; NVFP4: f8e4m3 for 16. nullopt: there are no such scales.
 std::optional<BlockScaling> findBlockScaling(ElemType elem, ElemType scale);
+/// Whether a product with block scales takes these two types: equal ones, or any two of float8 and six bits.
+bool canMultiplyScaled(ElemType a, ElemType b);
 /// The type of the slice `view` takes, `operands` being what its indices refer to. nullopt where the view keeps more
 /// than two axes, two indices clash on one axis, or a gather's operand is not a tile of integers.
 std::optional<Type> viewType(ElemType elem, const View &view, const std::vector<Value *> &operands);

@@ -29,12 +29,17 @@ Value *edgeOf(Value *tileIndex, int64_t divisor) {
 int64_t stepOf(const Value *end, int64_t size) { return end ? end->type.rows / size : 1; }
 
 std::optional<BlockScaling> findBlockScaling(ElemType elem, ElemType scale) {
-  const bool isNarrow = isFloat8(elem) || elem == ElemType::F4E2M1;
+  const bool isNarrow = isFloat8(elem) || isPacked(elem);
   if (isNarrow && scale == ElemType::F8E8M0)
     return BlockScaling{elem, scale, 32};
   if (elem == ElemType::F4E2M1 && scale == ElemType::F8E4M3)
     return BlockScaling{elem, scale, 16};
   return std::nullopt;
+}
+
+bool canMultiplyScaled(ElemType a, ElemType b) {
+  const auto mixes = [](ElemType elem) { return isFloat8(elem) || isFloat6(elem); };
+  return a == b || (mixes(a) && mixes(b));
 }
 
 namespace {

@@ -247,8 +247,7 @@ ExpectedType dotScaled(const Op &op) {
     return problem;
   if (std::string problem = scalesProblem(b, op.operand(3)->type, 0); !problem.empty())
     return problem;
-  if (op.operand(1)->type.elem != op.operand(3)->type.elem ||
-      (a.elem != b.elem && !(isFloat8(a.elem) && isFloat8(b.elem))))
+  if (op.operand(1)->type.elem != op.operand(3)->type.elem || !canMultiplyScaled(a.elem, b.elem))
     return fmt::format("`dot_scaled` of {} and {}, or of their scales, needs a cast", spelling(a.elem),
                        spelling(b.elem));
   if (a.cols != b.rows)

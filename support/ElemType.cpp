@@ -51,9 +51,7 @@ std::optional<ElemType> parseElemType(std::string_view text) {
 
 int bitWidth(ElemType type) { return rowOf(type).bits; }
 
-int groupElements(ElemType type) { return 8 / std::gcd(bitWidth(type), 8); }
-
-int groupBytes(ElemType type) { return bitWidth(type) / std::gcd(bitWidth(type), 8); }
+int elementsOfWhole(int bytes, ElemType type) { return 8 * bytes / std::gcd(bitWidth(type), 8 * bytes); }
 
 int byteWidth(ElemType type) {
   assert(!isPacked(type) && "several elements share a byte: bytesOf");

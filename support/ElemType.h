@@ -38,10 +38,12 @@ std::optional<ElemType> parseElemType(std::string_view text);
 int bitWidth(ElemType type);
 /// Whether elements share bytes. Such types are floats whose numbers are all finite.
 inline bool isPacked(ElemType type) { return bitWidth(type) < 8; }
-/// The fewest elements that fill whole bytes, and these: 1 of a type that is not packed, 2 of f4e2m1 in one byte, 4 of
-/// f6e2m3 and f6e3m2 in three.
-int groupElements(ElemType type);
-int groupBytes(ElemType type);
+/// The fewest elements that fill whole units of so many bytes: of f6e2m3, 64 fill three of 16.
+int elementsOfWhole(int bytes, ElemType type);
+/// The fewest that fill whole bytes, and these: 1 of a type that is not packed, 2 of f4e2m1 in one byte, 4 of f6e2m3
+/// and f6e3m2 in three.
+inline int groupElements(ElemType type) { return elementsOfWhole(1, type); }
+inline int groupBytes(ElemType type) { return groupElements(type) * bitWidth(type) / 8; }
 /// Of a type that is not packed.
 int byteWidth(ElemType type);
 /// Bytes that so many elements take one after another: of a packed type, whole groups.

@@ -35,6 +35,12 @@ cpp::Expr endOf(const cpp::Expr &tile, int64_t divisor) {
 
 cpp::Expr lesser(cpp::Expr x, cpp::Expr y) { return cpp::call("tk::min", {std::move(x), std::move(y)}); }
 
+/// The power of two, at most 16, of which so many bits are a multiple in bytes; 1 where they are no whole bytes.
+int alignmentOf(int64_t bits) {
+  const int64_t bytes = (bits / 8) | 16;
+  return bits % 8 != 0 ? 1 : static_cast<int>(bytes & -bytes);
+}
+
 /// Whether a thread holds elements that are neighbours in a row.
 bool holdsNeighbours(const VarType &type) { return type.layout.kind != plan::Layout::Rows || type.layout.vec > 1; }
 
@@ -101,8 +107,9 @@ RolePrinter::ViewParts RolePrinter::viewOf(const Stmt &stmt, int64_t rows, int64
     axis.dim = static_cast<int>(d);
     const bool divided = instance && division == (isRows ? Division::Rows : Division::Cols);
     const cpp::Expr shift = divided ? cpp::binary("*", instance, cpp::integer(isRows ? rows : cols)) : cpp::integer(0);
-    const int64_t bits = bitWidth(parts.param->elem);
+    const int64_t bits = bitWidth(parts.param->elem), unit = elementsOfWhole(16, parts.param->elem);
     const bool isLast = d + 1 == stmt.view.indices.size();
+    const int ofPart = divided ? alignmentOf((isRows ? rows : cols) * bits) : 16;
     if (index.kind == ViewIndex::Tiled) {
       const std::string &tile = stmt.operands[index.operand];
       const cpp::Expr t = value(tile);
@@ -120,15 +127,16 @@ RolePrinter::ViewParts RolePrinter::viewOf(const Stmt &stmt, int64_t rows, int64
         if (exists(tile) && (size == 1 || (isMultiple(lo, size, {}) && isMultiple(hi, size, {}))))
           axis.end = cpp::binary("-", cpp::integer(size), shift); // every tile is whole: no test remains
         const cpp::Expr extent = kernel.dim(parts.param->dims[d]);
-        axis.isWide = isLast && isMultiple(lo, 128 / bits, extent) && isMultiple(hi, 128 / bits, extent) &&
-                      size * bits % 128 == 0;
+        if (isLast && isMultiple(lo, unit, extent) && isMultiple(hi, unit, extent))
+          axis.align = std::min(alignmentOf(size * bits), ofPart);
       }
     } else {
       axis.begin = cpp::binary("+", cpp::integer(index.lo), shift);
       axis.end = cpp::binary("-", cpp::integer(index.hi), axis.begin);
       if (divided) // the part's share of the span
         axis.end = cpp::binary("-", cpp::integer(index.hi - index.lo), shift);
-      axis.isWide = isLast && index.lo * bits % 128 == 0 && index.hi * bits % 128 == 0;
+      if (isLast)
+        axis.align = std::min({alignmentOf(index.lo * bits), alignmentOf(index.hi * bits), ofPart});
     }
     parts.origin.push_back(axis.begin);
   }
@@ -161,12 +169,21 @@ cpp::Expr RolePrinter::viewExpr(const ViewParts &parts, bool wide) const {
     fields.push_back(parts.rows.first ? parts.rows.first : cpp::integer(0));
     fields.push_back(parts.cols.first ? parts.cols.first : cpp::integer(0));
   }
-  const std::string type = fmt::format("tk::view<{}{}{}>", isConst ? "const " : "", elem, wide ? ", 16" : "");
+  const int align = isPacked(parts.param->elem) ? parts.cols.align : 16;
+  const std::string type =
+      fmt::format("tk::view<{}{}{}>", isConst ? "const " : "", elem, wide ? fmt::format(", {}", align) : "");
   return cpp::braces(type, std::move(fields));
 }
 
+/// For copies of 16 bytes.
 bool RolePrinter::suitsWide(const ViewParts &parts) {
-  return parts.cols.dim >= 0 && parts.cols.isWide && !isPacked(parts.param->elem) && byteWidth(parts.param->elem) < 16;
+  return parts.cols.dim >= 0 && parts.cols.align == 16 && !isPacked(parts.param->elem);
+}
+
+/// Whether threads that hold the elements move more than a group of them at once.
+bool RolePrinter::isAlignedPacked(const ViewParts &parts, const plan::Layout &layout) {
+  const ElemType elem = parts.param->elem;
+  return isPacked(elem) && parts.cols.dim >= 0 && parts.cols.align > 1 && plan::runOf(layout) > groupElements(elem);
 }
 
 /// Offsets from the tensor's start and what exists, each of whatever shape its parts broadcast to.
@@ -293,7 +310,7 @@ void RolePrinter::printLoad(const Stmt &stmt, cpp::Body &out) {
   loaded.elem = param.elem;
   if (type.layout.led)
     return assign(stmt, convert(loadedLed(stmt, parts, loaded), param.elem, type.elem), out);
-  const bool wide = suitsWide(parts) && holdsNeighbours(type);
+  const bool wide = (suitsWide(parts) && holdsNeighbours(type)) || isAlignedPacked(parts, type.layout);
   std::vector<cpp::Expr> args;
   if (wide)
     args.push_back(cpp::member(tensor(param), "wide"));
@@ -337,7 +354,8 @@ void RolePrinter::printStore(const Stmt &stmt, cpp::Body &out) {
     }
     const bool byGroups = verb == "store" || (verb == "atomic_add" && param.elem == ElemType::F32);
     const bool led = type.layout.led;
-    const bool wide = led || (byGroups && suitsWide(parts) && holdsNeighbours(type));
+    const bool wide = led || (byGroups && suitsWide(parts) && holdsNeighbours(type)) ||
+                      (verb == "store" && isAlignedPacked(parts, type.layout));
     std::vector<cpp::Expr> args;
     if (wide)
       args.push_back(led ? cpp::name(leadName) : cpp::member(tensor(param), "wide"));

@@ -75,8 +75,10 @@ private:
     line("int64_t {} = 0;", bytesName);
     for (const Workspace &workspace : plan.workspaces) {
       line("[[maybe_unused]] const int64_t {} = {};", offsetName(workspace.name), bytesName);
-      const std::string bytes = isPacked(workspace.elem) ? "/ 2" : fmt::format("* {}", byteWidth(workspace.elem));
-      line("{} += ({} {} + 255) / 256 * 256; // {}", bytesName, product(workspace.dims, names), bytes, workspace.name);
+      const int elements = groupElements(workspace.elem), bytes = groupBytes(workspace.elem);
+      const std::string size = product(workspace.dims, names) + (elements == 1 ? "" : fmt::format(" / {}", elements)) +
+                               (bytes == 1 && elements > 1 ? "" : fmt::format(" * {}", bytes));
+      line("{} += ({} + 255) / 256 * 256; // {}", bytesName, size, workspace.name);
     }
   }
 

@@ -143,6 +143,7 @@ private:
   cpp::Expr viewExpr(const ViewParts &parts, bool wide) const;
   cpp::Expr gathered(const plan::Stmt &stmt, const plan::VarType &type, cpp::Expr &offsets, cpp::Expr &condition);
   static bool suitsWide(const ViewParts &parts);
+  static bool isAlignedPacked(const ViewParts &parts, const plan::Layout &layout);
   /// What an access gives outside the tensor, as its elements are stored.
   cpp::Expr otherwise(const plan::Stmt &stmt);
 

@@ -8,11 +8,11 @@ namespace tkc::cuda {
 
 /// One axis of a tile in a tensor.
 struct RolePrinter::Axis {
-  int dim = -1;        ///< of the tensor; -1: the view has no such axis
-  cpp::Expr begin;     ///< global index of the part's first element
-  cpp::Expr first;     ///< first element of the part that exists, from its start; empty: 0
-  cpp::Expr end;       ///< one past the last
-  bool isWide = false; ///< begins and ends at multiples of 16 bytes where the tensor is wide
+  int dim = -1;    ///< of the tensor; -1: the view has no such axis
+  cpp::Expr begin; ///< global index of the part's first element
+  cpp::Expr first; ///< first element of the part that exists, from its start; empty: 0
+  cpp::Expr end;   ///< one past the last
+  int align = 1;   ///< begins and ends at multiples of so many bytes, at most 16, where the tensor is wide
 };
 
 /// The rectangle that an access covers.

@@ -460,10 +460,13 @@ private:
   void lowerStore(const ir::Op &store) {
     const ir::Value *value = store.operands().back();
     const plan::Layout &layout = typeOf(value).layout;
-    if (isPacked(function.findParam(store.view.tensor)->elem) && layout.kind == plan::Layout::Rows &&
-        layout.vec % 2 != 0) // no thread has both elements of a byte
-      return unsupported(store, "a store of packed elements beside tiles with an odd number of columns");
-    lowerStore(store, converted(value, function.findParam(store.view.tensor)->elem, store.loc), Kind::Store);
+    const ElemType elem = function.findParam(store.view.tensor)->elem;
+    const int group = groupElements(elem), run = plan::runOf(layout);
+    const bool isHalf = 2 * run == group && layout.threadsPerRow > 1; // two neighbouring threads have one
+    if (run % group != 0 && !isHalf)
+      return unsupported(store,
+                         fmt::format("a store of packed elements by threads with less than {} neighbours", group));
+    lowerStore(store, converted(value, elem, store.loc), Kind::Store);
   }
 
   /// By the copy engine where it can, and for tensors that do not suit it by the threads.

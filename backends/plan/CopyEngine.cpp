@@ -115,7 +115,8 @@ std::string whyNotByCopyEngine(const ir::Function &function, const ir::Op &acces
 }
 
 bool beginsWide(const ir::Function &function, const ir::Op &access) {
-  const int64_t bits = bitWidth(function.findParam(access.view.tensor)->elem);
+  const ElemType elem = function.findParam(access.view.tensor)->elem;
+  const int64_t bits = bitWidth(elem);
   const ir::ViewIndex &index = access.view.indices[rangedDims(access.view).second];
   if (index.kind != ir::ViewIndex::Tiled)
     return index.kind == ir::ViewIndex::All || index.lo * bits % 128 == 0;
@@ -123,7 +124,7 @@ bool beginsWide(const ir::Function &function, const ir::Op &access) {
   if (tileIndex->definingOp || !tileIndex->ownerBlock || !tileIndex->ownerBlock->parent)
     return false; // moved, or not a loop's own
   const ir::Op *loop = tileIndex->ownerBlock->parent;
-  return loop->tileSize * bits % 128 == 0 && isMultipleOf(loop->operand(0), 128 / bits);
+  return loop->tileSize * bits % 128 == 0 && isMultipleOf(loop->operand(0), elementsOfWhole(16, elem));
 }
 
 plan::TensorMap makeMap(const ir::Op &access, const plan::Buffer &buffer, int64_t boxRows) {

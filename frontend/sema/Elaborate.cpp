@@ -82,11 +82,13 @@ void Elaborator::addParams() {
       for (auto &[name, type] : specialization.typeArgs)
         if (name == typeParam->second)
           param.elem = type;
-    // Two elements share a byte: no scalar is less than one, and rows begin with one.
+    // No scalar is less than a byte, and rows are whole groups.
     if (isPacked(param.elem) && !param.isTensor)
       error(Diag::packed_scalar, {param.loc, param.loc}, spelling(param.elem));
-    else if (isPacked(param.elem) && param.dims.back().isConst() && param.dims.back().value % 2 != 0)
-      error(Diag::packed_row, {param.loc, param.loc}, spelling(param.elem), param.dims.back().value);
+    else if (isPacked(param.elem) && param.dims.back().isConst() &&
+             param.dims.back().value % groupElements(param.elem) != 0)
+      error(Diag::packed_row, {param.loc, param.loc}, spelling(param.elem), groupElements(param.elem),
+            param.dims.back().value);
     param.isPresent = specialization.absent.count(param.name) == 0;
     param.isPositive = !param.isTensor && saysPositive(signature, param.name);
     function->params.push_back(param);

@@ -14,7 +14,7 @@ namespace tkc::sema {
 bool Elaborator::checkMatMulTypes(ElemType lhs, ElemType rhs, const ast::BinaryExpr &expr) {
   auto both = [&](Reported reported) { reported.range(expr.lhs->range).range(expr.rhs->range); };
   for (ElemType elem : {lhs, rhs})
-    if (elem == ElemType::F4E2M1) {
+    if (isPacked(elem)) {
       both(error(Diag::matmul_unscaled, expr.opRange, spelling(elem)));
       return false;
     }

@@ -3,7 +3,7 @@
 //
 // Block scales: `k / 32` indexes what there is for each 32 elements of a tile, `scaled(a[m, k], sa[m, k / 32])` is a
 // tile with its scales, and `@` of two of these one product. Packed types besides, of which slices begin and end with
-// whole bytes.
+// groups of elements that fill whole bytes.
 #include "frontend/sema/Dims.h"
 #include "frontend/sema/Elaborator.h"
 
@@ -151,7 +151,7 @@ bool Elaborator::checkScaledOperands(const Val &left, const Val &right, const as
     }
   const ElemType a = left.value->type.elem, b = right.value->type.elem;
   const ElemType scaleA = left.scales->type.elem, scaleB = right.scales->type.elem;
-  if ((a != b && !(isFloat8(a) && isFloat8(b))) || scaleA != scaleB) {
+  if (!ir::canMultiplyScaled(a, b) || scaleA != scaleB) {
     both(error(Diag::scaled_types_differ, expr.opRange, spelling(a), spelling(scaleA), spelling(b), spelling(scaleB)));
     return false;
   }
@@ -160,10 +160,11 @@ bool Elaborator::checkScaledOperands(const Val &left, const Val &right, const as
 
 // ---- packed types --------------------------------------------------------------------------------------------------
 
-/// A slice of a packed tensor consists of whole bytes along its last dim, or is loaded element by element.
+/// A slice of a packed tensor consists of whole groups along its last dim, or is loaded element by element.
 bool Elaborator::checkPacked(const Slice &slice, const ast::Subscript &subscript, const ir::ViewIndex &index) {
+  const int64_t group = groupElements(slice.param->elem);
   const auto refuse = [&](const std::string &what) {
-    error(Diag::packed_slice, subscript.range, spelling(slice.param->elem), what)
+    error(Diag::packed_slice, subscript.range, spelling(slice.param->elem), group, what)
         .note(Diag::note_declared_here, {slice.param->loc, slice.param->loc}, slice.view.tensor);
     return false;
   };
@@ -173,23 +174,23 @@ bool Elaborator::checkPacked(const Slice &slice, const ast::Subscript &subscript
     return true;
   case ir::ViewIndex::All:
   case ir::ViewIndex::Span:
-    if (index.lo % 2 != 0 || index.hi % 2 != 0)
+    if (index.lo % group != 0 || index.hi % group != 0)
       return refuse(fmt::format("`{}:{}`", index.lo, index.hi));
     return true;
   case ir::ViewIndex::Tiled:
     break;
   }
   const ir::Value *tile = slice.operands[index.operand];
-  if (tile->type.rows / index.divisor % 2 != 0)
+  if (tile->type.rows / index.divisor % group != 0)
     return refuse(fmt::format("tiles of {}", tile->type.rows / index.divisor));
   if (tile->definingOp)
     return refuse("a tile that was moved");
   const Linear lo = bounds.linear(tile->ownerBlock->parent->operand(0));
   const Linear hi = bounds.linear(tile->ownerBlock->parent->operand(1));
-  if (!isMultiple(lo, 2 * index.divisor))
+  if (!isMultiple(lo, group * index.divisor))
     return refuse(fmt::format("tiles from `{}` on", text(lo)));
   const bool endsWithTensor = text(hi) == text(bounds.linear(slice.param->dims.back()));
-  if (!endsWithTensor && !isMultiple(hi, 2))
+  if (!endsWithTensor && !isMultiple(hi, group))
     return refuse(fmt::format("tiles up to `{}`", text(hi)));
   return true;
 }

@@ -16,15 +16,9 @@ namespace tkc::sema {
 namespace {
 
 const std::vector<std::string> &elemTypeNames() {
-  static const std::vector<std::string> names = {"f64", "f32", "tf32", "f16", "bf16", "f8e4m3", "f8e5m2",
-                                                 "i64", "i32", "i8",   "u8",  "bool", "f8e8m0", "f4e2m1"};
+  static const std::vector<std::string> names = {"f64", "f32", "tf32", "f16",  "bf16",   "f8e4m3", "f8e5m2", "i64",
+                                                 "i32", "i8",  "u8",   "bool", "f8e8m0", "f4e2m1", "f6e2m3", "f6e3m2"};
   return names;
-}
-
-/// Tensors of six-bit floats are not known yet.
-std::optional<ElemType> knownType(const std::string &name) {
-  const std::optional<ElemType> elem = parseElemType(name);
-  return elem && isFloat6(*elem) ? std::nullopt : elem;
 }
 
 template <class T> bool contains(const std::vector<T> &list, const T &value) {
@@ -70,7 +64,7 @@ private:
     for (auto &[name, choices] : signature.typeParams)
       if (name == type.text)
         return choices.front();
-    if (std::optional<ElemType> elem = knownType(type.text))
+    if (std::optional<ElemType> elem = parseElemType(type.text))
       return elem;
     std::vector<std::string> candidates = elemTypeNames();
     for (auto &typeParam : signature.typeParams)
@@ -83,7 +77,7 @@ private:
     declare(typeParam.name);
     std::vector<ElemType> choices;
     for (const ast::Identifier &choice : typeParam.choices) {
-      std::optional<ElemType> elem = knownType(choice.text);
+      std::optional<ElemType> elem = parseElemType(choice.text);
       if (!elem)
         reportUnknown(reporter, "type", choice.text, choice.range, elemTypeNames());
       else if (contains(choices, *elem))

@@ -65,6 +65,11 @@ constexpr int slabRows(const Layout &layout) {
 /// Rows and columns of a block of an accumulator in Layout::Mfma.
 constexpr int blockSide(const Layout &layout) { return 64 / layout.threadsPerRow; }
 
+/// Neighbours in a row that a thread holds.
+constexpr int runOf(const Layout &layout) {
+  return layout.kind == Layout::Rows || layout.kind == Layout::Mfma ? layout.vec : 2;
+}
+
 /// Which part of a tile each instance (warpgroup) of a role owns.
 enum class Division : uint8_t {
   Whole, ///< every instance holds a copy of everything; the only one for Layout::Rows

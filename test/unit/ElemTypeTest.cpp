@@ -33,6 +33,9 @@ TEST(ElemType, GroupsFillWholeBytes) {
   EXPECT_EQ(groupElements(ElemType::F4E2M1), 2);
   EXPECT_EQ(groupElements(ElemType::F6E2M3), 4);
   EXPECT_EQ(groupElements(ElemType::BF16), 1);
+  EXPECT_EQ(elementsOfWhole(16, ElemType::F6E3M2), 64);
+  EXPECT_EQ(elementsOfWhole(16, ElemType::F4E2M1), 32);
+  EXPECT_EQ(elementsOfWhole(16, ElemType::BF16), 8);
   EXPECT_EQ(groupBytes(ElemType::BF16), 2);
 }
 

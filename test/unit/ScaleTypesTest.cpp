@@ -12,6 +12,7 @@
 #include <bit>
 #include <cmath>
 #include <gtest/gtest.h>
+#include <utility>
 
 using namespace tkc;
 
@@ -87,7 +88,15 @@ TEST(ScaleTypes, RowsAreWholeBytes) {
     tk::host::call call("k");
     call.tensor("x", tensor, 2);
     EXPECT_STREQ(call.status().message,
-                 "k: two elements of `x` share a byte: its last dim and its other strides must be even");
+                 "k: elements of `x` share bytes: its last dim and its other strides must be multiples of 2");
+  }
+  for (const auto &[lastDim, pitch] : {std::pair{6, 8}, std::pair{8, 10}}) {
+    Packed tensor(data, 4, lastDim, pitch);
+    tensor.tensor.type_code = 15, tensor.tensor.type_bits = 6;
+    tk::host::call call("k");
+    call.tensor("x", &tensor.tensor, 2);
+    EXPECT_STREQ(call.status().message,
+                 "k: elements of `x` share bytes: its last dim and its other strides must be multiples of 4");
   }
 }
 

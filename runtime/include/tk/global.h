@@ -47,13 +47,15 @@ template <class T, int Align> __device__ __forceinline__ view<T> narrow(const vi
   return {v.base, v.row_stride, v.row_end, v.col_end, v.col_stride, v.row_begin, v.col_begin};
 }
 
-/// load and store by 16 bytes where `wide` holds, which is the same for all threads, else by elements.
-template <tile X, class Access = plain_access, class T>
-__device__ __forceinline__ X load(bool wide, const view<T, 16> &from,
+/// load and store by 16 bytes (of packed elements by as many as they are aligned to) where `wide` holds, which is the
+/// same for all threads, else by elements.
+template <tile X, class Access = plain_access, class T, int Align>
+__device__ __forceinline__ X load(bool wide, const view<T, Align> &from,
                                   typename X::element otherwise = typename X::element{}) {
   return tested_in_place(wide) ? load<X, Access>(from, otherwise) : load<X>(narrow(from), otherwise);
 }
-template <class T, tile X> __device__ __forceinline__ void store(bool wide, const view<T, 16> &to, const X &x) {
+template <class T, int Align, tile X>
+__device__ __forceinline__ void store(bool wide, const view<T, Align> &to, const X &x) {
   if (tested_in_place(wide))
     store(to, x);
   else

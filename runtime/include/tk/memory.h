@@ -10,6 +10,7 @@
 
 #include "tk/fragment.h"
 #include "tk/in_place.h"
+#include "tk/warp.h"
 #include "tk/words.h"
 
 namespace tk {
@@ -90,6 +91,7 @@ template <class X, int Count, class View, class F> __device__ __forceinline__ vo
 
 /// The tile that the view covers, `otherwise` where there is nothing.
 template <tile X, class Access = plain_access, class T, int Align>
+  requires(!packed_element<T>)
 __device__ __forceinline__ X load(const view<T, Align> &from, typename X::element otherwise = typename X::element{}) {
   using E = typename X::element;
   static_assert(sizeof(E) == sizeof(T), "load the stored type, then cast");
@@ -102,33 +104,58 @@ __device__ __forceinline__ X load(const view<T, Align> &from, typename X::elemen
   return result;
 }
 
-/// The bits of a group of packed elements, which is one byte or three, the first in the lowest.
-template <packed_element T> __device__ __forceinline__ u32 load_group(packed_pointer<T, const unsigned char> from) {
-  u32 bits = 0;
-#pragma unroll
-  for (int i = 0; i < packing<T>::bytes; ++i)
-    bits |= u32(from.group()[i]) << 8 * i;
-  return bits;
-}
-template <packed_element T> __device__ __forceinline__ void store_group(packed_pointer<T, unsigned char> to, u32 bits) {
-#pragma unroll
-  for (int i = 0; i < packing<T>::bytes; ++i)
-    to.group()[i] = u8(bits >> 8 * i);
+/// How many packed elements of X a view lets a thread move at once: those that it holds side by side where the view is
+/// aligned, else a group of them, or one where it holds less.
+template <class X, class T, int Align> __device__ constexpr int packed_chunk_elements() {
+  constexpr int group = packing<T>::elements, run = X::layout::run;
+  if (!X::has_cols || run % group != 0)
+    return 1;
+  return run < group * Align ? run : group * Align; // columns end with multiples of the latter
 }
 
-/// The same of packed elements: a group at a time where a thread holds its elements and they are neighbours in memory.
-template <tile X, packed_element T, int Align>
-__device__ __forceinline__ X load(const view<const T, Align> &from, T otherwise = {}) {
-  constexpr int group = packing<T>::elements, bits = packing<T>::bits;
-  constexpr int count = X::has_cols && X::layout::run % group == 0 ? group : 1;
+/// The bits of so many bytes, by accesses as wide as their number and the alignment allow.
+template <int Bytes, int Align, class Access>
+__device__ __forceinline__ void load_bytes(const unsigned char *from, u32 *words) {
+  constexpr int each = (Bytes | Align | 16) & -(Bytes | Align | 16);
+#pragma unroll
+  for (int i = 0; i < Bytes; i += each) {
+    if constexpr (each >= 4)
+      Access::template load<each / 4>(from + i, words + i / 4);
+    else if constexpr (each == 2)
+      words[i / 4] |= u32(*reinterpret_cast<const u16 *>(from + i)) << i % 4 * 8;
+    else
+      words[i / 4] |= u32(from[i]) << i % 4 * 8;
+  }
+}
+template <int Bytes, int Align> __device__ __forceinline__ void store_bytes(unsigned char *to, const u32 *words) {
+  constexpr int each = (Bytes | Align | 16) & -(Bytes | Align | 16);
+#pragma unroll
+  for (int i = 0; i < Bytes; i += each) {
+    if constexpr (each >= 4)
+      store_words<each / 4>(to + i, words + i / 4);
+    else if constexpr (each == 2)
+      *reinterpret_cast<u16 *>(to + i) = u16(words[i / 4] >> i % 4 * 8);
+    else
+      to[i] = u8(words[i / 4] >> i % 4 * 8);
+  }
+}
+
+/// The tile of packed elements: by whole groups where a thread holds them and they are neighbours in memory.
+template <tile X, class Access = plain_access, packed_element T, int Align>
+__device__ __forceinline__ X load(const view<T, Align> &from, typename X::element otherwise = typename X::element{}) {
+  using E = typename X::element;
+  constexpr int bits = packing<T>::bits, count = packed_chunk_elements<X, T, Align>(), bytes = count * bits / 8;
   X result = full<X>(otherwise);
   for_each_chunk<X, count>(from, [&](int a, int b, int r, int c, bool exists) {
-    if (count == group && exists && from.col_stride == 1) {
-      const u32 all = load_group<T>(from.at(r, c));
+    if constexpr (count > 1) {
+      if (exists && from.col_stride == 1) {
+        u32 words[(bytes + 3) / 4] = {};
+        load_bytes<bytes, Align, Access>(from.at(r, c).group(), words);
 #pragma unroll
-      for (int i = 0; i < count; ++i)
-        result.set(a, b + i, T{u8(all >> bits * i & ((1u << bits) - 1))});
-      return;
+        for (int i = 0; i < count; ++i)
+          result.set(a, b + i, E{u8(bits_at<bits>(words, i))});
+        return;
+      }
     }
 #pragma unroll
     for (int i = 0; i < count; ++i)
@@ -151,7 +178,9 @@ template <tile X> __device__ __forceinline__ bool stores() {
 }
 
 /// The elements that exist ← x.
-template <class T, int Align, tile X> __device__ __forceinline__ void store(const view<T, Align> &to, const X &x) {
+template <class T, int Align, tile X>
+  requires(!packed_element<T>)
+__device__ __forceinline__ void store(const view<T, Align> &to, const X &x) {
   static_assert(same<T, typename X::element>, "cast first");
   constexpr int count = chunk_elements<X, view<T, Align>>();
   const bool mine = stores<X>();
@@ -161,20 +190,26 @@ template <class T, int Align, tile X> __device__ __forceinline__ void store(cons
   });
 }
 
-/// Whole groups of packed elements, which a thread holds.
+/// Whole groups of packed elements, which a thread holds, or two neighbouring threads by halves.
 template <packed_element T, int Align, tile X>
 __device__ __forceinline__ void store(const view<T, Align> &to, const X &x) {
-  constexpr int group = packing<T>::elements;
-  static_assert(X::has_cols && X::layout::run % group == 0, "a thread holds the elements of a group");
-  const bool mine = stores<X>();
-  for_each_chunk<X, group>(to, [&](int a, int b, int r, int c, bool exists) {
-    if (!exists || !mine)
-      return;
-    u32 all = 0;
+  using L = typename X::layout;
+  constexpr int bits = packing<T>::bits, group = packing<T>::elements;
+  constexpr bool is_half = L::run * 2 == group && L::threads_per_row > 1 && L::lane_step == 1;
+  static_assert(X::has_cols && (L::run % group == 0 || is_half),
+                "a thread holds the elements of a group, or half of it");
+  constexpr int count = is_half ? L::run : packed_chunk_elements<X, T, Align>();
+  constexpr int bytes = (is_half ? group : count) * bits / 8;
+  const bool mine = stores<X>() && (!is_half || lane() % 2 == 0);
+  for_each_chunk<X, count>(to, [&](int a, int b, int r, int c, bool exists) {
+    u32 words[(bytes + 3) / 4] = {};
 #pragma unroll
-    for (int i = 0; i < group; ++i)
-      all |= u32(x.at(a, b + i).bits) << packing<T>::bits * i;
-    store_group<T>(to.at(r, c), all);
+    for (int i = 0; i < count; ++i)
+      put_bits<bits>(words, i, x.at(a, b + i).bits);
+    if constexpr (is_half)
+      words[0] |= shuffle_xor<1>(words[0]) << count * bits; // only the first one's are stored
+    if (exists && mine)
+      store_bytes<bytes, is_half ? 1 : Align>(to.at(r, c).group(), words);
   });
 }
 

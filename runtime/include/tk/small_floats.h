@@ -33,7 +33,26 @@ template <> struct packing<f6e2m3> {
 };
 template <> struct packing<f6e3m2> : packing<f6e2m3> {};
 template <class T>
+  requires requires { packing<T>::bits; }
+struct packing<const T> : packing<T> {};
+template <class T>
 concept packed_element = requires { packing<T>::bits; };
+
+/// The bits of element `i` of those that lie one after another in words.
+template <int Bits> __device__ __forceinline__ unsigned bits_at(const unsigned *words, int i) {
+  const int word = i * Bits / 32, shift = i * Bits % 32;
+  unsigned bits = words[word] >> shift;
+  if (shift + Bits > 32)
+    bits |= words[word + 1] << (32 - shift);
+  return bits & ((1u << Bits) - 1);
+}
+/// Puts them there, where zeros are.
+template <int Bits> __device__ __forceinline__ void put_bits(unsigned *words, int i, unsigned bits) {
+  const int word = i * Bits / 32, shift = i * Bits % 32;
+  words[word] |= bits << shift;
+  if (shift + Bits > 32)
+    words[word + 1] |= bits >> (32 - shift);
+}
 
 __host__ __device__ inline float widen_f4e2m1(unsigned code) {
   const unsigned magnitude = code & 7, sign = (code & 8) << 28;

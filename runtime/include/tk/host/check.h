@@ -22,6 +22,9 @@ inline int bits_of(element type) { return type_bits[static_cast<int>(type)]; }
 /// Of so many elements, which end with a byte.
 inline int64_t bytes_of(element type, int64_t count = 1) { return count * bits_of(type) / 8; }
 
+/// The fewest elements that fill whole bytes: of a packed type, what rows consist of.
+inline int group_of(element type) { return bits_of(type) == 4 ? 2 : bits_of(type) == 6 ? 4 : 1; }
+
 /// Quotient and remainder as .tk has them: integers floor, and a divisor of 0 gives 0.
 template <class A, class B> auto divide(A a, B b) {
   if constexpr (A(1) / A(2) != 0 || B(1) / B(2) != 0)
@@ -163,14 +166,15 @@ public:
   }
 
 private:
-  /// Rows of a packed type are whole bytes.
+  /// Rows of a packed type are whole groups.
   void check_packed(const argument &a) {
+    const int group = group_of(a.type);
     bool whole = true;
     for (int d = 0; d < a.rank(); ++d)
-      whole &= d == a.rank() - 1 ? a.dim(d) % 2 == 0 : a.dim(d) == 1 || a.stride(d) % 2 == 0;
+      whole &= d == a.rank() - 1 ? a.dim(d) % group == 0 : a.dim(d) == 1 || a.stride(d) % group == 0;
     if (!whole)
-      fail(TK_BAD_ARGUMENT, "two elements of `%s` share a byte: its last dim and its other strides must be even",
-           a.name);
+      fail(TK_BAD_ARGUMENT, "elements of `%s` share bytes: its last dim and its other strides must be multiples of %d",
+           a.name, group);
   }
 
   static bool read_type(const tk_tensor &t, element &type) {
@@ -193,7 +197,7 @@ private:
       const int64_t last = (a.dim(d) - 1) * a.stride(d);
       (last < 0 ? lowest : highest) += last;
     }
-    return {a.data() + bytes_of(a.type, lowest), a.data() + (bytes_of(a.type, highest) + (bits_of(a.type) + 7) / 8)};
+    return {a.data() + bytes_of(a.type, lowest), a.data() + bytes_of(a.type, highest + 1)};
   }
 
   static bool overlap(const argument &a, const argument &b) {
