@@ -49,7 +49,9 @@ void Simulator::expect(Process &process, const Node &node) {
   process.now += clocks(issueClocks);
   phasesOf(process, node).bytesToCome +=
       static_cast<double>(stmt.bytes) * (stmt.toFirst ? plan.cluster : 1) - copyOwn(process);
-  arrive(process, node, stmt.one || process.role->oneThread ? 1 : plan.findBarrier(stmt.barrier)->arrivals,
+  arrive(process, node,
+         stmt.one || process.role->oneThread ? (stmt.toFirst ? plan.cluster : 1)
+                                             : plan.findBarrier(stmt.barrier)->arrivals,
          process.now);
 }
 

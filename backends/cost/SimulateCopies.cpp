@@ -44,7 +44,7 @@ double Simulator::copyOwn(Process &process) {
   for (size_t at = frame.at + 1; at < frame.nodes->size() && (*frame.nodes)[at].stmt->kind == plan::StmtKind::CopyIn;
        ++at) {
     const Node &copy = (*frame.nodes)[at];
-    if (!isOwnCopy(*copy.stmt))
+    if (!isOwnCopy(*copy.stmt) || copy.stmt->isThreadCopy())
       continue;
     const double begin = process.now;
     process.now = copyByThreads(process, copy);

@@ -409,13 +409,20 @@ cpp::Body RolePrinter::printIteration(SourceLoc loop, const plan::Body &body) {
   return printed;
 }
 
+/// Whether bytes are announced there, and arrivals at the barrier tell of what threads copied beside.
+static bool fills(const plan::Body &body, const std::string &barrier) {
+  return std::any_of(body.begin(), body.end(), [&](const Stmt &stmt) {
+    return (stmt.kind == StmtKind::Expect && stmt.barrier == barrier) || fills(stmt.body, barrier);
+  });
+}
+
 /// In a cluster, one thread for each block arrives there. Where a role's threads do what is meant for one of them, each
 /// warp arrives for itself.
 void RolePrinter::printArrive(const Stmt &stmt, cpp::Body &out) {
   if (stmt.byWarps || (!singleThread && plan::runsOnOneThread(role))) {
-    out.push_back(cpp::Stmt::expression(stmt.toFirst
-                                            ? cpp::method(barrierRef(stmt), "arrive_warp_at", {cpp::integer(0)})
-                                            : cpp::method(barrierRef(stmt), "arrive_warp")));
+    const char *there = fills(role.body, stmt.barrier) ? "arrive_warp_written_at" : "arrive_warp_at";
+    out.push_back(cpp::Stmt::expression(stmt.toFirst ? cpp::method(barrierRef(stmt), there, {cpp::integer(0)})
+                                                     : cpp::method(barrierRef(stmt), "arrive_warp")));
     return;
   }
   if (stmt.toFirst)

@@ -421,7 +421,7 @@ private:
           return;
         if (stmt.kind == StmtKind::Expect && stmt.one) {
           filler = &role;
-          more = warps * 32 * (isPaired() ? plan.cluster : 1) - 1;
+          more = warps * 32 * (isPaired() ? plan.cluster : 1) - (stmt.toFirst ? plan.cluster : 1);
         } else if (stmt.kind == StmtKind::Arrive && plan::runsOnOneThread(role)) {
           filler = &role;
           more = (warps - 1) * (stmt.toFirst ? plan.cluster : 1);

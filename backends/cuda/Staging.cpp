@@ -180,7 +180,7 @@ bool RolePrinter::isByEngine(const Stmt &copy) const {
 void RolePrinter::copyAsync(const Stmt &stmt, cpp::Body &out) {
   const plan::Buffer *buffer = kernel.plan.findBuffer(stmt.ref.buffer);
   const ViewParts parts = viewOf(stmt, buffer->rows, buffer->cols, false, Division::Whole);
-  if (stmt.ref.transposed || !suitsWide(parts))
+  if (stmt.ref.transposed || kernel.scaleBuffers.count(stmt.ref.buffer) || !suitsWide(parts))
     return copyByThreads(stmt, out);
   const cpp::Expr threads = cpp::integer(static_cast<int64_t>(role.totalWarps()) * role.lanes);
   const cpp::Expr ofTensor = cpp::member(cpp::member(cpp::name("g"), identifier(stmt.view.tensor)), "wide");
@@ -264,7 +264,7 @@ void RolePrinter::printCopies(const plan::Body &body, size_t &i, cpp::Body &out)
     const Stmt &stmt = body[end];
     if (stmt.kind == StmtKind::Expect && !expect)
       expect = &stmt;
-    else if (stmt.kind == StmtKind::CopyIn)
+    else if (stmt.kind == StmtKind::CopyIn && !stmt.isThreadCopy())
       (isByEngine(stmt) ? byEngine : byThreads).push_back(&stmt);
     else if (!(isPure(stmt) && uses.isInlined(stmt.dest)))
       break;

@@ -12,6 +12,7 @@
 #include "backends/plan/JoinPipelines.h"
 #include "backends/plan/KeepRows.h"
 #include "backends/plan/LastInCache.h"
+#include "backends/plan/LateArrivals.h"
 #include "backends/plan/LeadRows.h"
 #include "backends/plan/MatrixRole.h"
 #include "backends/plan/Multistage.h"
@@ -276,13 +277,20 @@ private:
     const int besideLoads =
         (products ? products->matrix.instances : 0) + (answers.empty() ? 0 : 1) + (adds ? placement.instances : 0);
     const int loadingWarps = std::max(producerWarps(consumer.role, besideLoads) - besideLoads, 1);
+    plan::Role producer;
+    std::set<std::string> toldLate;
+    if (hasProducer) {
+      producer = lowerProducer(nest, placement, shared);
+      toldLate = arriveLate(producer, placement);
+    }
     for (const RingPlacement &ring : placement.rings) {
       if (!hasProducer)
         continue;
-      const int copying = placement.isFilledByThreads(ring)
-                              ? loadingWarps * arch.warpSize * (placement.byPairs ? plan->cluster : 1)
-                              : 1;
-      plan->barriers.push_back({ring.full(), ring.stages, copying});
+      const int copying = toldLate.count(ring.full())         ? 1 + loadingWarps
+                          : placement.isFilledByThreads(ring) ? loadingWarps * arch.warpSize
+                                                              : 1;
+      const bool inBoth = placement.byPairs && placement.isFilledByThreads(ring);
+      plan->barriers.push_back({ring.full(), ring.stages, copying * (inBoth ? plan->cluster : 1)});
       const int each = ring.isDrainedByWarps() ? placement.layout.threads / arch.warpSize : 1;
       const int arrivals = products ? products->emptyArrivals.at(ring.empty()) : placement.instances * each;
       plan->barriers.push_back(
@@ -303,7 +311,6 @@ private:
     plan->threads += besideLoads * arch.warpSize;
     if (hasProducer) {
       // Last in the block: the computing warpgroups count from 0 (runtime/README.md).
-      plan::Role producer = lowerProducer(nest, placement, shared);
       producer.firstWarp = plan->threads / arch.warpSize;
       producer.warps = loadingWarps;
       plan->threads += producer.warps * arch.warpSize;

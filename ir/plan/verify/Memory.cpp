@@ -163,9 +163,11 @@ bool Memory::isOrdered(const Access &now, const Access &before, const Clock &clo
 
 /// Generic writes are visible to copies and products once each writing thread has fenced them.
 bool Memory::isFenced(const Access &now, const Access &before, const Clock &clock) const {
-  const bool byThreads = before.agent == Access::GenericWrite || before.agent == Access::ThreadCopy;
-  return now.isGeneric() || now.agent == Access::ThreadCopy || !byThreads ||
-         clock.at(components.fence(before.process)) >= before.end.value;
+  const bool copied = before.agent == Access::ThreadCopy;
+  if (now.isGeneric() || now.agent == Access::ThreadCopy || !(copied || before.agent == Access::GenericWrite))
+    return true;
+  const int fence = copied ? components.copyFence(before.process) : components.fence(before.process);
+  return clock.at(fence) >= before.end.value;
 }
 
 /// Products of one thread are done in order: PTX ISA, "tcgen05.mma", pipelined instructions. Into the same accumulator

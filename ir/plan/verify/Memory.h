@@ -61,7 +61,11 @@ public:
   int named(int number) const { return bulk(numEngines) + number; }
   /// Copy groups of a process that others may know to have come.
   int copies(size_t process) const { return named(numNamed()) + static_cast<int>(process); }
-  int count() const { return named(numNamed()) + 2 * numProcesses; }
+  /// Those of them that it has fenced.
+  int copyFence(size_t process) const {
+    return tensorFence(static_cast<size_t>(numProcesses)) + static_cast<int>(process);
+  }
+  int count() const { return named(numNamed()) + 3 * numProcesses; }
   int numNamed() const { return numBlocks * namedBarriers; }
   /// The machine's 16, and one more for what the printer adds. Ids beyond are the budget's business.
   static constexpr int namedBarriers = 17;

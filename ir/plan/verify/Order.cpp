@@ -154,6 +154,8 @@ private:
     case Event::Wait:
       return wait(p, event);
     case Event::Arrive:
+      if (event.stmt->byWarps) // whose threads meet before one of them arrives
+        state.clock.raise(components.copies(p), state.copied);
       for (int block = 0; block < numbering.blocks; ++block)
         if (event.stmt->inCluster || block == (event.stmt->toFirst ? 0 : state.process.block))
           arrive(p, event, numbering.barrierIn(block, event.barrier, instanceOf(p, event)), 0,
@@ -213,6 +215,7 @@ private:
       return true;
     case Event::FenceProxy:
       state.clock.raise(components.fence(p), state.clock.at(components.generic(p)));
+      state.clock.raise(components.copyFence(p), state.copied);
       return true;
     case Event::Sync:
       return sync(p, event);

@@ -93,7 +93,7 @@ private:
   /// The copies after an Expect that no copy engine does come before its arrivals.
   void ownCopies(const Stmt *at, const Stmt *end) {
     for (; at != end && at->kind == StmtKind::CopyIn; ++at)
-      if (at->map.empty())
+      if (at->map.empty() && !at->isThreadCopy())
         emit(Event::CopyIn, *at).a = touched(at->ref);
   }
 

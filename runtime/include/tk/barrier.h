@@ -60,6 +60,12 @@ struct alignas(8) barrier {
     if (threadIdx.x % 32 == 0)
       arrive_at(rank);
   }
+  /// The same, and it tells what they have written.
+  __device__ __forceinline__ void arrive_warp_written_at(u32 rank) {
+    asm volatile("bar.warp.sync -1;" ::: "memory");
+    if (threadIdx.x % 32 == 0)
+      arrive_written_at(rank);
+  }
   /// One arrival, and `bytes` that the copy engine will bring in this phase.
   __device__ __forceinline__ void expect_bytes(int bytes) {
     asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(address()), "r"(bytes) : "memory");

@@ -18,7 +18,8 @@ template <class Tile> __device__ __forceinline__ int filled_row(int i) {
 }
 
 /// tile ← scales, four at a time and asynchronously where rows are aligned so, zeros where there are none.
-/// `finish_copies` waits for them. DownFirst: for a source whose columns are contiguous.
+/// `finish_copies` waits for them, or `copy_wait` for their group. DownFirst: for a source whose columns are
+/// contiguous.
 template <int Threads, bool DownFirst = false, class Tile, class T>
 __device__ __forceinline__ void copy_scales(Tile &to, const view<T> &from, int thread) {
   constexpr int each = Tile::cols % 4 == 0 && !DownFirst ? 4 : 1, across = Tile::cols / each;
