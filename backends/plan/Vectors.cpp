@@ -61,8 +61,8 @@ private:
     const bool exact = home.kind == plan::VarType::Row      ? home.cols == type.rows
                        : home.kind == plan::VarType::Column ? home.rows == type.rows
                                                             : false;
-    return exact && tensor->mode == ir::ParamMode::In && tensor->elem == type.elem && type.rows <= arch.maxBoxDim &&
-           bytesOf(type.elem, type.rows) % engineAlignment == 0;
+    return exact && tensor->mode == ir::ParamMode::In && tensor->elem == type.elem && !isPacked(type.elem) &&
+           type.rows <= arch.maxBoxDim && bytesOf(type.elem, type.rows) % engineAlignment == 0;
   }
 
   /// The ring of the tile whose product the vector is worked with: they are needed and done with together.
