@@ -78,7 +78,7 @@ cpp::Body RolePrinter::setup() {
     for (const Stmt &stmt : body) {
       if (stmt.kind == StmtKind::Compute && !stmt.ref.buffer.empty())
         scratches[stmt.ref.buffer] = {stmt.id, stmt.threads};
-      for (const plan::Body *inner : {&stmt.prologue, &stmt.body, &stmt.epilogue, &stmt.orElse})
+      for (const plan::Body *inner : stmt.bodies())
         self(self, *inner);
     }
   };

@@ -25,13 +25,6 @@ using plan::VarType;
 
 namespace {
 
-template <class Visit> void walk(const plan::Body &body, const Visit &visit) {
-  for (const Stmt &stmt : body) {
-    visit(stmt);
-    for (const plan::Body *inner : {&stmt.prologue, &stmt.body, &stmt.epilogue, &stmt.orElse})
-      walk(*inner, visit);
-  }
-}
 template <class Visit> void walk(const plan::Plan &plan, const Visit &visit) {
   for (const plan::Role &role : plan.roles) {
     walk(role.body, visit);

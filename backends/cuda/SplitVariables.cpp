@@ -32,7 +32,7 @@ template <class Visit> void visitVars(Stmt &stmt, const Visit &visit) {
 template <class Visit> void visitBody(plan::Body &body, const Visit &visit) {
   for (Stmt &stmt : body) {
     visitVars(stmt, visit);
-    for (plan::Body *inner : {&stmt.prologue, &stmt.body, &stmt.epilogue, &stmt.orElse})
+    for (plan::Body *inner : stmt.bodies())
       visitBody(*inner, visit);
   }
 }
@@ -61,7 +61,7 @@ private:
     for (Stmt &stmt : body) {
       if (stmt.kind == StmtKind::For && (!stmt.prologue.empty() || !stmt.epilogue.empty()))
         splitLoop(stmt);
-      for (plan::Body *inner : {&stmt.prologue, &stmt.body, &stmt.epilogue, &stmt.orElse})
+      for (plan::Body *inner : stmt.bodies())
         split(*inner);
     }
   }
@@ -74,7 +74,7 @@ private:
         if (seen.insert(var).second && isWrite)
           starting.insert(var);
       });
-      for (plan::Body *inner : {&stmt.prologue, &stmt.body, &stmt.epilogue, &stmt.orElse})
+      for (plan::Body *inner : stmt.bodies())
         visitBody(*inner, [&](const std::string &var, bool) { seen.insert(var); });
     }
     return starting;

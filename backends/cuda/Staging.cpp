@@ -217,7 +217,7 @@ cpp::Expr RolePrinter::allLoadsAreWide() const {
         const cpp::Expr wide = cpp::member(cpp::member(cpp::name("g"), identifier(each.view.tensor)), "wide");
         all = all ? cpp::binary("&&", all, wide) : wide;
       }
-      for (const plan::Body *inner : {&each.prologue, &each.body, &each.epilogue, &each.orElse})
+      for (const plan::Body *inner : each.bodies())
         self(self, *inner);
     }
   };

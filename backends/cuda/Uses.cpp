@@ -35,7 +35,7 @@ void Uses::dropInductions(const plan::Body &body) {
   for (const Stmt &stmt : body) {
     if (stmt.kind == StmtKind::For || stmt.kind == StmtKind::Ahead)
       types.erase(stmt.dest);
-    for (const plan::Body *inner : {&stmt.prologue, &stmt.body, &stmt.epilogue, &stmt.orElse})
+    for (const plan::Body *inner : stmt.bodies())
       dropInductions(*inner);
   }
 }
@@ -65,7 +65,7 @@ void Uses::collect(const plan::Body &body, std::vector<Frame> &path) {
       add(stmt, path, stmt.dest, stmt.accumulate, true);
     else if (!stmt.dest.empty() && stmt.kind != StmtKind::For && stmt.kind != StmtKind::Ahead)
       add(stmt, path, stmt.dest, false, true);
-    for (const plan::Body *inner : {&stmt.prologue, &stmt.body, &stmt.epilogue, &stmt.orElse})
+    for (const plan::Body *inner : stmt.bodies())
       collect(*inner, path);
     path.pop_back();
   }

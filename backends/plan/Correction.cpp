@@ -20,7 +20,7 @@ bool isAccess(const plan::Stmt &stmt) {
 void walk(const plan::Body &body, int depth, const std::function<void(const plan::Stmt &, int)> &visit) {
   for (const plan::Stmt &stmt : body) {
     visit(stmt, depth);
-    for (const plan::Body *inner : {&stmt.prologue, &stmt.body, &stmt.epilogue, &stmt.orElse})
+    for (const plan::Body *inner : stmt.bodies())
       walk(*inner, depth + (stmt.kind == Kind::For ? 1 : 0), visit);
   }
 }
@@ -239,7 +239,7 @@ private:
       flush();
       if (stmt.kind == Kind::For)
         arriveAtOnce(stmt);
-      for (plan::Body *inner : {&stmt.prologue, &stmt.body, &stmt.epilogue, &stmt.orElse})
+      for (plan::Body *inner : stmt.bodies())
         *inner = Gatherer(role, empty).gather(*inner);
       out.push_back(std::move(stmt));
       return;
@@ -298,7 +298,7 @@ bool Correction::does(const plan::Stmt &stmt) const {
 }
 
 bool Correction::doesIn(const plan::Stmt &stmt) const {
-  for (const plan::Body *body : {&stmt.prologue, &stmt.body, &stmt.epilogue, &stmt.orElse})
+  for (const plan::Body *body : stmt.bodies())
     for (const plan::Stmt &inner : *body)
       if (does(inner) || doesIn(inner))
         return true;

@@ -37,7 +37,7 @@ template <class Visit> void walk(plan::Body &body, int depth, const Visit &visit
   for (plan::Stmt &stmt : body) {
     visit(stmt, depth);
     const int inner = depth + (stmt.kind == Kind::For ? 1 : 0);
-    for (plan::Body *each : {&stmt.prologue, &stmt.body, &stmt.epilogue, &stmt.orElse})
+    for (plan::Body *each : stmt.bodies())
       walk(*each, inner, visit);
   }
 }

@@ -215,7 +215,7 @@ public:
       }
       if (!stmt.prologue.empty() || !stmt.body.empty() || !stmt.epilogue.empty() || !stmt.orElse.empty())
         open.reset();
-      for (const Body *inner : {&stmt.prologue, &stmt.body, &stmt.epilogue, &stmt.orElse})
+      for (const Body *inner : stmt.bodies())
         this->body(*inner);
     }
   }

@@ -15,14 +15,6 @@ using plan::Stmt;
 using Kind = plan::StmtKind;
 using Names = std::map<std::string, std::string>;
 
-template <class Visit> void walk(Body &body, const Visit &visit) {
-  for (Stmt &stmt : body) {
-    visit(stmt);
-    for (Body *inner : {&stmt.prologue, &stmt.body, &stmt.epilogue, &stmt.orElse})
-      walk(*inner, visit);
-  }
-}
-
 bool isPipelined(const Stmt &stmt) {
   return stmt.kind == Kind::For && !stmt.prologue.empty() && !stmt.epilogue.empty();
 }

@@ -71,7 +71,7 @@ private:
     for (const plan::Stmt &stmt : body) {
       if (stmt.kind == Kind::Store || stmt.kind == Kind::Atomic || stmt.kind == Kind::CopyOut)
         written.insert(stmt.view.tensor);
-      for (const plan::Body *inner : {&stmt.prologue, &stmt.body, &stmt.epilogue, &stmt.orElse})
+      for (const plan::Body *inner : stmt.bodies())
         noteWrites(*inner);
     }
   }

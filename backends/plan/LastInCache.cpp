@@ -20,40 +20,32 @@ public:
     size_t known = 0;
     do {
       known = links;
-      note(role.body);
+      plan::walk(role.body, [&](const plan::Stmt &stmt) { note(stmt); });
     } while (links != known);
   }
 
   std::vector<std::string> run() {
-    mark(role.body);
+    plan::walk(role.body, [&](plan::Stmt &stmt) { mark(stmt); });
     return tensors;
   }
 
 private:
-  /// What variables depend on, one step further; loops may carry it back.
-  void note(const plan::Body &body) {
-    for (const plan::Stmt &stmt : body) {
-      if (!stmt.dest.empty())
-        for (const std::string &operand : stmt.operands)
-          for (const std::string &axis : Axes(axesOf[operand]))
-            links += axesOf[stmt.dest].insert(axis).second ? 1 : 0;
-      if (stmt.kind == Kind::Store || stmt.kind == Kind::Atomic)
-        written.insert(stmt.view.tensor);
-      for (const plan::Body *inner : {&stmt.prologue, &stmt.body, &stmt.epilogue, &stmt.orElse})
-        note(*inner);
-    }
+  /// What a variable depends on, one step further; loops may carry it back.
+  void note(const plan::Stmt &stmt) {
+    if (!stmt.dest.empty())
+      for (const std::string &operand : stmt.operands)
+        for (const std::string &axis : Axes(axesOf[operand]))
+          links += axesOf[stmt.dest].insert(axis).second ? 1 : 0;
+    if (stmt.kind == Kind::Store || stmt.kind == Kind::Atomic)
+      written.insert(stmt.view.tensor);
   }
 
-  void mark(plan::Body &body) {
-    for (plan::Stmt &stmt : body) {
-      if (stmt.kind == Kind::Load && comesAgain(stmt)) {
-        stmt.lastInCache = true;
-        if (std::find(tensors.begin(), tensors.end(), stmt.view.tensor) == tensors.end())
-          tensors.push_back(stmt.view.tensor);
-      }
-      for (plan::Body *inner : {&stmt.prologue, &stmt.body, &stmt.epilogue, &stmt.orElse})
-        mark(*inner);
-    }
+  void mark(plan::Stmt &stmt) {
+    if (stmt.kind != Kind::Load || !comesAgain(stmt))
+      return;
+    stmt.lastInCache = true;
+    if (std::find(tensors.begin(), tensors.end(), stmt.view.tensor) == tensors.end())
+      tensors.push_back(stmt.view.tensor);
   }
 
   bool comesAgain(const plan::Stmt &load) const {

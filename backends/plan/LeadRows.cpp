@@ -20,18 +20,18 @@ public:
     for (const plan::Var &var : role.vars)
       if (why.empty())
         why = whyNot(var);
-    forEach(role.body, [&](const plan::Stmt &stmt) { why = why.empty() ? whyNot(stmt) : why; });
+    walk(role.body, [&](const plan::Stmt &stmt) { why = why.empty() ? whyNot(stmt) : why; });
     if (!why.empty())
       return why;
     const plan::Stmt *leading = nullptr;
-    forEach(role.body, [&](const plan::Stmt &stmt) {
+    walk(role.body, [&](const plan::Stmt &stmt) {
       if (canLead(stmt) && (!leading || isBetter(stmt, *leading)))
         leading = &stmt;
     });
     if (!leading)
       return "the place in the grid alone does not say of any tensor which row it is";
     lead(*leading);
-    forEach(role.body, [&](plan::Stmt &stmt) {
+    walk(role.body, [&](plan::Stmt &stmt) {
       if (stmt.isThreadCopy())
         widen(*std::find_if(buffers.begin(), buffers.end(),
                             [&](const plan::Buffer &buffer) { return buffer.name == stmt.ref.buffer; }));
@@ -40,14 +40,6 @@ public:
   }
 
 private:
-  template <class Visit> static void forEach(plan::Body &body, const Visit &visit) {
-    for (plan::Stmt &stmt : body) {
-      visit(stmt);
-      for (plan::Body *inner : {&stmt.prologue, &stmt.body, &stmt.epilogue, &stmt.orElse})
-        forEach(*inner, visit);
-    }
-  }
-
   const plan::VarType *typeOf(const std::string &var) const {
     const plan::Var *found = role.findVar(var);
     return found ? &found->type : nullptr;

@@ -121,7 +121,7 @@ private:
   /// Those that the matrix role needs, which does not do what is inside.
   bool assignsScalars(const plan::Stmt &stmt) const {
     bool found = false;
-    for (const plan::Body *body : {&stmt.prologue, &stmt.body, &stmt.epilogue, &stmt.orElse})
+    for (const plan::Body *body : stmt.bodies())
       walk(*body, [&](const plan::Stmt &inner) {
         found |= inner.kind != Kind::For && !inner.dest.empty() && scalars.count(inner.dest) != 0;
       });
@@ -192,7 +192,7 @@ private:
           rings.insert(found->second);
     };
     visit(stmt);
-    for (const plan::Body *body : {&stmt.prologue, &stmt.body, &stmt.epilogue, &stmt.orElse})
+    for (const plan::Body *body : stmt.bodies())
       walk(*body, visit);
     return rings;
   }
@@ -519,7 +519,7 @@ private:
     std::erase_if(
         body, [](const plan::Stmt &stmt) { return stmt.kind == Kind::ProductCommit && stmt.count == unaskedCommit; });
     for (plan::Stmt &stmt : body)
-      for (plan::Body *inner : {&stmt.prologue, &stmt.body, &stmt.epilogue, &stmt.orElse})
+      for (plan::Body *inner : stmt.bodies())
         dropUnasked(*inner);
   }
 
@@ -602,7 +602,7 @@ private:
   /// Without products into tensor memory.
   void emptied(plan::Stmt &stmt, int depth) {
     plan::Body none, nothing;
-    for (plan::Body *body : {&stmt.prologue, &stmt.body, &stmt.epilogue, &stmt.orElse})
+    for (plan::Body *body : stmt.bodies())
       if (!body->empty())
         inner(stmt, *body, none, nothing, depth);
     computer.out->push_back(std::move(stmt));
@@ -629,7 +629,7 @@ private:
     open(rings, ofMatrix, true, stmt.loc);
     plan::Stmt theirs = shell(stmt), rescaling = shell(stmt);
     const int begin = place;
-    plan::Body *const mineParts[] = {&stmt.prologue, &stmt.body, &stmt.epilogue, &stmt.orElse};
+    const auto mineParts = stmt.bodies();
     plan::Body *const theirParts[] = {&theirs.prologue, &theirs.body, &theirs.epilogue, &theirs.orElse};
     plan::Body *const rescalingParts[] = {&rescaling.prologue, &rescaling.body, &rescaling.epilogue, &rescaling.orElse};
     Names again;
@@ -703,14 +703,14 @@ private:
   template <class Visit> static void walkProducts(plan::Stmt &stmt, const Visit &visit) {
     if (stmt.isTensorProduct())
       visit(stmt);
-    for (plan::Body *body : {&stmt.prologue, &stmt.body, &stmt.epilogue, &stmt.orElse})
+    for (plan::Body *body : stmt.bodies())
       for (plan::Stmt &inner : *body)
         walkProducts(inner, visit);
   }
 
   plan::Stmt onlyProducts(plan::Stmt &stmt, int depth) {
     plan::Stmt theirs = shell(stmt);
-    plan::Body *const mineParts[] = {&stmt.prologue, &stmt.body, &stmt.epilogue, &stmt.orElse};
+    const auto mineParts = stmt.bodies();
     plan::Body *const theirParts[] = {&theirs.prologue, &theirs.body, &theirs.epilogue, &theirs.orElse};
     const bool isLoop = stmt.kind == Kind::For;
     for (int i = 0; i < 4; ++i)

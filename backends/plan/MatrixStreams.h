@@ -15,14 +15,6 @@ namespace tkc::planner {
 
 using Names = std::set<std::string>;
 
-template <class Visit> void walk(const plan::Body &body, const Visit &visit) {
-  for (const plan::Stmt &stmt : body) {
-    visit(stmt);
-    for (const plan::Body *inner : {&stmt.prologue, &stmt.body, &stmt.epilogue, &stmt.orElse})
-      walk(*inner, visit);
-  }
-}
-
 inline bool isTensorAccess(const plan::Stmt &stmt) {
   return stmt.kind == plan::StmtKind::LoadTensor || stmt.kind == plan::StmtKind::StoreTensor ||
          stmt.kind == plan::StmtKind::ScaleTensor;

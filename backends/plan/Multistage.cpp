@@ -20,7 +20,7 @@ bool reads(const plan::Stmt &stmt, const RingPlacement &ring) {
   const std::vector<plan::BufferRef> refs = plan::operandRefs(stmt);
   if (std::any_of(refs.begin(), refs.end(), [&](const plan::BufferRef &ref) { return has(ref.buffer); }))
     return true;
-  for (const plan::Body *body : {&stmt.prologue, &stmt.body, &stmt.epilogue, &stmt.orElse})
+  for (const plan::Body *body : stmt.bodies())
     if (std::any_of(body->begin(), body->end(), [&](const plan::Stmt &inner) { return reads(inner, ring); }))
       return true;
   return false;

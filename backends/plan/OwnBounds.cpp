@@ -25,7 +25,7 @@ plan::VarType passedType(int64_t tileSize) {
 void collectWritten(const Body &body, std::set<std::string> &written) {
   for (const Stmt &stmt : body) {
     written.insert(stmt.dest);
-    for (const Body *inner : {&stmt.prologue, &stmt.body, &stmt.epilogue, &stmt.orElse})
+    for (const Body *inner : stmt.bodies())
       collectWritten(*inner, written);
   }
 }

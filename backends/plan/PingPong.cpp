@@ -25,7 +25,7 @@ bool holds(const plan::Stmt &stmt, std::initializer_list<Kind> kinds) {
     return std::find(kinds.begin(), kinds.end(), each.kind) != kinds.end();
   };
   bool found = isOne(stmt);
-  for (const plan::Body *inner : {&stmt.prologue, &stmt.body, &stmt.epilogue, &stmt.orElse})
+  for (const plan::Body *inner : stmt.bodies())
     plan::walk(*inner, [&](const plan::Stmt &each) { found |= isOne(each); });
   return found;
 }
@@ -176,7 +176,7 @@ private:
     for (plan::Stmt &stmt : body) {
       if (stmt.id > 0)
         stmt.id = 1 + (stmt.id - 1) * instances;
-      for (plan::Body *inner : {&stmt.prologue, &stmt.body, &stmt.epilogue, &stmt.orElse})
+      for (plan::Body *inner : stmt.bodies())
         spreadBarriers(*inner);
     }
   }

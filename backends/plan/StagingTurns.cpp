@@ -31,7 +31,7 @@ public:
       for (plan::BufferRef *ref : {&stmt.ref, &stmt.aRef})
         if (inTurns.count(ref->buffer))
           ref->cursor = cursorOf(ref->buffer);
-      for (plan::Body *inner : {&stmt.prologue, &stmt.body, &stmt.epilogue, &stmt.orElse})
+      for (plan::Body *inner : stmt.bodies())
         run(*inner);
     }
     for (const std::string &buffer : filled)

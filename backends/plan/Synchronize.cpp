@@ -17,7 +17,7 @@ using Kind = plan::StmtKind;
 /// Calls `visit` on every statement below and including `stmt`.
 template <class Visit> void walk(const plan::Stmt &stmt, Visit &visit) {
   visit(stmt);
-  for (const plan::Body *body : {&stmt.prologue, &stmt.body, &stmt.epilogue, &stmt.orElse})
+  for (const plan::Body *body : stmt.bodies())
     for (const plan::Stmt &inner : *body)
       walk(inner, visit);
 }
@@ -218,7 +218,7 @@ private:
       return pipelineProducts(stmt, depth + 1);
     const int inner = stmt.kind == Kind::For ? depth + 1 : depth;
     // A loop's rings are of its own depth; the bodies of a branch use the rings that the level around it holds open.
-    for (plan::Body *body : {&stmt.prologue, &stmt.body, &stmt.epilogue, &stmt.orElse}) {
+    for (plan::Body *body : stmt.bodies()) {
       if (body->empty())
         continue;
       if (stmt.kind == Kind::For) {

@@ -16,14 +16,6 @@ using Kind = plan::StmtKind;
 
 bool isAsynchronous(const plan::Stmt &stmt) { return stmt.kind == Kind::Product && !stmt.isSynchronous(); }
 
-template <class Visit> void walk(const plan::Body &body, const Visit &visit) {
-  for (const plan::Stmt &stmt : body) {
-    visit(stmt);
-    for (const plan::Body *inner : {&stmt.prologue, &stmt.body, &stmt.epilogue, &stmt.orElse})
-      walk(*inner, visit);
-  }
-}
-
 bool isScalar(const plan::Role &role, const std::string &name) {
   const plan::Var *var = role.findVar(name);
   return var && (var->type.kind == plan::VarType::Scalar || var->type.kind == plan::VarType::TileIndex);
@@ -554,7 +546,7 @@ void emptyRing(plan::Stmt load, plan::Body &out, bool byPairs) {
 void emptyRings(plan::Body &body, const TensorHomes &homes, bool byPairs) {
   plan::Body done;
   for (plan::Stmt &stmt : body) {
-    for (plan::Body *inner : {&stmt.prologue, &stmt.body, &stmt.epilogue, &stmt.orElse})
+    for (plan::Body *inner : stmt.bodies())
       emptyRings(*inner, homes, byPairs);
     if (stmt.kind == Kind::LoadTensor && homes.rings.count(stmt.ref.buffer))
       emptyRing(std::move(stmt), done, byPairs);
@@ -577,7 +569,7 @@ void emptyRings(plan::Role &role, const TensorHomes &homes, int stages, bool byP
 
 bool hasTensorProduct(const plan::Stmt &stmt) {
   bool found = stmt.isTensorProduct();
-  for (const plan::Body *body : {&stmt.prologue, &stmt.body, &stmt.epilogue, &stmt.orElse})
+  for (const plan::Body *body : stmt.bodies())
     walk(*body, [&](const plan::Stmt &inner) { found |= inner.isTensorProduct(); });
   return found;
 }
@@ -586,7 +578,7 @@ bool isForMatrixRole(const plan::Role &role, const plan::Stmt &stmt) {
   if (!hasTensorProduct(stmt))
     return false;
   bool only = true;
-  for (const plan::Body *body : {&stmt.prologue, &stmt.body, &stmt.epilogue, &stmt.orElse})
+  for (const plan::Body *body : stmt.bodies())
     walk(*body, [&](const plan::Stmt &inner) {
       const bool isScalarWork = (inner.kind == Kind::Compute || inner.kind == Kind::Move || inner.kind == Kind::Load) &&
                                 isScalar(role, inner.dest);

@@ -20,7 +20,7 @@ template <class Visit> void visitProducts(plan::Body &body, const Visit &visit) 
   for (plan::Stmt &stmt : body) {
     if (stmt.isTensorProduct() && !stmt.scales.empty())
       visit(stmt);
-    for (plan::Body *inner : {&stmt.prologue, &stmt.body, &stmt.epilogue, &stmt.orElse})
+    for (plan::Body *inner : stmt.bodies())
       visitProducts(*inner, visit);
   }
 }

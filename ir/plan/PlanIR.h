@@ -12,6 +12,7 @@
 
 #include "ir/TileIR.h"
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -305,8 +306,8 @@ struct Stmt {
   int degree = 0;                        ///< of that polynomial
   int id = 0, threads = 0;               ///< Sync; Stagger and Product in turns: threads; Record: id
   Activity activity = Activity::Compute; ///< Record
-  bool byLoads = false; ///< CopyWait: loads to shared memory of each thread are counted, not groups of them
-  bool always = false;  ///< Ahead
+  bool byLoads = false;     ///< CopyWait: loads to shared memory of each thread are counted, not groups of them
+  bool always = false;      ///< Ahead
   bool lastInCache = false; ///< Load: L2 is to evict it last, as blocks that come much later read it again
   /// Product by warps: in so many turns, each a part of k: operands to registers, a barrier of the block, products, and
   /// but for the last a barrier, so that staggered halves of the role load and multiply at different times; 0: at once.
@@ -325,6 +326,9 @@ struct Stmt {
   Body orElse;             ///< If, Ahead; For with `prologue` or `epilogue`
 
   /// A product that is over when the statement is.
+  /// In the order in which they run.
+  std::array<Body *, 4> bodies() { return {&prologue, &body, &epilogue, &orElse}; }
+  std::array<const Body *, 4> bodies() const { return {&prologue, &body, &epilogue, &orElse}; }
   bool isSynchronous() const { return byThreads || byWarps; }
   /// A product into tensor memory.
   bool isTensorProduct() const { return kind == StmtKind::Product && !destRef.buffer.empty(); }
@@ -334,6 +338,22 @@ struct Stmt {
 
 /// What a product reads in shared or tensor memory: a, where it is no variable, b, block scales; nothing of others.
 std::vector<BufferRef> operandRefs(const Stmt &stmt);
+
+/// Calls `visit` on every statement of a body, outer first.
+template <class Visit> void walk(const Body &body, const Visit &visit) {
+  for (const Stmt &stmt : body) {
+    visit(stmt);
+    for (const Body *inner : stmt.bodies())
+      walk(*inner, visit);
+  }
+}
+template <class Visit> void walk(Body &body, const Visit &visit) {
+  for (Stmt &stmt : body) {
+    visit(stmt);
+    for (Body *inner : stmt.bodies())
+      walk(*inner, visit);
+  }
+}
 
 /// A new last statement of `body`; valid until the next one.
 Stmt &append(Body &body, StmtKind kind, SourceLoc loc);

@@ -44,7 +44,7 @@ private:
       const bool here = around || anyDiffers(stmt.operands);
       if (here && !stmt.dest.empty())
         differs.insert(stmt.dest);
-      for (const Body *inner : {&stmt.prologue, &stmt.body, &stmt.epilogue, &stmt.orElse})
+      for (const Body *inner : stmt.bodies())
         flow(*inner, here);
     }
   }

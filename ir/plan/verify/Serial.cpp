@@ -22,7 +22,7 @@ public:
       }
       if (role.serial && !isForAll(stmt))
         complain(stmt, "depends on the instance, of which the role's warps are all: it belongs in `each`");
-      for (const Body *inner : {&stmt.prologue, &stmt.body, &stmt.epilogue, &stmt.orElse})
+      for (const Body *inner : stmt.bodies())
         check(*inner);
     }
   }

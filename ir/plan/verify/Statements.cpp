@@ -596,7 +596,7 @@ void checkWaitForPrevious(const Plan &plan, Report &report) {
 void checkThreadCopies(const Body &body, Report &report) {
   const Stmt *expect = nullptr;
   for (const Stmt &stmt : body) {
-    for (const Body *inner : {&stmt.prologue, &stmt.body, &stmt.epilogue, &stmt.orElse})
+    for (const Body *inner : stmt.bodies())
       checkThreadCopies(*inner, report);
     if (stmt.kind != StmtKind::CopyIn)
       expect = stmt.kind == StmtKind::Expect ? &stmt : nullptr;
@@ -613,7 +613,7 @@ void checkThreadCopies(const Body &body, Report &report) {
 void checkPipelines(const Body &body, Report &report) {
   for (size_t i = 0; i < body.size(); ++i) {
     const Stmt &stmt = body[i];
-    for (const Body *inner : {&stmt.prologue, &stmt.body, &stmt.epilogue, &stmt.orElse})
+    for (const Body *inner : stmt.bodies())
       checkPipelines(*inner, report);
     if (stmt.kind != StmtKind::For || stmt.operands.size() < 3)
       continue;

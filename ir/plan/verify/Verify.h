@@ -72,13 +72,5 @@ void checkProtocol(const Plan &plan, Report &report, Facts *facts = nullptr);
 inline int threadsOf(const Role &role) { return role.totalWarps() * role.lanes; }
 /// The type of a name that `role` sees: its own variable, an axis of the grid, or a variable of the prelude.
 std::optional<VarType> typeOf(const Plan &plan, const Role &role, std::string_view name);
-/// Calls `visit` on every statement of a body, outer first.
-template <class Visit> void walk(const Body &body, Visit visit) {
-  for (const Stmt &stmt : body) {
-    visit(stmt);
-    for (const Body *inner : {&stmt.prologue, &stmt.body, &stmt.epilogue, &stmt.orElse})
-      walk(*inner, visit);
-  }
-}
 
 } // namespace tkc::plan
