@@ -163,6 +163,10 @@ extern const Description sm80, sm86, sm89, sm90a, sm100a, sm103a, sm120a, gfx90a
 std::vector<MatrixInstruction> mmaInstructions(int rate, bool float8);
 std::vector<MatrixInstruction> wgmmaInstructions(int rate);
 std::vector<MatrixInstruction> tcgen05Instructions(int rate, bool int8);
+/// Types whose pairs one instruction multiplies with scales of f8e8m0: MXFP8 and MXFP6.
+inline constexpr ElemType scaledFloats[] = {ElemType::F8E4M3, ElemType::F8E5M2, ElemType::F6E2M3, ElemType::F6E3M2};
+/// The product of each pair of them, by an instruction like `row`.
+void addScaledFloats(std::vector<MatrixInstruction> &rows, MatrixInstruction row);
 /// MXFP4 and NVFP4 by an instruction like `row`.
 void addFloat4(std::vector<MatrixInstruction> &rows, MatrixInstruction row);
 

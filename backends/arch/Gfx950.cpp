@@ -36,13 +36,15 @@ std::vector<MatrixInstruction> instructions() {
   for (ElemType type : {F8E4M3, F8E5M2}) {
     rows.push_back(mfma(type, F32, 32, 16, 2048));
     rows.push_back(mfma(type, F32, 16, 32, 2048));
-    for (ElemType right : {F8E4M3, F8E5M2})
+  }
+  // At half the rate where an operand has eight bits.
+  for (ElemType type : scaledFloats)
+    for (ElemType right : scaledFloats)
       for (auto [tile, k] : {std::pair(32, 64), std::pair(16, 128)}) {
-        rows.push_back(mfma(type, F32, tile, k, 4096));
+        rows.push_back(mfma(type, F32, tile, k, isFloat8(type) || isFloat8(right) ? 4096 : 8192));
         rows.back().b = right;
         rows.back().scaling = Scaling::Block, rows.back().anyMajor = false;
       }
-  }
   for (auto [tile, k] : {std::pair(32, 64), std::pair(16, 128)}) {
     rows.push_back(mfma(F4E2M1, F32, tile, k, 8192));
     rows.back().scaling = Scaling::Block;

@@ -33,6 +33,16 @@ template <class Row> std::vector<MatrixInstruction> typesOf(Row row, int rate, b
 
 } // namespace
 
+void addScaledFloats(std::vector<MatrixInstruction> &rows, MatrixInstruction row) {
+  row.anyMajor = false;
+  row.scaling = Scaling::Block;
+  for (ElemType a : scaledFloats)
+    for (ElemType b : scaledFloats) {
+      row.a = a, row.b = b;
+      rows.push_back(row);
+    }
+}
+
 void addFloat4(std::vector<MatrixInstruction> &rows, MatrixInstruction row) {
   row.anyMajor = false;
   row.scaling = Scaling::Block;
@@ -63,8 +73,8 @@ std::vector<MatrixInstruction> wgmmaInstructions(int rate) {
 }
 
 /// PTX ISA 9.0, "tcgen05.mma": kinds f16, tf32, f8f6f4, i8 and mxf8f6f4; m64 and m128 a block (m256 a pair), N in steps
-/// of 8 up to 256; kinds mxf4 and mxf4nvf4: k64, along k alone; "Major-ness supported by Strides" (8-bit kinds too). A
-/// narrowed accumulator is A in tensor memory.
+/// of 8 up to 256; mxf8f6f4 also of six bits; kinds mxf4 and mxf4nvf4: k64, along k alone; "Major-ness supported by
+/// Strides" (8-bit kinds too). A narrowed accumulator is A in tensor memory.
 std::vector<MatrixInstruction> tcgen05Instructions(int rate, bool int8) {
   auto row = [](ElemType a, ElemType b, ElemType accumulator, int k, int macs) {
     return MatrixInstruction{
@@ -82,13 +92,10 @@ std::vector<MatrixInstruction> tcgen05Instructions(int rate, bool int8) {
     rows.push_back(row(I8, I8, I32, 32, 2 * rate));
     rows.push_back(row(U8, U8, I32, 32, 2 * rate));
   }
-  for (Scaling scaling : {Scaling::None, Scaling::Block})
-    for (ElemType a : float8s)
-      for (ElemType b : float8s) {
-        rows.push_back(row(a, b, F32, 32, 2 * rate));
-        rows.back().scaling = scaling;
-        rows.back().anyMajor = scaling == Scaling::None;
-      }
+  for (ElemType a : float8s)
+    for (ElemType b : float8s)
+      rows.push_back(row(a, b, F32, 32, 2 * rate));
+  addScaledFloats(rows, rows.back());
   addFloat4(rows, row(F4E2M1, F4E2M1, F32, 64, 4 * rate));
   return rows;
 }

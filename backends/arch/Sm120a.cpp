@@ -3,11 +3,11 @@
 //
 // Blackwell, graphics: RTX PRO 6000, RTX 5090.
 // Sources: CUDA C++ Programming Guide 13.0, "Technical Specifications per Compute Capability" (12.0); PTX ISA 9.0,
-// "mma" (block scaling: kinds mxf8f6f4, m16n8k32, mxf4 and mxf4nvf4, m16n8k64, from sm_120a on),
-// "cp.async.bulk.tensor", "clusterlaunchcontrol", "setmaxnreg", "stmatrix"; NVIDIA RTX Blackwell PRO whitepaper (RTX
-// PRO 6000): 188 multiprocessors, 2617 MHz, 1792 GB/s, 128 MB of L2, 504 TFLOP/s of bf16 = 512 multiply-adds a clock
-// and multiprocessor.
-// Rates: CUDA C++ Programming Guide, "Throughput of Native Arithmetic Instructions"; L2 and latencies are guesses.
+// "mma" (block scaling: kinds mxf8f6f4, m16n8k32, of float8 and six bits, mxf4 and mxf4nvf4, m16n8k64, from sm_120a
+// on), "cp.async.bulk.tensor", "clusterlaunchcontrol", "setmaxnreg", "stmatrix"; NVIDIA RTX Blackwell PRO whitepaper
+// (RTX PRO 6000): 188 multiprocessors, 2617 MHz, 1792 GB/s, 128 MB of L2, 504 TFLOP/s of bf16 = 512 multiply-adds a
+// clock and multiprocessor. Rates: CUDA C++ Programming Guide, "Throughput of Native Arithmetic Instructions"; L2 and
+// latencies are guesses.
 #include "backends/arch/Description.h"
 
 namespace tkc::arch {
@@ -15,11 +15,7 @@ namespace {
 
 std::vector<MatrixInstruction> instructions() {
   std::vector<MatrixInstruction> rows = mmaInstructions(512, true);
-  for (size_t i = 0, count = rows.size(); i < count; ++i)
-    if (isFloat8(rows[i].a)) {
-      rows.push_back(rows[i]);
-      rows.back().scaling = Scaling::Block;
-    }
+  addScaledFloats(rows, rows.back()); // like those of float8
   MatrixInstruction float4 = rows.back();
   float4.a = float4.b = ElemType::F4E2M1;
   float4.k = 64, float4.macsPerClock = 4 * 512;

@@ -164,7 +164,7 @@ private:
               .updates = true};
     case StmtKind::CopyIn: {
       const plan::Buffer *buffer = plan.findBuffer(stmt.ref.buffer);
-      double bytes = buffer ? static_cast<double>(buffer->stageBytes()) : 0;
+      double bytes = buffer ? static_cast<double>(buffer->copiedBytes()) : 0;
       // Threads share what they copy; the copy engine is asked once, by one thread.
       if (stmt.isThreadCopy())
         bytes /= role.instances;

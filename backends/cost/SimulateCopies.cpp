@@ -50,7 +50,7 @@ double Simulator::copyOwn(Process &process) {
     process.now = copyByThreads(process, copy);
     span(process, Span::Copy, "", begin, process.now, copy.stmt->loc);
     const plan::Buffer *buffer = plan.findBuffer(copy.stmt->ref.buffer);
-    bytes += buffer && !copy.stmt->map.empty() ? static_cast<double>(buffer->stageBytes()) : 0;
+    bytes += buffer && !copy.stmt->map.empty() ? static_cast<double>(buffer->copiedBytes()) : 0;
   }
   return bytes;
 }
@@ -69,7 +69,7 @@ void Simulator::copyIn(Process &process, const Node &node) {
     return;
   }
   const plan::Buffer *buffer = plan.findBuffer(stmt.ref.buffer);
-  const double bytes = static_cast<double>(buffer ? buffer->stageBytes() : 0) * (stmt.toFirst ? plan.cluster : 1);
+  const double bytes = static_cast<double>(buffer ? buffer->copiedBytes() : 0) * (stmt.toFirst ? plan.cluster : 1);
   if (isOwnCopy(stmt))
     return; // it came before the arrival
   const plan::TensorMap *map = plan.findMap(stmt.map);

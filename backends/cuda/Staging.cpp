@@ -77,7 +77,7 @@ std::vector<cpp::Expr> RolePrinter::coordinates(const Stmt &stmt, bool withPart)
       at = cpp::binary("+", at, cpp::binary("*", instance, cpp::integer(buffer->rows / role.instances)));
     if (withPart && instance && stmt.ref.slice == Division::Cols && static_cast<int>(d) == map->colDim)
       at = cpp::binary("+", at, cpp::binary("*", instance, cpp::integer(buffer->cols / role.instances)));
-    if (static_cast<int>(d) == map->colDim && isPacked(buffer->elem)) // maps of packed elements go by the byte
+    if (static_cast<int>(d) == map->colDim && storedCount(buffer->elem, 2) == 1) // maps of pairs go by the byte
       at = cpp::binary("/", at, cpp::integer(2));
     list.insert(list.begin(), at);
   }
@@ -160,7 +160,12 @@ void RolePrinter::copyByThreads(const Stmt &stmt, cpp::Body &out) {
   }
   cpp::Expr from = viewExpr(parts, false);
   if (isPacked(parts.param->elem))
-    from = cpp::call("tk::pairs", {from});
+    from = cpp::call(isFloat6(parts.param->elem) ? "tk::packed_bytes" : "tk::pairs", {from});
+  if (isFloat6(parts.param->elem)) {
+    out.push_back(cpp::Stmt::expression(
+        cpp::call(cpp::templated("tk::copy_padded", parameters), {stage(stmt.ref), from, threadInRole})));
+    return;
+  }
   const bool isContiguous = !stmt.ref.transposed && parts.cols.dim + 1 == static_cast<int>(parts.param->dims.size());
   const std::string callee = isContiguous ? "tk::copy_rows_to_shared" : "tk::copy_to_shared";
   if (isContiguous && deepCopies(role.registers) > 0)
@@ -244,6 +249,11 @@ void RolePrinter::printFetch(const Stmt &stmt, cpp::Body &out) {
   if (uses.declaresAt(stmt, stmt.dest))
     out.push_back(cpp::Stmt::declaration(typeText(stmt.dest), nameOf(stmt.dest)));
   const cpp::Expr share = cpp::name(nameOf(stmt.dest));
+  if (isFloat6(buffer->elem)) {
+    const cpp::Expr bytes = cpp::call("tk::packed_bytes", {viewExpr(parts, false)});
+    out.push_back(cpp::Stmt::expression(cpp::method(share, "fetch", {bytes, threadInRole})));
+    return;
+  }
   if (isPacked(buffer->elem)) {
     out.push_back(cpp::Stmt::expression(cpp::call("tk::fetch_pairs", {share, viewExpr(parts, false), threadInRole})));
     return;
@@ -283,7 +293,7 @@ void RolePrinter::printCopies(const plan::Body &body, size_t &i, cpp::Body &out)
   int64_t engineBytes = expect ? expect->bytes : 0;
   for (const Stmt *copy : byThreads)
     if (!copy->map.empty())
-      engineBytes -= kernel.plan.findBuffer(copy->ref.buffer)->stageBytes();
+      engineBytes -= kernel.plan.findBuffer(copy->ref.buffer)->copiedBytes();
   const auto engine = [&](cpp::Body &to) {
     for (const Stmt *copy : byThreads)
       copyByThreads(*copy, to);

@@ -49,7 +49,13 @@ std::string elementType(ElemType type) {
   return {};
 }
 
-std::string storedType(ElemType type) { return isPacked(type) ? elementType(type) + "_pair" : elementType(type); }
+std::string storedType(ElemType type) {
+  return elementType(type) + (isFloat6(type) ? "_padded" : isPacked(type) ? "_pair" : "");
+}
+
+int64_t storedCount(ElemType type, int64_t elements) {
+  return isPacked(type) && !isFloat6(type) ? elements / 2 : elements;
+}
 
 std::string layoutType(const plan::Layout &layout, ElemType elem) {
   if (layout.kind == plan::Layout::Mma)
@@ -88,9 +94,12 @@ std::string variableType(const plan::VarType &type, int instances) {
   case plan::VarType::Row:
     return fmt::format("tk::row<{}, {}, {}>", elem, partCols(type, instances), layoutType(type.layout, type.elem));
   case plan::VarType::Share:
-    return fmt::format("tk::{}<{}, {}, {}, {}{}>", type.layout.vec == 1 ? "scale_share" : "share",
-                       storedType(type.elem), type.rows, isPacked(type.elem) ? type.cols / 2 : type.cols,
-                       type.layout.threads, type.layout.threadsPerRow == 1 ? ", true" : "");
+    return fmt::format("tk::{}share<{}, {}, {}, {}{}>",
+                       type.layout.vec == 1  ? "scale_"
+                       : isFloat6(type.elem) ? "padded_"
+                                             : "",
+                       storedType(type.elem), type.rows, storedCount(type.elem, type.cols), type.layout.threads,
+                       type.layout.threadsPerRow == 1 ? ", true" : "");
   case plan::VarType::Cursor:
     return fmt::format("tk::ring<{}>", type.rows);
   }
@@ -99,7 +108,7 @@ std::string variableType(const plan::VarType &type, int instances) {
 
 std::string bufferType(const plan::Buffer &buffer, int64_t rows, bool isTile, std::string_view tileType) {
   const std::string elem = storedType(buffer.elem);
-  const int64_t cols = isPacked(buffer.elem) ? buffer.cols / 2 : buffer.cols;
+  const int64_t cols = storedCount(buffer.elem, buffer.cols);
   if (!isTile && (rows == 1 || buffer.cols == 1))
     return fmt::format("tk::shared_vector<{}, {}>", elem, rows * cols);
   const int64_t swizzle = plan::bytes(buffer.swizzle);

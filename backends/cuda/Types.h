@@ -20,8 +20,10 @@ std::string elementType(ElemType type);
 std::string layoutType(const plan::Layout &layout, ElemType elem);
 /// The part of a variable that one instance of its role holds: "tk::fragment<float, 64, 256, tk::mma_layout>".
 std::string variableType(const plan::VarType &type, int instances);
-/// An element as it lies in shared memory: packed ones by pairs.
+/// An element as it lies in shared memory: packed ones by pairs, those of six bits with padding.
 std::string storedType(ElemType type);
+/// How many of these so many elements are.
+int64_t storedCount(ElemType type, int64_t elements);
 /// "tk::shared_tile<tk::bf16, 128, 64>", or a shared_vector where the buffer has one row or one column, unless
 /// `isTile`: a tile in any case. `tileType`: what a tile is called.
 std::string bufferType(const plan::Buffer &buffer, int64_t rows, bool isTile = false,

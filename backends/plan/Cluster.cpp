@@ -101,7 +101,7 @@ private:
     if (transposed)
       return buffer.rows % 16 == 0 ? plan::Division::Rows : plan::Division::Whole;
     const int64_t span = plan::bytes(buffer.swizzle);
-    const bool hasPanels = span != 0 && buffer.cols * byteWidth(buffer.elem) % (span * 2) == 0;
+    const bool hasPanels = span != 0 && plan::sharedBytes(buffer.elem, buffer.cols) % (span * 2) == 0;
     return hasPanels ? plan::Division::Cols : plan::Division::Whole;
   }
 
@@ -127,7 +127,7 @@ private:
   /// Whole panels, which take fewer copies, else rows of swizzle atoms.
   plan::Division shareOf(const plan::Buffer &buffer) const {
     const int64_t span = plan::bytes(buffer.swizzle);
-    if (span != 0 && bytesOf(buffer.elem, buffer.cols) % (span * blocks) == 0)
+    if (span != 0 && plan::sharedBytes(buffer.elem, buffer.cols) % (span * blocks) == 0)
       return plan::Division::Cols;
     return buffer.rows % (8 * blocks) == 0 ? plan::Division::Rows : plan::Division::Whole;
   }

@@ -396,7 +396,8 @@ private:
     const int byCols = made.division == plan::Division::Cols ? placement.instances : 1;
     const int byRows = made.division == plan::Division::Rows ? placement.instances : 1;
     const int64_t loads = made.rows / byRows / plan::slabRows(made.layout) + made.cols / byCols / 16;
-    const int64_t steps = ir::factorOf(dot, 0)->type.cols * byteWidth(ir::factorOf(dot, 0)->type.elem) / 32;
+    const ir::Type &factor = ir::factorOf(dot, 0)->type;
+    const int64_t steps = plan::sharedBytes(factor.elem, factor.cols) / 32;
     for (const int count : {4, 2})
       if (steps % count == 0 && count * loads <= loadsAtATime)
         return steps > count ? count : 0;

@@ -115,16 +115,18 @@ std::string whyNotByCopyEngine(const ir::Function &function, const ir::Op &acces
 }
 
 bool beginsWide(const ir::Function &function, const ir::Op &access) {
-  const ElemType elem = function.findParam(access.view.tensor)->elem;
-  const int64_t bits = bitWidth(elem);
+  return beginsAtMultiples(access, elementsOfWhole(16, function.findParam(access.view.tensor)->elem));
+}
+
+bool beginsAtMultiples(const ir::Op &access, int64_t elements) {
   const ir::ViewIndex &index = access.view.indices[rangedDims(access.view).second];
   if (index.kind != ir::ViewIndex::Tiled)
-    return index.kind == ir::ViewIndex::All || index.lo * bits % 128 == 0;
+    return index.kind == ir::ViewIndex::All || index.lo % elements == 0;
   const ir::Value *tileIndex = access.operand(index.operand);
   if (tileIndex->definingOp || !tileIndex->ownerBlock || !tileIndex->ownerBlock->parent)
     return false; // moved, or not a loop's own
   const ir::Op *loop = tileIndex->ownerBlock->parent;
-  return loop->tileSize * bits % 128 == 0 && isMultipleOf(loop->operand(0), elementsOfWhole(16, elem));
+  return loop->tileSize % elements == 0 && isMultipleOf(loop->operand(0), elements);
 }
 
 plan::TensorMap makeMap(const ir::Op &access, const plan::Buffer &buffer, int64_t boxRows) {
@@ -135,7 +137,7 @@ plan::TensorMap makeMap(const ir::Op &access, const plan::Buffer &buffer, int64_
   std::tie(map.rowDim, map.colDim) = rangedDims(access.view);
   map.boxRows = boxRows;
   const int64_t span = plan::bytes(buffer.swizzle);
-  map.boxCols = span ? std::min(buffer.cols, span * 8 / bitWidth(buffer.elem)) : buffer.cols;
+  map.boxCols = span ? std::min(buffer.cols, span * 8 / plan::sharedBits(buffer.elem)) : buffer.cols;
   map.swizzle = buffer.swizzle;
   return map;
 }

@@ -188,7 +188,7 @@ const std::string &OwnCopies::shareOf(const RingMember &member) {
   type.elem = buffer.elem;
   type.rows = buffer.rows;
   type.cols = buffer.cols;
-  const int vec = placement.isScales(buffer.name) ? 1 : 16 * 8 / bitWidth(buffer.elem);
+  const int vec = placement.isScales(buffer.name) ? 1 : 16 * 8 / plan::sharedBits(buffer.elem);
   type.layout = {plan::Layout::Rows, placement.layout.threads * placement.instances,
                  member.transposing ? 1 : static_cast<int>(buffer.cols) / vec, vec};
   return name = builder.declare(member.buffer + "_share", type);

@@ -336,7 +336,7 @@ private:
   }
 
   /// What a product contracts at a time: 32 bytes.
-  static int64_t contractedUnit(ElemType elem) { return std::max<int64_t>(16, 32 * 8 / bitWidth(elem)); }
+  static int64_t contractedUnit(ElemType elem) { return std::max<int64_t>(16, 32 * 8 / plan::sharedBits(elem)); }
 
   /// A left operand has whole slabs of rows for every instance, whichever way it is stored, and both have whole steps
   /// of what is contracted.
@@ -419,6 +419,9 @@ private:
       return why;
     if (buffer.rows != stored.rows || buffer.cols != stored.cols)
       return fmt::format("its tile of {}x{} is padded to {}x{}", stored.rows, stored.cols, buffer.rows, buffer.cols);
+    if (isFloat6(buffer.elem) &&
+        (buffer.cols % plan::float6BoxCols != 0 || !beginsAtMultiples(load, plan::float6BoxCols)))
+      return fmt::format("the engine takes elements of six bits by {} of a row", plan::float6BoxCols);
     return stored.rows > arch.maxBoxDim ? fmt::format("a copy has at most {} rows", arch.maxBoxDim) : "";
   }
 
@@ -439,7 +442,7 @@ private:
     plan::Buffer *buffer = out.findBuffer(name);
     if (!buffer || buffer->swizzle == plan::Swizzle::None)
       return;
-    const int64_t share = bytesOf(buffer->elem, buffer->cols / out.instances);
+    const int64_t share = plan::sharedBytes(buffer->elem, buffer->cols / out.instances);
     const int64_t span = plan::bytes(buffer->swizzle);
     if (share % span == 0 || (evenParts && span % share == 0))
       return;
@@ -447,7 +450,7 @@ private:
     for (plan::TensorMap &map : out.maps)
       if (map.buffer == name) {
         map.swizzle = buffer->swizzle;
-        map.boxCols = plan::bytes(map.swizzle) * 8 / bitWidth(buffer->elem);
+        map.boxCols = plan::bytes(map.swizzle) * 8 / plan::sharedBits(buffer->elem);
       }
   }
 
@@ -488,7 +491,7 @@ private:
     // Whole swizzle atoms, and what a product contracts at a time, whichever axis it contracts.
     buffer.rows = roundUp(type.rows, 16);
     buffer.cols = roundUp(type.cols, std::max(contractedUnit(elem), atOnce));
-    buffer.swizzle = chooseSwizzle(bytesOf(elem, buffer.cols));
+    buffer.swizzle = chooseSwizzle(plan::sharedBytes(elem, buffer.cols));
     buffer.loc = loc;
     out.buffers.push_back(buffer);
     return out.buffers.back();

@@ -174,6 +174,8 @@ bool suitsCopyEngine(const ir::Function &function, const ir::Op &access);
 std::string whyNotByCopyEngine(const ir::Function &function, const ir::Op &access);
 /// Whether the rows of every tile that is accessed begin whole 16 bytes after those of the tensor.
 bool beginsWide(const ir::Function &function, const ir::Op &access);
+/// Or a multiple of so many elements.
+bool beginsAtMultiples(const ir::Op &access, int64_t elements);
 
 /// Whether `value` is that dim of a tensor.
 bool isDim(const ir::Value *value, const ir::DimExpr &dim);

@@ -511,7 +511,7 @@ private:
     // Copies by its threads, of tensors that the engine cannot take, need about 40.
     const bool copiesLittle = schedule.aligned && !placement.copiesByThreads();
     const bool copiesBytes = std::any_of(placement.buffers.begin(), placement.buffers.end(),
-                                         [](const plan::Buffer &buffer) { return bitWidth(buffer.elem) == 8; });
+                                         [](const plan::Buffer &buffer) { return plan::sharedBits(buffer.elem) == 8; });
     const bool amply = placement.usesTensorMemory() || placement.multipliesByWarps() || byThreads ||
                        ((takesTurns || copiesBytes) && !copiesLittle);
     // Beside one computing warpgroup there are enough for copies by threads that keep many loads on their way.

@@ -80,7 +80,7 @@ private:
       const RingMember &member = memberOf(*load);
       for (const plan::Buffer &buffer : placement.buffers)
         if (buffer.name == member.buffer && member.byEngine)
-          bytes += buffer.stageBytes();
+          bytes += buffer.copiedBytes();
     }
     return bytes;
   }

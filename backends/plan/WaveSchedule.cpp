@@ -23,7 +23,7 @@ int64_t contractedBytes(const Placement &placement) {
   if (!product.byWarps || product.a.kind != Operand::Ring || product.b.kind != Operand::Ring)
     return 0;
   const plan::Buffer &b = *placement.findBuffer(product.b.buffer);
-  return (product.b.transposed ? b.cols : b.rows) * byteWidth(b.elem);
+  return plan::sharedBytes(b.elem, product.b.transposed ? b.cols : b.rows);
 }
 
 /// Registers a lane that the operands of so many bytes of k take.

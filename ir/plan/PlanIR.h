@@ -57,6 +57,13 @@ std::string print(const Layout &layout);
 /// Elements of a chunk of 16 bytes: by so many more than a tile in a led layout has, a copy of it in shared memory has
 /// both chunks of memory that its turned one is made of.
 inline int64_t ledChunk(ElemType elem) { return 128 / bitWidth(elem); }
+/// Bits of an element in shared memory: those of six bits lie there as matrix instructions read them, 16 in 16 bytes
+/// (tk/padded.h), which copies fill but for four.
+inline int sharedBits(ElemType elem) { return isFloat6(elem) ? 8 : bitWidth(elem); }
+inline int64_t sharedBytes(ElemType elem, int64_t count) { return count * sharedBits(elem) / 8; }
+/// Columns of a copy engine's box of such elements, and what it begins at a multiple of. CUDA Driver API,
+/// cuTensorMapEncodeTiled, CU_TENSOR_MAP_DATA_TYPE_16U6_ALIGN16B.
+constexpr int64_t float6BoxCols = 128;
 /// Rows of a slab of an accumulator: those of all its warps.
 constexpr int slabRows(const Layout &layout) {
   return layout.kind == Layout::Tensor ? layout.threads
@@ -121,7 +128,8 @@ struct Buffer {
   std::string aliasOf; ///< empty, or the buffer whose memory it reuses once that one is dead
   SourceLoc loc;
 
-  int64_t stageBytes() const { return bytesOf(elem, rows * cols); }
+  int64_t stageBytes() const { return sharedBytes(elem, rows * cols); }
+  int64_t copiedBytes() const { return bytesOf(elem, rows * cols); } ///< of a stage: without padding
   int64_t totalBytes() const { return stageBytes() * stages * instances; }
 };
 

@@ -95,7 +95,7 @@ private:
     const Buffer &buffer = *plan.findBuffer(stmt.ref.buffer);
     const bool byRows = stmt.multicast == Division::Rows;
     // A share starts at a swizzle atom, and is whole panels: 8 rows, or as many columns as the swizzle spans.
-    const int64_t unit = byRows ? 8 : std::max<int64_t>(bytes(buffer.swizzle) * 8 / bitWidth(buffer.elem), 1);
+    const int64_t unit = byRows ? 8 : std::max<int64_t>(bytes(buffer.swizzle) * 8 / sharedBits(buffer.elem), 1);
     const int64_t extent = byRows ? buffer.rows : buffer.cols;
     const int64_t shares = stmt.toFirst ? 1 : plan.cluster; // in a stage
     if (extent % (unit * shares) != 0 || (!byRows && buffer.swizzle == Swizzle::None))

@@ -373,7 +373,7 @@ private:
     const bool isClaim = event.stmt->kind == StmtKind::Claim;
     int64_t bytes = event.stmt->map.empty() && !isClaim ? 0
                     : isShare                           ? bytesOf(event.a.buffer->elem, rect.area())
-                                                        : event.a.buffer->stageBytes();
+                                                        : event.a.buffer->copiedBytes();
     barrier.copied += bytes;
     barrier.pendingBytes -= bytes;
     barrier.counted = true;

@@ -352,7 +352,7 @@ private:
   /// Threads apply a swizzle from the start of a panel on; the matrix engine, to addresses, takes an even part as well.
   bool wholePanels(const BufferRef &ref, bool evenParts) const {
     const Buffer &buffer = *plan.findBuffer(ref.buffer);
-    int64_t span = bytes(buffer.swizzle), share = bytesOf(buffer.elem, buffer.cols / role.instances);
+    int64_t span = bytes(buffer.swizzle), share = sharedBytes(buffer.elem, buffer.cols / role.instances);
     return ref.transposed || span == 0 || share % span == 0 || (evenParts && span % share == 0);
   }
 
@@ -437,7 +437,7 @@ private:
       complain("{} is no share of a stage of {}[{}x{}]", print(type), spelling(buffer.elem), buffer.rows, buffer.cols);
     else if (type.layout.threads != threadsOf(role))
       complain("a share of {} threads, role `{}` has {}", type.layout.threads, role.name, threadsOf(role));
-    else if (bytesOf(type.elem, type.layout.vec) != (buffer.swizzle == Swizzle::None ? 1 : 16))
+    else if (sharedBytes(type.elem, type.layout.vec) != (buffer.swizzle == Swizzle::None ? 1 : 16))
       complain("{} elements of {} at a time: threads copy 16 bytes, of scales one", type.layout.vec,
                spelling(type.elem));
   }
@@ -473,8 +473,12 @@ private:
     }
     if (a.second != b.first || dest.rows != a.first || dest.cols != b.second)
       return complain("{}x{} · {}x{} does not make {}x{}", a.first, a.second, b.first, b.second, dest.rows, dest.cols);
-    if (aElem != bElem && !(isFloat8(aElem) && isFloat8(bElem)))
+    const bool matches = stmt.scales.empty() ? aElem == bElem || (isFloat8(aElem) && isFloat8(bElem))
+                                             : ir::canMultiplyScaled(aElem, bElem);
+    if (!matches)
       return complain("{} times {}", spelling(aElem), spelling(bElem));
+    if (stmt.scales.empty() && (isFloat6(aElem) || isFloat6(bElem)))
+      return complain("elements of six bits are multiplied with scales");
     if (!stmt.scales.empty() && !checkScales(plan, stmt, aElem, a, b, report))
       return;
     if (stmt.byWarps && dest.layout.kind == Layout::Mfma)
@@ -518,7 +522,7 @@ private:
   }
 
   void contraction(const Stmt &stmt, int64_t k, ElemType elem, std::string_view name) {
-    if (bytesOf(elem, k) % 32 != 0)
+    if (sharedBytes(elem, k) % 32 != 0)
       complain("contracts {} elements of {}: {} takes 32 bytes at a time", k, spelling(elem), name);
     // Only types that are transposed as they are read may lie with the other axis contiguous.
     const bool transposes = bitWidth(elem) == 16 || (bitWidth(elem) == 8 && budget.transposesBytes);

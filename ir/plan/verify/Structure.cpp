@@ -139,7 +139,7 @@ private:
     if (buffer.offset % atom != 0 || (buffer.stages * buffer.instances > 1 && buffer.stageBytes() % atom != 0))
       complain("buffer `{}` stands at {} in stages of {} bytes: swizzle {} needs multiples of {}", buffer.name,
                buffer.offset, buffer.stageBytes(), spelling(buffer.swizzle), atom);
-    int64_t rowBytes = bytesOf(buffer.elem, buffer.cols), span = bytes(buffer.swizzle);
+    int64_t rowBytes = sharedBytes(buffer.elem, buffer.cols), span = bytes(buffer.swizzle);
     if (span != 0 && rowBytes > span && rowBytes % span != 0)
       complain("rows of buffer `{}` are {} bytes: longer than swizzle {}'s span and not a multiple of it", buffer.name,
                rowBytes, spelling(buffer.swizzle));
@@ -164,7 +164,7 @@ private:
                buffer ? "is no tensor parameter" : "does not exist");
       return;
     }
-    int64_t rowBytes = bytesOf(buffer->elem, map.boxCols), span = bytes(map.swizzle);
+    int64_t rowBytes = sharedBytes(buffer->elem, map.boxCols), span = bytes(map.swizzle);
     if (param->elem != buffer->elem)
       complain("tensor map `{}` copies {} into buffer `{}` of {}", map.name, spelling(param->elem), buffer->name,
                spelling(buffer->elem));
@@ -176,6 +176,9 @@ private:
     if (span != 0 && rowBytes > span)
       complain("tensor map `{}` has box rows of {} bytes: swizzle {} takes at most {}", map.name, rowBytes,
                spelling(map.swizzle), span);
+    if (isFloat6(buffer->elem) && map.boxCols != float6BoxCols)
+      complain("tensor map `{}` has box rows of {} elements of six bits: the copy engine takes {}", map.name,
+               map.boxCols, float6BoxCols);
     if (map.swizzle != buffer->swizzle)
       complain("tensor map `{}` has swizzle {}, its buffer `{}` has {}", map.name, spelling(map.swizzle), buffer->name,
                spelling(buffer->swizzle));

@@ -69,7 +69,7 @@ private:
     if (stmt.kind == StmtKind::Stagger)
       return;
     const Buffer &b = *plan.findBuffer(stmt.ref.buffer);
-    const int64_t k = bytesOf(b.elem, stmt.ref.transposed ? b.cols : b.rows);
+    const int64_t k = sharedBytes(b.elem, stmt.ref.transposed ? b.cols : b.rows);
     if (!stmt.byWarps || !stmt.aShared || stmt.count > 0 || stmt.interleaved || k % (stmt.turns * kBytes) != 0)
       complain(stmt, "{} turns: each contracts a multiple of {} bytes of tiles in shared memory", stmt.turns, kBytes);
   }

@@ -12,6 +12,7 @@
 #include "tk/fragment.h"
 #include "tk/mfma.h"
 #include "tk/mfma_layout.h"
+#include "tk/padded.h"
 #include "tk/shared.h"
 #include "tk/transposing_read.h"
 #include "tk/warp.h"
@@ -32,6 +33,8 @@ template <class Slice, bool IsLeft, int Tile, int Bytes> struct operand_reads {
   static constexpr int read_rows = 8 / int(sizeof(T)), reads = elements / read_rows;
   /// What lies together in a row, and is read at once.
   static constexpr int together = Bytes < tile_type::grain ? Bytes : tile_type::grain;
+  /// Words of that: elements of six bits have padding behind them.
+  static constexpr int read_words = is_padded<T> ? together / padded_elements * padded_bytes / 4 : together / 4;
   static constexpr int instructions_of_step = k_major ? Bytes / together : transposes ? reads : elements;
   static constexpr int addresses = k_major ? 1 : transposes ? reads : elements;
   static_assert(tile_type::swizzle != 0, "operands are swizzled");
@@ -77,7 +80,8 @@ template <class Slice, bool IsLeft, int Tile, int Bytes> struct operand_reads {
     if constexpr (k_major) {
 #pragma unroll
       for (int i = 0; i < Bytes; i += together)
-        load_shared_words<together / 4>(moved(lane_addresses[0], step * step_bytes ^ i, block * Tile), words + i / 4);
+        load_shared_words<read_words>(moved(lane_addresses[0], step * step_bytes ^ i, block * Tile),
+                                      words + i / together * read_words);
     } else if constexpr (transposes) {
 #pragma unroll
       for (int i = 0; i < reads; ++i)

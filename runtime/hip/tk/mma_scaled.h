@@ -6,7 +6,7 @@
 // BuiltinsAMDGPU.
 //
 // A scale is for 32 neighbours along k, so a lane feeds each instruction what the instruction's order asks for: of
-// float8 16 neighbours of either half of its k, of packed f4e2m1 32 neighbours.
+// float8 16 neighbours of either half of its k, of what is narrower 32 neighbours.
 #pragma once
 
 #include "tk/mma.h"
@@ -16,9 +16,24 @@ namespace tk {
 
 /// The number by which an instruction knows the type of an operand.
 template <class T> constexpr int scaled_format() {
-  static_assert(same<T, f8e4m3> || same<T, f8e5m2> || same<T, f4e2m1_pair>);
-  return same<T, f8e4m3> ? 0 : same<T, f8e5m2> ? 1 : 4;
+  static_assert(is_float8<T> || is_padded<T> || same<T, f4e2m1_pair>);
+  return same<T, f8e4m3> ? 0 : same<T, f8e5m2> ? 1 : same<T, f6e2m3_padded> ? 2 : same<T, f6e3m2_padded> ? 3 : 4;
 }
+
+/// What a lane gives one instruction of an operand, in steps of which `each` blocks of 32 are one: chunks of 16 bytes,
+/// of f4e2m1 one, else two. Those of elements of six bits lie as padded_share places them.
+template <class Reads> struct scaled_reads {
+  using T = typename Reads::T;
+  static constexpr int count = same<T, f4e2m1_pair> ? 1 : 2;
+
+  template <int Each> __device__ __forceinline__ static void load(const Reads &from, int block, int step, u32 *words) {
+    constexpr int in_panel = is_padded<T> ? Reads::row_bytes / 32 / Each : 1; // steps
+#pragma unroll
+    for (int i = 0; i < count; ++i)
+      from.load(block, (step - step % in_panel) * count + step % in_panel + i * in_panel,
+                words + i * Reads::read_words);
+  }
+};
 
 /// d += a · b with their scales, transposed: d[Tile, Tile] += left · right in mfma_layout. Each lane brings the scale
 /// of one row or column for one block of 32.
@@ -59,13 +74,15 @@ __device__ __forceinline__ void mma_scaled(Acc &acc, const shared_slice<TileA, M
   if (!accumulate)
     acc = zeros<Acc>();
   constexpr int tile = L::tile, waves = L::threads / 64, slabs = M / L::slab, blocks = Acc::cols / tile;
-  constexpr int each = 64 / tile; // scales of a row that an instruction takes
-  constexpr int reads = same<Left, f4e2m1_pair> ? 1 : 2;
+  constexpr int each = 64 / tile;                         // scales of a row that an instruction takes
+  constexpr int chunks = same<Left, f4e2m1_pair> ? 1 : 2; // that hold a block
   constexpr int steps = Count / each;
-  static_assert(Count % each == 0 && K == steps * reads * each * 16, "scales of a product");
+  static_assert(Count % each == 0 && K == steps * chunks * each * 16, "scales of a product");
   const int wave = threadIdx.x / 64 % waves, outer = lane() % tile;
-  const operand_reads<shared_slice<TileA, M, K>, true, tile, 16> left(a, wave);
-  const operand_reads<B, false, tile, 16> right(b, 0);
+  using left_reads = operand_reads<shared_slice<TileA, M, K>, true, tile, 16>;
+  using right_reads = operand_reads<B, false, tile, 16>;
+  const left_reads left(a, wave);
+  const right_reads right(b, 0);
   const auto scale = [&](u32 address, int block, int step) -> u32 {
     return *shared_pointer<const u8>(address + u32((block * tile + outer) * Count + step * each + lane() / tile));
   };
@@ -74,17 +91,13 @@ __device__ __forceinline__ void mma_scaled(Acc &acc, const shared_slice<TileA, M
     u32 left_words[slabs][8] = {}, left_scales[slabs];
 #pragma unroll
     for (int slab = 0; slab < slabs; ++slab) {
-#pragma unroll
-      for (int i = 0; i < reads; ++i)
-        left.load(slab * waves, step * reads + i, left_words[slab] + i * 4);
+      scaled_reads<left_reads>::template load<each>(left, slab * waves, step, left_words[slab]);
       left_scales[slab] = scale(scales_a.address, slab * waves + wave, step);
     }
 #pragma unroll
     for (int block = 0; block < blocks; ++block) {
       u32 right_words[8] = {};
-#pragma unroll
-      for (int i = 0; i < reads; ++i)
-        right.load(block, step * reads + i, right_words + i * 4);
+      scaled_reads<right_reads>::template load<each>(right, block, step, right_words);
       const u32 right_scale = scale(scales_b.address, block, step);
 #pragma unroll
       for (int slab = 0; slab < slabs; ++slab)

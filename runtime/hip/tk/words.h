@@ -61,6 +61,19 @@ template <int Words> __device__ __forceinline__ void load_shared_words(u32 addre
   split<Words>(*(const in_shared<words_at_once<Words>> *)(address), words);
 }
 
+/// Three words at a multiple of 16 bytes, of which a vector would be four.
+struct alignas(16) three_words {
+  u32 each[3];
+};
+template <> __device__ __forceinline__ void store_shared_words<3>(u32 address, const u32 *words) {
+  auto *to = (in_shared<three_words> *)(address);
+  to->each[0] = words[0], to->each[1] = words[1], to->each[2] = words[2];
+}
+template <> __device__ __forceinline__ void load_shared_words<3>(u32 address, u32 *words) {
+  const auto *from = (const in_shared<three_words> *)(address);
+  words[0] = from->each[0], words[1] = from->each[1], words[2] = from->each[2];
+}
+
 /// x, of which the compiler knows nothing: what is computed from it is computed here, and takes no register elsewhere.
 __device__ __forceinline__ int computed_here(int x) {
   asm volatile("" : "+v"(x));

@@ -1,7 +1,7 @@
 // Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Packed f4e2m1 by pairs, which copies and matrix instructions take as they take bytes.
+// Packed elements as bytes, which is what copies take: f4e2m1 by pairs, in which matrix instructions take them, too.
 #pragma once
 
 #include "tk/memory.h"
@@ -22,6 +22,19 @@ template <int Align> __device__ __forceinline__ view<const f4e2m1_pair> pairs(co
           1,
           from.row_begin,
           from.col_begin / 2};
+}
+
+/// The view in bytes: of whole groups of elements, which the last dim and all strides of a packed tensor have.
+template <packed_element T, int Align>
+__device__ __forceinline__ view<const u8> packed_bytes(const view<const T, Align> &from) {
+  constexpr int elements = packing<T>::elements, bytes = packing<T>::bytes;
+  return {from.base.group(),
+          from.row_stride / elements * bytes,
+          from.row_end,
+          (from.col_end + elements - 1) / elements * bytes,
+          1,
+          from.row_begin,
+          from.col_begin / elements * bytes};
 }
 
 } // namespace tk

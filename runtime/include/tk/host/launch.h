@@ -25,7 +25,9 @@ struct box {
 
 /// Encodes a map; false where the tensor does not suit the copy engine, which is no error: a base or a stride that is
 /// no multiple of 16 bytes, a stride of 0, an empty dim, more than 5 dims, and, where it is stored through, a last dim
-/// that is no multiple of 16 bytes: on an H200 the engine was seen to write past the end of one such tensor.
+/// that is no multiple of 16 bytes: on an H200 the engine was seen to write past the end of one such tensor. Of
+/// elements of six bits, which it unpacks to 16 bytes for 16, base and strides are multiples of 32 bytes, and the last
+/// dim is one of 128 elements.
 /// Source: CUDA Driver API 13.0, cuTensorMapEncodeTiled. The entry point is looked up at run time, so that emitted
 /// files link against the CUDA runtime alone; the enumerators that it takes are spelled as numbers for the same reason.
 inline bool encode_map(tensor_map &map, const argument &a, const box &b) {
@@ -39,12 +41,14 @@ inline bool encode_map(tensor_map &map, const argument &a, const box &b) {
     return error == cudaSuccess && found == cudaDriverEntryPointSuccess ? reinterpret_cast<encode_function>(function)
                                                                         : nullptr;
   }();
-  // CU_TENSOR_MAP_DATA_TYPE_* of each element; packed ones go by the byte.
-  constexpr int types[] = {8, 7, 6, 9, 0, 0, 5, 3, 0, 0, 0, 0, 0, -1, -1};
+  // CU_TENSOR_MAP_DATA_TYPE_* of each element; pairs of four bits go by the byte.
+  constexpr int types[] = {8, 7, 6, 9, 0, 0, 5, 3, 0, 0, 0, 0, 0, 15, 15};
   const int in_a_byte = a.type == element::f4e2m1 ? 2 : 1;
+  const bool padded = bits_of(a.type) == 6;
+  const unsigned alignment = padded ? 32 : 16;
   const int rank = a.rank();
-  if (!encode || types[static_cast<int>(a.type)] < 0 || rank < 1 || rank > 5 || a.is_empty() ||
-      reinterpret_cast<uintptr_t>(a.data()) % 16 != 0 || (b.stored && bytes_of(a.type, a.dim(rank - 1)) % 16 != 0))
+  if (!encode || rank < 1 || rank > 5 || a.is_empty() || reinterpret_cast<uintptr_t>(a.data()) % alignment != 0 ||
+      (b.stored && bytes_of(a.type, a.dim(rank - 1)) % 16 != 0) || (padded && a.dim(rank - 1) % 128 != 0))
     return false;
   unsigned long long dims[5], strides[5];
   unsigned box_dims[5], element_strides[5];
@@ -57,8 +61,8 @@ inline bool encode_map(tensor_map &map, const argument &a, const box &b) {
       continue;
     long long stride = bytes_of(a.type, a.stride(d));
     if (a.dim(d) == 1) // never stepped along; what PyTorch says there means nothing
-      stride = 16;
-    if (stride <= 0 || stride % 16 != 0 || stride >= 1ll << 40)
+      stride = alignment;
+    if (stride <= 0 || stride % alignment != 0 || stride >= 1ll << 40)
       return false;
     strides[i - 1] = static_cast<unsigned long long>(stride);
   }
