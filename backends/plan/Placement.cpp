@@ -125,7 +125,8 @@ private:
     for (const arch::MatrixInstruction &instruction : arch.matrixInstructions)
       widest = std::max(widest, instruction.nMax);
     const bool divideCols = slabs == 1 && cols > widest && cols % 32 == 0;
-    const int fitting = std::min(slabs % 3 == 0 ? 3 : slabs % 2 == 0 || divideCols ? 2 : 1, mostInstances);
+    const int halves = slabs > 4 && slabs % 4 == 0 ? 4 : 2;
+    const int fitting = std::min(slabs % 3 == 0 ? 3 : slabs % 2 == 0 || divideCols ? halves : 1, mostInstances);
     out.instances = static_cast<int>(schedule.warpgroups.value_or(fitting));
     note(plan::Note::Roles, {},
          schedule.warpgroups
@@ -669,8 +670,9 @@ private:
     }
   }
 
-  /// One instruction makes the rows of an instance.
+  /// One instruction makes the rows of an instance, or two do.
   void checkSlabs(std::string &error) const {
+    constexpr int64_t mostRows = 128; // by wgmma: runtime/include/tk/wgmma.h
     for (const auto &[dot, product] : out.products) {
       if (product.inTensor && product.isScaled() && product.made.layout.kind != plan::Layout::Tensor)
         error = "a warpgroup would have other than 128 rows of a product with block scales: take other tiles or "
@@ -681,6 +683,11 @@ private:
         error = fmt::format("one warpgroup would have {} rows of a product, and the instruction makes 64 or 128: take "
                             "other tiles or `warpgroups`",
                             rows);
+      else if (instructionOf(*dot) && !product.inTensor && !product.byWarps && rows > mostRows)
+        error =
+            fmt::format("one warpgroup would have {} rows of a product, and it takes {} at most: take smaller tiles "
+                        "or more `warpgroups`",
+                        rows, mostRows);
     }
   }
 
