@@ -3,6 +3,7 @@
 #include "backends/plan/LateArrivals.h"
 
 #include <algorithm>
+#include <map>
 
 namespace tkc::planner {
 namespace {
@@ -29,8 +30,11 @@ bool fillsWithScales(const plan::Stmt &loop, const Placement &placement) {
 /// It tells before it waits for a stage to be drained: what is there is multiplied meanwhile.
 class LateWalk {
 public:
-  LateWalk(plan::Role &role, const Placement &placement, const plan::Stmt &loop)
-      : role(role), placement(placement), loop(loop),
+  /// `told`: by barrier, the cursor at the oldest stage that is not told of. At the end of a walk nothing is left to
+  /// tell, so all walks that fill a ring go on with one.
+  LateWalk(plan::Role &role, const Placement &placement, const plan::Stmt &loop,
+           std::map<std::string, std::string> &told)
+      : role(role), placement(placement), loop(loop), told(told),
         behind(std::clamp(static_cast<int>(role.findVar(cursor())->type.rows) - 1, 1, mostBehind)) {}
 
   /// What stands in the loop's place.
@@ -103,37 +107,49 @@ private:
   /// The oldest stage's copies have come: each warp says so.
   void tell(plan::Body &to) {
     const plan::VarType type = role.findVar(cursor())->type;
-    const std::string told = declare(cursor() + "_told", type);
+    std::string &oldest = told[loop.body[1].barrier];
+    if (oldest.empty())
+      oldest = declare(cursor() + "_told", type);
     emit(to, Kind::CopyWait).count = behind - 1;
     if (placement.usesTensorMemory())
       emit(to, Kind::FenceProxy);
     plan::Stmt &arrive = emit(to, Kind::Arrive);
     arrive.barrier = loop.body[1].barrier;
-    arrive.cursor = told;
+    arrive.cursor = oldest;
     arrive.byWarps = true;
     arrive.toFirst = loop.body[1].toFirst;
-    emit(to, Kind::Advance).cursor = told;
+    emit(to, Kind::Advance).cursor = oldest;
   }
 
   static constexpr int mostBehind = 6;
   plan::Role &role;
   const Placement &placement;
   const plan::Stmt loop;
+  std::map<std::string, std::string> &told;
   int behind; ///< tiles by which arrivals come after what they tell of was asked for
 };
 
 } // namespace
 
 std::set<std::string> arriveLate(plan::Role &producer, const Placement &placement) {
-  std::set<std::string> barriers;
+  std::set<std::string> barriers, others; // that such loops alone fill, and whatever else is filled
+  for (const plan::Stmt &stmt : producer.body) {
+    const bool isLate = fillsWithScales(stmt, placement);
+    plan::walk(plan::Body{stmt}, [&](const plan::Stmt &inner) {
+      if (inner.kind == Kind::Expect)
+        (isLate ? barriers : others).insert(inner.barrier);
+    });
+  }
+  for (const std::string &other : others)
+    barriers.erase(other);
+  std::map<std::string, std::string> told;
   plan::Body all;
   for (plan::Stmt &stmt : producer.body) {
-    if (!fillsWithScales(stmt, placement)) {
+    if (!fillsWithScales(stmt, placement) || barriers.count(stmt.body[1].barrier) == 0) {
       all.push_back(std::move(stmt));
       continue;
     }
-    barriers.insert(stmt.body[1].barrier);
-    for (plan::Stmt &each : LateWalk(producer, placement, stmt).run())
+    for (plan::Stmt &each : LateWalk(producer, placement, stmt, told).run())
       all.push_back(std::move(each));
   }
   producer.body = std::move(all);

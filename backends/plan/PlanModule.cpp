@@ -76,7 +76,9 @@ std::unique_ptr<plan::Plan> planOne(ElaboratedKernel &kernel, const PlanOptions 
     schedule.earlyLaunch = std::find(launched.begin(), launched.end(), kernel.kernel->signature.name) != launched.end();
   if (diagnostics.numErrors() > errorsBefore || !settleScales(*kernel.function, *options.arch, schedule, diagnostics) ||
       !settleRescaling(*kernel.function, *options.arch, schedule, diagnostics) ||
-      (options.transform && !options.transform(*kernel.function)))
+      (options.transform && !options.transform(*kernel.function)) ||
+      // Again, as masks at the end of a loop are in place now.
+      !settleScales(*kernel.function, *options.arch, schedule, diagnostics))
     return nullptr;
   turnFewRows(*kernel.function, *options.arch);
   ir::loopBranches(*kernel.function);

@@ -38,7 +38,7 @@ std::string whyNotPlanned(const arch::MatrixInstruction &instruction, const ir::
     if (!isPacked(factor->type.elem))
       continue;
     if (!isLoadedSlice(factor))
-      return "whose packed elements are computed";
+      return "whose packed elements are computed, or masked where a loop ends before they do";
     if ((side == 0) == throughTransposes(factor).second)
       return "whose packed elements are not contiguous along what is contracted";
   }

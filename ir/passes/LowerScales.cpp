@@ -57,8 +57,19 @@ private:
     erase(&op);
   }
 
+  /// The selection between elements and zero, which no scale changes; null: x is none.
+  static Op *maskOf(const Value *x) {
+    Op *select = definedBy(x, OpKind::Select);
+    const Op *otherwise = select ? select->operand(2)->definingOp : nullptr;
+    return otherwise && otherwise->kind == OpKind::Const && otherwise->constant == 0 ? select : nullptr;
+  }
+
   /// x times its scales, as it lies in memory where both are transposed.
   static Value *scaled(Builder &builder, Value *x, Value *scales) {
+    if (Op *mask = maskOf(x)) {
+      Value *wide = scaled(builder, mask->operand(1), scales);
+      return builder.select(mask->operand(0), wide, builder.constant(ElemType::BF16, 0));
+    }
     Op *load = loadOf(scales);
     const bool isTransposed = load->result() != scales;
     Value *stored = x;
