@@ -10,6 +10,7 @@
 #include <llvm/Support/JSON.h>
 
 #include <algorithm>
+#include <bit>
 #include <set>
 
 namespace tkc::emulator {
@@ -83,7 +84,8 @@ void ClusterCounters::start(Stream &stream, const Thread &thread, uint32_t bytes
     stream.existing = block.waves->waveOf(thread).existing;
     return;
   }
-  const uint32_t together = std::min(32u, stream.banks * bankBytes / std::max(bytes, bankBytes));
+  // Rows of ldmatrix that have 12 bytes of data stand 16 apart, and come eight at a time as others do.
+  const uint32_t together = std::min(32u, stream.banks * bankBytes / std::max(std::bit_ceil(bytes), bankBytes));
   for (uint32_t lane = 0; lane < 32; lane += together)
     stream.together.push_back(((uint64_t(2) << (together - 1)) - 1) << lane);
   stream.existing = block.warps[thread.warp()].existing;
