@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/emulator/Machine.h"
 
+#include "runtime/emulator/models/Barriers.h"
+
 #include "runtime/emulator/GlobalAccess.h"
 #include "runtime/emulator/Models.h"
 #include "runtime/emulator/amdgpu/Wave.h"
@@ -121,6 +123,7 @@ void Cluster::finish(Thread &thread) {
   thread.finished = true;
   --thread.block->running;
   ++numFinished;
+  endAtClusterBarrier(thread);
 }
 
 Thread *Cluster::nextThread() {

@@ -132,6 +132,7 @@ struct Warpgroup {
 
 struct NamedBarrier {
   uint32_t expected = 0, arrived = 0;
+  uint32_t ended = 0; ///< of the cluster's: those of `arrived` that have ended since
   Knowledge gathering;
   struct Generation {
     bool complete = false;
@@ -261,6 +262,7 @@ public:
   uint32_t newComponent() { return components++; }
 
   WorkerProgress &progress() const { return worker.progress; }
+  [[nodiscard]] size_t finishedThreads() const { return numFinished; }
 
   Launch &launch;
   const uint32_t number; ///< in the launch

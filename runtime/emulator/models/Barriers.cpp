@@ -182,15 +182,21 @@ void syncWarp(const BoundInstruction &instruction, uint64_t *slots) {
 
 // ---- clusters
 
+/// All that have not ended have arrived: PTX ISA, "barrier.cluster".
+void completeClusterIfDue(Cluster &cluster) {
+  NamedBarrier &barrier = cluster.clusterBarrier;
+  if (barrier.arrived > 0 && barrier.arrived - barrier.ended + cluster.finishedThreads() >= cluster.threads.size())
+    complete(barrier, cluster);
+}
+
 void arriveAtCluster(const BoundInstruction &, uint64_t *) {
   Thread &thread = current();
   Cluster &cluster = thread.block->cluster;
   NamedBarrier &barrier = cluster.clusterBarrier;
   release(thread, barrier.gathering);
   thread.clusterGeneration = barrier.generation;
-  if (++barrier.arrived < cluster.threads.size())
-    return;
-  complete(barrier, cluster);
+  ++barrier.arrived;
+  completeClusterIfDue(cluster);
 }
 
 void waitForCluster(const BoundInstruction &instruction, uint64_t *) {
@@ -226,6 +232,13 @@ constexpr Model table[] = {
 };
 
 } // namespace
+
+void endAtClusterBarrier(Thread &thread) {
+  Cluster &cluster = thread.block->cluster;
+  if (thread.clusterGeneration && thread.clusterGeneration == cluster.clusterBarrier.generation)
+    ++cluster.clusterBarrier.ended;
+  completeClusterIfDue(cluster);
+}
 
 std::span<const Model> barrierModels() { return table; }
 

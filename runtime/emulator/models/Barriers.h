@@ -13,6 +13,9 @@ Mbarrier &mbarrierAt(Thread &thread, uint32_t address, SiteId site);
 /// To be called whenever arrivals or bytes came.
 void completePhaseIfDue(Cluster &cluster, Mbarrier &barrier);
 
+/// To be called when a thread has ended: others of its cluster do not wait for it.
+void endAtClusterBarrier(Thread &thread);
+
 void warpBarrier(Thread &thread, uint32_t mask);
 /// 0 threads: the whole block.
 void blockBarrier(uint32_t id, uint32_t threads);

@@ -187,11 +187,12 @@ __device__ __forceinline__ void combine_cols(F f, T (&x)[Rows], S &&through) {
   }
 }
 
-/// A column of combinations along the columns, of a row a scalar.
+/// A column of combinations along the columns, of a row a scalar; of a column, which all threads of a row hold, itself.
 template <class F, tile X, class S> __device__ __forceinline__ auto reduce_cols(F f, const X &x, S &&through) {
   typename X::element sums[X::row_slots];
   reduce_own_cols(f, x, sums);
-  combine_cols<typename X::layout>(f, sums, through);
+  if constexpr (X::has_cols)
+    combine_cols<typename X::layout>(f, sums, through);
   return as_column<X>(sums);
 }
 
@@ -207,8 +208,9 @@ template <class X> __device__ __forceinline__ bool writes_scratch() {
 template <class X>
 inline constexpr int scratch_elements = X::has_cols ? X::cols / warps_per_row<typename X::layout> : 1;
 
-/// A row of combinations along the rows, of a column a scalar. Columns lie in all warps of the layout (and of the
-/// scratch, which may join several groups): each warp writes its partial results, all warps combine them.
+/// A row of combinations along the rows, of a column a scalar; of a row, which is all rows of the layout, itself.
+/// Columns lie in all warps of the layout (and of the scratch, which may join several groups): each warp writes its
+/// partial results, all warps combine them.
 template <class F, tile X, class S> __device__ __forceinline__ auto reduce_rows(F f, const X &x, S &&through) {
   using T = typename X::element;
   using L = typename X::layout;
@@ -219,11 +221,12 @@ template <class F, tile X, class S> __device__ __forceinline__ auto reduce_rows(
 #pragma unroll
     for (int a = 1; a < X::row_slots; ++a)
       sums[b] = f(sums[b], x.at(a, b));
-    sums[b] = combine_column_lanes<L>(f, sums[b]);
+    if constexpr (X::has_rows)
+      sums[b] = combine_column_lanes<L>(f, sums[b]);
   }
   constexpr int warps = plain<S>::warps;
   static_assert(warps * warp_size >= L::threads, "a column lies in every warp of the layout");
-  if constexpr (warps > warps_per_row<L>) {
+  if constexpr (X::has_rows && warps > warps_per_row<L>) {
     static_assert(plain<S>::elements >= scratch_elements<X>, "scratch too small");
     const int warp = through.warp();
     const int part = warp % warps_per_row<L>;
@@ -275,6 +278,10 @@ template <tile X, class S = no_scratch> __device__ __forceinline__ auto col_min(
 template <tile X> __device__ __forceinline__ auto thread_row_sum(const X &x) {
   if constexpr (!X::has_rows) {
     return reduce_own_row(sum_operation{}, x);
+  } else if constexpr (!X::has_cols) { // all threads of a row hold it, and one gives it
+    using L = typename X::layout;
+    const bool gives = rank<L>() / L::lane_step % L::threads_per_row == 0;
+    return map([&](auto v) { return gives ? v : decltype(v)(0); }, x);
   } else {
     typename X::element sums[X::row_slots];
     reduce_own_cols(sum_operation{}, x, sums);

@@ -45,6 +45,8 @@ __device__ __forceinline__ T scan_warps(S &through, int i, int first, int step, 
 template <tile X, class S = no_scratch> __device__ __forceinline__ X cumsum_cols(X x, S &&through = {}) {
   using T = typename X::element;
   using L = typename X::layout;
+  if constexpr (!X::has_cols) // all threads of a row hold its one element
+    return x;
   constexpr int step = L::lane_step, lanes = lanes_per_row<L>, warps = warps_per_row<L>;
   T carry[X::row_slots] = {};
 #pragma unroll
@@ -86,6 +88,8 @@ template <tile X, class S = no_scratch> __device__ __forceinline__ X cumsum_cols
 template <tile X, class S> __device__ __forceinline__ X cumsum_rows(X x, S &through) {
   using T = typename X::element;
   using L = typename X::layout;
+  if constexpr (!X::has_rows) // all rows of the layout are its one row
+    return x;
   constexpr int warps = warps_per_row<L>;
   // Lanes of a column are neighbours, or a row's are.
   constexpr int step = L::lane_step == 1 ? lanes_per_row<L> : 1, width = L::lane_step == 1 ? warp_size : L::lane_step;
