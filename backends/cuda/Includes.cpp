@@ -57,6 +57,7 @@ constexpr Row rows[] = {
     {"padded_share", "padded_share.h"},
     {"fetch_pairs", "scale_share.h"},
     {"scale_share", "scale_share.h"},
+    {"scratch", "reduce.h"},
     {"mfma_layout", "mfma_layout.h"},
     {"mma_by", "product.h"},
     {"mma_in", "mma_schedule.h"},
