@@ -7,6 +7,7 @@
 #include "backends/plan/Claims.h"
 #include "backends/plan/Cluster.h"
 #include "backends/plan/Consumer.h"
+#include "backends/plan/EarlyLoads.h"
 #include "backends/plan/Exponentials.h"
 #include "backends/plan/GridOrder.h"
 #include "backends/plan/JoinPipelines.h"
@@ -301,6 +302,11 @@ private:
       consumer.role.finish.back().kind = plan::StmtKind::ClusterSync;
     }
     plan->threads = consumer.role.warps * consumer.role.instances * arch.warpSize;
+    if (!placement.hasProducts && !hasProducer)
+      for (const std::string &tensor : loadEarly(consumer.role, *plan, arch))
+        note(plan::Note::Copies, fmt::format("`{}` is loaded first: it is needed behind a barrier only, but all blocks "
+                                             "find it in L2",
+                                             tensor));
     std::vector<plan::Role> roles{std::move(consumer.role)};
     if (corrects) {
       products->correction->firstWarp = plan->threads / arch.warpSize;
