@@ -13,22 +13,11 @@
 
 namespace tk {
 
-/// A thread's share of a tile: chunks of 16 elements, number `thread`, `thread` + Threads and so on along the rows.
+/// A thread's share of a tile, in chunks of 16 elements.
 template <class T, int Rows, int Cols, int Threads> struct padded_share {
-  static constexpr int across = Cols / padded_elements, chunks = Rows * across;
-  static constexpr int each = (chunks + Threads - 1) / Threads;
   static_assert(Cols % 32 == 0, "rows of whole blocks");
-  u32 words[each][3];
-
-  /// Calls f(i, row, number of the chunk in it) for each chunk.
-  template <class F> __device__ __forceinline__ static void for_each_chunk(int thread, F f) {
-#pragma unroll
-    for (int i = 0; i < each; ++i) {
-      const int chunk = thread + i * Threads;
-      if (chunks % Threads == 0 || chunk < chunks)
-        f(i, chunk / across, chunk % across);
-    }
-  }
+  using chunks = own_chunks<Rows, Cols / padded_elements, 1, Threads>;
+  u32 words[chunks::each][3];
 
   /// ← packed rows, in bytes; what lies outside is zero. 12 bytes at a time where all rows have whole words.
   __device__ __forceinline__ void fetch(const view<const u8> &from, int thread) {
@@ -36,13 +25,13 @@ template <class T, int Rows, int Cols, int Threads> struct padded_share {
     const bool whole = (u64(from.base) | u64(from.row_stride)) % 4 == 0 && from.col_begin % padded_bytes == 0 &&
                        from.col_end % padded_bytes == 0;
     if (tested_in_place(whole))
-      for_each_chunk(thread, [&](int i, int r, int chunk) {
+      chunks::for_each(thread, [&](int i, int r, int chunk) {
         const auto all =
             __builtin_amdgcn_raw_buffer_load_b96(buffer.descriptor, int(buffer.offset(r, chunk * padded_bytes)), 0, 0);
         words[i][0] = all[0], words[i][1] = all[1], words[i][2] = all[2];
       });
     else
-      for_each_chunk(thread_in_place(thread), [&](int i, int r, int chunk) {
+      chunks::for_each(thread_in_place(thread), [&](int i, int r, int chunk) {
         u8 bytes[padded_bytes];
 #pragma unroll
         for (int byte = 0; byte < padded_bytes; ++byte)
@@ -55,7 +44,7 @@ template <class T, int Rows, int Cols, int Threads> struct padded_share {
     static_assert(same<typename Tile::element, T> && Tile::rows == Rows && Tile::cols == Cols);
     constexpr int in_panel = Tile::row_bytes / 16, blocks = in_panel / 2;
     const u32 address = to.address();
-    for_each_chunk(thread, [&](int i, int r, int chunk) {
+    chunks::for_each(thread, [&](int i, int r, int chunk) {
       const int at = chunk % in_panel, place = chunk - at + at / 2 + at % 2 * blocks;
       store_shared_words<3>(address + u32(Tile::offset(r, place * padded_elements)), words[i]);
     });

@@ -12,28 +12,34 @@
 
 namespace tk {
 
-/// A thread's share of a tile: chunks of 16 bytes, number `thread`, `thread` + Threads and so on, counted along the
-/// rows or, with DownFirst, down the columns of chunks (for a source whose columns are contiguous).
-template <class T, int Rows, int Cols, int Threads, bool DownFirst = false> struct share {
-  static constexpr int count = 16 / int(sizeof(T)), across = Cols / count;
-  static constexpr int chunks = Rows * across, each = (chunks + Threads - 1) / Threads;
-  static_assert(Cols % count == 0, "rows of whole 16-byte chunks");
-  u32 words[each][4];
+/// The chunks of a tile that are a thread's: number `thread`, `thread` + Threads and so on, counted along the rows or,
+/// with DownFirst, down the columns of chunks (for a source whose columns are contiguous). A chunk has
+/// `Step` columns; with 1, columns are counted in chunks.
+template <int Rows, int Cols, int Step, int Threads, bool DownFirst = false> struct own_chunks {
+  static constexpr int across = Cols / Step, all = Rows * across, each = (all + Threads - 1) / Threads;
 
-  /// Calls f(i, row, column) for each chunk.
-  template <class F> __device__ __forceinline__ static void for_each_chunk(int thread, F f) {
+  /// Calls f(i, row, column) for each.
+  template <class F> __device__ __forceinline__ static void for_each(int thread, F f) {
 #pragma unroll
     for (int i = 0; i < each; ++i) {
       const int chunk = thread + i * Threads;
-      if (chunks % Threads == 0 || chunk < chunks)
-        f(i, DownFirst ? chunk % Rows : chunk / across, (DownFirst ? chunk / Rows : chunk % across) * count);
+      if (all % Threads == 0 || chunk < all)
+        f(i, DownFirst ? chunk % Rows : chunk / across, (DownFirst ? chunk / Rows : chunk % across) * Step);
     }
   }
+};
+
+/// A thread's share of a tile, in chunks of 16 bytes.
+template <class T, int Rows, int Cols, int Threads, bool DownFirst = false> struct share {
+  static constexpr int count = 16 / int(sizeof(T));
+  static_assert(Cols % count == 0, "rows of whole 16-byte chunks");
+  using chunks = own_chunks<Rows, Cols, count, Threads, DownFirst>;
+  u32 words[chunks::each][4];
 
   /// ← the view; what lies outside is zero.
   template <int Align> __device__ __forceinline__ void fetch(const view<const T, Align> &from, int thread) {
     const buffer_view<T> buffer(from);
-    for_each_chunk(thread, [&](int i, int r, int c) {
+    chunks::for_each(thread, [&](int i, int r, int c) {
       if constexpr (Align >= 16) {
         buffer.load_chunk(r, c, words[i]);
       } else {
@@ -57,8 +63,8 @@ template <class T, int Rows, int Cols, int Threads, bool DownFirst = false> stru
   template <class Tile> __device__ __forceinline__ void place(Tile &to, int thread) const {
     static_assert(same<typename Tile::element, T> && Tile::rows == Rows && Tile::cols == Cols);
     const u32 address = to.address();
-    for_each_chunk(thread,
-                   [&](int i, int r, int c) { store_shared_words<4>(address + u32(Tile::offset(r, c)), words[i]); });
+    chunks::for_each(thread,
+                     [&](int i, int r, int c) { store_shared_words<4>(address + u32(Tile::offset(r, c)), words[i]); });
   }
 };
 
