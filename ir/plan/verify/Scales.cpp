@@ -1,7 +1,7 @@
 // Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Products with block scales: types and shapes of the scales, which lie beside their operands, k contiguous. PTX ISA,
+// Types of products, and block scales: their types and shapes; they lie beside their operands, k contiguous. PTX ISA,
 // "Block Scaling for mma.sync"; "AMD Instinct CDNA4 Instruction Set Architecture", "Matrix Arithmetic Instructions".
 #include "ir/plan/verify/Verify.h"
 
@@ -23,6 +23,10 @@ int64_t blockOf(ElemType factor, ElemType scale) {
 }
 
 } // namespace
+
+bool canMultiply(const Stmt &product, ElemType a, ElemType b) {
+  return product.scales.empty() ? a == b || (isFloat8(a) && isFloat8(b)) : ir::canMultiplyScaled(a, b);
+}
 
 bool checkScales(const Plan &plan, const Stmt &stmt, ElemType factor, std::pair<int64_t, int64_t> a,
                  std::pair<int64_t, int64_t> b, Report &report) {

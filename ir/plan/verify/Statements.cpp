@@ -473,9 +473,7 @@ private:
     }
     if (a.second != b.first || dest.rows != a.first || dest.cols != b.second)
       return complain("{}x{} · {}x{} does not make {}x{}", a.first, a.second, b.first, b.second, dest.rows, dest.cols);
-    const bool matches = stmt.scales.empty() ? aElem == bElem || (isFloat8(aElem) && isFloat8(bElem))
-                                             : ir::canMultiplyScaled(aElem, bElem);
-    if (!matches)
+    if (!canMultiply(stmt, aElem, bElem))
       return complain("{} times {}", spelling(aElem), spelling(bElem));
     if (stmt.scales.empty() && (isFloat6(aElem) || isFloat6(bElem)))
       return complain("elements of six bits are multiplied with scales");

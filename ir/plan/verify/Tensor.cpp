@@ -117,9 +117,8 @@ private:
     const bool integers = a.elem == ElemType::I8 || a.elem == ElemType::U8;
     const bool packed = isPacked(a.elem) && !stmt.scales.empty();
     const bool floats = bitWidth(a.elem) == 16 || a.elem == ElemType::TF32 || isFloat8(a.elem) || packed;
-    const bool match = stmt.scales.empty() ? a.elem == b.elem || (isFloat8(a.elem) && isFloat8(b.elem))
-                                           : ir::canMultiplyScaled(a.elem, b.elem);
-    if (!match || !(integers || floats) || dest.elem != (integers ? ElemType::I32 : ElemType::F32))
+    if (!canMultiply(stmt, a.elem, b.elem) || !(integers || floats) ||
+        dest.elem != (integers ? ElemType::I32 : ElemType::F32))
       complain("no product of {} by {} makes {}", spelling(a.elem), spelling(b.elem), spelling(dest.elem));
     const bool contiguous = stmt.ref.transposed && (inTensor || !stmt.aRef.transposed);
     if (a.elem == ElemType::TF32 && !contiguous)
