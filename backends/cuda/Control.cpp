@@ -74,15 +74,10 @@ cpp::Body RolePrinter::setup() {
     if (var.type.kind == plan::VarType::Cursor)
       out.push_back(cpp::Stmt::declaration(variableType(var.type, 1), nameOf(var.name)));
   std::map<std::string, std::pair<int, int>> scratches; // buffer → barrier, threads
-  const auto find = [&](const auto &self, const plan::Body &body) -> void {
-    for (const Stmt &stmt : body) {
-      if (stmt.kind == StmtKind::Compute && !stmt.ref.buffer.empty())
-        scratches[stmt.ref.buffer] = {stmt.id, stmt.threads};
-      for (const plan::Body *inner : stmt.bodies())
-        self(self, *inner);
-    }
-  };
-  find(find, role.body);
+  plan::walk(role.body, [&](const Stmt &stmt) {
+    if (stmt.kind == StmtKind::Compute && !stmt.ref.buffer.empty())
+      scratches[stmt.ref.buffer] = {stmt.id, stmt.threads};
+  });
   for (const auto &[buffer, barrier] : scratches) {
     const auto member = cpp::member(cpp::name("shared"), identifier(buffer));
     const auto type = fmt::format("tk::scratch<{}, {}>", barrier.second / role.lanes,
@@ -411,9 +406,7 @@ cpp::Body RolePrinter::printIteration(SourceLoc loop, const plan::Body &body) {
 
 /// Whether bytes are announced there, and arrivals at the barrier tell of what threads copied beside.
 static bool fills(const plan::Body &body, const std::string &barrier) {
-  return std::any_of(body.begin(), body.end(), [&](const Stmt &stmt) {
-    return (stmt.kind == StmtKind::Expect && stmt.barrier == barrier) || fills(stmt.body, barrier);
-  });
+  return plan::any(body, [&](const Stmt &stmt) { return stmt.kind == StmtKind::Expect && stmt.barrier == barrier; });
 }
 
 /// In a cluster, one thread for each block arrives there. Where a role's threads do what is meant for one of them, each

@@ -32,6 +32,11 @@ template <class Visit> void walk(const plan::Plan &plan, const Visit &visit) {
   }
 }
 
+template <class Predicate> bool any(const plan::Plan &plan, const Predicate &is) {
+  return std::any_of(plan.roles.begin(), plan.roles.end(),
+                     [&](const plan::Role &role) { return plan::any(role.body, is) || plan::any(role.finish, is); });
+}
+
 void addSymbols(const ir::DimExpr &dim, std::vector<std::string> &symbols) {
   if (dim.kind == ir::DimExpr::Symbol) {
     if (std::find(symbols.begin(), symbols.end(), dim.symbol) == symbols.end())
@@ -239,9 +244,7 @@ private:
   }
 
   bool isResponse(const std::string &buffer) const {
-    bool found = false;
-    walk(plan, [&](const Stmt &stmt) { found |= stmt.kind == StmtKind::Claim && stmt.ref.buffer == buffer; });
-    return found;
+    return any(plan, [&](const Stmt &stmt) { return stmt.kind == StmtKind::Claim && stmt.ref.buffer == buffer; });
   }
 
   int lanes() const { return plan.roles.front().lanes; }
@@ -320,11 +323,9 @@ private:
     if (std::any_of(plan.roles.begin(), plan.roles.end(), [](const plan::Role &role) { return role.registers > 0; }))
       return gpu ? plan.blocksAtOnce(gpu->registersPerMultiprocessor, gpu->sharedBytesPerMultiprocessor) : 1;
     int64_t warps = 0; // that multiply
-    for (const plan::Role &role : plan.roles) {
-      bool multiplies = false;
-      walk(role.body, [&](const Stmt &stmt) { multiplies |= stmt.kind == StmtKind::Product && stmt.byWarps; });
-      warps += multiplies ? role.totalWarps() : 0;
-    }
+    const auto multiplies = [](const Stmt &stmt) { return stmt.kind == StmtKind::Product && stmt.byWarps; };
+    for (const plan::Role &role : plan.roles)
+      warps += plan::any(role.body, multiplies) ? role.totalWarps() : 0;
     if (!gpu || warps == 0)
       return 0;
     const bool loadsAlone = plan.threads == (warps + 1) * gpu->warpSize;
@@ -540,9 +541,7 @@ private:
   }
 
   static bool copiesIn(const plan::Role &role) {
-    bool copies = false;
-    walk(role.body, [&](const Stmt &stmt) { copies |= stmt.kind == StmtKind::CopyIn && !stmt.map.empty(); });
-    return copies;
+    return plan::any(role.body, [](const Stmt &stmt) { return stmt.kind == StmtKind::CopyIn && !stmt.map.empty(); });
   }
 
   cpp::Stmt resize(const plan::Role &role) const {
@@ -665,8 +664,8 @@ bool waitsForPrevious(const plan::Plan &plan) {
 std::vector<std::pair<std::string, MapUse>> mapUses(const plan::Plan &plan) {
   std::vector<std::pair<std::string, MapUse>> list;
   for (const plan::TensorMap &map : plan.maps) {
-    bool loads = false;
-    walk(plan, [&](const Stmt &stmt) { loads |= stmt.kind == StmtKind::CopyIn && stmt.map == map.name; });
+    const bool loads =
+        any(plan, [&](const Stmt &stmt) { return stmt.kind == StmtKind::CopyIn && stmt.map == map.name; });
     const bool isVector = plan.findBuffer(map.buffer)->rows == 1;
     list.emplace_back(map.name, !loads ? MapUse::Stores : isVector ? MapUse::LoadsVector : MapUse::LoadsTile);
   }

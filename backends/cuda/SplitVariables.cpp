@@ -30,11 +30,7 @@ template <class Visit> void visitVars(Stmt &stmt, const Visit &visit) {
 }
 
 template <class Visit> void visitBody(plan::Body &body, const Visit &visit) {
-  for (Stmt &stmt : body) {
-    visitVars(stmt, visit);
-    for (plan::Body *inner : stmt.bodies())
-      visitBody(*inner, visit);
-  }
+  plan::walk(body, [&](Stmt &stmt) { visitVars(stmt, visit); });
 }
 
 class Splitter {
@@ -58,12 +54,10 @@ private:
   }
 
   void split(plan::Body &body) {
-    for (Stmt &stmt : body) {
+    plan::walk(body, [&](Stmt &stmt) {
       if (stmt.kind == StmtKind::For && (!stmt.prologue.empty() || !stmt.epilogue.empty()))
         splitLoop(stmt);
-      for (plan::Body *inner : stmt.bodies())
-        split(*inner);
-    }
+    });
   }
 
   /// Variables whose first access in the body is a plain assignment at its top level.

@@ -216,17 +216,12 @@ void RolePrinter::copyAsync(const Stmt &stmt, cpp::Body &out) {
 cpp::Expr RolePrinter::allLoadsAreWide() const {
   cpp::Expr all;
   std::set<std::string> seen;
-  const auto visit = [&](const auto &self, const plan::Body &body) -> void {
-    for (const Stmt &each : body) {
-      if (each.kind == StmtKind::CopyIn && each.loads > 0 && seen.insert(each.view.tensor).second) {
-        const cpp::Expr wide = cpp::member(cpp::member(cpp::name("g"), identifier(each.view.tensor)), "wide");
-        all = all ? cpp::binary("&&", all, wide) : wide;
-      }
-      for (const plan::Body *inner : each.bodies())
-        self(self, *inner);
+  plan::walk(role.body, [&](const Stmt &each) {
+    if (each.kind == StmtKind::CopyIn && each.loads > 0 && seen.insert(each.view.tensor).second) {
+      const cpp::Expr wide = cpp::member(cpp::member(cpp::name("g"), identifier(each.view.tensor)), "wide");
+      all = all ? cpp::binary("&&", all, wide) : wide;
     }
-  };
-  visit(visit, role.body);
+  });
   return all;
 }
 

@@ -32,12 +32,10 @@ Uses::Uses(const plan::Body &body, const std::vector<plan::Var> &vars) {
 
 /// A loop declares its own variable.
 void Uses::dropInductions(const plan::Body &body) {
-  for (const Stmt &stmt : body) {
+  plan::walk(body, [&](const Stmt &stmt) {
     if (stmt.kind == StmtKind::For || stmt.kind == StmtKind::Ahead)
       types.erase(stmt.dest);
-    for (const plan::Body *inner : stmt.bodies())
-      dropInductions(*inner);
-  }
+  });
 }
 
 void Uses::add(const Stmt &stmt, const std::vector<Frame> &path, const std::string &var, bool reads, bool writes) {

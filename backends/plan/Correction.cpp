@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <fmt/format.h>
-#include <functional>
 
 namespace tkc::planner {
 namespace {
@@ -14,15 +13,6 @@ using VarKind = plan::VarType::Kind;
 
 bool isAccess(const plan::Stmt &stmt) {
   return stmt.kind == Kind::LoadTensor || stmt.kind == Kind::StoreTensor || stmt.kind == Kind::ScaleTensor;
-}
-
-/// Calls `visit(statement, depth)`, depth counting the loops around it.
-void walk(const plan::Body &body, int depth, const std::function<void(const plan::Stmt &, int)> &visit) {
-  for (const plan::Stmt &stmt : body) {
-    visit(stmt, depth);
-    for (const plan::Body *inner : stmt.bodies())
-      walk(*inner, depth + (stmt.kind == Kind::For ? 1 : 0), visit);
-  }
 }
 
 class Finder {
@@ -60,7 +50,7 @@ private:
   }
 
   void findTensors() {
-    walk(role.body, 0, [&](const plan::Stmt &stmt, int depth) {
+    plan::walkLoops(role.body, [&](const plan::Stmt &stmt, int depth) {
       if (stmt.kind == Kind::ScaleTensor && depth > 0)
         found.tensors.insert(stmt.ref.buffer);
     });
@@ -68,7 +58,7 @@ private:
 
   /// Each instance sends the rows that it has.
   void checkShares() {
-    walk(role.body, 0, [&](const plan::Stmt &stmt, int) {
+    plan::walk(role.body, [&](const plan::Stmt &stmt) {
       if (stmt.kind == Kind::ScaleTensor && stmt.ref.slice != plan::Division::Rows)
         found.why = fmt::format("warpgroups share the columns of `{}`, not its rows", stmt.ref.buffer);
     });
@@ -78,7 +68,7 @@ private:
   void own() {
     for (size_t before = found.vars.size() + 1; before != found.vars.size();) {
       before = found.vars.size();
-      walk(role.body, 0, [&](const plan::Stmt &stmt, int) {
+      plan::walk(role.body, [&](const plan::Stmt &stmt) {
         if (stmt.kind == Kind::For || !found.does(stmt))
           return;
         if (!stmt.dest.empty())
@@ -87,7 +77,7 @@ private:
           found.vars.insert(stmt.operands[0]);
       });
     }
-    walk(role.body, 0, [&](const plan::Stmt &stmt, int depth) {
+    plan::walkLoops(role.body, [&](const plan::Stmt &stmt, int depth) {
       const bool inBranch = stmt.kind == Kind::If && stmt.map.empty() && found.doesIn(stmt);
       if (inBranch || (depth > 0 && stmt.kind != Kind::For && found.does(stmt) && stmt.kind != Kind::ScaleTensor))
         found.why = fmt::format("a loop or branch does more with `{}` than multiply its rows", *found.tensors.begin());
@@ -108,7 +98,7 @@ private:
     if (kindOf(name) != plan::VarType::Column && kindOf(name) != plan::VarType::Row)
       return false;
     bool read = false, only = true;
-    walk(role.body, 0, [&](const plan::Stmt &stmt, int depth) {
+    plan::walkLoops(role.body, [&](const plan::Stmt &stmt, int depth) {
       if (stmt.dest == name)
         only &= depth == 0 && stmt.kind == Kind::Compute && stmt.ref.buffer.empty();
       if (std::count(stmt.operands.begin(), stmt.operands.end(), name) == 0)
@@ -120,7 +110,7 @@ private:
   }
 
   void findInputs() {
-    walk(role.body, 0, [&](const plan::Stmt &stmt, int) {
+    plan::walk(role.body, [&](const plan::Stmt &stmt) {
       if (!found.does(stmt) && !(stmt.kind == Kind::For && found.doesIn(stmt)))
         return;
       for (const std::string &operand : stmt.operands)
@@ -128,7 +118,7 @@ private:
     });
     for (size_t before = found.scalars.size() + 1; before != found.scalars.size();) {
       before = found.scalars.size();
-      walk(role.body, 0, [&](const plan::Stmt &stmt, int) {
+      plan::walk(role.body, [&](const plan::Stmt &stmt) {
         if (stmt.kind != Kind::For && !stmt.dest.empty() && found.scalars.count(stmt.dest))
           for (const std::string &operand : stmt.operands)
             input(operand);
@@ -298,29 +288,26 @@ bool Correction::does(const plan::Stmt &stmt) const {
 }
 
 bool Correction::doesIn(const plan::Stmt &stmt) const {
-  for (const plan::Body *body : stmt.bodies())
-    for (const plan::Stmt &inner : *body)
-      if (does(inner) || doesIn(inner))
-        return true;
-  return false;
+  const auto bodies = stmt.bodies();
+  return std::any_of(bodies.begin(), bodies.end(), [&](const plan::Body *body) {
+    return plan::any(*body, [&](const plan::Stmt &inner) { return does(inner); });
+  });
 }
 
 Correction findCorrection(const plan::Role &role) { return Finder(role).run(); }
 
 bool storesByEngine(const plan::Role &role) {
-  bool any = false;
-  walk(role.body, 0, [&](const plan::Stmt &stmt, int) { any |= stmt.kind == Kind::CopyOut; });
-  return any;
+  return plan::any(role.body, [](const plan::Stmt &stmt) { return stmt.kind == Kind::CopyOut; });
 }
 
 void dropUnusedVars(plan::Role &role) {
   std::set<std::string> used;
-  const auto note = [&](const plan::Stmt &stmt, int) {
+  const auto note = [&](const plan::Stmt &stmt) {
     used.insert({stmt.dest, stmt.cursor, stmt.ref.cursor, stmt.aRef.cursor});
     used.insert(stmt.operands.begin(), stmt.operands.end());
   };
-  walk(role.body, 0, note);
-  walk(role.finish, 0, note);
+  plan::walk(role.body, note);
+  plan::walk(role.finish, note);
   std::erase_if(role.vars, [&](const plan::Var &var) { return !used.count(var.name); });
 }
 

@@ -33,21 +33,10 @@ int balanced(const arch::Description &arch) {
   return std::max(0, static_cast<int>(std::lround(share * elements)));
 }
 
-template <class Visit> void walk(plan::Body &body, int depth, const Visit &visit) {
-  for (plan::Stmt &stmt : body) {
-    visit(stmt, depth);
-    const int inner = depth + (stmt.kind == Kind::For ? 1 : 0);
-    for (plan::Body *each : stmt.bodies())
-      walk(*each, inner, visit);
-  }
-}
-
 /// Whether a variable is stored to a tensor as it is: then its rounding is all the error there may be.
 bool isStored(plan::Role &role, const std::string &var) {
-  bool stored = false;
-  walk(role.body, 0,
-       [&](const plan::Stmt &stmt, int) { stored |= stmt.kind == Kind::Store && stmt.operands.back() == var; });
-  return stored;
+  return plan::any(role.body,
+                   [&](const plan::Stmt &stmt) { return stmt.kind == Kind::Store && stmt.operands.back() == var; });
 }
 
 /// Who reads a variable: casts to types whose own rounding hides the rough polynomial's error, and others.
@@ -57,7 +46,7 @@ struct Readers {
 
 Readers readersOf(plan::Role &role, const std::string &var) {
   Readers readers;
-  walk(role.body, 0, [&](const plan::Stmt &stmt, int) {
+  plan::walk(role.body, [&](const plan::Stmt &stmt) {
     if (std::find(stmt.operands.begin(), stmt.operands.end(), var) == stmt.operands.end())
       return;
     const bool isCast = stmt.kind == Kind::Compute && stmt.op == ir::OpKind::Cast;
@@ -91,7 +80,7 @@ int shareExponentials(plan::Role &role, const arch::Description &arch, const Sch
   if (share == 0)
     return 0;
   int marked = 0;
-  walk(role.body, 0, [&](plan::Stmt &stmt, int depth) {
+  plan::walkLoops(role.body, [&](plan::Stmt &stmt, int depth) {
     if (stmt.kind != Kind::Compute || stmt.op != ir::OpKind::Exp2)
       return;
     const plan::VarType &type = role.findVar(stmt.dest)->type;

@@ -68,12 +68,10 @@ public:
 private:
   // ---- finding
   void noteWrites(const plan::Body &body) {
-    for (const plan::Stmt &stmt : body) {
+    plan::walk(body, [&](const plan::Stmt &stmt) {
       if (stmt.kind == Kind::Store || stmt.kind == Kind::Atomic || stmt.kind == Kind::CopyOut)
         written.insert(stmt.view.tensor);
-      for (const plan::Body *inner : stmt.bodies())
-        noteWrites(*inner);
-    }
+    });
   }
 
   std::vector<Pass> passes() const {

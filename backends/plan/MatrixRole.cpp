@@ -120,12 +120,9 @@ private:
 
   /// Those that the matrix role needs, which does not do what is inside.
   bool assignsScalars(const plan::Stmt &stmt) const {
-    bool found = false;
-    for (const plan::Body *body : stmt.bodies())
-      walk(*body, [&](const plan::Stmt &inner) {
-        found |= inner.kind != Kind::For && !inner.dest.empty() && scalars.count(inner.dest) != 0;
-      });
-    return found;
+    return plan::any(stmt, [&](const plan::Stmt &inner) {
+      return inner.kind != Kind::For && !inner.dest.empty() && scalars.count(inner.dest) != 0;
+    });
   }
 
   bool isScalar(const std::string &name) const {
@@ -181,7 +178,7 @@ private:
   /// Rings of depth `depth` that products into tensor memory read in `stmt`, or that threads read there.
   std::set<const RingPlacement *> ringsIn(const plan::Stmt &stmt, int depth, bool byMatrix) const {
     std::set<const RingPlacement *> rings;
-    const auto visit = [&](const plan::Stmt &inner) {
+    plan::walk(stmt, [&](const plan::Stmt &inner) {
       const bool reads =
           byMatrix ? inner.isTensorProduct()
                    : inner.kind == Kind::LoadShared || (inner.kind == Kind::Product && !inner.isTensorProduct());
@@ -190,10 +187,7 @@ private:
       for (const std::string &buffer : buffersOf(inner))
         if (auto found = ringOf.find(buffer); found != ringOf.end() && (depth < 0 || found->second->depth == depth))
           rings.insert(found->second);
-    };
-    visit(stmt);
-    for (const plan::Body *body : stmt.bodies())
-      walk(*body, visit);
+    });
     return rings;
   }
 
@@ -352,14 +346,11 @@ private:
   /// Columns that the statement needs and that were not sent yet since they were made.
   void receive(const plan::Stmt &stmt) {
     std::set<std::string> needed;
-    const auto add = [&](const plan::Stmt &each) {
+    plan::walk(stmt, [&](const plan::Stmt &each) {
       for (const std::string &operand : each.operands)
         if (correction.received.count(operand))
           needed.insert(operand);
-    };
-    add(stmt);
-    for (const plan::Body *body : {&stmt.body, &stmt.orElse})
-      walk(*body, add);
+    });
     for (const std::string &column : needed)
       if (sent.insert(column).second)
         send(column, stmt.loc);
@@ -701,11 +692,10 @@ private:
   }
 
   template <class Visit> static void walkProducts(plan::Stmt &stmt, const Visit &visit) {
-    if (stmt.isTensorProduct())
-      visit(stmt);
-    for (plan::Body *body : stmt.bodies())
-      for (plan::Stmt &inner : *body)
-        walkProducts(inner, visit);
+    plan::walk(stmt, [&](plan::Stmt &inner) {
+      if (inner.isTensorProduct())
+        visit(inner);
+    });
   }
 
   plan::Stmt onlyProducts(plan::Stmt &stmt, int depth) {

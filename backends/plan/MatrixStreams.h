@@ -68,8 +68,7 @@ inline size_t groupsOf(const ProductStream &stream, const std::string &site) {
 
 inline size_t groupsBlockingAny(const ProductStream &stream, const plan::Stmt &stmt) {
   size_t blocking = 0;
-  for (const plan::Body *body : {&stmt.body, &stmt.orElse})
-    walk(*body, [&](const plan::Stmt &inner) { blocking = std::max(blocking, groupsBlocking(stream, inner)); });
+  plan::walk(stmt, [&](const plan::Stmt &inner) { blocking = std::max(blocking, groupsBlocking(stream, inner)); });
   return blocking;
 }
 

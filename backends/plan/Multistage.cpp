@@ -17,13 +17,10 @@ bool reads(const plan::Stmt &stmt, const RingPlacement &ring) {
     return std::any_of(ring.members.begin(), ring.members.end(),
                        [&](const RingMember &member) { return member.buffer == buffer; });
   };
-  const std::vector<plan::BufferRef> refs = plan::operandRefs(stmt);
-  if (std::any_of(refs.begin(), refs.end(), [&](const plan::BufferRef &ref) { return has(ref.buffer); }))
-    return true;
-  for (const plan::Body *body : stmt.bodies())
-    if (std::any_of(body->begin(), body->end(), [&](const plan::Stmt &inner) { return reads(inner, ring); }))
-      return true;
-  return false;
+  return plan::any(stmt, [&](const plan::Stmt &inner) {
+    const std::vector<plan::BufferRef> refs = plan::operandRefs(inner);
+    return std::any_of(refs.begin(), refs.end(), [&](const plan::BufferRef &ref) { return has(ref.buffer); });
+  });
 }
 
 /// One ring in the steady state of a loop. Barriers stand before the statements at which rings are first used; their

@@ -23,11 +23,7 @@ plan::VarType passedType(int64_t tileSize) {
 }
 
 void collectWritten(const Body &body, std::set<std::string> &written) {
-  for (const Stmt &stmt : body) {
-    written.insert(stmt.dest);
-    for (const Body *inner : stmt.bodies())
-      collectWritten(*inner, written);
-  }
+  plan::walk(body, [&](const Stmt &stmt) { written.insert(stmt.dest); });
 }
 
 class Narrower {

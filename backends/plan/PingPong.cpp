@@ -21,13 +21,8 @@ constexpr const char *turnBarrier = "tile.turn", *turnCursor = "tile.at", *nextC
 
 /// Whether the statement, or one inside of it, is of these kinds.
 bool holds(const plan::Stmt &stmt, std::initializer_list<Kind> kinds) {
-  const auto isOne = [&](const plan::Stmt &each) {
-    return std::find(kinds.begin(), kinds.end(), each.kind) != kinds.end();
-  };
-  bool found = isOne(stmt);
-  for (const plan::Body *inner : stmt.bodies())
-    plan::walk(*inner, [&](const plan::Stmt &each) { found |= isOne(each); });
-  return found;
+  return plan::any(
+      stmt, [&](const plan::Stmt &each) { return std::find(kinds.begin(), kinds.end(), each.kind) != kinds.end(); });
 }
 
 bool waitsIn(const plan::Stmt &stmt) { return holds(stmt, {Kind::Wait}); }
@@ -173,12 +168,10 @@ private:
 
   /// Named barriers of the one instance become one for each.
   void spreadBarriers(plan::Body &body) const {
-    for (plan::Stmt &stmt : body) {
+    plan::walk(body, [](plan::Stmt &stmt) {
       if (stmt.id > 0)
         stmt.id = 1 + (stmt.id - 1) * instances;
-      for (plan::Body *inner : stmt.bodies())
-        spreadBarriers(*inner);
-    }
+    });
   }
 
   plan::Role &role;

@@ -14,14 +14,6 @@ namespace {
 
 using Kind = plan::StmtKind;
 
-/// Calls `visit` on every statement below and including `stmt`.
-template <class Visit> void walk(const plan::Stmt &stmt, Visit &visit) {
-  visit(stmt);
-  for (const plan::Body *body : stmt.bodies())
-    for (const plan::Stmt &inner : *body)
-      walk(inner, visit);
-}
-
 /// A product group that was committed and not yet waited for.
 struct Group {
   std::string dest;      ///< accumulator that it writes
@@ -121,26 +113,21 @@ private:
       return std::any_of(ring.members.begin(), ring.members.end(),
                          [&](const RingMember &member) { return buffers.count(member.buffer) != 0; });
     };
-    auto visit = [&](const plan::Stmt &stmt) {
+    plan::walk(loop, [&](const plan::Stmt &stmt) {
       alone &= !reads(stmt) || (stmt.kind == Kind::Product && !stmt.isSynchronous());
-    };
-    walk(loop, visit);
-    auto visitEnd = [&](const plan::Stmt &stmt) { alone &= !reads(stmt); };
-    for (const plan::Stmt &stmt : loop.epilogue)
-      walk(stmt, visitEnd);
-    return alone && loop.orElse.empty();
+    });
+    return alone && !plan::any(loop.epilogue, reads) && loop.orElse.empty();
   }
 
   std::set<const RingPlacement *> ringsIn(const plan::Stmt &stmt, int depth) const {
     std::set<const RingPlacement *> rings;
-    auto visit = [&](const plan::Stmt &inner) {
+    plan::walk(stmt, [&](const plan::Stmt &inner) {
       if (inner.kind != Kind::Product && inner.kind != Kind::LoadShared)
         return;
       for (const std::string &buffer : buffersOf(inner))
         if (auto found = ringOf.find(buffer); found != ringOf.end() && found->second->depth == depth)
           rings.insert(found->second);
-    };
-    walk(stmt, visit);
+    });
     return rings;
   }
 
@@ -338,8 +325,7 @@ private:
 
   size_t groupsBlockingAny(const plan::Stmt &stmt) const {
     size_t blocking = 0;
-    auto visit = [&](const plan::Stmt &inner) { blocking = std::max(blocking, groupsBlocking(inner)); };
-    walk(stmt, visit);
+    plan::walk(stmt, [&](const plan::Stmt &inner) { blocking = std::max(blocking, groupsBlocking(inner)); });
     return blocking;
   }
 

@@ -568,23 +568,17 @@ void emptyRings(plan::Role &role, const TensorHomes &homes, int stages, bool byP
 }
 
 bool hasTensorProduct(const plan::Stmt &stmt) {
-  bool found = stmt.isTensorProduct();
-  for (const plan::Body *body : stmt.bodies())
-    walk(*body, [&](const plan::Stmt &inner) { found |= inner.isTensorProduct(); });
-  return found;
+  return plan::any(stmt, [](const plan::Stmt &inner) { return inner.isTensorProduct(); });
 }
 
 bool isForMatrixRole(const plan::Role &role, const plan::Stmt &stmt) {
-  if (!hasTensorProduct(stmt))
-    return false;
-  bool only = true;
-  for (const plan::Body *body : stmt.bodies())
-    walk(*body, [&](const plan::Stmt &inner) {
-      const bool isScalarWork = (inner.kind == Kind::Compute || inner.kind == Kind::Move || inner.kind == Kind::Load) &&
-                                isScalar(role, inner.dest);
-      only &= inner.isTensorProduct() || isScalarWork || inner.kind == Kind::For || inner.kind == Kind::If;
-    });
-  return only && (stmt.kind == Kind::For || stmt.kind == Kind::If);
+  const auto isControl = [](const plan::Stmt &each) { return each.kind == Kind::For || each.kind == Kind::If; };
+  const auto isForOthers = [&](const plan::Stmt &inner) {
+    const bool isScalarWork = (inner.kind == Kind::Compute || inner.kind == Kind::Move || inner.kind == Kind::Load) &&
+                              isScalar(role, inner.dest);
+    return !inner.isTensorProduct() && !isScalarWork && !isControl(inner);
+  };
+  return isControl(stmt) && hasTensorProduct(stmt) && !plan::any(stmt, isForOthers);
 }
 
 } // namespace tkc::planner

@@ -17,12 +17,10 @@ int64_t columnsOf(const plan::Buffer &scales, const plan::BufferRef &ref, int in
 }
 
 template <class Visit> void visitProducts(plan::Body &body, const Visit &visit) {
-  for (plan::Stmt &stmt : body) {
+  plan::walk(body, [&](plan::Stmt &stmt) {
     if (stmt.isTensorProduct() && !stmt.scales.empty())
       visit(stmt);
-    for (plan::Body *inner : stmt.bodies())
-      visitProducts(*inner, visit);
-  }
+  });
 }
 
 } // namespace

@@ -333,10 +333,10 @@ struct Stmt {
   Body prologue, epilogue; ///< For
   Body orElse;             ///< If, Ahead; For with `prologue` or `epilogue`
 
-  /// A product that is over when the statement is.
   /// In the order in which they run.
   std::array<Body *, 4> bodies() { return {&prologue, &body, &epilogue, &orElse}; }
   std::array<const Body *, 4> bodies() const { return {&prologue, &body, &epilogue, &orElse}; }
+  /// A product that is over when the statement is.
   bool isSynchronous() const { return byThreads || byWarps; }
   /// A product into tensor memory.
   bool isTensorProduct() const { return kind == StmtKind::Product && !destRef.buffer.empty(); }
@@ -347,20 +347,42 @@ struct Stmt {
 /// What a product reads in shared or tensor memory: a, where it is no variable, b, block scales; nothing of others.
 std::vector<BufferRef> operandRefs(const Stmt &stmt);
 
-/// Calls `visit` on every statement of a body, outer first.
+/// Calls `visit` on every statement of a body, outer first, or on a statement and every one inside it.
+template <class Visit> void walk(const Body &body, const Visit &visit);
+template <class Visit> void walk(Body &body, const Visit &visit);
+template <class Visit> void walk(const Stmt &stmt, const Visit &visit) {
+  visit(stmt);
+  for (const Body *inner : stmt.bodies())
+    walk(*inner, visit);
+}
+template <class Visit> void walk(Stmt &stmt, const Visit &visit) {
+  visit(stmt);
+  for (Body *inner : stmt.bodies())
+    walk(*inner, visit);
+}
 template <class Visit> void walk(const Body &body, const Visit &visit) {
-  for (const Stmt &stmt : body) {
-    visit(stmt);
-    for (const Body *inner : stmt.bodies())
-      walk(*inner, visit);
-  }
+  for (const Stmt &stmt : body)
+    walk(stmt, visit);
 }
 template <class Visit> void walk(Body &body, const Visit &visit) {
-  for (Stmt &stmt : body) {
-    visit(stmt);
-    for (Body *inner : stmt.bodies())
-      walk(*inner, visit);
+  for (Stmt &stmt : body)
+    walk(stmt, visit);
+}
+
+/// Calls `visit(statement, depth)` on every statement of a body, outer first; depth counts the loops around it.
+template <class AnyBody, class Visit> void walkLoops(AnyBody &body, const Visit &visit, int depth = 0) {
+  for (auto &stmt : body) {
+    visit(stmt, depth);
+    for (AnyBody *inner : stmt.bodies())
+      walkLoops(*inner, visit, depth + (stmt.kind == StmtKind::For ? 1 : 0));
   }
+}
+
+/// Whether `is` holds of a statement of a body, or of a statement or one inside it.
+template <class Where, class Predicate> bool any(const Where &where, const Predicate &is) {
+  bool found = false;
+  walk(where, [&](const Stmt &stmt) { found = found || is(stmt); });
+  return found;
 }
 
 /// A new last statement of `body`; valid until the next one.

@@ -86,10 +86,8 @@ bool runsOnOneThread(const Role &role) {
 }
 
 bool isInstrumented(const Role &role) {
-  bool records = false;
-  for (const Body *body : {&role.body, &role.finish})
-    walk(*body, [&](const Stmt &stmt) { records |= stmt.kind == StmtKind::Record; });
-  return records;
+  const auto records = [](const Stmt &stmt) { return stmt.kind == StmtKind::Record; };
+  return any(role.body, records) || any(role.finish, records);
 }
 
 std::vector<Violation> verify(const Plan &plan, const Budget &budget) {
