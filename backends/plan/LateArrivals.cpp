@@ -133,9 +133,12 @@ private:
 
 std::set<std::string> arriveLate(plan::Role &producer, const Placement &placement) {
   std::set<std::string> barriers, others; // that such loops alone fill, and whatever else is filled
+  std::set<const plan::Stmt *> suitable;
   for (const plan::Stmt &stmt : producer.body) {
     const bool isLate = fillsWithScales(stmt, placement);
-    plan::walk(plan::Body{stmt}, [&](const plan::Stmt &inner) {
+    if (isLate)
+      suitable.insert(&stmt);
+    plan::walk(stmt, [&](const plan::Stmt &inner) {
       if (inner.kind == Kind::Expect)
         (isLate ? barriers : others).insert(inner.barrier);
     });
@@ -145,7 +148,7 @@ std::set<std::string> arriveLate(plan::Role &producer, const Placement &placemen
   std::map<std::string, std::string> told;
   plan::Body all;
   for (plan::Stmt &stmt : producer.body) {
-    if (!fillsWithScales(stmt, placement) || barriers.count(stmt.body[1].barrier) == 0) {
+    if (!suitable.count(&stmt) || barriers.count(stmt.body[1].barrier) == 0) {
       all.push_back(std::move(stmt));
       continue;
     }
