@@ -77,7 +77,8 @@ std::unique_ptr<plan::Plan> planOne(ElaboratedKernel &kernel, const PlanOptions 
   if (diagnostics.numErrors() > errorsBefore || !settleScales(*kernel.function, *options.arch, schedule, diagnostics) ||
       !settleRescaling(*kernel.function, *options.arch, schedule, diagnostics) ||
       (options.transform && !options.transform(*kernel.function)) ||
-      // Again, as masks at the end of a loop are in place now.
+      // Twice: the passes are to see what becomes of a product that the GPU lacks, its masks among that; and whether
+      // packed elements are masked where a loop ends, so that no copy brings them, is known after the passes alone.
       !settleScales(*kernel.function, *options.arch, schedule, diagnostics))
     return nullptr;
   turnFewRows(*kernel.function, *options.arch);
