@@ -75,12 +75,15 @@ bool runsAtMostOnce(const Op &loop) {
   return count && count->operand(0)->type.elem == ElemType::Bool && isConstant(loop.operand(0), 0);
 }
 
-bool isDefinedIn(const Value *value, const Block &block) {
-  const Block *at = value->definingOp ? value->definingOp->parent : value->ownerBlock;
-  for (; at; at = at->parent ? at->parent->parent : nullptr)
-    if (at == &block)
+bool isWithin(const Block *inner, const Block &block) {
+  for (; inner; inner = inner->parent ? inner->parent->parent : nullptr)
+    if (inner == &block)
       return true;
   return false;
+}
+
+bool isDefinedIn(const Value *value, const Block &block) {
+  return isWithin(value->definingOp ? value->definingOp->parent : value->ownerBlock, block);
 }
 
 } // namespace tkc::ir

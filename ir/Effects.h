@@ -44,6 +44,8 @@ template <class Visit> bool searchBack(const Value *value, Visit visit) {
 }
 /// A loop that loop-branches made of one side of a branch.
 bool runsAtMostOnce(const Op &loop);
+/// `inner` is `block` or a body within it.
+bool isWithin(const Block *inner, const Block &block);
 /// `value` is an argument of `block` or made by an op in it or in a body within it.
 bool isDefinedIn(const Value *value, const Block &block);
 

@@ -121,17 +121,10 @@ private:
     if (initial->definingOp && initial->definingOp->kind == OpKind::Full)
       return;
     for (Op *user : std::vector<Op *>(initial->users))
-      if (isIn(*user, *carried->ownerBlock))
+      if (isWithin(user->parent, *carried->ownerBlock))
         for (size_t at = 0; at < user->operands().size(); ++at)
           if (user->operand(at) == initial)
             user->setOperand(at, carried);
-  }
-
-  static bool isIn(const Op &op, const Block &block) {
-    for (const Block *at = op.parent; at; at = at->parent ? at->parent->parent : nullptr)
-      if (at == &block)
-        return true;
-    return false;
   }
 
   Function &function;
