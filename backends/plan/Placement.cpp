@@ -4,12 +4,12 @@
 
 #include "backends/plan/DirectLoads.h"
 #include "backends/plan/Divisions.h"
+#include "backends/plan/Instances.h"
 #include "backends/plan/OperandFit.h"
 #include "backends/plan/RowsLayout.h"
 #include "backends/plan/Stores.h"
 #include "backends/plan/Vectors.h"
 #include "backends/plan/Walk.h"
-#include "backends/plan/WarpGrid.h"
 #include "backends/plan/WholeStores.h"
 #include "ir/Effects.h"
 #include "ir/Products.h"
@@ -34,19 +34,6 @@ bool isProducerComputable(const ir::Value *value) {
   });
 }
 
-/// A load that can go to shared memory ahead of its use. Gathers and fills other than zero go through registers.
-bool isRingLoad(const ir::Value *value) {
-  const ir::Op *op = value->definingOp;
-  if (!op || op->kind != ir::OpKind::Load || value->type.kind != ir::Type::Tile)
-    return false;
-  if (op->hasElse) {
-    const ir::Op *otherwise = op->operands().back()->definingOp;
-    if (!otherwise || otherwise->kind != ir::OpKind::Const || otherwise->constant != 0)
-      return false;
-  }
-  return isProducerComputed(*op);
-}
-
 class Placer {
 public:
   /// With at most `mostInstances`.
@@ -58,7 +45,7 @@ public:
     out.warpSize = arch.warpSize;
     out.maxRegistersPerThread = arch.maxRegistersPerThread;
     out.hasNamedBarriers = arch.namedBarriers > 1;
-    chooseInstances();
+    chooseInstances(nest, arch, schedule, mostInstances, out);
     walkTile(nest, [&](const ir::Op &op, int depth) {
       if (ir::isProduct(op))
         placeProduct(op, depth);
@@ -83,140 +70,9 @@ public:
   }
 
 private:
-  /// Clones of a loop say the same.
-  void note(plan::Note::Topic topic, SourceLoc loc, std::string text) {
-    if (std::none_of(out.notes.begin(), out.notes.end(),
-                     [&](const plan::Note &other) { return other.text == text && other.loc == loc; }))
-      out.notes.push_back({topic, std::move(text), loc});
-  }
-
-  // ---- how many warpgroups
-  void chooseInstances() {
-    int64_t rows = 0, cols = 0;
-    bool byWarps = false;
-    walkTile(nest, [&](const ir::Op &op, int) {
-      if (!ir::isProduct(op))
-        return;
-      out.hasProducts = true;
-      const arch::MatrixInstruction *instruction = instructionOf(op);
-      byWarps |= instruction ? isByWarps(*instruction) : arch.warpsPerGroup == 1;
-      rows = std::max(rows, op.result()->type.rows);
-      cols = std::max(cols, op.result()->type.cols);
-    });
-    if (!out.hasProducts)
-      return;
-    out.alignment = arch.sharedSpan * 8;
-    out.copiesItself = !arch.hasTransactionBarriers;
-    out.throughRegisters = out.copiesItself && !arch.hasAsyncCopy;
-    if (byWarps) {
-      chooseWarps();
-      out.instances = std::min(out.instances, mostInstances);
-      return;
-    }
-    out.layout = {plan::Layout::Mma, 128, 4, 2};
-    if (schedule.pingpong.value_or(false)) { // each has a tile to itself (PingPong.h)
-      out.instances = 1;
-      return;
-    }
-    if (usesTensorMemory() && chooseTensorSlabs(rows, cols))
-      return;
-    const int64_t slabs = roundUp(rows, 64) / 64;
-    int widest = 0; // columns of one instruction
-    for (const arch::MatrixInstruction &instruction : arch.matrixInstructions)
-      widest = std::max(widest, instruction.nMax);
-    const bool divideCols = slabs == 1 && cols > widest && cols % 32 == 0;
-    const int halves = slabs > 4 && slabs % 4 == 0 ? 4 : 2;
-    const int fitting = std::min(slabs % 3 == 0 ? 3 : slabs % 2 == 0 || divideCols ? halves : 1, mostInstances);
-    out.instances = static_cast<int>(schedule.warpgroups.value_or(fitting));
-    note(plan::Note::Roles, {},
-         schedule.warpgroups
-             ? fmt::format("{} computing warpgroups, as the schedule says", out.instances)
-             : fmt::format(
-                   "{} computing warpgroup{}: the largest product has {} rows, {} slabs of 64, which so many share",
-                   out.instances, out.instances == 1 ? "" : "s", rows, slabs));
-  }
-
-  bool usesTensorMemory() const {
-    bool uses = false;
-    walkTile(nest, [&](const ir::Op &op, int) {
-      const arch::MatrixInstruction *instruction = ir::isProduct(op) ? instructionOf(op) : nullptr;
-      uses |= instruction && instruction->issuer == arch::Issuer::Thread;
-    });
-    return uses;
-  }
-
-  /// Products of 128 rows have all lanes of tensor memory, those of 64 half of them: 128 an instance where the largest
-  /// product has as many, and a thread's registers hold what vector work takes of it.
-  bool chooseTensorSlabs(int64_t rows, int64_t cols) {
-    constexpr int64_t mostCols = 192; // a thread has as many registers of a whole tile as it has columns
-    const int64_t slabs = rows / 128;
-    int instances = slabs % 3 == 0 ? 3 : slabs % 2 == 0 ? 2 : 1;
-    bool shareCols = slabs == 1 && cols > 64 && cols % 32 == 0 && cols <= 2 * mostCols && isFlat();
-    walkTile(nest, [&](const ir::Op &op, int) { // scales come to tensor memory by 128 rows
-      shareCols &= !ir::isScaled(op) || op.result()->type.cols % 128 == 0;
-    });
-    instances = static_cast<int>(schedule.warpgroups.value_or(shareCols ? 2 : instances));
-    const bool byCols = shareCols && instances == 2;
-    if (rows % 128 != 0 || (!byCols && (rows != 128 * instances || cols > mostCols)))
-      return false;
-    out.layout.kind = plan::Layout::Tensor;
-    out.instances = instances;
-    out.byCols = byCols;
-    note(plan::Note::Roles, {},
-         fmt::format("{} computing warpgroup{}{}: the largest product has {} rows of {} columns, and 128 rows fill the "
-                     "lanes of tensor memory",
-                     instances, instances == 1 ? "" : "s", byCols ? ", which share its columns" : "", rows, cols));
-    return true;
-  }
-
-  /// Operands are loaded, and nothing needs whole rows or columns.
-  bool isFlat() const {
-    bool flat = true;
-    walkTile(nest, [&](const ir::Op &op, int) {
-      const bool turns =
-          op.kind == ir::OpKind::Transpose && std::any_of(op.result()->users.begin(), op.result()->users.end(),
-                                                          [](const ir::Op *user) { return !ir::isProduct(*user); });
-      flat &= op.kind != ir::OpKind::Reduce && op.kind != ir::OpKind::Cumsum && !turns;
-      if (ir::isProduct(op))
-        flat &= isRingLoad(throughTransposes(ir::factorOf(op, 0)).first) &&
-                isRingLoad(throughTransposes(ir::factorOf(op, 1)).first);
-    });
-    return flat;
-  }
-
-  /// Each multiplies by itself, synchronously.
-  static bool isByWarps(const arch::MatrixInstruction &instruction) {
-    return instruction.issuer == arch::Issuer::Warp || instruction.issuer == arch::Issuer::Wave;
-  }
-
-  /// Null: the threads multiply.
-  const arch::MatrixInstruction *instructionOf(const ir::Op &dot) const {
-    const ElemType elem = ir::factorOf(dot, 0)->type.elem;
-    // A kernel's accumulators have one layout, and those of f64 one of their own.
-    if (out.layout.kind == plan::Layout::Mfma && (elem == ElemType::F64) != (out.layout.vec == 1))
-      return nullptr;
-    const ElemType right = ir::factorOf(dot, 1)->type.elem;
-    return ir::isScaled(dot) ? arch.findScaledInstruction(elem, right, ir::scalesOf(dot, 0)->type.elem)
-                             : arch.findMatrixInstruction(elem, right);
-  }
-
-  void chooseWarps() {
-    const auto isLoaded = [](const ir::Value *operand) { return isRingLoad(throughTransposes(operand).first); };
-    const bool byWaves = std::any_of(arch.matrixInstructions.begin(), arch.matrixInstructions.end(),
-                                     [](const auto &row) { return row.issuer == arch::Issuer::Wave; });
-    const WaveBlocks blocks = byWaves ? chooseWaveBlocks(nest, isLoaded) : WaveBlocks{};
-    const WarpGrid grid = chooseWarpGrid(nest, schedule, isLoaded, arch.warpSize, blocks.side);
-    if (byWaves)
-      out.layout = {plan::Layout::Mfma, grid.down * arch.warpSize, arch.warpSize / blocks.side, blocks.run};
-    else
-      out.layout = {plan::Layout::WarpMma, grid.down * arch.warpSize, 4, 2};
-    out.instances = grid.instances;
-    out.byCols = grid.byCols;
-  }
-
   // ---- products
   void placeProduct(const ir::Op &dot, int depth) {
-    const arch::MatrixInstruction *instruction = instructionOf(dot);
+    const arch::MatrixInstruction *instruction = instructionOf(dot, arch, out);
     ProductPlacement placed;
     placed.byThreads = !instruction;
     placed.byWarps = instruction && isByWarps(*instruction);
@@ -232,19 +88,19 @@ private:
 
   void noteProduct(const ir::Op &dot, const ProductPlacement &placed) {
     if (placed.byThreads)
-      note(plan::Note::Operands, dot.loc,
-           fmt::format("threads multiply: `{}` has no matrix instruction for {} by {}", arch.name,
-                       spelling(ir::factorOf(dot, 0)->type.elem), spelling(ir::factorOf(dot, 1)->type.elem)));
+      out.note(plan::Note::Operands, dot.loc,
+               fmt::format("threads multiply: `{}` has no matrix instruction for {} by {}", arch.name,
+                           spelling(ir::factorOf(dot, 0)->type.elem), spelling(ir::factorOf(dot, 1)->type.elem)));
     for (const Operand *operand : placed.operands()) {
       if (!operand->value)
         continue;
       const bool isLeft = operand == &placed.a || operand == &placed.scales[0];
       const bool scales = operand == &placed.scales[0] || operand == &placed.scales[1];
       const std::string name = operand->buffer.empty() ? operand->value->name : operand->buffer;
-      note(plan::Note::Operands, dot.loc,
-           fmt::format("{}{} operand{}: {}: {}", scales ? "scales of the " : "", isLeft ? "left" : "right",
-                       name.empty() ? "" : " `" + name + "`",
-                       operand->kind == Operand::Register ? "in registers" : "in shared memory", operand->why));
+      out.note(plan::Note::Operands, dot.loc,
+               fmt::format("{}{} operand{}: {}: {}", scales ? "scales of the " : "", isLeft ? "left" : "right",
+                           name.empty() ? "" : " `" + name + "`",
+                           operand->kind == Operand::Register ? "in registers" : "in shared memory", operand->why));
     }
   }
 
@@ -381,7 +237,7 @@ private:
                                            stored.elem, load.loc, contractedAtOnce(dot));
     const std::string whyNot = whyNotByEngine(load, buffer, stored, transposing);
     member.byEngine = whyNot.empty();
-    note(
+    out.note(
         plan::Note::Copies, load.loc,
         member.byEngine
             ? fmt::format("`{}`: by the copy engine; a tensor that does not suit it when called, by its address or its "
@@ -644,15 +500,15 @@ private:
     buffer.elem = load.result()->type.elem;
     buffer.rows = outerExtent(factor, side == 0 ? 0 : 1);
     buffer.cols = outerExtent(factor, side == 0 ? 1 : 0) / (side == 0 ? block : blockDown);
-    if (instructionOf(dot)->issuer == arch::Issuer::Thread) // as they are copied to tensor memory
+    if (instructionOf(dot, arch, out)->issuer == arch::Issuer::Thread) // as they are copied to tensor memory
       buffer.rows = roundUp(buffer.rows, 128), buffer.cols = roundUp(buffer.cols, 4);
     buffer.swizzle = plan::Swizzle::None;
     buffer.loc = load.loc;
     out.buffers.push_back(buffer);
     ringFor(dot, load).members.push_back(member);
-    note(plan::Note::Copies, load.loc,
-         fmt::format("`{}`: by the loading role's threads, as its rows are shorter than the copy engine's boxes",
-                     load.view.tensor));
+    out.note(plan::Note::Copies, load.loc,
+             fmt::format("`{}`: by the loading role's threads, as its rows are shorter than the copy engine's boxes",
+                         load.view.tensor));
     return placed;
   }
 
@@ -660,7 +516,7 @@ private:
     if (!missing.empty())
       error = missing;
     for (const auto &[dot, product] : out.products) {
-      const arch::MatrixInstruction *instruction = instructionOf(*dot);
+      const arch::MatrixInstruction *instruction = instructionOf(*dot, arch, out);
       const bool byCols = product.made.division == plan::Division::Cols;
       const int64_t cols = product.made.cols / (byCols ? out.instances : 1);
       if (instruction && !product.byWarps && cols > instruction->nMax)
@@ -683,7 +539,7 @@ private:
         error = fmt::format("one warpgroup would have {} rows of a product, and the instruction makes 64 or 128: take "
                             "other tiles or `warpgroups`",
                             rows);
-      else if (instructionOf(*dot) && !product.inTensor && !product.byWarps && rows > mostRows)
+      else if (instructionOf(*dot, arch, out) && !product.inTensor && !product.byWarps && rows > mostRows)
         error =
             fmt::format("one warpgroup would have {} rows of a product, and it takes {} at most: take smaller tiles "
                         "or more `warpgroups`",
@@ -693,12 +549,12 @@ private:
 
   void noteResult(const ir::Op &dot, const plan::VarType &made) {
     const int64_t holders = made.division == plan::Division::Whole ? 1 : out.instances;
-    note(plan::Note::Operands, dot.loc,
-         fmt::format("result: {}x{} in registers, {} a thread{}", made.rows, made.cols,
-                     made.rows * made.cols * std::max(byteWidth(made.elem), 4) / 4 / (out.layout.threads * holders),
-                     made.division == plan::Division::Whole
-                         ? ""
-                         : fmt::format(", divided by {}", plan::spelling(made.division))));
+    out.note(plan::Note::Operands, dot.loc,
+             fmt::format("result: {}x{} in registers, {} a thread{}", made.rows, made.cols,
+                         made.rows * made.cols * std::max(byteWidth(made.elem), 4) / 4 / (out.layout.threads * holders),
+                         made.division == plan::Division::Whole
+                             ? ""
+                             : fmt::format(", divided by {}", plan::spelling(made.division))));
   }
 
   plan::VarType homeOf(const ir::Value *value) const {
@@ -723,7 +579,7 @@ private:
     type.kind = plan::VarType::Fragment;
     type.layout = product.made.layout;
     if (operand.kind == Operand::Register) {
-      if (!instructionOf(dot)->registerA) // the threads of a row exchange what an accumulator leaves them
+      if (!instructionOf(dot, arch, out)->registerA) // the threads of a row exchange what an accumulator leaves them
         type.layout.kind = plan::Layout::Operand;
       type.division = product.made.division;
       type.rows = product.made.rows;
@@ -768,6 +624,18 @@ bool isProducerComputed(const ir::Op &load) {
   return std::all_of(load.operands().begin(), load.operands().end(), isProducerComputable);
 }
 
+bool isRingLoad(const ir::Value *value) {
+  const ir::Op *op = value->definingOp;
+  if (!op || op->kind != ir::OpKind::Load || value->type.kind != ir::Type::Tile)
+    return false;
+  if (op->hasElse) {
+    const ir::Op *otherwise = op->operands().back()->definingOp;
+    if (!otherwise || otherwise->kind != ir::OpKind::Const || otherwise->constant != 0)
+      return false;
+  }
+  return isProducerComputed(*op);
+}
+
 int depthOf(const ir::Op &op) {
   int depth = 0;
   for (const ir::Block *block = op.parent; block && block->parent && block->parent->kind != ir::OpKind::Parallel;
@@ -782,6 +650,12 @@ plan::Layout Placement::layoutOf(int64_t rows, plan::Division division) const {
   if (layout.kind == plan::Layout::Tensor && rows != 1 && rows % unit != 0)
     found.kind = plan::Layout::Mma;
   return found;
+}
+
+void Placement::note(plan::Note::Topic topic, SourceLoc loc, std::string text) {
+  if (std::none_of(notes.begin(), notes.end(),
+                   [&](const plan::Note &other) { return other.text == text && other.loc == loc; }))
+    notes.push_back({topic, std::move(text), loc});
 }
 
 const RingMember *Placement::findMember(const std::string &key) const {

@@ -146,6 +146,8 @@ struct Placement {
   /// Whether the producer's threads copy some of a ring, whatever the launcher finds: then each of them arrives.
   bool isFilledByThreads(const RingPlacement &ring) const;
   bool copiesByThreads() const;
+  /// Enters a note; clones of a loop say the same.
+  void note(plan::Note::Topic topic, SourceLoc loc, std::string text);
   /// `base`, or `base` with a number, that no buffer has yet.
   std::string uniqueBuffer(const std::string &base) const;
 };
@@ -163,6 +165,9 @@ std::string loadKey(const ir::Op &load);
 /// Whether the producer can compute all operands of a load: from parameters, loop indices and tensors that are only
 /// read.
 bool isProducerComputed(const ir::Op &load);
+
+/// A load that can go to shared memory ahead of its use. Gathers and fills other than zero go through registers.
+bool isRingLoad(const ir::Value *value);
 
 /// How many loops, inside the tile, are around an op.
 int depthOf(const ir::Op &op);
