@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "backends/plan/Consumer.h"
 
+#include "backends/plan/CarriedVariables.h"
 #include "backends/plan/IndexSums.h"
 #include "backends/plan/Needed.h"
 #include "backends/plan/OwnCopies.h"
@@ -11,9 +12,7 @@
 #include "ir/Products.h"
 
 #include <algorithm>
-#include <cassert>
 #include <fmt/format.h>
-#include <limits>
 #include <map>
 #include <optional>
 #include <tuple>
@@ -26,7 +25,8 @@ public:
   Lowering(const ir::Function &function, const Nest &nest, const Placement &placement, const Schedule &schedule,
            const std::map<const ir::Value *, std::string> &shared)
       : RoleBuilder(placement, shared), function(function), nest(nest), schedule(schedule),
-        needed(neededOps(nest, placement)), rowParts(findRowParts(nest, placement, schedule)) {
+        needed(neededOps(nest, placement)), rowParts(findRowParts(nest, placement, schedule)),
+        carried(*this, needed, rowParts.lowest) {
     if (placement.copiesItself)
       copies.emplace(*this, placement).addNeeded(needed);
   }
@@ -59,7 +59,7 @@ private:
     if (!needed.count(&op))
       return;
     if (const auto sides = asIndexComparison(op); sides && placement.hasProducts)
-      return lowerIndexComparison(op, sides->first, sides->second);
+      return lowerIndexComparison(op, sides->first, sides->second, *this);
     switch (op.kind) {
     case ir::OpKind::For:
       return lowerFor(op);
@@ -112,58 +112,6 @@ private:
       emitCompute(op);
       return;
     }
-  }
-
-  /// Places in the tiles, and on the right what the tiles are apart.
-  void lowerIndexComparison(const ir::Op &op, const IndexSum &left, const IndexSum &right) {
-    const std::string apart = sumOf(op, right, left);
-    const std::string places[] = {placesIn(op, op.operand(0)), placesIn(op, op.operand(1))};
-    const std::string moved = combine(op, ir::OpKind::Add, places[1], apart, typeOf(op.operand(1)));
-    const std::string dest = define(op.result());
-    plan::Stmt &stmt = emit(Kind::Compute, op.loc);
-    stmt.op = op.kind;
-    stmt.dest = dest;
-    stmt.operands = {places[0], moved};
-  }
-
-  std::string placesIn(const ir::Op &op, const ir::Value *side) {
-    const std::string dest = declare("iota_value", typeOf(side));
-    plan::Stmt &stmt = emit(Kind::Compute, op.loc);
-    stmt.op = ir::OpKind::Iota;
-    stmt.dest = dest;
-    return dest;
-  }
-
-  /// (begin of plus + its terms) - (begin of minus + its terms)
-  std::string sumOf(const ir::Op &op, const IndexSum &plus, const IndexSum &minus) {
-    const plan::VarType type = scalarOrIndexType(ir::Type::scalar(ElemType::I32));
-    std::string sum = beginOf(op, plus);
-    sum = combine(op, ir::OpKind::Sub, sum, beginOf(op, minus), type);
-    for (const auto &[value, subtracted] : plus.terms)
-      sum = combine(op, subtracted ? ir::OpKind::Sub : ir::OpKind::Add, sum, use(value), type);
-    for (const auto &[value, subtracted] : minus.terms)
-      sum = combine(op, subtracted ? ir::OpKind::Add : ir::OpKind::Sub, sum, use(value), type);
-    return sum;
-  }
-
-  std::string beginOf(const ir::Op &op, const IndexSum &sum) {
-    const std::string dest = declare("begin_value", scalarOrIndexType(ir::Type::scalar(ElemType::I32)));
-    plan::Stmt &stmt = emit(Kind::Compute, op.loc);
-    stmt.op = ir::OpKind::Begin;
-    stmt.dest = dest;
-    stmt.operands = {use(sum.elements->operand(0))};
-    return dest;
-  }
-
-  /// A fresh variable = left `kind` right.
-  std::string combine(const ir::Op &op, ir::OpKind kind, const std::string &left, const std::string &right,
-                      const plan::VarType &type) {
-    const std::string dest = declare(std::string(ir::spelling(kind)) + "_value", type);
-    plan::Stmt &stmt = emit(Kind::Compute, op.loc);
-    stmt.op = kind;
-    stmt.dest = dest;
-    stmt.operands = {left, right};
-    return dest;
   }
 
   void lowerLoad(const ir::Op &load) {
@@ -636,10 +584,6 @@ private:
     emit(Kind::If, op.loc) = std::move(branch);
   }
 
-  static const ir::Op *yieldOf(const ir::Block &body) {
-    return body.ops.empty() || body.ops.back()->kind != ir::OpKind::Yield ? nullptr : body.ops.back().get();
-  }
-
   /// Which part of a loop that was split this is, and whether it still selects.
   void noteLoop(const ir::Op &loop) {
     const std::vector<const ir::Op *> ops = opsOf(loop.body());
@@ -654,13 +598,12 @@ private:
   }
 
   void lowerFor(const ir::Op &loop) {
-    carryIn(loop);
-    const ir::Op *yield = yieldOf(loop.body());
+    carried.begin(loop);
     const bool hasNext = !placement.copiesItself && !ir::runsAtMostOnce(loop);
     const int overlap = hasNext ? static_cast<int>(schedule.overlap.value_or(1)) : 0;
     std::vector<ScheduledOp> order = orderBody(opsOf(loop.body()), &loop, placement, overlap, result.notes);
     noteLoop(loop);
-    coalesce(loop, yield, order);
+    carried.coalesce(loop, order);
     const bool pipelined =
         std::any_of(order.begin(), order.end(), [](const ScheduledOp &item) { return item.stage > 0; });
     result.overlapped |= pipelined;
@@ -674,11 +617,11 @@ private:
     if (loop.byMasks)
       result.byMasks.insert(stmt.dest);
     if (pipelined) {
-      into(stmt.prologue, [&] { lowerStage(order, 0), carryOut(loop, yield); });
-      into(stmt.body, [&] { lowerStage(order, -1), carryOut(loop, yield); });
+      into(stmt.prologue, [&] { lowerStage(order, 0), carried.yield(loop); });
+      into(stmt.body, [&] { lowerStage(order, -1), carried.yield(loop); });
       into(stmt.epilogue, [&] { lowerStage(order, 1); });
     } else {
-      into(stmt.body, [&] { lowerStage(order, -1), carryOut(loop, yield); });
+      into(stmt.body, [&] { lowerStage(order, -1), carried.yield(loop); });
     }
     if (copies)
       copies->pipeline(loop, stmt);
@@ -713,7 +656,7 @@ private:
   }
 
   std::string emitScalar(ir::OpKind op, const std::string &hint, std::vector<std::string> operands, SourceLoc loc) {
-    const std::string dest = declare(hint, plan::VarType{.elem = ElemType::F32});
+    const std::string dest = declare(hint, scalarOrIndexType(ir::Type::scalar(ElemType::F32)));
     plan::Stmt &stmt = emit(Kind::Compute, loc);
     stmt.op = op;
     stmt.dest = dest;
@@ -747,117 +690,12 @@ private:
         lower(*item.op);
   }
 
-  /// Carried variables start as their initial values, in the same variable where nothing else needs those.
-  void carryIn(const ir::Op &loop) {
-    for (size_t i = 2; i < loop.operands().size(); ++i) {
-      const ir::Value *initial = loop.operand(i);
-      const ir::Value *arg = loop.body().args[i - 1].get();
-      if (rowParts.lowest.count(arg))
-        beginLowest(arg, loop.loc);
-      else if (diesAt(initial, loop) && isOwn(initial) && typeOf(initial) == typeOf(arg))
-        alias(arg, use(initial));
-      else
-        emitMove(define(arg), use(initial), loop.loc);
-    }
-  }
-
-  /// A thread that has seen no element, or none but -inf, has this maximum: differences of infinities are none.
-  void beginLowest(const ir::Value *arg, SourceLoc loc) {
-    const std::string dest = define(arg);
-    plan::Stmt &stmt = emit(Kind::Compute, loc);
-    stmt.op = ir::OpKind::Const;
-    stmt.constant = static_cast<double>(std::numeric_limits<float>::lowest());
-    stmt.dest = dest;
-  }
-
-  /// Whether nothing reads the value after `user`, which then may write to its variable: it has no other user, and is
-  /// made anew each time that `user` runs.
-  static bool diesAt(const ir::Value *value, const ir::Op &user) {
-    const ir::Block *made = value->definingOp ? value->definingOp->parent : value->ownerBlock;
-    return value->users.size() == 1 && repeatingOp(made) == repeatingOp(user.parent);
-  }
-
-  /// The innermost loop or branch around a block.
-  static const ir::Op *repeatingOp(const ir::Block *block) {
-    while (block && block->parent && block->parent->kind == ir::OpKind::Parallel)
-      block = block->parent->parent;
-    return block ? block->parent : nullptr;
-  }
-
-  /// Whether the role computed the value into a variable of its own, not an alias of another value's.
-  bool isOwn(const ir::Value *value) const {
-    const ir::Op *op = value->definingOp;
-    if (!op || !needed.count(op))
-      return false;
-    return op->kind != ir::OpKind::AsCol && op->kind != ir::OpKind::AsRow && op->kind != ir::OpKind::ToScalar &&
-           role.findVar(use(value)) != nullptr;
-  }
-
-  /// Yielded values are computed straight into the carried variables where no later op still reads the old ones.
-  void coalesce(const ir::Op &loop, const ir::Op *yield, const std::vector<ScheduledOp> &order) {
-    if (!yield)
-      return;
-    for (size_t i = 0; i < yield->operands().size(); ++i)
-      coalesceValue(yield->operand(i), loop.body().args[i + 1].get(), order);
-  }
-
-  bool coalesceValue(const ir::Value *value, const ir::Value *arg, const std::vector<ScheduledOp> &order) {
-    if (value == arg)
-      return true;
-    const ir::Op *op = value->definingOp;
-    auto at = std::find_if(order.begin(), order.end(), [&](const ScheduledOp &item) { return item.op == op; });
-    if (!op || at == order.end() || isDefined(value) || value->users.size() != 1 || !(typeOf(value) == typeOf(arg)))
-      return false;
-    if (op->kind == ir::OpKind::For || op->kind == ir::OpKind::If || op->kind == ir::OpKind::AsCol ||
-        op->kind == ir::OpKind::AsRow || op->kind == ir::OpKind::ToScalar || op->kind == ir::OpKind::Transpose)
-      return false;
-    if (at->stage == 0)
-      for (auto later = at + 1; later != order.end(); ++later)
-        if (readsDeep(*later->op, arg))
-          return false;
-    if (ir::isProduct(*op) && ir::addendOf(*op) && !coalesceValue(ir::addendOf(*op), arg, order))
-      return false;
-    alias(value, use(arg));
-    return true;
-  }
-
-  static bool readsDeep(const ir::Op &op, const ir::Value *value) {
-    const auto &operands = op.operands();
-    if (std::find(operands.begin(), operands.end(), value) != operands.end())
-      return true;
-    for (const auto &body : op.bodies)
-      for (const auto &inner : body->ops)
-        if (readsDeep(*inner, value))
-          return true;
-    return false;
-  }
-
-  /// What was not computed in place is moved; values that other moves would overwrite first go through temporaries.
-  void carryOut(const ir::Op &loop, const ir::Op *yield) {
-    if (!yield)
-      return;
-    std::vector<std::pair<std::string, std::string>> moves;
-    for (size_t i = 0; i < yield->operands().size(); ++i) {
-      const std::string dest = use(loop.body().args[i + 1].get());
-      if (isDefined(yield->operand(i)) && dest != use(yield->operand(i)))
-        moves.emplace_back(dest, use(yield->operand(i)));
-    }
-    for (size_t i = 0; i < moves.size(); ++i)
-      for (size_t j = i + 1; j < moves.size(); ++j)
-        if (moves[j].second == moves[i].first) {
-          const std::string saved = declare(moves[i].first + "_old", role.findVar(moves[i].first)->type);
-          emitMove(saved, moves[i].first, loop.loc);
-          moves[j].second = saved;
-        }
-    for (const auto &[dest, source] : moves)
-      emitMove(dest, source, loop.loc);
-  }
-
   const ir::Function &function;
   const Nest &nest;
   const Schedule &schedule;
   std::set<const ir::Op *> needed;
   RowParts rowParts;
+  CarriedVariables carried;
   std::optional<OwnCopies> copies; ///< of a role that fills the rings itself
   std::set<std::string> stagedNow; ///< staging buffers that were stored to in this pass over the body
   std::map<std::pair<const ir::Value *, std::string>, std::string> temporaries;

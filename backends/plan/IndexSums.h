@@ -5,7 +5,7 @@
 // side, the other is the thread's place in its tile, which no loop changes and no register has to keep.
 #pragma once
 
-#include "ir/TileIR.h"
+#include "backends/plan/RoleBuilder.h"
 
 #include <optional>
 #include <utility>
@@ -24,5 +24,8 @@ std::optional<IndexSum> asIndexSum(const ir::Value *value);
 
 /// A comparison of an index column with an index row; nullopt for any other op.
 std::optional<std::pair<IndexSum, IndexSum>> asIndexComparison(const ir::Op &op);
+
+/// Such a comparison: of places in the tiles, and on the right what the tiles are apart.
+void lowerIndexComparison(const ir::Op &op, const IndexSum &left, const IndexSum &right, RoleBuilder &builder);
 
 } // namespace tkc::planner

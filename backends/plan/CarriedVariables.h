@@ -1,0 +1,48 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The variables of what a loop carries: a value that is yielded is computed straight into the one that is carried,
+// where no later statement still reads the old value; others are moved there at the end of an iteration.
+#pragma once
+
+#include "backends/plan/Order.h"
+#include "backends/plan/RoleBuilder.h"
+
+#include <set>
+#include <vector>
+
+namespace tkc::planner {
+
+class CarriedVariables {
+public:
+  /// `computed`: the ops of which the role has the results. `lowest`: arguments that begin with the lowest number.
+  CarriedVariables(RoleBuilder &builder, const std::set<const ir::Op *> &computed,
+                   const std::set<const ir::Value *> &lowest)
+      : builder(builder), computed(computed), lowest(lowest) {}
+
+  /// Carried variables start as their initial values, in the same variable where nothing else needs those.
+  void begin(const ir::Op &loop);
+  /// Gives what is yielded the variable that is carried, where it can be computed in place.
+  void coalesce(const ir::Op &loop, const std::vector<ScheduledOp> &order);
+  /// What was not computed in place is moved; values that other moves would overwrite first go through temporaries.
+  void yield(const ir::Op &loop);
+
+private:
+  void beginLowest(const ir::Value *arg, SourceLoc loc);
+  bool isOwn(const ir::Value *value) const;
+  bool coalesce(const ir::Value *value, const ir::Value *arg, const std::vector<ScheduledOp> &order);
+
+  RoleBuilder &builder;
+  const std::set<const ir::Op *> &computed;
+  const std::set<const ir::Value *> &lowest;
+};
+
+/// What a body ends with; null: nothing.
+const ir::Op *yieldOf(const ir::Block &body);
+/// Whether nothing reads the value after `user`, which then may write to its variable: it has no other user, and is
+/// made anew each time that `user` runs.
+bool diesAt(const ir::Value *value, const ir::Op &user);
+/// The innermost loop or branch around a block.
+const ir::Op *repeatingOp(const ir::Block *block);
+
+} // namespace tkc::planner
