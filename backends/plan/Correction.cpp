@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "backends/plan/Correction.h"
 
+#include "backends/plan/TensorMemory.h"
+
 #include <algorithm>
 #include <fmt/format.h>
 
@@ -219,11 +221,6 @@ public:
   }
 
 private:
-  bool isScalar(const std::string &name) const {
-    const plan::Var *var = role.findVar(name);
-    return var && (var->type.kind == plan::VarType::Scalar || var->type.kind == plan::VarType::TileIndex);
-  }
-
   void add(plan::Stmt &stmt) {
     if (stmt.kind == Kind::For || stmt.kind == Kind::If) {
       flush();
@@ -234,7 +231,7 @@ private:
       out.push_back(std::move(stmt));
       return;
     }
-    if (!stmt.dest.empty() && isScalar(stmt.dest)) {
+    if (!stmt.dest.empty() && isScalar(role, stmt.dest)) {
       flush();
       out.push_back(std::move(stmt));
       return;

@@ -3,9 +3,11 @@
 #include "backends/plan/MatrixRole.h"
 
 #include "backends/plan/Correction.h"
+#include "backends/plan/MatrixScalars.h"
 #include "backends/plan/MatrixStreams.h"
 #include "backends/plan/TensorMemory.h"
 #include "backends/plan/TensorScales.h"
+#include "backends/plan/TensorSpans.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -45,7 +47,7 @@ public:
     matrix().instances = issuers;
     matrix().inFirst = placement.byPairs;
     result.failsForPairs = placement.byPairs && !isForOneThread();
-    findScalars();
+    scalars = scalarsOfProducts(role, result.unsupported);
     findRingUsers();
     plan::Body products;
     plan::Body rescaling;
@@ -56,9 +58,10 @@ public:
       declareCorrection(std::move(rescaling));
     declareVars();
     for (const std::string &accumulator : homes.rings) // from tile to tile
-      uses[accumulator].spans = {{0, place + 1}};
-    uses[homes.scales].spans = {{0, place + 1}}; // every product's
-    result.columns = allocateTensors(result.tensors, uses, issuers == 1 || way.meets ? Sharing::Any : way.sharing);
+      spans.useAlways(accumulator);
+    spans.useAlways(homes.scales); // every product's
+    result.columns =
+        allocateTensors(result.tensors, spans.uses(), issuers == 1 || way.meets ? Sharing::Any : way.sharing);
     return std::move(result);
   }
 
@@ -91,44 +94,6 @@ private:
     return suits;
   }
   int allThreads() const { return role.warps * role.instances * 32; }
-
-  // ---- scalars that the products' loops and branches need
-  void findScalars() {
-    walk(role.body, [&](const plan::Stmt &stmt) {
-      if ((stmt.kind == Kind::For || (stmt.kind == Kind::If && stmt.map.empty())) && hasTensorProduct(stmt))
-        scalars.insert(stmt.operands.begin(), stmt.operands.end());
-    });
-    for (size_t before = 0; before != scalars.size();) {
-      before = scalars.size();
-      walk(role.body, [&](const plan::Stmt &stmt) {
-        if (stmt.kind != Kind::For && stmt.kind != Kind::If && scalars.count(stmt.dest))
-          scalars.insert(stmt.operands.begin(), stmt.operands.end());
-      });
-    }
-    walk(role.body, [&](const plan::Stmt &stmt) {
-      if (stmt.kind == Kind::For || !scalars.count(stmt.dest))
-        return;
-      const bool isScalarWork = stmt.kind == Kind::Compute || stmt.kind == Kind::Move || stmt.kind == Kind::Load;
-      if (!isScalarWork || !isScalar(stmt.dest))
-        result.unsupported.push_back({stmt.loc, "a loop of products whose bounds come from tiles"});
-    });
-    walk(role.body, [&](const plan::Stmt &stmt) {
-      if ((stmt.kind == Kind::For || stmt.kind == Kind::If) && !hasTensorProduct(stmt) && assignsScalars(stmt))
-        result.unsupported.push_back({stmt.loc, "a loop or branch of products that hangs on what another computes"});
-    });
-  }
-
-  /// Those that the matrix role needs, which does not do what is inside.
-  bool assignsScalars(const plan::Stmt &stmt) const {
-    return plan::any(stmt, [&](const plan::Stmt &inner) {
-      return inner.kind != Kind::For && !inner.dest.empty() && scalars.count(inner.dest) != 0;
-    });
-  }
-
-  bool isScalar(const std::string &name) const {
-    const plan::Var *var = role.findVar(name);
-    return var && (var->type.kind == plan::VarType::Scalar || var->type.kind == plan::VarType::TileIndex);
-  }
 
   void declareVars() {
     Names used;
@@ -291,13 +256,13 @@ private:
       for (plan::Stmt &stmt : body) {
         const SourceLoc loc = stmt.loc;
         const auto byMatrix = ringsIn(stmt, depth, true), byThreads = ringsIn(stmt, depth, false);
-        ++place;
+        spans.step();
         open(byThreads, mine, false, loc);
         step(stmt, depth, byMatrix);
         close(byThreads, mine, false, loc);
         close(byMatrix, ofMatrix, true, loc);
       }
-      ++place;
+      spans.step();
     });
     mine = savedMine, ofMatrix = savedMatrix;
   }
@@ -426,37 +391,10 @@ private:
     return operands;
   }
 
-  void touch(const Names &buffers, bool overwrites = false) {
-    for (const std::string &buffer : buffers) {
-      std::vector<TensorUse::Span> &spans = uses[buffer].spans;
-      if (spans.empty() || (overwrites && spans.back().last < place))
-        spans.push_back({place, place});
-      spans.back().last = place;
-    }
-  }
-
-  /// What a loop from `begin` on needs from before it, or from an iteration before, is in use all the time.
-  void carry(const Names &buffers, int begin) {
-    ++place;
-    for (const std::string &buffer : buffers) {
-      std::vector<TensorUse::Span> &spans = uses[buffer].spans;
-      int first = begin;
-      while (!spans.empty() && spans.back().last >= begin) {
-        first = std::min(first, spans.back().first);
-        spans.pop_back();
-      }
-      if (!spans.empty()) {
-        first = spans.back().first;
-        spans.pop_back();
-      }
-      spans.push_back({first, place});
-    }
-  }
-
   /// What the computing role did so far is known before the products that follow.
   void handOver(const Group &group, SourceLoc loc) {
-    touch(group.writes, group.overwrites);
-    touch(group.reads);
+    spans.touch(group.writes, group.overwrites);
+    spans.touch(group.reads);
     publish(group.reads, loc);
     const std::string go = group.site + ".go", at = group.site + "_go";
     const bool isRescaled = correction.isFor(group.site);
@@ -535,15 +473,15 @@ private:
     plan::append(*stream.out, Kind::Advance, {}).cursor = at;
     stream.fenced = false;
     for (size_t i = 0; i < count; ++i) {
-      touch(stream.queue[i].writes);
-      touch(stream.queue[i].reads);
+      spans.touch(stream.queue[i].writes);
+      spans.touch(stream.queue[i].reads);
     }
     stream.queue.erase(stream.queue.begin(), stream.queue.begin() + static_cast<std::ptrdiff_t>(count));
   }
 
   // ---- the computing role
   void access(Stream &stream, plan::Stmt &stmt) {
-    touch({stmt.ref.buffer}, stmt.kind == Kind::StoreTensor);
+    spans.touch({stmt.ref.buffer}, stmt.kind == Kind::StoreTensor);
     storesToRescale |= &stream == &computer && correction.isFor(stmt.ref.buffer);
     if (&stream == &rescaler)
       rescaled.insert(stmt.ref.buffer);
@@ -605,7 +543,7 @@ private:
     // The bodies of a branch use the rings that the level around it holds open.
     divided(body, into, rescaling, [&] {
       for (plan::Stmt &each : body) {
-        ++place;
+        spans.step();
         step(each, depth, {});
       }
     });
@@ -619,47 +557,24 @@ private:
     waitForAll();
     open(rings, ofMatrix, true, stmt.loc);
     plan::Stmt theirs = shell(stmt), rescaling = shell(stmt);
-    const int begin = place;
+    const int begin = spans.now();
     const auto mineParts = stmt.bodies();
     plan::Body *const theirParts[] = {&theirs.prologue, &theirs.body, &theirs.epilogue, &theirs.orElse};
     plan::Body *const rescalingParts[] = {&rescaling.prologue, &rescaling.body, &rescaling.epilogue, &rescaling.orElse};
     Names again;
     for (int i = 0; i < 4; ++i)
       if (!mineParts[i]->empty()) {
-        again.merge(neededFromBefore(*mineParts[i]));
+        again.merge(neededFromBefore(*mineParts[i], homes));
         inner(stmt, *mineParts[i], *theirParts[i], *rescalingParts[i], depth);
       }
     if (stmt.kind == Kind::For)
-      carry(again, begin);
+      spans.carry(again, begin);
     products->push_back(std::move(theirs));
     if (!rescaling.prologue.empty() || !rescaling.body.empty() || !rescaling.epilogue.empty() ||
         !rescaling.orElse.empty())
       rescaler.out->push_back(std::move(rescaling));
     computer.out->push_back(std::move(stmt));
     untrusted();
-  }
-
-  /// Buffers of tensor memory whose first access in the body takes what an iteration before left.
-  Names neededFromBefore(const plan::Body &body) const {
-    Names seen, needed;
-    const auto note = [&](const std::string &buffer, bool reads) {
-      if (!buffer.empty() && seen.insert(buffer).second && reads)
-        needed.insert(buffer);
-    };
-    walk(body, [&](const plan::Stmt &stmt) {
-      if (isTensorAccess(stmt))
-        note(stmt.ref.buffer, stmt.kind != Kind::StoreTensor);
-      if (!stmt.isTensorProduct())
-        return;
-      if (isTensor(stmt.aRef.buffer))
-        note(stmt.aRef.buffer, true);
-      note(stmt.destRef.buffer, stmt.accumulate);
-    });
-    return needed;
-  }
-
-  bool isTensor(const std::string &name) const {
-    return std::any_of(homes.buffers.begin(), homes.buffers.end(), [&](const auto &it) { return it.name == name; });
   }
 
   /// A loop or branch of the matrix role like `stmt`, still empty.
@@ -757,7 +672,7 @@ private:
     plan::Body waits;
     plan::Body *saved = std::exchange(products, &waits);
     for (const std::string &accumulator : accumulators) {
-      touch({accumulator});
+      spans.touch({accumulator});
       const int emptying = issuers < role.instances ? warps() * role.instances : warps();
       barrier(accumulator + ".free", way.accumulatorStages, emptying * (placement.byPairs ? 2 : 1));
       barrier(accumulator + ".ready", way.accumulatorStages, 1);
@@ -803,8 +718,7 @@ private:
   Names rescaled;               ///< accumulators that were since the last product into them
   Names sent;                   ///< columns that the role which rescales has as they are
   bool matrixFenced = false;    ///< the matrix role has fenced since its last wait
-  int place = 0;                ///< in the text
-  std::map<std::string, TensorUse> uses;
+  TensorSpans spans;
 };
 
 /// Buffers that the role stores to, where an instance has columns that are another's in a buffer of other times.

@@ -16,11 +16,6 @@ using Kind = plan::StmtKind;
 
 bool isAsynchronous(const plan::Stmt &stmt) { return stmt.kind == Kind::Product && !stmt.isSynchronous(); }
 
-bool isScalar(const plan::Role &role, const std::string &name) {
-  const plan::Var *var = role.findVar(name);
-  return var && (var->type.kind == plan::VarType::Scalar || var->type.kind == plan::VarType::TileIndex);
-}
-
 class Homes {
 public:
   Homes(plan::Role &role, const std::set<std::string> &inRegisters) : role(role), inRegisters(inRegisters) {
@@ -565,6 +560,11 @@ void emptyRings(plan::Role &role, const TensorHomes &homes, int stages, bool byP
       role.vars.push_back({stmt.ref.buffer + "_at", cursorType(stages)});
   });
   emptyRings(role.body, homes, byPairs);
+}
+
+bool isScalar(const plan::Role &role, const std::string &name) {
+  const plan::Var *var = role.findVar(name);
+  return var && (var->type.kind == plan::VarType::Scalar || var->type.kind == plan::VarType::TileIndex);
 }
 
 bool hasTensorProduct(const plan::Stmt &stmt) {

@@ -54,7 +54,7 @@ struct Way {
   int accumulatorStages;
   Sharing sharing = Sharing::Alike;
   bool meets = false; ///< all instances meet before each product, as they may have each other's columns afterwards
-  std::set<std::string> meetsBefore; ///< and before stores to these buffers, where they store to each other's columns
+  std::set<std::string> meetsBefore{}; ///< and before stores to these buffers, where they store to each other's columns
 };
 
 /// Gives buffers their columns: first fit, by when they are in use (`uses`, by name). Returns how many the block needs.
@@ -67,6 +67,8 @@ void emptyRings(plan::Role &role, const TensorHomes &homes, int stages, bool byP
 
 /// Whether a loop or branch holds products into tensor memory, and scalar work at most besides.
 bool isForMatrixRole(const plan::Role &role, const plan::Stmt &stmt);
+/// Whether a variable of the role is a scalar or a tile index.
+bool isScalar(const plan::Role &role, const std::string &name);
 /// Whether it holds a product into tensor memory.
 bool hasTensorProduct(const plan::Stmt &stmt);
 
