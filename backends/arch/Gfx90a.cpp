@@ -41,7 +41,7 @@ std::vector<MatrixInstruction> instructions() {
 
 const Description gfx90a{
     .name = "gfx90a",
-    .families = {"cdna2"},
+    .families = {"cdna2", "amd"},
     .part = "MI250X",
     .hasBackend = true,
     .language = Language::Hip,

@@ -47,7 +47,7 @@ std::vector<MatrixInstruction> instructions() {
 
 const Description gfx942{
     .name = "gfx942",
-    .families = {"cdna3"},
+    .families = {"cdna3", "amd"},
     .part = "MI300X",
     .hasBackend = true,
     .language = Language::Hip,

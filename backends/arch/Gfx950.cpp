@@ -67,7 +67,7 @@ std::vector<MatrixInstruction> instructions() {
 
 const Description gfx950{
     .name = "gfx950",
-    .families = {"cdna4"},
+    .families = {"cdna4", "amd"},
     .part = "MI355X",
     .hasBackend = true,
     .plansBlockScaling = true,

@@ -17,7 +17,7 @@ namespace tkc::arch {
 
 const Description sm100a{
     .name = "sm_100a",
-    .families = {"blackwell"},
+    .families = {"blackwell", "nvidia"},
     .part = "B200",
     .hasBackend = true,
     .plansBlockScaling = true,

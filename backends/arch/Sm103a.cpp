@@ -15,7 +15,7 @@ namespace tkc::arch {
 
 const Description sm103a{
     .name = "sm_103a",
-    .families = {"blackwell"},
+    .families = {"blackwell", "nvidia"},
     .part = "B300",
     .hasBackend = true,
     .plansBlockScaling = true,

@@ -27,7 +27,7 @@ std::vector<MatrixInstruction> instructions() {
 
 const Description sm120a{
     .name = "sm_120a",
-    .families = {"blackwell_rtx"},
+    .families = {"blackwell_rtx", "nvidia"},
     .part = "RTX PRO 6000",
     .hasBackend = true,
     .plansBlockScaling = true,

@@ -15,7 +15,7 @@ namespace tkc::arch {
 
 const Description sm80{
     .name = "sm_80",
-    .families = {"ampere"},
+    .families = {"ampere", "nvidia"},
     .part = "A100",
     .hasBackend = true,
     .capability = {8, 0, false},

@@ -14,7 +14,7 @@ namespace tkc::arch {
 
 const Description sm86{
     .name = "sm_86",
-    .families = {"ampere"},
+    .families = {"ampere", "nvidia"},
     .part = "A40",
     .hasBackend = true,
     .capability = {8, 6, false},

@@ -14,7 +14,7 @@ namespace tkc::arch {
 
 const Description sm89{
     .name = "sm_89",
-    .families = {"ada"},
+    .families = {"ada", "nvidia"},
     .part = "L40S",
     .hasBackend = true,
     .capability = {8, 9, false},

@@ -14,7 +14,7 @@ namespace tkc::arch {
 
 const Description sm90a{
     .name = "sm_90a",
-    .families = {"hopper"},
+    .families = {"hopper", "nvidia"},
     .part = "H200",
     .hasBackend = true,
     .capability = {9, 0, true},

@@ -19,9 +19,10 @@ namespace tkc {
 namespace sema {
 namespace {
 
-const std::vector<std::string> archNames = {
-    "sm_80",  "sm_86", "sm_89",     "sm_90a",        "sm_100a", "sm_103a", "sm_120a", "gfx90a", "gfx942", "gfx950",
-    "ampere", "ada",   "blackwell", "blackwell_rtx", "hopper",  "cdna2",   "cdna3",   "cdna4",  "all"};
+const std::vector<std::string> archNames = {"sm_80",     "sm_86",         "sm_89",  "sm_90a", "sm_100a", "sm_103a",
+                                            "sm_120a",   "gfx90a",        "gfx942", "gfx950", "ampere",  "ada",
+                                            "blackwell", "blackwell_rtx", "hopper", "nvidia", "cdna2",   "cdna3",
+                                            "cdna4",     "amd",           "all"};
 
 /// Element types compare by their ordinal: `when T == bf16`.
 Val typeOrdinal(ElemType type) { return Val::integer(static_cast<int64_t>(type)); }
