@@ -30,10 +30,14 @@ bool isMultiple(const Linear &form, int64_t of) {
 Val Elaborator::divideTileIndex(const Operands &operands) {
   const Val &index = operands.lhs;
   const ir::Value *tile = index.value;
-  const int64_t divisor = operands.rhs.isInteger() ? static_cast<int64_t>(operands.rhs.number) * index.divisor : 0;
-  if (divisor < 1 || tile->type.rows % divisor != 0) {
-    error(Diag::tile_index_divisor, operands.rhsRange, tile->type.rows / index.divisor, describe(operands.rhs))
-        .range(operands.lhsRange);
+  const int64_t elements = tile->type.rows / index.divisor;
+  if (!operands.rhs.isInteger()) {
+    error(Diag::tile_index_divisor, operands.rhsRange, elements, describe(operands.rhs)).range(operands.lhsRange);
+    return Val::error();
+  }
+  const auto by = static_cast<int64_t>(operands.rhs.number);
+  if (by < 1 || elements % by != 0) {
+    error(Diag::tile_index_not_divided, operands.rhsRange, by, elements).range(operands.lhsRange);
     return Val::error();
   }
   if (tile->definingOp) {
@@ -41,7 +45,7 @@ Val Elaborator::divideTileIndex(const Operands &operands) {
     return Val::error();
   }
   Val result = index;
-  result.divisor = divisor;
+  result.divisor = index.divisor * by;
   return result;
 }
 
