@@ -4,6 +4,8 @@
 // `tkc FILE -o OUT`: its options. What the file is, its name says: .tk source, .tkir tile IR, .tkplan plan IR.
 #include "tkc/Compile.h"
 
+#include "tkc/Choices.h"
+
 #include "ir/passes/Pipeline.h"
 
 #include <cstdio>
@@ -76,7 +78,7 @@ void addCompile(CLI::App &app, Action &action) {
   static const std::map<std::string, Emit> emits{{"ast", Emit::Ast},   {"tile", Emit::Tile}, {"program", Emit::Program},
                                                  {"plan", Emit::Plan}, {"cuda", Emit::Cuda}, {"header", Emit::Header}};
   app.add_option("--emit", options->emit, "what to write: ast, tile, program, plan, cuda (the default), header")
-      ->transform(CLI::CheckedTransformer(emits).description(""))
+      ->transform(oneOf(emits))
       ->type_name("KIND");
   app.add_option("--arch", options->arch, "the GPUs to compile for: names or families, `all` or `native`")
       ->type_name("ARCH,…")
@@ -96,7 +98,7 @@ void addCompile(CLI::App &app, Action &action) {
   static const std::map<std::string, DebugBug> bugs{
       {"pass", DebugBug::Pass}, {"plan", DebugBug::Plan}, {"crash", DebugBug::Crash}};
   app.add_option("--debug-bug", options->debugBug, "acts as if this part of tkc had a bug, for tests")
-      ->transform(CLI::CheckedTransformer(bugs).description(""))
+      ->transform(oneOf(bugs))
       ->group("");
   addPassOptions(app, *options);
   app.final_callback([&app, &action, options] {

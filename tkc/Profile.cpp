@@ -3,6 +3,7 @@
 //
 // `tkc profile FILE`: what the roles of a kernel do when, in one case.
 #include "tkc/Cases.h"
+#include "tkc/Choices.h"
 #include "tkc/Driver.h"
 #include "tkc/Files.h"
 #include "tkc/TestGpu.h"
@@ -177,7 +178,7 @@ void addProfile(CLI::App &app, Action &action) {
       ->type_name("FILE.tks");
   static const std::map<std::string, bool> targets{{"gpu", false}, {"emulator", true}};
   command->add_option("--target", options->gpu.emulate, "where it runs: gpu (the default), or emulator, without times")
-      ->transform(CLI::CheckedTransformer(targets).description(""))
+      ->transform(oneOf(targets))
       ->type_name("TARGET");
   command->add_option("--arch", options->gpu.arch, "what to compile for")->type_name("ARCH")->capture_default_str();
   command

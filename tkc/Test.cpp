@@ -3,6 +3,7 @@
 //
 // `tkc test FILE`: the cases of a file against their references.
 #include "tkc/Cases.h"
+#include "tkc/Choices.h"
 #include "tkc/Driver.h"
 #include "tkc/Reproducer.h"
 #include "tkc/TestGpu.h"
@@ -112,7 +113,7 @@ void addTest(CLI::App &app, Action &action) {
           "--target", options->target,
           "where the kernels run: interpreter, on the CPU, rounding exactly; gpu, built with nvcc; emulator, the "
           "emitted file on the CPU, checked")
-      ->transform(CLI::CheckedTransformer(targets).description(""))
+      ->transform(oneOf(targets))
       ->type_name("TARGET");
   command
       ->add_option("-o,--output", options->gpu.folder,
