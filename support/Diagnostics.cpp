@@ -252,9 +252,19 @@ DiagnosticEngine::Builder DiagnosticEngine::add(Diag id, SourceRange where, std:
   return Builder(*this, dropping ? dropped : diagnostics.size() - 1);
 }
 
+/// Without a place it speaks of the command line, and every specialisation says the same of that.
+bool DiagnosticEngine::isRepetition(const Diagnostic &diagnostic) const {
+  return !diagnostic.loc.isValid() && std::any_of(diagnostics.begin(), diagnostics.end(), [&](const Diagnostic &said) {
+    return said.id == diagnostic.id && !said.loc.isValid() && said.message == diagnostic.message;
+  });
+}
+
 void DiagnosticEngine::append(Diagnostic diagnostic) {
-  if (diagnostic.severity == Severity::Error)
-    dropping = limitReached();
+  if (diagnostic.severity != Severity::Note) {
+    const bool isRepeated = isRepetition(diagnostic);
+    repetitions += isRepeated && diagnostic.severity == Severity::Error ? 1 : 0;
+    dropping = isRepeated || (diagnostic.severity == Severity::Error && limitReached());
+  }
   if (dropping)
     return;
   if (diagnostic.severity == Severity::Error)

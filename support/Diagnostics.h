@@ -102,7 +102,9 @@ public:
   void append(Diagnostic diagnostic);
 
   bool hasErrors() const { return errorCount != 0; }
-  size_t numErrors() const { return errorCount; }
+  /// Repetitions as well, so that it grows with every error.
+  size_t numErrors() const { return errorCount + repetitions; }
+  size_t numKeptErrors() const { return errorCount; }
   /// After this many errors (20, as clang) the rest of a run is not reported; its notes neither.
   bool limitReached() const { return errorCount >= errorLimit; }
   void setErrorLimit(size_t limit) { errorLimit = limit; }
@@ -110,13 +112,15 @@ public:
   const SourceManager &sourceManager() const { return sources; }
 
 private:
+  bool isRepetition(const Diagnostic &diagnostic) const;
   Builder add(Diag id, SourceRange where, std::string message);
 
   const SourceManager &sources;
   std::vector<Diagnostic> diagnostics;
   size_t errorCount = 0;
   size_t errorLimit = 20;
-  bool dropping = false; ///< an error past the limit was dropped, and what belongs to it goes too
+  size_t repetitions = 0; ///< errors that were given before, in the same words and without a place
+  bool dropping = false;  ///< an error past the limit, or a repetition, was dropped, and what belongs to it goes too
 };
 
 } // namespace tkc

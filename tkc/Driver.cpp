@@ -52,7 +52,7 @@ int Session::finish(int otherwise) {
   for (const Diagnostic &diagnostic : diagnostics.all())
     fmt::print(stderr, "{}", sources.render(diagnostic, color));
   if (diagnostics.limitReached())
-    fmt::print(stderr, "{}, and no more are looked for\n", counted(diagnostics.numErrors(), "error"));
+    fmt::print(stderr, "{}, and no more are looked for\n", counted(diagnostics.numKeptErrors(), "error"));
   // An import that cannot be read is an error in the file that asks for it; a file of the command line has no place.
   for (const Diagnostic &diagnostic : diagnostics.all())
     if (!diagnostic.loc.isValid() && diagnostic.id == Diag::cannot_read_file)

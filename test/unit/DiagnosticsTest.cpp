@@ -62,5 +62,17 @@ TEST(Diagnostics, notesOfADroppedErrorGoWithIt) {
   EXPECT_EQ(engine.all().size(), 40u);
 }
 
+TEST(Diagnostics, whatHasNoPlaceIsSaidOnceButCounted) {
+  SourceManager sources;
+  DiagnosticEngine engine(sources);
+  for (int i = 0; i < 25; ++i) {
+    engine.report(Diag::comparison_chain, {});
+    engine.report(Diag::note_write_and, {});
+  }
+  EXPECT_EQ(engine.numErrors(), 25u);
+  EXPECT_EQ(engine.all().size(), 2u);
+  EXPECT_FALSE(engine.limitReached());
+}
+
 } // namespace
 } // namespace tkc
