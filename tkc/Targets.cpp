@@ -7,8 +7,10 @@
 #include "tkc/Driver.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <fmt/ranges.h>
 #include <llvm/ADT/SmallVector.h>
+#include <llvm/ADT/StringExtras.h>
 #include <llvm/ADT/StringRef.h>
 
 namespace tkc::driver {
@@ -52,6 +54,31 @@ Targets nativeTargets() {
   return targets;
 }
 
+/// What a name of letters and a number has in common with another, up to a digit at least: "sm_9" of "sm_91" and
+/// "sm_90a"; else nothing.
+size_t commonPrefix(std::string_view a, std::string_view b) {
+  const auto length = static_cast<size_t>(std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first - a.begin());
+  return llvm::StringRef(a).take_front(length).find_first_of("0123456789") == llvm::StringRef::npos ? 0 : length;
+}
+
+/// The number that a name ends with, without letters behind it: 90 of "sm_90a".
+int numberOf(llvm::StringRef name) {
+  int number = 0;
+  name.drop_until(llvm::isDigit).take_while(llvm::isDigit).getAsInteger(10, number);
+  return number;
+}
+
+/// Of names with a number the one of the same generation, or of those the one of the nearest number; of others the one
+/// of nearly the same letters.
+std::optional<std::string> nearestArch(const std::string &name, const std::vector<std::string> &known) {
+  const auto rank = [&](const std::string &other) {
+    return std::pair(commonPrefix(name, other), -std::abs(numberOf(other) - numberOf(name)));
+  };
+  const auto best = std::max_element(known.begin(), known.end(),
+                                     [&](const auto &one, const auto &other) { return rank(one) < rank(other); });
+  return commonPrefix(name, *best) > 0 ? *best : nearestName(name, known);
+}
+
 } // namespace
 
 const arch::Description *findArch(const std::string &name) {
@@ -59,7 +86,7 @@ const arch::Description *findArch(const std::string &name) {
     return gpu;
   std::vector<std::string> known = arch::allNames();
   known.insert(known.end(), {"all", "native"});
-  if (std::optional<std::string> near = nearestName(name, known))
+  if (std::optional<std::string> near = nearestArch(name, known))
     complain(fmt::format("no architecture is called `{}`; did you mean `{}`?", name, *near));
   else
     complain(fmt::format("no architecture is called `{}`; `tkc arch` lists them", name));
