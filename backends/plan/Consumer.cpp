@@ -225,7 +225,7 @@ private:
     const bool crossesWarps =
         op.axis == 0 ? type.layout.kind != plan::Layout::Rows || type.layout.threadsPerRow < type.layout.threads
                      : type.layout.threadsPerRow > placement.warpSize || type.division == plan::Division::Cols;
-    if (!crossesWarps || stmt.byThreads)
+    if (!crossesWarps || stmt.byThreads || isOneElement(type, op.axis))
       return;
     if (type.division == plan::Division::Cols || (op.kind == ir::OpKind::Cumsum && placement.instances > 1))
       unsupported(op,
@@ -237,6 +237,11 @@ private:
     stmt.ref.buffer = scratchFor(type, op.axis);
     stmt.id = barrierOfAll();
     stmt.threads = totalThreads();
+  }
+
+  /// What is combined along the axis is one element, which every thread that wants the result holds.
+  static bool isOneElement(const plan::VarType &type, int axis) {
+    return type.kind == plan::VarType::Scalar || type.kind == (axis == 1 ? plan::VarType::Column : plan::VarType::Row);
   }
 
   std::string scratchFor(const plan::VarType &type, int axis) {
