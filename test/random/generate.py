@@ -8,11 +8,10 @@ beyond the tolerance is a bug in one of the two. Seed `fresh` takes one from the
 """
 import random
 import sys
-import time
 
-seed = sys.argv[1]
-if seed == "fresh":
-    seed = str(time.time_ns() % 1000000)
+import seeds
+
+seed = seeds.seed_of(sys.argv[1])
 rng = random.Random(seed)
 
 FLOATS = ["f32", "bf16", "f16", "f8e4m3", "f8e5m2", "f64", "tf32"]
