@@ -32,6 +32,9 @@ cpp::Expr GridPrinter::bound(const std::string &var) const {
 
 bool GridPrinter::isClustered(const plan::GridAxis &axis) const { return axis.name == plan.grid.clusterAxis; }
 
+/// Whether an axis counts the blocks of a cluster that share one tile.
+bool GridPrinter::isPart(const plan::GridAxis &axis) const { return isClustered(axis) && axis.tileSize == 0; }
+
 bool GridPrinter::isReversed(const plan::GridAxis &axis) const {
   const auto &list = plan.grid.reversed;
   return std::find(list.begin(), list.end(), axis.name) != list.end();
@@ -39,6 +42,8 @@ bool GridPrinter::isReversed(const plan::GridAxis &axis) const {
 
 /// How many steps an axis has, of a whole cluster each: of the range declared as `NAME_tiles` for tiles.
 cpp::Expr GridPrinter::extent(const plan::GridAxis &axis) const {
+  if (isPart(axis))
+    return cpp::integer(1);
   if (axis.tileSize == 0)
     return cpp::binary("-", bound(axis.hi), bound(axis.lo));
   const cpp::Expr tiles = cpp::method(cpp::name(tilesOf(axis)), "count");
@@ -126,6 +131,10 @@ void GridPrinter::walkAxes(size_t first, size_t end, const cpp::Expr &number, co
     return take(axes[first], placeOf(axes[first], number));
   out.push_back(cpp::Stmt::declaration("tk::grid_walk", walk, cpp::braces("", {number})));
   while (end-- > first) {
+    if (isPart(axes[end])) {
+      take(axes[end], cpp::name("rank"));
+      continue;
+    }
     const cpp::Expr left = cpp::name(walk);
     take(axes[end], placeOf(axes[end], end == first ? cpp::member(left, "position")
                                                     : cpp::method(left, "take", {extent(axes[end])})));

@@ -43,6 +43,7 @@ constexpr Row rows[] = {
     {"gather", "memory.h"},
     {"global", "global.h"},
     {"load_direct", "direct_load.h"},
+    {"load_cluster_shared", "cluster_copy.h"},
     {"load_shared", "shared_copy.h"},
     {"launch_dependents", "sync.h"},
     {"mma(", "mma.h"},

@@ -277,8 +277,12 @@ void RolePrinter::printLoadShared(const Stmt &stmt, cpp::Body &out) {
   std::vector<cpp::Expr> args;
   if (type.layout.led && kernel.plan.findBuffer(stmt.ref.buffer)->cols > type.cols)
     args.push_back(cpp::name(leadName));
-  const std::string callee = args.empty() ? "tk::load_shared" : "tk::load_led_shared";
+  const std::string callee = stmt.fromBlock > 0 ? "tk::load_cluster_shared"
+                             : args.empty()     ? "tk::load_shared"
+                                                : "tk::load_led_shared";
   args.push_back(slice(stmt.ref));
+  if (stmt.fromBlock > 0)
+    args.push_back(cpp::integer(stmt.fromBlock));
   assign(stmt, cpp::call(cpp::templated(callee, {cpp::name(typeText(stmt.dest))}), std::move(args)), out);
 }
 

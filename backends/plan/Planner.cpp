@@ -22,6 +22,7 @@
 #include "backends/plan/PingPong.h"
 #include "backends/plan/Placement.h"
 #include "backends/plan/Producer.h"
+#include "backends/plan/SplitSum.h"
 #include "backends/plan/StagingTurns.h"
 #include "backends/plan/Synchronize.h"
 #include "backends/plan/Walk.h"
@@ -72,7 +73,7 @@ public:
       diagnostics.report(Diag::schedule_impossible, at(function.loc), error);
       return nullptr;
     }
-    if (!lowerRoles())
+    if (!lowerRoles() || !splitSum())
       return nullptr;
     finish();
     return std::move(plan);
@@ -184,7 +185,7 @@ private:
   /// twice.
   bool pairsByDefault() const {
     constexpr int64_t fewestCols = 256;
-    return !schedule.cluster && isFlat() &&
+    return !schedule.cluster && schedule.split.value_or(1) == 1 && isFlat() &&
            std::all_of(placement.products.begin(), placement.products.end(),
                        [](const auto &it) { return it.second.made.cols >= fewestCols; });
   }
@@ -547,6 +548,36 @@ private:
     return std::clamp(left, fewestRegisters, correctionRegisters);
   }
 
+  /// What the key `split` asks for; false, with an error, if that cannot be.
+  bool splitSum() {
+    const auto blocks = static_cast<int>(schedule.split.value_or(1));
+    if (blocks == 1)
+      return true;
+    const std::string why = whyNotSplit(blocks);
+    if (!why.empty()) {
+      diagnostics.report(Diag::schedule_impossible, at(function.loc), "`split`: " + why);
+      return false;
+    }
+    note(plan::Note::Cluster,
+         fmt::format("{} blocks, as the schedule says, each with a part of the loop; the first adds up what the others "
+                     "leave in their shared memory",
+                     blocks));
+    return true;
+  }
+
+  std::string whyNotSplit(int blocks) {
+    if (blocks > arch.maxClusterSize || (blocks & (blocks - 1)) != 0)
+      return fmt::format("it must be 1, 2, 4 or {}", arch.maxClusterSize);
+    if (plan->cluster > 1)
+      return "blocks of a cluster have tiles of their own here";
+    if (takesTilesInTurn())
+      return nest.isRagged() ? "the range of one axis depends on another" : "blocks take tile after tile";
+    if (takesTurns || adds || placement.usesTensorMemory() || placement.copiesItself || !placement.hasProducts)
+      return "it is for loops of products with accumulators in the registers of all computing warps, which other warps "
+             "load for (Hopper)";
+    return planner::splitSum(*plan, blocks);
+  }
+
   // ---- the rest
   void finish() {
     allocate(*plan, arch.language == arch::Language::Hip, placement.packs);
@@ -615,7 +646,9 @@ private:
 
   /// Whether blocks take tile after tile, unless a loop turns out to issue products an iteration late.
   bool takesTilesInTurn() const {
-    return schedule.persistent.value_or((isFlat() && !placement.copiesItself) || sharesOutUneven()) || nest.isRagged();
+    const bool splits = schedule.split.value_or(1) > 1;
+    return schedule.persistent.value_or(!splits && ((isFlat() && !placement.copiesItself) || sharesOutUneven())) ||
+           nest.isRagged();
   }
 
   /// Then blocks have loops of their own to hide behind, and no register to spare for a walk over the grid.

@@ -31,6 +31,8 @@ void set(Schedule &schedule, std::string_view key, int64_t value) {
     schedule.raster = value;
   else if (key == "cluster")
     schedule.cluster = value;
+  else if (key == "split")
+    schedule.split = value;
   else if (key == "producer_registers")
     schedule.producerRegisters = value;
   else if (key == "consumer_registers")
@@ -99,6 +101,8 @@ const std::vector<Key> &keys() {
       {"raster", "int", 1, 64, "8, or 16 where tiles differ in length",
        "rows of a super-row of the grid: of tiles, for L2, or of sequences of tiles whose longest go first"},
       {"cluster", "int", 1, 4, "1", "blocks that load shares of a common operand for each other: 1, 2 or 4"},
+      {"split", "int", 1, 8, "1",
+       "blocks of a cluster that share out the loop of products of one tile, and add up: 1, 2, 4 or 8"},
       {"correction", "bool", 0, 1, "false",
        "a warpgroup of its own rescales accumulators in tensor memory, of one or two computing ones; of one it also "
        "stores them"},

@@ -31,7 +31,7 @@ const std::vector<Key> &keys();
 /// What the user asked for; absent: the planner's choice.
 struct Schedule {
   std::optional<int64_t> stages, warpgroups, warps, overlap, raster, cluster, producerRegisters, consumerRegisters,
-      rescaleThreshold, exp2Fma, vector, keep;
+      rescaleThreshold, exp2Fma, vector, keep, split;
   bool aligned = false; ///< of its `when`
   std::optional<bool> persistent, earlyLaunch, allowUpcast, twoCta, claimTiles, correction, alternate, interleave,
       pingpong, keepAhead, lateSums, ownBounds, adder, alignRows;

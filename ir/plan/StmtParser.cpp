@@ -101,6 +101,10 @@ void Parser::assignment(Stmt &stmt) {
   } else if (accept("load_shared")) {
     stmt.kind = StmtKind::LoadShared;
     stmt.ref = bufferRef();
+    if (accept("of")) {
+      expect("block");
+      stmt.fromBlock = static_cast<int>(number());
+    }
   } else if (accept("load_tensor")) {
     stmt.kind = StmtKind::LoadTensor;
     stmt.ref = bufferRef();

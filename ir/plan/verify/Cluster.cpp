@@ -56,6 +56,8 @@ private:
       return complain(stmt, "the plan has no clusters");
     if (shares)
       share(stmt);
+    if (stmt.fromBlock < 0 || stmt.fromBlock >= plan.cluster)
+      complain(stmt, "the cluster has no such block");
     if (stmt.byPair && (plan.cluster != 2 || !role.inFirst))
       complain(stmt, "a pair is a cluster of two blocks, and the first one's role issues its products");
     if (stmt.kind == StmtKind::CopyIn && stmt.toFirst)

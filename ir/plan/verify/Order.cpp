@@ -196,8 +196,11 @@ private:
     case Event::StoreShared: {
       int time = ++state.clock.at(components.generic(p));
       Access::Agent agent = event.kind == Event::LoadShared ? Access::GenericRead : Access::GenericWrite;
+      const int block = event.stmt->fromBlock > 0 ? event.stmt->fromBlock : state.process.block;
       for (const Touched &touched : {event.a, event.b, event.scales[0], event.scales[1]})
-        access(p, event, touched, agent, {components.generic(p), time});
+        access(p, event, touched, agent, {components.generic(p), time}, block);
+      if (block != state.process.block)
+        remoteReads[{p, block}] = {components.generic(p), time, event.stmt};
       return true;
     }
     case Event::LoadTensor:
@@ -335,7 +338,7 @@ private:
     const int time = tick(p);
     const int block = numbering.barriers[static_cast<size_t>(number)].block;
     if (block != states[p].process.block)
-      remoteArrivals[{p, block}] = {time, &stmt};
+      remoteArrivals[{p, block}] = {components.time(p), time, &stmt};
     barrier.join.join(states[p].clock);
     maybeComplete(p, number);
   }
@@ -481,8 +484,8 @@ private:
       clusterJoins[generation].join(state.clock);
     }
     if (!std::all_of(states.begin(), states.end(), [&](const State &other) {
-          return other.atClusterSync || other.clusterSyncs > state.clusterSyncs ||
-                 other.at >= other.process.trace->size();
+          return (other.atClusterSync && other.clusterSyncs == state.clusterSyncs) ||
+                 other.clusterSyncs > state.clusterSyncs || other.at >= other.process.trace->size();
         }))
       return false;
     state.clock.join(clusterJoins[generation]);
@@ -546,12 +549,13 @@ private:
       }
     for (auto &[stmt, problem] : memory.unfinished(block, all))
       violation(*stmt, problem);
-    for (const auto &[from, last] : remoteArrivals)
-      if (from.second == block && all.at(components.time(from.first)) < last.first)
-        violation(*last.second,
-                  fmt::format("`{}` of `{}` may come when block {} has ended: nothing that block {} waited "
-                              "for says that it is done",
-                              print(*last.second), name(from.first), block + 1, block + 1));
+    for (const auto *uses : {&remoteArrivals, &remoteReads})
+      for (const auto &[from, last] : *uses)
+        if (from.second == block && all.at(last.component) < last.time)
+          violation(*last.stmt,
+                    fmt::format("`{}` of `{}` may come when block {} has ended: nothing that block {} waited "
+                                "for says that it is done",
+                                print(*last.stmt), name(from.first), block + 1, block + 1));
   }
 
   const Plan &plan;
@@ -565,8 +569,13 @@ private:
   std::vector<BarrierState> barriers;
   std::vector<NamedState> named;
   std::vector<Clock> clusterJoins; ///< what those who came to each barrier of the cluster knew
-  /// By process and block: its last arrival at a barrier of another block than its own, and when.
-  std::map<std::pair<size_t, int>, std::pair<int, const Stmt *>> remoteArrivals;
+  struct RemoteUse {
+    int component;
+    int time;
+    const Stmt *stmt;
+  };
+  /// By process and block: its last arrival at a barrier of another block than its own, and its last read there.
+  std::map<std::pair<size_t, int>, RemoteUse> remoteArrivals, remoteReads;
 };
 
 } // namespace

@@ -97,7 +97,12 @@ std::vector<Inputs> chooseInputs(const Plan &plan) {
     stages = std::max<int64_t>(stages, std::min(barrier.stages, 8));
   for (const Buffer &buffer : plan.buffers)
     stages = std::max<int64_t>(stages, std::min(buffer.stages, 8));
-  const int64_t counts[] = {1, 0, 2, stages + 1, 2 * stages + 1};
+  // Where blocks of a cluster share out a loop, as many times that.
+  const bool shares = std::any_of(plan.grid.axes.begin(), plan.grid.axes.end(), [&](const GridAxis &axis) {
+    return axis.name == plan.grid.clusterAxis && axis.tileSize == 0;
+  });
+  const int64_t each = shares ? plan.cluster : 1;
+  const int64_t counts[] = {1, 0, 2, (stages + 1) * each, (2 * stages + 1) * each};
 
   std::vector<Inputs> all;
   auto add = [&](int tiles, int fit, auto countOf) {

@@ -86,10 +86,21 @@ private:
     const std::vector<std::string> &reversed = plan.grid.reversed;
     if (blocks == 1 && !along.empty())
       complain("the grid has clusters along `{}`, the plan has none", along);
-    else if (blocks > 1 && (axis == plan.grid.axes.end() || axis->tileSize == 0))
-      complain("clusters along `{}`: an axis of tiles is needed", along);
+    else if (blocks > 1 && (axis == plan.grid.axes.end() || (axis->tileSize == 0 && !hasSteps(*axis, blocks))))
+      complain("clusters along `{}`: an axis of tiles is needed, or of {} numbers", along, blocks);
     else if (blocks > 1 && (plan.grid.ragged || std::count(reversed.begin(), reversed.end(), along) != 0))
       complain("clusters along `{}`: the axis may be neither ragged nor reversed", along);
+  }
+
+  /// Whether an axis has so many numbers from 0 on, whatever the call.
+  bool hasSteps(const GridAxis &axis, int count) const {
+    const auto isConstant = [&](const std::string &name, double value) {
+      return std::any_of(plan.prelude.begin(), plan.prelude.end(), [&](const Stmt &stmt) {
+        return stmt.dest == name && stmt.kind == StmtKind::Compute && stmt.op == ir::OpKind::Const &&
+               stmt.constant == value;
+      });
+    };
+    return isConstant(axis.lo, 0) && isConstant(axis.hi, count);
   }
 
   void raster() {

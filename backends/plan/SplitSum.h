@@ -1,0 +1,20 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Sums that the blocks of a cluster share out (split-K). Few tiles leave most multiprocessors idle, and each block
+// alone with a long loop. With the key `split` a cluster has one tile: each block adds up its part of the loop, and the
+// first one takes the others' accumulators from their shared memory, in the order of their ranks, and goes on alone. No
+// workspace, no second kernel, and the same bits every time.
+#pragma once
+
+#include "ir/plan/PlanIR.h"
+
+#include <string>
+
+namespace tkc::planner {
+
+/// Shares out the loop of products of a plan of one tile a block, whose roles are lowered and whose memory is not yet
+/// allocated, to clusters of `blocks`. Returns what stands against it, else nothing.
+std::string splitSum(plan::Plan &plan, int blocks);
+
+} // namespace tkc::planner
