@@ -50,6 +50,9 @@ struct Entry {
   ProgramPlan *program = nullptr; ///< of a program's case, in the group
 };
 
+/// Words that instrumented kernels store at once: each in a namespace of its own, to be compared.
+constexpr int recordWidths[] = {2, 4};
+
 class Maker {
 public:
   Maker(const Module &module, const planner::PlanOptions &plans, const RunOptions &options, GpuPurpose purpose,
@@ -265,11 +268,12 @@ private:
       functions.push_back(std::move(servingOf(elaborated, entry, functions.size()).function));
     }
     if (entry.isTraced) {
-      calls += call(entry);
+      for (const int words : recordWidths)
+        calls += call(entry, words);
       program.files[fmt::format("{}.events", entry.number)] =
           describeEvents(entry.prepared.signature->name + ", " + entry.prepared.description + ", " + plans.arch->name,
                          entry.group->kernels, sources, module.files.front().buffer);
-      rows.back().traced = fmt::format("traced_{}", entry.number);
+      rows.back().traced = fmt::format("{{traced_{0}_by_2, traced_{0}_by_4}}", entry.number);
       return {};
     }
     std::optional<Expected> expected = Expected();
@@ -305,10 +309,16 @@ private:
     }
   }
 
-  std::string call(const Entry &entry) const {
+  /// The namespace of a group's code.
+  static std::string scopeOf(const Group &group, int recordWords) {
+    return group.isTraced ? fmt::format("{}_by_{}", group.scope, recordWords) : group.scope;
+  }
+
+  /// Where it is instrumented, of the kernels that store as many words at once.
+  std::string call(const Entry &entry, int recordWords = 0) const {
     const PreparedCase &prepared = entry.prepared;
-    const std::string name =
-        (entry.group->scope.empty() ? "" : entry.group->scope + "::") + cuda::entryName(prepared.signature->name);
+    const std::string scope = scopeOf(*entry.group, recordWords);
+    const std::string name = (scope.empty() ? "" : scope + "::") + cuda::entryName(prepared.signature->name);
     std::vector<std::string> arguments;
     for (const std::string &param : prepared.signature->order)
       arguments.push_back(argument(param, prepared));
@@ -318,10 +328,11 @@ private:
       arguments.insert(arguments.end(), {"data.workspace(bytes)", "bytes"});
     }
     arguments.emplace_back("stream");
-    return fmt::format("static tk_status {}_{}(const tk::test::case_data &data, {} *stream) {{\n"
+    const std::string function = recordWords == 0 ? fmt::format("call_{}", entry.number)
+                                                  : fmt::format("traced_{}_by_{}", entry.number, recordWords);
+    return fmt::format("static tk_status {}(const tk::test::case_data &data, {} *stream) {{\n"
                        "{}  return {}({});\n}}\n",
-                       entry.isTraced ? "traced" : "call", entry.number, cuda::dialectOf(plans.arch->name).stream, body,
-                       name, fmt::join(arguments, ", "));
+                       function, cuda::dialectOf(plans.arch->name).stream, body, name, fmt::join(arguments, ", "));
   }
 
   static std::string argument(const std::string &name, const PreparedCase &prepared) {
@@ -336,9 +347,17 @@ private:
 
   std::string source() const {
     std::string code;
+    const auto emit = [&](const Group &group, int recordWords) {
+      code += cuda::emitCuda(module, group.kernels, group.programs, sources,
+                             {.scope = scopeOf(group, recordWords), .recordWords = recordWords}) +
+              "\n";
+    };
     for (const auto &group : groups)
-      if (!group->kernels.empty())
-        code += cuda::emitCuda(module, group->kernels, group->programs, sources, {.scope = group->scope}) + "\n";
+      if (group->isTraced && !group->kernels.empty())
+        for (const int words : recordWidths)
+          emit(*group, words);
+      else if (!group->kernels.empty())
+        emit(*group, 0);
     std::string table;
     for (const Row &row : rows)
       if (!isProfile(purpose))
@@ -366,7 +385,7 @@ private:
   std::string calls;
   struct Row {
     std::string entry;  ///< of tk::test::entry, up to `call`
-    std::string traced; ///< the function that calls the instrumented kernels
+    std::string traced; ///< the functions that call the instrumented kernels
   };
   std::vector<Row> rows;
 };

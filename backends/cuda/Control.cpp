@@ -86,7 +86,7 @@ cpp::Body RolePrinter::setup() {
   }
   if (plan::isInstrumented(role))
     out.push_back(cpp::Stmt::declaration(
-        "tk::recorder", recorderName,
+        kernel.recordWords == 2 ? "tk::recorder" : fmt::format("tk::recorder<{}>", kernel.recordWords), recorderName,
         cpp::braces("", {cpp::name("g.tk_trace"), cpp::name(singleThread ? "true" : "tk::lane() == 0")})));
   return out;
 }
@@ -118,6 +118,12 @@ bool branches(const Stmt &stmt) {
   return !stmt.prologue.empty() || !stmt.body.empty() || !stmt.epilogue.empty() || !stmt.orElse.empty();
 }
 
+int countRecords(const plan::Body &body) {
+  int count = 0;
+  plan::walk(body, [&](const Stmt &stmt) { count += stmt.kind == StmtKind::Record ? 1 : 0; });
+  return count;
+}
+
 } // namespace
 
 /// The records from the one at `at` on that follow each other without a branch: one group (tk/trace.h).
@@ -129,24 +135,44 @@ RolePrinter::RecordGroup RolePrinter::groupAt(const plan::Body &body, size_t at)
   return group;
 }
 
-/// Begins a group where none is open, and ends one before what branches, or that is full.
-void RolePrinter::printRecords(const plan::Body &body, size_t at, RecordGroup &group, cpp::Body &out) {
-  const bool records = at < body.size() && body[at].kind == StmtKind::Record;
-  const bool ends = at == body.size() || branches(body[at]) || (records && group.printed == group.count);
-  if (ends && group.count > 0) {
-    out.push_back(
-        cpp::Stmt::expression(cpp::method(cpp::name(recorderName), fmt::format("end_group<{}>", group.count), {})));
-    group = {};
-  }
-  if (!records)
-    return;
-  if (group.count == 0)
-    group = groupAt(body, at);
-  const Stmt &stmt = body[at];
-  const std::string what(stmt.activity == plan::Activity::Wait ? "wait " + stmt.name : spelling(stmt.activity));
+/// The group that the body of a loop has, if all its records are one: it is begun before the loop.
+std::optional<RolePrinter::RecordGroup> RolePrinter::onlyGroup(const plan::Body &body) {
+  const auto isRecord = [](const Stmt &stmt) { return stmt.kind == StmtKind::Record; };
+  const auto first = std::find_if(body.begin(), body.end(), isRecord);
+  if (first == body.end())
+    return std::nullopt;
+  const RecordGroup group = groupAt(body, first - body.begin());
+  return countRecords(body) == group.count ? std::optional(group) : std::nullopt;
+}
+
+void RolePrinter::beginGroup(const RecordGroup &group, cpp::Body &out) {
   out.push_back(cpp::Stmt::expression(
-      cpp::method(cpp::name(recorderName), fmt::format("record<{}, {}, {}>", group.printed++, group.first, group.count),
-                  {cpp::string(what)})));
+      cpp::method(cpp::name(recorderName), fmt::format("group<{}, {}>", group.first, group.count), {})));
+}
+
+/// Before the loop over what `body` does.
+void RolePrinter::beginGroupOf(const plan::Body &body, cpp::Body &out) {
+  if (const std::optional<RecordGroup> group = onlyGroup(body)) {
+    beginGroup(*group, out);
+    begunGroup = &body;
+  }
+}
+
+/// Of the statement at `at`, if it is a record.
+void RolePrinter::printRecord(const plan::Body &body, size_t at, RecordGroup &group, cpp::Body &out) {
+  const Stmt &stmt = body[at];
+  if (group.printed == group.count || branches(stmt))
+    group = {};
+  if (stmt.kind != StmtKind::Record)
+    return;
+  if (group.count == 0) {
+    group = groupAt(body, at);
+    if (begunGroup != &body)
+      beginGroup(group, out);
+  }
+  const std::string what(stmt.activity == plan::Activity::Wait ? "wait " + stmt.name : spelling(stmt.activity));
+  out.push_back(cpp::Stmt::expression(cpp::method(
+      cpp::name(recorderName), fmt::format("record<{}, {}>", group.printed++, group.count), {cpp::string(what)})));
 }
 
 namespace {
@@ -201,7 +227,7 @@ cpp::Body RolePrinter::print(const plan::Body &body) {
   RecordGroup group;
   for (size_t i = 0; i < body.size(); ++i) {
     const Stmt &stmt = body[i];
-    printRecords(body, i, group, out);
+    printRecord(body, i, group, out);
     if (stmt.kind == StmtKind::Record)
       continue;
     if (const size_t further = loopsThatGoOn(body, i); further > 0) {
@@ -224,7 +250,6 @@ cpp::Body RolePrinter::print(const plan::Body &body) {
     else
       printStmt(stmt, out);
   }
-  printRecords(body, body.size(), group, out);
   declaredTiles = tilesOutside;
   return out;
 }
@@ -451,6 +476,7 @@ void RolePrinter::printFor(const Stmt &stmt, cpp::Body &out) {
   const bool pipelined = !stmt.prologue.empty() || !stmt.epilogue.empty();
   const auto tiles = fmt::format("tk::tiles<{}>{{{}, {}}}", stmt.tileSize, lo, hi);
   if (!pipelined) {
+    beginGroupOf(stmt.body, out);
     const bool looksAhead =
         stmt.tileSize > 0 && std::any_of(stmt.body.begin(), stmt.body.end(), [&](const Stmt &inner) {
           return inner.kind == StmtKind::Ahead && inner.operands.size() > 2 && inner.operands[2] == stmt.dest;
@@ -475,6 +501,7 @@ void RolePrinter::printFor(const Stmt &stmt, cpp::Body &out) {
   }
   const std::string range = declareRange(stmt, out);
   cpp::Body inner{cpp::Stmt::block(firstIteration(stmt, range))};
+  beginGroupOf(stmt.body, inner);
   inner.push_back(otherIterations(stmt, range, "1"));
   cpp::Body epilogue = print(stmt.epilogue);
   inner.insert(inner.end(), epilogue.begin(), epilogue.end());
@@ -541,6 +568,7 @@ void RolePrinter::printJoined(std::span<const Stmt> loops, cpp::Body &out) {
   const Stmt &last = loops.back();
   for (size_t i = 0; i < loops.size(); ++i) {
     const std::vector<std::string> &range = loops[i].operands;
+    beginGroupOf(loops[i].body, inner);
     inner.push_back(otherIterations(loops[i], ranges[i],
                                     i == 0 ? "1" : fmt::format("{} ? 0 : 1", cpp::print(isLess(range[2], range[0])))));
   }

@@ -42,12 +42,13 @@ std::set<std::string> externHeaders(const Module &module, const std::vector<plan
 /// The kernels of one GPU, in a file for `all`.
 std::string kernelsOf(const arch::Description &gpu, const Architectures &all,
                       const std::vector<planner::PlannedKernel> &kernels, const std::set<std::string> &entries,
-                      const SourceManager &sources) {
+                      const SourceManager &sources, int recordWords) {
   const bool isOneOfSeveral = all.size() > 1;
   std::string code;
   for (const planner::PlannedKernel &planned : kernels)
     if (planned.plan->arch == gpu.name)
-      code += printKernel(*planned.plan, kernelName(planned), sources, isOneOfSeveral ? compilesFor(gpu, all) : "");
+      code += printKernel(*planned.plan, kernelName(planned), sources,
+                          {isOneOfSeveral ? compilesFor(gpu, all) : "", recordWords});
   return isOneOfSeveral ? fmt::format("namespace {0} {{\n\n{1}}} // namespace {0}\n\n", namespaceOf(gpu, entries), code)
                         : code;
 }
@@ -60,7 +61,7 @@ std::string emitCuda(const Module &module, const std::vector<planner::PlannedKer
   const Architectures all = architecturesOf(kernels);
   std::string code = "namespace {\n\n";
   for (const arch::Description *gpu : all)
-    code += kernelsOf(*gpu, all, kernels, entriesOf(kernels, programs), sources);
+    code += kernelsOf(*gpu, all, kernels, entriesOf(kernels, programs), sources, options.recordWords);
   code = breakLongLines(code) + "} // namespace\n";
   if (options.host)
     code += "\n" + formatCpp(printLaunchers(kernels, programs, sources, options.scope));

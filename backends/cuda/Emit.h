@@ -18,6 +18,7 @@ struct EmitOptions {
   bool host = true;        ///< with launchers
   bool standalone = false; ///< the runtime's headers are inlined
   std::string scope = {};  ///< a namespace for everything, whose launchers are no C functions then
+  int recordWords = 2;     ///< that instrumented kernels store at once (tk/trace.h): 2 or 4
 };
 
 /// The .cu file of a module: every plan's kernel, and the functions that launch them. Same input, same bytes.

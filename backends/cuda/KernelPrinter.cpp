@@ -52,9 +52,9 @@ int launchRegisters(int threads, int blocks) { return std::min(255, registersOfA
 
 class KernelPrinter {
 public:
-  KernelPrinter(const plan::Plan &plan, std::string name, const SourceManager &sources, const std::string &onlyIf)
-      : plan(plan), name(std::move(name)), sources(sources), onlyIf(onlyIf),
-        kernel{plan, sources, {}, {}, {}, {}, {}, {}} {
+  KernelPrinter(const plan::Plan &plan, std::string name, const SourceManager &sources, const PrintOptions &options)
+      : plan(plan), name(std::move(name)), sources(sources), onlyIf(options.onlyIf),
+        kernel{plan, sources, {}, {}, {}, {}, {}, {}, options.recordWords} {
     findSplitBuffers();
     findRanges();
     for (const char *word :
@@ -715,8 +715,8 @@ std::vector<std::string> runtimeSymbols(const plan::Plan &plan) {
 }
 
 std::string printKernel(const plan::Plan &plan, const std::string &name, const SourceManager &sources,
-                        const std::string &onlyIf) {
-  return KernelPrinter(plan, name, sources, onlyIf).run();
+                        const PrintOptions &options) {
+  return KernelPrinter(plan, name, sources, options).run();
 }
 
 } // namespace tkc::cuda

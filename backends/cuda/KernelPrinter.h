@@ -19,10 +19,14 @@ namespace tkc::cuda {
 /// "gemm_bf16": the kernel's name with what the specialisation fixed.
 std::string kernelName(const planner::PlannedKernel &planned);
 
-/// The arguments' struct, the shared-memory struct and the `__global__` function, not yet formatted. With a condition
-/// of the preprocessor the function has its body only where that holds.
+struct PrintOptions {
+  std::string onlyIf = {}; ///< a condition of the preprocessor: the function has its body only where that holds
+  int recordWords = 2;     ///< EmitOptions::recordWords
+};
+
+/// The arguments' struct, the shared-memory struct and the `__global__` function, not yet formatted.
 std::string printKernel(const plan::Plan &plan, const std::string &name, const SourceManager &sources,
-                        const std::string &onlyIf = {});
+                        const PrintOptions &options = {});
 
 /// Names of the extern functions that the plan calls.
 std::set<std::string> externFunctionsOf(const plan::Plan &plan);

@@ -32,6 +32,7 @@ struct KernelContext {
   std::map<std::string, std::pair<std::string, std::string>> ranges; ///< of tile indices and integers: lo, hi
   std::set<std::string> loops;                                       ///< of these, those of loops: every tile exists
   std::map<std::string, plan::VarType> axisTypes;                    ///< of the grid's variables
+  int recordWords = 2;                                               ///< EmitOptions::recordWords
 
   const ir::Param *findParam(std::string_view name) const;
   /// A dim of a tensor, or the number that a symbol is.
@@ -186,7 +187,11 @@ private:
     int first = 0, count = 0, printed = 0;
   };
   static RecordGroup groupAt(const plan::Body &body, size_t at);
-  void printRecords(const plan::Body &body, size_t at, RecordGroup &group, cpp::Body &out);
+  static std::optional<RecordGroup> onlyGroup(const plan::Body &body);
+  void beginGroup(const RecordGroup &group, cpp::Body &out);
+  void beginGroupOf(const plan::Body &body, cpp::Body &out);
+  void printRecord(const plan::Body &body, size_t at, RecordGroup &group, cpp::Body &out);
+  const plan::Body *begunGroup = nullptr; ///< the last loop's body whose records' group is begun before the loop
   /// What records go through; declared by `setup` where the role has any.
   const std::string recorderName = "recorder";
 

@@ -97,6 +97,10 @@ void setIfLess(const BoundInstruction &i, uint64_t *slots) { slots[0] = mask(slo
 
 void add(const BoundInstruction &, uint64_t *slots) { slots[0] = static_cast<uint32_t>(slots[1] + slots[2]); }
 
+void smaller(const BoundInstruction &, uint64_t *slots) {
+  slots[0] = std::min(static_cast<uint32_t>(slots[1]), static_cast<uint32_t>(slots[2]));
+}
+
 constexpr Model table[] = {
     {"ex2.approx.ftz.f32", approximate<exp2Of, true>},
     {"ex2.approx.f32", approximate<exp2Of, false>},
@@ -126,6 +130,7 @@ constexpr Model table[] = {
     {"cvt.rna.tf32.f32", toTf32},
     {"mov.*", move},
     {"add.u32", add},
+    {"min.u32", smaller},
     {"selp.*", select},
     {"setp.eq.*", setIfEqual, decodeWidth},
     {"setp.ne.*", setIfNotEqual, decodeWidth},

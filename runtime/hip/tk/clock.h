@@ -9,19 +9,29 @@
 
 namespace tk {
 
-/// Where a thread writes words: the low half of an address, and where that ends; nothing is written from there on.
+/// Where a thread writes words, and the low half of where that ends; nothing is written from there on.
 struct word_place {
-  u32 at, end, high;
+  u64 at;
+  u32 end;
 };
 
-/// `Count` words, 1 or 2, `Bytes` from there on.
-template <int Bytes, int Count> __device__ __forceinline__ void store_words(const word_place &to, u32 x, u32 y) {
-  if (to.at >= to.end)
+/// Two words, `Bytes` from there on.
+template <int Bytes> __device__ __forceinline__ void store_pair(const word_place &to, u32 x, u32 y) {
+  if (u32(to.at) >= to.end)
     return;
-  u32 *words = reinterpret_cast<u32 *>((u64(to.high) << 32 | to.at) + Bytes);
+  u32 *words = reinterpret_cast<u32 *>(to.at + Bytes);
   words[0] = x;
-  if constexpr (Count == 2)
-    words[1] = y;
+  words[1] = y;
+}
+/// Four words, likewise.
+template <int Bytes> __device__ __forceinline__ void store_quad(const word_place &to, u32 x, u32 y, u32 z, u32 w) {
+  store_pair<Bytes>(to, x, y);
+  store_pair<Bytes + 8>(to, z, w);
+}
+/// Goes on as many bytes, or to the end.
+template <int Bytes> __device__ __forceinline__ void advance(word_place &place) {
+  const u32 low = u32(place.at);
+  place.at += (low + Bytes < place.end ? low + Bytes : place.end) - low;
 }
 
 /// Cycles of this compute unit, their low half.

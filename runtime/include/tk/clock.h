@@ -9,26 +9,38 @@
 
 namespace tk {
 
-/// Where a thread writes words: the low half of an address, and where that ends; nothing is written from there on.
+/// Where a thread writes words, and the low half of where that ends; nothing is written from there on.
 struct word_place {
-  u32 at, end, high;
+  u64 at;
+  u32 end;
 };
 
-/// `Count` words, 1 or 2, `Bytes` from there on. Without a branch, which would keep the compiler from mixing what
-/// stands before and after.
-template <int Bytes, int Count> __device__ __forceinline__ void store_words(const word_place &to, u32 x, u32 y) {
-  if constexpr (Count == 2)
-    asm volatile("{\n.reg .pred room;\n.reg .b64 address;\n"
-                 "setp.lt.u32 room, %0, %1;\n"
-                 "mov.b64 address, {%0, %2};\n"
-                 "@room st.global.v2.b32 [address + %5], {%3, %4};\n}" ::"r"(to.at),
-                 "r"(to.end), "r"(to.high), "r"(x), "r"(y), "n"(Bytes));
-  else
-    asm volatile("{\n.reg .pred room;\n.reg .b64 address;\n"
-                 "setp.lt.u32 room, %0, %1;\n"
-                 "mov.b64 address, {%0, %2};\n"
-                 "@room st.global.b32 [address + %4], %3;\n}" ::"r"(to.at),
-                 "r"(to.end), "r"(to.high), "r"(x), "n"(Bytes));
+/// Two words, `Bytes` from there on. Without a branch, which would keep the compiler from mixing what stands before and
+/// after.
+template <int Bytes> __device__ __forceinline__ void store_pair(const word_place &to, u32 x, u32 y) {
+  asm volatile("{\n.reg .pred room;\n.reg .b32 low, high;\n"
+               "mov.b64 {low, high}, %0;\n"
+               "setp.lt.u32 room, low, %1;\n"
+               "@room st.global.v2.b32 [%0 + %4], {%2, %3};\n}" ::"l"(to.at),
+               "r"(to.end), "r"(x), "r"(y), "n"(Bytes));
+}
+/// Four words, likewise; `to` is a multiple of 16.
+template <int Bytes> __device__ __forceinline__ void store_quad(const word_place &to, u32 x, u32 y, u32 z, u32 w) {
+  asm volatile("{\n.reg .pred room;\n.reg .b32 low, high;\n"
+               "mov.b64 {low, high}, %0;\n"
+               "setp.lt.u32 room, low, %1;\n"
+               "@room st.global.v4.b32 [%0 + %6], {%2, %3, %4, %5};\n}" ::"l"(to.at),
+               "r"(to.end), "r"(x), "r"(y), "r"(z), "r"(w), "n"(Bytes));
+}
+/// Goes on as many bytes, or to the end, in one instruction: what a warp writes is aligned so that the high half stays.
+template <int Bytes> __device__ __forceinline__ void advance(word_place &place) {
+  asm volatile("{\n.reg .b32 low, high;\n"
+               "mov.b64 {low, high}, %0;\n"
+               "add.u32 low, low, %2;\n"
+               "min.u32 low, low, %1;\n"
+               "mov.b64 %0, {low, high};\n}"
+               : "+l"(place.at)
+               : "r"(place.end), "n"(Bytes));
 }
 
 /// Cycles of this multiprocessor, their low half. The compiler moves nothing across.

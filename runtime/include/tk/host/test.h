@@ -350,7 +350,8 @@ struct entry {
   const char *kernel, *description;
   const char *file; ///< beside the program
   tk_status (*call)(const case_data &, api::stream);
-  tk_status (*traced)(const case_data &, api::stream) = nullptr; ///< instrumented, where it is to be profiled
+  /// Instrumented, where it is to be profiled: in each of the ways that records can be stored (tk/trace.h).
+  tk_status (*traced[2])(const case_data &, api::stream) = {};
 };
 
 inline std::string quoted(const std::string &text) {
