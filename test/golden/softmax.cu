@@ -938,6 +938,266 @@ __global__ void __launch_bounds__(512)
   }
 }
 
+struct softmax_any_f16_BC4096_BM1_keep4_keep_ahead1_late_sums1_warps8_arguments {
+  tk::global<const tk::half, 2> x;
+  tk::global<tk::half, 2> y;
+  int N;
+  int C;
+};
+
+struct softmax_any_f16_BC4096_BM1_keep4_keep_ahead1_late_sums1_warps8_shared {
+  tk::scratch_memory<8, 8> reduce_scratch;
+  alignas(1024) tk::shared_vector<tk::half, 4096> kept_x[4];
+};
+
+/// softmax.tk:25  softmax_any, for sm_90a.
+/// y = softmax of rows of any length: maximum and sum in one pass, the result in a second
+/// BM = 1, BC = 4096.
+/// Plan: stages: none; warpgroups: 1; overlap: 0; persistent: false.
+/// Roles: worker of 8 warps.
+/// Shared memory: reduce_scratch 1 KiB, kept_x 32 KiB.
+__global__ void __launch_bounds__(256) softmax_any_f16_BC4096_BM1_keep4_keep_ahead1_late_sums1_warps8(
+    const __grid_constant__ softmax_any_f16_BC4096_BM1_keep4_keep_ahead1_late_sums1_warps8_arguments g) {
+  auto &shared = tk::shared_at<softmax_any_f16_BC4096_BM1_keep4_keep_ahead1_late_sums1_warps8_shared>(0);
+  const tk::tiles<1> i_tiles{0, g.N};
+  tk::ring<4> kept_x_fill;
+  tk::ring<4> kept_x_at;
+  tk::ring<4> kept_x_at_2;
+  tk::scratch<8, 8> reduce_scratch{shared.reduce_scratch, 1};
+  const auto i = i_tiles[int(blockIdx.x)];
+  // softmax.tk:29  var l = zeros(BM, 1);
+  float l = 0.0f;
+  // softmax.tk:30  for c in tiles(C, BC) {
+  const int c_split = g.C / 4096 * 4096;
+  float m_2 = -3.4028235e+38f;
+  const int kept_end = 16384;
+  const int stop = tk::max(g.C, 0);
+  const int kept_stop = tk::min(stop, kept_end);
+  for (const auto c_ahead : tk::tiles<4096>{0, kept_stop}) {
+    tk::copy_row_async<256>(
+        shared.kept_x[kept_x_fill.slot], g.x.wide,
+        tk::view<const tk::half, 16>{g.x.at(i.begin, c_ahead.begin), g.x.stride(0), 1, c_ahead.end - c_ahead.begin},
+        int(threadIdx.x));
+    kept_x_fill.advance();
+    tk::copy_commit();
+  }
+  const int kept_length = kept_stop;
+  const int padded = kept_length + 4095;
+  const int kept_tiles = tk::divide(padded, 4096);
+  const int whole = kept_tiles * 4096;
+  const int none_begin = whole;
+  for (const auto c_ahead_none : tk::tiles<4096>{none_begin, kept_end})
+    tk::copy_commit();
+  for (const auto c : tk::tiles<4096>{0, c_split}) {
+    const bool has_come = c.begin < kept_end;
+    if (has_come) {
+      tk::copy_wait<3>();
+      tk::sync_block();
+      tk::copy_commit();
+    }
+    // softmax.tk:31  let t = f32(x[i, c]) * LOG2E;
+    const bool is_kept = c.begin < kept_end;
+    tk::row<tk::half, 4096, tk::row_layout<256, 256, 8>> x;
+    if (is_kept) {
+      x = tk::load_shared<tk::row<tk::half, 4096, tk::row_layout<256, 256, 8>>>(shared.kept_x[kept_x_at.slot]);
+      kept_x_at.advance();
+    } else {
+      // softmax.tk:31  let t = f32(x[i, c]) * LOG2E;
+      x = tk::load<tk::row<tk::half, 4096, tk::row_layout<256, 256, 8>>>(
+          g.x.wide, tk::view<const tk::half, 16>{g.x.at(i.begin, c.begin), g.x.stride(0), 1, 4096});
+    }
+    const auto x_f32 = tk::cast<float>(x);
+    // softmax.tk:32  let m_new = max(m, rowmax(t));
+    const float m_new = tk::max(m_2, tk::thread_row_max(x_f32) * 1.442695f);
+    // softmax.tk:31  let t = f32(x[i, c]) * LOG2E;
+    const auto t = x_f32 * 1.442695f;
+    // softmax.tk:33  l = l * exp2(m - m_new) + rowsum(exp2(t - m_new));
+    l = l * tk::exp2(m_2 - m_new) + tk::thread_row_sum(tk::exp2(t - m_new));
+    m_2 = m_new;
+  }
+  // softmax.tk:30  for c in tiles(C, BC) {
+  for (const auto c_2 : tk::tiles<4096>{c_split, g.C}) {
+    const bool has_come_2 = c_2.begin < kept_end;
+    if (has_come_2) {
+      tk::copy_wait<3>();
+      tk::sync_block();
+      tk::copy_commit();
+    }
+    // softmax.tk:31  let t = f32(x[i, c]) * LOG2E;
+    const bool is_kept_2 = c_2.begin < kept_end;
+    tk::row<tk::half, 4096, tk::row_layout<256, 256, 8>> x_2;
+    if (is_kept_2) {
+      x_2 = tk::load_shared<tk::row<tk::half, 4096, tk::row_layout<256, 256, 8>>>(shared.kept_x[kept_x_at.slot]);
+      kept_x_at.advance();
+    } else {
+      // softmax.tk:31  let t = f32(x[i, c]) * LOG2E;
+      x_2 = tk::load<tk::row<tk::half, 4096, tk::row_layout<256, 256, 8>>>(
+          g.x.wide, tk::view<const tk::half, 16>{g.x.at(i.begin, c_2.begin), g.x.stride(0), 1, c_2.end - c_2.begin});
+    }
+    const auto raw = tk::where(tk::col_index<tk::row<int, 4096, tk::row_layout<256, 256, 8>>>() + c_2.begin < g.C,
+                               tk::cast<float>(x_2), -tk::inf);
+    // softmax.tk:32  let m_new = max(m, rowmax(t));
+    const float m_new_2 = tk::max(m_2, tk::thread_row_max(raw) * 1.442695f);
+    // softmax.tk:31  let t = f32(x[i, c]) * LOG2E;
+    const auto t_2 = raw * 1.442695f;
+    // softmax.tk:33  l = l * exp2(m - m_new) + rowsum(exp2(t - m_new));
+    l = l * tk::exp2(m_2 - m_new_2) + tk::thread_row_sum(tk::exp2(t_2 - m_new_2));
+    m_2 = m_new_2;
+  }
+  // softmax.tk:30  for c in tiles(C, BC) {
+  const float m_2_max = tk::finish_row_max(m_2, reduce_scratch);
+  const float apart = m_2 - m_2_max;
+  const float factor = tk::exp2(apart);
+  const float l_part = l * factor;
+  const float l_part_sum = tk::finish_row_sum(l_part, reduce_scratch);
+  // softmax.tk:36  let total = m + log2(l);
+  const float total = m_2_max + tk::log2(l_part_sum);
+  // softmax.tk:37  for c in tiles(C, BC) { y[i, c] = exp2(x[i, c] * LOG2E - total); }
+  for (const auto c_3 : tk::tiles<4096>{0, g.C}) {
+    const bool is_kept_3 = c_3.begin < kept_end;
+    tk::row<tk::half, 4096, tk::row_layout<256, 256, 8>> x_3;
+    if (is_kept_3) {
+      x_3 = tk::load_shared<tk::row<tk::half, 4096, tk::row_layout<256, 256, 8>>>(shared.kept_x[kept_x_at_2.slot]);
+      kept_x_at_2.advance();
+    } else {
+      x_3 = tk::load<tk::row<tk::half, 4096, tk::row_layout<256, 256, 8>>>(
+          g.x.wide, tk::view<const tk::half, 16>{g.x.at(i.begin, c_3.begin), g.x.stride(0), 1, c_3.end - c_3.begin});
+    }
+    tk::store(g.y.wide, tk::view<tk::half, 16>{g.y.at(i.begin, c_3.begin), g.y.stride(0), 1, c_3.end - c_3.begin},
+              tk::cast<tk::half>(tk::exp2(tk::cast<float>(x_3) * 1.442695f - total)));
+  }
+}
+
+struct softmax_any_f16_BC2048_BM1_keep4_keep_ahead1_late_sums1_arguments {
+  tk::global<const tk::half, 2> x;
+  tk::global<tk::half, 2> y;
+  int N;
+  int C;
+};
+
+struct softmax_any_f16_BC2048_BM1_keep4_keep_ahead1_late_sums1_shared {
+  tk::scratch_memory<4, 8> reduce_scratch;
+  alignas(1024) tk::shared_vector<tk::half, 2048> kept_x[4];
+};
+
+/// softmax.tk:25  softmax_any, for sm_90a.
+/// y = softmax of rows of any length: maximum and sum in one pass, the result in a second
+/// BM = 1, BC = 2048.
+/// Plan: stages: none; warpgroups: 1; overlap: 0; persistent: false.
+/// Roles: worker of 4 warps.
+/// Shared memory: reduce_scratch 512 bytes, kept_x 16 KiB.
+__global__ void __launch_bounds__(128) softmax_any_f16_BC2048_BM1_keep4_keep_ahead1_late_sums1(
+    const __grid_constant__ softmax_any_f16_BC2048_BM1_keep4_keep_ahead1_late_sums1_arguments g) {
+  auto &shared = tk::shared_at<softmax_any_f16_BC2048_BM1_keep4_keep_ahead1_late_sums1_shared>(0);
+  const tk::tiles<1> i_tiles{0, g.N};
+  tk::ring<4> kept_x_fill;
+  tk::ring<4> kept_x_at;
+  tk::ring<4> kept_x_at_2;
+  tk::scratch<4, 8> reduce_scratch{shared.reduce_scratch, 1};
+  const auto i = i_tiles[int(blockIdx.x)];
+  // softmax.tk:29  var l = zeros(BM, 1);
+  float l = 0.0f;
+  // softmax.tk:30  for c in tiles(C, BC) {
+  const int c_split = g.C / 2048 * 2048;
+  float m_2 = -3.4028235e+38f;
+  const int kept_end = 8192;
+  const int stop = tk::max(g.C, 0);
+  const int kept_stop = tk::min(stop, kept_end);
+  for (const auto c_ahead : tk::tiles<2048>{0, kept_stop}) {
+    tk::copy_row_async<128>(
+        shared.kept_x[kept_x_fill.slot], g.x.wide,
+        tk::view<const tk::half, 16>{g.x.at(i.begin, c_ahead.begin), g.x.stride(0), 1, c_ahead.end - c_ahead.begin},
+        int(threadIdx.x));
+    kept_x_fill.advance();
+    tk::copy_commit();
+  }
+  const int kept_length = kept_stop;
+  const int padded = kept_length + 2047;
+  const int kept_tiles = tk::divide(padded, 2048);
+  const int whole = kept_tiles * 2048;
+  const int none_begin = whole;
+  for (const auto c_ahead_none : tk::tiles<2048>{none_begin, kept_end})
+    tk::copy_commit();
+  for (const auto c : tk::tiles<2048>{0, c_split}) {
+    const bool has_come = c.begin < kept_end;
+    if (has_come) {
+      tk::copy_wait<3>();
+      tk::sync_block();
+      tk::copy_commit();
+    }
+    // softmax.tk:31  let t = f32(x[i, c]) * LOG2E;
+    const bool is_kept = c.begin < kept_end;
+    tk::row<tk::half, 2048, tk::row_layout<128, 128, 8>> x;
+    if (is_kept) {
+      x = tk::load_shared<tk::row<tk::half, 2048, tk::row_layout<128, 128, 8>>>(shared.kept_x[kept_x_at.slot]);
+      kept_x_at.advance();
+    } else {
+      // softmax.tk:31  let t = f32(x[i, c]) * LOG2E;
+      x = tk::load<tk::row<tk::half, 2048, tk::row_layout<128, 128, 8>>>(
+          g.x.wide, tk::view<const tk::half, 16>{g.x.at(i.begin, c.begin), g.x.stride(0), 1, 2048});
+    }
+    const auto x_f32 = tk::cast<float>(x);
+    // softmax.tk:32  let m_new = max(m, rowmax(t));
+    const float m_new = tk::max(m_2, tk::thread_row_max(x_f32) * 1.442695f);
+    // softmax.tk:31  let t = f32(x[i, c]) * LOG2E;
+    const auto t = x_f32 * 1.442695f;
+    // softmax.tk:33  l = l * exp2(m - m_new) + rowsum(exp2(t - m_new));
+    l = l * tk::exp2(m_2 - m_new) + tk::thread_row_sum(tk::exp2(t - m_new));
+    m_2 = m_new;
+  }
+  // softmax.tk:30  for c in tiles(C, BC) {
+  for (const auto c_2 : tk::tiles<2048>{c_split, g.C}) {
+    const bool has_come_2 = c_2.begin < kept_end;
+    if (has_come_2) {
+      tk::copy_wait<3>();
+      tk::sync_block();
+      tk::copy_commit();
+    }
+    // softmax.tk:31  let t = f32(x[i, c]) * LOG2E;
+    const bool is_kept_2 = c_2.begin < kept_end;
+    tk::row<tk::half, 2048, tk::row_layout<128, 128, 8>> x_2;
+    if (is_kept_2) {
+      x_2 = tk::load_shared<tk::row<tk::half, 2048, tk::row_layout<128, 128, 8>>>(shared.kept_x[kept_x_at.slot]);
+      kept_x_at.advance();
+    } else {
+      // softmax.tk:31  let t = f32(x[i, c]) * LOG2E;
+      x_2 = tk::load<tk::row<tk::half, 2048, tk::row_layout<128, 128, 8>>>(
+          g.x.wide, tk::view<const tk::half, 16>{g.x.at(i.begin, c_2.begin), g.x.stride(0), 1, c_2.end - c_2.begin});
+    }
+    const auto raw = tk::where(tk::col_index<tk::row<int, 2048, tk::row_layout<128, 128, 8>>>() + c_2.begin < g.C,
+                               tk::cast<float>(x_2), -tk::inf);
+    // softmax.tk:32  let m_new = max(m, rowmax(t));
+    const float m_new_2 = tk::max(m_2, tk::thread_row_max(raw) * 1.442695f);
+    // softmax.tk:31  let t = f32(x[i, c]) * LOG2E;
+    const auto t_2 = raw * 1.442695f;
+    // softmax.tk:33  l = l * exp2(m - m_new) + rowsum(exp2(t - m_new));
+    l = l * tk::exp2(m_2 - m_new_2) + tk::thread_row_sum(tk::exp2(t_2 - m_new_2));
+    m_2 = m_new_2;
+  }
+  // softmax.tk:30  for c in tiles(C, BC) {
+  const float m_2_max = tk::finish_row_max(m_2, reduce_scratch);
+  const float apart = m_2 - m_2_max;
+  const float factor = tk::exp2(apart);
+  const float l_part = l * factor;
+  const float l_part_sum = tk::finish_row_sum(l_part, reduce_scratch);
+  // softmax.tk:36  let total = m + log2(l);
+  const float total = m_2_max + tk::log2(l_part_sum);
+  // softmax.tk:37  for c in tiles(C, BC) { y[i, c] = exp2(x[i, c] * LOG2E - total); }
+  for (const auto c_3 : tk::tiles<2048>{0, g.C}) {
+    const bool is_kept_3 = c_3.begin < kept_end;
+    tk::row<tk::half, 2048, tk::row_layout<128, 128, 8>> x_3;
+    if (is_kept_3) {
+      x_3 = tk::load_shared<tk::row<tk::half, 2048, tk::row_layout<128, 128, 8>>>(shared.kept_x[kept_x_at_2.slot]);
+      kept_x_at_2.advance();
+    } else {
+      x_3 = tk::load<tk::row<tk::half, 2048, tk::row_layout<128, 128, 8>>>(
+          g.x.wide, tk::view<const tk::half, 16>{g.x.at(i.begin, c_3.begin), g.x.stride(0), 1, c_3.end - c_3.begin});
+    }
+    tk::store(g.y.wide, tk::view<tk::half, 16>{g.y.at(i.begin, c_3.begin), g.y.stride(0), 1, c_3.end - c_3.begin},
+              tk::cast<tk::half>(tk::exp2(tk::cast<float>(x_3) * 1.442695f - total)));
+  }
+}
+
 struct softmax_any_f16_arguments {
   tk::global<const tk::half, 2> x;
   tk::global<tk::half, 2> y;
@@ -1136,6 +1396,28 @@ extern "C" tk_status softmax_any(const tk_tensor *x, const tk_tensor *y, struct 
     arguments.C = C;
     tk::host::launch(call, device, softmax_any_f16_BC16384_BM1_keep0, arguments, tk::host::steps(0, N, 1), false, 512,
                      int(sizeof(softmax_any_f16_BC16384_BM1_keep0_shared)) + 1024, stream);
+    return call.status();
+  }
+  if (T == tk::element::f16 && ((int64_t(C) > 8192) || ((int64_t(C) > 2048) && (int64_t(N) <= 264)))) {
+    softmax_any_f16_BC4096_BM1_keep4_keep_ahead1_late_sums1_warps8_arguments arguments{};
+    arguments.x = tk::host::make_global<const tk::half, 2>(x_view);
+    arguments.y = tk::host::make_global<tk::half, 2>(y_view);
+    arguments.N = N;
+    arguments.C = C;
+    tk::host::launch(call, device, softmax_any_f16_BC4096_BM1_keep4_keep_ahead1_late_sums1_warps8, arguments,
+                     tk::host::steps(0, N, 1), false, 256,
+                     int(sizeof(softmax_any_f16_BC4096_BM1_keep4_keep_ahead1_late_sums1_warps8_shared)) + 1024, stream);
+    return call.status();
+  }
+  if (T == tk::element::f16 && (int64_t(C) > 4096)) {
+    softmax_any_f16_BC2048_BM1_keep4_keep_ahead1_late_sums1_arguments arguments{};
+    arguments.x = tk::host::make_global<const tk::half, 2>(x_view);
+    arguments.y = tk::host::make_global<tk::half, 2>(y_view);
+    arguments.N = N;
+    arguments.C = C;
+    tk::host::launch(call, device, softmax_any_f16_BC2048_BM1_keep4_keep_ahead1_late_sums1, arguments,
+                     tk::host::steps(0, N, 1), false, 128,
+                     int(sizeof(softmax_any_f16_BC2048_BM1_keep4_keep_ahead1_late_sums1_shared)) + 1024, stream);
     return call.status();
   }
   if (T == tk::element::f16) {
