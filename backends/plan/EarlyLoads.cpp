@@ -17,14 +17,6 @@ constexpr int64_t fewestBlocks = 4;
 /// Of a thread, beside tiles: addresses, indices.
 constexpr int64_t otherRegisters = 24;
 
-/// Whether `test` is true of a statement or one in it.
-template <class Test> bool contains(const plan::Stmt &stmt, const Test &test) {
-  bool found = test(stmt);
-  for (const plan::Body *inner : stmt.bodies())
-    plan::walk(*inner, [&](const plan::Stmt &other) { found = found || test(other); });
-  return found;
-}
-
 bool isLoad(const plan::Stmt &stmt) { return stmt.kind == Kind::Load; }
 
 /// A barrier of the block, as reductions over several warps have one.
@@ -49,11 +41,11 @@ int64_t blocksAtOnce(const plan::Role &role, const plan::Plan &plan, const arch:
 std::vector<std::string> loadEarly(plan::Role &role, const plan::Plan &plan, const arch::Description &arch) {
   std::vector<std::string> tensors;
   const auto firstLoad =
-      std::find_if(role.body.begin(), role.body.end(), [](const plan::Stmt &stmt) { return contains(stmt, isLoad); });
+      std::find_if(role.body.begin(), role.body.end(), [](const plan::Stmt &stmt) { return plan::any(stmt, isLoad); });
   auto place = static_cast<size_t>(firstLoad - role.body.begin());
   bool behindBarrier = false;
   for (size_t i = place; i < role.body.size(); ++i) {
-    behindBarrier = behindBarrier || contains(role.body[i], hasBarrier);
+    behindBarrier = behindBarrier || plan::any(role.body[i], hasBarrier);
     if (!behindBarrier || !readsAlike(role.body[i], role, plan))
       continue;
     plan::Role moved = role;

@@ -14,13 +14,6 @@ using plan::Stmt;
 /// Copies of operands, or products.
 bool worksOnTiles(const Stmt &stmt) { return stmt.kind == Kind::CopyIn || stmt.kind == Kind::Product; }
 
-template <class Test> bool contains(const Stmt &stmt, const Test &test) {
-  bool found = test(stmt);
-  for (const plan::Body *inner : stmt.bodies())
-    plan::walk(*inner, [&](const Stmt &other) { found = found || test(other); });
-  return found;
-}
-
 plan::VarType integer() {
   plan::VarType type;
   type.kind = plan::VarType::Scalar;
@@ -55,7 +48,7 @@ public:
 private:
   // ---- what can be split
   std::string whyNot(const plan::Role &role) const {
-    const auto isLoop = [](const Stmt &stmt) { return contains(stmt, worksOnTiles); };
+    const auto isLoop = [](const Stmt &stmt) { return plan::any(stmt, worksOnTiles); };
     const auto loop = std::find_if(role.body.begin(), role.body.end(), isLoop);
     if (loop == role.body.end() || loop->kind != Kind::For || loop->tileSize == 0 || loop->operands.size() != 2)
       return "there is no loop over tiles that has all copies and products";
@@ -133,8 +126,8 @@ private:
 
   // ---- a role
   void split(plan::Role &role) {
-    const auto loop =
-        std::find_if(role.body.begin(), role.body.end(), [](const Stmt &stmt) { return contains(stmt, worksOnTiles); });
+    const auto loop = std::find_if(role.body.begin(), role.body.end(),
+                                   [](const Stmt &stmt) { return plan::any(stmt, worksOnTiles); });
     plan::Body before(std::make_move_iterator(role.body.begin()), std::make_move_iterator(loop));
     Stmt shared = std::move(*loop);
     plan::Body after(std::make_move_iterator(loop + 1), std::make_move_iterator(role.body.end()));
