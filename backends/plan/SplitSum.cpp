@@ -181,7 +181,7 @@ private:
 
   /// Every block leaves its sums where the first one can read them; that has the rest of the role for itself.
   void addUp(plan::Role &role, const std::vector<std::string> &sums, plan::Body rest) {
-    const SourceLoc loc = role.body.back().loc;
+    const SourceLoc loc = rest.empty() || !rest.front().loc.isValid() ? plan.loc : rest.front().loc;
     for (const std::string &sum : sums) {
       const plan::VarType type = role.findVar(sum)->type;
       plan::Buffer buffer;

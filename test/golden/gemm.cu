@@ -150,7 +150,7 @@ __global__ void __launch_bounds__(256, 1)
         shared.b_a_empty[b_a_done.slot].arrive();
       b_a_done.advance();
     }
-    // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
+    // gemm.tk:10  c[m, n] = acc;
     tk::store_shared(shared.acc_part, acc);
     tk::cluster_sync();
     if (part == 0) {
@@ -163,7 +163,6 @@ __global__ void __launch_bounds__(256, 1)
       const auto acc_value_of_3 =
           tk::load_cluster_shared<tk::fragment<float, 64, 16, tk::mma_layout>>(shared.acc_part, 3);
       acc += acc_value_of_3;
-      // gemm.tk:10  c[m, n] = acc;
       tk::sync(1, 128);
       tk::store_shared(shared.transposed_acc, acc);
       tk::sync(1, 128);
@@ -310,14 +309,13 @@ __global__ void __launch_bounds__(256, 1)
         shared.b_a_empty[b_a_done.slot].arrive();
       b_a_done.advance();
     }
-    // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
+    // gemm.tk:10  c[m, n] = acc;
     tk::store_shared(shared.acc_part, acc);
     tk::cluster_sync();
     if (part == 0) {
       const auto acc_value_of_1 =
           tk::load_cluster_shared<tk::fragment<float, 64, 16, tk::mma_layout>>(shared.acc_part, 1);
       acc += acc_value_of_1;
-      // gemm.tk:10  c[m, n] = acc;
       tk::sync(1, 128);
       tk::store_shared(shared.transposed_acc, acc);
       tk::sync(1, 128);
@@ -600,7 +598,7 @@ __global__ void __launch_bounds__(256, 1)
         shared.b_a_empty[b_a_done.slot].arrive();
       b_a_done.advance();
     }
-    // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
+    // gemm.tk:10  c[m, n] = acc;
     tk::store_shared(shared.acc_part, acc);
     tk::cluster_sync();
     if (part == 0) {
@@ -613,7 +611,6 @@ __global__ void __launch_bounds__(256, 1)
       const auto acc_value_of_3 =
           tk::load_cluster_shared<tk::fragment<float, 64, 32, tk::mma_layout>>(shared.acc_part, 3);
       acc += acc_value_of_3;
-      // gemm.tk:10  c[m, n] = acc;
       tk::sync(1, 128);
       tk::store_shared(shared.transposed_acc, acc);
       tk::sync(1, 128);
@@ -899,7 +896,7 @@ __global__ void __launch_bounds__(256, 1)
         shared.a_b_empty[a_b_done.slot].arrive();
       a_b_done.advance();
     }
-    // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
+    // gemm.tk:10  c[m, n] = acc;
     tk::store_shared(shared.acc_part, acc);
     tk::cluster_sync();
     if (part == 0) {
@@ -912,7 +909,6 @@ __global__ void __launch_bounds__(256, 1)
       const auto acc_value_of_3 =
           tk::load_cluster_shared<tk::fragment<float, 64, 64, tk::mma_layout>>(shared.acc_part, 3);
       acc += acc_value_of_3;
-      // gemm.tk:10  c[m, n] = acc;
       const auto acc_bf16 = tk::cast<tk::bf16>(acc);
       if (g.c_piece_map_fits) {
         if (tk::thread_in_warpgroup() == 0)
