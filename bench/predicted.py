@@ -64,7 +64,7 @@ def predict(tkc, arch, calls):
     for file, name, number, sizes in calls:
         tuned = ROOT / "kernels" / f"{file}.tks"  # which build.sh uses, too
         command = [tkc, "explain", str(ROOT / "kernels" / f"{file}.tk"), "--arch", arch, "--filter", name, "--case", str(number),
-                   "--json", "--no-advice", "--size", ",".join(f"{key}={value}" for key, value in sizes.items()),
+                   "--json", "--no-advice", "--clean-cache", "--size", ",".join(f"{key}={value}" for key, value in sizes.items()),
                    *(["--schedules", str(tuned)] if tuned.exists() else [])]
         told = subprocess.run(command, capture_output=True, text=True)
         if told.returncode != 0:

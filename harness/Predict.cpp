@@ -40,7 +40,8 @@ public:
       step.call = shape;
       step.kernel = &info;
       step.specialization = specialization;
-      step.estimate = cost::estimate(*step.plan, *plans.arch, shape, {isFirst, isFirst, options.timeline});
+      step.estimate =
+          cost::estimate(*step.plan, *plans.arch, shape, {isFirst, options.dirtyCache, isFirst, options.timeline});
       if (!isFirst)
         step.estimate.seconds += plans.arch->hasDependentLaunch ? earlyLaunch : nextLaunch;
       if (options.counts)

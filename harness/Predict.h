@@ -42,8 +42,9 @@ cost::CallShape shapeOf(const CallArguments &arguments);
 cost::CallShape shapeOf(const PreparedCase &prepared);
 
 struct PredictOptions {
-  bool counts = true;    ///< operations and bytes, for rates
-  bool timeline = false; ///< cost::Options::timeline
+  bool counts = true;     ///< operations and bytes, for rates
+  bool timeline = false;  ///< cost::Options::timeline
+  bool dirtyCache = true; ///< cost::Options::dirtyCache
 };
 
 /// Nothing after errors were reported. Tunes and keys of `plans.overrides` are taken by the kernels that have them.

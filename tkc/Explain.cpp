@@ -22,7 +22,7 @@ struct ExplainOptions {
   std::string input, arch = "sm_90a", filter, gantt;
   std::vector<std::string> scheduleFiles, sizes, settings;
   int64_t number = 0;
-  bool asJson = false, advises = true;
+  bool asJson = false, advises = true, cleanCache = false;
 };
 
 class Explainer {
@@ -69,7 +69,8 @@ private:
 
   void explainCase(const harness::Subject &subject, const harness::PreparedCase &prepared) {
     std::optional<harness::Prediction> prediction =
-        harness::predict(module, subject, prepared, plans, {.timeline = !options.gantt.empty()}, session.diagnostics);
+        harness::predict(module, subject, prepared, plans,
+                         {.timeline = !options.gantt.empty(), .dirtyCache = !options.cleanCache}, session.diagnostics);
     if (!prediction)
       return;
     if (!options.gantt.empty() && count == 0)
@@ -154,6 +155,10 @@ void addExplain(CLI::App &app, Action &action) {
                    "draw what a block of the first case will do when, for a browser, or as JSON, which "
                    "`tkc profile --predicted` shows below what it measures")
       ->type_name("OUT.html|OUT.json");
+  command->add_flag(
+      "--clean-cache", options->cleanCache,
+      "L2 holds nothing that is yet to be written when a kernel starts; else others' writes, as between the "
+      "calls of `tkc bench`");
   command->add_flag("--json", options->asJson, "for programs");
   command->add_flag_callback(
       "--no-advice", [options] { options->advises = false; }, "do not look for better schedules");

@@ -39,7 +39,8 @@ struct CallShape {
 };
 
 struct Options {
-  /// L2 is full of what others wrote, as between the calls of `tkc bench`; else of nothing.
+  bool first = true; ///< in a while: nothing of it is in L2, nor its code
+  /// Then L2 is full of what others wrote, as between the calls of `tkc bench`, and not of what they read.
   bool dirtyCache = true;
   bool launch = true;    ///< counts the launch
   bool timeline = false; ///< keeps the spans of the first block

@@ -164,7 +164,7 @@ void Estimator::simulateSample(double clockShare, bool isLast) {
   simulation.persistent = plan.grid.persistent;
   simulation.startNs = arch.rates.blockNs;
   simulation.timeline = options.timeline && isLast;
-  simulation.coldCode = options.dirtyCache;
+  simulation.coldCode = options.first;
   simulation.call = &call;
   sample = simulate(program, machine, grid, inputs, tiles, simulation);
   if (sample.forced > 0 && isLast)
@@ -175,7 +175,7 @@ void Estimator::simulateSample(double clockShare, bool isLast) {
 /// it up.
 double Estimator::writingOthers(double span, double perPlace) const {
   const double all = at(sample.busy, Unit::Memory) * perPlace;
-  if (!options.dirtyCache || all <= 0)
+  if (!options.first || !options.dirtyCache || all <= 0)
     return 0;
   const Machine machine(arch, places * plan.cluster);
   const double bytes = all * machine.memoryRate * static_cast<double>(places * plan.cluster);

@@ -97,7 +97,7 @@ std::unique_ptr<plan::Plan> parse(const std::string &text) {
 double nsOf(const std::string &text, const arch::Description &arch, int64_t n, int64_t k) {
   const auto plan = parse(text);
   cost::Options options;
-  options.dirtyCache = options.launch = false;
+  options.first = options.launch = false;
   const cost::Estimate result = cost::estimate(*plan, arch, {{{"M", 64}, {"N", n}, {"K", k}}, {}, {}}, options);
   EXPECT_TRUE(result.assumptions.empty());
   return result.seconds * 1e9;
