@@ -7,6 +7,9 @@ packages=(
   libfmt-dev libcli11-dev libgtest-dev libstdc++-12-dev libzstd-dev zlib1g-dev
 )
 
+# What nvcc preprocesses with, where there is nvcc (steps.sh has put it on the path).
+! command -v nvcc >/dev/null || packages+=(g++)
+
 install_missing() {
   local missing=() package
   if ! command -v dpkg-query >/dev/null; then

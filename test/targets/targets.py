@@ -7,9 +7,9 @@
 
 Writes FOLDER/targets.md (tables), targets.json, and targets-*.xml (JUnit). What went in decides whether something is done again:
 results are kept in $TKC_CACHE (~/.cache/tkc). Without --all a covering subset: on each architecture one specialisation and one
-case in four of each kernel, others on other architectures. Fails on spills, stack frames, local memory, on what ptxas serialised
+case in six of each kernel, others on other architectures. Fails on spills, stack frames, local memory, on what ptxas serialised
 or repaired, on whatever the emulator finds, and on bank conflicts in loops and superfluous products, of the first case of each
-kernel (without --all or --arch, of each file on two architectures). Spills that known-spills.txt lists are counted and shown apart; known-counts.txt lists conflicts and products."""
+kernel (without --all or --arch, of each file on one architecture). Spills that known-spills.txt lists are counted and shown apart; known-counts.txt lists conflicts and products."""
 import argparse
 import collections
 import concurrent.futures
@@ -224,8 +224,8 @@ def main():
         emulator = cache.digest_folder(root / "runtime/emulator")
         for position, file in enumerate(files):
             for gpu in gpus:
-                sample = "0/1" if options.all else f"{known_gpus.index(gpu)}/4"
-                if options.all or options.arch or (known_gpus.index(gpu) + position) % 5 == 0:
+                sample = "0/1" if options.all else f"{known_gpus.index(gpu)}/6"
+                if options.all or options.arch or (known_gpus.index(gpu) + position) % len(known_gpus) == 0:
                     jobs.append(("count", (file, gpu["name"]), lambda file=file, gpu=gpu: count_one(options, store, file, gpu, emulator)))
                 jobs.append(("emulate", (file, gpu["name"]),
                              lambda file=file, gpu=gpu, sample=sample: emulate_one(options, store, file, gpu, sample, emulator)))
