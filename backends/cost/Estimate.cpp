@@ -16,8 +16,6 @@ namespace {
 
 /// Of L2, that others' writes fill when a kernel starts, if they do.
 constexpr double dirtyShare = 0.7;
-/// Registers of a thread that hold no tiles: addresses, counters, temporaries.
-constexpr int64_t otherRegisters = 24;
 /// Of shared memory, that the hardware keeps for each block.
 constexpr int64_t reservedShared = 1024;
 /// Rounds of blocks that are simulated; more are alike.
@@ -37,8 +35,8 @@ int residentBlocks(const plan::Plan &plan, const arch::Description &arch) {
     most = std::min(most, arch.sharedBytesPerMultiprocessor / (plan.sharedBytes + (isNvidia ? reservedShared : 0)));
   int64_t registers = 0;
   for (const plan::Role &role : plan.roles)
-    registers =
-        std::max<int64_t>(registers, role.registers > 0 ? role.registers : plan::registersAlive(role) + otherRegisters);
+    registers = std::max<int64_t>(registers, role.registers > 0 ? role.registers
+                                                                : plan::registersAlive(role) + plan::otherRegisters);
   // Registers are handed out to warps in eights; a role with its own share has had it from the others, unless all have
   // the same.
   const bool shares = std::any_of(plan.roles.begin(), plan.roles.end(), [&](const plan::Role &role) {

@@ -83,6 +83,8 @@ size_t GridPrinter::firstFlatAxis() const {
 
 /// Of the block's tile, or index, on an axis: how many come before it.
 cpp::Expr GridPrinter::placeOf(const plan::GridAxis &axis, cpp::Expr step) const {
+  if (isPart(axis))
+    return cpp::name("rank");
   if (isReversed(axis))
     step = cpp::binary("-", cpp::binary("-", extent(axis), cpp::integer(1)), step);
   if (isClustered(axis))
@@ -131,10 +133,6 @@ void GridPrinter::walkAxes(size_t first, size_t end, const cpp::Expr &number, co
     return take(axes[first], placeOf(axes[first], number));
   out.push_back(cpp::Stmt::declaration("tk::grid_walk", walk, cpp::braces("", {number})));
   while (end-- > first) {
-    if (isPart(axes[end])) {
-      take(axes[end], cpp::name("rank"));
-      continue;
-    }
     const cpp::Expr left = cpp::name(walk);
     take(axes[end], placeOf(axes[end], end == first ? cpp::member(left, "position")
                                                     : cpp::method(left, "take", {extent(axes[end])})));

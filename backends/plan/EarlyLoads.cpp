@@ -14,8 +14,6 @@ using Kind = plan::StmtKind;
 /// So many blocks hide each other's waiting. LayerNorm of 4096 columns, whose blocks became three from four, lost 6 %;
 /// of 2048, seven from nine, it won 2 % (docs/performance.md).
 constexpr int64_t fewestBlocks = 4;
-/// Of a thread, beside tiles: addresses, indices.
-constexpr int64_t otherRegisters = 24;
 
 bool isLoad(const plan::Stmt &stmt) { return stmt.kind == Kind::Load; }
 
@@ -33,7 +31,8 @@ bool readsAlike(const plan::Stmt &stmt, const plan::Role &role, const plan::Plan
 }
 
 int64_t blocksAtOnce(const plan::Role &role, const plan::Plan &plan, const arch::Description &arch) {
-  return arch.registersPerMultiprocessor / ((plan::registersAlive(role) + otherRegisters) * std::max(plan.threads, 1));
+  return arch.registersPerMultiprocessor /
+         ((plan::registersAlive(role) + plan::otherRegisters) * std::max(plan.threads, 1));
 }
 
 } // namespace

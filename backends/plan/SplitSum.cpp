@@ -77,9 +77,7 @@ private:
       if (stmt.kind == Kind::Product && std::find(names.begin(), names.end(), stmt.dest) == names.end())
         names.push_back(stmt.dest);
     };
-    note(loop);
-    for (const plan::Body *inner : loop.bodies())
-      plan::walk(*inner, note);
+    plan::walk(loop, note);
     return names;
   }
 

@@ -282,9 +282,9 @@ struct Stmt {
   std::string map;       ///< CopyIn, CopyOut
   bool reducing = false; ///< CopyOut: adds in global memory
 
-  int fromBlock =
-      0;         ///< LoadShared: of the block of the cluster with this rank, which is not its own; 0: the block's own
-  BufferRef ref; ///< LoadShared, StoreShared, CopyIn, CopyOut; Product: b
+  /// LoadShared: of the block of the cluster with this rank, which is not its own; 0: the block's own.
+  int fromBlock = 0;
+  BufferRef ref;                 ///< LoadShared, StoreShared, CopyIn, CopyOut; Product: b
   std::vector<BufferRef> scales; ///< Product: block scales of a and b, in shared memory; empty: none
   bool aShared = false;          ///< Product: a is aRef, in shared or tensor memory, else the variable operands[0]
   BufferRef aRef;

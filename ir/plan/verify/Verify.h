@@ -67,6 +67,8 @@ void checkRegisters(const Plan &plan, const Budget &budget, Report &report);
 /// elements a compiler keeps a few elements of each tile: those places do not count, but reductions, products and
 /// accesses to shared memory do.
 int64_t registersAlive(const Role &role);
+/// Registers of a thread that hold no tiles: addresses, counters, temporaries. An estimate.
+constexpr int64_t otherRegisters = 24;
 /// Races, deadlock and the rules of every asynchronous engine, over all interleavings. Fills in `facts`, if given.
 void checkProtocol(const Plan &plan, Report &report, Facts *facts = nullptr);
 
