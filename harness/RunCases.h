@@ -38,6 +38,8 @@ struct RunOptions {
   /// Called before each case: how many are done, of how many, and the kernel's name.
   std::function<void(size_t, size_t, const std::string &)> onProgress = [](size_t, size_t, const std::string &) {};
 
+  bool takesAllCases() const { return filter.empty() && sampleStep == 1 && !onlyCase; }
+
   /// Whether the case at `index`, of a kernel with `count`, is to run.
   bool takesCase(size_t index, size_t count) const;
 };

@@ -38,10 +38,11 @@ int execute(const std::string &program, const std::vector<std::string> &argument
 
 class GpuTest {
 public:
-  /// Headers of extern functions are looked for from `sourceFolder`.
-  GpuTest(const GpuTestOptions &options, const arch::Description &target, harness::GpuProgram program,
+  /// Headers of extern functions are looked for from `sourceFolder`. `someCases`: the program has not all of the
+  /// file's.
+  GpuTest(const GpuTestOptions &options, const arch::Description &target, harness::GpuProgram program, bool someCases,
           std::string sourceFolder)
-      : options(options), target(target), program(std::move(program)),
+      : options(options), target(target), program(std::move(program)), someCases(someCases),
         sourceFolder(sourceFolder.empty() ? "." : std::move(sourceFolder)) {}
 
   int run(GpuResults &results) {
@@ -102,6 +103,8 @@ private:
     }
     std::vector<std::string> arguments{fmt::format("--seed={}", options.order), "--arch", target.name, "-I",
                                        sourceFolder};
+    if (someCases)
+      arguments.emplace_back("--at-launch");
     if (!options.counts.empty())
       arguments.insert(arguments.end(), {"--counts", options.counts});
     arguments.insert(arguments.end(), {inFolder(folder, "test.cu"), "--", "--once"});
@@ -149,6 +152,7 @@ private:
   const GpuTestOptions &options;
   const arch::Description &target;
   harness::GpuProgram program;
+  const bool someCases;
   const std::string sourceFolder;
   std::string folder;
 };
@@ -168,7 +172,7 @@ int runOn(const arch::Description &target, const Module &module, const GpuTestOp
     for (harness::CaseResult &result : program.cases)
       result.how = "emulator";
   const std::string input(sources.name(module.files.front().buffer));
-  GpuTest test(gpu, target, std::move(program), llvm::sys::path::parent_path(input).str());
+  GpuTest test(gpu, target, std::move(program), !options.takesAllCases(), llvm::sys::path::parent_path(input).str());
   return test.run(results);
 }
 

@@ -30,8 +30,9 @@ struct CompiledFile {
 struct FrontendOptions {
   std::string arch = "sm_90a"; ///< or "gfx942", which says as well that the file is HIP
   std::vector<std::string> includePaths;
-  std::string shim;  ///< the folder of the shim headers
-  std::string clang; ///< the path of the Clang whose headers and defaults are used
+  std::string shim;             ///< the folder of the shim headers
+  std::string clang;            ///< the path of the Clang whose headers and defaults are used
+  bool compileAtLaunch = false; ///< each kernel when it is first launched, rather than all in parallel before that
 
   bool isHip() const { return arch.starts_with("gfx"); }
 };

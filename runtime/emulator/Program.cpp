@@ -55,7 +55,8 @@ public:
   ~Impl() {
     // Compilations still running use what this owns.
     for (auto &[name, kernel] : kernels)
-      kernel.compiled.wait();
+      if (kernel.compiled.valid())
+        kernel.compiled.wait();
     emulator::device() = nullptr;
   }
 
@@ -74,10 +75,12 @@ public:
     writer.writeSymtab();
     writer.writeStrtab();
     deviceBitcode = llvm::MemoryBuffer::getMemBufferCopy(llvm::StringRef(bitcode.data(), bitcode.size()));
+    gpu = options.arch;
     for (const std::string &name : kernelNames(*file.device))
-      kernels[name].compiled = pool.async([this, name, gpu = options.arch] {
-        return std::make_shared<CompiledKernel>(compileKernel(*deviceBitcode, name, gpu, device.memory, sites));
-      });
+      kernels[name] = {};
+    if (!options.compileAtLaunch)
+      for (auto &[name, kernel] : kernels)
+        startCompiling(name, kernel);
     return addHost(std::move(file));
   }
 
@@ -116,9 +119,15 @@ public:
 
 private:
   struct Kernel {
-    std::shared_future<std::shared_ptr<CompiledKernel>> compiled;
+    std::shared_future<std::shared_ptr<CompiledKernel>> compiled; ///< of no state before its compilation has begun
     std::optional<LoadedKernel> loaded;
   };
+
+  void startCompiling(const std::string &name, Kernel &kernel) {
+    kernel.compiled = pool.async([this, name] {
+      return std::make_shared<CompiledKernel>(compileKernel(*deviceBitcode, name, gpu, device.memory, sites));
+    });
+  }
 
   static void initializeTargets() {
     LLVMInitializeAMDGPUTargetInfo();
@@ -187,6 +196,8 @@ private:
     if (found == kernels.end())
       return unknown;
     Kernel &kernel = found->second;
+    if (!kernel.compiled.valid())
+      startCompiling(found->first, kernel);
     if (!kernel.loaded)
       kernel.loaded = load(*kernel.compiled.get());
     return *kernel.loaded;
@@ -209,6 +220,7 @@ private:
   }
 
   Device device;
+  std::string gpu;
   std::unique_ptr<llvm::MemoryBuffer> deviceBitcode;
   std::unique_ptr<llvm::orc::LLJIT> jit;
   std::vector<std::pair<std::string, std::string>> stubs; ///< and their kernels

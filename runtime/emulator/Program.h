@@ -18,7 +18,7 @@ public:
   Program();
   ~Program();
 
-  /// Empty, or what is wrong with the file. Kernels go on compiling afterwards.
+  /// Empty, or what is wrong with the file. Kernels go on compiling afterwards, or begin to when launched.
   std::string load(const std::string &path, const FrontendOptions &options);
 
   /// Calls the file's `main`; its result, or an error.

@@ -47,6 +47,8 @@ int main(int argc, char **argv) {
       ->type_name("N");
   app.add_option("--workers", options.workers, "threads of the host; each runs a block")->type_name("N");
   app.add_option("--arch", frontend.arch, "the architecture to compile for")->type_name("ARCH");
+  app.add_flag("--at-launch", frontend.compileAtLaunch,
+               "compile a kernel when it is first launched: less work where few of a file's are");
   std::string countsFile;
   Counters counters;
   app.add_option("--counts", countsFile, "write bank conflicts and multiply-adds to this file, as JSON")

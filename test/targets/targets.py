@@ -7,9 +7,10 @@
 
 Writes FOLDER/targets.md (tables), targets.json, and targets-*.xml (JUnit). What went in decides whether something is done again:
 results are kept in $TKC_CACHE (~/.cache/tkc). Without --all a covering subset: on each architecture one specialisation and one
-case in six of each kernel, others on other architectures. Fails on spills, stack frames, local memory, on what ptxas serialised
-or repaired, on whatever the emulator finds, and on bank conflicts in loops and superfluous products, of the first case of each
-kernel (without --all or --arch, of each file on one architecture). Spills that known-spills.txt lists are counted and shown apart; known-counts.txt lists conflicts and products."""
+case in six of each kernel, others on other architectures; without --arch, architectures of one family by turns. Fails on
+spills, stack frames, local memory, on what ptxas serialised or repaired, on whatever the emulator finds, and on bank conflicts
+in loops and superfluous products, of the first case of each kernel (without --all or --arch, of each file on one architecture).
+Spills that known-spills.txt lists are counted and shown apart; known-counts.txt lists conflicts and products."""
 import argparse
 import collections
 import concurrent.futures
@@ -118,6 +119,12 @@ def blocks_at_once(result, kernel, gpu):
     return min(by_registers, by_shared, gpu["threads_per_multiprocessor"] // (warps * 32))
 
 
+def takes_turn(gpu, gpus, number):
+    """Whether it is this GPU's turn among those of its family (`tkc arch`), which code of the same instructions runs on."""
+    family = [other["name"] for other in gpus if other["families"][0] == gpu["families"][0]]
+    return family[number % len(family)] == gpu["name"]
+
+
 class Progress:
     """A line that says how far it is; none where nobody watches."""
 
@@ -210,6 +217,7 @@ def main():
     known_gpus = [gpu for gpu in json.loads(tkc(options, "arch", "--json").stdout) if gpu["compiles"]]
     gpus = [gpu for gpu in known_gpus if not options.arch or gpu["name"] in options.arch]
 
+    by_turns = not options.all and not options.arch
     jobs, compiled = [], []
     for file in files if options.only != "emulate" else []:
         for kernel, specs in specialisations(options, file).items():
@@ -217,18 +225,21 @@ def main():
                 if not compilers.find(gpu):
                     compiled.append((gpu["name"], kernel, "", "no compiler for it here"))
                     continue
-                turn = known_gpus.index(gpu) + sum(map(ord, kernel))
-                for spec in specs if options.all else [specs[turn % len(specs)]]:
+                number = sum(map(ord, kernel))
+                if by_turns and not takes_turn(gpu, gpus, number):
+                    continue
+                for spec in specs if options.all else [specs[(known_gpus.index(gpu) + number) % len(specs)]]:
                     jobs.append(("compile", (spec, gpu["name"]), lambda spec=spec, gpu=gpu: compile_one(options, store, spec, gpu)))
     if options.only != "compile":
         emulator = cache.digest_folder(root / "runtime/emulator")
         for position, file in enumerate(files):
             for gpu in gpus:
                 sample = "0/1" if options.all else f"{known_gpus.index(gpu)}/6"
-                if options.all or options.arch or (known_gpus.index(gpu) + position) % len(known_gpus) == 0:
+                if not by_turns or (known_gpus.index(gpu) + position) % len(known_gpus) == 0:
                     jobs.append(("count", (file, gpu["name"]), lambda file=file, gpu=gpu: count_one(options, store, file, gpu, emulator)))
-                jobs.append(("emulate", (file, gpu["name"]),
-                             lambda file=file, gpu=gpu, sample=sample: emulate_one(options, store, file, gpu, sample, emulator)))
+                if not by_turns or takes_turn(gpu, gpus, position):
+                    jobs.append(("emulate", (file, gpu["name"]),
+                                 lambda file=file, gpu=gpu, sample=sample: emulate_one(options, store, file, gpu, sample, emulator)))
 
     results = {"compile": {}, "emulate": {}, "count": {}}
     progress = Progress(len(jobs))
