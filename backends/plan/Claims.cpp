@@ -14,26 +14,30 @@ constexpr int answers = 2;
 class Claims {
 public:
   Claims(const std::string &buffer, int blocks)
-      : buffer(buffer), full(buffer + ".full"), empty(buffer + ".empty"), cursor(buffer + "_at"), blocks(blocks) {}
+      : buffer(buffer), full(buffer + ".full"), empty(buffer + ".empty"), wanted(buffer + ".wanted"),
+        cursor(buffer + "_at"), blocks(blocks) {}
+
+  /// The role that runs ahead is about to learn: not before that is the next tile asked for. Returns its arrivals in
+  /// one block.
+  int want(plan::Role &role) const { return arrive(role, wanted); }
 
   /// At the end of a tile; returns the arrivals of the role in one block.
   int learn(plan::Role &role) const {
     role.vars.push_back({cursor, cursorType(answers)});
-    const bool alone = plan::runsOnOneThread(role);
     emit(role, Kind::Wait, full);
     emit(role, Kind::NextTile, "").ref = {buffer, cursor, false, plan::Division::Whole};
-    plan::Stmt &arrive = emit(role, Kind::Arrive, empty);
-    arrive.byWarps = !alone;
-    arrive.toFirst = blocks > 1;
+    const int arrivals = arrive(role, empty);
     plan::append(role.body, Kind::Advance, {}).cursor = cursor;
-    return alone ? role.instances : role.totalWarps();
+    return arrivals;
   }
 
-  plan::Role asker(int firstWarp) const {
+  plan::Role asker(int firstWarp, bool late) const {
     plan::Role role;
     role.name = "scheduler";
     role.firstWarp = firstWarp;
     role.warps = 1;
+    if (late)
+      emit(role, Kind::Wait, wanted).inFirst = blocks > 1;
     plan::Stmt &wait = emit(role, Kind::Wait, empty);
     wait.inverted = true;
     wait.inFirst = blocks > 1;
@@ -59,6 +63,14 @@ public:
   }
 
 private:
+  int arrive(plan::Role &role, const std::string &barrier) const {
+    const bool alone = plan::runsOnOneThread(role);
+    plan::Stmt &arrive = emit(role, Kind::Arrive, barrier);
+    arrive.byWarps = !alone;
+    arrive.toFirst = blocks > 1;
+    return alone ? role.instances : role.totalWarps();
+  }
+
   plan::Stmt &emit(plan::Role &role, Kind kind, const std::string &barrier) const {
     plan::Stmt &stmt = plan::append(role.body, kind, {});
     stmt.barrier = barrier;
@@ -66,7 +78,7 @@ private:
     return stmt;
   }
 
-  const std::string buffer, full, empty, cursor;
+  const std::string buffer, full, empty, wanted, cursor;
   const int blocks;
 };
 
@@ -83,10 +95,13 @@ plan::Buffer answerBuffer(const Placement &placement) {
   return buffer;
 }
 
-plan::Role claimTiles(const std::string &buffer, int firstWarp, int blocks, std::vector<plan::Role> &roles,
+plan::Role claimTiles(const std::string &buffer, int firstWarp, int blocks, bool late, std::vector<plan::Role> &roles,
                       std::vector<plan::Barrier> &barriers) {
   const Claims claims(buffer, blocks);
-  plan::Role scheduler = claims.asker(firstWarp);
+  plan::Role scheduler = claims.asker(firstWarp, late);
+  if (late)
+    barriers.push_back(
+        {buffer + ".wanted", answers, claims.want(roles.front()) * (roles.front().inFirst ? 1 : blocks)});
   int arrivals = claims.learn(scheduler) * blocks;
   if (blocks > 1)
     claims.drain(scheduler);

@@ -3,8 +3,8 @@
 //
 // Tiles of a persistent grid that blocks take one after the other, whichever is left: by cluster launch control as many
 // blocks are launched as there are tiles, and those that run take over the tiles of those that have not started;
-// without it a counter in global memory says which is next. A role of one thread asks, one tile ahead; all roles read
-// the answer from a ring.
+// without it a counter in global memory says which is next. A role of one thread asks, a tile or two ahead of who
+// computes; all roles read the answer from a ring.
 #pragma once
 
 #include "backends/plan/Placement.h"
@@ -15,8 +15,10 @@ namespace tkc::planner {
 plan::Buffer answerBuffer(const Placement &placement);
 
 /// Makes every role go on with the tile that the answer in `buffer` names, and returns the role that asks, which is
-/// warp `firstWarp`. `blocks`: of a cluster, whose first one asks for all.
-plan::Role claimTiles(const std::string &buffer, int firstWarp, int blocks, std::vector<plan::Role> &roles,
+/// warp `firstWarp`. `blocks`: of a cluster, whose first one asks for all. `late`: it asks when the first of `roles`,
+/// which loads, is done with its tile, rather than as soon as there is place for an answer. Where tiles differ in
+/// length, those that blocks hold and have not begun are what others have no share of at the grid's end.
+plan::Role claimTiles(const std::string &buffer, int firstWarp, int blocks, bool late, std::vector<plan::Role> &roles,
                       std::vector<plan::Barrier> &barriers);
 
 } // namespace tkc::planner

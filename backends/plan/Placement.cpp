@@ -207,11 +207,14 @@ private:
     return stored;
   }
 
-  /// Whether what is read of an operand is multiplied with too little for its memory to keep up. Then L2 is to fetch
-  /// no more for a box than that has: the other boxes of a tile, side by side, ask for theirs.
-  static bool isBoundByMemory(const ir::Op &dot, size_t position) {
-    constexpr int64_t few = 16;
-    return (position == 0 ? dot.result()->type.cols : dot.result()->type.rows) < few;
+  /// Whether L2 is to fetch no more for a box of an operand than that has, as those beside it, of this tile or another
+  /// block's, ask for theirs: where what is read is multiplied with too little for its memory to keep up.
+  static bool fetchesBoxesAlone(const ir::Op &dot, size_t position, const ir::Op &load, const plan::Buffer &buffer,
+                                const plan::TensorMap &map) {
+    constexpr int64_t few = 64;
+    const ir::Type &result = dot.result()->type;
+    const bool isPart = map.boxCols < buffer.cols || load.view.indices.back().kind != ir::ViewIndex::All;
+    return isPart && load.parent == dot.parent && (position == 0 ? result.cols : result.rows) <= few;
   }
 
   Operand placeLoad(const ir::Op &dot, size_t position, const ir::Op &load, bool transposed, bool transposing) {
@@ -246,7 +249,7 @@ private:
             : fmt::format("`{}`: by the loading role's threads, as {}", load.view.tensor, whyNot));
     if (member.byEngine)
       out.maps.push_back(makeMap(load, buffer, load.result()->type.rows));
-    if (member.byEngine && isBoundByMemory(dot, position) && out.maps.back().boxCols < buffer.cols)
+    if (member.byEngine && fetchesBoxesAlone(dot, position, load, buffer, out.maps.back()))
       out.maps.back().fetched = 128;
     ringFor(dot, load).members.push_back(member);
     return {Operand::Ring, load.result(), transposed != transposing, member.buffer, false, whyInRing(transposing)};

@@ -339,7 +339,8 @@ private:
       roles.insert(roles.end() - 1, std::move(adder));
     }
     if (!answers.empty()) {
-      plan::Role asking = claimTiles(answers, roles.front().firstWarp - 1, plan->cluster, roles, plan->barriers);
+      plan::Role asking =
+          claimTiles(answers, roles.front().firstWarp - 1, plan->cluster, uneven, roles, plan->barriers);
       asking.registers = roles.front().registers;
       roles.insert(roles.begin() + 1, std::move(asking));
     }

@@ -51,6 +51,7 @@ struct attn_fwd_D128_causal_shared {
   tk::barrier k_empty[2];
   tk::barrier v_full[2];
   tk::barrier v_empty[2];
+  tk::barrier tile_wanted[2];
   tk::barrier tile_full[2];
   tk::barrier tile_empty[2];
 };
@@ -79,6 +80,8 @@ __global__ void __launch_bounds__(384, 1)
       barrier.init(g.loads_fit ? 1 : 96);
     for (auto &barrier : shared.v_empty)
       barrier.init(2);
+    for (auto &barrier : shared.tile_wanted)
+      barrier.init(g.loads_fit ? 1 : 3);
     for (auto &barrier : shared.tile_full)
       barrier.init(1);
     for (auto &barrier : shared.tile_empty)
@@ -145,6 +148,7 @@ __global__ void __launch_bounds__(384, 1)
             tk::tma_load(shared.v[v_at.slot], g.v_map, shared.v_full[v_at.slot], 0, j_2.begin, g2, b);
             v_at.advance();
           }
+          shared.tile_wanted[tile_at.slot].arrive();
           shared.tile_full[tile_at.slot].wait(tile_at.phase);
           block = tk::next_counted(shared.tile[tile_at.slot]);
           shared.tile_empty[tile_at.slot].arrive();
@@ -214,6 +218,7 @@ __global__ void __launch_bounds__(384, 1)
           shared.v_full[v_at.slot].arrive();
           v_at.advance();
         }
+        shared.tile_wanted[tile_at.slot].arrive_warp();
         shared.tile_full[tile_at.slot].wait(tile_at.phase);
         block = tk::next_counted(shared.tile[tile_at.slot]);
         shared.tile_empty[tile_at.slot].arrive_warp();
@@ -226,6 +231,7 @@ __global__ void __launch_bounds__(384, 1)
     tk::ring<2> tile_at;
     const int blocks = g.H * g.B * i_tiles.count();
     for (auto block = tile_of(blockIdx.x); block.number >= 0;) {
+      shared.tile_wanted[tile_at.slot].wait(tile_at.phase);
       shared.tile_empty[tile_at.slot].wait(tile_at.phase ^ 1);
       if (tk::lane() == 0)
         tk::claim_counted(shared.tile[tile_at.slot], shared.tile_full[tile_at.slot], g.tk_counter, blocks, tile_of);
