@@ -16,8 +16,8 @@ plan::Buffer answerBuffer(const Placement &placement);
 
 /// Makes every role go on with the tile that the answer in `buffer` names, and returns the role that asks, which is
 /// warp `firstWarp`. `blocks`: of a cluster, whose first one asks for all. `late`: it asks when the first of `roles`,
-/// which loads, is done with its tile, rather than as soon as there is place for an answer. Where tiles differ in
-/// length, those that blocks hold and have not begun are what others have no share of at the grid's end.
+/// which loads, is done with its tile, rather than as soon as there is place for an answer. Where lengths change from
+/// tile to tile, those that blocks hold and have not begun are what others have no share of at the grid's end.
 plan::Role claimTiles(const std::string &buffer, int firstWarp, int blocks, bool late, std::vector<plan::Role> &roles,
                       std::vector<plan::Barrier> &barriers);
 

@@ -159,7 +159,7 @@ Slope sampledLength(const Nest &nest, const ir::Value *axis) {
 
 /// How the length of a tile's loops changes along an axis. Where one loop goes on from the end of another, as the
 /// parts of a split loop do, it counts for both and cancels.
-Slope lengthAlong(const Nest &nest, const ir::Value *axis, bool triesLengths) {
+Slope lengthAlong(const Nest &nest, const ir::Value *axis) {
   std::vector<const ir::Value *> begins, ends;
   walkTile(nest, [&](const ir::Op &op, int) {
     if (op.kind != ir::OpKind::For)
@@ -175,8 +175,7 @@ Slope lengthAlong(const Nest &nest, const ir::Value *axis, bool triesLengths) {
       slope = together(slope, negated(slopeOf(begin, axis)));
   for (const ir::Value *end : ends)
     slope = together(slope, slopeOf(end, axis));
-  const bool tries = triesLengths && slope == Slope::Unknown && axis->type.kind == ir::Type::TileIndex;
-  return tries ? sampledLength(nest, axis) : slope;
+  return slope;
 }
 
 void noteLongestFirst(const Nest &nest, size_t axis, bool reversed, Placement &placement, const plan::Grid &grid) {
@@ -192,9 +191,9 @@ void noteLongestFirst(const Nest &nest, size_t axis, bool reversed, Placement &p
 
 } // namespace
 
-bool orderGrid(const Nest &nest, Placement &placement, plan::Grid &grid, bool triesLengths) {
+Lengths orderGrid(const Nest &nest, Placement &placement, plan::Grid &grid, bool triesLengths) {
   if (nest.isRagged())
-    return false;
+    return Lengths::Same;
   std::vector<int> dependentLoads(nest.axes.size(), 0);
   walkTile(nest, [&](const ir::Op &op, int depth) {
     for (size_t i = 0; i < nest.axes.size(); ++i) {
@@ -205,14 +204,21 @@ bool orderGrid(const Nest &nest, Placement &placement, plan::Grid &grid, bool tr
     }
   });
   std::string uneven;
-  for (size_t i = 0; i < nest.axes.size(); ++i)
-    if (const Slope length = lengthAlong(nest, nest.axes[i]->body().args[0].get(), triesLengths);
-        length == Slope::Grows || length == Slope::Falls) {
-      uneven = grid.axes[i].name;
-      if (length == Slope::Grows)
-        grid.reversed.push_back(uneven);
-      noteLongestFirst(nest, i, length == Slope::Grows, placement, grid);
-    }
+  Lengths lengths = Lengths::Same;
+  for (size_t i = 0; i < nest.axes.size(); ++i) {
+    const ir::Value *axis = nest.axes[i]->body().args[0].get();
+    Slope length = lengthAlong(nest, axis);
+    const bool tries = triesLengths && length == Slope::Unknown && axis->type.kind == ir::Type::TileIndex;
+    if (tries)
+      length = sampledLength(nest, axis);
+    if (length != Slope::Grows && length != Slope::Falls)
+      continue;
+    uneven = grid.axes[i].name;
+    lengths = tries ? Lengths::SomeDiffer : Lengths::Change;
+    if (length == Slope::Grows)
+      grid.reversed.push_back(uneven);
+    noteLongestFirst(nest, i, length == Slope::Grows, placement, grid);
+  }
   std::vector<size_t> order(nest.axes.size());
   std::iota(order.begin(), order.end(), 0);
   std::stable_sort(order.begin(), order.end(),
@@ -229,7 +235,7 @@ bool orderGrid(const Nest &nest, Placement &placement, plan::Grid &grid, bool tr
            nest.axes[i]->loc});
   }
   grid.axes = std::move(axes);
-  return grid.axes.size() > 1 && grid.axes.back().name == uneven;
+  return grid.axes.size() > 1 && grid.axes.back().name == uneven ? lengths : Lengths::Same;
 }
 
 } // namespace tkc::planner

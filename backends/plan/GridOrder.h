@@ -11,9 +11,12 @@
 
 namespace tkc::planner {
 
+/// How the lengths of tiles' loops change along the axis that varies fastest, one of several: not at all, for some
+/// tiles (as examples show it where formulas do not: a window's first tiles are shorter), or from each to the next.
+enum class Lengths : uint8_t { Same, SomeDiffer, Change };
+
 /// Reorders `grid.axes`, which stand in the order of the nest, and sets `grid.reversed`. Ragged grids keep theirs.
-/// Whether the tiles of the axis that varies fastest, one of several, have loops of different lengths. With
-/// `triesLengths` examples decide where formulas do not, as they do not for sliding windows.
-bool orderGrid(const Nest &nest, Placement &placement, plan::Grid &grid, bool triesLengths);
+/// Examples are tried with `triesLengths` only.
+Lengths orderGrid(const Nest &nest, Placement &placement, plan::Grid &grid, bool triesLengths);
 
 } // namespace tkc::planner

@@ -62,7 +62,8 @@ public:
       diagnostics.report(Diag::schedule_impossible, at(function.loc), error);
       return nullptr;
     }
-    uneven = orderGrid(nest, placement, plan->grid, schedule.claimTiles.value_or(false));
+    lengths = orderGrid(nest, placement, plan->grid, schedule.claimTiles.value_or(false));
+    uneven = lengths != Lengths::Same;
     if (!settlePingPong() || !settleClaims() || !settleCorrection())
       return nullptr;
     fillRings(placement, arch, schedule, takesTilesInTurn(), !answers.empty());
@@ -339,8 +340,8 @@ private:
       roles.insert(roles.end() - 1, std::move(adder));
     }
     if (!answers.empty()) {
-      plan::Role asking =
-          claimTiles(answers, roles.front().firstWarp - 1, plan->cluster, uneven, roles, plan->barriers);
+      plan::Role asking = claimTiles(answers, roles.front().firstWarp - 1, plan->cluster, lengths == Lengths::Change,
+                                     roles, plan->barriers);
       asking.registers = roles.front().registers;
       roles.insert(roles.begin() + 1, std::move(asking));
     }
@@ -752,7 +753,8 @@ private:
   std::map<const ir::Value *, std::string> shared;
   std::unique_ptr<plan::Plan> plan = std::make_unique<plan::Plan>();
   bool overlapped = false;
-  bool uneven = false; ///< the loops of neighbouring tiles differ in length
+  Lengths lengths = Lengths::Same;
+  bool uneven = false; ///< the loops of tiles are not all of the same length
   /// Of what is taken out of tensor memory: a tile, and that in 16 bits.
   static constexpr int correctionRegisters = 200;
   static constexpr int fewestRegisters = 24; ///< that setmaxnreg takes

@@ -17,7 +17,7 @@
 
 namespace {
 
-struct gemm_bf16_BM16_BN64_split4_stages16_arguments {
+struct gemm_bf16_BK128_BM16_BN64_split4_stages8_arguments {
   tk::tensor_map b_map;
   tk::tensor_map a_map;
   tk::global<const tk::bf16, 2> a;
@@ -29,24 +29,24 @@ struct gemm_bf16_BM16_BN64_split4_stages16_arguments {
   bool loads_fit; // the copy engine can load every tensor that it is to
 };
 
-struct gemm_bf16_BM16_BN64_split4_stages16_shared {
-  tk::shared_tile<tk::bf16, 64, 64> b[16];
-  tk::shared_tile<tk::bf16, 16, 64> a[16];
+struct gemm_bf16_BK128_BM16_BN64_split4_stages8_shared {
+  tk::shared_tile<tk::bf16, 128, 64> b[8];
+  tk::shared_tile<tk::bf16, 16, 128> a[8];
   alignas(1024) tk::shared_tile<float, 64, 64, 0> transposed_acc;
   alignas(1024) tk::shared_tile<float, 64, 16, 64> acc_part;
-  tk::barrier b_a_full[16];
-  tk::barrier b_a_empty[16];
+  tk::barrier b_a_full[8];
+  tk::barrier b_a_empty[8];
 };
 
 /// gemm.tk:5  gemm, for sm_90a.
 /// c = a · b
-/// BM = 16, BN = 64, BK = 64.
-/// Plan: stages: b_a 16; warpgroups: 1; overlap: 0; persistent: false; cluster: 4 along part.
+/// BM = 16, BN = 64, BK = 128.
+/// Plan: stages: b_a 8; warpgroups: 1; overlap: 0; persistent: false; cluster: 4 along part.
 /// Roles: producer of 4 warps, consumer of 4 warps.
 /// Shared memory: b 128 KiB, a 32 KiB, transposed_acc 16 KiB, acc_part 4 KiB.
-__global__ void __launch_bounds__(256, 1)
-    gemm_bf16_BM16_BN64_split4_stages16(const __grid_constant__ gemm_bf16_BM16_BN64_split4_stages16_arguments g) {
-  auto &shared = tk::shared_at<gemm_bf16_BM16_BN64_split4_stages16_shared>(0);
+__global__ void __launch_bounds__(256, 1) gemm_bf16_BK128_BM16_BN64_split4_stages8(
+    const __grid_constant__ gemm_bf16_BK128_BM16_BN64_split4_stages8_arguments g) {
+  auto &shared = tk::shared_at<gemm_bf16_BK128_BM16_BN64_split4_stages8_shared>(0);
   const int warpgroup = tk::warpgroup_index();
   const int rank = tk::cluster_rank();
   if (threadIdx.x == 0) {
@@ -64,18 +64,18 @@ __global__ void __launch_bounds__(256, 1)
     const tk::tiles<64> n_tiles{0, g.N};
     if (g.loads_fit) {
       if (tk::warp_index() == 4 && tk::elect_one()) {
-        tk::ring<16> b_a_at;
+        tk::ring<8> b_a_at;
         tk::grid_walk position{int(blockIdx.x) / 4};
         const int part = rank;
         const auto n = n_tiles[position.take(n_tiles.count())];
         const auto m = m_tiles[position.position];
         // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
-        const int part_size = tk::divide(g.K + 255, 256) * 64;
+        const int part_size = tk::divide(g.K + 511, 512) * 128;
         const int part_begin = tk::min(part_size * part, g.K);
         const int part_end = tk::min(part_begin + part_size, g.K);
-        for (const auto k : tk::tiles<64>{part_begin, part_end}) {
+        for (const auto k : tk::tiles<128>{part_begin, part_end}) {
           shared.b_a_empty[b_a_at.slot].wait(b_a_at.phase ^ 1);
-          shared.b_a_full[b_a_at.slot].expect_bytes(10240);
+          shared.b_a_full[b_a_at.slot].expect_bytes(20480);
           tk::tma_load(shared.a[b_a_at.slot], g.a_map, shared.b_a_full[b_a_at.slot], k.begin, m.begin);
           tk::tma_load(shared.b[b_a_at.slot], g.b_map, shared.b_a_full[b_a_at.slot], n.begin, k.begin);
           b_a_at.advance();
@@ -83,16 +83,16 @@ __global__ void __launch_bounds__(256, 1)
       }
     } else {
       // Tensors that the copy engine cannot take: by the threads of this role.
-      tk::ring<16> b_a_at;
+      tk::ring<8> b_a_at;
       tk::grid_walk position{int(blockIdx.x) / 4};
       const int part = rank;
       const auto n = n_tiles[position.take(n_tiles.count())];
       const auto m = m_tiles[position.position];
       // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
-      const int part_size = tk::divide(g.K + 255, 256) * 64;
+      const int part_size = tk::divide(g.K + 511, 512) * 128;
       const int part_begin = tk::min(part_size * part, g.K);
       const int part_end = tk::min(part_begin + part_size, g.K);
-      for (const auto k : tk::tiles<64>{part_begin, part_end}) {
+      for (const auto k : tk::tiles<128>{part_begin, part_end}) {
         shared.b_a_empty[b_a_at.slot].wait(b_a_at.phase ^ 1);
         tk::copy_rows_to_shared<128, 16>(
             shared.a[b_a_at.slot],
@@ -112,18 +112,18 @@ __global__ void __launch_bounds__(256, 1)
     tk::release_registers<240>();
     const tk::tiles<16> m_tiles{0, g.M};
     const tk::tiles<64> n_tiles{0, g.N};
-    tk::ring<16> b_a_at;
-    tk::ring<16> b_a_done;
+    tk::ring<8> b_a_at;
+    tk::ring<8> b_a_done;
     tk::grid_walk position{int(blockIdx.x) / 4};
     const int part = rank;
     const auto n = n_tiles[position.take(n_tiles.count())];
     const auto m = m_tiles[position.position];
     // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
     auto acc = tk::full<tk::fragment<float, 64, 16, tk::mma_layout>>(0.0f);
-    const int part_size_2 = tk::divide(g.K + 255, 256) * 64;
+    const int part_size_2 = tk::divide(g.K + 511, 512) * 128;
     const int part_begin_2 = tk::min(part_size_2 * part, g.K);
     const int part_end_2 = tk::min(part_begin_2 + part_size_2, g.K);
-    const tk::tiles<64> k_tiles{part_begin_2, part_end_2};
+    const tk::tiles<128> k_tiles{part_begin_2, part_end_2};
     if (part_begin_2 < part_end_2) {
       {
         const auto k = k_tiles[0];
@@ -176,7 +176,7 @@ __global__ void __launch_bounds__(256, 1)
   }
 }
 
-struct gemm_bf16_BM16_BN64_split2_stages16_arguments {
+struct gemm_bf16_BK128_BM16_BN64_split2_stages8_arguments {
   tk::tensor_map b_map;
   tk::tensor_map a_map;
   tk::global<const tk::bf16, 2> a;
@@ -188,24 +188,24 @@ struct gemm_bf16_BM16_BN64_split2_stages16_arguments {
   bool loads_fit; // the copy engine can load every tensor that it is to
 };
 
-struct gemm_bf16_BM16_BN64_split2_stages16_shared {
-  tk::shared_tile<tk::bf16, 64, 64> b[16];
-  tk::shared_tile<tk::bf16, 16, 64> a[16];
+struct gemm_bf16_BK128_BM16_BN64_split2_stages8_shared {
+  tk::shared_tile<tk::bf16, 128, 64> b[8];
+  tk::shared_tile<tk::bf16, 16, 128> a[8];
   alignas(1024) tk::shared_tile<float, 64, 64, 0> transposed_acc;
   alignas(1024) tk::shared_tile<float, 64, 16, 64> acc_part;
-  tk::barrier b_a_full[16];
-  tk::barrier b_a_empty[16];
+  tk::barrier b_a_full[8];
+  tk::barrier b_a_empty[8];
 };
 
 /// gemm.tk:5  gemm, for sm_90a.
 /// c = a · b
-/// BM = 16, BN = 64, BK = 64.
-/// Plan: stages: b_a 16; warpgroups: 1; overlap: 0; persistent: false; cluster: 2 along part.
+/// BM = 16, BN = 64, BK = 128.
+/// Plan: stages: b_a 8; warpgroups: 1; overlap: 0; persistent: false; cluster: 2 along part.
 /// Roles: producer of 4 warps, consumer of 4 warps.
 /// Shared memory: b 128 KiB, a 32 KiB, transposed_acc 16 KiB, acc_part 4 KiB.
-__global__ void __launch_bounds__(256, 1)
-    gemm_bf16_BM16_BN64_split2_stages16(const __grid_constant__ gemm_bf16_BM16_BN64_split2_stages16_arguments g) {
-  auto &shared = tk::shared_at<gemm_bf16_BM16_BN64_split2_stages16_shared>(0);
+__global__ void __launch_bounds__(256, 1) gemm_bf16_BK128_BM16_BN64_split2_stages8(
+    const __grid_constant__ gemm_bf16_BK128_BM16_BN64_split2_stages8_arguments g) {
+  auto &shared = tk::shared_at<gemm_bf16_BK128_BM16_BN64_split2_stages8_shared>(0);
   const int warpgroup = tk::warpgroup_index();
   const int rank = tk::cluster_rank();
   if (threadIdx.x == 0) {
@@ -223,18 +223,18 @@ __global__ void __launch_bounds__(256, 1)
     const tk::tiles<64> n_tiles{0, g.N};
     if (g.loads_fit) {
       if (tk::warp_index() == 4 && tk::elect_one()) {
-        tk::ring<16> b_a_at;
+        tk::ring<8> b_a_at;
         tk::grid_walk position{int(blockIdx.x) / 2};
         const int part = rank;
         const auto n = n_tiles[position.take(n_tiles.count())];
         const auto m = m_tiles[position.position];
         // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
-        const int part_size = tk::divide(g.K + 127, 128) * 64;
+        const int part_size = tk::divide(g.K + 255, 256) * 128;
         const int part_begin = tk::min(part_size * part, g.K);
         const int part_end = tk::min(part_begin + part_size, g.K);
-        for (const auto k : tk::tiles<64>{part_begin, part_end}) {
+        for (const auto k : tk::tiles<128>{part_begin, part_end}) {
           shared.b_a_empty[b_a_at.slot].wait(b_a_at.phase ^ 1);
-          shared.b_a_full[b_a_at.slot].expect_bytes(10240);
+          shared.b_a_full[b_a_at.slot].expect_bytes(20480);
           tk::tma_load(shared.a[b_a_at.slot], g.a_map, shared.b_a_full[b_a_at.slot], k.begin, m.begin);
           tk::tma_load(shared.b[b_a_at.slot], g.b_map, shared.b_a_full[b_a_at.slot], n.begin, k.begin);
           b_a_at.advance();
@@ -242,16 +242,16 @@ __global__ void __launch_bounds__(256, 1)
       }
     } else {
       // Tensors that the copy engine cannot take: by the threads of this role.
-      tk::ring<16> b_a_at;
+      tk::ring<8> b_a_at;
       tk::grid_walk position{int(blockIdx.x) / 2};
       const int part = rank;
       const auto n = n_tiles[position.take(n_tiles.count())];
       const auto m = m_tiles[position.position];
       // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
-      const int part_size = tk::divide(g.K + 127, 128) * 64;
+      const int part_size = tk::divide(g.K + 255, 256) * 128;
       const int part_begin = tk::min(part_size * part, g.K);
       const int part_end = tk::min(part_begin + part_size, g.K);
-      for (const auto k : tk::tiles<64>{part_begin, part_end}) {
+      for (const auto k : tk::tiles<128>{part_begin, part_end}) {
         shared.b_a_empty[b_a_at.slot].wait(b_a_at.phase ^ 1);
         tk::copy_rows_to_shared<128, 16>(
             shared.a[b_a_at.slot],
@@ -271,18 +271,18 @@ __global__ void __launch_bounds__(256, 1)
     tk::release_registers<240>();
     const tk::tiles<16> m_tiles{0, g.M};
     const tk::tiles<64> n_tiles{0, g.N};
-    tk::ring<16> b_a_at;
-    tk::ring<16> b_a_done;
+    tk::ring<8> b_a_at;
+    tk::ring<8> b_a_done;
     tk::grid_walk position{int(blockIdx.x) / 2};
     const int part = rank;
     const auto n = n_tiles[position.take(n_tiles.count())];
     const auto m = m_tiles[position.position];
     // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
     auto acc = tk::full<tk::fragment<float, 64, 16, tk::mma_layout>>(0.0f);
-    const int part_size_2 = tk::divide(g.K + 127, 128) * 64;
+    const int part_size_2 = tk::divide(g.K + 255, 256) * 128;
     const int part_begin_2 = tk::min(part_size_2 * part, g.K);
     const int part_end_2 = tk::min(part_begin_2 + part_size_2, g.K);
-    const tk::tiles<64> k_tiles{part_begin_2, part_end_2};
+    const tk::tiles<128> k_tiles{part_begin_2, part_end_2};
     if (part_begin_2 < part_end_2) {
       {
         const auto k = k_tiles[0];
@@ -2140,35 +2140,35 @@ extern "C" tk_status gemm(const tk_tensor *a, const tk_tensor *b, const tk_tenso
   if (!call.ok())
     return call.status();
   if (T == tk::element::bf16 && (int64_t(M) <= 16) && (int64_t(N) <= 1024) && (int64_t(K) >= 2048)) {
-    gemm_bf16_BM16_BN64_split4_stages16_arguments arguments{};
+    gemm_bf16_BK128_BM16_BN64_split4_stages8_arguments arguments{};
     arguments.a = tk::host::make_global<const tk::bf16, 2>(a_view);
     arguments.b = tk::host::make_global<const tk::bf16, 2>(b_view);
     arguments.c = tk::host::make_global<tk::bf16, 2>(c_view);
     arguments.M = M;
     arguments.K = K;
     arguments.N = N;
-    arguments.loads_fit = tk::host::encode_map(arguments.b_map, b_view, {0, 64, 64, 128, false, 128}) &&
+    arguments.loads_fit = tk::host::encode_map(arguments.b_map, b_view, {0, 128, 64, 128, false, 128}) &&
                           tk::host::encode_map(arguments.a_map, a_view, {0, 16, 64, 128, false, 128});
-    tk::host::launch(call, device, gemm_bf16_BM16_BN64_split4_stages16, arguments,
+    tk::host::launch(call, device, gemm_bf16_BK128_BM16_BN64_split4_stages8, arguments,
                      tk::host::steps(0, M, 16) * tk::host::steps(0, N, 64) * tk::host::steps(0, 4, 4) * 4, false, 256,
-                     int(sizeof(gemm_bf16_BM16_BN64_split4_stages16_shared)) + 1024, stream, tk::host::order::after_all,
-                     4);
+                     int(sizeof(gemm_bf16_BK128_BM16_BN64_split4_stages8_shared)) + 1024, stream,
+                     tk::host::order::after_all, 4);
     return call.status();
   }
   if (T == tk::element::bf16 && (int64_t(M) <= 16) && (int64_t(N) <= 4224) && (int64_t(K) >= 2048)) {
-    gemm_bf16_BM16_BN64_split2_stages16_arguments arguments{};
+    gemm_bf16_BK128_BM16_BN64_split2_stages8_arguments arguments{};
     arguments.a = tk::host::make_global<const tk::bf16, 2>(a_view);
     arguments.b = tk::host::make_global<const tk::bf16, 2>(b_view);
     arguments.c = tk::host::make_global<tk::bf16, 2>(c_view);
     arguments.M = M;
     arguments.K = K;
     arguments.N = N;
-    arguments.loads_fit = tk::host::encode_map(arguments.b_map, b_view, {0, 64, 64, 128, false, 128}) &&
+    arguments.loads_fit = tk::host::encode_map(arguments.b_map, b_view, {0, 128, 64, 128, false, 128}) &&
                           tk::host::encode_map(arguments.a_map, a_view, {0, 16, 64, 128, false, 128});
-    tk::host::launch(call, device, gemm_bf16_BM16_BN64_split2_stages16, arguments,
+    tk::host::launch(call, device, gemm_bf16_BK128_BM16_BN64_split2_stages8, arguments,
                      tk::host::steps(0, M, 16) * tk::host::steps(0, N, 64) * tk::host::steps(0, 2, 2) * 2, false, 256,
-                     int(sizeof(gemm_bf16_BM16_BN64_split2_stages16_shared)) + 1024, stream, tk::host::order::after_all,
-                     2);
+                     int(sizeof(gemm_bf16_BK128_BM16_BN64_split2_stages8_shared)) + 1024, stream,
+                     tk::host::order::after_all, 2);
     return call.status();
   }
   if (T == tk::element::bf16 && (int64_t(M) <= 16)) {
