@@ -75,7 +75,8 @@ def decode(bench):
         for g in (4, 8, 32):
             q, o = normal(batch, h, 1, d), normal(batch, h, d)
             k, v = (normal(batch, g, length, d) for _ in range(2))
-            splits = max(1, 132 * 4 // (batch * g))
+            # The shorter the parts, the less is left for the last; the fewer, the less begins and ends.
+            splits = max(1, 2 ** math.ceil(math.log2(math.sqrt(length / (8 * batch * g))) - 1e-9))
             arguments = (q[:, :, 0], k, v, 1 / math.sqrt(d), splits, o, h // g)
             size = library.workspace_bytes("decode", *arguments)
             workspace = torch.empty(max(size, 1), device="cuda", dtype=torch.uint8)

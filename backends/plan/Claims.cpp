@@ -4,6 +4,8 @@
 
 #include "backends/plan/RoleBuilder.h"
 
+#include <algorithm>
+
 namespace tkc::planner {
 namespace {
 
@@ -17,9 +19,15 @@ public:
       : buffer(buffer), full(buffer + ".full"), empty(buffer + ".empty"), wanted(buffer + ".wanted"),
         cursor(buffer + "_at"), blocks(blocks) {}
 
-  /// The role that runs ahead is about to learn: not before that is the next tile asked for. Returns its arrivals in
-  /// one block.
-  int want(plan::Role &role) const { return arrive(role, wanted); }
+  /// Lets the loading role say when the next tile is asked for; returns its arrivals in one block.
+  int want(plan::Role &role, Claim when) const {
+    const int arrivals = arrive(role, wanted);
+    const auto loop = std::find_if(role.body.rbegin(), role.body.rend(),
+                                   [](const plan::Stmt &stmt) { return stmt.kind == Kind::For; });
+    if (when == Claim::BeforeLastLoop && loop != role.body.rend())
+      std::rotate(loop.base() - 1, role.body.end() - 1, role.body.end());
+    return arrivals;
+  }
 
   /// At the end of a tile; returns the arrivals of the role in one block.
   int learn(plan::Role &role) const {
@@ -31,12 +39,12 @@ public:
     return arrivals;
   }
 
-  plan::Role asker(int firstWarp, bool late) const {
+  plan::Role asker(int firstWarp, Claim when) const {
     plan::Role role;
     role.name = "scheduler";
     role.firstWarp = firstWarp;
     role.warps = 1;
-    if (late)
+    if (when != Claim::Ahead)
       emit(role, Kind::Wait, wanted).inFirst = blocks > 1;
     plan::Stmt &wait = emit(role, Kind::Wait, empty);
     wait.inverted = true;
@@ -95,13 +103,13 @@ plan::Buffer answerBuffer(const Placement &placement) {
   return buffer;
 }
 
-plan::Role claimTiles(const std::string &buffer, int firstWarp, int blocks, bool late, std::vector<plan::Role> &roles,
+plan::Role claimTiles(const std::string &buffer, int firstWarp, int blocks, Claim when, std::vector<plan::Role> &roles,
                       std::vector<plan::Barrier> &barriers) {
   const Claims claims(buffer, blocks);
-  plan::Role scheduler = claims.asker(firstWarp, late);
-  if (late)
+  plan::Role scheduler = claims.asker(firstWarp, when);
+  if (when != Claim::Ahead)
     barriers.push_back(
-        {buffer + ".wanted", answers, claims.want(roles.front()) * (roles.front().inFirst ? 1 : blocks)});
+        {buffer + ".wanted", answers, claims.want(roles.front(), when) * (roles.front().inFirst ? 1 : blocks)});
   int arrivals = claims.learn(scheduler) * blocks;
   if (blocks > 1)
     claims.drain(scheduler);

@@ -14,11 +14,14 @@ namespace tkc::planner {
 /// The ring of answers: two, so that roles may be a tile apart.
 plan::Buffer answerBuffer(const Placement &placement);
 
+/// When the next tile is asked for: as soon as there is place for the answer; when the loading role comes to its last
+/// loop; when it is done with that. Where lengths change from tile to tile, those that blocks hold and have not begun
+/// are what others have no share of at the grid's end.
+enum class Claim : uint8_t { Ahead, BeforeLastLoop, WhenLoaded };
+
 /// Makes every role go on with the tile that the answer in `buffer` names, and returns the role that asks, which is
-/// warp `firstWarp`. `blocks`: of a cluster, whose first one asks for all. `late`: it asks when the first of `roles`,
-/// which loads, is done with its tile, rather than as soon as there is place for an answer. Where lengths change from
-/// tile to tile, those that blocks hold and have not begun are what others have no share of at the grid's end.
-plan::Role claimTiles(const std::string &buffer, int firstWarp, int blocks, bool late, std::vector<plan::Role> &roles,
+/// warp `firstWarp`. `blocks`: of a cluster, whose first one asks for all. The first of `roles` is the one that loads.
+plan::Role claimTiles(const std::string &buffer, int firstWarp, int blocks, Claim when, std::vector<plan::Role> &roles,
                       std::vector<plan::Barrier> &barriers);
 
 } // namespace tkc::planner

@@ -178,6 +178,26 @@ Slope lengthAlong(const Nest &nest, const ir::Value *axis) {
   return slope;
 }
 
+/// Whether the last of a tile's loops has one step, in examples as those of sampledLength.
+bool endsInOneStep(const Nest &nest, const ir::Value *axis) {
+  constexpr int64_t tiles = 16;
+  std::vector<const ir::Op *> loops;
+  walkTile(nest, [&](const ir::Op &op, int depth) {
+    if (op.kind == ir::OpKind::For && depth == 0)
+      loops.push_back(&op);
+  });
+  if (loops.size() < 2)
+    return false;
+  const ir::Op &last = *loops.back();
+  for (int64_t tile = 0; tile < tiles; ++tile) {
+    Sample sample(axis, tile, tiles * axis->type.rows);
+    const std::optional<int64_t> begin = sample.of(last.operand(0)), end = sample.of(last.operand(1));
+    if (!begin || !end || *end - *begin > std::max<int64_t>(last.tileSize, 1))
+      return false;
+  }
+  return true;
+}
+
 void noteLongestFirst(const Nest &nest, size_t axis, bool reversed, Placement &placement, const plan::Grid &grid) {
   placement.notes.push_back({plan::Note::Grid,
                              reversed ? fmt::format("`{}` is walked from its end: its later tiles have longer loops, "
@@ -191,9 +211,9 @@ void noteLongestFirst(const Nest &nest, size_t axis, bool reversed, Placement &p
 
 } // namespace
 
-Lengths orderGrid(const Nest &nest, Placement &placement, plan::Grid &grid, bool triesLengths) {
+TileLengths orderGrid(const Nest &nest, Placement &placement, plan::Grid &grid, bool triesLengths) {
   if (nest.isRagged())
-    return Lengths::Same;
+    return {};
   std::vector<int> dependentLoads(nest.axes.size(), 0);
   walkTile(nest, [&](const ir::Op &op, int depth) {
     for (size_t i = 0; i < nest.axes.size(); ++i) {
@@ -204,7 +224,7 @@ Lengths orderGrid(const Nest &nest, Placement &placement, plan::Grid &grid, bool
     }
   });
   std::string uneven;
-  Lengths lengths = Lengths::Same;
+  TileLengths lengths;
   for (size_t i = 0; i < nest.axes.size(); ++i) {
     const ir::Value *axis = nest.axes[i]->body().args[0].get();
     Slope length = lengthAlong(nest, axis);
@@ -214,7 +234,7 @@ Lengths orderGrid(const Nest &nest, Placement &placement, plan::Grid &grid, bool
     if (length != Slope::Grows && length != Slope::Falls)
       continue;
     uneven = grid.axes[i].name;
-    lengths = tries ? Lengths::SomeDiffer : Lengths::Change;
+    lengths = {true, !tries, endsInOneStep(nest, axis)};
     if (length == Slope::Grows)
       grid.reversed.push_back(uneven);
     noteLongestFirst(nest, i, length == Slope::Grows, placement, grid);
@@ -235,7 +255,7 @@ Lengths orderGrid(const Nest &nest, Placement &placement, plan::Grid &grid, bool
            nest.axes[i]->loc});
   }
   grid.axes = std::move(axes);
-  return grid.axes.size() > 1 && grid.axes.back().name == uneven ? lengths : Lengths::Same;
+  return grid.axes.size() > 1 && grid.axes.back().name == uneven ? lengths : TileLengths();
 }
 
 } // namespace tkc::planner

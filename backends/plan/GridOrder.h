@@ -11,12 +11,15 @@
 
 namespace tkc::planner {
 
-/// How the lengths of tiles' loops change along the axis that varies fastest, one of several: not at all, for some
-/// tiles (as examples show it where formulas do not: a window's first tiles are shorter), or from each to the next.
-enum class Lengths : uint8_t { Same, SomeDiffer, Change };
+/// How the lengths of tiles' loops change along the axis that varies fastest, one of several.
+struct TileLengths {
+  bool differ = false;
+  bool change = false; ///< from each tile to the next; not where only examples show it: a window's first are shorter
+  bool endInOneStep = false; ///< the last of several loops, by examples: that at a diagonal
+};
 
 /// Reorders `grid.axes`, which stand in the order of the nest, and sets `grid.reversed`. Ragged grids keep theirs.
 /// Examples are tried with `triesLengths` only.
-Lengths orderGrid(const Nest &nest, Placement &placement, plan::Grid &grid, bool triesLengths);
+TileLengths orderGrid(const Nest &nest, Placement &placement, plan::Grid &grid, bool triesLengths);
 
 } // namespace tkc::planner

@@ -63,7 +63,6 @@ public:
       return nullptr;
     }
     lengths = orderGrid(nest, placement, plan->grid, schedule.claimTiles.value_or(false));
-    uneven = lengths != Lengths::Same;
     if (!settlePingPong() || !settleClaims() || !settleCorrection())
       return nullptr;
     fillRings(placement, arch, schedule, takesTilesInTurn(), !answers.empty());
@@ -340,8 +339,8 @@ private:
       roles.insert(roles.end() - 1, std::move(adder));
     }
     if (!answers.empty()) {
-      plan::Role asking = claimTiles(answers, roles.front().firstWarp - 1, plan->cluster, lengths == Lengths::Change,
-                                     roles, plan->barriers);
+      plan::Role asking =
+          claimTiles(answers, roles.front().firstWarp - 1, plan->cluster, whenToClaim(), roles, plan->barriers);
       asking.registers = roles.front().registers;
       roles.insert(roles.begin() + 1, std::move(asking));
     }
@@ -373,7 +372,8 @@ private:
                 : "`claim_tiles`: the grid is not one of which blocks take tile after tile");
       return false;
     }
-    const bool byDefault = arch.hasClusterLaunchControl ? placement.usesTensorMemory() || uneven : uneven;
+    const bool byDefault =
+        arch.hasClusterLaunchControl ? placement.usesTensorMemory() || lengths.differ : lengths.differ;
     if (!takes || !canClaim() || !schedule.claimTiles.value_or(byDefault))
       return true;
     plan->grid.counted = !arch.hasClusterLaunchControl;
@@ -410,7 +410,17 @@ private:
   /// Tiles of different lengths, of which a block takes the next when it is done with one: what begins and ends a tile
   /// then lies behind the work of others. Where products are in tensor memory a block is bound to its columns.
   bool sharesOutUneven() const {
-    return uneven && canClaim() && !placement.usesTensorMemory() && schedule.claimTiles.value_or(true);
+    return lengths.differ && canClaim() && !placement.usesTensorMemory() && schedule.claimTiles.value_or(true);
+  }
+
+  /// Behind the answer come the next tile's first loads. Rings of more than two stages leave the loading role early
+  /// enough for both; a step more does, where the last loop is one.
+  Claim whenToClaim() const {
+    if (!lengths.change)
+      return Claim::Ahead;
+    const bool isDeep = std::any_of(placement.rings.begin(), placement.rings.end(),
+                                    [](const RingPlacement &ring) { return ring.depth > 0 && ring.stages > 2; });
+    return lengths.endInOneStep && !isDeep ? Claim::BeforeLastLoop : Claim::WhenLoaded;
   }
 
   /// Whether a role of its own rescales accumulators: false, with an error, where that is out of the question.
@@ -595,7 +605,7 @@ private:
       plan->grid.rasterGroup = static_cast<int>(schedule.raster.value_or(isClusteredRow() ? 8 / plan->cluster : 8));
     if (placement.copiesItself && loops && arch.chiplets > 1 && !plan->grid.persistent && !plan->grid.ragged)
       plan->grid.chiplets = arch.chiplets;
-    if (uneven && (!plan->grid.persistent || plan->grid.claimed) && plan->grid.rasterGroup == 0 &&
+    if (lengths.differ && (!plan->grid.persistent || plan->grid.claimed) && plan->grid.rasterGroup == 0 &&
         plan->grid.chiplets == 1 && plan->cluster == 1)
       spreadUneven();
     noteGrid(loops);
@@ -681,7 +691,7 @@ private:
   }
 
   std::string whyRaster() const {
-    if (plan->grid.rasterAxes > 1 || uneven)
+    if (plan->grid.rasterAxes > 1 || lengths.differ)
       return fmt::format(
           "the longest tiles of {} steps of the other axes go first, then their shorter ones, so that the "
           "last blocks are short",
@@ -696,7 +706,7 @@ private:
       return "the range of one axis depends on another, so tiles are counted on the device";
     if (schedule.persistent)
       return "as the schedule says";
-    if (plan->grid.claimed && uneven)
+    if (plan->grid.claimed && lengths.differ)
       return "tiles differ in length, and the next one's loads run under the end of this one";
     if (!placement.hasProducts)
       return "it has no products";
@@ -753,8 +763,7 @@ private:
   std::map<const ir::Value *, std::string> shared;
   std::unique_ptr<plan::Plan> plan = std::make_unique<plan::Plan>();
   bool overlapped = false;
-  Lengths lengths = Lengths::Same;
-  bool uneven = false; ///< the loops of tiles are not all of the same length
+  TileLengths lengths;
   /// Of what is taken out of tensor memory: a tile, and that in 16 bits.
   static constexpr int correctionRegisters = 200;
   static constexpr int fewestRegisters = 24; ///< that setmaxnreg takes

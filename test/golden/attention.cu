@@ -136,6 +136,7 @@ __global__ void __launch_bounds__(384, 1)
           }
           // attention.tk:15  for j in tiles(L, BN) {
           const int j_end = tk::min(tk::max(tk::divide(g.L + i.end - g.N + 127, 128) * 128, 0), g.L);
+          shared.tile_wanted[tile_at.slot].arrive();
           for (const auto j_2 : tk::tiles<128>{j_split, j_end}) {
             // attention.tk:16  var s = (qi @ k[b, g, j, :].T) * (scale * LOG2E);
             shared.k_empty[k_at.slot].wait(k_at.phase ^ 1);
@@ -148,7 +149,6 @@ __global__ void __launch_bounds__(384, 1)
             tk::tma_load(shared.v[v_at.slot], g.v_map, shared.v_full[v_at.slot], 0, j_2.begin, g2, b);
             v_at.advance();
           }
-          shared.tile_wanted[tile_at.slot].arrive();
           shared.tile_full[tile_at.slot].wait(tile_at.phase);
           block = tk::next_counted(shared.tile[tile_at.slot]);
           shared.tile_empty[tile_at.slot].arrive();
@@ -198,6 +198,7 @@ __global__ void __launch_bounds__(384, 1)
         }
         // attention.tk:15  for j in tiles(L, BN) {
         const int j_end = tk::min(tk::max(tk::divide(g.L + i.end - g.N + 127, 128) * 128, 0), g.L);
+        shared.tile_wanted[tile_at.slot].arrive_warp();
         for (const auto j_2 : tk::tiles<128>{j_split, j_end}) {
           // attention.tk:16  var s = (qi @ k[b, g, j, :].T) * (scale * LOG2E);
           shared.k_empty[k_at.slot].wait(k_at.phase ^ 1);
@@ -218,7 +219,6 @@ __global__ void __launch_bounds__(384, 1)
           shared.v_full[v_at.slot].arrive();
           v_at.advance();
         }
-        shared.tile_wanted[tile_at.slot].arrive_warp();
         shared.tile_full[tile_at.slot].wait(tile_at.phase);
         block = tk::next_counted(shared.tile[tile_at.slot]);
         shared.tile_empty[tile_at.slot].arrive_warp();
