@@ -68,6 +68,12 @@ def backward(bench):
                   beside={"FlashAttention-3": lambda f: f.gradients(q, k, v, grad, causal)})
 
 
+def parts_of_keys(pairs, length):
+    """How many parts decoding splits the keys of each pair of a sequence and a key head in: the shorter a part, the less is left
+    for the last; the fewer, the less begins and ends. One where pairs alone fill an H200 twice."""
+    return 1 if pairs >= 2 * 132 else max(1, 2 ** math.ceil(math.log2(length / pairs / 8) / 2))
+
+
 def decode(bench):
     """Beside the faster of cuDNN and FlashAttention-2; bytes are those of k and v."""
     library, batch, h, d = bench.library("decode"), 16, 32, 128
@@ -75,8 +81,7 @@ def decode(bench):
         for g in (4, 8, 32):
             q, o = normal(batch, h, 1, d), normal(batch, h, d)
             k, v = (normal(batch, g, length, d) for _ in range(2))
-            # The shorter the parts, the less is left for the last; the fewer, the less begins and ends.
-            splits = max(1, 2 ** math.ceil(math.log2(math.sqrt(length / (8 * batch * g))) - 1e-9))
+            splits = parts_of_keys(batch * g, length)
             arguments = (q[:, :, 0], k, v, 1 / math.sqrt(d), splits, o, h // g)
             size = library.workspace_bytes("decode", *arguments)
             workspace = torch.empty(max(size, 1), device="cuda", dtype=torch.uint8)
