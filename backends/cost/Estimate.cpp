@@ -82,6 +82,12 @@ private:
   void simulateSample(double clockShare, bool isLast);
   void chooseSample(Trips &trips);
   void reckonGrid(Trips &trips, double clockShare);
+  /// Of tiles that differ in trips, in ns of a place: by those behind the first, whose beginning nothing hides; what
+  /// that takes longer is there once. `marginal`: what one takes, once there are others before and after it.
+  struct TileCost {
+    double perTrip = 0, fixed = 0, once = 0;
+  };
+  TileCost costOfTiles(double marginal) const;
   double writingOthers(double span, double perPlace) const;
   double clockShare() const;
 
@@ -197,6 +203,21 @@ double Estimator::clockShare() const {
   return 1 - drop * (1 + sustained * (rates.sustainedDrop - 1));
 }
 
+Estimator::TileCost Estimator::costOfTiles(double marginal) const {
+  const double resident = result.residentBlocks;
+  const size_t first = sample.ends.size() > static_cast<size_t>(resident) ? static_cast<size_t>(resident) : 0;
+  const auto trips = [&](size_t from) {
+    return std::accumulate(sampleTrips.begin() + static_cast<long>(from), sampleTrips.end(), 0.0);
+  };
+  const auto count = static_cast<double>(tiles.size()), others = count - static_cast<double>(first);
+  TileCost cost;
+  cost.perTrip = sample.loopTrips > 0 ? sample.loopNs / sample.loopTrips : 0;
+  const double spent = first > 0 ? marginal * others : sample.finished * resident;
+  cost.fixed = std::max(0.0, (spent - trips(first) * cost.perTrip) / others);
+  cost.once = std::max(0.0, sample.finished - (cost.fixed * count + trips(0) * cost.perTrip) / resident);
+  return cost;
+}
+
 void Estimator::reckonGrid(Trips &trips, double clockShare) {
   const auto count = static_cast<double>(tiles.size());
   const double resident = result.residentBlocks;
@@ -209,17 +230,16 @@ void Estimator::reckonGrid(Trips &trips, double clockShare) {
   if (trips.areEqual()) {
     span += std::max(0.0, static_cast<double>(each) - count) * marginal / resident;
   } else {
-    const double perTrip = sample.loopTrips > 0 ? sample.loopNs / sample.loopTrips : 0;
-    const double all = std::accumulate(sampleTrips.begin(), sampleTrips.end(), 0.0);
-    const double fixed = std::max(0.0, (sample.finished * resident - all * perTrip) / count);
+    const auto [perTrip, fixed, once] = costOfTiles(marginal);
     std::vector<double> costs;
     for (double trips : gridTrips)
       costs.push_back(fixed + perTrip * trips);
     const double more = static_cast<double>(grid.size()) / static_cast<double>(costs.size());
     span = more * makespan(costs, static_cast<size_t>(places * result.residentBlocks),
-                           !plan.grid.persistent || plan.grid.claimed);
+                           !plan.grid.persistent || plan.grid.claimed) +
+           once;
     gridWeight = more * std::accumulate(costs.begin(), costs.end(), 0.0);
-    sampleWeight = fixed * count + perTrip * all;
+    sampleWeight = fixed * count + perTrip * std::accumulate(sampleTrips.begin(), sampleTrips.end(), 0.0);
     marginal = sampleWeight / count;
   }
   // Shares are averages over all multiprocessors and the whole time.
