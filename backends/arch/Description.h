@@ -63,6 +63,7 @@ struct Rates {
   int tensorMemory = 0;   ///< values of 32 bits to or from tensor memory
   int l2GBs = 0;          ///< 10⁹ bytes a second from all of L2
   int l2StoreGBs = 0;     ///< and to it; 0: as many
+  double l2Joined = 0;    ///< of the time for what four neighbouring multiprocessors ask for together, that is saved
   int l2Ns = 0;           ///< from a load to its value where L2 has it
   int memoryNs = 0;       ///< and where device memory has it
   double matrixShare = 1; ///< of what clock and matrixInstructions give, that products reach
@@ -113,13 +114,13 @@ struct Description {
 
   // ---- copies
   bool hasEvictionPriority = false; ///< loads say what L2 evicts last (PTX ISA, "ld", .L2::cache_hint)
-  bool hasAsyncCopy = false;       ///< cp.async: 16 bytes a thread to shared memory, counted in groups
-  bool hasBulkTensorCopy = false;  ///< a copy engine that fills shared memory by tensor maps and completes barriers
-  int maxBoxDim = 0;               ///< of a copy's box, per dim
-  int directLoadBytes = 0;         ///< bytes a lane of a buffer load straight to LDS
-  bool hasMatrixLoad = false;      ///< ldmatrix, as stored and transposed
-  bool hasMatrixStore = false;     ///< stmatrix
-  bool hasTransposingRead = false; ///< LDS reads that transpose 16-bit and narrower elements
+  bool hasAsyncCopy = false;        ///< cp.async: 16 bytes a thread to shared memory, counted in groups
+  bool hasBulkTensorCopy = false;   ///< a copy engine that fills shared memory by tensor maps and completes barriers
+  int maxBoxDim = 0;                ///< of a copy's box, per dim
+  int directLoadBytes = 0;          ///< bytes a lane of a buffer load straight to LDS
+  bool hasMatrixLoad = false;       ///< ldmatrix, as stored and transposed
+  bool hasMatrixStore = false;      ///< stmatrix
+  bool hasTransposingRead = false;  ///< LDS reads that transpose 16-bit and narrower elements
   bool hasRegisterReallocation = false; ///< setmaxnreg
   bool hasFloat8Conversion = false;     ///< float8 to and from wider floats, an instruction
   bool float8IsFnuz = false;            ///< its float8 is the variant without infinities and without −0

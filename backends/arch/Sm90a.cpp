@@ -43,6 +43,7 @@ const Description sm90a{
     .clockMHz = 1980,
     .bandwidthGBs = 4800,
     .rates = {.l2GBs = 10000,
+              .l2Joined = 0.6,
               .l2StoreGBs = 5100,
               .l2Ns = 175,
               .memoryNs = 390,

@@ -24,10 +24,11 @@ enum class Unit : uint8_t {
   Special,      ///< exp2, log2, 1 / x and their like
   Shared,       ///< bytes to and from shared memory
   TensorMemory, ///< values to and from tensor memory
-  L2,           ///< bytes between the multiprocessor and L2
+  L2,           ///< bytes from L2 to the multiprocessor
+  Stores,       ///< bytes from the multiprocessor to L2
   Memory,       ///< bytes between L2 and device memory
 };
-inline constexpr size_t numUnits = 9;
+inline constexpr size_t numUnits = 10;
 std::string_view spelling(Unit unit);
 
 /// A call: what the launcher finds in its arguments.

@@ -33,6 +33,8 @@ std::string_view spelling(Unit unit) {
     return "tensor memory";
   case Unit::L2:
     return "L2";
+  case Unit::Stores:
+    return "stores to L2";
   case Unit::Memory:
     return "device memory";
   }

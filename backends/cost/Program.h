@@ -18,7 +18,8 @@ struct Traffic {
   double bytes = 0;
   bool toMemory = false; ///< a store
   double missing = 1;    ///< share of the bytes that device memory has to bring or take; set by Reuse.cpp
-  bool updates = false;  ///< L2 reads what it changes
+  double joined = 0; ///< share of the bytes that a neighbouring multiprocessor asks for as well, at about the same time
+  bool updates = false; ///< L2 reads what it changes
 };
 
 struct Node {

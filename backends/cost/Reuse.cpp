@@ -16,6 +16,8 @@ namespace {
 
 /// Of L2, that holds what will be asked for again; the rest is on its way in or out.
 constexpr double usefulCache = 0.6;
+/// Multiprocessors side by side whose requests for the same bytes L2 serves together (docs/cost-model.md).
+constexpr int64_t neighbours = 4;
 /// Tiles that stand for all those that run side by side.
 constexpr int64_t mostTiles = 264;
 
@@ -26,6 +28,7 @@ struct Access {
   double executions = 0; ///< a tile, on average
   double distinct = 1;   ///< share of the tiles side by side that touch elements of their own
   double fresh = 1;      ///< share of the tiles after them that touch elements that these did not
+  double apart = 1; ///< share of the tiles side by side that differ in what they touch from the others of their four
 };
 
 bool touches(const Stmt &stmt) {
@@ -134,12 +137,18 @@ private:
     const int64_t second = std::max<int64_t>(0, std::min(window, grid.size() - first - window));
     using Seen = std::map<std::vector<double>, Extent>;
     std::vector<Seen> seen(own.size()), later(own.size());
+    std::vector<std::set<std::vector<double>>> ofFour(own.size());
+    std::vector<double> differing(own.size(), 0);
     for (int64_t i = 0; i < window + second; ++i) {
       plan::Scalars scalars = grid.scalars(grid.tile(first + i));
       runScalars(role.body, scalars);
       for (size_t each = 0; each < own.size(); ++each) {
         const auto [lo, hi] = walked(own[each], scalars);
-        (i < window ? seen : later)[each][coordinates(own[each], scalars)].add(lo, hi);
+        const std::vector<double> at = coordinates(own[each], scalars);
+        (i < window ? seen : later)[each][at].add(lo, hi);
+        if (i % neighbours == 0)
+          ofFour[each].clear();
+        differing[each] += i < window && ofFour[each].insert(at).second;
         double count = 1;
         for (const Stmt *loop : own[each].loops)
           count *= trips(*loop, scalars);
@@ -155,6 +164,7 @@ private:
         laterSum += extent.sum;
       }
       own[each].distinct = sum > 0 ? joined / sum : 1;
+      own[each].apart = differing[each] / static_cast<double>(window);
       own[each].fresh = laterSum > 0 ? fresh / laterSum : own[each].distinct;
       if (!dependsOnLoop(own[each]) && own[each].executions > 1) {
         own[each].distinct /= own[each].executions;
@@ -185,6 +195,7 @@ private:
           !before.insert(access.node->stmt->view.tensor).second && access.executions > 0 && isRepeated(access))
         missing = 0;
       access.node->traffic.missing = std::min(1.0, missing);
+      access.node->traffic.joined = access.node->traffic.toMemory ? 0 : 1 - access.apart;
     }
   }
 

@@ -10,7 +10,7 @@
 
 namespace tkc::cost {
 
-/// Fills in Traffic::missing. `concurrent`: tiles that run at once.
+/// Fills in Traffic::missing and Traffic::joined. `concurrent`: tiles that run at once.
 void findReuse(Program &program, const Grid &grid, const CallShape &call, const arch::Description &arch,
                int64_t concurrent);
 

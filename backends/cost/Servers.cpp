@@ -51,8 +51,9 @@ double Servers::product(double ns, double from, Demand &mine) {
 }
 
 double Servers::transfer(const Traffic &traffic, double from, Tally &mine) {
-  double end =
-      serve(Unit::L2, traffic.bytes / (traffic.toMemory ? machine.storeRate : machine.l2Rate), from, mine.busy);
+  const double asked = traffic.bytes * (1 - machine.arch.rates.l2Joined * traffic.joined);
+  double end = traffic.toMemory ? serve(Unit::Stores, traffic.bytes / machine.storeRate, from, mine.busy)
+                                : serve(Unit::L2, asked / machine.l2Rate, from, mine.busy);
   const double ns = traffic.bytes * traffic.missing / machine.memoryRate * (traffic.toMemory ? writeCost : 1) *
                     (traffic.updates ? 2 : 1);
   if (ns > 0)

@@ -90,7 +90,7 @@ void Simulator::copyOut(Process &process, const Node &node) {
     process.now += clocks(issueClocks);
   const double done = servers.transfer(node.traffic, process.now, process.tally);
   // Its buffer is free once it was read, which the way to memory does not hold up for long.
-  process.openBulk = std::max(process.openBulk, std::min(done, servers.idleFrom(Unit::L2) + machine.l2Ns));
+  process.openBulk = std::max(process.openBulk, std::min(done, servers.idleFrom(Unit::Stores) + machine.l2Ns));
   span(process, Span::Copy, "", begin, process.now, node.stmt->loc);
 }
 
