@@ -9,6 +9,7 @@ import torch.nn.functional as F
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from side_by_side import check_with, normal
+from split_keys import parts_of_keys
 
 LENGTHS = (1000, 1536, 3072, 4096, 6144, 12288)
 
@@ -66,12 +67,6 @@ def backward(bench):
         bench.row(title("backward", n, d, causal), ours, gradients, check_with([dq, dk, dv], gradients),
                   10.0 * batch * h * n * n * d * (0.5 if causal else 1), limit=5e-2,
                   beside={"FlashAttention-3": lambda f: f.gradients(q, k, v, grad, causal)})
-
-
-def parts_of_keys(pairs, length):
-    """How many parts decoding splits the keys of each pair of a sequence and a key head in: the shorter a part, the less is left
-    for the last; the fewer, the less begins and ends. One where pairs alone fill an H200 twice."""
-    return 1 if pairs >= 2 * 132 else max(1, 2 ** math.ceil(math.log2(length / pairs / 8) / 2))
 
 
 def decode(bench):

@@ -63,6 +63,8 @@ struct Rates {
   int tensorMemory = 0;   ///< values of 32 bits to or from tensor memory
   int l2GBs = 0;          ///< 10⁹ bytes a second from all of L2
   int l2StoreGBs = 0;     ///< and to it; 0: as many
+  int l2FillGBs = 0;      ///< and to what it does not hold yet; 0: as many
+  int l2SectorGBs = 0;    ///< and of sectors of 32 bytes, of each of which a store writes a part; 0: as many
   double l2Joined = 0;    ///< of the time for what four neighbouring multiprocessors ask for together, that is saved
   int l2Ns = 0;           ///< from a load to its value where L2 has it
   int memoryNs = 0;       ///< and where device memory has it

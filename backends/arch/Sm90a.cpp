@@ -45,6 +45,8 @@ const Description sm90a{
     .rates = {.l2GBs = 10000,
               .l2Joined = 0.6,
               .l2StoreGBs = 5100,
+              .l2FillGBs = 3420,
+              .l2SectorGBs = 2300,
               .l2Ns = 175,
               .memoryNs = 390,
               .multiplyAddsLost = 0.5,

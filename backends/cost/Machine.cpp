@@ -66,6 +66,9 @@ Machine::Machine(const arch::Description &arch, int64_t active, double clockShar
   clock = arch.clockMHz / 1000.0 * clockShare;
   l2Rate = std::min(rates.l2GBs / sharing, l2BytesPerClock * clock);
   storeRate = std::min((rates.l2StoreGBs > 0 ? rates.l2StoreGBs : rates.l2GBs) / sharing, storedBytesPerClock * clock);
+  const auto orStoreRate = [&](int rate) { return rate > 0 ? std::min(rate / sharing, storeRate) : storeRate; };
+  fillRate = orStoreRate(rates.l2FillGBs);
+  sectorRate = orStoreRate(rates.l2SectorGBs);
   memoryRate = std::min(arch.bandwidthGBs * rates.memoryShare / sharing, l2Rate);
   l2Ns = rates.l2Ns;
   memoryNs = rates.memoryNs;

@@ -38,6 +38,8 @@ struct Machine {
   double clock;          ///< GHz
   double l2Rate;         ///< bytes a nanosecond to this multiprocessor
   double storeRate;      ///< and from it
+  double fillRate;       ///< the same, of what L2 does not hold yet
+  double sectorRate;     ///< and of sectors that are written in parts
   double memoryRate;     ///< bytes a nanosecond of this multiprocessor's share
   double l2Ns, memoryNs; ///< from a request to what it brings
 

@@ -151,13 +151,29 @@ private:
     return 1;
   }
 
+  /// A warp's store takes from each thread as many neighbours of a row as the row's alignment allows.
+  double writesPerSector(const Stmt &store) const {
+    const plan::Var *var = role.findVar(store.operands.back());
+    if (!var || var->type.kind != VarType::Fragment || var->type.layout.led)
+      return 1;
+    constexpr double sector = 32;
+    const double alignment = alignmentOf(store);
+    const double run = plan::runOf(var->type.layout) * elementBytes(store.view.tensor);
+    const double stored = std::min(run, alignment) / run; // of what lies between its first and last byte in a row
+    const double span = std::min(run * var->type.layout.threadsPerRow, sector);
+    const double straddled = 1 + std::max(span - alignment, 0.0) / sector;
+    return std::max(sector / (span * stored), 1.0) * (stored < 1 || span < sector ? straddled : 1);
+  }
+
   Traffic trafficOf(const Stmt &stmt) const {
     switch (stmt.kind) {
     case StmtKind::Load:
     case StmtKind::Fetch:
       return {.bytes = touchedElements(stmt.dest) * elementBytes(stmt.view.tensor)};
     case StmtKind::Store:
-      return {.bytes = touchedElements(stmt.operands.back()) * elementBytes(stmt.view.tensor), .toMemory = true};
+      return {.bytes = touchedElements(stmt.operands.back()) * elementBytes(stmt.view.tensor),
+              .toMemory = true,
+              .writes = writesPerSector(stmt)};
     case StmtKind::Atomic:
       return {.bytes = touchedElements(stmt.operands.back()) * elementBytes(stmt.view.tensor),
               .toMemory = true,
@@ -219,6 +235,7 @@ private:
         machine.matrixClocks(aElem, bElem, !stmt.scales.empty(), result.macs, stmt.byWarps ? 0 : shared);
     if (!stmt.byWarps) {
       result.matrixNs = machine.clocks(clocks);
+      result.operandBytes = shared;
       return;
     }
     // Fragments come from shared memory, 16 bytes a thread at a time; an instruction multiplies 16 × 8 × 16.

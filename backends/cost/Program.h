@@ -20,6 +20,7 @@ struct Traffic {
   double missing = 1;    ///< share of the bytes that device memory has to bring or take; set by Reuse.cpp
   double joined = 0; ///< share of the bytes that a neighbouring multiprocessor asks for as well, at about the same time
   bool updates = false; ///< L2 reads what it changes
+  double writes = 1;    ///< of a store by threads: how often it asks for each sector, of which it writes a part
 };
 
 struct Node {
@@ -29,6 +30,7 @@ struct Node {
   Traffic traffic;
   double macs = 0;            ///< products, of one instance
   double matrixNs = 0;        ///< asynchronous products
+  double operandBytes = 0;    ///< that they read in shared memory
   int dest = -1;              ///< a variable of tiles
   std::vector<int> reads;     ///< variables of tiles
   int barrier = -1;           ///< in Plan::barriers

@@ -52,11 +52,17 @@ double Servers::product(double ns, double from, Demand &mine) {
 
 double Servers::transfer(const Traffic &traffic, double from, Tally &mine) {
   const double asked = traffic.bytes * (1 - machine.arch.rates.l2Joined * traffic.joined);
-  double end = traffic.toMemory ? serve(Unit::Stores, traffic.bytes / machine.storeRate, from, mine.busy)
+  const double stored = traffic.bytes * (traffic.writes > 1 ? traffic.writes / machine.sectorRate
+                                                            : (1 - traffic.missing) / machine.storeRate +
+                                                                  traffic.missing / machine.fillRate);
+  double end = traffic.toMemory ? serve(Unit::Stores, stored, from, mine.busy)
                                 : serve(Unit::L2, asked / machine.l2Rate, from, mine.busy);
   const double ns = traffic.bytes * traffic.missing / machine.memoryRate * (traffic.toMemory ? writeCost : 1) *
                     (traffic.updates ? 2 : 1);
-  if (ns > 0)
+  // What L2 takes goes to memory when nobody reads there; that the whole fits is for the grid to see.
+  if (traffic.toMemory)
+    at(mine.busy, Unit::Memory) += ns;
+  else if (ns > 0)
     end = std::max(end, serve(Unit::Memory, ns, from, mine.busy));
   mine.l2Bytes += traffic.bytes;
   if (!traffic.toMemory)

@@ -55,6 +55,11 @@ double Simulator::copyOwn(Process &process) {
   return bytes;
 }
 
+/// What engines read and write there beside threads: nobody waits for it, but there is only so much in all.
+void Simulator::useShared(Process &process, double bytes) {
+  at(process.tally.busy, Unit::Shared) += clocks(bytes / static_cast<double>(machine.arch.sharedSpan));
+}
+
 void Simulator::copyIn(Process &process, const Node &node) {
   const Stmt &stmt = *node.stmt;
   if (stmt.isThreadCopy()) {
@@ -79,15 +84,18 @@ void Simulator::copyIn(Process &process, const Node &node) {
   const double begin = process.now;
   process.now += clocks(issueClocks * boxes);
   span(process, Span::Copy, "", begin, process.now, stmt.loc);
+  useShared(process, node.traffic.bytes);
   deliver(process, node, bytes, servers.transfer(node.traffic, process.now, process.tally));
 }
 
 void Simulator::copyOut(Process &process, const Node &node) {
   const double begin = process.now;
-  if (node.stmt->map.empty())
+  if (node.stmt->map.empty()) {
     process.now = servers.work(node.demand, process.now, process.tally.busy);
-  else
+  } else {
     process.now += clocks(issueClocks);
+    useShared(process, node.traffic.bytes);
+  }
   const double done = servers.transfer(node.traffic, process.now, process.tally);
   // Its buffer is free once it was read, which the way to memory does not hold up for long.
   process.openBulk = std::max(process.openBulk, std::min(done, servers.idleFrom(Unit::Stores) + machine.l2Ns));
@@ -125,6 +133,7 @@ void Simulator::product(Process &process, const Node &node) {
   process.now += clocks(issueClocks);
   const double start = std::max(process.now, servers.idleFrom(Unit::Matrix));
   process.productsDone = servers.product(node.matrixNs, process.now, process.tally.busy);
+  useShared(process, node.operandBytes);
   span(process, Span::Product, "", begin, process.now, node.stmt->loc);
   if (isDrawn(process))
     matrixEngine.spans.push_back({Span::Product, "", start, start + node.matrixNs, node.stmt->loc});

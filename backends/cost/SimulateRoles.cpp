@@ -87,6 +87,8 @@ bool Simulator::execute(Process &process, const Node &node) {
   case StmtKind::Atomic:
     stretch(process, node);
     servers.transfer(node.traffic, process.now, process.tally);
+    // Once the way to L2 is full, what stands behind it waits.
+    process.now = std::max(process.now, servers.idleFrom(Unit::Stores) - machine.l2Ns);
     return true;
   case StmtKind::FenceProxy:
   case StmtKind::TensorFence:

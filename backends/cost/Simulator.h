@@ -87,6 +87,7 @@ private:
   bool isOwnCopy(const plan::Stmt &stmt) const;
   double copyByThreads(Process &process, const Node &node);
   double copyOwn(Process &process);
+  void useShared(Process &process, double bytes);
   void copyIn(Process &process, const Node &node);
   void copyOut(Process &process, const Node &node);
   void waitForCopies(Process &process, const plan::Stmt &stmt);

@@ -121,6 +121,60 @@ TEST(Cost, HalfTheBandwidthTakesTwiceTheTime) {
   EXPECT_NEAR(half / whole, 2, 0.02);
 }
 
+/// A tile of 64 × 64 numbers, as products leave them, stored for each of the grid.
+std::string stores(const std::string &elem) {
+  return fmt::format(R"(plan @stores for sm_90a {{}} (b: f32[K], out c: {0}[M, N]) {{
+  threads 128 cluster 1 shared 0
+  prelude {{
+    var zero: i32
+    var M: i32
+    var N: i32
+    zero = const 0
+    M = dim @M
+    N = dim @N
+  }}
+  grid {{ m in tiles(zero, M, 64), n in tiles(zero, N, 64) }}
+  role worker warps 0..4 instances 1 registers 128 {{
+    var none: {0}
+    var acc: fragment<{0}, 64x64, mma, whole>
+    none = const 0
+    acc = full (none)
+    store c[m, n] = acc
+  }}
+}}
+)",
+                     elem);
+}
+
+/// A tile's time, where N is so much less than a multiple of tiles: two blocks at once.
+double storing(const std::string &elem, const arch::Description &arch, int64_t less) {
+  const double few = nsOf(stores(elem), arch, 64 * 100 - less, 1), many = nsOf(stores(elem), arch, 64 * 1100 - less, 1);
+  return (many - few) / 1000;
+}
+
+/// Rows of a warp's store are 16 bytes of bf16, half a sector: two requests for each. An odd N has rows aligned to two
+/// bytes, stored by them, and of 16 places of 32 in which those 16 bytes begin they lie in two sectors at 7.
+TEST(Cost, PartsOfSectorsAreStoredOneByOne) {
+  arch::Description arch = gpu(1000);
+  arch.rates.l2SectorGBs = 16;
+  EXPECT_NEAR(storing("bf16", arch, 0), 2 * 8192 / 16, 20);
+  EXPECT_NEAR(storing("bf16", arch, 1), 4 * (1 + 14.0 / 32) * 8192 / 16, 40);
+}
+
+TEST(Cost, WhatL2DoesNotHoldIsStoredAtARateOfItsOwn) {
+  arch::Description arch = gpu(1000);
+  arch.rates.l2FillGBs = 8;
+  EXPECT_NEAR(storing("f32", arch, 0), 16384 / 8, 40);
+}
+
+/// Products read 16 KiB and copies write as much: at 64 bytes a clock, twice what either takes.
+TEST(Cost, SharedMemoryServesProductsAndCopies) {
+  arch::Description arch = gpu(1000);
+  arch.sharedSpan = 64;
+  const double few = nsOf(product(4), arch, 64, 64 * 100), many = nsOf(product(4), arch, 64, 64 * 1100);
+  EXPECT_NEAR((many - few) / 1000, 512, 512 * 0.02);
+}
+
 /// Ten additions of a tile, 40960 at 0.8 of 128 a clock, begin with a product of 256 clocks: half of these are lost to
 /// them.
 TEST(Cost, WhatIsIssuedBesideProductsLosesSlots) {
