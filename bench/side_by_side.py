@@ -9,6 +9,7 @@ import ctypes
 import importlib
 import math
 import statistics
+import time
 from pathlib import Path
 
 import torch
@@ -33,6 +34,10 @@ class Tensor(ctypes.Structure):
 class Status(ctypes.Structure):
     _fields_ = [("code", ctypes.c_int32), ("message", ctypes.c_char * 252)]
 
+
+# Seconds after which a GPU that long products have slowed down has its full clock again. An H200 kept 1.46 of 1.95 GHz for some
+# tenths of a second, in which the rows after such a product took a fifth longer.
+RECOVERY = 0.3
 
 TYPE_CODES = {
     torch.float64: (2, 64),
@@ -157,6 +162,7 @@ class Bench:
             for side in (ours, *others):
                 side()
         torch.cuda.synchronize()
+        time.sleep(RECOVERY)
         rounds = [[self.timed(side) for side in (ours, *others)] for _ in range(self.rounds)]
 
         def beside(i):

@@ -135,10 +135,12 @@ std::vector<ChosenSchedule> findSchedules(const std::vector<const ast::ScheduleD
 bool serves(const ChosenSchedule &schedule, const Specialization &specialization, const CallArguments &call);
 
 /// Checks and elaborates one specialisation of a kernel with a sound signature. `tunes` override the defaults of `tune`
-/// statements. Returns null after reporting errors; the same error in two specialisations is reported once.
+/// statements. `promised`: what holds of every call besides the kernel's `where`. Returns null after reporting errors;
+/// the same error in two specialisations is reported once.
 std::unique_ptr<ir::Function> elaborate(const Module &module, const KernelInfo &kernel,
                                         const Specialization &specialization,
-                                        const std::map<std::string, int64_t> &tunes, DiagnosticEngine &diagnostics);
+                                        const std::map<std::string, int64_t> &tunes,
+                                        const std::vector<const ast::Expr *> &promised, DiagnosticEngine &diagnostics);
 
 /// The name in `candidates` nearest to `name` by edit distance, if near enough to suggest.
 std::optional<std::string> nearestName(std::string_view name, const std::vector<std::string> &candidates);

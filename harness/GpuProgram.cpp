@@ -200,6 +200,7 @@ private:
     result.launchedKernels = launched;
     if (!group.isTraced)
       result.instrument = planner::Instrumentation::None;
+    result.forEveryCall = group.schedule.has_value();
     return harness::optionsFor(kernel, result, group.tunes);
   }
 

@@ -126,7 +126,7 @@ private:
     for (const Elaborated &known : functions)
       if (known.kernel == &kernel && known.specialization == specialization && known.tunes == tunes)
         return known.function.get();
-    std::unique_ptr<ir::Function> function = elaborate(module, kernel, specialization, tunes, diagnostics);
+    std::unique_ptr<ir::Function> function = elaborate(module, kernel, specialization, tunes, {}, diagnostics);
     if (function)
       options.transform(*function);
     functions.push_back({&kernel, specialization, tunes, std::move(function)});

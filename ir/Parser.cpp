@@ -289,9 +289,7 @@ private:
     if (!expectWord(param.name, "a parameter") || !expect(":") || !expectElem(param.elem))
       return false;
     if (accept(">")) {
-      int64_t bound = 0;
-      param.isPositive = true;
-      return expectInteger(bound) && (bound == 0 || expected("`0`"));
+      return expectInteger(param.above.emplace());
     }
     if (!accept("["))
       return true;

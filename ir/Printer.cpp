@@ -132,8 +132,8 @@ private:
       break;
     }
     fmt::format_to(out, "{}: {}", param.name, spelling(param.elem));
-    if (param.isPositive)
-      text += " > 0";
+    if (param.above)
+      fmt::format_to(out, " > {}", *param.above);
     if (!param.isTensor)
       return;
     const char *separator = "[";

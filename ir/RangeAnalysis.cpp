@@ -103,6 +103,9 @@ Affine RangeAnalysis::opaque(Value *value) {
       lower.push_back({1, 0});
       upper.push_back({1, divisor - 1});
     }
+  } else if (Op *op = definedBy(value, OpKind::Param)) {
+    if (const std::optional<int64_t> above = function.findParam(op->name)->above)
+      lower.push_back({1, Affine(*above + 1)});
   }
   bool isNew = false;
   unsigned id = intern(atomOf(Atom::Scalar, value), isNew);
@@ -150,7 +153,7 @@ Affine RangeAnalysis::beginOf(Value *tileIndex) {
   bool isNew = false;
   unsigned id = intern(atomOf(Atom::Begin, tileIndex), isNew);
   if (isNew) {
-    Affine last = formOf(hi) - 1;
+    Affine last = formOf(hi) - (isAlwaysFull(tileIndex) ? tileIndex->type.rows : 1);
     atoms[id].lower = {{1, exact}, {1, formOf(lo)}};
     atoms[id].upper = {{1, last}, {1, exact}};
   }

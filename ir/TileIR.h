@@ -115,8 +115,8 @@ struct Param {
   ElemType elem = ElemType::F32;
   std::vector<DimExpr> dims; ///< of a tensor; the last is contiguous, the others have any stride
   bool isOptional = false;
-  bool isPresent = true;   ///< in this specialisation; a store to an absent out was dropped
-  bool isPositive = false; ///< a scalar: callers pass what is greater than zero only
+  bool isPresent = true;        ///< in this specialisation; a store to an absent out was dropped
+  std::optional<int64_t> above; ///< a scalar: callers pass what is greater than this number only, which is not negative
   SourceLoc loc;
 };
 

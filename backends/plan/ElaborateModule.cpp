@@ -53,10 +53,11 @@ bool isWanted(const KernelInfo &kernel, bool isImported, const PlanOptions &opti
 /// that serves every call, as they are meant for all.
 std::vector<ElaboratedKernel> elaborateAll(const Module &module, const KernelInfo &kernel,
                                            const Specialization &specialization, const ScheduleSettings &overrides,
-                                           const arch::Description &arch, DiagnosticEngine &diagnostics) {
+                                           const PlanOptions &options, DiagnosticEngine &diagnostics) {
   std::vector<ElaboratedKernel> result;
   std::set<std::string> variants;
-  std::vector<ChosenSchedule> schedules = findSchedules(kernel.schedules, arch.scheduleNames(), specialization);
+  std::vector<ChosenSchedule> schedules =
+      findSchedules(kernel.schedules, options.arch->scheduleNames(), specialization);
   if (!overrides.empty())
     schedules.erase(schedules.begin(), schedules.end() - 1);
   for (ChosenSchedule &schedule : schedules) {
@@ -66,7 +67,9 @@ std::vector<ElaboratedKernel> elaborateAll(const Module &module, const KernelInf
     for (const auto &[key, value] : overrides)
       schedule.settings[key] = value;
     const std::map<std::string, int64_t> tunes = takeTunes(kernel.signature, schedule.settings);
-    auto function = elaborate(module, kernel, specialization, tunes, diagnostics);
+    const std::vector<const ast::Expr *> promised =
+        options.forEveryCall ? std::vector<const ast::Expr *>{} : schedule.conditions;
+    auto function = elaborate(module, kernel, specialization, tunes, promised, diagnostics);
     if (!function)
       return {};
     result.push_back({&kernel, specialization, std::move(schedule), std::move(variant), std::move(function)});
@@ -79,7 +82,7 @@ std::vector<ElaboratedKernel> elaborateAll(const Module &module, const KernelInf
 std::vector<ElaboratedKernel> elaborateSpecialization(const Module &module, const KernelInfo &kernel,
                                                       const Specialization &specialization, const PlanOptions &options,
                                                       DiagnosticEngine &diagnostics) {
-  return elaborateAll(module, kernel, specialization, options.overrides, *options.arch, diagnostics);
+  return elaborateAll(module, kernel, specialization, options.overrides, options, diagnostics);
 }
 
 std::vector<ElaboratedKernel> elaborateModule(const Module &module, const PlanOptions &options,
@@ -93,8 +96,7 @@ std::vector<ElaboratedKernel> elaborateModule(const Module &module, const PlanOp
       ScheduleSettings overrides = options.overrides;
       if (!takeChoice(specialization, overrides))
         continue;
-      for (ElaboratedKernel &elaborated :
-           elaborateAll(module, kernel, specialization, overrides, *options.arch, diagnostics))
+      for (ElaboratedKernel &elaborated : elaborateAll(module, kernel, specialization, overrides, options, diagnostics))
         result.push_back(std::move(elaborated));
     }
   }

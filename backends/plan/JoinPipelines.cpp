@@ -44,15 +44,26 @@ public:
         ++second;
       if (second == body.size() || !isPipelined(body[first]) || !goesOn(body[first], body[second]))
         continue;
-      if (writes(body[first], {body.begin() + static_cast<std::ptrdiff_t>(first) + 1,
-                               body.begin() + static_cast<std::ptrdiff_t>(second)}))
+      const size_t start = startOf(first);
+      const Body between{body.begin() + static_cast<std::ptrdiff_t>(first) + 1,
+                         body.begin() + static_cast<std::ptrdiff_t>(second)};
+      if (std::any_of(body.begin() + static_cast<std::ptrdiff_t>(start),
+                      body.begin() + static_cast<std::ptrdiff_t>(first) + 1,
+                      [&](Stmt &loop) { return writes(loop, between); }))
         continue;
       if (const std::optional<Names> names = carried(body[first].epilogue, body[second]))
-        join(first, second, *names);
+        join(start, first, second, *names);
     }
   }
 
 private:
+  /// The first loop of the pipeline that this one is of. They stand one behind the other.
+  size_t startOf(size_t loop) const {
+    while (role.body[loop].operands.size() > 2)
+      --loop;
+    return loop;
+  }
+
   /// Of each thread for itself, without memory.
   bool isScalar(const Stmt &stmt) const {
     const plan::Var *var = stmt.kind == Kind::Compute || stmt.kind == Kind::Move ? role.findVar(stmt.dest) : nullptr;
@@ -121,15 +132,15 @@ private:
     return count;
   }
 
-  void join(size_t first, size_t second, const Names &names) {
+  /// What stands between the two loops goes before the first of their pipeline, at `start`.
+  void join(size_t start, size_t first, size_t second, const Names &names) {
     Body &body = role.body;
     Stmt &loop = body[second];
     for (Body *part : {&loop.prologue, &loop.body, &loop.epilogue})
       rename(*part, names);
-    const std::vector<std::string> &range = body[first].operands; // with where its own pipeline began, if elsewhere
-    loop.operands.push_back(range.size() > 2 ? range[2] : range[0]);
+    loop.operands.push_back(body[start].operands[0]);
     body[first].epilogue.clear();
-    std::rotate(body.begin() + static_cast<std::ptrdiff_t>(first),
+    std::rotate(body.begin() + static_cast<std::ptrdiff_t>(start),
                 body.begin() + static_cast<std::ptrdiff_t>(first) + 1,
                 body.begin() + static_cast<std::ptrdiff_t>(second));
     std::erase_if(role.vars, [&](const plan::Var &var) { return names.count(var.name) != 0; });

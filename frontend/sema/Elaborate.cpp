@@ -7,14 +7,16 @@
 #include "llvm/Support/Casting.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace tkc {
 namespace sema {
 
 Elaborator::Elaborator(const Module &module, const KernelInfo &kernel, const Specialization &specialization,
-                       const std::map<std::string, int64_t> &tunes, DiagnosticEngine &diagnostics)
-    : module(module), kernel(kernel), specialization(specialization), tunes(tunes), reporter(diagnostics),
-      function(std::make_unique<ir::Function>()), builder(*function, &function->body) {}
+                       const std::map<std::string, int64_t> &tunes, const std::vector<const ast::Expr *> &promised,
+                       DiagnosticEngine &diagnostics)
+    : module(module), kernel(kernel), specialization(specialization), tunes(tunes), promised(promised),
+      reporter(diagnostics), function(std::make_unique<ir::Function>()), builder(*function, &function->body) {}
 
 std::unique_ptr<ir::Function> Elaborator::run() {
   function->kernel = kernel.signature.name;
@@ -46,25 +48,31 @@ void Elaborator::addConstants() {
 
 namespace {
 
-bool isNumberFromZero(const ast::Expr *expr) {
-  auto *number = llvm::dyn_cast<ast::NumberExpr>(expr);
-  return number && number->value >= 0;
-}
-
 bool isNamed(const ast::Expr *expr, const std::string &name) {
   auto *named = llvm::dyn_cast<ast::NameExpr>(expr);
   return named && named->name == name;
 }
 
-/// Whether `where` says `name > 0`, or more than that.
-bool saysPositive(const Signature &signature, const std::string &name) {
-  return std::any_of(signature.conditions.begin(), signature.conditions.end(), [&](const ast::Expr *condition) {
-    auto *comparison = llvm::dyn_cast<ast::BinaryExpr>(condition);
-    return comparison && ((comparison->op == ast::BinaryOp::Gt && isNamed(comparison->lhs, name) &&
-                           isNumberFromZero(comparison->rhs)) ||
-                          (comparison->op == ast::BinaryOp::Lt && isNamed(comparison->rhs, name) &&
-                           isNumberFromZero(comparison->lhs)));
-  });
+/// Of `name > 3`, `3 < name`, `name >= 4`, `4 <= name`: 3; nullopt where the condition says nothing of the kind.
+std::optional<int64_t> numberBelow(const std::string &name, const ast::Expr *condition) {
+  auto *comparison = llvm::dyn_cast<ast::BinaryExpr>(condition);
+  const bool isTurned = comparison && isNamed(comparison->rhs, name);
+  if (!comparison || (!isTurned && !isNamed(comparison->lhs, name)))
+    return std::nullopt;
+  const bool isStrict = comparison->op == (isTurned ? ast::BinaryOp::Lt : ast::BinaryOp::Gt);
+  auto *number = llvm::dyn_cast<ast::NumberExpr>(isTurned ? comparison->lhs : comparison->rhs);
+  if (!number || (!isStrict && comparison->op != (isTurned ? ast::BinaryOp::Le : ast::BinaryOp::Ge)))
+    return std::nullopt;
+  const double below = isStrict ? std::floor(number->value) : std::ceil(number->value) - 1;
+  return below >= 0 && below < 2147483648.0 ? std::optional(static_cast<int64_t>(below)) : std::nullopt;
+}
+
+/// The largest number of those that conditions say to be below `name`.
+std::optional<int64_t> numberBelow(const std::string &name, const std::vector<const ast::Expr *> &conditions) {
+  std::optional<int64_t> largest;
+  for (const ast::Expr *condition : conditions)
+    largest = std::max(largest, numberBelow(name, condition)); // none is less than all
+  return largest;
 }
 
 } // namespace
@@ -90,7 +98,8 @@ void Elaborator::addParams() {
       error(Diag::packed_row, {param.loc, param.loc}, spelling(param.elem), groupElements(param.elem),
             param.dims.back().value);
     param.isPresent = specialization.absent.count(param.name) == 0;
-    param.isPositive = !param.isTensor && saysPositive(signature, param.name);
+    if (!param.isTensor)
+      param.above = std::max(numberBelow(param.name, signature.conditions), numberBelow(param.name, promised));
     function->params.push_back(param);
   }
 }
@@ -148,10 +157,11 @@ void Elaborator::addFacts() {
 
 std::unique_ptr<ir::Function> elaborate(const Module &module, const KernelInfo &kernel,
                                         const Specialization &specialization,
-                                        const std::map<std::string, int64_t> &tunes, DiagnosticEngine &diagnostics) {
+                                        const std::map<std::string, int64_t> &tunes,
+                                        const std::vector<const ast::Expr *> &promised, DiagnosticEngine &diagnostics) {
   if (!kernel.signature.isSound)
     return nullptr;
-  return sema::Elaborator(module, kernel, specialization, tunes, diagnostics).run();
+  return sema::Elaborator(module, kernel, specialization, tunes, promised, diagnostics).run();
 }
 
 } // namespace tkc

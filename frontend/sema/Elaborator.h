@@ -18,7 +18,8 @@ namespace tkc::sema {
 class Elaborator {
 public:
   Elaborator(const Module &module, const KernelInfo &kernel, const Specialization &specialization,
-             const std::map<std::string, int64_t> &tunes, DiagnosticEngine &diagnostics);
+             const std::map<std::string, int64_t> &tunes, const std::vector<const ast::Expr *> &promised,
+             DiagnosticEngine &diagnostics);
 
   /// Null after errors.
   std::unique_ptr<ir::Function> run();
@@ -210,6 +211,7 @@ private:
   const KernelInfo &kernel;
   const Specialization &specialization;
   const std::map<std::string, int64_t> &tunes;
+  const std::vector<const ast::Expr *> &promised;
   Reporter reporter;
   std::unique_ptr<ir::Function> function;
   ir::Builder builder;

@@ -86,7 +86,7 @@ private:
       return *number > 0 && std::isfinite(*number);
     const Op *op = value->definingOp;
     if (op && op->kind == OpKind::Param)
-      return function.findParam(op->name)->isPositive;
+      return function.findParam(op->name)->above.has_value();
     if (!op || op->kind != OpKind::Mul)
       return false;
     std::optional<double> factor = constantOf(op->operand(1));

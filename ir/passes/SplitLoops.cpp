@@ -6,7 +6,8 @@
 // ⇒ for %j in tiles(0, mid, B) { … %s … }                                       every element of every tile is seen
 //   for %j in tiles(mid, end, B) { %s' = select (j.row <= i.col), %s, -inf … }  the diagonal
 // and tiles that are masked throughout are left out where MaskedTiles.h proves that they do nothing. A window has a
-// diagonal at its start too, which its last part need not ask for; an edge mask is mixed in the last tile only.
+// diagonal at its start too, which its last part need not ask for, nor its first part for that at the end where no tile
+// has both; an edge mask is mixed in the last tile only.
 //
 // A mask is a conjunction of affine comparisons of the loop's elements with what is fixed in the loop: `j ≤ R` is true
 // up to a tile and false from another on, `j ≥ S` the other way round. Between them, bounds are multiples of the tile
@@ -30,6 +31,7 @@ struct MaskRegions {
   std::optional<Affine> trueUntil; ///< prefix: true throughout before here
   std::optional<Affine> falseUntil, falseFrom;
   std::vector<Op *> fromSomewhere; ///< the comparisons that say where `trueFrom` is
+  std::vector<Op *> toSomewhere;   ///< and where `trueUntil` is
   bool seesFirst = true;           ///< every row sees the first element of the range
 };
 
@@ -82,6 +84,7 @@ private:
   Affine lo, hi;
   std::vector<Op *> decided;       ///< selects that are their second operand in the full part
   std::vector<Op *> decidedBefore; ///< comparisons that are true in the full part and behind it
+  std::vector<Op *> decidedBehind; ///< that are true in the full part, and may be before it
   std::optional<Affine> trueFrom, trueUntil, start, end;
   bool isFirstPart = true;
   bool isByElements = true;     ///< no bound depends on where outer tiles begin and end but through their elements
@@ -101,6 +104,7 @@ private:
       if (splits && mask.isDecided && isReplaceable) {
         decided.push_back(op.get());
         decidedBefore.insert(decidedBefore.end(), mask.fromSomewhere.begin(), mask.fromSomewhere.end());
+        decidedBehind.insert(decidedBehind.end(), mask.toSomewhere.begin(), mask.toSomewhere.end());
         mergeLater(trueFrom, mask.trueFrom);
         mergeEarlier(trueUntil, mask.trueUntil);
       }
@@ -149,8 +153,8 @@ private:
     else if (op.kind != OpKind::Le)
       return false;
     const bool isBound = addBound(slack, mask);
-    if (isBound && startsSomewhere(slack))
-      mask.fromSomewhere.push_back(&op);
+    if (isBound)
+      (startsSomewhere(slack) ? mask.fromSomewhere : mask.toSomewhere).push_back(&op);
     return isBound;
   }
 
@@ -318,6 +322,10 @@ private:
     if (kind == Part::Full)
       for (Op *select : decided)
         decide(*copies[select->result()]->definingOp);
+    if (kind == Part::Start)
+      for (Op *comparison : decidedBehind)
+        if (Op &copy = *copies[comparison->result()]->definingOp; holds(copy))
+          leaveOut(copy.result());
     if (kind == Part::End)
       for (Op *comparison : decidedBefore)
         leaveOut(copies[comparison->result()]);
@@ -345,6 +353,12 @@ private:
             user->setOperand(i, sum);
     }
     before.setInsertionPointBefore(&loop);
+  }
+
+  /// Whether a comparison is true for all elements of its part: in a window longer than the tiles no tile has both
+  /// ends.
+  bool holds(const Op &comparison) {
+    return ranges.compare(comparison.kind, comparison.operand(0), comparison.operand(1)) == std::optional(true);
   }
 
   /// What is true throughout a part takes no part in a mask.

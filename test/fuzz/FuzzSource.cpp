@@ -34,7 +34,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     const tkc::KernelInfo &kernel = *module->kernels.front();
     const auto all = tkc::specializations(kernel.signature, kernel.cases);
     if (!all.empty())
-      tkc::elaborate(*module, kernel, all.front(), {}, diagnostics);
+      tkc::elaborate(*module, kernel, all.front(), {}, {}, diagnostics);
   }
   for (const tkc::Diagnostic &diagnostic : diagnostics.all())
     sources.render(diagnostic, false);
