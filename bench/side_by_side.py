@@ -35,8 +35,8 @@ class Status(ctypes.Structure):
     _fields_ = [("code", ctypes.c_int32), ("message", ctypes.c_char * 252)]
 
 
-# Seconds after which a GPU that long products have slowed down has its full clock again. An H200 kept 1.46 of 1.95 GHz for some
-# tenths of a second, in which the rows after such a product took a fifth longer.
+# Seconds after which a GPU that long products have slowed down has its full clock again, so that a row meets its own heat and not
+# its neighbour's. An H200 kept 1.46 of 1.95 GHz for some tenths of a second, in which short products took a fifth longer.
 RECOVERY = 0.3
 
 TYPE_CODES = {
@@ -158,11 +158,12 @@ class Bench:
 
     def in_turns(self, ours, *others):
         """The median of ours in milliseconds, and of each of the others: theirs, and median and range of theirs / ours."""
+        torch.cuda.synchronize()
+        time.sleep(RECOVERY)
         for _ in range(3):
             for side in (ours, *others):
                 side()
         torch.cuda.synchronize()
-        time.sleep(RECOVERY)
         rounds = [[self.timed(side) for side in (ours, *others)] for _ in range(self.rounds)]
 
         def beside(i):

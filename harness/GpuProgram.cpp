@@ -29,6 +29,7 @@ std::string quoted(std::string_view text) { return cpp::print(cpp::string(text))
 struct Group {
   std::map<std::string, int64_t> tunes;
   std::optional<size_t> schedule; ///< the number of the one that serves every call; not set: as the launcher chooses
+  bool isServed;                  ///< by the launcher's choice it would be this one, too: the conditions are met
   bool isTraced;                  ///< its kernels record what their roles do when
   std::string scope;              ///< empty for the first
   std::vector<planner::PlannedKernel> kernels;
@@ -138,10 +139,12 @@ private:
   std::optional<size_t> scheduleOf(const Entry &entry, const std::map<std::string, int64_t> &tunes) const {
     if (purpose != GpuPurpose::Test || !entry.subject.kernel || !tunes.empty())
       return std::nullopt;
-    const size_t count =
-        findSchedules(entry.subject.kernel->schedules, plans.arch->scheduleNames(), entry.prepared.specialization)
-            .size();
+    const size_t count = schedulesFor(entry).size();
     return count > 1 ? std::optional(entry.number % count) : std::nullopt;
+  }
+
+  std::vector<ChosenSchedule> schedulesFor(const Entry &entry) const {
+    return findSchedules(entry.subject.kernel->schedules, plans.arch->scheduleNames(), entry.prepared.specialization);
   }
 
   Group &groupOf(const Entry &entry) {
@@ -149,14 +152,18 @@ private:
     for (const auto &[name, value] : entry.prepared.tunes)
       tunes.try_emplace(name, value);
     const std::optional<size_t> schedule = scheduleOf(entry, tunes);
+    const bool isServed =
+        !schedule || serves(schedulesFor(entry)[*schedule], entry.prepared.specialization, entry.prepared.arguments);
     for (const auto &group : groups)
-      if (group->tunes == tunes && group->schedule == schedule && group->isTraced == entry.isTraced)
+      if (group->tunes == tunes && group->schedule == schedule && group->isServed == isServed &&
+          group->isTraced == entry.isTraced)
         return *group;
     const bool isFirst = tunes == options.tunes && !schedule && !entry.isTraced;
     groups.push_back(std::make_unique<Group>());
     groups.back()->isTraced = entry.isTraced;
     groups.back()->tunes = std::move(tunes);
     groups.back()->schedule = schedule;
+    groups.back()->isServed = isServed;
     if (!isFirst)
       groups.back()->scope = entry.isTraced ? "instrumented" : fmt::format("tuned_{}", groups.size());
     return *groups.back();
@@ -200,7 +207,7 @@ private:
     result.launchedKernels = launched;
     if (!group.isTraced)
       result.instrument = planner::Instrumentation::None;
-    result.forEveryCall = group.schedule.has_value();
+    result.forEveryCall = !group.isServed;
     return harness::optionsFor(kernel, result, group.tunes);
   }
 

@@ -449,7 +449,11 @@ bool RangeAnalysis::proveWith(const Affine &form, unsigned atom, int64_t coeffic
 
 std::optional<bool> RangeAnalysis::compare(OpKind kind, Value *x, Value *y, const Beyond &beyond) {
   Affine difference = formOf(y) - formOf(x);
+  // No element is beyond the end of a range of whole tiles, so all is true of those: first what masks are for, that none
+  // is below the end.
   auto decide = [&](const Affine &yes, const Affine &no) -> std::optional<bool> {
+    if (beyond.tileIndex && isNonNegative(no, beyond))
+      return false;
     if (isNonNegative(yes, beyond))
       return true;
     if (isNonNegative(no, beyond))

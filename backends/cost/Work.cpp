@@ -6,6 +6,8 @@
 #include "ir/plan/verify/Verify.h"
 
 #include <algorithm>
+#include <map>
+#include <set>
 
 namespace tkc::cost {
 
@@ -178,6 +180,33 @@ Work sharedAccess(const plan::Role &role, const VarType &type) {
   return {.simple = bytes / 32, .others = bytes / 16, .sharedBytes = bytes};
 }
 
+/// A warp's load of elements of so many rows and columns of a transposed tile: how many words one bank has to give.
+double bankConflicts(const plan::Buffer &buffer, const plan::Layout &layout, int lanes) {
+  const int64_t pitch = buffer.cols * bitWidth(buffer.elem) / 8;
+  std::map<int64_t, std::set<int64_t>> words; // of each bank
+  for (int lane = 0; lane < lanes; ++lane) {
+    const int64_t row = lane % layout.threadsPerRow * layout.vec, col = lane / layout.threadsPerRow;
+    const int64_t swizzled = plan::bytes(buffer.swizzle) > 0 ? row % (plan::bytes(buffer.swizzle) / 16) * 16 : 0;
+    const int64_t word = ((row * pitch + col * bitWidth(buffer.elem) / 8) ^ swizzled) / 4;
+    words[word % 32].insert(word);
+  }
+  size_t most = 1;
+  for (const auto &[bank, needed] : words)
+    most = std::max(most, needed.size());
+  return static_cast<double>(most);
+}
+
+/// What vector work reads transposed comes element by element.
+Work transposedAccess(const plan::Plan &plan, const plan::Role &role, const Stmt &stmt, const VarType &type) {
+  const plan::Buffer *buffer = plan.findBuffer(stmt.ref.buffer);
+  if (!buffer || !stmt.ref.transposed || type.kind != VarType::Fragment || type.layout.kind != plan::Layout::Rows)
+    return sharedAccess(role, type);
+  const double elements = heldElements(type, role);
+  return {.simple = elements / 2,
+          .others = elements,
+          .sharedBytes = elements * 4 * bankConflicts(*buffer, type.layout, role.lanes)};
+}
+
 } // namespace
 
 Work workOf(const plan::Plan &plan, const plan::Role &role, const Stmt &stmt, int alignment) {
@@ -211,7 +240,7 @@ Work workOf(const plan::Plan &plan, const plan::Role &role, const Stmt &stmt, in
   case StmtKind::Atomic:
     return last ? times(accesses(plan, role, stmt, *last, alignment), 2) : Work{.others = 8 * threads};
   case StmtKind::LoadShared:
-    return dest ? sharedAccess(role, *dest) : Work{};
+    return dest ? transposedAccess(plan, role, stmt, *dest) : Work{};
   case StmtKind::StoreShared: {
     if (!last)
       return {};

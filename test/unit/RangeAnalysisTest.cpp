@@ -52,6 +52,26 @@ TEST_F(Ranges, KnowsWhereTilesLie) {
   EXPECT_FALSE(ranges.isLess(builder.elements(i, 0), m));
 }
 
+/// A tile of a range of whole tiles begins a whole tile before its end.
+TEST_F(Ranges, KnowsWhereWholeTilesLie) {
+  RangeAnalysis ranges(function);
+  Value *end = mul(n, 8);
+  Value *whole = tiles(zero, end, 8);
+  EXPECT_TRUE(ranges.isLessEqual(builder.begin(whole), sub(end, number(8))));
+  EXPECT_FALSE(ranges.isLessEqual(builder.begin(j), sub(m, number(8))));
+}
+
+TEST_F(Ranges, ReliesOnWhatCallersPromise) {
+  Param width;
+  width.name = "width";
+  width.elem = ElemType::I32;
+  width.above = 7;
+  function.params.push_back(width);
+  RangeAnalysis ranges(function);
+  EXPECT_TRUE(ranges.isLessEqual(number(8), builder.param("width")));
+  EXPECT_FALSE(ranges.isLessEqual(number(9), builder.param("width")));
+}
+
 TEST_F(Ranges, AddsUpAndCancels) {
   RangeAnalysis ranges(function);
   Value *moved = builder.shift(i, number(-3));
@@ -94,6 +114,10 @@ TEST_F(Ranges, ElementsBeyondTheEndLieOutside) {
   // Along the other axis the elements are those that exist.
   EXPECT_EQ(ranges.compare(OpKind::Lt, elements, n, {i, 0}), true);
   EXPECT_EQ(ranges.compare(OpKind::Lt, elements, m, {i, 1}), std::nullopt);
+  // Whole tiles have none there, and a mask that is asked for all the same does what it is for.
+  Value *end = mul(n, 8);
+  Value *whole = tiles(zero, end, 8);
+  EXPECT_EQ(ranges.compare(OpKind::Lt, builder.elements(whole, 1), end, {whole, 1}), false);
 }
 
 TEST_F(Ranges, ComesBackAsOps) {
