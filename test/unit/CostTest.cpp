@@ -167,6 +167,37 @@ TEST(Cost, WhatL2DoesNotHoldIsStoredAtARateOfItsOwn) {
   EXPECT_NEAR(storing("f32", arch, 0), 16384 / 8, 40);
 }
 
+/// A tile of 64 × 64 numbers of 16 bits for each of the grid, read transposed: a warp reads 32 rows of 128 bytes at
+/// once.
+double readingColumns(const std::string &swizzle, const arch::Description &arch) {
+  const std::string text = fmt::format(R"(plan @columns for sm_90a {{}} (b: f32[K], out c: f32[M, N]) {{
+  threads 128 cluster 1 shared 8192
+  prelude {{
+    var zero: i32
+    var M: i32
+    var N: i32
+    zero = const 0
+    M = dim @M
+    N = dim @N
+  }}
+  grid {{ m in tiles(zero, M, 64), n in tiles(zero, N, 64) }}
+  buffer s: bf16[64x64] swizzle {} stages 1 offset 0
+  role worker warps 0..4 instances 1 registers 128 {{
+    var x: fragment<bf16, 64x64, rows(128, 32, 1), whole>
+    x = load_shared s[0].T
+  }}
+}}
+)",
+                                       swizzle);
+  return (nsOf(text, arch, 64 * 1100, 1) - nsOf(text, arch, 64 * 100, 1)) / 1000;
+}
+
+/// All 32 in one bank, or four in each of eight.
+TEST(Cost, WordsOfOneBankComeOneByOne) {
+  EXPECT_NEAR(readingColumns("none", gpu(1000)), 64 * 64 / 32 * 32, 64);
+  EXPECT_NEAR(readingColumns("128B", gpu(1000)), 64 * 64 / 32 * 4, 64);
+}
+
 /// Products read 16 KiB and copies write as much: at 64 bytes a clock, twice what either takes.
 TEST(Cost, SharedMemoryServesProductsAndCopies) {
   arch::Description arch = gpu(1000);
