@@ -24,14 +24,20 @@ namespace {
 
 std::string quoted(std::string_view text) { return cpp::print(cpp::string(text)); }
 
+/// Which of a kernel's schedules a case is checked with.
+struct Turn {
+  size_t schedule; ///< its number
+  bool isServed;   ///< the case meets its conditions, so that the launcher might choose it, too
+  friend bool operator==(const Turn &, const Turn &) = default;
+};
+
 /// The cases that set the same tunes, and are checked with the same schedule. Their kernels are compiled together: with
 /// others the same kernel is another function, in another namespace.
 struct Group {
   std::map<std::string, int64_t> tunes;
-  std::optional<size_t> schedule; ///< the number of the one that serves every call; not set: as the launcher chooses
-  bool isServed;                  ///< by the launcher's choice it would be this one, too: the conditions are met
-  bool isTraced;                  ///< its kernels record what their roles do when
-  std::string scope;              ///< empty for the first
+  std::optional<Turn> turn; ///< of the schedule that serves every call; not set: as the launcher chooses
+  bool isTraced;            ///< its kernels record what their roles do when
+  std::string scope;        ///< empty for the first
   std::vector<planner::PlannedKernel> kernels;
   std::vector<std::unique_ptr<ProgramPlan>> programs;
 };
@@ -136,34 +142,31 @@ private:
 
   /// Where several schedules may serve calls of a kernel, any has to be right for any call: its cases take turns, as
   /// small as they are.
-  std::optional<size_t> scheduleOf(const Entry &entry, const std::map<std::string, int64_t> &tunes) const {
+  std::optional<Turn> turnOf(const Entry &entry, const std::map<std::string, int64_t> &tunes) const {
     if (purpose != GpuPurpose::Test || !entry.subject.kernel || !tunes.empty())
       return std::nullopt;
-    const size_t count = schedulesFor(entry).size();
-    return count > 1 ? std::optional(entry.number % count) : std::nullopt;
-  }
-
-  std::vector<ChosenSchedule> schedulesFor(const Entry &entry) const {
-    return findSchedules(entry.subject.kernel->schedules, plans.arch->scheduleNames(), entry.prepared.specialization);
+    const Specialization &specialization = entry.prepared.specialization;
+    const std::vector<ChosenSchedule> schedules =
+        findSchedules(entry.subject.kernel->schedules, plans.arch->scheduleNames(), specialization);
+    const size_t number = entry.number % schedules.size();
+    if (schedules.size() == 1)
+      return std::nullopt;
+    return Turn{number, serves(schedules[number], specialization, entry.prepared.arguments)};
   }
 
   Group &groupOf(const Entry &entry) {
     std::map<std::string, int64_t> tunes = options.tunes;
     for (const auto &[name, value] : entry.prepared.tunes)
       tunes.try_emplace(name, value);
-    const std::optional<size_t> schedule = scheduleOf(entry, tunes);
-    const bool isServed =
-        !schedule || serves(schedulesFor(entry)[*schedule], entry.prepared.specialization, entry.prepared.arguments);
+    const std::optional<Turn> turn = turnOf(entry, tunes);
     for (const auto &group : groups)
-      if (group->tunes == tunes && group->schedule == schedule && group->isServed == isServed &&
-          group->isTraced == entry.isTraced)
+      if (group->tunes == tunes && group->turn == turn && group->isTraced == entry.isTraced)
         return *group;
-    const bool isFirst = tunes == options.tunes && !schedule && !entry.isTraced;
+    const bool isFirst = tunes == options.tunes && !turn && !entry.isTraced;
     groups.push_back(std::make_unique<Group>());
     groups.back()->isTraced = entry.isTraced;
     groups.back()->tunes = std::move(tunes);
-    groups.back()->schedule = schedule;
-    groups.back()->isServed = isServed;
+    groups.back()->turn = turn;
     if (!isFirst)
       groups.back()->scope = entry.isTraced ? "instrumented" : fmt::format("tuned_{}", groups.size());
     return *groups.back();
@@ -207,7 +210,7 @@ private:
     result.launchedKernels = launched;
     if (!group.isTraced)
       result.instrument = planner::Instrumentation::None;
-    result.forEveryCall = !group.isServed;
+    result.forEveryCall = group.turn && !group.turn->isServed;
     return harness::optionsFor(kernel, result, group.tunes);
   }
 
@@ -222,16 +225,14 @@ private:
       return true;
     std::vector<planner::PlannedKernel> planned = planner::planSpecialization(
         module, *needed.kernel, *needed.specialization, optionsFor(*needed.kernel, group), diagnostics);
-    if (group.schedule && *group.schedule < planned.size()) {
+    if (group.turn && group.turn->schedule < planned.size()) {
       // What is not aligned goes to the last, which serves every call.
-      std::vector<size_t> chosen = {*group.schedule};
-      if (planned[*group.schedule].plan->aligned)
+      std::vector<size_t> chosen = {group.turn->schedule};
+      if (planned[group.turn->schedule].plan->aligned)
         chosen.push_back(planned.size() - 1);
-      for (const size_t i : chosen) {
-        planned[i].conditions.clear();
+      for (const size_t i : chosen)
         group.kernels.push_back(std::move(planned[i]));
-      }
-    } else if (!group.schedule) {
+    } else if (!group.turn) {
       for (planner::PlannedKernel &kernel : planned)
         group.kernels.push_back(std::move(kernel));
     }
@@ -256,8 +257,8 @@ private:
 
   static planner::ElaboratedKernel &servingOf(std::vector<planner::ElaboratedKernel> &elaborated, const Entry &entry,
                                               size_t index) {
-    if (entry.group->schedule)
-      return elaborated[*entry.group->schedule];
+    if (entry.group->turn)
+      return elaborated[entry.group->turn->schedule];
     const CallArguments call = callOf(entry, index);
     return *std::find_if(elaborated.begin(), elaborated.end(), [&](const planner::ElaboratedKernel &kernel) {
       return serves(kernel.schedule, kernel.specialization, call);

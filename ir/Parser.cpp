@@ -289,7 +289,7 @@ private:
     if (!expectWord(param.name, "a parameter") || !expect(":") || !expectElem(param.elem))
       return false;
     if (accept(">")) {
-      return expectInteger(param.above.emplace());
+      return expectInteger(param.above.emplace()) && (*param.above >= 0 || expected("a number that is not negative"));
     }
     if (!accept("["))
       return true;

@@ -103,7 +103,7 @@ Affine RangeAnalysis::opaque(Value *value) {
       lower.push_back({1, 0});
       upper.push_back({1, divisor - 1});
     }
-  } else if (Op *op = definedBy(value, OpKind::Param)) {
+  } else if (Op *op = definedBy(value, OpKind::Param); op && isInteger(value->type.elem)) {
     if (const std::optional<int64_t> above = function.findParam(op->name)->above)
       lower.push_back({1, Affine(*above + 1)});
   }
@@ -449,15 +449,13 @@ bool RangeAnalysis::proveWith(const Affine &form, unsigned atom, int64_t coeffic
 
 std::optional<bool> RangeAnalysis::compare(OpKind kind, Value *x, Value *y, const Beyond &beyond) {
   Affine difference = formOf(y) - formOf(x);
-  // No element is beyond the end of a range of whole tiles, so all is true of those: first what masks are for, that none
-  // is below the end.
+  // No element is beyond the end of a range of whole tiles, so all is true of those: first what masks are for, that
+  // none is below the end.
+  const bool first = beyond.tileIndex == nullptr;
   auto decide = [&](const Affine &yes, const Affine &no) -> std::optional<bool> {
-    if (beyond.tileIndex && isNonNegative(no, beyond))
-      return false;
-    if (isNonNegative(yes, beyond))
-      return true;
-    if (isNonNegative(no, beyond))
-      return false;
+    for (bool answer : {first, !first})
+      if (isNonNegative(answer ? yes : no, beyond))
+        return answer;
     return std::nullopt;
   };
   if (kind == OpKind::Lt)

@@ -68,7 +68,7 @@ private:
   Node node(const Stmt &stmt) {
     Node result;
     result.stmt = &stmt;
-    result.work = isFused(stmt) ? Work{} : workOf(plan, role, stmt, alignmentOf(stmt));
+    result.work = isFused(stmt) ? Work{} : workOf(plan, role, stmt, alignmentOf(stmt), machine.arch.sharedSpan);
     if (const plan::Var *var = role.findVar(stmt.dest)) {
       result.destType = var->type;
       result.isScalar = var->type.kind == VarType::Scalar || var->type.kind == VarType::TileIndex;

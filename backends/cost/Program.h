@@ -67,7 +67,7 @@ template <class Nodes, class Visit> void walk(Nodes &nodes, Visit visit) {
 }
 
 /// The threads' work for a statement on variables, by one instance of `role`. `alignment`: bytes to which rows of the
-/// tensor that it touches are aligned.
-Work workOf(const plan::Plan &plan, const plan::Role &role, const plan::Stmt &stmt, int alignment);
+/// tensor that it touches are aligned. `sharedSpan`: bytes that the banks of shared memory serve at once.
+Work workOf(const plan::Plan &plan, const plan::Role &role, const plan::Stmt &stmt, int alignment, int64_t sharedSpan);
 
 } // namespace tkc::cost

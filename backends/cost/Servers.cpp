@@ -60,13 +60,13 @@ double Servers::transfer(const Traffic &traffic, double from, Tally &mine) {
   const double ns = traffic.bytes * traffic.missing / machine.memoryRate * (traffic.toMemory ? writeCost : 1) *
                     (traffic.updates ? 2 : 1);
   // What L2 takes goes to memory when nobody reads there; that the whole fits is for the grid to see.
-  if (traffic.toMemory)
+  if (traffic.toMemory) {
     at(mine.busy, Unit::Memory) += ns;
-  else if (ns > 0)
+  } else if (ns > 0) {
     end = std::max(end, serve(Unit::Memory, ns, from, mine.busy));
-  mine.l2Bytes += traffic.bytes;
-  if (!traffic.toMemory)
     mine.reading += ns;
+  }
+  mine.l2Bytes += traffic.bytes;
   return end + (traffic.missing > 0.02 ? machine.memoryNs : machine.l2Ns);
 }
 

@@ -55,7 +55,7 @@ double Simulator::copyOwn(Process &process) {
   return bytes;
 }
 
-/// What engines read and write there beside threads: nobody waits for it, but there is only so much in all.
+/// What engines read and write in shared memory beside threads: nobody waits for it, but there is only so much in all.
 void Simulator::useShared(Process &process, double bytes) {
   at(process.tally.busy, Unit::Shared) += clocks(bytes / static_cast<double>(machine.arch.sharedSpan));
 }

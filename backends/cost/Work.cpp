@@ -19,6 +19,8 @@ using plan::VarType;
 
 namespace {
 
+constexpr int64_t bankBytes = 4; ///< that a bank of shared memory gives at once
+
 /// Instructions for one element of f32, as the runtime's headers (tk/math.h, tk/elementwise.h) come out of the
 /// compiler.
 Work perElement(const Stmt &stmt) {
@@ -180,15 +182,16 @@ Work sharedAccess(const plan::Role &role, const VarType &type) {
   return {.simple = bytes / 32, .others = bytes / 16, .sharedBytes = bytes};
 }
 
-/// A warp's load of elements of so many rows and columns of a transposed tile: how many words one bank has to give.
-double bankConflicts(const plan::Buffer &buffer, const plan::Layout &layout, int lanes) {
-  const int64_t pitch = buffer.cols * bitWidth(buffer.elem) / 8;
+/// How many words one bank has to give where threads side by side, as many as there are banks, read an element each of
+/// a transposed tile.
+double bankConflicts(const plan::Buffer &buffer, const plan::Layout &layout, int64_t banks) {
+  const int64_t swizzle = plan::bytes(buffer.swizzle);
   std::map<int64_t, std::set<int64_t>> words; // of each bank
-  for (int lane = 0; lane < lanes; ++lane) {
-    const int64_t row = lane % layout.threadsPerRow * layout.vec, col = lane / layout.threadsPerRow;
-    const int64_t swizzled = plan::bytes(buffer.swizzle) > 0 ? row % (plan::bytes(buffer.swizzle) / 16) * 16 : 0;
-    const int64_t word = ((row * pitch + col * bitWidth(buffer.elem) / 8) ^ swizzled) / 4;
-    words[word % 32].insert(word);
+  for (int64_t thread = 0; thread < banks; ++thread) {
+    const int64_t row = thread % layout.threadsPerRow * layout.vec, col = thread / layout.threadsPerRow;
+    const int64_t swizzled = swizzle > 0 ? row % (swizzle / 16) * 16 : 0;
+    const int64_t word = (plan::sharedBytes(buffer.elem, row * buffer.cols + col) ^ swizzled) / bankBytes;
+    words[word % banks].insert(word);
   }
   size_t most = 1;
   for (const auto &[bank, needed] : words)
@@ -197,19 +200,20 @@ double bankConflicts(const plan::Buffer &buffer, const plan::Layout &layout, int
 }
 
 /// What vector work reads transposed comes element by element.
-Work transposedAccess(const plan::Plan &plan, const plan::Role &role, const Stmt &stmt, const VarType &type) {
+Work transposedAccess(const plan::Plan &plan, const plan::Role &role, const Stmt &stmt, const VarType &type,
+                      int64_t sharedSpan) {
   const plan::Buffer *buffer = plan.findBuffer(stmt.ref.buffer);
   if (!buffer || !stmt.ref.transposed || type.kind != VarType::Fragment || type.layout.kind != plan::Layout::Rows)
     return sharedAccess(role, type);
   const double elements = heldElements(type, role);
   return {.simple = elements / 2,
           .others = elements,
-          .sharedBytes = elements * 4 * bankConflicts(*buffer, type.layout, role.lanes)};
+          .sharedBytes = elements * bankBytes * bankConflicts(*buffer, type.layout, sharedSpan / bankBytes)};
 }
 
 } // namespace
 
-Work workOf(const plan::Plan &plan, const plan::Role &role, const Stmt &stmt, int alignment) {
+Work workOf(const plan::Plan &plan, const plan::Role &role, const Stmt &stmt, int alignment, int64_t sharedSpan) {
   const double threads = role.warps * role.lanes;
   const VarType *dest = find(role, stmt.dest);
   const VarType *last = stmt.operands.empty() ? nullptr : find(role, stmt.operands.back());
@@ -240,7 +244,7 @@ Work workOf(const plan::Plan &plan, const plan::Role &role, const Stmt &stmt, in
   case StmtKind::Atomic:
     return last ? times(accesses(plan, role, stmt, *last, alignment), 2) : Work{.others = 8 * threads};
   case StmtKind::LoadShared:
-    return dest ? transposedAccess(plan, role, stmt, *dest) : Work{};
+    return dest ? transposedAccess(plan, role, stmt, *dest, sharedSpan) : Work{};
   case StmtKind::StoreShared: {
     if (!last)
       return {};

@@ -67,9 +67,9 @@ std::vector<ElaboratedKernel> elaborateAll(const Module &module, const KernelInf
     for (const auto &[key, value] : overrides)
       schedule.settings[key] = value;
     const std::map<std::string, int64_t> tunes = takeTunes(kernel.signature, schedule.settings);
-    const std::vector<const ast::Expr *> promised =
-        options.forEveryCall ? std::vector<const ast::Expr *>{} : schedule.conditions;
-    auto function = elaborate(module, kernel, specialization, tunes, promised, diagnostics);
+    if (options.forEveryCall)
+      schedule.conditions.clear();
+    auto function = elaborate(module, kernel, specialization, tunes, schedule.conditions, diagnostics);
     if (!function)
       return {};
     result.push_back({&kernel, specialization, std::move(schedule), std::move(variant), std::move(function)});

@@ -66,11 +66,19 @@ Slope slopeOf(const ir::Value *value, const ir::Value *axis) {
   }
 }
 
-/// Scalars at one tile of an axis of the grid, in numbers: what dims and parameters say is set to `extent`, parameters
-/// to a quarter of it. nullopt: it depends on more.
+/// Scalars at one tile of an axis of the grid, in numbers: dims are of so many tiles, parameters a quarter of that.
+/// nullopt: it depends on more.
 class Sample {
 public:
-  Sample(const ir::Value *axis, int64_t tile, int64_t extent) : axis(axis), tile(tile), extent(extent) {}
+  static constexpr int64_t tiles = 16;
+
+  Sample(const ir::Value *axis, int64_t tile) : axis(axis), tile(tile), extent(tiles * axis->type.rows) {}
+
+  /// What the loop runs over.
+  std::optional<int64_t> rangeOf(const ir::Op &loop) {
+    const std::optional<int64_t> begin = of(loop.operand(0)), end = of(loop.operand(1));
+    return begin && end ? std::optional(*end - *begin) : std::nullopt;
+  }
 
   std::optional<int64_t> of(const ir::Value *value) {
     if (const auto known = values.find(value); known != values.end())
@@ -136,17 +144,16 @@ private:
 /// Where both ends of what a tile's loops see move along the axis, as a sliding window's do: by lengths of some tiles,
 /// of a window that is a quarter of what there is.
 Slope sampledLength(const Nest &nest, const ir::Value *axis) {
-  constexpr int64_t tiles = 16;
   bool grows = false, falls = false;
   std::optional<int64_t> before;
-  for (int64_t tile = 0; tile < tiles; ++tile) {
-    Sample sample(axis, tile, tiles * axis->type.rows);
+  for (int64_t tile = 0; tile < Sample::tiles; ++tile) {
+    Sample sample(axis, tile);
     std::optional<int64_t> length = 0;
     walkTile(nest, [&](const ir::Op &op, int) {
       if (op.kind != ir::OpKind::For)
         return;
-      const std::optional<int64_t> begin = sample.of(op.operand(0)), end = sample.of(op.operand(1));
-      length = length && begin && end ? std::optional(*length + std::max<int64_t>(*end - *begin, 0)) : std::nullopt;
+      const std::optional<int64_t> range = sample.rangeOf(op);
+      length = length && range ? std::optional(*length + std::max<int64_t>(*range, 0)) : std::nullopt;
     });
     if (!length)
       return Slope::Unknown;
@@ -180,7 +187,6 @@ Slope lengthAlong(const Nest &nest, const ir::Value *axis) {
 
 /// Whether the last of a tile's loops has one step, in examples as those of sampledLength.
 bool endsInOneStep(const Nest &nest, const ir::Value *axis) {
-  constexpr int64_t tiles = 16;
   std::vector<const ir::Op *> loops;
   walkTile(nest, [&](const ir::Op &op, int depth) {
     if (op.kind == ir::OpKind::For && depth == 0)
@@ -189,10 +195,9 @@ bool endsInOneStep(const Nest &nest, const ir::Value *axis) {
   if (loops.size() < 2)
     return false;
   const ir::Op &last = *loops.back();
-  for (int64_t tile = 0; tile < tiles; ++tile) {
-    Sample sample(axis, tile, tiles * axis->type.rows);
-    const std::optional<int64_t> begin = sample.of(last.operand(0)), end = sample.of(last.operand(1));
-    if (!begin || !end || *end - *begin > std::max<int64_t>(last.tileSize, 1))
+  for (int64_t tile = 0; tile < Sample::tiles; ++tile) {
+    const std::optional<int64_t> range = Sample(axis, tile).rangeOf(last);
+    if (!range || *range > std::max<int64_t>(last.tileSize, 1))
       return false;
   }
   return true;

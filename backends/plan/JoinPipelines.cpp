@@ -45,11 +45,8 @@ public:
       if (second == body.size() || !isPipelined(body[first]) || !goesOn(body[first], body[second]))
         continue;
       const size_t start = startOf(first);
-      const Body between{body.begin() + static_cast<std::ptrdiff_t>(first) + 1,
-                         body.begin() + static_cast<std::ptrdiff_t>(second)};
-      if (std::any_of(body.begin() + static_cast<std::ptrdiff_t>(start),
-                      body.begin() + static_cast<std::ptrdiff_t>(first) + 1,
-                      [&](Stmt &loop) { return writes(loop, between); }))
+      const Body between{at(first + 1), at(second)};
+      if (std::any_of(at(start), at(first + 1), [&](Stmt &loop) { return writes(loop, between); }))
         continue;
       if (const std::optional<Names> names = carried(body[first].epilogue, body[second]))
         join(start, first, second, *names);
@@ -57,6 +54,8 @@ public:
   }
 
 private:
+  Body::iterator at(size_t number) { return role.body.begin() + static_cast<std::ptrdiff_t>(number); }
+
   /// The first loop of the pipeline that this one is of. They stand one behind the other.
   size_t startOf(size_t loop) const {
     while (role.body[loop].operands.size() > 2)
@@ -140,9 +139,7 @@ private:
       rename(*part, names);
     loop.operands.push_back(body[start].operands[0]);
     body[first].epilogue.clear();
-    std::rotate(body.begin() + static_cast<std::ptrdiff_t>(start),
-                body.begin() + static_cast<std::ptrdiff_t>(first) + 1,
-                body.begin() + static_cast<std::ptrdiff_t>(second));
+    std::rotate(at(start), at(first + 1), at(second));
     std::erase_if(role.vars, [&](const plan::Var &var) { return names.count(var.name) != 0; });
   }
 

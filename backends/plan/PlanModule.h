@@ -45,7 +45,7 @@ struct PlanOptions {
   std::function<bool(ir::Function &)> transform;
   Instrumentation instrument = Instrumentation::None; ///< with records of what each role does when
   bool verify = true;                                 ///< false: hands out plans as they are
-  bool forEveryCall = false; ///< plans make nothing of the conditions of their schedules, so they serve other calls too
+  bool forEveryCall = false; ///< without the conditions of schedules: plans serve the calls that these leave out, too
   /// Called on each plan before it is verified.
   std::function<void(plan::Plan &)> onPlanned;
   /// Told of a plan that the verifier refuses, though it asks for no more than there is: a bug in tkc. Not set:

@@ -121,10 +121,10 @@ TEST(Cost, HalfTheBandwidthTakesTwiceTheTime) {
   EXPECT_NEAR(half / whole, 2, 0.02);
 }
 
-/// A tile of 64 × 64 numbers, as products leave them, stored for each of the grid.
-std::string stores(const std::string &elem) {
-  return fmt::format(R"(plan @stores for sm_90a {{}} (b: f32[K], out c: {0}[M, N]) {{
-  threads 128 cluster 1 shared 0
+/// A plan of one role of four warps, which does the same for each tile of the grid.
+std::string worker(const std::string &elem, const std::string &buffers, const std::string &body) {
+  return fmt::format(R"(plan @worker for sm_90a {{}} (b: f32[K], out c: {0}[M, N]) {{
+  threads 128 cluster 1 shared 8192
   prelude {{
     var zero: i32
     var M: i32
@@ -134,16 +134,24 @@ std::string stores(const std::string &elem) {
     N = dim @N
   }}
   grid {{ m in tiles(zero, M, 64), n in tiles(zero, N, 64) }}
+  {1}
   role worker warps 0..4 instances 1 registers 128 {{
-    var none: {0}
-    var acc: fragment<{0}, 64x64, mma, whole>
-    none = const 0
-    acc = full (none)
-    store c[m, n] = acc
+    {2}
   }}
 }}
 )",
-                     elem);
+                     elem, buffers, body);
+}
+
+/// A tile of 64 × 64 numbers, as products leave them, stored for each of the grid.
+std::string stores(const std::string &elem) {
+  return worker(elem, "",
+                fmt::format(R"(var none: {0}
+    var acc: fragment<{0}, 64x64, mma, whole>
+    none = const 0
+    acc = full (none)
+    store c[m, n] = acc)",
+                            elem));
 }
 
 /// A tile's time, where N is so much less than a multiple of tiles: two blocks at once.
@@ -170,25 +178,9 @@ TEST(Cost, WhatL2DoesNotHoldIsStoredAtARateOfItsOwn) {
 /// A tile of 64 × 64 numbers of 16 bits for each of the grid, read transposed: a warp reads 32 rows of 128 bytes at
 /// once.
 double readingColumns(const std::string &swizzle, const arch::Description &arch) {
-  const std::string text = fmt::format(R"(plan @columns for sm_90a {{}} (b: f32[K], out c: f32[M, N]) {{
-  threads 128 cluster 1 shared 8192
-  prelude {{
-    var zero: i32
-    var M: i32
-    var N: i32
-    zero = const 0
-    M = dim @M
-    N = dim @N
-  }}
-  grid {{ m in tiles(zero, M, 64), n in tiles(zero, N, 64) }}
-  buffer s: bf16[64x64] swizzle {} stages 1 offset 0
-  role worker warps 0..4 instances 1 registers 128 {{
-    var x: fragment<bf16, 64x64, rows(128, 32, 1), whole>
-    x = load_shared s[0].T
-  }}
-}}
-)",
-                                       swizzle);
+  const std::string text = worker("f32", fmt::format("buffer s: bf16[64x64] swizzle {} stages 1 offset 0", swizzle),
+                                  R"(var x: fragment<bf16, 64x64, rows(128, 32, 1), whole>
+    x = load_shared s[0].T)");
   return (nsOf(text, arch, 64 * 1100, 1) - nsOf(text, arch, 64 * 100, 1)) / 1000;
 }
 
