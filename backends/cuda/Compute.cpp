@@ -126,6 +126,47 @@ bool RolePrinter::isNonNegative(const std::string &var, int depth) const {
   }
 }
 
+/// At least 1, as dims are.
+bool RolePrinter::isPositive(const std::string &var, int depth) const {
+  if (depth > 16)
+    return false;
+  const auto range = kernel.ranges.find(var);
+  if (range != kernel.ranges.end())
+    return isPositive(range->second.first, depth + 1);
+  const Stmt *stmt = definitionOf(var);
+  if (!stmt || stmt->kind != StmtKind::Compute)
+    return false;
+  const auto is = [&](size_t operand) { return isPositive(stmt->operands[operand], depth + 1); };
+  const auto isAtLeastZero = [&](size_t operand) { return isNonNegative(stmt->operands[operand], depth + 1); };
+  switch (stmt->op) {
+  case OpKind::Const:
+    return stmt->constant >= 1;
+  case OpKind::Dim:
+    return true;
+  case OpKind::Add:
+    return (is(0) && isAtLeastZero(1)) || (isAtLeastZero(0) && is(1));
+  case OpKind::Mul:
+  case OpKind::Min:
+    return is(0) && is(1);
+  case OpKind::Max:
+    return is(0) || is(1);
+  case OpKind::Div:
+    return kernel.multiples.count({dimText(stmt->operands[0]), dimText(stmt->operands[1])}) != 0;
+  default:
+    return false;
+  }
+}
+
+/// The name of a dim, a constant's digits, or nothing.
+std::string RolePrinter::dimText(const std::string &var) const {
+  const Stmt *stmt = definitionOf(var);
+  if (!stmt || stmt->kind != StmtKind::Compute)
+    return {};
+  if (stmt->op == OpKind::Const)
+    return std::to_string(static_cast<int64_t>(stmt->constant));
+  return stmt->op == OpKind::Dim ? stmt->name : std::string();
+}
+
 /// The statement that makes a value of which nothing else is made, if it is of that kind.
 const Stmt *RolePrinter::inlinedAs(const std::string &var, OpKind op) const {
   const Stmt *made = uses.isInlined(var) ? uses.definition(var) : nullptr;
@@ -184,16 +225,27 @@ std::optional<cpp::Expr> RolePrinter::scaledTanh(const Stmt &stmt) {
   return cpp::call("tk::scaled_tanh", std::move(factors));
 }
 
-/// Integers floor, which is what C++ does where nothing is negative.
+/// Integers floor, and by zero give zero, which is what C++ does where nothing is negative and the divisor no zero.
 cpp::Expr RolePrinter::quotient(const Stmt &stmt) {
   const bool isDivision = stmt.op == OpKind::Div;
   if (isTile(stmt.dest))
     return infix(stmt, isDivision ? "/" : "%");
   if (typeOf(stmt.dest).elem != ElemType::I32)
     return function(stmt, isDivision ? "divide" : "modulo");
-  if (isNonNegative(stmt.operands[0]) && isNonNegative(stmt.operands[1]))
+  if (isNonNegative(stmt.operands[0]) && isPositive(stmt.operands[1]))
     return infix(stmt, isDivision ? "/" : "%");
   return function(stmt, isDivision ? "divide" : "modulo");
+}
+
+/// By less than 0 or more than 31, C++ has no shift.
+cpp::Expr RolePrinter::shifted(const Stmt &stmt) {
+  const bool isLeft = stmt.op == OpKind::Shl;
+  const Stmt *by = definitionOf(stmt.operands[1]);
+  const bool isKnown = by && by->kind == StmtKind::Compute && by->op == OpKind::Const && by->constant >= 0 &&
+                       by->constant <= 31;
+  if (isTile(stmt.dest) || isKnown)
+    return infix(stmt, isLeft ? "<<" : ">>");
+  return function(stmt, isLeft ? "shift_left" : "shift_right");
 }
 
 /// Numbers of the rows (axis 0: a column) or columns (a row) of a tile in the whole tile.
@@ -448,9 +500,8 @@ cpp::Expr RolePrinter::computed(const Stmt &stmt) {
   case OpKind::Xor:
     return infix(stmt, "^");
   case OpKind::Shl:
-    return infix(stmt, "<<");
   case OpKind::Shr:
-    return infix(stmt, ">>");
+    return shifted(stmt);
   case OpKind::Eq:
     return infix(stmt, "==");
   case OpKind::Ne:

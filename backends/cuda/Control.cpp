@@ -31,8 +31,34 @@ cpp::Expr KernelContext::symbol(const std::string &name) const {
   return cpp::member(cpp::name("g"), identifier(name));
 }
 
+/// Whatever its symbols are, which are at least 1.
+static bool isNonNegative(const ir::DimExpr &dim) {
+  switch (dim.kind) {
+  case ir::DimExpr::Const:
+    return dim.value >= 0;
+  case ir::DimExpr::Symbol:
+    return true;
+  case ir::DimExpr::Sub:
+    return false;
+  case ir::DimExpr::Add:
+  case ir::DimExpr::Mul:
+  case ir::DimExpr::Div:
+  case ir::DimExpr::Mod:
+    return isNonNegative(*dim.lhs) && isNonNegative(*dim.rhs);
+  }
+  return false;
+}
+static bool isPositive(const ir::DimExpr &dim) {
+  return dim.kind == ir::DimExpr::Symbol || (dim.kind == ir::DimExpr::Const && dim.value > 0);
+}
+
 cpp::Expr KernelContext::dim(const ir::DimExpr &dim) const {
   const auto infix = [&](const char *op) { return cpp::binary(op, this->dim(*dim.lhs), this->dim(*dim.rhs)); };
+  const auto divided = [&](const char *op, const char *function) {
+    return isNonNegative(*dim.lhs) && isPositive(*dim.rhs)
+               ? infix(op)
+               : cpp::call(function, {this->dim(*dim.lhs), this->dim(*dim.rhs)});
+  };
   switch (dim.kind) {
   case ir::DimExpr::Const:
     return cpp::integer(dim.value);
@@ -45,9 +71,9 @@ cpp::Expr KernelContext::dim(const ir::DimExpr &dim) const {
   case ir::DimExpr::Mul:
     return infix("*");
   case ir::DimExpr::Div:
-    return infix("/");
+    return divided("/", "tk::divide");
   case ir::DimExpr::Mod:
-    return infix("%");
+    return divided("%", "tk::modulo");
   }
   return {};
 }

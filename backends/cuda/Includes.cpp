@@ -119,6 +119,8 @@ constexpr Row rows[] = {
     {"counted_tile", "tile_counter.h"},
     {"divide", "math.h"},
     {"modulo", "math.h"},
+    {"shift_left", "math.h"},
+    {"shift_right", "math.h"},
     {"min", "elementwise.h"},
     {"max", "elementwise.h"},
     {"host", "host/launch.h"},

@@ -54,7 +54,7 @@ class KernelPrinter {
 public:
   KernelPrinter(const plan::Plan &plan, std::string name, const SourceManager &sources, const PrintOptions &options)
       : plan(plan), name(std::move(name)), sources(sources), onlyIf(options.onlyIf),
-        kernel{plan, sources, {}, {}, {}, {}, {}, {}, options.recordWords} {
+        kernel{plan, sources, {}, {}, {}, {}, {}, {}, options.recordWords, options.multiples} {
     findSplitBuffers();
     findRanges();
     for (const char *word :

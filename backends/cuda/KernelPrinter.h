@@ -22,6 +22,7 @@ std::string kernelName(const planner::PlannedKernel &planned);
 struct PrintOptions {
   std::string onlyIf = {}; ///< a condition of the preprocessor: the function has its body only where that holds
   int recordWords = 2;     ///< EmitOptions::recordWords
+  std::set<std::pair<std::string, std::string>> multiples = {}; ///< KernelContext::multiples
 };
 
 /// The arguments' struct, the shared-memory struct and the `__global__` function, not yet formatted.

@@ -33,6 +33,8 @@ struct KernelContext {
   std::set<std::string> loops;                                       ///< of these, those of loops: every tile exists
   std::map<std::string, plan::VarType> axisTypes;                    ///< of the grid's variables
   int recordWords = 2;                                               ///< EmitOptions::recordWords
+  /// Pairs of dims, or numbers, of which in every call the first is a multiple of the second.
+  std::set<std::pair<std::string, std::string>> multiples;
 
   const ir::Param *findParam(std::string_view name) const;
   /// A dim of a tensor, or the number that a symbol is.
@@ -107,6 +109,7 @@ private:
   cpp::Expr infix(const plan::Stmt &stmt, const std::string &op);
   cpp::Expr function(const plan::Stmt &stmt, const std::string &name);
   cpp::Expr quotient(const plan::Stmt &stmt);
+  cpp::Expr shifted(const plan::Stmt &stmt);
   std::optional<cpp::Expr> onePlus(const plan::Stmt &stmt);
   std::optional<cpp::Expr> scaledTanh(const plan::Stmt &stmt);
   const plan::Stmt *inlinedAs(const std::string &var, ir::OpKind op) const;
@@ -128,6 +131,8 @@ private:
   bool isTile(const std::string &var) const;
   const plan::Stmt *definitionOf(const std::string &var) const;
   bool isNonNegative(const std::string &var, int depth = 0) const;
+  bool isPositive(const std::string &var, int depth = 0) const;
+  std::string dimText(const std::string &var) const;
   bool exists(const std::string &tile) const;
   bool isMultiple(const std::string &var, int64_t factor, const cpp::Expr &dim, int depth = 0);
   std::string typeText(const std::string &var) const { return variableType(typeOf(var), role.instances); }

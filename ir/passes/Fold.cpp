@@ -24,9 +24,9 @@ bool isInteger32(double value) { return std::abs(value) <= 0x1p31 && value == st
 
 std::optional<double> foldUnary(OpKind kind, ElemType elem, double x) {
   if (kind == OpKind::Neg)
-    return -x;
+    return isFloat(elem) ? -x : wrapToI32(-x);
   if (kind == OpKind::Abs)
-    return std::abs(x);
+    return isFloat(elem) ? std::abs(x) : wrapToI32(std::abs(x));
   if (kind == OpKind::Floor)
     return std::floor(x);
   if (kind == OpKind::Not)
@@ -54,9 +54,9 @@ std::optional<double> foldInteger(OpKind kind, double x, double y) {
   auto a = static_cast<int64_t>(x), b = static_cast<int64_t>(y);
   bool isShift = b >= 0 && b < 32;
   if (kind == OpKind::Div)
-    return b == 0 ? std::nullopt : std::optional(std::floor(x / y));
+    return b == 0 ? 0 : wrapToI32(std::floor(x / y));
   if (kind == OpKind::Mod)
-    return b == 0 ? std::nullopt : std::optional(x - std::floor(x / y) * y);
+    return b == 0 ? 0 : x - std::floor(x / y) * y;
   if (kind == OpKind::Mul)
     return wrapToI32(static_cast<double>(static_cast<int32_t>(static_cast<uint32_t>(a * b))));
   if (kind == OpKind::And)

@@ -162,10 +162,13 @@ private:
     replace(cast, bind(cast, "make.buffer.rsrc.bits", {cast.getOperand(0)}, cast.getType()));
   }
 
-  // ---- asm: waits and hints, and empty statements, which keep values where they are
+  // ---- asm: waits and hints, conversions to integers, and empty statements, which keep values where they are
 
   void lowerAsmText(llvm::CallInst &call) {
     const auto &code = *llvm::cast<llvm::InlineAsm>(call.getCalledOperand());
+    if (const llvm::StringRef text = code.getAsmString();
+        text == "v_cvt_i32_f32 $0, $1" || text == "v_cvt_i32_f64 $0, $1")
+      return lowerConversion(call);
     llvm::SmallVector<llvm::StringRef> lines;
     code.getAsmString().split(lines, '\n');
     bool isEmpty = true;
@@ -196,6 +199,13 @@ private:
     else
       return opcode == "s_nop" || opcode == "s_setprio" || opcode == "s_sleep";
     return true;
+  }
+
+  /// To an integer, saturating, and 0 of NaN: LLVM's own instruction means nothing where the number does not fit.
+  void lowerConversion(llvm::CallInst &call) {
+    llvm::IRBuilder<> builder(&call);
+    llvm::Value *number = call.getArgOperand(0);
+    replace(call, builder.CreateIntrinsic(llvm::Intrinsic::fptosi_sat, {call.getType(), number->getType()}, {number}));
   }
 
   /// `vmcnt(0) & lgkmcnt(2)`, with any separator.

@@ -7,7 +7,9 @@
 #include "runtime/emulator/Models.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <cstdint>
 
 namespace tkc::emulator {
 namespace {
@@ -60,6 +62,16 @@ void toTf32(const BoundInstruction &instruction, uint64_t *slots) {
   }
   const uint32_t tie = instruction.has("rna") ? 0x1000 : 0xfff + (bits >> 13 & 1);
   slots[0] = (bits + tie) & 0xffffe000u;
+}
+
+/// Towards zero, saturating. NaN gives 0, but of 64 bits the least number.
+void truncateFloat(const BoundInstruction &, uint64_t *slots) {
+  const double x = asFloat(slots[1]);
+  slots[0] = static_cast<uint32_t>(std::isnan(x) ? 0 : static_cast<int32_t>(std::clamp(x, -0x1p31, 0x1p31 - 1)));
+}
+void truncateDouble(const BoundInstruction &, uint64_t *slots) {
+  const auto x = std::bit_cast<double>(slots[1]);
+  slots[0] = static_cast<uint32_t>(std::isnan(x) ? INT32_MIN : static_cast<int32_t>(std::clamp(x, -0x1p31, 0x1p31 - 1)));
 }
 
 /// `mov d, a`, `mov.b32 {l, h}, a` and `mov.b32 d, {l, h}`.
@@ -128,6 +140,8 @@ constexpr Model table[] = {
     {"cvt.rn.f16x2.e5m2x2", unpackToHalves<f8e5m2>},
     {"cvt.rn.tf32.f32", toTf32},
     {"cvt.rna.tf32.f32", toTf32},
+    {"cvt.rzi.s32.f32", truncateFloat},
+    {"cvt.rzi.s32.f64", truncateDouble},
     {"mov.*", move},
     {"add.u32", add},
     {"min.u32", smaller},

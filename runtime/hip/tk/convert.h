@@ -55,4 +55,16 @@ __device__ __forceinline__ float narrow_towards_zero(double x) {
   return too_far ? __builtin_bit_cast(float, __builtin_bit_cast(unsigned, nearest) - 1) : nearest;
 }
 
+/// Towards zero; what does not fit saturates, and NaN gives 0, as the instructions do.
+__device__ __forceinline__ int truncate(float x) {
+  int result;
+  asm("v_cvt_i32_f32 %0, %1" : "=v"(result) : "v"(x));
+  return result;
+}
+__device__ __forceinline__ int truncate(double x) {
+  int result;
+  asm("v_cvt_i32_f64 %0, %1" : "=v"(result) : "v"(x));
+  return result;
+}
+
 } // namespace tk

@@ -86,4 +86,16 @@ __device__ __forceinline__ unsigned round_to_tf32(float x) {
 
 __device__ __forceinline__ float narrow_towards_zero(double x) { return __double2float_rz(x); }
 
+/// Towards zero; what does not fit saturates, and NaN gives 0. The instruction makes a NaN of 64 bits the least number.
+__device__ __forceinline__ int truncate(float x) {
+  int result;
+  asm("cvt.rzi.s32.f32 %0, %1;" : "=r"(result) : "f"(x));
+  return result;
+}
+__device__ __forceinline__ int truncate(double x) {
+  int result;
+  asm("cvt.rzi.s32.f64 %0, %1;" : "=r"(result) : "d"(x));
+  return x != x ? 0 : result;
+}
+
 } // namespace tk

@@ -8,8 +8,8 @@
 
 namespace tk {
 
-__device__ __forceinline__ int abs(int x) { return x < 0 ? -x : x; }
-__device__ __forceinline__ i64 abs(i64 x) { return x < 0 ? -x : x; }
+__device__ __forceinline__ int abs(int x) { return x < 0 ? int(0u - u32(x)) : x; }
+__device__ __forceinline__ i64 abs(i64 x) { return x < 0 ? i64(0ull - u64(x)) : x; }
 template <class T>
   requires(same<T, int> || same<T, i64>)
 __device__ __forceinline__ T max(T x, T y) {
@@ -20,18 +20,28 @@ template <class T>
 __device__ __forceinline__ T min(T x, T y) {
   return x < y ? x : y;
 }
-/// Quotient and remainder that floor, as the language's do.
+/// Quotient and remainder that floor, as the language's do. Divisors of 0 give 0, and the least number by -1 is itself:
+/// C++ has no meaning for these. A known divisor takes no test.
 template <class T>
   requires(same<T, int> || same<T, i64>)
 __host__ __device__ __forceinline__ constexpr T divide(T x, T y) {
+  if (y == 0)
+    return 0;
+  if (y == -1)
+    return T(u64(0) - u64(x));
   const T quotient = x / y;
   return (x % y != 0 && (x < 0) != (y < 0)) ? quotient - 1 : quotient;
 }
 template <class T>
   requires(same<T, int> || same<T, i64>)
 __host__ __device__ __forceinline__ constexpr T modulo(T x, T y) {
+  if (y == 0 || y == -1)
+    return 0;
   const T remainder = x % y;
   return (remainder != 0 && (x < 0) != (y < 0)) ? remainder + y : remainder;
 }
+/// Shifts by less than 0 or more than 31 give 0, or -1 for a negative number shifted right.
+__device__ __forceinline__ int shift_left(int x, int by) { return u32(by) > 31 ? 0 : int(u32(x) << by); }
+__device__ __forceinline__ int shift_right(int x, int by) { return x >> (u32(by) > 31 ? 31 : by); }
 
 } // namespace tk

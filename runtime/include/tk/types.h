@@ -102,7 +102,9 @@ template <class To> __device__ __forceinline__ To from_float(float x) {
   } else if constexpr (same<To, bool>) {
     return x != 0.0f;
   } else if constexpr (same<To, i8> || same<To, u8>) {
-    return To(clamp<To>(int(x)));
+    return To(clamp<To>(truncate(x)));
+  } else if constexpr (same<To, int> || same<To, i64>) {
+    return truncate(x);
   } else {
     return To(x);
   }
@@ -164,6 +166,8 @@ template <class To, class From> __device__ __forceinline__ To cast_scalar(From x
     return x != From(0);
   else if constexpr (same<To, i8> || same<To, u8>)
     return To(clamp<To>(cast_scalar<int>(x)));
+  else if constexpr (same<From, double> && (same<To, int> || same<To, i64>))
+    return truncate(x);
   else
     return To(x);
 }
