@@ -2,13 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The variables of what a loop carries: a value that is yielded is computed straight into the one that is carried,
-// where no later statement still reads the old value; others are moved there at the end of an iteration.
+// where nothing later still reads the old one, by this name or by another; others are moved there at the end of an
+// iteration.
 #pragma once
 
 #include "backends/plan/Order.h"
 #include "backends/plan/RoleBuilder.h"
 
 #include <set>
+#include <string>
+#include <utility>
 #include <vector>
 
 namespace tkc::planner {
@@ -24,13 +27,24 @@ public:
   void begin(const ir::Op &loop);
   /// Gives what is yielded the variable that is carried, where it can be computed in place.
   void coalesce(const ir::Op &loop, const std::vector<ScheduledOp> &order);
-  /// What was not computed in place is moved; values that other moves would overwrite first go through temporaries.
+  /// Whether what `order` computes an iteration late has the variable that is carried: nothing moves it there in time.
+  /// After `coalesce`.
+  bool canBeLate(const ir::Op &loop, const std::vector<ScheduledOp> &order) const;
+  /// What was not computed in place is moved, all of it at once: each move reads what was there before the others.
   void yield(const ir::Op &loop);
 
 private:
+  using Values = std::set<const ir::Value *>;
+  using Move = std::pair<std::string, std::string>; ///< to, from
+  using Moves = std::vector<Move>;
+
   void beginLowest(const ir::Value *arg, SourceLoc loc);
   bool isOwn(const ir::Value *value) const;
   bool coalesce(const ir::Value *value, const ir::Value *arg, const std::vector<ScheduledOp> &order);
+  Values sharersOf(const ir::Value *arg) const;
+  bool isNeededAfter(const ir::Value *value, const ir::Value *arg, const std::vector<ScheduledOp> &order,
+                     std::vector<ScheduledOp>::const_iterator at) const;
+  void emitMoves(Moves moves, SourceLoc loc);
 
   RoleBuilder &builder;
   const std::set<const ir::Op *> &computed;
@@ -42,6 +56,8 @@ const ir::Op *yieldOf(const ir::Block &body);
 /// Whether nothing reads the value after `user`, which then may write to its variable: it has no other user, and is
 /// made anew each time that `user` runs.
 bool diesAt(const ir::Value *value, const ir::Op &user);
+/// Whether the op's result may be its operand's variable under another name.
+bool isRenaming(const ir::Op &op);
 /// The innermost loop or branch around a block.
 const ir::Op *repeatingOp(const ir::Block *block);
 

@@ -276,7 +276,7 @@ private:
     for (size_t position : {0, 1})
       if ((position == 0 ? product.a : product.b).kind == Operand::Staged)
         stageOperand(dot, position);
-    if (accumulates && !isDefined(dot.result()) && diesAt(ir::addendOf(dot), dot))
+    if (accumulates && !isDefined(dot.result()) && isOverwritten(*ir::addendOf(dot), dot))
       alias(dot.result(), use(ir::addendOf(dot)));
     const std::string dest = define(dot.result());
     if (accumulates)
@@ -295,6 +295,12 @@ private:
     sum.op = ir::OpKind::Add;
     sum.dest = dest;
     sum.operands = {dest, part};
+  }
+
+  /// Whether the product may add to the variable of its addend: nothing needs that afterwards, by this name or by
+  /// another.
+  static bool isOverwritten(const ir::Value &addend, const ir::Op &dot) {
+    return diesAt(&addend, dot) && !(addend.definingOp && isRenaming(*addend.definingOp));
   }
 
   bool isRingOperand(const ir::Op &dot, size_t side) const {
@@ -602,13 +608,26 @@ private:
                             loop.loc});
   }
 
+  /// The order of the body, with the variables that it computes in place. No product is late whose result would have
+  /// to be moved.
+  std::vector<ScheduledOp> orderLoop(const ir::Op &loop, int overlap) {
+    const Names names = visibleNames();
+    const std::vector<plan::Note> notes = result.notes;
+    std::vector<ScheduledOp> order = orderBody(opsOf(loop.body()), &loop, placement, overlap, result.notes);
+    carried.coalesce(loop, order);
+    if (carried.canBeLate(loop, order))
+      return order;
+    setVisibleNames(names);
+    result.notes = notes;
+    return orderLoop(loop, 0);
+  }
+
   void lowerFor(const ir::Op &loop) {
     carried.begin(loop);
     const bool hasNext = !placement.copiesItself && !ir::runsAtMostOnce(loop);
     const int overlap = hasNext ? static_cast<int>(schedule.overlap.value_or(1)) : 0;
-    std::vector<ScheduledOp> order = orderBody(opsOf(loop.body()), &loop, placement, overlap, result.notes);
+    const std::vector<ScheduledOp> order = orderLoop(loop, overlap);
     noteLoop(loop);
-    carried.coalesce(loop, order);
     const bool pipelined =
         std::any_of(order.begin(), order.end(), [](const ScheduledOp &item) { return item.stage > 0; });
     result.overlapped |= pipelined;
