@@ -48,6 +48,7 @@ public:
     matrix().inFirst = placement.byPairs;
     result.failsForPairs = placement.byPairs && !isForOneThread();
     scalars = scalarsOfProducts(role, result.unsupported);
+    countReads(role.body, reads);
     findRingUsers();
     plan::Body products;
     plan::Body rescaling;
@@ -600,6 +601,7 @@ private:
     waitForAll();
     handOver(group, stmt.loc);
     open(rings, ofMatrix, true, stmt.loc);
+    keepScalars(stmt);
     const SourceLoc loc = stmt.loc;
     products->push_back(onlyProducts(stmt, depth));
     matrixFenced = false;
@@ -637,9 +639,9 @@ private:
       open(rings, ofMatrix, true, loc);
       if (stmt.isTensorProduct())
         issueProduct(stmt);
-      else if (stmt.kind == Kind::For || stmt.kind == Kind::If)
+      else if (hasTensorProduct(stmt))
         into.push_back(onlyProducts(stmt, depth));
-      else
+      else if (scalars.count(stmt.dest))
         into.push_back(std::move(stmt));
       close(rings, ofMatrix, true, loc);
     }
@@ -647,6 +649,57 @@ private:
     if (isLevel)
       ofMatrix = savedLevel;
     products = saved;
+  }
+
+  // ---- scalars that a nest of products computes besides
+  static void countReads(const plan::Body &body, std::map<std::string, int> &counts) {
+    walk(body, [&](const plan::Stmt &stmt) {
+      for (const std::string &operand : stmt.operands)
+        ++counts[operand];
+    });
+  }
+
+  /// Those that are read outside of the nest the other roles compute in a loop of their own.
+  void keepScalars(const plan::Stmt &nest) {
+    std::map<std::string, int> inside;
+    countReads({nest}, inside);
+    bool forComputer = false, forRescaler = false;
+    plan::walk(nest, [&](const plan::Stmt &stmt) {
+      if (stmt.kind == Kind::For || stmt.dest.empty() || reads[stmt.dest] == inside[stmt.dest])
+        return;
+      forComputer = true;
+      forRescaler |= corrects() && correction.scalars.count(stmt.dest) != 0;
+    });
+    plan::Stmt rest = nest;
+    dropProducts(rest);
+    if (forRescaler)
+      rescaler.out->push_back(rest);
+    if (forComputer)
+      computer.out->push_back(std::move(rest));
+  }
+
+  static void dropProducts(plan::Stmt &stmt) {
+    for (plan::Body *body : stmt.bodies()) {
+      for (plan::Stmt &inner : *body)
+        dropProducts(inner);
+      std::erase_if(*body, [](const plan::Stmt &inner) {
+        const auto inners = inner.bodies();
+        const bool isControl = inner.kind == Kind::For || inner.kind == Kind::If;
+        return inner.isTensorProduct() ||
+               (isControl && std::all_of(inners.begin(), inners.end(), [](const auto *each) { return each->empty(); }));
+      });
+    }
+    if (isRepeated(stmt)) // only products make something else of a first iteration
+      stmt.prologue.clear();
+  }
+
+  /// Whether the first iteration is like the others.
+  static bool isRepeated(const plan::Stmt &loop) {
+    return loop.epilogue.empty() && loop.orElse.empty() &&
+           std::equal(loop.prologue.begin(), loop.prologue.end(), loop.body.begin(), loop.body.end(),
+                      [](const plan::Stmt &one, const plan::Stmt &other) {
+                        return one.body.empty() && other.body.empty() && plan::print(one) == plan::print(other);
+                      });
   }
 
   // ---- accumulators that are rings
@@ -667,6 +720,7 @@ private:
     });
     waitForAll();
     open(rings, ofMatrix, true, stmt.loc);
+    keepScalars(stmt);
     const SourceLoc loc = stmt.loc;
     plan::Stmt theirs = onlyProducts(stmt, depth);
     plan::Body waits;
@@ -708,6 +762,7 @@ private:
   std::set<const RingPlacement *> usedByMatrix, usedByThreads;
   Names staged, unpublished;
   Names scalars;       ///< that both roles compute
+  std::map<std::string, int> reads; ///< of each variable, by what the role was before
   Names matrixCursors; ///< of the matrix role
   std::map<std::string, int> cursorStages;
 
