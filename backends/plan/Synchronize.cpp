@@ -14,6 +14,9 @@ namespace {
 
 using Kind = plan::StmtKind;
 
+/// Groups that a wait can leave in flight: `wgmma.wait_group` takes 0 to 7.
+constexpr int mostInFlight = 7;
+
 /// A product group that was committed and not yet waited for.
 struct Group {
   std::string dest;      ///< accumulator that it writes
@@ -33,6 +36,7 @@ public:
 
   void run() {
     declareCursors();
+    findLagging(role.body, 0);
     segment(role.body, 0);
   }
 
@@ -44,6 +48,20 @@ private:
 
   void declareCursor(const std::string &name, const RingPlacement &ring) {
     role.vars.push_back({name, cursorType(ring.stages)});
+  }
+
+  static std::string doneCursor(const RingPlacement &ring) { return ring.name + "_done"; }
+
+  /// Rings of which some loop hands back the stage of the iteration before, by a cursor of its own.
+  void findLagging(const plan::Body &body, int depth) {
+    for (const plan::Stmt &stmt : body) {
+      const int inner = stmt.kind == Kind::For ? depth + 1 : depth;
+      if (keepsProductInFlight(stmt, inner))
+        for (const plan::Stmt &each : stmt.body)
+          lagging.merge(ringsIn(each, inner));
+      for (const plan::Body *part : stmt.bodies())
+        findLagging(*part, inner);
+    }
   }
 
   // ---- one straight line of statements at loop depth `depth`
@@ -103,6 +121,8 @@ private:
   void handBack(const RingPlacement &ring, SourceLoc loc) {
     arrive(ring, ring.cursor(), loc);
     emit(Kind::Advance, loc).cursor = ring.cursor();
+    if (lagging.count(&ring)) // another loop goes on from here
+      emit(Kind::Advance, loc).cursor = doneCursor(ring);
   }
 
   /// In the iterations of a loop, by products that each iteration waits for; not at its end.
@@ -256,16 +276,28 @@ private:
 
   ///   first: products(0)   others: products(k); wait until only they are in flight; release k - 1   end: wait; release
   void pipelineProducts(plan::Stmt &loop, int depth) {
-    const auto groups = static_cast<int>(std::count_if(
+    auto groups = static_cast<int>(std::count_if(
         loop.body.begin(), loop.body.end(), [](const plan::Stmt &stmt) { return stmt.kind == Kind::Product; }));
     std::set<const RingPlacement *> rings;
     for (const plan::Stmt &stmt : loop.body)
       rings.merge(ringsIn(stmt, depth));
     plan::Body issue = issueProducts(loop.body, depth);
+    if (groups > mostInFlight) {
+      commitTogether(issue);
+      groups = 1;
+    }
     loop.prologue = issue;
     loop.body = std::move(issue);
     releasePrevious(loop.body, rings, groups, loop.loc);
     releasePrevious(loop.epilogue, rings, 0, loop.loc);
+  }
+
+  /// All products of an iteration in one group.
+  static void commitTogether(plan::Body &issue) {
+    const auto isCommit = [](const plan::Stmt &stmt) { return stmt.kind == Kind::ProductCommit; };
+    const auto last = std::find_if(issue.rbegin(), issue.rend(), isCommit);
+    const auto end = std::remove_if(issue.begin(), std::prev(last.base()), isCommit);
+    issue.erase(end, std::prev(last.base()));
   }
 
   plan::Body issueProducts(plan::Body &products, int depth) {
@@ -294,7 +326,7 @@ private:
     out = &body;
     emit(Kind::ProductWait, loc).count = inFlight;
     for (const RingPlacement *ring : rings) {
-      const std::string cursor = ring->name + "_done";
+      const std::string cursor = doneCursor(*ring);
       if (!role.findVar(cursor))
         declareCursor(cursor, *ring);
       arrive(*ring, cursor, loc);
@@ -368,6 +400,7 @@ private:
   void waitForGroups(size_t count) {
     if (count == 0)
       return;
+    count = std::max(count, queue.size() - std::min<size_t>(queue.size(), mostInFlight));
     plan::Stmt &wait = emit(Kind::ProductWait, {});
     wait.count = static_cast<int>(queue.size() - count);
     queue.erase(queue.begin(), queue.begin() + static_cast<std::ptrdiff_t>(count));
@@ -393,6 +426,7 @@ private:
   plan::Role &role;
   const Placement &placement;
   std::map<std::string, const RingPlacement *> ringOf; ///< by buffer
+  std::set<const RingPlacement *> lagging;             ///< findLagging
   std::set<std::string> stagedBuffers;
   std::set<std::string> unpublished; ///< staged, and not yet visible to the matrix engine
 

@@ -28,7 +28,7 @@ public:
 
   TensorHomes run() {
     rewrite(role.body);
-    std::erase_if(result.rings, [&](const std::string &buffer) { return !isRing(buffer); });
+    keepWholeRings();
     return std::move(result);
   }
 
@@ -215,6 +215,22 @@ private:
         ++(stmt.kind == Kind::LoadTensor ? loads : others);
     });
     return products == 2 && loads == 1 && others == 0;
+  }
+
+  /// A loop's accumulators are rings together or not at all: its products are waited for in one way.
+  void keepWholeRings() {
+    const std::set<std::string> candidates = std::exchange(result.rings, {});
+    walk(role.body, [&](const plan::Stmt &loop) {
+      std::set<std::string> filled;
+      for (const plan::Stmt &stmt : loop.prologue)
+        if (stmt.isTensorProduct())
+          filled.insert(stmt.destRef.buffer);
+      const bool areRings = std::all_of(filled.begin(), filled.end(), [&](const std::string &buffer) {
+        return candidates.count(buffer) != 0 && isRing(buffer);
+      });
+      if (areRings)
+        result.rings.merge(filled);
+    });
   }
 
   static void countIn(const plan::Body &body, std::map<std::string, int> &counts) {
