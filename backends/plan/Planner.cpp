@@ -48,6 +48,7 @@ public:
       : function(function), arch(arch), schedule(schedule), diagnostics(diagnostics), nest(findNest(function)) {}
 
   bool pairsFailed = false; ///< there is no plan, as products of pairs did not suit
+  int64_t scratchBytes = 0; ///< of shared memory, which reductions and transpositions go through
 
   std::unique_ptr<plan::Plan> run() {
     if (!hasTypes())
@@ -273,6 +274,8 @@ private:
     const bool corrects = products && products->correction;
     plan->buffers = placement.buffers;
     plan->buffers.insert(plan->buffers.end(), consumer.scratch.begin(), consumer.scratch.end());
+    for (const plan::Buffer &buffer : consumer.scratch)
+      scratchBytes += (buffer.totalBytes() + placement.alignment - 1) / placement.alignment * placement.alignment;
     plan->maps = placement.maps;
     const bool hasProducer = !placement.rings.empty() && !placement.copiesItself;
     // What loads, what issues products and what asks for tiles share a warpgroup.
@@ -779,29 +782,36 @@ private:
 
 namespace {
 
-/// With pairs of blocks where they can be had.
+/// With pairs of blocks where they can be had. `scratchBytes`: of shared memory that the plan needs besides what is
+/// placed.
 std::unique_ptr<plan::Plan> planInPairs(const ir::Function &function, const arch::Description &arch,
-                                        const Schedule &schedule, DiagnosticEngine &diagnostics) {
+                                        const Schedule &schedule, DiagnosticEngine &diagnostics,
+                                        int64_t &scratchBytes) {
   Planner planner(function, arch, schedule, diagnostics);
   std::unique_ptr<plan::Plan> plan = planner.run();
+  scratchBytes = planner.scratchBytes;
   if (!planner.pairsFailed || schedule.twoCta)
     return plan;
   Schedule alone = schedule;
   alone.twoCta = false;
-  return Planner(function, arch, alone, diagnostics).run();
+  Planner single(function, arch, alone, diagnostics);
+  plan = single.run();
+  scratchBytes = single.scratchBytes;
+  return plan;
 }
 
 } // namespace
 
 std::unique_ptr<plan::Plan> planKernel(const ir::Function &function, const arch::Description &arch,
                                        const Schedule &schedule, DiagnosticEngine &diagnostics) {
-  std::unique_ptr<plan::Plan> plan = planInPairs(function, arch, schedule, diagnostics);
+  int64_t scratchBytes = 0;
+  std::unique_ptr<plan::Plan> plan = planInPairs(function, arch, schedule, diagnostics, scratchBytes);
   if (!plan || plan->sharedBytes <= arch.sharedBytesPerBlock)
     return plan;
   // What reductions and transpositions go through is known only now: once more, with so much less for rings.
   arch::Description smaller = arch;
-  smaller.sharedBytesPerBlock -= plan->sharedBytes - arch.sharedBytesPerBlock;
-  std::unique_ptr<plan::Plan> second = planInPairs(function, smaller, schedule, diagnostics);
+  smaller.sharedBytesPerBlock -= std::max(scratchBytes, plan->sharedBytes - arch.sharedBytesPerBlock);
+  std::unique_ptr<plan::Plan> second = planInPairs(function, smaller, schedule, diagnostics, scratchBytes);
   return second && second->sharedBytes <= arch.sharedBytesPerBlock ? std::move(second) : std::move(plan);
 }
 
