@@ -3,6 +3,7 @@
 //
 // What each statement refers to: it exists, and fits.
 #include "ir/plan/verify/Verify.h"
+#include "support/Rounding.h"
 
 #include <fmt/format.h>
 
@@ -370,13 +371,13 @@ private:
     if (stmt.count > 16 || (stmt.degree != 3 && stmt.degree != 5))
       return complain("at most 16 of 16 elements, by polynomials of degree 3 or 5");
     if (stmt.degree == 3 && !isOnlyNarrowed(role.body, stmt.dest))
-      complain("a polynomial of degree 3 is for results that are only cast to 16 bits or less");
+      complain("a polynomial of degree 3 is for results that are only cast to floats of at most 11 bits of precision");
   }
 
   bool isOnlyNarrowed(const Body &body, const std::string &var) const {
     const auto narrows = [&](const Stmt &stmt) {
       const bool isCast = stmt.kind == StmtKind::Compute && stmt.op == ir::OpKind::Cast;
-      return isCast && bitWidth(typeOf(stmt.dest)->elem) <= 16;
+      return isCast && isFloat(typeOf(stmt.dest)->elem) && unitRoundoff(typeOf(stmt.dest)->elem) >= 0x1p-12;
     };
     return std::all_of(body.begin(), body.end(), [&](const Stmt &stmt) {
       const bool reads = std::count(stmt.operands.begin(), stmt.operands.end(), var) != 0;
