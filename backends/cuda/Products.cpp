@@ -74,8 +74,8 @@ void RolePrinter::printProductFence(const plan::Body &body, size_t i, cpp::Body 
   out.push_back(cpp::Stmt::expression(cpp::call("tk::mma_fence", std::move(args))));
 }
 
-cpp::Expr RolePrinter::productOperand(const plan::BufferRef &ref, bool byWarps) const {
-  const bool isOwn = byWarps && kernel.splitBuffers.count(ref.buffer);
+cpp::Expr RolePrinter::productOperand(const plan::BufferRef &ref) const {
+  const bool isOwn = kernel.splitBuffers.count(ref.buffer) != 0;
   const bool isWhole = !ref.transposed && (!instance || ref.slice == plan::Division::Whole || isOwn);
   return isWhole ? cpp::method(slice(ref), "all") : slice(ref);
 }
@@ -86,8 +86,8 @@ void RolePrinter::printProduct(const Stmt &stmt, cpp::Body &out) {
   if (uses.declaresAt(stmt, stmt.dest))
     out.push_back(cpp::Stmt::declaration(typeText(stmt.dest), nameOf(stmt.dest)));
   std::vector<cpp::Expr> args = {cpp::name(nameOf(stmt.dest)),
-                                 stmt.aShared ? productOperand(stmt.aRef, stmt.byWarps) : value(stmt.operands[0]),
-                                 productOperand(stmt.ref, stmt.byWarps)};
+                                 stmt.aShared ? productOperand(stmt.aRef) : value(stmt.operands[0]),
+                                 productOperand(stmt.ref)};
   for (const plan::BufferRef &scales : stmt.scales)
     args.push_back(productOperand(scales));
   if (!stmt.accumulate)

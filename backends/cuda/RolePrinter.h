@@ -181,7 +181,7 @@ private:
   void printTensorCommit(const plan::Stmt &stmt, cpp::Body &out);
 
   // Products.cpp
-  cpp::Expr productOperand(const plan::BufferRef &ref, bool byWarps = false) const;
+  cpp::Expr productOperand(const plan::BufferRef &ref) const;
   void printProduct(const plan::Stmt &stmt, cpp::Body &out);
   void printProductFence(const plan::Body &body, size_t i, cpp::Body &out);
   void printProductWait(const plan::Stmt &stmt, cpp::Body &out);

@@ -149,15 +149,6 @@ private:
     stmt.ref = {member.buffer, ring.cursor(), isColumn, type.division == along ? along : plan::Division::Whole};
   }
 
-  /// Whether nothing reads the value itself: products read what it transposes, where that lies in shared memory.
-  bool onlyFeedsProducts(const ir::Value *value) const {
-    return std::all_of(value->users.begin(), value->users.end(), [&](const ir::Op *user) {
-      if (ir::isProduct(*user))
-        return placement.products.at(user).a.value != value;
-      return user->kind == ir::OpKind::Transpose && onlyFeedsProducts(user->result());
-    });
-  }
-
   void lowerAlias(const ir::Op &op) {
     if (typeOf(op.operand(0)) == typeOf(op.result())) {
       alias(op.result(), use(op.operand(0)));
@@ -169,7 +160,7 @@ private:
   /// A product reads the transpose of what is in shared memory; what vector work wants transposed goes through it and
   /// back.
   void lowerTranspose(const ir::Op &op) {
-    if (!onlyFeedsProducts(op.result()))
+    if (!placement.onlyFeedsProducts(op.result()))
       respread(op);
   }
 

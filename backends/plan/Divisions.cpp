@@ -103,9 +103,20 @@ void Divisions::visit(const ir::Op &op, const Placement &placement) {
   } else if (op.kind == ir::OpKind::If) {
     tieYield(op.body(0));
     tieYield(op.body(1));
+  } else if (op.view.hasGather()) {
+    tieAddresses(op);
   } else if (op.kind != ir::OpKind::Transpose && op.kind != ir::OpKind::Load) {
     tieAll();
   }
+}
+
+/// What instances gather or scatter is at rows and columns that they hold the indices of.
+void Divisions::tieAddresses(const ir::Op &op) {
+  const bool loads = op.kind == ir::OpKind::Load;
+  const ir::Value *moved = loads ? op.result() : op.operands().back();
+  for (const ir::Value *operand : op.operands())
+    if (operand != moved)
+      tie(moved, operand);
 }
 
 plan::Division Divisions::of(const ir::Value *value) {

@@ -29,6 +29,7 @@ private:
   };
   const ir::Value *root(const ir::Value *value);
   void tie(const ir::Value *a, const ir::Value *b);
+  void tieAddresses(const ir::Op &op);
   void impose(const ir::Value *value, plan::Division division);
   void visit(const ir::Op &op, const Placement &placement);
   void noteRows(const ir::Value *value, const Placement &placement);

@@ -29,6 +29,10 @@ public:
         ringOf[member.buffer] = &ring;
     for (const auto &[key, buffer] : placement.staged)
       staged.insert(buffer);
+    walk(role.body, [&](const plan::Stmt &stmt) {
+      if (stmt.kind == Kind::Product && stmt.isSynchronous())
+        readByThreads.merge(buffersOf(stmt));
+    });
     issuers = isForOneThread() ? 1 : role.instances;
     if (!factors.empty())
       correction = findCorrection(role);
@@ -504,9 +508,9 @@ private:
     stream.out->push_back(std::move(stmt));
   }
 
-  /// Products of other instances may still read what was staged before.
+  /// Products of other instances may still read what was staged before, and other threads, where they multiply.
   void storeStaged(plan::Stmt &stmt) {
-    if (role.instances > 1)
+    if (role.instances > 1 || readByThreads.count(stmt.ref.buffer))
       syncAll(stmt.loc);
     unpublished.insert(stmt.ref.buffer);
     computer.out->push_back(std::move(stmt));
@@ -761,6 +765,7 @@ private:
   std::map<std::string, const RingPlacement *> ringOf; ///< by buffer
   std::set<const RingPlacement *> usedByMatrix, usedByThreads;
   Names staged, unpublished;
+  Names readByThreads; ///< by products that threads do
   Names scalars;       ///< that both roles compute
   std::map<std::string, int> reads; ///< of each variable, by what the role was before
   Names matrixCursors; ///< of the matrix role

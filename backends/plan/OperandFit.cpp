@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "backends/plan/OperandFit.h"
 
+#include "backends/plan/Walk.h"
+
 #include <algorithm>
 #include <fmt/format.h>
 
@@ -76,9 +78,32 @@ std::string whyNotSwizzled(const Placement &placement, const ProductPlacement &p
       buffer.cols, placement.instances, sharers(placement), key(placement));
 }
 
+/// A tile in memory of so many rows and columns, which is as large as two tiles need: an instance's share of it is that
+/// of the tile if there are as many.
+bool hasShares(const plan::VarType &type, int64_t rows, int64_t cols) {
+  const plan::Division held = plan::heldPart(type);
+  return (held != plan::Division::Rows || type.rows == rows) && (held != plan::Division::Cols || type.cols == cols);
+}
+
+/// What vector work turns goes through memory, from the shares of one tile to those of another.
+std::string whyNotTurned(const Placement &placement, const ir::Op &op) {
+  if (op.kind != ir::OpKind::Transpose || placement.onlyFeedsProducts(op.result()))
+    return {};
+  const auto from = placement.types.find(op.operand(0)), to = placement.types.find(op.result());
+  if (from == placement.types.end() || to == placement.types.end())
+    return {};
+  const int64_t rows = std::max(from->second.rows, to->second.cols), cols = std::max(from->second.cols, to->second.rows);
+  if (hasShares(from->second, rows, cols) && hasShares(to->second, cols, rows))
+    return {};
+  const ir::Type &type = op.operand(0)->type;
+  return fmt::format("a tile of {}x{} that {} {} share is transposed, and they would have other parts of one that is "
+                     "filled up to {}x{}: take other tiles or fewer `{}`",
+                     type.rows, type.cols, placement.instances, sharers(placement), rows, cols, key(placement));
+}
+
 } // namespace
 
-std::string whyOperandsDoNotFit(const Placement &placement) {
+std::string whyOperandsDoNotFit(const Nest &nest, const Placement &placement) {
   for (const auto &[dot, product] : placement.products)
     for (std::string why :
          {whyNotDivided(placement, *dot, product), whyNotShared(placement, product),
@@ -86,7 +111,13 @@ std::string whyOperandsDoNotFit(const Placement &placement) {
           whyNotSwizzled(placement, product, product.a), whyNotSwizzled(placement, product, product.b)})
       if (!why.empty())
         return why;
-  return {};
+  std::string whyNot;
+  if (placement.instances > 1)
+    walkTile(nest, [&](const ir::Op &op, int) {
+      if (whyNot.empty())
+        whyNot = whyNotTurned(placement, op);
+    });
+  return whyNot;
 }
 
 } // namespace tkc::planner

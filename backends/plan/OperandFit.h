@@ -11,6 +11,6 @@
 namespace tkc::planner {
 
 /// What a user can do about it, where they do not; empty: they fit.
-std::string whyOperandsDoNotFit(const Placement &placement);
+std::string whyOperandsDoNotFit(const Nest &nest, const Placement &placement);
 
 } // namespace tkc::planner

@@ -57,7 +57,7 @@ public:
     shapeProducts();
     checkWidths(error);
     checkSlabs(error);
-    if (std::string why = whyOperandsDoNotFit(out); !why.empty())
+    if (std::string why = whyOperandsDoNotFit(nest, out); !why.empty())
       error = std::move(why);
     placeVectors(function, nest, arch, out);
     for (RingPlacement &ring : out.rings)
@@ -285,17 +285,22 @@ private:
     return stored.rows > arch.maxBoxDim ? fmt::format("a copy has at most {} rows", arch.maxBoxDim) : "";
   }
 
-  /// An instance's columns of a tile that it stages are whole panels, and of a right operand those or an even part of
-  /// one: a narrower swizzle where its span does not suit them.
+  /// An instance's part of a tile along its columns, where threads stage or multiply it, is whole panels, and where the
+  /// matrix engine reads it those or an even part of one: a narrower swizzle where its span does not suit them.
   void narrowPanels() {
     for (const auto &[dot, product] : out.products) {
       const ir::Type &type = dot->result()->type;
-      if (!product.b.transposed && divisionOf(type.rows, type.cols, out) == plan::Division::Cols)
-        narrowPanels(product.b.buffer, true);
+      const bool byCols = divisionOf(type.rows, type.cols, out) == plan::Division::Cols;
+      if (byCols && !product.b.transposed)
+        narrowPanels(product.b.buffer, !product.byThreads);
+      if (!byCols && product.a.transposed)
+        narrowPanels(product.a.buffer, !product.byThreads);
     }
-    for (const auto &[key, buffer] : out.staged)
-      if (!key.second && homeOf(key.first).division == plan::Division::Cols)
+    for (const auto &[key, buffer] : out.staged) {
+      const auto &[value, storesTransposed] = key;
+      if (homeOf(value).division == (storesTransposed ? plan::Division::Rows : plan::Division::Cols))
         narrowPanels(buffer, false);
+    }
   }
 
   void narrowPanels(const std::string &name, bool evenParts) {
@@ -310,7 +315,9 @@ private:
     for (plan::TensorMap &map : out.maps)
       if (map.buffer == name) {
         map.swizzle = buffer->swizzle;
-        map.boxCols = plan::bytes(map.swizzle) * 8 / plan::sharedBits(buffer->elem);
+        map.boxCols = map.swizzle == plan::Swizzle::None
+                          ? buffer->cols
+                          : plan::bytes(map.swizzle) * 8 / plan::sharedBits(buffer->elem);
       }
   }
 
@@ -645,6 +652,14 @@ int depthOf(const ir::Op &op) {
        block = block->parent->parent)
     depth += block->parent->kind == ir::OpKind::For;
   return depth;
+}
+
+bool Placement::onlyFeedsProducts(const ir::Value *value) const {
+  return std::all_of(value->users.begin(), value->users.end(), [&](const ir::Op *user) {
+    if (ir::isProduct(*user))
+      return products.at(user).a.value != value;
+    return user->kind == ir::OpKind::Transpose && onlyFeedsProducts(user->result());
+  });
 }
 
 plan::Layout Placement::layoutOf(int64_t rows, plan::Division division) const {

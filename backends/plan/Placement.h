@@ -137,6 +137,8 @@ struct Placement {
       return it.second.scales[0].buffer == buffer || it.second.scales[1].buffer == buffer;
     });
   }
+  /// Whether nothing reads the value itself: products read what it transposes, where that lies in shared memory.
+  bool onlyFeedsProducts(const ir::Value *value) const;
   /// The layout of tiles of so many rows that instances share like that.
   plan::Layout layoutOf(int64_t rows, plan::Division division) const;
   const RingPlacement *findRing(const std::string &key) const;

@@ -37,7 +37,7 @@ public:
     if (type.division == plan::Division::Whole && out.instances > 1) // the first instance alone stores
       return;
     plan::Buffer buffer = stagingBuffer(type, elem, depth > 0, op.loc);
-    if (type.cols % buffer.cols != 0 || boxRows(type) > arch.maxBoxDim)
+    if (type.cols % buffer.cols != 0 || boxRows(type) > arch.maxBoxDim || (byCols && !hasPanelsEach(buffer)))
       return;
     if (const std::string shared = bufferLike(buffer); !shared.empty()) {
       buffer.name = shared;
@@ -78,6 +78,12 @@ private:
         chooseSwizzle((byCols ? type.cols / out.instances : std::min(buffer.cols, piece)) * byteWidth(elem));
     buffer.loc = loc;
     return buffer;
+  }
+
+  /// Whether each instance's columns are whole panels, as boxes are: without a swizzle they lie in rows of all.
+  bool hasPanelsEach(const plan::Buffer &buffer) const {
+    const int64_t span = plan::bytes(buffer.swizzle);
+    return span > 0 && buffer.cols / out.instances * byteWidth(buffer.elem) % span == 0;
   }
 
   int64_t boxRows(const plan::VarType &type) const {

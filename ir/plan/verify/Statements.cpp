@@ -287,7 +287,7 @@ private:
     else if (!rowsFit || !colsFit || stmt.colLo < 0 || stmt.colHi > type.cols)
       complain("{}x{} of a tile of {}x{} do not fit a stage of {}x{}", type.rows, tileCols, type.rows, type.cols, rows,
                cols);
-    else if (ref.slice == Division::Cols && !wholePanels(ref, false))
+    else if (!wholePanels(ref, false))
       complain("an instance's columns of `{}` are no whole panels of swizzle {}", buffer.name,
                spelling(buffer.swizzle));
     else if (ref.slice != heldPart(type))
@@ -352,9 +352,11 @@ private:
 
   /// Threads apply a swizzle from the start of a panel on; the matrix engine, to addresses, takes an even part as well.
   bool wholePanels(const BufferRef &ref, bool evenParts) const {
+    if (ref.slice != (ref.transposed ? Division::Rows : Division::Cols))
+      return true;
     const Buffer &buffer = *plan.findBuffer(ref.buffer);
     int64_t span = bytes(buffer.swizzle), share = sharedBytes(buffer.elem, buffer.cols / role.instances);
-    return ref.transposed || span == 0 || share % span == 0 || (evenParts && span % share == 0);
+    return span == 0 || share % span == 0 || (evenParts && span % share == 0);
   }
 
   /// Where the instance's rows of a tile begin or end.
@@ -460,9 +462,10 @@ private:
       const Buffer &buffer = *plan.findBuffer(ref.buffer);
       return ref.transposed ? std::pair(buffer.cols, buffer.rows) : std::pair(buffer.rows, buffer.cols);
     };
-    if (stmt.ref.slice == Division::Cols && !stmt.byThreads && !wholePanels(stmt.ref, true))
-      return complain("an instance's columns of `{}` straddle panels of swizzle {}", stmt.ref.buffer,
-                      spelling(plan.findBuffer(stmt.ref.buffer)->swizzle));
+    for (const BufferRef *factor : {&stmt.aRef, &stmt.ref})
+      if (!factor->buffer.empty() && !wholePanels(*factor, !stmt.byThreads))
+        return complain("an instance's columns of `{}` straddle panels of swizzle {}", factor->buffer,
+                        spelling(plan.findBuffer(factor->buffer)->swizzle));
     VarType dest = *typeOf(stmt.dest);
     std::pair<int64_t, int64_t> a, b = shape(stmt.ref);
     ElemType aElem, bElem = plan.findBuffer(stmt.ref.buffer)->elem;
