@@ -20,7 +20,7 @@ import subprocess
 import sys
 import tempfile
 
-import seeds
+from fuzz import seeds
 
 root = pathlib.Path(__file__).resolve().parents[2]
 TILES = [8, 16, 32, 48, 64, 96, 128, 192, 256]

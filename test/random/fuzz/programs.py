@@ -1,0 +1,69 @@
+# Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Random programs: kernels that hand each other tensors of the program's workspace."""
+TILES = (16, 32, 64, 48, 7, 128)
+
+
+def first_stage(k, name, out_type):
+    """Makes w[M, N] of inputs: (kernel, arguments, inputs of the program, equation)."""
+    a, b = k.choices.pick(TILES), k.choices.pick(TILES[:4])
+    kind = k.choices.pick(("each", "product", "scale"))
+    if kind == "product":
+        type = k.choices.pick(("bf16", "f16", "tf32"))
+        text = f"""kernel {name}(x: {type}[M, K], z: {type}[K, N], out w: {out_type}[M, N]) {{
+  parallel m in tiles(M, {a}), n in tiles(N, {b}) {{
+    var acc = zeros({a}, {b});
+    for k in tiles(K, 32) {{ acc += x[m, k] @ z[k, n]; }}
+    w[m, n] = acc * 0.125;
+  }}
+}}
+"""
+        return text, "x, z", [f"x: {type}[M, K]", f"z: {type}[K, N]"], "sum(k in 0..K, x[m, k] * z[k, n]) * 0.125"
+    form = {"each": "tanh(x[m, n]) + 0.5", "scale": "x[m, n] * 0.5"}[kind]
+    text = f"""kernel {name}(x: f32[M, N], out w: {out_type}[M, N]) {{
+  parallel m in tiles(M, {a}), n in tiles(N, {b}) {{ w[m, n] = {form}; }}
+}}
+"""
+    return text, "x", ["x: f32[M, N]"], form
+
+
+def second_stage(k, name, in_type, out_type):
+    """Makes y[M, N] of w and another input: (kernel, arguments, inputs, equations)."""
+    a, b = k.choices.pick(TILES), k.choices.pick(TILES[:4])
+    kind = k.choices.pick(("rows", "each", "sum", "place"))
+    if kind == "rows":
+        text = f"""kernel {name}(w: {in_type}[M, N], out y: {out_type}[M, N]) {{
+  parallel m in tiles(M, {a}) {{
+    var s = zeros({a}, 1);
+    for n in tiles(N, {b}) {{ s += rowsum(f32(w[m, n])); }}
+    for n in tiles(N, {b}) {{ y[m, n] = w[m, n] * 0.5 + s; }}
+  }}
+}}
+"""
+        return text, "w, y", [], ["s1[m in 0..M] = sum(n in 0..N, w1[m, n]);", "y[m, n] = w1[m, n] * 0.5 + s1[m];"]
+    if kind == "sum":
+        text = f"""kernel {name}(w: {in_type}[M, N], v: f32[N], out y: {out_type}[M, N]) {{
+  parallel m in tiles(M, {a}), n in tiles(N, {b}) {{ y[m, n] = w[m, n] * v[n].row + (w[m - 1, n] else 0); }}
+}}
+"""
+        return text, "w, v, y", ["v: f32[N]"], ["y[m, n] = w1[m, n] * v[n] + (if m >= 1 then w1[m - 1, n] else 0);"]
+    text = f"""kernel {name}(w: {in_type}[M, N], out y: {out_type}[M, N]) {{
+  parallel m in tiles(M, {a}), n in tiles(N, {b}) {{ y[m, n] = abs(w[m, n]) + 0.25; }}
+}}
+"""
+    return text, "w, y", [], ["y[m, n] = abs(w1[m, n]) + 0.25;"]
+
+
+def program(k):
+    """Two kernels, or the second twice, behind one call."""
+    between, out_type = k.choices.pick(("f32", "bf16", "f16")), k.choices.pick(("f32", "bf16", "f16"))
+    sizes = {dim: k.choices.pick((16, 32, 64, 67, 1, 100)) for dim in "MNK"}
+    text, arguments, inputs, made = first_stage(k, f"{k.name}_a", between)
+    after, more, others, equations = second_stage(k, f"{k.name}_b", between, out_type)
+    sized = inputs + others + ([] if any("K" in p for p in inputs) else ["dims: u8[K]"])
+    calls = [f"let w = new {between}[M, N];", f"{k.name}_a({arguments}, w);", f"{k.name}_b({more});"]
+    settings = " ".join(f"{dim} = {size};" for dim, size in sizes.items())
+    rounded = made if between == "f32" else f"{between}({made})"
+    lines = [f"w1[m in 0..M, n in 0..N] = {rounded};", *equations]
+    k.whole = (text + after + f"program {k.name}({', '.join(sized)}, out y: {out_type}[M, N]) {{\n  " + "\n  ".join(calls) + "\n}\n" +
+               f"reference {k.name} {{\n  " + "\n  ".join(lines) + f"\n}}\ncase {k.name} {{ {settings} }}\n")

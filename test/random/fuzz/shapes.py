@@ -1,0 +1,83 @@
+# Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Grids, axes and sizes of random kernels."""
+from kernel import Counter
+from values import Axis
+
+TILES = (16, 32, 64, 8, 48, 3, 1, 7, 80, 100, 128, 130, 256)
+WIDTHS = (16, 32, 64, 8, 48, 1, 3, 80, 128, 100)
+
+
+def extent_of(k, size):
+    """A dim that tiles of this size cover wholly, or not."""
+    extent = k.choices.pick((size, 2 * size, size + 1, 2 * size - 1, 3 * size + 2, max(1, size - 1), 8 * max(1, size // 8), 16, 40, 1, 67))
+    while extent > min(300, 8 * size):      # some rounds: equal terms round alike, and many of them beyond what a bound allows
+        extent //= 2
+    return extent
+
+
+def tile_axis(k, letter, kind, limit):
+    """An axis of tiles; its dim is new. `limit` is what its tile may have at most."""
+    with k.choices.span():
+        sizes = [size for size in TILES if size <= limit] or [1]
+        size = k.choices.pick(sizes)
+        dim = letter.upper()
+        extent = extent_of(k, size)
+        k.dims.setdefault(dim, extent)
+        text = str(size)
+        if k.choices.chance(50):
+            text = f"B{dim}"
+            while k.tunes.setdefault(text, size) != size:
+                text += "x"
+        return Axis(letter, dim, k.dims[dim], size, text, letter, f"0..{dim}", kind)
+
+
+def whole_axis(k, letter, limit):
+    """A dim that is known when compiling."""
+    with k.choices.span():
+        size = k.choices.pick([width for width in WIDTHS if width <= limit] or [1])
+        dim = letter.upper()
+        others = [str(size)] + (["16"] if size != 16 and k.choices.chance(15) else [])
+        k.where.append(f"{dim} in {{{', '.join(others)}}}")
+        k.dims[dim] = size
+        return Axis(letter, dim, size, size, dim, ":", f"0..{dim}", "whole")
+
+
+def grid(k):
+    """The grid: its axes and counters; says the `parallel`."""
+    parts = []
+    k.ragged = None
+    if k.choices.chance(30):
+        k.dims["B"] = 1 + k.choices.below(3)
+        parts.append("b in 0..B")
+        counter = Counter("b", "0..B", "B")
+        k.counters.append(counter)
+        k.scalars.append(counter)
+    m = tile_axis(k, "m", "grid", 256)
+    if k.choices.chance(20):
+        m = ragged(k, m, parts)
+    else:
+        parts.append(f"m in tiles(M, {m.size_text})")
+    k.axes.append(m)
+    if k.choices.chance(65):
+        n = tile_axis(k, "n", "grid", min(256, 16384 // max(m.size, 16)))
+        parts.append(f"n in tiles(N, {n.size_text})")
+        k.axes.append(n)
+    for letter in "dh"[:k.choices.count(2, 30)]:
+        k.axes.append(whole_axis(k, letter, 8192 // max(m.size, 16)))
+    k.grid_axes = [axis for axis in k.axes if axis.kind == "grid"]
+    k.lines.append(f"  parallel {', '.join(parts)} {{")
+
+
+def ragged(k, m, parts):
+    """Tiles between two numbers of a tensor."""
+    k.dims["E"] = 1 + k.choices.below(4)
+    bounds = sorted(k.choices.below(m.extent + 1) for _ in range(k.dims["E"] - 1))
+    k.params.append("o: i32[E + 1]")
+    k.settings.append(f"o = {[0, *bounds, m.extent]};")
+    counter = Counter("e_", "0..E", "E")
+    k.counters.append(counter)
+    k.scalars.append(counter)
+    k.ragged = counter
+    parts += ["e_ in 0..E", f"m in tiles(o[e_], o[e_ + 1], {m.size_text})"]
+    return Axis(m.name, m.dim, m.extent, m.size, m.size_text, m.tile, "o[e_]..o[e_ + 1]", "grid")

@@ -1,0 +1,214 @@
+# Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Runs a file of random kernels: on the interpreter, and compiled for a GPU on the emulator. Says of each kernel what became of it.
+
+A kernel that is refused or fails is taken out, and the others are tried again."""
+import collections
+import json
+import pathlib
+import re
+import shlex
+import subprocess
+import tempfile
+
+# verdict: passed, refused, wrong, race, uncompilable, internal, invalid, slow
+Outcome = collections.namedtuple("Outcome", "verdict said")
+LIMIT = 240
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+
+
+class Trial:
+    """One kernel with its schedule's keys."""
+
+    def __init__(self, name, text, keys=None):
+        self.name, self.text, self.keys = name, text, dict(keys or {})
+
+    def source(self):
+        keys = "".join(f" {key} = {value};" for key, value in self.keys.items())
+        kernels = re.findall(r"^kernel (\w+)", self.text, re.M)
+        return self.text + ("".join(f"schedule {name} for all {{{keys} }}\n" for name in kernels) if keys else "")
+
+
+class Tool:
+    def __init__(self, tkc, folder, limit=LIMIT):
+        self.tkc, self.folder, self.limit = str(tkc), pathlib.Path(folder), limit
+        self.reproducer = str(self.folder / "reproducer.tkplan")
+
+    def run(self, *arguments):
+        """(exit status, output); the status is None where it ran too long."""
+        try:
+            done = subprocess.run([self.tkc, *map(str, arguments)], capture_output=True, text=True, timeout=self.limit, errors="replace",
+                                  env=None)
+            return done.returncode, done.stdout + done.stderr
+        except subprocess.TimeoutExpired as error:
+            return None, str(error)
+
+    def write(self, trials):
+        """The file of the trials: its path, and whose each line is."""
+        path, owners, text = self.folder / "random.tk", {}, ""
+        for trial in trials:
+            begin = text.count("\n") + 1
+            text += trial.source()
+            for line in range(begin, text.count("\n") + 1):
+                owners[line] = trial
+        path.write_text(text)
+        return path, owners
+
+
+def reason(message):
+    """A message without its names and numbers."""
+    message = re.sub(r"/\S*/", "", message)
+    message = re.sub(r"`[^`]*`", "`_`", message)
+    message = re.sub(r"0x[0-9a-f]+|\d+", "N", message)
+    return re.sub(r"\(.*?\)", "()", message).strip()[:160]
+
+
+def interpret(tool, trials, *options):
+    """{name: Outcome} of the cases on the interpreter."""
+    outcomes, left = {}, list(trials)
+    while left:
+        path, owners = tool.write(left)
+        results = tool.folder / "results.json"
+        results.unlink(missing_ok=True)
+        status, said = tool.run("test", path, "--json", results, *options)
+        if status is None or not results.exists():
+            blamed = blame(said, path, owners) or ({left[0].name: said[:500]} if len(left) == 1 else None)
+            if blamed is None:
+                for trial in left:
+                    outcomes |= interpret(tool, [trial], *options)
+                return outcomes
+            verdict = "slow" if status is None else "internal" if status == 70 else "invalid"
+            outcomes |= {name: Outcome(verdict, text) for name, text in blamed.items()}
+            left = [trial for trial in left if trial.name not in blamed]
+            continue
+        failed = {case["kernel"]: case["message"] for case in json.loads(results.read_text())["cases"] if not case["passed"]}
+        invalid = blame(said, path, owners)
+        for trial in left:
+            wrong = "wrong" if trial.name not in invalid else "invalid"
+            outcomes[trial.name] = Outcome(wrong, invalid.get(trial.name) or failed[trial.name]) if trial.name in failed else Outcome("passed", "")
+        break
+    return outcomes
+
+
+def blame(said, path, owners):
+    """{kernel: message} of what errors name a line of."""
+    found = {}
+    for line, text in re.findall(rf"{re.escape(str(path))}:(\d+)(?::\d+)?: (.*)", said):
+        if ("error" in text or "refused" in text or "internal" in said) and not text.startswith(("note", "warning")):
+            owner = owners.get(int(line))
+            if owner:
+                found.setdefault(owner.name, text.removeprefix("error: "))
+    return found
+
+
+def compile_all(tool, trials, arch):
+    """({name: Outcome} of those that do not compile, those that do)."""
+    outcomes, left = {}, list(trials)
+    while left:
+        path, owners = tool.write(left)
+        status, said = tool.run(path, "--arch", arch, "-o", tool.folder / "random.cu", "--reproduce", tool.reproducer)
+        if status == 0:
+            break
+        blamed = blame(said, path, owners)
+        if not blamed and len(left) > 1:
+            for trial in left:
+                others, _ = compile_all(tool, [trial], arch)
+                outcomes |= others
+            left = [trial for trial in left if trial.name not in outcomes]
+            break
+        if not blamed:
+            blamed = {left[0].name: said[:500]}
+        if status == 70:
+            blamed = dict(list(blamed.items())[:1])
+        verdict = "slow" if status is None else "refused" if status == 1 else "internal"
+        outcomes |= {name: Outcome(verdict, text) for name, text in blamed.items()}
+        left = [trial for trial in left if trial.name not in blamed]
+    return outcomes, left
+
+
+def emulate(tool, trials, arch, order):
+    """{name: Outcome} of the cases on the emulator; with what does not compile for the GPU."""
+    outcomes, left = compile_all(tool, trials, arch)
+    if not left:
+        return outcomes
+    path, owners = tool.write(left)
+    results = tool.folder / "results.json"
+    results.unlink(missing_ok=True)
+    status, said = tool.run("test", path, "--target=emulator", "--arch", arch, f"--order={order}", "--json", results)
+    if status is None and len(left) == 1:
+        return outcomes | {left[0].name: Outcome("slow", f"more than {tool.limit} s")}
+    cases = json.loads(results.read_text())["cases"] if results.exists() else []
+    failed = {case["kernel"]: case["message"] for case in cases if not case["passed"]}
+    general = [message for message in failed.values() if failed_as_a_whole(message)]
+    if (status is None or not cases or general) and len(left) > 1:
+        # Something is wrong with the file as a whole: half by half.
+        middle = len(left) // 2
+        return outcomes | emulate(tool, left[:middle], arch, order) | emulate(tool, left[middle:], arch, order)
+    for trial in left:
+        if not cases:
+            outcomes[trial.name] = Outcome("internal", said[:1500])
+        elif trial.name in failed:
+            outcomes[trial.name] = Outcome(classify(failed[trial.name]), failed[trial.name])
+        else:
+            outcomes[trial.name] = Outcome("passed", "")
+    return outcomes
+
+
+def syntax_command(source, arch):
+    """Clang on an emitted file, with what the emulator declares in place of the vendor's headers."""
+    command = ["clang++-22", "-x", "hip" if arch.startswith("gfx") else "cuda", "-nogpuinc", "-nogpulib", f"--offload-arch={arch}", "--cuda-device-only",
+               "-std=c++20", "-fsyntax-only", "-Wno-unknown-cuda-version", f"-I{ROOT / 'runtime/emulator/shim'}", f"-I{ROOT / 'runtime/include'}"]
+    if not arch.startswith("gfx"):
+        command += ["--cuda-path=/nowhere", "-Xclang", "-target-sdk-version=12.8", "-include", "tkc_emulator_prelude.h"]
+        if arch.startswith(("sm_10", "sm_12")):
+            command += ["-Xclang", "-target-feature", "-Xclang", "+ptx88"]
+    planned = subprocess.run([*command, "-###", str(source)], capture_output=True, text=True).stderr
+    line = shlex.split(next(line for line in planned.splitlines() if '"-cc1"' in line))
+    # Clang's wrappers of the C++ library in device code stand on headers of the toolkit.
+    wrappers = [at for at, word in enumerate(line) if word.endswith("/cuda_wrappers")]
+    for at in reversed(wrappers):
+        del line[at - 1:at + 1]
+    return line
+
+
+def check_syntax(tool, left, arch):
+    """{name: Outcome} of all specialisations through Clang's front end, warnings included."""
+    path, _ = tool.write(left)
+    emitted = tool.folder / ("random.hip" if arch.startswith("gfx") else "random.cu")
+    status, _ = tool.run(path, "--arch", arch, "--standalone", "-o", emitted)
+    if status != 0:
+        return {}
+    # Strings put into asm are nvcc's alone.
+    emitted.write_text(emitted.read_text().replace('"C"(', '"l"('))
+    done = subprocess.run(syntax_command(emitted, arch), capture_output=True, text=True, errors="replace")
+    complaint = re.search(r"\S+:\d+:\d+: (?:fatal )?error: .*", done.stderr)
+    if not complaint:
+        return {trial.name: Outcome("passed", "") for trial in left}
+    if len(left) == 1:
+        return {left[0].name: Outcome("uncompilable", complaint[0])}
+    middle = len(left) // 2
+    return check_syntax(tool, left[:middle], arch) | check_syntax(tool, left[middle:], arch)
+
+
+def failed_as_a_whole(message):
+    return re.search(r"\.(cu|hip|h|cpp):\d+:\d+: (fatal )?error|not run|no result|signal|ended|status", message) and not re.search(r"race|±", message)
+
+
+def classify(message):
+    if re.search(r":\d+:\d+: (fatal )?error", message):
+        return "uncompilable"
+    if "race" in message:
+        return "race"
+    if re.search(r"is \S+, not|wrong", message):
+        return "wrong"
+    return "fault"
+
+
+def signature(outcome):
+    """What makes two failures look alike."""
+    if outcome.verdict in ("wrong", "passed"):
+        return outcome.verdict
+    if outcome.verdict == "race":
+        kinds = re.search(r"race: (\w+) .*? of .*?(shared|global)", outcome.said)
+        return "race " + " ".join(kinds.groups()) if kinds else "race"
+    return f"{outcome.verdict}: {reason(outcome.said)[:90]}"
