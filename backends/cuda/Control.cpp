@@ -336,10 +336,10 @@ void RolePrinter::printStmt(const Stmt &stmt, cpp::Body &out) {
     return emit(stmt, out, cpp::call(stmt.inverted ? "tk::tensor_fence_after_sync" : "tk::tensor_fence_before_sync"));
   case StmtKind::Sync: {
     if (stmt.id == 0)
-      return emit(stmt, out, cpp::call("tk::sync_block"));
+      return emit(stmt, out, cpp::call(stmt.global ? "tk::sync_block_global" : "tk::sync_block"));
     const bool each = stmt.threads < role.totalWarps() * role.lanes && instance;
     const cpp::Expr id = each ? cpp::binary("+", cpp::integer(stmt.id), instance) : cpp::integer(stmt.id);
-    return emit(stmt, out, cpp::call("tk::sync", {id, cpp::integer(stmt.threads)}));
+    return emit(stmt, out, cpp::call(stmt.global ? "tk::sync_global" : "tk::sync", {id, cpp::integer(stmt.threads)}));
   }
   case StmtKind::CopyIn:
     return copyAsync(stmt, out);

@@ -90,6 +90,7 @@ constexpr Row rows[] = {
     {"scatter", "memory.h"},
     {"store_shared", "shared_copy.h"},
     {"store_shared_late", "shared_copy_late.h"},
+    {"stores<", "memory.h"},
     {"sync", "barrier.h"},
     {"pair_allocate", "tensor_memory.h"},
     {"pair_commit", "tcgen05.h"},

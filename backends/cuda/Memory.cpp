@@ -92,6 +92,7 @@ RolePrinter::ViewParts RolePrinter::viewOf(const Stmt &stmt, int64_t rows, int64
   ViewParts parts;
   parts.param = kernel.findParam(stmt.view.tensor);
   parts.isStored = stmt.kind == StmtKind::Store || stmt.kind == StmtKind::Atomic;
+  parts.isCopied = stmt.kind == StmtKind::CopyIn || stmt.kind == StmtKind::Fetch;
   const int axes = static_cast<int>(std::count_if(stmt.view.indices.begin(), stmt.view.indices.end(),
                                                   [](const ViewIndex &i) { return i.kind != ViewIndex::Element; }));
   int seen = 0;
@@ -152,7 +153,7 @@ RolePrinter::ViewParts RolePrinter::viewOf(const Stmt &stmt, int64_t rows, int64
 
 cpp::Expr RolePrinter::viewExpr(const ViewParts &parts, bool wide) const {
   const std::string elem = elementType(parts.param->elem);
-  const bool isConst = parts.param->mode == ir::ParamMode::In;
+  const bool isConst = parts.isCopied || parts.param->mode == ir::ParamMode::In;
   const cpp::Expr base = tensor(*parts.param);
   const auto stride = [&](const Axis &axis) {
     return axis.dim < 0 ? cpp::integer(0) : cpp::method(base, "stride", {cpp::integer(axis.dim)});
@@ -296,10 +297,25 @@ cpp::Expr RolePrinter::loadedLed(const Stmt &stmt, const ViewParts &parts, const
   return cpp::call(cpp::templated("tk::load_led", {cpp::name(variableType(loaded, role.instances))}), std::move(args));
 }
 
+/// By the threads that store it: of scalars the role's first.
+cpp::Expr RolePrinter::ownOnly(const Stmt &stmt, cpp::Expr loaded) {
+  const VarType &type = typeOf(stmt.dest);
+  if (!stmt.own || singleThread)
+    return loaded;
+  if (type.kind == VarType::Scalar)
+    return cpp::conditional(cpp::binary("==", threadInRole, cpp::integer(0)), std::move(loaded),
+                            cpp::braces(elementType(type.elem), {}));
+  const std::string name = typeText(stmt.dest);
+  cpp::Expr stores = cpp::call(cpp::templated("tk::stores", {cpp::name(name)}));
+  if (instance && plan::heldPart(type) == Division::Whole)
+    stores = cpp::binary("&&", cpp::binary("==", instance, cpp::integer(0)), stores);
+  return cpp::conditional(stores, std::move(loaded), cpp::call(cpp::templated("tk::zeros", {cpp::name(name)})));
+}
+
 void RolePrinter::printLoad(const Stmt &stmt, cpp::Body &out) {
   const VarType &type = typeOf(stmt.dest);
   if (type.kind == VarType::Scalar && !stmt.view.hasGather())
-    return assign(stmt, loadedElement(stmt), out);
+    return assign(stmt, ownOnly(stmt, loadedElement(stmt)), out);
   const ir::Param &param = *kernel.findParam(stmt.view.tensor);
   if (stmt.view.hasGather()) {
     cpp::Expr offsets, condition;
@@ -313,7 +329,7 @@ void RolePrinter::printLoad(const Stmt &stmt, cpp::Body &out) {
   VarType loaded = type;
   loaded.elem = param.elem;
   if (type.layout.led)
-    return assign(stmt, convert(loadedLed(stmt, parts, loaded), param.elem, type.elem), out);
+    return assign(stmt, ownOnly(stmt, convert(loadedLed(stmt, parts, loaded), param.elem, type.elem)), out);
   const bool wide = (suitsWide(parts) && holdsNeighbours(type)) || isAlignedPacked(parts, type.layout);
   std::vector<cpp::Expr> args;
   if (wide)
@@ -325,7 +341,7 @@ void RolePrinter::printLoad(const Stmt &stmt, cpp::Body &out) {
   if (wide && stmt.lastInCache)
     how.push_back(cpp::name("tk::last_in_cache"));
   const cpp::Expr callee = cpp::templated("tk::load", std::move(how));
-  assign(stmt, convert(cpp::call(callee, std::move(args)), param.elem, type.elem), out);
+  assign(stmt, ownOnly(stmt, convert(cpp::call(callee, std::move(args)), param.elem, type.elem)), out);
 }
 
 void RolePrinter::printStore(const Stmt &stmt, cpp::Body &out) {

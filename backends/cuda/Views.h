@@ -19,6 +19,7 @@ struct RolePrinter::Axis {
 struct RolePrinter::ViewParts {
   const ir::Param *param = nullptr;
   bool isStored = false;
+  bool isCopied = false;         ///< to shared memory: as of a tensor that is only read
   std::vector<cpp::Expr> origin; ///< index of the first element in each dim
   Axis rows, cols;
 };

@@ -4,6 +4,7 @@
 
 #include "backends/plan/CarriedVariables.h"
 #include "backends/plan/IndexSums.h"
+#include "backends/plan/MemoryOrder.h"
 #include "backends/plan/Needed.h"
 #include "backends/plan/OwnCopies.h"
 #include "backends/plan/RowParts.h"
@@ -26,7 +27,7 @@ public:
            const std::map<const ir::Value *, std::string> &shared)
       : RoleBuilder(placement, shared), function(function), nest(nest), schedule(schedule),
         needed(neededOps(nest, placement)), rowParts(findRowParts(nest, placement, schedule)),
-        carried(*this, needed, rowParts.lowest) {
+        memoryOrder(orderMemory(function, nest, placement)), carried(*this, needed, rowParts.lowest) {
     if (placement.copiesItself)
       copies.emplace(*this, placement).addNeeded(needed);
   }
@@ -58,6 +59,8 @@ private:
   void lower(const ir::Op &op) {
     if (!needed.count(&op))
       return;
+    if (memoryOrder.barrierBefore.count(&op))
+      syncMemory(op.loc);
     if (const auto sides = asIndexComparison(op); sides && placement.hasProducts)
       return lowerIndexComparison(op, sides->first, sides->second, *this);
     switch (op.kind) {
@@ -116,7 +119,7 @@ private:
 
   void lowerLoad(const ir::Op &load) {
     if (placement.registerLoads.count(&load)) {
-      emitCompute(load);
+      emitCompute(load).own = memoryOrder.ownLoads.count(&load) != 0;
       return;
     }
     const auto key = placement.loadKeys.find(&load);
@@ -197,11 +200,14 @@ private:
     write.firstInstance = placement.instances > 1 && write.ref.slice == plan::Division::Whole;
   }
 
-  void syncAll(SourceLoc loc) {
+  plan::Stmt &syncAll(SourceLoc loc) {
     plan::Stmt &stmt = emit(Kind::Sync, loc);
     stmt.id = barrierOfAll();
     stmt.threads = totalThreads();
+    return stmt;
   }
+  /// After it all threads see what each has done to global memory.
+  void syncMemory(SourceLoc loc) { syncAll(loc).global = true; }
   int barrierOfAll() const { return placement.hasNamedBarriers ? allConsumersBarrier : 0; }
 
   // ---- reductions
@@ -710,6 +716,7 @@ private:
   const Schedule &schedule;
   std::set<const ir::Op *> needed;
   RowParts rowParts;
+  MemoryOrder memoryOrder;
   CarriedVariables carried;
   std::optional<OwnCopies> copies; ///< of a role that fills the rings itself
   std::set<std::string> stagedNow; ///< staging buffers that were stored to in this pass over the body

@@ -106,14 +106,16 @@ private:
                                                           [](const ir::Op *user) { return !ir::isProduct(*user); });
       flat &= op.kind != ir::OpKind::Reduce && op.kind != ir::OpKind::Cumsum && !turns;
       if (ir::isProduct(op))
-        flat &= isRingLoad(throughTransposes(ir::factorOf(op, 0)).first) &&
-                isRingLoad(throughTransposes(ir::factorOf(op, 1)).first);
+        flat &= isRingLoad(throughTransposes(ir::factorOf(op, 0)).first, out.contested) &&
+                isRingLoad(throughTransposes(ir::factorOf(op, 1)).first, out.contested);
     });
     return flat;
   }
 
   void chooseWarps() {
-    const auto isLoaded = [](const ir::Value *operand) { return isRingLoad(throughTransposes(operand).first); };
+    const auto isLoaded = [&](const ir::Value *operand) {
+      return isRingLoad(throughTransposes(operand).first, out.contested);
+    };
     const bool byWaves = std::any_of(arch.matrixInstructions.begin(), arch.matrixInstructions.end(),
                                      [](const auto &row) { return row.issuer == arch::Issuer::Wave; });
     const WaveBlocks blocks = byWaves ? chooseWaveBlocks(nest, isLoaded) : WaveBlocks{};

@@ -28,6 +28,13 @@ Names findScalars(const plan::Role &role) {
   return scalars;
 }
 
+bool isWritten(const plan::Role &role, const std::string &tensor) {
+  return plan::any(role.body, [&](const plan::Stmt &stmt) {
+    const bool writes = stmt.kind == Kind::Store || stmt.kind == Kind::Atomic || stmt.kind == Kind::CopyOut;
+    return writes && stmt.view.tensor == tensor;
+  });
+}
+
 /// Whether what is inside assigns one of them, and no loop does as its index.
 bool assigns(const plan::Stmt &stmt, const Names &scalars) {
   return plan::any(stmt, [&](const plan::Stmt &inner) {
@@ -45,6 +52,8 @@ std::set<std::string> scalarsOfProducts(const plan::Role &role, std::vector<Unsu
     const bool isScalarWork = stmt.kind == Kind::Compute || stmt.kind == Kind::Move || stmt.kind == Kind::Load;
     if (!isScalarWork || !isScalar(role, stmt.dest))
       unsupported.push_back({stmt.loc, "a loop of products whose bounds come from tiles"});
+    else if (stmt.kind == Kind::Load && isWritten(role, stmt.view.tensor))
+      unsupported.push_back({stmt.loc, "a loop of products whose bounds come from a tensor that the kernel writes"});
   });
   // What holds no product the other role does not do.
   plan::walk(role.body, [&](const plan::Stmt &stmt) {

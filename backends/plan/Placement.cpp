@@ -5,6 +5,7 @@
 #include "backends/plan/DirectLoads.h"
 #include "backends/plan/Divisions.h"
 #include "backends/plan/Instances.h"
+#include "backends/plan/MemoryOrder.h"
 #include "backends/plan/OperandFit.h"
 #include "backends/plan/RowsLayout.h"
 #include "backends/plan/Stores.h"
@@ -22,15 +23,15 @@ namespace {
 
 int64_t roundUp(int64_t value, int64_t multiple) { return (value + multiple - 1) / multiple * multiple; }
 
-/// Whether the producer can compute a scalar or tile index: from parameters, loop indices and tensors that are only
-/// read.
-bool isProducerComputable(const ir::Value *value) {
-  return !ir::searchBack(value, [](const ir::Value *at, std::vector<const ir::Value *> &next) {
+/// Whether the producer can compute a scalar or tile index: from parameters, loop indices and tensors that the block
+/// does not write there.
+bool isProducerComputable(const ir::Value *value, const std::set<const ir::Op *> &contested) {
+  return !ir::searchBack(value, [&](const ir::Value *at, std::vector<const ir::Value *> &next) {
     const ir::Op *op = at->definingOp;
     if (op)
       next.assign(op->operands().begin(), op->operands().end());
     const bool isAddress = at->type.isScalar() || at->type.kind == ir::Type::TileIndex;
-    return !isAddress || (op ? !op->bodies.empty() : at->index != 0); // a carried value
+    return !isAddress || contested.count(op) != 0 || (op ? !op->bodies.empty() : at->index != 0); // a carried value
   });
 }
 
@@ -45,6 +46,8 @@ public:
     out.warpSize = arch.warpSize;
     out.maxRegistersPerThread = arch.maxRegistersPerThread;
     out.hasNamedBarriers = arch.namedBarriers > 1;
+    out.contested = findContested(function, nest);
+    out.lastWrites = findLastWrites(function, nest, out.contested);
     chooseInstances(nest, arch, schedule, mostInstances, out);
     walkTile(nest, [&](const ir::Op &op, int depth) {
       if (ir::isProduct(op))
@@ -123,7 +126,7 @@ private:
     // The contraction runs along the columns of a left operand and the rows of a right one.
     const bool alongK = (position == 0) != transposed;
     const bool transposing = instruction && !instruction->anyMajor && !alongK;
-    if (isRingLoad(value))
+    if (isRingLoad(value, out.contested))
       return placeLoad(dot, position, *value->definingOp, transposed, transposing);
     if (position == 0 && !transposed && takesRegisters(instruction) && !isDividedByCols(dot))
       return {Operand::Register,
@@ -484,7 +487,7 @@ private:
   /// Beside the operand that they scale, a row for each of its rows or columns.
   Operand placeScales(const ir::Op &dot, size_t side, const Operand &factor) {
     const auto [value, transposed] = throughTransposes(ir::scalesOf(dot, side));
-    if (!isRingLoad(value)) {
+    if (!isRingLoad(value, out.contested)) {
       missing = "the scales of a product are not loaded where the loading role can compute their addresses";
       return {};
     }
@@ -625,16 +628,18 @@ bool RingPlacement::isShared() const {
                      [](const RingMember &member) { return member.multicast != plan::Division::Whole; });
 }
 
-bool isProducerComputed(const ir::Op &load) {
+bool isProducerComputed(const ir::Op &load, const std::set<const ir::Op *> &contested) {
   // The loops around it as well: how often the load happens.
   for (const ir::Block *block = load.parent; block && block->parent; block = block->parent->parent)
     if (const ir::Op &loop = *block->parent; loop.kind == ir::OpKind::For)
-      if (!isProducerComputable(loop.operand(0)) || !isProducerComputable(loop.operand(1)))
+      if (!isProducerComputable(loop.operand(0), contested) || !isProducerComputable(loop.operand(1), contested))
         return false;
-  return std::all_of(load.operands().begin(), load.operands().end(), isProducerComputable);
+  return contested.count(&load) == 0 &&
+         std::all_of(load.operands().begin(), load.operands().end(),
+                     [&](const ir::Value *operand) { return isProducerComputable(operand, contested); });
 }
 
-bool isRingLoad(const ir::Value *value) {
+bool isRingLoad(const ir::Value *value, const std::set<const ir::Op *> &contested) {
   const ir::Op *op = value->definingOp;
   if (!op || op->kind != ir::OpKind::Load || value->type.kind != ir::Type::Tile)
     return false;
@@ -643,7 +648,7 @@ bool isRingLoad(const ir::Value *value) {
     if (!otherwise || otherwise->kind != ir::OpKind::Const || otherwise->constant != 0)
       return false;
   }
-  return isProducerComputed(*op);
+  return isProducerComputed(*op, contested);
 }
 
 int depthOf(const ir::Op &op) {

@@ -112,6 +112,8 @@ struct Placement {
   bool byCols = false;             ///< instances share every product by columns
   bool byPairs = false; ///< products are those of pairs of blocks, and rings hold a block's share of right operands
   plan::Layout layout;  ///< of products; `Tensor`: of those whose instances have 128 rows, others are `Mma`
+  /// What threads access in the order of the program (MemoryOrder.h), and which of its stores come last.
+  std::set<const ir::Op *> contested, lastWrites;
   std::map<const ir::Op *, ProductPlacement> products;
   std::vector<RingPlacement> rings;
   std::map<const ir::Op *, std::string> loadKeys; ///< every load that a ring serves (clones too) → member key
@@ -164,12 +166,12 @@ std::pair<const ir::Value *, bool> throughTransposes(const ir::Value *value);
 /// The same for every clone of a load that loop splitting made, and different for different loads of the source.
 std::string loadKey(const ir::Op &load);
 
-/// Whether the producer can compute all operands of a load: from parameters, loop indices and tensors that are only
-/// read.
-bool isProducerComputed(const ir::Op &load);
+/// Whether the producer can compute all operands of a load: from parameters, loop indices and tensors that the block
+/// does not write there. What is `contested` (MemoryOrder.h) nobody loads ahead.
+bool isProducerComputed(const ir::Op &load, const std::set<const ir::Op *> &contested);
 
 /// A load that can go to shared memory ahead of its use. Gathers and fills other than zero go through registers.
-bool isRingLoad(const ir::Value *value);
+bool isRingLoad(const ir::Value *value, const std::set<const ir::Op *> &contested);
 
 /// How many loops, inside the tile, are around an op.
 int depthOf(const ir::Op &op);

@@ -390,7 +390,7 @@ private:
   bool settleAdder() {
     if (!schedule.adder.value_or(schedule.aligned))
       return true;
-    adds = schedule.aligned && !takesTurns && plan->cluster == 1 &&
+    adds = schedule.aligned && !takesTurns && plan->cluster == 1 && placement.contested.empty() &&
            addApart(placement, warpsPerWarpgroup - 1 - (answers.empty() ? 0 : 1));
     if (adds)
       note(plan::Note::Roles, "what loops add is handed to the copy engine by a thread for each computing warpgroup, "
@@ -433,6 +433,10 @@ private:
     if (!placement.usesTensorMemory() || placement.instances > mostRescaled)
       return refuseCorrection(
           fmt::format("it is for products into tensor memory, of {} warpgroups at most", mostRescaled));
+    if (!placement.contested.empty())
+      return refuseCorrection(fmt::format("the block's own accesses of `{}` are to stay in order, which those of two "
+                                          "roles would not",
+                                          (*placement.contested.begin())->view.tensor));
     plan::Buffer buffer;
     buffer.name = placement.uniqueBuffer("factor");
     buffer.rows = 1;

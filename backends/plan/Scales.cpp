@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "backends/plan/Scales.h"
 
+#include "backends/plan/MemoryOrder.h"
 #include "backends/plan/Placement.h"
 #include "ir/Products.h"
 #include "ir/passes/Passes.h"
@@ -21,23 +22,25 @@ const arch::MatrixInstruction *find(const arch::Description &arch, const ir::Op 
                                     ir::scalesOf(product, 0)->type.elem);
 }
 
-bool isLoadedSlice(const ir::Value *value) {
+using OpSet = std::set<const ir::Op *>;
+
+bool isLoadedSlice(const ir::Value *value, const OpSet &contested) {
   const ir::Op *load = throughTransposes(value).first->definingOp;
   return load && load->kind == ir::OpKind::Load && !load->hasElse && !load->view.hasGather() &&
-         load->result()->type.isTile() && isProducerComputed(*load);
+         load->result()->type.isTile() && isProducerComputed(*load, contested);
 }
 
 /// Why the instruction's operands cannot be brought to it as they lie in memory; empty where they can.
-std::string whyNotPlanned(const arch::MatrixInstruction &instruction, const ir::Op &product) {
+std::string whyNotPlanned(const arch::MatrixInstruction &instruction, const ir::Op &product, const OpSet &contested) {
   if (instruction.issuer == arch::Issuer::Thread && product.result()->type.rows % instruction.m != 0)
     return fmt::format("of other than {} rows, or a multiple of these", instruction.m);
   for (size_t side : {0, 1}) {
     const ir::Value *factor = ir::factorOf(product, side);
-    if (!isLoadedSlice(ir::scalesOf(product, side)))
+    if (!isLoadedSlice(ir::scalesOf(product, side), contested))
       return "whose scales are no loaded slices";
     if (!isPacked(factor->type.elem))
       continue;
-    if (!isLoadedSlice(factor))
+    if (!isLoadedSlice(factor, contested))
       return "whose packed elements are computed, or masked where a loop ends before they do";
     if ((side == 0) == throughTransposes(factor).second)
       return "whose packed elements are not contiguous along what is contracted";
@@ -45,16 +48,16 @@ std::string whyNotPlanned(const arch::MatrixInstruction &instruction, const ir::
   return "";
 }
 
-bool isMissing(const arch::Description &arch, const ir::Op &product) {
+bool isMissing(const arch::Description &arch, const ir::Op &product, const OpSet &contested) {
   const arch::MatrixInstruction *instruction = find(arch, product);
-  return !instruction || !whyNotPlanned(*instruction, product).empty();
+  return !instruction || !whyNotPlanned(*instruction, product, contested).empty();
 }
 
 /// The first product that the GPU lacks.
-const ir::Op *findMissing(ir::Function &function, const arch::Description &arch) {
+const ir::Op *findMissing(ir::Function &function, const arch::Description &arch, const OpSet &contested) {
   const ir::Op *missing = nullptr;
   ir::walk(function.body, [&](const ir::Op &op) {
-    if (ir::isScaled(op) && !missing && isMissing(arch, op))
+    if (ir::isScaled(op) && !missing && isMissing(arch, op, contested))
       missing = &op;
   });
   return missing;
@@ -64,17 +67,22 @@ const ir::Op *findMissing(ir::Function &function, const arch::Description &arch)
 
 bool settleScales(ir::Function &function, const arch::Description &arch, const Schedule &schedule,
                   DiagnosticEngine &diagnostics) {
-  const ir::Op *missing = findMissing(function, arch);
+  bool scales = false;
+  ir::walk(function.body, [&](const ir::Op &op) { scales |= ir::isScaled(op); });
+  if (!scales)
+    return true;
+  const OpSet contested = findContested(function, findNest(function));
+  const ir::Op *missing = findMissing(function, arch, contested);
   if (!missing)
     return true;
   if (schedule.allowUpcast.value_or(false)) {
-    ir::lowerScales(function, [&](const ir::Op &product) { return isMissing(arch, product); });
+    ir::lowerScales(function, [&](const ir::Op &product) { return isMissing(arch, product, contested); });
     return true;
   }
   const SourceLoc at = missing->loc.isValid() ? missing->loc : function.loc;
   if (const arch::MatrixInstruction *instruction = find(arch, *missing)) {
     diagnostics.report(Diag::scaling_not_planned, SourceRange{at, at}, arch.name,
-                       whyNotPlanned(*instruction, *missing));
+                       whyNotPlanned(*instruction, *missing, contested));
     return false;
   }
   std::vector<std::string> others;

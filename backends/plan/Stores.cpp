@@ -20,11 +20,12 @@ public:
   StorePlacer(const ir::Function &function, const Nest &nest, const arch::Description &arch, Placement &out)
       : function(function), nest(nest), arch(arch), out(out) {}
 
-  /// `depth`: of loops around it.
+  /// `depth`: of loops around it. What the engine writes the block does not touch again.
   void place(const ir::Op &op, int depth) {
     const bool adds = op.kind == ir::OpKind::Atomic;
     const ir::Value *value = op.operands().back();
-    if (value->type.kind != ir::Type::Tile || !suitsCopyEngine(function, op))
+    const bool isEarly = out.contested.count(&op) != 0 && out.lastWrites.count(&op) == 0;
+    if (isEarly || value->type.kind != ir::Type::Tile || !suitsCopyEngine(function, op))
       return;
     const plan::VarType &type = out.types.at(value);
     const ElemType elem = function.findParam(op.view.tensor)->elem;

@@ -54,7 +54,7 @@ public:
 private:
   bool suits(const ir::Op &load) const {
     const ir::Type &type = load.result()->type;
-    if (type.kind != ir::Type::Vector || !isProducerComputed(load) || !suitsCopyEngine(function, load))
+    if (type.kind != ir::Type::Vector || !isProducerComputed(load, out.contested) || !suitsCopyEngine(function, load))
       return false;
     const ir::Param *tensor = function.findParam(load.view.tensor);
     const plan::VarType &home = out.types.at(load.result());

@@ -12,6 +12,8 @@
 #include "backends/plan/Nest.h"
 #include "backends/plan/Schedule.h"
 
+#include <functional>
+
 namespace tkc::planner {
 
 struct WarpGrid {
@@ -23,14 +25,14 @@ struct WarpGrid {
 /// Chooses for the products of `nest`, which has some. `isLoaded` says of an operand that it comes from memory as it
 /// is.
 /// `lanes` and `warpRows`: of a warp, and of its smallest share.
-WarpGrid chooseWarpGrid(const Nest &nest, const Schedule &schedule, bool (*isLoaded)(const ir::Value *), int lanes,
-                        int64_t warpRows);
+WarpGrid chooseWarpGrid(const Nest &nest, const Schedule &schedule,
+                        const std::function<bool(const ir::Value *)> &isLoaded, int lanes, int64_t warpRows);
 
 /// The blocks of waves that multiply by themselves: as large as all products allow, so that operands are read seldom.
 struct WaveBlocks {
   int side = 16;
   int run = 4; ///< neighbours of a row that a lane has
 };
-WaveBlocks chooseWaveBlocks(const Nest &nest, bool (*isLoaded)(const ir::Value *));
+WaveBlocks chooseWaveBlocks(const Nest &nest, const std::function<bool(const ir::Value *)> &isLoaded);
 
 } // namespace tkc::planner

@@ -12,7 +12,8 @@ namespace {
 
 void placeWholeStore(const ir::Function &function, const Nest &nest, const ir::Op &store, Placement &placement) {
   const ir::Value *value = store.operands().back();
-  if (value->type.kind != ir::Type::Tile || rangedDims(store.view).first < 0 || hasLaterProduct(nest, store))
+  const bool isEarly = placement.contested.count(&store) != 0 && placement.lastWrites.count(&store) == 0;
+  if (isEarly || value->type.kind != ir::Type::Tile || rangedDims(store.view).first < 0 || hasLaterProduct(nest, store))
     return;
   const plan::VarType &type = placement.types.at(value);
   const ElemType elem = function.findParam(store.view.tensor)->elem;

@@ -327,6 +327,12 @@ struct Stmt {
   /// CopyIn by the threads: each brings its share by so many loads straight to shared memory, which a wait counts; 0:
   /// by copies that are counted in groups.
   int loads = 0;
+  /// Load: by those threads only that store what several hold (a column, a row, a scalar, a tile that every instance
+  /// has); the others have zeros, which nothing is made of.
+  bool own = false;
+  /// Sync: what the threads have read and written in global memory comes before what they do there afterwards. Others
+  /// order shared memory alone.
+  bool global = false;
   bool one = false; ///< executed by one elected thread of the role's instance only
   /// For, Ahead. Compute of Begin, End: of the so many rows of the tile that an instance has, at least one; 0: of all.
   int64_t tileSize = 0;

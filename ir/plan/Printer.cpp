@@ -132,8 +132,8 @@ std::string head(const Stmt &stmt) {
                        cut ? fmt::format(" within {} by {}", stmt.rowHi, stmt.colHi) : "");
   }
   case StmtKind::Load:
-    return fmt::format("{} = load {}{}{}", stmt.dest, print(stmt.view, stmt.operands), otherwise(stmt),
-                       stmt.lastInCache ? " last_in_cache" : "");
+    return fmt::format("{} = load {}{}{}{}", stmt.dest, print(stmt.view, stmt.operands), otherwise(stmt),
+                       stmt.lastInCache ? " last_in_cache" : "", stmt.own ? " own" : "");
   case StmtKind::Store:
   case StmtKind::Atomic: {
     std::string how = stmt.kind == StmtKind::Atomic ? fmt::format(" {}", ir::spelling(stmt.atomic)) : "";
@@ -166,7 +166,7 @@ std::string head(const Stmt &stmt) {
   case StmtKind::WaitForPrevious:
     return word;
   case StmtKind::Sync:
-    return fmt::format("sync {} threads {}", stmt.id, stmt.threads);
+    return fmt::format("sync {} threads {}{}", stmt.id, stmt.threads, stmt.global ? " global" : "");
   case StmtKind::Stagger:
     return fmt::format("stagger {} threads {}", stmt.inverted ? "first" : "second", stmt.threads);
   case StmtKind::Expect:

@@ -92,6 +92,7 @@ void Parser::assignment(Stmt &stmt) {
     view(stmt);
     otherwise(stmt);
     stmt.lastInCache = accept("last_in_cache");
+    stmt.own = accept("own");
   } else if (accept("fetch")) {
     stmt.kind = StmtKind::Fetch;
     view(stmt);
@@ -225,6 +226,7 @@ void Parser::effect(Stmt &stmt) {
     stmt.id = smallInteger();
     expect("threads");
     stmt.threads = smallInteger();
+    stmt.global = accept("global");
     return;
   case StmtKind::Stagger:
     stmt.inverted = accept("first");

@@ -260,6 +260,8 @@ private:
       complain("`{}` has {} dims, not {}", stmt.view.tensor, param->dims.size(), stmt.view.indices.size());
     else if (stmt.lastInCache && (stmt.view.hasGather() || isPacked(param->elem) || param->mode != ir::ParamMode::In))
       complain("`last_in_cache` is of rectangles of whole bytes that the kernel only reads");
+    else if (stmt.own && stmt.view.hasGather())
+      complain("a gather is for all threads that hold it");
   }
 
   /// Where tiles are divided by rows, every instance holds all of a row, where by columns all of a column.

@@ -18,6 +18,14 @@ __device__ __forceinline__ void sync_block() {
   __builtin_amdgcn_s_barrier();
   __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "singlethread");
 }
+/// The same, and of global memory as well: what each has written there is seen, and what each has read may be
+/// overwritten. Waits for all accesses of the thread.
+__device__ __forceinline__ void sync_block_global() {
+  __builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup");
+  __builtin_amdgcn_s_waitcnt(0);
+  __builtin_amdgcn_s_barrier();
+  __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup");
+}
 /// The block's, whatever its number: all of its `threads` come.
 __device__ __forceinline__ void sync(int, int) { sync_block(); }
 

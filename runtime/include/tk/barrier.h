@@ -105,6 +105,10 @@ __device__ __forceinline__ void arrive(int id, int threads) {
   asm volatile("bar.arrive %0, %1;" ::"r"(id), "r"(threads) : "memory");
 }
 __device__ __forceinline__ void sync_block() { asm volatile("bar.sync 0;" ::: "memory"); }
+/// After these the threads see what each has written to global memory, and may overwrite what each has read there.
+/// PTX ISA, "bar.sync": memory accesses before it are performed relative to all threads that take part.
+__device__ __forceinline__ void sync_global(int id, int threads) { sync(id, threads); }
+__device__ __forceinline__ void sync_block_global() { sync_block(); }
 __device__ __forceinline__ void sync_warp() { asm volatile("bar.warp.sync -1;" ::: "memory"); }
 
 } // namespace tk
