@@ -237,6 +237,16 @@ cpp::Expr RolePrinter::quotient(const Stmt &stmt) {
   return function(stmt, isDivision ? "divide" : "modulo");
 }
 
+/// A tile index moved by a number; by an unknown one, in C++ even its negative may overflow.
+cpp::Expr RolePrinter::moved(const Stmt &stmt) {
+  const std::string &by = stmt.operands[1];
+  if (!isFarMoved(stmt.dest))
+    return cpp::method(value(stmt.operands[0]), "shifted", {value(by)});
+  const Stmt *negative = inlinedAs(by, OpKind::Neg);
+  return cpp::method(value(stmt.operands[0]), negative ? "moved_back" : "moved",
+                     {value(negative ? negative->operands[0] : by)});
+}
+
 /// By less than 0 or more than 31, C++ has no shift.
 cpp::Expr RolePrinter::shifted(const Stmt &stmt) {
   const bool isLeft = stmt.op == OpKind::Shl;
@@ -456,7 +466,7 @@ cpp::Expr RolePrinter::computed(const Stmt &stmt) {
   case OpKind::Elements:
     return elementsOf(typeOf(stmt.dest), stmt.axis, value(stmt.operands[0]));
   case OpKind::Shift:
-    return cpp::method(value(stmt.operands[0]), "shifted", {value(stmt.operands[1])});
+    return moved(stmt);
   case OpKind::ToScalar:
   case OpKind::AsCol:
   case OpKind::AsRow:

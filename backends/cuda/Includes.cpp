@@ -105,6 +105,7 @@ constexpr Row rows[] = {
     {"tensor_store", "tensor_memory.h"},
     {"tile_index", "tiles.h"},
     {"tiles", "tiles.h"},
+    {"before(", "tiles.h"},
     {"grid_walk", "tiles.h"},
     {"tma_", "tma.h"},
     {"wait_loads", "direct_load.h"},

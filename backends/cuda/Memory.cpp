@@ -86,6 +86,22 @@ bool RolePrinter::isMultiple(const std::string &var, int64_t factor, const cpp::
   }
 }
 
+bool RolePrinter::isMoved(const std::string &tile) const {
+  const Stmt *stmt = definitionOf(tile);
+  return stmt && stmt->kind == StmtKind::Compute && stmt->op == OpKind::Shift;
+}
+
+/// Whether a tile index is moved by what may be as large as an i32 can be.
+bool RolePrinter::isFarMoved(const std::string &tile) const {
+  if (!isMoved(tile))
+    return false;
+  const Stmt *stmt = definitionOf(tile);
+  const Stmt *by = definitionOf(stmt->operands[1]);
+  const bool isNear =
+      by && by->kind == StmtKind::Compute && by->op == OpKind::Const && std::fabs(by->constant) <= 0x1p30;
+  return !isNear || isFarMoved(stmt->operands[0]);
+}
+
 /// `rows`, `cols`: of the part that an instance holds; `isColumn`: a view with one axis runs down.
 RolePrinter::ViewParts RolePrinter::viewOf(const Stmt &stmt, int64_t rows, int64_t cols, bool isColumn,
                                            Division division) {
@@ -118,7 +134,7 @@ RolePrinter::ViewParts RolePrinter::viewOf(const Stmt &stmt, int64_t rows, int64
       cpp::Expr end = endOf(t, index.divisor);
       if (stmt.hasElse) {
         end = lesser(end, kernel.dim(parts.param->dims[d]));
-        axis.first = cpp::unary("-", axis.begin);
+        axis.first = isFarMoved(tile) ? cpp::call("tk::before", {axis.begin}) : cpp::unary("-", axis.begin);
       }
       axis.end = cpp::binary("-", end, axis.begin);
       const auto range = kernel.ranges.find(tile);
@@ -214,6 +230,8 @@ cpp::Expr RolePrinter::gathered(const Stmt &stmt, const VarType &type, cpp::Expr
       }
       if (stmt.hasElse && index.kind == ViewIndex::Gather)
         require(cpp::binary("<", at, kernel.dim(param.dims[d])));
+      if (stmt.hasElse && index.kind == ViewIndex::Element)
+        require(cpp::call("tk::within", {at, kernel.dim(param.dims[d])}));
     } else {
       // An axis of its own: rows, unless the gather has them or this is the second.
       const bool isRows = !gatherIsRows && (seen == 0 && (gatherIsCols || type.kind != VarType::Row));
@@ -225,6 +243,10 @@ cpp::Expr RolePrinter::gathered(const Stmt &stmt, const VarType &type, cpp::Expr
         at = index.divisor == 1 ? elementsOf(line, isRows ? 0 : 1, t)
                                 : cpp::binary("+", indices(line, isRows ? 0 : 1), beginOf(t, index.divisor));
         require(cpp::binary("<", at, endOf(t, index.divisor)));
+        if (stmt.hasElse && isMoved(stmt.operands[index.operand])) {
+          require(cpp::binary(">=", at, cpp::integer(0)));
+          require(cpp::binary("<", at, kernel.dim(param.dims[d])));
+        }
       } else {
         at = cpp::binary("+", indices(line, isRows ? 0 : 1), cpp::integer(index.lo));
         require(cpp::binary("<", at, cpp::integer(index.hi)));

@@ -110,6 +110,7 @@ private:
   cpp::Expr function(const plan::Stmt &stmt, const std::string &name);
   cpp::Expr quotient(const plan::Stmt &stmt);
   cpp::Expr shifted(const plan::Stmt &stmt);
+  cpp::Expr moved(const plan::Stmt &stmt);
   std::optional<cpp::Expr> onePlus(const plan::Stmt &stmt);
   std::optional<cpp::Expr> scaledTanh(const plan::Stmt &stmt);
   const plan::Stmt *inlinedAs(const std::string &var, ir::OpKind op) const;
@@ -133,6 +134,8 @@ private:
   bool isNonNegative(const std::string &var, int depth = 0) const;
   bool isPositive(const std::string &var, int depth = 0) const;
   std::string dimText(const std::string &var) const;
+  bool isMoved(const std::string &tile) const;
+  bool isFarMoved(const std::string &tile) const;
   bool exists(const std::string &tile) const;
   bool isMultiple(const std::string &var, int64_t factor, const cpp::Expr &dim, int depth = 0);
   std::string typeText(const std::string &var) const { return variableType(typeOf(var), role.instances); }

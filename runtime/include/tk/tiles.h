@@ -8,12 +8,25 @@
 
 namespace tk {
 
+/// The number, or the end of i32 that it lies beyond.
+__host__ __device__ constexpr int saturated(long long x) {
+  return x < -2147483647 - 1 ? -2147483647 - 1 : x > 2147483647 ? 2147483647 : static_cast<int>(x);
+}
+/// How many elements from `begin` on lie before the tensor; of the least i32 one fewer, and no tile is as large.
+__host__ __device__ constexpr int before(int begin) { return begin < -2147483647 ? 2147483647 : -begin; }
+
 /// Elements [begin, end) of a dim; `end` is clipped to the range. `index` tiles of the range come before.
 struct tile_index {
   int begin, end, index;
 
   /// Moved by so many elements; it still ends with the tile it was.
   __host__ __device__ constexpr tile_index shifted(int by) const { return {begin + by, end + by, index}; }
+  /// The same by whatever an i32 can be, forwards and back: beyond its ends is where no tensor has elements.
+  __host__ __device__ constexpr tile_index moved(int by) const { return moved_far(by); }
+  __host__ __device__ constexpr tile_index moved_back(int by) const { return moved_far(-static_cast<long long>(by)); }
+  __host__ __device__ constexpr tile_index moved_far(long long by) const {
+    return {saturated(begin + by), saturated(end + by), index};
+  }
 };
 
 /// ⌈x / y⌉ for x ≥ 0.

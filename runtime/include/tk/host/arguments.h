@@ -22,7 +22,8 @@ template <class T, int Rank> global<T, Rank> make_global(const argument &a) {
   for (int d = 0; d < Rank; ++d) {
     result.dims[d] = static_cast<int>(a.dim(d));
     if (d < Rank - 1) {
-      result.strides[d] = a.stride(d);
+      // The rows beyond one that is alone are nowhere, but have to be aligned as all are.
+      result.strides[d] = a.dim(d) > 1 ? a.stride(d) : 0;
       wide &= a.dim(d) <= 1 || a.stride(d) * bits_of(a.type) % 128 == 0;
     }
   }
