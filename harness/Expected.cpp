@@ -73,9 +73,13 @@ bool isOnlyStored(const ir::Function &function, const ir::Value &value) {
 ErrorModel errorModelOf(const std::vector<const ir::Function *> &functions, Arithmetic arithmetic,
                         const std::vector<ElemType> &between) {
   ErrorModel model;
+  const auto addNarrow = [&](ElemType elem) {
+    model.narrow = std::max(model.narrow, unitRoundoff(elem));
+    model.narrowStep = std::max(model.narrowStep, unitRoundoff(elem) * smallestNormal(elem));
+  };
   for (ElemType elem : between)
     if (isFloat(elem) && elem != ElemType::F32 && elem != ElemType::F64)
-      model.narrow = std::max(model.narrow, unitRoundoff(elem));
+      addNarrow(elem);
   bool isDouble = true;
   bool multipliesFloat8 = false;
   for (const ir::Function *function : functions) {
@@ -89,7 +93,7 @@ ErrorModel errorModelOf(const std::vector<const ir::Function *> &functions, Arit
         isDouble &= elem == ElemType::F64;
         if (op.kind == ir::OpKind::Cast && elem != ElemType::F32 && elem != ElemType::F64 && elem != ElemType::F8E8M0 &&
             !isOnlyStored(*function, *result))
-          model.narrow = std::max(model.narrow, unitRoundoff(elem));
+          addNarrow(elem);
       }
     });
   }

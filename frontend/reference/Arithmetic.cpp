@@ -208,14 +208,17 @@ Floats Evaluator::binary(const Node &node) {
   };
   if (node.kind == NodeKind::Mul) {
     mapFloats(n, out, x, y, [](double a, double b) { return a * b; });
-    const double narrow = node.isContracted && errorModel ? errorModel->narrow : 0;
-    const double narrowX = node.children[0]->isExactOperand ? 0 : narrow;
-    const double narrowY = node.children[1]->isExactOperand ? 0 : narrow;
-    const bool isExact = !x.errors && !y.errors && x.relative == 0 && y.relative == 0;
+    const bool narrows = node.isContracted && errorModel && errorModel->narrow > 0;
+    const bool narrowsX = narrows && !node.children[0]->isExactOperand;
+    const bool narrowsY = narrows && !node.children[1]->isExactOperand;
+    const bool isExact = !x.errors && !y.errors && x.relative == 0 && y.relative == 0 && !narrowsX && !narrowsY;
     if (isExact) // most contractions: all that errs is this product itself
-      return {out, nullptr, result.stride, u + narrowX + narrowY};
+      return {out, nullptr, result.stride, u};
+    const auto narrowed = [&](bool isNarrowed, double v) {
+      return isNarrowed && v != 0 ? std::fmax(errorModel->narrow * std::fabs(v), errorModel->narrowStep) : 0;
+    };
     return withErrors([&](double a, double ea, double b, double eb, double r) {
-      return std::fabs(a) * eb + std::fabs(b) * ea + (u + narrowX + narrowY) * r;
+      return std::fabs(a) * (eb + narrowed(narrowsY, b)) + std::fabs(b) * (ea + narrowed(narrowsX, a)) + u * r;
     });
   }
   if (node.kind == NodeKind::Add || node.kind == NodeKind::Sub) {
@@ -244,13 +247,13 @@ Floats Evaluator::castFloat(const Node &node) {
   mapFloats(n, out, x, [&](double v) { return roundTo(node.elem, v); });
   // Where the operand is exact so is the rounding; else it may fall to the other side, if there is one within reach:
   // the numbers of the coarse types are far apart.
-  const double ulp = 2 * unitRoundoff(node.elem);
+  const double ulp = 2 * unitRoundoff(node.elem), least = smallestNormal(node.elem);
   const bool isCoarse = node.elem == ElemType::F8E8M0 || isPacked(node.elem);
   for (int i = 0; errors && i < n; ++i) {
     const double value = x.values[i * x.stride], error = x.errorAt(i), reach = 4 * error;
     const bool isSure = error == 0 || (isCoarse && roundTo(node.elem, value - reach) == out[i] &&
                                        roundTo(node.elem, value + reach) == out[i]);
-    errors[i] = isSure ? 0 : meaningful(out[i], error + ulp * std::fabs(out[i]));
+    errors[i] = isSure ? 0 : meaningful(out[i], error + ulp * std::fmax(std::fabs(out[i]), least));
   }
   return {out, errors, isUniform(node) ? 0 : 1};
 }

@@ -515,12 +515,16 @@ private:
     return node;
   }
 
-  /// The products that the sum adds up.
+  /// The products that the sum adds up, be its terms sums themselves, or multiplied or divided after adding up.
   static void markContracted(Node &node) {
     if (node.kind == NodeKind::Mul)
       node.isContracted = true;
-    if (node.kind == NodeKind::Mul || node.kind == NodeKind::Neg || node.kind == NodeKind::If)
-      for (Node *child : node.children)
+    if (node.kind == NodeKind::Div)
+      return markContracted(*node.children[0]);
+    const bool isLinear = node.kind == NodeKind::Mul || node.kind == NodeKind::Neg || node.kind == NodeKind::Add ||
+                          node.kind == NodeKind::Sub || node.kind == NodeKind::If;
+    for (Node *child : node.children)
+      if (isLinear)
         markContracted(*child);
   }
 
