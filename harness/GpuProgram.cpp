@@ -406,10 +406,8 @@ GpuProgram makeGpuProgram(const Module &module, const planner::PlanOptions &plan
   return Maker(module, plans, options, purpose, sources, diagnostics).run();
 }
 
-void readResults(std::string_view output, const std::string &otherwise, std::vector<CaseResult> &cases) {
-  for (CaseResult &result : cases)
-    if (result.message.empty())
-      result.message = otherwise;
+bool readResults(std::string_view output, const std::string &otherwise, std::vector<CaseResult> &cases) {
+  bool began = false;
   while (!output.empty()) {
     const std::string_view line = output.substr(0, output.find('\n'));
     output.remove_prefix(std::min(line.size() + 1, output.size()));
@@ -420,13 +418,19 @@ void readResults(std::string_view output, const std::string &otherwise, std::vec
     const std::optional<int64_t> index = object ? object->getInteger("index") : std::nullopt;
     if (!index || *index < 0 || *index >= static_cast<int64_t>(cases.size()))
       continue;
+    began = true;
     CaseResult &result = cases[static_cast<size_t>(*index)];
+    if (object->getBoolean("begins").value_or(false)) {
+      result.message = otherwise;
+      continue;
+    }
     result.passed = object->getBoolean("passed").value_or(false);
     result.maxError = object->getNumber("maxError").value_or(0);
     result.tolerance = object->getNumber("tolerance").value_or(0);
     result.seconds = object->getNumber("seconds").value_or(0);
     result.message = object->getString("message").value_or("").str();
   }
+  return began;
 }
 
 } // namespace tkc::harness

@@ -48,7 +48,8 @@ constexpr bool isBench(GpuPurpose purpose) {
 GpuProgram makeGpuProgram(const Module &module, const planner::PlanOptions &plans, const RunOptions &options,
                           GpuPurpose purpose, const SourceManager &sources, DiagnosticEngine &diagnostics);
 
-/// Takes the lines that the program printed into the cases. Those that it did not reach fail with `otherwise`.
-void readResults(std::string_view output, const std::string &otherwise, std::vector<CaseResult> &cases);
+/// Takes the lines that the program printed into the cases. One that it began and did not finish fails with
+/// `otherwise`; those that it did not reach stay as they are. Returns whether it began any.
+bool readResults(std::string_view output, const std::string &otherwise, std::vector<CaseResult> &cases);
 
 } // namespace tkc::harness

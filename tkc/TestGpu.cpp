@@ -25,15 +25,21 @@
 namespace tkc::driver {
 namespace {
 
-/// The exit status; standard output goes to `output` where that is not empty, standard error to `errors`.
-int execute(const std::string &program, const std::vector<std::string> &arguments, const std::string &output,
-            const std::string &errors) {
+/// Standard output goes to `output` where that is not empty, standard error to `errors`.
+struct Execution {
+  int status;          ///< negative after a signal
+  std::string problem; ///< what the system says of it then
+};
+Execution execute(const std::string &program, const std::vector<std::string> &arguments, const std::string &output,
+                  const std::string &errors) {
   std::vector<llvm::StringRef> all = {program};
   all.insert(all.end(), arguments.begin(), arguments.end());
   const std::optional<llvm::StringRef> redirects[] = {
       std::nullopt, output.empty() ? std::nullopt : std::optional<llvm::StringRef>(output),
       errors.empty() ? std::nullopt : std::optional<llvm::StringRef>(errors)};
-  return llvm::sys::ExecuteAndWait(program, all, std::nullopt, redirects);
+  Execution result{0, ""};
+  result.status = llvm::sys::ExecuteAndWait(program, all, std::nullopt, redirects, 0, 0, &result.problem);
+  return result;
 }
 
 class GpuTest {
@@ -87,7 +93,8 @@ private:
     const int status = execute(nvcc,
                                {"-std=c++20", "-O3", "-gencode", cuda::gencodeOf(target), "-I", sourceFolder, "-o",
                                 inFolder(folder, "run"), inFolder(folder, "test.cu")},
-                               log, log);
+                               log, log)
+                           .status;
     if (status == 0)
       return Success;
     complain(fmt::format("nvcc refused the emitted code, which is a bug in tkc:\n{}", readIfThere(log)));
@@ -103,13 +110,14 @@ private:
     }
     std::vector<std::string> arguments{fmt::format("--seed={}", options.order), "--arch", target.name, "-I",
                                        sourceFolder};
-    if (someCases)
-      arguments.emplace_back("--at-launch");
-    if (!options.counts.empty())
-      arguments.insert(arguments.end(), {"--counts", options.counts});
     arguments.insert(arguments.end(), {inFolder(folder, "test.cu"), "--", "--once"});
     addProfileOptions(arguments);
-    runProgram(emulator, arguments);
+    std::vector<std::string> ofFirst;
+    if (someCases)
+      ofFirst.emplace_back("--at-launch");
+    if (!options.counts.empty())
+      ofFirst.insert(ofFirst.end(), {"--counts", options.counts});
+    runProgram(emulator, arguments, ofFirst, {"--at-launch"});
     return options.counts.empty() ? Success : addNeeded();
   }
 
@@ -141,12 +149,32 @@ private:
       arguments.insert(arguments.end(), {"--blocks", fmt::format("{}", fmt::join(options.blocks, ","))});
   }
 
-  void runProgram(const std::string &command, const std::vector<std::string> &arguments) {
+  /// A case that ends the program, or after which nothing runs in its process, leaves those after it to another one.
+  void runProgram(const std::string &command, const std::vector<std::string> &arguments,
+                  const std::vector<std::string> &ofFirst = {}, const std::vector<std::string> &ofLater = {}) {
     const std::string output = inFolder(folder, "results"), errors = inFolder(folder, "errors");
-    execute(command, arguments, output, errors);
-    const std::string said = readIfThere(errors);
-    harness::readResults(readIfThere(output),
-                         said.empty() ? "the program ended before it" : said.substr(0, said.find('\n')), program.cases);
+    std::vector<std::string> all = arguments;
+    all.insert(all.begin(), ofFirst.begin(), ofFirst.end());
+    for (bool began = true; began;) {
+      const Execution execution = execute(command, all, output, errors);
+      const std::string said = readIfThere(errors);
+      const std::string why = !said.empty()                 ? said.substr(0, said.find('\n'))
+                              : execution.problem.empty() ? "the program ended in it"
+                                                          : "the program ended in it: " + execution.problem;
+      began = harness::readResults(readIfThere(output), why, program.cases) && !isProfile(options.purpose);
+      all = ofLater;
+      all.insert(all.end(), arguments.begin(), arguments.end());
+      bool isDone = true;
+      for (size_t i = 0; i < program.cases.size(); ++i)
+        if (harness::CaseResult &result = program.cases[i]; !result.passed && result.message.empty()) {
+          isDone = false;
+          all.push_back(std::to_string(i));
+          if (!began)
+            result.message = why;
+        }
+      if (isDone)
+        return;
+    }
   }
 
   const GpuTestOptions &options;

@@ -394,9 +394,9 @@ inline double time_call(const entry &e, const case_data &data, int repeats, bool
   return times[times.size() / 2];
 }
 
-/// `program [--once | --bench] [INDEX…]`: a line of JSON a case on standard output; --once times nothing, --bench times
-/// with care and compares only where there is something to compare with. 0 if all passed, 1 if not, 2 if it could not
-/// run.
+/// `program [--once | --bench] [INDEX…]`: a line of JSON on standard output when a case begins, and one of what became of
+/// it; --once times nothing, --bench times with care and compares only where there is something to compare with. 0 if all
+/// passed, 1 if not, 2 if it could not run, or go on.
 template <int Count> int run(const entry (&entries)[Count], int argc, char **argv) {
   std::string folder = argv[0];
   folder = folder.find('/') == std::string::npos ? "." : folder.substr(0, folder.rfind('/'));
@@ -416,6 +416,8 @@ template <int Count> int run(const entry (&entries)[Count], int argc, char **arg
       wanted |= index == e.index;
     if (!wanted)
       continue;
+    std::printf("{\"index\": %d, \"begins\": true}\n", e.index); // should it end the program, this says which one did
+    std::fflush(stdout);
     case_data data(folder + "/" + e.file);
     data.upload();
     const tk_status status = e.call(data, nullptr);
