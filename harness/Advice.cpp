@@ -88,6 +88,7 @@ private:
     planner::PlanOptions options = base;
     options.overrides[key].number = static_cast<double>(value);
     options.verify = verify;
+    options.fit = false;
     bool isRefused = false;
     options.onUnsound = [&](const plan::Plan &, const plan::Violation &) { isRefused = true; };
     DiagnosticEngine silent(sources);

@@ -3,9 +3,11 @@
 //
 // Which specialisations are compiled, and with which tunes and schedule keys.
 #include "backends/plan/PlanModule.h"
+#include "frontend/AST.h"
 #include "support/Diagnostics.h"
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <fmt/core.h>
 #include <set>
@@ -66,13 +68,14 @@ std::vector<ElaboratedKernel> elaborateAll(const Module &module, const KernelInf
       variant = fmt::format("{}_{}", schedule.suffix(), i);
     for (const auto &[key, value] : overrides)
       schedule.settings[key] = value;
-    const std::map<std::string, int64_t> tunes = takeTunes(kernel.signature, schedule.settings);
+    std::map<std::string, int64_t> tunes = takeTunes(kernel.signature, schedule.settings);
     if (options.forEveryCall)
       schedule.conditions.clear();
     auto function = elaborate(module, kernel, specialization, tunes, schedule.conditions, diagnostics);
     if (!function)
       return {};
-    result.push_back({&kernel, specialization, std::move(schedule), std::move(variant), std::move(function)});
+    result.push_back(
+        {&kernel, specialization, std::move(schedule), std::move(tunes), std::move(variant), std::move(function)});
   }
   return result;
 }
@@ -83,6 +86,25 @@ std::vector<ElaboratedKernel> elaborateSpecialization(const Module &module, cons
                                                       const Specialization &specialization, const PlanOptions &options,
                                                       DiagnosticEngine &diagnostics) {
   return elaborateAll(module, kernel, specialization, options.overrides, options, diagnostics);
+}
+
+bool referenceMentions(const KernelInfo &kernel, std::string_view name, const SourceManager &sources) {
+  if (!kernel.reference)
+    return false;
+  const std::string_view text = sources.text(kernel.reference->range);
+  const auto isPart = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
+  for (size_t at = text.find(name); at != std::string_view::npos; at = text.find(name, at + 1)) {
+    const size_t end = at + name.size();
+    if ((at == 0 || !isPart(text[at - 1])) && (end == text.size() || !isPart(text[end])))
+      return true;
+  }
+  return false;
+}
+
+std::unique_ptr<ir::Function> elaborateWith(const Module &module, const ElaboratedKernel &kernel,
+                                            const std::map<std::string, int64_t> &tunes,
+                                            DiagnosticEngine &diagnostics) {
+  return elaborate(module, *kernel.kernel, kernel.specialization, tunes, kernel.schedule.conditions, diagnostics);
 }
 
 std::vector<ElaboratedKernel> elaborateModule(const Module &module, const PlanOptions &options,

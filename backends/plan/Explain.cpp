@@ -29,6 +29,8 @@ std::string_view heading(plan::Note::Topic topic) {
     return "cluster";
   case plan::Note::Grid:
     return "grid";
+  case plan::Note::Fit:
+    return "changed to fit";
   }
   return "";
 }
@@ -49,7 +51,7 @@ public:
       text += fmt::format(", {} = {}", name, value);
     text += "\n";
     for (auto topic : {plan::Note::Roles, plan::Note::Operands, plan::Note::Copies, plan::Note::Stages,
-                       plan::Note::Overlap, plan::Note::Loops, plan::Note::Cluster, plan::Note::Grid})
+                       plan::Note::Overlap, plan::Note::Loops, plan::Note::Cluster, plan::Note::Grid, plan::Note::Fit})
       explainTopic(topic);
     explainBudgets();
     return text + "\n";

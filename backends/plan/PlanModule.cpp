@@ -4,6 +4,7 @@
 
 #include "backends/plan/DirectLoads.h"
 #include "backends/plan/Exponentials.h"
+#include "backends/plan/FitPlan.h"
 #include "backends/plan/Planner.h"
 #include "backends/plan/Scales.h"
 #include "frontend/AST.h"
@@ -22,8 +23,7 @@ void refuseKeys(const ScheduleSettings &settings, const arch::Description &arch,
   const auto refuse = [&](const std::string &key, bool has, double harmless, std::string_view lacks) {
     const auto found = settings.find(key);
     if (found != settings.end() && !has && found->second.number != harmless)
-      diagnostics.report(Diag::schedule_impossible, found->second.range,
-                         fmt::format("`{}` means nothing on `{}`, which has no {}", key, arch.name, lacks));
+      diagnostics.report(Diag::key_means_nothing, found->second.range, key, arch.name, lacks);
   };
   refuse("cluster", arch.maxClusterSize > 1, 1, "clusters");
   refuse("split", arch.maxClusterSize > 1, 1, "clusters");
@@ -86,10 +86,7 @@ std::unique_ptr<plan::Plan> planOne(ElaboratedKernel &kernel, const PlanOptions 
   ir::loopBranches(*kernel.function);
   std::unique_ptr<plan::Plan> plan = planKernel(*kernel.function, *options.arch, schedule, diagnostics);
   if (plan && schedule.aligned && plan->maps.empty()) {
-    diagnostics.report(Diag::schedule_impossible, kernel.schedule.aligned->range,
-                       fmt::format("no tensor of this kernel is left to a copy engine on `{}`: nothing has to be "
-                                   "`aligned`",
-                                   options.arch->name));
+    diagnostics.report(Diag::nothing_to_align, kernel.schedule.aligned->range, options.arch->name);
     return nullptr;
   }
   if (plan)
@@ -109,11 +106,11 @@ std::unique_ptr<plan::Plan> planOne(ElaboratedKernel &kernel, const PlanOptions 
   return violations.empty() ? std::move(plan) : nullptr;
 }
 
-std::vector<PlannedKernel> planAll(std::vector<ElaboratedKernel> kernels, const PlanOptions &options,
-                                   DiagnosticEngine &diagnostics) {
+std::vector<PlannedKernel> planAll(const Module &module, std::vector<ElaboratedKernel> kernels,
+                                   const PlanOptions &options, DiagnosticEngine &diagnostics) {
   std::vector<PlannedKernel> planned;
   for (ElaboratedKernel &kernel : kernels)
-    if (std::unique_ptr<plan::Plan> plan = planOne(kernel, options, diagnostics))
+    if (std::unique_ptr<plan::Plan> plan = planToFit(module, kernel, options, planOne, diagnostics))
       planned.push_back({kernel.kernel, std::move(kernel.specialization), std::move(kernel.schedule.conditions),
                          std::move(kernel.variant), std::move(plan)});
   return planned;
@@ -124,11 +121,12 @@ std::vector<PlannedKernel> planAll(std::vector<ElaboratedKernel> kernels, const 
 std::vector<PlannedKernel> planSpecialization(const Module &module, const KernelInfo &kernel,
                                               const Specialization &specialization, const PlanOptions &options,
                                               DiagnosticEngine &diagnostics) {
-  return planAll(elaborateSpecialization(module, kernel, specialization, options, diagnostics), options, diagnostics);
+  return planAll(module, elaborateSpecialization(module, kernel, specialization, options, diagnostics), options,
+                 diagnostics);
 }
 
 std::vector<PlannedKernel> planModule(const Module &module, const PlanOptions &options, DiagnosticEngine &diagnostics) {
-  return planAll(elaborateModule(module, options, diagnostics), options, diagnostics);
+  return planAll(module, elaborateModule(module, options, diagnostics), options, diagnostics);
 }
 
 } // namespace tkc::planner

@@ -21,8 +21,9 @@ namespace tkc::planner {
 struct ElaboratedKernel {
   const KernelInfo *kernel = nullptr;
   Specialization specialization;
-  ChosenSchedule schedule; ///< without the tunes that the function already has
-  std::string variant;     ///< the schedule's name in emitted code, if others serve other calls
+  ChosenSchedule schedule;              ///< without the tunes that the function already has
+  std::map<std::string, int64_t> tunes; ///< those that a schedule or `--set` says; others have their defaults
+  std::string variant;                  ///< the schedule's name in emitted code, if others serve other calls
   std::unique_ptr<ir::Function> function;
 };
 
@@ -45,6 +46,9 @@ struct PlanOptions {
   std::function<bool(ir::Function &)> transform;
   Instrumentation instrument = Instrumentation::None; ///< with records of what each role does when
   bool verify = true;                                 ///< false: hands out plans as they are
+  /// Where a plan asks for more than there is, other values of the keys and tunes that nobody set are tried
+  /// (FitPlan.h). False: that is an error at once.
+  bool fit = true;
   bool forEveryCall = false; ///< without the conditions of schedules: plans serve the calls that these leave out, too
   /// Called on each plan before it is verified.
   std::function<void(plan::Plan &)> onPlanned;
@@ -58,7 +62,13 @@ struct PlanOptions {
 std::vector<ElaboratedKernel> elaborateSpecialization(const Module &module, const KernelInfo &kernel,
                                                       const Specialization &specialization, const PlanOptions &options,
                                                       DiagnosticEngine &diagnostics);
-/// The same, as far as the plans.
+/// Whether the kernel's reference speaks of `name`: of a tune, then, that results depend on.
+bool referenceMentions(const KernelInfo &kernel, std::string_view name, const SourceManager &sources);
+
+/// `kernel` once more, with other tunes than it had. Null after reporting why that cannot be.
+std::unique_ptr<ir::Function> elaborateWith(const Module &module, const ElaboratedKernel &kernel,
+                                            const std::map<std::string, int64_t> &tunes, DiagnosticEngine &diagnostics);
+/// From a specialisation as far as the plans.
 std::vector<PlannedKernel> planSpecialization(const Module &module, const KernelInfo &kernel,
                                               const Specialization &specialization, const PlanOptions &options,
                                               DiagnosticEngine &diagnostics);

@@ -53,6 +53,7 @@ Candidates::Candidates(const Module &module, const Work &work, planner::PlanOpti
 
 std::vector<planner::PlannedKernel> Candidates::planWith(const Settings &settings, DiagnosticEngine &diagnostics) {
   planner::PlanOptions options = plans;
+  options.fit = false; // the candidate is these settings and no others
   for (const auto &[name, value] : settings)
     options.overrides[name].number = static_cast<double>(value);
   return planner::planSpecialization(module, work.bare, work.specialization, options, diagnostics);

@@ -18,17 +18,6 @@ namespace {
 /// Calls that are as small are compared with the reference, others with what the default computes.
 constexpr double mostReferenceOperations = 5e8, mostReferenceElements = 0x1p22;
 
-/// Whether `word` stands in the text by itself.
-bool mentions(std::string_view text, const std::string &word) {
-  const auto isPart = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
-  for (size_t at = text.find(word); at != std::string_view::npos; at = text.find(word, at + 1)) {
-    const size_t end = at + word.size();
-    if ((at == 0 || !isPart(text[at - 1])) && (end == text.size() || !isPart(text[end])))
-      return true;
-  }
-  return false;
-}
-
 class Finder {
 public:
   Finder(const Module &module, const planner::PlanOptions &plans, const WorkOptions &options,
@@ -122,12 +111,9 @@ private:
     for (const auto &[name, value] : options.fixed)
       if (one.defaults.count(name) || isKey(name))
         one.fixed[name] = value;
-    if (one.kernel->reference) {
-      const std::string_view text = diagnostics.sourceManager().text(one.kernel->reference->range);
-      for (const auto &[name, value] : one.defaults)
-        if (mentions(text, name))
-          one.fixed.try_emplace(name, value);
-    }
+    for (const auto &[name, value] : one.defaults)
+      if (planner::referenceMentions(*one.kernel, name, diagnostics.sourceManager()))
+        one.fixed.try_emplace(name, value);
   }
 
   static bool isKey(const std::string &name) {

@@ -458,7 +458,7 @@ struct Grid {
 
 /// What the planner decided and why, in a sentence, written down where it was decided. Not a part of the text form.
 struct Note {
-  enum Topic : uint8_t { Roles, Operands, Copies, Stages, Overlap, Loops, Cluster, Grid } topic;
+  enum Topic : uint8_t { Roles, Operands, Copies, Stages, Overlap, Loops, Cluster, Grid, Fit } topic;
   std::string text;
   SourceLoc loc; ///< the line that it is about; invalid: the kernel
 };

@@ -1,0 +1,37 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Where a plan asks for more than the GPU has: which other values of keys and tunes are worth a try, in which order.
+#pragma once
+
+#include "backends/arch/Description.h"
+#include "ir/TileIR.h"
+
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace tkc::planner {
+
+/// A tune, or a key of the schedule; without a value a key is as if nobody had set it.
+struct Setting {
+  std::string name;
+  std::optional<int64_t> value;
+  bool isTune = false;
+
+  bool operator==(const Setting &) const = default;
+};
+using Attempt = std::vector<Setting>;
+
+/// "`BM = 64`, `BN = 32`"; a key without a value is "no `stages`".
+std::string spelling(const Attempt &attempt);
+
+/// Attempts that leave alone what is in `fixed`, cheap changes first: keys, then tunes halved once, twice and on.
+/// `tunes` are those of the kernel, as they were.
+std::vector<Attempt> attempts(ir::Function &function, const arch::Description &arch,
+                              const std::vector<std::pair<std::string, int64_t>> &tunes,
+                              const std::set<std::string> &fixed);
+
+} // namespace tkc::planner
