@@ -224,7 +224,9 @@ private:
                      : type.layout.threadsPerRow > placement.warpSize || type.division == plan::Division::Cols;
     if (!crossesWarps || stmt.byThreads || isOneElement(type, op.axis))
       return;
-    if (type.division == plan::Division::Cols || (op.kind == ir::OpKind::Cumsum && placement.instances > 1))
+    const bool sharesCols = op.axis == 1 && type.division == plan::Division::Cols;
+    if ((sharesCols && isPlaced(op)) || (op.axis == 0 && type.division == plan::Division::Cols) ||
+        (op.kind == ir::OpKind::Cumsum && placement.instances > 1))
       unsupported(op,
                   fmt::format("{} along {} that {}", op.kind == ir::OpKind::Cumsum ? "a running sum" : "a reduction",
                               op.axis == 1 ? "rows" : "columns",
@@ -236,6 +238,11 @@ private:
     stmt.threads = totalThreads();
   }
 
+  /// Whether the result depends on where in its row an element stands: instances count from their own first column.
+  static bool isPlaced(const ir::Op &op) {
+    return op.kind == ir::OpKind::Cumsum || op.reduce == ir::ReduceKind::ArgMax || op.reduce == ir::ReduceKind::ArgMin;
+  }
+
   /// What is combined along the axis is one element, which every thread that wants the result holds.
   static bool isOneElement(const plan::VarType &type, int axis) {
     return type.kind == plan::VarType::Scalar || type.kind == (axis == 1 ? plan::VarType::Column : plan::VarType::Row);
@@ -245,7 +252,12 @@ private:
     const std::string name = "reduce_scratch";
     // The runtime's scratch has two halves, each of 8 bytes for a row slot or a column of each warp (tk/reduce.h).
     const int across = std::max(type.layout.threadsPerRow / placement.warpSize, 1);
-    const int64_t rowSlots = type.rows * type.layout.threadsPerRow / type.layout.threads;
+    // Groups that share columns tell each other a number for each row, else each row's first lane writes it.
+    const bool sharesCols = axis == 1 && type.division == plan::Division::Cols;
+    const int64_t lanes = sharesCols ? placement.warpSize : type.layout.threadsPerRow;
+    const int64_t rows =
+        sharesCols ? std::max<int64_t>(type.rows, type.layout.threads / type.layout.threadsPerRow) : type.rows;
+    const int64_t rowSlots = rows * lanes / type.layout.threads;
     const int64_t elements = std::max<int64_t>(axis == 0 ? type.cols / across : rowSlots, 8);
     const int64_t cols = elements * 2 * 8 / byteWidth(ElemType::F32);
     auto found = std::find_if(result.scratch.begin(), result.scratch.end(),

@@ -161,6 +161,28 @@ template <class F, tile X> __device__ __forceinline__ auto reduce_own_row(F f, c
   return parts[0];
 }
 
+/// Rows of which each group of L's warps holds a share of the columns: the groups follow each other in the scratch.
+template <class L, int Rows, class F, class T, class S>
+__device__ __forceinline__ void combine_groups(F f, T (&x)[Rows], S &&through) {
+  constexpr int lanes = lanes_per_row<L>, step = L::lane_step, rows = warp_size / lanes; // of a slot
+  constexpr int group = L::threads / warp_size;
+  static_assert(plain<S>::warps % group == 0 && plain<S>::elements >= Rows * rows, "scratch too small");
+  const int warp = through.warp();
+  const int row = lane() % step + lane() / (step * lanes) * step;
+  if (lane() / step % lanes == 0)
+#pragma unroll
+    for (int a = 0; a < Rows; ++a)
+      through.template slot<T>(warp, a * rows + row) = x[a];
+  through.sync();
+#pragma unroll
+  for (int a = 0; a < Rows; ++a) {
+    x[a] = through.template slot<T>(warp % group, a * rows + row);
+    for (int other = warp % group + group; other < plain<S>::warps; other += group)
+      x[a] = f(x[a], through.template slot<T>(other, a * rows + row));
+  }
+  through.next();
+}
+
 /// Combines what each thread of a row holds of its `Rows` row slots.
 template <class L, int Rows, class F, class T, class S>
 __device__ __forceinline__ void combine_cols(F f, T (&x)[Rows], S &&through) {
@@ -184,6 +206,8 @@ __device__ __forceinline__ void combine_cols(F f, T (&x)[Rows], S &&through) {
         x[a] = f(x[a], through.template slot<T>(warp / warps * warps + other, a));
     }
     through.next();
+  } else if constexpr (plain<S>::warps * warp_size > L::threads) {
+    combine_groups<L>(f, x, through);
   }
 }
 
@@ -246,7 +270,7 @@ template <class F, tile X, class S> __device__ __forceinline__ auto reduce_rows(
   return as_row<X>(sums);
 }
 
-/// Along the columns: rows spread over more than one warp need a scratch.
+/// Along the columns: rows spread over more than one warp, or groups of warps, need a scratch.
 template <tile X, class S = no_scratch> __device__ __forceinline__ auto row_sum(const X &x, S &&through = {}) {
   return reduce_cols(sum_operation{}, x, through);
 }
