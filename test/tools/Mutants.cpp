@@ -114,6 +114,10 @@ private:
       if (synchronises(stmt.kind))
         change(
             "without", [](Body &body, size_t i) { body.erase(body.begin() + static_cast<std::ptrdiff_t>(i)); }, true);
+      if (stmt.global)
+        change("for shared memory alone", [](Body &body, size_t i) { body[i].global = false; }, true);
+      if (stmt.own)
+        change("by all threads", [](Body &body, size_t i) { body[i].own = false; }, true);
       if (stmt.kind == StmtKind::Wait)
         change("other phase in", [](Body &body, size_t i) { body[i].inverted = !body[i].inverted; }, false);
       if (stmt.kind == StmtKind::ProductWait || stmt.kind == StmtKind::BulkWait || stmt.kind == StmtKind::CopyWait)
@@ -159,6 +163,8 @@ private:
     if (!dropped)
       return "";
     switch (stmt.kind) {
+    case StmtKind::Load:
+      return "a barrier comes after the loads of all threads, before what they load is written";
     case StmtKind::Wait:
       return "what it waits for is already known from other waits wherever an access relies on it";
     case StmtKind::ProductWait:

@@ -68,6 +68,7 @@ private:
     case Event::StoreTensor:
     case Event::TensorFence:
     case Event::Sync:
+    case Event::Global:
       return;
     }
   }

@@ -65,7 +65,9 @@ public:
   int copyFence(size_t process) const {
     return tensorFence(static_cast<size_t>(numProcesses)) + static_cast<int>(process);
   }
-  int count() const { return named(numNamed()) + 3 * numProcesses; }
+  /// Its accesses to global memory that a barrier has told of.
+  int global(size_t process) const { return copyFence(static_cast<size_t>(numProcesses)) + static_cast<int>(process); }
+  int count() const { return named(numNamed()) + 4 * numProcesses; }
   int numNamed() const { return numBlocks * namedBarriers; }
   /// The machine's 16, and one more for what the printer adds. Ids beyond are the budget's business.
   static constexpr int namedBarriers = 17;

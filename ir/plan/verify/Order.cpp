@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ir/plan/verify/Order.h"
 
+#include "ir/plan/verify/GlobalOrder.h"
 #include "ir/plan/verify/Memory.h"
 
 #include <algorithm>
@@ -15,7 +16,7 @@ public:
   Run(const Plan &plan, const Numbering &numbering, const std::vector<Process> &processes, const std::string &where,
       Report &report, Facts *facts)
       : plan(plan), numbering(numbering), where(where), report(report), facts(facts), components(processes, numbering),
-        memory(plan, numbering, components), barriers(numbering.barriers.size()),
+        memory(plan, numbering, components), globalMemory(components), barriers(numbering.barriers.size()),
         named(static_cast<size_t>(components.numNamed())) {
     for (const Process &process : processes)
       states.push_back({process, Clock(components.count()), 0, 0, 0, 0, 0, 0, -1, 0, false, true, {}});
@@ -56,6 +57,8 @@ private:
     bool atClusterSync; ///< and whether it stands at the next
     bool fencedAfter;   ///< a tensor fence came since it last passed a barrier
     std::vector<Clock> commitClocks;
+    int globals = 0;     ///< accesses to global memory
+    int globalSyncs = 0; ///< barriers for these passed
   };
   struct LastWait {
     int phase = -2, time = 0;
@@ -142,6 +145,7 @@ private:
     case Event::ProductCommit:
     case Event::ProductWait:
     case Event::ClusterSync:
+    case Event::Global:
     case Event::Registers:
       return event.stmt->one;
     }
@@ -173,6 +177,7 @@ private:
           copyIn(p, event, block);
       return true;
     case Event::CopyOut:
+      global(p, event, GlobalAccess::CopyWrite, {});
       access(p, event, event.a, Access::BulkRead, {components.bulk(state.process.engine), state.bulk + 1});
       return true;
     case Event::BulkCommit:
@@ -183,6 +188,8 @@ private:
       return true;
     case Event::ThreadCopy:
       state.copies += event.stmt->loads;
+      global(p, event, GlobalAccess::CopyRead,
+             {components.copies(p), event.stmt->loads > 0 ? state.copies : state.copies + 1});
       access(p, event, event.a, Access::ThreadCopy,
              {components.copies(p), event.stmt->loads > 0 ? state.copies : state.copies + 1});
       return true;
@@ -239,11 +246,39 @@ private:
       return productWait(p, event);
     case Event::ClusterSync:
       return clusterSync(p);
+    case Event::Global:
+      byThreads(p, event);
+      return true;
     case Event::ProductFence:
     case Event::Registers:
       return true;
     }
     return true;
+  }
+
+  /// A scalar is stored by one thread; what many hold, by the first instance.
+  void byThreads(size_t p, const Event &event) {
+    State &state = states[p];
+    const Stmt &stmt = *event.stmt;
+    const VarType &held = event.global->held;
+    const bool isOwn = stmt.kind != StmtKind::Load || stmt.own;
+    const bool ofFirst = isOwn && stmt.kind != StmtKind::Fetch && stmt.kind != StmtKind::CopyOut &&
+                         (held.kind == VarType::Scalar || (stmt.own && heldPart(held) == Division::Whole));
+    if (ofFirst && (instanceOf(p, event) > 0 || (held.kind == VarType::Scalar && !state.process.elected)))
+      return;
+    const bool isRead = stmt.kind == StmtKind::Load || stmt.kind == StmtKind::Fetch;
+    global(p, event, isRead ? GlobalAccess::Read : GlobalAccess::Write, {components.global(p), ++state.globals});
+  }
+
+  void global(size_t p, const Event &event, GlobalAccess::Agent agent, Access::End end) {
+    if (!event.global)
+      return;
+    const State &state = states[p];
+    const std::string problem = globalMemory.access(
+        {event.stmt, agent, p, state.at, instanceOf(p, event), event.global.get(), end, state.globalSyncs},
+        state.clock);
+    if (!problem.empty())
+      violation(*event.stmt, problem);
   }
 
   int tick(size_t p) { return ++states[p].clock.at(components.time(p)); }
@@ -373,6 +408,8 @@ private:
                               : rectOf(event.a, state.process);
     access(p, event, numbering.slotIn(block, event.a.slot, states[p].process.instance), rect, Access::CopyWrite,
            {component, barrier.completed + 1}, event.a);
+    if (block == state.process.block)
+      global(p, event, GlobalAccess::CopyRead, {component, barrier.completed + 1});
     const bool isClaim = event.stmt->kind == StmtKind::Claim;
     int64_t bytes = event.stmt->map.empty() && !isClaim ? 0
                     : isShare                           ? bytesOf(event.a.buffer->elem, rect.area())
@@ -434,6 +471,8 @@ private:
       barrier.arrived += state.process.threads;
       // A thread's wait tells of its own copies; those of the others of its warp are known after a barrier, too.
       state.clock.raise(components.copies(p), state.copied);
+      if (stmt.global)
+        state.clock.raise(components.global(p), state.globals);
       tick(p);
       barrier.join.join(state.clock);
       if (barrier.arrived > threads)
@@ -452,6 +491,7 @@ private:
     state.clock.join(barrier.last);
     state.arrivedAt = -1;
     ++state.syncs;
+    state.globalSyncs += stmt.global ? 1 : 0;
     return true;
   }
 
@@ -565,6 +605,7 @@ private:
   Facts *facts;
   Components components;
   Memory memory;
+  GlobalMemory globalMemory;
   std::vector<State> states;
   std::vector<BarrierState> barriers;
   std::vector<NamedState> named;

@@ -1,6 +1,6 @@
 // Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "ir/plan/verify/Trace.h"
+#include "ir/plan/verify/GlobalOrder.h"
 
 #include <algorithm>
 
@@ -59,10 +59,12 @@ public:
   std::optional<Trace> run(const std::vector<Tile> &tiles) {
     body(plan.prelude);
     for (const Tile &tile : tiles) {
+      ++tileNumber;
       for (size_t i = 0; i < tile.size(); ++i)
         scalars.set(plan.grid.axes[i].name, tile[i]);
       body(role.body);
     }
+    tileNumber = -1;
     body(role.finish);
     return steps > limit ? std::nullopt : std::optional(std::move(events));
   }
@@ -102,8 +104,20 @@ private:
   void tileAhead(const Stmt &stmt);
   void registers(const Stmt &stmt);
   void assign(const Stmt &stmt);
+  /// What of global memory the statement accesses, where that is to stay in order.
+  std::shared_ptr<const GlobalTouch> globalOf(const Stmt &stmt) const {
+    if (tileNumber < 0 || !summary.watched.count(stmt.view.tensor))
+      return nullptr;
+    return std::make_shared<const GlobalTouch>(globalTouch(plan, role, stmt, scalars, tileNumber));
+  }
+  void global(const Stmt &stmt) {
+    if (std::shared_ptr<const GlobalTouch> touch = globalOf(stmt))
+      emit(Event::Global, stmt).global = std::move(touch);
+  }
   Event &emit(Event::Kind kind, const Stmt &stmt) {
     Event event{kind, &stmt, -1, false, turn, {}, {}, {}};
+    if (kind == Event::CopyIn || kind == Event::CopyOut || kind == Event::ThreadCopy)
+      event.global = globalOf(stmt);
     if (!stmt.barrier.empty())
       event.barrier = numbering.barrierOf(plan, stmt.barrier, use(stmt.cursor).stage);
     events.push_back(event);
@@ -129,6 +143,7 @@ private:
   Scalars scalars;
   const int instance;
   int turn = -1; ///< in Each: the instance
+  int tileNumber = -1;
   size_t limit, steps = 0;
   bool inSurplus = false; ///< the body of an Ahead for a tile that does not exist
   Facts *facts;
@@ -192,18 +207,22 @@ void Tracer::stmt(const Stmt &stmt) {
     return assign(stmt);
   case StmtKind::Move:
   case StmtKind::Spread:
+    registers(stmt);
+    return assign(stmt);
   case StmtKind::Load:
     registers(stmt);
+    global(stmt);
     return assign(stmt);
   case StmtKind::Store:
   case StmtKind::Atomic:
+    global(stmt);
     return registers(stmt);
   case StmtKind::LoadShared:
     registers(stmt);
     emit(Event::LoadShared, stmt).a = touched(stmt.ref);
     return;
   case StmtKind::Fetch:
-    return;
+    return global(stmt);
   case StmtKind::Place:
     emit(Event::StoreShared, stmt).a = touched(stmt.ref);
     return;
@@ -248,6 +267,8 @@ void Tracer::stmt(const Stmt &stmt) {
     return;
   case StmtKind::CopyOut:
     emit(stmt.map.empty() ? Event::LoadShared : Event::CopyOut, stmt).a = touched(stmt.ref);
+    if (stmt.map.empty())
+      global(stmt);
     return;
   case StmtKind::CopyCommit:
     emit(Event::CopyCommit, stmt);
@@ -338,7 +359,8 @@ void runScalars(const Plan &plan, const Body &body, Scalars &scalars) {
 
 } // namespace
 
-RoleSummary::RoleSummary(const Plan &plan, const Role &role) : role(role), oneThread(runsOnOneThread(role)) {
+RoleSummary::RoleSummary(const Plan &plan, const Role &role)
+    : role(role), oneThread(runsOnOneThread(role)), watched(watchedTensors(plan)) {
   for (const Body *body : {&role.body, &role.finish})
     walk(*body, [&](const Stmt &stmt) {
       instancesDiffer |= stmt.kind == StmtKind::If && !stmt.cursor.empty();

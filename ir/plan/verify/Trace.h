@@ -33,6 +33,8 @@ struct Touched {
   bool isSurplus = false; ///< of a tile that does not exist: nobody need read it
 };
 
+struct GlobalTouch; // GlobalOrder.h
+
 struct Event {
   enum Kind : uint8_t {
     Wait,
@@ -57,6 +59,7 @@ struct Event {
     ProductCommit,
     ProductWait,
     ClusterSync,
+    Global,    ///< threads access global memory
     Registers, ///< vector work that touches registers of products
   } kind;
   const Stmt *stmt;
@@ -66,6 +69,8 @@ struct Event {
   Touched a, b;           ///< copies, loads and stores: a; Product: a (if not in registers) and b
   Touched dest;           ///< Product into tensor memory
   Touched scales[2] = {}; ///< Product: block scales of a and b
+  /// Global, copies: what of a tensor that the block both reads and writes; null: nothing.
+  std::shared_ptr<const GlobalTouch> global = nullptr;
 };
 
 using Trace = std::vector<Event>;
@@ -124,6 +129,7 @@ struct RoleSummary {
   bool instancesDiffer = false;                   ///< in what they do
   std::unordered_map<std::string, VarType> types; ///< of the variables that it sees, axes apart
   std::set<std::string> productRegisters;         ///< variables that products write, or read as A
+  std::set<std::string> watched;                  ///< tensors of which accesses are to stay in order
 };
 
 /// Events of an instance of a role; of its first if they are the same for all. Returns nullopt where there are more
