@@ -22,6 +22,7 @@ import time
 import xml.sax.saxutils as xml
 
 import keys
+import known
 import reduce
 import seeds
 import trials
@@ -180,6 +181,7 @@ class File:
         like = trials.signature(outcome)
         if not self.run.is_new(f"{like} {family(place.arch)}", self.options.repeats):
             return
+        print(f"{place.name}: {self.options.seed}/{self.number}/{trial.name}: {' '.join(outcome.said.split())[:200]}", flush=True)
         finding = Finding(self.options.seed, self.number, trial.name, place, outcome)
         choices, chosen, said, text = self.made[trial.name], trial.keys, outcome.said, trial.source()
         if self.options.attempts and outcome.verdict != "slow":
@@ -233,11 +235,13 @@ def main():
     parser.add_argument("--emulations", type=int, default=1, help="GPUs a file for the emulator")
     parser.add_argument("--attempts", type=int, default=150, help="to make a finding smaller; 0 leaves it as it is")
     parser.add_argument("--repeats", type=int, default=4, help="findings that look alike which are cut down")
+    parser.add_argument("--avoid-known", action="store_true", help="leaves out what known.py lists")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--junit", type=pathlib.Path)
     parser.add_argument("-o", dest="output", type=pathlib.Path, required=True, metavar="FOLDER")
     options = parser.parse_args()
     options.seed = time.strftime("%Y-%m-%d") if options.seed == "date" else seeds.seed_of(options.seed)
+    known.avoided.update(known.OPEN if options.avoid_known else ())
     print(f"random kernels, seed {options.seed}", flush=True)
     run, end = Run(options), time.monotonic() + options.seconds
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
