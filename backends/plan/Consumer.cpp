@@ -569,11 +569,8 @@ private:
 
   /// All instances stage their shares, and all threads store rows of the whole tile.
   void storeWhole(const ir::Op &store, const std::string &source, const StorePlacement &placed) {
-    const plan::Division division = typeOf(store.operands().back()).division;
     syncBlock(store.loc);
-    plan::Stmt &write = emit(Kind::StoreShared, store.loc);
-    write.operands = {source};
-    write.ref = {placed.buffer, "", false, division};
+    emitStoreShared(source, typeOf(store.operands().back()), placed.buffer, false, store.loc);
     syncBlock(store.loc);
     plan::Stmt &copy = emit(Kind::CopyOut, store.loc);
     copy.view = store.view;

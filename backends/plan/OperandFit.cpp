@@ -65,6 +65,26 @@ std::string whyNotStaged(const Placement &placement, const Operand &operand, con
                      key(placement));
 }
 
+/// What an instance holds of a tile is what it holds of the operand that is made of it: both are as long along the axis
+/// that they are divided by.
+std::string whyNotFed(const Placement &placement, const Operand &operand, const plan::VarType &fed) {
+  if (operand.kind == Operand::Ring || placement.instances == 1)
+    return {};
+  const auto home = placement.types.find(operand.value);
+  if (home == placement.types.end() || home->second.kind != plan::VarType::Fragment ||
+      home->second.division != fed.division)
+    return {};
+  const bool byCols = fed.division == plan::Division::Cols;
+  const int64_t held = byCols ? home->second.cols : home->second.rows, taken = byCols ? fed.cols : fed.rows;
+  if (held == taken || fed.division == plan::Division::Whole)
+    return {};
+  const ir::Type &type = operand.value->type;
+  return fmt::format("a computed operand of {}x{} is shared by {} {}, which have parts of {} {} and multiply {}: take "
+                     "other tiles or fewer `{}`",
+                     type.rows, type.cols, placement.instances, sharers(placement), held, byCols ? "columns" : "rows",
+                     taken, key(placement));
+}
+
 /// What instances share by columns has panels as narrow as a share of them, of 32 bytes at least.
 std::string whyNotSwizzled(const Placement &placement, const ProductPlacement &product, const Operand &operand) {
   if (product.byThreads || operand.kind == Operand::Register)
@@ -108,6 +128,7 @@ std::string whyOperandsDoNotFit(const Nest &nest, const Placement &placement) {
     for (std::string why :
          {whyNotDivided(placement, *dot, product), whyNotShared(placement, product),
           whyNotStaged(placement, product.a, product.aFed), whyNotStaged(placement, product.b, product.bFed),
+          whyNotFed(placement, product.a, product.aFed), whyNotFed(placement, product.b, product.bFed),
           whyNotSwizzled(placement, product, product.a), whyNotSwizzled(placement, product, product.b)})
       if (!why.empty())
         return why;

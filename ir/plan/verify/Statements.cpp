@@ -349,7 +349,10 @@ private:
       return fromCols == (to.division == Division::Cols);
     if (from.kind == VarType::Column)
       return (from.division == Division::Rows) == (to.division == Division::Rows);
-    return to.kind == VarType::Fragment ? from.division == to.division : !fromCols;
+    if (to.kind != VarType::Fragment)
+      return !fromCols;
+    const bool isAsLong = from.division == Division::Whole || (fromCols ? from.cols == to.cols : from.rows == to.rows);
+    return from.division == to.division && isAsLong;
   }
 
   /// Threads apply a swizzle from the start of a panel on; the matrix engine, to addresses, takes an even part as well.
