@@ -175,8 +175,9 @@ cpp::Expr RolePrinter::viewExpr(const ViewParts &parts, bool wide) const {
     return axis.dim < 0 ? cpp::integer(0) : cpp::method(base, "stride", {cpp::integer(axis.dim)});
   };
   const auto end = [&](const Axis &axis) { return axis.dim < 0 ? cpp::integer(1) : axis.end; };
-  std::vector<cpp::Expr> fields = {cpp::method(base, "at", parts.origin), stride(parts.rows), end(parts.rows),
-                                   end(parts.cols)};
+  const cpp::Expr rowEnd =
+      parts.only ? cpp::conditional(parts.only, end(parts.rows), cpp::integer(0)) : end(parts.rows);
+  std::vector<cpp::Expr> fields = {cpp::method(base, "at", parts.origin), stride(parts.rows), rowEnd, end(parts.cols)};
   const int last = static_cast<int>(parts.param->dims.size()) - 1;
   const bool strided = parts.cols.dim >= 0 && parts.cols.dim != last;
   const bool bounded = parts.rows.first || parts.cols.first;
@@ -319,25 +320,26 @@ cpp::Expr RolePrinter::loadedLed(const Stmt &stmt, const ViewParts &parts, const
   return cpp::call(cpp::templated("tk::load_led", {cpp::name(variableType(loaded, role.instances))}), std::move(args));
 }
 
-/// By the threads that store it: of scalars the role's first.
-cpp::Expr RolePrinter::ownOnly(const Stmt &stmt, cpp::Expr loaded) {
+/// Whether the thread is the one that stores what it and others hold; of scalars the role's first.
+cpp::Expr RolePrinter::storesItself(const Stmt &stmt) {
   const VarType &type = typeOf(stmt.dest);
-  if (!stmt.own || singleThread)
-    return loaded;
   if (type.kind == VarType::Scalar)
-    return cpp::conditional(cpp::binary("==", threadInRole, cpp::integer(0)), std::move(loaded),
-                            cpp::braces(elementType(type.elem), {}));
-  const std::string name = typeText(stmt.dest);
-  cpp::Expr stores = cpp::call(cpp::templated("tk::stores", {cpp::name(name)}));
+    return cpp::binary("==", threadInRole, cpp::integer(0));
+  cpp::Expr stores = cpp::call(cpp::templated("tk::stores", {cpp::name(typeText(stmt.dest))}));
   if (instance && plan::heldPart(type) == Division::Whole)
     stores = cpp::binary("&&", cpp::binary("==", instance, cpp::integer(0)), stores);
-  return cpp::conditional(stores, std::move(loaded), cpp::call(cpp::templated("tk::zeros", {cpp::name(name)})));
+  return stores;
 }
 
 void RolePrinter::printLoad(const Stmt &stmt, cpp::Body &out) {
   const VarType &type = typeOf(stmt.dest);
-  if (type.kind == VarType::Scalar && !stmt.view.hasGather())
-    return assign(stmt, ownOnly(stmt, loadedElement(stmt)), out);
+  const bool isOwn = stmt.own && !singleThread;
+  if (type.kind == VarType::Scalar && !stmt.view.hasGather()) {
+    cpp::Expr element = loadedElement(stmt);
+    if (isOwn)
+      element = cpp::conditional(storesItself(stmt), element, cpp::braces(elementType(type.elem), {}));
+    return assign(stmt, element, out);
+  }
   const ir::Param &param = *kernel.findParam(stmt.view.tensor);
   if (stmt.view.hasGather()) {
     cpp::Expr offsets, condition;
@@ -346,12 +348,14 @@ void RolePrinter::printLoad(const Stmt &stmt, cpp::Body &out) {
     return assign(stmt, convert(cpp::call("tk::gather", {base, offsets, condition, nothing}), param.elem, type.elem),
                   out);
   }
-  const ViewParts parts = viewOf(stmt, partRows(type, role.instances), partCols(type, role.instances),
-                                 type.kind == VarType::Column, type.division);
+  ViewParts parts = viewOf(stmt, partRows(type, role.instances), partCols(type, role.instances),
+                           type.kind == VarType::Column, type.division);
+  if (isOwn && !type.layout.led) // of a led row each element is one thread's
+    parts.only = storesItself(stmt);
   VarType loaded = type;
   loaded.elem = param.elem;
   if (type.layout.led)
-    return assign(stmt, ownOnly(stmt, convert(loadedLed(stmt, parts, loaded), param.elem, type.elem)), out);
+    return assign(stmt, convert(loadedLed(stmt, parts, loaded), param.elem, type.elem), out);
   const bool wide = (suitsWide(parts) && holdsNeighbours(type)) || isAlignedPacked(parts, type.layout);
   std::vector<cpp::Expr> args;
   if (wide)
@@ -363,7 +367,7 @@ void RolePrinter::printLoad(const Stmt &stmt, cpp::Body &out) {
   if (wide && stmt.lastInCache)
     how.push_back(cpp::name("tk::last_in_cache"));
   const cpp::Expr callee = cpp::templated("tk::load", std::move(how));
-  assign(stmt, ownOnly(stmt, convert(cpp::call(callee, std::move(args)), param.elem, type.elem)), out);
+  assign(stmt, convert(cpp::call(callee, std::move(args)), param.elem, type.elem), out);
 }
 
 void RolePrinter::printStore(const Stmt &stmt, cpp::Body &out) {

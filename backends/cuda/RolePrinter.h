@@ -147,7 +147,7 @@ private:
   void printLoad(const plan::Stmt &stmt, cpp::Body &out);
   int64_t tileSizeOf(const std::string &tile) const;
   cpp::Expr loadedElement(const plan::Stmt &stmt);
-  cpp::Expr ownOnly(const plan::Stmt &stmt, cpp::Expr loaded);
+  cpp::Expr storesItself(const plan::Stmt &stmt);
   void printStore(const plan::Stmt &stmt, cpp::Body &out);
   ViewParts viewOf(const plan::Stmt &stmt, int64_t rows, int64_t cols, bool isColumn, plan::Division division);
   cpp::Expr viewExpr(const ViewParts &parts, bool wide) const;

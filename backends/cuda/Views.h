@@ -20,6 +20,7 @@ struct RolePrinter::ViewParts {
   const ir::Param *param = nullptr;
   bool isStored = false;
   bool isCopied = false;         ///< to shared memory: as of a tensor that is only read
+  cpp::Expr only;                ///< of which threads it is; empty: of all
   std::vector<cpp::Expr> origin; ///< index of the first element in each dim
   Axis rows, cols;
 };
