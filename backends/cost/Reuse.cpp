@@ -71,16 +71,57 @@ double trips(const Stmt &loop, const plan::Scalars &scalars) {
   return std::max(0.0, std::ceil((hi - lo) / static_cast<double>(std::max<int64_t>(loop.tileSize, 1))));
 }
 
-/// What a statement touches apart from what its loops walk over, as numbers.
-std::vector<double> coordinates(const Access &access, const plan::Scalars &scalars) {
+/// What the values of a role are made of.
+class Origins {
+public:
+  explicit Origins(const std::vector<Node> &body) {
+    walk(body, [&](const Node &node) {
+      if (node.stmt->kind == StmtKind::Compute || node.stmt->kind == StmtKind::Move || node.stmt->kind == StmtKind::Load)
+        made.emplace(node.stmt->dest, &node);
+    });
+  }
+
+  /// A tile of indices: it has no number that says what they are.
+  bool isTile(const std::string &name) const {
+    const auto found = made.find(name);
+    return found != made.end() && !found->second->isScalar;
+  }
+  /// Everything that the values are made of, and they themselves.
+  std::set<std::string> of(const std::vector<std::string> &names) const {
+    std::set<std::string> all;
+    std::vector<std::string> open = names;
+    while (!open.empty()) {
+      const std::string name = open.back();
+      open.pop_back();
+      if (!all.insert(name).second)
+        continue;
+      if (const auto found = made.find(name); found != made.end())
+        open.insert(open.end(), found->second->stmt->operands.begin(), found->second->stmt->operands.end());
+    }
+    return all;
+  }
+
+private:
+  std::map<std::string, const Node *> made;
+};
+
+/// What a statement touches apart from what its loops walk over, as numbers: where it gathers, those of which the
+/// indices are made.
+std::vector<double> coordinates(const Access &access, const Origins &origins, const plan::Scalars &scalars) {
   std::vector<double> result;
-  for (const std::string &name : access.node->stmt->operands) {
+  const auto add = [&](const std::string &name) {
     if (std::any_of(access.loops.begin(), access.loops.end(), [&](const Stmt *loop) { return loop->dest == name; }))
-      continue;
+      return;
     const plan::Scalar value = scalars.get(name);
     result.push_back(value.value);
     result.push_back(static_cast<double>(value.begin));
-  }
+  };
+  for (const ir::ViewIndex &index : access.node->stmt->view.indices)
+    if (index.kind == ir::ViewIndex::Gather && origins.isTile(access.node->stmt->operands[index.operand]))
+      for (const std::string &name : origins.of({access.node->stmt->operands[index.operand]}))
+        add(name);
+  for (const std::string &name : access.node->stmt->operands)
+    add(name);
   return result;
 }
 
@@ -96,11 +137,17 @@ struct Extent {
   double joined() const { return std::max(0.0, std::min(hi - lo, sum)); }
 };
 
-bool dependsOnLoop(const Access &access) {
-  const auto &operands = access.node->stmt->operands;
-  return std::any_of(access.loops.begin(), access.loops.end(), [&](const Stmt *loop) {
-    return std::find(operands.begin(), operands.end(), loop->dest) != operands.end();
-  });
+/// The outermost loop that decides what the statement touches, or null.
+const Stmt *walkedLoop(const Access &access, const Origins &origins) {
+  std::vector<std::string> indices;
+  for (const ir::ViewIndex &index : access.node->stmt->view.indices)
+    if (index.kind == ir::ViewIndex::Element || index.kind == ir::ViewIndex::Tiled ||
+        index.kind == ir::ViewIndex::Gather)
+      indices.push_back(access.node->stmt->operands[index.operand]);
+  const std::set<std::string> names = origins.of(indices);
+  const auto found = std::find_if(access.loops.begin(), access.loops.end(),
+                                  [&](const Stmt *loop) { return names.count(loop->dest) != 0; });
+  return found == access.loops.end() ? nullptr : *found;
 }
 
 class Reuse {
@@ -121,15 +168,6 @@ public:
   }
 
 private:
-  /// What a tile walks over in the loop whose variable the statement uses: [0, 1) where there is none.
-  static std::pair<double, double> walked(const Access &access, const plan::Scalars &scalars) {
-    const auto &operands = access.node->stmt->operands;
-    for (const Stmt *loop : access.loops)
-      if (std::find(operands.begin(), operands.end(), loop->dest) != operands.end())
-        return {scalars.get(loop->operands[0]).value, scalars.get(loop->operands[1]).value};
-    return {0, 1};
-  }
-
   void measure(const RoleProgram &role, std::vector<Access> &own) {
     const int64_t window = std::min({mostTiles, concurrent, grid.size()});
     // The middle of the grid: neither end is typical.
@@ -139,12 +177,18 @@ private:
     std::vector<Seen> seen(own.size()), later(own.size());
     std::vector<std::set<std::vector<double>>> ofFour(own.size());
     std::vector<double> differing(own.size(), 0);
+    const Origins origins(role.body);
+    std::vector<const Stmt *> walked;
+    for (const Access &access : own)
+      walked.push_back(walkedLoop(access, origins));
     for (int64_t i = 0; i < window + second; ++i) {
       plan::Scalars scalars = grid.scalars(grid.tile(first + i));
       runScalars(role.body, scalars);
       for (size_t each = 0; each < own.size(); ++each) {
-        const auto [lo, hi] = walked(own[each], scalars);
-        const std::vector<double> at = coordinates(own[each], scalars);
+        const Stmt *loop = walked[each];
+        const double lo = loop ? scalars.get(loop->operands[0]).value : 0;
+        const double hi = loop ? scalars.get(loop->operands[1]).value : 1;
+        const std::vector<double> at = coordinates(own[each], origins, scalars);
         (i < window ? seen : later)[each][at].add(lo, hi);
         if (i % neighbours == 0)
           ofFour[each].clear();
@@ -166,7 +210,7 @@ private:
       own[each].distinct = sum > 0 ? joined / sum : 1;
       own[each].apart = differing[each] / static_cast<double>(window);
       own[each].fresh = laterSum > 0 ? fresh / laterSum : own[each].distinct;
-      if (!dependsOnLoop(own[each]) && own[each].executions > 1) {
+      if (!walked[each] && own[each].executions > 1) {
         own[each].distinct /= own[each].executions;
         own[each].fresh /= own[each].executions;
       }
