@@ -1,8 +1,11 @@
 // Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Finite operations on finite numbers are taken not to overflow: where one does, the inputs were out of the kernel's
-// range. Underflow to zero is reckoned with.
+// Sums, products and quotients of finite numbers are taken not to overflow: what stands beyond an edge is zero or like
+// what exists, and where that is too large the inputs were out of the kernel's range. The exponential of a number that
+// exists in no row and column may be infinite, though, unless the number is shown not to be positive: one that is far
+// from any that exists is enough, as 0 is from the scores of a row which are all below -100. Underflow to zero is
+// reckoned with.
 #include "ir/Contents.h"
 
 #include <cmath>
@@ -12,13 +15,17 @@ namespace tkc::ir {
 namespace {
 
 using Kind = Contents::Kind;
-constexpr Kind kinds[] = {Contents::Zero,   Contents::One,    Contents::Other,
+constexpr Kind kinds[] = {Contents::Zero,   Contents::One,    Contents::Positive, Contents::Negative,
                           Contents::NegInf, Contents::PosInf, Contents::NaN};
-constexpr int anyFinite = Contents::Zero | Contents::One | Contents::Other;
+constexpr int anyPositive = Contents::One | Contents::Positive;
+constexpr int notNegative = Contents::Zero | anyPositive;
+constexpr int notPositive = Contents::Zero | Contents::Negative;
+constexpr int anyFinite = notNegative | Contents::Negative;
 constexpr int bothInfinities = Contents::NegInf | Contents::PosInf;
 
 bool isFiniteKind(Kind kind) { return (kind & anyFinite) != 0; }
 bool isInfinite(Kind kind) { return (kind & bothInfinities) != 0; }
+bool isNegative(Kind kind) { return (kind & (Contents::Negative | Contents::NegInf)) != 0; }
 
 template <class Rule> Contents each(Contents x, Rule rule) {
   int bits = 0;
@@ -39,9 +46,11 @@ int negated(Kind x) {
   case Contents::PosInf:
     return Contents::NegInf;
   case Contents::One:
-    return Contents::Other;
+  case Contents::Positive:
+    return Contents::Negative;
+  case Contents::Negative:
+    return anyPositive;
   case Contents::Zero:
-  case Contents::Other:
   case Contents::NaN:
     return x;
   }
@@ -53,8 +62,16 @@ int sum(Kind x, Kind y) {
     return Contents::NaN;
   if (isInfinite(x) || y == Contents::Zero)
     return x;
-  return isInfinite(y) || x == Contents::Zero ? int(y) : anyFinite;
+  if (isInfinite(y) || x == Contents::Zero)
+    return y;
+  if (isNegative(x) != isNegative(y))
+    return anyFinite;
+  return isNegative(x) ? int(Contents::Negative) : anyPositive;
 }
+
+/// Of a product or quotient of numbers that are not zero, with its sign.
+int infinity(bool isMinus) { return isMinus ? Contents::NegInf : Contents::PosInf; }
+int finite(bool isMinus) { return isMinus ? notPositive : notNegative; }
 
 int product(Kind x, Kind y) {
   bool hasZero = x == Contents::Zero || y == Contents::Zero, hasInfinity = isInfinite(x) || isInfinite(y);
@@ -64,40 +81,61 @@ int product(Kind x, Kind y) {
     return Contents::Zero;
   if (x == Contents::One || y == Contents::One)
     return x == Contents::One ? y : x;
-  return hasInfinity ? bothInfinities : anyFinite;
+  const bool isMinus = isNegative(x) != isNegative(y);
+  return hasInfinity ? infinity(isMinus) : finite(isMinus);
 }
 
 int quotient(Kind x, Kind y) {
   if (x == Contents::NaN || y == Contents::NaN || (isInfinite(x) && isInfinite(y)))
     return Contents::NaN;
-  if (y == Contents::Zero)
+  if (y == Contents::Zero) // of either sign
     return x == Contents::Zero ? int(Contents::NaN) : bothInfinities;
   if (y == Contents::One)
     return x;
+  const bool isMinus = isNegative(x) != isNegative(y);
   if (isInfinite(x))
-    return bothInfinities;
-  return x == Contents::Zero || isInfinite(y) ? int(Contents::Zero) : anyFinite;
+    return infinity(isMinus);
+  return x == Contents::Zero || isInfinite(y) ? int(Contents::Zero) : finite(isMinus);
 }
 
-/// The larger of two kinds; `least` and `most` are exchanged for the smaller. NaN gives way.
+/// Where it stands among numbers.
+int rank(Kind x) {
+  switch (x) {
+  case Contents::NegInf:
+    return -2;
+  case Contents::Negative:
+    return -1;
+  case Contents::Zero:
+  case Contents::NaN:
+    return 0;
+  case Contents::One:
+  case Contents::Positive:
+    return 1;
+  case Contents::PosInf:
+    return 2;
+  }
+  return 0;
+}
+
+/// The larger of two kinds, or the smaller. NaN gives way.
 int extreme(Kind x, Kind y, bool wantMax) {
-  Kind least = wantMax ? Contents::NegInf : Contents::PosInf, most = wantMax ? Contents::PosInf : Contents::NegInf;
-  if (x == Contents::NaN || x == least || y == most)
-    return y == Contents::NaN ? x : y;
-  if (y == Contents::NaN || y == least || x == most || x == y)
-    return x;
-  if (x != Contents::Other && y != Contents::Other)
-    return wantMax ? Contents::One : Contents::Zero;
-  return x | y;
+  if (x == Contents::NaN || y == Contents::NaN)
+    return x == Contents::NaN ? y : x;
+  if (rank(x) == rank(y))
+    return x | y;
+  return (rank(x) > rank(y)) == wantMax ? x : y;
 }
 
-int exponential(Kind x) {
+int exponential(Kind x, bool isInside) {
   switch (x) {
   case Contents::Zero:
     return Contents::One;
   case Contents::One:
-  case Contents::Other:
-    return anyFinite;
+    return Contents::Positive;
+  case Contents::Positive:
+    return anyPositive | (isInside ? 0 : Contents::PosInf);
+  case Contents::Negative:
+    return notNegative;
   case Contents::NegInf:
     return Contents::Zero;
   case Contents::PosInf:
@@ -113,8 +151,10 @@ int logarithm(Kind x, bool isInside) {
     return Contents::NegInf;
   case Contents::One:
     return Contents::Zero;
-  case Contents::Other:
-    return anyFinite | (isInside ? 0 : Contents::NaN);
+  case Contents::Positive:
+    return anyFinite;
+  case Contents::Negative:
+    return isInside ? anyFinite : int(Contents::NaN);
   case Contents::PosInf:
     return x;
   case Contents::NegInf:
@@ -127,22 +167,26 @@ int logarithm(Kind x, bool isInside) {
 int reciprocal(Kind x, bool isInside) { return x == Contents::Zero && isInside ? 0 : quotient(Contents::One, x); }
 
 int root(Kind x, bool isInside) {
-  if (x == Contents::Other)
-    return Contents::One | Contents::Other | (isInside ? 0 : Contents::NaN);
+  if (x == Contents::Positive)
+    return anyPositive;
+  if (x == Contents::Negative)
+    return isInside ? anyPositive : int(Contents::NaN);
   return x == Contents::NegInf ? Contents::NaN : x;
 }
 
 int sigmoid(Kind x) {
   if (x == Contents::NegInf || x == Contents::PosInf)
     return x == Contents::NegInf ? Contents::Zero : Contents::One;
-  return x == Contents::NaN ? int(Contents::NaN) : anyFinite;
+  return x == Contents::NaN ? int(Contents::NaN) : notNegative;
 }
 
 /// Odd and bounded: tanh, erf.
 int squashed(Kind x) {
   if (x == Contents::Zero || x == Contents::NaN)
     return x;
-  return x == Contents::PosInf ? int(Contents::One) : anyFinite;
+  if (isInfinite(x))
+    return x == Contents::PosInf ? Contents::One : Contents::Negative;
+  return isNegative(x) ? notPositive : notNegative;
 }
 
 } // namespace
@@ -154,7 +198,7 @@ Contents Contents::of(ElemType elem, double number) {
   if (std::isinf(number) || (isInt && number == std::numeric_limits<int32_t>::min()) ||
       (isInt && number == std::numeric_limits<int32_t>::max()))
     return Contents(number < 0 ? NegInf : PosInf);
-  return Contents(number == 0 ? Zero : number == 1 ? One : Other);
+  return Contents(number == 0 ? Zero : number == 1 ? One : number < 0 ? Negative : Positive);
 }
 
 std::string_view Contents::name() const {
@@ -178,12 +222,12 @@ Contents apply(OpKind unary, Contents x, bool isInside) {
     case OpKind::Neg:
       return negated(x);
     case OpKind::Abs:
-      if (x == Contents::Other)
-        return Contents::One | Contents::Other;
+      if (x == Contents::Negative)
+        return anyPositive;
       return x == Contents::NegInf ? Contents::PosInf : x;
     case OpKind::Exp:
     case OpKind::Exp2:
-      return exponential(x);
+      return exponential(x, isInside);
     case OpKind::Log:
     case OpKind::Log2:
       return logarithm(x, isInside);
@@ -203,7 +247,7 @@ Contents apply(OpKind unary, Contents x, bool isInside) {
     case OpKind::Sigmoid:
       return sigmoid(x);
     case OpKind::Floor:
-      return x == Contents::Other ? anyFinite : int(x);
+      return x == Contents::Positive ? notNegative : int(x);
     case OpKind::Not: // of bools; integers may become anything
       return x == Contents::Zero ? int(Contents::One) : x == Contents::One ? int(Contents::Zero) : anyFinite;
     default: // no other op has one operand
@@ -253,15 +297,25 @@ Contents convert(ElemType to, Contents x) {
   bool keepsInfinities = isFloat(to) && !saturates(to);
   return each(x, [&](Kind x) -> int {
     if (to == ElemType::F8E8M0) // has no zero
-      return x == Contents::NaN || x == Contents::One ? int(x) : anyFinite;
+      return x == Contents::NaN || x == Contents::One ? int(x) : anyPositive;
     if (isPacked(to) && x == Contents::NaN) // becomes the largest number
-      return Contents::Other;
-    if (x == Contents::Other)
-      return anyFinite;
+      return Contents::Positive;
+    if (x == Contents::Positive || x == Contents::Negative) // may become zero
+      return finite(isNegative(x));
     if (keepsInfinities || x == Contents::Zero || x == Contents::One)
       return x;
-    return isInfinite(x) ? int(Contents::Other) : isFloat(to) ? int(x) : anyFinite;
+    if (isInfinite(x))
+      return isNegative(x) ? Contents::Negative : Contents::Positive;
+    return isFloat(to) ? int(x) : int(Contents::Zero);
   });
+}
+
+/// Of any number of the finite ones among x, if there are any.
+static int sumOfFinite(Contents x) {
+  const int finite = x.bits & anyFinite;
+  if ((finite & ~Contents::Zero) == 0)
+    return finite;
+  return (finite & anyPositive) == 0 ? notPositive : (finite & Contents::Negative) == 0 ? notNegative : anyFinite;
 }
 
 Contents reduceAll(ReduceKind kind, Contents x) {
@@ -269,7 +323,7 @@ Contents reduceAll(ReduceKind kind, Contents x) {
   case ReduceKind::Sum:
     if (x.is(Contents::Zero))
       return x;
-    return Contents((x.bits & ~anyFinite) | (x.isWithin(Contents(bothInfinities)) ? 0 : anyFinite) |
+    return Contents((x.bits & ~anyFinite) | sumOfFinite(x) |
                     ((x.bits & bothInfinities) == bothInfinities ? Contents::NaN : 0));
   case ReduceKind::Prod:
     if (x.is(Contents::Zero) || x.is(Contents::One))

@@ -13,20 +13,23 @@ namespace tkc::ir {
 
 /// A set of kinds of number. Integers use the infinities for the least and the greatest of their type.
 struct Contents {
-  enum Kind : uint8_t { Zero = 1, One = 2, Other = 4, NegInf = 8, PosInf = 16, NaN = 32 };
+  /// Positive but for 1; the infinities are kinds of their own.
+  enum Kind : uint8_t { Zero = 1, One = 2, Positive = 4, NegInf = 8, PosInf = 16, NaN = 32, Negative = 64 };
   uint8_t bits = 0;
 
   constexpr Contents() = default;
   constexpr explicit Contents(int bits) : bits(static_cast<uint8_t>(bits)) {}
   static constexpr Contents none() { return Contents(0); }
-  static constexpr Contents finite() { return Contents(Zero | One | Other); }
-  static constexpr Contents anything() { return Contents(63); }
+  static constexpr Contents finite() { return Contents(Zero | One | Positive | Negative); }
+  static constexpr Contents anything() { return Contents(127); }
   static constexpr Contents boolean() { return Contents(Zero | One); }
   static Contents of(ElemType elem, double number);
 
   bool isWithin(Contents set) const { return (bits & ~set.bits) == 0; }
   bool is(Kind kind) const { return bits == kind; }
   bool has(Kind kind) const { return (bits & kind) != 0; }
+  /// Whether it is one number, that is known.
+  bool isExact() const { return bits == Zero || bits == One || bits == NegInf || bits == PosInf || bits == NaN; }
   Contents without(Kind kind) const { return Contents(bits & ~kind); }
   /// The smallest of "zero", "one", "-inf", "+inf", "finite", "anything" that holds it.
   std::string_view name() const;
@@ -36,7 +39,8 @@ struct Contents {
 };
 
 /// Of element-wise ops. `isInside[i]`: operand i stems from elements that exist, of which no division by zero, root or
-/// logarithm of a negative number is expected: where there is one, the result is spoilt anyway.
+/// logarithm of a negative number is expected, and no exponential that is infinite: where there is one, the result is
+/// spoilt anyway.
 Contents apply(OpKind unary, Contents x, bool isInside);
 Contents apply(OpKind binary, bool isInteger, Contents x, Contents y, bool isInsideY);
 /// Of a conversion to `to`.

@@ -103,8 +103,10 @@ Contents EdgeAnalysis::transfer(const Op &op, Place place) {
   auto operand = [&](size_t i) { return at(op.operand(i), place); };
   auto isInside = [&](size_t i) { return isInsideAt(op.operand(i), endAt(op.operand(i)->type, place)); };
   const Type &type = op.result()->type;
-  if (isElementwiseUnary(op.kind))
-    return apply(op.kind, operand(0), isInside(0));
+  if (isElementwiseUnary(op.kind)) {
+    const bool isExponential = op.kind == OpKind::Exp || op.kind == OpKind::Exp2;
+    return apply(op.kind, operand(0), isInside(0) || (isExponential && isBounded(op.operand(0), place)));
+  }
   if (isCompare(op.kind))
     return comparison(op, place);
   if (isElementwiseBinary(op.kind))
@@ -164,6 +166,35 @@ Contents EdgeAnalysis::transfer(const Op &op, Place place) {
   }
 }
 
+/// Whether `top` is the maximum of what `value` has along the axis that has not ended, or more.
+static bool isMaximumOf(const Value *top, const Value *value, int ended) {
+  if (const Op *reduce = definedBy(top, OpKind::Reduce))
+    return reduce->reduce == ReduceKind::Max && reduce->operand(0) == value && reduce->axis != ended;
+  if (const Op *larger = definedBy(top, OpKind::Max))
+    return isMaximumOf(larger->operand(0), value, ended) || isMaximumOf(larger->operand(1), value, ended);
+  // `where(m == -inf, 0, m)`: then the values are -inf, too.
+  if (const Op *guard = definedBy(top, OpKind::Select))
+    if (const Op *isNone = definedBy(guard->operand(0), OpKind::Eq); isNone && isNone->operand(0) == guard->operand(2))
+      return constantOf(isNone->operand(1)) == -INFINITY && isMaximumOf(guard->operand(2), value, ended);
+  return false;
+}
+
+/// Beyond the end a difference is not above 0 where a maximum is subtracted, and near 0 where a running sum has come to
+/// the whole sum, since zeros are added there.
+bool EdgeAnalysis::isBounded(const Value *value, Place place) const {
+  const Op *difference = definedBy(value, OpKind::Sub);
+  if (!difference || place == Inside)
+    return false;
+  const int ended = place == PastRows ? 0 : 1;
+  const Value *x = difference->operand(0), *y = difference->operand(1);
+  const auto isWhole = [&](const Value *total, const Value *running) {
+    const Op *reduce = definedBy(total, OpKind::Reduce), *sums = definedBy(running, OpKind::Cumsum);
+    return reduce && sums && reduce->reduce == ReduceKind::Sum && reduce->operand(0) == sums->operand(0) &&
+           reduce->axis == ended && sums->axis == ended && at(sums->operand(0), place).is(Contents::Zero);
+  };
+  return isMaximumOf(y, x, ended) || isWhole(x, y) || isWhole(y, x);
+}
+
 Contents EdgeAnalysis::comparison(const Op &op, Place place) {
   Value *x = op.operand(0), *y = op.operand(1);
   if (isFloat(x->type.elem) || x->type.elem == ElemType::Bool)
@@ -191,7 +222,7 @@ Contents EdgeAnalysis::selected(const Op &op, Place place) const {
     for (size_t i : {0, 1})
       if (compare->operand(i) == chosen)
         if (std::optional<double> number = constantOf(compare->operand(1 - i)))
-          if (Contents one = Contents::of(ElemType::F32, *number); !one.is(Contents::Other))
+          if (Contents one = Contents::of(ElemType::F32, *number); one.isExact())
             other = other.without(static_cast<Contents::Kind>(one.bits));
   }
   return x | y;

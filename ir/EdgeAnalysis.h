@@ -64,6 +64,7 @@ private:
   void runIf(const Op &op);
   State joined(const Value *target, const Value *value) const;
   Contents transfer(const Op &op, Place place);
+  bool isBounded(const Value *value, Place place) const;
   Contents comparison(const Op &op, Place place);
   Contents selected(const Op &op, Place place) const;
   Contents loaded(const Op &op, Place place);
