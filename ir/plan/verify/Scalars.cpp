@@ -9,6 +9,15 @@ namespace tkc::plan {
 
 int64_t toInteger(double value) { return std::abs(value) < 9e15 ? static_cast<int64_t>(value) : 0; }
 
+int64_t Inputs::endOf(int64_t lo, int64_t hi, int64_t step) const {
+  if (fewTrips == 0 || hi <= lo)
+    return hi;
+  const auto trips = static_cast<uint64_t>((hi - lo + step - 1) / step);
+  const uint64_t hash = mix(mix(mix(seed, static_cast<uint64_t>(lo)), trips), static_cast<uint64_t>(step));
+  const int64_t most = hash % 3 == 0 ? manyTrips : fewTrips;
+  return static_cast<int64_t>(trips) <= most ? hi : lo + most * step;
+}
+
 namespace {
 
 /// Element-wise operations on two numbers; nullopt for what has no bearing on control flow.

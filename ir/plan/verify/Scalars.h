@@ -28,6 +28,11 @@ struct Inputs {
   std::map<std::string, bool> mapsFit; ///< whether the copy engine can do a map's tensor
   uint64_t seed = 0;
   int tiles = 1; ///< that the block takes, where it may take several
+  /// The most trips of a loop: of one in three, and of the others; 0: as many as its bounds say.
+  int64_t manyTrips = 0, fewTrips = 0;
+
+  /// Where a loop over [lo, hi) ends. All who go over one range leave out the same tiles at its end.
+  int64_t endOf(int64_t lo, int64_t hi, int64_t step) const;
 };
 
 class Scalars {

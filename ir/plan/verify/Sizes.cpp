@@ -79,17 +79,20 @@ private:
 
 /// A dim's value for `count` tiles, the last of them sometimes cut short: differences of dims then meet tiles of loops
 /// between them off their edges.
-int64_t sizeFor(const std::set<int64_t> &tiles, uint64_t which, int64_t count) {
+int64_t sizeFor(const std::set<int64_t> &tiles, uint64_t which, int64_t count, Effort effort) {
+  if (effort == Effort::FewLong && count > 2 && which / 64 % 4 != 0)
+    count = 2;
   if (tiles.empty())
     return count;
-  int64_t tile = *std::next(tiles.begin(), static_cast<std::ptrdiff_t>(which % tiles.size()));
+  const size_t number = effort == Effort::All ? which % tiles.size() : 0;
+  int64_t tile = *std::next(tiles.begin(), static_cast<std::ptrdiff_t>(number));
   int64_t missing[] = {0, 0, 0, tile / 2, 1, tile - 1};
   return std::max<int64_t>(0, count * tile - missing[which / 8 % std::size(missing)]);
 }
 
 } // namespace
 
-std::vector<Inputs> chooseInputs(const Plan &plan) {
+std::vector<Inputs> chooseInputs(const Plan &plan, Effort effort) {
   const Dependences dependences(plan);
   const std::map<std::string, std::set<int64_t>> &dims = dependences.tileSizes;
   int64_t stages = 1;
@@ -109,10 +112,15 @@ std::vector<Inputs> chooseInputs(const Plan &plan) {
     Inputs inputs;
     inputs.seed = mix(all.size(), 7);
     inputs.tiles = tiles;
+    if (effort >= Effort::SomeTrips) {
+      const bool least = effort == Effort::LeastTrips;
+      inputs.manyTrips = effort == Effort::OneTrip ? 1 : least ? counts[3] : counts[4];
+      inputs.fewTrips = effort == Effort::SomeTrips ? 2 : 1;
+    }
     uint64_t hash = inputs.seed;
     for (auto &[dim, sizes] : dims) {
       hash = mix(hash, 1);
-      inputs.dims[dim] = sizeFor(sizes, hash >> 8, countOf(hash));
+      inputs.dims[dim] = sizeFor(sizes, hash >> 8, countOf(hash), effort);
     }
     for (const ir::Param &param : plan.params)
       if (!param.isTensor) {
@@ -121,7 +129,7 @@ std::vector<Inputs> chooseInputs(const Plan &plan) {
         // As dims, every other time: bounds that lie by so much apart then have whole tiles between them.
         const auto bound = dependences.scalarTileSizes.find(param.name);
         if (bound != dependences.scalarTileSizes.end() && param.elem == ElemType::I32 && (hash >> 8) % 2 == 0)
-          inputs.params[param.name] = static_cast<double>(sizeFor(bound->second, hash >> 16, countOf(hash >> 4)));
+          inputs.params[param.name] = static_cast<double>(sizeFor(bound->second, hash >> 16, countOf(hash >> 4), effort));
       }
     for (const TensorMap &map : plan.maps) {
       hash = mix(hash, 3);

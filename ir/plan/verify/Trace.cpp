@@ -52,9 +52,9 @@ namespace {
 class Tracer {
 public:
   Tracer(const Plan &plan, const RoleSummary &summary, const Numbering &numbering, const Inputs &inputs, int instance,
-         size_t limit, Facts *facts)
+         size_t &left, Facts *facts)
       : plan(plan), summary(summary), role(summary.role), numbering(numbering), inputs(inputs),
-        scalars(inputs, instance), instance(instance), limit(limit), facts(facts) {}
+        scalars(inputs, instance), instance(instance), left(left), facts(facts) {}
 
   std::optional<Trace> run(const std::vector<Tile> &tiles) {
     body(plan.prelude);
@@ -66,7 +66,7 @@ public:
     }
     tileNumber = -1;
     body(role.finish);
-    return steps > limit ? std::nullopt : std::optional(std::move(events));
+    return left == 0 ? std::nullopt : std::optional(std::move(events));
   }
 
 private:
@@ -82,9 +82,11 @@ private:
     return cursor;
   }
 
+  bool mayGoOn() { return left != 0 && --left != 0; }
+
   void body(const Body &statements) {
     for (const Stmt &each : statements) {
-      if (++steps > limit)
+      if (!mayGoOn())
         return;
       if (each.kind == StmtKind::Expect)
         ownCopies(&each + 1, statements.data() + statements.size());
@@ -144,7 +146,7 @@ private:
   const int instance;
   int turn = -1; ///< in Each: the instance
   int tileNumber = -1;
-  size_t limit, steps = 0;
+  size_t &left;           ///< statements that may still be run
   bool inSurplus = false; ///< the body of an Ahead for a tile that does not exist
   Facts *facts;
   Trace events;
@@ -168,12 +170,11 @@ void Tracer::assign(const Stmt &stmt) {
 
 void Tracer::loop(const Stmt &stmt) {
   auto lo = toInteger(scalars.get(stmt.operands[0]).value);
-  auto hi = toInteger(scalars.get(stmt.operands[1]).value);
+  int64_t step = std::max<int64_t>(stmt.tileSize, 1);
+  const int64_t hi = inputs.endOf(lo, toInteger(scalars.get(stmt.operands[1]).value), step);
   bool pipelined = !stmt.prologue.empty() || !stmt.epilogue.empty();
   bool goesOn = stmt.operands.size() > 2 && toInteger(scalars.get(stmt.operands[2]).value) < lo;
-  int64_t step = std::max<int64_t>(stmt.tileSize, 1);
-  for (int64_t at = lo, index = 0; at < hi && steps <= limit; at += step, ++index) {
-    ++steps;
+  for (int64_t at = lo, index = 0; at < hi && mayGoOn(); at += step, ++index) {
     scalars.set(stmt.dest, {static_cast<double>(at), at, std::min(at + step, hi), index});
     body(pipelined && !goesOn && index == 0 ? stmt.prologue : stmt.body);
   }
@@ -182,8 +183,8 @@ void Tracer::loop(const Stmt &stmt) {
 
 void Tracer::tileAhead(const Stmt &stmt) {
   auto lo = toInteger(scalars.get(stmt.operands[0]).value);
-  auto hi = toInteger(scalars.get(stmt.operands[1]).value);
   int64_t step = std::max<int64_t>(stmt.tileSize, 1);
+  const int64_t hi = inputs.endOf(lo, toInteger(scalars.get(stmt.operands[1]).value), step);
   int64_t from = stmt.operands.size() > 2 ? (scalars.get(stmt.operands[2]).begin - lo) / step : 0;
   int64_t begin = lo + (from + stmt.count) * step;
   if (begin >= hi && !stmt.always)
@@ -404,8 +405,8 @@ std::vector<Tile> chooseTiles(const Plan &plan, const Inputs &inputs, int block)
 }
 
 std::optional<Trace> trace(const Plan &plan, const RoleSummary &role, const Numbering &numbering, const Inputs &inputs,
-                           const std::vector<Tile> &tiles, int instance, size_t limit, Facts *facts) {
-  return Tracer(plan, role, numbering, inputs, instance, limit, facts).run(tiles);
+                           const std::vector<Tile> &tiles, int instance, size_t &left, Facts *facts) {
+  return Tracer(plan, role, numbering, inputs, instance, left, facts).run(tiles);
 }
 
 } // namespace tkc::plan

@@ -26,7 +26,7 @@ public:
     if (said.emplace(loc.buffer, loc.offset, message).second)
       violations.push_back({loc, std::move(message), overBudget});
   }
-  /// For what the machine does not have, or the verifier no time for.
+  /// For what the machine does not have.
   void addOverBudget(SourceLoc loc, std::string message) { add(loc, std::move(message), true); }
   bool empty() const { return violations.empty(); }
   bool full() const { return violations.size() >= limit; }
