@@ -3,6 +3,7 @@
 #include "harness/Profile.h"
 
 #include "backends/cuda/KernelPrinter.h"
+#include "backends/cuda/Names.h"
 #include "backends/plan/Instrument.h"
 #include "support/Diagnostics.h"
 
@@ -308,6 +309,7 @@ private:
 std::string describeEvents(const std::string &title, const std::vector<planner::PlannedKernel> &kernels,
                            const SourceManager &sources, uint32_t file) {
   Array all;
+  const cuda::KernelNames names = cuda::kernelNames(kernels);
   for (const planner::PlannedKernel &kernel : kernels) {
     Array roles, events;
     for (const plan::Role &role : kernel.plan->roles)
@@ -315,7 +317,7 @@ std::string describeEvents(const std::string &title, const std::vector<planner::
     for (const planner::RecordedEvent &event : planner::recordedEvents(*kernel.plan, sources, file))
       events.push_back(describe(event));
     all.push_back(
-        Object{{"name", cuda::kernelName(kernel)}, {"roles", std::move(roles)}, {"events", std::move(events)}});
+        Object{{"name", names.at(kernel.plan.get())}, {"roles", std::move(roles)}, {"events", std::move(events)}});
   }
   Array lines;
   for (const std::string &line : timeline::linesOf(sources.text(file)))

@@ -317,34 +317,6 @@ std::string NameScope::take(const std::string &wanted) {
   return text;
 }
 
-bool isKeyword(std::string_view text) {
-  static constexpr std::string_view words[] = {
-      "alignas",     "alignof",   "and",        "and_eq",    "asm",      "auto",         "bitand",
-      "bitor",       "bool",      "break",      "case",      "catch",    "char",         "char8_t",
-      "char16_t",    "char32_t",  "class",      "compl",     "concept",  "const",        "consteval",
-      "constexpr",   "constinit", "const_cast", "continue",  "co_await", "co_return",    "co_yield",
-      "decltype",    "default",   "delete",     "do",        "double",   "dynamic_cast", "else",
-      "enum",        "explicit",  "export",     "extern",    "false",    "float",        "for",
-      "friend",      "goto",      "if",         "inline",    "int",      "long",         "mutable",
-      "namespace",   "new",       "noexcept",   "not",       "not_eq",   "nullptr",      "operator",
-      "or",          "or_eq",     "private",    "protected", "public",   "register",     "reinterpret_cast",
-      "requires",    "return",    "short",      "signed",    "sizeof",   "static",       "static_assert",
-      "static_cast", "struct",    "switch",     "template",  "this",     "thread_local", "throw",
-      "true",        "try",       "typedef",    "typeid",    "typename", "union",        "unsigned",
-      "using",       "virtual",   "void",       "volatile",  "wchar_t",  "while",        "xor",
-      "xor_eq"};
-  return std::find(std::begin(words), std::end(words), text) != std::end(words);
-}
-
-bool isReserved(std::string_view text) {
-  static constexpr std::string_view words[] = {
-      "tk",     "half",    "main",    "warpSize", "threadIdx", "blockIdx", "blockDim", "gridDim",
-      "int8_t", "int32_t", "int64_t", "stream",   "NULL",      "y0",       "y1",       "yn",
-      "j0",     "j1",      "jn",      "gamma",    "signbit",   "tuple",
-  };
-  return isKeyword(text) || std::find(std::begin(words), std::end(words), text) != std::end(words);
-}
-
 static bool hasWord(std::string_view text, std::string_view word) {
   const auto isLetter = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
   for (size_t at = text.find(word); at != std::string_view::npos; at = text.find(word, at + 1)) {

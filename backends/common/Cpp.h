@@ -141,7 +141,11 @@ private:
   std::vector<std::string> used;
 };
 bool isKeyword(std::string_view text);
-/// Whether `text` is a keyword of C++, or a name that CUDA's headers take.
+/// Whether nothing in a file may be called so: keywords, macros of headers, what belongs to the compiler.
+bool isOfCompiler(std::string_view text);
+/// Whether a local variable may not be called so. Of whole families of names `isOfCompiler` knows alone.
 bool isReserved(std::string_view text);
+/// Whether a function may not be called so: C, POSIX and CUDA have one, or a type.
+bool isGlobal(std::string_view text);
 
 } // namespace tkc::cpp

@@ -23,12 +23,23 @@ bool isNamed(const plan::Body &body, const std::string &var) {
 
 } // namespace
 
+/// Whether the variable has one value wherever it can be read, within an iteration of the loops around.
+bool RolePrinter::isFixed(const std::string &var) const {
+  if (!role.findVar(var) || kernel.ranges.count(var) != 0)
+    return true; // of the prelude, the grid, or a loop around
+  const Stmt *definition = uses.definition(var);
+  return definition &&
+         (!uses.isInlined(var) || std::all_of(definition->operands.begin(), definition->operands.end(),
+                                              [&](const std::string &operand) { return isFixed(operand); }));
+}
+
 std::string RolePrinter::tilesOf(const Stmt &stmt, cpp::Body &out) {
   const cpp::Expr lo = value(stmt.operands[0]), hi = value(stmt.operands[1]);
   const std::string type = fmt::format("tk::tiles<{}>", stmt.tileSize);
   const auto [found, isNew] =
       declaredTiles.try_emplace(fmt::format("{}{{{}, {}}}", type, cpp::print(lo), cpp::print(hi)));
-  if (isNew) {
+  // What changes may have another value than when the range was declared.
+  if (isNew || !isFixed(stmt.operands[0]) || !isFixed(stmt.operands[1])) {
     const std::string index = identifier(stmt.dest);
     found->second = names.take(index.substr(0, index.rfind("_ahead")) + "_tiles");
     out.push_back(cpp::Stmt::declaration("const " + type, found->second, cpp::braces("", {lo, hi})));

@@ -416,7 +416,9 @@ cpp::Expr RolePrinter::externCall(const Stmt &stmt) {
   }
   if (!onTiles)
     return cpp::call("::" + stmt.name, std::move(args));
-  args.insert(args.begin(), cpp::lambda("[](auto... x)", cpp::call("::" + stmt.name, {cpp::name("x...")})));
+  const std::string pack = cpp::NameScope(names).take("x");
+  args.insert(args.begin(),
+              cpp::lambda("[](auto... " + pack + ")", cpp::call("::" + stmt.name, {cpp::name(pack + "...")})));
   return cpp::call("tk::map", std::move(args));
 }
 
@@ -447,7 +449,7 @@ cpp::Expr RolePrinter::computed(const Stmt &stmt) {
   case OpKind::Dim:
     return kernel.symbol(stmt.name);
   case OpKind::Param:
-    return cpp::member(cpp::name("g"), identifier(stmt.name));
+    return kernel.argument(stmt.name);
   case OpKind::Cast:
     return convert(value(stmt.operands[0]), typeOf(stmt.operands[0]).elem, typeOf(stmt.dest).elem);
   case OpKind::Select:

@@ -28,7 +28,25 @@ cpp::Expr KernelContext::symbol(const std::string &name) const {
   for (const auto &[constant, value] : plan.constants)
     if (constant == name)
       return cpp::integer(value);
-  return cpp::member(cpp::name("g"), identifier(name));
+  return argument(name);
+}
+
+cpp::Expr KernelContext::argument(const std::string &name) const {
+  return cpp::member(cpp::name("g"), members.argument(name));
+}
+
+cpp::Expr KernelContext::loadsFit() const { return cpp::member(cpp::name("g"), members.flag("loads_fit")); }
+
+cpp::Expr KernelContext::tensorMap(const std::string &map) const {
+  return cpp::member(cpp::name("g"), members.map(map));
+}
+
+cpp::Expr KernelContext::sharedBuffer(const std::string &buffer) const {
+  return cpp::member(cpp::name("shared"), members.buffer(buffer));
+}
+
+cpp::Expr KernelContext::sharedBarrier(const std::string &barrier) const {
+  return cpp::member(cpp::name("shared"), members.barrier(barrier));
 }
 
 /// Whatever its symbols are, which are at least 1.
@@ -88,6 +106,8 @@ RolePrinter::RolePrinter(const KernelContext &kernel, const plan::Role &role, cp
 }
 
 std::string RolePrinter::nameOf(const std::string &var) {
+  if (const auto ofGrid = kernel.gridNames.find(var); ofGrid != kernel.gridNames.end())
+    return ofGrid->second;
   const auto [entry, isNew] = cppNames.try_emplace(std::string(withoutPart(var)));
   if (isNew)
     entry->second = names.take(identifier(entry->first));
@@ -105,7 +125,7 @@ cpp::Body RolePrinter::setup() {
       scratches[stmt.ref.buffer] = {stmt.id, stmt.threads};
   });
   for (const auto &[buffer, barrier] : scratches) {
-    const auto member = cpp::member(cpp::name("shared"), identifier(buffer));
+    const auto member = kernel.sharedBuffer(buffer);
     const auto type = fmt::format("tk::scratch<{}, {}>", barrier.second / role.lanes,
                                   kernel.plan.findBuffer(buffer)->totalBytes() / 16 / (barrier.second / role.lanes));
     out.push_back(cpp::Stmt::declaration(type, nameOf(buffer), cpp::braces("", {member, cpp::integer(barrier.first)})));
@@ -227,18 +247,6 @@ void RolePrinter::comment(const Stmt &stmt, cpp::Body &out) {
   out.push_back(cpp::Stmt::comment(fileLine(kernel.sources, stmt.loc) + "  " + std::string(words)));
 }
 
-cpp::Body RolePrinter::boundsOf(const plan::Body &bounds) {
-  cpp::Body out;
-  for (const Stmt &stmt : bounds) {
-    if (isPure(stmt) && uses.isInlined(stmt.dest))
-      continue; // the role computes the same, where it reads it
-    const std::string type = elementType(typeOf(stmt.dest).elem);
-    out.push_back(cpp::Stmt::declaration("const " + type, nameOf(stmt.dest),
-                                         stmt.kind == StmtKind::Load ? loadedElement(stmt) : computed(stmt)));
-  }
-  return out;
-}
-
 /// How many loops behind this statement are one pipeline with it.
 static size_t loopsThatGoOn(const plan::Body &body, size_t first) {
   size_t end = first + 1;
@@ -301,7 +309,7 @@ void RolePrinter::emit(const Stmt &stmt, cpp::Body &out, cpp::Expr call) {
 
 cpp::Expr RolePrinter::barrierRef(const Stmt &stmt) const {
   const plan::Barrier *barrier = kernel.plan.findBarrier(stmt.barrier);
-  cpp::Expr member = cpp::member(cpp::name("shared"), identifier(stmt.barrier));
+  cpp::Expr member = kernel.sharedBarrier(stmt.barrier);
   if (barrier->instances > 1)
     member = cpp::subscript(member, instance);
   if (barrier->stages == 1)
@@ -391,9 +399,8 @@ void RolePrinter::printStmt(const Stmt &stmt, cpp::Body &out) {
     if (!stmt.one || singleThread || copyMode == CopyMode::Engine)
       return emit(stmt, out, wait);
     // Where the threads copy what the engine cannot, each of them waits for room.
-    out.push_back(
-        cpp::Stmt::ifThen(cpp::binary("||", leader, cpp::unary("!", cpp::member(cpp::name("g"), "loads_fit"))),
-                          {cpp::Stmt::expression(wait)}));
+    out.push_back(cpp::Stmt::ifThen(cpp::binary("||", leader, cpp::unary("!", kernel.loadsFit())),
+                                    {cpp::Stmt::expression(wait)}));
     return;
   }
   case StmtKind::Arrive:
@@ -628,7 +635,7 @@ void RolePrinter::printCopyingLoop(const Stmt &stmt, cpp::Body &out) {
   }
   std::optional<cpp::Expr> all;
   for (const std::string &tensor : wide) {
-    const cpp::Expr one = cpp::member(cpp::member(cpp::name("g"), identifier(tensor)), "wide");
+    const cpp::Expr one = cpp::member(kernel.argument(tensor), "wide");
     all = all ? cpp::binary("&&", *all, one) : one;
   }
   out.push_back(cpp::Stmt::ifThen(*all, {std::move(fast)}, {loop()}));
@@ -638,7 +645,7 @@ void RolePrinter::printIf(const Stmt &stmt, cpp::Body &out) {
   const cpp::Expr condition =
       !stmt.cursor.empty()
           ? cpp::binary("==", cpp::member(cpp::name(cppNames.at(stmt.cursor)), "slot"), instance)
-          : (stmt.map.empty() ? value(stmt.operands[0]) : cpp::member(cpp::name("g"), identifier(stmt.map) + "_fits"));
+          : (stmt.map.empty() ? value(stmt.operands[0]) : cpp::member(cpp::name("g"), kernel.members.fits(stmt.map)));
   cpp::Body then = print(stmt.body);
   lastLine = 0;
   cpp::Body otherwise = print(stmt.orElse);

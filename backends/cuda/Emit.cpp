@@ -7,6 +7,7 @@
 #include "backends/cuda/Includes.h"
 #include "backends/cuda/KernelPrinter.h"
 #include "backends/cuda/Launcher.h"
+#include "backends/cuda/Names.h"
 #include "backends/cuda/Standalone.h"
 #include "support/Diagnostics.h"
 
@@ -64,16 +65,17 @@ std::set<std::pair<std::string, std::string>> multiplesOf(const planner::Planned
 
 /// The kernels of one GPU, in a file for `all`.
 std::string kernelsOf(const arch::Description &gpu, const Architectures &all,
-                      const std::vector<planner::PlannedKernel> &kernels, const std::set<std::string> &entries,
+                      const std::vector<planner::PlannedKernel> &kernels, const FileNames &names,
                       const SourceManager &sources, int recordWords) {
   const bool isOneOfSeveral = all.size() > 1;
   std::string code;
   for (const planner::PlannedKernel &planned : kernels)
     if (planned.plan->arch == gpu.name)
-      code += printKernel(*planned.plan, kernelName(planned), sources,
+      code += printKernel(*planned.plan, names.kernels.at(planned.plan.get()), sources,
                           {isOneOfSeveral ? compilesFor(gpu, all) : "", recordWords, multiplesOf(planned)});
-  return isOneOfSeveral ? fmt::format("namespace {0} {{\n\n{1}}} // namespace {0}\n\n", namespaceOf(gpu, entries), code)
-                        : code;
+  return isOneOfSeveral
+             ? fmt::format("namespace {0} {{\n\n{1}}} // namespace {0}\n\n", namespaceOf(gpu, names.entries), code)
+             : code;
 }
 
 } // namespace
@@ -82,9 +84,10 @@ std::string emitCuda(const Module &module, const std::vector<planner::PlannedKer
                      const std::vector<std::unique_ptr<ProgramPlan>> &programs, const SourceManager &sources,
                      const EmitOptions &options) {
   const Architectures all = architecturesOf(kernels);
+  const FileNames names{kernelNames(kernels), entriesOf(kernels, programs)};
   std::string code = "namespace {\n\n";
   for (const arch::Description *gpu : all)
-    code += kernelsOf(*gpu, all, kernels, entriesOf(kernels, programs), sources, options.recordWords);
+    code += kernelsOf(*gpu, all, kernels, names, sources, options.recordWords);
   code = breakLongLines(code) + "} // namespace\n";
   if (options.host)
     code += "\n" + formatCpp(printLaunchers(kernels, programs, sources, options.scope));

@@ -62,8 +62,6 @@ cpp::Expr GridPrinter::blockCount(size_t first) const {
   return first < plan.grid.axes.size() ? extentOf(first, plan.grid.axes.size()) : cpp::integer(1);
 }
 
-std::string GridPrinter::tilesOf(const plan::GridAxis &axis) { return identifier(axis.name) + "_tiles"; }
-
 void GridPrinter::declareTiles(const plan::GridAxis &axis, cpp::Body &out) const {
   if (axis.tileSize > 0)
     out.push_back(cpp::Stmt::declaration(fmt::format("const tk::tiles<{}>", axis.tileSize), tilesOf(axis),
@@ -92,8 +90,8 @@ cpp::Expr GridPrinter::placeOf(const plan::GridAxis &axis, cpp::Expr step) const
   return step;
 }
 
-void GridPrinter::declareAxis(const plan::GridAxis &axis, cpp::Expr place, RolePrinter &printer, cpp::Body &out) const {
-  const std::string var = printer.nameOf(axis.name);
+void GridPrinter::declareAxis(const plan::GridAxis &axis, cpp::Expr place, cpp::Body &out) const {
+  const std::string &var = nameOf(axis);
   if (axis.tileSize > 0)
     out.push_back(
         cpp::Stmt::declaration("const auto", var, cpp::subscript(cpp::name(tilesOf(axis)), std::move(place))));
@@ -147,12 +145,12 @@ cpp::Stmt GridPrinter::tileOf() const {
   takeAxes(
       0, cpp::name("number"),
       [&](const plan::GridAxis &axis, cpp::Expr place) {
-        find.push_back(cpp::Stmt::declaration("const int", identifier(axis.name), std::move(place)));
+        find.push_back(cpp::Stmt::declaration("const int", nameOf(axis), std::move(place)));
       },
       find);
   std::vector<cpp::Expr> places;
   for (const plan::GridAxis &axis : plan.grid.axes)
-    places.push_back(cpp::name(identifier(axis.name)));
+    places.push_back(cpp::name(nameOf(axis)));
   find.push_back(
       cpp::Stmt::ret(cpp::braces("tk::counted_tile", {cpp::name("number"), cpp::braces("", std::move(places))})));
   return cpp::Stmt::lambda("tile_of", "[&](int number)", std::move(find));
@@ -160,13 +158,13 @@ cpp::Stmt GridPrinter::tileOf() const {
 
 // ---- the loop over tiles
 
-cpp::Body GridPrinter::findTile(const plan::Role &role, RolePrinter &printer) const {
+cpp::Body GridPrinter::findTile(const plan::Role &role) const {
   cpp::Body find;
   if (claims(role)) // which does nothing else
     return find;
   if (plan.grid.counted) {
     for (size_t i = 0; i < plan.grid.axes.size(); ++i)
-      declareAxis(plan.grid.axes[i], cpp::name(fmt::format("block.at[{}]", i)), printer, find);
+      declareAxis(plan.grid.axes[i], cpp::name(fmt::format("block.at[{}]", i)), find);
     return find;
   }
   cpp::Expr number = plan.grid.persistent || plan.grid.ragged
@@ -178,7 +176,7 @@ cpp::Body GridPrinter::findTile(const plan::Role &role, RolePrinter &printer) co
                        {number, cpp::name(fmt::format("int({}gridDim.x)", dialect.numbers))});
   takeAxes(
       firstFlatAxis(), number,
-      [&](const plan::GridAxis &axis, cpp::Expr place) { declareAxis(axis, std::move(place), printer, find); }, find);
+      [&](const plan::GridAxis &axis, cpp::Expr place) { declareAxis(axis, std::move(place), find); }, find);
   return find;
 }
 
@@ -197,19 +195,19 @@ static void dropUnused(cpp::Body &find, const cpp::Body &work) {
 cpp::Body GridPrinter::walk(const plan::Role &role, RolePrinter &printer) const {
   if (plan.grid.axes.empty())
     return printer.body();
-  cpp::Body find = findTile(role, printer), work = printer.body();
+  cpp::Body find = findTile(role), work = printer.body();
   dropUnused(find, work);
   find.insert(find.end(), work.begin(), work.end());
   if (!plan.grid.persistent && !plan.grid.ragged)
     return find;
   if (dialect.rereadsArguments)
-    find.insert(find.begin(), cpp::Stmt::declaration("const auto &", "g",
-                                                     cpp::call(cpp::templated("tk::arguments_in_place",
-                                                                              {cpp::name(name + "_arguments")}))));
+    find.insert(find.begin(), cpp::Stmt::declaration(
+                                  "const auto &", "g",
+                                  cpp::call(cpp::templated("tk::arguments_in_place", {cpp::name(argumentsOf(name))}))));
   if (plan.grid.claimed)
     return claimingLoop(role, std::move(find));
   if (plan.grid.ragged)
-    return raggedGrid(firstFlatAxis(), std::move(find), printer);
+    return raggedGrid(firstFlatAxis(), std::move(find));
   return {cpp::Stmt::forLoop(fmt::format("int block = {2}blockIdx.x{0}; block < {1}; block += {2}gridDim.x{0}",
                                          plan.cluster > 1 ? fmt::format(" / {}", plan.cluster) : "",
                                          cpp::print(blockCount(0)), dialect.numbers),
@@ -226,13 +224,15 @@ cpp::Body GridPrinter::claimingLoop(const plan::Role &role, cpp::Body tile) cons
   return loop;
 }
 
+/// Empty where the axis is not ragged.
+cpp::Body GridPrinter::boundsOf(const plan::GridAxis &axis) const {
+  const auto found = kernel.gridBounds.find(axis.name);
+  return found == kernel.gridBounds.end() ? cpp::Body() : found->second;
+}
+
 /// Walks the outer axes; of the tiles within each step a block takes every gridDim.x-th, counted across steps.
-cpp::Body GridPrinter::raggedGrid(size_t first, cpp::Body tile, RolePrinter &printer) const {
-  cpp::Body inner;
-  for (size_t i = 0; i <= first; ++i) {
-    cpp::Body bounds = printer.boundsOf(plan.grid.axes[i].bounds);
-    inner.insert(inner.end(), bounds.begin(), bounds.end());
-  }
+cpp::Body GridPrinter::raggedGrid(size_t first, cpp::Body tile) const {
+  cpp::Body inner = boundsOf(plan.grid.axes[first]);
   for (size_t i = first; i < plan.grid.axes.size(); ++i)
     declareTiles(plan.grid.axes[i], inner);
   inner.push_back(cpp::Stmt::declaration("const int", "blocks", blockCount(first)));
@@ -241,12 +241,14 @@ cpp::Body GridPrinter::raggedGrid(size_t first, cpp::Body tile, RolePrinter &pri
   inner.push_back(cpp::Stmt::expression(cpp::name("block -= blocks")));
   for (size_t i = first; i-- > 0;) {
     const plan::GridAxis &axis = plan.grid.axes[i];
-    const std::string var = printer.nameOf(axis.name);
+    const std::string &var = nameOf(axis);
     const std::string lo = cpp::print(bound(axis.lo)), hi = cpp::print(bound(axis.hi));
     inner = {cpp::Stmt::forLoop(axis.tileSize > 0
                                     ? fmt::format("const auto {} : tk::tiles<{}>{{{}, {}}}", var, axis.tileSize, lo, hi)
                                     : fmt::format("int {0} = {1}; {0} < {2}; ++{0}", var, lo, hi),
                                 std::move(inner))};
+    cpp::Body bounds = boundsOf(axis);
+    inner.insert(inner.begin(), bounds.begin(), bounds.end());
   }
   inner.insert(inner.begin(),
                cpp::Stmt::declaration("int", "block", cpp::name(fmt::format("{}blockIdx.x", dialect.numbers))));

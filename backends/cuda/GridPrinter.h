@@ -16,7 +16,7 @@ public:
   GridPrinter(const KernelContext &kernel, const std::string &name);
 
   /// What the range of an axis over tiles is called, and its declaration.
-  static std::string tilesOf(const plan::GridAxis &axis);
+  const std::string &tilesOf(const plan::GridAxis &axis) const { return kernel.rangeNames.at(axis.name); }
   void declareTiles(const plan::GridAxis &axis, cpp::Body &out) const;
   /// The role's body once for every tile that the block takes.
   cpp::Body walk(const plan::Role &role, RolePrinter &printer) const;
@@ -33,14 +33,16 @@ private:
   cpp::Expr blockCount(size_t first) const;
   size_t firstFlatAxis() const;
   cpp::Expr placeOf(const plan::GridAxis &axis, cpp::Expr step) const;
-  void declareAxis(const plan::GridAxis &axis, cpp::Expr place, RolePrinter &printer, cpp::Body &out) const;
+  void declareAxis(const plan::GridAxis &axis, cpp::Expr place, cpp::Body &out) const;
+  const std::string &nameOf(const plan::GridAxis &axis) const { return kernel.gridNames.at(axis.name); }
   template <class Take> void takeAxes(size_t first, cpp::Expr number, const Take &take, cpp::Body &out) const;
   template <class Take>
   void walkAxes(size_t first, size_t end, const cpp::Expr &number, const std::string &walk, const Take &take,
                 cpp::Body &out) const;
-  cpp::Body findTile(const plan::Role &role, RolePrinter &printer) const;
+  cpp::Body findTile(const plan::Role &role) const;
   cpp::Body claimingLoop(const plan::Role &role, cpp::Body tile) const;
-  cpp::Body raggedGrid(size_t first, cpp::Body tile, RolePrinter &printer) const;
+  cpp::Body boundsOf(const plan::GridAxis &axis) const;
+  cpp::Body raggedGrid(size_t first, cpp::Body tile) const;
 
   const KernelContext &kernel;
   const plan::Plan &plan;

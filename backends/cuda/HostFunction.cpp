@@ -58,10 +58,15 @@ std::string hostElement(ElemType elem) {
   return fmt::format("tk::element::{}", elem == ElemType::Bool ? "boolean" : spelling(elem));
 }
 
-HostFunction::HostFunction(const Signature &signature, const SourceManager &sources, const Dialect &dialect)
-    : signature(signature), sources(sources), dialect(dialect), callName(fresh("call")), deviceName(fresh("device")),
-      argumentsName(fresh("arguments")), streamName(fresh("stream")), bytesName(fresh("bytes")),
-      workspaceName(fresh("workspace")), availableName(fresh("workspace_bytes")) {}
+HostFunction::HostFunction(const Signature &signature, const SourceManager &sources, const Dialect &dialect,
+                           const FileNames &names)
+    : signature(signature), sources(sources), dialect(dialect), names(names), taken(namesAround()),
+      callName(fresh("call")), deviceName(fresh("device")), argumentsName(fresh("arguments")),
+      streamName(fresh("stream")), bytesName(fresh("bytes")), workspaceName(fresh("workspace")),
+      availableName(fresh("workspace_bytes")), codesName(fresh("codes")) {
+  for (const ir::Param *param : tensors())
+    views[param->name] = fresh(identifier(param->name) + "_view");
+}
 
 // ---- declarations --------------------------------------------------------------------------------------------------
 
@@ -159,12 +164,29 @@ std::string HostFunction::overloadDefinition(EntryKind kind) const {
 
 // ---- names ---------------------------------------------------------------------------------------------------------
 
-std::string HostFunction::fresh(std::string name) const {
-  const auto isTaken = [&](const std::string &other) { return identifier(other) == name; };
-  while (std::any_of(signature.order.begin(), signature.order.end(), isTaken) ||
-         std::any_of(signature.symbols.begin(), signature.symbols.end(), isTaken))
+/// What the caller names, and what functions of the file are called.
+std::set<std::string> HostFunction::namesAround() const {
+  std::set<std::string> all = names.entries;
+  for (const std::vector<std::string> *list : {&signature.order, &signature.symbols})
+    for (const std::string &name : *list)
+      all.insert(identifier(name));
+  for (const auto &[name, choices] : signature.typeParams)
+    all.insert(identifier(name));
+  for (const auto &[plan, kernel] : names.kernels)
+    all.insert({kernel, argumentsOf(kernel), sharedOf(kernel)});
+  return all;
+}
+
+std::string HostFunction::fresh(std::string name) {
+  while (!taken.insert(name).second)
     name += '_';
   return name;
+}
+
+bool HostFunction::hidesItself() const {
+  const auto isOwn = [&](const std::string &other) { return identifier(other) == functionName(EntryKind::Kernel); };
+  return std::any_of(signature.order.begin(), signature.order.end(), isOwn) ||
+         std::any_of(signature.symbols.begin(), signature.symbols.end(), isOwn);
 }
 
 const ir::Param *HostFunction::findParam(const std::string &name) const {
@@ -180,8 +202,6 @@ std::vector<const ir::Param *> HostFunction::tensors() const {
       list.push_back(&param);
   return list;
 }
-
-std::string HostFunction::view(const std::string &name) { return identifier(name) + "_view"; }
 
 std::string HostFunction::listOfTensors() const {
   std::string list;
@@ -212,7 +232,7 @@ void HostFunction::findDevice(const Architectures &gpus) {
   };
   std::string code(gpus.empty() ? std::string(dialect.anyDevice) : text(*gpus.front()));
   if (gpus.size() > 1) {
-    code = fresh("codes");
+    code = codesName;
     std::vector<std::string> rows;
     for (const arch::Description *gpu : gpus)
       rows.push_back(gpu->language == arch::Language::Hip

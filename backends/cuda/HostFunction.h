@@ -8,6 +8,7 @@
 #include "backends/cuda/Architectures.h"
 #include "backends/cuda/Dialect.h"
 #include "backends/cuda/HostExpr.h"
+#include "backends/cuda/Names.h"
 #include "frontend/Sema.h"
 
 #include <fmt/core.h>
@@ -33,7 +34,8 @@ std::string hostElement(ElemType elem);
 
 class HostFunction {
 public:
-  HostFunction(const Signature &signature, const SourceManager &sources, const Dialect &dialect);
+  HostFunction(const Signature &signature, const SourceManager &sources, const Dialect &dialect,
+               const FileNames &names);
 
   /// "tk_status gemm(const tk_tensor *a, …, struct CUstream_st *stream)"
   std::string declaration(EntryKind kind) const;
@@ -54,12 +56,14 @@ protected:
   /// Types and names of what stands behind the signature's parameters.
   std::vector<std::pair<std::string, std::string>> trailing(EntryKind kind) const;
 
-  /// A local name that no parameter or symbol has.
-  std::string fresh(std::string name) const;
+  /// A local name that nothing else has where it may be read.
+  std::string fresh(std::string name);
+  /// Whether a parameter or a symbol has the function's name.
+  bool hidesItself() const;
   const ir::Param *findParam(const std::string &name) const;
   std::vector<const ir::Param *> tensors() const;
   /// The local variable of a tensor argument after its checks.
-  static std::string view(const std::string &name);
+  const std::string &view(const std::string &name) const { return views.at(name); }
 
   /// Declares the call, every view, symbol and type parameter.
   void checkArguments();
@@ -73,11 +77,15 @@ protected:
   const Signature &signature;
   const SourceManager &sources;
   const Dialect &dialect;
-  const std::string callName, deviceName, argumentsName, streamName, bytesName, workspaceName, availableName;
+  const FileNames &names;
+  std::set<std::string> taken;
+  const std::string callName, deviceName, argumentsName, streamName, bytesName, workspaceName, availableName, codesName;
   std::string text;
   std::set<std::string> boundTypes;
+  std::map<std::string, std::string> views; ///< by tensor
 
 private:
+  std::set<std::string> namesAround() const;
   std::string parameter(const std::string &name) const;
   std::string defaultOf(const std::string &name) const;
   bool isConst(const std::string &name) const;

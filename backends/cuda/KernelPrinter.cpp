@@ -54,12 +54,28 @@ class KernelPrinter {
 public:
   KernelPrinter(const plan::Plan &plan, std::string name, const SourceManager &sources, const PrintOptions &options)
       : plan(plan), name(std::move(name)), sources(sources), onlyIf(options.onlyIf),
-        kernel{plan, sources, {}, {}, {}, {}, {}, {}, options.recordWords, options.multiples} {
+        kernel{plan,
+               sources,
+               {},
+               {},
+               {},
+               {},
+               {},
+               {},
+               options.recordWords,
+               options.multiples,
+               MemberNames(plan, this->name),
+               {},
+               {},
+               {}} {
     findSplitBuffers();
     findRanges();
     for (const char *word :
          {"g", "recorder", "shared", "tensor", "rank", "warpgroup", "warp", "leader", "position", "block", "blocks"})
       names.reserve(word);
+    for (const std::string &type : {argumentsOf(this->name), sharedOf(this->name)})
+      names.reserve(type);
+    nameGrid();
   }
 
   std::string run() {
@@ -129,14 +145,32 @@ private:
     kernel.axisTypes[axis.name] = type;
   }
 
+  /// What finds a block's tiles stands around every role.
+  void nameGrid() {
+    if (plan.grid.rasterGroup > 0)
+      for (const char *word : {"at", "row", "outer"})
+        names.reserve(word);
+    if (plan.grid.counted)
+      for (const char *word : {"number", "tile_of"})
+        names.reserve(word);
+    for (const plan::Role &role : plan.roles)
+      if (role.processes() > 1) // says which of them it is
+        names.reserve(role.name);
+    for (const plan::GridAxis &axis : plan.grid.axes) {
+      const std::string &var = kernel.gridNames[axis.name] = names.take(identifier(axis.name));
+      if (axis.tileSize > 0)
+        kernel.rangeNames[axis.name] = names.take(var + "_tiles");
+    }
+  }
+
   // ---- structs -----------------------------------------------------------------------------------------------------
 
   std::string arguments() {
-    std::string text = fmt::format("struct {}_arguments {{\n", name);
+    std::string text = fmt::format("struct {} {{\n", argumentsOf(name));
     for (const plan::TensorMap &map : plan.maps)
-      text += fmt::format("  tk::tensor_map {};\n", identifier(map.name));
+      text += fmt::format("  tk::tensor_map {};\n", kernel.members.map(map.name));
     for (const ir::Param &param : plan.params) {
-      const std::string id = identifier(param.name);
+      const std::string &id = kernel.members.argument(param.name);
       if (!param.isTensor)
         text += fmt::format("  {} {};\n", elementType(param.elem), id);
       else if (param.isPresent)
@@ -144,7 +178,7 @@ private:
                             elementType(param.elem), param.dims.size(), id);
     }
     for (const std::string &symbol : runtimeSymbols(plan))
-      text += fmt::format("  int {};\n", identifier(symbol));
+      text += fmt::format("  int {};\n", kernel.members.argument(symbol));
     text += fitsMembers();
     if (plan.grid.counted)
       text += "  tk::u32 tk_counter; // of tiles\n";
@@ -157,12 +191,12 @@ private:
   std::string fitsMembers() {
     std::vector<std::pair<std::string, std::string_view>> members;
     for (const std::string &flag : fitFlags(plan))
-      members.emplace_back(fmt::format("bool {};", flag), flag == "vectors_fit"
-                                                              ? "and every vector"
-                                                              : "the copy engine can load every tensor that it is to");
+      members.emplace_back(fmt::format("bool {};", kernel.members.flag(flag)),
+                           flag == "vectors_fit" ? "and every vector"
+                                                 : "the copy engine can load every tensor that it is to");
     for (const auto &[map, use] : mapUses(plan))
       if (use == MapUse::Stores && !plan.aligned)
-        members.emplace_back(fmt::format("bool {}_fits;", identifier(map)), "and store this one");
+        members.emplace_back(fmt::format("bool {};", kernel.members.fits(map)), "and store this one");
     size_t width = 0;
     for (const auto &[member, comment] : members)
       width = std::max(width, member.size());
@@ -173,12 +207,12 @@ private:
   }
 
   std::string sharedMemory() {
-    std::string text = fmt::format("struct {}_shared {{\n", name);
+    std::string text = fmt::format("struct {} {{\n", sharedOf(name));
     for (const plan::Buffer &buffer : plan.buffers)
       if (buffer.aliasOf.empty())
         text += member(buffer);
     for (const plan::Barrier &barrier : plan.barriers)
-      text += fmt::format("  tk::barrier {}{}{};\n", identifier(barrier.name),
+      text += fmt::format("  tk::barrier {}{}{};\n", kernel.members.barrier(barrier.name),
                           barrier.instances > 1 ? fmt::format("[{}]", barrier.instances) : "",
                           barrier.stages > 1 ? fmt::format("[{}]", barrier.stages) : "");
     if (plan.tensorColumns > 0)
@@ -204,10 +238,10 @@ private:
     const auto scratch = scratchThreads(buffer.name);
     if (scratch > 0)
       return fmt::format("tk::scratch_memory<{}, {}> {};\n", scratch / lanes(),
-                         buffer.totalBytes() / 16 / (scratch / lanes()), identifier(buffer.name));
+                         buffer.totalBytes() / 16 / (scratch / lanes()), kernel.members.buffer(buffer.name));
     if (isResponse(buffer.name))
       return fmt::format("tk::{} {}[{}];\n", plan.grid.counted ? "counted_tile" : "launch_response",
-                         identifier(buffer.name), buffer.stages);
+                         kernel.members.buffer(buffer.name), buffer.stages);
     const bool split = kernel.splitBuffers.count(buffer.name) != 0;
     const int instances = instancesOf.count(buffer.name) ? instancesOf[buffer.name] : 1;
     const int sharing = buffer.instances > 1 ? 1 : instances; // of the rows of one tile
@@ -221,7 +255,7 @@ private:
     const bool aligned = buffer.swizzle == plan::Swizzle::B128 && buffer.rows > 1 && buffer.cols > 1;
     const int64_t alignment = buffer.offset % (8 * plan.sharedSpan) == 0 ? 8 * plan.sharedSpan : packedAlignment;
     return fmt::format("{}{} {}{}{};\n", aligned ? "" : fmt::format("alignas({}) ", alignment), type,
-                       identifier(buffer.name), buffer.stages > 1 ? fmt::format("[{}]", buffer.stages) : "",
+                       kernel.members.buffer(buffer.name), buffer.stages > 1 ? fmt::format("[{}]", buffer.stages) : "",
                        split ? fmt::format("[{}]", instances) : "");
   }
 
@@ -263,11 +297,11 @@ private:
   std::string function() {
     cpp::Body body;
     if (hasShared() && dialect.hasStaticShared)
-      body.push_back(cpp::Stmt::declaration(fmt::format("__shared__ {}_shared", name), "shared"));
+      body.push_back(cpp::Stmt::declaration("__shared__ " + sharedOf(name), "shared"));
     else if (hasShared())
       body.push_back(cpp::Stmt::declaration(
           "auto &", "shared",
-          cpp::call(cpp::templated("tk::shared_at", {cpp::name(name + "_shared")}), {cpp::integer(0)})));
+          cpp::call(cpp::templated("tk::shared_at", {cpp::name(sharedOf(name))}), {cpp::integer(0)})));
     const bool byGroup = std::all_of(plan.roles.begin(), plan.roles.end(), [](const plan::Role &role) {
       return role.lanes == 32 && role.firstWarp % 4 == 0 && role.warps % 4 == 0;
     });
@@ -297,8 +331,8 @@ private:
     body.insert(body.end(), roles.begin(), roles.end());
     releaseTensor(body);
     std::string text = comment();
-    text += fmt::format("{} {}({} {}_arguments g) {{\n", dialect.kernelHead(plan.threads, blocksAtOnce()), name,
-                        dialect.argument, name);
+    text += fmt::format("{} {}({} {} g) {{\n", dialect.kernelHead(plan.threads, blocksAtOnce()), name, dialect.argument,
+                        argumentsOf(name));
     text += onlyIf.empty() ? cpp::print(body, 2)
                            : fmt::format("#if {}\n{}#else\n  {}(); // never launched\n#endif\n", onlyIf,
                                          cpp::print(body, 2), dialect.trap);
@@ -381,7 +415,7 @@ private:
       return;
     cpp::Body init;
     for (const plan::Barrier &barrier : plan.barriers) {
-      const cpp::Expr member = cpp::member(cpp::name("shared"), identifier(barrier.name));
+      const cpp::Expr member = kernel.sharedBarrier(barrier.name);
       const cpp::Expr arrivals = arrivalsAt(barrier);
       const auto forEach = [](const std::string &name, const cpp::Expr &of, cpp::Stmt inner) {
         return cpp::Stmt::forLoop("auto &" + name + " : " + cpp::print(of), {std::move(inner)});
@@ -423,8 +457,7 @@ private:
       });
     if (!filler || more == 0 || plan.aligned)
       return cpp::integer(barrier.arrivals);
-    const cpp::Expr fits =
-        plan::runsOnOneThread(*filler) ? allFit() : cpp::member(cpp::name("g"), std::string("loads_fit"));
+    const cpp::Expr fits = plan::runsOnOneThread(*filler) ? allFit() : kernel.loadsFit();
     return cpp::conditional(fits, cpp::integer(barrier.arrivals), cpp::integer(barrier.arrivals + more));
   }
 
@@ -432,7 +465,7 @@ private:
   cpp::Expr allFit() const {
     cpp::Expr all;
     for (const std::string &flag : fitFlags(plan)) {
-      const cpp::Expr fits = cpp::member(cpp::name("g"), flag);
+      const cpp::Expr fits = cpp::member(cpp::name("g"), kernel.members.flag(flag));
       all = all ? cpp::binary("&&", all, fits) : fits;
     }
     return all;
@@ -488,22 +521,74 @@ private:
         ofGrid.insert(stmt.dest);
     for (const plan::GridAxis &axis : plan.grid.axes) // keeps what only the grid reads
       for (const std::string &bound : {axis.lo, axis.hi}) {
-        if (ofGrid.count(bound))
-          continue;
-        Stmt use;
-        use.kind = StmtKind::If; // prints nothing
-        use.operands = {bound};
-        nobody.body.push_back(use);
+        if (!ofGrid.count(bound))
+          nobody.body.push_back(reading({bound}));
       }
+    const Uses byGridAlone(nobody);
+    for (const Stmt &stmt : plan.prelude) // keeps what others read by its name
+      if (isPure(stmt) && !byGridAlone.isInlined(stmt.dest) && !byGridAlone.isRead(stmt.dest) &&
+          isReadElsewhere(stmt.dest))
+        nobody.body.push_back(reading({stmt.dest}));
     prelude = std::make_unique<plan::Role>(std::move(nobody));
     RolePrinter printer(kernel, *prelude, names);
     for (const plan::Var &var : plan.preludeVars) {
       const bool isGridAxis = kernel.ranges.count(var.name) != 0;
-      if (!isGridAxis)
+      if (!isGridAxis && !ofGrid.count(var.name))
         kernel.preludeValues[var.name] = printer.valueOf(var.name);
     }
     cpp::Body statements = printer.body();
     body.insert(body.end(), statements.begin(), statements.end());
+    names = printer.scope();
+    printGridBounds();
+  }
+
+  /// By roles, or by the bounds of a ragged grid.
+  bool isReadElsewhere(const std::string &var) const {
+    const auto reads = [&](const Stmt &stmt) {
+      return std::find(stmt.operands.begin(), stmt.operands.end(), var) != stmt.operands.end();
+    };
+    return any(plan, reads) || std::any_of(plan.grid.axes.begin(), plan.grid.axes.end(),
+                                           [&](const plan::GridAxis &axis) { return plan::any(axis.bounds, reads); });
+  }
+
+  /// Each role reads them for itself, in front of its loop over the tiles that they bound.
+  void printBounds(const plan::GridAxis &axis, const std::vector<std::string> &readLater) {
+    plan::Role grid;
+    grid.name = "grid";
+    grid.body = axis.bounds;
+    plan::walk(grid.body, [](Stmt &stmt) { stmt.loc = {}; }); // comments speak of the roles' work
+    for (const plan::Var &var : plan.preludeVars)
+      if (std::any_of(axis.bounds.begin(), axis.bounds.end(), [&](const Stmt &stmt) { return stmt.dest == var.name; }))
+        grid.vars.push_back(var);
+    grid.body.push_back(reading(readLater));
+    RolePrinter printer(kernel, grid, names);
+    for (const plan::Var &var : grid.vars)
+      kernel.preludeValues[var.name] = printer.valueOf(var.name);
+    kernel.gridBounds[axis.name] = printer.body();
+    names = printer.scope();
+  }
+
+  void printGridBounds() {
+    for (size_t i = 0; i < plan.grid.axes.size(); ++i) {
+      std::vector<std::string> readLater;
+      for (size_t later = i; later < plan.grid.axes.size(); ++later) {
+        const plan::GridAxis &axis = plan.grid.axes[later];
+        if (later > i)
+          for (const Stmt &stmt : axis.bounds)
+            readLater.insert(readLater.end(), stmt.operands.begin(), stmt.operands.end());
+        readLater.insert(readLater.end(), {axis.lo, axis.hi});
+      }
+      if (!plan.grid.axes[i].bounds.empty())
+        printBounds(plan.grid.axes[i], readLater);
+    }
+  }
+
+  /// A statement that prints nothing and reads the variables.
+  static Stmt reading(std::vector<std::string> vars) {
+    Stmt stmt;
+    stmt.kind = StmtKind::If;
+    stmt.operands = std::move(vars);
+    return stmt;
   }
 
   // ---- roles -------------------------------------------------------------------------------------------------------
@@ -602,7 +687,7 @@ private:
     if (!plan.grid.ragged) {
       cpp::Body tiles;
       for (const plan::GridAxis &axis : plan.grid.axes)
-        if (cpp::mentions(rest, grid.tilesOf(axis)))
+        if (axis.tileSize > 0 && cpp::mentions(rest, grid.tilesOf(axis)))
           grid.declareTiles(axis, tiles);
       body.insert(body.end(), tiles.begin(), tiles.end());
     }
@@ -623,20 +708,6 @@ private:
 };
 
 } // namespace
-
-std::string kernelName(const planner::PlannedKernel &planned) {
-  std::string suffix = planned.specialization.suffix();
-  if (!planned.variant.empty())
-    suffix += (suffix.empty() ? "" : "_") + planned.variant;
-  std::string name = suffix.empty() ? entryName(planned.plan->kernel) : identifier(planned.plan->kernel + "_" + suffix);
-  // The C function that launches it has parameters of these names, which would hide it.
-  const std::vector<ir::Param> &params = planned.plan->params;
-  while (std::any_of(params.begin(), params.end(), [&](const ir::Param &param) {
-    return identifier(param.name) == name || identifier(param.name) == name + "_arguments";
-  }))
-    name += "_kernel";
-  return name;
-}
 
 std::set<std::string> externFunctionsOf(const plan::Plan &plan) {
   std::set<std::string> names;

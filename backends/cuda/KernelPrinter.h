@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include "backends/plan/PlanModule.h"
+#include "ir/plan/PlanIR.h"
 
 #include <cstdint>
 #include <set>
@@ -15,9 +15,6 @@ class SourceManager;
 }
 
 namespace tkc::cuda {
-
-/// "gemm_bf16": the kernel's name with what the specialisation fixed.
-std::string kernelName(const planner::PlannedKernel &planned);
 
 struct PrintOptions {
   std::string onlyIf = {}; ///< a condition of the preprocessor: the function has its body only where that holds

@@ -7,6 +7,7 @@
 #include "backends/cuda/Dialect.h"
 #include "backends/cuda/HostFunction.h"
 #include "backends/cuda/KernelPrinter.h"
+#include "backends/cuda/Names.h"
 #include "backends/cuda/ProgramLauncher.h"
 #include "backends/cuda/Types.h"
 
@@ -21,9 +22,8 @@ namespace {
 class KernelEntry : public HostFunction {
 public:
   KernelEntry(const Signature &signature, std::vector<const planner::PlannedKernel *> planned,
-              const Architectures &gpus, const std::set<std::string> &entries, const SourceManager &sources,
-              const Dialect &dialect)
-      : HostFunction(signature, sources, dialect), planned(std::move(planned)), gpus(gpus), entries(entries) {}
+              const Architectures &gpus, const FileNames &names, const SourceManager &sources, const Dialect &dialect)
+      : HostFunction(signature, sources, dialect, names), planned(std::move(planned)), gpus(gpus) {}
 
   /// The function that does the work. What programs launch is told where it stands among their launches, and is called
   /// by the C function; else it is the C function itself, or a plain one in the namespace `scope`.
@@ -52,7 +52,8 @@ private:
       arguments += ", " + identifier(name);
     return fmt::format(
         "{}{} {{\nreturn {}{}({}, {});\n}}\n\n", scope.empty() ? "extern \"C\" " : "", declaration(EntryKind::Kernel),
-        scope.empty() ? "" : "::" + scope + "::", functionName(EntryKind::Kernel), arguments, streamName);
+        scope.empty() ? (hidesItself() ? "::" : "") : "::" + scope + "::", functionName(EntryKind::Kernel), arguments,
+        streamName);
   }
 
   /// The plans for one GPU, the `index`th of the file's.
@@ -63,7 +64,9 @@ private:
       line("if ({}.code == {}) {{ // {}", deviceName, index, gpu.name);
     for (const planner::PlannedKernel *kernel : planned)
       if (kernel->plan->arch == gpu.name)
-        dispatch(*kernel, (isOneOfSeveral ? namespaceOf(gpu, entries) + "::" : "") + kernelName(*kernel), isLaunched);
+        dispatch(*kernel,
+                 (isOneOfSeveral ? namespaceOf(gpu, names.entries) + "::" : "") + names.kernels.at(kernel->plan.get()),
+                 isLaunched);
     if (isOneOfSeveral)
       text += "}\n";
   }
@@ -71,10 +74,11 @@ private:
   void dispatch(const planner::PlannedKernel &kernel, const std::string &name, bool isLaunched) {
     const plan::Plan &plan = *kernel.plan;
     openBranch(kernel.specialization, kernel.conditions);
-    line("{}_arguments {}{{}};", name, argumentsName);
-    fillArguments(plan);
+    line("{} {}{{}};", argumentsOf(name), argumentsName);
+    const MemberNames members(plan, names.kernels.at(&plan));
+    fillArguments(plan, members);
     if (plan.aligned)
-      line("if ({}) {{", fits(plan));
+      line("if ({}) {{", fits(plan, members));
     const bool isResident = (plan.grid.persistent && (!plan.grid.claimed || plan.grid.counted)) || plan.grid.ragged;
     if (plan.grid.counted)
       line("{}.tk_counter = tk::host::tile_counter_of({});", argumentsName, streamName);
@@ -87,7 +91,7 @@ private:
          blocks(plan), isResident, plan.threads,
          (plan.buffers.empty() && plan.barriers.empty()) || dialect.hasStaticShared
              ? "0"
-             : fmt::format("int(sizeof({}_shared)) + 1024", name),
+             : fmt::format("int(sizeof({})) + 1024", sharedOf(name)),
          streamName,
          overlaps           ? ", " + orderName
          : plan.cluster > 1 ? ", tk::host::order::after_all"
@@ -105,46 +109,46 @@ private:
     return bits;
   }
 
-  void fillArguments(const plan::Plan &plan) {
+  void fillArguments(const plan::Plan &plan, const MemberNames &members) {
     for (const ir::Param &param : plan.params) {
-      const std::string id = identifier(param.name);
+      const std::string &id = members.argument(param.name);
       if (!param.isTensor)
-        line("{1}.{0} = {0};", id, argumentsName);
+        line("{}.{} = {};", argumentsName, id, identifier(param.name));
       else if (param.isPresent)
         line("{}.{} = tk::host::make_global<{}{}, {}>({});", argumentsName, id,
              param.mode == ir::ParamMode::In ? "const " : "", elementType(param.elem), param.dims.size(),
              view(param.name));
     }
     for (const std::string &symbol : runtimeSymbols(plan))
-      line("{1}.{0} = {0};", identifier(symbol), argumentsName);
+      line("{}.{} = {};", argumentsName, members.argument(symbol), identifier(symbol));
     for (const Reach &reach : reaches(plan))
       line("tk::host::check_reach({}, {}, {}, {});", callName, view(reach.tensor), reach.dim, reach.extent);
     if (plan.aligned)
       return;
     std::vector<std::string> tiles, vectors;
     for (const auto &[map, use] : mapUses(plan)) {
-      const std::string encoded = encode(*plan.findMap(map), use == MapUse::Stores);
+      const std::string encoded = encode(*plan.findMap(map), members, use == MapUse::Stores);
       if (use != MapUse::Stores)
         (use == MapUse::LoadsTile ? tiles : vectors).push_back(encoded);
       else
-        line("{}.{}_fits = {};", argumentsName, identifier(map), encoded);
+        line("{}.{} = {};", argumentsName, members.fits(map), encoded);
     }
     for (const std::string &flag : fitFlags(plan))
-      line("{}.{} = {};", argumentsName, flag, fmt::join(flag == "loads_fit" ? tiles : vectors, " &&\n"));
+      line("{}.{} = {};", argumentsName, members.flag(flag), fmt::join(flag == "loads_fit" ? tiles : vectors, " &&\n"));
   }
 
   /// Whether the copy engine can take every tensor that it is to; their maps are ready then.
-  std::string fits(const plan::Plan &plan) const {
+  std::string fits(const plan::Plan &plan, const MemberNames &members) const {
     std::vector<std::string> all;
     for (const auto &[map, use] : mapUses(plan))
-      all.push_back(encode(*plan.findMap(map), use == MapUse::Stores));
+      all.push_back(encode(*plan.findMap(map), members, use == MapUse::Stores));
     return fmt::format("{}", fmt::join(all, " &&\n"));
   }
 
-  std::string encode(const plan::TensorMap &map, bool stored) const {
-    return fmt::format("tk::host::encode_map({}.{}, {}, {{{}, {}, {}, {}, {}{}}})", argumentsName, identifier(map.name),
-                       view(map.tensor), map.rowDim, map.boxRows, map.boxCols, plan::bytes(map.swizzle),
-                       stored ? "true" : "false",
+  std::string encode(const plan::TensorMap &map, const MemberNames &members, bool stored) const {
+    return fmt::format("tk::host::encode_map({}.{}, {}, {{{}, {}, {}, {}, {}{}}})", argumentsName,
+                       members.map(map.name), view(map.tensor), map.rowDim, map.boxRows, map.boxCols,
+                       plan::bytes(map.swizzle), stored ? "true" : "false",
                        map.fetched == plan::TensorMap().fetched ? "" : fmt::format(", {}", map.fetched));
   }
 
@@ -167,7 +171,6 @@ private:
 
   std::vector<const planner::PlannedKernel *> planned;
   const Architectures &gpus;
-  const std::set<std::string> &entries;
   const std::string orderName = fresh("order");
 };
 
@@ -228,17 +231,17 @@ std::string printLaunchers(const std::vector<planner::PlannedKernel> &kernels,
                            const std::vector<std::unique_ptr<ProgramPlan>> &programs, const SourceManager &sources,
                            const std::string &scope) {
   const Architectures gpus = architecturesOf(kernels);
-  const std::set<std::string> entries = entriesOf(kernels, programs);
+  const FileNames names{kernelNames(kernels), entriesOf(kernels, programs)};
   const Dialect &dialect = dialectOfAll(kernels);
   std::string text;
   forEachKernel(kernels, [&](const KernelInfo &kernel, std::vector<const planner::PlannedKernel *> planned) {
-    KernelEntry entry(kernel.signature, std::move(planned), gpus, entries, sources, dialect);
+    KernelEntry entry(kernel.signature, std::move(planned), gpus, names, sources, dialect);
     text += entry.definition(isLaunched(kernel, programs), scope);
     if (scope.empty())
       text += entry.overloadDefinition(EntryKind::Kernel);
   });
   forEachProgram(programs, [&](const Signature &signature, const std::vector<const ProgramPlan *> &plans) {
-    text += printProgramEntries(signature, plans, sources, dialect, scope);
+    text += printProgramEntries(signature, plans, names, sources, dialect, scope);
   });
   return text;
 }
@@ -246,6 +249,7 @@ std::string printLaunchers(const std::vector<planner::PlannedKernel> &kernels,
 std::string printHeader(const std::vector<planner::PlannedKernel> &kernels,
                         const std::vector<std::unique_ptr<ProgramPlan>> &programs, const SourceManager &sources) {
   const Dialect &dialect = dialectOfAll(kernels);
+  const FileNames names{kernelNames(kernels), entriesOf(kernels, programs)};
   std::string forC, forCpp;
   const auto declare = [&](const HostFunction &function, EntryKind kind) {
     forC += function.declaration(kind) + ";\n";
@@ -253,11 +257,11 @@ std::string printHeader(const std::vector<planner::PlannedKernel> &kernels,
   };
   forEachKernel(kernels, [&](const KernelInfo &kernel, const auto &) {
     forC += commentLines(kernel.signature.doc);
-    declare(HostFunction(kernel.signature, sources, dialect), EntryKind::Kernel);
+    declare(HostFunction(kernel.signature, sources, dialect, names), EntryKind::Kernel);
     forC += "\n";
   });
   forEachProgram(programs, [&](const Signature &signature, const std::vector<const ProgramPlan *> &) {
-    const HostFunction function(signature, sources, dialect);
+    const HostFunction function(signature, sources, dialect, names);
     forC += commentLines(signature.doc);
     declare(function, EntryKind::Program);
     forC += "/// Bytes of workspace that a call with these arguments needs; -1 where they are not right.\n";

@@ -21,8 +21,6 @@ using plan::VarType;
 
 namespace {
 
-cpp::Expr tensor(const ir::Param &param) { return cpp::member(cpp::name("g"), identifier(param.name)); }
-
 /// Of a tile index over a number, which divides where it begins.
 cpp::Expr beginOf(const cpp::Expr &tile, int64_t divisor) {
   const cpp::Expr begin = cpp::member(tile, "begin");
@@ -170,7 +168,7 @@ RolePrinter::ViewParts RolePrinter::viewOf(const Stmt &stmt, int64_t rows, int64
 cpp::Expr RolePrinter::viewExpr(const ViewParts &parts, bool wide) const {
   const std::string elem = elementType(parts.param->elem);
   const bool isConst = parts.isCopied || parts.param->mode == ir::ParamMode::In;
-  const cpp::Expr base = tensor(*parts.param);
+  const cpp::Expr base = kernel.argument(parts.param->name);
   const auto stride = [&](const Axis &axis) {
     return axis.dim < 0 ? cpp::integer(0) : cpp::method(base, "stride", {cpp::integer(axis.dim)});
   };
@@ -207,7 +205,7 @@ bool RolePrinter::isAlignedPacked(const ViewParts &parts, const plan::Layout &la
 /// Offsets from the tensor's start and what exists, each of whatever shape its parts broadcast to.
 cpp::Expr RolePrinter::gathered(const Stmt &stmt, const VarType &type, cpp::Expr &offsets, cpp::Expr &condition) {
   const ir::Param &param = *kernel.findParam(stmt.view.tensor);
-  const cpp::Expr base = tensor(param);
+  const cpp::Expr base = kernel.argument(param.name);
   const auto require = [&](cpp::Expr what) { condition = condition ? cpp::binary("&&", condition, what) : what; };
   int seen = 0;
   bool gatherIsRows = false, gatherIsCols = false;
@@ -269,7 +267,7 @@ cpp::Expr RolePrinter::gathered(const Stmt &stmt, const VarType &type, cpp::Expr
 cpp::Expr RolePrinter::loadedElement(const Stmt &stmt) {
   const ir::Param &param = *kernel.findParam(stmt.view.tensor);
   const ViewParts parts = viewOf(stmt, 1, 1, false, Division::Whole);
-  cpp::Expr element = cpp::unary("*", cpp::method(tensor(param), "at", parts.origin));
+  cpp::Expr element = cpp::unary("*", cpp::method(kernel.argument(param.name), "at", parts.origin));
   if (stmt.hasElse) {
     cpp::Expr exists;
     for (size_t d = 0; d < parts.origin.size(); ++d) {
@@ -292,7 +290,7 @@ cpp::Stmt RolePrinter::leadOf(const Stmt &first) {
   const ViewParts parts = viewOf(first, 1, 1, false, Division::Whole);
   return cpp::Stmt::declaration("const tk::lead", leadName,
                                 cpp::call(cpp::templated("tk::lead_of", {cpp::integer(first.view.indices.back().hi)}),
-                                          {cpp::method(tensor(*parts.param), "at", parts.origin)}));
+                                          {cpp::method(kernel.argument(parts.param->name), "at", parts.origin)}));
 }
 
 /// What a copy ahead brought has the columns as memory has them.
@@ -314,7 +312,7 @@ void RolePrinter::printLoadShared(const Stmt &stmt, cpp::Body &out) {
 cpp::Expr RolePrinter::loadedLed(const Stmt &stmt, const ViewParts &parts, const VarType &loaded) {
   std::vector<cpp::Expr> args = {cpp::name(leadName)};
   if (parts.param->mode == ir::ParamMode::In)
-    args.push_back(tensor(*parts.param));
+    args.push_back(kernel.argument(parts.param->name));
   args.push_back(viewExpr(parts, true));
   assert(!stmt.hasElse && "the planner and the verifier refuse it");
   return cpp::call(cpp::templated("tk::load_led", {cpp::name(variableType(loaded, role.instances))}), std::move(args));
@@ -359,7 +357,7 @@ void RolePrinter::printLoad(const Stmt &stmt, cpp::Body &out) {
   const bool wide = (suitsWide(parts) && holdsNeighbours(type)) || isAlignedPacked(parts, type.layout);
   std::vector<cpp::Expr> args;
   if (wide)
-    args.push_back(cpp::member(tensor(param), "wide"));
+    args.push_back(cpp::member(kernel.argument(param.name), "wide"));
   args.push_back(viewExpr(parts, wide));
   if (stmt.hasElse)
     args.push_back(otherwise(stmt));
@@ -390,7 +388,7 @@ void RolePrinter::printStore(const Stmt &stmt, cpp::Body &out) {
     const ViewParts parts = viewOf(stmt, partRows(type, role.instances), partCols(type, role.instances),
                                    type.kind == VarType::Column, type.division);
     if (type.kind == VarType::Scalar) {
-      const cpp::Expr element = cpp::method(tensor(param), "at", parts.origin);
+      const cpp::Expr element = cpp::method(kernel.argument(param.name), "at", parts.origin);
       cpp::Stmt write = verb == "store"
                             ? cpp::Stmt::assign(cpp::unary("*", element), stored)
                             : cpp::Stmt::expression(cpp::call("tk::" + verb + "_element", {element, stored}));
@@ -404,7 +402,7 @@ void RolePrinter::printStore(const Stmt &stmt, cpp::Body &out) {
                       (verb == "store" && isAlignedPacked(parts, type.layout));
     std::vector<cpp::Expr> args;
     if (wide)
-      args.push_back(led ? cpp::name(leadName) : cpp::member(tensor(param), "wide"));
+      args.push_back(led ? cpp::name(leadName) : cpp::member(kernel.argument(param.name), "wide"));
     args.push_back(viewExpr(parts, wide));
     args.push_back(stored);
     body.push_back(cpp::Stmt::expression(cpp::call("tk::" + verb + (led ? "_led" : ""), std::move(args))));

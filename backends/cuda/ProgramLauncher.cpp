@@ -12,8 +12,9 @@ namespace {
 
 class ProgramEntry : public HostFunction {
 public:
-  ProgramEntry(const Signature &signature, const SourceManager &sources, const Dialect &dialect, std::string scope)
-      : HostFunction(signature, sources, dialect), linkage(scope.empty() ? "extern \"C\" " : ""),
+  ProgramEntry(const Signature &signature, const FileNames &names, const SourceManager &sources, const Dialect &dialect,
+               const std::string &scope)
+      : HostFunction(signature, sources, dialect, names), linkage(scope.empty() ? "extern \"C\" " : ""),
         scope(scope.empty() ? "::" : "::" + scope + "::") {}
 
   /// The query, which checks and sizes, and the call, which launches as well.
@@ -67,7 +68,13 @@ private:
     return fmt::format("{}", fmt::join(texts, ", "));
   }
 
-  static std::string offsetName(const std::string &workspace) { return identifier(workspace) + "_offset"; }
+  /// Where a workspace tensor starts.
+  std::string offsetName(const std::string &workspace) {
+    const auto [entry, isNew] = offsets.try_emplace(workspace);
+    if (isNew)
+      entry->second = fresh(identifier(workspace) + "_offset");
+    return entry->second;
+  }
 
   /// Declares where each workspace tensor starts, and how many bytes there are in all.
   void sizeWorkspace(const ProgramPlan &plan) {
@@ -100,7 +107,7 @@ private:
     }
   }
 
-  std::string dataOf(const TensorView &of) const {
+  std::string dataOf(const TensorView &of) {
     return findParam(of.tensor) ? view(of.tensor) + ".data()"
                                 : fmt::format("static_cast<char *>({}) + {}", workspaceName, offsetName(of.tensor));
   }
@@ -126,18 +133,19 @@ private:
       arguments += ", ";
       if (auto tensor = launch.tensors.find(name); tensor != launch.tensors.end()) {
         const TensorView &of = tensor->second;
-        line("const tk::host::strided<{}> {}_argument({}, {}, {}, {{{}}}, {{{}}}, {});", of.dims.size(),
-             identifier(name), dataOf(of), hostElement(of.elem), deviceName + ".id", list(of.dims, names),
-             list(of.strides, names), hostExpr(of.offset, names));
-        arguments += fmt::format("&{}_argument.tensor", identifier(name));
+        const std::string argument = argumentName(name);
+        line("const tk::host::strided<{}> {}({}, {}, {}, {{{}}}, {{{}}}, {});", of.dims.size(), argument, dataOf(of),
+             hostElement(of.elem), deviceName + ".id", list(of.dims, names), list(of.strides, names),
+             hostExpr(of.offset, names));
+        arguments += fmt::format("&{}.tensor", argument);
       } else if (auto scalar = launch.scalars.find(name); scalar != launch.scalars.end()) {
         arguments += hostExpr(scalar->second);
       } else {
         arguments += constantOf(launch.specialization, name);
       }
     }
-    line("const tk_status launched = {}{}({}, {});", scope, entryName(callee.name), arguments, streamName);
-    line("if (launched.code != TK_OK)\nreturn launched;\n}}");
+    line("const tk_status {} = {}{}({}, {});", launchedName, scope, entryName(callee.name), arguments, streamName);
+    line("if ({0}.code != TK_OK)\nreturn {0};\n}}", launchedName);
   }
 
   /// A const parameter's value; a tensor that was left out is null.
@@ -148,14 +156,24 @@ private:
     return "nullptr";
   }
 
-  const std::string linkage, scope;
+  /// The tensor that a launch gets as its parameter `name`.
+  std::string argumentName(const std::string &name) {
+    const auto [entry, isNew] = launchArguments.try_emplace(name);
+    if (isNew)
+      entry->second = fresh(identifier(name) + "_argument");
+    return entry->second;
+  }
+
+  const std::string linkage, scope, launchedName = fresh("launched");
+  std::map<std::string, std::string> offsets, launchArguments;
 };
 
 } // namespace
 
 std::string printProgramEntries(const Signature &signature, const std::vector<const ProgramPlan *> &plans,
-                                const SourceManager &sources, const Dialect &dialect, const std::string &scope) {
-  ProgramEntry entry(signature, sources, dialect, scope);
+                                const FileNames &names, const SourceManager &sources, const Dialect &dialect,
+                                const std::string &scope) {
+  ProgramEntry entry(signature, names, sources, dialect, scope);
   std::string text = entry.definition(plans);
   if (scope.empty())
     text += entry.overloadDefinition(EntryKind::Program) + entry.overloadDefinition(EntryKind::WorkspaceQuery);

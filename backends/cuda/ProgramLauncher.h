@@ -7,6 +7,7 @@
 #include "frontend/Program.h"
 
 #include "backends/cuda/Dialect.h"
+#include "backends/cuda/Names.h"
 
 #include <string>
 #include <vector>
@@ -20,6 +21,7 @@ namespace tkc::cuda {
 /// The functions of one program, over all its plans. The entries of the kernels that it launches stand before them, in
 /// the same namespace `scope`; empty: the global one.
 std::string printProgramEntries(const Signature &signature, const std::vector<const ProgramPlan *> &plans,
-                                const SourceManager &sources, const Dialect &dialect, const std::string &scope);
+                                const FileNames &names, const SourceManager &sources, const Dialect &dialect,
+                                const std::string &scope);
 
 } // namespace tkc::cuda

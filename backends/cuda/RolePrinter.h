@@ -6,6 +6,7 @@
 #pragma once
 
 #include "backends/common/Cpp.h"
+#include "backends/cuda/Names.h"
 #include "backends/cuda/Types.h"
 #include "backends/cuda/Uses.h"
 #include "ir/plan/ByElements.h"
@@ -35,6 +36,19 @@ struct KernelContext {
   int recordWords = 2;                                               ///< EmitOptions::recordWords
   /// Pairs of dims, or numbers, of which in every call the first is a multiple of the second.
   std::set<std::pair<std::string, std::string>> multiples;
+  MemberNames members;                                               ///< of the two structs
+  std::map<std::string, std::string> gridNames;                      ///< of the grid's variables, in every role
+  std::map<std::string, std::string> rangeNames;                     ///< by axis over tiles: what its range is called
+  std::map<std::string, cpp::Body> gridBounds;                       ///< by ragged axis: finds its bounds
+
+  /// A parameter or symbol among the kernel's arguments.
+  cpp::Expr argument(const std::string &name) const;
+  /// Whether the copy engine can take what is to be loaded, as the launcher found.
+  cpp::Expr loadsFit() const;
+  /// Among the kernel's arguments as well.
+  cpp::Expr tensorMap(const std::string &map) const;
+  cpp::Expr sharedBuffer(const std::string &buffer) const;
+  cpp::Expr sharedBarrier(const std::string &barrier) const;
 
   const ir::Param *findParam(std::string_view name) const;
   /// A dim of a tensor, or the number that a symbol is.
@@ -67,11 +81,11 @@ public:
   cpp::Body setup();
   cpp::Body body();
   cpp::Body finish();
-  /// The scalar work that finds the bounds of a ragged axis.
-  cpp::Body boundsOf(const plan::Body &bounds);
   cpp::Expr valueOf(const std::string &var) { return value(var); }
-  /// Gives a variable of the grid its name.
+  /// The name of a variable.
   std::string nameOf(const std::string &var);
+  /// All names that are taken where the role stands, its own among them.
+  const cpp::NameScope &scope() const { return names; }
 
 private:
   struct ViewParts;
@@ -92,6 +106,7 @@ private:
   void printAhead(const plan::Stmt &stmt, cpp::Body &out);
   /// The name of a loop's range of tiles; declares it where it has none yet.
   std::string tilesOf(const plan::Stmt &stmt, cpp::Body &out);
+  bool isFixed(const std::string &var) const;
   void comment(const plan::Stmt &stmt, cpp::Body &out);
   void emit(const plan::Stmt &stmt, cpp::Body &out, cpp::Expr call);
   void printArrive(const plan::Stmt &stmt, cpp::Body &out);

@@ -26,7 +26,7 @@ static int deepCopies(int registers) {
 
 cpp::Expr RolePrinter::stage(const plan::BufferRef &ref) const {
   const plan::Buffer *buffer = kernel.plan.findBuffer(ref.buffer);
-  cpp::Expr tile = cpp::member(cpp::name("shared"), identifier(ref.buffer));
+  cpp::Expr tile = kernel.sharedBuffer(ref.buffer);
   if (buffer->stages > 1)
     tile = cpp::subscript(tile, ref.cursor.empty() ? cpp::integer(0)
                                                    : cpp::member(cpp::name(cppNames.at(ref.cursor)), "slot"));
@@ -93,7 +93,7 @@ cpp::Expr RolePrinter::multicastByEngine(const Stmt &stmt) {
   const cpp::Expr share =
       cpp::call(cpp::name(fmt::format("{}.{}_of<{}>", cpp::print(stage(stmt.ref)), byRows ? "rows" : "cols", count)),
                 {cpp::name("rank")});
-  std::vector<cpp::Expr> args = {share, cpp::member(cpp::name("g"), identifier(stmt.map)), barrierRef(stmt),
+  std::vector<cpp::Expr> args = {share, kernel.tensorMap(stmt.map), barrierRef(stmt),
                                  cpp::integer((1 << kernel.plan.cluster) - 1)};
   std::vector<cpp::Expr> at = coordinates(stmt, false);
   const auto axis = at.size() - 1 - static_cast<size_t>(byRows ? map->rowDim : map->colDim);
@@ -106,7 +106,7 @@ cpp::Expr RolePrinter::multicastByEngine(const Stmt &stmt) {
 cpp::Expr RolePrinter::copyForPair(const Stmt &stmt) {
   const plan::TensorMap *map = kernel.plan.findMap(stmt.map);
   const plan::Buffer *buffer = kernel.plan.findBuffer(stmt.ref.buffer);
-  std::vector<cpp::Expr> args = {stage(stmt.ref), cpp::member(cpp::name("g"), identifier(stmt.map)), barrierRef(stmt)};
+  std::vector<cpp::Expr> args = {stage(stmt.ref), kernel.tensorMap(stmt.map), barrierRef(stmt)};
   std::vector<cpp::Expr> at = coordinates(stmt, false);
   if (stmt.multicast != Division::Whole) {
     const bool byRows = stmt.multicast == Division::Rows;
@@ -123,7 +123,7 @@ cpp::Expr RolePrinter::copyByEngine(const Stmt &stmt) {
     return copyForPair(stmt);
   if (stmt.multicast != Division::Whole)
     return multicastByEngine(stmt);
-  std::vector<cpp::Expr> args = {stage(stmt.ref), cpp::member(cpp::name("g"), identifier(stmt.map)), barrierRef(stmt)};
+  std::vector<cpp::Expr> args = {stage(stmt.ref), kernel.tensorMap(stmt.map), barrierRef(stmt)};
   for (cpp::Expr &at : coordinates(stmt, false))
     args.push_back(std::move(at));
   return cpp::call("tk::tma_load", std::move(args));
@@ -142,10 +142,10 @@ void RolePrinter::copyByThreads(const Stmt &stmt, cpp::Body &out) {
   instance = own;
   const cpp::Expr threads = cpp::integer(role.totalWarps() * role.lanes);
   if (isVector) {
-    out.push_back(cpp::Stmt::expression(cpp::call(
-        cpp::templated("tk::copy_to_shared", {threads}),
-        {stage(stmt.ref), cpp::method(cpp::member(cpp::name("g"), identifier(stmt.view.tensor)), "at", parts.origin),
-         parts.cols.end, threadInRole})));
+    out.push_back(cpp::Stmt::expression(
+        cpp::call(cpp::templated("tk::copy_to_shared", {threads}),
+                  {stage(stmt.ref), cpp::method(kernel.argument(stmt.view.tensor), "at", parts.origin), parts.cols.end,
+                   threadInRole})));
     return;
   }
   std::vector<cpp::Expr> parameters = {threads};
@@ -188,11 +188,11 @@ void RolePrinter::copyAsync(const Stmt &stmt, cpp::Body &out) {
   if (stmt.ref.transposed || kernel.scaleBuffers.count(stmt.ref.buffer) || !suitsWide(parts))
     return copyByThreads(stmt, out);
   const cpp::Expr threads = cpp::integer(static_cast<int64_t>(role.totalWarps()) * role.lanes);
-  const cpp::Expr ofTensor = cpp::member(cpp::member(cpp::name("g"), identifier(stmt.view.tensor)), "wide");
+  const cpp::Expr ofTensor = cpp::member(kernel.argument(stmt.view.tensor), "wide");
   std::vector<cpp::Expr> args = {stage(stmt.ref)};
   if (role.isLed()) { // the tile whose columns are
     args.push_back(cpp::name(leadName));
-    args.push_back(cpp::member(cpp::member(cpp::name("g"), identifier(stmt.view.tensor)), "data"));
+    args.push_back(cpp::member(kernel.argument(stmt.view.tensor), "data"));
     args.push_back(viewExpr(parts, true));
     args.push_back(threadInRole);
     out.push_back(
@@ -218,7 +218,7 @@ cpp::Expr RolePrinter::allLoadsAreWide() const {
   std::set<std::string> seen;
   plan::walk(role.body, [&](const Stmt &each) {
     if (each.kind == StmtKind::CopyIn && each.loads > 0 && seen.insert(each.view.tensor).second) {
-      const cpp::Expr wide = cpp::member(cpp::member(cpp::name("g"), identifier(each.view.tensor)), "wide");
+      const cpp::Expr wide = cpp::member(kernel.argument(each.view.tensor), "wide");
       all = all ? cpp::binary("&&", all, wide) : wide;
     }
   });
@@ -255,7 +255,7 @@ void RolePrinter::printFetch(const Stmt &stmt, cpp::Body &out) {
   }
   std::vector<cpp::Expr> args;
   if (wide)
-    args.push_back(cpp::member(cpp::member(cpp::name("g"), identifier(stmt.view.tensor)), "wide"));
+    args.push_back(cpp::member(kernel.argument(stmt.view.tensor), "wide"));
   args.push_back(viewExpr(parts, wide));
   args.push_back(threadInRole);
   out.push_back(cpp::Stmt::expression(cpp::method(share, "fetch", std::move(args))));
@@ -329,23 +329,22 @@ void RolePrinter::printCopies(const plan::Body &body, size_t &i, cpp::Body &out)
   cpp::Body fast, slow;
   engine(fast);
   threads(slow);
-  out.push_back(cpp::Stmt::ifThen(cpp::member(cpp::name("g"), "loads_fit"), std::move(fast), std::move(slow)));
+  out.push_back(cpp::Stmt::ifThen(kernel.loadsFit(), std::move(fast), std::move(slow)));
 }
 
 void RolePrinter::printCopyOut(const Stmt &stmt, cpp::Body &out) {
   if (stmt.map.empty()) {
     const plan::Buffer *buffer = kernel.plan.findBuffer(stmt.ref.buffer);
     const ViewParts parts = viewOf(stmt, buffer->rows, buffer->cols, false, Division::Whole);
-    const cpp::Expr wide = suitsWide(parts)
-                               ? cpp::member(cpp::member(cpp::name("g"), identifier(stmt.view.tensor)), "wide")
-                               : cpp::boolean(false);
+    const cpp::Expr wide =
+        suitsWide(parts) ? cpp::member(kernel.argument(stmt.view.tensor), "wide") : cpp::boolean(false);
     const cpp::Expr callee =
         cpp::templated("tk::copy_from_shared", {cpp::integer(static_cast<int64_t>(role.totalWarps()) * role.lanes)});
     out.push_back(
         cpp::Stmt::expression(cpp::call(callee, {wide, viewExpr(parts, true), stage(stmt.ref), threadInRole})));
     return;
   }
-  std::vector<cpp::Expr> args = {cpp::member(cpp::name("g"), identifier(stmt.map)), slice(stmt.ref)};
+  std::vector<cpp::Expr> args = {kernel.tensorMap(stmt.map), slice(stmt.ref)};
   for (cpp::Expr &at : coordinates(stmt, true))
     args.push_back(std::move(at));
   emit(stmt, out, cpp::call(stmt.reducing ? "tk::tma_add" : "tk::tma_store", std::move(args)));

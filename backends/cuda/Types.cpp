@@ -123,25 +123,17 @@ std::string identifier(std::string_view name) {
     text += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
   if (text.empty() || std::isdigit(static_cast<unsigned char>(text.front())))
     text.insert(0, "_");
-  // Whatever ends in underscores behind a keyword gets one more, so that no two names become one.
-  if (cpp::isKeyword(std::string_view(text).substr(0, text.find_last_not_of('_') + 1)))
+  // Whatever ends in underscores behind such a name gets one more, so that no two names become one.
+  if (cpp::isOfCompiler(std::string_view(text).substr(0, text.find_last_not_of('_') + 1)))
     text += '_';
   return text;
 }
 
 std::string entryName(std::string_view name) {
-  // What the headers of C and CUDA declare as functions, as far as kernels might be called so.
-  static constexpr std::string_view functions[] = {
-      "abs",    "acos",   "asin",  "atan",      "ceil",   "copysign", "cos",    "cosh",   "div",   "erf",    "erfc",
-      "exp",    "exp2",   "expm1", "fabs",      "floor",  "fma",      "fmax",   "fmin",   "fmod",  "free",   "hypot",
-      "index",  "lgamma", "log",   "log10",     "log1p",  "log2",     "logb",   "malloc", "max",   "min",    "norm",
-      "pow",    "printf", "rand",  "remainder", "remove", "rename",   "rint",   "round",  "rsqrt", "signal", "sin",
-      "sincos", "sinh",   "sqrt",  "system",    "tan",    "tanh",     "tgamma", "time",   "trunc",
-  };
   std::string text = identifier(name);
   const std::string_view base = std::string_view(text).substr(0, text.find_last_not_of('_') + 1);
-  if (!cpp::isKeyword(base) &&
-      (cpp::isReserved(base) || std::find(std::begin(functions), std::end(functions), base) != std::end(functions)))
+  // A program's query is called for the program.
+  if (!cpp::isOfCompiler(base) && (cpp::isGlobal(base) || base.ends_with("_workspace_bytes")))
     text += '_';
   return text;
 }

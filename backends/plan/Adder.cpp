@@ -12,7 +12,7 @@ namespace {
 
 class Lowering : public RoleBuilder {
 public:
-  Lowering(const Nest &nest, const Placement &placement, const std::map<const ir::Value *, std::string> &shared)
+  Lowering(const Nest &nest, const Placement &placement, const SharedNames &shared)
       : RoleBuilder(placement, shared), nest(nest), needed(adderOps(placement)) {}
 
   plan::Role run() {
@@ -107,8 +107,8 @@ bool addApart(Placement &placement, int freeWarps) {
   return any;
 }
 
-plan::Role lowerAdder(const Nest &nest, const Placement &placement,
-                      const std::map<const ir::Value *, std::string> &shared, std::vector<plan::Barrier> &barriers) {
+plan::Role lowerAdder(const Nest &nest, const Placement &placement, const SharedNames &shared,
+                      std::vector<plan::Barrier> &barriers) {
   const int warps = placement.layout.threads / placement.warpSize;
   std::set<std::string> named;
   for (const plan::Buffer &buffer : placement.buffers) // in their order

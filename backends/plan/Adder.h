@@ -15,7 +15,7 @@ namespace tkc::planner {
 bool addApart(Placement &placement, int freeWarps);
 
 /// The role, which walks the loops around the marked additions, and its barriers.
-plan::Role lowerAdder(const Nest &nest, const Placement &placement,
-                      const std::map<const ir::Value *, std::string> &shared, std::vector<plan::Barrier> &barriers);
+plan::Role lowerAdder(const Nest &nest, const Placement &placement, const SharedNames &shared,
+                      std::vector<plan::Barrier> &barriers);
 
 } // namespace tkc::planner

@@ -24,7 +24,7 @@ namespace {
 class Lowering : public RoleBuilder {
 public:
   Lowering(const ir::Function &function, const Nest &nest, const Placement &placement, const Schedule &schedule,
-           const std::map<const ir::Value *, std::string> &shared)
+           const SharedNames &shared)
       : RoleBuilder(placement, shared), function(function), nest(nest), schedule(schedule),
         needed(neededOps(nest, placement)), rowParts(findRowParts(nest, placement, schedule)),
         memoryOrder(orderMemory(function, nest, placement)), carried(*this, needed, rowParts.lowest) {
@@ -737,7 +737,7 @@ private:
 } // namespace
 
 ConsumerResult lowerConsumer(const ir::Function &function, const Nest &nest, const Placement &placement,
-                             const Schedule &schedule, const std::map<const ir::Value *, std::string> &shared) {
+                             const Schedule &schedule, const SharedNames &shared) {
   return Lowering(function, nest, placement, schedule, shared).run();
 }
 

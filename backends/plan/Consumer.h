@@ -33,6 +33,6 @@ struct ConsumerResult {
 };
 
 ConsumerResult lowerConsumer(const ir::Function &function, const Nest &nest, const Placement &placement,
-                             const Schedule &schedule, const std::map<const ir::Value *, std::string> &shared);
+                             const Schedule &schedule, const SharedNames &shared);
 
 } // namespace tkc::planner

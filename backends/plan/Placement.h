@@ -94,6 +94,12 @@ struct StorePlacement {
   std::string empty() const { return buffer + ".empty"; }
 };
 
+/// What the roles of a plan share: the variables of the prelude and of the grid.
+struct SharedNames {
+  std::map<const ir::Value *, std::string> of; ///< visible in every role
+  std::set<std::string> taken;                 ///< these, and those that only the grid reads: no role has one like them
+};
+
 struct Placement {
   bool hasProducts = false;
   int64_t alignment = 1024;      ///< of buffers in shared memory: suits every swizzle

@@ -123,6 +123,7 @@ private:
     for (size_t i = 0; i < nest.axes.size(); ++i)
       lowerAxis(builder, i);
     plan->grid.ragged = nest.isRagged();
+    shared.taken = builder.takenNames();
     for (plan::Var &var : builder.role.vars) // the grid declares its axes itself
       if (std::none_of(plan->grid.axes.begin(), plan->grid.axes.end(),
                        [&](const auto &axis) { return axis.name == var.name; }))
@@ -133,7 +134,7 @@ private:
     if (op.results.size() != 1 || op.result()->users.empty())
       return;
     builder.emitCompute(op);
-    shared[op.result()] = builder.use(op.result());
+    shared.of[op.result()] = builder.use(op.result());
   }
 
   void lowerAxis(RoleBuilder &builder, size_t i) {
@@ -141,16 +142,28 @@ private:
     plan::GridAxis axis;
     builder.into(axis.bounds, [&] {
       for (const ir::Op *bound : nest.bounds[i])
-        if (!builder.isDefined(bound->result()))
+        if (!builder.isDefined(bound->result())) {
+          nameBound(builder, op, *bound);
           builder.emitCompute(*bound);
+        }
     });
     axis.lo = builder.use(op.operand(0));
     axis.hi = builder.use(op.operand(1));
     const ir::Value *induction = op.body().args[0].get();
     axis.name = builder.define(induction);
-    shared[induction] = axis.name;
+    shared.of[induction] = axis.name;
     axis.tileSize = op.tileSize;
     plan->grid.axes.push_back(std::move(axis));
+  }
+
+  /// What a block computes to find its tile is not what roles compute, though both may come from one expression: it
+  /// is called for what it is to the grid, `m_begin` and `m_end`.
+  static void nameBound(RoleBuilder &builder, const ir::Op &axis, const ir::Op &bound) {
+    const std::string &variable = axis.body().args[0]->name;
+    if (bound.result() == axis.operand(0))
+      builder.define(bound.result(), variable + "_begin");
+    else if (bound.result() == axis.operand(1))
+      builder.define(bound.result(), variable + "_end");
   }
 
   void formClusters(std::string &error) {
@@ -767,7 +780,7 @@ private:
   DiagnosticEngine &diagnostics;
   Nest nest;
   Placement placement;
-  std::map<const ir::Value *, std::string> shared;
+  SharedNames shared;
   std::unique_ptr<plan::Plan> plan = std::make_unique<plan::Plan>();
   bool overlapped = false;
   TileLengths lengths;

@@ -12,7 +12,7 @@ namespace {
 
 class Lowering : public RoleBuilder {
 public:
-  Lowering(const Nest &nest, const Placement &placement, const std::map<const ir::Value *, std::string> &shared)
+  Lowering(const Nest &nest, const Placement &placement, const SharedNames &shared)
       : RoleBuilder(placement, shared), nest(nest), needed(producerOps(nest, placement)) {}
 
   plan::Role run() {
@@ -109,8 +109,7 @@ private:
 
 } // namespace
 
-plan::Role lowerProducer(const Nest &nest, const Placement &placement,
-                         const std::map<const ir::Value *, std::string> &shared) {
+plan::Role lowerProducer(const Nest &nest, const Placement &placement, const SharedNames &shared) {
   return Lowering(nest, placement, shared).run();
 }
 

@@ -9,7 +9,6 @@
 
 namespace tkc::planner {
 
-plan::Role lowerProducer(const Nest &nest, const Placement &placement,
-                         const std::map<const ir::Value *, std::string> &shared);
+plan::Role lowerProducer(const Nest &nest, const Placement &placement, const SharedNames &shared);
 
 } // namespace tkc::planner

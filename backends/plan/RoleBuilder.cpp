@@ -11,6 +11,9 @@
 namespace tkc::planner {
 namespace {
 
+/// Of rings and of what is staged, filled, multiplied, rescaled and handed on in turn.
+constexpr std::string_view cursorEndings[] = {"_at", "_fill", "_done", "_made", "_go"};
+
 bool isNamed(const ir::Value *value) {
   return !value->name.empty() && !std::isdigit(static_cast<unsigned char>(value->name[0]));
 }
@@ -75,6 +78,14 @@ std::string nameHint(const ir::Value *value) {
   return std::string(ir::spelling(op->kind)) + "_value";
 }
 
+/// Cursors are called for what they walk through, `a_at` for the ring `a`, whatever variables there are: a variable
+/// that would be called like one gets a number.
+std::string besideCursors(const std::string &hint) {
+  const bool isLikeOne = std::any_of(std::begin(cursorEndings), std::end(cursorEndings),
+                                     [&](std::string_view ending) { return hint.ends_with(ending); });
+  return isLikeOne ? hint + "_2" : hint;
+}
+
 } // namespace
 
 plan::VarType scalarOrIndexType(const ir::Type &type) {
@@ -98,11 +109,8 @@ plan::VarType cursorType(int stages) {
   return type;
 }
 
-RoleBuilder::RoleBuilder(const Placement &placement, const std::map<const ir::Value *, std::string> &shared)
-    : placement(placement), names(shared), at(&role.body) {
-  for (const auto &[value, name] : shared)
-    taken.insert(name);
-}
+RoleBuilder::RoleBuilder(const Placement &placement, const SharedNames &shared)
+    : placement(placement), names(shared.of), taken(shared.taken), at(&role.body) {}
 
 const std::string &RoleBuilder::use(const ir::Value *value) const {
   auto found = names.find(value);
@@ -128,10 +136,12 @@ plan::VarType RoleBuilder::typeOf(const ir::Value *value) const {
   return found != placement.types.end() ? found->second : scalarOrIndexType(value->type);
 }
 
-const std::string &RoleBuilder::define(const ir::Value *value) {
+const std::string &RoleBuilder::define(const ir::Value *value) { return define(value, nameHint(value)); }
+
+const std::string &RoleBuilder::define(const ir::Value *value, const std::string &hint) {
   auto found = names.find(value);
   if (found == names.end())
-    found = names.emplace(value, declare(nameHint(value), typeOf(value))).first;
+    found = names.emplace(value, declare(besideCursors(hint), typeOf(value))).first;
   return found->second;
 }
 

@@ -14,14 +14,15 @@ namespace tkc::planner {
 
 class RoleBuilder {
 public:
-  /// `shared` names are visible in every role: the prelude's and the grid's.
-  RoleBuilder(const Placement &placement, const std::map<const ir::Value *, std::string> &shared);
+  RoleBuilder(const Placement &placement, const SharedNames &shared);
 
   /// The variable that holds `value`; asserts that it was defined.
   const std::string &use(const ir::Value *value) const;
   bool isDefined(const ir::Value *value) const { return names.count(value) != 0; }
   /// A new variable for `value`, or the one it has.
   const std::string &define(const ir::Value *value);
+  /// The same, where what `value` is here says more than what it was made of.
+  const std::string &define(const ir::Value *value, const std::string &hint);
   /// `value` shares the variable `name`.
   void alias(const ir::Value *value, const std::string &name) { names[value] = name; }
   /// What values are called here. A second lowering of the same ops sets it back when it is done.
@@ -31,6 +32,7 @@ public:
   void forget(const ir::Value *value) { names.erase(value); }
   /// A fresh variable.
   std::string declare(const std::string &hint, const plan::VarType &type);
+  const std::set<std::string> &takenNames() const { return taken; }
   plan::VarType typeOf(const ir::Value *value) const;
 
   plan::Stmt &emit(plan::StmtKind kind, SourceLoc loc);

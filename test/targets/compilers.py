@@ -45,6 +45,23 @@ def compile(source, gpu, folder):
     return read_nvidia(run.stderr, next(folder.glob("*.ptx")).read_text())
 
 
+def complaints(source, gpu, side):
+    """What Clang says of a standalone file for a GPU, its `host` or its `device` side: errors, and names that hide others. It wants no
+    toolkit: CUDA's headers are the emulator's."""
+    clang = shutil.which("clang++-22") or shutil.which("clang++")
+    line = [clang, "-std=c++20", "-fsyntax-only", "-Wshadow", "-nogpuinc", "-nogpulib", f"--offload-arch={gpu['name']}", f"--cuda-{side}-only",
+            "-I", str(HIP_HEADERS), "-include", "stdlib.h"]
+    text = pathlib.Path(source).read_text()
+    if gpu["amd"]:
+        line += ["-x", "hip"]
+    else:
+        line += ["-x", "cuda", "--cuda-path=/nowhere", "-Xclang", "-target-sdk-version=12.8", "-include", "tkc_emulator_prelude.h",
+                 "-Wno-unknown-cuda-version"] + (["-Xclang", "-target-feature", "-Xclang", "+ptx88"] if side == "device" else [])
+        text = text.replace('"C"(', '"i"(')  # operands of asm that Clang lacks (runtime/emulator/Frontend.cpp)
+    run = subprocess.run([*line, "-"], input=text, capture_output=True, text=True)
+    return re.findall(r"^.*(?:error|warning): .*$", run.stderr, re.M)
+
+
 def read_nvidia(messages, ptx):
     kernels, faults, name = {}, [], "?"
     for line in messages.splitlines():

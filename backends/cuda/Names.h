@@ -1,0 +1,53 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What is called how in an emitted file, where users' names, the compiler's and C++'s meet: the kernels of a file, and
+// the members of a kernel's two structs. Names of users stay as they are as far as C++ lets them; what the compiler
+// adds gets out of their way.
+#pragma once
+
+#include "backends/plan/PlanModule.h"
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace tkc::cuda {
+
+/// By plan, "gemm_bf16": the kernel's name with what the specialisation fixed. No two of one GPU are the same, nor are
+/// the structs that are named after them.
+using KernelNames = std::map<const plan::Plan *, std::string>;
+KernelNames kernelNames(const std::vector<planner::PlannedKernel> &kernels);
+
+/// What stands outside of all functions of a file.
+struct FileNames {
+  KernelNames kernels;
+  std::set<std::string> entries; ///< functions that callers have: of kernels and programs
+};
+
+/// The struct of what a kernel is called with, and of its shared memory.
+std::string argumentsOf(const std::string &kernel);
+std::string sharedOf(const std::string &kernel);
+
+class MemberNames {
+public:
+  MemberNames(const plan::Plan &plan, const std::string &kernel);
+
+  // Of the arguments: a parameter or a symbol; a tensor map, and whether the tensor suits it; what else the launcher
+  // found out, one of fitFlags().
+  const std::string &argument(const std::string &name) const { return arguments.at(name); }
+  const std::string &map(const std::string &name) const { return maps.at(name); }
+  const std::string &fits(const std::string &map) const { return fitting.at(map); }
+  const std::string &flag(const std::string &name) const { return flags.at(name); }
+
+  // Of shared memory.
+  const std::string &buffer(const std::string &name) const { return buffers.at(name); }
+  const std::string &barrier(const std::string &name) const { return barriers.at(name); }
+
+private:
+  using Names = std::map<std::string, std::string>;
+  Names arguments, maps, fitting, flags, buffers, barriers;
+};
+
+} // namespace tkc::cuda
