@@ -39,6 +39,7 @@ constexpr Row rows[] = {
     {"exp2_shared", "exp2_fma.h"},
     {"finish_row", "reduce.h"},
     {"thread_row", "reduce.h"},
+    {"fence_proxy_async", "sync.h"},
     {"fragment", "elementwise.h"},
     {"gather", "memory.h"},
     {"global", "global.h"},

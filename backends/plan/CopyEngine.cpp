@@ -129,6 +129,18 @@ bool beginsAtMultiples(const ir::Op &access, int64_t elements) {
   return loop->tileSize % elements == 0 && isMultipleOf(loop->operand(0), elements);
 }
 
+bool endsWide(const ir::Function &function, const ir::Op &access) {
+  const size_t cols = rangedDims(access.view).second;
+  const ir::ViewIndex &index = access.view.indices[cols];
+  const ir::Param &param = *function.findParam(access.view.tensor);
+  const int64_t elements = elementsOfWhole(16, param.elem);
+  if (index.kind != ir::ViewIndex::Tiled)
+    return index.kind == ir::ViewIndex::All || index.hi % elements == 0;
+  const ir::Value *tileIndex = access.operand(index.operand);
+  return !tileIndex->definingOp && tileIndex->ownerBlock && tileIndex->ownerBlock->parent &&
+         stopsWithTensor(tileIndex->ownerBlock->parent->operand(1), param.dims[cols], elements);
+}
+
 plan::TensorMap makeMap(const ir::Op &access, const plan::Buffer &buffer, int64_t boxRows) {
   plan::TensorMap map;
   map.name = buffer.name + "_map";

@@ -10,6 +10,13 @@
 namespace tkc::planner {
 namespace {
 
+/// Whether the rows of every tile that comes to the member's buffer, clones of the load included, are whole 16 bytes.
+bool hasWideRows(const ir::Function &function, const Placement &placement, const RingMember &member) {
+  return std::all_of(placement.loadKeys.begin(), placement.loadKeys.end(), [&](const auto &it) {
+    return it.second != member.key || (beginsWide(function, *it.first) && endsWide(function, *it.first));
+  });
+}
+
 /// Why a load cannot go straight to its buffer; empty: it can.
 std::string whyNot(const ir::Function &function, const Placement &placement, const RingMember &member) {
   const plan::Buffer &buffer = *placement.findBuffer(member.buffer);
@@ -17,8 +24,8 @@ std::string whyNot(const ir::Function &function, const Placement &placement, con
     return "it is transposed on its way";
   if (bitWidth(buffer.elem) < 8 || placement.directLoadsOf(buffer) == 0)
     return fmt::format("its {} bytes are no whole loads of all threads", buffer.stageBytes());
-  if (!beginsWide(function, *member.load))
-    return "rows of tiles do not begin at whole 16 bytes";
+  if (!hasWideRows(function, placement, member))
+    return "rows of tiles do not begin and end at whole 16 bytes";
   return whyNotByCopyEngine(function, *member.load);
 }
 

@@ -189,7 +189,9 @@ bool suitsCopyEngine(const ir::Function &function, const ir::Op &access);
 std::string whyNotByCopyEngine(const ir::Function &function, const ir::Op &access);
 /// Whether the rows of every tile that is accessed begin whole 16 bytes after those of the tensor.
 bool beginsWide(const ir::Function &function, const ir::Op &access);
-/// Or a multiple of so many elements.
+/// Whether they end so, or where the tensor's rows do.
+bool endsWide(const ir::Function &function, const ir::Op &access);
+/// Whether they begin a multiple of so many elements after those of the tensor.
 bool beginsAtMultiples(const ir::Op &access, int64_t elements);
 
 /// Whether `value` is that dim of a tensor.
