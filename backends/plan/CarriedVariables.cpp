@@ -102,7 +102,8 @@ CarriedVariables::Values CarriedVariables::sharersOf(const ir::Value *arg) const
 }
 
 /// Whether something needs what the variable of `arg` held before `value` was computed into it at `at`.
-bool CarriedVariables::isNeededAfter(const ir::Value *value, const ir::Value *arg, const std::vector<ScheduledOp> &order,
+bool CarriedVariables::isNeededAfter(const ir::Value *value, const ir::Value *arg,
+                                     const std::vector<ScheduledOp> &order,
                                      std::vector<ScheduledOp>::const_iterator at) const {
   Values old = sharersOf(arg);
   old.erase(value);

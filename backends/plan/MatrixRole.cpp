@@ -765,10 +765,10 @@ private:
   std::map<std::string, const RingPlacement *> ringOf; ///< by buffer
   std::set<const RingPlacement *> usedByMatrix, usedByThreads;
   Names staged, unpublished;
-  Names readByThreads; ///< by products that threads do
-  Names scalars;       ///< that both roles compute
+  Names readByThreads;              ///< by products that threads do
+  Names scalars;                    ///< that both roles compute
   std::map<std::string, int> reads; ///< of each variable, by what the role was before
-  Names matrixCursors; ///< of the matrix role
+  Names matrixCursors;              ///< of the matrix role
   std::map<std::string, int> cursorStages;
 
   Stream computer, rescaler;
