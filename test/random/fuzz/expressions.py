@@ -6,7 +6,8 @@ Branches and comparisons depend only on what both sides have exactly, and functi
 difference beyond the tolerance is a bug in one of the two."""
 import dataclasses
 
-from values import INTEGER, NARROW, Value, combine
+from known import allows
+from values import NARROW, Value, combine
 
 FLOATS = ("f32", "bf16", "f16", "f8e4m3", "f8e5m2")
 STORED = ("f32", "bf16", "f16", "f8e4m3", "f8e5m2", "f64", "i8", "u8", "i32")
@@ -224,13 +225,19 @@ def squash(value, limit=8.0):
     return combine(f"({{0}} * {scale})", value, size=value.size * scale, type=value.type if value.type == "f64" else "f32")
 
 
+def contracted(k, rows, cols):
+    """Axes over which a value of these two may be a sum."""
+    return [axis for axis in k.axes if axis not in (rows, cols) and
+            (axis.kind == "whole" or axis.kind == "loop" and (axis is k.loops[-1] or allows("products-of-outer-loops")))]
+
+
 def expression(k, rows, cols, depth):
     """A random expression of at most these axes, of some float type."""
     if depth <= 0:
         return leaf(k, rows, cols)
     with k.choices.span():
         kind = k.choices.pick(("leaf", "binary", "binary", "binary", "unary", "unary", "where", "round", "reduce", "reduce", "product", "turn"))
-        inner = [axis for axis in k.axes if axis not in (rows, cols) and axis.kind in ("loop", "whole")]
+        inner = contracted(k, rows, cols)
         if kind == "leaf":
             return leaf(k, rows, cols)
         if kind == "reduce" and inner:

@@ -40,6 +40,7 @@ class Kernel:
         self.base = "f32"       # in which it computes
         self.grid_axes, self.keys, self.made = [], {}, set()
         self.depth = 0
+        self.loops = []         # the axes of the loops around, None for those that count
         self.whole = None       # the text, of a program
 
     def new(self, prefix):

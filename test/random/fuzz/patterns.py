@@ -162,6 +162,7 @@ def masked_product(k):
     m, n = k.axes
     kk = tile_axis(k, "k", "loop", 128)
     k.axes.append(kk)
+    k.loops.append(kk)
     type = k.choices.pick(("bf16", "f16", "tf32", "f8e4m3", "f32"))
     masked = k.choices.chance(50)
     a = expressions.operand(k, m, kk, type, 1)
@@ -178,6 +179,7 @@ def masked_product(k):
     reach = "K" if masked else bound
     k.say(f"for k in {upto} {{ acc += {left} @ {b.tile}; }}")
     k.axes.remove(kk)
+    k.loops.pop()
     product = k.equation("h", Value("acc", "", m, n, "f32", 64.0), f"sum(k in 0..{reach}, {a_element} * {b.element})")
     epilogue = combine("({0} + {1})", product, squash(expressions.expression(k, m, n, k.choices.below(3))), size=64.0)
     k.outs.append(f"out y0: {k.choices.pick(('f32', 'bf16', 'f16'))}[{', '.join(dims(leading, 'M', 'N'))}]")

@@ -165,7 +165,7 @@ def add(k):
             return assign(k)
         variable = k.choices.pick(variables)
         rows, cols = variable.value.rows, variable.value.cols
-        inner = [axis for axis in k.axes if axis not in (rows, cols) and axis.kind in ("loop", "whole")]
+        inner = expressions.contracted(k, rows, cols)
         if inner and rows and cols and k.choices.chance(80):
             # The innermost loop's axis is contracted most often.
             value = product(k, rows, cols, k.choices.pick(list(reversed(inner))), k.choices.below(3))
@@ -233,6 +233,7 @@ def enter(k, counter, axis):
     """Into a loop: every variable begins a round with a name of its own."""
     k.indent += 1
     k.depth += 1
+    k.loops.append(axis)
     k.scope.append((len(k.lets), len(k.variables)))
     k.counters.append(counter)
     if counter.dim:
@@ -261,6 +262,7 @@ def leave(k, counter, axis, rounds, before):
         k.axes.remove(axis)
     k.indent -= 1
     k.depth -= 1
+    k.loops.pop()
     for v, old, terms in before:
         if v.summed:
             total = [k.equation("h", term, f"sum({counter.name} in {counter.range}, {term.element})") for term in v.terms]
