@@ -6,7 +6,6 @@ Each has an example, test/random/Inputs/known/FEATURE.tk, whose first line is a 
 entry is to be deleted, with its example. A search without `--avoid-known` leaves nothing out."""
 
 OPEN = {
-    "ragged-grids": "bounds of a ragged grid share names with the body, and the emitted file does not compile or is wrong",
     "products-of-outer-loops": "operands that an outer loop loads are multiplied in an inner loop that may have no round: the plan is refused, exit 70",
 }
 
