@@ -158,7 +158,7 @@ private:
     for (bool began = true; began;) {
       const Execution execution = execute(command, all, output, errors);
       const std::string said = readIfThere(errors);
-      const std::string why = !said.empty()                 ? said.substr(0, said.find('\n'))
+      const std::string why = !said.empty()               ? said.substr(0, said.find('\n'))
                               : execution.problem.empty() ? "the program ended in it"
                                                           : "the program ended in it: " + execution.problem;
       began = harness::readResults(readIfThere(output), why, program.cases) && !isProfile(options.purpose);

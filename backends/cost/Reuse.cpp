@@ -76,7 +76,8 @@ class Origins {
 public:
   explicit Origins(const std::vector<Node> &body) {
     walk(body, [&](const Node &node) {
-      if (node.stmt->kind == StmtKind::Compute || node.stmt->kind == StmtKind::Move || node.stmt->kind == StmtKind::Load)
+      if (node.stmt->kind == StmtKind::Compute || node.stmt->kind == StmtKind::Move ||
+          node.stmt->kind == StmtKind::Load)
         made.emplace(node.stmt->dest, &node);
     });
   }

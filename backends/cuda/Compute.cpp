@@ -251,8 +251,8 @@ cpp::Expr RolePrinter::moved(const Stmt &stmt) {
 cpp::Expr RolePrinter::shifted(const Stmt &stmt) {
   const bool isLeft = stmt.op == OpKind::Shl;
   const Stmt *by = definitionOf(stmt.operands[1]);
-  const bool isKnown = by && by->kind == StmtKind::Compute && by->op == OpKind::Const && by->constant >= 0 &&
-                       by->constant <= 31;
+  const bool isKnown =
+      by && by->kind == StmtKind::Compute && by->op == OpKind::Const && by->constant >= 0 && by->constant <= 31;
   if (isTile(stmt.dest) || isKnown)
     return infix(stmt, isLeft ? "<<" : ">>");
   return function(stmt, isLeft ? "shift_left" : "shift_right");

@@ -36,10 +36,10 @@ struct KernelContext {
   int recordWords = 2;                                               ///< EmitOptions::recordWords
   /// Pairs of dims, or numbers, of which in every call the first is a multiple of the second.
   std::set<std::pair<std::string, std::string>> multiples;
-  MemberNames members;                                               ///< of the two structs
-  std::map<std::string, std::string> gridNames;                      ///< of the grid's variables, in every role
-  std::map<std::string, std::string> rangeNames;                     ///< by axis over tiles: what its range is called
-  std::map<std::string, cpp::Body> gridBounds;                       ///< by ragged axis: finds its bounds
+  MemberNames members;                           ///< of the two structs
+  std::map<std::string, std::string> gridNames;  ///< of the grid's variables, in every role
+  std::map<std::string, std::string> rangeNames; ///< by axis over tiles: what its range is called
+  std::map<std::string, cpp::Body> gridBounds;   ///< by ragged axis: finds its bounds
 
   /// A parameter or symbol among the kernel's arguments.
   cpp::Expr argument(const std::string &name) const;

@@ -112,7 +112,8 @@ std::string whyNotTurned(const Placement &placement, const ir::Op &op) {
   const auto from = placement.types.find(op.operand(0)), to = placement.types.find(op.result());
   if (from == placement.types.end() || to == placement.types.end())
     return {};
-  const int64_t rows = std::max(from->second.rows, to->second.cols), cols = std::max(from->second.cols, to->second.rows);
+  const int64_t rows = std::max(from->second.rows, to->second.cols),
+                cols = std::max(from->second.cols, to->second.rows);
   if (hasShares(from->second, rows, cols) && hasShares(to->second, cols, rows))
     return {};
   const ir::Type &type = op.operand(0)->type;

@@ -276,8 +276,8 @@ private:
 
   ///   first: products(0)   others: products(k); wait until only they are in flight; release k - 1   end: wait; release
   void pipelineProducts(plan::Stmt &loop, int depth) {
-    auto groups = static_cast<int>(std::count_if(
-        loop.body.begin(), loop.body.end(), [](const plan::Stmt &stmt) { return stmt.kind == Kind::Product; }));
+    auto groups = static_cast<int>(std::count_if(loop.body.begin(), loop.body.end(),
+                                                 [](const plan::Stmt &stmt) { return stmt.kind == Kind::Product; }));
     std::set<const RingPlacement *> rings;
     for (const plan::Stmt &stmt : loop.body)
       rings.merge(ringsIn(stmt, depth));

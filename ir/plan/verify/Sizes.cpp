@@ -129,7 +129,8 @@ std::vector<Inputs> chooseInputs(const Plan &plan, Effort effort) {
         // As dims, every other time: bounds that lie by so much apart then have whole tiles between them.
         const auto bound = dependences.scalarTileSizes.find(param.name);
         if (bound != dependences.scalarTileSizes.end() && param.elem == ElemType::I32 && (hash >> 8) % 2 == 0)
-          inputs.params[param.name] = static_cast<double>(sizeFor(bound->second, hash >> 16, countOf(hash >> 4), effort));
+          inputs.params[param.name] =
+              static_cast<double>(sizeFor(bound->second, hash >> 16, countOf(hash >> 4), effort));
       }
     for (const TensorMap &map : plan.maps) {
       hash = mix(hash, 3);

@@ -132,8 +132,8 @@ struct RoleSummary {
   std::set<std::string> watched;                  ///< tensors of which accesses are to stay in order
 };
 
-/// Events of an instance of a role; of its first if they are the same for all. Takes its statements from `left`, and returns
-/// nullopt where these do not suffice.
+/// Events of an instance of a role; of its first if they are the same for all. Takes its statements from `left`, and
+/// returns nullopt where these do not suffice.
 std::optional<Trace> trace(const Plan &plan, const RoleSummary &role, const Numbering &numbering, const Inputs &inputs,
                            const std::vector<Tile> &tiles, int instance, size_t &left, Facts *facts);
 

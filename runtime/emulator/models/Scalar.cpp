@@ -71,7 +71,8 @@ void truncateFloat(const BoundInstruction &, uint64_t *slots) {
 }
 void truncateDouble(const BoundInstruction &, uint64_t *slots) {
   const auto x = std::bit_cast<double>(slots[1]);
-  slots[0] = static_cast<uint32_t>(std::isnan(x) ? INT32_MIN : static_cast<int32_t>(std::clamp(x, -0x1p31, 0x1p31 - 1)));
+  slots[0] =
+      static_cast<uint32_t>(std::isnan(x) ? INT32_MIN : static_cast<int32_t>(std::clamp(x, -0x1p31, 0x1p31 - 1)));
 }
 
 /// `mov d, a`, `mov.b32 {l, h}, a` and `mov.b32 d, {l, h}`.

@@ -68,7 +68,7 @@ __host__ __device__ inline unsigned char narrow_to_f4e2m1(float x) {
   const float size = __builtin_bit_cast(float, bits & 0x7fffffffu);
   const int code = (size > 0.25f) + (size >= 0.75f) + (size > 1.25f) + (size >= 1.75f) + (size > 2.5f) +
                    (size >= 3.5f) + (size > 5.0f);
-  return static_cast<unsigned char>(bits >> 28 & 8 | static_cast<unsigned>(code));
+  return static_cast<unsigned char>((bits >> 28 & 8) | static_cast<unsigned>(code));
 }
 
 /// A format of six bits; Least: the exponent of its smallest normal number.

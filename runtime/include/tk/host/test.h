@@ -394,9 +394,9 @@ inline double time_call(const entry &e, const case_data &data, int repeats, bool
   return times[times.size() / 2];
 }
 
-/// `program [--once | --bench] [INDEX…]`: a line of JSON on standard output when a case begins, and one of what became of
-/// it; --once times nothing, --bench times with care and compares only where there is something to compare with. 0 if all
-/// passed, 1 if not, 2 if it could not run, or go on.
+/// `program [--once | --bench] [INDEX…]`: a line of JSON on standard output when a case begins, and one of what became
+/// of it; --once times nothing, --bench times with care and compares only where there is something to compare with. 0
+/// if all passed, 1 if not, 2 if it could not run, or go on.
 template <int Count> int run(const entry (&entries)[Count], int argc, char **argv) {
   std::string folder = argv[0];
   folder = folder.find('/') == std::string::npos ? "." : folder.substr(0, folder.rfind('/'));
