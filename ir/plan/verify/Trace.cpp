@@ -3,6 +3,7 @@
 #include "ir/plan/verify/GlobalOrder.h"
 
 #include <algorithm>
+#include <set>
 
 namespace tkc::plan {
 
@@ -66,6 +67,7 @@ public:
     }
     tileNumber = -1;
     body(role.finish);
+    forgiveUnread();
     return left == 0 ? std::nullopt : std::optional(std::move(events));
   }
 
@@ -103,6 +105,8 @@ private:
 
   void stmt(const Stmt &stmt);
   void loop(const Stmt &stmt);
+  void passBy(const Stmt &loop);
+  void forgiveUnread();
   void tileAhead(const Stmt &stmt);
   void registers(const Stmt &stmt);
   void assign(const Stmt &stmt);
@@ -137,6 +141,9 @@ private:
             inSurplus};
   }
 
+  /// A stage and the round in which it is filled.
+  static std::pair<int, int64_t> placeOf(const Touched &touched) { return {touched.slot, touched.step}; }
+
   const Plan &plan;
   const RoleSummary &summary;
   const Role &role;
@@ -151,6 +158,7 @@ private:
   Facts *facts;
   Trace events;
   std::map<std::string, CursorState> cursors; ///< the empty name: stage 0
+  std::set<std::pair<int, int64_t>> passedBy; ///< stages and rounds that loops of no iterations would have read
   std::unordered_map<const Stmt *, uint64_t> occurrences;
 };
 
@@ -178,7 +186,25 @@ void Tracer::loop(const Stmt &stmt) {
     scalars.set(stmt.dest, {static_cast<double>(at), at, std::min(at + step, hi), index});
     body(pipelined && !goesOn && index == 0 ? stmt.prologue : stmt.body);
   }
+  if (lo >= hi)
+    passBy(stmt);
   body(goesOn || lo < hi ? stmt.epilogue : stmt.orElse);
+}
+
+/// Nobody need read what a loop of no iterations would have read.
+void Tracer::passBy(const Stmt &loop) {
+  walk(loop, [&](const Stmt &stmt) {
+    std::vector<BufferRef> refs = operandRefs(stmt);
+    refs.push_back(stmt.ref);
+    for (const BufferRef &ref : refs)
+      if (!ref.cursor.empty())
+        passedBy.insert(placeOf(touched(ref)));
+  });
+}
+
+void Tracer::forgiveUnread() {
+  for (Event &event : events)
+    event.a.isSurplus |= passedBy.count(placeOf(event.a)) != 0;
 }
 
 void Tracer::tileAhead(const Stmt &stmt) {
