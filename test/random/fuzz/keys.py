@@ -3,6 +3,8 @@
 """Random keys of schedules, from what `tkc schedule --list` offers."""
 import re
 
+from known import allows
+
 
 def offered(tool, arch):
     """{key: values}."""
@@ -18,5 +20,7 @@ def draw(random, offers):
     keys = {"allow_upcast": 1} if random.random() < 0.8 else {}
     if random.random() < 0.5:
         for key in random.sample(sorted(offers), random.choice((1, 1, 1, 2, 3))):
-            keys[key] = random.choice(offers[key])
+            value = random.choice(offers[key])
+            if allows(key):
+                keys[key] = value
     return keys
