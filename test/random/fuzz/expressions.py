@@ -178,7 +178,7 @@ def argument(k):
     """A number that the caller gives."""
     name = k.new("a")
     k.params.append(f"{name}: f32")
-    k.settings.append(f"{name} = {k.choices.pick(('0.5', '-1.25', '2', '0'))};")
+    k.set(name, ("0.5", "-1.25", "2", "0"))
     return Value(name if k.base == "f32" else f"f64({name})", name, None, None, k.base, 2, True)
 
 

@@ -5,8 +5,8 @@
 
     test/random/fuzz/fuzz.py --tkc build/dev/tkc/tkc [--seed S] [--files N] [--seconds T] [--arch NAME…] [-o FOLDER]
 
-A file has twelve kernels; each runs on the interpreter, and for one GPU with keys of its own on the emulator in a random order. A trial is
-a kernel, a GPU, keys and a case. What is refused is counted by reason; what is wrong is cut down and written to FOLDER/found. Every trial is a line of
+A file has twelve kernels of up to five cases; each runs on the interpreter, and for one GPU with keys of its own on the emulator in a
+random order. A trial is a kernel, a GPU, keys and a case. What is refused is counted by reason; what is wrong is cut down and written to FOLDER/found. Every trial is a line of
 FOLDER/trials.jsonl, from which the same command goes on. A seed may be any word, a commit's hash among them."""
 import argparse
 import collections
@@ -46,7 +46,7 @@ class Run:
         if self.log.exists():
             for entry in map(json.loads, self.log.read_text().splitlines()):
                 self.done.add((entry["seed"], entry["file"]))
-                self.count(entry["where"], Outcome(entry["verdict"], entry.get("said", "")))
+                self.count(entry["where"], Outcome(entry["verdict"], entry.get("said", ""), entry["passed"], entry["failed"]))
         with tempfile.TemporaryDirectory() as folder:
             tool = Tool(options.tkc, folder)
             gpus = [gpu["name"] for gpu in json.loads(tool.run("arch", "--json")[1]) if gpu["compiles"]]
@@ -54,7 +54,8 @@ class Run:
             self.offers = {gpu: keys.offered(tool, gpu) for gpu in self.gpus}
 
     def count(self, where, outcome):
-        self.counts[where, outcome.verdict] += 1
+        self.counts[where, outcome.verdict] += outcome.failed
+        self.counts[where, "passed"] += outcome.passed
         if outcome.verdict == "refused":
             self.refusals[trials.reason(outcome.said)] += 1
 
@@ -82,7 +83,7 @@ class Run:
             print(f"found: {path}: {' '.join(said.split())[:200]}", flush=True)
 
     def summary(self):
-        for (where, verdict), number in sorted(self.counts.items()):
+        for (where, verdict), number in sorted((+self.counts).items()):
             print(f"{where:16} {verdict:13} {number}")
         for why, number in self.refusals.most_common(40):
             print(f"  refused {number:4}  {why}")
@@ -167,7 +168,7 @@ class File:
     def record(self, place, outcomes):
         for trial, outcome in outcomes:
             entry = {"seed": self.options.seed, "file": self.number, "kernel": trial.name, "where": place.name, "order": place.order, "keys": trial.keys,
-                     "verdict": outcome.verdict}
+                     "verdict": outcome.verdict, "passed": outcome.passed, "failed": outcome.failed}
             if outcome.said:
                 entry["said"] = outcome.said[:600]
             self.entries.append((entry, outcome))

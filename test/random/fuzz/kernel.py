@@ -33,7 +33,9 @@ class Variable:
 class Kernel:
     def __init__(self, choices, name):
         self.choices, self.name = choices, name
-        self.params, self.outs, self.settings, self.dims, self.tunes, self.where = [], [], [], {}, {}, []
+        self.params, self.outs, self.dims, self.tunes, self.where = [], [], {}, {}, []
+        # Of the first case: what it says of each argument; of the others: the sizes that a dim may have, and what may be said instead.
+        self.settings, self.others, self.varied, self.cases = {}, {}, {}, []
         self.types, self.lines, self.indent, self.equations = [], [], 2, {}
         self.counters, self.axes, self.variables, self.lets, self.scalars = [], [], [], [], []
         self.names, self.optional, self.outputs = 0, [], []
@@ -57,8 +59,13 @@ class Kernel:
         name = self.new("x")
         self.params.append((f"{name}: {type}[{', '.join(dims)}]" + (" = none" if optional else "")))
         if inputs:
-            self.settings.append(f"{name} = {inputs};")
+            self.settings[name] = inputs
         return name
+
+    def set(self, name, options):
+        """What the case says of an argument, one of these; None leaves it out."""
+        self.settings[name] = self.choices.pick(options)
+        self.varied[name] = lambda k, dims: k.choices.pick(options)
 
     def integers(self, dims, lo, hi):
         return self.tensor(dims, "i32", f"integers(lo = {lo}, hi = {hi})")
@@ -135,7 +142,7 @@ class Kernel:
 
     def text(self):
         if self.whole:
-            return self.whole
+            return "\n".join([self.whole, *(self.case_text(*case) for case in [(self.dims, self.settings), *self.cases])]) + "\n"
         used = {symbol for param in self.params + self.outs for dims in re.findall(r"\[(.*?)\]", param) for symbol in dims.split(", ")}
         missing = [dim for dim in self.dims if dim not in used]
         params = self.params + ([f"dims: u8[{', '.join(missing)}]"] if missing else [])
@@ -146,8 +153,19 @@ class Kernel:
         tunes = [f"  tune {', '.join(f'{name} = {size}' for name, size in self.tunes.items())};"] if self.tunes else []
         kernel = [f"kernel {self.name}{types}({', '.join(params)}){where} {{", *tunes, *self.lines, "}"]
         reference = [f"reference {self.name} {{", *(f"  {text}" for text in self.reachable()), "}"]
-        dims = " ".join(f"{name} = {size};" for name, size in self.dims.items())
-        return "\n".join([*kernel, *reference, f"case {self.name} {{ {dims} {' '.join(self.settings)} }}"]) + "\n"
+        cases = [self.case_text(*case) for case in [(self.dims, self.settings), *self.cases]]
+        return "\n".join([*kernel, *reference, *cases]) + "\n"
+
+    def case_text(self, dims, settings):
+        said = [f"{name} = {value};" for name, value in [*dims.items(), *settings.items()] if value is not None]
+        return f"case {self.name} {{ {' '.join(said)} }}"
+
+    def another_case(self):
+        """The same kernel in other sizes, with other arguments."""
+        dims = {name: self.choices.pick(self.others.get(name, (size,))) for name, size in self.dims.items()}
+        settings = {name: self.varied[name](self, dims) if name in self.varied else value for name, value in self.settings.items()}
+        if (dims, settings) not in [(self.dims, self.settings), *self.cases]:
+            self.cases.append((dims, settings))
 
     def reachable(self):
         """The equations that outputs ask for, in their order."""

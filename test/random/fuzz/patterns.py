@@ -5,15 +5,15 @@ import expressions
 from expressions import squash
 from kernel import Counter
 from known import allows
-from shapes import tile_axis, whole_axis
+from shapes import batch, tile_axis, whole_axis
 from values import Axis, Value, combine, shape_text
 
 
-def head(k, letters, batch=30):
+def head(k, letters, percent=30):
     """A grid of tiles along these letters, and perhaps of a batch: the text of `parallel`, and the leading indices of tensors."""
     parts, leading = [], []
-    if k.choices.chance(batch):
-        k.dims["B"] = 1 + k.choices.below(3)
+    if k.choices.chance(percent):
+        batch(k)
         parts.append("b in 0..B")
         counter = Counter("b", "0..B", "B")
         k.counters.append(counter)
@@ -115,6 +115,7 @@ def scan(k):
     grid, leading = head(k, "n")
     n = k.axes[0]
     k.dims["T"] = k.choices.pick((3, 1, 5, 17))
+    k.others["T"] = range(1, k.dims["T"] + 1)
     x, a = k.tensor(dims(leading, "T", "N"), k.choices.pick(("f32", "bf16", "f16"))), k.tensor(dims(leading, "T"), "f32")
     kind = k.choices.pick(("state", "memory", "late"))
     i = lambda *rest: indices(leading, *rest)

@@ -57,13 +57,14 @@ def second_stage(k, name, in_type, out_type):
 def program(k):
     """Two kernels, or the second twice, behind one call."""
     between, out_type = k.choices.pick(("f32", "bf16", "f16")), k.choices.pick(("f32", "bf16", "f16"))
-    sizes = {dim: k.choices.pick((16, 32, 64, 67, 1, 100)) for dim in "MNK"}
+    sizes = (16, 32, 64, 67, 1, 100)
+    k.dims = {dim: k.choices.pick(sizes) for dim in "MNK"}
+    k.others = dict.fromkeys("MNK", sizes)
     text, arguments, inputs, made = first_stage(k, f"{k.name}_a", between)
     after, more, others, equations = second_stage(k, f"{k.name}_b", between, out_type)
     sized = inputs + others + ([] if any("K" in p for p in inputs) else ["dims: u8[K]"])
     calls = [f"let w = new {between}[M, N];", f"{k.name}_a({arguments}, w);", f"{k.name}_b({more});"]
-    settings = " ".join(f"{dim} = {size};" for dim, size in sizes.items())
     rounded = made if between == "f32" else f"{between}({made})"
     lines = [f"w1[m in 0..M, n in 0..N] = {rounded};", *equations]
     k.whole = (text + after + f"program {k.name}({', '.join(sized)}, out y: {out_type}[M, N]) {{\n  " + "\n  ".join(calls) + "\n}\n" +
-               f"reference {k.name} {{\n  " + "\n  ".join(lines) + f"\n}}\ncase {k.name} {{ {settings} }}\n")
+               f"reference {k.name} {{\n  " + "\n  ".join(lines) + "\n}")

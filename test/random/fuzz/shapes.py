@@ -9,12 +9,14 @@ TILES = (16, 32, 64, 8, 48, 3, 1, 7, 80, 100, 128, 130, 256)
 WIDTHS = (16, 32, 64, 8, 48, 1, 3, 80, 128, 100)
 
 
-def extent_of(k, size):
-    """A dim that tiles of this size cover wholly, or not."""
-    extent = k.choices.pick((size, 2 * size, size + 1, 2 * size - 1, 3 * size + 2, max(1, size - 1), 8 * max(1, size // 8), 16, 40, 1, 67))
-    while extent > min(300, 8 * size):      # some rounds: equal terms round alike, and many of them beyond what a bound allows
-        extent //= 2
-    return extent
+def extents_of(size):
+    """Dims that tiles of this size cover wholly, or not; the simplest first."""
+    extents = []
+    for extent in (size, 2 * size, size + 1, 2 * size - 1, 3 * size + 2, max(1, size - 1), 8 * max(1, size // 8), 16, 40, 1, 67):
+        while extent > min(300, 8 * size):      # some rounds: equal terms round alike, and many of them beyond what a bound allows
+            extent //= 2
+        extents.append(extent)
+    return extents
 
 
 def tile_axis(k, letter, kind, limit):
@@ -23,8 +25,11 @@ def tile_axis(k, letter, kind, limit):
         sizes = [size for size in TILES if size <= limit] or [1]
         size = k.choices.pick(sizes)
         dim = letter.upper()
-        extent = extent_of(k, size)
-        k.dims.setdefault(dim, extent)
+        extent = k.choices.pick(extents_of(size))
+        if dim not in k.dims:
+            k.dims[dim] = extent
+            # Bounds of what values may get are those of the first case, the largest.
+            k.others[dim] = [other for other in extents_of(size) if other <= extent]
         text = str(size)
         if k.choices.chance(50):
             text = f"B{dim}"
@@ -41,7 +46,14 @@ def whole_axis(k, letter, limit):
         others = [str(size)] + (["16"] if size != 16 and k.choices.chance(15) else [])
         k.where.append(f"{dim} in {{{', '.join(others)}}}")
         k.dims[dim] = size
+        k.others[dim] = [int(other) for other in others if int(other) <= size]
         return Axis(letter, dim, size, size, dim, ":", f"0..{dim}", "whole")
+
+
+def batch(k):
+    """The dim B, which an integer of the grid runs along."""
+    k.dims["B"] = 1 + k.choices.below(3)
+    k.others["B"] = range(1, k.dims["B"] + 1)
 
 
 def grid(k):
@@ -49,7 +61,7 @@ def grid(k):
     parts = []
     k.ragged = None
     if k.choices.chance(30):
-        k.dims["B"] = 1 + k.choices.below(3)
+        batch(k)
         parts.append("b in 0..B")
         counter = Counter("b", "0..B", "B")
         k.counters.append(counter)
@@ -70,12 +82,17 @@ def grid(k):
     k.lines.append(f"  parallel {', '.join(parts)} {{")
 
 
+def bounds_of(k, dims):
+    """Where each sequence begins and ends, of those that M is made of."""
+    return str([0, *sorted(k.choices.below(dims["M"] + 1) for _ in range(dims["E"] - 1)), dims["M"]])
+
+
 def ragged(k, m, parts):
     """Tiles between two numbers of a tensor."""
     k.dims["E"] = 1 + k.choices.below(4)
-    bounds = sorted(k.choices.below(m.extent + 1) for _ in range(k.dims["E"] - 1))
     k.params.append("o: i32[E + 1]")
-    k.settings.append(f"o = {[0, *bounds, m.extent]};")
+    k.settings["o"] = bounds_of(k, k.dims)
+    k.varied["o"] = bounds_of
     counter = Counter("e_", "0..E", "E")
     k.counters.append(counter)
     k.scalars.append(counter)

@@ -193,9 +193,9 @@ def loop(k):
             letter = free[0] if free else k.new("k")
             axis = tile_axis(k, letter, "loop", 128)
             start = k.choices.pick((1, 3, 8)) if kind == "from" else 0
-            rounds = max(0, -(-(axis.extent - start) // axis.size))
             axis = dataclasses.replace(axis, range=f"{start} + {round_name} * {axis.size}..min({axis.dim}, {start} + ({round_name} + 1) * {axis.size})")
             head = f"for {axis.name} in tiles({f'{start}, ' if start else ''}{axis.dim}, {axis.size_text}) {{"
+            rounds = f"max(0, ({axis.dim} + {axis.size - 1 - start}) / {axis.size})" if start else f"({axis.dim} + {axis.size - 1}) / {axis.size}"
             counter = Counter(round_name, f"0..{rounds}")
         else:
             rounds = k.choices.pick((2, 3, 1, 4, 0))
@@ -205,7 +205,9 @@ def loop(k):
                 bound = bound_of(k, rounds)
             elif k.choices.chance(40):
                 bound = k.new("T")
-                k.dims[bound] = rounds = max(rounds, 1)
+                k.dims[bound] = max(rounds, 1)
+                k.others[bound] = range(1, k.dims[bound] + 1)
+                rounds = bound
             head = f"for {name} in 0..{bound} {{"
             counter = Counter(name, f"0..{rounds}", bound if bound.startswith("T") else "")
         k.say(head)
@@ -220,12 +222,12 @@ def bound_of(k, rounds):
     name = k.new("c")
     if k.choices.chance(50):
         k.params.append(f"{name}: i32")
-        k.settings.append(f"{name} = {rounds};")
+        k.settings[name] = str(rounds)
         return name
     dim = k.new("C")
     k.dims[dim] = 2
     k.params.append(f"{name}: i32[{dim}]")
-    k.settings.append(f"{name} = [{rounds}, {rounds}];")
+    k.settings[name] = f"[{rounds}, {rounds}]"
     return f"{name}[1]"
 
 
@@ -334,13 +336,12 @@ def scalar_condition(k):
         name = k.new("f")
         default = k.choices.pick(("true", "false"))
         k.params.append(f"const {name}: bool = {default}")
-        if k.choices.chance(50):
-            k.settings.append(f"{name} = {'false' if default == 'true' else 'true'};")
+        k.set(name, (None, "false" if default == "true" else "true"))
         return Value(name, name, type="bool", exact=True)
     if kind == "argument":
         name = k.new("a")
         k.params.append(f"{name}: i32")
-        k.settings.append(f"{name} = {k.choices.below(4)};")
+        k.set(name, ("0", "1", "2", "3"))
         return Value(f"{name} > 1", f"{name} > 1", type="bool", exact=True)
     return condition(k, None, None)
 
@@ -366,8 +367,7 @@ def optional(k):
         axis = v.value.axes()[0]
         suffix = "col" if axis is v.value.rows else "row"
         name = k.tensor([axis.dim], k.base, optional=True)
-        if k.choices.chance(50):
-            k.settings.append(f"{name} = none;")
+        k.set(name, (None, "none"))
         k.say(f"if {name} != none {{ {v.name} = {v.name} * 0.5 + {name}[{axis.tile}].{suffix}; }}")
         element = f"if {name} != none then {v.value.element} * 0.5 + {name}[{axis.name}] else {v.value.element}"
         v.value = dataclasses.replace(k.equation("e", v.value, element), size=6.0, exact=False)
@@ -424,7 +424,7 @@ def atomic(k):
         for binder in reversed(sums):
             text = f"sum({binder}, {text})"
         # What is there before is 0: each addition rounds, which a reference that adds a sum to a large number has no bound for.
-        k.settings.append(f"{name}[{', '.join(f'{index}_' for index in where)}] = 0;")
+        k.settings[f"{name}[{', '.join(f'{index}_' for index in where)}]"] = "0"
         head = f"{name}[{', '.join(where)}]"
         k.outputs.append(f"{head} = {head} + {text};")
         return None
@@ -514,12 +514,20 @@ def body(k, statements):
 
 
 def kernel(k):
-    """A whole random kernel."""
+    """A whole random kernel, with its cases."""
     k.places, k.fixed, k.scope, k.entries, k.program_part, k.branches = [], [], [], [], False, 0
     if k.choices.chance(8):
-        return programs.program(k)
-    if k.choices.chance(25):
-        return k.choices.pick(patterns.PATTERNS)(k)
+        programs.program(k)
+    elif k.choices.chance(25):
+        k.choices.pick(patterns.PATTERNS)(k)
+    else:
+        loose(k)
+    for _ in range(k.choices.count(4, 85)):
+        k.another_case()
+
+
+def loose(k):
+    """A kernel of any statements."""
     k.base = "f64" if k.choices.chance(6) else "f32"
     grid(k)
     k.variable_axes = list(k.axes)
@@ -532,4 +540,3 @@ def kernel(k):
     store_outputs(k)
     finish_places(k)
     k.lines.append("  }")
-    return None

@@ -12,7 +12,8 @@ import subprocess
 import tempfile
 
 # verdict: passed, refused, wrong, race, uncompilable, internal, invalid, slow
-Outcome = collections.namedtuple("Outcome", "verdict said")
+# `passed` counts the cases that passed, also where one of the others decides the verdict; `failed` those that it stands for.
+Outcome = collections.namedtuple("Outcome", "verdict said passed failed", defaults=(0, 1))
 LIMIT = 240
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 
@@ -81,13 +82,20 @@ def interpret(tool, trials, *options):
             outcomes |= {name: Outcome(verdict, text) for name, text in blamed.items()}
             left = [trial for trial in left if trial.name not in blamed]
             continue
-        failed = {case["kernel"]: case["message"] for case in json.loads(results.read_text())["cases"] if not case["passed"]}
+        cases = json.loads(results.read_text())["cases"]
         invalid = blame(said, path, owners)
         for trial in left:
-            wrong = "wrong" if trial.name not in invalid else "invalid"
-            outcomes[trial.name] = Outcome(wrong, invalid.get(trial.name) or failed[trial.name]) if trial.name in failed else Outcome("passed", "")
+            outcomes[trial.name] = of_cases(trial.name, cases, lambda message: "invalid" if trial.name in invalid else "wrong")
         break
     return outcomes
+
+
+def of_cases(name, cases, classify):
+    """The Outcome of a kernel's cases: its first failure's."""
+    own = [case for case in cases if case["kernel"] == name]
+    failed = [f"{case['case']}: {case['message']}" for case in own if not case["passed"]]
+    passed = len(own) - len(failed)
+    return Outcome(classify(failed[0]), failed[0], passed, len(failed)) if failed else Outcome("passed", "", passed, 0)
 
 
 def blame(said, path, owners):
@@ -138,8 +146,7 @@ def emulate(tool, trials, arch, order):
     if status is None and len(left) == 1:
         return outcomes | {left[0].name: Outcome("slow", f"more than {tool.limit} s")}
     cases = json.loads(results.read_text())["cases"] if results.exists() else []
-    failed = {case["kernel"]: case["message"] for case in cases if not case["passed"]}
-    general = [message for message in failed.values() if failed_as_a_whole(message)]
+    general = [case for case in cases if not case["passed"] and failed_as_a_whole(case["message"])]
     if (status is None or not cases or general) and len(left) > 1:
         # Something is wrong with the file as a whole: half by half.
         middle = len(left) // 2
@@ -147,10 +154,8 @@ def emulate(tool, trials, arch, order):
     for trial in left:
         if not cases:
             outcomes[trial.name] = Outcome("internal", said[:1500])
-        elif trial.name in failed:
-            outcomes[trial.name] = Outcome(classify(failed[trial.name]), failed[trial.name])
         else:
-            outcomes[trial.name] = Outcome("passed", "")
+            outcomes[trial.name] = of_cases(trial.name, cases, classify)
     return outcomes
 
 
@@ -183,7 +188,7 @@ def check_syntax(tool, left, arch):
     done = subprocess.run(syntax_command(emitted, arch), capture_output=True, text=True, errors="replace")
     complaint = re.search(r"\S+:\d+:\d+: (?:fatal )?error: .*", done.stderr)
     if not complaint:
-        return {trial.name: Outcome("passed", "") for trial in left}
+        return {trial.name: Outcome("passed", "", 1, 0) for trial in left}
     if len(left) == 1:
         return {left[0].name: Outcome("uncompilable", complaint[0])}
     middle = len(left) // 2
