@@ -5,9 +5,7 @@
 Each has an example, test/random/Inputs/known/FEATURE.tk, whose first line is a command. test/random/known.test fails where an example goes well: then the
 entry is to be deleted, with its example. A search without `--avoid-known` leaves nothing out."""
 
-OPEN = {
-    "correction": "with this key, attention over one contracted element stores its accumulator where the rescaling role has it: exit 70",
-}
+OPEN = {}
 
 avoided = set()
 
