@@ -139,6 +139,16 @@ bool Evaluator::boundsAreUniform(const Node &node) const {
   return node.children.size() == 1 || (isUniform(*node.children[1]) && isUniform(*node.children[2]));
 }
 
+/// Of how many terms a kernel may add up each term of a sum: those of sums directly within are terms of one long sum.
+double Evaluator::termsWithin(const Node &node) {
+  const Node &body = *node.children[0];
+  if (node.reduction != Reduction::Sum || body.kind != NodeKind::Reduce || body.reduction != Reduction::Sum ||
+      !boundsAreUniform(body))
+    return 1;
+  const auto [lo, hi] = range(body);
+  return static_cast<double>(std::max<int64_t>(hi - lo, 1)) * termsWithin(body);
+}
+
 /// Calls `visit(lane)` with each lane on its own.
 template <class Visit> void Evaluator::forEachLane(Visit visit) {
   const Lanes all = lanes;
@@ -172,7 +182,7 @@ Floats Evaluator::reduceFloats(const Node &node) {
   const auto finish = [&](int lane, const Total &total, int64_t count) {
     values[lane] = total.value;
     if (errors)
-      errors[lane] = total.finalError(kind, static_cast<double>(count), *errorModel);
+      errors[lane] = total.finalError(kind, static_cast<double>(count) * termsWithin(node), *errorModel);
   };
   const auto across = [&](int lane) {
     const auto [lo, hi] = range(node);

@@ -234,4 +234,14 @@ TEST(Reference, BoundsTheErrorOfAKernel) {
   EXPECT_EQ(errors["z"].data[0], 0);
 }
 
+TEST(Reference, SumsOfSumsMayRoundAsOneSumOfAllTerms) {
+  Reference r("y[i] = sum(j in 0..64, sum(k in 0..64, a[i])); z[i] = sum(j in 0..4096, a[i]);");
+  r.tensor("a", {1}, {1}).output("y", {1}).output("z", {1});
+  ErrorModel model;
+  std::map<std::string, Tensor> errors;
+  evaluateReference(r.input, r.diagnostics, &model, &errors);
+  EXPECT_GT(errors["y"].data[0], 0.9 * errors["z"].data[0]);
+  EXPECT_LT(errors["y"].data[0], 1.2 * errors["z"].data[0]);
+}
+
 } // namespace
