@@ -101,6 +101,16 @@ std::unique_ptr<Module> loadModule(const std::string &path, const std::vector<st
 /// More of one kernel or program than anybody could want compiled are an error, and specializations() gives none.
 inline constexpr int maxSpecializations = 4096;
 bool hasTooManySpecializations(const Signature &signature, const std::vector<const ast::CaseDecl *> &cases);
+/// Of a dim that is `symbol` plus a number, that number: such a dim says what the symbol is.
+std::optional<int64_t> offsetFrom(const ir::DimExpr &dim, const std::string &symbol);
+/// Whether a call that leaves out `absent` says by its tensors' dims what `symbol` is. Where it does not, a dim with
+/// choices is the first of them, and another one is not known.
+bool saysDim(const Signature &signature, const std::string &symbol, const std::set<std::string> &absent);
+/// The optional tensors that are needed for that.
+std::vector<std::string> optionalTensorsWith(const Signature &signature, const std::string &symbol);
+/// The same of a type parameter that tensors have.
+bool saysType(const Signature &signature, const std::string &name, const std::set<std::string> &absent);
+
 /// All combinations of type arguments, dim choices, const choices (an i32 const without choices: its default and the
 /// values that cases use) and presence of optional tensors.
 std::vector<Specialization> specializations(const Signature &signature,

@@ -18,16 +18,6 @@
 namespace tkc::harness {
 namespace {
 
-/// Binds the symbol of `S`, `S + c` or `S - c` to what makes the dim `size`.
-void bindDim(const ir::DimExpr &dim, int64_t size, Names &names) {
-  if (dim.kind == ir::DimExpr::Symbol)
-    names.arguments.symbols.emplace(dim.symbol, size);
-  else if (dim.kind == ir::DimExpr::Add && dim.rhs->isConst())
-    bindDim(*dim.lhs, size - dim.rhs->value, names);
-  else if (dim.kind == ir::DimExpr::Sub && dim.rhs->isConst())
-    bindDim(*dim.lhs, size + dim.rhs->value, names);
-}
-
 class CasePreparer {
 public:
   CasePreparer(const Module &module, const Subject &subject, const ast::CaseDecl &decl, size_t index,
@@ -47,6 +37,7 @@ public:
     if (diagnostics.numErrors() != errorsBefore)
       return std::nullopt;
     chooseSpecialization();
+    checkLeftOut();
     makeTensors();
     if (diagnostics.numErrors() != errorsBefore)
       return std::nullopt;
@@ -168,7 +159,9 @@ private:
       if (!literal)
         continue;
       for (size_t d = 0; d < literal->dims.size() && d < param->dims.size(); ++d)
-        bindDim(param->dims[d], literal->dims[d], names);
+        for (const std::string &symbol : signature.symbols)
+          if (const std::optional<int64_t> offset = offsetFrom(param->dims[d], symbol))
+            names.arguments.symbols.emplace(symbol, literal->dims[d] - *offset);
       literals[param->name] = std::move(*literal);
     }
     if (diagnostics.numErrors() > errorsBefore)
@@ -196,6 +189,21 @@ private:
         describe(param.name, "none");
       }
     }
+  }
+
+  /// What no tensor of the call says is the first of its choices.
+  void checkLeftOut() {
+    const auto &absent = result.specialization.absent;
+    const auto refuse = [&](const std::string &name, const std::string &first) {
+      const ast::Equation *given = setting(name);
+      diagnostics.report(Diag::case_left_out, given ? given->range : decl.name.range, name, first);
+    };
+    for (const auto &[name, choices] : signature.typeParams)
+      if (names.typeArgs.at(name) != choices.front() && !saysType(signature, name, absent))
+        refuse(name, std::string(spelling(choices.front())));
+    for (const auto &[name, choices] : signature.dimChoices)
+      if (names.arguments.symbols.at(name) != choices.front() && !saysDim(signature, name, absent))
+        refuse(name, std::to_string(choices.front()));
   }
 
   void makeTensors() {

@@ -38,16 +38,13 @@ std::string hostType(ElemType elem) {
   return "";
 }
 
-/// `symbol`, or `symbol` plus or minus a number: what can bind it. Sets `offset`.
-bool binds(const ir::DimExpr &dim, const std::string &symbol, int64_t &offset) {
-  offset = 0;
-  if (dim.kind == ir::DimExpr::Symbol)
-    return dim.symbol == symbol;
-  const bool sum = dim.kind == ir::DimExpr::Add || dim.kind == ir::DimExpr::Sub;
-  if (!sum || dim.lhs->kind != ir::DimExpr::Symbol || dim.rhs->kind != ir::DimExpr::Const)
-    return false;
-  offset = dim.kind == ir::DimExpr::Add ? dim.rhs->value : -dim.rhs->value;
-  return dim.lhs->symbol == symbol;
+/// `from` of the first of `tensors` that the call has, else `otherwise`.
+std::string ofFirstPresent(const std::vector<std::string> &tensors, const std::vector<std::string> &from,
+                           const std::string &otherwise) {
+  std::string text;
+  for (size_t i = 0; i < tensors.size(); ++i)
+    text += fmt::format("{} ? {} : ", tensors[i], from[i]);
+  return text + otherwise;
 }
 
 } // namespace
@@ -251,6 +248,7 @@ void HostFunction::takeTensors() {
 }
 
 void HostFunction::bindTypes() {
+  std::map<std::string, const ir::Param *> saidBy;
   for (const ir::Param *param : tensors()) {
     auto typeParam = signature.typeParamOf.find(param->name);
     if (typeParam == signature.typeParamOf.end()) {
@@ -258,14 +256,32 @@ void HostFunction::bindTypes() {
       continue;
     }
     const std::string &name = typeParam->second;
-    if (boundTypes.insert(name).second) {
-      line("const tk::element {} = {}.type;", identifier(name), view(param->name));
-      if (!param->isOptional)
-        requireChoice(name);
-    } else
+    if (boundTypes.insert(name).second)
+      saidBy[name] = bindType(name);
+    if (saidBy[name] != param)
       line("{}.same_type({}, {}, \", as the other tensors of type `{}`\");", callName, view(param->name),
            identifier(name), name);
   }
+}
+
+/// By the first of its tensors that is always there, which is returned, else by the first that this call has.
+const ir::Param *HostFunction::bindType(const std::string &name) {
+  const ir::Param *always = nullptr;
+  std::vector<std::string> views, types;
+  for (const ir::Param *param : tensors())
+    if (const auto type = signature.typeParamOf.find(param->name);
+        type != signature.typeParamOf.end() && type->second == name) {
+      views.push_back(view(param->name));
+      types.push_back(views.back() + ".type");
+      if (!param->isOptional && !always)
+        always = param;
+    }
+  const auto choices = std::find_if(signature.typeParams.begin(), signature.typeParams.end(),
+                                    [&](const auto &param) { return param.first == name; });
+  line("const tk::element {} = {};", identifier(name),
+       always ? view(always->name) + ".type" : ofFirstPresent(views, types, hostElement(choices->second.front())));
+  requireChoice(name);
+  return always;
 }
 
 void HostFunction::requireChoice(const std::string &name) {
@@ -283,23 +299,23 @@ void HostFunction::requireChoice(const std::string &name) {
 
 void HostFunction::bindSymbols() {
   for (const std::string &symbol : signature.symbols) {
-    std::string value;
-    for (bool optional : {false, true})
-      for (const ir::Param *param : tensors())
-        for (size_t i = 0; i < param->dims.size(); ++i) {
-          int64_t offset = 0;
-          if (param->isOptional != optional || !binds(param->dims[i], symbol, offset))
-            continue;
-          const std::string bind = fmt::format("{}.bind({}, {}, {})", callName, view(param->name), i, offset);
-          if (!optional && value.empty())
-            value = bind;
-          else if (optional && (value.empty() || value.find('?') != std::string::npos))
-            value = (value.empty() ? "" : value.substr(0, value.rfind('0'))) +
-                    fmt::format("{} ? {} : 0", view(param->name), bind);
+    std::string always;
+    std::vector<std::string> views, binds;
+    for (const ir::Param *param : tensors())
+      for (size_t i = 0; i < param->dims.size(); ++i)
+        if (const std::optional<int64_t> offset = offsetFrom(param->dims[i], symbol)) {
+          binds.push_back(fmt::format("{}.bind({}, {}, {})", callName, view(param->name), i, *offset));
+          views.push_back(view(param->name));
+          if (!param->isOptional && always.empty())
+            always = binds.back();
         }
-    if (value.empty() && isConst(symbol)) // a const parameter stands in the dims
+    if (binds.empty() && isConst(symbol)) // a const parameter stands in the dims
       continue;
-    line("const int {} = {};", identifier(symbol), value.empty() ? "0" : value);
+    const auto choices = std::find_if(signature.dimChoices.begin(), signature.dimChoices.end(),
+                                      [&](const auto &dim) { return dim.first == symbol; });
+    const int64_t otherwise = choices == signature.dimChoices.end() ? 0 : choices->second.front();
+    line("const int {} = {};", identifier(symbol),
+         always.empty() ? ofFirstPresent(views, binds, std::to_string(otherwise)) : always);
   }
 }
 
@@ -323,7 +339,25 @@ void HostFunction::checkDims() {
 
 void HostFunction::checkConditions() {
   for (const ast::Expr *condition : signature.conditions)
-    line("{}.require({}, \"{}\");", callName, hostExpr(*condition), std::string(sources.text(condition->range)));
+    line("{}.require({}, \"{}\");", callName, unasked(*condition) + hostExpr(*condition),
+         std::string(sources.text(condition->range)));
+}
+
+/// "!x && !y || ": a dim that only x and y have is not asked about where both are left out.
+std::string HostFunction::unasked(const ast::Expr &condition) const {
+  std::string text;
+  for (const std::string &symbol : signature.symbols) {
+    const std::vector<std::string> needed = optionalTensorsWith(signature, symbol);
+    const bool hasChoices = std::any_of(signature.dimChoices.begin(), signature.dimChoices.end(),
+                                        [&](const auto &dim) { return dim.first == symbol; });
+    if (needed.empty() || hasChoices || !mentions(condition, symbol))
+      continue;
+    std::vector<std::string> tests;
+    for (const std::string &name : needed)
+      tests.push_back("!" + view(name));
+    text += fmt::format("({}) || ", fmt::join(tests, " && "));
+  }
+  return text;
 }
 
 void HostFunction::checkOverlap() {

@@ -93,10 +93,12 @@ private:
 
   void takeTensors();
   void bindTypes();
+  const ir::Param *bindType(const std::string &name);
   void requireChoice(const std::string &name);
   void bindSymbols();
   void checkDims();
   void checkConditions();
+  std::string unasked(const ast::Expr &condition) const;
   void checkOverlap();
   std::string condition(const Specialization &specialization) const;
 };

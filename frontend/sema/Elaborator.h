@@ -41,6 +41,8 @@ private:
   std::optional<VariableId> findVariable(const std::string &name) const;
   Val lookup(const ast::NameExpr &name);
   std::vector<std::string> visibleNames() const;
+  /// Whether calls of this specialisation say what a dim is. Reports where not.
+  bool isKnown(const std::string &symbol, SourceRange use);
   /// The values of all variables, to go back to.
   std::vector<Val> snapshot() const;
   void restore(const std::vector<Val> &values);

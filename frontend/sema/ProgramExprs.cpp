@@ -91,11 +91,18 @@ Arg ProgramPlanner::name(const ast::NameExpr &name) {
   }
   const std::vector<std::string> &symbols = program.signature.symbols;
   if (std::find(symbols.begin(), symbols.end(), name.name) != symbols.end())
-    return ofScalar(ofName(name.name, ElemType::I32));
+    return isKnown(name.name, name.range) ? ofScalar(ofName(name.name, ElemType::I32)) : Arg();
   if (std::optional<Val> builtin = builtinConstant(name.name))
     return ofScalar(ofConst(*builtin));
   reportUnknown(reporter, "name", name.name, name.range, visibleNames());
   return {};
+}
+
+bool ProgramPlanner::isKnown(const std::string &symbol, SourceRange use) {
+  if (knownDims.count(symbol) || saysDim(program.signature, symbol, specialization.absent))
+    return true;
+  reporter.error(Diag::absent_dim, use, symbol, optionalTensorsWith(program.signature, symbol).front());
+  return false;
 }
 
 std::vector<std::string> ProgramPlanner::visibleNames() const {

@@ -255,6 +255,10 @@ bool ProgramPlanner::specialize(Binding &binding) {
   };
   for (auto &[name, choices] : signature.dimChoices) {
     auto symbol = binding.step.symbols.find(name);
+    if (symbol == binding.step.symbols.end() && !saysDim(signature, name, result.absent)) {
+      choose(name, choices.front(), choices);
+      continue;
+    }
     if (symbol == binding.step.symbols.end() || !symbol->second.isConst()) {
       reporter.error(Diag::program_dim_unknown, binding.call, name, signature.name,
                      symbol == binding.step.symbols.end() ? name : symbol->second.str());

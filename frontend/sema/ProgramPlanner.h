@@ -57,6 +57,8 @@ private:
   static std::optional<ir::DimExpr> toDim(const ScalarExpr &scalar);
   static Val toConst(const ScalarExpr &scalar);
   std::vector<std::string> visibleNames() const;
+  /// Whether calls of this specialisation say what a dim is. Reports where not.
+  bool isKnown(const std::string &symbol, SourceRange use);
 
   // ---- views (ProgramViews.cpp)
   std::optional<TensorView> newTensor(const ast::NewExpr &expr, const std::string &name);

@@ -45,12 +45,19 @@ Val Elaborator::lookup(const ast::NameExpr &name) {
       return param->isTensor ? Val::ofTensor(name.name) : Val::ofValue(builder.param(name.name));
     const std::vector<std::string> &symbols = kernel.signature.symbols;
     if (std::find(symbols.begin(), symbols.end(), name.name) != symbols.end())
-      return Val::ofValue(builder.dim(name.name));
+      return isKnown(name.name, name.range) ? Val::ofValue(builder.dim(name.name)) : Val::error();
   }
   if (std::optional<Val> builtin = builtinConstant(name.name))
     return *builtin;
   reportUnknown(reporter, "name", name.name, name.range, visibleNames());
   return Val::error();
+}
+
+bool Elaborator::isKnown(const std::string &symbol, SourceRange use) {
+  if (knownDims.count(symbol) || saysDim(kernel.signature, symbol, specialization.absent))
+    return true;
+  error(Diag::absent_dim, use, symbol, optionalTensorsWith(kernel.signature, symbol).front());
+  return false;
 }
 
 std::vector<std::string> Elaborator::visibleNames() const {

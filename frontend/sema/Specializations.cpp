@@ -4,6 +4,7 @@
 // The specialisations of a kernel: every combination of what is fixed when compiling.
 #include "frontend/Sema.h"
 #include "frontend/sema/ConstantExpr.h"
+#include "frontend/sema/Dims.h"
 
 #include "llvm/Support/Casting.h"
 
@@ -41,7 +42,60 @@ void combine(std::vector<Specialization> &list, const std::vector<Choice> &choic
   list = std::move(result);
 }
 
+bool binds(const ir::Param &param, const std::string &symbol) {
+  return std::any_of(param.dims.begin(), param.dims.end(),
+                     [&](const ir::DimExpr &dim) { return offsetFrom(dim, symbol).has_value(); });
+}
+
+/// What a call does not say is the first of its choices.
+bool isReachable(const Signature &signature, const Specialization &specialization) {
+  const auto isOther = [&](const auto &choices, const auto &chosen) {
+    return std::any_of(chosen.begin(), chosen.end(), [&](const auto &it) {
+      return it.first == choices.first && it.second != choices.second.front();
+    });
+  };
+  return std::none_of(signature.typeParams.begin(), signature.typeParams.end(),
+                      [&](const auto &choices) {
+                        return isOther(choices, specialization.typeArgs) &&
+                               !saysType(signature, choices.first, specialization.absent);
+                      }) &&
+         std::none_of(signature.dimChoices.begin(), signature.dimChoices.end(), [&](const auto &choices) {
+           return isOther(choices, specialization.constants) &&
+                  !saysDim(signature, choices.first, specialization.absent);
+         });
+}
+
 } // namespace
+
+std::optional<int64_t> offsetFrom(const ir::DimExpr &dim, const std::string &symbol) {
+  return sema::boundSymbol(dim) == symbol ? sema::evaluate(dim, {{symbol, 0}}) : std::nullopt;
+}
+
+bool saysDim(const Signature &signature, const std::string &symbol, const std::set<std::string> &absent) {
+  return std::any_of(signature.params.begin(), signature.params.end(), [&](const ir::Param &param) {
+    return param.isTensor && !absent.count(param.name) && binds(param, symbol);
+  });
+}
+
+bool saysType(const Signature &signature, const std::string &name, const std::set<std::string> &absent) {
+  bool any = false, says = false;
+  for (const ir::Param &param : signature.params)
+    if (const auto type = signature.typeParamOf.find(param.name);
+        param.isTensor && type != signature.typeParamOf.end() && type->second == name)
+      any = true, says |= !absent.count(param.name);
+  return says || !any;
+}
+
+std::vector<std::string> optionalTensorsWith(const Signature &signature, const std::string &symbol) {
+  std::vector<std::string> names;
+  for (const ir::Param &param : signature.params)
+    if (param.isTensor && binds(param, symbol)) {
+      if (!param.isOptional)
+        return {};
+      names.push_back(param.name);
+    }
+  return names;
+}
 
 std::string Specialization::suffix() const {
   std::string result;
@@ -100,6 +154,7 @@ std::vector<Specialization> specializations(const Signature &signature,
         if (!isPresent)
           to.absent.insert(param.name);
       });
+  std::erase_if(list, [&](const Specialization &each) { return !isReachable(signature, each); });
   return list;
 }
 
