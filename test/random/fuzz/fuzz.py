@@ -6,8 +6,9 @@
     test/random/fuzz/fuzz.py --tkc build/dev/tkc/tkc [--seed S] [--files N] [--seconds T] [--arch NAME…] [-o FOLDER]
 
 A file has twelve kernels of up to five cases; each runs on the interpreter, and for one GPU with keys of its own on the emulator in a
-random order. A trial is a kernel, a GPU, keys and a case. What is refused is counted by reason; what is wrong is cut down and written to FOLDER/found. Every trial is a line of
-FOLDER/trials.jsonl, from which the same command goes on. A seed may be any word, a commit's hash among them."""
+random order. A trial is a kernel, a GPU, keys and a case. What is refused is counted by reason, with an example of each, and apart: with default keys, of types
+that the GPU lacks, with other keys. What is wrong is cut down and written to FOLDER/found. Every kernel at every place is a line of
+FOLDER/trials.jsonl, with the numbers of its cases; from it the same command goes on. A seed may be any word, a commit's hash among them."""
 import argparse
 import collections
 import concurrent.futures
@@ -40,30 +41,33 @@ class Run:
     def __init__(self, options):
         self.options, self.lock = options, threading.Lock()
         self.counts, self.refusals, self.seen, self.failures = collections.Counter(), collections.Counter(), collections.Counter(), []
+        self.examples = {}      # of each kind of refusal: where, and seed/file/kernel
         self.found, self.log = options.output / "found", options.output / "trials.jsonl"
         self.found.mkdir(parents=True, exist_ok=True)
         self.done = set()
         if self.log.exists():
             for entry in map(json.loads, self.log.read_text().splitlines()):
                 self.done.add((entry["seed"], entry["file"]))
-                self.count(entry["where"], Outcome(entry["verdict"], entry.get("said", ""), entry["passed"], entry["failed"]))
+                self.count(entry, Outcome(entry["verdict"], entry.get("said", ""), entry["passed"], entry["failed"]))
         with tempfile.TemporaryDirectory() as folder:
             tool = Tool(options.tkc, folder)
             gpus = [gpu["name"] for gpu in json.loads(tool.run("arch", "--json")[1]) if gpu["compiles"]]
             self.gpus = options.arch or gpus
             self.offers = {gpu: keys.offered(tool, gpu) for gpu in self.gpus}
 
-    def count(self, where, outcome):
-        self.counts[where, outcome.verdict] += outcome.failed
-        self.counts[where, "passed"] += outcome.passed
+    def count(self, entry, outcome):
+        self.counts[entry["where"], outcome.verdict] += outcome.failed
+        self.counts[entry["where"], "passed"] += outcome.passed
         if outcome.verdict == "refused":
-            self.refusals[trials.reason(outcome.said)] += 1
+            why = trials.refusal(entry["keys"], outcome.said), trials.reason(outcome.said)
+            self.refusals[why] += 1
+            self.examples.setdefault(why, f"{entry['where']} {entry['seed']}/{entry['file']}/{entry['kernel']}")
 
     def write(self, entries):
         """The trials of a file, at once: after an interrupt a file is either done or begun again."""
         with self.lock:
             for entry, outcome in entries:
-                self.count(entry["where"], outcome)
+                self.count(entry, outcome)
             with self.log.open("a") as log:
                 log.write("".join(json.dumps(entry) + "\n" for entry, _ in entries))
 
@@ -85,8 +89,17 @@ class Run:
     def summary(self):
         for (where, verdict), number in sorted((+self.counts).items()):
             print(f"{where:16} {verdict:13} {number}")
-        for why, number in self.refusals.most_common(40):
-            print(f"  refused {number:4}  {why}")
+        totals = collections.Counter()
+        for (where, verdict), number in self.counts.items():
+            totals["interpreter" if where == "interpreter" else "syntax" if where.endswith("-syntax") else "emulator", verdict] += number
+        for place in sorted({place for place, _ in totals}):
+            verdicts = {verdict: number for (other, verdict), number in totals.items() if other == place and number}
+            print(f"all of {place}: {sum(verdicts.values())} trials, " + ", ".join(f"{number} {verdict}" for verdict, number in sorted(verdicts.items())))
+        for group in ("default keys", "type that the GPU lacks", "with keys"):
+            reasons = [(why, number) for (of, why), number in self.refusals.most_common() if of == group]
+            print(f"refused, {group}: {sum(number for _, number in reasons)}")
+            for why, number in reasons:
+                print(f"  {number:4}  {why}\n        {self.examples[group, why]}")
 
     def junit(self, path):
         """Where trials ran, as test cases."""
@@ -116,10 +129,13 @@ class Place:
         """{name: Outcome}"""
         if self.name == "interpreter":
             return trials.interpret(tool, chosen)
+        outcomes, left = trials.compile_all(tool, chosen, self.arch)
+        return outcomes | self.run_compiled(tool, left)
+
+    def run_compiled(self, tool, left):
         if self.name.endswith("-syntax"):
-            outcomes, left = trials.compile_all(tool, chosen, self.arch)
-            return outcomes | trials.check_syntax(tool, left, self.arch)
-        return trials.emulate(tool, chosen, self.arch, self.order)
+            return trials.check_syntax(tool, left, self.arch)
+        return trials.emulate(tool, left, self.arch, self.order)
 
 
 Finding = collections.namedtuple("Finding", "seed number kernel place outcome")
@@ -155,14 +171,19 @@ class File:
     def on_gpu(self, place, good):
         """Kernels with keys of their own; where these are refused, without them."""
         chosen = [Trial(trial.name, trial.text, keys.draw(self.random, self.run.offers[place.arch])) for trial in good]
-        compiled, _ = trials.compile_all(self.tool, chosen, place.arch)
-        refused = []
+        outcomes, left = trials.compile_all(self.tool, chosen, place.arch)
+        refused, again = [], []
         for trial in chosen:
-            outcome = compiled.get(trial.name)
+            outcome = outcomes.get(trial.name)
             if outcome and outcome.verdict == "refused" and set(trial.keys) - {"allow_upcast"}:
-                refused.append((Trial(trial.name, trial.text, trial.keys), Outcome("refused", "with keys: " + outcome.said)))
+                refused.append((Trial(trial.name, trial.text, trial.keys), outcome))
                 trial.keys = {"allow_upcast": 1}
-        outcomes = place.run(self.tool, chosen)
+                again.append(trial)
+        if again:
+            more, compiled = trials.compile_all(self.tool, again, place.arch)
+            outcomes = {name: outcome for name, outcome in outcomes.items() if name not in {trial.name for trial in again}} | more
+            left += compiled
+        outcomes |= place.run_compiled(self.tool, left)
         self.record(place, refused + [(trial, outcomes[trial.name]) for trial in chosen if trial.name in outcomes])
 
     def record(self, place, outcomes):

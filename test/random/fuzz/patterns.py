@@ -4,7 +4,6 @@
 import expressions
 from expressions import squash
 from kernel import Counter
-from known import allows
 from shapes import batch, tile_axis, whole_axis
 from values import Axis, Value, combine, shape_text
 
@@ -122,7 +121,7 @@ def scan(k):
     k.lines.append(grid)
     decay = f"tanh({a}[{i('t')}])"
     bound = ", ".join((["b in 0..B"] if leading else []) + ["t in 0..T", "n in 0..N"])
-    if kind == "memory" and allows("stores-in-place"):
+    if kind == "memory":
         # What the block stored at the step before is read again.
         k.outs.append(f"inout y0: f32[{', '.join(dims(leading, 'T', 'N'))}]")
         k.say(f"for t in 1..T {{ y0[{i('t', 'n')}] = y0[{i('t - 1', 'n')}].row * {decay} + {x}[{i('t', 'n')}].row; }}")

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Grids, axes and sizes of random kernels."""
 from kernel import Counter
-from known import allows
 from values import Axis
 
 TILES = (16, 32, 64, 8, 48, 3, 1, 7, 80, 100, 128, 130, 256)
@@ -67,7 +66,7 @@ def grid(k):
         k.counters.append(counter)
         k.scalars.append(counter)
     m = tile_axis(k, "m", "grid", 256)
-    if k.choices.chance(20) and allows("ragged-grids"):
+    if k.choices.chance(20):
         m = ragged(k, m, parts)
     else:
         parts.append(f"m in tiles(M, {m.size_text})")

@@ -9,7 +9,6 @@ import patterns
 import programs
 from expressions import condition, expression, integer, product, squash
 from kernel import Counter, Variable
-from known import allows
 from shapes import grid, tile_axis
 from values import NARROW, Value, combine
 
@@ -53,7 +52,7 @@ def declare(k):
             k.say(f"var {name} = {value.tile} + 0;")
             k.variables.append(Variable(name, k.equation("e", dataclasses.replace(value, tile=name, size=100)), "i32"))
             return
-        if kind == "place" and allows("stores-in-place") and in_place(k):
+        if kind == "place" and in_place(k):
             return
         rows, cols = carried_domain(k)
         known = [v for v in expressions.readable(k) if v.type != "i32" and not v.stored]

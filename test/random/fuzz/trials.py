@@ -5,6 +5,7 @@
 A kernel that is refused or fails is taken out, and the others are tried again."""
 import collections
 import json
+import math
 import pathlib
 import re
 import shlex
@@ -57,9 +58,10 @@ class Tool:
 
 
 def reason(message):
-    """A message without its names and numbers."""
+    """A message without its names, numbers and GPU."""
     message = re.sub(r"/\S*/", "", message)
     message = re.sub(r"`[^`]*`", "`_`", message)
+    message = re.sub(r"\b(sm_\d+a?|gfx\w+)\b", "the GPU", message)
     message = re.sub(r"0x[0-9a-f]+|\d+", "N", message)
     return re.sub(r"\(.*?\)", "()", message).strip()[:160]
 
@@ -134,23 +136,21 @@ def compile_all(tool, trials, arch):
     return outcomes, left
 
 
-def emulate(tool, trials, arch, order):
-    """{name: Outcome} of the cases on the emulator; with what does not compile for the GPU."""
-    outcomes, left = compile_all(tool, trials, arch)
+def emulate(tool, left, arch, order):
+    """{name: Outcome} of the cases on the emulator, of kernels that compile for the GPU."""
+    outcomes = {}
     if not left:
         return outcomes
-    path, owners = tool.write(left)
+    path, _ = tool.write(left)
     results = tool.folder / "results.json"
     results.unlink(missing_ok=True)
     status, said = tool.run("test", path, "--target=emulator", "--arch", arch, f"--order={order}", "--json", results)
     if status is None and len(left) == 1:
-        return outcomes | {left[0].name: Outcome("slow", f"more than {tool.limit} s")}
+        return {left[0].name: Outcome("slow", f"more than {tool.limit} s")}
     cases = json.loads(results.read_text())["cases"] if results.exists() else []
     general = [case for case in cases if not case["passed"] and failed_as_a_whole(case["message"])]
     if (status is None or not cases or general) and len(left) > 1:
-        # Something is wrong with the file as a whole: half by half.
-        middle = len(left) // 2
-        return outcomes | emulate(tool, left[:middle], arch, order) | emulate(tool, left[middle:], arch, order)
+        return by_halves(left, lambda half: emulate(tool, half, arch, order))
     for trial in left:
         if not cases:
             outcomes[trial.name] = Outcome("internal", said[:1500])
@@ -177,12 +177,16 @@ def syntax_command(source, arch):
 
 
 def check_syntax(tool, left, arch):
-    """{name: Outcome} of all specialisations through Clang's front end, warnings included."""
+    """{name: Outcome} of all specialisations through Clang's front end, of kernels that compile for the GPU."""
+    if not left:
+        return {}
     path, _ = tool.write(left)
     emitted = tool.folder / ("random.hip" if arch.startswith("gfx") else "random.cu")
-    status, _ = tool.run(path, "--arch", arch, "--standalone", "-o", emitted)
+    status, said = tool.run(path, "--arch", arch, "--standalone", "-o", emitted)
+    if status != 0 and len(left) == 1:
+        return {left[0].name: Outcome("refused" if status == 1 else "internal", said[:500])}
     if status != 0:
-        return {}
+        return by_halves(left, lambda half: check_syntax(tool, half, arch))
     # Strings put into asm are nvcc's alone.
     emitted.write_text(emitted.read_text().replace('"C"(', '"l"('))
     done = subprocess.run(syntax_command(emitted, arch), capture_output=True, text=True, errors="replace")
@@ -191,8 +195,13 @@ def check_syntax(tool, left, arch):
         return {trial.name: Outcome("passed", "", 1, 0) for trial in left}
     if len(left) == 1:
         return {left[0].name: Outcome("uncompilable", complaint[0])}
+    return by_halves(left, lambda half: check_syntax(tool, half, arch))
+
+
+def by_halves(left, outcomes_of):
+    """Where something is wrong with a file as a whole."""
     middle = len(left) // 2
-    return check_syntax(tool, left[:middle], arch) | check_syntax(tool, left[middle:], arch)
+    return outcomes_of(left[:middle]) | outcomes_of(left[middle:])
 
 
 def failed_as_a_whole(message):
@@ -209,11 +218,39 @@ def classify(message):
     return "fault"
 
 
+def wrongness(said):
+    """How a number is wrong: the output's kind, and what stands there. Names' numbers change as a kernel becomes smaller."""
+    found = re.search(r"`([a-z_]+)[^`]*`(?: element \d+)? is (\S+), not (\S+)(?: ± ([-+.\de]+))?", said)
+    if not found:
+        return f"wrong: {reason(said)[:60]}"
+    output, got, wanted, allowed = found[1], float(found[2]), float(found[3]), float(found[4] or 0)
+    if math.isnan(got) != math.isnan(wanted):
+        kind = "NaN" if math.isnan(got) else "a number for NaN"
+    elif math.isinf(got) or math.isinf(wanted):
+        kind = "infinite" if math.isinf(got) else "finite for infinity"
+    elif abs(got - wanted) <= 8 * allowed:
+        kind = "rounded"
+    elif abs(got) > 1e4 * max(1, abs(wanted)):
+        kind = "huge"
+    else:
+        kind = "0 for a number" if got == 0 else "a number for 0" if wanted == 0 else "another number"
+    return f"wrong: {output}, {kind}"
+
+
 def signature(outcome):
     """What makes two failures look alike."""
-    if outcome.verdict in ("wrong", "passed"):
-        return outcome.verdict
+    if outcome.verdict == "passed":
+        return "passed"
+    if outcome.verdict == "wrong":
+        return wrongness(outcome.said)
     if outcome.verdict == "race":
         kinds = re.search(r"race: (\w+) .*? of .*?(shared|global)", outcome.said)
         return "race " + " ".join(kinds.groups()) if kinds else "race"
     return f"{outcome.verdict}: {reason(outcome.said)[:90]}"
+
+
+def refusal(keys, said):
+    """Whose a refusal is: a schedule's keys, a type that the GPU lacks, or what every user may meet."""
+    if set(keys) - {"allow_upcast"}:
+        return "with keys"
+    return "type that the GPU lacks" if "set `allow_upcast = 1`" in said else "default keys"
