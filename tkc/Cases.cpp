@@ -5,8 +5,10 @@
 #include "ir/passes/PassManager.h"
 #include "ir/passes/Pipeline.h"
 #include "tkc/Driver.h"
+#include "tkc/Reproducer.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 #include <CLI/CLI.hpp>
 #include <llvm/ADT/StringRef.h>
@@ -102,6 +104,9 @@ planner::PlanOptions plansFor(const arch::Description &target) {
   plans.transform = [](ir::Function &function) {
     ir::runPasses(function, ir::tilePipeline(), {});
     return true;
+  };
+  plans.onUnsound = [](const plan::Plan &plan, const plan::Violation &violation) {
+    std::exit(reportUnsound(plan, violation));
   };
   return plans;
 }

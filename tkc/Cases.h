@@ -47,7 +47,7 @@ bool sizesAreKnown(const Module &module, const std::map<std::string, double> &si
 /// The same of type parameters.
 bool typesAreKnown(const Module &module, const std::map<std::string, std::string> &types);
 
-/// Plans for this GPU, of functions on which the passes over tile IR have run.
+/// Plans for this GPU, of functions on which the passes over tile IR have run. An unsound one ends tkc.
 planner::PlanOptions plansFor(const arch::Description &target);
 
 } // namespace tkc::driver

@@ -96,7 +96,7 @@ void addCompile(CLI::App &app, Action &action) {
                "-MD: also write OUT.d, which names every file that was read, for make and ninja");
   app.add_option("--MF", options->dependencyFile, "-MF: where -MD writes")->type_name("FILE");
   static const std::map<std::string, DebugBug> bugs{
-      {"pass", DebugBug::Pass}, {"plan", DebugBug::Plan}, {"crash", DebugBug::Crash}};
+      {"pass", DebugBug::Pass}, {"plan", DebugBug::Plan}, {"attempt", DebugBug::Attempt}, {"crash", DebugBug::Crash}};
   app.add_option("--debug-bug", options->debugBug, "acts as if this part of tkc had a bug, for tests")
       ->transform(oneOf(bugs))
       ->group("");

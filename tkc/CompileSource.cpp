@@ -18,6 +18,7 @@
 #include <cstdlib>
 #include <fmt/ranges.h>
 #include <set>
+#include <utility>
 
 #include <llvm/ADT/StringRef.h>
 
@@ -112,14 +113,14 @@ std::string plannedText(const CompileOptions &compile, const Module &module, con
                         planner::PlanOptions options, PassRunner &runner, Session &session, bool &isSound) {
   options.transform = [&](ir::Function &function) { return isSound = isSound && runner.run(function); };
   options.onUnsound = [&](const plan::Plan &plan, const plan::Violation &violation) {
-    const std::string place = violation.loc.isValid() ? session.sources.fileLine(violation.loc) + ": " : "";
     if (isSound) // the first tells enough
-      reportBug({fmt::format("{}the plan of `{}` is refused: {}", place, plan.kernel, violation.message), "tkplan", "",
-                 plan::print(plan, &session.sources)});
+      reportUnsound(plan, violation);
     isSound = false;
   };
-  if (compile.debugBug == DebugBug::Plan)
-    options.onPlanned = [](plan::Plan &plan) {
+  if (compile.debugBug == DebugBug::Plan || compile.debugBug == DebugBug::Attempt)
+    options.onPlanned = [isNext = compile.debugBug == DebugBug::Plan](plan::Plan &plan) mutable {
+      if (!std::exchange(isNext, true))
+        return;
       plan::Stmt arrive;
       arrive.kind = plan::StmtKind::Arrive;
       arrive.barrier = "nothing";

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "tkc/Reproducer.h"
 
+#include "ir/plan/PlanIR.h"
+#include "support/Diagnostics.h"
 #include "support/Files.h"
 #include "tkc/Driver.h"
 
@@ -76,6 +78,12 @@ int reportBug(const Bug &bug) {
   else
     fmt::print(stderr, "tkc: note: this is a bug in tkc; no file that shows it again could be written\n");
   return InternalError;
+}
+
+int reportUnsound(const plan::Plan &plan, const plan::Violation &violation) {
+  const std::string place = violation.loc.isValid() ? run.sources->fileLine(violation.loc) + ": " : "";
+  return reportBug({fmt::format("{}the plan of `{}` is refused: {}", place, plan.kernel, violation.message), "tkplan",
+                    "", plan::print(plan, run.sources)});
 }
 
 int catchingBugs(const std::function<int()> &action) {

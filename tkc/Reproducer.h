@@ -11,6 +11,10 @@
 namespace tkc {
 class SourceManager;
 }
+namespace tkc::plan {
+struct Plan;
+struct Violation;
+} // namespace tkc::plan
 
 namespace tkc::driver {
 
@@ -23,6 +27,8 @@ struct Bug {
 
 /// Says what is wrong and where the reproducer is. Returns InternalError.
 int reportBug(const Bug &bug);
+/// The same of a plan that the verifier refuses though it asks for no more than there is.
+int reportUnsound(const plan::Plan &plan, const plan::Violation &violation);
 
 /// Runs `action`, which returns an exit code; a crash or an exception in it becomes a Bug.
 int catchingBugs(const std::function<int()> &action);
@@ -34,6 +40,6 @@ void setReproducerPath(const std::string &path);
 void setSources(const SourceManager *sources);
 
 /// What `--debug-bug` asks for, so that tests can see what bugs leave behind.
-enum class DebugBug : unsigned char { None, Pass, Plan, Crash };
+enum class DebugBug : unsigned char { None, Pass, Plan, Attempt, Crash };
 
 } // namespace tkc::driver

@@ -105,7 +105,9 @@ class Tuner {
 public:
   Tuner(const TuneOptions &options, const Module &module, const arch::Description &target, Session &session)
       : options(options), module(module), target(target), session(session), began(std::chrono::steady_clock::now()),
-        plans(plansFor(target)) {}
+        plans(plansFor(target)) {
+    plans.onUnsound = nullptr; // a search goes on without the candidate
+  }
 
   int run() {
     const std::string logPath = pathOfLog();

@@ -112,7 +112,7 @@ private:
     return set.count(setting.name) != 0 || (setting.isTune && hasKeys());
   }
 
-  /// Null also where the kernel does not allow these tunes, or the verifier finds more wrong than a budget.
+  /// Null also where the kernel does not allow these tunes. An unsound plan is told of as any other is.
   std::unique_ptr<plan::Plan> tryOut(const Attempt &attempt) {
     ++tried;
     ElaboratedKernel changed{kernel.kernel, kernel.specialization, kernel.schedule, kernel.tunes, kernel.variant, {}};
@@ -127,9 +127,7 @@ private:
     changed.function = elaborateWith(module, changed, changed.tunes, silent);
     if (!changed.function)
       return nullptr;
-    PlanOptions quiet = options;
-    quiet.onUnsound = [](const plan::Plan &, const plan::Violation &) {};
-    return planOnce(changed, quiet, silent);
+    return planOnce(changed, options, silent);
   }
 
   void explain(const Attempt &attempt, const std::string &reason, plan::Plan &plan) const {
