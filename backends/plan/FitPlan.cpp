@@ -65,6 +65,9 @@ public:
     for (const Attempt &attempt : some(attempts(*kernel.function, *options.arch, tunes, fixed)))
       if (std::unique_ptr<plan::Plan> plan = tryOut(attempt)) {
         explain(attempt, reason, *plan);
+        for (const Setting &setting : attempt)
+          if (setting.isTune)
+            kernel.tunes[setting.name] = *setting.value;
         return plan;
       }
     return nullptr;

@@ -32,6 +32,7 @@ struct PlannedKernel {
   Specialization specialization;
   std::vector<const ast::Expr *> conditions; ///< what a call has to be for this plan, if others serve other calls
   std::string variant;                       ///< its name among them in emitted code; else empty
+  std::map<std::string, int64_t> tunes;      ///< those that do not have their defaults
   std::unique_ptr<plan::Plan> plan;
 };
 
