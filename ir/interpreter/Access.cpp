@@ -192,7 +192,9 @@ std::string elementName(const TensorMemory &tensor, int64_t at) {
 
 /// Reads an element of a tensor that this kernel writes.
 template <class Visit> bool Worker::readOwned(const Op &op, const TensorMemory &tensor, int64_t at, Visit visit) {
-  const uint32_t owner = tensor.owners[at].load();
+  uint32_t owner = tensor.owners[at].load();
+  if (owner == (blockId | TensorMemory::onlyAdds) && tensor.owners[at].compare_exchange_strong(owner, blockId))
+    owner = blockId;
   if (owner == 0 && tensor.param->mode == ParamMode::Out)
     return fail(op.loc, fmt::format("`{}` is read before it was stored", elementName(tensor, at)));
   if (owner != 0 && owner != blockId)
@@ -298,7 +300,9 @@ bool Worker::load(const Step &step) {
 bool Worker::store(const Step &step) {
   return forEachStored(step, [&](const TensorMemory &tensor, int64_t at, double value) {
     uint32_t owner = 0;
-    if (!tensor.owners[at].compare_exchange_strong(owner, blockId) && owner != blockId)
+    std::atomic<uint32_t> &known = tensor.owners[at];
+    if (!known.compare_exchange_strong(owner, blockId) && owner != blockId &&
+        (owner != (blockId | TensorMemory::onlyAdds) || !known.compare_exchange_strong(owner, blockId)))
       return false;
     std::atomic_ref(tensor.tensor->data[at]).store(roundTo(tensor.tensor->elem, value), std::memory_order_relaxed);
     return true;
@@ -306,6 +310,19 @@ bool Worker::store(const Step &step) {
 }
 
 namespace {
+
+/// Whether a block may add to an element. It may go on with what it stored itself; an element that only sees additions
+/// belongs to all.
+bool mayAdd(std::atomic<uint32_t> &known, uint32_t blockId) {
+  const uint32_t mine = blockId | TensorMemory::onlyAdds;
+  for (uint32_t owner = known.load(); owner != mine && owner != blockId && owner != TensorMemory::addedBySeveral;) {
+    if (owner != 0 && !(owner & TensorMemory::onlyAdds))
+      return false;
+    if (known.compare_exchange_weak(owner, owner == 0 ? mine : TensorMemory::addedBySeveral))
+      break;
+  }
+  return true;
+}
 
 double combine(AtomicKind kind, ElemType elem, double x, double y) {
   switch (kind) {
@@ -323,10 +340,7 @@ double combine(AtomicKind kind, ElemType elem, double x, double y) {
 
 bool Worker::atomic(const Step &step) {
   return forEachStored(step, [&](const TensorMemory &tensor, int64_t at, double value) {
-    // A block may go on with what it stored itself; an element that only sees atomics belongs to all.
-    uint32_t owner = 0;
-    if (!tensor.owners[at].compare_exchange_strong(owner, TensorMemory::addedAtomically) && owner != blockId &&
-        owner != TensorMemory::addedAtomically)
+    if (!mayAdd(tensor.owners[at], blockId))
       return false;
     const ElemType elem = tensor.tensor->elem;
     std::atomic_ref element(tensor.tensor->data[at]);

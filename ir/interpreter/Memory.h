@@ -13,10 +13,11 @@
 
 namespace tkc::ir::interpreter {
 
-/// One tensor parameter. Elements that are written have an owner: 0 none yet, else the id of the block that stored,
-/// or `addedAtomically`.
+/// One tensor parameter. Elements that are written have an owner: 0 none yet, else the id of the block that stored, or
+/// that has read what it alone has added; `onlyAdds` with the id of the block that alone has added so far; or
+/// `addedBySeveral`.
 struct TensorMemory {
-  static constexpr uint32_t addedAtomically = ~0u;
+  static constexpr uint32_t onlyAdds = 1U << 31, addedBySeveral = ~0U;
 
   Tensor *tensor = nullptr; ///< null: a scalar, or left out
   const Param *param = nullptr;

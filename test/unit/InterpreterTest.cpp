@@ -252,6 +252,17 @@ TEST(Interpreter, ReportsTwoBlocksThatStoreOneElement) {
   EXPECT_EQ(error->message, "two blocks store `y[1]`");
 }
 
+TEST(Interpreter, ReportsABlockThatReadsWhatOthersAddTo) {
+  Lines k(xy(ParamMode::InOut), 2);
+  Value *one = k.b.constant(ElemType::I32, 1);
+  k.b.atomic(AtomicKind::Add, {"y", {element(0)}}, {one}, k.b.constant(ElemType::F32, 3));
+  Value *y = k.b.load({"y", {element(0)}}, {one}, nullptr, Type::scalar(ElemType::F32));
+  k.b.atomic(AtomicKind::Add, {"y", {element(0)}}, {one}, y);
+  CallArguments args = xyArguments({1, 2, 3});
+  auto error = interpret(k.fn, args);
+  ASSERT_TRUE(error);
+}
+
 TEST(Interpreter, ReportsAnOutThatIsReadBeforeItIsStored) {
   Lines k(xy(), 2);
   Value *y = k.b.load({"y", {tiled(0)}}, {k.i}, nullptr, Type::vector(ElemType::F32, 2, k.i));
