@@ -347,14 +347,27 @@ template <class X> __device__ __forceinline__ auto index_of(const X &x) {
     return x.index;
 }
 
+/// The number of the only element along an axis, as `row_argmax` and its like say it.
+template <tile X> __device__ __forceinline__ auto only_index(const X &x) {
+  return map([](auto v) { return v == v ? 0 : 2147483647; }, x);
+}
+
 /// Number, from 0, of the first largest or smallest element; 2^31 - 1 over nothing but NaN.
 template <bool Largest, tile X, class S> __device__ __forceinline__ auto row_extreme(const X &x, S &&through) {
-  const auto pairs = map([](auto v, int i) { return located<decltype(v)>{v, i}; }, x, col_index<X>());
-  return index_of(reduce_cols(first_extreme<Largest>{}, pairs, through));
+  if constexpr (!X::has_cols) {
+    return only_index(x);
+  } else {
+    const auto pairs = map([](auto v, int i) { return located<decltype(v)>{v, i}; }, x, col_index<X>());
+    return index_of(reduce_cols(first_extreme<Largest>{}, pairs, through));
+  }
 }
-template <bool Largest, tile X, class S> __device__ __forceinline__ auto col_extreme(const X &x, S &through) {
-  const auto pairs = map([](auto v, int i) { return located<decltype(v)>{v, i}; }, x, row_index<X>());
-  return index_of(reduce_rows(first_extreme<Largest>{}, pairs, through));
+template <bool Largest, tile X, class S> __device__ __forceinline__ auto col_extreme(const X &x, S &&through) {
+  if constexpr (!X::has_rows) {
+    return only_index(x);
+  } else {
+    const auto pairs = map([](auto v, int i) { return located<decltype(v)>{v, i}; }, x, row_index<X>());
+    return index_of(reduce_rows(first_extreme<Largest>{}, pairs, through));
+  }
 }
 template <tile X, class S = no_scratch> __device__ __forceinline__ auto row_argmax(const X &x, S &&through = {}) {
   return row_extreme<true>(x, through);
@@ -362,10 +375,10 @@ template <tile X, class S = no_scratch> __device__ __forceinline__ auto row_argm
 template <tile X, class S = no_scratch> __device__ __forceinline__ auto row_argmin(const X &x, S &&through = {}) {
   return row_extreme<false>(x, through);
 }
-template <tile X, class S> __device__ __forceinline__ auto col_argmax(const X &x, S &through) {
+template <tile X, class S = no_scratch> __device__ __forceinline__ auto col_argmax(const X &x, S &&through = {}) {
   return col_extreme<true>(x, through);
 }
-template <tile X, class S> __device__ __forceinline__ auto col_argmin(const X &x, S &through) {
+template <tile X, class S = no_scratch> __device__ __forceinline__ auto col_argmin(const X &x, S &&through = {}) {
   return col_extreme<false>(x, through);
 }
 

@@ -6,6 +6,7 @@ Branches and comparisons depend only on what both sides have exactly, and functi
 difference beyond the tolerance is a bug in one of the two."""
 import dataclasses
 
+import constructs
 from values import NARROW, Value, combine
 
 FLOATS = ("f32", "bf16", "f16", "f8e4m3", "f8e5m2")
@@ -23,6 +24,8 @@ def inputs_of(k, type, rank):
     """What fills an input, or None for what comes by itself; and how large it gets."""
     if type in ("i8", "u8"):
         return f"integers(lo = {-4 if type == 'i8' else 0}, hi = 4)", 4.0
+    if type in FLOATS and k.choices.chance(6):
+        return k.choices.pick(("uniform(lo = -1, hi = 2)", "normal(seed = 5, std = 0.5)")), 4.0
     if rank >= 2 and k.choices.chance(20):
         return f"normal(pad = {k.choices.pick((8, 1, 2, 3, 4, 16))})", 4.0
     return None, 4.0
@@ -45,7 +48,7 @@ def loaded(k, name, type, subscripts, elements, rows, cols, size):
         tile, element, type = f"f32({tile})", f"f32({element})", "f32"
     elif type == "f64" and k.base == "f32":
         tile, element, type = f"f32({tile})", f"f32({element})", "f32"
-    if k.base == "f64" and type != "f64":
+    if k.base == "f64" and type not in ("f64", "bool"):
         tile, type = f"f64({tile})", "f64"
     return Value(tile, element, rows, cols, type, size, True, True)
 
@@ -129,7 +132,7 @@ def integer(k, rows, cols, depth):
     """An integer expression, small in magnitude, as a Value of type i32."""
     if depth == 0 or k.choices.chance(30):
         choices = ["constant"] + (["rows"] if rows else []) + (["cols"] if cols else []) + (["tensor"] if rows or cols else []) + \
-            (["scalar"] if k.scalars else []) + (["variable"] if any(v.type == "i32" for v in readable(k)) else [])
+            ["place", "first"] + (["scalar"] if k.scalars else []) + (["variable"] if any(v.type == "i32" for v in readable(k)) else [])
         kind = k.choices.pick(choices)
         if kind == "rows":
             return Value(rows.col, rows.name, rows, None, "i32", 200, True, True)
@@ -139,6 +142,11 @@ def integer(k, rows, cols, depth):
             axis = rows or cols
             name = k.integers([axis.dim], -9, 9)
             return Value(f"{name}[{axis.tile}].{'col' if rows else 'row'}", f"{name}[{axis.name}]", rows, None if rows else cols, "i32", 9, True, True)
+        if kind == "place":
+            axis = k.choices.pick([axis for axis in (rows, cols) if axis] or [None])
+            return axis and constructs.place_in_tile(k, axis, axis is cols) or integer(k, rows, cols, 0)
+        if kind == "first":
+            return constructs.first_of(k, rows, cols) or integer(k, rows, cols, 0)
         if kind == "scalar":
             counter = k.choices.pick(k.scalars)
             return Value(counter.name, counter.name, None, None, "i32", 20, True, True)
@@ -155,6 +163,9 @@ def integer(k, rows, cols, depth):
 
 
 def condition(k, rows, cols):
+    chosen = constructs.truth(k, rows, cols) if k.choices.chance(15) else None
+    if chosen:
+        return chosen
     form = k.choices.pick(("{0} < {1}", "{0} <= {1}", "{0} == {1}", "{0} != {1}", "not ({0} > {1})"))
     return combine(form, integer(k, rows, cols, 1), integer(k, rows, cols, 1), size=1, type="bool", exact=True)
 
@@ -187,7 +198,9 @@ def leaf(k, rows, cols):
         if known and k.choices.chance(55):
             value = k.choices.pick(known)
             return value if fits(value, rows, cols) else transposed(value)
-        kind = k.choices.pick(("load", "load", "constant", "col", "row", "moved", "gathered", "integer", "scalar"))
+        kind = k.choices.pick(("load", "load", "constant", "col", "row", "moved", "gathered", "integer", "scalar", "construct"))
+        if kind == "construct":
+            return constructs.leaf(k, rows, cols)
         if kind == "constant":
             text = k.choices.pick(("0.5", "2.0", "-1.25", "3.0"))
             return Value(text, text, None, None, k.base, 3, True)
@@ -269,17 +282,21 @@ def base(k, value):
 
 def reduction(k, rows, cols, along, depth):
     """A reduction of an expression over `along`, to a column, a row or a number."""
-    kind = k.choices.pick(("sum", "max", "min", "mean"))
+    kind = k.choices.pick(("sum", "max", "min", "sum", "mean", "prod"))
+    if kind == "mean" and along.kind != "whole":
+        kind = "sum"
     to_column = rows is not None if (rows is None or cols is None) and (rows or cols) else k.choices.chance(50)
     kept = rows if to_column else cols
     inner = expression(k, kept, along, depth) if to_column else expression(k, along, kept, depth)
     inner = squash(k.tie(inner, *((kept, along) if to_column else (along, kept))))
     inner = dataclasses.replace(inner, tile=base(k, inner))
-    call = f"{'row' if to_column else 'col'}{'sum' if kind == 'mean' else kind}({inner.tile})"
+    if kind == "prod":
+        inner = combine("max(0.9, min(1, {0}))", inner, size=1, type=k.base)
+    call = f"{'row' if to_column else 'col'}{kind}({inner.tile})"
     operator = "sum" if kind == "mean" else kind
-    element = f"{operator}({along.name} in {along.range}, {inner.element})"
+    element = f"{operator}({along.name} in {along.range}, {inner.element})" + (f" / {along.dim}" if kind == "mean" else "")
     value = Value(call, element, kept if to_column else None, None if to_column else kept, k.base, inner.size, False, True)
-    if operator == "sum":
+    if kind == "sum":
         value.size *= max(along.size, 1)
     return squash(k.equation_of(value))
 
@@ -287,6 +304,8 @@ def reduction(k, rows, cols, along, depth):
 def operand(k, rows, cols, type, depth):
     """An operand of a product, of the type."""
     with k.choices.span():
+        if type.startswith("U"):
+            return load(k, rows, cols, type)
         kind = k.choices.pick(("load", "load", "load", "gathered", "named", "computed", "cast"))
         if kind == "named":
             known = [value for value in named(k, rows, cols) if value.type == type and len(value.axes()) == 2]
@@ -314,6 +333,8 @@ def narrowed(k, value, type):
 def product_type(k):
     if k.base == "f64":
         return "f64"
+    if not k.types and k.choices.chance(6):
+        return constructs.type_parameter(k)
     return k.choices.pick(("bf16", "bf16", "f16", "f8e4m3", "f8e5m2", "tf32", "f32"))
 
 

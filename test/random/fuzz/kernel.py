@@ -9,6 +9,7 @@ assignments has its reference."""
 import dataclasses
 import re
 
+import constructs
 from values import Value, combine, shape_text
 
 
@@ -44,6 +45,9 @@ class Kernel:
         self.depth = 0
         self.loops = []         # the axes of the loops around, None for those that count
         self.whole = None       # the text, of a program
+        self.functions = []     # of the file
+        self.taken = []         # names that are words
+        self.ragged = None
 
     def new(self, prefix):
         self.names += 1
@@ -56,7 +60,7 @@ class Kernel:
 
     def tensor(self, dims, type, inputs=None, optional=False):
         """A new input over these dims: its name."""
-        name = self.new("x")
+        name = constructs.users_name(self, "x")
         self.params.append((f"{name}: {type}[{', '.join(dims)}]" + (" = none" if optional else "")))
         if inputs:
             self.settings[name] = inputs
@@ -68,7 +72,7 @@ class Kernel:
         self.varied[name] = lambda k, dims: k.choices.pick(options)
 
     def integers(self, dims, lo, hi):
-        return self.tensor(dims, "i32", f"integers(lo = {lo}, hi = {hi})")
+        return self.tensor(dims, self.choices.pick(("i32", "i32", "i32", "i64")), f"integers(lo = {lo}, hi = {hi})")
 
     # -- equations
 
@@ -90,7 +94,7 @@ class Kernel:
 
     def let(self, value):
         """`let` of the value."""
-        name = self.new("l")
+        name = constructs.users_name(self, "l")
         self.say(f"let {name} = {value.tile};")
         named = dataclasses.replace(self.equation("e", value), tile=name)
         self.lets.append(named)
@@ -116,6 +120,12 @@ class Kernel:
         if lacks and any(axis and axis.kind == "whole" for axis in (rows, cols)):
             text = f"({text} + {self.zeros(rows, cols)})"
         return dataclasses.replace(value, tile=text, rows=rows, cols=cols, ended=True, type=value.type if text == value.tile else self.base)
+
+    def tie_integer(self, value, rows, cols):
+        """The same of integers."""
+        parts = [rows.col] * (value.rows is None or not value.ended) + [cols.row] * (value.cols is None or not value.ended)
+        text = f"({value.tile} + 0 * ({' + '.join(parts)}))" if parts else value.tile
+        return dataclasses.replace(value, tile=text, rows=rows, cols=cols, ended=True)
 
     def zeros(self, rows, cols):
         zeros = f"zeros({shape_text(rows, cols)})"
@@ -151,7 +161,7 @@ class Kernel:
         types = f"<{', '.join(self.types)}>" if self.types else ""
         where = f" where {', '.join(self.where)}" if self.where else ""
         tunes = [f"  tune {', '.join(f'{name} = {size}' for name, size in self.tunes.items())};"] if self.tunes else []
-        kernel = [f"kernel {self.name}{types}({', '.join(params)}){where} {{", *tunes, *self.lines, "}"]
+        kernel = [*self.functions, f"kernel {self.name}{types}({', '.join(params)}){where} {{", *tunes, *self.lines, "}"]
         reference = [f"reference {self.name} {{", *(f"  {text}" for text in self.reachable()), "}"]
         cases = [self.case_text(*case) for case in [(self.dims, self.settings), *self.cases]]
         return "\n".join([*kernel, *reference, *cases]) + "\n"

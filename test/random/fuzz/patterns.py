@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Kernels of known shapes with random parts: what loose statements seldom become."""
 import expressions
+import scales
 from expressions import squash
 from kernel import Counter
 from shapes import batch, tile_axis, whole_axis
@@ -255,4 +256,4 @@ def normalised(k):
     k.lines.append("  }")
 
 
-PATTERNS = (masked_product, attention, attention, scan, running, integer_product, integers, normalised)
+PATTERNS = (masked_product, attention, attention, scan, running, integer_product, integers, normalised, scales.scaled_product)

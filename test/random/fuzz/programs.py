@@ -54,17 +54,56 @@ def second_stage(k, name, in_type, out_type):
     return text, "w, y", [], ["y[m, n] = abs(w1[m, n]) + 0.25;"]
 
 
+def middle_stage(k, number, name, type):
+    """Makes w{number + 1} of w{number}: (kernels, calls, equation)."""
+    old, new = f"w{number}", f"w{number + 1}"
+    kind = k.choices.pick(("each", "flat", "atomic", "branch", "repeat"))
+    a = k.choices.pick(TILES)
+    workspace = f"let {new} = new {type}[M, N];"
+    if kind == "flat":
+        text = f"kernel {name}(w: {type}[L], out y: {type}[L]) {{ parallel l in tiles(L, {a}) {{ y[l] = w[l] * 0.5 + 1; }} }}\n"
+        return text, [workspace, f"{name}({old}.view(M * N), {new}.view(M * N));"], f"{old}[m, n] * 0.5 + 1"
+    if kind == "atomic":
+        # Into a workspace that begins with a number, or is filled.
+        text = f"kernel {name}(w: {type}[M, N], inout y: f32[N]) {{ parallel m in tiles(M, {a}), n in tiles(N, 32) {{ y[n] += colsum(f32(w[m, n])); }} }}\n" \
+               f"kernel {name}_b(w: {type}[M, N], s: f32[N], out y: {type}[M, N]) {{ parallel m in tiles(M, {a}), n in tiles(N, 32) {{ y[m, n] = w[m, n] + s[n].row * 0.125; }} }}\n"
+        total = f"s{number}"
+        begun = k.choices.pick(([f"let {total} = new f32[N] = 0;"], [f"let {total} = new f32[N];", f"{total} = 0;"]))
+        return text, [workspace, *begun, f"{name}({old}, {total});", f"{name}_b({old}, {total}, {new});"], f"{old}[m, n] + 0.125 * sum(i in 0..M, {old}[i, n])"
+    each = f"kernel {name}(w: {type}[M, N], by: f32, out y: {type}[M, N]) {{ parallel m in tiles(M, {a}), n in tiles(N, 16) {{ y[m, n] = w[m, n] * by - 0.5; }} }}\n"
+    if kind == "branch":
+        return each, [workspace, f"if half {{ {name}({old}, 0.5, {new}); }} else {{ {name}({old}, y = {new}, by = 0.25); }}"], \
+            f"if half then {old}[m, n] * 0.5 - 0.5 else {old}[m, n] * 0.25 - 0.5"
+    if kind == "repeat" and type == "f32":
+        place = f"kernel {name}(inout w: {type}[M, N], by: f32) {{ parallel m in tiles(M, {a}), n in tiles(N, 16) {{ w[m, n] = w[m, n] * by; }} }}\n"
+        copy = f"kernel {name}_b(w: {type}[M, N], out y: {type}[M, N]) {{ parallel m in tiles(M, {a}), n in tiles(N, 64) {{ y[m, n] = w[m, n]; }} }}\n"
+        return place + copy, [workspace, f"{name}_b({old}, {new});", f"for i in 0..3 {{ {name}({new}, 0.5); }}"], f"{old}[m, n] * 0.125"
+    return each, [workspace, f"{name}({old}, 0.5, {new});"], f"{old}[m, n] * 0.5 - 0.5"
+
+
 def program(k):
-    """Two kernels, or the second twice, behind one call."""
+    """Two kernels or more behind one call."""
     between, out_type = k.choices.pick(("f32", "bf16", "f16")), k.choices.pick(("f32", "bf16", "f16"))
     sizes = (16, 32, 64, 67, 1, 100)
     k.dims = {dim: k.choices.pick(sizes) for dim in "MNK"}
     k.others = dict.fromkeys("MNK", sizes)
     text, arguments, inputs, made = first_stage(k, f"{k.name}_a", between)
+    rounded = (lambda element: element) if between == "f32" else (lambda element: f"{between}({element})")
+    calls, lines = [f"let w1 = new {between}[M, N];", f"{k.name}_a({arguments}, w1);"], [f"w1[m in 0..M, n in 0..N] = {rounded(made)};"]
+    stages, number = k.choices.count(4, 50), 1
+    for number in range(1, 1 + stages):
+        kernels, more, made = middle_stage(k, number, f"{k.name}_m{number}", between)
+        text += kernels
+        calls += more
+        lines.append(f"w{number + 1}[m in 0..M, n in 0..N] = {rounded(made)};")
+    last = f"w{stages + 1}"
     after, more, others, equations = second_stage(k, f"{k.name}_b", between, out_type)
     sized = inputs + others + ([] if any("K" in p for p in inputs) else ["dims: u8[K]"])
-    calls = [f"let w = new {between}[M, N];", f"{k.name}_a({arguments}, w);", f"{k.name}_b({more});"]
-    rounded = made if between == "f32" else f"{between}({made})"
-    lines = [f"w1[m in 0..M, n in 0..N] = {rounded};", *equations]
-    k.whole = (text + after + f"program {k.name}({', '.join(sized)}, out y: {out_type}[M, N]) {{\n  " + "\n  ".join(calls) + "\n}\n" +
+    calls.append(f"{k.name}_b({more.replace('w', last)});")
+    lines += [equation.replace("w1", last) for equation in equations]
+    flags = ""
+    if any("if half" in call for call in calls):
+        flags = ", const half: bool = false"
+        k.set("half", (None, "true"))
+    k.whole = (text + after + f"program {k.name}({', '.join(sized)}, out y: {out_type}[M, N]{flags}) {{\n  " + "\n  ".join(calls) + "\n}\n" +
                f"reference {k.name} {{\n  " + "\n  ".join(lines) + "\n}")

@@ -4,9 +4,11 @@
 import dataclasses
 import re
 
+import constructs
 import expressions
 import patterns
 import programs
+import updates
 from expressions import condition, expression, integer, product, squash
 from kernel import Counter, Variable
 from shapes import grid, tile_axis
@@ -45,7 +47,7 @@ def carried_domain(k):
 def declare(k):
     """A variable, with its first value."""
     with k.choices.span():
-        name = k.new("v")
+        name = constructs.users_name(k, "v")
         kind = k.choices.pick(("tile", "tile", "tile", "sum", "sum", "copy", "integer", "place"))
         if kind == "integer":
             value = integer(k, None, None, 1)
@@ -115,6 +117,8 @@ def assign(k):
             k.say(f"{variable.name} = {value.tile};")
             variable.value = dataclasses.replace(k.equation("e", value), tile=variable.name)
             return None
+        if variable.type == k.base and not variable.stored and k.choices.chance(15):
+            return updates.update(k, variable)
         others = [v for v in variables if v is not variable and v.type != "i32" and not v.stored and not variable.stored and v.type == variable.type and
                   (v.value.rows, v.value.cols) == (rows, cols)]
         if others and k.choices.chance(45):
@@ -219,7 +223,14 @@ def loop(k):
 def bound_of(k, rounds):
     """A bound that a tensor or a scalar argument holds."""
     name = k.new("c")
-    if k.choices.chance(50):
+    kind = k.choices.pick(("scalar", "tensor", "const", "chosen"))
+    if kind in ("const", "chosen"):
+        k.params.append(f"const {name}: i32" + (" = 1" if kind == "const" else ""))
+        k.settings[name] = str(rounds)
+        if kind == "chosen":
+            k.where.append(f"{name} in {{{rounds}, {rounds + 1}}}")
+        return name
+    if kind == "scalar":
         k.params.append(f"{name}: i32")
         k.settings[name] = str(rounds)
         return name
@@ -508,7 +519,8 @@ def finish_places(k):
 
 def body(k, statements):
     for _ in range(statements):
-        options = [make_let, assign, assign, add, add, loop if k.depth < 2 else add, optional if not k.fixed else assign, branch, atomic]
+        options = [make_let, assign, assign, add, add, add, loop if k.depth < 2 else add, optional if not k.fixed else assign, branch, atomic,
+                   updates.construct]
         k.choices.pick(options)(k)
 
 
