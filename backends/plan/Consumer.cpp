@@ -173,7 +173,7 @@ private:
     if (isPacked(from.elem))
       return unsupported(op, "a transposition of packed elements");
     plan::Buffer buffer;
-    buffer.name = "transposed_" + use(op.operand(0));
+    buffer.name = placement.uniqueBuffer("transposed_" + use(op.operand(0)));
     buffer.elem = from.elem;
     buffer.rows = std::max(from.rows, to.cols);
     buffer.cols = std::max(from.cols, to.rows);
@@ -249,7 +249,7 @@ private:
   }
 
   std::string scratchFor(const plan::VarType &type, int axis) {
-    const std::string name = "reduce_scratch";
+    const std::string name = placement.uniqueBuffer("reduce_scratch");
     // The runtime's scratch has two halves, each of 8 bytes for a row slot or a column of each warp (tk/reduce.h).
     const int across = std::max(type.layout.threadsPerRow / placement.warpSize, 1);
     // Groups that share columns tell each other a number for each row, else each row's first lane writes it.
