@@ -816,7 +816,7 @@ MatrixRoleResult splitMatrixRole(plan::Role &computing, const Placement &placeme
   const plan::Role lowered = computing;
   while (true) {
     computing = lowered;
-    const TensorHomes homes = placeTensorScales(computing, placement, placeTensors(computing, inRegisters));
+    const TensorHomes homes = placeTensorScales(computing, placement, placeTensors(computing, placement, inRegisters));
     if (!factors.empty())
       rescaleEarly(computing);
     Splitter splitter(computing, placement, homes, way, factors);
@@ -847,7 +847,7 @@ MatrixRoleResult splitMatrixRole(plan::Role &computing, const Placement &placeme
     int64_t most = 0;
     for (const std::string &var : homes.carried)
       for (const plan::TensorBuffer &tensor : result.tensors)
-        if (tensor.name == var + "_tensor" && !inRegisters.count(var) && tensor.totalColumns() > most)
+        if (tensor.name == tensorBufferOf(placement, var) && !inRegisters.count(var) && tensor.totalColumns() > most)
           largest = var, most = tensor.totalColumns();
     if (largest.empty())
       return result;

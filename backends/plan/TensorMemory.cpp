@@ -18,7 +18,8 @@ bool isAsynchronous(const plan::Stmt &stmt) { return stmt.kind == Kind::Product 
 
 class Homes {
 public:
-  Homes(plan::Role &role, const std::set<std::string> &inRegisters) : role(role), inRegisters(inRegisters) {
+  Homes(plan::Role &role, const Placement &placement, const std::set<std::string> &inRegisters)
+      : role(role), placement(placement), inRegisters(inRegisters) {
     walk(role.body, [&](const plan::Stmt &stmt) {
       if (isAsynchronous(stmt))
         homed.insert(stmt.dest);
@@ -51,7 +52,7 @@ private:
   // ---- buffers
   plan::BufferRef bufferOf(const std::string &var) {
     const plan::VarType &type = role.findVar(var)->type;
-    const std::string name = var + "_tensor";
+    const std::string name = tensorBufferOf(placement, var);
     if (std::none_of(result.buffers.begin(), result.buffers.end(), [&](const auto &it) { return it.name == name; })) {
       plan::TensorBuffer buffer;
       buffer.name = name;
@@ -373,7 +374,7 @@ private:
     for (const std::string &var : made) {
       load(var, loc);
       zeros.erase(var);
-      result.rings.insert(var + "_tensor");
+      result.rings.insert(tensorBufferOf(placement, var));
     }
     out = saved;
     branch.body = std::move(loads);
@@ -438,6 +439,7 @@ private:
   }
 
   plan::Role &role;
+  const Placement &placement;
   const std::set<std::string> &inRegisters;
   TensorHomes result;
   std::set<std::string> homed; ///< variables that products write
@@ -450,8 +452,12 @@ private:
 
 } // namespace
 
-TensorHomes placeTensors(plan::Role &role, const std::set<std::string> &inRegisters) {
-  return Homes(role, inRegisters).run();
+std::string tensorBufferOf(const Placement &placement, const std::string &var) {
+  return placement.uniqueBuffer(var + "_tensor");
+}
+
+TensorHomes placeTensors(plan::Role &role, const Placement &placement, const std::set<std::string> &inRegisters) {
+  return Homes(role, placement, inRegisters).run();
 }
 
 bool TensorUse::meets(const TensorUse &other) const {

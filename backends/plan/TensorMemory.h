@@ -40,7 +40,9 @@ struct TensorHomes {
 
 /// Rewrites the products of `role` and what touches their results. `inRegisters`: carried variables that stay in
 /// registers, and visit tensor memory for each product.
-TensorHomes placeTensors(plan::Role &role, const std::set<std::string> &inRegisters);
+TensorHomes placeTensors(plan::Role &role, const Placement &placement, const std::set<std::string> &inRegisters);
+/// What the buffer of a variable is called: no buffer of shared memory has that name, whatever users call tensors.
+std::string tensorBufferOf(const Placement &placement, const std::string &var);
 
 /// Which buffers may share columns.
 enum class Sharing : uint8_t {

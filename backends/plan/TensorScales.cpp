@@ -42,9 +42,7 @@ TensorHomes placeTensorScales(plan::Role &role, const Placement &placement, Tens
   if (columns == 0)
     return homes;
   plan::TensorBuffer buffer;
-  buffer.name = homes.scales = "scales";
-  while (placement.findBuffer(buffer.name))
-    buffer.name = homes.scales += "_tensor";
+  buffer.name = homes.scales = placement.uniqueBuffer("scales");
   buffer.elem = ElemType::I32; // four scales each
   buffer.rows = rowsTogether;
   buffer.cols = columns * role.instances;
