@@ -26,7 +26,7 @@ __device__ __forceinline__ void load_direct(Tile &to, const view<const T, 16> &f
     const int r = in_panel / Tile::row_bytes;
     const int c = place / Tile::panel_bytes * Tile::panel_cols + in_panel % Tile::row_bytes / int(sizeof(T));
     if constexpr (gfx >= 950)
-      __builtin_amdgcn_raw_ptr_buffer_load_lds(buffer.descriptor, (in_shared<void> *)(base + u32(done)), 16,
+      __builtin_amdgcn_raw_ptr_buffer_load_lds(buffer.descriptor, (in_shared<void> *)(u64(base + u32(done))), 16,
                                                int(buffer.offset(r, c)), 0, 0, 0);
   }
 }

@@ -34,7 +34,7 @@ __device__ __forceinline__ transposed_8 read_transposed(in_shared<transposed_8> 
 template <int Bytes> __device__ __forceinline__ void load_transposed(u32 address, u32 *words) {
   static_assert(transposing_reads && (Bytes == 1 || Bytes == 2), "elements of 8 or 16 bits, on gfx950");
   using column = typename transposed_column<Bytes>::type;
-  split<2>(__builtin_bit_cast(words_at_once<2>, read_transposed((in_shared<column> *)(address))), words);
+  split<2>(__builtin_bit_cast(words_at_once<2>, read_transposed((in_shared<column> *)(u64(address)))), words);
 }
 
 } // namespace tk

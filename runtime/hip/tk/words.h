@@ -50,15 +50,15 @@ template <int Words> __device__ __forceinline__ void store_words(void *to, const
 __device__ __forceinline__ u32 shared_address(const void *p) { return u32(u64((const in_shared<u8> *)(p))); }
 /// The pointer to a shared address.
 template <class T> __device__ __forceinline__ T *shared_pointer(u32 address) {
-  return (T *)((in_shared<T> *)(address));
+  return (T *)((in_shared<T> *)(u64(address)));
 }
 
 /// One access of Words registers to shared memory.
 template <int Words> __device__ __forceinline__ void store_shared_words(u32 address, const u32 *words) {
-  *(in_shared<words_at_once<Words>> *)(address) = join<Words>(words);
+  *(in_shared<words_at_once<Words>> *)(u64(address)) = join<Words>(words);
 }
 template <int Words> __device__ __forceinline__ void load_shared_words(u32 address, u32 *words) {
-  split<Words>(*(const in_shared<words_at_once<Words>> *)(address), words);
+  split<Words>(*(const in_shared<words_at_once<Words>> *)(u64(address)), words);
 }
 
 /// Three words at a multiple of 16 bytes, of which a vector would be four.
@@ -66,11 +66,11 @@ struct alignas(16) three_words {
   u32 each[3];
 };
 template <> __device__ __forceinline__ void store_shared_words<3>(u32 address, const u32 *words) {
-  auto *to = (in_shared<three_words> *)(address);
+  auto *to = (in_shared<three_words> *)(u64(address));
   to->each[0] = words[0], to->each[1] = words[1], to->each[2] = words[2];
 }
 template <> __device__ __forceinline__ void load_shared_words<3>(u32 address, u32 *words) {
-  const auto *from = (const in_shared<three_words> *)(address);
+  const auto *from = (const in_shared<three_words> *)(u64(address));
   words[0] = from->each[0], words[1] = from->each[1], words[2] = from->each[2];
 }
 
