@@ -113,15 +113,15 @@ private:
                                                       (instruction->aSpaces & arch::Registers) != 0));
   }
 
+  static constexpr std::string_view oneRow = "one row, which goes to every row of the instruction's operand";
+
   Operand placeOperand(const ir::Op &dot, size_t position, int depth, const arch::MatrixInstruction *instruction) {
     // One row goes to every row of the instruction's operand, so that every thread has its part of the result.
-    if (position == 0 && takesRegisters(instruction) && dot.result()->type.rows == 1)
-      return {Operand::Register,
-              ir::factorOf(dot, 0),
-              false,
-              "",
-              false,
-              "one row, which goes to every row of the instruction's operand"};
+    if (position == 0 && dot.result()->type.rows == 1) {
+      if (!takesRegisters(instruction))
+        return stage(dot, position, ir::factorOf(dot, 0), false, false);
+      return {Operand::Register, ir::factorOf(dot, 0), false, "", false, oneRow};
+    }
     auto [value, transposed] = throughTransposes(ir::factorOf(dot, position));
     // The contraction runs along the columns of a left operand and the rows of a right one.
     const bool alongK = (position == 0) != transposed;
@@ -162,6 +162,8 @@ private:
   std::string_view whyStaged(const ir::Op &dot, size_t position, bool transposing) const {
     if (transposing)
       return "it is computed, and stored transposed, as the instruction wants the contracted axis contiguous";
+    if (position == 0 && dot.result()->type.rows == 1)
+      return oneRow;
     if (position == 1)
       return "it is computed, and a right operand is read from shared memory";
     return isDividedByCols(dot) ? "it is computed, and every warpgroup needs all its rows"
