@@ -180,8 +180,13 @@ private:
     buffer.swizzle = plan::Swizzle::None;
     buffer.loc = op.loc;
     auto sameName = [&](const plan::Buffer &other) { return other.name == buffer.name; };
-    if (std::none_of(result.scratch.begin(), result.scratch.end(), sameName))
+    const auto known = std::find_if(result.scratch.begin(), result.scratch.end(), sameName);
+    if (known == result.scratch.end()) {
       result.scratch.push_back(buffer);
+    } else { // a clone in another loop, perhaps with another layout
+      known->rows = std::max(known->rows, buffer.rows);
+      known->cols = std::max(known->cols, buffer.cols);
+    }
     syncAll(op.loc);
     emitStoreShared(use(op.operand(0)), from, buffer.name, false, op.loc);
     syncAll(op.loc);

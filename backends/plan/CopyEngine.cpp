@@ -134,11 +134,14 @@ bool endsWide(const ir::Function &function, const ir::Op &access) {
   const ir::ViewIndex &index = access.view.indices[cols];
   const ir::Param &param = *function.findParam(access.view.tensor);
   const int64_t elements = elementsOfWhole(16, param.elem);
+  const ir::DimExpr &dim = param.dims[cols];
+  if (index.kind == ir::ViewIndex::All)
+    return dim.isConst() && dim.value % elements == 0;
   if (index.kind != ir::ViewIndex::Tiled)
-    return index.kind == ir::ViewIndex::All || index.hi % elements == 0;
+    return index.hi % elements == 0;
   const ir::Value *tileIndex = access.operand(index.operand);
   return !tileIndex->definingOp && tileIndex->ownerBlock && tileIndex->ownerBlock->parent &&
-         stopsWithTensor(tileIndex->ownerBlock->parent->operand(1), param.dims[cols], elements);
+         stopsWithTensor(tileIndex->ownerBlock->parent->operand(1), dim, elements);
 }
 
 plan::TensorMap makeMap(const ir::Op &access, const plan::Buffer &buffer, int64_t boxRows) {
