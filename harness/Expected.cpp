@@ -100,6 +100,7 @@ ErrorModel errorModelOf(const std::vector<const ir::Function *> &functions, Arit
   if (isDouble) {
     model.compute = model.accumulate = 0x1p-53;
     model.tanh = 0x1p-51;
+    model.least = 0x1p-1022;
     return model;
   }
   switch (arithmetic) {

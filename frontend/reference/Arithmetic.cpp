@@ -26,7 +26,7 @@ double unaryError(NodeKind kind, double x, double e, double y, const ErrorModel 
     return e;
   case NodeKind::Exp:
   case NodeKind::Exp2: // the argument is scaled before the hardware's exp2, which rounds it
-    return y == 0 ? 0 : y * (e + 2 * u * (2 + std::fabs(x)));
+    return y == 0 ? 0 : y * e + 2 * u * (2 + std::fabs(x)) * std::fmax(y, model.least);
   case NodeKind::Log:
   case NodeKind::Log2:
     return x == 0 ? 0
@@ -200,6 +200,7 @@ Floats Evaluator::binary(const Node &node) {
   double *out = valuesOf(node), *errors = errorsOf(node);
   const Floats result{out, errors, isUniform(node) ? 0 : 1};
   const double u = errorModel ? errorModel->compute : 0;
+  const auto rounded = [&](double r) { return r == 0 ? 0 : u * std::fmax(r, errorModel->least); };
   const auto withErrors = [&](auto rule) {
     for (int i = 0; errors && i < n; ++i)
       errors[i] = meaningful(
@@ -218,7 +219,7 @@ Floats Evaluator::binary(const Node &node) {
       return isNarrowed && v != 0 ? std::fmax(errorModel->narrow * std::fabs(v), errorModel->narrowStep) : 0;
     };
     return withErrors([&](double a, double ea, double b, double eb, double r) {
-      return std::fabs(a) * (eb + narrowed(narrowsY, b)) + std::fabs(b) * (ea + narrowed(narrowsX, a)) + u * r;
+      return std::fabs(a) * (eb + narrowed(narrowsY, b)) + std::fabs(b) * (ea + narrowed(narrowsX, a)) + rounded(r);
     });
   }
   if (node.kind == NodeKind::Add || node.kind == NodeKind::Sub) {
@@ -230,8 +231,9 @@ Floats Evaluator::binary(const Node &node) {
   }
   if (node.kind == NodeKind::Div) {
     mapFloats(n, out, x, y, [](double a, double b) { return a / b; });
-    return withErrors(
-        [&](double, double ea, double b, double eb, double r) { return (ea + r * eb) / std::fabs(b) + 4 * u * r; });
+    return withErrors([&](double, double ea, double b, double eb, double r) {
+      return (ea + r * eb) / std::fabs(b) + 4 * rounded(r);
+    });
   }
   if (node.kind == NodeKind::Max)
     mapFloats(n, out, x, y, [](double a, double b) { return std::fmax(a, b); });

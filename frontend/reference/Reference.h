@@ -32,6 +32,7 @@ struct ReferenceInput {
 struct ErrorModel {
   double compute = 0x1p-24;    ///< unit roundoff of one operation
   double accumulate = 0x1p-24; ///< of one addition in a sum
+  double least = 0x1p-126;     ///< the smallest normal number, below which roundings err by as much as there
   double narrow = 0;     ///< to which intermediate values may be rounded before they are multiplied; 0: not at all
   double narrowStep = 0; ///< the least error of that: half the distance of the smallest numbers
   double tanh = 0x1p-21; ///< relative error of tanh, whose hardware form is coarser

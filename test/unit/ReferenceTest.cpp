@@ -234,6 +234,16 @@ TEST(Reference, BoundsTheErrorOfAKernel) {
   EXPECT_EQ(errors["z"].data[0], 0);
 }
 
+TEST(Reference, BelowTheSmallestNormalNumberRoundingsErrByAsMuchAsThere) {
+  Reference r("h[i] = a[i] * b[i]; y[i] = h[i] * b[i]; z[i] = a[i] / b[i];");
+  r.tensor("a", {1}, {0x1p-100}).tensor("b", {1}, {0x1p-40}).output("y", {1}).output("z", {1});
+  ErrorModel model;
+  std::map<std::string, Tensor> errors;
+  evaluateReference(r.input, r.diagnostics, &model, &errors);
+  EXPECT_GE(errors["y"].data[0], 0x1p-150);
+  EXPECT_LT(errors["z"].data[0], 0x1p-80);
+}
+
 TEST(Reference, SumsOfSumsMayRoundAsOneSumOfAllTerms) {
   Reference r("y[i] = sum(j in 0..64, sum(k in 0..64, a[i])); z[i] = sum(j in 0..4096, a[i]);");
   r.tensor("a", {1}, {1}).output("y", {1}).output("z", {1});

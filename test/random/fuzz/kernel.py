@@ -170,10 +170,16 @@ class Kernel:
         said = [f"{name} = {value};" for name, value in [*dims.items(), *settings.items()] if value is not None]
         return f"case {self.name} {{ {' '.join(said)} }}"
 
+    def is_left_out(self, dim, settings):
+        """Whether no tensor of a case has the dim: it is then the first of its choices, as in the first case."""
+        tensors = [param.split(":")[0] for param in self.params if re.search(rf"\[(.*\b)?{dim}\b", param)]
+        return all(settings.get(name) == "none" for name in tensors) and not any(re.search(rf"\b{dim}\b", param) for param in self.outs)
+
     def another_case(self):
         """The same kernel in other sizes, with other arguments."""
         dims = {name: self.choices.pick(self.others.get(name, (size,))) for name, size in self.dims.items()}
         settings = {name: self.varied[name](self, dims) if name in self.varied else value for name, value in self.settings.items()}
+        dims |= {name: self.dims[name] for name in dims if self.is_left_out(name, settings)}
         if (dims, settings) not in [(self.dims, self.settings), *self.cases]:
             self.cases.append((dims, settings))
 

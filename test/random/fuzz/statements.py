@@ -74,7 +74,8 @@ def declare(k):
             return
         type = k.choices.pick((k.base, k.base, k.base, "bf16", "f16")) if k.base == "f32" else k.base
         value = as_type(k, squash(k.shaped(expression(k, rows, cols, k.choices.below(3)), rows, cols), 4.0), type)
-        k.say(f"var {name} = {value.tile};")
+        # A literal alone would make it a variable of f32.
+        k.say(f"var {name} = {value.tile if type == 'f32' else f'{type}({value.tile})'};")
         k.variables.append(Variable(name, dataclasses.replace(k.equation("e", value), tile=name, exact=False, ended=False), type))
 
 
