@@ -85,7 +85,7 @@ def given(k, rows, cols):
     name = k.new("c")
     k.params.append(f"const {name}: i32 = {k.choices.pick((2, 1, 5))}")
     k.set(name, (None, "3", "-2"))
-    return Value(f"{k.base}({name})", name, None, None, k.base, 5, True)
+    return Value(f"{k.base}({name})", f"{k.base}({name})", None, None, k.base, 5, True)
 
 
 def function(k, rows, cols):

@@ -35,8 +35,9 @@ def scaled_product(k):
     packed = any(type in ("f4e2m1", "f6e2m3", "f6e3m2") for type in (left, right))
     turned = not packed and k.choices.chance(25)
     x = k.tensor([*b, "K", "M"] if turned else [*b, "M", "K"], left)
-    xs = k.tensor([*b, last, "M"] if turned else [*b, "M", last], scale)
-    z, zs = k.tensor(["N", "K"], right), k.tensor(["N", last], scale)
+    positive = "uniform(lo = 0.25, hi = 2)" if scale == "f8e4m3" else None     # no scale is below zero
+    xs = k.tensor([*b, last, "M"] if turned else [*b, "M", last], scale, positive)
+    z, zs = k.tensor(["N", "K"], right), k.tensor(["N", last], scale, positive)
     first = f"scaled({x}[{at}k, m].T, {xs}[{at}k / {block}, m].T)" if turned else f"scaled({x}[{at}m, k], {xs}[{at}m, k / {block}])"
     element = f"{x}[{at}k, m] * {xs}[{at}k / {block}, m]" if turned else f"{x}[{at}m, k] * {xs}[{at}m, k / {block}]"
     grid = (["b in 0..B"] if leading else []) + [f"m in tiles(M, {m.size_text})", f"n in tiles(N, {n.size_text})"]
