@@ -92,6 +92,7 @@ private:
   template <class Visit> void forEachLane(Visit visit);
   std::pair<int64_t, int64_t> range(const Node &node);
   bool boundsAreUniform(const Node &node) const;
+  bool dependsOn(const Node &reduction, int variable) const;
   double termsWithin(const Node &node);
   template <class T, class Sum> void reduceAcross(const Node &node, int64_t lo, int64_t hi, Sum sum);
 

@@ -139,11 +139,18 @@ bool Evaluator::boundsAreUniform(const Node &node) const {
   return node.children.size() == 1 || (isUniform(*node.children[1]) && isUniform(*node.children[2]));
 }
 
-/// Of how many terms a kernel may add up each term of a sum: those of sums directly within are terms of one long sum.
+/// Whether the written bounds of a reduction depend on a variable.
+bool Evaluator::dependsOn(const Node &reduction, int variable) const {
+  return std::any_of(reduction.children.begin() + 1, reduction.children.end(),
+                     [&](const Node *bound) { return bound->variables >> variable & 1; });
+}
+
+/// Of how many terms a kernel may add up each term of a sum: those of a sum directly within are terms of one long sum,
+/// where it has as many for each index.
 double Evaluator::termsWithin(const Node &node) {
   const Node &body = *node.children[0];
   if (node.reduction != Reduction::Sum || body.kind != NodeKind::Reduce || body.reduction != Reduction::Sum ||
-      !boundsAreUniform(body))
+      !boundsAreUniform(body) || dependsOn(body, node.variable))
     return 1;
   const auto [lo, hi] = range(body);
   return static_cast<double>(std::max<int64_t>(hi - lo, 1)) * termsWithin(body);
@@ -179,10 +186,11 @@ Floats Evaluator::reduceFloats(const Node &node) {
   const Node &body = *node.children[0];
   double *values = valuesOf(node), *errors = errorsOf(node);
   const Floats result{values, errors, isUniform(node) ? 0 : 1};
-  const auto finish = [&](int lane, const Total &total, int64_t count) {
+  const auto termsOf = [&](int64_t count) { return errors ? static_cast<double>(count) * termsWithin(node) : 0; };
+  const auto finish = [&](int lane, const Total &total, double terms) {
     values[lane] = total.value;
     if (errors)
-      errors[lane] = total.finalError(kind, static_cast<double>(count) * termsWithin(node), *errorModel);
+      errors[lane] = total.finalError(kind, terms, *errorModel);
   };
   const auto across = [&](int lane) {
     const auto [lo, hi] = range(node);
@@ -192,7 +200,7 @@ Floats Evaluator::reduceFloats(const Node &node) {
       for (int i = 0; i < count; ++i)
         total.add(kind, terms.values[i * terms.stride], terms.errorAt(i));
     });
-    finish(lane, total, hi - lo);
+    finish(lane, total, termsOf(hi - lo));
   };
   if (isUniform(node)) {
     const Lanes outer = lanes;
@@ -223,8 +231,9 @@ Floats Evaluator::reduceFloats(const Node &node) {
     totals[lane].magnitude += plain.magnitudes[lane];
     totals[lane].error += plain.relative * plain.magnitudes[lane];
   }
+  const double terms = termsOf(hi - lo);
   for (int lane = 0; lane < lanes.count; ++lane)
-    finish(lane, totals[lane], hi - lo);
+    finish(lane, totals[lane], terms);
   return result;
 }
 

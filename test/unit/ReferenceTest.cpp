@@ -244,6 +244,16 @@ TEST(Reference, BelowTheSmallestNormalNumberRoundingsErrByAsMuchAsThere) {
   EXPECT_LT(errors["z"].data[0], 0x1p-80);
 }
 
+TEST(Reference, ErrorsOfSumsOfSumsAskNoBoundOutsideItsRange) {
+  Reference r("y[i] = sum(e in 1..1, sum(m in o[e - 1]..o[e], a[m]));");
+  r.tensor("o", {4}, {0, 2, 4, 6}, ElemType::I32).tensor("a", {6}, {1, 2, 3, 4, 5, 6}).output("y", {1});
+  ErrorModel model;
+  std::map<std::string, Tensor> errors;
+  evaluateReference(r.input, r.diagnostics, &model, &errors);
+  EXPECT_TRUE(r.diagnostics.all().empty());
+  EXPECT_EQ(errors["y"].data[0], 0);
+}
+
 TEST(Reference, SumsOfSumsMayRoundAsOneSumOfAllTerms) {
   Reference r("y[i] = sum(j in 0..64, sum(k in 0..64, a[i])); z[i] = sum(j in 0..4096, a[i]);");
   r.tensor("a", {1}, {1}).output("y", {1}).output("z", {1});

@@ -87,7 +87,10 @@ def interpret(tool, trials, *options):
         cases = json.loads(results.read_text())["cases"]
         invalid = blame(said, path, owners)
         for trial in left:
-            outcomes[trial.name] = of_cases(trial.name, cases, lambda message: "invalid" if trial.name in invalid else "wrong")
+            outcome = of_cases(trial.name, cases, lambda message: "wrong")
+            if outcome.verdict == "wrong" and trial.name in invalid:
+                outcome = outcome._replace(verdict="invalid", said=invalid[trial.name])
+            outcomes[trial.name] = outcome
         break
     return outcomes
 
