@@ -38,6 +38,14 @@ std::string hostType(ElemType elem) {
   return "";
 }
 
+/// What `name` may be; null: it has no choices.
+template <class Choice>
+const std::vector<Choice> *choicesOf(const std::string &name,
+                                     const std::vector<std::pair<std::string, std::vector<Choice>>> &all) {
+  const auto found = std::find_if(all.begin(), all.end(), [&](const auto &each) { return each.first == name; });
+  return found == all.end() ? nullptr : &found->second;
+}
+
 /// `from` of the first of `tensors` that the call has, else `otherwise`.
 std::string ofFirstPresent(const std::vector<std::string> &tensors, const std::vector<std::string> &from,
                            const std::string &otherwise) {
@@ -276,25 +284,20 @@ const ir::Param *HostFunction::bindType(const std::string &name) {
       if (!param->isOptional && !always)
         always = param;
     }
-  const auto choices = std::find_if(signature.typeParams.begin(), signature.typeParams.end(),
-                                    [&](const auto &param) { return param.first == name; });
+  const std::string first = hostElement(choicesOf(name, signature.typeParams)->front());
   line("const tk::element {} = {};", identifier(name),
-       always ? view(always->name) + ".type" : ofFirstPresent(views, types, hostElement(choices->second.front())));
+       always ? view(always->name) + ".type" : ofFirstPresent(views, types, first));
   requireChoice(name);
   return always;
 }
 
 void HostFunction::requireChoice(const std::string &name) {
-  for (const auto &[param, choices] : signature.typeParams) {
-    if (param != name)
-      continue;
-    std::vector<std::string> tests, spellings;
-    for (ElemType elem : choices) {
-      tests.push_back(fmt::format("{} == {}", identifier(name), hostElement(elem)));
-      spellings.emplace_back(spelling(elem));
-    }
-    line("{}.require({}, \"{} in {{{}}}\");", callName, fmt::join(tests, " || "), name, fmt::join(spellings, ", "));
+  std::vector<std::string> tests, spellings;
+  for (ElemType elem : *choicesOf(name, signature.typeParams)) {
+    tests.push_back(fmt::format("{} == {}", identifier(name), hostElement(elem)));
+    spellings.emplace_back(spelling(elem));
   }
+  line("{}.require({}, \"{} in {{{}}}\");", callName, fmt::join(tests, " || "), name, fmt::join(spellings, ", "));
 }
 
 void HostFunction::bindSymbols() {
@@ -311,9 +314,8 @@ void HostFunction::bindSymbols() {
         }
     if (binds.empty() && isConst(symbol)) // a const parameter stands in the dims
       continue;
-    const auto choices = std::find_if(signature.dimChoices.begin(), signature.dimChoices.end(),
-                                      [&](const auto &dim) { return dim.first == symbol; });
-    const int64_t otherwise = choices == signature.dimChoices.end() ? 0 : choices->second.front();
+    const std::vector<int64_t> *choices = choicesOf(symbol, signature.dimChoices);
+    const int64_t otherwise = choices ? choices->front() : 0;
     line("const int {} = {};", identifier(symbol),
          always.empty() ? ofFirstPresent(views, binds, std::to_string(otherwise)) : always);
   }
@@ -348,9 +350,7 @@ std::string HostFunction::unasked(const ast::Expr &condition) const {
   std::string text;
   for (const std::string &symbol : signature.symbols) {
     const std::vector<std::string> needed = optionalTensorsWith(signature, symbol);
-    const bool hasChoices = std::any_of(signature.dimChoices.begin(), signature.dimChoices.end(),
-                                        [&](const auto &dim) { return dim.first == symbol; });
-    if (needed.empty() || hasChoices || !mentions(condition, symbol))
+    if (needed.empty() || choicesOf(symbol, signature.dimChoices) || !mentions(condition, symbol))
       continue;
     std::vector<std::string> tests;
     for (const std::string &name : needed)

@@ -179,14 +179,7 @@ private:
     buffer.cols = std::max(from.cols, to.rows);
     buffer.swizzle = plan::Swizzle::None;
     buffer.loc = op.loc;
-    auto sameName = [&](const plan::Buffer &other) { return other.name == buffer.name; };
-    const auto known = std::find_if(result.scratch.begin(), result.scratch.end(), sameName);
-    if (known == result.scratch.end()) {
-      result.scratch.push_back(buffer);
-    } else { // a clone in another loop, perhaps with another layout
-      known->rows = std::max(known->rows, buffer.rows);
-      known->cols = std::max(known->cols, buffer.cols);
-    }
+    addScratch(buffer, result.scratch.end());
     syncAll(op.loc);
     emitStoreShared(use(op.operand(0)), from, buffer.name, false, op.loc);
     syncAll(op.loc);
@@ -264,20 +257,27 @@ private:
         sharesCols ? std::max<int64_t>(type.rows, type.layout.threads / type.layout.threadsPerRow) : type.rows;
     const int64_t rowSlots = rows * lanes / type.layout.threads;
     const int64_t elements = std::max<int64_t>(axis == 0 ? type.cols / across : rowSlots, 8);
-    const int64_t cols = elements * 2 * 8 / byteWidth(ElemType::F32);
-    auto found = std::find_if(result.scratch.begin(), result.scratch.end(),
-                              [&](const plan::Buffer &b) { return b.name == name; });
-    if (found == result.scratch.end()) {
-      plan::Buffer buffer;
-      buffer.name = name;
-      buffer.elem = ElemType::F32;
-      buffer.rows = totalThreads() / placement.warpSize;
-      buffer.swizzle = plan::Swizzle::None;
-      found = result.scratch.insert(result.scratch.begin(), buffer);
-    }
-    plan::Buffer &buffer = *found;
-    buffer.cols = std::max(buffer.cols, cols);
+    plan::Buffer buffer;
+    buffer.name = name;
+    buffer.elem = ElemType::F32;
+    buffer.rows = totalThreads() / placement.warpSize;
+    buffer.cols = elements * 2 * 8 / byteWidth(ElemType::F32);
+    buffer.swizzle = plan::Swizzle::None;
+    addScratch(buffer, result.scratch.begin());
     return name;
+  }
+
+  /// Scratch memory, at `place` among the rest. Operations may share it by its name, such as clones of one in several
+  /// loops, perhaps with other layouts: it is then as large as the largest.
+  void addScratch(const plan::Buffer &buffer, std::vector<plan::Buffer>::const_iterator place) {
+    const auto known = std::find_if(result.scratch.begin(), result.scratch.end(),
+                                    [&](const plan::Buffer &other) { return other.name == buffer.name; });
+    if (known == result.scratch.end()) {
+      result.scratch.insert(place, buffer);
+      return;
+    }
+    known->rows = std::max(known->rows, buffer.rows);
+    known->cols = std::max(known->cols, buffer.cols);
   }
 
   // ---- products

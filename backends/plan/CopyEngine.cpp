@@ -52,15 +52,18 @@ bool stopsWithTensor(const ir::Value *hi, const ir::DimExpr &dim, int64_t size, 
          stopsWithTensor(op->operand(2), dim, size, depth);
 }
 
+/// The loop whose tiles the index counts; null: the index is moved, or not a loop's own.
+const ir::Op *loopOf(const ir::Value *tileIndex) {
+  return tileIndex->definingOp || !tileIndex->ownerBlock ? nullptr : tileIndex->ownerBlock->parent;
+}
+
 /// A load may bring what the tensor has beyond the end of the tile's range: passes take it for that, or for zero where
 /// the tensor ends (`EdgeAnalysis::loadedBeyond`). A store may not write there.
 /// Tiles of a loop start at lo + n · size; with lo a multiple too, whatever is a multiple is a boundary between tiles.
 bool rangeSuits(ir::OpKind access, const ir::Value *tileIndex, const ir::DimExpr &dim) {
-  if (tileIndex->definingOp || !tileIndex->ownerBlock || !tileIndex->ownerBlock->parent)
-    return false; // moved, or not a loop's own
-  if (access == ir::OpKind::Load)
-    return true;
-  const ir::Op *loop = tileIndex->ownerBlock->parent;
+  const ir::Op *loop = loopOf(tileIndex);
+  if (!loop || access == ir::OpKind::Load)
+    return loop != nullptr;
   const int64_t size = loop->tileSize;
   return isDim(loop->operand(1), dim) ||
          (isMultipleOf(loop->operand(0), size) && stopsWithTensor(loop->operand(1), dim, size));
@@ -122,11 +125,8 @@ bool beginsAtMultiples(const ir::Op &access, int64_t elements) {
   const ir::ViewIndex &index = access.view.indices[rangedDims(access.view).second];
   if (index.kind != ir::ViewIndex::Tiled)
     return index.kind == ir::ViewIndex::All || index.lo % elements == 0;
-  const ir::Value *tileIndex = access.operand(index.operand);
-  if (tileIndex->definingOp || !tileIndex->ownerBlock || !tileIndex->ownerBlock->parent)
-    return false; // moved, or not a loop's own
-  const ir::Op *loop = tileIndex->ownerBlock->parent;
-  return loop->tileSize % elements == 0 && isMultipleOf(loop->operand(0), elements);
+  const ir::Op *loop = loopOf(access.operand(index.operand));
+  return loop && loop->tileSize % elements == 0 && isMultipleOf(loop->operand(0), elements);
 }
 
 bool endsWide(const ir::Function &function, const ir::Op &access) {
@@ -139,9 +139,8 @@ bool endsWide(const ir::Function &function, const ir::Op &access) {
     return dim.isConst() && dim.value % elements == 0;
   if (index.kind != ir::ViewIndex::Tiled)
     return index.hi % elements == 0;
-  const ir::Value *tileIndex = access.operand(index.operand);
-  return !tileIndex->definingOp && tileIndex->ownerBlock && tileIndex->ownerBlock->parent &&
-         stopsWithTensor(tileIndex->ownerBlock->parent->operand(1), dim, elements);
+  const ir::Op *loop = loopOf(access.operand(index.operand));
+  return loop && stopsWithTensor(loop->operand(1), dim, elements);
 }
 
 plan::TensorMap makeMap(const ir::Op &access, const plan::Buffer &buffer, int64_t boxRows) {

@@ -536,12 +536,19 @@ private:
   /// Without products into tensor memory.
   void emptied(plan::Stmt &stmt, int depth) {
     plan::Body none, nothing;
-    const bool stored = storesToRescale;
-    for (plan::Body *body : stmt.bodies())
-      if (!body->empty())
-        inner(stmt, *body, none, nothing, depth);
-    storesToRescale |= stored;
+    mayNotRun([&] {
+      for (plan::Body *body : stmt.bodies())
+        if (!body->empty())
+          inner(stmt, *body, none, nothing, depth);
+    });
     computer.out->push_back(std::move(stmt));
+  }
+
+  /// The bodies of a loop or a branch: what was stored before them has not been fenced where they do not run.
+  template <class Bodies> void mayNotRun(Bodies bodies) {
+    const bool stored = storesToRescale;
+    bodies();
+    storesToRescale |= stored;
   }
 
   void inner(const plan::Stmt &stmt, plan::Body &body, plan::Body &into, plan::Body &rescaling, int depth) {
@@ -569,13 +576,13 @@ private:
     plan::Body *const theirParts[] = {&theirs.prologue, &theirs.body, &theirs.epilogue, &theirs.orElse};
     plan::Body *const rescalingParts[] = {&rescaling.prologue, &rescaling.body, &rescaling.epilogue, &rescaling.orElse};
     Names again;
-    const bool stored = storesToRescale;
-    for (int i = 0; i < 4; ++i)
-      if (!mineParts[i]->empty()) {
-        again.merge(neededFromBefore(*mineParts[i], homes));
-        inner(stmt, *mineParts[i], *theirParts[i], *rescalingParts[i], depth);
-      }
-    storesToRescale |= stored; // it may not have run
+    mayNotRun([&] {
+      for (int i = 0; i < 4; ++i)
+        if (!mineParts[i]->empty()) {
+          again.merge(neededFromBefore(*mineParts[i], homes));
+          inner(stmt, *mineParts[i], *theirParts[i], *rescalingParts[i], depth);
+        }
+    });
     if (stmt.kind == Kind::For)
       spans.carry(again, begin);
     products->push_back(std::move(theirs));

@@ -127,6 +127,13 @@ void collectSymbols(const DimExpr &dim, std::vector<std::string> &symbols) {
     collectSymbols(*dim.rhs, symbols);
 }
 
+std::vector<std::string> symbolsIn(const std::vector<DimExpr> &dims) {
+  std::vector<std::string> symbols;
+  for (const DimExpr &dim : dims)
+    collectSymbols(dim, symbols);
+  return symbols;
+}
+
 std::optional<std::string> boundSymbol(const DimExpr &dim) {
   if (dim.kind == DimExpr::Symbol)
     return dim.symbol;

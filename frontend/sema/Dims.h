@@ -28,6 +28,7 @@ ir::DimExpr substitute(const ir::DimExpr &dim, const std::map<std::string, int64
 std::optional<int64_t> evaluate(const ir::DimExpr &dim, const std::map<std::string, int64_t> &known);
 /// Symbols in order of appearance, each once.
 void collectSymbols(const ir::DimExpr &dim, std::vector<std::string> &symbols);
+std::vector<std::string> symbolsIn(const std::vector<ir::DimExpr> &dims);
 /// The symbol that a dim of this form determines by itself: `N`, `N + 1`, `N - 3`, `1 + N`.
 std::optional<std::string> boundSymbol(const ir::DimExpr &dim);
 

@@ -98,11 +98,8 @@ void Elaborator::addParams() {
       error(Diag::packed_row, {param.loc, param.loc}, spelling(param.elem), groupElements(param.elem),
             param.dims.back().value);
     param.isPresent = specialization.absent.count(param.name) == 0;
-    std::vector<std::string> symbols;
-    for (const ir::DimExpr &dim : param.dims)
-      collectSymbols(dim, symbols);
     if (param.isPresent)
-      for (const std::string &symbol : symbols)
+      for (const std::string &symbol : symbolsIn(param.dims))
         isKnown(symbol, {param.loc, param.loc});
     if (!param.isTensor)
       param.above = std::max(numberBelow(param.name, signature.conditions), numberBelow(param.name, promised));

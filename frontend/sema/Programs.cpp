@@ -46,11 +46,8 @@ void ProgramPlanner::addParams() {
         if (name == typeParam->second)
           param.elem = type;
     param.isPresent = specialization.absent.count(param.name) == 0;
-    std::vector<std::string> symbols;
-    for (const ir::DimExpr &dim : param.dims)
-      collectSymbols(dim, symbols);
     if (param.isPresent)
-      for (const std::string &symbol : symbols)
+      for (const std::string &symbol : symbolsIn(param.dims))
         isKnown(symbol, {param.loc, param.loc});
     plan->params.push_back(std::move(param));
   }

@@ -152,7 +152,7 @@ class Kernel:
 
     def text(self):
         if self.whole:
-            return "\n".join([self.whole, *(self.case_text(*case) for case in [(self.dims, self.settings), *self.cases])]) + "\n"
+            return "\n".join([self.whole, *self.case_texts()]) + "\n"
         used = {symbol for param in self.params + self.outs for dims in re.findall(r"\[(.*?)\]", param) for symbol in dims.split(", ")}
         missing = [dim for dim in self.dims if dim not in used]
         params = self.params + ([f"dims: u8[{', '.join(missing)}]"] if missing else [])
@@ -163,12 +163,15 @@ class Kernel:
         tunes = [f"  tune {', '.join(f'{name} = {size}' for name, size in self.tunes.items())};"] if self.tunes else []
         kernel = [*self.functions, f"kernel {self.name}{types}({', '.join(params)}){where} {{", *tunes, *self.lines, "}"]
         reference = [f"reference {self.name} {{", *(f"  {text}" for text in self.reachable()), "}"]
-        cases = [self.case_text(*case) for case in [(self.dims, self.settings), *self.cases]]
-        return "\n".join([*kernel, *reference, *cases]) + "\n"
+        return "\n".join([*kernel, *reference, *self.case_texts()]) + "\n"
 
-    def case_text(self, dims, settings):
-        said = [f"{name} = {value};" for name, value in [*dims.items(), *settings.items()] if value is not None]
-        return f"case {self.name} {{ {' '.join(said)} }}"
+    def all_cases(self):
+        return [(self.dims, self.settings), *self.cases]
+
+    def case_texts(self):
+        said = [" ".join(f"{name} = {value};" for name, value in [*dims.items(), *settings.items()] if value is not None)
+                for dims, settings in self.all_cases()]
+        return [f"case {self.name} {{ {text} }}" for text in said]
 
     def is_left_out(self, dim, settings):
         """Whether no tensor of a case has the dim: it is then the first of its choices, as in the first case."""
@@ -180,7 +183,7 @@ class Kernel:
         dims = {name: self.choices.pick(self.others.get(name, (size,))) for name, size in self.dims.items()}
         settings = {name: self.varied[name](self, dims) if name in self.varied else value for name, value in self.settings.items()}
         dims |= {name: self.dims[name] for name in dims if self.is_left_out(name, settings)}
-        if (dims, settings) not in [(self.dims, self.settings), *self.cases]:
+        if (dims, settings) not in self.all_cases():
             self.cases.append((dims, settings))
 
     def reachable(self):
