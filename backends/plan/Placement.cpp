@@ -631,11 +631,15 @@ bool RingPlacement::isShared() const {
 }
 
 bool isProducerComputed(const ir::Op &load, const std::set<const ir::Op *> &contested) {
-  // The loops around it as well: how often the load happens.
-  for (const ir::Block *block = load.parent; block && block->parent; block = block->parent->parent)
-    if (const ir::Op &loop = *block->parent; loop.kind == ir::OpKind::For)
-      if (!isProducerComputable(loop.operand(0), contested) || !isProducerComputable(loop.operand(1), contested))
-        return false;
+  // The loops around it as well: how often the load happens. Roles that copy take no branches.
+  for (const ir::Block *block = load.parent; block && block->parent; block = block->parent->parent) {
+    const ir::Op &around = *block->parent;
+    if (around.kind == ir::OpKind::If)
+      return false;
+    if (around.kind == ir::OpKind::For &&
+        (!isProducerComputable(around.operand(0), contested) || !isProducerComputable(around.operand(1), contested)))
+      return false;
+  }
   return contested.count(&load) == 0 &&
          std::all_of(load.operands().begin(), load.operands().end(),
                      [&](const ir::Value *operand) { return isProducerComputable(operand, contested); });
