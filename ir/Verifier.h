@@ -17,6 +17,8 @@ struct ExpectedType {
   ExpectedType(std::string problem) : problem(std::move(problem)) {}
 };
 
+/// Whether an element-wise op takes elements of this type, as its row of Ops.def says.
+bool takesElements(OpKind kind, ElemType elem);
 /// For every op with one result and no body. The number of operands is right.
 ExpectedType expectedType(const Function &function, const Op &op);
 /// Why a Load's, Store's or Atomic's view is no slice of its tensor; empty where it is one.

@@ -272,6 +272,8 @@ ExpectedType load(const Function &function, const Op &op) {
 
 } // namespace
 
+bool takesElements(OpKind kind, ElemType elem) { return inDomain(domainOf(kind), elem); }
+
 ExpectedType expectedType(const Function &function, const Op &op) {
   switch (op.kind) {
 #define TKC_UNARY(kind, name, domain, summary) case OpKind::kind:

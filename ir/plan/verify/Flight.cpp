@@ -3,7 +3,8 @@
 //
 // Registers of products in flight. PTX ISA, "Asynchronous wgmma operations": accumulators, and A where it is in
 // registers, may not be touched between the product and a wait that covers its group; and `wgmma.fence` comes between
-// any other access to them and the next product, except between products into one accumulator.
+// any other access to them and the next product, except between products into one accumulator. No variable is both: an
+// accumulator's elements are wider than those of an operand (Factors.cpp).
 #include "ir/plan/verify/Order.h"
 
 #include <algorithm>
@@ -101,23 +102,15 @@ private:
 
   void product(const Stmt &stmt) {
     State &dest = stateOf(stmt.dest);
-    if (dest.read > retired)
-      report.add(stmt.loc, fmt::format("`{}` writes `{}` while `{}` still reads it", print(stmt), stmt.dest,
-                                       print(*dest.product)));
     std::string unfenced = dest.dirty ? stmt.dest : "";
     dest.written = committed + 1;
     dest.product = &stmt;
     if (!stmt.aShared && !stmt.operands.empty()) {
       State &a = stateOf(stmt.operands[0]);
-      if (a.written > retired)
-        report.add(stmt.loc,
-                   fmt::format("`{}` takes `{}` while `{}` is in flight: no `product_wait` in between covers it",
-                               print(stmt), stmt.operands[0], print(*a.product)));
       if (a.dirty)
         unfenced = stmt.operands[0];
       a.read = committed + 1;
-      if (a.product == nullptr || a.written <= retired)
-        a.product = &stmt;
+      a.product = &stmt;
     }
     if (!unfenced.empty())
       report.add(stmt.loc,

@@ -95,6 +95,7 @@ std::vector<Violation> verify(const Plan &plan, const Budget &budget) {
   checkStructure(plan, budget, report);
   if (!report.empty())
     return report.take();
+  checkOperands(plan, report);
   checkAssigned(plan, report);
   checkWaves(plan, budget, report);
   if (!report.empty())

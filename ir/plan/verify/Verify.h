@@ -42,6 +42,8 @@ private:
 void checkStructure(const Plan &plan, const Budget &budget, Report &report);
 /// checkStructure's part that looks at statements; names of declarations are unique by then.
 void checkStatements(const Plan &plan, const Budget &budget, Report &report);
+/// What statements compute, move, copy and multiply: types, shapes and layouts, of what an instance has.
+void checkOperands(const Plan &plan, Report &report);
 /// Every variable has a value before it is read, on every path.
 void checkAssigned(const Plan &plan, Report &report);
 /// Roles whose warps are all of their instances: what stands in `each`, and what does not.
