@@ -94,10 +94,10 @@ Expr integer(int64_t value) {
 Expr boolean(bool value) { return name(value ? "true" : "false"); }
 
 Expr floating(double value, bool isDouble) {
-  if (std::isnan(value))
-    return name("tk::nan");
-  if (std::isinf(value))
-    return value < 0 ? unary("-", name("tk::inf")) : name("tk::inf");
+  if (!std::isfinite(value)) { // the runtime's names for these are floats
+    const Expr number = std::isnan(value) ? name("tk::nan") : value < 0 ? unary("-", name("tk::inf")) : name("tk::inf");
+    return isDouble ? call("double", {number}) : number;
+  }
   std::string text = isDouble ? fmt::format("{}", std::fabs(value)) : fmt::format("{}", std::fabs(float(value)));
   if (text.find_first_of(".e") == std::string::npos)
     text += ".0";

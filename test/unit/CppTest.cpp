@@ -43,6 +43,7 @@ TEST(Cpp, FloatsReadBack) {
   EXPECT_EQ(print(floating(0.1, true)), "0.1");
   EXPECT_EQ(print(floating(1e30, true)), "1e+30");
   EXPECT_EQ(print(floating(-INFINITY, false)), "-tk::inf");
+  EXPECT_EQ(print(floating(-INFINITY, true)), "double(-tk::inf)");
 }
 
 TEST(Cpp, NamesClashNeither) {
