@@ -371,7 +371,7 @@ cpp::Expr RolePrinter::reduction(const Stmt &stmt) {
   }
   std::vector<cpp::Expr> args = {operand};
   if (!stmt.ref.buffer.empty())
-    args.push_back(cpp::name(nameOf(stmt.ref.buffer)));
+    args.push_back(cpp::name(scratchNames.at(stmt.ref.buffer)));
   if (stmt.byThreads) {
     const bool isPart = type.kind == VarType::Fragment || type.kind == VarType::Row;
     return cpp::call((isPart ? "tk::thread_row_" : "tk::finish_row_") + kind, std::move(args));
@@ -481,7 +481,7 @@ cpp::Expr RolePrinter::computed(const Stmt &stmt) {
     if (summed.kind == VarType::Scalar || summed.kind == (stmt.axis == 1 ? VarType::Column : VarType::Row))
       return args.front(); // of one element each
     if (!stmt.ref.buffer.empty())
-      args.push_back(cpp::name(nameOf(stmt.ref.buffer)));
+      args.push_back(cpp::name(scratchNames.at(stmt.ref.buffer)));
     return cpp::call(stmt.axis == 1 ? "tk::cumsum_cols" : "tk::cumsum_rows", std::move(args));
   }
   case OpKind::Philox:

@@ -128,7 +128,8 @@ cpp::Body RolePrinter::setup() {
     const auto member = kernel.sharedBuffer(buffer);
     const auto type = fmt::format("tk::scratch<{}, {}>", barrier.second / role.lanes,
                                   kernel.plan.findBuffer(buffer)->totalBytes() / 16 / (barrier.second / role.lanes));
-    out.push_back(cpp::Stmt::declaration(type, nameOf(buffer), cpp::braces("", {member, cpp::integer(barrier.first)})));
+    const std::string &name = scratchNames[buffer] = names.take(identifier(buffer));
+    out.push_back(cpp::Stmt::declaration(type, name, cpp::braces("", {member, cpp::integer(barrier.first)})));
   }
   if (plan::isInstrumented(role))
     out.push_back(cpp::Stmt::declaration(

@@ -225,6 +225,7 @@ private:
   const plan::Accesses accesses;
   cpp::NameScope names;
   std::map<std::string, std::string> cppNames;
+  std::map<std::string, std::string> scratchNames; ///< by buffer, which a variable of the plan may share its name with
   std::map<std::string, std::string> declaredTiles;               ///< by what the range is; in scope here
   std::map<const plan::Stmt *, std::set<std::string>> retiredAt;  ///< variables that a ProductWait hands back
   std::map<const plan::Stmt *, std::set<std::string>> inFlightAt; ///< variables not to touch at a ProductFence
