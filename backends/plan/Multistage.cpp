@@ -379,24 +379,20 @@ private:
 
   void loop(plan::Stmt &stmt) {
     const Names readBefore = stillRead;
-    // What any iteration leaves is there when the next begins.
-    addStaging(stmt.body);
     // The loop's own first wait and barrier cover what was loaded before its first copies, if they come before its use.
     const Names before = underWay;
     if (!before.empty() && !waitsFirst(stmt.body))
       landed(stmt.loc);
+    addWhatIterationsLeave(stmt.body);
     const Names outside = underWay;
     const bool wasOldest = std::exchange(underWayIsOldest, true);
     const Names unpublishedBefore = unpublished;
     walk(stmt.body);
-    for (const std::string &buffer : unpublishedBefore) // the loop, and its barriers, may not run
-      if (onceLoaded.count(buffer))
-        unpublished.insert(buffer);
+    unpublished.insert(unpublishedBefore.begin(), unpublishedBefore.end()); // the loop, and its barriers, may not run
     stillRead.insert(readBefore.begin(), readBefore.end());
     underWayIsOldest = wasOldest;
     underWay = outside; // the loop may not run
     waited = false;
-    addStaging(stmt.body);
     const SourceLoc loc = stmt.loc;
     const bool leavesLoads = std::any_of(stmt.body.begin(), stmt.body.end(), [](const plan::Stmt &inner) {
       return inner.kind == Kind::Ahead && inner.always;
@@ -408,16 +404,26 @@ private:
     }
   }
 
-  void addStaging(const plan::Body &body) {
-    for (const plan::Stmt &stmt : body) {
-      if (stmt.kind == Kind::StoreShared && staged.count(stmt.ref.buffer))
-        unpublished.insert(stmt.ref.buffer);
-      for (const plan::BufferRef &ref : plan::operandRefs(stmt))
-        if (staged.count(ref.buffer))
-          stillRead.insert(ref.buffer);
-      for (const plan::Body *inner : {&stmt.body, &stmt.orElse})
-        addStaging(*inner);
-    }
+  /// What an iteration leaves when it ends is there when the next begins, which may move barriers, so that more is left.
+  void addWhatIterationsLeave(const plan::Body &body) {
+    if (!plan::any(body, [&](const plan::Stmt &stmt) { return usesStaging(stmt); }))
+      return;
+    size_t known = 0;
+    do {
+      known = stillRead.size() + unpublished.size();
+      BlockSynchronizer iteration = *this;
+      plan::Body copy = body;
+      iteration.walk(copy);
+      stillRead.merge(iteration.stillRead);
+      unpublished.merge(iteration.unpublished);
+    } while (known != stillRead.size() + unpublished.size());
+  }
+
+  bool usesStaging(const plan::Stmt &stmt) const {
+    const std::vector<plan::BufferRef> refs = plan::operandRefs(stmt);
+    return staged.count(stmt.ref.buffer) != 0 ||
+           std::any_of(refs.begin(), refs.end(),
+                       [&](const plan::BufferRef &ref) { return staged.count(ref.buffer) != 0; });
   }
 
   /// Whether the body waits and meets before it multiplies out of what is under way.

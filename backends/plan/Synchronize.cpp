@@ -363,8 +363,9 @@ private:
 
   static bool conflicts(const plan::Stmt &stmt, const Group &group) {
     const bool reads = std::find(stmt.operands.begin(), stmt.operands.end(), group.dest) != stmt.operands.end();
-    // Products into one accumulator are done in order by the matrix engine.
-    const bool writes = stmt.kind != Kind::Product && stmt.dest == group.dest;
+    // Products into one accumulator are done in order by the matrix engine; threads multiply outside that order.
+    const bool isOrdered = stmt.kind == Kind::Product && !stmt.isSynchronous();
+    const bool writes = !isOrdered && stmt.dest == group.dest;
     const bool overwritesOperand = !group.aVariable.empty() && stmt.dest == group.aVariable;
     const bool overwritesBuffer = stmt.kind == Kind::StoreShared && group.buffers.count(stmt.ref.buffer);
     return reads || writes || overwritesOperand || overwritesBuffer;

@@ -445,7 +445,8 @@ private:
       complain("{} is no share of a stage of {}[{}x{}]", print(type), spelling(buffer.elem), buffer.rows, buffer.cols);
     else if (type.layout.threads != threadsOf(role))
       complain("a share of {} threads, role `{}` has {}", type.layout.threads, role.name, threadsOf(role));
-    else if (sharedBytes(type.elem, type.layout.vec) != (buffer.swizzle == Swizzle::None ? 1 : 16))
+    else if (const int64_t bytes = sharedBytes(type.elem, type.layout.vec);
+             bytes != 16 && (bytes != 1 || buffer.swizzle != Swizzle::None))
       complain("{} elements of {} at a time: threads copy 16 bytes, of scales one", type.layout.vec,
                spelling(type.elem));
   }
