@@ -112,10 +112,8 @@ private:
         exponentials(stmt);
       if (stmt.tileSize > 0)
         share(stmt);
-      if (!stmt.ref.buffer.empty()) {
-        ref(stmt.ref);
+      if (!stmt.ref.buffer.empty() && upright(stmt.ref))
         named(stmt);
-      }
       return;
     case StmtKind::Move:
     case StmtKind::Stagger:
@@ -157,8 +155,12 @@ private:
       return;
     case StmtKind::Fetch:
       tensor(stmt);
+      if (!allOf(stmt.ref))
+        return;
       return share(stmt, *typeOf(stmt.dest));
     case StmtKind::Place:
+      if (!allOf(stmt.ref))
+        return;
       return share(stmt, *typeOf(stmt.operands[0]));
     case StmtKind::Sync:
       return named(stmt);
@@ -235,6 +237,22 @@ private:
     if (buffer->instances > 1 && (buffer->instances != role.instances || ref.slice != Division::Whole))
       complain("buffer `{}` has a tile for each of {} instances, which use it whole", ref.buffer, buffer->instances);
     return true;
+  }
+
+  /// What all threads of a role, or the copy engine, fill together.
+  bool allOf(const BufferRef &stage) {
+    if (!ref(stage))
+      return false;
+    if (stage.slice != Division::Whole)
+      complain("all of a stage is meant, and `.{}` is an instance's part of it", spelling(stage.slice));
+    return !failed;
+  }
+
+  /// What is memory, and no tile that has an orientation.
+  bool upright(const BufferRef &stage) {
+    if (allOf(stage) && stage.transposed)
+      complain("a stage is meant as it lies, not its transpose");
+    return !failed;
   }
 
   void barrier(const Stmt &stmt) {
@@ -401,7 +419,7 @@ private:
 
   void copy(const Stmt &stmt) {
     tensor(stmt);
-    if (!ref(stmt.ref))
+    if (stmt.kind == StmtKind::CopyIn ? !allOf(stmt.ref) : !ref(stmt.ref))
       return;
     if (stmt.one && stmt.map.empty() && (stmt.kind == StmtKind::CopyOut || stmt.isThreadCopy()))
       return complain("is for all threads of the role, not for one");
@@ -430,15 +448,13 @@ private:
 
   /// PTX ISA, "clusterlaunchcontrol.try_cancel": an answer of 16 bytes.
   void response(const Stmt &stmt) {
-    if (ref(stmt.ref) && plan.findBuffer(stmt.ref.buffer)->stageBytes() != 16)
+    if (upright(stmt.ref) && plan.findBuffer(stmt.ref.buffer)->stageBytes() != 16)
       complain("an answer has 16 bytes, a stage of `{}` {}", stmt.ref.buffer,
                plan.findBuffer(stmt.ref.buffer)->stageBytes());
   }
 
   /// What the threads of a role copy of a stage: all of it, in 16 bytes a thread at a time, or, of block scales, one.
   void share(const Stmt &stmt, const VarType &type) {
-    if (!ref(stmt.ref))
-      return;
     const Buffer &buffer = *plan.findBuffer(stmt.ref.buffer);
     if (type.kind != VarType::Share || type.elem != buffer.elem || type.rows != buffer.rows ||
         type.cols != buffer.cols || type.layout.kind != Layout::Rows)
