@@ -99,7 +99,8 @@ Val Elaborator::cast(ElemType elem, const Val &val, SourceRange where) {
     return Val::error();
   if (elem == ElemType::Bool && val.value->type.elem != ElemType::Bool) {
     ElemType arithmetic = arithmeticType(val.value->type.elem);
-    return Val::ofValue(builder.binary(ir::OpKind::Ne, val.value, builder.constant(arithmetic, 0)));
+    ir::Value *number = val.value->type.elem == arithmetic ? val.value : builder.cast(arithmetic, val.value);
+    return Val::ofValue(builder.binary(ir::OpKind::Ne, number, builder.constant(arithmetic, 0)));
   }
   return Val::ofValue(builder.cast(elem, val.value));
 }
