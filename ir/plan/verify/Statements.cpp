@@ -14,6 +14,8 @@ bool isTile(const VarType &type) {
   return type.kind == VarType::Fragment || type.kind == VarType::Column || type.kind == VarType::Row;
 }
 
+bool isWholeNumber(const VarType &type) { return type.kind == VarType::Scalar && isInteger(type.elem); }
+
 class Statements {
 public:
   Statements(const Plan &plan, const Role &role, const Budget &budget, Report &report)
@@ -39,7 +41,8 @@ private:
   }
 
   std::optional<VarType> typeOf(const std::string &name) const { return plan::typeOf(plan, role, name); }
-  bool isScalar(const std::string &name) const { return typeOf(name)->kind == VarType::Scalar; }
+  bool isBool(const VarType &type) const { return type.kind == VarType::Scalar && type.elem == ElemType::Bool; }
+  bool isWhole(const std::string &name) const { return isWholeNumber(*typeOf(name)); }
 
   void destination(const Stmt &stmt) {
     if (stmt.dest.empty()) {
@@ -205,8 +208,8 @@ private:
     case StmtKind::If:
       if (!stmt.cursor.empty())
         cursor(stmt.cursor, fmt::format("role `{}`", role.name), role.instances);
-      else if (stmt.map.empty() && !isScalar(stmt.operands[0]))
-        complain("the condition is no scalar");
+      else if (stmt.map.empty() && !isBool(*typeOf(stmt.operands[0])))
+        complain("the condition is {}, no bool", print(*typeOf(stmt.operands[0])));
       else if (!stmt.map.empty() && !plan.findMap(stmt.map))
         complain("no tensor map `{}`", stmt.map);
       else if (!stmt.map.empty() && plan.aligned)
@@ -578,13 +581,13 @@ private:
   /// A loop, or one tile of a loop's range.
   void loop(const Stmt &stmt) {
     VarType type = *typeOf(stmt.dest);
-    if (stmt.kind == StmtKind::For && stmt.operands.size() > 2 && !isScalar(stmt.operands[2]))
-      return complain("`{}` is no scalar", stmt.operands[2]);
+    if (stmt.kind == StmtKind::For && stmt.operands.size() > 2 && !isWhole(stmt.operands[2]))
+      return complain("`{}` is no whole number", stmt.operands[2]);
     if (stmt.kind == StmtKind::Ahead && stmt.operands.size() > 2 && *typeOf(stmt.operands[2]) != type)
       return complain("`{}` is {}, `{}` is {}", stmt.operands[2], print(*typeOf(stmt.operands[2])), stmt.dest,
                       print(type));
-    if (!isScalar(stmt.operands[0]) || !isScalar(stmt.operands[1]))
-      complain("bounds are scalars");
+    if (!isWhole(stmt.operands[0]) || !isWhole(stmt.operands[1]))
+      complain("bounds are whole numbers");
     bool overTiles = stmt.tileSize > 0;
     if (type.kind != (overTiles ? VarType::TileIndex : VarType::Scalar) || (overTiles && type.rows != stmt.tileSize))
       complain("`{}` is {}", stmt.dest, print(type));
@@ -685,8 +688,8 @@ void checkStatements(const Plan &plan, const Budget &budget, Report &report) {
   for (const GridAxis &axis : plan.grid.axes) {
     scalarOnly(axis.bounds);
     for (const std::string &bound : {axis.lo, axis.hi})
-      if (!prelude.findVar(bound))
-        report.add(plan.loc, fmt::format("axis `{}` of the grid is bounded by `{}`, no variable of the prelude",
+      if (const Var *var = prelude.findVar(bound); !var || !isWholeNumber(var->type))
+        report.add(plan.loc, fmt::format("axis `{}` of the grid is bounded by `{}`, no whole number of the prelude",
                                          axis.name, bound));
   }
 }
