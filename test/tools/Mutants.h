@@ -6,6 +6,8 @@
 
 #include "ir/plan/PlanIR.h"
 
+#include <functional>
+
 namespace tkc {
 
 struct Mutant {
@@ -18,5 +20,9 @@ struct Mutant {
 /// Every mutant of a sound plan: each synchronising statement dropped, each phase flipped, each wait for groups one
 /// group weaker, each ring one stage shallower in one of its parts, and in all of them.
 std::vector<Mutant> mutantsOf(const plan::Plan &plan);
+
+/// Hands `visit` each plan with one operand of another size, type, layout, division or name: variables, what statements
+/// read and write, parts and orientations of stages, indices of views, buffers. Every `step`-th of them.
+void forEachOperandMutant(const plan::Plan &plan, size_t step, const std::function<void(const Mutant &)> &visit);
 
 } // namespace tkc

@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // tkplan FILE reads plans (.tkplan), or makes those of the kernels of a .tk file, and prints them. --verify says
-// instead what is wrong with them, --mutate what the verifier says about each of their mutants.
+// instead what is wrong with them, --mutate what the verifier says about each of their mutants, --mutate-operands which
+// of those with another operand it lets pass.
 #include "Mutants.h"
 #include "backends/arch/Description.h"
 #include "backends/plan/PlanModule.h"
@@ -97,6 +98,22 @@ void mutate(const plan::Plan &plan, const SourceManager &sources) {
   fmt::print("{}: {} mutants refused, {} harmless, {} missed\n", title(plan), refused, harmless, missed);
 }
 
+/// One line a mutant that is let through, and a sum by kind of change. Some are sound: a variable that nothing else
+/// refers to may as well be larger, and one that holds as much of the same type may stand for another as far as the
+/// verifier can tell.
+void mutateOperands(const plan::Plan &plan, const SourceManager &sources, size_t step) {
+  if (!plan::verify(plan, budgetOf(plan)).empty())
+    return fmt::print("{}: refused as it is\n", title(plan));
+  int refused = 0, passed = 0;
+  forEachOperandMutant(plan, step, [&](const Mutant &mutant) {
+    if (!plan::verify(mutant.plan, budgetOf(plan)).empty())
+      return void(++refused);
+    ++passed;
+    fmt::print("{}: {}: sound\n", mutant.loc.isValid() ? sources.lineColumn(mutant.loc).line : 0, mutant.change);
+  });
+  fmt::print("{}: {} operand mutants refused, {} sound\n", title(plan), refused, passed);
+}
+
 } // namespace
 
 int main(int argc, char **argv) {
@@ -104,11 +121,14 @@ int main(int argc, char **argv) {
   std::string path, arch = "sm_90a";
   std::vector<std::string> kernels;
   bool verifyOnly = false, mutateOnly = false;
+  size_t operandStep = 0;
   app.add_option("file", path, "a .tkplan or .tk file")->required();
   app.add_option("--arch", arch, "the GPU that a .tk file is planned for");
   app.add_option("--kernel", kernels, "only these kernels of a .tk file");
   app.add_flag("--verify", verifyOnly, "say what is wrong with them");
   app.add_flag("--mutate", mutateOnly, "say what is wrong with each of their mutants");
+  app.add_option("--mutate-operands", operandStep,
+                 "which of their mutants with another operand are sound, of every so many");
   CLI11_PARSE(app, argc, argv);
 
   SourceManager sources;
@@ -123,6 +143,8 @@ int main(int argc, char **argv) {
       areSound &= verify(*plan, sources);
     else if (mutateOnly)
       mutate(*plan, sources);
+    else if (operandStep > 0)
+      mutateOperands(*plan, sources, operandStep);
     else
       fmt::print("{}", plan::print(*plan, path.ends_with(".tk") ? &sources : nullptr));
   }
