@@ -157,7 +157,7 @@ struct Barrier {
 struct TensorMap {
   std::string name;   ///< "a_map"
   std::string tensor; ///< the parameter
-  std::string buffer; ///< a stage of which one or more boxes fill
+  std::string buffer; ///< a stage of which one or more boxes fill, as they do of other buffers that are like it
   /// Which dims of the tensor the box's rows and columns run along (positions in Param::dims); columns: the last dim.
   int rowDim = 0; ///< -1: a vector, rows = 1
   int colDim = 0;

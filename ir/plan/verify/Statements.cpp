@@ -420,6 +420,11 @@ private:
       complain("{} threads: role `{}` has {}, an instance {}", stmt.threads, role.name, all, each);
   }
 
+  /// Whether boxes that fill a stage of one fill one of the other.
+  static bool areAlike(const Buffer &a, const Buffer &b) {
+    return a.elem == b.elem && a.rows == b.rows && a.cols == b.cols && a.swizzle == b.swizzle;
+  }
+
   void copy(const Stmt &stmt) {
     tensor(stmt);
     if (stmt.kind == StmtKind::CopyIn ? !allOf(stmt.ref) : !ref(stmt.ref))
@@ -433,7 +438,7 @@ private:
     const TensorMap *map = plan.findMap(stmt.map);
     if (!map)
       return complain("no tensor map `{}`", stmt.map);
-    if (map->tensor != stmt.view.tensor || map->buffer != stmt.ref.buffer)
+    if (map->tensor != stmt.view.tensor || !areAlike(*plan.findBuffer(map->buffer), *plan.findBuffer(stmt.ref.buffer)))
       return complain("tensor map `{}` is of `{}` for buffer `{}`", stmt.map, map->tensor, map->buffer);
     if (stmt.reducing && plan.findBuffer(map->buffer)->elem != ElemType::F32)
       complain("the copy engine's addition is used for f32 only");
