@@ -180,6 +180,7 @@ private:
     buffer.swizzle = plan::Swizzle::None;
     buffer.loc = op.loc;
     addScratch(buffer, result.scratch.end());
+    result.transposed.insert(buffer.name);
     syncAll(op.loc);
     emitStoreShared(use(op.operand(0)), from, buffer.name, false, op.loc);
     syncAll(op.loc);

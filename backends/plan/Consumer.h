@@ -25,7 +25,8 @@ struct Unsupported {
 
 struct ConsumerResult {
   plan::Role role;
-  std::vector<plan::Buffer> scratch; ///< for reductions that cross warps
+  std::vector<plan::Buffer> scratch; ///< for transpositions, and reductions that cross warps
+  std::set<std::string> transposed;  ///< those of `scratch` that a transposition fills and reads between two barriers
   std::vector<Unsupported> unsupported;
   bool overlapped = false; ///< some loop runs products an iteration late
   std::vector<plan::Note> notes;

@@ -25,6 +25,7 @@
 #include "backends/plan/SplitSum.h"
 #include "backends/plan/StagingTurns.h"
 #include "backends/plan/Synchronize.h"
+#include "backends/plan/UniteMaps.h"
 #include "backends/plan/Walk.h"
 #include "backends/plan/WaveSchedule.h"
 #include "ir/Products.h"
@@ -47,8 +48,10 @@ public:
           DiagnosticEngine &diagnostics)
       : function(function), arch(arch), schedule(schedule), diagnostics(diagnostics), nest(findNest(function)) {}
 
-  bool pairsFailed = false; ///< there is no plan, as products of pairs did not suit
-  int64_t scratchBytes = 0; ///< of shared memory, which reductions and transpositions go through
+  bool sharesScratch = false; ///< asked for: all transpositions go through the memory of the largest
+  bool pairsFailed = false;   ///< there is no plan, as products of pairs did not suit
+  int64_t scratchBytes = 0;   ///< of shared memory, which reductions and transpositions go through
+  size_t transpositions = 0;  ///< that have scratch memory of their own, or would have it
 
   std::unique_ptr<plan::Plan> run() {
     if (!hasTypes())
@@ -286,9 +289,13 @@ private:
       return false;
     const bool corrects = products && products->correction;
     plan->buffers = placement.buffers;
+    transpositions = consumer.transposed.size();
+    if (sharesScratch)
+      shareScratch(consumer);
     plan->buffers.insert(plan->buffers.end(), consumer.scratch.begin(), consumer.scratch.end());
     for (const plan::Buffer &buffer : consumer.scratch)
-      scratchBytes += (buffer.totalBytes() + placement.alignment - 1) / placement.alignment * placement.alignment;
+      if (buffer.aliasOf.empty())
+        scratchBytes += (buffer.totalBytes() + placement.alignment - 1) / placement.alignment * placement.alignment;
     plan->maps = placement.maps;
     const bool hasProducer = !placement.rings.empty() && !placement.copiesItself;
     // What loads, what issues products and what asks for tiles share a warpgroup.
@@ -610,8 +617,23 @@ private:
     return planner::splitSum(*plan, blocks);
   }
 
+  /// Each transposition begins with a barrier behind which no thread reads what went through before.
+  void shareScratch(ConsumerResult &consumer) {
+    plan::Buffer *host = nullptr;
+    const auto isTransposed = [&](const plan::Buffer &buffer) { return consumer.transposed.count(buffer.name) != 0; };
+    for (plan::Buffer &buffer : consumer.scratch)
+      if (isTransposed(buffer) && (!host || buffer.totalBytes() > host->totalBytes()))
+        host = &buffer;
+    for (plan::Buffer &buffer : consumer.scratch)
+      if (isTransposed(buffer) && &buffer != host)
+        buffer.aliasOf = host->name;
+    note(plan::Note::Stages,
+         "all transpositions go through the memory of the largest: shared memory has no room for each");
+  }
+
   // ---- the rest
   void finish() {
+    uniteMaps(*plan);
     allocate(*plan, arch.language == arch::Language::Hip, placement.packs);
     const bool loops = hasLoopLoads();
     const bool flat = isFlat() && !overlapped;
@@ -799,37 +821,53 @@ private:
 
 namespace {
 
-/// With pairs of blocks where they can be had. `scratchBytes`: of shared memory that the plan needs besides what is
-/// placed.
+struct ScratchUse {
+  int64_t bytes = 0;
+  size_t transpositions = 0;
+};
+
+/// With pairs of blocks where they can be had. `use`: what of shared memory the plan needs besides what is placed.
 std::unique_ptr<plan::Plan> planInPairs(const ir::Function &function, const arch::Description &arch,
-                                        const Schedule &schedule, DiagnosticEngine &diagnostics,
-                                        int64_t &scratchBytes) {
+                                        const Schedule &schedule, bool sharesScratch, DiagnosticEngine &diagnostics,
+                                        ScratchUse &use) {
   Planner planner(function, arch, schedule, diagnostics);
+  planner.sharesScratch = sharesScratch;
   std::unique_ptr<plan::Plan> plan = planner.run();
-  scratchBytes = planner.scratchBytes;
+  use = {planner.scratchBytes, planner.transpositions};
   if (!planner.pairsFailed || schedule.twoCta)
     return plan;
   Schedule alone = schedule;
   alone.twoCta = false;
   Planner single(function, arch, alone, diagnostics);
+  single.sharesScratch = sharesScratch;
   plan = single.run();
-  scratchBytes = single.scratchBytes;
+  use = {single.scratchBytes, single.transpositions};
   return plan;
+}
+
+/// What reductions and transpositions go through is known only at the end: where the plan is too large with it, once
+/// more, with so much less for rings.
+std::unique_ptr<plan::Plan> planBesideScratch(const ir::Function &function, const arch::Description &arch,
+                                              const Schedule &schedule, bool sharesScratch,
+                                              DiagnosticEngine &diagnostics, ScratchUse &use) {
+  std::unique_ptr<plan::Plan> plan = planInPairs(function, arch, schedule, sharesScratch, diagnostics, use);
+  if (!plan || plan->sharedBytes <= arch.sharedBytesPerBlock)
+    return plan;
+  arch::Description smaller = arch;
+  smaller.sharedBytesPerBlock -= std::max(use.bytes, plan->sharedBytes - arch.sharedBytesPerBlock);
+  std::unique_ptr<plan::Plan> second = planInPairs(function, smaller, schedule, sharesScratch, diagnostics, use);
+  return second && second->sharedBytes <= arch.sharedBytesPerBlock ? std::move(second) : std::move(plan);
 }
 
 } // namespace
 
 std::unique_ptr<plan::Plan> planKernel(const ir::Function &function, const arch::Description &arch,
                                        const Schedule &schedule, DiagnosticEngine &diagnostics) {
-  int64_t scratchBytes = 0;
-  std::unique_ptr<plan::Plan> plan = planInPairs(function, arch, schedule, diagnostics, scratchBytes);
-  if (!plan || plan->sharedBytes <= arch.sharedBytesPerBlock)
+  ScratchUse use;
+  std::unique_ptr<plan::Plan> plan = planBesideScratch(function, arch, schedule, false, diagnostics, use);
+  if (!plan || plan->sharedBytes <= arch.sharedBytesPerBlock || use.transpositions < 2)
     return plan;
-  // What reductions and transpositions go through is known only now: once more, with so much less for rings.
-  arch::Description smaller = arch;
-  smaller.sharedBytesPerBlock -= std::max(scratchBytes, plan->sharedBytes - arch.sharedBytesPerBlock);
-  std::unique_ptr<plan::Plan> second = planInPairs(function, smaller, schedule, diagnostics, scratchBytes);
-  return second && second->sharedBytes <= arch.sharedBytesPerBlock ? std::move(second) : std::move(plan);
+  return planBesideScratch(function, arch, schedule, true, diagnostics, use);
 }
 
 } // namespace tkc::planner
