@@ -18,9 +18,9 @@ namespace {
 
 using Tunes = std::vector<std::pair<std::string, int64_t>>;
 
-constexpr int mostHalvings = 2;        ///< of which every combination is tried
-constexpr int64_t smallest = 16;       ///< fewer rows or columns save nothing: instructions have so many
-constexpr size_t mostCombinations = 6; ///< of halvings
+constexpr int mostHalvings = 2;          ///< of which every combination is tried
+constexpr int64_t fewestOfProducts = 16; ///< fewer rows or columns save nothing: instructions have so many
+constexpr size_t mostCombinations = 6;   ///< of halvings
 
 struct Products {
   bool any = false, byGroups = false, byWarps = false;
@@ -43,10 +43,10 @@ Products productsOf(ir::Function &function, const arch::Description &arch) {
   return found;
 }
 
-/// Half of it, as a multiple of 8.
-std::optional<int64_t> halfOf(int64_t tune) {
-  const int64_t half = (tune / 2 + 7) / 8 * 8;
-  return half >= smallest && half < tune ? std::optional(half) : std::nullopt;
+/// Half of it, as a multiple of 8 where it is that large.
+std::optional<int64_t> halfOf(int64_t tune, int64_t fewest) {
+  const int64_t half = tune / 2 < 8 ? tune / 2 : (tune / 2 + 7) / 8 * 8;
+  return half >= fewest && half < tune ? std::optional(half) : std::nullopt;
 }
 
 /// `now`, where it is not what it was.
@@ -60,7 +60,8 @@ Attempt changesOf(const Tunes &now, const Tunes &before) {
 
 class Halvings {
 public:
-  Halvings(const Tunes &tunes, const std::set<std::string> &fixed) : before(tunes) {
+  /// `fewest`: what a tune is not halved below.
+  Halvings(const Tunes &tunes, const std::set<std::string> &fixed, int64_t fewest) : before(tunes), fewest(fewest) {
     for (size_t i = 0; i < tunes.size(); ++i)
       if (!fixed.count(tunes[i].first))
         free.push_back(i);
@@ -87,7 +88,7 @@ private:
     if (halvings == 0)
       return add(now);
     for (size_t at = from; at < free.size(); ++at)
-      if (const std::optional<int64_t> half = halfOf(now[free[at]].second)) {
+      if (const std::optional<int64_t> half = halfOf(now[free[at]].second, fewest)) {
         Tunes next = now;
         next[free[at]].second = *half;
         combine(next, at, halvings - 1);
@@ -97,7 +98,7 @@ private:
   bool halveLargest(Tunes &now) const {
     const auto largest =
         std::max_element(free.begin(), free.end(), [&](size_t a, size_t b) { return now[a].second < now[b].second; });
-    const std::optional<int64_t> half = largest == free.end() ? std::nullopt : halfOf(now[*largest].second);
+    const std::optional<int64_t> half = largest == free.end() ? std::nullopt : halfOf(now[*largest].second, fewest);
     if (half)
       now[*largest].second = *half;
     return half.has_value();
@@ -110,6 +111,7 @@ private:
   }
 
   const Tunes &before;
+  const int64_t fewest;
   std::vector<size_t> free; ///< places of tunes that may change, those of large ones first
   std::vector<Attempt> result;
 };
@@ -155,13 +157,14 @@ std::vector<Attempt> attempts(ir::Function &function, const arch::Description &a
     if (std::find(result.begin(), result.end(), attempt) == result.end())
       result.push_back(std::move(attempt));
   };
-  for (const Attempt &attempt : Halvings(tunes, fixed).few())
+  const int64_t fewest = products.any ? fewestOfProducts : 1;
+  for (const Attempt &attempt : Halvings(tunes, fixed, fewest).few())
     add(attempt);
   const std::vector<Setting> sharers = !products.any ? std::vector<Setting>{}
                                        : products.byGroups
                                            ? std::vector<Setting>{{"warpgroups", 2}}
                                            : std::vector<Setting>{{"warps", 8}, {"warps", 4}, {"warps", 2}};
-  for (const Attempt &attempt : Halvings(tunes, fixed).many()) {
+  for (const Attempt &attempt : Halvings(tunes, fixed, fewest).many()) {
     add(attempt);
     for (const Setting &setting : sharers)
       if (!fixed.count(setting.name)) {
