@@ -3,6 +3,7 @@
 #include "backends/plan/FitPlan.h"
 
 #include "backends/plan/Attempts.h"
+#include "backends/plan/Schedule.h"
 #include "support/Diagnostics.h"
 
 #include <algorithm>
@@ -55,6 +56,13 @@ public:
         meant.insert(name);
   }
 
+  /// Such as shape the plan; types computed in wider ones (`allow_upcast`) do not.
+  bool hasKeys() const {
+    return std::any_of(keys().begin(), keys().end(), [&](const Key &key) {
+      return key.shapesPlan && kernel.schedule.settings.count(std::string(key.name)) != 0;
+    });
+  }
+
   /// With changes of what nobody set. Who sets keys wants a plan with them, not other tiles.
   std::unique_ptr<plan::Plan> run(const std::string &reason) {
     std::set<std::string> fixed = set;
@@ -82,8 +90,6 @@ public:
   }
 
 private:
-  bool hasKeys() const { return !kernel.schedule.settings.empty(); }
-
   /// Sizes of tiles whose numbers the kernel asks for: what it does with them may be made for that size.
   std::set<int64_t> numberedTiles() const {
     std::set<int64_t> sizes;
@@ -169,7 +175,7 @@ std::unique_ptr<plan::Plan> planToFit(const Module &module, ElaboratedKernel &ke
   std::vector<Diagnostic> said = first.all();
   if (!plan && options.fit && options.verify && mayFit(first)) {
     Fitting fitting(module, kernel, options, planOnce, diagnostics.sourceManager());
-    if (said.front().id != Diag::schedule_impossible || kernel.schedule.settings.empty())
+    if (said.front().id != Diag::schedule_impossible || !fitting.hasKeys())
       plan = fitting.run(said.front().message);
     if (plan)
       return plan;

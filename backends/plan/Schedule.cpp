@@ -95,8 +95,8 @@ const std::vector<Key> &keys() {
        "of a loop of products alone: computing warpgroups take whole tiles in turns, so that one multiplies while the "
        "other stores (Hopper)"},
       {"early_launch", "bool", 0, 1, "true in programs",
-       "launched while the kernel before still runs, for whose end it waits", false},
-      {"allow_upcast", "bool", 0, 1, "false", "types that the GPU lacks are computed in wider ones, more slowly",
+       "launched while the kernel before still runs, for whose end it waits", false, false},
+      {"allow_upcast", "bool", 0, 1, "false", "types that the GPU lacks are computed in wider ones, more slowly", false,
        false},
       {"raster", "int", 1, 64, "8, or 16 where tiles differ in length",
        "rows of a super-row of the grid: of tiles, for L2, or of sequences of tiles whose longest go first"},

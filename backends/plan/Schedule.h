@@ -24,7 +24,8 @@ struct Key {
   int64_t lo, hi;        ///< of an int
   std::string_view defaultText;
   std::string_view help;
-  bool isTuned = true; ///< `tkc tune` tries its values
+  bool isTuned = true;    ///< `tkc tune` tries its values
+  bool shapesPlan = true; ///< who sets it wants a plan of the tiles as they are
 };
 const std::vector<Key> &keys();
 
