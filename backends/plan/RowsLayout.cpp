@@ -5,6 +5,9 @@
 // row goes over as many threads as it has vectors, up to a warp, so that one access of a warp reads whole runs of
 // memory; over more only where there are fewer rows than that leaves, so that reductions along it stay in a warp where
 // they can.
+//
+// Where a kernel has wide tiles and high ones, as a transposition makes of each other, the threads that suit the one
+// would fill up the other to many times its size. They then stand so that none is filled up far.
 #include "backends/plan/RowsLayout.h"
 
 #include "backends/plan/Walk.h"
@@ -55,6 +58,39 @@ Extents measure(const Nest &nest, bool vectors) {
   return extents;
 }
 
+/// Rows and columns of the tiles, but for single ones, which several threads hold.
+std::vector<std::pair<int64_t, int64_t>> tilesOf(const Nest &nest) {
+  std::vector<std::pair<int64_t, int64_t>> tiles;
+  walkTile(nest, [&](const ir::Op &op, int) {
+    for (const auto &result : op.results)
+      if (const ir::Type &type = result->type; type.kind == ir::Type::Tile && type.rows > 1 && type.cols > 1)
+        tiles.emplace_back(type.rows, type.cols);
+  });
+  return tiles;
+}
+
+/// Elements that the threads hold of the tiles, filled up.
+int64_t held(const std::vector<std::pair<int64_t, int64_t>> &tiles, const plan::Layout &layout) {
+  const int64_t rowsAtOnce = layout.threads / layout.threadsPerRow, colsAtOnce = layout.threadsPerRow * layout.vec;
+  const auto upTo = [](int64_t value, int64_t unit) { return (value + unit - 1) / unit * unit; };
+  int64_t sum = 0;
+  for (const auto &[rows, cols] : tiles)
+    sum += upTo(rows, rowsAtOnce) * upTo(cols, colsAtOnce);
+  return sum;
+}
+
+/// The usual layout, or where another holds less than half as much, that which holds least, with the longest vectors.
+plan::Layout withoutMuchFilling(const Nest &nest, const plan::Layout &usual, bool fixesVectors) {
+  const std::vector<std::pair<int64_t, int64_t>> tiles = tilesOf(nest);
+  plan::Layout best = usual;
+  for (int vec = usual.vec; vec >= (fixesVectors ? usual.vec : 1); vec /= 2)
+    for (int perRow = usual.threads; perRow >= 1; perRow /= 2)
+      if (const plan::Layout layout{plan::Layout::Rows, usual.threads, perRow, vec};
+          held(tiles, layout) < held(tiles, best))
+        best = layout;
+  return 2 * held(tiles, best) < held(tiles, usual) ? best : usual;
+}
+
 int64_t powerOfTwoIn(int64_t value) { return value == 0 ? 1 : value & -value; }
 
 } // namespace
@@ -89,6 +125,7 @@ bool chooseRowsLayout(const Nest &nest, const arch::Description &arch, const Sch
                                             static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(vectors)))});
   threads = schedule.warps ? threads : std::clamp<int64_t>(perRow * rowsAtOnce, arch.warpSize, threads);
   layout = {plan::Layout::Rows, static_cast<int>(threads), static_cast<int>(perRow), static_cast<int>(vec)};
+  layout = withoutMuchFilling(nest, layout, schedule.vector.has_value());
   return true;
 }
 
