@@ -108,10 +108,9 @@ private:
     });
   }
 
-  /// Whether the value itself is the product's operand in registers.
+  /// Whether the value itself, not what it is the transpose of, is the product's left operand.
   bool isFedFrom(const ir::Op &dot, const ir::Value *value) const {
-    const Operand &left = placement.products.at(&dot).a;
-    return left.kind == Operand::Register && left.value == value;
+    return placement.products.at(&dot).a.value == value;
   }
 
   bool isOnlyCarried(const ir::Op &op) const {
