@@ -86,9 +86,10 @@ void OwnCopies::pipeline(const ir::Op &loop, plan::Stmt &stmt) {
 
 DirectLoads OwnCopies::directLoads(const ir::Op &loop) {
   return {[&](const RingPlacement &ring) {
-            int count = 0;
-            for (const RingMember &member : ring.members)
-              count += placement.directLoadsOf(*placement.findBuffer(member.buffer));
+            int count = 0; // other loops may load more of the ring's members
+            for (const ir::Op *load : loadsOf(loop, ring))
+              count += placement.directLoadsOf(
+                  *placement.findBuffer(placement.findMember(placement.loadKeys.at(load))->buffer));
             return count;
           },
           [&](int count, int ahead) { waitForLoads(loop, count, ahead); },
