@@ -25,7 +25,7 @@ bool isNamed(const plan::Body &body, const std::string &var) {
 
 /// Whether the variable has one value wherever it can be read, within an iteration of the loops around.
 bool RolePrinter::isFixed(const std::string &var) const {
-  if (!role.findVar(var) || kernel.ranges.count(var) != 0)
+  if (!role.findVar(var) || ranges.count(var) != 0)
     return true; // of the prelude, the grid, or a loop around
   const Stmt *definition = uses.definition(var);
   return definition &&

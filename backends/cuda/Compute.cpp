@@ -100,8 +100,8 @@ bool RolePrinter::isNonNegative(const std::string &var, int depth) const {
   const auto both = [&](const Stmt &stmt) {
     return isNonNegative(stmt.operands[0], depth + 1) && isNonNegative(stmt.operands[1], depth + 1);
   };
-  const auto range = kernel.ranges.find(var);
-  if (range != kernel.ranges.end())
+  const auto range = ranges.find(var);
+  if (range != ranges.end())
     return isNonNegative(range->second.first, depth + 1);
   const Stmt *stmt = definitionOf(var);
   if (!stmt || stmt->kind != StmtKind::Compute)
@@ -130,8 +130,8 @@ bool RolePrinter::isNonNegative(const std::string &var, int depth) const {
 bool RolePrinter::isPositive(const std::string &var, int depth) const {
   if (depth > 16)
     return false;
-  const auto range = kernel.ranges.find(var);
-  if (range != kernel.ranges.end())
+  const auto range = ranges.find(var);
+  if (range != ranges.end())
     return isPositive(range->second.first, depth + 1);
   const Stmt *stmt = definitionOf(var);
   if (!stmt || stmt->kind != StmtKind::Compute)

@@ -97,7 +97,15 @@ cpp::Expr KernelContext::dim(const ir::DimExpr &dim) const {
 }
 
 RolePrinter::RolePrinter(const KernelContext &kernel, const plan::Role &role, cpp::NameScope names)
-    : kernel(kernel), role(splitVariables(role)), uses(this->role), accesses(this->role.body), names(std::move(names)) {
+    : kernel(kernel), role(splitVariables(role)), uses(this->role), accesses(this->role.body), names(std::move(names)),
+      ranges(kernel.axisRanges) {
+  for (const plan::Body *body : {&this->role.body, &this->role.finish})
+    plan::walk(*body, [&](const Stmt &stmt) {
+      if (stmt.kind == StmtKind::For || stmt.kind == StmtKind::Ahead)
+        ranges[stmt.dest] = {stmt.operands[0], stmt.operands[1]};
+      if (stmt.kind == StmtKind::For)
+        loops.insert(stmt.dest);
+    });
   for (const plan::Var &var : role.vars)
     if (var.type.kind == plan::VarType::Cursor)
       nameOf(var.name);

@@ -54,20 +54,19 @@ class KernelPrinter {
 public:
   KernelPrinter(const plan::Plan &plan, std::string name, const SourceManager &sources, const PrintOptions &options)
       : plan(plan), name(std::move(name)), sources(sources), onlyIf(options.onlyIf),
-        kernel{plan,
-               sources,
-               {},
-               {},
-               {},
-               {},
-               {},
-               {},
-               options.recordWords,
-               options.multiples,
-               MemberNames(plan, this->name),
-               {},
-               {},
-               {}} {
+        kernel{.plan = plan,
+               .sources = sources,
+               .splitBuffers = {},
+               .scaleBuffers = {},
+               .preludeValues = {},
+               .axisRanges = {},
+               .axisTypes = {},
+               .recordWords = options.recordWords,
+               .multiples = options.multiples,
+               .members = MemberNames(plan, this->name),
+               .gridNames = {},
+               .rangeNames = {},
+               .gridBounds = {}} {
     findSplitBuffers();
     findRanges();
     for (const char *word :
@@ -127,16 +126,10 @@ private:
   void findRanges() {
     for (const plan::GridAxis &axis : plan.grid.axes)
       noteAxis(axis);
-    walk(plan, [&](const Stmt &stmt) {
-      if (stmt.kind == StmtKind::For || stmt.kind == StmtKind::Ahead)
-        kernel.ranges[stmt.dest] = {stmt.operands[0], stmt.operands[1]};
-      if (stmt.kind == StmtKind::For)
-        kernel.loops.insert(stmt.dest);
-    });
   }
 
   void noteAxis(const plan::GridAxis &axis) {
-    kernel.ranges[axis.name] = {axis.lo, axis.hi};
+    kernel.axisRanges[axis.name] = {axis.lo, axis.hi};
     VarType type;
     type.kind = axis.tileSize > 0 ? VarType::TileIndex : VarType::Scalar;
     type.elem = ElemType::I32;
@@ -532,7 +525,7 @@ private:
     prelude = std::make_unique<plan::Role>(std::move(nobody));
     RolePrinter printer(kernel, *prelude, names);
     for (const plan::Var &var : plan.preludeVars) {
-      const bool isGridAxis = kernel.ranges.count(var.name) != 0;
+      const bool isGridAxis = kernel.axisRanges.count(var.name) != 0;
       if (!isGridAxis && !ofGrid.count(var.name))
         kernel.preludeValues[var.name] = printer.valueOf(var.name);
     }

@@ -55,7 +55,7 @@ int64_t RolePrinter::tileSizeOf(const std::string &tile) const {
 /// Whether a tile index is never one beyond the last, as those that are copied ahead, and blocks of a cluster, may
 /// have.
 bool RolePrinter::exists(const std::string &tile) const {
-  return kernel.loops.count(tile) != 0 || (kernel.axisTypes.count(tile) != 0 && kernel.plan.cluster <= 1);
+  return loops.count(tile) != 0 || (kernel.axisTypes.count(tile) != 0 && kernel.plan.cluster <= 1);
 }
 
 /// Whether a scalar is a multiple of `factor`, or, with `dim`, whenever that is. Where loops are split, their bounds
@@ -135,8 +135,8 @@ RolePrinter::ViewParts RolePrinter::viewOf(const Stmt &stmt, int64_t rows, int64
         axis.first = isFarMoved(tile) ? cpp::call("tk::before", {axis.begin}) : cpp::unary("-", axis.begin);
       }
       axis.end = cpp::binary("-", end, axis.begin);
-      const auto range = kernel.ranges.find(tile);
-      if (range != kernel.ranges.end() && !stmt.hasElse && index.divisor == 1) {
+      const auto range = ranges.find(tile);
+      if (range != ranges.end() && !stmt.hasElse && index.divisor == 1) {
         const auto &[lo, hi] = range->second;
         const int64_t size = tileSizeOf(tile);
         if (exists(tile) && (size == 1 || (isMultiple(lo, size, {}) && isMultiple(hi, size, {}))))

@@ -29,11 +29,10 @@ struct KernelContext {
   const SourceManager &sources;
   std::set<std::string> splitBuffers;       ///< one array element an instance, as no instance touches another's part
   std::map<std::string, bool> scaleBuffers; ///< of block scales; true: in the order of tensor memory
-  std::map<std::string, cpp::Expr> preludeValues;                    ///< of the prelude's variables
-  std::map<std::string, std::pair<std::string, std::string>> ranges; ///< of tile indices and integers: lo, hi
-  std::set<std::string> loops;                                       ///< of these, those of loops: every tile exists
-  std::map<std::string, plan::VarType> axisTypes;                    ///< of the grid's variables
-  int recordWords = 2;                                               ///< EmitOptions::recordWords
+  std::map<std::string, cpp::Expr> preludeValues;                        ///< of the prelude's variables
+  std::map<std::string, std::pair<std::string, std::string>> axisRanges; ///< of the grid's variables: lo, hi
+  std::map<std::string, plan::VarType> axisTypes;                        ///< of the grid's variables
+  int recordWords = 2;                                                   ///< EmitOptions::recordWords
   /// Pairs of dims, or numbers, of which in every call the first is a multiple of the second.
   std::set<std::pair<std::string, std::string>> multiples;
   MemberNames members;                           ///< of the two structs
@@ -224,9 +223,12 @@ private:
   Uses uses;
   const plan::Accesses accesses;
   cpp::NameScope names;
+  /// Of tile indices and integers, of the grid or a loop: lo, hi. Other roles have other variables of the same name.
+  std::map<std::string, std::pair<std::string, std::string>> ranges;
+  std::set<std::string> loops; ///< of these, those of loops: every tile exists
   std::map<std::string, std::string> cppNames;
-  std::map<std::string, std::string> scratchNames; ///< by buffer, which a variable of the plan may share its name with
-  std::map<std::string, std::string> declaredTiles;               ///< by what the range is; in scope here
+  std::map<std::string, std::string> scratchNames;  ///< by buffer, which a variable of the plan may share its name with
+  std::map<std::string, std::string> declaredTiles; ///< by what the range is; in scope here
   std::map<const plan::Stmt *, std::set<std::string>> retiredAt;  ///< variables that a ProductWait hands back
   std::map<const plan::Stmt *, std::set<std::string>> inFlightAt; ///< variables not to touch at a ProductFence
   std::vector<std::set<std::string>> groupsInFlight;              ///< while tracking; the last one is still open
