@@ -173,6 +173,9 @@ std::vector<Attempt> attempts(ir::Function &function, const arch::Description &a
         add(std::move(both));
       }
   }
+  // The computing warpgroups take what the loading one has for its threads' copies, which spill then.
+  if (products.byGroups && !fixed.count("producer_registers") && !fixed.count("consumer_registers"))
+    add({{"producer_registers", 40}, {"consumer_registers", 232}});
   return result;
 }
 

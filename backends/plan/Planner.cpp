@@ -39,6 +39,8 @@
 namespace tkc::planner {
 namespace {
 
+/// Bytes of which a warpgroup copies four rows at once, 16 a thread.
+constexpr int64_t longestCopiedRow = 512;
 /// setmaxnreg moves registers between groups of so many warps (PTX ISA).
 constexpr int warpsPerWarpgroup = 4;
 
@@ -551,7 +553,8 @@ private:
       return;
     // What issues products into tensor memory takes more than 40. Where warps multiply, no multiple of 64 is asked of
     // tiles, and the addresses of copies by threads take more, too; so do those of what threads multiply. Warpgroups
-    // that take turns have large tiles, for which copies by threads need more than 40 as well; so do copies of bytes.
+    // that take turns have large tiles, for which copies by threads need more than 40 as well; so do copies of bytes,
+    // and of rows so long that the threads copy fewer than four at once, whose swizzles differ from one to the next.
     const bool byThreads = std::any_of(placement.products.begin(), placement.products.end(),
                                        [](const auto &it) { return it.second.byThreads; });
     // Copies by its threads, of tensors that the engine cannot take, need about 40.
@@ -559,7 +562,7 @@ private:
     const bool copiesBytes = std::any_of(placement.buffers.begin(), placement.buffers.end(),
                                          [](const plan::Buffer &buffer) { return plan::sharedBits(buffer.elem) == 8; });
     const bool amply = placement.usesTensorMemory() || placement.multipliesByWarps() || byThreads ||
-                       ((takesTurns || copiesBytes) && !copiesLittle);
+                       ((takesTurns || copiesBytes || copiesLongRows()) && !copiesLittle);
     // Beside one computing warpgroup there are enough for copies by threads that keep many loads on their way.
     const int alone = placement.usesTensorMemory() ? 56 : 160;
     const int producerDefault = n == 1 ? alone : amply ? 56 : n == 2 ? (copiesLittle ? 24 : 40) : 32;
@@ -575,6 +578,16 @@ private:
              : fmt::format("registers: what suits {} computing warpgroup{}; the loading one gives up "
                            "what it does not need",
                            n, n == 1 ? "" : "s"));
+  }
+
+  /// Of operands in rings.
+  bool copiesLongRows() const {
+    const auto isLong = [&](const Operand *operand) {
+      const plan::Buffer *buffer = operand->kind == Operand::Ring ? placement.findBuffer(operand->buffer) : nullptr;
+      return buffer && plan::sharedBytes(buffer->elem, buffer->cols) > longestCopiedRow;
+    };
+    return std::any_of(placement.products.begin(), placement.products.end(),
+                       [&](const auto &it) { return isLong(&it.second.a) || isLong(&it.second.b); });
   }
 
   /// For the warpgroup that rescales: what the others leave of those that the block is launched with.
