@@ -79,6 +79,16 @@ int64_t held(const std::vector<std::pair<int64_t, int64_t>> &tiles, const plan::
   return sum;
 }
 
+/// A thread stores neighbours of less than a byte together.
+bool hasPacked(const Nest &nest) {
+  bool found = false;
+  walkTile(nest, [&](const ir::Op &op, int) {
+    for (const auto &result : op.results)
+      found |= result->type.isTile() && bitWidth(result->type.elem) < 8;
+  });
+  return found;
+}
+
 /// The usual layout, or where another holds less than half as much, that which holds least, with the longest vectors.
 plan::Layout withoutMuchFilling(const Nest &nest, const plan::Layout &usual, bool fixesVectors) {
   const std::vector<std::pair<int64_t, int64_t>> tiles = tilesOf(nest);
@@ -125,7 +135,7 @@ bool chooseRowsLayout(const Nest &nest, const arch::Description &arch, const Sch
                                             static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(vectors)))});
   threads = schedule.warps ? threads : std::clamp<int64_t>(perRow * rowsAtOnce, arch.warpSize, threads);
   layout = {plan::Layout::Rows, static_cast<int>(threads), static_cast<int>(perRow), static_cast<int>(vec)};
-  layout = withoutMuchFilling(nest, layout, schedule.vector.has_value());
+  layout = withoutMuchFilling(nest, layout, schedule.vector.has_value() || hasPacked(nest));
   return true;
 }
 
