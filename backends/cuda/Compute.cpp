@@ -65,7 +65,7 @@ void RolePrinter::assign(const Stmt &stmt, cpp::Expr value, cpp::Body &out) {
 void RolePrinter::printCompute(const Stmt &stmt, cpp::Body &out) {
   // x = x + y reads better as x += y.
   const bool updates = stmt.operands.size() == 2 && stmt.operands[0] == stmt.dest && !uses.declaresAt(stmt, stmt.dest);
-  if (updates && (stmt.op == OpKind::Add || stmt.op == OpKind::Sub || stmt.op == OpKind::Mul)) {
+  if (updates && !mayWrap(stmt) && (stmt.op == OpKind::Add || stmt.op == OpKind::Sub || stmt.op == OpKind::Mul)) {
     const std::string op = stmt.op == OpKind::Add ? "+=" : stmt.op == OpKind::Sub ? "-=" : "*=";
     out.push_back(cpp::Stmt::expression(cpp::binary(op, cpp::name(nameOf(stmt.dest)), value(stmt.operands[1]))));
     return;
@@ -489,6 +489,8 @@ cpp::Expr RolePrinter::computed(const Stmt &stmt) {
   case OpKind::ExternCall:
     return externCall(stmt);
   case OpKind::Neg:
+    if (const ElemType elem = typeOf(stmt.dest).elem; !isFloat(elem) && !isIndex(stmt.operands[0]))
+      return cpp::call("tk::wrapping_sub", {cpp::integer(0), value(stmt.operands[0])});
     return cpp::unary("-", value(stmt.operands[0]));
   case OpKind::Not:
     return cpp::unary(typeOf(stmt.dest).elem == ElemType::Bool ? "!" : "~", value(stmt.operands[0]));
@@ -496,12 +498,16 @@ cpp::Expr RolePrinter::computed(const Stmt &stmt) {
   case OpKind::Mod:
     return quotient(stmt);
   case OpKind::Add:
+    if (mayWrap(stmt))
+      return function(stmt, "wrapping_add");
     if (std::optional<cpp::Expr> sum = onePlus(stmt))
       return *sum;
     return infix(stmt, "+");
   case OpKind::Sub:
-    return infix(stmt, "-");
+    return mayWrap(stmt) ? function(stmt, "wrapping_sub") : infix(stmt, "-");
   case OpKind::Mul:
+    if (mayWrap(stmt))
+      return function(stmt, "wrapping_mul");
     if (std::optional<cpp::Expr> bent = scaledTanh(stmt))
       return *bent;
     return infix(stmt, "*");

@@ -98,7 +98,7 @@ cpp::Expr KernelContext::dim(const ir::DimExpr &dim) const {
 
 RolePrinter::RolePrinter(const KernelContext &kernel, const plan::Role &role, cpp::NameScope names)
     : kernel(kernel), role(splitVariables(role)), uses(this->role), accesses(this->role.body), names(std::move(names)),
-      ranges(kernel.axisRanges) {
+      ranges(kernel.axisRanges), bounds(boundsOfLoops(this->role)) {
   for (const plan::Body *body : {&this->role.body, &this->role.finish})
     plan::walk(*body, [&](const Stmt &stmt) {
       if (stmt.kind == StmtKind::For || stmt.kind == StmtKind::Ahead)

@@ -64,6 +64,9 @@ enum class CopyMode : uint8_t {
   AtRunTime, ///< as the launcher found, vectors by the threads in any case
 };
 
+/// Scalars that are read for the bounds of loops alone, and to compare with these what lies in the loop.
+std::set<std::string> boundsOfLoops(const plan::Role &role);
+
 class RolePrinter {
 public:
   RolePrinter(const KernelContext &kernel, const plan::Role &role, cpp::NameScope names);
@@ -146,6 +149,9 @@ private:
   bool isTile(const std::string &var) const;
   const plan::Stmt *definitionOf(const std::string &var) const;
   bool isNonNegative(const std::string &var, int depth = 0) const;
+  /// Whether the result of an i32 sum, difference or product may be too large.
+  bool mayWrap(const plan::Stmt &stmt) const;
+  bool isIndex(const std::string &var, int depth = 0) const;
   bool isPositive(const std::string &var, int depth = 0) const;
   std::string dimText(const std::string &var) const;
   bool isMoved(const std::string &tile) const;
@@ -225,7 +231,8 @@ private:
   cpp::NameScope names;
   /// Of tile indices and integers, of the grid or a loop: lo, hi. Other roles have other variables of the same name.
   std::map<std::string, std::pair<std::string, std::string>> ranges;
-  std::set<std::string> loops; ///< of these, those of loops: every tile exists
+  std::set<std::string> loops;  ///< of these, those of loops: every tile exists
+  std::set<std::string> bounds; ///< boundsOfLoops
   std::map<std::string, std::string> cppNames;
   std::map<std::string, std::string> scratchNames;  ///< by buffer, which a variable of the plan may share its name with
   std::map<std::string, std::string> declaredTiles; ///< by what the range is; in scope here

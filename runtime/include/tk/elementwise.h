@@ -26,6 +26,22 @@ template <class X, class Y>
 __device__ __forceinline__ auto operator*(const X &x, const Y &y) {
   return map([](auto a, auto b) { return a * b; }, x, y);
 }
+/// On integers that may be too large for their type.
+template <class X, class Y>
+  requires some_tile<X, Y>
+__device__ __forceinline__ auto wrapping_add(const X &x, const Y &y) {
+  return map([](auto a, auto b) { return wrapping_add(a, decltype(a)(b)); }, x, y);
+}
+template <class X, class Y>
+  requires some_tile<X, Y>
+__device__ __forceinline__ auto wrapping_sub(const X &x, const Y &y) {
+  return map([](auto a, auto b) { return wrapping_sub(a, decltype(a)(b)); }, x, y);
+}
+template <class X, class Y>
+  requires some_tile<X, Y>
+__device__ __forceinline__ auto wrapping_mul(const X &x, const Y &y) {
+  return map([](auto a, auto b) { return wrapping_mul(a, decltype(a)(b)); }, x, y);
+}
 /// Whether many elements have one divisor: a fragment by a column, a row by a number. Its reciprocal then costs each a
 /// multiplication.
 template <class X, class Y>

@@ -20,6 +20,14 @@ template <class T>
 __device__ __forceinline__ T min(T x, T y) {
   return x < y ? x : y;
 }
+/// Integers wrap, as the language's do. C++ takes for granted that signed ones never overflow, and would fold
+/// `x + 1 > x`.
+__device__ __forceinline__ int wrapping_add(int x, int y) { return int(u32(x) + u32(y)); }
+__device__ __forceinline__ i64 wrapping_add(i64 x, i64 y) { return i64(u64(x) + u64(y)); }
+__device__ __forceinline__ int wrapping_sub(int x, int y) { return int(u32(x) - u32(y)); }
+__device__ __forceinline__ i64 wrapping_sub(i64 x, i64 y) { return i64(u64(x) - u64(y)); }
+__device__ __forceinline__ int wrapping_mul(int x, int y) { return int(u32(x) * u32(y)); }
+__device__ __forceinline__ i64 wrapping_mul(i64 x, i64 y) { return i64(u64(x) * u64(y)); }
 /// Quotient and remainder that floor, as the language's do. Divisors of 0 give 0, and the least number by -1 is itself:
 /// C++ has no meaning for these. A known divisor takes no test.
 template <class T>

@@ -42,11 +42,21 @@ struct no_scratch {
 
 struct sum_operation {
   template <class T> __device__ static T identity() { return T(0); }
-  template <class T> __device__ __forceinline__ T operator()(T x, T y) const { return x + y; }
+  template <class T> __device__ __forceinline__ T operator()(T x, T y) const {
+    if constexpr (same<T, int>)
+      return wrapping_add(x, y);
+    else
+      return x + y;
+  }
 };
 struct product_operation {
   template <class T> __device__ static T identity() { return T(1); }
-  template <class T> __device__ __forceinline__ T operator()(T x, T y) const { return x * y; }
+  template <class T> __device__ __forceinline__ T operator()(T x, T y) const {
+    if constexpr (same<T, int>)
+      return wrapping_mul(x, y);
+    else
+      return x * y;
+  }
 };
 struct max_operation {
   template <class T> __device__ static T identity() {

@@ -19,7 +19,7 @@ template <int Step, int Width, class T> __device__ __forceinline__ T scan_lanes(
   for (int d = Step; d < Width; d *= 2) {
     const T before = shuffle_up<Width>(x, d);
     if (position >= d)
-      x += before;
+      x = sum_operation{}(x, before);
   }
   total = shuffle<Width>(x, Width - Step + lane() % Step);
   const T before = shuffle_up<Width>(x, Step);
@@ -35,7 +35,7 @@ __device__ __forceinline__ T scan_warps(S &through, int i, int first, int step, 
     const int warp = first + n * step;
     if (warp == through.warp())
       before = sum;
-    sum += through.template slot<T>(warp, i);
+    sum = sum_operation{}(sum, through.template slot<T>(warp, i));
   }
   total = sum;
   return before;
@@ -56,7 +56,7 @@ template <tile X, class S = no_scratch> __device__ __forceinline__ X cumsum_cols
     for (int a = 0; a < X::row_slots; ++a) {
 #pragma unroll
       for (int i = 1; i < L::run; ++i)
-        x.set(a, b + i, x.at(a, b + i - 1) + x.at(a, b + i));
+        x.set(a, b + i, sum_operation{}(x.at(a, b + i - 1), x.at(a, b + i)));
       before[a] = scan_lanes<step, step * lanes>(x.at(a, b + L::run - 1), total[a]);
     }
     if constexpr (warps > 1) {

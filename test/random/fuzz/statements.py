@@ -197,9 +197,11 @@ def loop(k):
             letter = free[0] if free else k.new("k")
             axis = tile_axis(k, letter, "loop", 128)
             start = k.choices.pick((1, 3, 8)) if kind == "from" else 0
-            axis = dataclasses.replace(axis, range=f"{start} + {round_name} * {axis.size}..min({axis.dim}, {start} + ({round_name} + 1) * {axis.size})")
+            # What stands for a round may depend on the tile's size. Its tune is named in the reference, so that tkc leaves it alone.
+            size = axis.size_text
+            axis = dataclasses.replace(axis, range=f"{start} + {round_name} * {size}..min({axis.dim}, {start} + ({round_name} + 1) * {size})")
             head = f"for {axis.name} in tiles({f'{start}, ' if start else ''}{axis.dim}, {axis.size_text}) {{"
-            rounds = f"max(0, ({axis.dim} + {axis.size - 1 - start}) / {axis.size})" if start else f"({axis.dim} + {axis.size - 1}) / {axis.size}"
+            rounds = f"max(0, ({axis.dim} + {size} - {1 + start}) / {size})" if start else f"({axis.dim} + {size} - 1) / {size}"
             counter = Counter(round_name, f"0..{rounds}")
         else:
             rounds = k.choices.pick((2, 3, 1, 4, 0))
