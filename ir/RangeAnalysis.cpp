@@ -123,13 +123,8 @@ Affine RangeAnalysis::symbol(const std::string &name) {
   atom.symbol = name;
   bool isNew = false;
   unsigned id = intern(std::move(atom), isNew);
-  if (isNew) {
-    bool isDim = false;
-    for (const Param &param : function.params)
-      for (const DimExpr &dim : param.dims)
-        isDim |= dim.kind == DimExpr::Symbol && dim.symbol == name;
-    atoms[id].lower.push_back({1, Affine(isDim ? 1 : 0)});
-  }
+  if (isNew)
+    atoms[id].lower.push_back({1, 0});
   return single(id);
 }
 

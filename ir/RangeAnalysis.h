@@ -6,7 +6,7 @@
 // never negative by putting in bounds, latest atom first.
 //   for j in tiles(0, B·⌊(i.begin + 1) / B⌋, B): j.row ≤ i.col ?
 //   i.col − j.row ≥ i.begin − (B·⌊(i.begin + 1) / B⌋ − 1) ≥ 0
-// Dims are at least 1 (a call with an empty tensor does nothing); i32 arithmetic does not overflow.
+// Dims are never negative, and may be 0. What an index is made of does not overflow i32.
 #pragma once
 
 #include "ir/TileIR.h"
