@@ -265,15 +265,6 @@ private:
     });
   }
 
-  /// With the tunes that its plan has, which may be others so that it fits.
-  std::unique_ptr<ir::Function> asPlanned(planner::ElaboratedKernel &elaborated, const Group &group) {
-    for (const planner::PlannedKernel &planned : group.kernels)
-      if (planned.kernel == elaborated.kernel && planned.specialization == elaborated.specialization &&
-          planned.variant == elaborated.variant && planned.tunes != elaborated.tunes)
-        return planner::elaborateWith(module, elaborated, planned.tunes, diagnostics);
-    return std::move(elaborated.function);
-  }
-
   // ---- the program -------------------------------------------------------------------------------------------------
 
   std::string finish(Entry &entry) {
@@ -283,7 +274,7 @@ private:
           module, *needed.kernel, *needed.specialization, optionsFor(*needed.kernel, *entry.group), diagnostics);
       if (elaborated.empty() || !plan(needed, *entry.group))
         return "there is no plan for a kernel of it";
-      functions.push_back(asPlanned(servingOf(elaborated, entry, functions.size()), *entry.group));
+      functions.push_back(std::move(servingOf(elaborated, entry, functions.size()).function));
     }
     if (entry.isTraced) {
       for (const int words : recordWidths)

@@ -7,7 +7,6 @@
 #include "support/Diagnostics.h"
 
 #include <algorithm>
-#include <cctype>
 #include <cmath>
 #include <fmt/core.h>
 #include <set>
@@ -86,19 +85,6 @@ std::vector<ElaboratedKernel> elaborateSpecialization(const Module &module, cons
                                                       const Specialization &specialization, const PlanOptions &options,
                                                       DiagnosticEngine &diagnostics) {
   return elaborateAll(module, kernel, specialization, options.overrides, options, diagnostics);
-}
-
-bool referenceMentions(const KernelInfo &kernel, std::string_view name, const SourceManager &sources) {
-  if (!kernel.reference)
-    return false;
-  const std::string_view text = sources.text(kernel.reference->range);
-  const auto isPart = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
-  for (size_t at = text.find(name); at != std::string_view::npos; at = text.find(name, at + 1)) {
-    const size_t end = at + name.size();
-    if ((at == 0 || !isPart(text[at - 1])) && (end == text.size() || !isPart(text[end])))
-      return true;
-  }
-  return false;
 }
 
 std::unique_ptr<ir::Function> elaborateWith(const Module &module, const ElaboratedKernel &kernel,

@@ -4,6 +4,7 @@
 
 #include "backends/plan/Attempts.h"
 #include "backends/plan/Schedule.h"
+#include "backends/plan/TuneDependence.h"
 #include "support/Diagnostics.h"
 
 #include <algorithm>
@@ -50,10 +51,11 @@ public:
       set.insert(name);
     for (const auto &[name, value] : kernel.schedule.settings)
       set.insert(name);
-    const std::set<int64_t> numbered = numberedTiles();
-    for (const auto &[name, value] : tunes)
-      if (numbered.count(value) || referenceMentions(*kernel.kernel, name, sources))
-        meant.insert(name);
+    whyMeant = dependentTunes(module, kernel, sources);
+    for (const auto &[name, why] : whyMeant)
+      meant.insert(name);
+    DiagnosticEngine silent(sources);
+    asWritten = elaborateWith(module, kernel, kernel.tunes, silent);
   }
 
   /// Such as shape the plan; types computed in wider ones (`allow_upcast`) do not.
@@ -73,9 +75,6 @@ public:
     for (const Attempt &attempt : some(attempts(*kernel.function, *options.arch, tunes, fixed)))
       if (std::unique_ptr<plan::Plan> plan = tryOut(attempt)) {
         explain(attempt, reason, *plan);
-        for (const Setting &setting : attempt)
-          if (setting.isTune)
-            kernel.tunes[setting.name] = *setting.value;
         return plan;
       }
     return nullptr;
@@ -86,20 +85,13 @@ public:
     for (const Attempt &attempt : some(changesOfUsers()))
       if (tryOut(attempt))
         return fmt::format("; with {} it fits", spelling(attempt));
-    return tried == 0 ? "" : fmt::format("; none of {} other schedules that were tried fits", tried);
+    std::string text = tried == 0 ? "" : fmt::format("; none of {} other schedules that were tried fits", tried);
+    for (const auto &[name, why] : whyMeant)
+      text += fmt::format("; `{}` is left as it is, as results depend on it: {}", name, why);
+    return text;
   }
 
 private:
-  /// Sizes of tiles whose numbers the kernel asks for: what it does with them may be made for that size.
-  std::set<int64_t> numberedTiles() const {
-    std::set<int64_t> sizes;
-    ir::walk(kernel.function->body, [&](const ir::Op &op) {
-      if (op.kind == ir::OpKind::Index)
-        sizes.insert(op.operand(0)->type.rows);
-    });
-    return sizes;
-  }
-
   static std::vector<Attempt> some(std::vector<Attempt> all) {
     if (all.size() > mostAttempts)
       all.resize(mostAttempts);
@@ -121,7 +113,8 @@ private:
     return set.count(setting.name) != 0 || (setting.isTune && hasKeys());
   }
 
-  /// Null also where the kernel does not allow these tunes. An unsound plan is told of as any other is.
+  /// Null also where the kernel does not allow these tunes, or means something else with them (`if BM > 32`). An
+  /// unsound plan is told of as any other is.
   std::unique_ptr<plan::Plan> tryOut(const Attempt &attempt) {
     ++tried;
     ElaboratedKernel changed{kernel.kernel, kernel.specialization, kernel.schedule, kernel.tunes, kernel.variant, {}};
@@ -134,7 +127,7 @@ private:
         changed.schedule.settings.erase(setting.name);
     DiagnosticEngine silent(sources);
     changed.function = elaborateWith(module, changed, changed.tunes, silent);
-    if (!changed.function)
+    if (!changed.function || (asWritten && !whyDependent(*asWritten, *changed.function, sources).empty()))
       return nullptr;
     return planOnce(changed, options, silent);
   }
@@ -162,7 +155,9 @@ private:
   const SourceManager &sources;
   std::vector<std::pair<std::string, int64_t>> tunes; ///< as they were
   std::set<std::string> set;                          ///< by a schedule or `--set`
-  std::set<std::string> meant;                        ///< tunes that results may depend on
+  std::map<std::string, std::string> whyMeant;        ///< of tunes that results depend on
+  std::set<std::string> meant;                        ///< these
+  std::unique_ptr<ir::Function> asWritten;
   size_t tried = 0;
 };
 

@@ -14,7 +14,7 @@ namespace tkc::planner {
 using PlanOnce =
     std::function<std::unique_ptr<plan::Plan>(ElaboratedKernel &, const PlanOptions &, DiagnosticEngine &)>;
 
-/// With `planOnce`, as often as it takes. `kernel` has the tunes of the plan afterwards, and a function that is spent.
+/// With `planOnce`, as often as it takes. `kernel` has a function that is spent afterwards.
 std::unique_ptr<plan::Plan> planToFit(const Module &module, ElaboratedKernel &kernel, const PlanOptions &options,
                                       const PlanOnce &planOnce, DiagnosticEngine &diagnostics);
 

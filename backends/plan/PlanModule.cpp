@@ -112,7 +112,7 @@ std::vector<PlannedKernel> planAll(const Module &module, std::vector<ElaboratedK
   for (ElaboratedKernel &kernel : kernels)
     if (std::unique_ptr<plan::Plan> plan = planToFit(module, kernel, options, planOne, diagnostics))
       planned.push_back({kernel.kernel, std::move(kernel.specialization), std::move(kernel.schedule.conditions),
-                         std::move(kernel.variant), std::move(kernel.tunes), std::move(plan)});
+                         std::move(kernel.variant), std::move(plan)});
   return planned;
 }
 

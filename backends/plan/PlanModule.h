@@ -32,7 +32,6 @@ struct PlannedKernel {
   Specialization specialization;
   std::vector<const ast::Expr *> conditions; ///< what a call has to be for this plan, if others serve other calls
   std::string variant;                       ///< its name among them in emitted code; else empty
-  std::map<std::string, int64_t> tunes;      ///< those that do not have their defaults
   std::unique_ptr<plan::Plan> plan;
 };
 
@@ -63,9 +62,6 @@ struct PlanOptions {
 std::vector<ElaboratedKernel> elaborateSpecialization(const Module &module, const KernelInfo &kernel,
                                                       const Specialization &specialization, const PlanOptions &options,
                                                       DiagnosticEngine &diagnostics);
-/// Whether the kernel's reference speaks of `name`: of a tune, then, that results depend on.
-bool referenceMentions(const KernelInfo &kernel, std::string_view name, const SourceManager &sources);
-
 /// `kernel` once more, with other tunes than it had. Null after reporting why that cannot be.
 std::unique_ptr<ir::Function> elaborateWith(const Module &module, const ElaboratedKernel &kernel,
                                             const std::map<std::string, int64_t> &tunes, DiagnosticEngine &diagnostics);

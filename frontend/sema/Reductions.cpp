@@ -41,9 +41,8 @@ ir::Value *Elaborator::meanOf(ir::Value *sum, const ir::Type &reduced, int axis)
   ir::Value *end = axis == 1 ? reduced.colEnd : reduced.rowEnd;
   int64_t size = axis == 1 ? reduced.cols : reduced.rows;
   ElemType elem = sum->type.elem;
-  ir::Value *count = builder.constant(elem, static_cast<double>(size));
-  if (end)
-    count = builder.cast(elem, builder.binary(ir::OpKind::Sub, builder.end(end), builder.begin(end)));
+  ir::Value *count = end ? builder.cast(elem, builder.binary(ir::OpKind::Sub, builder.end(end), builder.begin(end)))
+                         : builder.constant(elem, static_cast<double>(size));
   return builder.binary(ir::OpKind::Div, sum, count);
 }
 

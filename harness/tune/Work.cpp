@@ -3,6 +3,7 @@
 #include "harness/tune/Work.h"
 
 #include "backends/plan/Schedule.h"
+#include "backends/plan/TuneDependence.h"
 #include "harness/CaseData.h"
 #include "harness/Operations.h"
 #include "support/Diagnostics.h"
@@ -96,7 +97,7 @@ private:
     for (const std::string &tune : one.tuneOrder)
       one.defaults[tune] = function.findConstant(tune).value_or(0);
     const ErrorModel model = harness::errorModelOf({&function}, harness::Arithmetic::Nvidia);
-    fix(one);
+    fix(one, planner::dependentTunes(module, elaborated.front(), diagnostics.sourceManager()));
     findStarts(one);
     if (options.encode)
       addChecks(one, model);
@@ -106,14 +107,13 @@ private:
       complete(one, one.shapes[i], origins[&one][i], function, model);
   }
 
-  /// What the command line fixes, tunes that the reference mentions, and keys that are about more than speed.
-  void fix(Work &one) {
+  /// What the command line fixes, tunes that results depend on, and keys that are about more than speed.
+  void fix(Work &one, const std::map<std::string, std::string> &dependent) {
     for (const auto &[name, value] : options.fixed)
       if (one.defaults.count(name) || isKey(name))
         one.fixed[name] = value;
-    for (const auto &[name, value] : one.defaults)
-      if (planner::referenceMentions(*one.kernel, name, diagnostics.sourceManager()))
-        one.fixed.try_emplace(name, value);
+    for (const auto &[name, why] : dependent)
+      one.fixed.try_emplace(name, one.defaults.at(name));
   }
 
   static bool isKey(const std::string &name) {
