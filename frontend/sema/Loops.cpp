@@ -11,6 +11,8 @@
 
 #include "llvm/Support/Casting.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace tkc::sema {
@@ -116,6 +118,11 @@ void collectAssigned(const ast::Stmt *stmt, std::vector<std::string> &names) {
 
 bool endsWith(const ir::Type &type, const ir::Value *index) { return type.rowEnd == index || type.colEnd == index; }
 
+/// The numbers that name the elements of an axis that ends with `index`, from its first: a gather by them ends nowhere.
+std::string iotaOf(const ir::Type &type, const ir::Value *index) {
+  return type.rowEnd == index ? fmt::format("iota({}, 1)", type.rows) : fmt::format("iota(1, {})", type.cols);
+}
+
 } // namespace
 
 std::vector<Elaborator::VariableId> Elaborator::assignedIn(const ast::Stmt &body) const {
@@ -188,7 +195,8 @@ bool Elaborator::tryLoop(const ast::ForStmt &stmt, const Range &range, std::vect
     }
     std::optional<ir::Type> type;
     if (variable.val.isValue() && endsWith(variable.val.value->type, induction))
-      error(Diag::carried_own_index, variable.lastAssigned, variable.name, stmt.binding.name.text);
+      error(Diag::carried_own_index, variable.lastAssigned, variable.name, stmt.binding.name.text,
+            iotaOf(variable.val.value->type, induction));
     else if (variable.val.isValue())
       if (type = ir::broadcast(carried[i].type, variable.val.value->type); !type)
         error(Diag::branches_end_differently, variable.lastAssigned, variable.name);

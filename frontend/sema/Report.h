@@ -49,6 +49,8 @@ public:
       return {};
     return {engine, engine.report(id, where, args...)};
   }
+  /// An error of which the parser has spoken.
+  void fail() { seen = true; }
   bool failed() const { return seen; }
   DiagnosticEngine &diagnostics() { return engine; }
 

@@ -54,6 +54,8 @@ public:
 
 private:
   void declare(const ast::Identifier &name) {
+    if (name.text.empty()) // the parser has said that it is missing
+      return reporter.fail();
     auto [previous, isNew] = declared.try_emplace(name.text, name.range);
     if (!isNew)
       reporter.error(Diag::redeclared, name.range, name.text)
@@ -275,6 +277,8 @@ Signature makeSignature(const ast::ProgramDecl &decl, Reporter &reporter) {
 
 void reportUnknown(Reporter &reporter, std::string_view what, const std::string &name, SourceRange where,
                    const std::vector<std::string> &candidates) {
+  if (name.empty()) // the parser has said that it is missing
+    return reporter.fail();
   if (std::optional<std::string> nearest = nearestName(name, candidates))
     reporter.error(Diag::unknown_name_near, where, what, name, *nearest).fixIt(where, *nearest);
   else
