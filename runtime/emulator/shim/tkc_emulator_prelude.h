@@ -158,4 +158,4 @@ TKC_DEVICE float ldexpf(float x, int n) { return __builtin_ldexpf(x, n); }
 
 #undef TKC_DEVICE
 
-#include <cuda_runtime_api.h>
+#include <cuda_runtime.h>
