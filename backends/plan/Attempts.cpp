@@ -10,6 +10,7 @@
 #include "ir/Products.h"
 
 #include <algorithm>
+#include <cctype>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -138,11 +139,14 @@ std::vector<Setting> keySettings(const Products &products) {
 
 } // namespace
 
+bool Setting::isWrittenSize() const { return std::isdigit(static_cast<unsigned char>(name.front())) != 0; }
+
 std::string spelling(const Attempt &attempt) {
   std::vector<std::string> parts;
   for (const Setting &setting : attempt)
-    parts.push_back(setting.value ? fmt::format("`{} = {}`", setting.name, *setting.value)
-                                  : fmt::format("no `{}`", setting.name));
+    parts.push_back(setting.isWrittenSize() ? fmt::format("tiles of {} instead of {}", *setting.value, setting.name)
+                    : setting.value         ? fmt::format("`{} = {}`", setting.name, *setting.value)
+                                            : fmt::format("no `{}`", setting.name));
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 

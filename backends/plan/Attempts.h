@@ -15,17 +15,19 @@
 
 namespace tkc::planner {
 
-/// A tune, or a key of the schedule; without a value a key is as if nobody had set it.
+/// A tune, a size of tiles that is written as a number, by its digits, or a key of the schedule; without a value a key
+/// is as if nobody had set it.
 struct Setting {
   std::string name;
   std::optional<int64_t> value;
   bool isTune = false;
 
+  bool isWrittenSize() const;
   bool operator==(const Setting &) const = default;
 };
 using Attempt = std::vector<Setting>;
 
-/// "`BM = 64`, `BN = 32`"; a key without a value is "no `stages`".
+/// "`BM = 64`, tiles of 32 instead of 256"; a key without a value is "no `stages`".
 std::string spelling(const Attempt &attempt);
 
 /// Attempts that leave alone what is in `fixed`, cheap changes first: keys, then tunes halved once, twice and on.

@@ -9,12 +9,15 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <set>
 
 namespace tkc::planner {
 namespace {
 
 constexpr size_t mostAttempts = 28;
+constexpr size_t mostTold = 8;    ///< specialisations that an error lists
+constexpr size_t mostReasons = 4; ///< of one kernel, for which other keys and tunes are tried
 
 /// Whether other tiles or keys may help: nothing else is wrong.
 bool mayFit(const DiagnosticEngine &diagnostics) {
@@ -25,10 +28,10 @@ bool mayFit(const DiagnosticEngine &diagnostics) {
   });
 }
 
-/// ", for T = bf16, D = 128, no bias".
+/// "T = bf16, D = 128, no `bias`".
 std::string describe(const Specialization &specialization) {
   std::string text;
-  const auto add = [&](const std::string &part) { text += (text.empty() ? ", for " : ", ") + part; };
+  const auto add = [&](const std::string &part) { text += (text.empty() ? "" : ", ") + part; };
   for (const auto &[name, type] : specialization.typeArgs)
     add(fmt::format("{} = {}", name, spelling(type)));
   for (const auto &[name, value] : specialization.constants)
@@ -36,6 +39,16 @@ std::string describe(const Specialization &specialization) {
                     specialization.bools.count(name) ? (value ? "true" : "false") : std::to_string(value)));
   for (const std::string &name : specialization.absent)
     add(fmt::format("no `{}`", name));
+  return text;
+}
+
+/// ", for T = bf16; for T = f16".
+std::string list(const std::vector<std::string> &specializations) {
+  const size_t told = std::min(specializations.size(), mostTold);
+  std::string text =
+      fmt::format(", for {}", fmt::join(specializations.begin(), specializations.begin() + told, "; for "));
+  if (told < specializations.size())
+    text += fmt::format("; and for {} more specialisations", specializations.size() - told);
   return text;
 }
 
@@ -73,7 +86,7 @@ public:
       for (const auto &[name, value] : tunes)
         fixed.insert(name);
     for (const Attempt &attempt : some(attempts(*kernel.function, *options.arch, tunes, fixed)))
-      if (std::unique_ptr<plan::Plan> plan = tryOut(attempt)) {
+      if (std::unique_ptr<plan::Plan> plan = tryOut(attempt, options)) {
         explain(attempt, reason, *plan);
         return plan;
       }
@@ -83,7 +96,13 @@ public:
   /// What the user could change, as the end of an error.
   std::string advice() {
     for (const Attempt &attempt : some(changesOfUsers()))
-      if (tryOut(attempt))
+      if (tryOut(attempt, options))
+        return fmt::format("; with {} it fits", spelling(attempt));
+    // Nobody gets this plan: one that is unsound says no more than that it is none.
+    PlanOptions quiet = options;
+    quiet.onUnsound = nullptr;
+    for (const Attempt &attempt : some(changesOfWrittenSizes()))
+      if (tryOut(attempt, quiet))
         return fmt::format("; with {} it fits", spelling(attempt));
     std::string text = tried == 0 ? "" : fmt::format("; none of {} other schedules that were tried fits", tried);
     for (const auto &[name, why] : whyMeant)
@@ -108,6 +127,34 @@ private:
     return result;
   }
 
+  /// Such as smaller tiles where their sizes are written as numbers.
+  std::vector<Attempt> changesOfWrittenSizes() const {
+    std::vector<std::pair<std::string, int64_t>> all = tunes;
+    for (const int64_t size : writtenSizes())
+      all.emplace_back(std::to_string(size), size);
+    std::vector<Attempt> result;
+    for (Attempt &attempt : attempts(*kernel.function, *options.arch, all, meant))
+      if (std::any_of(attempt.begin(), attempt.end(), [](const Setting &it) { return it.isWrittenSize(); }))
+        result.push_back(std::move(attempt));
+    return result;
+  }
+
+  /// Those that can be smaller, and do not show in results.
+  std::set<int64_t> writtenSizes() const {
+    std::set<int64_t> sizes, result;
+    ir::walk(asWritten->body, [&](const ir::Op &op) { sizes.insert(op.tileSize); });
+    for (const int64_t size : sizes) {
+      std::map<std::string, int64_t> changes = kernel.tunes;
+      changes[std::to_string(size)] = size / 2;
+      DiagnosticEngine silent(sources);
+      const std::unique_ptr<ir::Function> changed = size > 1 ? elaborateWith(module, kernel, changes, silent) : nullptr;
+      if (changed && ir::print(*changed) != ir::print(*asWritten) &&
+          whyDependent(*asWritten, *changed, sources).empty())
+        result.insert(size);
+    }
+    return result;
+  }
+
   /// By `run`.
   bool isLeftAlone(const Setting &setting) const {
     return set.count(setting.name) != 0 || (setting.isTune && hasKeys());
@@ -115,7 +162,7 @@ private:
 
   /// Null also where the kernel does not allow these tunes, or means something else with them (`if BM > 32`). An
   /// unsound plan is told of as any other is.
-  std::unique_ptr<plan::Plan> tryOut(const Attempt &attempt) {
+  std::unique_ptr<plan::Plan> tryOut(const Attempt &attempt, const PlanOptions &options) {
     ++tried;
     ElaboratedKernel changed{kernel.kernel, kernel.specialization, kernel.schedule, kernel.tunes, kernel.variant, {}};
     for (const Setting &setting : attempt)
@@ -163,21 +210,66 @@ private:
 
 } // namespace
 
+bool Refusals::join(const ElaboratedKernel &kernel, const std::vector<Diagnostic> &said) {
+  const auto same = [](const Diagnostic &a, const Diagnostic &b) {
+    return a.id == b.id && a.loc == b.loc && a.message == b.message;
+  };
+  for (Refusal &refusal : all)
+    if (refusal.kernel == kernel.kernel && !refusal.specializations.empty() &&
+        std::equal(said.begin(), said.end(), refusal.said.begin(), refusal.said.end(), same)) {
+      refusal.specializations.push_back(describe(kernel.specialization));
+      return true;
+    }
+  return false;
+}
+
+void Refusals::add(const ElaboratedKernel &kernel, std::vector<Diagnostic> said, std::string advice) {
+  all.push_back({kernel.kernel, std::move(said), std::move(advice), {describe(kernel.specialization)}});
+}
+
+void Refusals::addAsSaid(const ElaboratedKernel &kernel, std::vector<Diagnostic> said) {
+  all.push_back({kernel.kernel, std::move(said), "", {}});
+}
+
+bool Refusals::areEnough(const KernelInfo &kernel) const {
+  return std::count_if(all.begin(), all.end(), [&](const Refusal &it) { return it.kernel == &kernel; }) >=
+         static_cast<ptrdiff_t>(mostReasons);
+}
+
+void Refusals::report(DiagnosticEngine &diagnostics) const {
+  for (const Refusal &refusal : all)
+    for (size_t i = 0; i < refusal.said.size(); ++i) {
+      Diagnostic diagnostic = refusal.said[i];
+      if (i == 0 && !refusal.specializations.empty() && !refusal.specializations.front().empty())
+        diagnostic.message += list(refusal.specializations);
+      if (i == 0)
+        diagnostic.message += refusal.advice;
+      diagnostics.append(std::move(diagnostic));
+    }
+}
+
 std::unique_ptr<plan::Plan> planToFit(const Module &module, ElaboratedKernel &kernel, const PlanOptions &options,
-                                      const PlanOnce &planOnce, DiagnosticEngine &diagnostics) {
-  DiagnosticEngine first(diagnostics.sourceManager());
+                                      const PlanOnce &planOnce, const SourceManager &sources, Refusals &refusals) {
+  DiagnosticEngine first(sources);
   std::unique_ptr<plan::Plan> plan = planOnce(kernel, options, first);
-  std::vector<Diagnostic> said = first.all();
-  if (!plan && options.fit && options.verify && mayFit(first)) {
-    Fitting fitting(module, kernel, options, planOnce, diagnostics.sourceManager());
-    if (said.front().id != Diag::schedule_impossible || !fitting.hasKeys())
-      plan = fitting.run(said.front().message);
-    if (plan)
-      return plan;
-    said.front().message += describe(kernel.specialization) + fitting.advice();
+  if (plan)
+    return plan;
+  const std::vector<Diagnostic> &said = first.all();
+  if (!options.fit || !options.verify || !mayFit(first)) {
+    refusals.addAsSaid(kernel, said);
+    return nullptr;
   }
-  for (Diagnostic &diagnostic : said)
-    diagnostics.append(std::move(diagnostic));
+  if (refusals.join(kernel, said))
+    return nullptr;
+  if (refusals.areEnough(*kernel.kernel)) {
+    refusals.add(kernel, said, "; nothing else was tried");
+    return nullptr;
+  }
+  Fitting fitting(module, kernel, options, planOnce, sources);
+  if (said.front().id != Diag::schedule_impossible || !fitting.hasKeys())
+    plan = fitting.run(said.front().message);
+  if (!plan)
+    refusals.add(kernel, said, fitting.advice());
   return plan;
 }
 

@@ -109,10 +109,13 @@ std::unique_ptr<plan::Plan> planOne(ElaboratedKernel &kernel, const PlanOptions 
 std::vector<PlannedKernel> planAll(const Module &module, std::vector<ElaboratedKernel> kernels,
                                    const PlanOptions &options, DiagnosticEngine &diagnostics) {
   std::vector<PlannedKernel> planned;
+  Refusals refusals;
   for (ElaboratedKernel &kernel : kernels)
-    if (std::unique_ptr<plan::Plan> plan = planToFit(module, kernel, options, planOne, diagnostics))
+    if (std::unique_ptr<plan::Plan> plan =
+            planToFit(module, kernel, options, planOne, diagnostics.sourceManager(), refusals))
       planned.push_back({kernel.kernel, std::move(kernel.specialization), std::move(kernel.schedule.conditions),
                          std::move(kernel.variant), std::move(plan)});
+  refusals.report(diagnostics);
   return planned;
 }
 

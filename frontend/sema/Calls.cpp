@@ -9,6 +9,7 @@
 #include "llvm/Support/Casting.h"
 
 #include <algorithm>
+#include <cctype>
 
 namespace tkc::sema {
 
@@ -222,7 +223,10 @@ std::optional<int64_t> Elaborator::tileSize(const Val &val, SourceRange where) {
     error(Diag::tile_size_range, where, static_cast<int64_t>(val.number));
     return std::nullopt;
   }
-  return static_cast<int64_t>(val.number);
+  const auto instead = tunes.find(std::string(reporter.diagnostics().sourceManager().text(where)));
+  return instead != tunes.end() && std::isdigit(static_cast<unsigned char>(instead->first.front()))
+             ? instead->second
+             : static_cast<int64_t>(val.number);
 }
 
 Val Elaborator::zeros(const Args &args) {
