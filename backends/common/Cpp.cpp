@@ -317,21 +317,4 @@ std::string NameScope::take(const std::string &wanted) {
   return text;
 }
 
-static bool hasWord(std::string_view text, std::string_view word) {
-  const auto isLetter = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
-  for (size_t at = text.find(word); at != std::string_view::npos; at = text.find(word, at + 1)) {
-    const size_t end = at + word.size();
-    if ((at == 0 || !isLetter(text[at - 1])) && (end == text.size() || !isLetter(text[end])))
-      return true;
-  }
-  return false;
-}
-
-bool mentions(const Body &body, std::string_view name) {
-  return std::any_of(body.begin(), body.end(), [&](const Stmt &stmt) {
-    return stmt.kind != Stmt::Comment && (hasWord(stmt.text, name) || (stmt.expr && hasWord(print(stmt.expr), name)) ||
-                                          mentions(stmt.body, name) || mentions(stmt.orElse, name));
-  });
-}
-
 } // namespace tkc::cpp

@@ -127,8 +127,6 @@ struct Stmt {
 
 /// A line a statement, indented by two spaces; long lines are not broken.
 std::string print(const Body &body, int indent);
-/// Whether a name stands anywhere in it but in comments.
-bool mentions(const Body &body, std::string_view name);
 
 /// Hands out identifiers that clash neither with each other nor with C++'s keywords: `name`, else `name2`, `name3`, …
 class NameScope {

@@ -180,27 +180,18 @@ cpp::Body GridPrinter::findTile(const plan::Role &role) const {
   return find;
 }
 
-/// Coordinates that nobody asks for are not declared, unless finding them is a step to the next.
-static void dropUnused(cpp::Body &find, const cpp::Body &work) {
-  for (size_t i = find.size(); i-- > 0;) {
-    const cpp::Stmt &stmt = find[i];
-    const bool isPlain = stmt.kind == cpp::Stmt::Declaration && stmt.text == "const int" &&
-                         cpp::print(stmt.expr).find('(') == std::string::npos;
-    if (isPlain && !cpp::mentions(work, stmt.name) &&
-        !cpp::mentions({find.begin() + static_cast<std::ptrdiff_t>(i) + 1, find.end()}, stmt.name))
-      find.erase(find.begin() + static_cast<std::ptrdiff_t>(i));
-  }
+bool GridPrinter::rereadsArguments() const {
+  return dialect.rereadsArguments && !plan.grid.axes.empty() && (plan.grid.persistent || plan.grid.ragged);
 }
 
 cpp::Body GridPrinter::walk(const plan::Role &role, RolePrinter &printer) const {
   if (plan.grid.axes.empty())
     return printer.body();
   cpp::Body find = findTile(role), work = printer.body();
-  dropUnused(find, work);
   find.insert(find.end(), work.begin(), work.end());
   if (!plan.grid.persistent && !plan.grid.ragged)
     return find;
-  if (dialect.rereadsArguments)
+  if (rereadsArguments())
     find.insert(find.begin(), cpp::Stmt::declaration(
                                   "const auto &", "g",
                                   cpp::call(cpp::templated("tk::arguments_in_place", {cpp::name(argumentsOf(name))}))));

@@ -20,6 +20,8 @@ public:
   void declareTiles(const plan::GridAxis &axis, cpp::Body &out) const;
   /// The role's body once for every tile that the block takes.
   cpp::Body walk(const plan::Role &role, RolePrinter &printer) const;
+  /// Whether each tile of a block reads the kernel's arguments again.
+  bool rereadsArguments() const;
   /// The function by which who claims a counted tile finds its coordinates for all roles: `tile_of`.
   cpp::Stmt tileOf() const;
 

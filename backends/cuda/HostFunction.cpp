@@ -58,9 +58,23 @@ std::string ofFirstPresent(const std::vector<std::string> &tensors, const std::v
 } // namespace
 
 std::string hostElement(ElemType elem) {
-  if (elem == ElemType::TF32)
+  switch (elem) {
+  case ElemType::TF32:
     return "tk::element::f32";
-  return fmt::format("tk::element::{}", elem == ElemType::Bool ? "boolean" : spelling(elem));
+  case ElemType::Bool:
+    return "tk::element::boolean";
+  // Names that `tk` has as types would hide those.
+  case ElemType::I8:
+    return "tk::element::int8";
+  case ElemType::U8:
+    return "tk::element::uint8";
+  case ElemType::I32:
+    return "tk::element::int32";
+  case ElemType::I64:
+    return "tk::element::int64";
+  default:
+    return fmt::format("tk::element::{}", spelling(elem));
+  }
 }
 
 HostFunction::HostFunction(const Signature &signature, const SourceManager &sources, const Dialect &dialect,

@@ -6,7 +6,9 @@
 #include "backends/cuda/KernelPrinter.h"
 
 #include "backends/arch/Description.h"
+#include "backends/common/Identifiers.h"
 #include "backends/cuda/Dialect.h"
+#include "backends/cuda/DropUnused.h"
 #include "backends/cuda/GridPrinter.h"
 #include "backends/cuda/RolePrinter.h"
 #include "backends/plan/Placement.h"
@@ -47,6 +49,9 @@ void addSymbols(const ir::DimExpr &dim, std::vector<std::string> &symbols) {
   }
 }
 
+/// The kernel's parameter where each tile of a block reads the arguments again, as `g`.
+constexpr const char *argumentsAtStart = "arguments";
+
 constexpr int registersOfAll = 65536; ///< of a multiprocessor with registers that change hands
 int launchRegisters(int threads, int blocks) { return std::min(255, registersOfAll / threads / blocks / 8 * 8); }
 
@@ -72,6 +77,8 @@ public:
     for (const char *word :
          {"g", "recorder", "shared", "tensor", "rank", "warpgroup", "warp", "leader", "position", "block", "blocks"})
       names.reserve(word);
+    if (grid.rereadsArguments())
+      names.reserve(argumentsAtStart);
     for (const std::string &type : {argumentsOf(this->name), sharedOf(this->name)})
       names.reserve(type);
     nameGrid();
@@ -323,9 +330,12 @@ private:
     }
     body.insert(body.end(), roles.begin(), roles.end());
     releaseTensor(body);
+    dropUnused(body);
+    if (grid.rereadsArguments())
+      cpp::rename(body, "g", argumentsAtStart);
     std::string text = comment();
-    text += fmt::format("{} {}({} {} g) {{\n", dialect.kernelHead(plan.threads, blocksAtOnce()), name, dialect.argument,
-                        argumentsOf(name));
+    text += fmt::format("{} {}({} {} {}) {{\n", dialect.kernelHead(plan.threads, blocksAtOnce()), name,
+                        dialect.argument, argumentsOf(name), grid.rereadsArguments() ? argumentsAtStart : "g");
     text += onlyIf.empty() ? cpp::print(body, 2)
                            : fmt::format("#if {}\n{}#else\n  {}(); // never launched\n#endif\n", onlyIf,
                                          cpp::print(body, 2), dialect.trap);
@@ -677,13 +687,9 @@ private:
       rest = variant(role, byGroup, copyMode, false);
     }
     // The tiles of the grid are the same for all roles; declared in each, next to their use.
-    if (!plan.grid.ragged) {
-      cpp::Body tiles;
+    if (!plan.grid.ragged)
       for (const plan::GridAxis &axis : plan.grid.axes)
-        if (axis.tileSize > 0 && cpp::mentions(rest, grid.tilesOf(axis)))
-          grid.declareTiles(axis, tiles);
-      body.insert(body.end(), tiles.begin(), tiles.end());
-    }
+        grid.declareTiles(axis, body);
     body.insert(body.end(), rest.begin(), rest.end());
     return body;
   }

@@ -273,7 +273,6 @@ __global__ void __launch_bounds__(384, 1)
       const tk::tiles<128> j_2_tiles{j_split, j_end};
       if (0 < j_split || j_split < j_end) {
         if (0 < j_split) {
-          const auto j = j_tiles[0];
           // attention.tk:16  var s = (qi @ k[b, g, j, :].T) * (scale * LOG2E);
           shared.k_full[k_at.slot].wait(k_at.phase);
           tk::mma_fence();
@@ -334,7 +333,7 @@ __global__ void __launch_bounds__(384, 1)
           p_bf16 = tk::cast<tk::bf16>(p_2);
           m = m_new_2;
         }
-        for (const auto j : j_tiles.rest()) {
+        for ([[maybe_unused]] const auto j : j_tiles.rest()) {
           // attention.tk:16  var s = (qi @ k[b, g, j, :].T) * (scale * LOG2E);
           shared.k_full[k_at.slot].wait(k_at.phase);
           tk::mma_fence();

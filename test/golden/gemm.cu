@@ -126,14 +126,13 @@ __global__ void __launch_bounds__(256, 1) gemm_bf16_BK128_BM16_BN64_split4_stage
     const tk::tiles<128> k_tiles{part_begin_2, part_end_2};
     if (part_begin_2 < part_end_2) {
       {
-        const auto k = k_tiles[0];
         shared.b_a_full[b_a_at.slot].wait(b_a_at.phase);
         tk::mma_fence(acc);
         tk::mma_async(acc, shared.b[b_a_at.slot].T(), shared.a[b_a_at.slot].T());
         tk::mma_commit();
         b_a_at.advance();
       }
-      for (const auto k : k_tiles.rest()) {
+      for ([[maybe_unused]] const auto k : k_tiles.rest()) {
         shared.b_a_full[b_a_at.slot].wait(b_a_at.phase);
         tk::mma_fence();
         tk::mma_async(acc, shared.b[b_a_at.slot].T(), shared.a[b_a_at.slot].T());
@@ -285,14 +284,13 @@ __global__ void __launch_bounds__(256, 1) gemm_bf16_BK128_BM16_BN64_split2_stage
     const tk::tiles<128> k_tiles{part_begin_2, part_end_2};
     if (part_begin_2 < part_end_2) {
       {
-        const auto k = k_tiles[0];
         shared.b_a_full[b_a_at.slot].wait(b_a_at.phase);
         tk::mma_fence(acc);
         tk::mma_async(acc, shared.b[b_a_at.slot].T(), shared.a[b_a_at.slot].T());
         tk::mma_commit();
         b_a_at.advance();
       }
-      for (const auto k : k_tiles.rest()) {
+      for ([[maybe_unused]] const auto k : k_tiles.rest()) {
         shared.b_a_full[b_a_at.slot].wait(b_a_at.phase);
         tk::mma_fence();
         tk::mma_async(acc, shared.b[b_a_at.slot].T(), shared.a[b_a_at.slot].T());
@@ -429,14 +427,13 @@ __global__ void __launch_bounds__(256, 1)
       const tk::tiles<128> k_tiles{0, g.K};
       if (0 < g.K) {
         {
-          const auto k = k_tiles[0];
           shared.b_a_full[b_a_at.slot].wait(b_a_at.phase);
           tk::mma_fence(acc);
           tk::mma_async(acc, shared.b[b_a_at.slot].T(), shared.a[b_a_at.slot].T());
           tk::mma_commit();
           b_a_at.advance();
         }
-        for (const auto k : k_tiles.rest()) {
+        for ([[maybe_unused]] const auto k : k_tiles.rest()) {
           shared.b_a_full[b_a_at.slot].wait(b_a_at.phase);
           tk::mma_fence();
           tk::mma_async(acc, shared.b[b_a_at.slot].T(), shared.a[b_a_at.slot].T());
@@ -574,14 +571,13 @@ __global__ void __launch_bounds__(256, 1)
     const tk::tiles<64> k_tiles{part_begin_2, part_end_2};
     if (part_begin_2 < part_end_2) {
       {
-        const auto k = k_tiles[0];
         shared.b_a_full[b_a_at.slot].wait(b_a_at.phase);
         tk::mma_fence(acc);
         tk::mma_async(acc, shared.b[b_a_at.slot].T(), shared.a[b_a_at.slot].T());
         tk::mma_commit();
         b_a_at.advance();
       }
-      for (const auto k : k_tiles.rest()) {
+      for ([[maybe_unused]] const auto k : k_tiles.rest()) {
         shared.b_a_full[b_a_at.slot].wait(b_a_at.phase);
         tk::mma_fence();
         tk::mma_async(acc, shared.b[b_a_at.slot].T(), shared.a[b_a_at.slot].T());
@@ -724,14 +720,13 @@ __global__ void __launch_bounds__(256, 1)
       const tk::tiles<64> k_tiles{0, g.K};
       if (0 < g.K) {
         {
-          const auto k = k_tiles[0];
           shared.b_a_full[b_a_at.slot].wait(b_a_at.phase);
           tk::mma_fence(acc);
           tk::mma_async(acc, shared.b[b_a_at.slot].T(), shared.a[b_a_at.slot].T());
           tk::mma_commit();
           b_a_at.advance();
         }
-        for (const auto k : k_tiles.rest()) {
+        for ([[maybe_unused]] const auto k : k_tiles.rest()) {
           shared.b_a_full[b_a_at.slot].wait(b_a_at.phase);
           tk::mma_fence();
           tk::mma_async(acc, shared.b[b_a_at.slot].T(), shared.a[b_a_at.slot].T());
@@ -872,14 +867,13 @@ __global__ void __launch_bounds__(256, 1)
     const tk::tiles<64> k_tiles{part_begin_2, part_end_2};
     if (part_begin_2 < part_end_2) {
       {
-        const auto k = k_tiles[0];
         shared.a_b_full[a_b_at.slot].wait(a_b_at.phase);
         tk::mma_fence(acc);
         tk::mma_async(acc, shared.a[a_b_at.slot].all(), shared.b[a_b_at.slot].all());
         tk::mma_commit();
         a_b_at.advance();
       }
-      for (const auto k : k_tiles.rest()) {
+      for ([[maybe_unused]] const auto k : k_tiles.rest()) {
         shared.a_b_full[a_b_at.slot].wait(a_b_at.phase);
         tk::mma_fence();
         tk::mma_async(acc, shared.a[a_b_at.slot].all(), shared.b[a_b_at.slot].all());
@@ -1030,7 +1024,7 @@ __global__ void __launch_bounds__(256, 2) gemm_bf16_BK192_BM64_BN64_consumer_reg
       // gemm.tk:8  var acc = zeros(BM, BN);
       auto acc = tk::full<tk::fragment<float, 64, 64, tk::mma_layout>>(0.0f);
       // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
-      for (const auto k : tk::tiles<192>{0, g.K}) {
+      for ([[maybe_unused]] const auto k : tk::tiles<192>{0, g.K}) {
         shared.a_b_full.wait(a_b_at.phase);
         tk::mma_fence(acc);
         tk::mma_async(acc, shared.a.all(), shared.b.all());
@@ -1168,14 +1162,13 @@ __global__ void __launch_bounds__(256, 1)
       const tk::tiles<64> k_tiles{0, g.K};
       if (0 < g.K) {
         {
-          const auto k = k_tiles[0];
           shared.a_b_full[a_b_at.slot].wait(a_b_at.phase);
           tk::mma_fence(acc);
           tk::mma_async(acc, shared.a[a_b_at.slot].all(), shared.b[a_b_at.slot].all());
           tk::mma_commit();
           a_b_at.advance();
         }
-        for (const auto k : k_tiles.rest()) {
+        for ([[maybe_unused]] const auto k : k_tiles.rest()) {
           shared.a_b_full[a_b_at.slot].wait(a_b_at.phase);
           tk::mma_fence();
           tk::mma_async(acc, shared.a[a_b_at.slot].all(), shared.b[a_b_at.slot].all());
@@ -1321,14 +1314,13 @@ __global__ void __launch_bounds__(256, 1)
       const tk::tiles<64> k_tiles{0, g.K};
       if (0 < g.K) {
         {
-          const auto k = k_tiles[0];
           shared.a_b_full[a_b_at.slot].wait(a_b_at.phase);
           tk::mma_fence(acc);
           tk::mma_async(acc, shared.a[a_b_at.slot].all(), shared.b[a_b_at.slot].all());
           tk::mma_commit();
           a_b_at.advance();
         }
-        for (const auto k : k_tiles.rest()) {
+        for ([[maybe_unused]] const auto k : k_tiles.rest()) {
           shared.a_b_full[a_b_at.slot].wait(a_b_at.phase);
           tk::mma_fence();
           tk::mma_async(acc, shared.a[a_b_at.slot].all(), shared.b[a_b_at.slot].all());
@@ -1485,14 +1477,13 @@ __global__ void __launch_bounds__(384, 1) gemm_bf16_BN128(const __grid_constant_
       const tk::tiles<64> k_tiles{0, g.K};
       if (0 < g.K) {
         {
-          const auto k = k_tiles[0];
           shared.a_b_full[a_b_at.slot].wait(a_b_at.phase);
           tk::mma_fence(acc);
           tk::mma_async(acc, shared.a[a_b_at.slot].rows_of<64>(warpgroup), shared.b[a_b_at.slot].all());
           tk::mma_commit();
           a_b_at.advance();
         }
-        for (const auto k : k_tiles.rest()) {
+        for ([[maybe_unused]] const auto k : k_tiles.rest()) {
           shared.a_b_full[a_b_at.slot].wait(a_b_at.phase);
           tk::mma_fence();
           tk::mma_async(acc, shared.a[a_b_at.slot].rows_of<64>(warpgroup), shared.b[a_b_at.slot].all());
@@ -1660,14 +1651,13 @@ __global__ void __launch_bounds__(384, 1)
         const tk::tiles<64> k_tiles{0, g.K};
         if (0 < g.K) {
           {
-            const auto k = k_tiles[0];
             shared.a_b_full[a_b_at.slot].wait(a_b_at.phase);
             tk::mma_fence(acc);
             tk::mma_async(acc, shared.a[a_b_at.slot].all(), shared.b[a_b_at.slot].all());
             tk::mma_commit();
             a_b_at.advance();
           }
-          for (const auto k : k_tiles.rest()) {
+          for ([[maybe_unused]] const auto k : k_tiles.rest()) {
             shared.a_b_full[a_b_at.slot].wait(a_b_at.phase);
             tk::mma_fence();
             tk::mma_async(acc, shared.a[a_b_at.slot].all(), shared.b[a_b_at.slot].all());
@@ -1842,14 +1832,13 @@ __global__ void __launch_bounds__(384, 1)
         const tk::tiles<64> k_tiles{0, g.K};
         if (0 < g.K) {
           {
-            const auto k = k_tiles[0];
             shared.a_b_full[a_b_at.slot].wait(a_b_at.phase);
             tk::mma_fence(acc);
             tk::mma_async(acc, shared.a[a_b_at.slot].all(), shared.b[a_b_at.slot].all());
             tk::mma_commit();
             a_b_at.advance();
           }
-          for (const auto k : k_tiles.rest()) {
+          for ([[maybe_unused]] const auto k : k_tiles.rest()) {
             shared.a_b_full[a_b_at.slot].wait(a_b_at.phase);
             tk::mma_fence();
             tk::mma_async(acc, shared.a[a_b_at.slot].all(), shared.b[a_b_at.slot].all());
@@ -2026,14 +2015,13 @@ __global__ void __launch_bounds__(384, 1) gemm_bf16(const __grid_constant__ gemm
       const tk::tiles<64> k_tiles{0, g.K};
       if (0 < g.K) {
         {
-          const auto k = k_tiles[0];
           shared.a_b_full[a_b_at.slot].wait(a_b_at.phase);
           tk::mma_fence(acc);
           tk::mma_async(acc, shared.a[a_b_at.slot].rows_of<64>(warpgroup), shared.b[a_b_at.slot].all());
           tk::mma_commit();
           a_b_at.advance();
         }
-        for (const auto k : k_tiles.rest()) {
+        for ([[maybe_unused]] const auto k : k_tiles.rest()) {
           shared.a_b_full[a_b_at.slot].wait(a_b_at.phase);
           tk::mma_fence();
           tk::mma_async(acc, shared.a[a_b_at.slot].rows_of<64>(warpgroup), shared.b[a_b_at.slot].all());

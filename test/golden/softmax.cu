@@ -64,7 +64,7 @@ __global__ void __launch_bounds__(256) softmax_any_f16_BC10240_BM1_align_rows1_k
   const int kept_tiles = tk::divide(padded, 10240);
   const int whole = kept_tiles * 10240;
   const int none_begin = whole;
-  for (const auto c_ahead_none : tk::tiles<10240>{none_begin, kept_end})
+  for ([[maybe_unused]] const auto c_ahead_none : tk::tiles<10240>{none_begin, kept_end})
     tk::copy_commit();
   for (const auto c : tk::tiles<10240>{0, c_split}) {
     const bool has_come = c.begin < kept_end;
@@ -199,7 +199,7 @@ __global__ void __launch_bounds__(128) softmax_any_f16_BC4096_BM1_align_rows1_ke
   const int kept_tiles = tk::divide(padded, 4096);
   const int whole = kept_tiles * 4096;
   const int none_begin = whole;
-  for (const auto c_ahead_none : tk::tiles<4096>{none_begin, kept_end})
+  for ([[maybe_unused]] const auto c_ahead_none : tk::tiles<4096>{none_begin, kept_end})
     tk::copy_commit();
   for (const auto c : tk::tiles<4096>{0, c_split}) {
     const bool has_come = c.begin < kept_end;
@@ -334,7 +334,7 @@ __global__ void __launch_bounds__(128) softmax_any_f16_BC2048_BM1_align_rows1_ke
   const int kept_tiles = tk::divide(padded, 2048);
   const int whole = kept_tiles * 2048;
   const int none_begin = whole;
-  for (const auto c_ahead_none : tk::tiles<2048>{none_begin, kept_end})
+  for ([[maybe_unused]] const auto c_ahead_none : tk::tiles<2048>{none_begin, kept_end})
     tk::copy_commit();
   for (const auto c : tk::tiles<2048>{0, c_split}) {
     const bool has_come = c.begin < kept_end;
@@ -657,7 +657,7 @@ __global__ void __launch_bounds__(256) softmax_any_f16_BC8192_BM1_keep4_keep_ahe
   const int kept_tiles = tk::divide(padded, 8192);
   const int whole = kept_tiles * 8192;
   const int none_begin = whole;
-  for (const auto c_ahead_none : tk::tiles<8192>{none_begin, kept_end})
+  for ([[maybe_unused]] const auto c_ahead_none : tk::tiles<8192>{none_begin, kept_end})
     tk::copy_commit();
   for (const auto c : tk::tiles<8192>{0, c_split}) {
     const bool has_come = c.begin < kept_end;
@@ -786,7 +786,7 @@ __global__ void __launch_bounds__(128) softmax_any_f16_BC4096_BM1_keep5_keep_ahe
   const int kept_tiles = tk::divide(padded, 4096);
   const int whole = kept_tiles * 4096;
   const int none_begin = whole;
-  for (const auto c_ahead_none : tk::tiles<4096>{none_begin, kept_end})
+  for ([[maybe_unused]] const auto c_ahead_none : tk::tiles<4096>{none_begin, kept_end})
     tk::copy_commit();
   for (const auto c : tk::tiles<4096>{0, c_split}) {
     const bool has_come = c.begin < kept_end;
@@ -986,7 +986,7 @@ __global__ void __launch_bounds__(256) softmax_any_f16_BC4096_BM1_keep4_keep_ahe
   const int kept_tiles = tk::divide(padded, 4096);
   const int whole = kept_tiles * 4096;
   const int none_begin = whole;
-  for (const auto c_ahead_none : tk::tiles<4096>{none_begin, kept_end})
+  for ([[maybe_unused]] const auto c_ahead_none : tk::tiles<4096>{none_begin, kept_end})
     tk::copy_commit();
   for (const auto c : tk::tiles<4096>{0, c_split}) {
     const bool has_come = c.begin < kept_end;
@@ -1116,7 +1116,7 @@ __global__ void __launch_bounds__(128) softmax_any_f16_BC2048_BM1_keep4_keep_ahe
   const int kept_tiles = tk::divide(padded, 2048);
   const int whole = kept_tiles * 2048;
   const int none_begin = whole;
-  for (const auto c_ahead_none : tk::tiles<2048>{none_begin, kept_end})
+  for ([[maybe_unused]] const auto c_ahead_none : tk::tiles<2048>{none_begin, kept_end})
     tk::copy_commit();
   for (const auto c : tk::tiles<2048>{0, c_split}) {
     const bool has_come = c.begin < kept_end;

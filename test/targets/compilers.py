@@ -46,10 +46,10 @@ def compile(source, gpu, folder):
 
 
 def complaints(source, gpu, side):
-    """What Clang says of a standalone file for a GPU, its `host` or its `device` side: errors, and names that hide others. It wants no
-    toolkit: CUDA's headers are the emulator's."""
+    """What Clang says of a standalone file for a GPU, its `host` or its `device` side: errors and the warnings of -Wall and -Wshadow. It
+    wants no toolkit: CUDA's headers are the emulator's."""
     clang = shutil.which("clang++-22") or shutil.which("clang++")
-    line = [clang, "-std=c++20", "-fsyntax-only", "-Wshadow", "-nogpuinc", "-nogpulib", f"--offload-arch={gpu['name']}", f"--cuda-{side}-only",
+    line = [clang, "-std=c++20", "-fsyntax-only", "-Wall", "-Wshadow", "-nogpuinc", "-nogpulib", f"--offload-arch={gpu['name']}", f"--cuda-{side}-only",
             "-I", str(HIP_HEADERS), "-include", "stdlib.h"]
     text = pathlib.Path(source).read_text()
     if gpu["amd"]:

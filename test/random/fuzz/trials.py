@@ -163,9 +163,11 @@ def emulate(tool, left, arch, order):
 
 
 def syntax_command(source, arch):
-    """Clang on an emitted file, with what the emulator declares in place of the vendor's headers."""
+    """Clang on an emitted file, with what the emulator declares in place of the vendor's headers. A comparison that always holds is the
+    random kernel's own."""
     command = ["clang++-22", "-x", "hip" if arch.startswith("gfx") else "cuda", "-nogpuinc", "-nogpulib", f"--offload-arch={arch}", "--cuda-device-only",
-               "-std=c++20", "-fsyntax-only", "-Wno-unknown-cuda-version", f"-I{ROOT / 'runtime/emulator/shim'}", f"-I{ROOT / 'runtime/include'}"]
+               "-std=c++20", "-fsyntax-only", "-Wall", "-Wshadow", "-Wno-tautological-compare", "-Wno-unknown-cuda-version",
+               f"-I{ROOT / 'runtime/emulator/shim'}", f"-I{ROOT / 'runtime/include'}"]
     if not arch.startswith("gfx"):
         command += ["--cuda-path=/nowhere", "-Xclang", "-target-sdk-version=12.8", "-include", "tkc_emulator_prelude.h"]
         if arch.startswith(("sm_10", "sm_12")):
@@ -180,7 +182,7 @@ def syntax_command(source, arch):
 
 
 def check_syntax(tool, left, arch):
-    """{name: Outcome} of all specialisations through Clang's front end, of kernels that compile for the GPU."""
+    """{name: Outcome} of all specialisations through Clang's front end, without a warning, of kernels that compile for the GPU."""
     if not left:
         return {}
     path, _ = tool.write(left)
@@ -193,7 +195,7 @@ def check_syntax(tool, left, arch):
     # Strings put into asm are nvcc's alone.
     emitted.write_text(emitted.read_text().replace('"C"(', '"l"('))
     done = subprocess.run(syntax_command(emitted, arch), capture_output=True, text=True, errors="replace")
-    complaint = re.search(r"\S+:\d+:\d+: (?:fatal )?error: .*", done.stderr)
+    complaint = re.search(r"\S+:\d+:\d+: (?:(?:fatal )?error|warning): .*", done.stderr)
     if not complaint:
         return {trial.name: Outcome("passed", "", 1, 0) for trial in left}
     if len(left) == 1:

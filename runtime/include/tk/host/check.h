@@ -62,7 +62,7 @@ struct argument {
 
 class call {
 public:
-  explicit call(const char *kernel) : kernel(kernel) { status_.code = TK_OK, status_.message[0] = 0; }
+  explicit call(const char *name) : kernel(name) { status_.code = TK_OK, status_.message[0] = 0; }
 
   bool ok() const { return status_.code == TK_OK; }
   const tk_status &status() const { return status_; }

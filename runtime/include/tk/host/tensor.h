@@ -66,10 +66,10 @@ enum class element : unsigned char {
   bf16,
   f8e4m3,
   f8e5m2,
-  i64,
-  i32,
-  i8,
-  u8,
+  int64,
+  int32,
+  int8,
+  uint8,
   boolean,
   f8e8m0,
   f4e2m1,
@@ -93,11 +93,11 @@ template <> struct element_of<__nv_bfloat16> : is_element<element::bf16> {};
 template <> struct element_of<__nv_fp8_e4m3> : is_element<element::f8e4m3> {};
 template <> struct element_of<__nv_fp8_e5m2> : is_element<element::f8e5m2> {};
 template <> struct element_of<__nv_fp8_e8m0> : is_element<element::f8e8m0> {};
-template <> struct element_of<long> : is_element<element::i64> {};
-template <> struct element_of<long long> : is_element<element::i64> {};
-template <> struct element_of<int> : is_element<element::i32> {};
-template <> struct element_of<signed char> : is_element<element::i8> {};
-template <> struct element_of<unsigned char> : is_element<element::u8> {};
+template <> struct element_of<long> : is_element<element::int64> {};
+template <> struct element_of<long long> : is_element<element::int64> {};
+template <> struct element_of<int> : is_element<element::int32> {};
+template <> struct element_of<signed char> : is_element<element::int8> {};
+template <> struct element_of<unsigned char> : is_element<element::uint8> {};
 template <> struct element_of<bool> : is_element<element::boolean> {};
 
 /// A view of a tensor on a device, for C++ callers: keeps its dims and strides itself. Made of nothing, or of nullptr,
