@@ -51,8 +51,7 @@ class Run:
                 self.count(entry, Outcome(entry["verdict"], entry.get("said", ""), entry["passed"], entry["failed"]))
         with tempfile.TemporaryDirectory() as folder:
             tool = Tool(options.tkc, folder)
-            gpus = [gpu["name"] for gpu in json.loads(tool.run("arch", "--json")[1]) if gpu["compiles"]]
-            self.gpus = options.arch or gpus
+            self.gpus = options.arch or keys.gpus(tool)
             self.offers = {gpu: keys.offered(tool, gpu) for gpu in self.gpus}
 
     def count(self, entry, outcome):

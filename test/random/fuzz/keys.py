@@ -1,9 +1,15 @@
 # Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Random keys of schedules, from what `tkc schedule --list` offers."""
+import json
 import re
 
 from known import allows
+
+
+def gpus(tool):
+    """The names of those that tkc compiles for."""
+    return [gpu["name"] for gpu in json.loads(tool.run("arch", "--json")[1]) if gpu["compiles"]]
 
 
 def offered(tool, arch):
