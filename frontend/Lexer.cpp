@@ -97,6 +97,13 @@ void Lexer::skipSpaceAndComments() {
   }
 }
 
+char Lexer::followingCharacter() const {
+  size_t at = position;
+  while (at < text.size() && (isSpace(text[at]) || text.substr(at).starts_with("//")))
+    at = isSpace(text[at]) ? at + 1 : std::min(text.find('\n', at), text.size());
+  return at < text.size() ? text[at] : '\0';
+}
+
 Token Lexer::finish(TokenKind kind, size_t begin) {
   Token token{kind, onFreshLine, rangeFrom(begin), text.substr(begin, position - begin), commentList.size()};
   onFreshLine = false;

@@ -44,6 +44,8 @@ public:
   Lexer(uint32_t buffer, DiagnosticEngine &diagnostics);
 
   Token next();
+  /// What comes after the last token, over space and comments; 0 at the end.
+  char followingCharacter() const;
   const std::vector<ast::Comment> &comments() const { return commentList; }
 
 private:

@@ -241,7 +241,7 @@ Expr *Parser::parsePrimary() {
     return finish(node, begin);
   }
   case TokenKind::Identifier:
-    if (current.text == "new" && nextIs(TokenKind::Identifier))
+    if (current.text == "new" && nextIs(TokenKind::Identifier) && lookahead.text != "then" && !nextIsUpdate())
       return parseNew();
     if (inNotation && nextIs(TokenKind::LeftParen) && isReductionName(current.text))
       return parseReduction(advance());

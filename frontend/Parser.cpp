@@ -126,7 +126,7 @@ bool Parser::atDeclaration() const {
     return false;
   if (at(TokenKind::KwKernel) || at(TokenKind::KwImport) || at(TokenKind::KwFn))
     return true;
-  if (!nextIs(TokenKind::Identifier))
+  if (!nextIs(TokenKind::Identifier) || nextIsUpdate())
     return false;
   for (const char *word : {"reference", "case", "bench", "schedule", "program", "extern"})
     if (atWord(word))

@@ -23,6 +23,10 @@ private:
   bool at(TokenKind kind) const { return current.kind == kind; }
   bool atWord(std::string_view word) const { return at(TokenKind::Identifier) && current.text == word; }
   bool nextIs(TokenKind kind) const { return lookahead.kind == kind; }
+  /// Whether the `max` or `min` of `x max= y` comes next, where `x` may be a word that begins something elsewhere.
+  bool nextIsUpdate() const {
+    return (lookahead.text == "max" || lookahead.text == "min") && lexer.followingCharacter() == '=';
+  }
   Token advance();
   bool accept(TokenKind kind);
   bool acceptWord(std::string_view word);

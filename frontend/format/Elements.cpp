@@ -210,7 +210,7 @@ private:
     if (isOperator(token.kind))
       return previous && endsOperand(*previous) ? Role::Binary : Role::Unary;
     bool isAtomicWord = (token.text == "max" || token.text == "min") && previous && endsOperand(*previous) &&
-                        previous->role != Role::Word;
+                        i + 1 < elements.size() && elements[i + 1].token.is(TokenKind::Equal);
     if (isAtomicWord)
       return Role::AtomicWord;
     return isKeyword(token) ? Role::Word : Role::Plain;
