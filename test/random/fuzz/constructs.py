@@ -115,10 +115,11 @@ def place_in_tile(k, axis, is_row):
     if axis.kind == "whole" or axis.size_text.startswith("B") or k.ragged and axis.kind == "grid" or not re.match(r"0 \+|0\.\.[A-Z]+$", axis.range):
         return None
     here = axis.row if is_row else axis.col
-    kind = k.choices.pick(("begin", "index", "end"))
+    last = axis.dim if axis.end is None else axis.end
+    kind = k.choices.pick(("begin", "index", "end") if last else ("begin", "index"))
     text = {"begin": f"({here} - {axis.name}.begin)", "index": f"({here} * 0 + {axis.name}.index)", "end": f"({axis.name}.end - {here})"}[kind]
     element = {"begin": f"({axis.name} % {axis.size})", "index": f"({axis.name} / {axis.size})",
-               "end": f"(min({axis.dim}, {axis.name} / {axis.size} * {axis.size} + {axis.size}) - {axis.name})"}[kind]
+               "end": f"(min({last}, {axis.name} / {axis.size} * {axis.size} + {axis.size}) - {axis.name})"}[kind]
     return Value(text, element, None if is_row else axis, axis if is_row else None, "i32", 300, True, True)
 
 

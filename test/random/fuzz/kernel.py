@@ -153,8 +153,12 @@ class Kernel:
     def text(self):
         if self.whole:
             return "\n".join([self.whole, *self.case_texts()]) + "\n"
-        used = {symbol for param in self.params + self.outs for dims in re.findall(r"\[(.*?)\]", param) for symbol in dims.split(", ")}
-        missing = [dim for dim in self.dims if dim not in used]
+        # What only tensors have that may be left out is known where the kernel is compiled for it, or something else has to say it.
+        always = {symbol for param in self.params + self.outs if not param.endswith(" = none")
+                  for dims in re.findall(r"\[(.*?)\]", param) for symbol in dims.split(", ")}
+        compiled = {text.partition(" in ")[0] for text in self.where}
+        optional = {symbol for param in self.params if param.endswith(" = none") for symbol in re.findall(r"\b[A-Z]\w*", param.partition("[")[2])}
+        missing = [dim for dim in self.dims if dim not in always and not (dim in compiled and dim in optional)]
         params = self.params + ([f"dims: u8[{', '.join(missing)}]"] if missing else [])
         # Those with defaults come last.
         params = [param for param in params if " = " not in param] + self.outs + [param for param in params if " = " in param]

@@ -1,6 +1,8 @@
 # Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Kernels of known shapes with random parts: what loose statements seldom become."""
+import dataclasses
+
 import expressions
 import scales
 from expressions import squash
@@ -161,11 +163,12 @@ def masked_product(k):
     """Products below the diagonal, in a loop that ends there; with an epilogue."""
     grid, leading = head(k, "mn")
     m, n = k.axes
-    kk = tile_axis(k, "k", "loop", 128)
+    masked = k.choices.chance(50)
+    bound = k.choices.pick(("min(K, m.end)", "K") if masked else ("K", "K / 2"))
+    kk = dataclasses.replace(tile_axis(k, "k", "loop", 128), end="" if "m.end" in bound else bound)
     k.axes.append(kk)
     k.loops.append(kk)
     type = k.choices.pick(("bf16", "f16", "tf32", "f8e4m3", "f32"))
-    masked = k.choices.chance(50)
     a = expressions.operand(k, m, kk, type, 1)
     b = expressions.operand(k, kk, n, type, 1)
     k.lines.append(grid)
@@ -173,12 +176,10 @@ def masked_product(k):
     left = f"where(k.row <= m.col, f32({a.tile}), 0)"
     left = f"{type}({left})" if type != "f32" else left
     a_element = f"(if k <= m then {a.element} else 0)"
-    upto = f"tiles({k.choices.pick(('min(K, m.end)', 'K'))}, {kk.size_text})"
     if not masked:
-        bound = k.choices.pick(("K", "K / 2"))
-        left, a_element, upto = a.tile, a.element, f"tiles({bound}, {kk.size_text})"
+        left, a_element = a.tile, a.element
     reach = "K" if masked else bound
-    k.say(f"for k in {upto} {{ acc += {left} @ {b.tile}; }}")
+    k.say(f"for k in tiles({bound}, {kk.size_text}) {{ acc += {left} @ {b.tile}; }}")
     k.axes.remove(kk)
     k.loops.pop()
     product = k.equation("h", Value("acc", "", m, n, "f32", 64.0), f"sum(k in 0..{reach}, {a_element} * {b.element})")

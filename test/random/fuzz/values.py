@@ -18,6 +18,7 @@ class Axis:
     tile: str       # how it stands in a slice: its name, or `:`
     range: str      # of the elements of one tile, or of all where it is whole, or of the grid
     kind: str       # `grid`, `loop`, `whole`
+    end: str = None     # where its last tile ends, as the reference says it; empty where it cannot, None for the dim
 
     @property
     def col(self):
