@@ -309,8 +309,10 @@ std::optional<EdgeAnalysis::Need> EdgeAnalysis::unmet(Op &op) const {
   if (!end)
     return std::nullopt;
   bool isInt = isInteger(type.elem);
-  double least = isInt ? std::numeric_limits<int32_t>::min() : -INFINITY;
-  double most = isInt ? std::numeric_limits<int32_t>::max() : INFINITY;
+  using Integer = std::numeric_limits<int32_t>; // INFINITY is a float, and the largest integer would be rounded to one
+  const double infinity = INFINITY;
+  const double least = isInt ? double(Integer::min()) : -infinity;
+  const double most = isInt ? double(Integer::max()) : infinity;
   int harmless = 0;
   double identity = 0;
   switch (op.reduce) {

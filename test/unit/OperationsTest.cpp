@@ -40,7 +40,7 @@ TEST(Operations, ScalarsBoundLoops) {
   // for i in tiles(0, window, 16) { tile[8, 4] @ tile[4, 8] }
   Function function;
   Builder builder(function, &function.body);
-  function.params.push_back({.name = "window", .elem = ElemType::I32});
+  function.params.push_back({.name = "window", .elem = ElemType::I32, .dims = {}});
   Op *loop = builder.forLoop(builder.constant(ElemType::I32, 0), builder.param("window"), 16, "i", {});
   builder.setInsertionPoint(&loop->body());
   Value *none = builder.constant(ElemType::F32, 0);
