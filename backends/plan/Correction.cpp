@@ -30,8 +30,10 @@ public:
       checkShares();
     else
       own();
-    if (found.why.empty() && !found.onlyRescales)
+    if (found.why.empty() && !found.onlyRescales) {
+      checkStores();
       ownColumns();
+    }
     if (found.why.empty())
       findInputs();
     return std::move(found);
@@ -84,6 +86,22 @@ private:
       if (inBranch || (depth > 0 && stmt.kind != Kind::For && found.does(stmt) && stmt.kind != Kind::ScaleTensor))
         found.why = fmt::format("a loop or branch does more with `{}` than multiply its rows", *found.tensors.begin());
     });
+  }
+
+  /// What is staged by one role is not handed to the copy engine by another: that is so where both are in one branch,
+  /// as the ways of a store are, and not where the engine's is the only one.
+  void checkStores() {
+    for (const plan::Stmt &stmt : role.body)
+      if (stmt.kind == Kind::StoreShared && found.does(stmt) && isHandedOver(stmt.ref.buffer))
+        found.why =
+            fmt::format("`{}` always goes to the copy engine (`when aligned`), and the computing warpgroup hands "
+                        "it over",
+                        stmt.ref.buffer);
+  }
+
+  bool isHandedOver(const std::string &buffer) const {
+    return plan::any(role.body,
+                     [&](const plan::Stmt &stmt) { return stmt.kind == Kind::CopyOut && stmt.ref.buffer == buffer; });
   }
 
   /// Columns that only this role reads, made where nothing is carried: it makes them itself.
