@@ -251,9 +251,9 @@ def of_run(table, tool, folder):
 def of_random(table, tool, seed, number, kernels):
     """Random kernels with random keys, compiled only."""
     source = random.Random(f"{seed}/{number}")
-    texts = {f"k{index}": make(Choices(f"{seed}/{number}/{index}"), f"k{index}").text() for index in range(kernels)}
+    made = {f"k{index}": make(Choices(f"{seed}/{number}/{index}"), f"k{index}") for index in range(kernels)}
     for arch in keys.gpus(tool):
-        chosen = [Trial(name, text, keys.draw(source, keys.offered(tool, arch))) for name, text in texts.items()]
+        chosen = [Trial(name, kernel.text(), keys.draw(source, keys.offered(tool, arch), kernel)) for name, kernel in made.items()]
         left = compile_all(tool, chosen, arch)[1]
         if left:
             table.add_printed(tool, tool.write(left)[0], arch)

@@ -43,12 +43,12 @@ class File:
     def __init__(self, options, number, offers, folder):
         self.random, self.offers, self.tool = random.Random(f"{options.seed}/{number}"), offers, Tool(options.tkc, folder)
         names = [f"k{index}" for index in range(options.kernels)]
-        self.texts = {name: make(Choices(f"{options.seed}/{number}/{index}"), name).text() for index, name in enumerate(names)}
+        self.kernels = {name: make(Choices(f"{options.seed}/{number}/{index}"), name) for index, name in enumerate(names)}
 
     def compile(self):
         compiled = 0
         for arch, offers in self.offers.items():
-            chosen = [Trial(name, text, keys.draw(self.random, offers)) for name, text in self.texts.items()]
+            chosen = [Trial(name, kernel.text(), keys.draw(self.random, offers, kernel)) for name, kernel in self.kernels.items()]
             refused, left = compile_all(self.tool, chosen, arch)
             again = [Trial(trial.name, trial.text, {"allow_upcast": 1}) for trial in chosen if trial.name in refused]
             left += compile_all(self.tool, again, arch)[1]

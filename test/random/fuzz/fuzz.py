@@ -146,14 +146,14 @@ class File:
     def __init__(self, run, number, folder):
         self.run, self.options, self.number, self.tool = run, run.options, number, Tool(run.options.tkc, folder, run.options.limit)
         self.random = random.Random(f"{self.options.seed}/{number}")
-        self.entries, self.made, self.texts = [], {}, {}
+        self.entries, self.made, self.kernels = [], {}, {}
 
     def all(self):
         for index in range(self.options.kernels):
             choices = Choices(f"{self.options.seed}/{self.number}/{index}")
             name = f"k{index}"
-            self.texts[name], self.made[name] = make(choices, name).text(), choices
-        good = [Trial(name, text) for name, text in self.texts.items()]
+            self.kernels[name], self.made[name] = make(choices, name), choices
+        good = [Trial(name, kernel.text()) for name, kernel in self.kernels.items()]
         options = self.random.choice(([], ["--passes"], ["--padded"]))
         interpreted = trials.interpret(self.tool, good, *options)
         self.record(Place("interpreter"), [(trial, interpreted[trial.name]) for trial in good])
@@ -169,7 +169,7 @@ class File:
 
     def on_gpu(self, place, good):
         """Kernels with keys of their own; where these are refused, without them."""
-        chosen = [Trial(trial.name, trial.text, keys.draw(self.random, self.run.offers[place.arch])) for trial in good]
+        chosen = [Trial(trial.name, trial.text, keys.draw(self.random, self.run.offers[place.arch], self.kernels[trial.name])) for trial in good]
         outcomes, left = trials.compile_all(self.tool, chosen, place.arch)
         refused, again = [], []
         for trial in chosen:

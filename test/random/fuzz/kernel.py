@@ -41,7 +41,8 @@ class Kernel:
         self.counters, self.axes, self.variables, self.lets, self.scalars = [], [], [], [], []
         self.names, self.optional, self.outputs = 0, [], []
         self.base = "f32"       # in which it computes
-        self.grid_axes, self.keys, self.made = [], {}, set()
+        self.grid_axes, self.made = [], set()
+        self.suits = ()         # keys of schedules that suit it, of which it may draw
         self.depth = 0
         self.loops = []         # the axes of the loops around, None for those that count
         self.whole = None       # the text, of a program
@@ -147,6 +148,17 @@ class Kernel:
         if bound and value.size > bound:
             value = combine("({0} * 0.001)", value, size=value.size * 1e-3)
         return dataclasses.replace(value, tile=f"{type}({value.tile})", element=f"{type}({value.element})", type=type, exact=False)
+
+    # -- schedules
+
+    def conditions(self):
+        """What a schedule may ask of a call."""
+        if self.whole:
+            return []
+        known = {text.split()[0] for text in self.where}
+        asked = [text.format(dim, size) for dim, size in self.dims.items() if dim not in known for text in ("{0} <= {1} / 2", "{0} % 8 == 0", "aligned and {0} >= {1}")]
+        types = [re.sub(r"(\w+): \{(\w+),.*", r"\1 == \2", type) for type in self.types]
+        return ["aligned", "aligned", *asked, *types]
 
     # -- text
 

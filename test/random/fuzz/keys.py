@@ -21,12 +21,18 @@ def offered(tool, arch):
     return found
 
 
-def draw(random, offers):
-    """Keys of one kernel: mostly none, some, or a few; what the GPU lacks is computed in wider types."""
+def draw(random, offers, kernel):
+    """Keys of one kernel: mostly none, some, or a few; what the GPU lacks is computed in wider types. `when` is the schedule's condition."""
     keys = {"allow_upcast": 1} if random.random() < 0.8 else {}
-    if random.random() < 0.5:
+    if kernel.suits and random.random() < 0.6:
+        suit = random.choice(kernel.suits)
+        keys |= {key: value for key, value in suit.items() if value in offers.get(key, ()) and allows(key)}
+    elif random.random() < 0.5:
         for key in random.sample(sorted(offers), random.choice((1, 1, 1, 2, 3))):
             value = random.choice(offers[key])
             if allows(key):
                 keys[key] = value
+    conditions = kernel.conditions()
+    if conditions and set(keys) - {"allow_upcast"} and random.random() < 0.3:
+        keys["when"] = random.choice(conditions)
     return keys

@@ -43,7 +43,12 @@ def attention(k):
     m = k.axes[0]
     n = tile_axis(k, "n", "loop", 128)
     d, h = whole_axis(k, "d", 128), whole_axis(k, "h", 128)
-    type = k.choices.pick(("bf16", "f16", "f8e4m3", "tf32"))
+    attention_over(k, grid, leading, (m, n, d, h), k.choices.pick(("bf16", "f16", "f8e4m3", "tf32")))
+
+
+def attention_over(k, grid, leading, axes, type):
+    """The same over axes of rows, keys, what is contracted, and values."""
+    m, n, _, h = axes
     mask = k.choices.pick((None, None, "causal", "window"))
     turned = k.choices.chance(25)       # values lie with their dim first
     q, keys = k.tensor(dims(leading, "M", "D"), type), k.tensor(dims(leading, "N", "D"), type)
@@ -67,8 +72,8 @@ def attention(k):
     order = ["acc = acc * r + {p} @ {v};", "total = total * r + rowsum(p);", "top = next;"]
     if k.choices.chance(40):
         order[0], order[1] = order[1], order[0]
-    # Numbers far below 1 would become 0 in float8.
-    up, down = (" * 256", " * 0.00390625") if type == "f8e4m3" else ("", "")
+    # Numbers far below 1 would become 0 in float8, and subnormal ones of f16 are 0 to products of gfx90a.
+    up, down = {"f8e4m3": (" * 256", " * 0.00390625"), "f16": (" * 1024", " * 0.0009765625")}.get(type, ("", ""))
     narrow = f"{type}(p{up})"
     value = f"{values}[{indices(leading, ':', 'n')}].T" if turned else f"{values}[{indices(leading, 'n', ':')}]"
     for line in order:

@@ -8,6 +8,7 @@ import constructs
 import expressions
 import patterns
 import programs
+import regular
 import updates
 from expressions import condition, expression, integer, product, squash
 from kernel import Counter, Variable
@@ -534,6 +535,8 @@ def kernel(k):
         programs.program(k)
     elif k.choices.chance(25):
         k.choices.pick(patterns.PATTERNS)(k)
+    elif k.choices.chance(15):
+        k.choices.pick(regular.PATTERNS)(k)
     else:
         loose(k)
     for _ in range(k.choices.count(4, 85)):

@@ -26,9 +26,16 @@ class Trial:
         self.name, self.text, self.keys = name, text, dict(keys or {})
 
     def source(self):
-        keys = "".join(f" {key} = {value};" for key, value in self.keys.items())
         kernels = re.findall(r"^kernel (\w+)", self.text, re.M)
-        return self.text + ("".join(f"schedule {name} for all {{{keys} }}\n" for name in kernels) if keys else "")
+        return self.text + "".join(self.schedules(name) for name in kernels)
+
+    def schedules(self, name):
+        """That of the keys, and where it has a condition, that of other calls."""
+        keys = dict(self.keys)
+        when = f" when {keys.pop('when')}" if "when" in keys else ""
+        said = "".join(f" {key} = {value};" for key, value in keys.items())
+        others = f"schedule {name} for all {{ allow_upcast = 1; }}\n" if when and "allow_upcast" in keys else ""
+        return (f"schedule {name} for all{when} {{{said} }}\n" if said else "") + others
 
 
 class Tool:

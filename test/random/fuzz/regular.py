@@ -1,0 +1,199 @@
+# Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Kernels in tiles that suit instructions and copies, with keys that suit them: of these the planner takes its rarer steps.
+
+Each says in `suits` which keys it may draw (keys.py)."""
+import expressions
+import patterns
+from expressions import squash
+from kernel import Counter
+from patterns import dims, indices
+from shapes import batch
+from values import Axis, Value, combine, shape_text
+
+OF_PRODUCTS = ({"cluster": 2}, {"cluster": 4}, {"split": 2}, {"split": 4}, {"split": 8}, {"two_cta": 1}, {"two_cta": 0}, {"two_cta": 1, "cluster": 2},
+               {"pingpong": 1}, {"pingpong": 1, "persistent": 1}, {"persistent": 1, "claim_tiles": 1}, {"persistent": 1, "claim_tiles": 0},
+               {"alternate": 1}, {"alternate": 1, "stages": 3}, {"interleave": 1}, {"warpgroups": 2}, {"warps": 4}, {"cluster": 2, "claim_tiles": 1})
+OF_ATTENTION = ({"correction": 1}, {"correction": 1, "overlap": 0}, {"own_bounds": 1}, {"own_bounds": 1, "late_sums": 1}, {"late_sums": 1},
+                {"late_sums": 0}, {"persistent": 1, "claim_tiles": 1}, {"overlap": 0}, {"exp2_fma": 3}, {"rescale_threshold": 0}, {"cluster": 2},
+                {"correction": 1, "rescale_threshold": 0}, {"correction": 1, "late_sums": 0}, {"warps": 4})
+OF_ADDED = ({"adder": 1}, {"adder": 0}, {"adder": 1, "persistent": 1}, {"claim_tiles": 1, "persistent": 1}, {"warpgroups": 2}, {"warps": 4}, {"stages": 1})
+OF_ROWS = ({"align_rows": 1}, {"align_rows": 1, "late_sums": 1}, {"align_rows": 1, "warps": 2}, {"align_rows": 1, "keep": 2}, {"vector": 1}, {"late_sums": 1},
+           {"align_rows": 1, "keep": 4, "keep_ahead": 1}, {"keep": 2, "keep_ahead": 1}, {"late_sums": 1, "warps": 8}, {"late_sums": 1, "vector": 1})
+
+
+def axis(k, letter, kind, sizes):
+    """An axis of tiles; most tiles are whole, and most rows begin where copies can."""
+    with k.choices.span():
+        size = k.choices.pick(sizes)
+        dim = letter.upper()
+        extents = [2 * size, size, size + 8, 3 * size, max(8, size - 8), 8, 2 * size + 1, 1]
+        k.dims[dim] = k.choices.pick(extents)
+        k.others[dim] = [extent for extent in extents if extent <= k.dims[dim]]
+        return Axis(letter, dim, k.dims[dim], size, str(size), letter, f"0..{dim}", kind)
+
+
+def whole(k, letter, sizes):
+    """A dim that is known when compiling."""
+    dim, size = letter.upper(), k.choices.pick(sizes)
+    k.where.append(f"{dim} in {{{size}}}")
+    k.dims[dim] = size
+    k.others[dim] = [size]
+    return Axis(letter, dim, size, size, dim, ":", f"0..{dim}", "whole")
+
+
+def opening(k, axes, percent=30):
+    """The text of `parallel` over these axes and perhaps a batch, and the leading indices of tensors."""
+    leading = []
+    if k.choices.chance(percent):
+        batch(k)
+        counter = Counter("b", "0..B", "B")
+        k.counters.append(counter)
+        k.scalars.append(counter)
+        leading.append("B")
+    k.axes += axes
+    k.grid_axes = list(axes)
+    parts = [f"{each.name} in tiles({each.dim}, {each.size_text})" for each in axes] + ["b in 0..B"] * len(leading)
+    if k.choices.chance(50):
+        parts = parts[-1:] + parts[:-1] if leading else parts
+    return f"  parallel {', '.join(parts)} {{", leading
+
+
+def stored(k, leading, rows, cols, type):
+    """A tensor over two axes, stored either way: its slice as a tile, and its element."""
+    turned = k.choices.chance(35)
+    first, second = (cols, rows) if turned else (rows, cols)
+    pads = f"normal(pad = {k.choices.pick((8, 16, 1))})" if k.choices.chance(20) else None
+    name = k.tensor(dims(leading, first.dim, second.dim), type, pads)
+    return f"{name}[{indices(leading, first.tile, second.tile)}]{'.T' if turned else ''}", f"{name}[{indices(leading, first.name, second.name)}]"
+
+
+def tiled_product(k):
+    """A sum of products, or two with the same left operand, whose operands are stored either way; then a tile more."""
+    m, n = axis(k, "m", "grid", (64, 128, 16, 256, 32, 192)), axis(k, "n", "grid", (64, 128, 256, 192, 32))
+    grid, leading = opening(k, [m, n])
+    kk = axis(k, "k", "loop", (64, 32, 128, 16))
+    type = k.choices.pick(("bf16", "f16", "bf16", "f8e4m3", "tf32", "f32"))
+    left, left_element = stored(k, leading, m, kk, type)
+    if k.choices.chance(15) and type in ("bf16", "f16"):
+        left, left_element = f"{type}(f32({left}) * 0.5)", f"({left_element} * 0.5)"
+    number = 2 if k.choices.chance(20) and m.size * n.size <= 16384 else 1
+    rights = [stored(k, leading if k.choices.chance(50) else [], kk, n, type) for _ in range(number)]
+    k.lines.append(grid)
+    for at in range(number):
+        k.say(f"var acc{at} = {k.zeros(m, n)};")
+    k.say(f"for k in tiles(K, {kk.size_text}) {{ {' '.join(f'acc{at} += {left} @ {right};' for at, (right, _) in enumerate(rights))} }}")
+    sums = [k.equation("h", Value(f"acc{at}", "", m, n, "f32", 64.0), f"sum(k in 0..K, {left_element} * {element})") for at, (_, element) in enumerate(rights)]
+    value = combine("({0} * sigmoid({1} * 0.1))", *sums, size=64.0) if number == 2 else sums[0]
+    if k.choices.chance(40):
+        value = combine(k.choices.pick(("({0} + {1})", "({0} * {1})")), value, squash(expressions.expression(k, m, n, k.choices.below(2))), size=256.0)
+    turned = k.choices.chance(15)
+    k.outs.append(f"out y0: {k.choices.pick(('bf16', 'f32', 'f16'))}[{', '.join(dims(leading, *('NM' if turned else 'MN')))}]")
+    at = indices(leading, *("nm" if turned else "mn"))
+    k.say(f"y0[{at}] = {f'({value.tile}).T' if turned else value.tile};")
+    k.outputs.append(f"y0[{at}] = {value.element};")
+    k.lines.append("  }")
+    k.suits = OF_PRODUCTS
+
+
+def tiled_attention(k):
+    """patterns.attention in tiles that suit instructions."""
+    m = axis(k, "m", "grid", (128, 64, 256, 192))
+    grid, leading = opening(k, [m])
+    n = axis(k, "n", "loop", (64, 128, 32))
+    d, h = whole(k, "d", (64, 128, 96, 32)), whole(k, "h", (64, 128, 96, 32))
+    patterns.attention_over(k, grid, leading, (m, n, d, h), k.choices.pick(("bf16", "bf16", "f16", "f8e4m3")))
+    k.suits = OF_ATTENTION
+
+
+def added_products(k):
+    """Scores of a block's rows and those of a loop, each of which sums what the other weighs: one in a variable, one in memory."""
+    n = axis(k, "n", "grid", (128, 64))
+    grid, leading = opening(k, [n])
+    m, d = axis(k, "m", "loop", (64, 128, 32)), whole(k, "d", (64, 128, 32, 96))
+    type = k.choices.pick(("bf16", "f16"))
+    x, q = (k.tensor(dims(leading, each.dim, "D"), type) for each in (n, m))
+    i = lambda *rest: indices(leading, *rest)
+    k.outs.append(f"inout z0: f32[{', '.join(dims(leading, 'M', 'D'))}]")
+    k.settings[f"z0[{', '.join([dim.lower() + '_' for dim in leading] + ['m_', 'd_'])}]"] = "0"
+    kept = k.choices.chance(70)
+    k.lines.append(grid)
+    k.say(f"let x = {x}[{i('n', ':')}];")
+    if kept:
+        k.say(f"var acc = {k.zeros(n, d)};")
+    k.say(f"for m in tiles(M, {m.size_text}) {{")
+    k.indent += 1
+    k.say(f"let q = {q}[{i('m', ':')}];")
+    function = k.choices.pick(("tanh({0} * 0.1)", "sigmoid({0} * 0.1)", "({0} * 0.125)"))
+    masked = k.choices.chance(30)
+    score = function.format("(x @ q.T)")
+    k.say(f"let p = {type}({f'where(m.row >= n.col, {score}, 0)' if masked else score});")
+    said = ["acc += p @ q;"] * kept + [f"z0[{i('m', ':')}] += p.T @ x;"]
+    for line in reversed(said) if k.choices.chance(40) else said:
+        k.say(line)
+    k.indent -= 1
+    k.say("}")
+    bound = ", ".join(["b in 0..B"] * len(leading) + ["n in 0..N", "m in 0..M"])
+    element = function.format(f"sum(d in 0..D, {x}[{i('n', 'd')}] * {q}[{i('m', 'd')}])")
+    k.equations["s1"] = f"s1[{bound}] = {f'if m >= n then {element} else 0' if masked else element};"
+    k.outputs.append(f"z0[{i('m', 'd')}] = z0[{i('m', 'd')}] + sum(n in 0..N, s1[{i('n', 'm')}] * {x}[{i('n', 'd')}]);")
+    if kept:
+        k.outs.append(f"out y0: {k.choices.pick(('f32', 'bf16'))}[{', '.join(dims(leading, 'N', 'D'))}]")
+        k.say(f"y0[{i('n', ':')}] = acc;")
+        k.outputs.append(f"y0[{i('n', 'd')}] = sum(m in 0..M, s1[{i('n', 'm')}] * {q}[{i('m', 'd')}]);")
+    k.lines.append("  }")
+    k.suits = OF_ADDED
+
+
+def long_rows(k):
+    """Rows of any length, one or a few a tile: maxima and sums online, then perhaps every element by them."""
+    m, size = axis(k, "m", "grid", (1, 1, 1, 2, 4, 16)), k.choices.pick((256, 512, 128, 1024, 640))
+    k.dims["M"] = min(k.dims["M"], 5)
+    k.others["M"] = [extent for extent in (1, 3, 5) if extent <= k.dims["M"]]
+    grid, leading = opening(k, [m])
+    extents = [extent for extent in (2 * size + 1, size, size - 3, 2 * size + 8, size // 2 + 5, 7) if extent <= 1300]
+    k.dims["N"] = k.choices.pick(extents)
+    k.others["N"] = [extent for extent in extents if extent <= k.dims["N"]]
+    n = Axis("n", "N", k.dims["N"], size, str(size), "n", "0..N", "loop")
+    pads = f"normal(pad = {k.choices.pick((1, 3, 8))})" if k.choices.chance(30) else None
+    x = k.tensor(dims(leading, "M", "N"), k.choices.pick(("bf16", "f32", "f16")), pads)
+    i = lambda *rest: indices(leading, *rest)
+    weighted, again = k.choices.chance(30), k.choices.chance(60)
+    k.lines.append(grid)
+    k.say(f"var top = full({shape_text(m, None)}, -inf);")
+    for name in ["total"] + ["mean"] * weighted:
+        k.say(f"var {name} = zeros({shape_text(m, None)});")
+    k.say(f"for n in tiles(N, {size}) {{")
+    step = [f"let t = f32({x}[{i('m', 'n')}]) * 0.5;", "let next = max(top, rowmax(t));", "total = total * exp(top - next) + rowsum(exp(t - next));"]
+    step += ["mean = mean * exp(top - next) + rowsum(exp(t - next) * t);"] * weighted + ["top = next;"]
+    for line in step:
+        k.say(f"  {line}")
+    k.say("}")
+    bound = ", ".join(["b in 0..B"] * len(leading) + ["m in 0..M"])
+    element = f"{x}[{i('m', 'n')}] * 0.5"
+    k.equations["top1"] = f"top1[{bound}] = max(n in 0..N, {element});"
+    k.equations["l1"] = f"l1[{bound}] = sum(n in 0..N, exp({element} - top1[{i('m')}]));"
+    k.outs.append(f"out y0: f32[{', '.join(dims(leading, 'M'))}]")
+    k.say(f"y0[{i('m')}] = {'mean / total' if weighted else 'top + log(total)'};")
+    result = f"sum(n in 0..N, exp({element} - top1[{i('m')}]) * {element}) / l1[{i('m')}]" if weighted else f"top1[{i('m')}] + log(l1[{i('m')}])"
+    k.outputs.append(f"y0[{i('m')}] = {result};")
+    if again:
+        each_element(k, leading, x, n)
+    k.lines.append("  }")
+    k.suits = OF_ROWS
+
+
+def each_element(k, leading, x, n):
+    """Every element of the rows by what was found, with a row of weights, and perhaps by where it stands."""
+    i = lambda *rest: indices(leading, *rest)
+    w = k.tensor(["N"], k.choices.pick(("f32", "bf16")))
+    placed = k.choices.chance(40)
+    k.outs.append(f"out y1: {k.choices.pick(('bf16', 'f32', 'f16'))}[{', '.join(dims(leading, 'M', 'N'))}]")
+    value, element = f"exp(f32({x}[{i('m', 'n')}]) * 0.5 - top) / total * f32({w}[n].row)", f"exp({x}[{i('m', 'n')}] * 0.5 - top1[{i('m')}]) / l1[{i('m')}] * {w}[n]"
+    if placed:
+        value, element = f"where(n.row % 3 == 1, {value}, 0.25)", f"if n % 3 == 1 then {element} else 0.25"
+    k.say(f"for n in tiles(N, {n.size_text}) {{ y1[{i('m', 'n')}] = {value}; }}")
+    k.outputs.append(f"y1[{i('m', 'n')}] = {element};")
+
+
+PATTERNS = (tiled_product, tiled_product, tiled_attention, tiled_attention, added_products, long_rows)
