@@ -253,8 +253,11 @@ Floats Evaluator::castFloat(const Node &node) {
   const bool isCoarse = node.elem == ElemType::F8E8M0 || isPacked(node.elem);
   for (int i = 0; errors && i < n; ++i) {
     const double value = x.values[i * x.stride], error = x.errorAt(i), reach = 4 * error;
-    const bool isSure = error == 0 || (isCoarse && roundTo(node.elem, value - reach) == out[i] &&
-                                       roundTo(node.elem, value + reach) == out[i]);
+    // Of a constant the kernel has the nearest number of f32, and no other.
+    const bool isOfConstant = node.children[0]->kind == NodeKind::Constant;
+    const bool isSure =
+        error == 0 || (isOfConstant && roundTo(node.elem, static_cast<float>(value)) == out[i]) ||
+        (isCoarse && roundTo(node.elem, value - reach) == out[i] && roundTo(node.elem, value + reach) == out[i]);
     errors[i] = isSure ? 0 : meaningful(out[i], error + ulp * std::fmax(std::fabs(out[i]), least));
   }
   return {out, errors, isUniform(node) ? 0 : 1};

@@ -27,6 +27,12 @@ double *Evaluator::errorsOf(const Node &node) {
     room = std::make_unique<double[]>(maxLanes);
   return room.get();
 }
+double *Evaluator::roundingsOf(const Node &node) {
+  auto &room = buffers[node.id].roundings;
+  if (!room)
+    room = std::make_unique<double[]>(maxLanes);
+  return room.get();
+}
 int64_t *Evaluator::integersOf(const Node &node) {
   auto &room = buffers[node.id].integers;
   if (!room)
@@ -198,12 +204,21 @@ void Evaluator::choose(const Node &node, Evaluate evaluate, Store store) {
   lanes = all;
 }
 
+/// A kernel that computes in f32 has the nearest number of that type.
+Floats Evaluator::constant(const Node &node) {
+  const auto single = static_cast<float>(node.constant);
+  if (!errorModel || errorModel->compute < 0x1p-24 || node.constant == single || !std::isfinite(single))
+    return {&node.constant, nullptr, 0};
+  errorsOf(node)[0] = std::fabs(node.constant - single);
+  return {&node.constant, errorsOf(node), 0};
+}
+
 // ---- one node ------------------------------------------------------------------------------------------------------
 
 Floats Evaluator::floats(const Node &node) {
   switch (node.kind) {
   case NodeKind::Constant:
-    return {&node.constant, nullptr, 0};
+    return constant(node);
   case NodeKind::Access:
     return accessFloats(node);
   case NodeKind::ToFloat: {

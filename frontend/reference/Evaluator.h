@@ -34,7 +34,9 @@ struct Floats {
   const double *errors;
   int stride;
   double relative = 0;
+  const double *roundings = nullptr; ///< of a sum: of its terms, as if they were a larger sum's (Total::roundings)
 
+  double roundingsAt(int i) const { return roundings ? roundings[i * stride] : 1; }
   double errorAt(int i) const {
     return (errors ? errors[i * stride] : 0) + (relative == 0 ? 0 : relative * std::fabs(values[i * stride]));
   }
@@ -63,7 +65,7 @@ private:
   };
   /// Room for one node's values.
   struct Buffers {
-    std::unique_ptr<double[]> values, errors;
+    std::unique_ptr<double[]> values, errors, roundings;
     std::unique_ptr<int64_t[]> integers, lanes;
   };
 
@@ -81,6 +83,7 @@ private:
   Integers castInteger(const Node &node);
   // Evaluator.cpp
   Floats accessFloats(const Node &node);
+  Floats constant(const Node &node);
   Integers accessIntegers(const Node &node);
   template <class Read> void forEachElement(const Node &node, Read read);
   bool isReady(const Node &node, const TensorSlot &tensor, int64_t element);
@@ -92,8 +95,6 @@ private:
   template <class Visit> void forEachLane(Visit visit);
   std::pair<int64_t, int64_t> range(const Node &node);
   bool boundsAreUniform(const Node &node) const;
-  bool dependsOn(const Node &reduction, int variable) const;
-  double termsWithin(const Node &node);
   template <class T, class Sum> void reduceAcross(const Node &node, int64_t lo, int64_t hi, Sum sum);
 
   bool isUniform(const Node &node) const { return lanes.variable < 0 || !(node.variables >> lanes.variable & 1); }
@@ -101,6 +102,7 @@ private:
   Buffers &room(const Node &node) { return buffers[node.id]; }
   double *valuesOf(const Node &node);
   double *errorsOf(const Node &node);
+  double *roundingsOf(const Node &node);
   int64_t *integersOf(const Node &node);
   int64_t *lanesOf(const Node &node);
   void fail(Failure failure) {

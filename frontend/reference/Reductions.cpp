@@ -14,9 +14,12 @@ namespace tkc::reference {
 namespace {
 
 /// The running total of one lane. An error counts what the terms bring and what adding them up costs: a running sum of
-/// n terms errs by about √n·u·Σ|term| (docs/numerics.md).
+/// n terms errs by about √n·u·Σ|term| where they differ, and by up to n·u·Σ|term| where they are equal, since then
+/// their roundings are equal, too (docs/numerics.md).
 struct Total {
   double value, error = 0, magnitude = 0;
+  double roundings = 0; ///< of a sum: the squares of how many in a row are equal, added up
+  double last = 0, equal = 0;
 
   explicit Total(Reduction kind) {
     switch (kind) {
@@ -35,9 +38,19 @@ struct Total {
     }
   }
 
-  void add(Reduction kind, double term, double termError) {
+  /// What adds zero does not round, and leaves the roundings before and after it as equal as they are.
+  void countRounding(double term, double within) {
+    const bool isEqual = term == last || term == 0;
+    equal = isEqual ? equal : 0;
+    last = term == 0 ? last : term;
+    equal += term == 0 ? 0 : 1;
+    roundings += term == 0 ? within : (2 * equal - 1) * within; // n² − (n − 1)²
+  }
+
+  void add(Reduction kind, double term, double termError, double within = 1) {
     switch (kind) {
     case Reduction::Sum:
+      countRounding(term, within);
       value += term;
       error += termError;
       magnitude += std::fabs(term);
@@ -61,7 +74,7 @@ struct Total {
   double finalError(Reduction kind, double count, const ErrorModel &model) const {
     switch (kind) {
     case Reduction::Sum:
-      return std::isfinite(value) ? error + (2 + std::sqrt(count)) * model.accumulate * magnitude : 0;
+      return std::isfinite(value) ? error + (2 + std::sqrt(roundings)) * model.accumulate * magnitude : 0;
     case Reduction::Prod:
       return std::isfinite(value) ? error + count * model.compute * magnitude : 0;
     case Reduction::Max:
@@ -139,23 +152,6 @@ bool Evaluator::boundsAreUniform(const Node &node) const {
   return node.children.size() == 1 || (isUniform(*node.children[1]) && isUniform(*node.children[2]));
 }
 
-/// Whether the written bounds of a reduction depend on a variable.
-bool Evaluator::dependsOn(const Node &reduction, int variable) const {
-  return std::any_of(reduction.children.begin() + 1, reduction.children.end(),
-                     [&](const Node *bound) { return bound->variables >> variable & 1; });
-}
-
-/// Of how many terms a kernel may add up each term of a sum: those of a sum directly within are terms of one long sum,
-/// where it has as many for each index.
-double Evaluator::termsWithin(const Node &node) {
-  const Node &body = *node.children[0];
-  if (node.reduction != Reduction::Sum || body.kind != NodeKind::Reduce || body.reduction != Reduction::Sum ||
-      !boundsAreUniform(body) || dependsOn(body, node.variable))
-    return 1;
-  const auto [lo, hi] = range(body);
-  return static_cast<double>(std::max<int64_t>(hi - lo, 1)) * termsWithin(body);
-}
-
 /// Calls `visit(lane)` with each lane on its own.
 template <class Visit> void Evaluator::forEachLane(Visit visit) {
   const Lanes all = lanes;
@@ -185,12 +181,14 @@ Floats Evaluator::reduceFloats(const Node &node) {
   const Reduction kind = node.reduction;
   const Node &body = *node.children[0];
   double *values = valuesOf(node), *errors = errorsOf(node);
-  const Floats result{values, errors, isUniform(node) ? 0 : 1};
-  const auto termsOf = [&](int64_t count) { return errors ? static_cast<double>(count) * termsWithin(node) : 0; };
-  const auto finish = [&](int lane, const Total &total, double terms) {
+  double *roundings = errors && kind == Reduction::Sum ? roundingsOf(node) : nullptr;
+  const Floats result{values, errors, isUniform(node) ? 0 : 1, 0, roundings};
+  const auto finish = [&](int lane, const Total &total, int64_t terms) {
     values[lane] = total.value;
     if (errors)
-      errors[lane] = total.finalError(kind, terms, *errorModel);
+      errors[lane] = total.finalError(kind, static_cast<double>(terms), *errorModel);
+    if (roundings)
+      roundings[lane] = total.roundings;
   };
   const auto across = [&](int lane) {
     const auto [lo, hi] = range(node);
@@ -198,9 +196,9 @@ Floats Evaluator::reduceFloats(const Node &node) {
     reduceAcross<double>(node, lo, hi, [&](int count) {
       const Floats terms = floats(body);
       for (int i = 0; i < count; ++i)
-        total.add(kind, terms.values[i * terms.stride], terms.errorAt(i));
+        total.add(kind, terms.values[i * terms.stride], terms.errorAt(i), terms.roundingsAt(i));
     });
-    finish(lane, total, termsOf(hi - lo));
+    finish(lane, total, hi - lo);
   };
   if (isUniform(node)) {
     const Lanes outer = lanes;
@@ -216,24 +214,27 @@ Floats Evaluator::reduceFloats(const Node &node) {
   const auto [lo, hi] = range(node);
   std::vector<Total> totals(lanes.count, Total(kind));
   PlainSums plain;
+  double numPlain = 0;
   for (int64_t i = lo; i < hi && !failed; ++i) {
     variables[node.variable] = i;
     const Floats terms = floats(body);
     if (kind == Reduction::Sum && !terms.errors) {
       plain.add(terms, lanes.count);
+      ++numPlain;
       continue;
     }
     for (int lane = 0; lane < lanes.count; ++lane)
-      totals[lane].add(kind, terms.values[lane * terms.stride], terms.errorAt(lane));
+      totals[lane].add(kind, terms.values[lane * terms.stride], terms.errorAt(lane), terms.roundingsAt(lane));
   }
+  const bool areEqual = !(body.variables >> node.variable & 1);
   for (int lane = 0; kind == Reduction::Sum && lane < lanes.count; ++lane) {
     totals[lane].value += plain.values[lane];
     totals[lane].magnitude += plain.magnitudes[lane];
     totals[lane].error += plain.relative * plain.magnitudes[lane];
+    totals[lane].roundings += areEqual ? numPlain * numPlain : numPlain;
   }
-  const double terms = termsOf(hi - lo);
   for (int lane = 0; lane < lanes.count; ++lane)
-    finish(lane, totals[lane], terms);
+    finish(lane, totals[lane], hi - lo);
   return result;
 }
 

@@ -264,4 +264,46 @@ TEST(Reference, SumsOfSumsMayRoundAsOneSumOfAllTerms) {
   EXPECT_LT(errors["y"].data[0], 1.2 * errors["z"].data[0]);
 }
 
+/// The bound of the error of `y`.
+double errorOf(Reference &r, const ErrorModel &model = {}) {
+  std::map<std::string, Tensor> errors;
+  evaluateReference(r.input, r.diagnostics, &model, &errors);
+  EXPECT_TRUE(r.diagnostics.all().empty());
+  return errors["y"].data[0];
+}
+
+TEST(Reference, EqualTermsRoundAlike) {
+  Doubles different(1024);
+  for (int i = 0; i < 1024; ++i)
+    different[i] = 1 + (i * 37 % 64) / 1024.0;
+  const auto bound = [&](const std::string &equations) {
+    Reference r(equations);
+    r.tensor("a", {2}, {1, 1}).tensor("x", {1024}, different).output("y", {2});
+    return errorOf(r) / (1024 * 0x1p-24);
+  };
+  // Relative to the sum: √n where terms differ, n where none does, √(n · 8) where eight in a row are the same.
+  EXPECT_LT(bound("y[i] = sum(k in 0..1024, x[k]);"), 2 * 34);
+  EXPECT_GT(bound("y[i] = sum(k in 0..1024, a[i]);"), 1024);
+  EXPECT_GT(bound("h[k in 0..1024, i] = a[i] * 1; y[i] = sum(k in 0..1024, h[k, i]);"), 1024);
+  EXPECT_NEAR(bound("h[k in 0..1024] = x[k / 8] * 1; y[i] = sum(k in 0..1024, h[k]);"), 92, 10);
+  EXPECT_NEAR(bound("h[k] = x[k] * 1; y[i] = sum(j in 0..8, sum(k in 0..128, h[k]));"), 108, 8);
+  // Zeros between them change nothing.
+  EXPECT_GT(bound("h[k in 0..1024, i] = a[i] * 1; y[i] = sum(k in 0..2048, if k % 2 == 0 then h[k / 2, i] else 0);"),
+            1024);
+}
+
+TEST(Reference, AConstantIsTheNearestNumberThatTheKernelHas) {
+  const auto bound = [](const std::string &equation, const ErrorModel &model = {}) {
+    Reference r(equation);
+    r.tensor("x", {1}, {-0.5}).output("y", {1});
+    return errorOf(r, model);
+  };
+  EXPECT_NEAR(bound("y[i] = LN2;"), std::fabs(std::log(2.0) - static_cast<float>(std::log(2.0))), 1e-15);
+  EXPECT_GT(bound("y[i] = x[i] + 0.3;"), 0.01 * 0x1p-24);
+  EXPECT_EQ(bound("y[i] = 0.25;"), 0);
+  EXPECT_EQ(bound("y[i] = 1e300;"), 0);
+  EXPECT_EQ(bound("y[i] = f32(LN2);"), 0);
+  EXPECT_EQ(bound("y[i] = LN2;", {0x1p-53, 0x1p-53}), 0);
+}
+
 } // namespace
