@@ -327,7 +327,8 @@ bool mayAdd(std::atomic<uint32_t> &known, uint32_t blockId) {
 double combine(AtomicKind kind, ElemType elem, double x, double y) {
   switch (kind) {
   case AtomicKind::Add:
-    return roundTo(elem, x + y);
+    // A cast to i32 saturates, its sums wrap.
+    return elem == ElemType::I32 ? static_cast<int32_t>(static_cast<int64_t>(x + y)) : roundTo(elem, x + y);
   case AtomicKind::Max:
     return std::fmax(x, y);
   case AtomicKind::Min:
