@@ -5,6 +5,7 @@ import dataclasses
 
 import expressions
 import scales
+import wrapping
 from expressions import squash
 from kernel import Counter
 from shapes import batch, tile_axis, whole_axis
@@ -262,4 +263,4 @@ def normalised(k):
     k.lines.append("  }")
 
 
-PATTERNS = (masked_product, attention, attention, scan, running, integer_product, integers, normalised, scales.scaled_product)
+PATTERNS = (masked_product, attention, attention, scan, running, integer_product, integers, normalised, scales.scaled_product, wrapping.wrapping)
