@@ -7,6 +7,7 @@
 #include "backends/plan/FitPlan.h"
 #include "backends/plan/Planner.h"
 #include "backends/plan/Scales.h"
+#include "backends/plan/SeparateLoads.h"
 #include "frontend/AST.h"
 #include "ir/Products.h"
 #include "ir/passes/Passes.h"
@@ -66,6 +67,19 @@ void turnFewRows(ir::Function &function, const arch::Description &arch) {
   });
 }
 
+/// Where products cannot be given the tiles that they share, with a tile for each.
+std::unique_ptr<plan::Plan> planOrSeparate(ir::Function &function, const arch::Description &arch,
+                                           const Schedule &schedule, DiagnosticEngine &diagnostics) {
+  DiagnosticEngine first(diagnostics.sourceManager()), second(diagnostics.sourceManager());
+  std::unique_ptr<plan::Plan> plan = planKernel(function, arch, schedule, first);
+  if (!plan && !first.all().empty() && first.all().front().id == Diag::schedule_impossible && separateLoads(function))
+    plan = planKernel(function, arch, schedule, second);
+  if (!plan)
+    for (const Diagnostic &diagnostic : first.all())
+      diagnostics.append(diagnostic);
+  return plan;
+}
+
 std::unique_ptr<plan::Plan> planOne(ElaboratedKernel &kernel, const PlanOptions &options,
                                     DiagnosticEngine &diagnostics) {
   const size_t errorsBefore = diagnostics.numErrors();
@@ -84,7 +98,7 @@ std::unique_ptr<plan::Plan> planOne(ElaboratedKernel &kernel, const PlanOptions 
     return nullptr;
   turnFewRows(*kernel.function, *options.arch);
   ir::loopBranches(*kernel.function);
-  std::unique_ptr<plan::Plan> plan = planKernel(*kernel.function, *options.arch, schedule, diagnostics);
+  std::unique_ptr<plan::Plan> plan = planOrSeparate(*kernel.function, *options.arch, schedule, diagnostics);
   if (plan && schedule.aligned && plan->maps.empty()) {
     diagnostics.report(Diag::nothing_to_align, kernel.schedule.aligned->range, options.arch->name);
     return nullptr;
