@@ -7,7 +7,8 @@
 
 `--build` makes build/coverage/tkc/tkc, which counts the lines that run (minutes; the preset is `coverage`); `--tkc` names another such one.
 Each file of random kernels is compiled for every GPU, each kernel with keys of its own, as fuzz.py does it, and those that compile are written in
-other ways, too: with the runtime inlined, instrumented, as a header, as a plan, with the planner's decisions. No kernel runs.
+other ways, too: with the runtime inlined, instrumented, as a header, as a plan, with the planner's decisions, for
+several GPUs at once. No kernel runs.
 
 What ran is added up in FOLDER/profiles, so the same command with other seeds reaches more; `--files 0` only reports. Lines of headers and sources
 count alike, and so do those of refusals and of what a plan that is wrong would meet. FOLDER/unreached.txt has every line that was not reached."""
@@ -56,7 +57,17 @@ class File:
                 path, _ = self.tool.write(left)
                 self.tool.run(path, "--arch", arch, *self.random.choice(WAYS), "-o", self.tool.folder / "other")
             compiled += len(left)
+        self.for_several()
         return compiled
+
+    def for_several(self):
+        """One file for several GPUs, of a language."""
+        language = self.random.choice((False, True))
+        gpus = [arch for arch in self.offers if arch.startswith("gfx") == language]
+        chosen = ",".join(self.random.sample(gpus, min(self.random.choice((2, 3)), len(gpus))))
+        for name, kernel in self.kernels.items():
+            path, _ = self.tool.write([Trial(name, kernel.text(), {"allow_upcast": 1})])
+            self.tool.run(path, "--arch", chosen, "-o", self.tool.folder / "several")
 
 
 def one_file(options, number, offers, end):

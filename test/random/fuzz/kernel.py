@@ -13,6 +13,10 @@ import constructs
 from values import Value, combine, shape_text
 
 
+# Of schedules: of a dim, and what it is in the first case.
+CONDITIONS = ("{0} <= {1} / 2", "{0} % 8 == 0", "aligned and {0} >= {1}", "{0} - 1 > {1} or {0} * 2 < {1}", "not ({0} == {1}) and {0} + 1 > 4")
+
+
 @dataclasses.dataclass
 class Counter:
     """An integer that a value may depend on: of the grid, or the number of a loop's round."""
@@ -156,7 +160,7 @@ class Kernel:
         if self.whole:
             return []
         known = {text.split()[0] for text in self.where}
-        asked = [text.format(dim, size) for dim, size in self.dims.items() if dim not in known for text in ("{0} <= {1} / 2", "{0} % 8 == 0", "aligned and {0} >= {1}")]
+        asked = [text.format(dim, size) for dim, size in self.dims.items() if dim not in known for text in CONDITIONS]
         types = [re.sub(r"(\w+): \{(\w+),.*", r"\1 == \2", type) for type in self.types]
         return ["aligned", "aligned", *asked, *types]
 

@@ -57,7 +57,7 @@ def second_stage(k, name, in_type, out_type):
 def middle_stage(k, number, name, type):
     """Makes w{number + 1} of w{number}: (kernels, calls, equation)."""
     old, new = f"w{number}", f"w{number + 1}"
-    kind = k.choices.pick(("each", "flat", "atomic", "branch", "repeat"))
+    kind = k.choices.pick(("each", "flat", "atomic", "branch", "repeat", "turned", "parts"))
     a = k.choices.pick(TILES)
     workspace = f"let {new} = new {type}[M, N];"
     if kind == "flat":
@@ -70,6 +70,19 @@ def middle_stage(k, number, name, type):
         total = f"s{number}"
         begun = k.choices.pick(([f"let {total} = new f32[N] = 0;"], [f"let {total} = new f32[N];", f"{total} = 0;"]))
         return text, [workspace, *begun, f"{name}({old}, {total});", f"{name}_b({old}, {total}, {new});"], f"{old}[m, n] + 0.125 * sum(i in 0..M, {old}[i, n])"
+    if kind == "turned":
+        # The rows as those of one matrix of several.
+        text = f"kernel {name}(w: {type}[E, M, N], out y: {type}[E, M, N]) {{ parallel e in 0..E, m in tiles(M, {a}), n in tiles(N, 32) {{ y[e, m, n] = w[e, m, n] * 0.5; }} }}\n"
+        order = ".view(M, 1, N).order(1, 0, 2)"
+        return text, [workspace, f"{name}({old}{order}, {new}{order});"], f"{old}[m, n] * 0.5"
+    if kind == "parts":
+        # Sums of the tiles' columns, in a workspace that has a row for each tile.
+        part, rows = f"p{number}", "(M + 31) / 32"
+        text = f"kernel {name}(w: {type}[M, N], out p: f32[{rows}, N]) {{ parallel m in tiles(M, 32), n in tiles(N, 32) {{ p[m.index, n] = colsum(f32(w[m, n])); }} }}\n" \
+               f"kernel {name}_b(w: {type}[M, N], p: f32[P, N], out y: {type}[M, N]) {{ parallel m in tiles(M, {a}), n in tiles(N, 32) {{ " \
+               f"var s = zeros(1, 32); for i in 0..P {{ s += p[i, n].row; }} y[m, n] = w[m, n] + s * 0.125; }} }}\n"
+        return text, [workspace, f"let {part} = new f32[{rows}, N];", f"{name}({old}, {part});", f"{name}_b({old}, {part}, {new});"], \
+            f"{old}[m, n] + 0.125 * sum(i in 0..M, {old}[i, n])"
     each = f"kernel {name}(w: {type}[M, N], by: f32, out y: {type}[M, N]) {{ parallel m in tiles(M, {a}), n in tiles(N, 16) {{ y[m, n] = w[m, n] * by - 0.5; }} }}\n"
     if kind == "branch":
         return each, [workspace, f"if half {{ {name}({old}, 0.5, {new}); }} else {{ {name}({old}, y = {new}, by = 0.25); }}"], \

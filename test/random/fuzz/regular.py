@@ -82,9 +82,16 @@ def tiled_product(k):
     k.lines.append(grid)
     for at in range(number):
         k.say(f"var acc{at} = {k.zeros(m, n)};")
-    k.say(f"for k in tiles(K, {kk.size_text}) {{ {' '.join(f'acc{at} += {left} @ {right};' for at, (right, _) in enumerate(rights))} }}")
+    squares = number == 1 and k.choices.chance(25)
+    said = [f"acc{at} += t @ {right};" for at, (right, _) in enumerate(rights)] + ["squares += rowsum(f32(t) * f32(t));"] * squares
+    if squares:
+        k.say(f"var squares = {k.zeros(m, None)};")
+    k.say(f"for k in tiles(K, {kk.size_text}) {{ let t = {left}; {' '.join(said)} }}")
     sums = [k.equation("h", Value(f"acc{at}", "", m, n, "f32", 64.0), f"sum(k in 0..K, {left_element} * {element})") for at, (_, element) in enumerate(rights)]
     value = combine("({0} * sigmoid({1} * 0.1))", *sums, size=64.0) if number == 2 else sums[0]
+    if squares:
+        total = k.equation("h", Value("squares", "", m, None, "f32", 64.0), f"sum(k in 0..K, {left_element} * {left_element})")
+        value = combine(("({0} * rsqrt({1} / K + 1))", "({0} / sqrt({1} / K + 1))"), value, total, size=64.0)
     if k.choices.chance(40):
         value = combine(k.choices.pick(("({0} + {1})", "({0} * {1})")), value, squash(expressions.expression(k, m, n, k.choices.below(2))), size=256.0)
     turned = k.choices.chance(15)
@@ -127,6 +134,11 @@ def added_products(k):
     function = k.choices.pick(("tanh({0} * 0.1)", "sigmoid({0} * 0.1)", "({0} * 0.125)"))
     masked = k.choices.chance(30)
     score = function.format("(x @ q.T)")
+    second = k.choices.chance(40)
+    if second:
+        y, u, delta = k.tensor(dims(leading, "N", "D"), type), k.tensor(dims(leading, "M", "D"), type), k.tensor(dims(leading, "M"), "f32")
+        k.say(f"let u = {u}[{i('m', ':')}];")
+        score = f"({score}) * tanh(({y}[{i('n', ':')}] @ u.T) * 0.1 - {delta}[{i('m')}].row)"
     k.say(f"let p = {type}({f'where(m.row >= n.col, {score}, 0)' if masked else score});")
     said = ["acc += p @ q;"] * kept + [f"z0[{i('m', ':')}] += p.T @ x;"]
     for line in reversed(said) if k.choices.chance(40) else said:
@@ -135,6 +147,8 @@ def added_products(k):
     k.say("}")
     bound = ", ".join(["b in 0..B"] * len(leading) + ["n in 0..N", "m in 0..M"])
     element = function.format(f"sum(d in 0..D, {x}[{i('n', 'd')}] * {q}[{i('m', 'd')}])")
+    if second:
+        element += f" * tanh(sum(d in 0..D, {y}[{i('n', 'd')}] * {u}[{i('m', 'd')}]) * 0.1 - {delta}[{i('m')}])"
     k.equations["s1"] = f"s1[{bound}] = {f'if m >= n then {element} else 0' if masked else element};"
     k.outputs.append(f"z0[{i('m', 'd')}] = z0[{i('m', 'd')}] + sum(n in 0..N, s1[{i('n', 'm')}] * {x}[{i('n', 'd')}]);")
     if kept:
@@ -196,4 +210,40 @@ def each_element(k, leading, x, n):
     k.outputs.append(f"y1[{i('m', 'n')}] = {element};")
 
 
-PATTERNS = (tiled_product, tiled_product, tiled_attention, tiled_attention, added_products, long_rows)
+def grouped_product(k):
+    """Products of several heads, a group of which shares an operand, up to a diagonal that ends with the last row and column."""
+    m = axis(k, "m", "grid", (64, 128, 16, 32))
+    k.axes.append(m)
+    k.grid_axes = [m]
+    n, d = axis(k, "n", "loop", (64, 32, 128)), whole(k, "d", (64, 32, 16))
+    groups, heads = 1 + k.choices.below(2), 1 + k.choices.below(3)
+    k.dims |= {"G": groups, "H": groups * heads}
+    k.others |= {"G": [groups], "H": [groups * heads, groups]}
+    k.where.append("H % G == 0")
+    type = k.choices.pick(("bf16", "f16", "f8e4m3"))
+    kind = k.choices.pick(("all", "diagonal", "halves"))
+    shift, weight = k.choices.pick(("N - M", "0", "M / 2")), f" * a{k.new('')}" if k.choices.chance(50) else ""
+    x, z = k.tensor(["H", "M", "N"], type), k.tensor(["G", "N", "D"], type)
+    group = k.choices.pick(("h / (H / G)", "h % G"))
+    sees = f"n.row <= m.col + ({shift})"
+    left = f"{x}[h, m, n]" if kind != "diagonal" else f"{type}(where({sees}, f32({x}[h, m, n]), 0))"
+    upto = {"all": "N", "diagonal": f"min(N, max(0, m.end + ({shift})))", "halves": "N / 2"}[kind]
+    k.lines.append(f"  parallel m in tiles(M, {m.size_text}), h in 0..H {{")
+    k.say(f"var acc = {k.zeros(m, d)};")
+    k.say(f"for n in tiles({upto}, {n.size_text}) {{ acc += {left} @ {z}[{group}, n, :]; }}")
+    element = f"{x}[h, m, n] * {z}[{group}, n, d]"
+    if kind == "diagonal":
+        element = f"(if n <= m + ({shift}) then {element} else 0)"
+    if weight:
+        name = weight.split()[-1]
+        type = k.choices.pick(("f32", "f64", "i64", "i32"))
+        k.params.append(f"{name}: {type}")
+        k.set(name, ("0.5", "-1.25") if type.startswith("f") else ("2", "-1"))
+    k.outs.append("out y0: f32[H, M, D]")
+    k.say(f"y0[h, m, :] = acc{weight.replace('* ', '* f32(') + ')' if weight else ''};")
+    k.outputs.append(f"y0[h, m, d] = sum(n in 0..{'N / 2' if kind == 'halves' else 'N'}, {element}){weight and f' * f32({name})'};")
+    k.lines.append("  }")
+    k.suits = OF_PRODUCTS
+
+
+PATTERNS = (tiled_product, tiled_product, tiled_attention, tiled_attention, added_products, long_rows, grouped_product)
