@@ -5,7 +5,10 @@
 #include "ir/interpreter/Worker.h"
 
 #include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
 #include <limits>
+#include <string>
 #include <type_traits>
 #include <vector>
 
@@ -120,9 +123,25 @@ void Worker::dot(const Step &step) {
   });
 }
 
+/// No scale that exists is NaN or below zero: instructions on packed numbers ignore its sign.
+bool Worker::checkScales(const Op &op, int scales) {
+  const Slot &slot = info(scales);
+  for (int64_t r = 0; r < existingRows(scales); ++r)
+    for (int64_t c = 0; c < existingCols(scales); ++c) {
+      const float scale = data<float>(scales)[r * slot.cols + c];
+      if (scale >= 0)
+        continue;
+      const std::string text = std::isnan(scale) ? "NaN" : fmt::format("{}", scale);
+      return fail(op.loc, fmt::format("a scale is {}; scales are numbers from 0 on: GPUs ignore their sign", text));
+    }
+  return true;
+}
+
 /// out = accumulator + (a · its scales) @ (b · its scales).
-void Worker::dotScaled(const Step &step) {
+bool Worker::dotScaled(const Step &step) {
   const int a = step.operands[0], b = step.operands[2], out = step.results[0];
+  if (!checkScales(*step.op, step.operands[1]) || !checkScales(*step.op, step.operands[3]))
+    return false;
   const Slot &slot = info(out);
   const auto scaled = [&](int x, int scales) {
     const int64_t rowBlock = info(x).rows / info(scales).rows, colBlock = info(x).cols / info(scales).cols;
@@ -145,6 +164,7 @@ void Worker::dotScaled(const Step &step) {
   }
   multiplyInto(c, x.data(), y.data(), rows(out), cols(out), std::min(cols(a), rows(b)), info(a).cols, info(b).cols,
                slot.cols);
+  return true;
 }
 
 void Worker::reduce(const Step &step) {

@@ -278,7 +278,7 @@ bool Worker::execute(const Step &step) {
   case OpKind::Dot:
     return dot(step), true;
   case OpKind::DotScaled:
-    return dotScaled(step), true;
+    return dotScaled(step);
   case OpKind::Philox:
     return philox(step), true;
   case OpKind::Load:

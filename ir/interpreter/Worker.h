@@ -53,7 +53,8 @@ private:
   void philox(const Step &step);
   // Products.cpp
   void dot(const Step &step);
-  void dotScaled(const Step &step);
+  bool dotScaled(const Step &step);
+  bool checkScales(const Op &op, int scales);
   void reduce(const Step &step);
   void cumsum(const Step &step);
   // Access.cpp
