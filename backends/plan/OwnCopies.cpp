@@ -201,7 +201,7 @@ void OwnCopies::copy(const ir::Op &load, CopyPart part, const std::string &curso
   if (part == CopyPart::Place) {
     const std::string share = shareOf(member);
     plan::Stmt &place = builder.emit(Kind::Place, load.loc);
-    place.ref = to;
+    place.ref = {to.buffer, to.cursor, false, to.slice}; // a share lies as the stage does
     place.operands = {share};
     return;
   }

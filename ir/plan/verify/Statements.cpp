@@ -162,7 +162,8 @@ private:
         return;
       return share(stmt, *typeOf(stmt.dest));
     case StmtKind::Place:
-      if (!allOf(stmt.ref))
+      upright(stmt.ref);
+      if (failed)
         return;
       return share(stmt, *typeOf(stmt.operands[0]));
     case StmtKind::Sync:
