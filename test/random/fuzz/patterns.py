@@ -5,7 +5,6 @@ import dataclasses
 
 import expressions
 import scales
-import wrapping
 from expressions import squash
 from kernel import Counter
 from shapes import batch, tile_axis, whole_axis
@@ -55,13 +54,18 @@ def attention_over(k, grid, leading, axes, type):
     q, keys = k.tensor(dims(leading, "M", "D"), type), k.tensor(dims(leading, "N", "D"), type)
     values = k.tensor(dims(leading, "H", "N") if turned else dims(leading, "N", "H"), type)
     bias = k.tensor(dims(leading, "M", "N"), "f32") if k.choices.chance(30) else None
+    width = "20"
+    if mask == "window" and k.choices.chance(50):
+        width = k.new("a")
+        k.params.append(f"{width}: i32")
+        k.set(width, ("20", "7", "90"))
     out_type = k.choices.pick(("f32", "bf16", "f16"))
     k.outs.append(f"out y0: {out_type}[{', '.join(dims(leading, 'M', 'H'))}]")
     lse = k.choices.chance(50)
     if lse:
         k.outs.append(f"out lse: f32[{', '.join(dims(leading, 'M'))}]")
     scale = k.choices.pick(("0.125", "0.5", "0.25"))
-    upto = {None: "tiles(N, {0})", "causal": "tiles(min(N, m.end), {0})", "window": "tiles(max(0, m.begin - 20), min(N, m.end), {0})"}[mask]
+    upto = {None: "tiles(N, {0})", "causal": "tiles(min(N, m.end), {0})", "window": f"tiles(max(0, m.begin - {width}), min(N, m.end), {{0}})"}[mask]
     k.lines.append(grid)
     k.say(f"let q = {q}[{indices(leading, 'm', ':')}];")
     k.say(f"var top = full({shape_text(m, None)}, -inf);")
@@ -69,7 +73,7 @@ def attention_over(k, grid, leading, axes, type):
     k.say(f"var acc = zeros({shape_text(m, h)});")
     k.say(f"for n in {upto.format(n.size_text)} {{")
     k.indent += 1
-    say_scores(k, keys, leading, scale, bias, mask)
+    say_scores(k, keys, leading, scale, bias, mask, width)
     order = ["acc = acc * r + {p} @ {v};", "total = total * r + rowsum(p);", "top = next;"]
     if k.choices.chance(40):
         order[0], order[1] = order[1], order[0]
@@ -86,14 +90,14 @@ def attention_over(k, grid, leading, axes, type):
     if lse:
         k.say(f"lse[{indices(leading, 'm')}] = where(total == 0, -inf, top + log(div));")
     k.lines.append("  }")
-    reference_of_attention(k, q, keys, values, bias, leading, scale, mask, turned, lse)
+    reference_of_attention(k, q, keys, values, bias, leading, scale, (mask, width), turned, lse)
 
 
-def say_scores(k, keys, leading, scale, bias, mask):
+def say_scores(k, keys, leading, scale, bias, mask, width):
     score = f"(q @ {keys}[{indices(leading, 'n', ':')}].T) * {scale}"
     if bias:
         score += f" + {bias}[{indices(leading, 'm', 'n')}]"
-    seen = {"causal": "n.row <= m.col", "window": "n.row <= m.col and n.row > m.col - 20"}.get(mask)
+    seen = {"causal": "n.row <= m.col", "window": f"n.row <= m.col and n.row > m.col - {width}"}.get(mask)
     k.say(f"let s = where({seen}, {score}, -inf);" if seen else f"let s = {score};")
     k.say("let next = max(top, rowmax(s));")
     if mask == "window":
@@ -105,7 +109,8 @@ def say_scores(k, keys, leading, scale, bias, mask):
 
 def reference_of_attention(k, q, keys, values, bias, leading, scale, mask, turned, lse):
     i = lambda *rest: indices(leading, *rest)
-    sees = {None: "true", "causal": "n <= m", "window": "n <= m and n > m - 20"}[mask]
+    mask, width = mask
+    sees = {None: "true", "causal": "n <= m", "window": f"n <= m and n > m - {width}"}[mask]
     score = f"{scale} * sum(d in 0..D, {q}[{i('m', 'd')}] * {keys}[{i('n', 'd')}])" + (f" + {bias}[{i('m', 'n')}]" if bias else "")
     bound = ", ".join((["b in 0..B"] if leading else []) + ["m in 0..M"])
     k.equations["s1"] = f"s1[{bound}, n in 0..N] = {score};"
@@ -263,4 +268,23 @@ def normalised(k):
     k.lines.append("  }")
 
 
-PATTERNS = (masked_product, attention, attention, scan, running, integer_product, integers, normalised, scales.scaled_product, wrapping.wrapping)
+def partial(k):
+    """Tiles of a part of the rows, in place, with a row whose length is an expression of dims."""
+    m, n = tile_axis(k, "m", "grid", 128), tile_axis(k, "n", "grid", 128)
+    low, high = k.choices.pick((("0", "M / 2"), ("M / 3", "M"), ("1", "M"), ("0", "M - 1"), ("M % 5", "M"), ("0", "min(M, {a})"), ("0", "min(M, M * 2 / 3)"), ("max({a}, 2)", "M")))
+    if "{a}" in low + high:
+        name = k.new("a")
+        k.params.append(f"{name}: i32")
+        k.set(name, ("9", "30", "0"))
+        low, high = low.format(a=name), high.format(a=name)
+    length = k.choices.pick(("N / 2 + 1", "2 * N", "N - N / 2", "N % 7 + 1", "M + N"))
+    x, w = k.tensor(["M", "N"], k.choices.pick(("f32", "bf16", "f16"))), k.tensor([length], "f32")
+    k.outs.append("inout y0: f32[M, N]")
+    begin = f"{low}, " if low != "0" else ""
+    k.lines.append(f"  parallel m in tiles({begin}{high}, {m.size_text}), n in tiles(N, {n.size_text}) {{")
+    k.say(f"y0[m, n] = y0[m, n] * 0.5 + ({w}[n + 1] else 0.25).row + {x}[m, n];")
+    k.outputs.append(f"y0[m, n] = if m >= {low} and m < {high} then y0[m, n] * 0.5 + (if n + 1 < {length} then {w}[n + 1] else 0.25) + {x}[m, n] else y0[m, n];")
+    k.lines.append("  }")
+
+
+PATTERNS = (partial, masked_product, attention, attention, scan, running, integer_product, integers, normalised, scales.scaled_product)

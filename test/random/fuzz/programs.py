@@ -91,6 +91,9 @@ def middle_stage(k, number, name, type):
         place = f"kernel {name}(inout w: {type}[M, N], by: f32) {{ parallel m in tiles(M, {a}), n in tiles(N, 16) {{ w[m, n] = w[m, n] * by; }} }}\n"
         copy = f"kernel {name}_b(w: {type}[M, N], out y: {type}[M, N]) {{ parallel m in tiles(M, {a}), n in tiles(N, 64) {{ y[m, n] = w[m, n]; }} }}\n"
         return place + copy, [workspace, f"{name}_b({old}, {new});", f"for i in 0..3 {{ {name}({new}, 0.5); }}"], f"{old}[m, n] * 0.125"
+    if k.choices.chance(50):
+        factor = "(-factor * min(factor, 2) + 1)"
+        return each, [workspace, f"{name}({old}, {factor}, {new});"], f"{old}[m, n] * {factor} - 0.5"
     return each, [workspace, f"{name}({old}, 0.5, {new});"], f"{old}[m, n] * 0.5 - 0.5"
 
 
@@ -114,6 +117,9 @@ def program(k):
     sized = inputs + others + ([] if any("K" in p for p in inputs) else ["dims: u8[K]"])
     calls.append(f"{k.name}_b({more.replace('w', last)});")
     lines += [equation.replace("w1", last) for equation in equations]
+    if any("factor" in call for call in calls):
+        sized.append("factor: f32")
+        k.set("factor", ("0.5", "-1.25"))
     flags = ""
     if any("if half" in call for call in calls):
         flags = ", const half: bool = false"

@@ -89,6 +89,8 @@ def tiled_product(k):
     k.say(f"for k in tiles(K, {kk.size_text}) {{ let t = {left}; {' '.join(said)} }}")
     sums = [k.equation("h", Value(f"acc{at}", "", m, n, "f32", 64.0), f"sum(k in 0..K, {left_element} * {element})") for at, (_, element) in enumerate(rights)]
     value = combine("({0} * sigmoid({1} * 0.1))", *sums, size=64.0) if number == 2 else sums[0]
+    if k.choices.chance(20):
+        value = combine(k.choices.pick(("({0} * (1 + erf({0} * 0.1)))", "({0} * (1 + tanh({0} * 0.1)))")), value, size=128.0)
     if squares:
         total = k.equation("h", Value("squares", "", m, None, "f32", 64.0), f"sum(k in 0..K, {left_element} * {left_element})")
         value = combine(("({0} * rsqrt({1} / K + 1))", "({0} / sqrt({1} / K + 1))"), value, total, size=64.0)
@@ -107,7 +109,7 @@ def tiled_attention(k):
     """patterns.attention in tiles that suit instructions."""
     m = axis(k, "m", "grid", (128, 64, 256, 192))
     grid, leading = opening(k, [m])
-    n = axis(k, "n", "loop", (64, 128, 32))
+    n = axis(k, "n", "loop", (64, 96, 128, 96, 32))
     d, h = whole(k, "d", (64, 128, 96, 32)), whole(k, "h", (64, 128, 96, 32))
     patterns.attention_over(k, grid, leading, (m, n, d, h), k.choices.pick(("bf16", "bf16", "f16", "f8e4m3")))
     k.suits = OF_ATTENTION
