@@ -52,12 +52,15 @@ std::string printAt(const Expr &expr, Precedence least) {
 
 Precedence next(Precedence precedence) { return static_cast<Precedence>(static_cast<int>(precedence) + 1); }
 
-/// Where compilers warn about a mix that is right: `a & b == c`, `a << b + c`, `a && b || c`.
+/// Where compilers warn about a mix that is right: `a & b == c`, `a << b + c`, `a << b < c`, `a && b || c`.
 bool wantsParentheses(const ExprNode &parent, const ExprNode &child) {
   if (child.kind != ExprNode::Infix || child.precedence == parent.precedence)
     return false;
   const auto bitwise = [](Precedence p) { return p >= Precedence::BitOr && p <= Precedence::BitAnd; };
+  const auto compares = [](Precedence p) { return p == Precedence::Equality || p == Precedence::Relational; };
   if (bitwise(parent.precedence) || parent.precedence == Precedence::Shift)
+    return true;
+  if (compares(parent.precedence) && child.precedence == Precedence::Shift) // of tiles
     return true;
   return parent.precedence == Precedence::Or && child.precedence == Precedence::And;
 }

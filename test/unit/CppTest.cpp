@@ -27,6 +27,7 @@ TEST(Cpp, ParenthesesComeFromPrecedence) {
 TEST(Cpp, ParenthesesWhereCompilersWarn) {
   EXPECT_EQ(print(binary("||", a, binary("&&", b, c))), "a || (b && c)");
   EXPECT_EQ(print(binary("<<", a, binary("+", b, c))), "a << (b + c)");
+  EXPECT_EQ(print(binary("<", binary(">>", a, b), c)), "(a >> b) < c");
   EXPECT_EQ(print(binary("&", a, binary("==", b, c))), "a & (b == c)");
 }
 
