@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <unordered_map>
 #include <vector>
 
 namespace tkc::planner {
@@ -40,7 +41,9 @@ void findReaders(ir::Value *tile, bool transposed, std::vector<Reader> &readers)
 
 bool separateLoads(ir::Function &function) {
   std::vector<ir::Op *> loads;
+  std::unordered_map<const ir::Op *, size_t> order; // clones have their readers in the same order
   ir::walk(function.body, [&](ir::Op &op) {
+    order.emplace(&op, order.size());
     if (op.kind == ir::OpKind::Load)
       loads.push_back(&op);
   });
@@ -48,6 +51,8 @@ bool separateLoads(ir::Function &function) {
   for (ir::Op *load : loads) {
     std::vector<Reader> readers;
     findReaders(load->result(), false, readers);
+    std::stable_sort(readers.begin(), readers.end(),
+                     [&](const Reader &a, const Reader &b) { return order.at(a.product) < order.at(b.product); });
     for (size_t i = 1; i < readers.size(); ++i) {
       const Reader &reader = readers[i];
       ir::Builder builder(function, load->parent);
