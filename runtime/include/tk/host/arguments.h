@@ -76,7 +76,7 @@ inline void check_workspace(call &c, const void *workspace, int64_t available, i
 inline float sqrt(float x) { return __builtin_sqrtf(x); }
 inline float rsqrt(float x) { return 1 / __builtin_sqrtf(x); }
 inline float rcp(float x) { return 1 / x; }
-template <class T> T min(T x, T y) { return y < x ? y : x; }
-template <class T> T max(T x, T y) { return x < y ? y : x; }
+template <class A, class B> auto min(A x, B y) { return y < x ? y : x; }
+template <class A, class B> auto max(A x, B y) { return x < y ? y : x; }
 
 } // namespace tk::host
