@@ -8,6 +8,7 @@
 #include <charconv>
 #include <cmath>
 #include <fmt/core.h>
+#include <limits>
 
 namespace tkc::cpp {
 
@@ -87,6 +88,8 @@ std::string printInfix(const ExprNode &node) {
 Expr name(std::string text) { return make(ExprNode::Text, Precedence::Primary, std::move(text), {}); }
 
 Expr integer(int64_t value) {
+  if (value == std::numeric_limits<int32_t>::min()) // as a literal it is the minus of a long
+    return make(ExprNode::Text, Precedence::Additive, "-2147483647 - 1", {});
   auto node = std::make_shared<ExprNode>();
   node->kind = ExprNode::Integer;
   node->precedence = value < 0 ? Precedence::Unary : Precedence::Primary;

@@ -28,6 +28,7 @@ TEST(Cpp, ParenthesesWhereCompilersWarn) {
   EXPECT_EQ(print(binary("||", a, binary("&&", b, c))), "a || (b && c)");
   EXPECT_EQ(print(binary("<<", a, binary("+", b, c))), "a << (b + c)");
   EXPECT_EQ(print(binary("<", binary(">>", a, b), c)), "(a >> b) < c");
+  EXPECT_EQ(print(call("f", {integer(-2147483648)})), "f(-2147483647 - 1)");
   EXPECT_EQ(print(binary("&", a, binary("==", b, c))), "a & (b == c)");
 }
 
