@@ -45,7 +45,8 @@ __device__ __forceinline__ T scan_warps(S &through, int i, int first, int step, 
 template <tile X, class S = no_scratch> __device__ __forceinline__ X cumsum_cols(X x, S &&through = {}) {
   using T = typename X::element;
   using L = typename X::layout;
-  if constexpr (!X::has_cols) // all threads of a row hold its one element
+  constexpr sum_operation plus; // whole numbers wrap
+  if constexpr (!X::has_cols)   // all threads of a row hold its one element
     return x;
   constexpr int step = L::lane_step, lanes = lanes_per_row<L>, warps = warps_per_row<L>;
   T carry[X::row_slots] = {};
@@ -56,7 +57,7 @@ template <tile X, class S = no_scratch> __device__ __forceinline__ X cumsum_cols
     for (int a = 0; a < X::row_slots; ++a) {
 #pragma unroll
       for (int i = 1; i < L::run; ++i)
-        x.set(a, b + i, sum_operation{}(x.at(a, b + i - 1), x.at(a, b + i)));
+        x.set(a, b + i, plus(x.at(a, b + i - 1), x.at(a, b + i)));
       before[a] = scan_lanes<step, step * lanes>(x.at(a, b + L::run - 1), total[a]);
     }
     if constexpr (warps > 1) {
@@ -70,15 +71,15 @@ template <tile X, class S = no_scratch> __device__ __forceinline__ X cumsum_cols
       through.sync();
 #pragma unroll
       for (int a = 0; a < X::row_slots; ++a)
-        before[a] += scan_warps(through, a, warp / warps * warps, 1, warps, total[a]);
+        before[a] = plus(before[a], scan_warps(through, a, warp / warps * warps, 1, warps, total[a]));
       through.next();
     }
 #pragma unroll
     for (int a = 0; a < X::row_slots; ++a) {
 #pragma unroll
       for (int i = 0; i < L::run; ++i)
-        x.set(a, b + i, x.at(a, b + i) + (before[a] + carry[a]));
-      carry[a] += total[a];
+        x.set(a, b + i, plus(x.at(a, b + i), plus(before[a], carry[a])));
+      carry[a] = plus(carry[a], total[a]);
     }
   }
   return x;
@@ -88,7 +89,8 @@ template <tile X, class S = no_scratch> __device__ __forceinline__ X cumsum_cols
 template <tile X, class S> __device__ __forceinline__ X cumsum_rows(X x, S &through) {
   using T = typename X::element;
   using L = typename X::layout;
-  if constexpr (!X::has_rows) // all rows of the layout are its one row
+  constexpr sum_operation plus; // whole numbers wrap
+  if constexpr (!X::has_rows)   // all rows of the layout are its one row
     return x;
   constexpr int warps = warps_per_row<L>;
   // Lanes of a column are neighbours, or a row's are.
@@ -105,8 +107,8 @@ template <tile X, class S> __device__ __forceinline__ X cumsum_rows(X x, S &thro
       for (int b = 0; b < X::col_slots; ++b) {
         T sum;
         const T before = scan_lanes<step, width>(x.at(a + i, b), sum);
-        x.set(a + i, b, x.at(a + i, b) + (before + total[b]));
-        total[b] += sum;
+        x.set(a + i, b, plus(x.at(a + i, b), plus(before, total[b])));
+        total[b] = plus(total[b], sum);
       }
     const int warp = through.warp();
     if (writes_scratch<X>())
@@ -119,8 +121,8 @@ template <tile X, class S> __device__ __forceinline__ X cumsum_rows(X x, S &thro
       const T earlier = scan_warps(through, scratch_element<X>(b), warp % warps, warps, S::warps / warps, total[b]);
 #pragma unroll
       for (int i = 0; i < L::row_run; ++i)
-        x.set(a + i, b, x.at(a + i, b) + (earlier + carry[b]));
-      carry[b] += total[b];
+        x.set(a + i, b, plus(x.at(a + i, b), plus(earlier, carry[b])));
+      carry[b] = plus(carry[b], total[b]);
     }
     through.next();
   }
