@@ -71,7 +71,7 @@ bool isOnlyStored(const ir::Function &function, const ir::Value &value) {
 } // namespace
 
 ErrorModel errorModelOf(const std::vector<const ir::Function *> &functions, Arithmetic arithmetic,
-                        const std::vector<ElemType> &between) {
+                        const std::vector<ElemType> &between, bool flushes) {
   ErrorModel model;
   const auto addNarrow = [&](ElemType elem) {
     model.narrow = std::max(model.narrow, unitRoundoff(elem));
@@ -86,6 +86,8 @@ ErrorModel errorModelOf(const std::vector<const ir::Function *> &functions, Arit
     ir::walk(const_cast<ir::Block &>(function->body), [&](const ir::Op &op) {
       if (op.kind == ir::OpKind::Dot || op.kind == ir::OpKind::DotScaled)
         multipliesFloat8 |= saturates(op.operand(0)->type.elem);
+      if (flushes && op.kind == ir::OpKind::Dot && bitWidth(op.operand(0)->type.elem) == 16)
+        model.flushed = std::max(model.flushed, smallestNormal(op.operand(0)->type.elem));
       for (const auto &result : op.results) {
         const ElemType elem = result->type.elem;
         if (!isFloat(elem) || result->type.kind == ir::Type::TileIndex)

@@ -30,8 +30,9 @@ using Expected = std::map<std::string, ExpectedTensor>;
 enum class Arithmetic : uint8_t { Exact, Nvidia };
 
 /// How the steps of these kernels round. `between`: types of the workspace in which one leaves values for the next.
+/// `flushes`: matrix instructions take 16-bit operands that are subnormal as 0.
 ErrorModel errorModelOf(const std::vector<const ir::Function *> &functions, Arithmetic arithmetic,
-                        const std::vector<ElemType> &between = {});
+                        const std::vector<ElemType> &between = {}, bool flushes = false);
 
 /// Evaluates the case's reference. Nothing after an error was reported; empty where the case has no reference.
 std::optional<Expected> computeExpected(const PreparedCase &prepared, const Module &module, const ErrorModel &model,

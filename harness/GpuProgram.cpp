@@ -305,7 +305,8 @@ private:
     for (const auto &function : functions)
       all.push_back(function.get());
     const std::vector<ElemType> between = entry.program ? workspaceTypes(*entry.program) : std::vector<ElemType>();
-    return computeExpected(entry.prepared, module, errorModelOf(all, Arithmetic::Nvidia, between), diagnostics);
+    return computeExpected(entry.prepared, module,
+                           errorModelOf(all, Arithmetic::Nvidia, between, plans.arch->flushesSubnormals), diagnostics);
   }
 
   /// Counts what the passes leave: tiles that are masked throughout are not computed.

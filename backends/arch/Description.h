@@ -125,6 +125,7 @@ struct Description {
   bool hasTransposingRead = false;  ///< LDS reads that transpose 16-bit and narrower elements
   bool hasRegisterReallocation = false; ///< setmaxnreg
   bool hasFloat8Conversion = false;     ///< float8 to and from wider floats, an instruction
+  bool flushesSubnormals = false;       ///< its matrix instructions take 16-bit operands that are subnormal as 0
   bool float8IsFnuz = false;            ///< its float8 is the variant without infinities and without −0
 
   // ---- the largest part; for defaults and figures, never for correctness

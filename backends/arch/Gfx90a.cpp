@@ -58,6 +58,7 @@ const Description gfx90a{
     .directLoadBytes = 4,
     .hasTransposingRead = false,
     .hasFloat8Conversion = false,
+    .flushesSubnormals = true,
     .float8IsFnuz = false,
     .multiprocessors = 110,
     .chiplets = 1,

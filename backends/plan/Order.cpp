@@ -104,8 +104,29 @@ private:
       if (ir::isProduct(op) && !isFedFrom(op, operand)) // a product reads what was transposed where it lies
         operand = throughTransposes(operand).first;
       return !operand->definingOp || !inBody.count(operand->definingOp) || done.count(operand->definingOp) ||
-             (!isLate(operand->definingOp) && isSharedOperand(op, operand));
+             (!isLate(operand->definingOp) && isSharedOperand(op, operand) &&
+              !waitsForLoop(*throughTransposes(operand).first->definingOp, done));
     });
+  }
+
+  /// Whether a loop that is still to come loads before `load` does: who loads keeps that order, and fills no ring ahead
+  /// of one that a loop has to empty.
+  bool waitsForLoop(const ir::Op &load, const std::set<const ir::Op *> &done) const {
+    for (const ir::Op *op : ops) {
+      if (op == &load)
+        return false;
+      if (!done.count(op) && loadsInside(*op))
+        return true;
+    }
+    return false;
+  }
+
+  bool loadsInside(const ir::Op &op) const {
+    bool found = false;
+    for (const auto &body : op.bodies)
+      ir::walk(const_cast<ir::Block &>(*body),
+               [&](const ir::Op &inner) { found |= placement.loadKeys.count(&inner) != 0; });
+    return found;
   }
 
   /// Whether the value itself, not what it is the transpose of, is the product's left operand.

@@ -212,14 +212,18 @@ Floats Evaluator::binary(const Node &node) {
     const bool narrows = node.isContracted && errorModel && errorModel->narrow > 0;
     const bool narrowsX = narrows && !node.children[0]->isExactOperand;
     const bool narrowsY = narrows && !node.children[1]->isExactOperand;
-    const bool isExact = !x.errors && !y.errors && x.relative == 0 && y.relative == 0 && !narrowsX && !narrowsY;
+    const double flushed = node.isContracted && errorModel ? errorModel->flushed : 0;
+    const bool isExact =
+        !x.errors && !y.errors && x.relative == 0 && y.relative == 0 && !narrowsX && !narrowsY && flushed == 0;
     if (isExact) // most contractions: all that errs is this product itself
       return {out, nullptr, result.stride, u};
     const auto narrowed = [&](bool isNarrowed, double v) {
       return isNarrowed && v != 0 ? std::fmax(errorModel->narrow * std::fabs(v), errorModel->narrowStep) : 0;
     };
+    const auto lost = [&](double v, double e) { return std::fabs(v) - e < flushed ? std::fabs(v) : 0; };
     return withErrors([&](double a, double ea, double b, double eb, double r) {
-      return std::fabs(a) * (eb + narrowed(narrowsY, b)) + std::fabs(b) * (ea + narrowed(narrowsX, a)) + rounded(r);
+      return std::fabs(a) * (eb + narrowed(narrowsY, b) + lost(b, eb)) +
+             std::fabs(b) * (ea + narrowed(narrowsX, a) + lost(a, ea)) + rounded(r);
     });
   }
   if (node.kind == NodeKind::Add || node.kind == NodeKind::Sub) {

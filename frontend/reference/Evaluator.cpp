@@ -33,6 +33,13 @@ double *Evaluator::roundingsOf(const Node &node) {
     room = std::make_unique<double[]>(maxLanes);
   return room.get();
 }
+
+double *Evaluator::magnitudesOf(const Node &node) {
+  auto &room = buffers[node.id].magnitudes;
+  if (!room)
+    room = std::make_unique<double[]>(maxLanes);
+  return room.get();
+}
 int64_t *Evaluator::integersOf(const Node &node) {
   auto &room = buffers[node.id].integers;
   if (!room)

@@ -39,21 +39,23 @@ struct Total {
   }
 
   /// What adds zero does not round, and leaves the roundings before and after it as equal as they are.
-  void countRounding(double term, double within) {
-    const bool isEqual = term == last || term == 0;
+  void countRounding(double term, double within, double size) {
+    const bool isNothing = size == 0, isEqual = term == last || isNothing;
     equal = isEqual ? equal : 0;
-    last = term == 0 ? last : term;
-    equal += term == 0 ? 0 : 1;
-    roundings += term == 0 ? within : (2 * equal - 1) * within; // n² − (n − 1)²
+    last = isNothing ? last : term;
+    equal += isNothing ? 0 : 1;
+    roundings += isNothing ? within : (2 * equal - 1) * within; // n² − (n − 1)²
   }
 
-  void add(Reduction kind, double term, double termError, double within = 1) {
+  /// A term that is itself a sum has the roundings `within` it, and its terms' `size`: kernels may add those up in any
+  /// order.
+  void add(Reduction kind, double term, double termError, double within, double size) {
     switch (kind) {
     case Reduction::Sum:
-      countRounding(term, within);
+      countRounding(term, within, size);
       value += term;
       error += termError;
-      magnitude += std::fabs(term);
+      magnitude += size;
       break;
     case Reduction::Prod:
       error = error * std::fabs(term) + termError * std::fabs(value);
@@ -182,13 +184,14 @@ Floats Evaluator::reduceFloats(const Node &node) {
   const Node &body = *node.children[0];
   double *values = valuesOf(node), *errors = errorsOf(node);
   double *roundings = errors && kind == Reduction::Sum ? roundingsOf(node) : nullptr;
-  const Floats result{values, errors, isUniform(node) ? 0 : 1, 0, roundings};
+  double *magnitudes = roundings ? magnitudesOf(node) : nullptr;
+  const Floats result{values, errors, isUniform(node) ? 0 : 1, 0, roundings, magnitudes};
   const auto finish = [&](int lane, const Total &total, int64_t terms) {
     values[lane] = total.value;
     if (errors)
       errors[lane] = total.finalError(kind, static_cast<double>(terms), *errorModel);
     if (roundings)
-      roundings[lane] = total.roundings;
+      roundings[lane] = total.roundings, magnitudes[lane] = total.magnitude;
   };
   const auto across = [&](int lane) {
     const auto [lo, hi] = range(node);
@@ -196,7 +199,7 @@ Floats Evaluator::reduceFloats(const Node &node) {
     reduceAcross<double>(node, lo, hi, [&](int count) {
       const Floats terms = floats(body);
       for (int i = 0; i < count; ++i)
-        total.add(kind, terms.values[i * terms.stride], terms.errorAt(i), terms.roundingsAt(i));
+        total.add(kind, terms.values[i * terms.stride], terms.errorAt(i), terms.roundingsAt(i), terms.magnitudeAt(i));
     });
     finish(lane, total, hi - lo);
   };
@@ -224,7 +227,8 @@ Floats Evaluator::reduceFloats(const Node &node) {
       continue;
     }
     for (int lane = 0; lane < lanes.count; ++lane)
-      totals[lane].add(kind, terms.values[lane * terms.stride], terms.errorAt(lane), terms.roundingsAt(lane));
+      totals[lane].add(kind, terms.values[lane * terms.stride], terms.errorAt(lane), terms.roundingsAt(lane),
+                       terms.magnitudeAt(lane));
   }
   const bool areEqual = !(body.variables >> node.variable & 1);
   for (int lane = 0; kind == Reduction::Sum && lane < lanes.count; ++lane) {

@@ -35,6 +35,7 @@ struct ErrorModel {
   double least = 0x1p-126;     ///< the smallest normal number, below which roundings err by as much as there
   double narrow = 0;     ///< to which intermediate values may be rounded before they are multiplied; 0: not at all
   double narrowStep = 0; ///< the least error of that: half the distance of the smallest numbers
+  double flushed = 0;    ///< factors of products that are smaller may be taken as 0
   double tanh = 0x1p-21; ///< relative error of tanh, whose hardware form is coarser
 };
 

@@ -244,6 +244,29 @@ TEST(Reference, BelowTheSmallestNormalNumberRoundingsErrByAsMuchAsThere) {
   EXPECT_LT(errors["z"].data[0], 0x1p-80);
 }
 
+TEST(Reference, SumsOfSumsThatCancelErrByTheirTerms) {
+  Reference r("y[i] = sum(j in 0..64, sum(k, a[k])); z[i] = sum(k, sum(j in 0..64, a[k]));");
+  r.tensor("a", {2}, {1000, -1000}).output("y", {1}).output("z", {1});
+  ErrorModel model;
+  std::map<std::string, Tensor> errors;
+  evaluateReference(r.input, r.diagnostics, &model, &errors);
+  EXPECT_GT(errors["y"].data[0], 64 * 128000 * 0x1p-24);
+  EXPECT_LT(errors["z"].data[0], 2 * errors["y"].data[0]);
+  EXPECT_LT(errors["y"].data[0], 2 * errors["z"].data[0]);
+}
+
+TEST(Reference, FactorsThatHardwareTakesAsZeroErrByTheWholeProduct) {
+  Reference r("y[i] = sum(k, a[k] * b[k]); z[i] = a[i] * b[i];");
+  r.tensor("a", {2}, {0x1p-15, 1}).tensor("b", {2}, {4, 0x1p-14}).output("y", {2}).output("z", {2});
+  ErrorModel model;
+  model.flushed = 0x1p-14;
+  std::map<std::string, Tensor> errors;
+  evaluateReference(r.input, r.diagnostics, &model, &errors);
+  EXPECT_GE(errors["y"].data[0], 0x1p-13);
+  EXPECT_LT(errors["y"].data[0], 0x1.01p-13);
+  EXPECT_LT(errors["z"].data[0], 0x1p-30);
+}
+
 TEST(Reference, ErrorsOfSumsOfSumsAskNoBoundOutsideItsRange) {
   Reference r("y[i] = sum(e in 1..1, sum(m in o[e - 1]..o[e], a[m]));");
   r.tensor("o", {4}, {0, 2, 4, 6}, ElemType::I32).tensor("a", {6}, {1, 2, 3, 4, 5, 6}).output("y", {1});
