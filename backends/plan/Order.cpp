@@ -1,6 +1,8 @@
 // Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "backends/plan/Order.h"
+
+#include "backends/plan/Walk.h"
 #include "ir/Products.h"
 
 #include <algorithm>
@@ -123,9 +125,9 @@ private:
 
   bool loadsInside(const ir::Op &op) const {
     bool found = false;
+    const auto visit = [&](const ir::Op &inner, int) { found |= placement.loadKeys.count(&inner) != 0; };
     for (const auto &body : op.bodies)
-      ir::walk(const_cast<ir::Block &>(*body),
-               [&](const ir::Op &inner) { found |= placement.loadKeys.count(&inner) != 0; });
+      walkOps(*body, 0, visit);
     return found;
   }
 

@@ -8,50 +8,27 @@
 #include <numeric>
 
 namespace tkc::reference {
+namespace {
+
+/// A buffer, made when it is first asked for.
+template <class T> T *roomIn(std::unique_ptr<T[]> &buffer, size_t count = maxLanes) {
+  if (!buffer)
+    buffer = std::make_unique<T[]>(count);
+  return buffer.get();
+}
+
+} // namespace
 
 Evaluator::Evaluator(const Model &model, const CompiledEquation &equation, const ErrorModel *errorModel)
     : model(model), equation(equation), errorModel(errorModel), buffers(equation.nodes.size()),
       variables(equation.variables.size() + 1), ownLanes(maxLanes) {}
 
-double *Evaluator::valuesOf(const Node &node) {
-  auto &room = buffers[node.id].values;
-  if (!room)
-    room = std::make_unique<double[]>(maxLanes);
-  return room.get();
-}
-double *Evaluator::errorsOf(const Node &node) {
-  if (!errorModel)
-    return nullptr;
-  auto &room = buffers[node.id].errors;
-  if (!room)
-    room = std::make_unique<double[]>(maxLanes);
-  return room.get();
-}
-double *Evaluator::roundingsOf(const Node &node) {
-  auto &room = buffers[node.id].roundings;
-  if (!room)
-    room = std::make_unique<double[]>(maxLanes);
-  return room.get();
-}
-
-double *Evaluator::magnitudesOf(const Node &node) {
-  auto &room = buffers[node.id].magnitudes;
-  if (!room)
-    room = std::make_unique<double[]>(maxLanes);
-  return room.get();
-}
-int64_t *Evaluator::integersOf(const Node &node) {
-  auto &room = buffers[node.id].integers;
-  if (!room)
-    room = std::make_unique<int64_t[]>(maxLanes);
-  return room.get();
-}
-int64_t *Evaluator::lanesOf(const Node &node) {
-  auto &room = buffers[node.id].lanes;
-  if (!room)
-    room = std::make_unique<int64_t[]>(2 * maxLanes);
-  return room.get();
-}
+double *Evaluator::valuesOf(const Node &node) { return roomIn(buffers[node.id].values); }
+double *Evaluator::errorsOf(const Node &node) { return errorModel ? roomIn(buffers[node.id].errors) : nullptr; }
+double *Evaluator::roundingsOf(const Node &node) { return roomIn(buffers[node.id].roundings); }
+double *Evaluator::magnitudesOf(const Node &node) { return roomIn(buffers[node.id].magnitudes); }
+int64_t *Evaluator::integersOf(const Node &node) { return roomIn(buffers[node.id].integers); }
+int64_t *Evaluator::lanesOf(const Node &node) { return roomIn(buffers[node.id].lanes, 2 * maxLanes); }
 
 bool Evaluator::evaluate(const int64_t *indices, int lane, int count, double *values, double *errors) {
   failed.reset();

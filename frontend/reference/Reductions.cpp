@@ -40,11 +40,13 @@ struct Total {
 
   /// What adds zero does not round, and leaves the roundings before and after it as equal as they are.
   void countRounding(double term, double within, double size) {
-    const bool isNothing = size == 0, isEqual = term == last || isNothing;
-    equal = isEqual ? equal : 0;
-    last = isNothing ? last : term;
-    equal += isNothing ? 0 : 1;
-    roundings += isNothing ? within : (2 * equal - 1) * within; // n² − (n − 1)²
+    if (size == 0) {
+      roundings += within;
+      return;
+    }
+    equal = term == last ? equal + 1 : 1;
+    last = term;
+    roundings += (2 * equal - 1) * within; // n² − (n − 1)²
   }
 
   /// A term that is itself a sum has the roundings `within` it, and its terms' `size`: kernels may add those up in any
