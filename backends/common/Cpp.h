@@ -139,7 +139,8 @@ private:
   std::vector<std::string> used;
 };
 bool isKeyword(std::string_view text);
-/// Whether nothing in a file may be called so: keywords, macros of headers, what belongs to the compiler.
+/// Whether nothing in a file may be called so: keywords, macros of headers, what belongs to the compiler; types
+/// and variables of headers, which GCC warns of where a parameter or a local variable hides one.
 bool isOfCompiler(std::string_view text);
 /// Whether a local variable may not be called so. Of whole families of names `isOfCompiler` knows alone.
 bool isReserved(std::string_view text);

@@ -62,6 +62,17 @@ def complaints(source, gpu, side):
     return re.findall(r"^.*(?:error|warning): .*$", run.stderr, re.M)
 
 
+def complaints_of_nvcc(source, gpu):
+    """What nvcc and its host compiler say of a standalone file for a GPU of NVIDIA, with -Wall and -Wshadow. Only the launchers are of
+    interest: kernels are compiled without optimisation, and not assembled."""
+    number = gpu["name"].removeprefix("sm_")
+    line = [find(gpu), "-std=c++20", "-c", "-gencode", f"arch=compute_{number},code=compute_{number}", "-Xcicc", "-O0",
+            "-Xcompiler", "-Wall,-Wshadow", str(source), "-o", "/dev/null"]
+    run = subprocess.run(line, capture_output=True, text=True)
+    said = re.findall(r"^.*(?:error|warning): .*$", run.stderr, re.M)
+    return said or [run.stderr.strip()] * (run.returncode != 0)
+
+
 def read_nvidia(messages, ptx):
     kernels, faults, name = {}, [], "?"
     for line in messages.splitlines():

@@ -4,7 +4,7 @@
 """Kernels whose every name is one that emitted files could trip over: C++'s keywords, macros, what the compiler and its runtime call
 things, and names made of each other. What tkc emits must compile, and no name in it may hide another.
 
-    test/targets/names.py --tkc build/dev/tkc/tkc [--seed N] [--count N] [--arch NAME…] [-o FOLDER]
+    test/targets/names.py --tkc build/dev/tkc/tkc [--seed N] [--count N] [--arch NAME…] [--nvcc] [-o FOLDER]
 
 Prints one line a file that does not, which is left in FOLDER, and how many there were. tkc may refuse a name with a diagnostic."""
 import argparse
@@ -95,7 +95,7 @@ call device arguments order codes bytes workspace workspace_bytes launched loads
 consumer producer worker matrix correction scheduler adder barrier ring lead prelude tile factor scales staged turn
 next thread part x i self""".split()
 OTHERS = """warpSize min max abs threadIdx blockIdx blockDim gridDim __half half half2 float4 dim3 size_t ptrdiff_t int32_t
-int64_t uint32_t uint8_t NULL M_PI EOF I INT_MAX INT32_MAX NAN INFINITY assert errno stdin linux unix major minor y0
+int64_t uint32_t uint8_t u_int uint ulong ushort4 longlong2 timezone environ optarg FILE fd_set NULL M_PI EOF I INT_MAX INT32_MAX NAN INFINITY assert errno stdin linux unix major minor y0
 j1 gamma signbit exp2 std main printf memcpy nullptr_t tk_status tk_tensor TK_OK __trap __shared__ __global__
 CUstream_st cudaStream_t DLTensor HUGE_VAL RAND_MAX BUFSIZ offsetof alloca_ va_list begin end index size data at_ get
 type tensor2 a_b read write exp log time clock signal select bind free malloc remove tanh_ _ __ _a __x A_ CHAR_BIT
@@ -135,6 +135,7 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--count", type=int, default=20)
     parser.add_argument("--arch", nargs="*", help="these architectures only")
+    parser.add_argument("--nvcc", action="store_true", help="ask nvcc with its host compiler instead of Clang")
     parser.add_argument("-o", dest="output", type=pathlib.Path, default=pathlib.Path("."))
     options = parser.parse_args()
     options.output.mkdir(parents=True, exist_ok=True)
@@ -152,7 +153,7 @@ def main():
             refused += 1
             file.unlink()
             continue
-        found = [run.stderr.strip()] if run.returncode != 0 else [
+        found = [run.stderr.strip()] if run.returncode != 0 else compilers.complaints_of_nvcc(source, gpu) if options.nvcc else [
             line for side in ("host", "device") for line in compilers.complaints(source, gpu, side)]
         if found:
             wrong += 1
