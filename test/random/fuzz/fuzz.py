@@ -249,7 +249,7 @@ def main():
     parser.add_argument("--files", type=int, default=1)
     parser.add_argument("--kernels", type=int, default=KERNELS, help="of a file")
     parser.add_argument("--seconds", type=float, default=1e9, help="begins no new file after this time")
-    parser.add_argument("--limit", type=int, default=240, help="seconds that one command may take")
+    parser.add_argument("--limit", type=int, default=240, help="seconds of a processor that one command may take")
     parser.add_argument("--arch", nargs="*", help="these GPUs only")
     parser.add_argument("--interpreter", action="store_true", help="the interpreter only")
     parser.add_argument("--syntax", type=int, default=1, help="GPUs a file for Clang's front end alone")
