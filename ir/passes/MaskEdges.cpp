@@ -16,6 +16,7 @@
 
 #include <algorithm>
 #include <map>
+#include <stdexcept>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -122,8 +123,14 @@ private:
 } // namespace
 
 void maskEdges(Function &function) {
+  // An operation has up to two operands that edges concern, with two edges each.
+  size_t most = 0;
+  walk(function.body, [&](Op &) { most += 4; });
   // A round masks all that no other mask of it bears on: one of each chain, however many there are side by side.
+  size_t rounds = 0;
   for (std::vector<EdgeAnalysis::Need> needs; !(needs = EdgeAnalysis(function).unmetNeeds()).empty();) {
+    if (++rounds > most)
+      throw std::logic_error("mask-edges masks the same operand again and again");
     Masker masker(function);
     for (const EdgeAnalysis::Need &need : needs)
       if (!masker.isTouched(*need.op))
