@@ -128,6 +128,10 @@ def gathered(k, rows, cols):
     return value
 
 
+INTEGER_FORMS = ("({0} + {1})", "({0} - {1})", "({0} * {1} % 97)", "({0} / 3 + {1})", "({0} % 5 - {1})", "min({0}, {1})", "max({0}, {1})",
+                 "({0} & {1})", "({0} | {1})", "({0} ^ {1})", "(({0} & 7) << 2)", "(({0} + {1}) >> 1)", "(-{0})", "(~{0})", "abs({0})")
+
+
 def integer(k, rows, cols, depth):
     """An integer expression, small in magnitude, as a Value of type i32."""
     if depth == 0 or k.choices.chance(30):
@@ -154,9 +158,7 @@ def integer(k, rows, cols, depth):
             return dataclasses.replace(k.choices.pick([v for v in readable(k) if v.type == "i32"]).value)
         text = str(k.choices.pick((1, 0, 2, 5, 7, 3, -4)))
         return Value(text, text, None, None, "i32", 8, True, True)
-    form = k.choices.pick(("({0} + {1})", "({0} - {1})", "({0} * {1} % 97)", "({0} / 3 + {1})", "({0} % 5 - {1})", "min({0}, {1})",
-                           "max({0}, {1})", "({0} & {1})", "({0} | {1})", "({0} ^ {1})", "(({0} & 7) << 2)", "(({0} + {1}) >> 1)", "(-{0})",
-                           "(~{0})", "abs({0})"))
+    form = k.choices.pick(INTEGER_FORMS)
     if "{1}" not in form:
         return combine(form, integer(k, rows, cols, depth - 1), size=400, type="i32", exact=True)
     return combine(form, integer(k, rows, cols, depth - 1), integer(k, rows, cols, depth - 1), size=400, type="i32", exact=True)

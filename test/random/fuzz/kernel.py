@@ -196,7 +196,7 @@ class Kernel:
     def is_left_out(self, dim, settings):
         """Whether no tensor of a case has the dim: it is then the first of its choices, as in the first case."""
         tensors = [param.split(":")[0] for param in self.params if re.search(rf"\[(.*\b)?{dim}\b", param)]
-        return all(settings.get(name) == "none" for name in tensors) and not any(re.search(rf"\b{dim}\b", param) for param in self.outs)
+        return not self.whole and all(settings.get(name) == "none" for name in tensors) and not any(re.search(rf"\b{dim}\b", param) for param in self.outs)
 
     def another_case(self):
         """The same kernel in other sizes, with other arguments."""

@@ -5,6 +5,7 @@ import dataclasses
 
 import expressions
 import scales
+import wrapping
 from expressions import squash
 from kernel import Counter
 from shapes import batch, tile_axis, whole_axis
@@ -288,4 +289,5 @@ def partial(k):
     k.lines.append("  }")
 
 
-PATTERNS = (partial, masked_product, attention, attention, scan, running, integer_product, integers, normalised, scales.scaled_product)
+PATTERNS = (partial, masked_product, attention, attention, scan, running, integer_product, integers, normalised, scales.scaled_product,
+            wrapping.wrapping)

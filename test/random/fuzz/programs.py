@@ -57,7 +57,7 @@ def second_stage(k, name, in_type, out_type):
 def middle_stage(k, number, name, type):
     """Makes w{number + 1} of w{number}: (kernels, calls, equation)."""
     old, new = f"w{number}", f"w{number + 1}"
-    kind = k.choices.pick(("each", "flat", "atomic", "branch", "repeat", "turned", "parts"))
+    kind = k.choices.pick(("each", "flat", "atomic", "branch", "repeat", "turned", "parts", "chosen"))
     a = k.choices.pick(TILES)
     workspace = f"let {new} = new {type}[M, N];"
     if kind == "flat":
@@ -83,6 +83,8 @@ def middle_stage(k, number, name, type):
                f"var s = zeros(1, 32); for i in 0..P {{ s += p[i, n].row; }} y[m, n] = w[m, n] + s * 0.125; }} }}\n"
         return text, [workspace, f"let {part} = new f32[{rows}, N];", f"{name}({old}, {part});", f"{name}_b({old}, {part}, {new});"], \
             f"{old}[m, n] + 0.125 * sum(i in 0..M, {old}[i, n])"
+    if kind == "chosen":
+        return chosen_stage(k, number, name, type, workspace)
     each = f"kernel {name}(w: {type}[M, N], by: f32, out y: {type}[M, N]) {{ parallel m in tiles(M, {a}), n in tiles(N, 16) {{ y[m, n] = w[m, n] * by - 0.5; }} }}\n"
     if kind == "branch":
         return each, [workspace, f"if half {{ {name}({old}, 0.5, {new}); }} else {{ {name}({old}, y = {new}, by = 0.25); }}"], \
@@ -95,6 +97,29 @@ def middle_stage(k, number, name, type):
         factor = "(-factor * min(factor, 2) + 1)"
         return each, [workspace, f"{name}({old}, {factor}, {new});"], f"{old}[m, n] * {factor} - 0.5"
     return each, [workspace, f"{name}({old}, 0.5, {new});"], f"{old}[m, n] * 0.5 - 0.5"
+
+
+def chosen_stage(k, number, name, type, workspace):
+    """A kernel with constants of its own, a truth value, and a tensor that may be left out: by the program's arguments, or by the call."""
+    old, new, a = f"w{number}", f"w{number + 1}", k.choices.pick(TILES)
+    text = f"""kernel {name}(w: {type}[M, N], turn: bool, s: f32[N] = none, out y: {type}[M, N], const up: bool = false, const by: i32 = 2) {{
+  parallel m in tiles(M, {a}), n in tiles(N, 32) {{
+    var t = f32(w[m, n]);
+    if turn {{ t = 0.5 - t; }}
+    if up {{ t = t + f32(by); }} else {{ t = t * f32(by) * 0.25; }}
+    if s != none {{ t = t + s[n].row; }}
+    y[m, n] = t;
+  }}
+}}
+"""
+    turn, turned = k.choices.pick((("turn", "turn"), ("true", "true"), ("false", "false")))
+    s, added = k.choices.pick((("shift", "(if shift != none then shift[n] else 0)"), ("none", "0"), ("", "0")))
+    up, raised = k.choices.pick((("half", "half"), ("true", "true"), ("", "false")))
+    by = k.choices.pick(("3", "", "-1"))
+    arguments = [old, turn] + [f"s = {s}"] * bool(s) + [f"y = {new}"] + [f"up = {up}"] * bool(up) + [f"by = {by}"] * bool(by)
+    first = f"(if {turned} then 0.5 - {old}[m, n] else {old}[m, n])"
+    element = f"(if {raised} then {first} + {by or 2} else {first} * {by or 2} * 0.25) + {added}"
+    return text, [workspace, f"{name}({', '.join(arguments)});"], element
 
 
 def program(k):
@@ -121,7 +146,13 @@ def program(k):
         sized.append("factor: f32")
         k.set("factor", ("0.5", "-1.25"))
     flags = ""
-    if any("if half" in call for call in calls):
+    if any("turn" in call for call in calls):
+        sized.append("turn: bool")
+        k.set("turn", ("true", "false"))
+    if any("shift" in call for call in calls):
+        sized.append("shift: f32[N] = none")
+        k.set("shift", (None, "none"))
+    if any("half" in call for call in calls):
         flags = ", const half: bool = false"
         k.set("half", (None, "true"))
     k.whole = (text + after + f"program {k.name}({', '.join(sized)}, out y: {out_type}[M, N]{flags}) {{\n  " + "\n  ".join(calls) + "\n}\n" +

@@ -6,6 +6,7 @@ import re
 
 import constructs
 import expressions
+import layouts
 import patterns
 import programs
 import regular
@@ -537,6 +538,8 @@ def kernel(k):
         k.choices.pick(patterns.PATTERNS)(k)
     elif k.choices.chance(15):
         k.choices.pick(regular.PATTERNS)(k)
+    elif k.choices.chance(20):
+        k.choices.pick(layouts.PATTERNS)(k)
     else:
         loose(k)
     for _ in range(k.choices.count(4, 85)):
