@@ -35,6 +35,9 @@ public:
     if (!findCursors())
       return "a branch reads what was loaded";
     hoistScalars();
+    findBounds();
+    if (!haveBounds())
+      return "what is computed from tiles, in a branch, or loaded after a store, says how often a loop runs";
     plan::Stmt turn;
     turn.kind = Kind::If;
     turn.cursor = turnCursor;
@@ -75,23 +78,21 @@ private:
 
   bool isRing(const plan::Stmt &advance) const { return cursors.count(advance.cursor) != 0; }
 
-  /// The bounds of loops are for skipped tiles, too.
+  /// The bounds of loops are for skipped tiles, too. What stays, stays before: nothing that it writes is read earlier,
+  /// and nothing that it reads is written earlier.
   void hoistScalars() {
-    std::set<std::string> left; // what is computed from tiles in registers
-    bool mayChange = false;     // what is loaded
+    std::set<std::string> written, read; // by what stays
+    bool mayChange = false;              // what is loaded
     std::erase_if(role.body, [&](plan::Stmt &stmt) {
-      const plan::Var *dest = stmt.dest.empty() ? nullptr : role.findVar(stmt.dest);
-      const bool computes = stmt.kind == Kind::Compute || stmt.kind == Kind::Move || stmt.kind == Kind::Load;
-      const bool isScalar =
-          dest && (dest->type.kind == plan::VarType::Scalar || dest->type.kind == plan::VarType::TileIndex);
-      const bool isFree = std::none_of(stmt.operands.begin(), stmt.operands.end(), [&](const std::string &operand) {
-        const plan::Var *var = role.findVar(operand);
-        return left.count(operand) != 0 ||
-               (var && var->type.kind != plan::VarType::Scalar && var->type.kind != plan::VarType::TileIndex);
-      });
-      mayChange |= holds(stmt, {Kind::Store, Kind::Atomic, Kind::CopyOut});
-      if (!computes || !isScalar || !isFree || (stmt.kind == Kind::Load && mayChange)) {
-        left.insert(stmt.dest);
+      const bool isFree = written.count(stmt.dest) == 0 && read.count(stmt.dest) == 0 &&
+                          std::none_of(stmt.operands.begin(), stmt.operands.end(),
+                                       [&](const std::string &operand) { return written.count(operand) != 0; });
+      mayChange |= changesMemory(stmt);
+      if (!makesScalar(stmt) || !isFree || (stmt.kind == Kind::Load && mayChange)) {
+        plan::walk(stmt, [&](const plan::Stmt &each) {
+          written.insert(each.dest);
+          read.insert(each.operands.begin(), each.operands.end());
+        });
         return false;
       }
       scalars.push_back(stmt);
@@ -99,13 +100,68 @@ private:
     });
   }
 
-  /// What `from` moves the rings' cursors on by, without the rest. False where a pipelined loop's parts do not add up.
+  bool isScalar(const std::string &name) const {
+    const plan::Var *var = role.findVar(name);
+    return var && (var->type.kind == plan::VarType::Scalar || var->type.kind == plan::VarType::TileIndex);
+  }
+
+  /// Whether the statement makes a scalar, and of scalars alone.
+  bool makesScalar(const plan::Stmt &stmt) const {
+    return (stmt.kind == Kind::Compute || stmt.kind == Kind::Move || stmt.kind == Kind::Load) && isScalar(stmt.dest) &&
+           std::all_of(stmt.operands.begin(), stmt.operands.end(), [&](const std::string &operand) {
+             return isScalar(operand) || !role.findVar(operand); // a tile index of the grid
+           });
+  }
+
+  static bool changesMemory(const plan::Stmt &stmt) { return holds(stmt, {Kind::Store, Kind::Atomic, Kind::CopyOut}); }
+
+  /// Of what the bounds of loops are made that skipped tiles have as well: those that move a ring's cursor, and those
+  /// that make such a bound.
+  void findBounds() {
+    size_t before = 0;
+    do {
+      before = bounds.size();
+      plan::walk(role.body, [&](const plan::Stmt &stmt) {
+        if (makesBound(stmt) || (stmt.kind == Kind::For && isKept(stmt)))
+          bounds.insert(stmt.operands.begin(), stmt.operands.end());
+      });
+    } while (before != bounds.size());
+  }
+
+  bool makesBound(const plan::Stmt &stmt) const { return !stmt.dest.empty() && bounds.count(stmt.dest) != 0; }
+
+  bool isKept(const plan::Stmt &stmt) const {
+    return plan::any(stmt, [&](const plan::Stmt &each) {
+      return (each.kind == Kind::Advance && isRing(each)) || (each.kind != Kind::For && makesBound(each));
+    });
+  }
+
+  /// Whether the bounds can be made without the tile's work.
+  bool haveBounds() const {
+    bool have = true, mayChange = false;
+    for (const plan::Stmt &top : role.body) {
+      mayChange |= changesMemory(top);
+      plan::walk(top, [&](const plan::Stmt &stmt) {
+        if (stmt.kind != Kind::For && makesBound(stmt))
+          have &= makesScalar(stmt) && !(stmt.kind == Kind::Load && mayChange);
+        const auto inBranch = [&](const plan::Body &branch) {
+          return plan::any(branch, [&](const plan::Stmt &each) { return makesBound(each); });
+        };
+        have &= !inBranch(stmt.orElse) && !(stmt.kind == Kind::If && inBranch(stmt.body));
+      });
+    }
+    return have;
+  }
+
+  /// What `from` moves the rings' cursors on by, and what says how often, without the rest. False where a pipelined
+  /// loop's parts do not add up.
   bool skip(const plan::Body &from, plan::Body &to) const {
     for (const plan::Stmt &stmt : from) {
-      if (stmt.kind == Kind::Advance && isRing(stmt))
-        to.push_back(stmt);
-      if (stmt.kind != Kind::For)
+      if (stmt.kind != Kind::For) {
+        if ((stmt.kind == Kind::Advance && isRing(stmt)) || makesBound(stmt))
+          to.push_back(stmt);
         continue;
+      }
       plan::Stmt loop;
       loop.kind = Kind::For;
       loop.loc = stmt.loc;
@@ -128,7 +184,7 @@ private:
   static std::map<std::string, int> advances(const plan::Body &body) {
     std::map<std::string, int> counts;
     for (const plan::Stmt &stmt : body)
-      ++counts[stmt.kind == Kind::Advance ? stmt.cursor : "a loop"];
+      ++counts[stmt.kind == Kind::For ? "a loop" : stmt.kind == Kind::Advance ? stmt.cursor : stmt.dest];
     return counts;
   }
 
@@ -175,7 +231,7 @@ private:
   }
 
   plan::Role &role;
-  std::set<std::string> cursors;
+  std::set<std::string> cursors, bounds;
   plan::Body scalars;
 };
 
