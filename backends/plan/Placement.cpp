@@ -125,7 +125,8 @@ private:
     auto [value, transposed] = throughTransposes(ir::factorOf(dot, position));
     // The contraction runs along the columns of a left operand and the rows of a right one.
     const bool alongK = (position == 0) != transposed;
-    const bool transposing = instruction && !instruction->anyMajor && !alongK;
+    const bool transposing =
+        !alongK && ((instruction && !instruction->anyMajor) || (position == 0 && isNarrowerThanRow(dot, value->type)));
     if (isRingLoad(value, out.contested))
       return placeLoad(dot, position, *value->definingOp, transposed, transposing);
     if (position == 0 && !transposed && takesRegisters(instruction) && !isDividedByCols(dot))
@@ -136,6 +137,13 @@ private:
               false,
               "it is computed, and the instruction takes a left operand from registers"};
     return stage(dot, position, value, transposed, transposing);
+  }
+
+  /// Whether a left operand whose columns are contracted along would be wider in memory than the product has rows: a
+  /// row there has 32 bytes at least.
+  bool isNarrowerThanRow(const ir::Op &dot, const ir::Type &stored) const {
+    const int64_t rows = forOperand(dot, 0, true, stored).cols;
+    return !isPacked(stored.elem) && rows % contractedUnit(stored.elem) != 0;
   }
 
   bool isDividedByCols(const ir::Op &dot) const {
