@@ -8,10 +8,10 @@ import dataclasses
 import expressions
 from expressions import squash
 from patterns import dims, indices
-from regular import OF_PRODUCTS, axis, opening, stored, whole
-from values import NARROW, Value, combine, shape_text
+from regular import OF_PRODUCTS, OF_ROWS, axis, opening, stored, whole
+from values import NARROW, Axis, Value, combine, shape_text
 
-FLOATS = ("bf16", "f16", "tf32", "f8e4m3", "f32", "bf16")
+FLOATS = ("bf16", "f16", "tf32", "f8e4m3", "f32", "f8e5m2")
 STORED = ("f32", "bf16", "f16", "f64", "tf32", "f8e4m3", "f8e5m2")
 
 
@@ -309,4 +309,36 @@ def several_lefts(k, leading, m, kk, h, type):
     return let(k, value)
 
 
-PATTERNS = (worked_product, counted_product, worked_product, branched_product, many_products)
+def worked_rows(k):
+    """Rows of any length, one or a few a tile, which are worked on, stored and summed; many of the keys are about how their copies begin."""
+    m, size = axis(k, "m", "grid", (1, 1, 2, 4)), k.choices.pick((256, 512, 128, 640))
+    k.dims["M"] = min(k.dims["M"], 5)
+    k.others["M"] = [extent for extent in (1, 3, 5) if extent <= k.dims["M"]]
+    grid, leading = opening(k, [m])
+    extents = [2 * size + 1, size, size - 3, size // 2 + 5, 7]
+    k.dims["N"] = k.choices.pick(extents)
+    k.others["N"] = [extent for extent in extents if extent <= k.dims["N"]]
+    n = Axis("n", "N", k.dims["N"], size, str(size), "n", "0..N", "loop")
+    k.lines.append(grid)
+    k.say(f"var total = {k.zeros(m, None)};")
+    k.say(f"for n in tiles(N, {size}) {{")
+    k.indent += 1
+    k.axes.append(n)
+    k.loops.append(n)
+    known = len(k.lets)
+    value = expressions.load(k, m, n, k.choices.pick(("bf16", "f32", "f16", "f8e4m3", "tf32")))
+    value = squash(worked_on(k, value, m, n, 2 + k.choices.below(5)), 4.0)
+    store(k, leading, value, k.choices.pick(STORED))
+    k.say(f"total += rowsum({expressions.base(k, value)});")
+    del k.lets[known:]
+    k.axes.remove(n)
+    k.loops.pop()
+    k.indent -= 1
+    k.say("}")
+    total = k.equation("h", Value("total", "", m, None, "f32", value.size * n.extent), f"sum(n in 0..N, {value.element})")
+    store(k, leading, squash(total, 64.0), "f32")
+    k.lines.append("  }")
+    k.suits = OF_ROWS
+
+
+PATTERNS = (worked_product, counted_product, worked_product, branched_product, many_products, worked_rows)
