@@ -104,6 +104,8 @@ private:
       return;
     for (const std::string &operand : stmt.operands)
       inRegistersToo(operand, stmt.loc);
+    if (stmt.kind == Kind::Product && stmt.accumulate) // by threads
+      inRegistersToo(stmt.dest, stmt.loc);
     if (homed.count(stmt.dest))
       holds[stmt.dest] = Holds::Registers;
     noteZero(stmt);
