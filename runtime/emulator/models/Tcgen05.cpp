@@ -364,7 +364,9 @@ void commit(const BoundInstruction &instruction, uint64_t *slots) {
   for (const uint32_t at : addresses)
     mbarrierAt(thread, at, instruction.site);
   queue.committed = queue.issued;
+  // The arrival cannot come before the instruction, also where no product is on its way.
   Knowledge knows = queue.knows;
+  release(thread, knows);
   knows.happened.raise(queue.component, queue.issued);
   knows.tensor.join(thread.tensorOrder);
   knows.tensor.raise(queue.component, queue.issued);
