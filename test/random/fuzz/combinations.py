@@ -237,7 +237,7 @@ def of_run(table, tool, folder):
     """The kernels of a run that passed on the emulator."""
     places = collections.defaultdict(list)
     for entry in map(json.loads, (folder / "trials.jsonl").read_text().splitlines()):
-        if entry["verdict"] == "passed" and entry["where"] != "interpreter" and not entry["where"].endswith("-syntax"):
+        if entry["verdict"] == "passed" and entry["where"] != "interpreter" and not entry["where"].endswith(("-syntax", "-compiled")):
             places[entry["seed"], entry["file"], entry["where"]].append(entry)
     for (seed, number, arch), entries in places.items():
         # A file may run for one GPU more than once, with other keys.
