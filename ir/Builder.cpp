@@ -282,7 +282,7 @@ Op *Builder::yield(const std::vector<Value *> &values) { return insert(OpKind::Y
 
 // ---- copies --------------------------------------------------------------------------------------------------------
 
-Op *Builder::clone(const Op &op, std::map<const Value *, Value *> &mapping) {
+Op *Builder::clone(const Op &op, ir::ValueMap<Value *> &mapping) {
   auto mapped = [&](Value *value) {
     auto found = mapping.find(value);
     return found == mapping.end() ? value : found->second;

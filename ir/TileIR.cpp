@@ -6,10 +6,18 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cassert>
 #include <unordered_map>
 
 namespace tkc::ir {
+
+uint64_t nextNumber() {
+  // Functions are made side by side by several threads; each function's numbers still rise.
+  static std::atomic<uint64_t> last = 0;
+  return ++last;
+}
+
 namespace {
 
 enum class Family : uint8_t { Unary, Binary, Other };

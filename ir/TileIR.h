@@ -18,6 +18,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -32,6 +33,23 @@ namespace tkc::ir {
 class Op;
 class Value;
 struct Block;
+
+/// A larger number than any before.
+uint64_t nextNumber();
+
+/// Orders operations and values as they were made. What is collected by addresses would come out in another order at
+/// every run, and with it what is emitted.
+struct InOrder {
+  template <class T> bool operator()(const T *a, const T *b) const { return (a ? a->number : 0) < (b ? b->number : 0); }
+  template <class T, class U>
+  bool operator()(const std::pair<const T *, U> &a, const std::pair<const T *, U> &b) const {
+    return (*this)(a.first, b.first) || (!(*this)(b.first, a.first) && a.second < b.second);
+  }
+};
+using OpSet = std::set<const Op *, InOrder>;
+using ValueSet = std::set<const Value *, InOrder>;
+template <class T> using OpMap = std::map<const Op *, T, InOrder>;
+template <class T> using ValueMap = std::map<const Value *, T, InOrder>;
 
 enum class OpKind : uint8_t {
 #define TKC_UNARY(kind, name, domain, summary) kind,
@@ -79,6 +97,7 @@ struct Type {
 /// An op's result or a body's argument.
 class Value {
 public:
+  const uint64_t number = nextNumber(); ///< InOrder
   Type type;
   std::string name;            ///< from the source where there is one; made unique when printed
   Op *definingOp = nullptr;    ///< null for a body's argument
@@ -168,6 +187,7 @@ struct Block {
 /// One operation. Fields beyond operands and results mean something for the kinds named beside them only.
 class Op {
 public:
+  const uint64_t number = nextNumber(); ///< InOrder
   OpKind kind;
   SourceLoc loc;
   std::vector<std::unique_ptr<Value>> results;
@@ -293,7 +313,7 @@ public:
 
   /// A copy of `op` with its bodies. Operands and edges found in `mapping` are replaced; results and body arguments of
   /// the copy are added to it.
-  Op *clone(const Op &op, std::map<const Value *, Value *> &mapping);
+  Op *clone(const Op &op, ValueMap<Value *> &mapping);
 
   /// For what has no function above: an op at the insertion point, results and attributes left to the caller.
   Op *insert(OpKind kind, const std::vector<Value *> &operands, const std::vector<Type> &resultTypes);

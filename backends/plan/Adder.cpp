@@ -76,7 +76,7 @@ private:
   static void bulkWait(plan::Body &body) { plan::append(body, Kind::BulkWait, {}).one = true; }
 
   const Nest &nest;
-  std::set<const ir::Op *> needed;
+  ir::OpSet needed;
 };
 
 /// In loops, and nowhere else.

@@ -10,7 +10,7 @@
 namespace tkc::planner {
 namespace {
 
-bool readsDeep(const ir::Op &op, const std::set<const ir::Value *> &values) {
+bool readsDeep(const ir::Op &op, const ir::ValueSet &values) {
   const auto &operands = op.operands();
   if (std::any_of(operands.begin(), operands.end(), [&](const ir::Value *it) { return values.count(it) != 0; }))
     return true;

@@ -19,8 +19,7 @@ namespace tkc::planner {
 class CarriedVariables {
 public:
   /// `computed`: the ops of which the role has the results. `lowest`: arguments that begin with the lowest number.
-  CarriedVariables(RoleBuilder &builder, const std::set<const ir::Op *> &computed,
-                   const std::set<const ir::Value *> &lowest)
+  CarriedVariables(RoleBuilder &builder, const ir::OpSet &computed, const ir::ValueSet &lowest)
       : builder(builder), computed(computed), lowest(lowest) {}
 
   /// Carried variables start as their initial values, in the same variable where nothing else needs those.
@@ -34,7 +33,7 @@ public:
   void yield(const ir::Op &loop);
 
 private:
-  using Values = std::set<const ir::Value *>;
+  using Values = ir::ValueSet;
   using Move = std::pair<std::string, std::string>; ///< to, from
   using Moves = std::vector<Move>;
 
@@ -47,8 +46,8 @@ private:
   void emitMoves(Moves moves, SourceLoc loc);
 
   RoleBuilder &builder;
-  const std::set<const ir::Op *> &computed;
-  const std::set<const ir::Value *> &lowest;
+  const ir::OpSet &computed;
+  const ir::ValueSet &lowest;
 };
 
 /// What a body ends with; null: nothing.

@@ -667,7 +667,7 @@ private:
     for (size_t i = 0; i < loop.results.size(); ++i) {
       alias(loop.result(i), use(loop.body().args[i + 1].get()));
     }
-    std::map<const ir::Value *, std::string> ownOf; // maxima of the threads, of those that are put together here
+    ir::ValueMap<std::string> ownOf; // maxima of the threads, of those that are put together here
     for (const auto &result : loop.results)
       if (rowParts.ends.count(result.get()) && rowParts.maxima.count(result.get())) {
         ownOf[result.get()] = use(result.get());
@@ -679,7 +679,7 @@ private:
   }
 
   /// Each thread's part is first brought to the maximum of all, where it goes by its own.
-  void addUpParts(const ir::Value &result, const std::map<const ir::Value *, std::string> &ownOf, SourceLoc loc) {
+  void addUpParts(const ir::Value &result, const ir::ValueMap<std::string> &ownOf, SourceLoc loc) {
     const plan::VarType type = typeOf(&result);
     std::string parts = use(&result);
     if (const auto maximum = rowParts.maximumOf.find(&result); maximum != rowParts.maximumOf.end()) {
@@ -729,13 +729,13 @@ private:
   const ir::Function &function;
   const Nest &nest;
   const Schedule &schedule;
-  std::set<const ir::Op *> needed;
+  ir::OpSet needed;
   RowParts rowParts;
   MemoryOrder memoryOrder;
   CarriedVariables carried;
   std::optional<OwnCopies> copies; ///< of a role that fills the rings itself
   std::set<std::string> stagedNow; ///< staging buffers that were stored to in this pass over the body
-  std::map<std::pair<const ir::Value *, std::string>, std::string> temporaries;
+  std::map<std::pair<const ir::Value *, std::string>, std::string, ir::InOrder> temporaries;
   std::map<std::string, std::string> pieceCursors; ///< by staging buffer of stores
   ConsumerResult result;
 };

@@ -37,8 +37,8 @@ private:
   void findColumnVectors(const Nest &nest);
 
   const bool byCols;
-  std::map<const ir::Value *, Class> classes;
-  std::set<const ir::Value *> columnVectors;
+  ir::ValueMap<Class> classes;
+  ir::ValueSet columnVectors;
 };
 
 /// How a product's result of this shape is divided among the instances.

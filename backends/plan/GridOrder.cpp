@@ -138,7 +138,7 @@ private:
 
   const ir::Value *axis;
   int64_t tile, extent;
-  std::map<const ir::Value *, std::optional<int64_t>> values;
+  ir::ValueMap<std::optional<int64_t>> values;
 };
 
 /// Where both ends of what a tile's loops see move along the axis, as a sliding window's do: by lengths of some tiles,

@@ -67,7 +67,11 @@ bool canMeet(const ir::Op &one, const ir::Op &other, Slices &slices) {
 struct Open {
   const ir::Op *op;
   const ir::Op *loop; ///< the outermost of which it was made in an earlier iteration; null: in this one
-  friend auto operator<=>(const Open &, const Open &) = default;
+  friend bool operator==(const Open &, const Open &) = default;
+  friend bool operator<(const Open &one, const Open &other) {
+    const ir::InOrder before;
+    return before(one.op, other.op) || (one.op == other.op && before(one.loop, other.loop));
+  }
 };
 using OpenSet = std::set<Open>;
 
@@ -208,8 +212,8 @@ private:
 
 } // namespace
 
-std::set<const ir::Op *> findContested(const ir::Function &function, const Nest &nest) {
-  std::set<const ir::Op *> contested;
+ir::OpSet findContested(const ir::Function &function, const Nest &nest) {
+  ir::OpSet contested;
   const std::vector<const ir::Op *> accesses = accessesOfWritten(nest);
   if (accesses.empty())
     return contested;
@@ -221,9 +225,8 @@ std::set<const ir::Op *> findContested(const ir::Function &function, const Nest 
   return contested;
 }
 
-std::set<const ir::Op *> findLastWrites(const ir::Function &function, const Nest &nest,
-                                        const std::set<const ir::Op *> &contested) {
-  std::set<const ir::Op *> last;
+ir::OpSet findLastWrites(const ir::Function &function, const Nest &nest, const ir::OpSet &contested) {
+  ir::OpSet last;
   if (contested.empty())
     return last;
   Slices slices(function);

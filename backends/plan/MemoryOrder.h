@@ -18,16 +18,15 @@ struct Placement;
 
 /// Accesses of a block's work that may touch what another of them, or another iteration, writes: slices that are not
 /// shown to be apart. Threads make them, in the order of the program: no copy brings such a load ahead.
-std::set<const ir::Op *> findContested(const ir::Function &function, const Nest &nest);
+ir::OpSet findContested(const ir::Function &function, const Nest &nest);
 
 /// Of these the stores that others may hand to the copy engine: they come after all that they meet, which are loads.
-std::set<const ir::Op *> findLastWrites(const ir::Function &function, const Nest &nest,
-                                        const std::set<const ir::Op *> &contested);
+ir::OpSet findLastWrites(const ir::Function &function, const Nest &nest, const ir::OpSet &contested);
 
 struct MemoryOrder {
-  std::set<const ir::Op *> barrierBefore; ///< accesses and loops
+  ir::OpSet barrierBefore; ///< accesses and loops
   /// Loads of what several threads hold, where only those that store it use it: the others do not load.
-  std::set<const ir::Op *> ownLoads;
+  ir::OpSet ownLoads;
 };
 
 /// `placement` says which threads hold what.

@@ -21,7 +21,7 @@ public:
       mark(block->parent);
   }
 
-  std::set<const ir::Op *> marked;
+  ir::OpSet marked;
 
 private:
   void mark(const ir::Value *value) {
@@ -58,7 +58,7 @@ private:
 
 } // namespace
 
-std::set<const ir::Op *> neededOps(const Nest &nest, const Placement &placement) {
+ir::OpSet neededOps(const Nest &nest, const Placement &placement) {
   Marker marker(placement, true);
   walkTile(nest, [&](const ir::Op &op, int) {
     if (op.kind == ir::OpKind::Store || op.kind == ir::OpKind::Atomic)
@@ -67,14 +67,14 @@ std::set<const ir::Op *> neededOps(const Nest &nest, const Placement &placement)
   return std::move(marker.marked);
 }
 
-std::set<const ir::Op *> producerOps(const Nest &nest, const Placement &placement) {
+ir::OpSet producerOps(const Nest &nest, const Placement &placement) {
   Marker marker(placement, false);
   for (const auto &[load, key] : placement.loadKeys)
     marker.mark(load);
   return std::move(marker.marked);
 }
 
-std::set<const ir::Op *> adderOps(const Placement &placement) {
+ir::OpSet adderOps(const Placement &placement) {
   Marker marker(placement, false);
   for (const auto &[op, store] : placement.stores)
     if (store.isApart)

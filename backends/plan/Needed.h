@@ -11,12 +11,12 @@
 namespace tkc::planner {
 
 /// Ops that stores and atomics depend on; the addresses of loads that a ring serves do not count.
-std::set<const ir::Op *> neededOps(const Nest &nest, const Placement &placement);
+ir::OpSet neededOps(const Nest &nest, const Placement &placement);
 
 /// Ops that the addresses of what a role of its own adds depend on, the loops around them, and the additions.
-std::set<const ir::Op *> adderOps(const Placement &placement);
+ir::OpSet adderOps(const Placement &placement);
 
 /// Ops that the addresses of ring loads depend on, the loops around them, and the loads themselves.
-std::set<const ir::Op *> producerOps(const Nest &nest, const Placement &placement);
+ir::OpSet producerOps(const Nest &nest, const Placement &placement);
 
 } // namespace tkc::planner

@@ -9,7 +9,7 @@
 namespace tkc::planner {
 namespace {
 
-using OpSet = std::set<const ir::Op *>;
+using ir::OpSet;
 
 /// Ops of `candidates` that `value` is computed from, itself included.
 void addSlice(const ir::Value *value, const OpSet &candidates, OpSet &slice) {
@@ -72,8 +72,8 @@ private:
   }
 
   Nest nest;
-  std::set<const ir::Value *> variant; ///< depends on an axis
-  OpSet between;                       ///< ops in bodies that hold a further axis
+  ir::ValueSet variant; ///< depends on an axis
+  OpSet between;        ///< ops in bodies that hold a further axis
 };
 
 } // namespace

@@ -85,7 +85,7 @@ private:
 
   /// Whether all that `op` still waits for, in this body, is pure work on values.
   bool needsOnlyVectorWork(const ir::Op &op) const {
-    const std::set<const ir::Op *> &all = before(&op);
+    const ir::OpSet &all = before(&op);
     return std::all_of(all.begin(), all.end(), [&](const ir::Op *def) {
       return done.count(def) || placement.loadKeys.count(def) ||
              (!ir::isProduct(*def) && def->bodies.empty() && !ir::hasEffect(def->kind));
@@ -101,7 +101,7 @@ private:
 
   bool isLate(const ir::Op *op) const { return std::find(late.begin(), late.end(), op) != late.end(); }
 
-  bool isReady(const ir::Op &op, const std::set<const ir::Op *> &done) const {
+  bool isReady(const ir::Op &op, const ir::OpSet &done) const {
     return std::all_of(op.operands().begin(), op.operands().end(), [&](const ir::Value *operand) {
       if (ir::isProduct(op) && !isFedFrom(op, operand)) // a product reads what was transposed where it lies
         operand = throughTransposes(operand).first;
@@ -113,7 +113,7 @@ private:
 
   /// Whether a loop that is still to come loads before `load` does: who loads keeps that order, and fills no ring ahead
   /// of one that a loop has to empty.
-  bool waitsForLoop(const ir::Op &load, const std::set<const ir::Op *> &done) const {
+  bool waitsForLoop(const ir::Op &load, const ir::OpSet &done) const {
     for (const ir::Op *op : ops) {
       if (op == &load)
         return false;
@@ -180,7 +180,7 @@ private:
   }
 
   /// All that `op` depends on in this body.
-  const std::set<const ir::Op *> &before(const ir::Op *op) const {
+  const ir::OpSet &before(const ir::Op *op) const {
     auto [found, isNew] = dependences.try_emplace(op);
     std::vector<const ir::Op *> open;
     if (isNew)
@@ -255,13 +255,13 @@ private:
   const ir::Op *loop;
   const Placement &placement;
   std::vector<plan::Note> &notes;
-  std::set<const ir::Op *> inBody;
+  ir::OpSet inBody;
 
-  std::set<const ir::Op *> ofProducts;
-  mutable std::map<const ir::Op *, std::set<const ir::Op *>> dependences; ///< of products, as they are asked for
-  std::vector<const ir::Op *> late; ///< products of stage 1, in order of the source
+  ir::OpSet ofProducts;
+  mutable ir::OpMap<ir::OpSet> dependences; ///< of products, as they are asked for
+  std::vector<const ir::Op *> late;         ///< products of stage 1, in order of the source
   std::vector<ScheduledOp> order;
-  std::set<const ir::Op *> done;
+  ir::OpSet done;
 };
 
 } // namespace

@@ -12,8 +12,7 @@ namespace {
 using Kind = plan::StmtKind;
 
 /// Adds the ops that `value` is computed from, which stand in `block` (null: anywhere but there).
-void addSources(const ir::Value *value, const ir::Block *inside, const ir::Block *outside,
-                std::set<const ir::Op *> &sources) {
+void addSources(const ir::Value *value, const ir::Block *inside, const ir::Block *outside, ir::OpSet &sources) {
   const ir::Op *op = value->definingOp;
   if (!op || op->kind == ir::OpKind::Parallel)
     return;
@@ -43,7 +42,7 @@ bool OwnCopies::isOnceLoad(const ir::Op &op) const {
   return ring && ring->depth == 0;
 }
 
-void OwnCopies::addNeeded(std::set<const ir::Op *> &needed) const {
+void OwnCopies::addNeeded(ir::OpSet &needed) const {
   for (const auto &[load, key] : placement.loadKeys) {
     const bool isOnce = isOnceLoad(*load);
     if (isOnce)
@@ -151,7 +150,7 @@ void OwnCopies::load(const ir::Op &op) {
 void OwnCopies::fill(const ir::Op &loop, const RingPlacement &ring, CopyPart part, int count, bool inLoop) {
   const ir::Value *induction = loop.body().args[0].get();
   const std::vector<const ir::Op *> loads = loadsOf(loop, ring);
-  std::set<const ir::Op *> sources;
+  ir::OpSet sources;
   for (const ir::Op *load : loads)
     for (const ir::Value *operand : load->operands())
       if (part != CopyPart::Place)

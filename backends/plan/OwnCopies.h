@@ -17,7 +17,7 @@ public:
   OwnCopies(RoleBuilder &builder, const Placement &placement);
 
   /// Adds what addresses need from outside of the loop bodies that their loads stand in.
-  void addNeeded(std::set<const ir::Op *> &needed) const;
+  void addNeeded(ir::OpSet &needed) const;
   /// Whether `op` loads an operand once a tile of the grid.
   bool isOnceLoad(const ir::Op &op) const;
   /// The copy of such a load.
@@ -39,8 +39,8 @@ private:
   const std::string &shareOf(const RingMember &member);
 
   RoleBuilder &builder;
-  std::map<const ir::Op *, std::string> aheadOf; ///< the variable for the tiles of a loop that are copied ahead
-  std::map<std::string, std::string> shares;     ///< variables of what is on its way in registers, by member
+  ir::OpMap<std::string> aheadOf;            ///< the variable for the tiles of a loop that are copied ahead
+  std::map<std::string, std::string> shares; ///< variables of what is on its way in registers, by member
   const Placement &placement;
 };
 

@@ -25,7 +25,7 @@ int64_t roundUp(int64_t value, int64_t multiple) { return (value + multiple - 1)
 
 /// Whether the producer can compute a scalar or tile index: from parameters, loop indices and tensors that the block
 /// does not write there.
-bool isProducerComputable(const ir::Value *value, const std::set<const ir::Op *> &contested) {
+bool isProducerComputable(const ir::Value *value, const ir::OpSet &contested) {
   return !ir::searchBack(value, [&](const ir::Value *at, std::vector<const ir::Value *> &next) {
     const ir::Op *op = at->definingOp;
     if (op)
@@ -628,7 +628,7 @@ private:
   Placement out;
   std::string missing; ///< what no placement can give
   std::map<std::string, size_t> ringOfGroup;
-  std::map<const ir::Op *, int> dotNumbers;
+  ir::OpMap<int> dotNumbers;
 };
 
 } // namespace
@@ -638,7 +638,7 @@ bool RingPlacement::isShared() const {
                      [](const RingMember &member) { return member.multicast != plan::Division::Whole; });
 }
 
-bool isProducerComputed(const ir::Op &load, const std::set<const ir::Op *> &contested) {
+bool isProducerComputed(const ir::Op &load, const ir::OpSet &contested) {
   // The loops around it as well: how often the load happens. Roles that copy take no branches.
   for (const ir::Block *block = load.parent; block && block->parent; block = block->parent->parent) {
     const ir::Op &around = *block->parent;
@@ -653,7 +653,7 @@ bool isProducerComputed(const ir::Op &load, const std::set<const ir::Op *> &cont
                      [&](const ir::Value *operand) { return isProducerComputable(operand, contested); });
 }
 
-bool isRingLoad(const ir::Value *value, const std::set<const ir::Op *> &contested) {
+bool isRingLoad(const ir::Value *value, const ir::OpSet &contested) {
   const ir::Op *op = value->definingOp;
   if (!op || op->kind != ir::OpKind::Load || value->type.kind != ir::Type::Tile)
     return false;

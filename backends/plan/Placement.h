@@ -96,8 +96,8 @@ struct StorePlacement {
 
 /// What the roles of a plan share: the variables of the prelude and of the grid.
 struct SharedNames {
-  std::map<const ir::Value *, std::string> of; ///< visible in every role
-  std::set<std::string> taken;                 ///< these, and those that only the grid reads: no role has one like them
+  ir::ValueMap<std::string> of; ///< visible in every role
+  std::set<std::string> taken;  ///< these, and those that only the grid reads: no role has one like them
 };
 
 struct Placement {
@@ -119,14 +119,15 @@ struct Placement {
   bool byPairs = false; ///< products are those of pairs of blocks, and rings hold a block's share of right operands
   plan::Layout layout;  ///< of products; `Tensor`: of those whose instances have 128 rows, others are `Mma`
   /// What threads access in the order of the program (MemoryOrder.h), and which of its stores come last.
-  std::set<const ir::Op *> contested, lastWrites;
-  std::map<const ir::Op *, ProductPlacement> products;
+  ir::OpSet contested, lastWrites;
+  ir::OpMap<ProductPlacement> products;
   std::vector<RingPlacement> rings;
-  std::map<const ir::Op *, std::string> loadKeys; ///< every load that a ring serves (clones too) → member key
-  std::set<const ir::Op *> registerLoads; ///< loads whose values vector work uses: loaded to registers (as well)
-  std::map<std::pair<const ir::Value *, bool>, std::string> staged; ///< computed operands, whether transposed → buffer
-  std::map<const ir::Op *, StorePlacement> stores;
-  std::map<const ir::Value *, plan::VarType> types; ///< register homes of tile and vector values
+  ir::OpMap<std::string> loadKeys; ///< every load that a ring serves (clones too) → member key
+  ir::OpSet registerLoads;         ///< loads whose values vector work uses: loaded to registers (as well)
+  std::map<std::pair<const ir::Value *, bool>, std::string, ir::InOrder>
+      staged; ///< computed operands, whether transposed → buffer
+  ir::OpMap<StorePlacement> stores;
+  ir::ValueMap<plan::VarType> types; ///< register homes of tile and vector values
   std::vector<plan::Buffer> buffers;
   std::vector<plan::TensorMap> maps;
   std::vector<plan::Note> notes; ///< why all this
@@ -174,10 +175,10 @@ std::string loadKey(const ir::Op &load);
 
 /// Whether the producer can compute all operands of a load: from parameters, loop indices and tensors that the block
 /// does not write there. What is `contested` (MemoryOrder.h) nobody loads ahead.
-bool isProducerComputed(const ir::Op &load, const std::set<const ir::Op *> &contested);
+bool isProducerComputed(const ir::Op &load, const ir::OpSet &contested);
 
 /// A load that can go to shared memory ahead of its use. Gathers and fills other than zero go through registers.
-bool isRingLoad(const ir::Value *value, const std::set<const ir::Op *> &contested);
+bool isRingLoad(const ir::Value *value, const ir::OpSet &contested);
 
 /// How many loops, inside the tile, are around an op.
 int depthOf(const ir::Op &op);

@@ -104,7 +104,7 @@ private:
   }
 
   const Nest &nest;
-  std::set<const ir::Op *> needed;
+  ir::OpSet needed;
 };
 
 } // namespace

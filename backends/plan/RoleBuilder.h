@@ -26,7 +26,7 @@ public:
   /// `value` shares the variable `name`.
   void alias(const ir::Value *value, const std::string &name) { names[value] = name; }
   /// What values are called here. A second lowering of the same ops sets it back when it is done.
-  using Names = std::map<const ir::Value *, std::string>;
+  using Names = ir::ValueMap<std::string>;
   const Names &visibleNames() const { return names; }
   void setVisibleNames(const Names &all) { names = all; }
   void forget(const ir::Value *value) { names.erase(value); }

@@ -218,7 +218,7 @@ private:
   const std::optional<bool> lateSums;
   RowParts parts;
   std::vector<const ir::Value *> results;
-  std::set<const ir::Value *> continued;
+  ir::ValueSet continued;
 };
 
 } // namespace

@@ -16,13 +16,13 @@
 namespace tkc::planner {
 
 struct RowParts {
-  std::set<const ir::Value *> carried; ///< arguments and results of loops that each thread holds its part of
-  std::set<const ir::Op *> reductions; ///< those that then stay within a thread
-  std::set<const ir::Value *> ends;    ///< of `carried`: results after which the parts are put together
-  std::set<const ir::Value *> lowest;  ///< arguments of loops that begin with the lowest number instead of -inf
-  std::set<const ir::Value *> maxima;  ///< of `carried`: results of maxima
-  std::map<const ir::Value *, const ir::Value *> maximumOf; ///< of `carried`: results of sums by such, and that
-  std::map<const ir::Value *, ir::OpKind> exponentialOf;    ///< of these sums: Exp or Exp2
+  ir::ValueSet carried;                      ///< arguments and results of loops that each thread holds its part of
+  ir::OpSet reductions;                      ///< those that then stay within a thread
+  ir::ValueSet ends;                         ///< of `carried`: results after which the parts are put together
+  ir::ValueSet lowest;                       ///< arguments of loops that begin with the lowest number instead of -inf
+  ir::ValueSet maxima;                       ///< of `carried`: results of maxima
+  ir::ValueMap<const ir::Value *> maximumOf; ///< of `carried`: results of sums by such, and that
+  ir::ValueMap<ir::OpKind> exponentialOf;    ///< of these sums: Exp or Exp2
 };
 
 /// For products whose rows lie in the threads of one warp; of those that warpgroups issue, and for rows that lie in

@@ -22,7 +22,7 @@ const arch::MatrixInstruction *find(const arch::Description &arch, const ir::Op 
                                     ir::scalesOf(product, 0)->type.elem);
 }
 
-using OpSet = std::set<const ir::Op *>;
+using ir::OpSet;
 
 bool isLoadedSlice(const ir::Value *value, const OpSet &contested) {
   const ir::Op *load = throughTransposes(value).first->definingOp;

@@ -57,7 +57,7 @@ bool separateLoads(ir::Function &function) {
       const Reader &reader = readers[i];
       ir::Builder builder(function, load->parent);
       builder.setInsertionPointBefore(std::next(load->position)->get());
-      std::map<const ir::Value *, ir::Value *> none;
+      ir::ValueMap<ir::Value *> none;
       ir::Op *own = builder.clone(*load, none);
       own->loc.offset += static_cast<uint32_t>(i);
       ir::Value *tile = own->result();

@@ -33,7 +33,7 @@ namespace {
 using ir::Op;
 using ir::OpKind;
 using ir::Value;
-using Indices = std::set<const Value *>;
+using Indices = ir::ValueSet;
 
 /// Two functions of one shape; which of the first one's tile indices and axes have another size in the second.
 class SideBySide {
@@ -99,12 +99,12 @@ private:
 
 /// What is known of a value.
 struct Facts {
-  Indices parts;              ///< cut indices of which it has a tile's part
-  Indices indices;            ///< cut indices that have any say in it
-  std::set<const Op *> loops; ///< whose carried values it is made of
-  bool counts = false;        ///< what it is made of them by is other when it is done twice
-  bool ownMemory = false;     ///< made of what the kernel itself may have stored
-  const Op *shown = nullptr;  ///< it depends on the cut: here
+  Indices parts;             ///< cut indices of which it has a tile's part
+  Indices indices;           ///< cut indices that have any say in it
+  ir::OpSet loops;           ///< whose carried values it is made of
+  bool counts = false;       ///< what it is made of them by is other when it is done twice
+  bool ownMemory = false;    ///< made of what the kernel itself may have stored
+  const Op *shown = nullptr; ///< it depends on the cut: here
 
   bool join(const Facts &other) {
     const size_t before = size();

@@ -95,7 +95,7 @@ private:
           products.push_back(product);
         continue;
       }
-      std::set<const ir::Op *> seen;
+      ir::OpSet seen;
       for (const ir::Value *operand : user->operands())
         if (operand != vector)
           addProducts(operand, user->parent, products, seen);
@@ -104,7 +104,7 @@ private:
   }
 
   static void addProducts(const ir::Value *value, const ir::Block *body, std::vector<const ir::Op *> &products,
-                          std::set<const ir::Op *> &seen) {
+                          ir::OpSet &seen) {
     const ir::Op *op = value->definingOp;
     if (!op || op->parent != body || !seen.insert(op).second)
       return;

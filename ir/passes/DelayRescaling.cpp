@@ -56,7 +56,7 @@ private:
   const Function &function;
   const Candidate &candidate;
   const int threshold;
-  std::map<const Value *, Dependence> dependences;
+  ir::ValueMap<Dependence> dependences;
   std::optional<OpKind> base; ///< Exp or Exp2
   bool failed = false;
 

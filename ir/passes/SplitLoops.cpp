@@ -307,7 +307,7 @@ private:
       return;
     isFirstPart = false;
     Value *fromValue = bound(builder, from), *untilValue = bound(builder, until);
-    std::map<const Value *, Value *> copies;
+    ir::ValueMap<Value *> copies;
     Op &part = *builder.clone(loop, copies);
     part.setOperand(0, fromValue);
     part.setOperand(1, untilValue);

@@ -55,7 +55,7 @@ TEST(TileIR, ClonesEndWithTheirOwnIndices) {
   Op *loop = builder.forLoop(lo, hi, 16, "i", {});
   Builder inner(function, &loop->body());
   inner.elements(loop->body().args[0].get(), 0);
-  std::map<const Value *, Value *> copies;
+  ValueMap<Value *> copies;
   Op *copy = builder.clone(*loop, copies);
   EXPECT_EQ(copy->body().ops.front()->result()->type.rowEnd, copy->body().args[0].get());
   EXPECT_TRUE(verify(function).empty());
