@@ -76,8 +76,10 @@ def floored(k, rows, cols):
 
 
 def constant(k, rows, cols):
+    """One of the language's constants, in the type of the kernel's arithmetic: two literals that meet are computed in f64 (`PI - 3.0`)."""
     text = k.choices.pick(("PI", "LOG2E", "LN2"))
-    return Value(text, f"f32({text})" if k.base == "f32" else text, None, None, k.base, 3, False)
+    text = f"f32({text})" if k.base == "f32" else text
+    return Value(text, text, None, None, k.base, 3, False)
 
 
 def given(k, rows, cols):
