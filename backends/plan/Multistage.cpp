@@ -263,7 +263,7 @@ public:
 
   void run() {
     walk(role.body);
-    if (!underWay.empty() && !waited) {
+    if (!std::includes(awaited.begin(), awaited.end(), underWay.begin(), underWay.end())) {
       out = &role.body;
       waitForAll({});
     }
@@ -300,14 +300,14 @@ private:
       if (overwrites(stmt))
         sync(stmt.loc);
       if (isOnceLoaded(stmt))
-        underWay.insert(stmt.ref.buffer);
+        underWay.insert(stmt.ref.buffer), awaited.erase(stmt.ref.buffer);
       break;
     case Kind::CopyWait:
     case Kind::Ahead:
       if (std::any_of(stmt.body.begin(), stmt.body.end(), [&](const plan::Stmt &inner) { return overwrites(inner); }))
         sync(stmt.loc);
       if (waits(stmt))
-        waited = (stmt.kind == Kind::CopyWait && stmt.count == 0) || underWayIsOldest;
+        awaited = (stmt.kind == Kind::CopyWait && stmt.count == 0) || underWayIsOldest ? underWay : Names();
       break;
     case Kind::Sync:
       stmt.threads = stmt.id == 0 ? threads : stmt.threads;
@@ -338,8 +338,9 @@ private:
   void met() {
     stillRead.clear();
     unpublished.clear();
-    if (waited)
-      underWay.clear();
+    for (const std::string &buffer : awaited)
+      underWay.erase(buffer);
+    awaited.clear();
   }
 
   void product(const plan::Stmt &stmt) {
@@ -361,7 +362,7 @@ private:
 
   void landed(SourceLoc loc) {
     waitForAll(loc);
-    waited = true;
+    awaited = underWay;
     sync(loc);
   }
 
@@ -392,7 +393,7 @@ private:
     stillRead.insert(readBefore.begin(), readBefore.end());
     underWayIsOldest = wasOldest;
     underWay = outside; // the loop may not run
-    waited = false;
+    awaited.clear();
     const SourceLoc loc = stmt.loc;
     const bool leavesLoads = std::any_of(stmt.body.begin(), stmt.body.end(), [](const plan::Stmt &inner) {
       return inner.kind == Kind::Ahead && inner.always;
@@ -400,11 +401,12 @@ private:
     out->push_back(std::move(stmt));
     if (!underWay.empty() || leavesLoads) { // at no cost where it did run
       waitForAll(loc);
-      waited = true;
+      awaited = underWay;
     }
   }
 
-  /// What an iteration leaves when it ends is there when the next begins, which may move barriers, so that more is left.
+  /// What an iteration leaves when it ends is there when the next begins, which may move barriers, so that more is
+  /// left.
   void addWhatIterationsLeave(const plan::Body &body) {
     if (!plan::any(body, [&](const plan::Stmt &stmt) { return usesStaging(stmt); }))
       return;
@@ -421,9 +423,9 @@ private:
 
   bool usesStaging(const plan::Stmt &stmt) const {
     const std::vector<plan::BufferRef> refs = plan::operandRefs(stmt);
-    return staged.count(stmt.ref.buffer) != 0 ||
-           std::any_of(refs.begin(), refs.end(),
-                       [&](const plan::BufferRef &ref) { return staged.count(ref.buffer) != 0; });
+    return staged.count(stmt.ref.buffer) != 0 || std::any_of(refs.begin(), refs.end(), [&](const plan::BufferRef &ref) {
+             return staged.count(ref.buffer) != 0;
+           });
   }
 
   /// Whether the body waits and meets before it multiplies out of what is under way.
@@ -450,15 +452,16 @@ private:
   }
 
   void branch(plan::Stmt &stmt) {
-    const Names beforeUnder = underWay, beforeUnpublished = unpublished, beforeRead = stillRead;
+    const Names beforeUnder = underWay, beforeUnpublished = unpublished, beforeRead = stillRead,
+                beforeAwaited = awaited;
     walk(stmt.body);
     const Names thenUnder = underWay, thenUnpublished = unpublished, thenRead = stillRead;
-    underWay = beforeUnder, unpublished = beforeUnpublished, stillRead = beforeRead;
+    underWay = beforeUnder, unpublished = beforeUnpublished, stillRead = beforeRead, awaited = beforeAwaited;
     walk(stmt.orElse);
     underWay.insert(thenUnder.begin(), thenUnder.end());
     unpublished.insert(thenUnpublished.begin(), thenUnpublished.end());
     stillRead.insert(thenRead.begin(), thenRead.end());
-    waited = false;
+    awaited.clear();
     out->push_back(std::move(stmt));
   }
 
@@ -474,10 +477,10 @@ private:
   const int threads;
   const bool byLoads; ///< waits count loads to shared memory
   Names staged, onceLoaded;
-  Names stillRead;   ///< buffers of one stage that some thread may be multiplying out of
-  Names unpublished; ///< staging buffers written since the last barrier
-  Names underWay;    ///< loaded once a tile, and not known to have come
-  bool waited = false;
+  Names stillRead;               ///< buffers of one stage that some thread may be multiplying out of
+  Names unpublished;             ///< staging buffers written since the last barrier
+  Names underWay;                ///< loaded once a tile, and not known to have come
+  Names awaited;                 ///< of these, what each thread has waited for: it has come once the block has met
   bool underWayIsOldest = false; ///< any wait of this loop covers them
   plan::Body *out = nullptr;
 };
