@@ -344,15 +344,16 @@ private:
   }
 
   void product(const plan::Stmt &stmt) {
-    for (const plan::BufferRef &ref : plan::operandRefs(stmt)) {
-      const std::string &buffer = ref.buffer;
-      if (underWay.count(buffer))
+    const std::vector<plan::BufferRef> refs = plan::operandRefs(stmt);
+    for (const plan::BufferRef &ref : refs) {
+      if (underWay.count(ref.buffer))
         landed(stmt.loc);
-      if (unpublished.count(buffer))
+      if (unpublished.count(ref.buffer))
         sync(stmt.loc);
-      if (staged.count(buffer) || ref.cursor.empty())
-        stillRead.insert(buffer);
     }
+    for (const plan::BufferRef &ref : refs) // behind all barriers that come before the product
+      if (staged.count(ref.buffer) || ref.cursor.empty())
+        stillRead.insert(ref.buffer);
   }
 
   /// A copy into the one stage of a ring out of which threads may still multiply, as in the loop before.
