@@ -85,15 +85,21 @@ private:
         const RingMember &member = *placement.findMember(key);
         const bool isRight = member.buffer == product.b.buffer;
         if ((member.buffer == product.a.buffer || member.buffer == product.scales[0].buffer) && isSame(*load))
-          why = fmt::format("rows of `{}` are the same for neighbours", load->view.tensor);
+          refuse(fmt::format("rows of `{}` are the same for neighbours", load->view.tensor));
         if ((isRight || member.buffer == product.scales[1].buffer) && !isSame(*load))
-          why = fmt::format("`{}` differs between neighbours", load->view.tensor);
+          refuse(fmt::format("`{}` differs between neighbours", load->view.tensor));
         if (!isRight)
           continue;
         shares[key] = halfOf(*placement.findBuffer(member.buffer), product.b.transposed);
-        if (why.empty() && shares[key] == plan::Division::Whole)
-          why = fmt::format("half of a tile of `{}` is no multiple of a swizzle atom", load->view.tensor);
+        if (shares[key] == plan::Division::Whole)
+          refuse(fmt::format("half of a tile of `{}` is no multiple of a swizzle atom", load->view.tensor));
       }
+  }
+
+  /// The first reason is the one that is told.
+  void refuse(std::string reason) {
+    if (why.empty())
+      why = std::move(reason);
   }
 
   /// Along the columns of the product.
