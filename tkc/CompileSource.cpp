@@ -121,10 +121,7 @@ std::string plannedText(const CompileOptions &compile, const Module &module, con
     options.onPlanned = [isNext = compile.debugBug == DebugBug::Plan](plan::Plan &plan) mutable {
       if (!std::exchange(isNext, true))
         return;
-      plan::Stmt arrive;
-      arrive.kind = plan::StmtKind::Arrive;
-      arrive.barrier = "nothing";
-      plan.roles.front().body.push_back(arrive);
+      plan::append(plan.roles.front().body, plan::Arrive{.at = {"nothing", ""}}, {});
     };
   const std::vector<std::unique_ptr<ProgramPlan>> programs = programsToEmit(compile, module, session.diagnostics);
   options.launchedKernels = launchedKernels(programs);

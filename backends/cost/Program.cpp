@@ -79,11 +79,11 @@ private:
       if (isTile(name))
         result.reads.push_back(variable(name));
     result.endsReduction = stmt.kind == StmtKind::Compute && stmt.op == OpKind::Reduce;
-    if (!stmt.barrier.empty())
-      result.barrier = static_cast<int>(plan.findBarrier(stmt.barrier) - plan.barriers.data());
-    if (!stmt.cursor.empty()) {
-      result.cursor = cursors.emplace(stmt.cursor, static_cast<int>(cursors.size())).first->second;
-      if (const plan::Var *var = role.findVar(stmt.cursor))
+    if (const plan::BarrierRef *ref = stmt.barrier())
+      result.barrier = static_cast<int>(plan.findBarrier(ref->barrier) - plan.barriers.data());
+    if (const plan::VarName cursor = plan::cursorOf(stmt); !cursor.empty()) {
+      result.cursor = cursors.emplace(cursor, static_cast<int>(cursors.size())).first->second;
+      if (const plan::Var *var = role.findVar(cursor))
         result.ringStages = static_cast<int>(std::max<int64_t>(var->type.rows, 1));
     }
     result.traffic = trafficOf(stmt);

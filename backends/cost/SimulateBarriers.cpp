@@ -29,7 +29,7 @@ Simulator::Phases &Simulator::phasesOf(const Process &process, const Node &node)
 bool Simulator::wait(Process &process, const Node &node) {
   Phases &phases = phasesOf(process, node);
   const int64_t round = node.cursor < 0 ? 0 : process.cursors[static_cast<size_t>(node.cursor)].round;
-  const int64_t wanted = node.stmt->inverted ? round - 1 : round;
+  const int64_t wanted = node.stmt->as<plan::Wait>().inverted ? round - 1 : round;
   if (wanted >= phases.over) {
     phases.waiters.push_back(numberOf(process));
     process.blocked = true;
@@ -38,20 +38,20 @@ bool Simulator::wait(Process &process, const Node &node) {
   if (wanted >= 0) {
     const double end = wanted == phases.over - 1 ? phases.lastEnd : phases.endBefore;
     if (end > process.now)
-      waitUntil(process, end + clocks(wakeClocks), "wait " + node.stmt->barrier, *node.stmt);
+      waitUntil(process, end + clocks(wakeClocks), "wait " + node.stmt->barrier()->barrier, *node.stmt);
   }
   process.now += clocks(process.role->oneThread ? issueClocks : dependentClocks);
   return true;
 }
 
 void Simulator::expect(Process &process, const Node &node) {
-  const Stmt &stmt = *node.stmt;
+  const auto &stmt = node.stmt->as<plan::Expect>();
   process.now += clocks(issueClocks);
   phasesOf(process, node).bytesToCome +=
       static_cast<double>(stmt.bytes) * (stmt.toFirst ? plan.cluster : 1) - copyOwn(process);
   arrive(process, node,
-         stmt.one || process.role->oneThread ? (stmt.toFirst ? plan.cluster : 1)
-                                             : plan.findBarrier(stmt.barrier)->arrivals,
+         node.stmt->one || process.role->oneThread ? (stmt.toFirst ? plan.cluster : 1)
+                                                   : plan.findBarrier(stmt.at.barrier)->arrivals,
          process.now);
 }
 
@@ -80,14 +80,15 @@ void Simulator::deliver(const Process &process, const Node &node, double bytes, 
 
 bool Simulator::meet(Process &process, const Stmt &stmt) {
   const int own = process.role->role->warps * process.role->role->lanes;
-  if (stmt.threads <= own) {
+  const plan::NamedBarrier barrier = *plan::namedBarrier(stmt);
+  if (barrier.threads <= own) {
     process.now += clocks(syncClocks);
     return true;
   }
-  Meeting &meeting = meetings[{process.slot, stmt.id}];
+  Meeting &meeting = meetings[{process.slot, barrier.id}];
   meeting.threads += own;
   meeting.latest = std::max(meeting.latest, process.now);
-  if (meeting.threads < stmt.threads) {
+  if (meeting.threads < barrier.threads) {
     meeting.waiters.push_back(numberOf(process));
     process.blocked = true;
     return false;

@@ -85,7 +85,7 @@ bool Simulator::nextTrip(Process &process, Frame &frame) {
 void Simulator::branch(Process &process, const Node &node) {
   const Stmt &stmt = *node.stmt;
   bool taken = true;
-  if (!stmt.cursor.empty())
+  if (!stmt.turn.empty())
     taken = process.cursors[static_cast<size_t>(node.cursor)].stage == process.instance;
   else if (stmt.map.empty())
     taken = process.scalars->get(stmt.operands[0]).value != 0;

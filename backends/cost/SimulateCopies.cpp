@@ -104,11 +104,12 @@ void Simulator::copyOut(Process &process, const Node &node) {
 
 /// Until no more groups are under way than the statement allows; of loads that are counted one by one, no more loads.
 void Simulator::waitForCopies(Process &process, const Stmt &stmt) {
-  int allowed = stmt.count;
+  const auto &wait = stmt.as<plan::CopyWait>();
+  int allowed = wait.left;
   auto last = process.copyGroups.end();
   while (last != process.copyGroups.begin() && allowed > 0) {
     --last;
-    allowed -= stmt.byLoads ? std::max(last->loads, 1) : 1;
+    allowed -= wait.byLoads ? std::max(last->loads, 1) : 1;
   }
   double done = 0;
   for (auto at = process.copyGroups.begin(); at != last; ++at)
@@ -117,8 +118,9 @@ void Simulator::waitForCopies(Process &process, const Stmt &stmt) {
   waitUntil(process, done, "wait copies", stmt);
 }
 
-void Simulator::waitForGroups(Process &process, std::deque<double> &groups, const std::string &what, const Stmt &stmt) {
-  while (groups.size() > static_cast<size_t>(stmt.count)) {
+void Simulator::waitForGroups(Process &process, std::deque<double> &groups, int left, const std::string &what,
+                              const Stmt &stmt) {
+  while (groups.size() > static_cast<size_t>(left)) {
     waitUntil(process, groups.front(), what, stmt);
     groups.pop_front();
   }
@@ -142,7 +144,7 @@ void Simulator::product(Process &process, const Node &node) {
 void Simulator::commitProducts(Process &process, const Node &node) {
   const plan::Role &role = *process.role->role;
   if (node.barrier >= 0)
-    arrive(process, node, node.stmt->inCluster && !role.inFirst ? plan.cluster : 1,
+    arrive(process, node, node.stmt->as<plan::ProductCommit>().inCluster && !role.inFirst ? plan.cluster : 1,
            std::max(process.productsDone, process.now));
   else
     process.productGroups.push_back(process.productsDone);

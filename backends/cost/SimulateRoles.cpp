@@ -107,11 +107,13 @@ bool Simulator::execute(Process &process, const Node &node) {
   case StmtKind::Expect:
     expect(process, node);
     return true;
-  case StmtKind::Arrive:
+  case StmtKind::Arrive: {
+    const auto &how = stmt.as<plan::Arrive>();
     arrive(process, node,
-           (stmt.byWarps ? role.warps : 1) * ((stmt.inCluster || stmt.toFirst) && !role.inFirst ? plan.cluster : 1),
+           (how.byWarps ? role.warps : 1) * ((how.inCluster || how.toFirst) && !role.inFirst ? plan.cluster : 1),
            process.now);
     return true;
+  }
   case StmtKind::Advance:
     advanceCursor(process, node);
     return true;
@@ -133,7 +135,7 @@ bool Simulator::execute(Process &process, const Node &node) {
     process.openBulk = 0;
     return true;
   case StmtKind::BulkWait:
-    waitForGroups(process, process.bulkGroups, "wait stores", stmt);
+    waitForGroups(process, process.bulkGroups, stmt.as<plan::BulkWait>().left, "wait stores", stmt);
     return true;
   case StmtKind::CopyCommit:
     process.copyGroups.push_back(process.openCopies);
@@ -149,7 +151,7 @@ bool Simulator::execute(Process &process, const Node &node) {
     commitProducts(process, node);
     return true;
   case StmtKind::ProductWait:
-    waitForGroups(process, process.productGroups, "wait products", stmt);
+    waitForGroups(process, process.productGroups, stmt.as<plan::ProductWait>().left, "wait products", stmt);
     return true;
   case StmtKind::For:
     enterLoop(process, node);

@@ -91,7 +91,8 @@ private:
   void copyIn(Process &process, const Node &node);
   void copyOut(Process &process, const Node &node);
   void waitForCopies(Process &process, const plan::Stmt &stmt);
-  void waitForGroups(Process &process, std::deque<double> &groups, const std::string &what, const plan::Stmt &stmt);
+  void waitForGroups(Process &process, std::deque<double> &groups, int left, const std::string &what,
+                     const plan::Stmt &stmt);
   void product(Process &process, const Node &node);
   void commitProducts(Process &process, const Node &node);
 

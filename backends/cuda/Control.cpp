@@ -130,7 +130,7 @@ cpp::Body RolePrinter::setup() {
   std::map<std::string, std::pair<int, int>> scratches; // buffer → barrier, threads
   plan::walk(role.body, [&](const Stmt &stmt) {
     if (stmt.kind == StmtKind::Compute && !stmt.ref.buffer.empty())
-      scratches[stmt.ref.buffer] = {stmt.id, stmt.threads};
+      scratches[stmt.ref.buffer] = {stmt.meets.id, stmt.meets.threads};
   });
   for (const auto &[buffer, barrier] : scratches) {
     const auto member = kernel.sharedBuffer(buffer);
@@ -184,7 +184,7 @@ int countRecords(const plan::Body &body) {
 /// The records from the one at `at` on that follow each other without a branch: one group (tk/trace.h).
 RolePrinter::RecordGroup RolePrinter::groupAt(const plan::Body &body, size_t at) {
   constexpr int mostInGroup = 60;
-  RecordGroup group{body[at].id, 0, 0};
+  RecordGroup group{body[at].as<plan::Record>().id, 0, 0};
   for (; at < body.size() && !branches(body[at]) && group.count < mostInGroup; ++at)
     group.count += body[at].kind == StmtKind::Record ? 1 : 0;
   return group;
@@ -225,7 +225,9 @@ void RolePrinter::printRecord(const plan::Body &body, size_t at, RecordGroup &gr
     if (begunGroup != &body)
       beginGroup(group, out);
   }
-  const std::string what(stmt.activity == plan::Activity::Wait ? "wait " + stmt.name : spelling(stmt.activity));
+  const auto &record = stmt.as<plan::Record>();
+  const std::string what(record.activity == plan::Activity::Wait ? "wait " + record.awaited
+                                                                 : spelling(record.activity));
   out.push_back(cpp::Stmt::expression(cpp::method(
       cpp::name(recorderName), fmt::format("record<{}, {}>", group.printed++, group.count), {cpp::string(what)})));
 }
@@ -235,8 +237,8 @@ namespace {
 /// Copies of tiles to come, and what orders them, belong to no line of the source.
 bool isOwnCopying(const Stmt &stmt) {
   return stmt.kind == StmtKind::Ahead || stmt.kind == StmtKind::Stagger || stmt.kind == StmtKind::CopyCommit ||
-         stmt.kind == StmtKind::CopyWait || (stmt.kind == StmtKind::Sync && stmt.id == 0) || stmt.isThreadCopy() ||
-         stmt.kind == StmtKind::Fetch || stmt.kind == StmtKind::Place;
+         stmt.kind == StmtKind::CopyWait || (stmt.kind == StmtKind::Sync && stmt.as<plan::Sync>().id == 0) ||
+         stmt.isThreadCopy() || stmt.kind == StmtKind::Fetch || stmt.kind == StmtKind::Place;
 }
 
 } // namespace
@@ -317,13 +319,14 @@ void RolePrinter::emit(const Stmt &stmt, cpp::Body &out, cpp::Expr call) {
 }
 
 cpp::Expr RolePrinter::barrierRef(const Stmt &stmt) const {
-  const plan::Barrier *barrier = kernel.plan.findBarrier(stmt.barrier);
-  cpp::Expr member = kernel.sharedBarrier(stmt.barrier);
+  const plan::BarrierRef &ref = *stmt.barrier();
+  const plan::Barrier *barrier = kernel.plan.findBarrier(ref.barrier);
+  cpp::Expr member = kernel.sharedBarrier(ref.barrier);
   if (barrier->instances > 1)
     member = cpp::subscript(member, instance);
   if (barrier->stages == 1)
     return member;
-  return cpp::subscript(member, cpp::member(cpp::name(cppNames.at(stmt.cursor)), "slot"));
+  return cpp::subscript(member, cpp::member(cpp::name(cppNames.at(ref.cursor)), "slot"));
 }
 
 void RolePrinter::printStmt(const Stmt &stmt, cpp::Body &out) {
@@ -350,13 +353,16 @@ void RolePrinter::printStmt(const Stmt &stmt, cpp::Body &out) {
   case StmtKind::ScaleTensor:
     return printTensorAccess(stmt, out);
   case StmtKind::TensorFence:
-    return emit(stmt, out, cpp::call(stmt.inverted ? "tk::tensor_fence_after_sync" : "tk::tensor_fence_before_sync"));
+    return emit(stmt, out,
+                cpp::call(stmt.as<plan::TensorFence>().afterBarrier ? "tk::tensor_fence_after_sync"
+                                                                    : "tk::tensor_fence_before_sync"));
   case StmtKind::Sync: {
-    if (stmt.id == 0)
-      return emit(stmt, out, cpp::call(stmt.global ? "tk::sync_block_global" : "tk::sync_block"));
-    const bool each = stmt.threads < role.totalWarps() * role.lanes && instance;
-    const cpp::Expr id = each ? cpp::binary("+", cpp::integer(stmt.id), instance) : cpp::integer(stmt.id);
-    return emit(stmt, out, cpp::call(stmt.global ? "tk::sync_global" : "tk::sync", {id, cpp::integer(stmt.threads)}));
+    const auto &sync = stmt.as<plan::Sync>();
+    if (sync.id == 0)
+      return emit(stmt, out, cpp::call(sync.global ? "tk::sync_block_global" : "tk::sync_block"));
+    const bool each = sync.threads < role.totalWarps() * role.lanes && instance;
+    const cpp::Expr id = each ? cpp::binary("+", cpp::integer(sync.id), instance) : cpp::integer(sync.id);
+    return emit(stmt, out, cpp::call(sync.global ? "tk::sync_global" : "tk::sync", {id, cpp::integer(sync.threads)}));
   }
   case StmtKind::CopyIn:
     return copyAsync(stmt, out);
@@ -371,14 +377,14 @@ void RolePrinter::printStmt(const Stmt &stmt, cpp::Body &out) {
     return emit(stmt, out, cpp::call("tk::copy_commit"));
   case StmtKind::Stagger: {
     const cpp::Expr half = cpp::integer(role.instances / 2);
-    out.push_back(cpp::Stmt::ifThen(cpp::binary(stmt.inverted ? "<" : ">=", instance, half),
+    out.push_back(cpp::Stmt::ifThen(cpp::binary(stmt.as<plan::Stagger>().firstHalf ? "<" : ">=", instance, half),
                                     {cpp::Stmt::expression(cpp::call("tk::sync_block"))}));
     return;
   }
   case StmtKind::CopyWait:
-    if (stmt.byLoads)
+    if (stmt.as<plan::CopyWait>().byLoads)
       return printWaitForLoads(stmt, out);
-    return emit(stmt, out, cpp::call(cpp::templated("tk::copy_wait", {cpp::integer(stmt.count)})));
+    return emit(stmt, out, cpp::call(cpp::templated("tk::copy_wait", {cpp::integer(stmt.as<plan::CopyWait>().left)})));
   case StmtKind::CopyOut:
     return printCopyOut(stmt, out);
   case StmtKind::WaitForPrevious:
@@ -388,21 +394,23 @@ void RolePrinter::printStmt(const Stmt &stmt, cpp::Body &out) {
   case StmtKind::BulkCommit:
     return emit(stmt, out, cpp::call("tk::bulk_commit"));
   case StmtKind::BulkWait:
-    return emit(stmt, out, cpp::call(cpp::templated("tk::bulk_wait_read", {cpp::integer(stmt.count)})));
+    return emit(stmt, out,
+                cpp::call(cpp::templated("tk::bulk_wait_read", {cpp::integer(stmt.as<plan::BulkWait>().left)})));
   case StmtKind::ProductFence:
     assert(false && "print() hands fences to printProductFence");
     return;
   case StmtKind::Product:
     return printProduct(stmt, out);
   case StmtKind::ProductCommit:
-    if (!stmt.barrier.empty())
+    if (stmt.barrier())
       return printTensorCommit(stmt, out);
     return emit(stmt, out, cpp::call("tk::mma_commit"));
   case StmtKind::ProductWait:
     return printProductWait(stmt, out);
   case StmtKind::Wait: {
-    cpp::Expr phase = cpp::member(cpp::name(cppNames.at(stmt.cursor)), "phase");
-    if (stmt.inverted)
+    const auto &awaited = stmt.as<plan::Wait>();
+    cpp::Expr phase = cpp::member(cpp::name(cppNames.at(awaited.at.cursor)), "phase");
+    if (awaited.inverted)
       phase = cpp::binary("^", phase, cpp::integer(1));
     const cpp::Expr wait = cpp::method(barrierRef(stmt), "wait", {phase});
     if (!stmt.one || singleThread || copyMode == CopyMode::Engine)
@@ -434,7 +442,7 @@ void RolePrinter::printStmt(const Stmt &stmt, cpp::Body &out) {
     assert(false && "print() hands records to printRecords");
     return;
   case StmtKind::Advance:
-    return emit(stmt, out, cpp::method(cpp::name(cppNames.at(stmt.cursor)), "advance"));
+    return emit(stmt, out, cpp::method(cpp::name(cppNames.at(stmt.as<plan::Advance>().ring)), "advance"));
   case StmtKind::ClusterSync:
     if (kernel.plan.tensorColumns > 0) // all roles meet before tensor memory is freed
       return;
@@ -473,21 +481,23 @@ cpp::Body RolePrinter::printIteration(SourceLoc loop, const plan::Body &body) {
 
 /// Whether bytes are announced there, and arrivals at the barrier tell of what threads copied beside.
 static bool fills(const plan::Body &body, const std::string &barrier) {
-  return plan::any(body, [&](const Stmt &stmt) { return stmt.kind == StmtKind::Expect && stmt.barrier == barrier; });
+  return plan::any(
+      body, [&](const Stmt &stmt) { return stmt.kind == StmtKind::Expect && stmt.barrier()->barrier == barrier; });
 }
 
 /// In a cluster, one thread for each block arrives there. Where a role's threads do what is meant for one of them, each
 /// warp arrives for itself.
 void RolePrinter::printArrive(const Stmt &stmt, cpp::Body &out) {
-  if (stmt.byWarps || (!singleThread && plan::runsOnOneThread(role))) {
-    const char *there = fills(role.body, stmt.barrier) ? "arrive_warp_written_at" : "arrive_warp_at";
-    out.push_back(cpp::Stmt::expression(stmt.toFirst ? cpp::method(barrierRef(stmt), there, {cpp::integer(0)})
-                                                     : cpp::method(barrierRef(stmt), "arrive_warp")));
+  const auto &arrive = stmt.as<plan::Arrive>();
+  if (arrive.byWarps || (!singleThread && plan::runsOnOneThread(role))) {
+    const char *there = fills(role.body, arrive.at.barrier) ? "arrive_warp_written_at" : "arrive_warp_at";
+    out.push_back(cpp::Stmt::expression(arrive.toFirst ? cpp::method(barrierRef(stmt), there, {cpp::integer(0)})
+                                                       : cpp::method(barrierRef(stmt), "arrive_warp")));
     return;
   }
-  if (stmt.toFirst)
+  if (arrive.toFirst)
     return emit(stmt, out, cpp::method(barrierRef(stmt), "arrive_at", {cpp::integer(0)}));
-  if (!stmt.inCluster)
+  if (!arrive.inCluster)
     return emit(stmt, out, cpp::method(barrierRef(stmt), "arrive"));
   out.push_back(
       cpp::Stmt::ifThen(cpp::binary("<", threadInInstance, cpp::integer(kernel.plan.cluster)),
@@ -533,7 +543,8 @@ void RolePrinter::printFor(const Stmt &stmt, cpp::Body &out) {
     if (stmt.tileSize > 0 && movesCursorsAlone(stmt.body)) {
       for (const Stmt &advance : stmt.body)
         emit(advance, out,
-             cpp::method(cpp::name(cppNames.at(advance.cursor)), "advance", {cpp::name(tiles + ".count()")}));
+             cpp::method(cpp::name(cppNames.at(advance.as<plan::Advance>().ring)), "advance",
+                         {cpp::name(tiles + ".count()")}));
       return;
     }
     const std::string head = stmt.tileSize == 0 ? fmt::format("int {0} = {1}; {0} < {2}; ++{0}", index, lo, hi)
@@ -652,8 +663,8 @@ void RolePrinter::printCopyingLoop(const Stmt &stmt, cpp::Body &out) {
 
 void RolePrinter::printIf(const Stmt &stmt, cpp::Body &out) {
   const cpp::Expr condition =
-      !stmt.cursor.empty()
-          ? cpp::binary("==", cpp::member(cpp::name(cppNames.at(stmt.cursor)), "slot"), instance)
+      !stmt.turn.empty()
+          ? cpp::binary("==", cpp::member(cpp::name(cppNames.at(stmt.turn)), "slot"), instance)
           : (stmt.map.empty() ? value(stmt.operands[0]) : cpp::member(cpp::name("g"), kernel.members.fits(stmt.map)));
   cpp::Body then = print(stmt.body);
   lastLine = 0;

@@ -287,7 +287,7 @@ private:
     int threads = 0;
     walk(plan, [&](const Stmt &stmt) {
       if (stmt.kind == StmtKind::Compute && stmt.ref.buffer == buffer)
-        threads = stmt.threads;
+        threads = stmt.meets.threads;
     });
     return threads;
   }
@@ -448,14 +448,15 @@ private:
     for (const plan::Role &role : plan.roles)
       walk(role.body, [&](const Stmt &stmt) {
         const int warps = role.totalWarps();
-        if (stmt.barrier != barrier.name || !copiesIn(role))
+        const plan::BarrierRef *ref = stmt.barrier();
+        if (!ref || ref->barrier != barrier.name || !copiesIn(role))
           return;
-        if (stmt.kind == StmtKind::Expect && stmt.one) {
+        if (const auto *expect = stmt.getIf<plan::Expect>(); expect && stmt.one) {
           filler = &role;
-          more = warps * 32 * (isPaired() ? plan.cluster : 1) - (stmt.toFirst ? plan.cluster : 1);
-        } else if (stmt.kind == StmtKind::Arrive && plan::runsOnOneThread(role)) {
+          more = warps * 32 * (isPaired() ? plan.cluster : 1) - (expect->toFirst ? plan.cluster : 1);
+        } else if (const auto *arrive = stmt.getIf<plan::Arrive>(); arrive && plan::runsOnOneThread(role)) {
           filler = &role;
-          more = (warps - 1) * (stmt.toFirst ? plan.cluster : 1);
+          more = (warps - 1) * (arrive->toFirst ? plan.cluster : 1);
         }
       });
     if (!filler || more == 0 || plan.aligned)

@@ -32,7 +32,7 @@ void RolePrinter::trackProducts(const plan::Body &body) {
       break;
     case StmtKind::ProductWait: {
       std::set<std::string> &retired = retiredAt[&stmt];
-      while (groupsInFlight.size() > static_cast<size_t>(stmt.count) + 1) {
+      while (groupsInFlight.size() > static_cast<size_t>(stmt.as<plan::ProductWait>().left) + 1) {
         retired.insert(groupsInFlight.front().begin(), groupsInFlight.front().end());
         groupsInFlight.erase(groupsInFlight.begin());
       }
@@ -108,8 +108,8 @@ void RolePrinter::printProductWait(const Stmt &stmt, cpp::Body &out) {
   for (const std::string &var : retiredAt[&stmt])
     if (!uses.isInlined(var))
       args.push_back(cpp::name(nameOf(var)));
-  out.push_back(
-      cpp::Stmt::expression(cpp::call(cpp::templated("tk::mma_wait", {cpp::integer(stmt.count)}), std::move(args))));
+  out.push_back(cpp::Stmt::expression(
+      cpp::call(cpp::templated("tk::mma_wait", {cpp::integer(stmt.as<plan::ProductWait>().left)}), std::move(args))));
 }
 
 } // namespace tkc::cuda

@@ -227,8 +227,9 @@ cpp::Expr RolePrinter::allLoadsAreWide() const {
 
 /// Loads are counted where all tensors came by them: others were copied at once.
 void RolePrinter::printWaitForLoads(const Stmt &stmt, cpp::Body &out) {
-  const cpp::Expr callee = cpp::templated("tk::wait_loads", {cpp::integer(wide == Wide::No ? 0 : stmt.count)});
-  const bool asks = stmt.count > 0 && wide == Wide::Asked;
+  const int left = stmt.as<plan::CopyWait>().left;
+  const cpp::Expr callee = cpp::templated("tk::wait_loads", {cpp::integer(wide == Wide::No ? 0 : left)});
+  const bool asks = left > 0 && wide == Wide::Asked;
   out.push_back(cpp::Stmt::expression(asks ? cpp::call(callee, {allLoadsAreWide()}) : cpp::call(callee)));
 }
 
@@ -280,12 +281,12 @@ void RolePrinter::printCopies(const plan::Body &body, size_t &i, cpp::Body &out)
   elected.one = copying.one = true;
   copying.inFirst = false;
   const bool isPaired = !byEngine.empty() && byEngine.front()->toFirst;
-  const bool eachExpects = expect && expect->toFirst; // in each block of a pair
+  const bool eachExpects = expect && expect->as<plan::Expect>().toFirst; // in each block of a pair
   const cpp::Stmt arrive =
       cpp::Stmt::expression(isPaired ? cpp::method(barrierRef(barrier), "arrive_written_at", {cpp::integer(0)})
                                      : cpp::method(barrierRef(barrier), "arrive"));
   const bool allArrive = expect && !singleThread && (!expect->one || plan::runsOnOneThread(role));
-  int64_t engineBytes = expect ? expect->bytes : 0;
+  int64_t engineBytes = expect ? expect->as<plan::Expect>().bytes : 0;
   for (const Stmt *copy : byThreads)
     if (!copy->map.empty())
       engineBytes -= kernel.plan.findBuffer(copy->ref.buffer)->copiedBytes();
@@ -297,7 +298,8 @@ void RolePrinter::printCopies(const plan::Body &body, size_t &i, cpp::Body &out)
     if (byEngine.empty() && byThreads.empty() && kernel.plan.grid.counted) // the claim arrives by itself
       return;
     if (byEngine.empty() && byThreads.empty()) // bytes of something else
-      return emit(elected, to, cpp::method(barrierRef(barrier), "expect_bytes", {cpp::integer(expect->bytes)}));
+      return emit(elected, to,
+                  cpp::method(barrierRef(barrier), "expect_bytes", {cpp::integer(expect->as<plan::Expect>().bytes)}));
     if (byEngine.empty()) {
       if (expect)
         to.push_back(arrive);

@@ -80,7 +80,7 @@ void RolePrinter::printTensorProduct(const Stmt &stmt, cpp::Body &out) {
 void RolePrinter::printTensorCommit(const Stmt &stmt, cpp::Body &out) {
   if (kernel.multipliesByPairs())
     return emit(stmt, out, cpp::call("tk::pair_commit", {barrierRef(stmt)}));
-  if (!stmt.inCluster)
+  if (!stmt.as<plan::ProductCommit>().inCluster)
     return emit(stmt, out, cpp::call("tk::tensor_commit", {barrierRef(stmt)}));
   emit(stmt, out, cpp::call("tk::tensor_commit_all", {barrierRef(stmt), cpp::integer((1 << kernel.plan.cluster) - 1)}));
 }

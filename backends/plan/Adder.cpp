@@ -47,7 +47,7 @@ private:
       role.vars.push_back({placed.cursor(), cursorType(placed.stages)});
     for (int64_t col = 0; col < type.cols; col += placed.pieceCols) {
       const bool all = type.division == plan::Division::Cols;
-      at(Kind::Wait, placed.full(), placed, op.loc);
+      emit(plan::Wait{{placed.full(), placed.cursor()}}, op.loc);
       std::vector<std::string> operands;
       for (size_t i = 0; i + 1 < op.operands().size(); ++i)
         operands.push_back(use(op.operand(i)));
@@ -60,20 +60,14 @@ private:
       copy.colLo = all ? 0 : col;
       copy.colHi = all ? 0 : col + placed.pieceCols;
       copy.reducing = true;
-      emit(Kind::BulkCommit, op.loc).one = true;
-      emit(Kind::BulkWait, op.loc).one = true;
-      at(Kind::Arrive, placed.empty(), placed, op.loc);
-      emit(Kind::Advance, op.loc).cursor = placed.cursor();
+      emit(plan::BulkCommit(), op.loc).one = true;
+      emit(plan::BulkWait(), op.loc).one = true;
+      emit(plan::Arrive{.at = {placed.empty(), placed.cursor()}}, op.loc);
+      emit(plan::Advance{placed.cursor()}, op.loc);
     }
   }
 
-  void at(Kind kind, const std::string &barrier, const StorePlacement &placed, SourceLoc loc) {
-    plan::Stmt &stmt = emit(kind, loc);
-    stmt.barrier = barrier;
-    stmt.cursor = placed.cursor();
-  }
-
-  static void bulkWait(plan::Body &body) { plan::append(body, Kind::BulkWait, {}).one = true; }
+  static void bulkWait(plan::Body &body) { plan::append(body, plan::BulkWait(), {}).one = true; }
 
   const Nest &nest;
   ir::OpSet needed;

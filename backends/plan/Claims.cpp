@@ -32,10 +32,10 @@ public:
   /// At the end of a tile; returns the arrivals of the role in one block.
   int learn(plan::Role &role) const {
     role.vars.push_back({cursor, cursorType(answers)});
-    emit(role, Kind::Wait, full);
-    emit(role, Kind::NextTile, "").ref = {buffer, cursor, false, plan::Division::Whole};
+    plan::append(role.body, plan::Wait{{full, cursor}}, {});
+    plan::append(role.body, Kind::NextTile, {}).ref = {buffer, cursor, false, plan::Division::Whole};
     const int arrivals = arrive(role, empty);
-    plan::append(role.body, Kind::Advance, {}).cursor = cursor;
+    plan::append(role.body, plan::Advance{cursor}, {});
     return arrivals;
   }
 
@@ -45,14 +45,11 @@ public:
     role.firstWarp = firstWarp;
     role.warps = 1;
     if (when != Claim::Ahead)
-      emit(role, Kind::Wait, wanted).inFirst = blocks > 1;
-    plan::Stmt &wait = emit(role, Kind::Wait, empty);
-    wait.inverted = true;
-    wait.inFirst = blocks > 1;
-    plan::Stmt &expect = emit(role, Kind::Expect, full);
-    expect.one = true;
-    expect.bytes = 16;
-    plan::Stmt &claim = emit(role, Kind::Claim, full);
+      plan::append(role.body, plan::Wait{{wanted, cursor}}, {}).inFirst = blocks > 1;
+    plan::append(role.body, plan::Wait{{empty, cursor}, true}, {}).inFirst = blocks > 1;
+    plan::append(role.body, plan::Expect{{full, cursor}, 16}, {}).one = true;
+    plan::Stmt &claim = plan::append(role.body, Kind::Claim, {});
+    claim.completes = {full, cursor};
     claim.ref = {buffer, cursor, false, plan::Division::Whole};
     claim.one = true;
     claim.inFirst = claim.inCluster = blocks > 1;
@@ -62,28 +59,16 @@ public:
   /// The other blocks' arrivals for the last answers come while this one lasts.
   void drain(plan::Role &role) const {
     for (int i = 0; i < answers; ++i) {
-      plan::Stmt &wait = plan::append(role.finish, Kind::Wait, {});
-      wait.barrier = empty;
-      wait.cursor = cursor;
-      wait.inverted = wait.inFirst = true;
-      plan::append(role.finish, Kind::Advance, {}).cursor = cursor;
+      plan::append(role.finish, plan::Wait{{empty, cursor}, true}, {}).inFirst = true;
+      plan::append(role.finish, plan::Advance{cursor}, {});
     }
   }
 
 private:
   int arrive(plan::Role &role, const std::string &barrier) const {
     const bool alone = plan::runsOnOneThread(role);
-    plan::Stmt &arrive = emit(role, Kind::Arrive, barrier);
-    arrive.byWarps = !alone;
-    arrive.toFirst = blocks > 1;
+    plan::append(role.body, plan::Arrive{.at = {barrier, cursor}, .toFirst = blocks > 1, .byWarps = !alone}, {});
     return alone ? role.instances : role.totalWarps();
-  }
-
-  plan::Stmt &emit(plan::Role &role, Kind kind, const std::string &barrier) const {
-    plan::Stmt &stmt = plan::append(role.body, kind, {});
-    stmt.barrier = barrier;
-    stmt.cursor = barrier.empty() ? "" : cursor;
-    return stmt;
   }
 
   const std::string buffer, full, empty, wanted, cursor;

@@ -199,14 +199,9 @@ private:
     write.firstInstance = placement.instances > 1 && write.ref.slice == plan::Division::Whole;
   }
 
-  plan::Stmt &syncAll(SourceLoc loc) {
-    plan::Stmt &stmt = emit(Kind::Sync, loc);
-    stmt.id = barrierOfAll();
-    stmt.threads = totalThreads();
-    return stmt;
-  }
+  void syncAll(SourceLoc loc) { emit(plan::Sync{barrierOfAll(), totalThreads()}, loc); }
   /// After it all threads see what each has done to global memory.
-  void syncMemory(SourceLoc loc) { syncAll(loc).global = true; }
+  void syncMemory(SourceLoc loc) { emit(plan::Sync{barrierOfAll(), totalThreads(), true}, loc); }
   int barrierOfAll() const { return placement.hasNamedBarriers ? allConsumersBarrier : 0; }
 
   // ---- reductions
@@ -233,8 +228,8 @@ private:
                                   ? "warps share (fewer `warps` in a schedule leave them to one)"
                                   : "warpgroups share (`warpgroups = 1` in a schedule leaves them to one)"));
     stmt.ref.buffer = scratchFor(type, op.axis);
-    stmt.id = barrierOfAll();
-    stmt.threads = totalThreads();
+    stmt.meets.id = barrierOfAll();
+    stmt.meets.threads = totalThreads();
   }
 
   /// Whether the result depends on where in its row an element stands: instances count from their own first column.
@@ -494,17 +489,9 @@ private:
     return operands;
   }
 
-  void bulkWait(SourceLoc loc, int count) {
-    plan::Stmt &stmt = emit(Kind::BulkWait, loc);
-    stmt.count = count;
-    stmt.one = true;
-  }
+  void bulkWait(SourceLoc loc, int count) { emit(plan::BulkWait{count}, loc).one = true; }
 
-  void syncInstance(SourceLoc loc) {
-    plan::Stmt &stmt = emit(Kind::Sync, loc);
-    stmt.id = instanceBarrier;
-    stmt.threads = placement.layout.threads;
-  }
+  void syncInstance(SourceLoc loc) { emit(plan::Sync{instanceBarrier, placement.layout.threads}, loc); }
 
   /// Each warpgroup stages its share of some columns, and one of its threads hands them to the copy engine.
   void storeInPieces(const ir::Op &store, const std::string &source, const StorePlacement &placed) {
@@ -533,9 +520,9 @@ private:
       copy.colLo = colLo;
       copy.colHi = colHi;
       copy.reducing = store.kind == ir::OpKind::Atomic;
-      emit(Kind::BulkCommit, store.loc).one = true;
+      emit(plan::BulkCommit(), store.loc).one = true;
       if (!ref.cursor.empty())
-        emit(Kind::Advance, store.loc).cursor = ref.cursor;
+        emit(plan::Advance{ref.cursor}, store.loc);
     }
   }
 
@@ -545,22 +532,16 @@ private:
     write.operands = {source};
     write.ref = ref;
     std::tie(write.colLo, write.colHi) = cols;
-    emit(Kind::FenceProxy, store.loc);
+    emit(plan::FenceProxy(), store.loc);
   }
 
   /// To the role that hands it to the copy engine.
   void handOver(const ir::Op &store, const std::string &source, const StorePlacement &placed,
                 const plan::BufferRef &ref, std::pair<int64_t, int64_t> cols) {
-    plan::Stmt &wait = emit(Kind::Wait, store.loc);
-    wait.barrier = placed.empty();
-    wait.cursor = ref.cursor;
-    wait.inverted = true;
+    emit(plan::Wait{{placed.empty(), ref.cursor}, true}, store.loc);
     stagePiece(store, source, ref, cols);
-    plan::Stmt &arrive = emit(Kind::Arrive, store.loc);
-    arrive.barrier = placed.full();
-    arrive.cursor = ref.cursor;
-    arrive.byWarps = true;
-    emit(Kind::Advance, store.loc).cursor = ref.cursor;
+    emit(plan::Arrive{.at = {placed.full(), ref.cursor}, .byWarps = true}, store.loc);
+    emit(plan::Advance{ref.cursor}, store.loc);
   }
 
   /// One for all stores that share a staging buffer; none for a buffer of one stage that no other role knows of.
@@ -584,7 +565,7 @@ private:
     copy.ref = {placed.buffer, "", false, plan::Division::Whole};
   }
 
-  void syncBlock(SourceLoc loc) { emit(Kind::Sync, loc).threads = totalThreads(); }
+  void syncBlock(SourceLoc loc) { emit(plan::Sync{0, totalThreads()}, loc); }
 
   // ---- control
   void lowerIf(const ir::Op &op) {
@@ -712,8 +693,8 @@ private:
     stmt.operands = {parts};
     if (type.kind == plan::VarType::Scalar) {
       stmt.ref.buffer = scratchFor(plan::VarType{.rows = 1, .layout = placement.layout}, 1);
-      stmt.id = barrierOfAll();
-      stmt.threads = totalThreads();
+      stmt.meets.id = barrierOfAll();
+      stmt.meets.threads = totalThreads();
     }
     return whole;
   }

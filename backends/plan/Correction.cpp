@@ -202,7 +202,9 @@ void rescaleEarly(plan::Body &body) {
 }
 
 bool isSame(const plan::Stmt &one, const plan::Stmt &other) {
-  return one.kind == other.kind && one.barrier == other.barrier && one.inverted == other.inverted;
+  if (const auto *fence = one.getIf<plan::TensorFence>())
+    return other.kind == one.kind && fence->afterBarrier == other.as<plan::TensorFence>().afterBarrier;
+  return one.kind == other.kind && one.barrier()->barrier == other.barrier()->barrier;
 }
 
 /// Where the body of a pipelined loop and what comes after it begin by letting products begin, of what was rescaled
@@ -259,11 +261,13 @@ private:
       return;
     }
     const auto moves = [&](const std::string &cursor) {
-      return std::any_of(advances.begin(), advances.end(), [&](const auto &it) { return it.cursor == cursor; });
+      return std::any_of(advances.begin(), advances.end(),
+                         [&](const plan::Stmt &it) { return it.as<plan::Advance>().ring == cursor; });
     };
-    if (moves(stmt.cursor) || moves(stmt.ref.cursor) || (stmt.kind == Kind::Wait && hasArrived))
+    const plan::BarrierRef *barrier = stmt.barrier();
+    if ((barrier && moves(barrier->cursor)) || moves(stmt.ref.cursor) || (stmt.kind == Kind::Wait && hasArrived))
       flush();
-    hasArrived |= stmt.kind == Kind::Arrive && stmt.barrier != empty;
+    hasArrived |= stmt.kind == Kind::Arrive && barrier->barrier != empty;
     run.push_back(std::move(stmt));
   }
 
@@ -318,7 +322,7 @@ bool storesByEngine(const plan::Role &role) {
 void dropUnusedVars(plan::Role &role) {
   std::set<std::string> used;
   const auto note = [&](const plan::Stmt &stmt) {
-    used.insert({stmt.dest, stmt.cursor, stmt.ref.cursor, stmt.aRef.cursor});
+    used.insert({stmt.dest, plan::cursorOf(stmt), stmt.ref.cursor, stmt.aRef.cursor});
     used.insert(stmt.operands.begin(), stmt.operands.end());
   };
   plan::walk(role.body, note);

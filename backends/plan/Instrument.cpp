@@ -60,7 +60,7 @@ std::optional<Doing> doing(const Role &role, const Stmt &stmt) {
   case StmtKind::Product:
     return Doing{Activity::Product};
   case StmtKind::Wait:
-    return wait(stmt.barrier);
+    return wait(stmt.barrier()->barrier);
   case StmtKind::ProductWait:
     return wait("products");
   case StmtKind::CopyWait:
@@ -104,10 +104,7 @@ public:
     for (Stmt &stmt : body) {
       const SourceLoc loc = locOf(stmt);
       if (const std::optional<Doing> next = doing(role, stmt); next && begins(stmt, *next)) {
-        Stmt &record = append(result, StmtKind::Record, loc);
-        record.id = nextId++;
-        record.activity = next->activity;
-        record.name = next->name;
+        append(result, plan::Record{nextId++, next->activity, next->name}, loc);
         current = next->activity;
       }
       inside(stmt);
@@ -143,7 +140,7 @@ private:
     else if (stmt.kind == StmtKind::ProductCommit)
       inFlight.push_back(lastProduct);
     else if (stmt.kind == StmtKind::ProductWait)
-      for (; inFlight.size() > static_cast<size_t>(stmt.count); inFlight.erase(inFlight.begin()))
+      for (; inFlight.size() > static_cast<size_t>(stmt.as<plan::ProductWait>().left); inFlight.erase(inFlight.begin()))
         loc = inFlight.front();
     return loc.isValid() ? loc : stmt.loc;
   }
@@ -225,10 +222,11 @@ private:
     return stmt.loc.isValid() && stmt.loc.buffer == file ? sources.lineColumn(stmt.loc).line : 0;
   }
 
-  RecordedEvent eventOf(const Stmt &record) const {
-    RecordedEvent event{record.id, role.name, record.activity, {}, lineOf(record), lineOf(record)};
-    event.name = record.activity == Activity::Wait ? "wait " + record.name
-                 : record.loc.isValid()            ? lineText(sources, record.loc)
+  RecordedEvent eventOf(const Stmt &stmt) const {
+    const auto &record = stmt.as<plan::Record>();
+    RecordedEvent event{record.id, role.name, record.activity, {}, lineOf(stmt), lineOf(stmt)};
+    event.name = record.activity == Activity::Wait ? "wait " + record.awaited
+                 : stmt.loc.isValid()              ? lineText(sources, stmt.loc)
                                                    : std::string(spelling(record.activity));
     return event;
   }

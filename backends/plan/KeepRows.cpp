@@ -282,9 +282,9 @@ private:
     loop.body.clear();
     for (const plan::Stmt &copy : copies) {
       loop.body.push_back(copy);
-      plan::append(loop.body, Kind::Advance, loc).cursor = copy.ref.cursor;
+      plan::append(loop.body, plan::Advance{copy.ref.cursor}, loc);
     }
-    plan::append(loop.body, Kind::CopyCommit, loc);
+    plan::append(loop.body, plan::CopyCommit(), loc);
     before[first].push_back(loop);
     // From the end of the last of these on.
     const std::string width = number("tile_size", size, first);
@@ -294,7 +294,7 @@ private:
     loop.dest = declare(aheadIndex + "_none", role.findVar(aheadIndex)->type);
     loop.operands = {add(ir::OpKind::Add, "none_begin", begin, whole), end};
     loop.body.clear();
-    plan::append(loop.body, Kind::CopyCommit, loc);
+    plan::append(loop.body, plan::CopyCommit(), loc);
     before[first].push_back(loop);
     for (const size_t i : pass)
       waitIn(role.body[i], end, static_cast<int>(tiles) - 1);
@@ -308,10 +308,9 @@ private:
     branch.kind = Kind::If;
     branch.loc = loop.loc;
     branch.operands = {isKept};
-    plan::append(branch.body, Kind::CopyWait, loop.loc).count = newest;
-    plan::Stmt &sync = plan::append(branch.body, Kind::Sync, loop.loc);
-    sync.threads = role.warps * role.instances * role.lanes;
-    plan::append(branch.body, Kind::CopyCommit, loop.loc);
+    plan::append(branch.body, plan::CopyWait{.left = newest}, loop.loc);
+    plan::append(branch.body, plan::Sync{0, role.warps * role.instances * role.lanes}, loop.loc);
+    plan::append(branch.body, plan::CopyCommit(), loop.loc);
     plan::Body head = {compute(ir::OpKind::Begin, begin, {loop.dest}, loop.loc),
                        compute(ir::OpKind::Lt, isKept, {begin, end}, loop.loc), std::move(branch)};
     loop.body.insert(loop.body.begin(), std::make_move_iterator(head.begin()), std::make_move_iterator(head.end()));
@@ -335,7 +334,7 @@ private:
       moved.operands = {load->dest};
     else
       moved.dest = load->dest;
-    plan::append(branch.body, Kind::Advance, loc).cursor = ref.cursor;
+    plan::append(branch.body, plan::Advance{ref.cursor}, loc);
     if (!isFirst)
       branch.orElse.push_back(*load);
     plan::Body replaced;

@@ -61,7 +61,7 @@ public:
   }
 
 private:
-  const std::string &cursor() const { return loop.body.back().cursor; }
+  const std::string &cursor() const { return loop.body.back().as<plan::Advance>().ring; }
 
   std::string declare(std::string name, const plan::VarType &type) {
     while (role.findVar(name))
@@ -95,30 +95,28 @@ private:
     for (plan::Stmt &stmt : tile.body) {
       std::replace(stmt.operands.begin(), stmt.operands.end(), loop.dest, filled);
       if (isCopiedByThreads(stmt)) { // in a group, of which the arrival tells
-        stmt.barrier = stmt.cursor = "";
+        stmt.completes = {};
         stmt.toFirst = false;
       }
     }
     std::stable_partition(tile.body.begin() + 2, tile.body.end() - 1,
                           [](const plan::Stmt &stmt) { return !isCopiedByThreads(stmt); });
-    emit(to, Kind::CopyCommit);
+    plan::append(to, plan::CopyCommit(), loop.loc);
   }
 
   /// The oldest stage's copies have come: each warp says so.
   void tell(plan::Body &to) {
     const plan::VarType type = role.findVar(cursor())->type;
-    std::string &oldest = told[loop.body[1].barrier];
+    const auto &expect = loop.body[1].as<plan::Expect>();
+    std::string &oldest = told[expect.at.barrier];
     if (oldest.empty())
       oldest = declare(cursor() + "_told", type);
-    emit(to, Kind::CopyWait).count = behind - 1;
+    plan::append(to, plan::CopyWait{.left = behind - 1}, loop.loc);
     if (placement.usesTensorMemory())
-      emit(to, Kind::FenceProxy);
-    plan::Stmt &arrive = emit(to, Kind::Arrive);
-    arrive.barrier = loop.body[1].barrier;
-    arrive.cursor = oldest;
-    arrive.byWarps = true;
-    arrive.toFirst = loop.body[1].toFirst;
-    emit(to, Kind::Advance).cursor = oldest;
+      plan::append(to, plan::FenceProxy(), loop.loc);
+    plan::append(to, plan::Arrive{.at = {expect.at.barrier, oldest}, .toFirst = expect.toFirst, .byWarps = true},
+                 loop.loc);
+    plan::append(to, plan::Advance{oldest}, loop.loc);
   }
 
   static constexpr int mostBehind = 6;
@@ -140,7 +138,7 @@ std::set<std::string> arriveLate(plan::Role &producer, const Placement &placemen
       suitable.insert(&stmt);
     plan::walk(stmt, [&](const plan::Stmt &inner) {
       if (inner.kind == Kind::Expect)
-        (isLate ? barriers : others).insert(inner.barrier);
+        (isLate ? barriers : others).insert(inner.as<plan::Expect>().at.barrier);
     });
   }
   for (const std::string &other : others)
@@ -148,7 +146,7 @@ std::set<std::string> arriveLate(plan::Role &producer, const Placement &placemen
   std::map<std::string, std::string> told;
   plan::Body all;
   for (plan::Stmt &stmt : producer.body) {
-    if (!suitable.count(&stmt) || barriers.count(stmt.body[1].barrier) == 0) {
+    if (!suitable.count(&stmt) || barriers.count(stmt.body[1].as<plan::Expect>().at.barrier) == 0) {
       all.push_back(std::move(stmt));
       continue;
     }

@@ -189,10 +189,7 @@ private:
     for (const RingPlacement *ring : rings)
       if (level.open.insert(ring).second) {
         const std::string at = cursor(byMatrix ? matrixCursors : computer.cursors, ring->cursor(), ring->stages);
-        plan::Stmt &wait = plan::append(byMatrix ? *products : *computer.out, Kind::Wait, loc);
-        wait.barrier = ring->full();
-        wait.cursor = at;
-        wait.one = byMatrix;
+        plan::append(byMatrix ? *products : *computer.out, plan::Wait{{ring->full(), at}}, loc).one = byMatrix;
         (byMatrix ? matrixFenced : computer.fenced) = false;
       }
   }
@@ -204,28 +201,21 @@ private:
       if (byMatrix) {
         commitDrained(*ring, loc);
       } else {
-        plan::Stmt &arrive = plan::append(*computer.out, Kind::Arrive, loc);
-        arrive.barrier = ring->empty();
-        arrive.cursor = ring->cursor();
-        arrive.byWarps = true;
+        plan::append(*computer.out, plan::Arrive{.at = {ring->empty(), ring->cursor()}, .byWarps = true}, loc);
       }
-      plan::append(byMatrix ? *products : *computer.out, Kind::Advance, loc).cursor = ring->cursor();
+      plan::append(byMatrix ? *products : *computer.out, plan::Advance{ring->cursor()}, loc);
       level.open.erase(ring);
     }
   }
 
   void commitDrained(const RingPlacement &ring, SourceLoc loc) {
-    plan::Stmt commit;
-    commit.kind = Kind::ProductCommit;
-    commit.loc = loc;
-    commit.barrier = ring.empty();
-    commit.cursor = ring.cursor();
+    const bool inCluster = placement.byPairs || ring.isShared();
+    plan::Stmt commit(plan::ProductCommit{{ring.empty(), ring.cursor()}, inCluster}, loc);
     commit.one = true;
-    commit.inCluster = placement.byPairs || ring.isShared();
     size_t at = products->size();
     // What goes to other blocks comes before what this block's threads are told: they end the block, and by then the
     // others' barriers have it.
-    while (commit.inCluster && at > 0 && (*products)[at - 1].kind == Kind::ProductCommit)
+    while (inCluster && at > 0 && (*products)[at - 1].kind == Kind::ProductCommit)
       --at;
     for (Stream *stream : {&computer, &rescaler})
       for (Group &group : stream->queue)
@@ -332,35 +322,33 @@ private:
     barrier(full, stages, warps());
     barrier(empty, stages, warps());
     const plan::BufferRef ref{factors, at, true, role.findVar(column)->type.division};
-    const auto emit = [&](Stream &stream, Kind kind, const std::string &barrier) -> plan::Stmt & {
-      plan::Stmt &stmt = plan::append(*stream.out, kind, loc);
-      stmt.barrier = barrier;
-      stmt.cursor = cursor(stream.cursors, at, stages);
-      stmt.byWarps = kind == Kind::Arrive;
-      return stmt;
+    const auto wait = [&](Stream &stream, const std::string &barrier, bool inverted) {
+      plan::append(*stream.out, plan::Wait{{barrier, cursor(stream.cursors, at, stages)}, inverted}, loc);
     };
-    emit(computer, Kind::Wait, empty).inverted = true;
+    const auto arrive = [&](Stream &stream, const std::string &barrier) {
+      const plan::BarrierRef there{barrier, cursor(stream.cursors, at, stages)};
+      plan::append(*stream.out, plan::Arrive{.at = there, .byWarps = true}, loc);
+    };
+    wait(computer, empty, true);
     if (std::exchange(storesToRescale, false) && !std::exchange(computer.handed, true))
-      plan::append(*computer.out, Kind::TensorFence, loc);
+      plan::append(*computer.out, plan::TensorFence(), loc);
     plan::Stmt &store = plan::append(*computer.out, Kind::StoreShared, loc);
     store.ref = ref;
     store.operands = {column};
-    emit(computer, Kind::Arrive, full);
-    emit(computer, Kind::Advance, "");
-    emit(rescaler, Kind::Wait, full);
+    arrive(computer, full);
+    plan::append(*computer.out, plan::Advance{cursor(computer.cursors, at, stages)}, loc);
+    wait(rescaler, full, false);
     plan::Stmt &load = plan::append(*rescaler.out, Kind::LoadShared, loc);
     load.ref = ref;
     load.dest = column;
-    emit(rescaler, Kind::Arrive, empty);
-    emit(rescaler, Kind::Advance, "");
+    arrive(rescaler, empty);
+    plan::append(*rescaler.out, plan::Advance{cursor(rescaler.cursors, at, stages)}, loc);
     computer.fenced = rescaler.fenced = false;
   }
 
   // ---- products
-  plan::Stmt &issue(Kind kind, SourceLoc loc) {
-    plan::Stmt &stmt = plan::append(*products, kind, loc);
-    stmt.one = kind != Kind::Advance;
-    return stmt;
+  template <plan::IsStatement S> void issue(S statement, SourceLoc loc) {
+    plan::append(*products, std::move(statement), loc).one = S::kind != Kind::Advance;
   }
 
   void product(plan::Stmt &stmt, const std::set<const RingPlacement *> &rings) {
@@ -373,7 +361,7 @@ private:
 
   void issueProduct(plan::Stmt &stmt) {
     if (!std::exchange(matrixFenced, true))
-      issue(Kind::TensorFence, stmt.loc).inverted = true;
+      issue(plan::TensorFence{.afterBarrier = true}, stmt.loc);
     stmt.byPair = placement.byPairs;
     if (issuers < role.instances)
       takeWhole(stmt);
@@ -412,19 +400,15 @@ private:
       if (!std::exchange(stream->handed, true)) {
         if (stream == &computer)
           storesToRescale = false;
-        plan::append(*stream->out, Kind::TensorFence, loc);
+        plan::append(*stream->out, plan::TensorFence(), loc);
         if (way.meets)
           syncAll(loc);
       }
-      plan::Stmt &arrive = plan::append(*stream->out, Kind::Arrive, loc);
-      arrive.barrier = go;
-      arrive.byWarps = true;
+      plan::append(*stream->out, plan::Arrive{.at = {go, ""}, .byWarps = true}, loc);
     }
     const std::string cursorName = cursor(matrixCursors, at, 1);
-    plan::Stmt &wait = issue(Kind::Wait, loc);
-    wait.barrier = go;
-    wait.cursor = cursorName;
-    issue(Kind::Advance, loc).cursor = cursorName;
+    issue(plan::Wait{{go, cursorName}}, loc);
+    issue(plan::Advance{cursorName}, loc);
     matrixFenced = false;
   }
 
@@ -435,23 +419,21 @@ private:
   }
 
   void enqueue(Group group, SourceLoc loc) {
-    enqueue(computer, group, group.site + ".done", loc);
+    enqueue(computer, group, loc);
     if (correction.isFor(group.site))
-      enqueue(rescaler, group, group.site + ".made", loc);
+      enqueue(rescaler, group, loc);
   }
 
-  void enqueue(Stream &stream, Group group, const std::string &done, SourceLoc loc) {
-    plan::Stmt &commit = issue(Kind::ProductCommit, loc);
-    commit.barrier = done;
-    commit.count = unaskedCommit;
+  /// The commit says at which barrier once somebody waits for it; without one it goes in the end.
+  void enqueue(Stream &stream, Group group, SourceLoc loc) {
+    issue(plan::ProductCommit(), loc);
     group.body = products;
     group.commit = products->size() - 1;
     stream.queue.push_back(std::move(group));
   }
 
   static void dropUnasked(plan::Body &body) {
-    std::erase_if(
-        body, [](const plan::Stmt &stmt) { return stmt.kind == Kind::ProductCommit && stmt.count == unaskedCommit; });
+    std::erase_if(body, [](const plan::Stmt &stmt) { return stmt.kind == Kind::ProductCommit && !stmt.barrier(); });
     for (plan::Stmt &stmt : body)
       for (plan::Body *inner : stmt.bodies())
         dropUnasked(*inner);
@@ -468,14 +450,12 @@ private:
     if (count == 0)
       return;
     const Group &last = stream.queue[count - 1];
-    plan::Stmt &commit = (*last.body)[last.commit];
-    commit.count = 0;
-    barrier(commit.barrier, 1, 1);
-    const std::string at = last.site + (&stream == &computer ? "_done" : "_made");
-    plan::Stmt &wait = plan::append(*stream.out, Kind::Wait, {});
-    wait.barrier = commit.barrier;
-    wait.cursor = cursor(stream.cursors, at, 1);
-    plan::append(*stream.out, Kind::Advance, {}).cursor = at;
+    const std::string event = &stream == &computer ? "done" : "made", done = last.site + "." + event;
+    (*last.body)[last.commit].as<plan::ProductCommit>().completes.barrier = done;
+    barrier(done, 1, 1);
+    const std::string at = last.site + "_" + event;
+    plan::append(*stream.out, plan::Wait{{done, cursor(stream.cursors, at, 1)}}, {});
+    plan::append(*stream.out, plan::Advance{at}, {});
     stream.fenced = false;
     for (size_t i = 0; i < count; ++i) {
       spans.touch(stream.queue[i].writes);
@@ -498,12 +478,12 @@ private:
       return;
     }
     if (stmt.kind == Kind::StoreTensor && way.meetsBefore.count(stmt.ref.buffer)) {
-      plan::append(*stream.out, Kind::TensorFence, stmt.loc);
+      plan::append(*stream.out, plan::TensorFence(), stmt.loc);
       syncAll(stmt.loc);
       stream.fenced = false;
     }
     if (!std::exchange(stream.fenced, true))
-      plan::append(*stream.out, Kind::TensorFence, stmt.loc).inverted = true;
+      plan::append(*stream.out, plan::TensorFence{.afterBarrier = true}, stmt.loc);
     stream.handed = false;
     stream.out->push_back(std::move(stmt));
   }
@@ -522,15 +502,11 @@ private:
       any |= unpublished.erase(buffer) != 0;
     if (!any)
       return;
-    plan::append(*computer.out, Kind::FenceProxy, loc);
+    plan::append(*computer.out, plan::FenceProxy(), loc);
     syncAll(loc);
   }
 
-  void syncAll(SourceLoc loc) {
-    plan::Stmt &sync = plan::append(*computer.out, Kind::Sync, loc);
-    sync.id = allConsumersBarrier;
-    sync.threads = allThreads();
-  }
+  void syncAll(SourceLoc loc) { plan::append(*computer.out, plan::Sync{allConsumersBarrier, allThreads()}, loc); }
 
   // ---- loops and branches
   /// Without products into tensor memory.
@@ -746,16 +722,10 @@ private:
       barrier(accumulator + ".free", way.accumulatorStages, emptying * (placement.byPairs ? 2 : 1));
       barrier(accumulator + ".ready", way.accumulatorStages, 1);
       const std::string at = cursor(matrixCursors, accumulator + "_fill", way.accumulatorStages);
-      plan::Stmt &wait = issue(Kind::Wait, loc);
-      wait.barrier = accumulator + ".free";
-      wait.cursor = at;
-      wait.inverted = true;
+      issue(plan::Wait{{accumulator + ".free", at}, true}, loc);
       products = &theirs.epilogue;
-      plan::Stmt &commit = issue(Kind::ProductCommit, loc);
-      commit.barrier = accumulator + ".ready";
-      commit.cursor = at;
-      commit.inCluster = placement.byPairs;
-      issue(Kind::Advance, loc).cursor = at;
+      issue(plan::ProductCommit{{accumulator + ".ready", at}, placement.byPairs}, loc);
+      issue(plan::Advance{at}, loc);
       products = &waits;
     }
     theirs.prologue.insert(theirs.prologue.begin(), waits.begin(), waits.end());

@@ -21,7 +21,6 @@ inline bool isTensorAccess(const plan::Stmt &stmt) {
 }
 
 /// A commit that nobody has asked for yet.
-constexpr int unaskedCommit = -1;
 
 /// Products that the computing role has not waited for.
 struct ProductGroup {

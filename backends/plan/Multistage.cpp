@@ -125,12 +125,11 @@ private:
 
   void commit() {
     if (!direct)
-      builder.emit(Kind::CopyCommit, loop.loc);
+      builder.emit(plan::CopyCommit(), loop.loc);
     committed = true;
   }
   void sync() {
-    plan::Stmt &stmt = builder.emit(Kind::Sync, loop.loc);
-    stmt.id = 0; // its threads are known once the role is complete: synchronizeBlock
+    builder.emit(plan::Sync(), loop.loc); // its threads are known once the role is complete: synchronizeBlock
   }
 
   /// Groups that may be under way when the ring's tile of this iteration must have come.
@@ -152,7 +151,7 @@ private:
       }
       for (const Use &use : uses)
         if (use.ring->stages > 1)
-          builder.emit(Kind::Advance, loop.loc).cursor = use.ring->cursor();
+          builder.emit(plan::Advance{use.ring->cursor()}, loop.loc);
     });
     loop.body = std::move(result);
   }
@@ -160,8 +159,7 @@ private:
   /// Holds the second half of the role back by a barrier; what the first reads until its first wait has come for all.
   void stagger() {
     waitForLoads(0, std::max(mayBeUnderWay(uses.front()), 0));
-    plan::Stmt &stmt = builder.emit(Kind::Stagger, loop.loc);
-    stmt.threads = direct->threads;
+    builder.emit(plan::Stagger{false, direct->threads}, loop.loc);
   }
 
   void barrier(int number) {
@@ -180,7 +178,7 @@ private:
     if (direct)
       waitForLoads(number, groups);
     else
-      builder.emit(Kind::CopyWait, loop.loc).count = groups;
+      builder.emit(plan::CopyWait{.left = groups}, loop.loc);
     sync();
     if (!extra)
       fillAfter(number, false);
@@ -280,7 +278,7 @@ private:
       const bool closesGroup = isOnceLoaded(body[i]) && (i + 1 == body.size() || !isOnceLoaded(body[i + 1]));
       step(body[i]);
       if (closesGroup && !byLoads)
-        emit(Kind::CopyCommit, out->back().loc);
+        plan::append(*out, plan::CopyCommit(), out->back().loc);
     }
     out = saved;
     body = std::move(result);
@@ -307,10 +305,12 @@ private:
       if (std::any_of(stmt.body.begin(), stmt.body.end(), [&](const plan::Stmt &inner) { return overwrites(inner); }))
         sync(stmt.loc);
       if (waits(stmt))
-        awaited = (stmt.kind == Kind::CopyWait && stmt.count == 0) || underWayIsOldest ? underWay : Names();
+        awaited = (stmt.kind == Kind::CopyWait && stmt.as<plan::CopyWait>().left == 0) || underWayIsOldest ? underWay
+                                                                                                           : Names();
       break;
     case Kind::Sync:
-      stmt.threads = stmt.id == 0 ? threads : stmt.threads;
+      if (auto &meeting = stmt.as<plan::Sync>(); meeting.id == 0)
+        meeting.threads = threads;
       met();
       break;
     case Kind::Place:
@@ -367,11 +367,7 @@ private:
     sync(loc);
   }
 
-  void waitForAll(SourceLoc loc) {
-    plan::Stmt &wait = emit(Kind::CopyWait, loc);
-    wait.count = 0;
-    wait.byLoads = byLoads;
-  }
+  void waitForAll(SourceLoc loc) { plan::append(*out, plan::CopyWait{.byLoads = byLoads}, loc); }
 
   /// A wait, or one that depends on what is under way.
   static bool waits(const plan::Stmt &stmt) {
@@ -466,11 +462,8 @@ private:
     out->push_back(std::move(stmt));
   }
 
-  plan::Stmt &emit(Kind kind, SourceLoc loc) { return plan::append(*out, kind, loc); }
   void sync(SourceLoc loc) {
-    plan::Stmt &stmt = emit(Kind::Sync, loc);
-    stmt.id = 0;
-    stmt.threads = threads;
+    plan::append(*out, plan::Sync{0, threads}, loc);
     met();
   }
 

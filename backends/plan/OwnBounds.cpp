@@ -163,24 +163,23 @@ private:
     std::set<std::string> cursors;
     for (const Stmt &wait : loop.body) {
       if (wait.kind == Kind::Advance)
-        cursors.insert(wait.cursor);
+        cursors.insert(wait.as<plan::Advance>().ring);
       if (wait.kind != Kind::Wait)
         continue;
       const auto of = [&](Kind kind) {
-        return std::find_if(loop.body.begin(), loop.body.end(),
-                            [&](const Stmt &stmt) { return stmt.kind == kind && stmt.cursor == wait.cursor; });
+        return std::find_if(loop.body.begin(), loop.body.end(), [&](const Stmt &stmt) {
+          return stmt.kind == kind && plan::cursorOf(stmt) == plan::cursorOf(wait);
+        });
       };
       const auto arrive = of(Kind::Arrive), advance = of(Kind::Advance);
-      if (wait.inverted || arrive == loop.body.end() || advance == loop.body.end())
+      if (wait.as<plan::Wait>().inverted || arrive == loop.body.end() || advance == loop.body.end())
         return {};
       drain.push_back(wait);
       back.insert(back.end(), {*arrive, *advance});
     }
     if (back.size() != 2 * cursors.size())
       return {};
-    Stmt &meet = plan::append(drain, Kind::Sync, loop.loc);
-    meet.id = instanceBarrier;
-    meet.threads = role.warps * lanes;
+    plan::append(drain, plan::Sync{instanceBarrier, role.warps * lanes}, loop.loc);
     drain.insert(drain.end(), back.begin(), back.end());
     return drain;
   }

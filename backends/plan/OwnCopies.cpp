@@ -69,7 +69,7 @@ void OwnCopies::pipeline(const ir::Op &loop, plan::Stmt &stmt) {
     if (inner.kind == Kind::Product) {
       inner.interleaved = placement.interleaves && inner.byWarps && inner.count == 0 && inner.scales.empty();
       inner.turns = placement.turns;
-      inner.threads = placement.turns > 0 ? placement.layout.threads * placement.instances : 0;
+      inner.meets.threads = placement.turns > 0 ? placement.layout.threads * placement.instances : 0;
     }
   if (placement.throughRegisters)
     pipelineThroughRegisters(builder, stmt, rings,
@@ -98,9 +98,7 @@ DirectLoads OwnCopies::directLoads(const ir::Op &loop) {
 void OwnCopies::finish(const ir::Op &loop) {
   if (placement.turns == 0 || !hasRings(loop))
     return;
-  plan::Stmt &stmt = builder.emit(Kind::Stagger, loop.loc);
-  stmt.inverted = true;
-  stmt.threads = placement.layout.threads * placement.instances;
+  builder.emit(plan::Stagger{true, placement.layout.threads * placement.instances}, loop.loc);
 }
 
 bool OwnCopies::hasRings(const ir::Op &loop) const {
@@ -109,11 +107,7 @@ bool OwnCopies::hasRings(const ir::Op &loop) const {
 }
 
 void OwnCopies::waitForLoads(const ir::Op &loop, int count, int ahead) {
-  const auto wait = [&](int loads) {
-    plan::Stmt &stmt = builder.emit(Kind::CopyWait, loop.loc);
-    stmt.count = loads;
-    stmt.byLoads = true;
-  };
+  const auto wait = [&](int loads) { builder.emit(plan::CopyWait{.byLoads = true, .left = loads}, loop.loc); };
   if (count == 0 || placement.loadsAlways)
     return wait(count);
   plan::Stmt guard = tileAhead(loop, ahead, true);
@@ -170,7 +164,7 @@ void OwnCopies::fill(const ir::Op &loop, const RingPlacement &ring, CopyPart par
     for (const ir::Op *load : loads)
       copy(*load, part, ring.stages > 1 ? ring.fillCursor() : "");
     if (ring.stages > 1 && part != CopyPart::Fetch)
-      builder.emit(Kind::Advance, {}).cursor = ring.fillCursor();
+      builder.emit(plan::Advance{ring.fillCursor()}, {});
   });
   builder.setVisibleNames(names);
   builder.emit(Kind::Ahead, ahead.loc) = std::move(ahead);

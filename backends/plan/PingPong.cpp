@@ -40,19 +40,19 @@ public:
       return "what is computed from tiles, in a branch, or loaded after a store, says how often a loop runs";
     plan::Stmt turn;
     turn.kind = Kind::If;
-    turn.cursor = turnCursor;
+    turn.turn = turnCursor;
     if (!skip(role.body, turn.orElse))
       return "a loop's iterations do not all take as many stages";
     if (!order())
       return "nothing in it waits for what is loaded";
     turn.body = std::move(role.body);
     role.body = std::move(scalars);
-    plan::append(role.body, Kind::Advance, {}).cursor = nextCursor;
+    plan::append(role.body, plan::Advance{nextCursor}, {});
     role.body.push_back(std::move(turn));
     role.instances = instances;
     role.vars.push_back({turnCursor, cursorType(instances)});
     role.vars.push_back({nextCursor, cursorType(instances)});
-    plan::append(role.body, Kind::Advance, {}).cursor = turnCursor;
+    plan::append(role.body, plan::Advance{turnCursor}, {});
     spreadBarriers(role.body);
     spreadBarriers(role.finish);
     return {};
@@ -64,7 +64,7 @@ private:
     std::set<std::string> awaited;
     plan::walk(role.body, [&](const plan::Stmt &stmt) {
       if (stmt.kind == Kind::Wait || stmt.kind == Kind::Arrive)
-        awaited.insert(stmt.cursor);
+        awaited.insert(stmt.barrier()->cursor);
     });
     cursors = awaited;
     bool found = true;
@@ -76,7 +76,7 @@ private:
     return found;
   }
 
-  bool isRing(const plan::Stmt &advance) const { return cursors.count(advance.cursor) != 0; }
+  bool isRing(const plan::Stmt &advance) const { return cursors.count(advance.as<plan::Advance>().ring) != 0; }
 
   /// The bounds of loops are for skipped tiles, too. What stays, stays before: nothing that it writes is read earlier,
   /// and nothing that it reads is written earlier.
@@ -184,7 +184,9 @@ private:
   static std::map<std::string, int> advances(const plan::Body &body) {
     std::map<std::string, int> counts;
     for (const plan::Stmt &stmt : body)
-      ++counts[stmt.kind == Kind::For ? "a loop" : stmt.kind == Kind::Advance ? stmt.cursor : stmt.dest];
+      ++counts[stmt.kind == Kind::For       ? "a loop"
+               : stmt.kind == Kind::Advance ? stmt.as<plan::Advance>().ring
+                                            : stmt.dest];
     return counts;
   }
 
@@ -201,32 +203,22 @@ private:
     } else {
       role.body.insert(last.base(), handOn());
     }
-    plan::Stmt wait;
-    wait.kind = Kind::Wait;
-    wait.barrier = turnBarrier;
-    wait.cursor = nextCursor; // of the tile before, a round ago
-    wait.inverted = true;
-    role.body.insert(std::find_if(role.body.begin(), role.body.end(), waitsIn), std::move(wait));
+    const plan::Wait before{{turnBarrier, nextCursor}, true}; // for the tile before, a round ago
+    role.body.insert(std::find_if(role.body.begin(), role.body.end(), waitsIn), plan::Stmt(before, {}));
     return true;
   }
 
   static bool holdsWait(const plan::Body &body) { return std::any_of(body.begin(), body.end(), waitsIn); }
 
   /// By each warp, for it may be behind the others.
-  static plan::Stmt handOn() {
-    plan::Stmt arrive;
-    arrive.kind = Kind::Arrive;
-    arrive.barrier = turnBarrier;
-    arrive.cursor = turnCursor;
-    arrive.byWarps = true;
-    return arrive;
-  }
+  static plan::Stmt handOn() { return {plan::Arrive{.at = {turnBarrier, turnCursor}, .byWarps = true}, {}}; }
 
   /// Named barriers of the one instance become one for each.
   void spreadBarriers(plan::Body &body) const {
     plan::walk(body, [](plan::Stmt &stmt) {
-      if (stmt.id > 0)
-        stmt.id = 1 + (stmt.id - 1) * instances;
+      auto *sync = stmt.getIf<plan::Sync>();
+      if (int &id = sync ? sync->id : stmt.meets.id; id > 0)
+        id = 1 + (id - 1) * instances;
     });
   }
 

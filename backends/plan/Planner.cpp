@@ -121,7 +121,7 @@ private:
   void lowerGrid() {
     RoleBuilder builder(placement, {});
     if (arch.hasDependentLaunch && schedule.earlyLaunch.value_or(false))
-      builder.emit(plan::StmtKind::WaitForPrevious, SourceLoc());
+      builder.emit(plan::WaitForPrevious(), SourceLoc());
     for (const ir::Op *op : nest.prelude)
       lowerPreludeOp(builder, *op);
     plan->prelude = std::move(builder.role.body);
@@ -323,10 +323,8 @@ private:
       plan->barriers.push_back(
           {ring.empty(), ring.stages, arrivals * (ring.isShared() && !placement.byPairs ? plan->cluster : 1)});
     }
-    if (plan->cluster > 1) { // the others still arrive here
-      consumer.role.finish.emplace_back();
-      consumer.role.finish.back().kind = plan::StmtKind::ClusterSync;
-    }
+    if (plan->cluster > 1) // the others still arrive here
+      plan::append(consumer.role.finish, plan::ClusterSync(), {});
     plan->threads = consumer.role.warps * consumer.role.instances * arch.warpSize;
     if (!placement.hasProducts && !hasProducer)
       for (const std::string &tensor : loadEarly(consumer.role, *plan, arch))
@@ -778,10 +776,7 @@ private:
 
   /// The next tile's copies go where the last one's products may still read.
   void meetBeforeTiles() {
-    plan::Stmt meet;
-    meet.kind = plan::StmtKind::Sync;
-    meet.threads = plan->threads;
-    meet.loc = plan->loc;
+    const plan::Stmt meet(plan::Sync{0, plan->threads}, plan->loc);
     plan->roles.front().body.insert(plan->roles.front().body.begin(), meet);
   }
 

@@ -53,23 +53,20 @@ private:
   /// One stage of a ring: wait until it was drained, announce the bytes, start the copies.
   void fill(const RingPlacement &ring, const std::vector<const ir::Op *> &loads) {
     const SourceLoc loc = loads.front()->loc;
-    plan::Stmt &wait = emit(Kind::Wait, loc);
-    wait.barrier = ring.empty();
-    wait.cursor = ring.cursor();
-    wait.inverted = true;
+    plan::Stmt &wait = emit(plan::Wait{{ring.empty(), ring.cursor()}, true}, loc);
     // Threads that do not copy would not hold the ring up, and could miss a phase of it.
     wait.one = placement.copiesByThreads() && !placement.isFilledByThreads(ring);
-    plan::Stmt &expect = emit(Kind::Expect, loc);
-    expect.barrier = ring.full();
-    expect.cursor = ring.cursor();
-    expect.one = !placement.isFilledByThreads(ring);
     // Of a pair the first block's thread announces all bytes, but where each block's threads arrive anyway.
-    expect.inFirst = placement.byPairs && expect.one;
-    expect.toFirst = placement.byPairs && !expect.one;
-    expect.bytes = engineBytes(loads) * (expect.inFirst ? 2 : 1);
+    const bool byOne = !placement.isFilledByThreads(ring), inFirst = placement.byPairs && byOne;
+    plan::Stmt &expect = emit(plan::Expect{.at = {ring.full(), ring.cursor()},
+                                           .bytes = engineBytes(loads) * (inFirst ? 2 : 1),
+                                           .toFirst = placement.byPairs && !byOne},
+                              loc);
+    expect.one = byOne;
+    expect.inFirst = inFirst;
     for (const ir::Op *load : loads)
       copyIn(ring, *load);
-    emit(Kind::Advance, loc).cursor = ring.cursor();
+    emit(plan::Advance{ring.cursor()}, loc);
   }
 
   const RingMember &memberOf(const ir::Op &load) const { return *placement.findMember(placement.loadKeys.at(&load)); }
@@ -96,8 +93,7 @@ private:
     copy.hasElse = load.hasElse;
     copy.map = member.byEngine ? member.buffer + "_map" : "";
     copy.ref = {member.buffer, ring.cursor(), member.transposing, plan::Division::Whole};
-    copy.barrier = ring.full();
-    copy.cursor = ring.cursor();
+    copy.completes = {ring.full(), ring.cursor()};
     copy.one = member.byEngine;
     copy.multicast = member.multicast;
     copy.toFirst = placement.byPairs;

@@ -23,16 +23,16 @@ void pipelineThroughRegisters(RoleBuilder &builder, plan::Stmt &loop, const std:
   plan::Body lowered = std::move(loop.body);
   plan::Body result;
   builder.into(result, [&] {
-    builder.emit(Kind::Sync, loop.loc);
+    builder.emit(plan::Sync(), loop.loc);
     fillAll(CopyPart::Fetch, 1, true);
     for (plan::Stmt &stmt : lowered)
       result.push_back(std::move(stmt));
     if (hasSingle)
-      builder.emit(Kind::Sync, loop.loc);
+      builder.emit(plan::Sync(), loop.loc);
     fillAll(CopyPart::Place, 1, true);
     for (const RingPlacement *ring : rings)
       if (ring->stages > 1)
-        builder.emit(Kind::Advance, loop.loc).cursor = ring->cursor();
+        builder.emit(plan::Advance{ring->cursor()}, loop.loc);
   });
   loop.body = std::move(result);
 }

@@ -36,6 +36,9 @@ public:
   plan::VarType typeOf(const ir::Value *value) const;
 
   plan::Stmt &emit(plan::StmtKind kind, SourceLoc loc);
+  template <plan::IsStatement S> plan::Stmt &emit(S statement, SourceLoc loc) {
+    return plan::append(*at, std::move(statement), loc);
+  }
   /// dest = op(operands), with the tile op's attributes.
   plan::Stmt &emitCompute(const ir::Op &op);
   /// The view of a load or store, with what its variables pad noted at its gathers.

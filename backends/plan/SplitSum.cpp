@@ -138,7 +138,7 @@ private:
     else
       std::move(after.begin(), after.end(), std::back_inserter(role.body));
     if (!sums.empty())
-      plan::append(role.finish, Kind::ClusterSync, plan.loc); // until the first has read
+      plan::append(role.finish, plan::ClusterSync(), plan.loc); // until the first has read
   }
 
   std::string compute(plan::Role &role, plan::Body &body, ir::OpKind op, const std::string &hint,
@@ -197,7 +197,7 @@ private:
       write.operands = {sum};
       write.ref = {buffer.name, "", false, plan::heldPart(type)};
     }
-    plan::append(role.body, Kind::ClusterSync, loc);
+    plan::append(role.body, plan::ClusterSync(), loc);
     const std::string zero = compute(role, role.body, ir::OpKind::Const, "first_value", {}, loc);
     const std::string isFirst = compute(role, role.body, ir::OpKind::Eq, "is_first_value", {part, zero}, loc);
     role.vars.back().type.elem = ElemType::Bool;

@@ -35,7 +35,7 @@ public:
         run(*inner);
     }
     for (const std::string &buffer : filled)
-      plan::append(body, Kind::Advance, body.back().loc).cursor = cursorOf(buffer);
+      plan::append(body, plan::Advance{cursorOf(buffer)}, body.back().loc);
   }
 
 private:

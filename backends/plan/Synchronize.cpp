@@ -120,9 +120,9 @@ private:
 
   void handBack(const RingPlacement &ring, SourceLoc loc) {
     arrive(ring, ring.cursor(), loc);
-    emit(Kind::Advance, loc).cursor = ring.cursor();
+    emit(plan::Advance{ring.cursor()}, loc);
     if (lagging.count(&ring)) // another loop goes on from here
-      emit(Kind::Advance, loc).cursor = doneCursor(ring);
+      emit(plan::Advance{doneCursor(ring)}, loc);
   }
 
   /// In the iterations of a loop, by products that each iteration waits for; not at its end.
@@ -168,11 +168,8 @@ private:
 
   void openRings(const std::set<const RingPlacement *> &rings, SourceLoc loc) {
     for (const RingPlacement *ring : rings)
-      if (open.insert(ring).second) {
-        plan::Stmt &wait = emit(Kind::Wait, loc);
-        wait.barrier = ring->full();
-        wait.cursor = ring->cursor();
-      }
+      if (open.insert(ring).second)
+        emit(plan::Wait{{ring->full(), ring->cursor()}}, loc);
   }
 
   /// Releases the stages that nothing uses any more: no statement to come at this level, no product in flight.
@@ -314,7 +311,7 @@ private:
         out->push_back(stmt);
     }
     for (const RingPlacement *ring : open)
-      emit(Kind::Advance, products.front().loc).cursor = ring->cursor();
+      emit(plan::Advance{ring->cursor()}, products.front().loc);
     queue.clear();
     open = std::move(savedOpen);
     out = savedOut;
@@ -324,13 +321,13 @@ private:
   void releasePrevious(plan::Body &body, const std::set<const RingPlacement *> &rings, int inFlight, SourceLoc loc) {
     plan::Body *savedOut = out;
     out = &body;
-    emit(Kind::ProductWait, loc).count = inFlight;
+    emit(plan::ProductWait{inFlight}, loc);
     for (const RingPlacement *ring : rings) {
       const std::string cursor = doneCursor(*ring);
       if (!role.findVar(cursor))
         declareCursor(cursor, *ring);
       arrive(*ring, cursor, loc);
-      emit(Kind::Advance, loc).cursor = cursor;
+      emit(plan::Advance{cursor}, loc);
     }
     out = savedOut;
   }
@@ -375,7 +372,7 @@ private:
     for (const std::string &buffer : buffersOf(stmt))
       if (stagedBuffers.count(buffer) && unpublished.erase(buffer)) {
         if (!stmt.byWarps) // warps read shared memory as they write it
-          emit(Kind::FenceProxy, stmt.loc);
+          emit(plan::FenceProxy(), stmt.loc);
         sync(stmt.loc, allConsumersBarrier, placement.layout.threads * role.instances);
       }
     if (stmt.isSynchronous()) {
@@ -383,10 +380,10 @@ private:
       return;
     }
     if (out->empty() || out->back().kind != Kind::ProductCommit)
-      emit(Kind::ProductFence, stmt.loc);
+      emit(plan::ProductFence(), stmt.loc);
     Group group{stmt.dest, stmt.aShared ? "" : stmt.operands[0], buffersOf(stmt)};
     out->push_back(stmt);
-    emit(Kind::ProductCommit, stmt.loc);
+    emit(plan::ProductCommit(), stmt.loc);
     queue.push_back(std::move(group));
   }
 
@@ -402,27 +399,21 @@ private:
     if (count == 0)
       return;
     count = std::max(count, queue.size() - std::min<size_t>(queue.size(), mostInFlight));
-    plan::Stmt &wait = emit(Kind::ProductWait, {});
-    wait.count = static_cast<int>(queue.size() - count);
+    emit(plan::ProductWait{static_cast<int>(queue.size() - count)}, {});
     queue.erase(queue.begin(), queue.begin() + static_cast<std::ptrdiff_t>(count));
     releaseDrained({}, true);
   }
 
   void arrive(const RingPlacement &ring, const std::string &cursor, SourceLoc loc) {
-    plan::Stmt &stmt = emit(Kind::Arrive, loc);
-    stmt.barrier = ring.empty();
-    stmt.cursor = cursor;
-    stmt.byWarps = ring.isDrainedByWarps();
-    stmt.inCluster = ring.isShared();
+    emit(plan::Arrive{.at = {ring.empty(), cursor}, .byWarps = ring.isDrainedByWarps(), .inCluster = ring.isShared()},
+         loc);
   }
 
-  void sync(SourceLoc loc, int id, int threads) {
-    plan::Stmt &stmt = emit(Kind::Sync, loc);
-    stmt.id = id;
-    stmt.threads = threads;
-  }
+  void sync(SourceLoc loc, int id, int threads) { emit(plan::Sync{id, threads}, loc); }
 
-  plan::Stmt &emit(Kind kind, SourceLoc loc) { return plan::append(*out, kind, loc); }
+  template <plan::IsStatement S> plan::Stmt &emit(S statement, SourceLoc loc) {
+    return plan::append(*out, std::move(statement), loc);
+  }
 
   plan::Role &role;
   const Placement &placement;

@@ -547,19 +547,13 @@ namespace {
 void emptyRing(plan::Stmt load, plan::Body &out, bool byPairs) {
   const std::string name = load.ref.buffer, at = name + "_at";
   const SourceLoc loc = load.loc;
-  plan::Stmt &wait = plan::append(out, Kind::Wait, loc);
-  wait.barrier = name + ".ready";
-  wait.cursor = at;
-  plan::append(out, Kind::TensorFence, loc).inverted = true;
+  plan::append(out, plan::Wait{{name + ".ready", at}}, loc);
+  plan::append(out, plan::TensorFence{.afterBarrier = true}, loc);
   load.ref.cursor = at;
   out.push_back(std::move(load));
-  plan::append(out, Kind::TensorFence, loc);
-  plan::Stmt &arrive = plan::append(out, Kind::Arrive, loc);
-  arrive.barrier = name + ".free";
-  arrive.cursor = at;
-  arrive.byWarps = true;
-  arrive.toFirst = byPairs;
-  plan::append(out, Kind::Advance, loc).cursor = at;
+  plan::append(out, plan::TensorFence(), loc);
+  plan::append(out, plan::Arrive{.at = {name + ".free", at}, .toFirst = byPairs, .byWarps = true}, loc);
+  plan::append(out, plan::Advance{at}, loc);
 }
 
 void emptyRings(plan::Body &body, const TensorHomes &homes, bool byPairs) {

@@ -16,6 +16,8 @@ public:
   std::vector<std::unique_ptr<Plan>> run();
 
 private:
+  friend struct PieceParser;
+
   // ---- tokens
   void advance();
   void fail(std::string_view what);
@@ -57,7 +59,6 @@ private:
   void assignment(Stmt &stmt);
   void compute(Stmt &stmt);
   void effect(Stmt &stmt);
-  void record(Stmt &stmt);
   void inCluster(Stmt &stmt);
   void ofFirst(Stmt &stmt);
   void shared(Stmt &stmt);
@@ -68,7 +69,7 @@ private:
   void view(Stmt &stmt);
   ir::ViewIndex viewIndex(Stmt &stmt);
   BufferRef bufferRef();
-  void barrierRef(Stmt &stmt);
+  BarrierRef barrierRef();
   void columns(Stmt &stmt);
   void otherwise(Stmt &stmt);
   void mapAndView(Stmt &stmt);

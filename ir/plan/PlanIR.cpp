@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cassert>
 
 namespace tkc::plan {
 
@@ -27,6 +28,66 @@ std::string_view spelling(Activity activity) {
   return names[static_cast<size_t>(activity)];
 }
 
+/// The barrier of a kind whose text has one.
+template <class S> static BarrierRef *barrierOf(S &statement) {
+  BarrierRef *found = nullptr;
+  const auto look = [&]<class Piece>(const Piece &piece, const auto &self) {
+    if constexpr (requires { piece.piece; })
+      self(piece.piece, self);
+    else if constexpr (std::is_same_v<Piece, BarrierPiece<S, BarrierRef>>)
+      found = &(statement.*piece.field);
+  };
+  forEachPiece<S>([&](const auto &piece) { look(piece, look); });
+  return found && !found->empty() ? found : nullptr;
+}
+
+BarrierRef *Stmt::barrier() {
+  return std::visit(
+      [&]<class S>(S &statement) -> BarrierRef * {
+        if constexpr (std::is_same_v<S, std::monostate>)
+          return completes.empty() ? nullptr : &completes;
+        else
+          return barrierOf(statement);
+      },
+      fields);
+}
+
+const BarrierRef *Stmt::barrier() const { return const_cast<Stmt *>(this)->barrier(); }
+
+VarName cursorOf(const Stmt &stmt) {
+  if (const auto *advance = stmt.getIf<Advance>())
+    return advance->ring;
+  const BarrierRef *barrier = stmt.barrier();
+  return barrier ? barrier->cursor : stmt.turn;
+}
+
+bool reachesOtherBlocks(const Stmt &stmt) {
+  return std::visit(
+      [&](const auto &fields) {
+        if constexpr (requires { fields.inCluster, fields.toFirst; })
+          return fields.inCluster || fields.toFirst;
+        else if constexpr (requires { fields.inCluster; })
+          return fields.inCluster;
+        else if constexpr (requires { fields.toFirst; })
+          return fields.toFirst;
+        else
+          return stmt.inCluster || stmt.toFirst || stmt.multicast != Division::Whole || stmt.byPair;
+      },
+      stmt.fields);
+}
+
+std::optional<NamedBarrier> namedBarrier(const Stmt &stmt) {
+  if (const auto *sync = stmt.getIf<Sync>())
+    return NamedBarrier{sync->id, sync->threads};
+  if (const auto *stagger = stmt.getIf<Stagger>())
+    return NamedBarrier{0, stagger->threads};
+  if (stmt.kind == StmtKind::Product && stmt.turns > 0)
+    return NamedBarrier{0, stmt.meets.threads};
+  if (stmt.kind == StmtKind::Compute && !stmt.ref.buffer.empty())
+    return stmt.meets;
+  return std::nullopt;
+}
+
 std::vector<BufferRef> operandRefs(const Stmt &stmt) {
   if (stmt.kind != StmtKind::Product)
     return {};
@@ -37,7 +98,12 @@ std::vector<BufferRef> operandRefs(const Stmt &stmt) {
   return refs;
 }
 
+template <class... S> static bool isOneOf(StmtKind kind, const std::variant<std::monostate, S...> *) {
+  return ((kind == S::kind) || ...);
+}
+
 Stmt &append(Body &body, StmtKind kind, SourceLoc loc) {
+  assert(!isOneOf(kind, static_cast<StmtFields *>(nullptr)) && "a kind with a struct is made of one");
   Stmt stmt;
   stmt.kind = kind;
   stmt.loc = loc;
@@ -70,7 +136,7 @@ std::string_view spelling(StmtKind kind) {
   case StmtKind::StoreShared:
     return "store_shared";
   case StmtKind::FenceProxy:
-    return "fence_proxy";
+    return FenceProxy::keyword;
   case StmtKind::LoadTensor:
     return "load_tensor";
   case StmtKind::StoreTensor:
@@ -78,53 +144,53 @@ std::string_view spelling(StmtKind kind) {
   case StmtKind::ScaleTensor:
     return "scale_tensor";
   case StmtKind::TensorFence:
-    return "tensor_fence";
+    return TensorFence::keyword;
   case StmtKind::Sync:
-    return "sync";
+    return Sync::keyword;
   case StmtKind::Expect:
-    return "expect";
+    return Expect::keyword;
   case StmtKind::CopyIn:
     return "copy_in";
   case StmtKind::CopyOut:
     return "copy_out";
   case StmtKind::BulkCommit:
-    return "bulk_commit";
+    return BulkCommit::keyword;
   case StmtKind::WaitForPrevious:
-    return "wait_for_previous";
+    return WaitForPrevious::keyword;
   case StmtKind::BulkWait:
-    return "bulk_wait";
+    return BulkWait::keyword;
   case StmtKind::Fetch:
     return "fetch";
   case StmtKind::Place:
     return "place";
   case StmtKind::Stagger:
-    return "stagger";
+    return Stagger::keyword;
   case StmtKind::CopyCommit:
-    return "copy_commit";
+    return CopyCommit::keyword;
   case StmtKind::CopyWait:
-    return "copy_wait";
+    return CopyWait::keyword;
   case StmtKind::ProductFence:
-    return "product_fence";
+    return ProductFence::keyword;
   case StmtKind::Product:
     return "product";
   case StmtKind::ProductCommit:
-    return "product_commit";
+    return ProductCommit::keyword;
   case StmtKind::ProductWait:
-    return "product_wait";
+    return ProductWait::keyword;
   case StmtKind::Wait:
-    return "wait";
+    return Wait::keyword;
   case StmtKind::Arrive:
-    return "arrive";
+    return Arrive::keyword;
   case StmtKind::Advance:
-    return "advance";
+    return Advance::keyword;
   case StmtKind::ClusterSync:
-    return "cluster_sync";
+    return ClusterSync::keyword;
   case StmtKind::Claim:
     return "claim";
   case StmtKind::NextTile:
     return "next_tile";
   case StmtKind::Record:
-    return "record";
+    return Record::keyword;
   case StmtKind::For:
     return "for";
   case StmtKind::If:

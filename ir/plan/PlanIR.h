@@ -11,6 +11,7 @@
 #pragma once
 
 #include "ir/TileIR.h"
+#include "ir/plan/Statements.h"
 
 #include <array>
 #include <cstdint>
@@ -25,88 +26,6 @@ class SourceManager;
 } // namespace tkc
 
 namespace tkc::plan {
-
-/// Bytes of a row of the shared-memory swizzle atom (PTX ISA, "Shared memory matrix layout"); None is plain row-major.
-/// A buffer whose rows are longer than the atom's is stored in panels of that width, each of all rows, one after
-/// another.
-enum class Swizzle : uint8_t { None, B32, B64, B128 };
-std::string_view spelling(Swizzle swizzle);
-int64_t bytes(Swizzle swizzle); ///< 0, 32, 64, 128
-
-/// How the elements of a register tile are spread over the threads of a role.
-struct Layout {
-  enum Kind : uint8_t {
-    Mma,     ///< the wgmma accumulator: slabs of 64 rows a warpgroup
-    Operand, ///< a left operand of wgmma, of a type that is not 16 bits wide: Mma but for the order within a row
-    Rows,    ///< vectors of `vec` elements, a row over `threadsPerRow` consecutive ones of the role's `threads` threads
-    WarpMma, ///< the mma.sync accumulator, 16 rows a warp: slabs of `threads` / 2 rows
-    Tensor,  ///< the accumulator of a product of 128 rows in tensor memory, as quads of threads read it: slabs of 128
-             ///< rows a warpgroup, 32 neighbouring ones a warp
-    Mfma,    ///< the MFMA accumulator, transposed, by waves below each other: blocks of 64 / `threadsPerRow` rows and
-             ///< columns, of whose rows a lane has runs of `vec` neighbours
-  } kind = Mma;
-  int threads = 128;
-  int threadsPerRow = 4;
-  int vec = 2;
-  /// Rows, a row at a time: vectors begin as many columns before the tile as the role's `lead` says, and the first ones
-  /// hold the tile's last columns in place of those before it (tk/led_rows.h).
-  bool led = false;
-  friend bool operator==(const Layout &, const Layout &) = default;
-};
-std::string print(const Layout &layout);
-/// Elements of a chunk of 16 bytes: by so many more than a tile in a led layout has, a copy of it in shared memory has
-/// both chunks of memory that its turned one is made of.
-inline int64_t ledChunk(ElemType elem) { return 128 / bitWidth(elem); }
-/// Bits of an element in shared memory: those of six bits lie there as matrix instructions read them, 16 in 16 bytes
-/// (tk/padded.h), which copies fill but for four.
-inline int sharedBits(ElemType elem) { return isFloat6(elem) ? 8 : bitWidth(elem); }
-inline int64_t sharedBytes(ElemType elem, int64_t count) { return count * sharedBits(elem) / 8; }
-/// Columns of a copy engine's box of such elements, and what it begins at a multiple of. CUDA Driver API,
-/// cuTensorMapEncodeTiled, CU_TENSOR_MAP_DATA_TYPE_16U6_ALIGN16B.
-constexpr int64_t float6BoxCols = 128;
-/// Rows of a slab of an accumulator: those of all its warps.
-constexpr int slabRows(const Layout &layout) {
-  return layout.kind == Layout::Tensor ? layout.threads
-         : layout.kind == Layout::Mfma ? layout.threads / layout.threadsPerRow
-                                       : layout.threads / 2;
-}
-/// Rows and columns of a block of an accumulator in Layout::Mfma.
-constexpr int blockSide(const Layout &layout) { return 64 / layout.threadsPerRow; }
-
-/// Neighbours in a row that a thread holds.
-constexpr int runOf(const Layout &layout) {
-  return layout.kind == Layout::Rows || layout.kind == Layout::Mfma ? layout.vec : 2;
-}
-
-/// Which part of a tile each instance (warpgroup) of a role owns.
-enum class Division : uint8_t {
-  Whole, ///< every instance holds a copy of everything; the only one for Layout::Rows
-  Rows,  ///< instance w of n holds rows [w·R/n, (w + 1)·R/n)
-  Cols,  ///< and likewise for columns
-};
-std::string_view spelling(Division division);
-
-/// Type of a variable of a role. Shapes are the whole tile's, padded to what the layout needs.
-struct VarType {
-  enum Kind : uint8_t {
-    Scalar,
-    TileIndex,
-    Fragment,
-    Column,
-    Row,
-    Cursor,
-    Share, ///< what each thread copies of a stage, `rows` × `cols` as stored, in Layout::Rows
-  } kind = Scalar;
-  ElemType elem = ElemType::F32;
-  int64_t rows = 1; ///< Fragment, Column; TileIndex: the tile's size; Cursor: stages of its ring
-  int64_t cols = 1; ///< Fragment, Row
-  Layout layout;
-  Division division = Division::Whole;
-  friend bool operator==(const VarType &, const VarType &) = default;
-};
-std::string print(const VarType &type);
-/// Which part of the variable's own rows or columns an instance holds: a row that is divided by rows is whole.
-Division heldPart(const VarType &type);
 
 /// A register variable; referred to by name, unique in its role.
 struct Var {
@@ -167,111 +86,39 @@ struct TensorMap {
   int fetched = 256; ///< bytes along a row that L2 takes from memory at once: 128 or 256
 };
 
-/// A stage of a buffer, by a cursor or stage 0.
-struct BufferRef {
-  std::string buffer;
-  std::string cursor;               ///< empty: stage 0
-  bool transposed = false;          ///< rows of the tile run along the buffer's columns
-  Division slice = Division::Whole; ///< each instance uses its own rows or columns of the (untransposed-back) tile
-};
-
-/// What a role does from a Record on, for who looks at its time. Events have numbers of 16 bits.
-constexpr int maxEvent = 65535;
-enum class Activity : uint8_t { Compute, Product, Copy, Wait };
-std::string_view spelling(Activity activity);
-
 struct Stmt;
 using Body = std::vector<Stmt>;
 
-enum class StmtKind : uint8_t {
-  // vector work on variables. A reduction that crosses warps has a scratch buffer in `ref`, and `id`, `threads` of the
-  // named
-  // barrier that orders its accesses.
-  Compute, ///< dest = tile op `op` (with its attributes) of operands
-  Move,    ///< dest = operands[0]
-  Spread, ///< dest = operands[0] in the shape and layout of dest: a row goes to every row and a column to every column;
-          ///< a row is taken from a tile whose rows are alike, a column is column 0. What lies from row `rowHi` or
-          ///< column `colHi` on is zero (0: nothing)
-  // global memory, by the threads of the role
-  Load,   ///< dest = view[operands] (else the last operand)
-  Store,  ///< view[operands but the last] = last operand; elements that exist only
-  Atomic, ///< the same, atomically combined
-  // shared memory, by the threads of the role
-  LoadShared,  ///< dest = ref
-  StoreShared, ///< ref = operands[0]
-  FenceProxy,  ///< fence.proxy.async: this thread's shared stores become visible to the copy and matrix engines
-  // tensor memory, by the threads of an instance: each warp its own lanes
-  LoadTensor,  ///< dest = ref
-  StoreTensor, ///< ref = operands[0]
-  ScaleTensor, ///< ref *= operands[0], a column or a scalar
-  TensorFence, ///< orders accesses to tensor memory with a barrier's: those before it, or, `inverted`, those after it
-  Sync, ///< named barrier `id` over `threads` threads; fewer than the role has: each instance its own, id + instance.
-        ///< 0:
-        ///< the whole block's
-  Stagger, ///< the whole block's barrier, for the second half of the role's instances, or, `inverted`, the first: from
-           ///< then on one half runs a barrier behind the other, until the other kind makes up for it
-  // copy engine
-  Expect,     ///< barrier at cursor: an arrival of each thread, or of `one`, and `bytes` to come
-  CopyIn,     ///< ref ← map at view[operands]; completes its bytes on barrier at cursor. Becomes the role's own copies
-              ///< where
-              ///< the launcher finds that the tensor does not suit the copy engine, or where `map` is empty.
-              ///< Without a barrier: the role's threads copy asynchronously; joins each thread's open copy group.
-  CopyOut,    ///< map at view[operands] ← ref (`reduce` adds); joins the issuing thread's current bulk group. Without a
-              ///< map: by the role's threads, whole rows at a time.
-  BulkCommit, ///< closes the bulk group
-  BulkWait,   ///< until at most `count` bulk groups are still reading shared memory
-  Fetch,      ///< dest = what each thread copies of view[operands] to a stage of `ref`, zeros where there is nothing
-  Place,      ///< ref = operands[0], by the threads that fetched it
-  CopyCommit, ///< closes each thread's copy group, which may be empty
-  CopyWait,   ///< until at most `count` of each thread's copy groups are under way, or, with `byLoads`, of its loads
-  // matrix engine
-  ProductFence,  ///< wgmma.fence: earlier register accesses come before the next product's
-  Product,       ///< dest (+)= a · b, asynchronously; with `destRef`, in tensor memory, by one thread
-  ProductCommit, ///< closes the product group; with a barrier: arrives there once all products before are over
-  ProductWait,   ///< until at most `count` groups are in flight
-  // mbarriers
-  Wait,        ///< until the phase of barrier at cursor completes; `inverted`: the phase before (a producer's wait for
-               ///< "empty")
-  Arrive,      ///< one arrival an instance, on barrier at cursor; `inCluster`: on that of every block of the cluster;
-               ///< `byWarps`: one a warp, each for its own threads
-  Advance,     ///< cursor to the next stage; flips its phase at the ring's end
-  ClusterSync, ///< until all threads of the cluster that have not exited are here
-  // tiles that a block takes over from blocks that have not started
-  Claim,    ///< asks for one; the answer comes to `ref` asynchronously, `inCluster` in every block, and completes its
-            ///< bytes on barrier at cursor
-  NextTile, ///< the role goes on with the tile that `ref` names, or, where there was none, ends after this body
-  // profiles
-  Record, ///< of an instrumented plan: notes the time, and that the role begins `activity`, as event `id`; a wait says
-          ///< in `name` for what. Orders nothing
-  // launches
-  WaitForPrevious, ///< lets the next kernel of the stream begin, then waits until the one before has ended and its
-                   ///< writes are seen
-  // control
-  For, ///< dest from operands[0] to operands[1] by tiles of tileSize (0: integers). With `prologue` or `epilogue` (a
-       ///< pipelined loop): if there is an iteration, `prologue` runs with the first, `body` with each of the others,
-       ///< `epilogue` at the end, and if there is none, `orElse`. With operands[2], where the loops just before began
-       ///< that ran up to operands[0], they and this one are one pipeline: this one's `prologue` runs if those had no
-       ///< iteration, and its `epilogue`, the only one, if any had one
-  If,  ///< operands[0], or, with `map` set: whether the launcher found that the map's tensor suits the copy engine, or,
-       ///< with `cursor` set: whether that stands at the number of the instance, so that instances take turns
-  Ahead, ///< body with dest, if there is that tile: number `count` of those from operands[0] to operands[1], or with
-         ///< operands[2], the variable of a loop over the same, `count` after it; with `always`, if there is none as
-         ///< well: what it copies is then zeros, or elements of tiles that are not asked for
-  Each,  ///< of a serial role: body for one instance after the other
+/// A named barrier, 1..15, or 0 for that of the whole block, and how many threads meet there.
+struct NamedBarrier {
+  int id = 0, threads = 0;
 };
-std::string_view spelling(StmtKind kind);
 
-/// One statement. Fields mean something for the kinds that name them.
+/// One statement. Fields mean something for the kinds that name them; kinds with a struct of their own have it in
+/// `fields`.
 struct Stmt {
   StmtKind kind = StmtKind::Compute;
   SourceLoc loc;
+  StmtFields fields;
+
+  Stmt() = default;
+  template <IsStatement S> Stmt(S statement, SourceLoc loc) : kind(S::kind), loc(loc), fields(std::move(statement)) {}
+  template <IsStatement S> const S &as() const { return std::get<S>(fields); }
+  template <IsStatement S> S &as() { return std::get<S>(fields); }
+  /// Null for another kind.
+  template <IsStatement S> const S *getIf() const { return std::get_if<S>(&fields); }
+  template <IsStatement S> S *getIf() { return std::get_if<S>(&fields); }
+  /// The barrier that it waits for, arrives at or completes; null where there is none.
+  const BarrierRef *barrier() const;
+  BarrierRef *barrier();
+
   std::string dest;                  ///< the variable written; For: the induction variable
   std::vector<std::string> operands; ///< variables read
 
   // Compute: the tile op and its attributes
   ir::OpKind op = ir::OpKind::Add;
   double constant = 0;
-  std::string name; ///< Dim, Param, ExternCall; Record of a wait
+  std::string name; ///< Dim, Param, ExternCall
   int axis = 0;
   ir::ReduceKind reduce = ir::ReduceKind::Sum;
 
@@ -296,27 +143,23 @@ struct Stmt {
   int64_t rowHi = 0;            ///< Spread, with colHi
   bool firstInstance = false;   ///< Store, Atomic, StoreShared of what every instance holds: by the first only
 
-  std::string barrier, cursor; ///< Expect, CopyIn, Wait, Arrive; Advance: cursor
-  bool inverted = false;
-  bool inCluster = false; ///< Arrive, ProductCommit: at the barrier of every block of the cluster
-  /// Arrive, Expect: at the barrier of the cluster's first block, for what this block does. CopyIn: its bytes count
-  /// there, and `multicast` is a share that this block alone has.
+  BarrierRef completes;   ///< CopyIn, Claim
+  std::string turn;       ///< If: a cursor; whether it stands at the number of the instance
+  bool inCluster = false; ///< Claim: at the barrier of every block of the cluster
+  /// CopyIn: its bytes count in the cluster's first block, and `multicast` is a share that this block alone has.
   bool toFirst = false;
   bool inFirst = false; ///< executed in the first block of the cluster only
   /// Product: by two blocks, for both: each has its rows of a and of the result, and half of b's columns.
   bool byPair = false;
-  bool byWarps = false; ///< Arrive, not in the cluster: one a warp. Product: each warp's own instructions, synchronous
+  bool byWarps = false; ///< Product: each warp's own instructions, synchronous
   /// CopyIn: not Whole: this block copies its share of the stage's rows or columns, by its place in the cluster, into
   /// every block of the cluster; each block's barrier counts the bytes of all shares.
   Division multicast = Division::Whole;
-  int64_t bytes = 0; ///< Expect
-  /// BulkWait, ProductWait, CopyWait, Ahead; Product by warps: steps of k in a loop, 0: all. Compute of exp2: of 16
+  /// Ahead. Product by warps: steps of k in a loop, 0: all. Compute of exp2: of 16
   /// elements those that a polynomial gives instead of the special function unit.
   int count = 0;
-  int degree = 0;                        ///< of that polynomial
-  int id = 0, threads = 0;               ///< Sync; Stagger and Product in turns: threads; Record: id
-  Activity activity = Activity::Compute; ///< Record
-  bool byLoads = false;     ///< CopyWait: loads to shared memory of each thread are counted, not groups of them
+  int degree = 0;           ///< of that polynomial
+  NamedBarrier meets;       ///< Compute with a scratch buffer, Product in turns: where the threads meet meanwhile
   bool always = false;      ///< Ahead
   bool lastInCache = false; ///< Load: L2 is to evict it last, as blocks that come much later read it again
   /// Product by warps: in so many turns, each a part of k: operands to registers, a barrier of the block, products, and
@@ -330,9 +173,6 @@ struct Stmt {
   /// Load: by those threads only that store what several hold (a column, a row, a scalar, a tile that every instance
   /// has); the others have zeros, which nothing is made of.
   bool own = false;
-  /// Sync: what the threads have read and written in global memory comes before what they do there afterwards. Others
-  /// order shared memory alone.
-  bool global = false;
   bool one = false; ///< executed by one elected thread of the role's instance only
   /// For, Ahead. Compute of Begin, End: of the so many rows of the tile that an instance has, at least one; 0: of all.
   int64_t tileSize = 0;
@@ -349,8 +189,18 @@ struct Stmt {
   /// A product into tensor memory.
   bool isTensorProduct() const { return kind == StmtKind::Product && !destRef.buffer.empty(); }
   /// A copy in that joins the copy groups of the role's threads.
-  bool isThreadCopy() const { return kind == StmtKind::CopyIn && barrier.empty(); }
+  bool isThreadCopy() const { return kind == StmtKind::CopyIn && completes.empty(); }
 };
+
+/// The one at which a statement's threads meet: of a Sync or a Stagger, of a reduction that crosses warps, of a product
+/// in turns.
+std::optional<NamedBarrier> namedBarrier(const Stmt &stmt);
+
+/// The cursor of its barrier, the one that it moves, or the one whose turn it asks for; empty where there is none.
+VarName cursorOf(const Stmt &stmt);
+
+/// Whether it arrives at barriers of other blocks of the cluster, or brings something to them.
+bool reachesOtherBlocks(const Stmt &stmt);
 
 /// What a product reads in shared or tensor memory: a, where it is no variable, b, block scales; nothing of others.
 std::vector<BufferRef> operandRefs(const Stmt &stmt);
@@ -395,6 +245,9 @@ template <class Where, class Predicate> bool any(const Where &where, const Predi
 
 /// A new last statement of `body`; valid until the next one.
 Stmt &append(Body &body, StmtKind kind, SourceLoc loc);
+template <IsStatement S> Stmt &append(Body &body, S statement, SourceLoc loc) {
+  return body.emplace_back(std::move(statement), loc);
+}
 
 /// A group of warps that run one list of statements. Where nothing in it is for the threads of a warp together, one
 /// thread of each instance runs it.

@@ -73,8 +73,42 @@ std::string print(const ir::View &view, const std::vector<std::string> &operands
 
 std::string mapPrefix(const Stmt &stmt) { return stmt.map.empty() ? "" : stmt.map + " "; }
 
-std::string barrierRef(const Stmt &stmt) {
-  return fmt::format("{}[{}]", stmt.barrier, stmt.cursor.empty() ? "0" : stmt.cursor);
+std::string print(const BarrierRef &ref) {
+  return fmt::format("{}[{}]", ref.barrier, ref.cursor.empty() ? "0" : ref.cursor);
+}
+
+// ---- the pieces of a statement's text; empty where there is nothing to say
+
+template <class S> std::string print(const S &, const Word &piece) { return std::string(piece.words); }
+template <class S> std::string print(const S &stmt, const Flag<S> &piece) {
+  return stmt.*piece.field ? std::string(piece.words) : "";
+}
+template <class S> std::string print(const S &stmt, const Either<S> &piece) {
+  return std::string(stmt.*piece.field ? piece.ifTrue : piece.ifFalse);
+}
+template <class S, class T> std::string print(const S &stmt, const Number<S, T> &piece) {
+  return std::to_string(stmt.*piece.field);
+}
+template <class S, class T> std::string print(const S &stmt, const Choice<S, T> &piece) {
+  return std::string(spelling(stmt.*piece.field));
+}
+template <class S, class T> std::string print(const S &stmt, const Cursor<S, T> &piece) { return stmt.*piece.field; }
+template <class S, class T> std::string print(const S &stmt, const Label<S, T> &piece) { return stmt.*piece.field; }
+template <class S, class T> std::string print(const S &stmt, const BarrierPiece<S, T> &piece) {
+  return print(stmt.*piece.field);
+}
+template <class S, class Piece> std::string print(const S &stmt, const Option<Piece> &option) {
+  const auto &value = stmt.*option.piece.field;
+  return value.empty() ? "" : fmt::format("{} {}", option.words, print(stmt, option.piece));
+}
+
+template <IsStatement S> std::string head(const S &stmt) {
+  std::string text(S::keyword);
+  forEachPiece<S>([&](const auto &piece) {
+    const std::string part = print(stmt, piece);
+    text += part.empty() ? "" : " " + part;
+  });
+  return text;
 }
 
 std::string range(const std::string &lo, const std::string &hi, int64_t tileSize) {
@@ -105,7 +139,7 @@ std::string compute(const Stmt &stmt) {
   if (stmt.count > 0)
     text += fmt::format(" fma {} of 16 degree {}", stmt.count, stmt.degree);
   if (!stmt.ref.buffer.empty())
-    text += fmt::format(" scratch {} sync {} threads {}", print(stmt.ref), stmt.id, stmt.threads);
+    text += fmt::format(" scratch {} sync {} threads {}", print(stmt.ref), stmt.meets.id, stmt.meets.threads);
   return text;
 }
 
@@ -152,29 +186,10 @@ std::string head(const Stmt &stmt) {
     return fmt::format("store_tensor {} = {}", print(stmt.ref), operand(stmt, 0));
   case StmtKind::ScaleTensor:
     return fmt::format("scale_tensor {} by {}", print(stmt.ref), operand(stmt, 0));
-  case StmtKind::TensorFence:
-    return fmt::format("tensor_fence {}", stmt.inverted ? "after" : "before");
-  case StmtKind::ProductCommit:
-    return stmt.barrier.empty()
-               ? word
-               : fmt::format("product_commit completes {}{}", barrierRef(stmt), stmt.inCluster ? " in cluster" : "");
-  case StmtKind::FenceProxy:
-  case StmtKind::BulkCommit:
-  case StmtKind::CopyCommit:
-  case StmtKind::ProductFence:
-  case StmtKind::ClusterSync:
-  case StmtKind::WaitForPrevious:
-    return word;
-  case StmtKind::Sync:
-    return fmt::format("sync {} threads {}{}", stmt.id, stmt.threads, stmt.global ? " global" : "");
-  case StmtKind::Stagger:
-    return fmt::format("stagger {} threads {}", stmt.inverted ? "first" : "second", stmt.threads);
-  case StmtKind::Expect:
-    return fmt::format("expect {} bytes {}{}", barrierRef(stmt), stmt.bytes, stmt.toFirst ? " of first" : "");
   case StmtKind::CopyIn:
     return fmt::format("copy_in {} <- {}{}{}{}{}{}{}", print(stmt.ref), mapPrefix(stmt),
                        print(stmt.view, stmt.operands), otherwise(stmt),
-                       stmt.isThreadCopy() ? "" : " completes " + barrierRef(stmt),
+                       stmt.isThreadCopy() ? "" : " completes " + print(stmt.completes),
                        stmt.loads > 0 ? fmt::format(" loads {}", stmt.loads) : "", stmt.toFirst ? " of first" : "",
                        stmt.multicast == Division::Whole
                            ? ""
@@ -187,11 +202,6 @@ std::string head(const Stmt &stmt) {
   case StmtKind::CopyOut:
     return fmt::format("copy_out {}{}{} {} {}", columns(stmt), mapPrefix(stmt), print(stmt.view, stmt.operands),
                        stmt.reducing ? "+=" : "<-", print(stmt.ref));
-  case StmtKind::CopyWait:
-    return fmt::format("{} {}{}", word, stmt.byLoads ? "loads " : "", stmt.count);
-  case StmtKind::BulkWait:
-  case StmtKind::ProductWait:
-    return fmt::format("{} {}", word, stmt.count);
   case StmtKind::Product:
     return fmt::format(
         "product {} {} {} * {}{}{}{}{}{}{}", stmt.isTensorProduct() ? print(stmt.destRef) : stmt.dest,
@@ -204,34 +214,51 @@ std::string head(const Stmt &stmt) {
                        : "",
         stmt.byPair ? " by pair" : "", stmt.count > 0 ? fmt::format(" steps {}", stmt.count) : "",
         stmt.interleaved ? " interleaved" : "",
-        stmt.turns > 0 ? fmt::format(" turns {} threads {}", stmt.turns, stmt.threads) : "");
-  case StmtKind::Wait:
-    return fmt::format("wait {}{}", barrierRef(stmt), stmt.inverted ? " inverted" : "");
-  case StmtKind::Arrive:
-    return fmt::format("arrive {}{}{}{}", barrierRef(stmt), stmt.toFirst ? " of first" : "",
-                       stmt.byWarps ? " by warps" : "", stmt.inCluster ? " in cluster" : "");
+        stmt.turns > 0 ? fmt::format(" turns {} threads {}", stmt.turns, stmt.meets.threads) : "");
   case StmtKind::Claim:
-    return fmt::format("claim {} completes {}{}", print(stmt.ref), barrierRef(stmt),
+    return fmt::format("claim {} completes {}{}", print(stmt.ref), print(stmt.completes),
                        stmt.inCluster ? " in cluster" : "");
   case StmtKind::NextTile:
     return "next_tile " + print(stmt.ref);
-  case StmtKind::Advance:
-    return "advance " + stmt.cursor;
-  case StmtKind::Record:
-    return fmt::format("record {} {}{}{}", stmt.id, spelling(stmt.activity), stmt.name.empty() ? "" : " ", stmt.name);
   case StmtKind::For:
     return fmt::format("for {} in {}{}", stmt.dest, range(operand(stmt, 0), operand(stmt, 1), stmt.tileSize),
                        stmt.operands.size() > 2 ? " after " + stmt.operands[2] : "");
   case StmtKind::If:
-    return "if " + (!stmt.cursor.empty() ? "instance " + stmt.cursor
-                    : stmt.map.empty()   ? operand(stmt, 0)
-                                         : "map " + stmt.map);
+    return "if " + (!stmt.turn.empty() ? "instance " + stmt.turn
+                    : stmt.map.empty() ? operand(stmt, 0)
+                                       : "map " + stmt.map);
   case StmtKind::Ahead:
     return fmt::format("ahead {} = {}{} of {}{}", stmt.dest, stmt.operands.size() > 2 ? stmt.operands[2] + " + " : "",
                        stmt.count, range(operand(stmt, 0), operand(stmt, 1), stmt.tileSize),
                        stmt.always ? " always" : "");
   case StmtKind::Each:
     return "each instance";
+  case StmtKind::Sync:
+  case StmtKind::Stagger:
+  case StmtKind::ClusterSync:
+  case StmtKind::FenceProxy:
+  case StmtKind::TensorFence:
+  case StmtKind::ProductFence:
+  case StmtKind::BulkCommit:
+  case StmtKind::BulkWait:
+  case StmtKind::CopyCommit:
+  case StmtKind::CopyWait:
+  case StmtKind::ProductCommit:
+  case StmtKind::ProductWait:
+  case StmtKind::Expect:
+  case StmtKind::Wait:
+  case StmtKind::Arrive:
+  case StmtKind::Advance:
+  case StmtKind::WaitForPrevious:
+  case StmtKind::Record:
+    return std::visit(
+        []<class S>(const S &fields) {
+          if constexpr (IsStatement<S>)
+            return head(fields);
+          else
+            return std::string();
+        },
+        stmt.fields);
   }
   return {};
 }

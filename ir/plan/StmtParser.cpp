@@ -5,23 +5,92 @@
 #include "ir/plan/ParserImpl.h"
 #include "support/Diagnostics.h"
 
+#include <array>
+
 namespace tkc::plan {
 namespace {
 
-/// The kinds that start with their own spelling; the others are assignments.
-constexpr StmtKind effects[] = {StmtKind::Store,         StmtKind::Atomic,       StmtKind::StoreShared,
-                                StmtKind::FenceProxy,    StmtKind::Sync,         StmtKind::Expect,
-                                StmtKind::CopyIn,        StmtKind::CopyOut,      StmtKind::BulkCommit,
-                                StmtKind::BulkWait,      StmtKind::ProductFence, StmtKind::Product,
-                                StmtKind::ProductCommit, StmtKind::ProductWait,  StmtKind::Wait,
-                                StmtKind::Arrive,        StmtKind::Advance,      StmtKind::ClusterSync,
-                                StmtKind::For,           StmtKind::If,           StmtKind::WaitForPrevious,
-                                StmtKind::Ahead,         StmtKind::CopyCommit,   StmtKind::CopyWait,
-                                StmtKind::StoreTensor,   StmtKind::ScaleTensor,  StmtKind::TensorFence,
-                                StmtKind::Place,         StmtKind::Claim,        StmtKind::NextTile,
-                                StmtKind::Stagger,       StmtKind::Record,       StmtKind::Each};
+/// The kinds without a struct that start with their own spelling; the others are assignments.
+constexpr StmtKind effects[] = {StmtKind::Store,   StmtKind::Atomic,      StmtKind::StoreShared, StmtKind::CopyIn,
+                                StmtKind::CopyOut, StmtKind::Product,     StmtKind::For,         StmtKind::If,
+                                StmtKind::Ahead,   StmtKind::StoreTensor, StmtKind::ScaleTensor, StmtKind::Place,
+                                StmtKind::Claim,   StmtKind::NextTile,    StmtKind::Each};
+
+/// The values of an enumeration that statements name.
+template <class T> constexpr auto allOf = nullptr;
+template <>
+constexpr std::array allOf<Activity> = {Activity::Compute, Activity::Product, Activity::Copy, Activity::Wait};
 
 } // namespace
+
+/// Reads the pieces of a statement's text.
+struct PieceParser {
+  Parser &in;
+
+  /// Whether the words stand there, which are then read.
+  bool accept(std::string_view words) const {
+    const size_t end = std::min(words.find(' '), words.size());
+    if (!in.at(words.substr(0, end)) || (end < words.size() && in.ahead.text != words.substr(end + 1)))
+      return false;
+    expect(words);
+    return true;
+  }
+  void expect(std::string_view words) const {
+    for (size_t end = 0; !words.empty(); words.remove_prefix(std::min(end + 1, words.size()))) {
+      end = std::min(words.find(' '), words.size());
+      in.expect(words.substr(0, end));
+    }
+  }
+
+  template <class S> void read(S &, const Word &piece) const { expect(piece.words); }
+  template <class S> void read(S &stmt, const Flag<S> &piece) const { stmt.*piece.field = accept(piece.words); }
+  template <class S> void read(S &stmt, const Either<S> &piece) const {
+    stmt.*piece.field = accept(piece.ifTrue);
+    if (!(stmt.*piece.field))
+      expect(piece.ifFalse);
+  }
+  template <class S, class T> void read(S &stmt, const Number<S, T> &piece) const {
+    stmt.*piece.field = static_cast<T>(in.integer(0, sizeof(T) > sizeof(int) ? 1 << 30 : 1 << 20));
+  }
+  template <class S, class T> void read(S &stmt, const Choice<S, T> &piece) const {
+    for (const T value : allOf<T>)
+      if (accept(spelling(value))) {
+        stmt.*piece.field = value;
+        return;
+      }
+    std::string names;
+    for (const T value : allOf<T>)
+      names += fmt::format("{}`{}`", names.empty() ? "" : value == allOf<T>.back() ? " or " : ", ", spelling(value));
+    in.fail(names);
+  }
+  template <class S, class T> void read(S &stmt, const Cursor<S, T> &piece) const {
+    stmt.*piece.field = in.name("a cursor");
+  }
+  template <class S, class T> void read(S &stmt, const Label<S, T> &piece) const {
+    stmt.*piece.field = in.name("what it is about");
+  }
+  template <class S, class T> void read(S &stmt, const BarrierPiece<S, T> &piece) const {
+    stmt.*piece.field = in.barrierRef();
+  }
+  template <class S, class Piece> void read(S &stmt, const Option<Piece> &option) const {
+    if (accept(option.words))
+      read(stmt, option.piece);
+  }
+
+  /// The statement of this kind that stands there, or nothing.
+  template <IsStatement S> bool statement(Stmt &stmt) const {
+    if (!in.accept(S::keyword))
+      return false;
+    S fields;
+    forEachPiece<S>([&](const auto &piece) { read(fields, piece); });
+    stmt.kind = S::kind;
+    stmt.fields = std::move(fields);
+    return true;
+  }
+  template <class... S> bool oneOf(Stmt &stmt, const std::variant<std::monostate, S...> *) const {
+    return (statement<S>(stmt) || ...);
+  }
+};
 
 Body Parser::body(std::vector<Var> *vars, Role *role, Stmt *loop) {
   Body result;
@@ -63,6 +132,8 @@ Stmt Parser::stmt() {
     assignment(stmt);
     return stmt;
   }
+  if (PieceParser{*this}.oneOf(stmt, &stmt.fields))
+    return stmt;
   for (StmtKind kind : effects)
     if (accept(spelling(kind))) {
       stmt.kind = kind;
@@ -163,9 +234,9 @@ void Parser::compute(Stmt &stmt) {
   if (accept("scratch")) {
     stmt.ref = bufferRef();
     expect("sync");
-    stmt.id = smallInteger();
+    stmt.meets.id = smallInteger();
     expect("threads");
-    stmt.threads = smallInteger();
+    stmt.meets.threads = smallInteger();
   }
 }
 
@@ -179,29 +250,30 @@ void Parser::effect(Stmt &stmt) {
   case StmtKind::LoadShared:
   case StmtKind::LoadTensor:
   case StmtKind::Fetch:
-    return fail("a statement"); // assignments
-  case StmtKind::FenceProxy:
-  case StmtKind::BulkCommit:
-  case StmtKind::CopyCommit:
-  case StmtKind::ProductFence:
+  case StmtKind::Sync:
+  case StmtKind::Stagger:
   case StmtKind::ClusterSync:
-  case StmtKind::WaitForPrevious:
-    return;
+  case StmtKind::FenceProxy:
+  case StmtKind::TensorFence:
+  case StmtKind::ProductFence:
+  case StmtKind::BulkCommit:
+  case StmtKind::BulkWait:
+  case StmtKind::CopyCommit:
+  case StmtKind::CopyWait:
   case StmtKind::ProductCommit:
-    if (!accept("completes"))
-      return;
-    barrierRef(stmt);
-    return inCluster(stmt);
+  case StmtKind::ProductWait:
+  case StmtKind::Expect:
+  case StmtKind::Wait:
+  case StmtKind::Arrive:
+  case StmtKind::Advance:
+  case StmtKind::WaitForPrevious:
+  case StmtKind::Record:
+    return fail("a statement"); // assignments, and what has a struct
   case StmtKind::StoreTensor:
   case StmtKind::ScaleTensor:
     stmt.ref = bufferRef();
     expect(stmt.kind == StmtKind::StoreTensor ? "=" : "by");
     stmt.operands.push_back(name("a variable"));
-    return;
-  case StmtKind::TensorFence:
-    stmt.inverted = accept("after");
-    if (!stmt.inverted)
-      expect("before");
     return;
   case StmtKind::Atomic: {
     bool found = false;
@@ -222,60 +294,16 @@ void Parser::effect(Stmt &stmt) {
   case StmtKind::CopyIn:
   case StmtKind::CopyOut:
     return shared(stmt);
-  case StmtKind::Sync:
-    stmt.id = smallInteger();
-    expect("threads");
-    stmt.threads = smallInteger();
-    stmt.global = accept("global");
-    return;
-  case StmtKind::Stagger:
-    stmt.inverted = accept("first");
-    if (!stmt.inverted)
-      expect("second");
-    expect("threads");
-    stmt.threads = smallInteger();
-    return;
-  case StmtKind::Expect:
-    barrierRef(stmt);
-    expect("bytes");
-    stmt.bytes = integer(0, 1 << 30);
-    return ofFirst(stmt);
-  case StmtKind::CopyWait:
-    stmt.byLoads = accept("loads");
-    stmt.count = smallInteger();
-    return;
-  case StmtKind::BulkWait:
-  case StmtKind::ProductWait:
-    stmt.count = smallInteger();
-    return;
   case StmtKind::Product:
     return product(stmt);
-  case StmtKind::Wait:
-    barrierRef(stmt);
-    stmt.inverted = accept("inverted");
-    return;
-  case StmtKind::Arrive:
-    barrierRef(stmt);
-    ofFirst(stmt);
-    stmt.byWarps = at("by") && ahead.text == "warps";
-    if (stmt.byWarps) {
-      expect("by");
-      expect("warps");
-    }
-    return inCluster(stmt);
   case StmtKind::Claim:
     stmt.ref = bufferRef();
     expect("completes");
-    barrierRef(stmt);
+    stmt.completes = barrierRef();
     return inCluster(stmt);
   case StmtKind::NextTile:
     stmt.ref = bufferRef();
     return;
-  case StmtKind::Advance:
-    stmt.cursor = name("a cursor");
-    return;
-  case StmtKind::Record:
-    return record(stmt);
   case StmtKind::For:
     return loop(stmt);
   case StmtKind::If:
@@ -288,18 +316,6 @@ void Parser::effect(Stmt &stmt) {
     stmt.body = body(nullptr, nullptr, nullptr);
     return;
   }
-}
-
-void Parser::record(Stmt &stmt) {
-  stmt.id = static_cast<int>(integer(0, maxEvent));
-  bool found = false;
-  for (Activity activity : {Activity::Compute, Activity::Product, Activity::Copy, Activity::Wait})
-    if (!found && accept(spelling(activity)))
-      stmt.activity = activity, found = true;
-  if (!found)
-    return fail("`compute`, `product`, `copy` or `wait`");
-  if (stmt.activity == Activity::Wait)
-    stmt.name = name("what is waited for");
 }
 
 void Parser::inCluster(Stmt &stmt) {
@@ -339,7 +355,7 @@ void Parser::shared(Stmt &stmt) {
   if (stmt.map.empty() && (!at("completes") || ahead.token != Token::Word))
     return;
   expect("completes");
-  barrierRef(stmt);
+  stmt.completes = barrierRef();
   ofFirst(stmt);
   if (!accept(stmt.toFirst ? "share" : "multicast"))
     return;
@@ -383,7 +399,7 @@ void Parser::product(Stmt &stmt) {
   if (stmt.byWarps && accept("turns")) {
     stmt.turns = smallInteger();
     expect("threads");
-    stmt.threads = smallInteger();
+    stmt.meets.threads = smallInteger();
   }
 }
 
@@ -431,7 +447,7 @@ void Parser::branch(Stmt &stmt) {
     stmt.map = name("a map");
   } else if (at("instance") && ahead.token == Token::Word) {
     expect("instance");
-    stmt.cursor = name("a cursor");
+    stmt.turn = name("a cursor");
   } else {
     stmt.operands.push_back(name("a condition"));
   }
@@ -502,14 +518,16 @@ BufferRef Parser::bufferRef() {
   return ref;
 }
 
-void Parser::barrierRef(Stmt &stmt) {
-  stmt.barrier = name("a barrier");
+BarrierRef Parser::barrierRef() {
+  BarrierRef ref;
+  ref.barrier = name("a barrier");
   expect("[");
   if (current.token == Token::Word)
-    stmt.cursor = name("a cursor");
+    ref.cursor = name("a cursor");
   else
     integer(0, 0);
   expect("]");
+  return ref;
 }
 
 void Parser::columns(Stmt &stmt) {

@@ -101,6 +101,35 @@ public:
 private:
   template <class R> static auto &bodyOf(R &role, bool finish) { return finish ? role.finish : role.body; }
 
+  static void flip(bool &field) { field = !field; }
+
+  /// The groups that a wait leaves under way.
+  static int &leftBy(Stmt &wait) {
+    if (auto *products = wait.getIf<plan::ProductWait>())
+      return products->left;
+    if (auto *copies = wait.getIf<plan::CopyWait>())
+      return copies->left;
+    return wait.as<plan::BulkWait>().left;
+  }
+
+  /// What says that a statement reaches the barriers of all blocks of a cluster.
+  static bool *isInCluster(Stmt &stmt) {
+    if (auto *arrive = stmt.getIf<plan::Arrive>())
+      return &arrive->inCluster;
+    if (auto *commit = stmt.getIf<plan::ProductCommit>())
+      return &commit->inCluster;
+    return &stmt.inCluster;
+  }
+
+  /// And what says that it reaches the first block's.
+  static bool *isToFirst(Stmt &stmt) {
+    if (auto *arrive = stmt.getIf<plan::Arrive>())
+      return &arrive->toFirst;
+    if (auto *expect = stmt.getIf<plan::Expect>())
+      return &expect->toFirst;
+    return &stmt.toFirst;
+  }
+
   void statements(size_t role, bool finish) {
     std::vector<const Stmt *> all;
     forEach(bodyOf(original.roles[role], finish), [&](const Body &body, size_t i) { all.push_back(&body[i]); });
@@ -114,18 +143,18 @@ private:
       if (synchronises(stmt.kind))
         change(
             "without", [](Body &body, size_t i) { body.erase(body.begin() + static_cast<std::ptrdiff_t>(i)); }, true);
-      if (stmt.global)
-        change("for shared memory alone", [](Body &body, size_t i) { body[i].global = false; }, true);
+      if (const auto *sync = stmt.getIf<plan::Sync>(); sync && sync->global)
+        change("for shared memory alone", [](Body &body, size_t i) { body[i].as<plan::Sync>().global = false; }, true);
       if (stmt.own)
         change("by all threads", [](Body &body, size_t i) { body[i].own = false; }, true);
       if (stmt.kind == StmtKind::Wait)
-        change("other phase in", [](Body &body, size_t i) { body[i].inverted = !body[i].inverted; }, false);
+        change("other phase in", [](Body &body, size_t i) { flip(body[i].as<plan::Wait>().inverted); }, false);
       if (stmt.kind == StmtKind::ProductWait || stmt.kind == StmtKind::BulkWait || stmt.kind == StmtKind::CopyWait)
-        change("one group more left by", [](Body &body, size_t i) { ++body[i].count; }, true);
-      if (stmt.inCluster)
-        change("in its own block only", [](Body &body, size_t i) { body[i].inCluster = false; }, false);
-      if (stmt.toFirst && !original.roles[role].inFirst) // otherwise they are one
-        change("in its own block by", [](Body &body, size_t i) { body[i].toFirst = false; }, false);
+        change("one group more left by", [](Body &body, size_t i) { ++leftBy(body[i]); }, true);
+      if (Stmt copy = stmt; *isInCluster(copy))
+        change("in its own block only", [](Body &body, size_t i) { *isInCluster(body[i]) = false; }, false);
+      if (Stmt copy = stmt; *isToFirst(copy) && !original.roles[role].inFirst) // otherwise they are one
+        change("in its own block by", [](Body &body, size_t i) { *isToFirst(body[i]) = false; }, false);
       if (stmt.multicast != plan::Division::Whole) {
         change(
             "other shares in",
@@ -139,9 +168,9 @@ private:
             false);
       }
       if (stmt.kind == StmtKind::Arrive && original.roles[role].warps > 1) // one warp arrives once either way
-        change("other threads in", [](Body &body, size_t i) { body[i].byWarps = !body[i].byWarps; }, false);
+        change("other threads in", [](Body &body, size_t i) { flip(body[i].as<plan::Arrive>().byWarps); }, false);
       if (stmt.kind == StmtKind::Expect)
-        change("16 bytes fewer in", [](Body &body, size_t i) { body[i].bytes -= 16; }, false);
+        change("16 bytes fewer in", [](Body &body, size_t i) { body[i].as<plan::Expect>().bytes -= 16; }, false);
     }
   }
 
@@ -183,7 +212,7 @@ private:
     case StmtKind::CopyWait:
       return "a later wait covers its groups before their stages are read and before the block ends";
     case StmtKind::ProductCommit:
-      if (!stmt.barrier.empty())
+      if (stmt.barrier())
         return facts.awaited.count(&stmt) ? "" : "the block ends before anybody waits for the phase that it counts for";
       [[fallthrough]];
     case StmtKind::CopyCommit:
@@ -192,7 +221,9 @@ private:
     case StmtKind::Advance:
       if (!facts.counted.count(&stmt))
         return "the block ends before its cursor is used again";
-      return isAlwaysStageZero(role, stmt.cursor) ? "its ring has one stage, and nobody asks for its phase" : "";
+      return isAlwaysStageZero(role, stmt.as<plan::Advance>().ring)
+                 ? "its ring has one stage, and nobody asks for its phase"
+                 : "";
     case StmtKind::ClusterSync:
       return original.grid.claimed ? "who asks for tiles waits for the other blocks' last arrivals" : "";
     case StmtKind::Arrive:
@@ -205,7 +236,8 @@ private:
   static bool isAlwaysStageZero(const Role &role, const std::string &cursor) {
     bool asked = false;
     for (const Body *body : {&role.body, &role.finish})
-      plan::walk(*body, [&](const Stmt &stmt) { asked |= stmt.kind == StmtKind::Wait && stmt.cursor == cursor; });
+      plan::walk(*body,
+                 [&](const Stmt &stmt) { asked |= stmt.kind == StmtKind::Wait && stmt.barrier()->cursor == cursor; });
     return !asked && role.findVar(cursor)->type.rows == 1;
   }
 
@@ -238,7 +270,8 @@ private:
           link(buffers, body[i].ref.buffer, body[i].ref.cursor);
           link(buffers, body[i].aRef.buffer, body[i].aRef.cursor);
           link(buffers, body[i].destRef.buffer, body[i].destRef.cursor);
-          link(barriers, body[i].barrier, body[i].cursor);
+          if (const plan::BarrierRef *ref = body[i].barrier())
+            link(barriers, ref->barrier, ref->cursor);
         });
     return buffers.size() + barriers.size() + cursors.size() != before;
   }

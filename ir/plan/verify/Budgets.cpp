@@ -87,14 +87,15 @@ void namedBarriers(const Plan &plan, const Budget &budget, Report &report) {
   for (const Role &role : plan.roles)
     for (const Body *body : {&role.body, &role.finish})
       walk(*body, [&](const Stmt &stmt) {
-        if (stmt.kind != StmtKind::Sync && (stmt.kind != StmtKind::Compute || stmt.ref.buffer.empty()))
+        const std::optional<NamedBarrier> barrier = namedBarrier(stmt);
+        if (!barrier)
           return;
-        int last = stmt.id + (stmt.threads < threadsOf(role) ? role.instances - 1 : 0);
-        const bool isWholeBlock = stmt.id == 0 && stmt.threads == plan.threads;
-        if (!isWholeBlock && (stmt.id < 1 || last >= budget.namedBarriers))
+        const int last = barrier->id + (barrier->threads < threadsOf(role) ? role.instances - 1 : 0);
+        const bool isWholeBlock = barrier->id == 0 && barrier->threads == plan.threads;
+        if (!isWholeBlock && (barrier->id < 1 || last >= budget.namedBarriers))
           report.addOverBudget(stmt.loc,
                                fmt::format("`{}`: named barriers {}..{}, {} has 1..{} (0 is for the whole block)",
-                                           print(stmt), stmt.id, last, plan.arch, budget.namedBarriers - 1));
+                                           print(stmt), barrier->id, last, plan.arch, budget.namedBarriers - 1));
       });
 }
 

@@ -51,8 +51,8 @@ private:
 
   void check(const Stmt &stmt) {
     const bool shares = stmt.multicast != Division::Whole;
-    if (plan.cluster == 1 && (shares || stmt.inCluster || stmt.toFirst || stmt.inFirst || stmt.byPair || role.inFirst ||
-                              stmt.kind == StmtKind::ClusterSync))
+    if (plan.cluster == 1 &&
+        (reachesOtherBlocks(stmt) || stmt.inFirst || role.inFirst || stmt.kind == StmtKind::ClusterSync))
       return complain(stmt, "the plan has no clusters");
     if (shares)
       share(stmt);

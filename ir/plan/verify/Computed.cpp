@@ -264,9 +264,9 @@ private:
       return;
     }
     const bool ordered = stmt.op == OpKind::Cumsum;
-    const bool others = stmt.threads > threads; // of other instances
+    const bool others = stmt.meets.threads > threads; // of other instances
     if (isShared ? !others || ordered : others && (stmt.axis == 1 || ordered || isDivided(from, Division::Cols)))
-      return refuse("{} threads combine the {} of `{}`, of which an instance of {} has {}", stmt.threads,
+      return refuse("{} threads combine the {} of `{}`, of which an instance of {} has {}", stmt.meets.threads,
                     axisName(along), stmt.operands[0], role.warps * role.lanes, share(from, along));
     if (crosses || others)
       hasRoom(from, crosses ? 1 : std::max(role.lanes / ofRow, 1), threads, ofRow);
@@ -275,7 +275,7 @@ private:
   /// Two halves, of 8 bytes for each number that a warp tells the others (tk/reduce.h): of a column, or of the `rows`
   /// of each of its row slots.
   void hasRoom(const VarType &from, int rows, int threads, int ofRow) {
-    const int64_t room = plan.findBuffer(stmt.ref.buffer)->totalBytes() / (2 * 8 * (stmt.threads / role.lanes));
+    const int64_t room = plan.findBuffer(stmt.ref.buffer)->totalBytes() / (2 * 8 * (stmt.meets.threads / role.lanes));
     const auto own = [&](Division axis) { return extentOf(from, axis) / (isDivided(from, axis) ? role.instances : 1); };
     const int64_t told = stmt.axis == 1 ? std::max<int64_t>(own(Division::Rows) * ofRow / threads, 1) * rows
                                         : own(Division::Cols) / std::max(ofRow / role.lanes, 1);

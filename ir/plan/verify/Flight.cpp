@@ -49,7 +49,7 @@ private:
       ++committed;
       return;
     case Event::ProductWait:
-      retired = std::max(retired, committed - stmt.count);
+      retired = std::max(retired, committed - stmt.as<ProductWait>().left);
       return;
     case Event::Wait:
     case Event::Arrive:

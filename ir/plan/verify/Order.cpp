@@ -116,13 +116,13 @@ private:
 
   static bool isForOtherHalf(const Process &process, const Stmt &stmt) {
     const bool isFirst = process.instance < process.role->instances / 2;
-    return stmt.kind == StmtKind::Stagger && isFirst != stmt.inverted;
+    return stmt.kind == StmtKind::Stagger && isFirst != stmt.as<Stagger>().firstHalf;
   }
 
   static bool isElected(const Event &event) {
     switch (event.kind) {
     case Event::Arrive:
-      return !event.stmt->byWarps;
+      return !event.stmt->as<Arrive>().byWarps;
     case Event::CopyIn:
     case Event::CopyOut:
     case Event::BulkCommit:
@@ -157,19 +157,22 @@ private:
     switch (event.kind) {
     case Event::Wait:
       return wait(p, event);
-    case Event::Arrive:
-      if (event.stmt->byWarps) // whose threads meet before one of them arrives
+    case Event::Arrive: {
+      const auto &stmt = event.stmt->as<plan::Arrive>();
+      if (stmt.byWarps) // whose threads meet before one of them arrives
         state.clock.raise(components.copies(p), state.copied);
       for (int block = 0; block < numbering.blocks; ++block)
-        if (event.stmt->inCluster || block == (event.stmt->toFirst ? 0 : state.process.block))
+        if (stmt.inCluster || block == (stmt.toFirst ? 0 : state.process.block))
           arrive(p, event, numbering.barrierIn(block, event.barrier, instanceOf(p, event)), 0,
-                 event.stmt->byWarps ? state.process.threads / state.process.role->lanes : 1);
+                 stmt.byWarps ? state.process.threads / state.process.role->lanes : 1);
       return true;
-    case Event::Expect:
-      arrive(p, event,
-             numbering.barrierIn(event.stmt->toFirst ? 0 : state.process.block, event.barrier, instanceOf(p, event)),
-             state.process.elected ? event.stmt->bytes : 0, event.stmt->one ? 1 : state.process.threads);
+    }
+    case Event::Expect: {
+      const auto &stmt = event.stmt->as<plan::Expect>();
+      arrive(p, event, numbering.barrierIn(stmt.toFirst ? 0 : state.process.block, event.barrier, instanceOf(p, event)),
+             state.process.elected ? stmt.bytes : 0, event.stmt->one ? 1 : state.process.threads);
       return true;
+    }
     case Event::CopyIn:
       for (int block = 0; block < numbering.blocks; ++block)
         if (block == state.process.block || event.stmt->inCluster ||
@@ -184,7 +187,7 @@ private:
       ++state.bulk;
       return true;
     case Event::BulkWait:
-      state.clock.raise(components.bulk(state.process.engine), state.bulk - event.stmt->count);
+      state.clock.raise(components.bulk(state.process.engine), state.bulk - event.stmt->as<plan::BulkWait>().left);
       return true;
     case Event::ThreadCopy:
       state.copies += event.stmt->loads;
@@ -197,7 +200,7 @@ private:
       ++state.copies;
       return true;
     case Event::CopyWait:
-      state.copied = std::max(state.copied, state.copies - event.stmt->count);
+      state.copied = std::max(state.copied, state.copies - event.stmt->as<plan::CopyWait>().left);
       return true;
     case Event::LoadShared:
     case Event::StoreShared: {
@@ -218,7 +221,7 @@ private:
       return true;
     }
     case Event::TensorFence:
-      if (event.stmt->inverted)
+      if (event.stmt->as<plan::TensorFence>().afterBarrier)
         state.fencedAfter = true;
       else
         state.clock.raise(components.tensorFence(p), state.clock.at(components.generic(p)));
@@ -234,14 +237,16 @@ private:
         if (event.stmt->byPair || block == state.process.block)
           product(p, event, block);
       return true;
-    case Event::ProductCommit:
+    case Event::ProductCommit: {
+      const auto &stmt = event.stmt->as<plan::ProductCommit>();
       tick(p);
       ++state.committed;
       state.commitClocks.push_back(state.clock);
-      for (int block = 0; block < numbering.blocks && !event.stmt->barrier.empty(); ++block)
-        if (event.stmt->inCluster || block == state.process.block)
+      for (int block = 0; block < numbering.blocks && !stmt.completes.empty(); ++block)
+        if (stmt.inCluster || block == state.process.block)
           arriveLater(p, event, numbering.barrierIn(block, event.barrier, instanceOf(p, event)));
       return true;
+    }
     case Event::ProductWait:
       return productWait(p, event);
     case Event::ClusterSync:
@@ -341,7 +346,7 @@ private:
       if (facts) {
         const std::vector<const Stmt *> &arrivals = barrier.arrivalsOf[static_cast<size_t>(phase)];
         facts->awaited.insert(arrivals.begin(), arrivals.end());
-        facts->awaitedBarriers.insert(event.stmt->barrier);
+        facts->awaitedBarriers.insert(event.stmt->barrier()->barrier);
       }
     }
     barrier.waits[p] = {phase, tick(p), event.stmt};
@@ -452,9 +457,11 @@ private:
   bool sync(size_t p, const Event &event) {
     State &state = states[p];
     const Stmt &stmt = *event.stmt;
-    int threads = stmt.threads;
+    const auto *asSync = stmt.getIf<plan::Sync>();
+    const bool global = asSync && asSync->global;
+    const auto [first, threads] = *namedBarrier(stmt);
     bool perInstance = threads < threadsOf(*state.process.role);
-    auto id = static_cast<size_t>(stmt.id + (perInstance ? state.process.instance : 0)) % Components::namedBarriers;
+    auto id = static_cast<size_t>(first + (perInstance ? state.process.instance : 0)) % Components::namedBarriers;
     const size_t number = static_cast<size_t>(state.process.block) * Components::namedBarriers + id;
     NamedState &barrier = named[number];
     int component = components.named(static_cast<int>(number));
@@ -463,15 +470,15 @@ private:
         violation(stmt, fmt::format("`{}` of `{}` may meet an earlier use of named barrier {}: nothing orders them",
                                     print(stmt), name(p), id));
       if (barrier.stmt && barrier.arrived > 0 && barrier.threads != threads)
-        violation(stmt, fmt::format("named barrier {} is used for {} threads by `{}` and for {} by `{}`", id,
-                                    stmt.threads, print(stmt), barrier.threads, print(*barrier.stmt)));
+        violation(stmt, fmt::format("named barrier {} is used for {} threads by `{}` and for {} by `{}`", id, threads,
+                                    print(stmt), barrier.threads, print(*barrier.stmt)));
       state.arrivedAt = barrier.completed;
       barrier.stmt = &stmt;
       barrier.threads = threads;
       barrier.arrived += state.process.threads;
       // A thread's wait tells of its own copies; those of the others of its warp are known after a barrier, too.
       state.clock.raise(components.copies(p), state.copied);
-      if (stmt.global)
+      if (global)
         state.clock.raise(components.global(p), state.globals);
       tick(p);
       barrier.join.join(state.clock);
@@ -491,14 +498,14 @@ private:
     state.clock.join(barrier.last);
     state.arrivedAt = -1;
     ++state.syncs;
-    state.globalSyncs += stmt.global ? 1 : 0;
+    state.globalSyncs += global ? 1 : 0;
     return true;
   }
 
   /// All warps of an instance issue a product together: one warp's wait says that the others have issued it.
   bool productWait(size_t p, const Event &event) {
     State &state = states[p];
-    int groups = state.committed - event.stmt->count;
+    int groups = state.committed - event.stmt->as<plan::ProductWait>().left;
     if (groups <= 0)
       return true;
     for (State &other : states)

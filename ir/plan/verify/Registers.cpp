@@ -81,7 +81,7 @@ private:
     for (const std::string &name : products)
       if (sizes.count(name))
         usedBy[&stmt].insert(name);
-    while (products.size() > static_cast<size_t>(stmt.count))
+    while (products.size() > static_cast<size_t>(stmt.as<ProductWait>().left))
       products.pop_front();
   }
 

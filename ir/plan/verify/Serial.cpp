@@ -46,9 +46,9 @@ private:
       return isScalar(stmt.dest);
     case StmtKind::Wait:
     case StmtKind::Arrive:
-      return plan.findBarrier(stmt.barrier)->instances == 1;
+      return plan.findBarrier(stmt.barrier()->barrier)->instances == 1;
     case StmtKind::If:
-      return stmt.cursor.empty();
+      return stmt.turn.empty();
     case StmtKind::For:
     case StmtKind::Each:
     case StmtKind::Advance:

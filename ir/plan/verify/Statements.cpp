@@ -71,7 +71,7 @@ private:
     if (stmt.kind == StmtKind::Move || stmt.kind == StmtKind::Spread || stmt.kind == StmtKind::StoreShared ||
         stmt.kind == StmtKind::Place || stmt.kind == StmtKind::StoreTensor || stmt.kind == StmtKind::ScaleTensor ||
         (stmt.kind == StmtKind::Product && !stmt.aShared) ||
-        (stmt.kind == StmtKind::If && stmt.map.empty() && stmt.cursor.empty()))
+        (stmt.kind == StmtKind::If && stmt.map.empty() && stmt.turn.empty()))
       least = 1;
     if (stmt.kind == StmtKind::For || stmt.kind == StmtKind::Ahead)
       least = 2;
@@ -97,8 +97,9 @@ private:
     bool may = stmt.kind == StmtKind::Expect || stmt.kind == StmtKind::CopyIn || stmt.kind == StmtKind::CopyOut ||
                stmt.kind == StmtKind::BulkCommit || stmt.kind == StmtKind::BulkWait || stmt.kind == StmtKind::Arrive ||
                stmt.kind == StmtKind::Wait || stmt.kind == StmtKind::TensorFence || stmt.isTensorProduct() ||
-               stmt.kind == StmtKind::Claim || (stmt.kind == StmtKind::ProductCommit && !stmt.barrier.empty());
-    may &= !stmt.byWarps;
+               stmt.kind == StmtKind::Claim || (stmt.kind == StmtKind::ProductCommit && stmt.barrier());
+    if (const auto *arrive = stmt.getIf<Arrive>())
+      may = !arrive->byWarps;
     if (stmt.one && !may)
       complain("is for all threads of an instance, not for one");
     bool byEngine = (stmt.kind == StmtKind::CopyIn || stmt.kind == StmtKind::CopyOut) && !stmt.map.empty();
@@ -131,7 +132,7 @@ private:
     case StmtKind::Each: // checkSerial
       return;
     case StmtKind::ProductCommit:
-      if (stmt.barrier.empty())
+      if (!stmt.barrier())
         return;
       if (!stmt.one)
         complain("is for `one` thread: it arrives when that thread's products are over");
@@ -170,23 +171,23 @@ private:
       return named(stmt);
     case StmtKind::Expect:
       barrier(stmt);
-      if (stmt.bytes < 0 || stmt.bytes >= 1 << 20 || stmt.bytes % 16 != 0)
-        complain("{} bytes: a barrier counts up to 1048575, copies come in multiples of 16", stmt.bytes);
+      if (const int64_t bytes = stmt.as<Expect>().bytes; bytes < 0 || bytes >= 1 << 20 || bytes % 16 != 0)
+        complain("{} bytes: a barrier counts up to 1048575, copies come in multiples of 16", bytes);
       return;
     case StmtKind::CopyIn:
     case StmtKind::CopyOut:
       return copy(stmt);
     case StmtKind::BulkWait:
+      return inFlight(stmt.as<BulkWait>().left);
     case StmtKind::CopyWait:
+      return inFlight(stmt.as<CopyWait>().left);
     case StmtKind::ProductWait:
-      if (stmt.count < 0 || (stmt.kind == StmtKind::ProductWait && stmt.count > 7))
-        complain("{} groups in flight: 0..7 can be", stmt.count);
-      return;
+      return inFlight(stmt.as<ProductWait>().left, 7);
     case StmtKind::Product:
       return product(stmt);
     case StmtKind::Wait:
       barrier(stmt);
-      if (stmt.cursor.empty())
+      if (stmt.as<Wait>().at.cursor.empty())
         complain("needs a cursor, which knows the phase");
       return;
     case StmtKind::Claim:
@@ -195,20 +196,18 @@ private:
     case StmtKind::NextTile:
       return response(stmt);
     case StmtKind::Arrive:
-      if (stmt.byWarps && stmt.inCluster)
+      if (stmt.as<Arrive>().byWarps && stmt.as<Arrive>().inCluster)
         complain("warps arrive in their own block only");
       barrier(stmt);
       return;
     case StmtKind::Advance:
-      if (!role.findVar(stmt.cursor) || role.findVar(stmt.cursor)->type.kind != VarType::Cursor)
-        complain("no cursor `{}` in role `{}`", stmt.cursor, role.name);
-      return;
+      return ring(stmt.as<Advance>().ring);
     case StmtKind::For:
     case StmtKind::Ahead:
       return loop(stmt);
     case StmtKind::If:
-      if (!stmt.cursor.empty())
-        cursor(stmt.cursor, fmt::format("role `{}`", role.name), role.instances);
+      if (!stmt.turn.empty())
+        cursor(stmt.turn, fmt::format("role `{}`", role.name), role.instances);
       else if (stmt.map.empty() && !isBool(*typeOf(stmt.operands[0])))
         complain("the condition is {}, no bool", print(*typeOf(stmt.operands[0])));
       else if (!stmt.map.empty() && !plan.findMap(stmt.map))
@@ -260,11 +259,23 @@ private:
   }
 
   void barrier(const Stmt &stmt) {
-    const Barrier *barrier = plan.findBarrier(stmt.barrier);
+    const BarrierRef ref = stmt.barrier() ? *stmt.barrier() : BarrierRef();
+    const Barrier *barrier = plan.findBarrier(ref.barrier);
     if (!barrier)
-      complain("no barrier `{}`", stmt.barrier);
+      complain("no barrier `{}`", ref.barrier);
     else
-      cursor(stmt.cursor, stmt.barrier, barrier->stages);
+      cursor(ref.cursor, ref.barrier, barrier->stages);
+  }
+
+  void ring(const VarName &name) {
+    const Var *var = role.findVar(name);
+    if (!var || var->type.kind != VarType::Cursor)
+      complain("no cursor `{}` in role `{}`", name, role.name);
+  }
+
+  void inFlight(int groups, int most = std::numeric_limits<int>::max()) {
+    if (groups < 0 || groups > most)
+      complain("{} groups in flight: 0..7 can be", groups);
   }
 
   const ir::Param *tensorOf(const Stmt &stmt) const {
@@ -416,9 +427,9 @@ private:
   }
 
   void named(const Stmt &stmt) {
-    int all = threadsOf(role), each = role.warps * role.lanes;
-    if (stmt.threads != all && stmt.threads != each)
-      complain("{} threads: role `{}` has {}, an instance {}", stmt.threads, role.name, all, each);
+    const int threads = namedBarrier(stmt)->threads, all = threadsOf(role), each = role.warps * role.lanes;
+    if (threads != all && threads != each)
+      complain("{} threads: role `{}` has {}, an instance {}", threads, role.name, all, each);
   }
 
   /// Whether boxes that fill a stage of one fill one of the other.
@@ -638,7 +649,8 @@ void checkThreadCopies(const Body &body, Report &report) {
     if (stmt.kind != StmtKind::CopyIn)
       expect = stmt.kind == StmtKind::Expect ? &stmt : nullptr;
     else if (stmt.map.empty() && !stmt.isThreadCopy() &&
-             (!expect || expect->one || expect->barrier != stmt.barrier || expect->toFirst != stmt.toFirst))
+             (!expect || expect->one || expect->as<Expect>().at != stmt.completes ||
+              expect->as<Expect>().toFirst != stmt.toFirst))
       report.add(stmt.loc, fmt::format("`{}`: threads copy it, and no `expect` of all of them, at that barrier, stands "
                                        "before the run of copies",
                                        print(stmt)));

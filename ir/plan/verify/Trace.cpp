@@ -124,8 +124,8 @@ private:
     Event event{kind, &stmt, -1, false, turn, {}, {}, {}};
     if (kind == Event::CopyIn || kind == Event::CopyOut || kind == Event::ThreadCopy)
       event.global = globalOf(stmt);
-    if (!stmt.barrier.empty())
-      event.barrier = numbering.barrierOf(plan, stmt.barrier, use(stmt.cursor).stage);
+    if (const BarrierRef *ref = stmt.barrier())
+      event.barrier = numbering.barrierOf(plan, ref->barrier, use(ref->cursor).stage);
     events.push_back(event);
     return events.back();
   }
@@ -344,15 +344,18 @@ void Tracer::stmt(const Stmt &stmt) {
   case StmtKind::ClusterSync:
     emit(Event::ClusterSync, stmt);
     return;
-  case StmtKind::Wait:
-    emit(Event::Wait, stmt).parity = ((cursors[stmt.cursor].round % 2) != 0) != stmt.inverted;
+  case StmtKind::Wait: {
+    const auto &wait = stmt.as<Wait>();
+    emit(Event::Wait, stmt).parity = ((cursors[wait.at.cursor].round % 2) != 0) != wait.inverted;
     return;
+  }
   case StmtKind::Arrive:
     emit(Event::Arrive, stmt);
     return;
   case StmtKind::Advance: {
-    CursorState &cursor = cursors[stmt.cursor];
-    if (++cursor.stage >= summary.types.at(stmt.cursor).rows)
+    const VarName &ring = stmt.as<Advance>().ring;
+    CursorState &cursor = cursors[ring];
+    if (++cursor.stage >= summary.types.at(ring).rows)
       cursor = {0, cursor.round + 1, nullptr};
     cursor.advance = &stmt;
     return;
@@ -360,9 +363,9 @@ void Tracer::stmt(const Stmt &stmt) {
   case StmtKind::For:
     return loop(stmt);
   case StmtKind::If: {
-    bool taken = !stmt.cursor.empty() ? use(stmt.cursor).stage == instance
-                 : stmt.map.empty()   ? scalars.get(stmt.operands[0]).value != 0
-                                      : inputs.mapsFit.at(stmt.map);
+    bool taken = !stmt.turn.empty() ? use(stmt.turn).stage == instance
+                 : stmt.map.empty() ? scalars.get(stmt.operands[0]).value != 0
+                                    : inputs.mapsFit.at(stmt.map);
     return body(taken ? stmt.body : stmt.orElse);
   }
   case StmtKind::Ahead:
@@ -390,7 +393,7 @@ RoleSummary::RoleSummary(const Plan &plan, const Role &role)
     : role(role), oneThread(runsOnOneThread(role)), watched(watchedTensors(plan)) {
   for (const Body *body : {&role.body, &role.finish})
     walk(*body, [&](const Stmt &stmt) {
-      instancesDiffer |= stmt.kind == StmtKind::If && !stmt.cursor.empty();
+      instancesDiffer |= stmt.kind == StmtKind::If && !stmt.turn.empty();
       instancesDiffer |= stmt.kind == StmtKind::Compute && stmt.tileSize > 0;
       if (stmt.kind != StmtKind::Product || stmt.isSynchronous() || stmt.isTensorProduct())
         return;

@@ -38,7 +38,7 @@ bool runsOnOneThread(const Role &role) {
       can &= stmt.isTensorProduct();
       return;
     case StmtKind::ProductCommit:
-      can &= !stmt.barrier.empty();
+      can &= stmt.barrier() != nullptr;
       return;
     case StmtKind::Store:
     case StmtKind::Atomic:
@@ -61,7 +61,7 @@ bool runsOnOneThread(const Role &role) {
       can = false;
       return;
     case StmtKind::Arrive:
-      can &= !stmt.byWarps;
+      can &= !stmt.as<Arrive>().byWarps;
       return;
     case StmtKind::TensorFence:
     case StmtKind::Claim:

@@ -34,18 +34,22 @@ private:
   void check(const Stmt &stmt) {
     if (stmt.kind == StmtKind::CopyIn && stmt.loads > 0)
       load(stmt);
-    else if (stmt.kind == StmtKind::CopyWait && stmt.byLoads ? copiesInGroups : loadsDirectly && isOfGroups(stmt))
+    else if (countsLoads(stmt) ? copiesInGroups : loadsDirectly && isOfGroups(stmt))
       complain(stmt, "loads and groups are waited for by one counter: a role has either");
-    else if (stmt.kind == StmtKind::CopyWait && stmt.byLoads && stmt.count > mostLoads)
-      complain(stmt, "{} loads: the counter reaches {}", stmt.count, mostLoads);
+    else if (countsLoads(stmt) && stmt.as<CopyWait>().left > mostLoads)
+      complain(stmt, "{} loads: the counter reaches {}", stmt.as<CopyWait>().left, mostLoads);
     else if (stmt.kind == StmtKind::Stagger || (stmt.kind == StmtKind::Product && stmt.turns > 0))
       turns(stmt);
     else if (stmt.interleaved && (!stmt.byWarps || stmt.count > 0 || !stmt.scales.empty()))
       complain(stmt, "what is spread between instructions are reads of tiles, in straight code");
   }
 
+  static bool countsLoads(const Stmt &stmt) {
+    const auto *wait = stmt.getIf<CopyWait>();
+    return wait && wait->byLoads;
+  }
   static bool isOfGroups(const Stmt &stmt) {
-    return stmt.kind == StmtKind::CopyCommit || (stmt.kind == StmtKind::CopyWait && !stmt.byLoads);
+    return stmt.kind == StmtKind::CopyCommit || (stmt.kind == StmtKind::CopyWait && !countsLoads(stmt));
   }
 
   /// Every thread issues as many loads as every other: a wave's counter counts them.
@@ -62,7 +66,8 @@ private:
   }
 
   void turns(const Stmt &stmt) {
-    if (stmt.threads != plan.threads || stmt.threads != threadsOf(role))
+    const int threads = namedBarrier(stmt)->threads;
+    if (threads != plan.threads || threads != threadsOf(role))
       return complain(stmt, "its barriers are the block's, which has {} threads", plan.threads);
     if (role.instances % 2 != 0)
       return complain(stmt, "role `{}` has {} instances, which make no two halves", role.name, role.instances);
