@@ -345,17 +345,23 @@ std::optional<EdgeAnalysis::Need> EdgeAnalysis::unmet(Op &op) const {
   return Need{&op, 0, op.axis, end, identity};
 }
 
-/// Indices of a gather or scatter are -1 where they do not exist. No set of kinds says -1, so the mask itself is looked
-/// for.
+/// Indices of a gather or scatter are -1 where they do not exist, beyond each end that they have. No set of kinds says
+/// -1, so the masks themselves are looked for.
 std::optional<EdgeAnalysis::Need> EdgeAnalysis::unmetOfIndices(Op &op) {
+  const auto isMasked = [](const Value *indices, const Value *end, int axis) {
+    for (const Op *select; (select = definedBy(indices, OpKind::Select)) && constantOf(select->operand(2)) == -1.0;
+         indices = select->operand(1))
+      if (isMaskOf(indices, end, axis))
+        return true;
+    return false;
+  };
   for (const ViewIndex &index : op.view.indices) {
     if (index.kind != ViewIndex::Gather)
       continue;
     Value *indices = op.operand(index.operand);
-    const int axis = indices->type.rowEnd ? 0 : 1;
-    Value *end = axis == 0 ? indices->type.rowEnd : indices->type.colEnd;
-    if (end && !(isMaskOf(indices, end, axis) && constantOf(indices->definingOp->operand(2)) == -1.0))
-      return Need{&op, index.operand, axis, end, -1};
+    for (int axis : {0, 1})
+      if (Value *end = axis == 0 ? indices->type.rowEnd : indices->type.colEnd; end && !isMasked(indices, end, axis))
+        return Need{&op, index.operand, axis, end, -1};
   }
   return std::nullopt;
 }
