@@ -146,7 +146,7 @@ struct ViewIndex {
     Tiled,   ///< a tile index: an axis
     All,     ///< `:`: an axis, the whole compile-time dim
     Span,    ///< `lo:hi`, compile-time: an axis
-    Gather,  ///< a column or row of i32: element (r, c) of the result uses its broadcast value there
+    Gather,  ///< a column, a row or a tile of i32: element (r, c) of the result uses its broadcast value there
   } kind = Element;
   unsigned operand = 0; ///< Element, Tiled, Gather
   int64_t lo = 0;       ///< All: 0; Span
@@ -156,8 +156,8 @@ struct ViewIndex {
 };
 
 /// Which slice of which parameter a Load, Store or Atomic touches. Axes of the result come in the order of the dims
-/// that keep one: the first is the rows. Gathers by columns make the row axis, by rows the column axis. A transposed
-/// load is a Transpose of a Load.
+/// that keep one: the first is the rows. Gathers by columns make the row axis, by rows the column axis, by tiles both. A
+/// transposed load is a Transpose of a Load.
 struct View {
   std::string tensor;
   std::vector<ViewIndex> indices;

@@ -376,8 +376,8 @@ std::string viewProblem(const Function &function, const Op &op) {
                          view.tensor, type.rows, index.divisor);
     if (index.kind == ViewIndex::Element && type != Type::scalar(ElemType::I32))
       return fmt::format("`{}` is indexed by {}, not by an i32 or a tile index", view.tensor, print(type));
-    if (index.kind == ViewIndex::Gather && (!type.isTile() || !isInteger(type.elem)))
-      return fmt::format("`{}` is gathered by {}, not by a column or row of integers", view.tensor, print(type));
+    if (index.kind == ViewIndex::Gather && (!type.isTile() || type.elem != ElemType::I32))
+      return fmt::format("`{}` is gathered by {}, not by a tile of i32", view.tensor, print(type));
   }
   if (!viewType(param->elem, view, op.operands()))
     return fmt::format("the slice of `{}` keeps more than two axes, or its indices clash", view.tensor);

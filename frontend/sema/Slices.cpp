@@ -143,7 +143,7 @@ bool Elaborator::addElementSubscript(Slice &slice, const ast::Subscript &subscri
     error(Diag::not_an_integer, subscript.range, "an index", describe(type));
     return false;
   }
-  if (!hasWholeAxis(type, type.isColumn() ? 0 : 1, subscript.range))
+  if (!hasWholeAxis(type, 0, subscript.range) || !hasWholeAxis(type, 1, subscript.range))
     return false;
   slice.hasGather = true;
   addOperand(ir::ViewIndex::Gather, builder.cast(ElemType::I32, val.value));

@@ -3,7 +3,7 @@
 //
 // Loads, stores and atomics. The address of element (r, c) of a slice is a sum of what its row and its column each add,
 // so an access works out one offset a row and one a column, checks them against the dims once, and then runs over the
-// elements.
+// elements. A tile of indices adds an offset of its own to each element.
 #include "ir/interpreter/Worker.h"
 
 #include "support/Rounding.h"
@@ -23,6 +23,7 @@ struct Access {
   const TensorMemory &memory;
   std::vector<int64_t> rowOffsets; ///< elements from `base`, or `outside`
   std::vector<int64_t> colOffsets;
+  std::vector<int64_t> tileOffsets; ///< row by row, what tiles of indices add; empty where there are none
   int64_t base = 0;
   bool hasGather = false;
   bool allOutside = false;  ///< an index that drops its dim is outside
@@ -64,7 +65,10 @@ struct Access {
         break;
       case ViewIndex::Gather: {
         const int slot = step.operands[index.operand];
-        count = std::max(count, isRowAxis[dim] ? worker.rows(slot) : worker.cols(slot));
+        if (isRowAxis[dim] || isTile(worker.info(slot)))
+          rows = std::max(rows, worker.rows(slot));
+        if (!isRowAxis[dim] || isTile(worker.info(slot)))
+          cols = std::max(cols, worker.cols(slot));
         break;
       }
       }
@@ -73,12 +77,17 @@ struct Access {
   }
 
   int64_t address(int64_t r, int64_t c) const {
-    return allOutside || rowOffsets[r] == outside || colOffsets[c] == outside ? outside
-                                                                              : base + rowOffsets[r] + colOffsets[c];
+    if (allOutside || rowOffsets[r] == outside || colOffsets[c] == outside)
+      return outside;
+    const int64_t at = base + rowOffsets[r] + colOffsets[c];
+    if (tileOffsets.empty())
+      return at;
+    const int64_t more = tileOffsets[r * static_cast<int64_t>(colOffsets.size()) + c];
+    return more == outside ? outside : at + more;
   }
   /// Column offsets are 0, 1, 2, … and nothing is outside.
   bool isContiguous() const {
-    if (!firstOutside.empty())
+    if (!firstOutside.empty() || !tileOffsets.empty())
       return false;
     for (size_t c = 0; c < colOffsets.size(); ++c)
       if (colOffsets[c] != static_cast<int64_t>(c))
@@ -87,6 +96,8 @@ struct Access {
   }
 
 private:
+  static bool isTile(const Slot &slot) { return slot.rows > 1 && slot.cols > 1; }
+
   /// Gathers by columns make the row axis and by rows the column axis; the other axes take what is left, in order.
   static std::vector<bool> chooseAxes(const Worker &worker, const Step &step, const Slot &shape) {
     const auto &indices = step.op->view.indices;
@@ -138,6 +149,8 @@ private:
       const int32_t *values = worker.data<int32_t>(slot);
       if (info.rows == 1 && info.cols == 1)
         return addElement(dim, *values);
+      if (isTile(info))
+        return addTile(worker, dim, slot);
       const int64_t existing = beyondEdges ? static_cast<int64_t>(offsets.size())
                                : isRowAxis ? worker.existingRows(slot)
                                            : worker.existingCols(slot);
@@ -148,6 +161,18 @@ private:
     }
   }
 
+  void addTile(const Worker &worker, size_t dim, int slot) {
+    const auto numRows = static_cast<int64_t>(rowOffsets.size()), numCols = static_cast<int64_t>(colOffsets.size());
+    const int64_t existingRows = beyondEdges ? numRows : worker.existingRows(slot);
+    const int64_t existingCols = beyondEdges ? numCols : worker.existingCols(slot);
+    tileOffsets.resize(rowOffsets.size() * colOffsets.size());
+    for (int64_t r = 0; r < numRows; ++r)
+      for (int64_t c = 0; c < numCols; ++c) {
+        const bool exists = r < existingRows && c < existingCols;
+        add(tileOffsets[r * numCols + c], dim,
+            exists ? worker.data<int32_t>(slot)[r * worker.info(slot).cols + c] : outside);
+      }
+  }
   void addElement(size_t dim, int64_t index) {
     if (isInside(dim, index))
       base += index * memory.strides[dim];

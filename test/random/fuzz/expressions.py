@@ -128,6 +128,30 @@ def gathered(k, rows, cols):
     return value
 
 
+def picked(k, rows, cols):
+    """Elements chosen by a tile of integers: from a table, or along a dim beside another."""
+    if not rows or not cols:
+        return gathered(k, rows, cols)
+    dim = k.new("G")
+    extent = k.choices.pick((16, 5, 1, 24))
+    k.dims[dim] = extent
+    covered = k.choices.chance(30)
+    index = k.integers([rows.dim, cols.dim], -3 if covered else 0, extent + 2 if covered else extent - 1)
+    at, element = f"{index}[{rows.tile}, {cols.tile}]", f"{index}[{rows.name}, {cols.name}]"
+    other = k.choices.pick((None, rows, cols))
+    beside = other and (other.col if other is rows else other.row)
+    places = [(dim, at, element)] + ([(other.dim, beside, other.name)] if other else [])
+    if k.choices.chance(50):
+        places.reverse()
+    name, type, size = new_input(k, [place[0] for place in places],
+                                 k.choices.pick(("f32", "bf16", "f16", "f8e4m3")) if k.base == "f32" else "f64")
+    tile, element_text = (f"{name}[{', '.join(place[i] for place in places)}]" for i in (1, 2))
+    if covered:
+        tile = f"({tile} else 0.5)"
+        element_text = f"(if {element} >= 0 and {element} < {dim} then {element_text} else 0.5)"
+    return Value(tile, element_text, rows, cols, type, size, True, True)
+
+
 INTEGER_FORMS = ("({0} + {1})", "({0} - {1})", "({0} * {1} % 97)", "({0} / 3 + {1})", "({0} % 5 - {1})", "min({0}, {1})", "max({0}, {1})",
                  "({0} & {1})", "({0} | {1})", "({0} ^ {1})", "(({0} & 7) << 2)", "(({0} + {1}) >> 1)", "(-{0})", "(~{0})", "abs({0})")
 
@@ -200,7 +224,7 @@ def leaf(k, rows, cols):
         if known and k.choices.chance(55):
             value = k.choices.pick(known)
             return value if fits(value, rows, cols) else transposed(value)
-        kind = k.choices.pick(("load", "load", "constant", "col", "row", "moved", "gathered", "integer", "scalar", "construct"))
+        kind = k.choices.pick(("load", "load", "constant", "col", "row", "moved", "gathered", "picked", "integer", "scalar", "construct"))
         if kind == "construct":
             return constructs.leaf(k, rows, cols)
         if kind == "constant":
@@ -214,6 +238,8 @@ def leaf(k, rows, cols):
             return moved(k, rows, cols)
         if kind == "gathered":
             return gathered(k, rows, cols)
+        if kind == "picked":
+            return picked(k, rows, cols)
         if kind == "integer":
             part = integer(k, rows, cols, 2)
             return combine((f"({k.base}({{0}} % 8) * 0.125)", "({0} % 8 * 0.125)"), part, size=1, type=k.base, exact=True)
@@ -308,7 +334,7 @@ def operand(k, rows, cols, type, depth):
     with k.choices.span():
         if type.startswith("U"):
             return load(k, rows, cols, type)
-        kind = k.choices.pick(("load", "load", "load", "gathered", "named", "computed", "cast"))
+        kind = k.choices.pick(("load", "load", "load", "gathered", "picked", "named", "computed", "cast"))
         if kind == "named":
             known = [value for value in named(k, rows, cols) if value.type == type and len(value.axes()) == 2]
             if known:
@@ -316,6 +342,8 @@ def operand(k, rows, cols, type, depth):
                 return narrowed(k, k.tie(value if value.rows is rows else transposed(value), rows, cols), type)
         if kind == "gathered":
             value = gathered(k, rows, cols)
+        elif kind == "picked":
+            value = picked(k, rows, cols)
             if value.rows and value.cols:
                 return narrowed(k, value, type)
         if kind == "computed":

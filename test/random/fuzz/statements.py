@@ -420,10 +420,12 @@ def atomic(k):
         if kind == "scatter":
             dim = k.new("G")
             k.dims[dim] = 4
-            index = k.integers([rows.dim], 0, 3)
+            by_tile = k.choices.chance(30)
+            index = k.integers([rows.dim, cols.dim] if by_tile else [rows.dim], 0, 3)
             k.outs.append(f"inout {name}: {type}[{dim}, {cols.dim}]")
-            k.say(f"{name}[{index}[{rows.tile}].col, {cols.tile}] += {value.tile};" if rows.kind != "whole" else f"{name}[{index}[:].col, {cols.tile}] += {value.tile};")
-            text = f"(if {index}[{rows.name}] == g_ then {text} else 0)"
+            at = f"{index}[{rows.tile}, {cols.tile}], {cols.row}" if by_tile else f"{index}[{rows.tile}].col, {cols.tile}"
+            k.say(f"{name}[{at}] += {value.tile};")
+            text = f"(if {index}[{rows.name}{f', {cols.name}' if by_tile else ''}] == g_ then {text} else 0)"
             sums.append(f"{rows.name} in {rows.range}")
             where = ["g_", cols.name]
         else:
