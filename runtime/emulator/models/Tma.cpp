@@ -64,6 +64,16 @@ struct Box {
   }
 };
 
+/// A box begins a multiple of 16 bytes after the tensor's rows do, inside of it or not, and of 6-bit elements a
+/// multiple of 128 of them. An H100 faults else ("an illegal instruction was encountered"), for loads and stores, in
+/// elements of one, two and four bytes; the PTX ISA says it of 6-bit elements alone.
+void checkInnermost(const BoundInstruction &instruction, const Box &box) {
+  const int elements = box.map.isPadded() ? 128 : 16 / box.map.elementBytes();
+  if (box.at[0] % elements != 0)
+    reportError(instruction.site, fmt::format("misaligned: a box whose innermost coordinate is {}, no multiple of {}",
+                                              box.at[0], elements));
+}
+
 Box makeBox(const BoundInstruction &instruction, const uint64_t *slots, size_t mapOperand, uint32_t address) {
   const BoundInstruction::Operand &operand = instruction.operands[mapOperand];
   Box box{};
@@ -78,10 +88,7 @@ Box makeBox(const BoundInstruction &instruction, const uint64_t *slots, size_t m
     if (box.map.elementStrides[d] != 1)
       reportError(instruction.site, "a tensor map with element strides has no model");
   }
-  if (box.map.isPadded() && box.at[0] % 128 != 0)
-    reportError(instruction.site, fmt::format("misaligned: a box of 6-bit elements from column {} on, which is no "
-                                              "multiple of 128",
-                                              box.at[0]));
+  checkInnermost(instruction, box);
   if (address % 128 != 0)
     reportError(instruction.site, fmt::format("misaligned: a box at byte {} of shared memory, which is no multiple of "
                                               "128",
