@@ -80,24 +80,19 @@ std::string tileText(const Module &module, const Targets &targets, planner::Plan
   return text;
 }
 
-/// Every specialisation of the programs that the main file declares.
-std::vector<std::unique_ptr<ProgramPlan>> planPrograms(const Module &module, DiagnosticEngine &diagnostics) {
+/// Every specialisation of the programs that the main file declares, or of those that `names` has if it has any.
+std::vector<std::unique_ptr<ProgramPlan>> planPrograms(const Module &module, const std::vector<std::string> &names,
+                                                       DiagnosticEngine &diagnostics) {
   std::vector<std::unique_ptr<ProgramPlan>> plans;
   for (size_t i = 0; i < module.numMainPrograms; ++i) {
     const ProgramInfo &program = *module.programs[i];
+    if (!names.empty() && std::find(names.begin(), names.end(), program.signature.name) == names.end())
+      continue;
     for (const Specialization &specialization : specializations(program.signature, program.cases))
       if (std::unique_ptr<ProgramPlan> plan = planProgram(module, program, specialization, diagnostics))
         plans.push_back(std::move(plan));
   }
   return plans;
-}
-
-/// The programs to emit entries for. A choice of kernels leaves programs out.
-std::vector<std::unique_ptr<ProgramPlan>> programsToEmit(const CompileOptions &compile, const Module &module,
-                                                         DiagnosticEngine &diagnostics) {
-  if (!compile.kernels.empty())
-    return {};
-  return planPrograms(module, diagnostics);
 }
 
 std::vector<std::string> launchedKernels(const std::vector<std::unique_ptr<ProgramPlan>> &plans) {
@@ -123,8 +118,11 @@ std::string plannedText(const CompileOptions &compile, const Module &module, con
         return;
       plan::append(plan.roles.front().body, plan::Arrive{.at = {"nothing", ""}}, {});
     };
-  const std::vector<std::unique_ptr<ProgramPlan>> programs = programsToEmit(compile, module, session.diagnostics);
+  const std::vector<std::unique_ptr<ProgramPlan>> programs = planPrograms(module, compile.kernels, session.diagnostics);
   options.launchedKernels = launchedKernels(programs);
+  if (!compile.kernels.empty()) // with a program, what it launches
+    options.onlyKernels.insert(options.onlyKernels.end(), options.launchedKernels.begin(),
+                               options.launchedKernels.end());
   std::vector<planner::PlannedKernel> kernels;
   TargetDiagnostics diagnostics(session.diagnostics, targets);
   for (const arch::Description *target : targets) {
@@ -153,7 +151,7 @@ std::string plannedText(const CompileOptions &compile, const Module &module, con
 /// What each specialisation of the file's own programs does, which also checks them.
 std::string programText(const Module &module, DiagnosticEngine &diagnostics) {
   std::string text;
-  for (const std::unique_ptr<ProgramPlan> &plan : planPrograms(module, diagnostics))
+  for (const std::unique_ptr<ProgramPlan> &plan : planPrograms(module, {}, diagnostics))
     text += print(*plan);
   return text;
 }
