@@ -75,9 +75,11 @@ void addCompile(CLI::App &app, Action &action) {
       ->type_name("");
   app.add_option("-o,--output", options->output, "where the result goes; - is standard output, the default")
       ->type_name("OUT");
-  static const std::map<std::string, Emit> emits{{"ast", Emit::Ast},   {"tile", Emit::Tile}, {"program", Emit::Program},
-                                                 {"plan", Emit::Plan}, {"cuda", Emit::Cuda}, {"header", Emit::Header}};
-  app.add_option("--emit", options->emit, "what to write: ast, tile, program, plan, cuda (the default), header")
+  static const std::map<std::string, Emit> emits{
+      {"ast", Emit::Ast},   {"tile", Emit::Tile},     {"program", Emit::Program}, {"plan", Emit::Plan},
+      {"cuda", Emit::Cuda}, {"header", Emit::Header}, {"ffi", Emit::Ffi},         {"signatures", Emit::Signatures}};
+  app.add_option("--emit", options->emit,
+                 "what to write: ast, tile, program, plan, cuda (the default), header, ffi, signatures")
       ->transform(oneOf(emits))
       ->type_name("KIND");
   app.add_option("--arch", options->arch, "the GPUs to compile for: names or families, `all` or `native`")

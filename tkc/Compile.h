@@ -14,7 +14,7 @@
 
 namespace tkc::driver {
 
-enum class Emit : uint8_t { Ast, Tile, Program, Plan, Cuda, Header, Explanation };
+enum class Emit : uint8_t { Ast, Tile, Program, Plan, Cuda, Header, Ffi, Signatures, Explanation };
 
 struct CompileOptions {
   std::string input;

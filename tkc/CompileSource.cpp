@@ -3,7 +3,9 @@
 //
 // A .tk file, as far down as --emit asks.
 #include "backends/cuda/Emit.h"
+#include "backends/cuda/FfiFunctions.h"
 #include "backends/cuda/Launcher.h"
+#include "backends/cuda/Signatures.h"
 #include "backends/plan/Explain.h"
 #include "backends/plan/PlanModule.h"
 #include "frontend/ASTPrinter.h"
@@ -135,6 +137,8 @@ std::string plannedText(const CompileOptions &compile, const Module &module, con
     return {};
   if (compile.emit == Emit::Header)
     return cuda::printHeader(kernels, programs, session.sources);
+  if (compile.emit == Emit::Ffi)
+    return cuda::printFfiFunctions(module, kernels, programs, session.sources);
   if (compile.emit == Emit::Cuda)
     return cuda::emitCuda(module, kernels, programs, session.sources, {.standalone = compile.standalone});
   std::string text;
@@ -269,7 +273,9 @@ int compileSource(const CompileOptions &options) {
   const bool stopsEarly = options.emit == Emit::Tile || !options.stopAfter.empty();
   bool isSound = true;
   std::string text = programText(*module, session.diagnostics);
-  if (options.emit != Emit::Program)
+  if (options.emit == Emit::Signatures)
+    text = cuda::printSignatures(*module, session.sources);
+  else if (options.emit != Emit::Program)
     text = stopsEarly ? tileText(*module, targets, planOptions, runner, session, isSound)
                       : plannedText(options, *module, targets, planOptions, runner, session, isSound);
   if (!isSound) {

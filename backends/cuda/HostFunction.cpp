@@ -95,11 +95,14 @@ std::string HostFunction::functionName(EntryKind kind) const {
 
 std::string HostFunction::parameter(const std::string &name) const {
   const ir::Param *param = findParam(name);
-  if (!param) // a const
-    return fmt::format("int {}", identifier(name));
-  if (param->isTensor)
+  if (param && param->isTensor)
     return fmt::format("const tk_tensor *{}", identifier(name));
-  return fmt::format("{} {}", hostType(param->elem), identifier(name));
+  return fmt::format("{} {}", numberType(name), identifier(name));
+}
+
+std::string HostFunction::numberType(const std::string &name) const {
+  const ir::Param *param = findParam(name);
+  return param ? hostType(param->elem) : "int";
 }
 
 std::vector<std::string> HostFunction::parameters() const {

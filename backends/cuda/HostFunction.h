@@ -51,6 +51,8 @@ protected:
   }
 
   std::string functionName(EntryKind kind) const;
+  /// How C has a number: "float", "int32_t"; "int" of a const.
+  std::string numberType(const std::string &name) const;
   /// "const tk_tensor *a", …, of the signature's parameters alone.
   std::vector<std::string> parameters() const;
   /// Types and names of what stands behind the signature's parameters.

@@ -5,6 +5,7 @@
 #include "backends/common/Cpp.h"
 #include "backends/cuda/Architectures.h"
 #include "backends/cuda/Dialect.h"
+#include "backends/cuda/Entries.h"
 #include "backends/cuda/HostFunction.h"
 #include "backends/cuda/KernelPrinter.h"
 #include "backends/cuda/Names.h"
@@ -173,39 +174,6 @@ private:
   const Architectures &gpus;
   const std::string orderName = fresh("order");
 };
-
-/// Kernels of one file are in one language.
-const Dialect &dialectOfAll(const std::vector<planner::PlannedKernel> &kernels) {
-  return dialectOf(kernels.empty() ? std::string_view() : kernels.front().plan->arch);
-}
-
-/// Kernels in order of their first plan, each with all its plans.
-template <class Visit> void forEachKernel(const std::vector<planner::PlannedKernel> &kernels, Visit visit) {
-  std::set<const KernelInfo *> done;
-  for (const planner::PlannedKernel &first : kernels) {
-    if (!done.insert(first.kernel).second)
-      continue;
-    std::vector<const planner::PlannedKernel *> planned;
-    for (const planner::PlannedKernel &other : kernels)
-      if (other.kernel == first.kernel)
-        planned.push_back(&other);
-    visit(*first.kernel, std::move(planned));
-  }
-}
-
-/// Programs in order, each with all its plans.
-template <class Visit> void forEachProgram(const std::vector<std::unique_ptr<ProgramPlan>> &programs, Visit visit) {
-  std::set<const ProgramInfo *> done;
-  for (const auto &first : programs) {
-    if (!done.insert(first->program).second)
-      continue;
-    std::vector<const ProgramPlan *> plans;
-    for (const auto &other : programs)
-      if (other->program == first->program)
-        plans.push_back(other.get());
-    visit(first->program->signature, plans);
-  }
-}
 
 bool isLaunched(const KernelInfo &kernel, const std::vector<std::unique_ptr<ProgramPlan>> &programs) {
   for (const auto &program : programs)
