@@ -12,9 +12,9 @@ from choices import Choices
 from kernel import Kernel
 
 
-def make(choices, name):
-    """The kernel that these choices make."""
-    k = Kernel(choices, name)
+def make(choices, name, scale=1):
+    """The kernel that these choices make; its dims are so many times as large, where the reference can take it."""
+    k = Kernel(choices, name, scale)
     statements.kernel(k)
     return k
 

@@ -36,8 +36,10 @@ class Variable:
 
 
 class Kernel:
-    def __init__(self, choices, name):
+    def __init__(self, choices, name, scale=1):
         self.choices, self.name = choices, name
+        self.scale = scale      # of dims; a large kernel has many tiles, or long loops
+        self.most_elements = choices.pick((1 << 21, 1 << 15)) if scale > 1 else 0
         self.params, self.outs, self.dims, self.tunes, self.where = [], [], {}, {}, []
         # Of the first case: what it says of each argument; of the others: the sizes that a dim may have, and what may be said instead.
         self.settings, self.others, self.varied, self.cases = {}, {}, {}, []

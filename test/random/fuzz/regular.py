@@ -8,7 +8,7 @@ import patterns
 from expressions import squash
 from kernel import Counter
 from patterns import dims, indices
-from shapes import batch
+from shapes import batch, grown
 from values import Axis, Value, combine, shape_text
 
 OF_PRODUCTS = ({"cluster": 2}, {"cluster": 4}, {"split": 2}, {"split": 4}, {"split": 8}, {"two_cta": 1}, {"two_cta": 0}, {"two_cta": 1, "cluster": 2},
@@ -27,7 +27,7 @@ def axis(k, letter, kind, sizes):
     with k.choices.span():
         size = k.choices.pick(sizes)
         dim = letter.upper()
-        extents = [2 * size, size, size + 8, 3 * size, max(8, size - 8), 8, 2 * size + 1, 1]
+        extents = grown(k, [2 * size, size, size + 8, 3 * size, max(8, size - 8), 8, 2 * size + 1, 1], kind)
         k.dims[dim] = k.choices.pick(extents)
         k.others[dim] = [extent for extent in extents if extent <= k.dims[dim]]
         return Axis(letter, dim, k.dims[dim], size, str(size), letter, f"0..{dim}", kind)

@@ -3,7 +3,7 @@
 """Products of operands with block scales."""
 import expressions
 from expressions import squash
-from shapes import batch, tile_axis
+from shapes import batch, grown, tile_axis
 from kernel import Counter
 from values import Value, combine
 
@@ -25,7 +25,7 @@ def scaled_product(k):
     k.axes += [m, n]
     k.grid_axes = [m, n]
     size = k.choices.pick((64, 32, 128, 96))
-    extents = [extent for extent in (size, 2 * size, 32, 96, 160) if extent <= 256]
+    extents = grown(k, [extent for extent in (size, 2 * size, 32, 96, 160) if extent <= 256], "loop")
     k.dims["K"] = k.choices.pick(extents)
     k.others["K"] = [extent for extent in extents if extent <= k.dims["K"]]
     k.where.append(f"K % {block} == 0")

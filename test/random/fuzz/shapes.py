@@ -1,11 +1,14 @@
 # Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Grids, axes and sizes of random kernels."""
+import math
+
 from kernel import Counter
 from values import Axis
 
 TILES = (16, 32, 64, 8, 48, 3, 1, 7, 80, 100, 128, 130, 256)
 WIDTHS = (16, 32, 64, 8, 48, 1, 3, 80, 128, 100)
+MOST_PRODUCTS = 1 << 26
 
 
 def extents_of(size):
@@ -18,17 +21,26 @@ def extents_of(size):
     return extents
 
 
+def grown(k, extents, kind):
+    """The extents among which a dim is chosen. Those of a large kernel are so many times as large, and as far from a multiple; elements of the
+    grid and products of all dims stay so few that the reference takes seconds."""
+    room = (k.most_elements if kind == "grid" else MOST_PRODUCTS) // math.prod(k.dims.values())
+    factor = next(factor for factor in (k.scale, k.scale // 4, 1) if factor <= 1 or factor * max(extents) <= room)
+    return [extent * factor + extent % factor for extent in extents]
+
+
 def tile_axis(k, letter, kind, limit):
     """An axis of tiles; its dim is new. `limit` is what its tile may have at most."""
     with k.choices.span():
         sizes = [size for size in TILES if size <= limit] or [1]
         size = k.choices.pick(sizes)
         dim = letter.upper()
-        extent = k.choices.pick(extents_of(size))
+        extents = grown(k, extents_of(size), kind)
+        extent = k.choices.pick(extents)
         if dim not in k.dims:
             k.dims[dim] = extent
             # Bounds of what values may get are those of the first case, the largest.
-            k.others[dim] = [other for other in extents_of(size) if other <= extent]
+            k.others[dim] = [other for other in extents if other <= extent]
         text = str(size)
         if k.choices.chance(50):
             text = f"B{dim}"
