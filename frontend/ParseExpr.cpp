@@ -92,8 +92,10 @@ Expr *Parser::binary(BinaryOp op, SourceRange opRange, Expr *lhs, Expr *rhs) {
 }
 
 Expr *Parser::parseExpr() {
+  SourceLoc begin = here();
   Nesting nesting(*this);
-  return parseOr();
+  Expr *expr = parseOr();
+  return !panicking() && at(TokenKind::Question) ? parseForeignChoice(expr, begin) : expr;
 }
 
 Expr *Parser::parseOr() {
@@ -168,6 +170,11 @@ Expr *Parser::parseArithmetic(int minPrecedence) {
       break;
     nesting.deeper();
     Token op = advance();
+    if (op.is(TokenKind::Star) && at(TokenKind::Star))
+      return parseForeignPower(lhs, begin);
+    if (current.kind == op.kind && current.range.begin == op.range.end && nextIs(TokenKind::Semicolon) &&
+        (at(TokenKind::Plus) || at(TokenKind::Minus)))
+      return parseForeignStep(lhs, begin);
     Expr *rhs = parseArithmetic(infix->precedence + 1);
     lhs = finish(binary(infix->op, op.range, lhs, rhs), begin);
   }
@@ -203,7 +210,8 @@ Expr *Parser::parsePostfix() {
       nesting.deeper();
       auto *node = arena->make<MemberExpr>();
       node->base = expr;
-      node->member = expectName("a name after `.`");
+      // `where` is a keyword of declarations, and a function that other languages have in a module.
+      node->member = at(TokenKind::KwWhere) ? identifier(advance()) : expectName("a name after `.`");
       expr = finish(node, begin);
     } else {
       break;

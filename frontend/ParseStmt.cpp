@@ -100,7 +100,7 @@ Stmt *Parser::parseFor() {
   SourceLoc begin = here();
   advance();
   auto *node = arena->make<ForStmt>();
-  node->binding = parseBinding();
+  node->binding = at(TokenKind::LeftParen) ? parseForeignLoop() : parseBinding();
   node->body = blockAfterHeader();
   return finish(node, begin);
 }
@@ -178,8 +178,10 @@ std::optional<AssignOp> assignOp(TokenKind kind) {
 Stmt *Parser::parseAssignOrCall() {
   SourceLoc begin = here();
   Expr *target = parseExpr();
-  if (panicking())
+  if (panicking() || skipForeignBlock(target))
     return make<ErrorStmt>(begin);
+  if (Stmt *variable = parseForeignVariable(target, begin))
+    return variable;
 
   std::optional<AssignOp> op = assignOp(current.kind);
   SourceRange opRange = current.range;

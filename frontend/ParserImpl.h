@@ -127,6 +127,16 @@ private:
   std::pair<ast::Identifier, ast::Expr *> parseSetting();
   ast::BlockStmt *blockAfterHeader();
 
+  // ---- syntax of other languages, which is reported: ParseForeign.cpp ----
+  std::string textOf(const ast::Expr *expr) const;
+  void reportForeign(SourceRange range, const std::string &here);
+  ast::Expr *parseForeignChoice(ast::Expr *condition, SourceLoc begin);
+  ast::Expr *parseForeignPower(ast::Expr *base, SourceLoc begin);
+  ast::Expr *parseForeignStep(ast::Expr *variable, SourceLoc begin);
+  ast::Binding parseForeignLoop();
+  ast::Stmt *parseForeignVariable(const ast::Expr *first, SourceLoc begin);
+  bool skipForeignBlock(const ast::Expr *first);
+
   // ---- declarations: ParseDecl.cpp ----
   ast::Decl *parseDecl();
   ast::Decl *parseImport();

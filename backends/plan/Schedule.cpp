@@ -3,6 +3,7 @@
 #include "backends/plan/Schedule.h"
 
 #include "support/Diagnostics.h"
+#include "support/ForeignWords.h"
 
 #include <algorithm>
 #include <cmath>
@@ -139,7 +140,9 @@ Schedule readSchedule(const ScheduleSettings &settings, DiagnosticEngine &diagno
       std::vector<std::string> known;
       for (const Key &key : keys())
         known.emplace_back(key.name);
-      if (std::optional<std::string> near = nearestName(name, known))
+      if (std::optional<std::string_view> key = foreignKey(name))
+        diagnostics.report(Diag::unknown_schedule_key_suggest, value.range, name, *key);
+      else if (std::optional<std::string> near = nearestName(name, known))
         diagnostics.report(Diag::unknown_schedule_key_suggest, value.range, name, *near);
       else
         diagnostics.report(Diag::unknown_schedule_key, value.range, name);

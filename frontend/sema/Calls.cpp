@@ -49,10 +49,16 @@ std::vector<std::string> Elaborator::functionNames() const {
   return names;
 }
 
+bool Elaborator::isKnownFunction(const ast::CallExpr &call) const {
+  auto *callee = llvm::dyn_cast<ast::NameExpr>(call.callee);
+  std::vector<std::string> names = functionNames();
+  return callee && std::find(names.begin(), names.end(), callee->name) != names.end();
+}
+
 Val Elaborator::call(const ast::CallExpr &expr) {
   auto *callee = llvm::dyn_cast<ast::NameExpr>(expr.callee);
   if (!callee) {
-    if (!llvm::isa<ast::ErrorExpr>(expr.callee))
+    if (!llvm::isa<ast::ErrorExpr>(expr.callee) && !reportForeignCall(reporter, expr))
       error(Diag::not_callable, expr.callee->range);
     return Val::error();
   }
@@ -75,7 +81,7 @@ Val Elaborator::call(const ast::CallExpr &expr) {
   }
   if (name == "tiles")
     error(Diag::range_expression, expr.range);
-  else
+  else if (!reportForeignCall(reporter, expr))
     reportUnknown(reporter, "function", name, callee->range, functionNames());
   return Val::error();
 }
@@ -117,7 +123,8 @@ Val Elaborator::callBuiltIn(const BuiltIn &builtIn, const ast::CallExpr &expr) {
     for (const ast::Argument &arg : expr.args)
       placed.push_back(arg.value);
     if (placed.size() < 2) {
-      error(Diag::too_few_arguments, expr.range, builtIn.name);
+      if (!reportForeignCall(reporter, expr))
+        error(Diag::too_few_arguments, expr.range, builtIn.name);
       return Val::error();
     }
   } else {

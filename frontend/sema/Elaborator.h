@@ -202,6 +202,7 @@ private:
   Val callFunction(const ast::FnDecl &fn, const ast::CallExpr &expr);
   Val callExtern(const ast::ExternFnDecl &fn, const ast::CallExpr &expr);
   std::vector<std::string> functionNames() const;
+  bool isKnownFunction(const ast::CallExpr &call) const;
 
   // ---- after elaboration (Writes.cpp) ----
   void checkWrites();

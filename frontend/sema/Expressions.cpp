@@ -4,6 +4,7 @@
 // Dispatch on expressions, and the small ones: names, members, tests for `none`.
 #include "frontend/sema/Elaborator.h"
 #include "frontend/sema/ModulePhases.h"
+#include "support/ForeignWords.h"
 
 #include "llvm/Support/Casting.h"
 
@@ -91,6 +92,10 @@ Val Elaborator::member(const ast::MemberExpr &expr) {
     if (name == "index")
       return Val::ofValue(builder.index(index));
     reportUnknown(reporter, "member of a tile index", name, expr.member.range, {"col", "row", "begin", "end", "index"});
+    return Val::error();
+  }
+  if (std::optional<std::string_view> idea = foreignIdea(name)) {
+    error(Diag::foreign_idea, expr.member.range, name, *idea);
     return Val::error();
   }
   if (!isOperand(base, expr.base->range))

@@ -8,6 +8,7 @@
 // rows. So the body is elaborated with a guess (assigned in the text; ending as the value that enters), and again with
 // what came out until it fits. Edges only ever become more definite, so this ends after a few rounds.
 #include "frontend/sema/Elaborator.h"
+#include "frontend/sema/ModulePhases.h"
 
 #include "llvm/Support/Casting.h"
 
@@ -26,7 +27,7 @@ std::optional<Elaborator::Range> Elaborator::range(const ast::Expr *expr) {
   auto *call = llvm::dyn_cast<ast::CallExpr>(expr);
   auto *callee = call ? llvm::dyn_cast<ast::NameExpr>(call->callee) : nullptr;
   if (!callee || callee->name != "tiles" || call->args.size() < 2 || call->args.size() > 3) {
-    if (!llvm::isa<ast::ErrorExpr>(expr))
+    if (!llvm::isa<ast::ErrorExpr>(expr) && (!call || !reportForeignCall(reporter, *call)))
       error(Diag::not_a_range, expr->range);
     return std::nullopt;
   }

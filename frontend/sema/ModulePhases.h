@@ -31,4 +31,7 @@ void checkSchedule(const ast::ScheduleDecl &decl, const Signature &signature, Re
 void reportUnknown(Reporter &reporter, std::string_view what, const std::string &name, SourceRange where,
                    const std::vector<std::string> &candidates);
 
+/// Says how this language writes a call that another one has; false, and silent, where it knows no such call.
+bool reportForeignCall(Reporter &reporter, const ast::CallExpr &call);
+
 } // namespace tkc::sema

@@ -7,6 +7,7 @@
 #include "frontend/sema/Dims.h"
 #include "frontend/sema/ModulePhases.h"
 #include "frontend/sema/Report.h"
+#include "support/ForeignWords.h"
 
 #include "llvm/Support/Casting.h"
 
@@ -279,7 +280,11 @@ void reportUnknown(Reporter &reporter, std::string_view what, const std::string 
                    const std::vector<std::string> &candidates) {
   if (name.empty()) // the parser has said that it is missing
     return reporter.fail();
-  if (std::optional<std::string> nearest = nearestName(name, candidates))
+  if (std::optional<std::string_view> type = what == "type" ? foreignType(name) : std::nullopt)
+    reporter.error(Diag::unknown_name_near, where, what, name, *type).fixIt(where, std::string(*type));
+  else if (std::optional<std::string_view> idea = what == "name" ? foreignIdea(name) : std::nullopt)
+    reporter.error(Diag::foreign_idea, where, name, *idea);
+  else if (std::optional<std::string> nearest = nearestName(name, candidates))
     reporter.error(Diag::unknown_name_near, where, what, name, *nearest).fixIt(where, *nearest);
   else
     reporter.error(Diag::unknown_name, where, what, name);

@@ -3,6 +3,7 @@
 //
 // Statements without loops: let, var, assignment to variables, if, return, the grid.
 #include "frontend/sema/Elaborator.h"
+#include "frontend/sema/ModulePhases.h"
 
 #include "llvm/Support/Casting.h"
 
@@ -59,7 +60,9 @@ void Elaborator::statement(const ast::Stmt *stmt) {
     returnStatement(*llvm::cast<ast::ReturnStmt>(stmt));
     break;
   case ast::StmtKind::Expr:
-    error(Diag::call_statement, stmt->range);
+    if (auto *call = llvm::dyn_cast<ast::CallExpr>(llvm::cast<ast::ExprStmt>(stmt)->expr);
+        !call || isKnownFunction(*call) || !reportForeignCall(reporter, *call))
+      error(Diag::call_statement, stmt->range);
     break;
   }
 }
