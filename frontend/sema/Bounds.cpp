@@ -4,14 +4,17 @@
 
 #include "ir/Effects.h"
 
+#include <algorithm>
+
 namespace tkc::sema {
 
 using ir::OpKind;
 
 namespace {
 
-constexpr int maxDepth = 6; ///< of replacing atoms by bounds; expressions in kernels need two or three
-constexpr int maxOps = 128; ///< of arithmetic that is looked into, what is used twice counting twice
+constexpr int maxDepth = 6;    ///< of replacing atoms by bounds; expressions in kernels need two or three
+constexpr int maxSteps = 2000; ///< of one proof; kernels of the library need at most 31
+constexpr int maxOps = 128;    ///< of arithmetic that is looked into, what is used twice counting twice
 constexpr int64_t maxCoefficient = int64_t(1) << 40; ///< far above any i32, so that sums of those do not overflow
 
 Linear scaled(const Linear &linear, int64_t factor) {
@@ -110,13 +113,12 @@ Linear Bounds::linear(const ir::DimExpr &dim) const {
     break;
   }
   case DimExpr::Div:
-    if (dim.rhs->isConst() && dim.rhs->value > 0)
-      divisions.try_emplace(dim.str(), linear(*dim.lhs), dim.rhs->value);
-    break;
   case DimExpr::Mod:
     break;
   }
-  return Linear::atom({Linear::Atom::Symbol, dim.str(), nullptr});
+  const std::string name = dim.str();
+  compounds.try_emplace(name, dim);
+  return Linear::atom({Linear::Atom::Symbol, name, nullptr});
 }
 
 /// The dim expression that an op computes from symbols and constants alone, so that `N / 2` in a dim and in a range
@@ -192,10 +194,42 @@ Linear Bounds::endOf(const ir::Value *tileIndex) const {
   return shiftOf(*this, tileIndex).add(Linear::atom({Linear::Atom::End, {}, rootOf(tileIndex)}));
 }
 
-std::vector<Linear> Bounds::lowerBounds(const Linear::Atom &atom) const {
+/// One question, with all that is asked on the way.
+struct Bounds::Search {
+  int depth = 1; ///< of replacing atoms by bounds
+  int stepsLeft = maxSteps;
+  /// Products and quotients whose parts are being asked about. A condition may lead from the parts of one back to
+  /// itself, as `P == (N - 1) / 2 + 1` does: N - 1 = (P - (N - 1) / 2 - 1) + …
+  std::set<std::string> open;
+};
+
+/// Short proofs are looked for first, since conditions lead far.
+bool Bounds::isNonNegative(const Linear &linear) const {
+  Search search;
+  for (; search.depth <= maxDepth && search.stepsLeft > 0; ++search.depth)
+    if (prove(linear, 0, search))
+      return true;
+  return false;
+}
+
+/// Whether both parts of a product or quotient of dims are not negative, and so it is not negative itself.
+bool Bounds::hasNonNegativeParts(const std::string &compound, Search &search) const {
+  if (!search.open.insert(compound).second)
+    return false;
+  const ir::DimExpr &dim = compounds.at(compound);
+  const bool holds = prove(linear(*dim.lhs), 0, search) && prove(linear(*dim.rhs), 0, search);
+  search.open.erase(compound);
+  return holds;
+}
+
+bool Bounds::isNonNegativeSymbol(const std::string &symbol, Search &search) const {
+  return scalars.count(symbol) == 0 && (compounds.count(symbol) == 0 || hasNonNegativeParts(symbol, search));
+}
+
+std::vector<Linear> Bounds::lowerBounds(const Linear::Atom &atom, Search &search) const {
   switch (atom.kind) {
   case Linear::Atom::Symbol:
-    return {Linear::number(0)};
+    return isNonNegativeSymbol(atom.symbol, search) ? std::vector{Linear::number(0)} : std::vector<Linear>{};
   case Linear::Atom::Begin:
     if (const ir::Op *loop = loopOf(atom.value))
       return {linear(loop->operand(0))};
@@ -212,18 +246,18 @@ std::vector<Linear> Bounds::lowerBounds(const Linear::Atom &atom) const {
     return {linear(op->operand(0)), linear(op->operand(1))};
   bool isQuotient = op && (op->kind == OpKind::Div || op->kind == OpKind::Mod || op->kind == OpKind::Index);
   // A quotient or remainder of what is not negative is not negative.
-  if (isQuotient &&
-      (op->kind == OpKind::Index || (isNonNegative(linear(op->operand(0))) && isNonNegative(linear(op->operand(1))))))
+  if (isQuotient && (op->kind == OpKind::Index ||
+                     (prove(linear(op->operand(0)), 0, search) && prove(linear(op->operand(1)), 0, search))))
     return {Linear::number(0)};
   return {};
 }
 
-std::vector<Linear> Bounds::upperBounds(const Linear::Atom &atom) const {
+std::vector<Linear> Bounds::upperBounds(const Linear::Atom &atom, Search &search) const {
   switch (atom.kind) {
   case Linear::Atom::Symbol:
-    if (auto division = divisions.find(atom.symbol); division != divisions.end())
-      if (isNonNegative(division->second.first))
-        return {division->second.first};
+    if (const auto compound = compounds.find(atom.symbol); compound != compounds.end())
+      if (compound->second.kind == ir::DimExpr::Div && hasNonNegativeParts(atom.symbol, search))
+        return {linear(*compound->second.lhs)};
     return {};
   case Linear::Atom::Begin:
     return {Linear::atom({Linear::Atom::End, {}, atom.value}).add(Linear::number(-1))};
@@ -243,34 +277,38 @@ std::vector<Linear> Bounds::upperBounds(const Linear::Atom &atom) const {
   if (op && op->kind == OpKind::Min)
     return {linear(op->operand(0)), linear(op->operand(1))};
   if (op && op->kind == OpKind::Mod) {
-    Linear divisor = linear(op->operand(1));
-    if (isNonNegative(divisor))
-      return {divisor.add(Linear::number(-1))};
+    Linear largest = linear(op->operand(1)).add(Linear::number(-1)); // of a remainder by 0, which is 0, it is no bound
+    if (prove(largest, 0, search))
+      return {largest};
   }
   return {};
 }
 
-bool Bounds::prove(const Linear &linear, int depth) const {
-  bool isPlain = linear.constant >= 0;
-  for (auto &[atom, coefficient] : linear.terms)
-    isPlain = isPlain && atom.kind == Linear::Atom::Symbol && coefficient > 0;
+bool Bounds::prove(const Linear &linear, int depth, Search &search) const {
+  if (--search.stepsLeft < 0)
+    return false;
+  const bool isPlain =
+      linear.constant >= 0 && std::all_of(linear.terms.begin(), linear.terms.end(), [&](const auto &term) {
+        return term.second > 0 && term.first.kind == Linear::Atom::Symbol &&
+               isNonNegativeSymbol(term.first.symbol, search);
+      });
   if (isPlain)
     return true;
-  if (depth == maxDepth)
+  if (depth == search.depth)
     return false;
   for (auto &[atom, coefficient] : linear.terms) {
     if (atom.kind == Linear::Atom::Symbol && coefficient > 0 && linear.constant >= 0)
       continue;
-    for (const Linear &bound : coefficient > 0 ? lowerBounds(atom) : upperBounds(atom)) {
+    for (const Linear &bound : coefficient > 0 ? lowerBounds(atom, search) : upperBounds(atom, search)) {
       Linear weaker = linear;
       weaker.add(Linear::atom(atom), -coefficient).add(bound, coefficient);
-      if (prove(weaker, depth + 1))
+      if (prove(weaker, depth + 1, search))
         return true;
     }
   }
   for (const Linear &fact : depth < 2 ? facts : std::vector<Linear>{}) {
     Linear rest = linear;
-    if (prove(rest.add(fact, -1), depth + 1))
+    if (prove(rest.add(fact, -1), depth + 1, search))
       return true;
   }
   return false;

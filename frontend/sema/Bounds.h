@@ -11,6 +11,7 @@
 #include "ir/TileIR.h"
 
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -48,22 +49,28 @@ public:
   Linear beginOf(const ir::Value *tileIndex) const;
   Linear endOf(const ir::Value *tileIndex) const;
 
+  /// A parameter that `where` may name beside dims. Dims are never negative, but such a scalar may be.
+  void addScalar(std::string name) { scalars.insert(std::move(name)); }
   /// A `where` condition of the kernel: `nonNegative` >= 0.
   void addFact(Linear nonNegative) { facts.push_back(std::move(nonNegative)); }
   /// True only when it surely holds.
-  bool isNonNegative(const Linear &linear) const { return prove(linear, 0); }
+  bool isNonNegative(const Linear &linear) const;
   bool isAtMost(const Linear &small, const Linear &large) const;
 
   /// Whether the value depends on an element read from a tensor, which makes it the caller's promise.
   static bool isReadFromTensor(const ir::Value *value);
 
 private:
-  bool prove(const Linear &linear, int depth) const;
-  std::vector<Linear> lowerBounds(const Linear::Atom &atom) const;
-  std::vector<Linear> upperBounds(const Linear::Atom &atom) const;
+  struct Search;
+  bool prove(const Linear &linear, int depth, Search &search) const;
+  std::vector<Linear> lowerBounds(const Linear::Atom &atom, Search &search) const;
+  std::vector<Linear> upperBounds(const Linear::Atom &atom, Search &search) const;
+  bool isNonNegativeSymbol(const std::string &symbol, Search &search) const;
+  bool hasNonNegativeParts(const std::string &compound, Search &search) const;
 
   std::vector<Linear> facts;
-  mutable std::map<std::string, std::pair<Linear, int64_t>> divisions; ///< symbols that stand for `x / c` of a dim
+  std::set<std::string> scalars;
+  mutable std::map<std::string, ir::DimExpr> compounds; ///< what atoms stand for that are products or quotients of dims
 };
 
 } // namespace tkc::sema

@@ -101,8 +101,10 @@ void Elaborator::addParams() {
     if (param.isPresent)
       for (const std::string &symbol : symbolsIn(param.dims))
         isKnown(symbol, {param.loc, param.loc});
-    if (!param.isTensor)
+    if (!param.isTensor) {
+      bounds.addScalar(param.name);
       param.above = std::max(numberBelow(param.name, signature.conditions), numberBelow(param.name, promised));
+    }
     function->params.push_back(param);
   }
 }

@@ -546,6 +546,19 @@ def kernel(k):
         loose(k)
     for _ in range(k.choices.count(4, 85)):
         k.another_case()
+    if k.dims and not k.whole and k.choices.chance(12):
+        promise(k)
+
+
+# Of a dim and two numbers: true of all dims.
+PROMISES = ("({0} - {1}) / {2} + 1 <= {0} + 1", "({0} - {1}) / {2} * {2} + ({0} - {1}) % {2} == {0} - {1}", "({0} + {2} - 1) / {2} * {2} >= {0}",
+            "(({0} - {1}) / {2} - 1) / 2 < {0} + 1", "{0} * {2} > ({0} - {1}) % {2} - {2}")
+
+
+def promise(k):
+    """Conditions with quotients, from which the compiler may conclude something."""
+    for _ in range(1 + k.choices.count(2, 40)):
+        k.where.append(k.choices.pick(PROMISES).format(k.choices.pick(tuple(k.dims)), 1 + k.choices.below(3), 2 + k.choices.below(4)))
 
 
 def loose(k):
