@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "harness/Advice.h"
 
-#include "backends/plan/Schedule.h"
+#include "backends/schedule/Schedule.h"
 #include "support/Diagnostics.h"
 
 #include <algorithm>

@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "harness/GpuProgram.h"
 
-#include "backends/common/Cpp.h"
-#include "backends/cuda/Emit.h"
-#include "backends/cuda/Standalone.h"
-#include "backends/cuda/Types.h"
+#include "backends/cpp/Cpp.h"
+#include "backends/emit/Emit.h"
+#include "backends/emit/Standalone.h"
+#include "backends/emit/kernel/Types.h"
 #include "harness/CaseData.h"
 #include "harness/Expected.h"
 #include "harness/Operations.h"

@@ -4,7 +4,7 @@
 // How much a call has to do, for rates: what `tkc bench` divides by the time.
 #pragma once
 
-#include "backends/arch/Description.h"
+#include "backends/targets/Description.h"
 #include "frontend/Sema.h"
 #include "ir/TileIR.h"
 #include "support/Tensor.h"

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "harness/Predict.h"
 
-#include "backends/plan/Schedule.h"
+#include "backends/schedule/Schedule.h"
 #include "frontend/Program.h"
 #include "harness/Operations.h"
 #include "harness/Programs.h"

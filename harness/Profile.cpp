@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "harness/Profile.h"
 
-#include "backends/cuda/KernelPrinter.h"
-#include "backends/cuda/Names.h"
-#include "backends/plan/Instrument.h"
+#include "backends/emit/Names.h"
+#include "backends/emit/kernel/KernelPrinter.h"
+#include "ir/plan/Instrument.h"
 #include "support/Diagnostics.h"
 
 #include "llvm/Support/JSON.h"

@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A .tk file, as far down as --emit asks.
-#include "backends/cuda/Emit.h"
-#include "backends/cuda/FfiFunctions.h"
-#include "backends/cuda/Launcher.h"
-#include "backends/cuda/Signatures.h"
+#include "backends/emit/Emit.h"
+#include "backends/emit/host/FfiFunctions.h"
+#include "backends/emit/host/Launcher.h"
+#include "backends/emit/host/Signatures.h"
 #include "backends/plan/Explain.h"
 #include "backends/plan/PlanModule.h"
 #include "frontend/ASTPrinter.h"

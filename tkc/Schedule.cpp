@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // `tkc schedule --list [--arch ARCH]`
-#include "backends/plan/Schedule.h"
+#include "backends/schedule/Schedule.h"
 #include "tkc/Driver.h"
 #include "tkc/Targets.h"
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include "backends/arch/Description.h"
+#include "backends/targets/Description.h"
 #include "support/Diagnostics.h"
 
 #include <memory>

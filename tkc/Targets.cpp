@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "tkc/Targets.h"
 
-#include "backends/arch/NativeGpus.h"
+#include "backends/targets/NativeGpus.h"
 #include "frontend/Sema.h"
 #include "tkc/Driver.h"
 

@@ -4,7 +4,7 @@
 // GPUs as the command line names them.
 #pragma once
 
-#include "backends/arch/Description.h"
+#include "backends/targets/Description.h"
 
 #include <optional>
 #include <string>

@@ -8,8 +8,8 @@
 #include "tkc/Targets.h"
 #include "tkc/TuneRun.h"
 
-#include "backends/arch/NativeGpus.h"
-#include "backends/plan/Schedule.h"
+#include "backends/schedule/Schedule.h"
+#include "backends/targets/NativeGpus.h"
 #include "harness/Reports.h"
 #include "harness/tune/Clauses.h"
 #include "harness/tune/Report.h"

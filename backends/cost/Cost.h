@@ -5,7 +5,7 @@
 // reckoned from it. docs/cost-model.md. Takes milliseconds; what `tkc explain` prints and `tkc tune` ranks with.
 #pragma once
 
-#include "backends/arch/Description.h"
+#include "backends/targets/Description.h"
 #include "ir/plan/PlanIR.h"
 
 #include <array>

@@ -4,8 +4,8 @@
 // One multiprocessor in numbers, and the time that work takes on its units.
 #pragma once
 
-#include "backends/arch/Description.h"
 #include "backends/cost/Cost.h"
+#include "backends/targets/Description.h"
 
 namespace tkc::cost {
 

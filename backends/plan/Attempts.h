@@ -4,7 +4,7 @@
 // Where a plan asks for more than the GPU has: which other values of keys and tunes are worth a try, in which order.
 #pragma once
 
-#include "backends/arch/Description.h"
+#include "backends/targets/Description.h"
 #include "ir/TileIR.h"
 
 #include <cstdint>

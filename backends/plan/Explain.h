@@ -4,7 +4,7 @@
 // A plan in sentences: what it has, and the notes that the planner took where it decided.
 #pragma once
 
-#include "backends/arch/Description.h"
+#include "backends/targets/Description.h"
 #include "ir/plan/PlanIR.h"
 
 namespace tkc::planner {

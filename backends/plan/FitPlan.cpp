@@ -3,8 +3,8 @@
 #include "backends/plan/FitPlan.h"
 
 #include "backends/plan/Attempts.h"
-#include "backends/plan/Schedule.h"
 #include "backends/plan/TuneDependence.h"
+#include "backends/schedule/Schedule.h"
 #include "support/Diagnostics.h"
 
 #include <algorithm>

@@ -2,15 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "backends/plan/PlanModule.h"
 
-#include "backends/plan/DirectLoads.h"
-#include "backends/plan/Exponentials.h"
 #include "backends/plan/FitPlan.h"
 #include "backends/plan/Planner.h"
 #include "backends/plan/Scales.h"
-#include "backends/plan/SeparateLoads.h"
+#include "backends/plan/placement/PlaceDirectLoads.h"
+#include "backends/plan/roles/Exp2Polynomials.h"
 #include "frontend/AST.h"
 #include "ir/Products.h"
 #include "ir/passes/Passes.h"
+#include "ir/passes/SeparateLoads.h"
 #include "support/Diagnostics.h"
 
 #include <algorithm>

@@ -4,9 +4,9 @@
 // Every kernel of a file, in every specialisation, from syntax to a verified plan.
 #pragma once
 
-#include "backends/arch/Description.h"
-#include "backends/plan/Instrument.h"
+#include "backends/targets/Description.h"
 #include "frontend/Sema.h"
+#include "ir/plan/Instrument.h"
 #include "ir/plan/PlanIR.h"
 
 #include <functional>

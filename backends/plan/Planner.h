@@ -5,8 +5,8 @@
 // synchronisation is derived from these. docs/planner.md.
 #pragma once
 
-#include "backends/arch/Description.h"
-#include "backends/plan/Schedule.h"
+#include "backends/schedule/Schedule.h"
+#include "backends/targets/Description.h"
 #include "ir/TileIR.h"
 #include "ir/plan/PlanIR.h"
 

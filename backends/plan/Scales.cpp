@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "backends/plan/Scales.h"
 
-#include "backends/plan/MemoryOrder.h"
-#include "backends/plan/Placement.h"
+#include "backends/plan/placement/Placement.h"
+#include "backends/plan/roles/MemoryBarriers.h"
 #include "ir/Products.h"
 #include "ir/passes/Passes.h"
 #include "support/Diagnostics.h"

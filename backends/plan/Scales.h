@@ -4,8 +4,8 @@
 // Products with block scales where a GPU has no instruction for them.
 #pragma once
 
-#include "backends/arch/Description.h"
-#include "backends/plan/Schedule.h"
+#include "backends/schedule/Schedule.h"
+#include "backends/targets/Description.h"
 #include "ir/TileIR.h"
 
 namespace tkc::planner {

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "harness/tune/Space.h"
 
-#include "backends/plan/Schedule.h"
+#include "backends/schedule/Schedule.h"
 
 #include <algorithm>
 #include <fmt/format.h>

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "harness/tune/Work.h"
 
-#include "backends/plan/Schedule.h"
 #include "backends/plan/TuneDependence.h"
+#include "backends/schedule/Schedule.h"
 #include "harness/CaseData.h"
 #include "harness/Operations.h"
 #include "support/Diagnostics.h"

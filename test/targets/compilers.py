@@ -11,7 +11,7 @@ import shutil
 import subprocess
 
 # What of ROCm's headers emitted files use, for machines without them.
-HIP_HEADERS = pathlib.Path(__file__).resolve().parents[2] / "runtime/emulator/shim"
+HIP_HEADERS = pathlib.Path(__file__).resolve().parents[2] / "emulator/shim"
 
 
 def find(gpu):
@@ -57,7 +57,7 @@ def complaints(source, gpu, side):
     else:
         line += ["-x", "cuda", "--cuda-path=/nowhere", "-Xclang", "-target-sdk-version=12.8", "-include", "tkc_emulator_prelude.h",
                  "-Wno-unknown-cuda-version"] + (["-Xclang", "-target-feature", "-Xclang", "+ptx88"] if side == "device" else [])
-        text = text.replace('"C"(', '"i"(')  # operands of asm that Clang lacks (runtime/emulator/Frontend.cpp)
+        text = text.replace('"C"(', '"i"(')  # operands of asm that Clang lacks (emulator/Frontend.cpp)
     run = subprocess.run([*line, "-"], input=text, capture_output=True, text=True)
     return re.findall(r"^.*(?:error|warning): .*$", run.stderr, re.M)
 

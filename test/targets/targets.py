@@ -231,7 +231,7 @@ def main():
                 for spec in specs if options.all else [specs[(known_gpus.index(gpu) + number) % len(specs)]]:
                     jobs.append(("compile", (spec, gpu["name"]), lambda spec=spec, gpu=gpu: compile_one(options, store, spec, gpu)))
     if options.only != "compile":
-        emulator = cache.digest_folder(root / "runtime/emulator")
+        emulator = cache.digest_folder(root / "emulator")
         for position, file in enumerate(files):
             for gpu in gpus:
                 sample = "0/1" if options.all else f"{known_gpus.index(gpu)}/6"

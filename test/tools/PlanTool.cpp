@@ -5,8 +5,8 @@
 // instead what is wrong with them, --mutate what the verifier says about each of their mutants, --mutate-operands which
 // of those with another operand it lets pass.
 #include "Mutants.h"
-#include "backends/arch/Description.h"
 #include "backends/plan/PlanModule.h"
+#include "backends/targets/Description.h"
 #include "ir/passes/PassManager.h"
 #include "ir/passes/Pipeline.h"
 #include "support/Diagnostics.h"

@@ -1,7 +1,7 @@
 // Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "backends/common/Cpp.h"
-#include "backends/common/Format.h"
+#include "backends/cpp/Cpp.h"
+#include "backends/cpp/Format.h"
 
 #include <cmath>
 #include <gtest/gtest.h>

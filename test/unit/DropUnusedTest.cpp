@@ -1,7 +1,7 @@
 // Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "backends/cuda/DropUnused.h"
-#include "backends/common/Identifiers.h"
+#include "backends/emit/kernel/DropUnused.h"
+#include "backends/cpp/Identifiers.h"
 
 #include <gtest/gtest.h>
 

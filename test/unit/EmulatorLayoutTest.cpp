@@ -3,7 +3,7 @@
 //
 // Where the emulator finds the operands of matrix instructions, against tables of the vendor's public headers
 // (test/golden-data).
-#include "runtime/emulator/models/MatrixOperands.h"
+#include "emulator/models/MatrixOperands.h"
 
 #include <gtest/gtest.h>
 #include <llvm/Support/Error.h>

@@ -3,7 +3,7 @@
 //
 // Where the emulator finds the operands of tcgen05's instructions, against a table of the vendor's public headers
 // (test/golden-data/tcgen05.json); and that the runtime's layouts are what loads of tensor memory give.
-#include "runtime/emulator/models/TensorOperands.h"
+#include "emulator/models/TensorOperands.h"
 
 #include "tk/layout.h"
 

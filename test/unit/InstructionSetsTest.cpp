@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Which GPU has which instruction: the emulator's table against lists that ptxas confirms (test/golden-data).
-#include "runtime/emulator/InstructionSets.h"
+#include "emulator/InstructionSets.h"
 
 #include <gtest/gtest.h>
 

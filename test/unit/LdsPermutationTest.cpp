@@ -3,7 +3,7 @@
 //
 // Swizzled tiles in LDS have no bank conflicts: lanes that are served together ask for different words of each bank, on
 // each GPU, in each of the ways in which operands are read and copies written.
-#include "runtime/emulator/amdgpu/LdsBanks.h"
+#include "emulator/amdgpu/LdsBanks.h"
 #include "tk/lds_permutation.h"
 #include "tk/mfma_layout.h"
 

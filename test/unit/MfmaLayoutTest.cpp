@@ -3,7 +3,7 @@
 //
 // Where the emulator finds the operands of AMD's matrix instructions, against tables that do not come from us
 // (test/golden-data): every element of every operand of every instruction.
-#include "runtime/emulator/amdgpu/MfmaLayout.h"
+#include "emulator/amdgpu/MfmaLayout.h"
 
 #include <gtest/gtest.h>
 #include <llvm/Support/Error.h>

@@ -1,6 +1,6 @@
 // Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "backends/arch/NativeGpus.h"
+#include "backends/targets/NativeGpus.h"
 
 #include <filesystem>
 #include <fstream>

@@ -180,7 +180,7 @@ def syntax_command(source, arch):
     random kernel's own."""
     command = ["clang++-22", "-x", "hip" if arch.startswith("gfx") else "cuda", "-nogpuinc", "-nogpulib", f"--offload-arch={arch}", "--cuda-device-only",
                "-std=c++20", "-fsyntax-only", "-Wall", "-Wshadow", "-Wno-tautological-compare", "-Wno-unknown-cuda-version",
-               f"-I{ROOT / 'runtime/emulator/shim'}", f"-I{ROOT / 'runtime/include'}"]
+               f"-I{ROOT / 'emulator/shim'}", f"-I{ROOT / 'runtime/include'}"]
     if not arch.startswith("gfx"):
         command += ["--cuda-path=/nowhere", "-Xclang", "-target-sdk-version=12.8", "-include", "tkc_emulator_prelude.h"]
         if arch.startswith(("sm_10", "sm_12")):

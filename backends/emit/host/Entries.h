@@ -1,0 +1,50 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The entries of an emitted file: its kernels and its programs, each once.
+#pragma once
+
+#include "backends/plan/PlanModule.h"
+#include "backends/targets/Dialect.h"
+#include "frontend/Program.h"
+
+#include <memory>
+#include <set>
+#include <vector>
+
+namespace tkc::cuda {
+
+/// Kernels of one file are in one language.
+inline const Dialect &dialectOfAll(const std::vector<planner::PlannedKernel> &kernels) {
+  return dialectOf(kernels.empty() ? std::string_view() : kernels.front().plan->arch);
+}
+
+/// Kernels in order of their first plan, each with all its plans.
+template <class Visit> void forEachKernel(const std::vector<planner::PlannedKernel> &kernels, Visit visit) {
+  std::set<const KernelInfo *> done;
+  for (const planner::PlannedKernel &first : kernels) {
+    if (!done.insert(first.kernel).second)
+      continue;
+    std::vector<const planner::PlannedKernel *> planned;
+    for (const planner::PlannedKernel &other : kernels)
+      if (other.kernel == first.kernel)
+        planned.push_back(&other);
+    visit(*first.kernel, std::move(planned));
+  }
+}
+
+/// Programs in order, each with all its plans.
+template <class Visit> void forEachProgram(const std::vector<std::unique_ptr<ProgramPlan>> &programs, Visit visit) {
+  std::set<const ProgramInfo *> done;
+  for (const auto &first : programs) {
+    if (!done.insert(first->program).second)
+      continue;
+    std::vector<const ProgramPlan *> plans;
+    for (const auto &other : programs)
+      if (other->program == first->program)
+        plans.push_back(other.get());
+    visit(first->program->signature, plans);
+  }
+}
+
+} // namespace tkc::cuda

@@ -1,0 +1,243 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "backends/emit/host/Launcher.h"
+
+#include "backends/cpp/Cpp.h"
+#include "backends/emit/Architectures.h"
+#include "backends/emit/Names.h"
+#include "backends/emit/host/Entries.h"
+#include "backends/emit/host/HostFunction.h"
+#include "backends/emit/host/ProgramLauncher.h"
+#include "backends/emit/kernel/KernelPrinter.h"
+#include "backends/emit/kernel/Types.h"
+#include "backends/targets/Dialect.h"
+
+#include <algorithm>
+#include <fmt/ranges.h>
+#include <set>
+
+namespace tkc::cuda {
+namespace {
+
+/// Entries of one kernel, over all its plans, in a file for these GPUs.
+class KernelEntry : public HostFunction {
+public:
+  KernelEntry(const Signature &signature, std::vector<const planner::PlannedKernel *> planned,
+              const Architectures &gpus, const FileNames &names, const SourceManager &sources, const Dialect &dialect)
+      : HostFunction(signature, sources, dialect, names), planned(std::move(planned)), gpus(gpus) {}
+
+  /// The function that does the work. What programs launch is told where it stands among their launches, and is called
+  /// by the C function; else it is the C function itself, or a plain one in the namespace `scope`.
+  std::string definition(bool isLaunched, const std::string &scope) {
+    std::string head = declaration(EntryKind::Kernel);
+    if (isLaunched)
+      head.insert(head.find('(') + 1, "tk::host::order " + orderName + ", ");
+    text = (isLaunched ? "static " : !scope.empty() ? "" : "extern \"C\" ") + head + " {\n";
+    checkArguments();
+    findDevice(gpus);
+    for (size_t i = 0; i < gpus.size(); ++i)
+      dispatchFor(i, isLaunched);
+    endWithoutSpecialization();
+    text += "}\n\n";
+    if (isLaunched)
+      text += callOfOrdered(scope);
+    return std::move(text);
+  }
+
+private:
+  /// The function of callers, which launches after everything that is on the stream. In a namespace its name says so:
+  /// by the tensors' type a function of the same name outside would be found too.
+  std::string callOfOrdered(const std::string &scope) const {
+    std::string arguments = "tk::host::order::after_all";
+    for (const std::string &name : signature.order)
+      arguments += ", " + identifier(name);
+    return fmt::format(
+        "{}{} {{\nreturn {}{}({}, {});\n}}\n\n", scope.empty() ? "extern \"C\" " : "", declaration(EntryKind::Kernel),
+        scope.empty() ? (hidesItself() ? "::" : "") : "::" + scope + "::", functionName(EntryKind::Kernel), arguments,
+        streamName);
+  }
+
+  /// The plans for one GPU, the `index`th of the file's.
+  void dispatchFor(size_t index, bool isLaunched) {
+    const arch::Description &gpu = *gpus[index];
+    const bool isOneOfSeveral = gpus.size() > 1;
+    if (isOneOfSeveral)
+      line("if ({}.code == {}) {{ // {}", deviceName, index, gpu.name);
+    for (const planner::PlannedKernel *kernel : planned)
+      if (kernel->plan->arch == gpu.name)
+        dispatch(*kernel,
+                 (isOneOfSeveral ? namespaceOf(gpu, names.entries) + "::" : "") + names.kernels.at(kernel->plan.get()),
+                 isLaunched);
+    if (isOneOfSeveral)
+      text += "}\n";
+  }
+
+  void dispatch(const planner::PlannedKernel &kernel, const std::string &name, bool isLaunched) {
+    const plan::Plan &plan = *kernel.plan;
+    openBranch(kernel.specialization, kernel.conditions);
+    line("{} {}{{}};", argumentsOf(name), argumentsName);
+    const MemberNames members(plan, names.kernels.at(&plan));
+    fillArguments(plan, members);
+    if (plan.aligned)
+      line("if ({}) {{", fits(plan, members));
+    const bool isResident = (plan.grid.persistent && (!plan.grid.claimed || plan.grid.counted)) || plan.grid.ragged;
+    if (plan.grid.counted)
+      line("{}.tk_counter = tk::host::tile_counter_of({});", argumentsName, streamName);
+    if (isInstrumented(plan))
+      line("{}.tk_trace = tk::host::trace_of({{{}, {}, {}, {}.multiprocessors, {}, {:#x}}});", argumentsName,
+           cpp::print(cpp::string(name)), blocks(plan), isResident, deviceName, plan.threads / plan.roles[0].lanes,
+           leaders(plan));
+    const bool overlaps = isLaunched && waitsForPrevious(plan);
+    line("tk::host::launch({}, {}, {}, {}, {}, {}, {}, {}, {}{}{});", callName, deviceName, name, argumentsName,
+         blocks(plan), isResident, plan.threads,
+         (plan.buffers.empty() && plan.barriers.empty()) || dialect.hasStaticShared
+             ? "0"
+             : fmt::format("int(sizeof({})) + 1024", sharedOf(name)),
+         streamName,
+         overlaps           ? ", " + orderName
+         : plan.cluster > 1 ? ", tk::host::order::after_all"
+                            : "",
+         plan.cluster > 1 ? fmt::format(", {}", plan.cluster) : "");
+    line("return {}.status();\n}}{}", callName, plan.aligned ? "\n}" : "");
+  }
+
+  /// Bit w: warp w is the first of an instance of a role.
+  static uint32_t leaders(const plan::Plan &plan) {
+    uint32_t bits = 0;
+    for (const plan::Role &role : plan.roles)
+      for (int instance = 0; instance < role.processes(); ++instance)
+        bits |= uint32_t{1} << (role.firstWarp + instance * role.warps);
+    return bits;
+  }
+
+  void fillArguments(const plan::Plan &plan, const MemberNames &members) {
+    for (const ir::Param &param : plan.params) {
+      const std::string &id = members.argument(param.name);
+      if (!param.isTensor)
+        line("{}.{} = {};", argumentsName, id, identifier(param.name));
+      else if (param.isPresent)
+        line("{}.{} = tk::host::make_global<{}{}, {}>({});", argumentsName, id,
+             param.mode == ir::ParamMode::In ? "const " : "", elementType(param.elem), param.dims.size(),
+             view(param.name));
+    }
+    for (const std::string &symbol : runtimeSymbols(plan))
+      line("{}.{} = {};", argumentsName, members.argument(symbol), identifier(symbol));
+    for (const Reach &reach : reaches(plan))
+      line("tk::host::check_reach({}, {}, {}, {});", callName, view(reach.tensor), reach.dim, reach.extent);
+    if (plan.aligned)
+      return;
+    std::vector<std::string> tiles, vectors;
+    for (const auto &[map, use] : mapUses(plan)) {
+      const std::string encoded = encode(*plan.findMap(map), members, use == MapUse::Stores);
+      if (use != MapUse::Stores)
+        (use == MapUse::LoadsTile ? tiles : vectors).push_back(encoded);
+      else
+        line("{}.{} = {};", argumentsName, members.fits(map), encoded);
+    }
+    for (const std::string &flag : fitFlags(plan))
+      line("{}.{} = {};", argumentsName, members.flag(flag), fmt::join(flag == "loads_fit" ? tiles : vectors, " &&\n"));
+  }
+
+  /// Whether the copy engine can take every tensor that it is to; their maps are ready then.
+  std::string fits(const plan::Plan &plan, const MemberNames &members) const {
+    std::vector<std::string> all;
+    for (const auto &[map, use] : mapUses(plan))
+      all.push_back(encode(*plan.findMap(map), members, use == MapUse::Stores));
+    return fmt::format("{}", fmt::join(all, " &&\n"));
+  }
+
+  std::string encode(const plan::TensorMap &map, const MemberNames &members, bool stored) const {
+    return fmt::format("tk::host::encode_map({}.{}, {}, {{{}, {}, {}, {}, {}{}}})", argumentsName,
+                       members.map(map.name), view(map.tensor), map.rowDim, map.boxRows, map.boxCols,
+                       plan::bytes(map.swizzle), stored ? "true" : "false",
+                       map.fetched == plan::TensorMap().fetched ? "" : fmt::format(", {}", map.fetched));
+  }
+
+  std::string blocks(const plan::Plan &plan) const {
+    if (plan.grid.ragged)
+      return "INT32_MAX";
+    HostNames names;
+    for (const auto &[constant, value] : plan.constants)
+      names[constant] = std::to_string(value);
+    std::string product;
+    for (const plan::GridAxis &axis : plan.grid.axes)
+      product +=
+          fmt::format("{}tk::host::steps({}, {}, {})", product.empty() ? "" : " * ", hostExpr(plan, axis.lo, names),
+                      hostExpr(plan, axis.hi, names),
+                      std::max<int64_t>(axis.tileSize, 1) * (axis.name == plan.grid.clusterAxis ? plan.cluster : 1));
+    if (plan.cluster > 1)
+      product += fmt::format(" * {}", plan.cluster);
+    return product.empty() ? "1" : product;
+  }
+
+  std::vector<const planner::PlannedKernel *> planned;
+  const Architectures &gpus;
+  const std::string orderName = fresh("order");
+};
+
+bool isLaunched(const KernelInfo &kernel, const std::vector<std::unique_ptr<ProgramPlan>> &programs) {
+  for (const auto &program : programs)
+    for (const ProgramStep &step : program->steps)
+      if (const auto *launch = std::get_if<LaunchStep>(&step); launch && launch->kernel == &kernel)
+        return true;
+  return false;
+}
+
+std::string commentLines(const std::string &doc) {
+  std::string text;
+  for (size_t at = 0; at < doc.size();) {
+    const size_t end = std::min(doc.find('\n', at), doc.size());
+    text += "/// " + doc.substr(at, end - at) + "\n";
+    at = end + 1;
+  }
+  return text;
+}
+
+} // namespace
+
+std::string printLaunchers(const std::vector<planner::PlannedKernel> &kernels,
+                           const std::vector<std::unique_ptr<ProgramPlan>> &programs, const SourceManager &sources,
+                           const std::string &scope) {
+  const Architectures gpus = architecturesOf(kernels);
+  const FileNames names{kernelNames(kernels), entriesOf(kernels, programs)};
+  const Dialect &dialect = dialectOfAll(kernels);
+  std::string text;
+  forEachKernel(kernels, [&](const KernelInfo &kernel, std::vector<const planner::PlannedKernel *> planned) {
+    KernelEntry entry(kernel.signature, std::move(planned), gpus, names, sources, dialect);
+    text += entry.definition(isLaunched(kernel, programs), scope);
+    if (scope.empty())
+      text += entry.overloadDefinition(EntryKind::Kernel);
+  });
+  forEachProgram(programs, [&](const Signature &signature, const std::vector<const ProgramPlan *> &plans) {
+    text += printProgramEntries(signature, plans, names, sources, dialect, scope);
+  });
+  return text;
+}
+
+std::string printHeader(const std::vector<planner::PlannedKernel> &kernels,
+                        const std::vector<std::unique_ptr<ProgramPlan>> &programs, const SourceManager &sources) {
+  const Dialect &dialect = dialectOfAll(kernels);
+  const FileNames names{kernelNames(kernels), entriesOf(kernels, programs)};
+  std::string forC, forCpp;
+  const auto declare = [&](const HostFunction &function, EntryKind kind) {
+    forC += function.declaration(kind) + ";\n";
+    forCpp += function.overload(kind, /*withDefaults=*/true) + ";\n";
+  };
+  forEachKernel(kernels, [&](const KernelInfo &kernel, const auto &) {
+    forC += commentLines(kernel.signature.doc);
+    declare(HostFunction(kernel.signature, sources, dialect, names), EntryKind::Kernel);
+    forC += "\n";
+  });
+  forEachProgram(programs, [&](const Signature &signature, const std::vector<const ProgramPlan *> &) {
+    const HostFunction function(signature, sources, dialect, names);
+    forC += commentLines(signature.doc);
+    declare(function, EntryKind::Program);
+    forC += "/// Bytes of workspace that a call with these arguments needs; -1 where they are not right.\n";
+    declare(function, EntryKind::WorkspaceQuery);
+    forC += "\n";
+  });
+  return "#pragma once\n\n#include \"tk/host/tensor.h\"\n\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n" + forC +
+         "#ifdef __cplusplus\n} // extern \"C\"\n\n// The same for C++.\n" + forCpp + "#endif\n";
+}
+
+} // namespace tkc::cuda

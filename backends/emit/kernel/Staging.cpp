@@ -1,0 +1,390 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Shared memory and the copy engine.
+//
+// A run of Expect and CopyIn fills one stage. What the role's threads copy themselves comes first and is fenced; each
+// thread then arrives for what it copied, one of them announces the engine's bytes and starts its copies.
+#include "backends/emit/kernel/Views.h"
+
+#include <algorithm>
+#include <fmt/core.h>
+
+namespace tkc::cuda {
+
+using plan::Division;
+using plan::Stmt;
+using plan::StmtKind;
+using plan::VarType;
+
+/// How many chunks of 16 bytes a thread with registers enough has on their way at once, where they go through
+/// registers: a small product of unaligned tensors waits for memory as often as it asks anew.
+static int deepCopies(int registers) {
+  constexpr int least = 128, besides = 64, each = 6, most = 16;
+  return registers < least ? 0 : std::min((registers - besides) / each, most);
+}
+
+cpp::Expr RolePrinter::stage(const plan::BufferRef &ref) const {
+  const plan::Buffer *buffer = kernel.plan.findBuffer(ref.buffer);
+  cpp::Expr tile = kernel.sharedBuffer(ref.buffer);
+  if (buffer->stages > 1)
+    tile = cpp::subscript(tile, ref.cursor.empty() ? cpp::integer(0)
+                                                   : cpp::member(cpp::name(cppNames.at(ref.cursor)), "slot"));
+  if (kernel.splitBuffers.count(ref.buffer))
+    tile = cpp::subscript(tile, instance);
+  return tile;
+}
+
+/// The part of a stage that the instance touches, as an operand of a product or of a copy to or from registers.
+cpp::Expr RolePrinter::slice(const plan::BufferRef &ref) const {
+  const plan::Buffer *buffer = kernel.plan.findBuffer(ref.buffer);
+  cpp::Expr tile = stage(ref);
+  const bool isVector = buffer->rows == 1 || buffer->cols == 1;
+  if (isVector && !kernel.scaleBuffers.count(ref.buffer)) { // which has no orientation
+    const bool runsAlongRows = (ref.slice == Division::Rows) != ref.transposed;
+    if (!instance || ref.slice == Division::Whole || runsAlongRows != (buffer->cols == 1) ||
+        kernel.splitBuffers.count(ref.buffer))
+      return tile;
+    const int64_t count = buffer->rows * buffer->cols / role.instances;
+    return cpp::call(cpp::name(fmt::format("{}.part<{}>", cpp::print(tile), count)), {instance});
+  }
+  if (!instance || ref.slice == Division::Whole || kernel.splitBuffers.count(ref.buffer))
+    return ref.transposed ? cpp::method(tile, "T") : tile;
+  const bool alongRows = (ref.slice == Division::Rows) != ref.transposed;
+  const int64_t count = (alongRows ? buffer->rows : buffer->cols) / role.instances;
+  cpp::Expr part = cpp::call(
+      cpp::name(fmt::format("{}.{}_of<{}>", cpp::print(tile), alongRows ? "rows" : "cols", count)), {instance});
+  return ref.transposed ? cpp::method(part, "T") : part;
+}
+
+/// Innermost first, as the copy engine takes them.
+std::vector<cpp::Expr> RolePrinter::coordinates(const Stmt &stmt, bool withPart) {
+  const plan::TensorMap *map = kernel.plan.findMap(stmt.map);
+  const plan::Buffer *buffer = kernel.plan.findBuffer(stmt.ref.buffer);
+  std::vector<cpp::Expr> list;
+  for (size_t d = 0; d < stmt.view.indices.size(); ++d) {
+    const ir::ViewIndex &index = stmt.view.indices[d];
+    cpp::Expr at;
+    if (index.kind == ir::ViewIndex::Tiled)
+      at = cpp::member(value(stmt.operands[index.operand]), "begin");
+    else if (index.kind == ir::ViewIndex::Element)
+      at = value(stmt.operands[index.operand]);
+    else
+      at = cpp::integer(index.lo);
+    if (static_cast<int>(d) == map->colDim)
+      at = cpp::binary("+", at, cpp::integer(stmt.colLo));
+    if (withPart && instance && stmt.ref.slice == Division::Rows && static_cast<int>(d) == map->rowDim)
+      at = cpp::binary("+", at, cpp::binary("*", instance, cpp::integer(buffer->rows / role.instances)));
+    if (withPart && instance && stmt.ref.slice == Division::Cols && static_cast<int>(d) == map->colDim)
+      at = cpp::binary("+", at, cpp::binary("*", instance, cpp::integer(buffer->cols / role.instances)));
+    if (static_cast<int>(d) == map->colDim && storedCount(buffer->elem, 2) == 1) // maps of pairs go by the byte
+      at = cpp::binary("/", at, cpp::integer(2));
+    list.insert(list.begin(), at);
+  }
+  return list;
+}
+
+/// This block's share of the stage, for all blocks of the cluster.
+cpp::Expr RolePrinter::multicastByEngine(const Stmt &stmt) {
+  const plan::TensorMap *map = kernel.plan.findMap(stmt.map);
+  const plan::Buffer *buffer = kernel.plan.findBuffer(stmt.ref.buffer);
+  const bool byRows = stmt.multicast == Division::Rows;
+  const int64_t count = (byRows ? buffer->rows : buffer->cols) / kernel.plan.cluster;
+  const cpp::Expr share =
+      cpp::call(cpp::name(fmt::format("{}.{}_of<{}>", cpp::print(stage(stmt.ref)), byRows ? "rows" : "cols", count)),
+                {cpp::name("rank")});
+  std::vector<cpp::Expr> args = {share, kernel.tensorMap(stmt.map), barrierRef(stmt),
+                                 cpp::integer((1 << kernel.plan.cluster) - 1)};
+  std::vector<cpp::Expr> at = coordinates(stmt, false);
+  const auto axis = at.size() - 1 - static_cast<size_t>(byRows ? map->rowDim : map->colDim);
+  at[axis] = cpp::binary("+", at[axis], cpp::binary("*", cpp::name("rank"), cpp::integer(count)));
+  args.insert(args.end(), at.begin(), at.end());
+  return cpp::call("tk::tma_load_multicast", std::move(args));
+}
+
+/// To this block, all or its share; the bytes count in the pair's first block.
+cpp::Expr RolePrinter::copyForPair(const Stmt &stmt) {
+  const plan::TensorMap *map = kernel.plan.findMap(stmt.map);
+  const plan::Buffer *buffer = kernel.plan.findBuffer(stmt.ref.buffer);
+  std::vector<cpp::Expr> args = {stage(stmt.ref), kernel.tensorMap(stmt.map), barrierRef(stmt)};
+  std::vector<cpp::Expr> at = coordinates(stmt, false);
+  if (stmt.multicast != Division::Whole) {
+    const bool byRows = stmt.multicast == Division::Rows;
+    const auto axis = at.size() - 1 - static_cast<size_t>(byRows ? map->rowDim : map->colDim);
+    at[axis] = cpp::binary("+", at[axis],
+                           cpp::binary("*", cpp::name("rank"), cpp::integer(byRows ? buffer->rows : buffer->cols)));
+  }
+  args.insert(args.end(), at.begin(), at.end());
+  return cpp::call("tk::tma_load_pair", std::move(args));
+}
+
+cpp::Expr RolePrinter::copyByEngine(const Stmt &stmt) {
+  if (stmt.toFirst)
+    return copyForPair(stmt);
+  if (stmt.multicast != Division::Whole)
+    return multicastByEngine(stmt);
+  std::vector<cpp::Expr> args = {stage(stmt.ref), kernel.tensorMap(stmt.map), barrierRef(stmt)};
+  for (cpp::Expr &at : coordinates(stmt, false))
+    args.push_back(std::move(at));
+  return cpp::call("tk::tma_load", std::move(args));
+}
+
+void RolePrinter::copyByThreads(const Stmt &stmt, cpp::Body &out) {
+  const plan::Buffer *buffer = kernel.plan.findBuffer(stmt.ref.buffer);
+  const bool isVector = buffer->rows == 1;
+  const int64_t rows = stmt.ref.transposed ? buffer->cols : buffer->rows;
+  const int64_t cols = stmt.ref.transposed ? buffer->rows : buffer->cols;
+  const bool isShare = stmt.toFirst && stmt.multicast != Division::Whole;
+  const cpp::Expr own = instance;
+  if (isShare) // of this block
+    instance = cpp::name("rank");
+  ViewParts parts = viewOf(stmt, rows, cols, false, isShare ? stmt.multicast : Division::Whole);
+  instance = own;
+  const cpp::Expr threads = cpp::integer(role.totalWarps() * role.lanes);
+  if (isVector) {
+    out.push_back(cpp::Stmt::expression(
+        cpp::call(cpp::templated("tk::copy_to_shared", {threads}),
+                  {stage(stmt.ref), cpp::method(kernel.argument(stmt.view.tensor), "at", parts.origin), parts.cols.end,
+                   threadInRole})));
+    return;
+  }
+  std::vector<cpp::Expr> parameters = {threads};
+  if (stmt.ref.transposed) {
+    std::swap(parts.rows, parts.cols);
+    parameters.push_back(cpp::boolean(true));
+  }
+  if (kernel.scaleBuffers.count(stmt.ref.buffer)) {
+    out.push_back(cpp::Stmt::expression(cpp::call(cpp::templated("tk::copy_scales", parameters),
+                                                  {stage(stmt.ref), viewExpr(parts, false), threadInRole})));
+    return;
+  }
+  cpp::Expr from = viewExpr(parts, false);
+  if (isPacked(parts.param->elem))
+    from = cpp::call(isFloat6(parts.param->elem) ? "tk::packed_bytes" : "tk::pairs", {from});
+  if (isFloat6(parts.param->elem)) {
+    out.push_back(cpp::Stmt::expression(
+        cpp::call(cpp::templated("tk::copy_padded", parameters), {stage(stmt.ref), from, threadInRole})));
+    return;
+  }
+  const bool isContiguous = !stmt.ref.transposed && parts.cols.dim + 1 == static_cast<int>(parts.param->dims.size());
+  const std::string callee = isContiguous ? "tk::copy_rows_to_shared" : "tk::copy_to_shared";
+  if (isContiguous && deepCopies(role.registers) > 0)
+    parameters.push_back(cpp::integer(deepCopies(role.registers)));
+  out.push_back(
+      cpp::Stmt::expression(cpp::call(cpp::templated(callee, parameters), {stage(stmt.ref), from, threadInRole})));
+}
+
+/// Vectors that may not suit the engine are copied by the threads; a role that leaves all to the engine runs where they
+/// do.
+bool RolePrinter::isByEngine(const Stmt &copy) const {
+  const bool isVector = kernel.plan.findBuffer(copy.ref.buffer)->rows == 1;
+  return !copy.map.empty() && !(isVector && copyMode == CopyMode::AtRunTime);
+}
+
+/// A share by each thread, asynchronously where the tensor's rows come in whole 16 bytes.
+void RolePrinter::copyAsync(const Stmt &stmt, cpp::Body &out) {
+  const plan::Buffer *buffer = kernel.plan.findBuffer(stmt.ref.buffer);
+  const ViewParts parts = viewOf(stmt, buffer->rows, buffer->cols, false, Division::Whole);
+  if (stmt.ref.transposed || kernel.scaleBuffers.count(stmt.ref.buffer) || !suitsWide(parts))
+    return copyByThreads(stmt, out);
+  const cpp::Expr threads = cpp::integer(static_cast<int64_t>(role.totalWarps()) * role.lanes);
+  const cpp::Expr ofTensor = cpp::member(kernel.argument(stmt.view.tensor), "wide");
+  std::vector<cpp::Expr> args = {stage(stmt.ref)};
+  if (role.isLed()) { // the tile whose columns are
+    args.push_back(cpp::name(leadName));
+    args.push_back(cpp::member(kernel.argument(stmt.view.tensor), "data"));
+    args.push_back(viewExpr(parts, true));
+    args.push_back(threadInRole);
+    out.push_back(
+        cpp::Stmt::expression(cpp::call(cpp::templated("tk::copy_led_row_async", {threads}), std::move(args))));
+    return;
+  }
+  if (stmt.loads == 0 && assumedWide)
+    assumedWide->insert(stmt.view.tensor);
+  if (stmt.loads == 0)
+    args.push_back(assumedWide ? cpp::name("true") : ofTensor);
+  else if (wide != Wide::Yes)
+    args.push_back(wide == Wide::No ? cpp::boolean(false) : ofTensor);
+  args.push_back(viewExpr(parts, true));
+  args.push_back(threadInRole);
+  const std::string callee = stmt.loads > 0      ? "tk::load_direct"
+                             : buffer->rows == 1 ? "tk::copy_row_async"
+                                                 : "tk::copy_async";
+  out.push_back(cpp::Stmt::expression(cpp::call(cpp::templated(callee, {threads}), std::move(args))));
+}
+
+cpp::Expr RolePrinter::allLoadsAreWide() const {
+  cpp::Expr all;
+  std::set<std::string> seen;
+  plan::walk(role.body, [&](const Stmt &each) {
+    if (each.kind == StmtKind::CopyIn && each.loads > 0 && seen.insert(each.view.tensor).second) {
+      const cpp::Expr wide = cpp::member(kernel.argument(each.view.tensor), "wide");
+      all = all ? cpp::binary("&&", all, wide) : wide;
+    }
+  });
+  return all;
+}
+
+/// Loads are counted where all tensors came by them: others were copied at once.
+void RolePrinter::printWaitForLoads(const Stmt &stmt, cpp::Body &out) {
+  const int left = stmt.as<plan::CopyWait>().left;
+  const cpp::Expr callee = cpp::templated("tk::wait_loads", {cpp::integer(wide == Wide::No ? 0 : left)});
+  const bool asks = left > 0 && wide == Wide::Asked;
+  out.push_back(cpp::Stmt::expression(asks ? cpp::call(callee, {allLoadsAreWide()}) : cpp::call(callee)));
+}
+
+/// A share by each thread, to registers.
+void RolePrinter::printFetch(const Stmt &stmt, cpp::Body &out) {
+  const plan::Buffer *buffer = kernel.plan.findBuffer(stmt.ref.buffer);
+  const bool transposes = stmt.ref.transposed;
+  ViewParts parts = viewOf(stmt, transposes ? buffer->cols : buffer->rows, transposes ? buffer->rows : buffer->cols,
+                           false, Division::Whole);
+  const bool wide = !transposes && suitsWide(parts);
+  if (transposes)
+    std::swap(parts.rows, parts.cols);
+  if (uses.declaresAt(stmt, stmt.dest))
+    out.push_back(cpp::Stmt::declaration(typeText(stmt.dest), nameOf(stmt.dest)));
+  const cpp::Expr share = cpp::name(nameOf(stmt.dest));
+  if (isFloat6(buffer->elem)) {
+    const cpp::Expr bytes = cpp::call("tk::packed_bytes", {viewExpr(parts, false)});
+    out.push_back(cpp::Stmt::expression(cpp::method(share, "fetch", {bytes, threadInRole})));
+    return;
+  }
+  if (isPacked(buffer->elem)) {
+    out.push_back(cpp::Stmt::expression(cpp::call("tk::fetch_pairs", {share, viewExpr(parts, false), threadInRole})));
+    return;
+  }
+  std::vector<cpp::Expr> args;
+  if (wide)
+    args.push_back(cpp::member(kernel.argument(stmt.view.tensor), "wide"));
+  args.push_back(viewExpr(parts, wide));
+  args.push_back(threadInRole);
+  out.push_back(cpp::Stmt::expression(cpp::method(share, "fetch", std::move(args))));
+}
+
+void RolePrinter::printCopies(const plan::Body &body, size_t &i, cpp::Body &out) {
+  const Stmt *expect = nullptr;
+  std::vector<const Stmt *> byEngine, byThreads;
+  size_t end = i;
+  for (; end < body.size(); ++end) {
+    const Stmt &stmt = body[end];
+    if (stmt.kind == StmtKind::Expect && !expect)
+      expect = &stmt;
+    else if (stmt.kind == StmtKind::CopyIn && !stmt.isThreadCopy())
+      (isByEngine(stmt) ? byEngine : byThreads).push_back(&stmt);
+    else if (!(isPure(stmt) && uses.isInlined(stmt.dest)))
+      break;
+  }
+  i = end - 1;
+  const Stmt &barrier = expect ? *expect : byEngine.empty() ? *byThreads.front() : *byEngine.front();
+  Stmt elected = barrier, copying = barrier;
+  elected.one = copying.one = true;
+  copying.inFirst = false;
+  const bool isPaired = !byEngine.empty() && byEngine.front()->toFirst;
+  const bool eachExpects = expect && expect->as<plan::Expect>().toFirst; // in each block of a pair
+  const cpp::Stmt arrive =
+      cpp::Stmt::expression(isPaired ? cpp::method(barrierRef(barrier), "arrive_written_at", {cpp::integer(0)})
+                                     : cpp::method(barrierRef(barrier), "arrive"));
+  const bool allArrive = expect && !singleThread && (!expect->one || plan::runsOnOneThread(role));
+  int64_t engineBytes = expect ? expect->as<plan::Expect>().bytes : 0;
+  for (const Stmt *copy : byThreads)
+    if (!copy->map.empty())
+      engineBytes -= kernel.plan.findBuffer(copy->ref.buffer)->copiedBytes();
+  const auto engine = [&](cpp::Body &to) {
+    for (const Stmt *copy : byThreads)
+      copyByThreads(*copy, to);
+    if (!byThreads.empty())
+      to.push_back(cpp::Stmt::expression(cpp::call("tk::finish_copies")));
+    if (byEngine.empty() && byThreads.empty() && kernel.plan.grid.counted) // the claim arrives by itself
+      return;
+    if (byEngine.empty() && byThreads.empty()) // bytes of something else
+      return emit(elected, to,
+                  cpp::method(barrierRef(barrier), "expect_bytes", {cpp::integer(expect->as<plan::Expect>().bytes)}));
+    if (byEngine.empty()) {
+      if (expect)
+        to.push_back(arrive);
+      return;
+    }
+    if (eachExpects)
+      emit(elected, to,
+           cpp::method(barrierRef(barrier), "expect_bytes_at", {cpp::integer(0), cpp::integer(engineBytes)}));
+    else if (expect)
+      emit(elected, to, cpp::method(barrierRef(barrier), "expect_bytes", {cpp::integer(engineBytes)}));
+    for (const Stmt *copy : byEngine)
+      emit(copying, to, copyByEngine(*copy));
+    if (allArrive)
+      to.back().orElse = {arrive};
+  };
+  const auto threads = [&](cpp::Body &to) {
+    for (const Stmt *copy : byThreads)
+      copyByThreads(*copy, to);
+    for (const Stmt *copy : byEngine)
+      copyByThreads(*copy, to);
+    to.push_back(cpp::Stmt::expression(cpp::call("tk::finish_copies")));
+    if (expect)
+      to.push_back(arrive);
+  };
+  if (copyMode == CopyMode::Engine || byEngine.empty())
+    return engine(out);
+  if (copyMode == CopyMode::Threads)
+    return threads(out);
+  cpp::Body fast, slow;
+  engine(fast);
+  threads(slow);
+  out.push_back(cpp::Stmt::ifThen(kernel.loadsFit(), std::move(fast), std::move(slow)));
+}
+
+void RolePrinter::printCopyOut(const Stmt &stmt, cpp::Body &out) {
+  if (stmt.map.empty()) {
+    const plan::Buffer *buffer = kernel.plan.findBuffer(stmt.ref.buffer);
+    const ViewParts parts = viewOf(stmt, buffer->rows, buffer->cols, false, Division::Whole);
+    const cpp::Expr wide =
+        suitsWide(parts) ? cpp::member(kernel.argument(stmt.view.tensor), "wide") : cpp::boolean(false);
+    const cpp::Expr callee =
+        cpp::templated("tk::copy_from_shared", {cpp::integer(static_cast<int64_t>(role.totalWarps()) * role.lanes)});
+    out.push_back(
+        cpp::Stmt::expression(cpp::call(callee, {wide, viewExpr(parts, true), stage(stmt.ref), threadInRole})));
+    return;
+  }
+  std::vector<cpp::Expr> args = {kernel.tensorMap(stmt.map), slice(stmt.ref)};
+  for (cpp::Expr &at : coordinates(stmt, true))
+    args.push_back(std::move(at));
+  emit(stmt, out, cpp::call(stmt.reducing ? "tk::tma_add" : "tk::tma_store", std::move(args)));
+}
+
+namespace {
+
+bool copiesOut(const plan::Body &body, const std::string &buffer) {
+  return std::any_of(body.begin(), body.end(), [&](const Stmt &stmt) {
+    return (stmt.kind == StmtKind::CopyOut && stmt.ref.buffer == buffer) || copiesOut(stmt.prologue, buffer) ||
+           copiesOut(stmt.body, buffer) || copiesOut(stmt.epilogue, buffer) || copiesOut(stmt.orElse, buffer);
+  });
+}
+
+/// Whether another role takes the buffer out: what stages it has loops that leave few registers.
+bool isHandedOver(const plan::Plan &plan, const plan::Role &role, const std::string &buffer) {
+  return std::any_of(plan.roles.begin(), plan.roles.end(),
+                     [&](const plan::Role &other) { return other.name != role.name && copiesOut(other.body, buffer); });
+}
+
+} // namespace
+
+void RolePrinter::printStoreShared(const Stmt &stmt, cpp::Body &out) {
+  cpp::Expr source = value(stmt.operands[0]);
+  const VarType &type = typeOf(stmt.operands[0]);
+  const plan::Buffer *buffer = kernel.plan.findBuffer(stmt.ref.buffer);
+  source = convert(source, type.elem, buffer->elem);
+  const int64_t count = stmt.colHi - stmt.colLo;
+  if (count > 0 && count != partCols(type, role.instances))
+    source =
+        cpp::call(cpp::templated("tk::cols_of", {cpp::integer(count)}), {source, cpp::integer(stmt.colLo / count)});
+  const cpp::Expr store =
+      cpp::call(isHandedOver(kernel.plan, role, stmt.ref.buffer) ? "tk::store_shared_late" : "tk::store_shared",
+                {slice(stmt.ref), source});
+  if (stmt.firstInstance && instance)
+    out.push_back(cpp::Stmt::ifThen(cpp::binary("==", instance, cpp::integer(0)), {cpp::Stmt::expression(store)}));
+  else
+    emit(stmt, out, store);
+}
+
+} // namespace tkc::cuda

@@ -1,0 +1,167 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Which accesses the copy engine can do.
+#include "backends/plan/placement/Placement.h"
+
+#include <algorithm>
+#include <cmath>
+#include <tuple>
+
+namespace tkc::planner {
+namespace {
+
+bool isZero(const ir::Value *value) {
+  return value->definingOp && value->definingOp->kind == ir::OpKind::Const && value->definingOp->constant == 0;
+}
+
+/// How far forms are looked into: farther, there may be more paths than there is time.
+constexpr int maxDepth = 10;
+
+/// Whether `value` is a multiple of `size` by its form.
+bool isMultipleOf(const ir::Value *value, int64_t size, int depth = 0) {
+  const ir::Op *op = value->definingOp;
+  if (!op || ++depth > maxDepth)
+    return false;
+  switch (op->kind) {
+  case ir::OpKind::Const:
+    return std::fmod(op->constant, static_cast<double>(size)) == 0;
+  case ir::OpKind::Mul:
+    return isMultipleOf(op->operand(0), size, depth) || isMultipleOf(op->operand(1), size, depth);
+  case ir::OpKind::Add:
+  case ir::OpKind::Sub:
+  case ir::OpKind::Min:
+  case ir::OpKind::Max:
+    return isMultipleOf(op->operand(0), size, depth) && isMultipleOf(op->operand(1), size, depth);
+  default:
+    return false;
+  }
+}
+
+/// Whether tiles that stop at `hi` are full, or stop where the tensor does, so that the engine's bounds are the tile's.
+bool stopsWithTensor(const ir::Value *hi, const ir::DimExpr &dim, int64_t size, int depth = 0) {
+  if (isDim(hi, dim) || isMultipleOf(hi, size))
+    return true;
+  if (++depth > maxDepth)
+    return false;
+  const ir::Op *op = hi->definingOp;
+  if (op && (op->kind == ir::OpKind::Min || op->kind == ir::OpKind::Max))
+    return stopsWithTensor(op->operand(0), dim, size, depth) && stopsWithTensor(op->operand(1), dim, size, depth);
+  // A split loop's bound, clipped from below by another of the kind: select(c, x, y).
+  return op && op->kind == ir::OpKind::Select && stopsWithTensor(op->operand(1), dim, size, depth) &&
+         stopsWithTensor(op->operand(2), dim, size, depth);
+}
+
+/// The loop whose tiles the index counts; null: the index is moved, or not a loop's own.
+const ir::Op *loopOf(const ir::Value *tileIndex) {
+  return tileIndex->definingOp || !tileIndex->ownerBlock ? nullptr : tileIndex->ownerBlock->parent;
+}
+
+/// A load may bring what the tensor has beyond the end of the tile's range: passes take it for that, or for zero where
+/// the tensor ends (`EdgeAnalysis::loadedBeyond`). A store may not write there.
+/// Tiles of a loop start at lo + n · size; with lo a multiple too, whatever is a multiple is a boundary between tiles.
+bool rangeSuits(ir::OpKind access, const ir::Value *tileIndex, const ir::DimExpr &dim) {
+  const ir::Op *loop = loopOf(tileIndex);
+  if (!loop || access == ir::OpKind::Load)
+    return loop != nullptr;
+  const int64_t size = loop->tileSize;
+  return isDim(loop->operand(1), dim) ||
+         (isMultipleOf(loop->operand(0), size) && stopsWithTensor(loop->operand(1), dim, size));
+}
+
+} // namespace
+
+bool isDim(const ir::Value *value, const ir::DimExpr &dim) {
+  const ir::Op *op = value->definingOp;
+  if (op && op->kind == ir::OpKind::Dim)
+    return dim.kind == ir::DimExpr::Symbol && dim.symbol == op->name;
+  return op && op->kind == ir::OpKind::Const && dim.isConst() && static_cast<double>(dim.value) == op->constant;
+}
+
+std::pair<int, int> rangedDims(const ir::View &view) {
+  int first = -1, second = -1;
+  for (size_t i = 0; i < view.indices.size(); ++i) {
+    if (view.indices[i].kind == ir::ViewIndex::Element)
+      continue;
+    (first < 0 ? first : second) = static_cast<int>(i);
+  }
+  return second < 0 ? std::pair{-1, first} : std::pair{first, second};
+}
+
+bool suitsCopyEngine(const ir::Function &function, const ir::Op &access) {
+  return whyNotByCopyEngine(function, access).empty();
+}
+
+std::string whyNotByCopyEngine(const ir::Function &function, const ir::Op &access) {
+  const ir::Param *tensor = function.findParam(access.view.tensor);
+  auto [rowDim, colDim] = rangedDims(access.view);
+  const int rank = static_cast<int>(tensor->dims.size());
+  if (colDim != rank - 1)
+    return "its columns do not run along the last dim";
+  if (rank > 5)
+    return "the engine knows at most five dims";
+  if (access.hasElse && !isZero(access.operands().back()))
+    return "what lies beyond the tensor is not to read as zero";
+  for (int dim : {rowDim, colDim}) {
+    if (dim < 0)
+      continue;
+    const ir::ViewIndex &index = access.view.indices[dim];
+    if (index.kind == ir::ViewIndex::Gather || index.kind == ir::ViewIndex::Element)
+      return "it gathers rows or columns";
+    if (index.divisor != 1)
+      return "it has an element for each few of its tile index";
+    if (index.kind == ir::ViewIndex::Tiled &&
+        !rangeSuits(access.kind, access.operand(index.operand), tensor->dims[dim]))
+      return "its tiles may stop before the tensor does";
+  }
+  return "";
+}
+
+bool beginsWide(const ir::Function &function, const ir::Op &access) {
+  return beginsAtMultiples(access, elementsOfWhole(16, function.findParam(access.view.tensor)->elem));
+}
+
+bool beginsAtMultiples(const ir::Op &access, int64_t elements) {
+  const ir::ViewIndex &index = access.view.indices[rangedDims(access.view).second];
+  if (index.kind != ir::ViewIndex::Tiled)
+    return index.kind == ir::ViewIndex::All || index.lo % elements == 0;
+  const ir::Op *loop = loopOf(access.operand(index.operand));
+  return loop && loop->tileSize % elements == 0 && isMultipleOf(loop->operand(0), elements);
+}
+
+bool endsWide(const ir::Function &function, const ir::Op &access) {
+  const size_t cols = rangedDims(access.view).second;
+  const ir::ViewIndex &index = access.view.indices[cols];
+  const ir::Param &param = *function.findParam(access.view.tensor);
+  const int64_t elements = elementsOfWhole(16, param.elem);
+  const ir::DimExpr &dim = param.dims[cols];
+  if (index.kind == ir::ViewIndex::All)
+    return dim.isConst() && dim.value % elements == 0;
+  if (index.kind != ir::ViewIndex::Tiled)
+    return index.hi % elements == 0;
+  const ir::Op *loop = loopOf(access.operand(index.operand));
+  return loop && stopsWithTensor(loop->operand(1), dim, elements);
+}
+
+plan::TensorMap makeMap(const ir::Op &access, const plan::Buffer &buffer, int64_t boxRows) {
+  plan::TensorMap map;
+  map.name = buffer.name + "_map";
+  map.tensor = access.view.tensor;
+  map.buffer = buffer.name;
+  std::tie(map.rowDim, map.colDim) = rangedDims(access.view);
+  map.boxRows = boxRows;
+  const int64_t span = plan::bytes(buffer.swizzle);
+  map.boxCols = span ? std::min(buffer.cols, span * 8 / plan::sharedBits(buffer.elem)) : buffer.cols;
+  map.swizzle = buffer.swizzle;
+  return map;
+}
+
+plan::Swizzle chooseSwizzle(int64_t rowBytes) {
+  if (rowBytes % 128 == 0)
+    return plan::Swizzle::B128;
+  if (rowBytes % 64 == 0)
+    return plan::Swizzle::B64;
+  return rowBytes % 32 == 0 ? plan::Swizzle::B32 : plan::Swizzle::None;
+}
+
+} // namespace tkc::planner

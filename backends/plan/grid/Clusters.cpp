@@ -1,0 +1,249 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "backends/plan/grid/Clusters.h"
+
+#include "backends/plan/analysis/Walk.h"
+#include "ir/Effects.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace tkc::planner {
+namespace {
+
+/// Whether `value` may differ between blocks that differ in `axis`. What a loop carries or a branch chooses may.
+bool dependsOn(const ir::Value *value, const ir::Value *axis) {
+  return ir::searchBack(value, [&](const ir::Value *at, std::vector<const ir::Value *> &next) {
+    if (at == axis)
+      return true;
+    const ir::Op *op = at->definingOp;
+    const ir::Op *loop = !op && at->ownerBlock ? at->ownerBlock->parent : nullptr;
+    if (loop && loop->kind == ir::OpKind::For)
+      next = {loop->operand(0), loop->operand(1)};
+    else if (op)
+      next.assign(op->operands().begin(), op->operands().end());
+    return loop && loop->kind == ir::OpKind::For ? at->index != 0 : op && !op->bodies.empty();
+  });
+}
+
+/// What clusters along one axis share, or why they cannot be. `pairs`: clusters of two that multiply together.
+class Axis {
+public:
+  Axis(const ir::Function &function, const Nest &nest, const ir::Op &axis, int blocks, bool pairs, Placement &placement)
+      : function(function), nest(nest), axis(axis), induction(axis.body().args[0].get()), blocks(blocks), pairs(pairs),
+        placement(placement) {
+    if (axis.tileSize == 0)
+      why = "its steps are no tiles";
+    if (why.empty())
+      checkControl();
+    if (why.empty())
+      checkEffects();
+    if (why.empty())
+      pairs ? findHalves() : findShares();
+    if (why.empty() && shares.empty())
+      why = "no operand that a loop loads by the copy engine is the same for neighbours and can be cut in shares";
+  }
+
+  const ir::Value *inductionVariable() const { return induction; }
+
+  /// Bytes a stage that are loaded once a cluster.
+  int64_t bytes() const {
+    int64_t sum = 0;
+    for (const auto &[key, share] : shares)
+      sum += placement.findBuffer(placement.findMember(key)->buffer)->stageBytes();
+    return sum;
+  }
+
+  void apply() const {
+    for (RingPlacement &ring : placement.rings)
+      for (RingMember &member : ring.members)
+        if (auto share = shares.find(member.key); share != shares.end()) {
+          member.multicast = share->second;
+          if (share->second == plan::Division::Rows)
+            for (plan::TensorMap &map : placement.maps)
+              map.boxRows /= map.buffer == member.buffer ? blocks : 1;
+          if (pairs) {
+            plan::Buffer &buffer = *placement.findBuffer(member.buffer);
+            (share->second == plan::Division::Rows ? buffer.rows : buffer.cols) /= blocks;
+          }
+        }
+  }
+
+  std::string why;
+
+private:
+  bool isSame(const ir::Op &load) const {
+    return std::none_of(load.operands().begin(), load.operands().end(),
+                        [&](const ir::Value *operand) { return dependsOn(operand, induction); });
+  }
+
+  /// Right operands are the same for both blocks and have halves; the rows of left ones follow the axis. Scales lie
+  /// as their operands do, but each block has all those of the right one.
+  void findHalves() {
+    for (const auto &[dot, product] : placement.products)
+      for (const auto &[load, key] : placement.loadKeys) {
+        const RingMember &member = *placement.findMember(key);
+        const bool isRight = member.buffer == product.b.buffer;
+        if ((member.buffer == product.a.buffer || member.buffer == product.scales[0].buffer) && isSame(*load))
+          refuse(fmt::format("rows of `{}` are the same for neighbours", load->view.tensor));
+        if ((isRight || member.buffer == product.scales[1].buffer) && !isSame(*load))
+          refuse(fmt::format("`{}` differs between neighbours", load->view.tensor));
+        if (!isRight)
+          continue;
+        shares[key] = halfOf(*placement.findBuffer(member.buffer), product.b.transposed);
+        if (shares[key] == plan::Division::Whole)
+          refuse(fmt::format("half of a tile of `{}` is no multiple of a swizzle atom", load->view.tensor));
+      }
+  }
+
+  /// The first reason is the one that is told.
+  void refuse(std::string reason) {
+    if (why.empty())
+      why = std::move(reason);
+  }
+
+  /// Along the columns of the product.
+  static plan::Division halfOf(const plan::Buffer &buffer, bool transposed) {
+    if (transposed)
+      return buffer.rows % 16 == 0 ? plan::Division::Rows : plan::Division::Whole;
+    const int64_t span = plan::bytes(buffer.swizzle);
+    const bool hasPanels = span != 0 && plan::sharedBytes(buffer.elem, buffer.cols) % (span * 2) == 0;
+    return hasPanels ? plan::Division::Cols : plan::Division::Whole;
+  }
+
+  void findShares() {
+    for (const auto &[load, key] : placement.loadKeys) {
+      const RingMember &member = *placement.findMember(key);
+      const bool same = isSame(*load);
+      const plan::Division share = shareOf(*placement.findBuffer(member.buffer));
+      if (placement.findRing(key)->depth > 0 && member.byEngine && same && share != plan::Division::Whole &&
+          !placement.findRing(key)->isDrainedByWarps() && !isReadByThreads(member))
+        shares[key] = share;
+    }
+  }
+
+  /// An arrival at another block tells it that products have read a stage, and nothing about what threads have read.
+  bool isReadByThreads(const RingMember &member) const {
+    return std::any_of(placement.products.begin(), placement.products.end(), [&](const auto &entry) {
+      const ProductPlacement &product = entry.second;
+      return product.byThreads && (product.a.buffer == member.buffer || product.b.buffer == member.buffer);
+    });
+  }
+
+  /// Whole panels, which take fewer copies, else rows of swizzle atoms.
+  plan::Division shareOf(const plan::Buffer &buffer) const {
+    const int64_t span = plan::bytes(buffer.swizzle);
+    if (span != 0 && plan::sharedBytes(buffer.elem, buffer.cols) % (span * blocks) == 0)
+      return plan::Division::Cols;
+    return buffer.rows % (8 * blocks) == 0 ? plan::Division::Rows : plan::Division::Whole;
+  }
+
+  /// All blocks of a cluster fill and drain the rings equally often.
+  void checkControl() {
+    walkTile(nest, [&](const ir::Op &op, int) {
+      const bool controls = op.kind == ir::OpKind::For || op.kind == ir::OpKind::If;
+      if (!controls || !holdsRingLoad(op))
+        return;
+      const size_t count = op.kind == ir::OpKind::For ? 2 : 1;
+      for (size_t i = 0; i < count; ++i)
+        if (dependsOn(op.operand(i), induction))
+          why = "neighbours run their loops differently often";
+    });
+  }
+
+  bool holdsRingLoad(const ir::Op &op) const {
+    bool holds = false;
+    auto visit = [&](const ir::Op &inner, int) { holds |= placement.loadKeys.count(&inner) != 0; };
+    for (const auto &body : op.bodies)
+      walkOps(*body, 0, visit);
+    return holds;
+  }
+
+  /// A tile beyond the end of the axis, which a cluster may have, must leave nothing: the threads clip what they write
+  /// at the range's end, the copy engine at the tensor's.
+  void checkEffects() {
+    walkTile(nest, [&](const ir::Op &op, int) {
+      if (op.kind != ir::OpKind::Store && op.kind != ir::OpKind::Atomic)
+        return;
+      const ir::Param *tensor = function.findParam(op.view.tensor);
+      bool clipped = false;
+      for (size_t d = 0; d < op.view.indices.size(); ++d) {
+        const ir::ViewIndex &index = op.view.indices[d];
+        if (index.kind == ir::ViewIndex::Tiled && op.operand(index.operand) == induction)
+          clipped = !placement.stores.count(&op) || isDim(axis.operand(1), tensor->dims[d]);
+      }
+      if (!clipped)
+        why = fmt::format("what is written to `{}` does not end where the axis ends", op.view.tensor);
+    });
+  }
+
+  const ir::Function &function;
+  const Nest &nest;
+  const ir::Op &axis;
+  const ir::Value *induction;
+  int blocks;
+  bool pairs;
+  Placement &placement;
+  std::map<std::string, plan::Division> shares; ///< by the member's key
+};
+
+/// The best axis; clusters then stand along it.
+std::optional<size_t> form(const ir::Function &function, const Nest &nest, int blocks, bool pairs, Placement &placement,
+                           std::string &why) {
+  if (nest.isRagged()) {
+    why = "the range of one axis of the grid depends on another";
+    return std::nullopt;
+  }
+  std::optional<size_t> best;
+  std::vector<Axis> axes;
+  for (const ir::Op *op : nest.axes)
+    axes.emplace_back(function, nest, *op, blocks, pairs, placement);
+  for (size_t i = 0; i < axes.size(); ++i) {
+    why += fmt::format("{}along `{}` {}", why.empty() ? "" : ", ", axes[i].inductionVariable()->name, axes[i].why);
+    if (axes[i].why.empty() && (!best || axes[i].bytes() > axes[*best].bytes()))
+      best = i;
+  }
+  if (best)
+    axes[*best].apply();
+  else if (axes.empty())
+    why = "the kernel has one block";
+  return best;
+}
+
+/// What products of pairs take, beside an axis along which the pairs stand.
+std::string whyNoPairs(const Placement &placement) {
+  constexpr int64_t mostCols = 256; // of one instruction
+  if (placement.products.empty())
+    return "there are no products";
+  for (const auto &[dot, product] : placement.products) {
+    if (!product.inTensor || product.made.rows != 128 || product.made.layout.kind != plan::Layout::Tensor)
+      return "a product is not of 128 rows into tensor memory";
+    if (product.made.cols > mostCols || product.made.cols % 32 != 0)
+      return fmt::format("a product has {} columns: multiples of 32 up to {} are for pairs", product.made.cols,
+                         mostCols);
+    if (product.a.kind != Operand::Ring || product.b.kind != Operand::Ring)
+      return "an operand of a product is computed";
+  }
+  for (const RingPlacement &ring : placement.rings)
+    for (const RingMember &member : ring.members)
+      if (!placement.isScales(member.buffer) && (!member.byEngine || member.transposing || member.isVector))
+        return fmt::format("`{}` is not loaded by the copy engine as it lies", member.buffer);
+  return {};
+}
+
+} // namespace
+
+std::optional<size_t> formClusters(const ir::Function &function, const Nest &nest, int blocks, Placement &placement,
+                                   std::string &why) {
+  return form(function, nest, blocks, false, placement, why);
+}
+
+std::optional<size_t> formPairs(const ir::Function &function, const Nest &nest, Placement &placement,
+                                std::string &why) {
+  why = whyNoPairs(placement);
+  const std::optional<size_t> axis = why.empty() ? form(function, nest, 2, true, placement, why) : std::nullopt;
+  placement.byPairs = axis.has_value();
+  return axis;
+}
+
+} // namespace tkc::planner

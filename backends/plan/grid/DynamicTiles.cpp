@@ -1,0 +1,108 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "backends/plan/grid/DynamicTiles.h"
+
+#include "backends/plan/roles/RoleBuilder.h"
+
+#include <algorithm>
+
+namespace tkc::planner {
+namespace {
+
+using Kind = plan::StmtKind;
+
+constexpr int answers = 2;
+
+class Claims {
+public:
+  Claims(const std::string &buffer, int blocks)
+      : buffer(buffer), full(buffer + ".full"), empty(buffer + ".empty"), wanted(buffer + ".wanted"),
+        cursor(buffer + "_at"), blocks(blocks) {}
+
+  /// Lets the loading role say when the next tile is asked for; returns its arrivals in one block.
+  int want(plan::Role &role, Claim when) const {
+    const int arrivals = arrive(role, wanted);
+    const auto loop = std::find_if(role.body.rbegin(), role.body.rend(),
+                                   [](const plan::Stmt &stmt) { return stmt.kind == Kind::For; });
+    if (when == Claim::BeforeLastLoop && loop != role.body.rend())
+      std::rotate(loop.base() - 1, role.body.end() - 1, role.body.end());
+    return arrivals;
+  }
+
+  /// At the end of a tile; returns the arrivals of the role in one block.
+  int learn(plan::Role &role) const {
+    role.vars.push_back({cursor, cursorType(answers)});
+    plan::append(role.body, plan::Wait{{full, cursor}}, {});
+    plan::append(role.body, Kind::NextTile, {}).ref = {buffer, cursor, false, plan::Division::Whole};
+    const int arrivals = arrive(role, empty);
+    plan::append(role.body, plan::Advance{cursor}, {});
+    return arrivals;
+  }
+
+  plan::Role asker(int firstWarp, Claim when) const {
+    plan::Role role;
+    role.name = "scheduler";
+    role.firstWarp = firstWarp;
+    role.warps = 1;
+    if (when != Claim::Ahead)
+      plan::append(role.body, plan::Wait{{wanted, cursor}}, {}).inFirst = blocks > 1;
+    plan::append(role.body, plan::Wait{{empty, cursor}, true}, {}).inFirst = blocks > 1;
+    plan::append(role.body, plan::Expect{{full, cursor}, 16}, {}).one = true;
+    plan::Stmt &claim = plan::append(role.body, Kind::Claim, {});
+    claim.completes = {full, cursor};
+    claim.ref = {buffer, cursor, false, plan::Division::Whole};
+    claim.one = true;
+    claim.inFirst = claim.inCluster = blocks > 1;
+    return role;
+  }
+
+  /// The other blocks' arrivals for the last answers come while this one lasts.
+  void drain(plan::Role &role) const {
+    for (int i = 0; i < answers; ++i) {
+      plan::append(role.finish, plan::Wait{{empty, cursor}, true}, {}).inFirst = true;
+      plan::append(role.finish, plan::Advance{cursor}, {});
+    }
+  }
+
+private:
+  int arrive(plan::Role &role, const std::string &barrier) const {
+    const bool alone = plan::runsOnOneThread(role);
+    plan::append(role.body, plan::Arrive{.at = {barrier, cursor}, .toFirst = blocks > 1, .byWarps = !alone}, {});
+    return alone ? role.instances : role.totalWarps();
+  }
+
+  const std::string buffer, full, empty, wanted, cursor;
+  const int blocks;
+};
+
+} // namespace
+
+plan::Buffer answerBuffer(const Placement &placement) {
+  plan::Buffer buffer;
+  buffer.name = placement.uniqueBuffer("tile");
+  buffer.elem = ElemType::I32;
+  buffer.rows = 1;
+  buffer.cols = 4;
+  buffer.swizzle = plan::Swizzle::None;
+  buffer.stages = answers;
+  return buffer;
+}
+
+plan::Role claimTiles(const std::string &buffer, int firstWarp, int blocks, Claim when, std::vector<plan::Role> &roles,
+                      std::vector<plan::Barrier> &barriers) {
+  const Claims claims(buffer, blocks);
+  plan::Role scheduler = claims.asker(firstWarp, when);
+  if (when != Claim::Ahead)
+    barriers.push_back(
+        {buffer + ".wanted", answers, claims.want(roles.front(), when) * (roles.front().inFirst ? 1 : blocks)});
+  int arrivals = claims.learn(scheduler) * blocks;
+  if (blocks > 1)
+    claims.drain(scheduler);
+  for (plan::Role &role : roles)
+    arrivals += claims.learn(role) * (role.inFirst ? 1 : blocks);
+  barriers.push_back({buffer + ".full", answers, 1});
+  barriers.push_back({buffer + ".empty", answers, arrivals});
+  return scheduler;
+}
+
+} // namespace tkc::planner

@@ -1,0 +1,27 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Tiles of a persistent grid that blocks take one after the other, whichever is left: by cluster launch control as many
+// blocks are launched as there are tiles, and those that run take over the tiles of those that have not started;
+// without it a counter in global memory says which is next. A role of one thread asks, a tile or two ahead of who
+// computes; all roles read the answer from a ring.
+#pragma once
+
+#include "backends/plan/placement/Placement.h"
+
+namespace tkc::planner {
+
+/// The ring of answers: two, so that roles may be a tile apart.
+plan::Buffer answerBuffer(const Placement &placement);
+
+/// When the next tile is asked for: as soon as there is place for the answer; when the loading role comes to its last
+/// loop; when it is done with that. Where lengths change from tile to tile, those that blocks hold and have not begun
+/// are what others have no share of at the grid's end.
+enum class Claim : uint8_t { Ahead, BeforeLastLoop, WhenLoaded };
+
+/// Makes every role go on with the tile that the answer in `buffer` names, and returns the role that asks, which is
+/// warp `firstWarp`. `blocks`: of a cluster, whose first one asks for all. The first of `roles` is the one that loads.
+plan::Role claimTiles(const std::string &buffer, int firstWarp, int blocks, Claim when, std::vector<plan::Role> &roles,
+                      std::vector<plan::Barrier> &barriers);
+
+} // namespace tkc::planner

@@ -1,0 +1,240 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "backends/plan/grid/SplitK.h"
+
+#include <algorithm>
+#include <set>
+
+namespace tkc::planner {
+namespace {
+
+using Kind = plan::StmtKind;
+using plan::Stmt;
+
+/// Copies of operands, or products.
+bool worksOnTiles(const Stmt &stmt) { return stmt.kind == Kind::CopyIn || stmt.kind == Kind::Product; }
+
+plan::VarType integer() {
+  plan::VarType type;
+  type.kind = plan::VarType::Scalar;
+  type.elem = ElemType::I32;
+  return type;
+}
+
+class Splitter {
+public:
+  Splitter(plan::Plan &plan, int blocks) : plan(plan), blocks(blocks) {
+    for (const plan::Var &var : plan.preludeVars)
+      taken.insert(var.name);
+    for (const plan::GridAxis &axis : plan.grid.axes)
+      taken.insert(axis.name);
+    for (const plan::Role &role : plan.roles)
+      for (const plan::Var &var : role.vars)
+        taken.insert(var.name);
+    for (const plan::Buffer &buffer : plan.buffers)
+      taken.insert(buffer.name);
+  }
+
+  std::string run() {
+    for (const plan::Role &role : plan.roles)
+      if (const std::string why = whyNot(role); !why.empty())
+        return why;
+    addAxis();
+    for (plan::Role &role : plan.roles)
+      split(role);
+    return "";
+  }
+
+private:
+  // ---- what can be split
+  std::string whyNot(const plan::Role &role) const {
+    const auto isLoop = [](const Stmt &stmt) { return plan::any(stmt, worksOnTiles); };
+    const auto loop = std::find_if(role.body.begin(), role.body.end(), isLoop);
+    if (loop == role.body.end() || loop->kind != Kind::For || loop->tileSize == 0 || loop->operands.size() != 2)
+      return "there is no loop over tiles that has all copies and products";
+    if (std::find_if(loop + 1, role.body.end(), isLoop) != role.body.end())
+      return "copies or products follow the first loop";
+    std::string why;
+    plan::walk(loop->body, [&](const Stmt &stmt) {
+      if (stmt.kind == Kind::Compute && !isScalar(role, stmt.dest))
+        why = "the loop does more than multiply";
+    });
+    for (const std::string &acc : accumulators(*loop))
+      if (!beginsWithZero(role, acc))
+        why = "a sum does not begin with zero, which each block would count";
+    return why;
+  }
+
+  static bool isScalar(const plan::Role &role, const std::string &name) {
+    const plan::Var *var = role.findVar(name);
+    return !var || (var->type.kind != plan::VarType::Fragment && var->type.kind != plan::VarType::Column &&
+                    var->type.kind != plan::VarType::Row);
+  }
+
+  static std::vector<std::string> accumulators(const Stmt &loop) {
+    std::vector<std::string> names;
+    const auto note = [&](const Stmt &stmt) {
+      if (stmt.kind == Kind::Product && std::find(names.begin(), names.end(), stmt.dest) == names.end())
+        names.push_back(stmt.dest);
+    };
+    plan::walk(loop, note);
+    return names;
+  }
+
+  static bool beginsWithZero(const plan::Role &role, const std::string &name) {
+    const auto definition = [&](const std::string &of) {
+      return std::find_if(role.body.begin(), role.body.end(), [&](const Stmt &stmt) { return stmt.dest == of; });
+    };
+    const auto full = definition(name);
+    if (full == role.body.end() || full->kind != Kind::Compute || full->op != ir::OpKind::Full)
+      return false;
+    const auto value = definition(full->operands[0]);
+    return value != role.body.end() && value->kind == Kind::Compute && value->op == ir::OpKind::Const &&
+           value->constant == 0;
+  }
+
+  // ---- the grid
+  std::string fresh(const std::string &hint) {
+    std::string name = hint;
+    for (int i = 2; !taken.insert(name).second; ++i)
+      name = hint + "_" + std::to_string(i);
+    return name;
+  }
+
+  /// A block's number in its cluster, as the last axis of the grid.
+  void addAxis() {
+    plan::GridAxis axis;
+    axis.name = part = fresh("part");
+    axis.lo = addConstant("first_part", 0);
+    axis.hi = addConstant("parts", blocks);
+    plan.grid.clusterAxis = axis.name;
+    plan.grid.axes.push_back(axis);
+    plan.cluster = blocks;
+  }
+
+  std::string addConstant(const std::string &hint, int value) {
+    const std::string name = fresh(hint);
+    plan.preludeVars.push_back({name, integer()});
+    Stmt &stmt = plan::append(plan.prelude, Kind::Compute, plan.loc);
+    stmt.op = ir::OpKind::Const;
+    stmt.constant = value;
+    stmt.dest = name;
+    return name;
+  }
+
+  // ---- a role
+  void split(plan::Role &role) {
+    const auto loop = std::find_if(role.body.begin(), role.body.end(),
+                                   [](const Stmt &stmt) { return plan::any(stmt, worksOnTiles); });
+    plan::Body before(std::make_move_iterator(role.body.begin()), std::make_move_iterator(loop));
+    Stmt shared = std::move(*loop);
+    plan::Body after(std::make_move_iterator(loop + 1), std::make_move_iterator(role.body.end()));
+    role.body = std::move(before);
+    narrow(role, shared);
+    const std::vector<std::string> sums = accumulators(shared);
+    role.body.push_back(std::move(shared));
+    if (!sums.empty())
+      addUp(role, sums, std::move(after));
+    else
+      std::move(after.begin(), after.end(), std::back_inserter(role.body));
+    if (!sums.empty())
+      plan::append(role.finish, plan::ClusterSync(), plan.loc); // until the first has read
+  }
+
+  std::string compute(plan::Role &role, plan::Body &body, ir::OpKind op, const std::string &hint,
+                      std::vector<std::string> operands, SourceLoc loc, double constant = 0) {
+    const std::string name = fresh(hint);
+    role.vars.push_back({name, integer()});
+    Stmt &stmt = plan::append(body, Kind::Compute, loc);
+    stmt.op = op;
+    stmt.dest = name;
+    stmt.operands = std::move(operands);
+    stmt.constant = constant;
+    return name;
+  }
+
+  /// The loop's range becomes the block's part of it: so many whole tiles, and the last block has what is left.
+  void narrow(plan::Role &role, Stmt &loop) {
+    using ir::OpKind;
+    plan::Body &body = role.body;
+    const SourceLoc loc = loop.loc;
+    const auto number = [&](const std::string &hint, int64_t value) {
+      return compute(role, body, OpKind::Const, hint, {}, loc, static_cast<double>(value));
+    };
+    const std::string lo = loop.operands[0], hi = loop.operands[1];
+    const std::string extent = compute(role, body, OpKind::Sub, "extent_value", {hi, lo}, loc);
+    const std::string rest = number("rest_value", loop.tileSize * blocks - 1),
+                      whole = number("whole_value", loop.tileSize * blocks);
+    const std::string padded = compute(role, body, OpKind::Add, "padded_value", {extent, rest}, loc);
+    const std::string tiles = compute(role, body, OpKind::Div, "tiles_value", {padded, whole}, loc);
+    const std::string size = number("size_value", loop.tileSize);
+    const std::string share = compute(role, body, OpKind::Mul, "part_size", {tiles, size}, loc);
+    const std::string skipped = compute(role, body, OpKind::Mul, "skipped_value", {share, part}, loc);
+    const std::string from = compute(role, body, OpKind::Add, "from_value", {lo, skipped}, loc);
+    const std::string begin = compute(role, body, OpKind::Min, "part_begin", {from, hi}, loc);
+    const std::string to = compute(role, body, OpKind::Add, "to_value", {begin, share}, loc);
+    const std::string end = compute(role, body, OpKind::Min, "part_end", {to, hi}, loc);
+    loop.operands = {begin, end};
+  }
+
+  /// Every block leaves its sums where the first one can read them; that has the rest of the role for itself.
+  void addUp(plan::Role &role, const std::vector<std::string> &sums, plan::Body rest) {
+    const SourceLoc loc = rest.empty() || !rest.front().loc.isValid() ? plan.loc : rest.front().loc;
+    for (const std::string &sum : sums) {
+      const plan::VarType type = role.findVar(sum)->type;
+      plan::Buffer buffer;
+      buffer.name = bufferOf[sum] = fresh(sum + "_part");
+      buffer.elem = type.elem;
+      buffer.rows = type.rows;
+      buffer.cols = type.cols;
+      const int64_t rowBytes = type.cols * 4;
+      buffer.swizzle = rowBytes % 128 == 0  ? plan::Swizzle::B128
+                       : rowBytes % 64 == 0 ? plan::Swizzle::B64
+                                            : plan::Swizzle::None;
+      buffer.loc = loc;
+      plan.buffers.push_back(buffer);
+      Stmt &write = plan::append(role.body, Kind::StoreShared, loc);
+      write.operands = {sum};
+      write.ref = {buffer.name, "", false, plan::heldPart(type)};
+    }
+    plan::append(role.body, plan::ClusterSync(), loc);
+    const std::string zero = compute(role, role.body, ir::OpKind::Const, "first_value", {}, loc);
+    const std::string isFirst = compute(role, role.body, ir::OpKind::Eq, "is_first_value", {part, zero}, loc);
+    role.vars.back().type.elem = ElemType::Bool;
+    Stmt branch;
+    branch.kind = Kind::If;
+    branch.loc = loc;
+    branch.operands = {isFirst};
+    for (int block = 1; block < blocks; ++block)
+      for (const std::string &sum : sums)
+        add(role, branch.body, sum, block, loc);
+    std::move(rest.begin(), rest.end(), std::back_inserter(branch.body));
+    role.body.push_back(std::move(branch));
+  }
+
+  void add(plan::Role &role, plan::Body &body, const std::string &sum, int block, SourceLoc loc) {
+    const plan::VarType type = role.findVar(sum)->type;
+    const std::string theirs = fresh(sum + "_value_of_" + std::to_string(block));
+    role.vars.push_back({theirs, type});
+    Stmt &read = plan::append(body, Kind::LoadShared, loc);
+    read.dest = theirs;
+    read.ref = {bufferOf.at(sum), "", false, plan::heldPart(type)};
+    read.fromBlock = block;
+    Stmt &both = plan::append(body, Kind::Compute, loc);
+    both.op = ir::OpKind::Add;
+    both.dest = sum;
+    both.operands = {sum, theirs};
+  }
+
+  plan::Plan &plan;
+  const int blocks;
+  std::string part; ///< the axis
+  std::set<std::string> taken;
+  std::map<std::string, std::string> bufferOf;
+};
+
+} // namespace
+
+std::string splitSum(plan::Plan &plan, int blocks) { return Splitter(plan, blocks).run(); }
+
+} // namespace tkc::planner

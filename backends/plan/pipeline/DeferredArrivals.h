@@ -1,0 +1,16 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Rings into which loading warps copy block scales, asynchronously: they go on to the next stages, and arrive for one
+// when its copies have come. Else each stage would take as long as memory does.
+#pragma once
+
+#include "backends/plan/placement/Placement.h"
+
+namespace tkc::planner {
+
+/// Has `producer` fill such rings as many stages ahead as they allow. Returns their `full` barriers: at these one
+/// thread of it arrives with the copy engine's bytes, and each of its warps for what the threads copied.
+std::set<std::string> arriveLate(plan::Role &producer, const Placement &placement);
+
+} // namespace tkc::planner

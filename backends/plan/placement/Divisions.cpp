@@ -1,0 +1,152 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "backends/plan/placement/Divisions.h"
+
+#include "backends/plan/analysis/Walk.h"
+#include "ir/Products.h"
+
+#include <algorithm>
+
+namespace tkc::planner {
+namespace {
+
+bool isSpread(const ir::Value *value) {
+  return value->type.kind == ir::Type::Tile || value->type.kind == ir::Type::Vector;
+}
+
+} // namespace
+
+plan::Division divisionOf(int64_t rows, int64_t cols, const Placement &placement) {
+  const int instances = placement.instances;
+  const int64_t slab = plan::slabRows(placement.layout);
+  const int64_t colUnit = placement.layout.kind == plan::Layout::Mfma ? plan::blockSide(placement.layout) : 16;
+  if (instances == 1)
+    return plan::Division::Whole;
+  if (placement.byCols)
+    return plan::Division::Cols;
+  if (rows == 1 || rows % (slab * instances) == 0 || rows > slab || cols % (colUnit * instances) != 0)
+    return plan::Division::Rows;
+  return plan::Division::Cols;
+}
+
+Divisions::Divisions(const Nest &nest, const Placement &placement) : byCols(placement.byCols) {
+  walkTile(nest, [&](const ir::Op &op, int) { visit(op, placement); });
+  walkTile(nest, [&](const ir::Op &op, int) {
+    for (const auto &result : op.results)
+      noteRows(result.get(), placement);
+  });
+  findColumnVectors(nest);
+}
+
+void Divisions::noteRows(const ir::Value *value, const Placement &placement) {
+  const int64_t unit = static_cast<int64_t>(plan::slabRows(placement.layout)) * placement.instances;
+  if (value->type.kind == ir::Type::Tile && value->type.rows > 1 && value->type.rows % unit != 0)
+    classes[root(value)].indivisible = true;
+}
+
+const ir::Value *Divisions::root(const ir::Value *value) {
+  const ir::Value *at = value;
+  while (classes[at].parent)
+    at = classes[at].parent;
+  if (at != value)
+    classes[value].parent = at;
+  return at;
+}
+
+void Divisions::tie(const ir::Value *a, const ir::Value *b) {
+  if (!isSpread(a) || !isSpread(b))
+    return;
+  a = root(a), b = root(b);
+  if (a == b)
+    return;
+  Class &from = classes[b], &to = classes[a];
+  from.parent = a;
+  to.indivisible |= from.indivisible;
+  if (from.imposed && !to.imposed)
+    to.imposed = true, to.division = from.division;
+}
+
+void Divisions::impose(const ir::Value *value, plan::Division division) {
+  Class &found = classes[root(value)];
+  if (!found.imposed)
+    found.imposed = true, found.division = division;
+}
+
+void Divisions::visit(const ir::Op &op, const Placement &placement) {
+  auto tieAll = [&] {
+    for (const ir::Value *operand : op.operands())
+      for (const auto &result : op.results)
+        tie(result.get(), operand);
+  };
+  auto tieYield = [&](const ir::Block &body) {
+    if (body.ops.empty() || body.ops.back()->kind != ir::OpKind::Yield)
+      return;
+    const ir::Op &yield = *body.ops.back();
+    for (size_t i = 0; i < yield.operands().size(); ++i)
+      tie(op.result(i), yield.operand(i));
+  };
+  if (ir::isProduct(op)) {
+    const ProductPlacement &product = placement.products.at(&op);
+    const ir::Type &type = op.result()->type;
+    const plan::Division division = divisionOf(type.rows, type.cols, placement);
+    impose(op.result(), division);
+    if (const ir::Value *addend = ir::addendOf(op))
+      tie(op.result(), addend);
+    if (product.a.kind == Operand::Register)
+      tie(op.result(), product.a.value);
+  } else if (op.kind == ir::OpKind::For) {
+    for (size_t i = 0; i + 2 < op.operands().size(); ++i) {
+      tie(op.result(i), op.operand(i + 2));
+      tie(op.result(i), op.body().args[i + 1].get());
+    }
+    tieYield(op.body());
+  } else if (op.kind == ir::OpKind::If) {
+    tieYield(op.body(0));
+    tieYield(op.body(1));
+  } else if (op.view.hasGather()) {
+    tieAddresses(op);
+  } else if (op.kind != ir::OpKind::Transpose && op.kind != ir::OpKind::Load) {
+    tieAll();
+  }
+}
+
+/// What instances gather or scatter is at rows and columns that they hold the indices of.
+void Divisions::tieAddresses(const ir::Op &op) {
+  const bool loads = op.kind == ir::OpKind::Load;
+  const ir::Value *moved = loads ? op.result() : op.operands().back();
+  for (const ir::Value *operand : op.operands())
+    if (operand != moved)
+      tie(moved, operand);
+}
+
+plan::Division Divisions::of(const ir::Value *value) {
+  const Class &found = classes[root(value)];
+  if (byCols) // for every value alike: what meets in a store is not tied
+    return plan::Division::Cols;
+  return !found.imposed && found.indivisible ? plan::Division::Whole : found.division;
+}
+
+/// Orientation spreads between vectors that one op ties together, until nothing changes.
+void Divisions::findColumnVectors(const Nest &nest) {
+  auto isVector = [](const ir::Value *value) { return value->type.kind == ir::Type::Vector; };
+  size_t before;
+  do {
+    before = columnVectors.size();
+    walkTile(nest, [&](const ir::Op &op, int) {
+      std::vector<const ir::Value *> tied;
+      for (const ir::Value *operand : op.operands())
+        if (isVector(operand))
+          tied.push_back(operand);
+      for (const auto &result : op.results)
+        if (isVector(result.get()))
+          tied.push_back(result.get());
+      const bool column = op.kind == ir::OpKind::AsCol ||
+                          std::any_of(tied.begin(), tied.end(),
+                                      [&](const ir::Value *value) { return columnVectors.count(value) != 0; });
+      if (column)
+        columnVectors.insert(tied.begin(), tied.end());
+    });
+  } while (columnVectors.size() != before);
+}
+
+} // namespace tkc::planner

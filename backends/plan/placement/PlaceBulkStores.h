@@ -1,0 +1,13 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include "backends/plan/placement/Placement.h"
+
+namespace tkc::planner {
+
+/// Enters the stores after all loops, and the additions (`+=`) anywhere, that the copy engine can do into
+/// `placement.stores`, with their staging buffers and tensor maps. Register homes are known by then.
+void placeStores(const ir::Function &function, const Nest &nest, const arch::Description &arch, Placement &placement);
+
+} // namespace tkc::planner

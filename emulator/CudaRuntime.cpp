@@ -1,0 +1,163 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "emulator/CudaRuntime.h"
+
+#include "emulator/TensorMap.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace tkc::emulator {
+
+namespace {
+
+// Enumerators and structures are those of shim/cuda_runtime_api.h.
+constexpr Error invalidDeviceFunction = Error(98), notFound = Error(500);
+enum Attribute {
+  MaxSharedMemoryPerBlock = 8,
+  WarpSize = 10,
+  MultiProcessorCount = 16,
+  ComputeCapabilityMajor = 75,
+  ComputeCapabilityMinor = 76,
+  MaxSharedMemoryPerBlockOptin = 97,
+};
+
+constexpr uint64_t maxSharedBytes = 227 << 10; // CUDA C++ Programming Guide, "Compute Capabilities", 9.0
+constexpr uint32_t maxThreads = 1024;
+
+/// Nothing is captured here.
+Error isCapturing(void * /*stream*/, int *status) {
+  *status = 0;
+  return Success;
+}
+
+Error deviceAttribute(int *value, int attribute, int /*number*/) {
+  switch (attribute) {
+  case MaxSharedMemoryPerBlock:
+    *value = 48 << 10;
+    return Success;
+  case MaxSharedMemoryPerBlockOptin:
+    *value = static_cast<int>(maxSharedBytes);
+    return Success;
+  case WarpSize:
+    *value = 32;
+    return Success;
+  case MultiProcessorCount:
+    *value = device()->multiprocessors;
+    return Success;
+  case ComputeCapabilityMajor:
+    *value = device()->computeMajor;
+    return Success;
+  case ComputeCapabilityMinor:
+    *value = device()->computeMinor;
+    return Success;
+  default:
+    return InvalidValue;
+  }
+}
+
+const char *errorString(int error) {
+  if (const char *common = commonErrorString(error))
+    return common;
+  return error == invalidDeviceFunction ? "invalid device function"
+         : error == notFound            ? "named symbol not found"
+                                        : "unknown error";
+}
+
+Error setFunctionAttribute(const void * /*kernel*/, int attribute, int value) {
+  constexpr int maxDynamicShared = 8;
+  if (attribute == maxDynamicShared && (value < 0 || static_cast<uint64_t>(value) > maxSharedBytes))
+    return InvalidValue;
+  return Success;
+}
+
+Error maxActiveBlocks(int *blocks, const void * /*kernel*/, int /*threads*/, size_t shared) {
+  *blocks = shared > maxSharedBytes ? 0 : 1;
+  return Success;
+}
+
+struct LaunchAttribute {
+  int id;
+  char pad[4];
+  union {
+    char bytes[64];
+    Dim3 cluster;
+  };
+};
+struct LaunchConfig {
+  Dim3 grid, block;
+  size_t shared;
+  void *stream;
+  const LaunchAttribute *attributes;
+  unsigned numAttributes;
+};
+
+constexpr int clusterDimension = 4; // of cudaLaunchAttributeID
+
+Dim3 clusterOf(const LaunchConfig &config, Dim3 otherwise) {
+  for (unsigned i = 0; i < config.numAttributes; ++i)
+    if (config.attributes[i].id == clusterDimension)
+      return config.attributes[i].cluster;
+  return otherwise;
+}
+
+Error maxActiveClusters(int *clusters, const void * /*kernel*/, const LaunchConfig *config) {
+  *clusters = device()->multiprocessors / static_cast<int>(std::max<uint64_t>(clusterOf(*config, Dim3()).count(), 1));
+  return Success;
+}
+
+bool divides(const Dim3 &a, const Dim3 &b) { return b.x % a.x == 0 && b.y % a.y == 0 && b.z % a.z == 0; }
+
+Error launch(const LaunchConfig &config, const void *stub, void **arguments) {
+  if (!device()->lastReport.empty())
+    return LaunchFailure;
+  const LoadedKernel &kernel = device()->findKernel(stub);
+  if (!kernel.error.empty())
+    return fail(kernel.error);
+  Launch run;
+  prepareLaunch(run, kernel, arguments);
+  run.grid = config.grid;
+  run.block = config.block;
+  run.cluster = clusterOf(config, kernel.traits.cluster);
+  run.dynamicShared = static_cast<uint32_t>(config.shared);
+  if (run.grid.count() == 0 || run.block.count() == 0 || run.block.count() > maxThreads || run.cluster.count() == 0 ||
+      run.cluster.count() > 16 || !divides(run.cluster, run.grid) ||
+      kernel.traits.staticShared + config.shared > maxSharedBytes)
+    return InvalidValue;
+  const std::string report = runLaunch(run);
+  return report.empty() ? Success : fail(report);
+}
+
+Error launchKernel(const void *stub, Dim3 grid, Dim3 block, void **arguments, size_t shared, void *stream) {
+  return launch({grid, block, shared, stream, nullptr, 0}, stub, arguments);
+}
+Error launchKernelEx(const LaunchConfig *config, const void *stub, void **arguments) {
+  return launch(*config, stub, arguments);
+}
+
+Error driverEntryPoint(const char *symbol, void **function, unsigned /*version*/, unsigned long long /*flags*/,
+                       int *found) {
+  constexpr int isFound = 0, isNotFound = 1;
+  const bool known = std::strcmp(symbol, "cuTensorMapEncodeTiled") == 0;
+  *function = known ? reinterpret_cast<void *>(&encodeTensorMap) : nullptr;
+  *found = known ? isFound : isNotFound;
+  return known ? Success : notFound;
+}
+
+const Support table[] = {
+    {"cudaStreamIsCapturing", address(isCapturing)},
+    {"cudaDeviceGetAttribute", address(deviceAttribute)},
+    {"cudaGetErrorString", address(errorString)},
+    {"cudaFuncSetAttribute", address(setFunctionAttribute)},
+    {"cudaOccupancyMaxActiveBlocksPerMultiprocessor", address(maxActiveBlocks)},
+    {"cudaOccupancyMaxActiveClusters", address(maxActiveClusters)},
+    {"cudaLaunchKernel", address(launchKernel)},
+    {"cudaLaunchKernelExC", address(launchKernelEx)},
+    {"cudaGetDriverEntryPointByVersion", address(driverEntryPoint)},
+};
+
+} // namespace
+
+std::span<const Support> cudaRuntimeFunctions() { return table; }
+
+} // namespace tkc::emulator

@@ -1,0 +1,116 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "emulator/SharedMemory.h"
+
+#include <cstring>
+#include <new>
+
+#include <sys/mman.h>
+
+namespace tkc::emulator {
+
+SharedArena::SharedArena(size_t slots) : bytes(slots * slotBytes) {
+  // Aligned so that the slot's number is a bit field. Addresses of executables start below or far above.
+  for (uint64_t at = 0x40000000; at + bytes < 0x100000000; at += 0x1000000) {
+    void *memory = mmap(reinterpret_cast<void *>(at), bytes, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+    if (memory == reinterpret_cast<void *>(at)) {
+      base = static_cast<uint32_t>(at);
+      return;
+    }
+    if (memory != MAP_FAILED)
+      munmap(memory, bytes);
+  }
+  throw std::bad_alloc();
+}
+
+SharedArena::~SharedArena() { munmap(reinterpret_cast<void *>(static_cast<uint64_t>(base)), bytes); }
+
+void SharedMemory::start(uint32_t slot, uint32_t size, uint32_t system) {
+  base = slot + system;
+  bytes = size;
+  cells.assign(size, Cell());
+  readers.clear();
+  // NaN in every type of float, and no sensible index.
+  std::memset(reinterpret_cast<void *>(static_cast<uint64_t>(begin())), 0xff, bytes);
+}
+
+std::optional<Conflict> SharedMemory::read(uint32_t address, uint32_t size, const Agent &agent) {
+  for (uint32_t at = address; at < address + size; ++at) {
+    Cell &cell = cells[at - begin()];
+    const Access &write = cell.write;
+    if (write.epoch.component == noComponent)
+      return Conflict{Conflict::Kind::Uninitialised, at, {}, 0};
+    if (!agent.knows.happened.knows(write.epoch))
+      return Conflict{Conflict::Kind::ReadAfterWrite, at, write.epoch, write.site};
+    if (agent.isAsync && !cell.writtenByAsync && !agent.knows.fenced.knows(write.epoch))
+      return Conflict{Conflict::Kind::MissingProxyFence, at, write.epoch, write.site};
+    addReader(cell, agent);
+  }
+  return std::nullopt;
+}
+
+void SharedMemory::addReader(Cell &cell, const Agent &agent) {
+  const Access access{agent.epoch, agent.site};
+  if (cell.read.epoch.component == manyReaders) {
+    std::vector<Access> &list = readers[cell.read.epoch.time];
+    for (Access &reader : list)
+      if (reader.epoch.component == agent.epoch.component || agent.knows.happened.knows(reader.epoch)) {
+        reader = access;
+        return;
+      }
+    list.push_back(access);
+  } else if (cell.read.epoch.component == noComponent || cell.read.epoch.component == agent.epoch.component ||
+             agent.knows.happened.knows(cell.read.epoch)) {
+    cell.read = access;
+  } else {
+    readers.push_back({cell.read, access});
+    cell.read.epoch = {manyReaders, static_cast<uint32_t>(readers.size() - 1)};
+  }
+}
+
+std::optional<Conflict> SharedMemory::checkReaders(const Cell &cell, uint32_t address, const Agent &agent) const {
+  const auto conflict = [&](const Access &reader) {
+    return reader.epoch.component != noComponent && !agent.knows.happened.knows(reader.epoch);
+  };
+  if (cell.read.epoch.component != manyReaders) {
+    if (conflict(cell.read))
+      return Conflict{Conflict::Kind::WriteAfterRead, address, cell.read.epoch, cell.read.site};
+    return std::nullopt;
+  }
+  for (const Access &reader : readers[cell.read.epoch.time])
+    if (conflict(reader))
+      return Conflict{Conflict::Kind::WriteAfterRead, address, reader.epoch, reader.site};
+  return std::nullopt;
+}
+
+std::optional<Conflict> SharedMemory::write(uint32_t address, uint32_t size, const Agent &agent) {
+  for (uint32_t at = address; at < address + size; ++at) {
+    Cell &cell = cells[at - begin()];
+    if (cell.write.epoch.component != noComponent) {
+      if (!agent.knows.happened.knows(cell.write.epoch))
+        return Conflict{Conflict::Kind::WriteAfterWrite, at, cell.write.epoch, cell.write.site};
+      if (agent.isAsync && !cell.writtenByAsync && !agent.knows.fenced.knows(cell.write.epoch))
+        return Conflict{Conflict::Kind::MissingProxyFence, at, cell.write.epoch, cell.write.site};
+    }
+    if (std::optional<Conflict> conflict = checkReaders(cell, at, agent))
+      return conflict;
+    setWriter(cell, agent);
+  }
+  return std::nullopt;
+}
+
+void SharedMemory::overwrite(uint32_t address, uint32_t size, const Agent &agent) {
+  for (uint32_t at = address; at < address + size; ++at)
+    setWriter(cells[at - begin()], agent);
+}
+
+void SharedMemory::setWriter(Cell &cell, const Agent &agent) {
+  cell.write = {agent.epoch, agent.site};
+  cell.writtenByAsync = agent.isAsync;
+  if (cell.read.epoch.component == manyReaders)
+    readers[cell.read.epoch.time].clear();
+  cell.read = Access();
+}
+
+} // namespace tkc::emulator

@@ -1,0 +1,23 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Barriers, as other models use them.
+#pragma once
+
+#include "emulator/Models.h"
+
+namespace tkc::emulator {
+
+/// The initialised mbarrier at an address of some block of the cluster; else an error.
+Mbarrier &mbarrierAt(Thread &thread, uint32_t address, SiteId site);
+/// To be called whenever arrivals or bytes came.
+void completePhaseIfDue(Cluster &cluster, Mbarrier &barrier);
+
+/// To be called when a thread has ended: others of its cluster do not wait for it.
+void endAtClusterBarrier(Thread &thread);
+
+void warpBarrier(Thread &thread, uint32_t mask);
+/// 0 threads: the whole block.
+void blockBarrier(uint32_t id, uint32_t threads);
+
+} // namespace tkc::emulator
