@@ -6,7 +6,7 @@
     test/random/source_mutants.py --seed S [--count 60] [--build FOLDER] [-o FOLDER]
     test/random/source_mutants.py --undo COMMIT..COMMIT [--build FOLDER] [-o FOLDER]
 
-A mutant changes one line of backends/plan or backends/cuda: operands swapped, a number or a comparison off by one, a cast or a
+A mutant changes one line of backends/plan, backends/schedule or backends/emit: operands swapped, a number or a comparison off by one, a cast or a
 statement dropped, a name of a neighbouring line. It is built in a worktree of its own, which is made once and stays. One that does
 not compile is drawn again; one that changes no byte of what tkc emits for the library, the tests and random kernels is counted
 apart. The others run through the parts of ./check in turn, until one fails. With --undo, the mutants are the commits of the range
@@ -28,8 +28,8 @@ import sys
 import time
 
 root = pathlib.Path(__file__).resolve().parents[2]
-SOURCES = ("backends/plan", "backends/cuda")
-UNDONE = ("backends", "frontend", "harness", "ir", "runtime", "support", "tkc")
+SOURCES = ("backends/plan", "backends/schedule", "backends/emit")
+UNDONE = ("backends", "emulator", "frontend", "harness", "ir", "runtime", "support", "tkc")
 
 
 # ---- what a line may become: each gives (kind, new line)s
@@ -207,7 +207,7 @@ def draw_mutants(tree, options, log):
     inputs = inputs_of(tree, options)
     before = emitted(tree, inputs, gpus)
     changes = collections.defaultdict(list)
-    for path in sorted(path for folder in SOURCES for path in (tree.folder / folder).glob("*.cpp")):
+    for path in sorted(path for folder in SOURCES for path in (tree.folder / folder).rglob("*.cpp")):
         for kind, number, new in candidates(path):
             changes[kind].append((path.relative_to(tree.folder), number, new))
     draw, drawn, every = random.Random(options.seed), 0, parts(tree, options.output, options.without)

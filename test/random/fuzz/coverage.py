@@ -29,7 +29,7 @@ from choices import Choices
 from generate import make
 from trials import ROOT, Tool, Trial, compile_all
 
-PARTS = ("backends/plan", "backends/cuda")
+PARTS = ("backends/plan", "backends/schedule", "backends/emit")
 WAYS = (["--standalone"], ["--instrument"], ["--emit=header"], ["--emit=plan"], ["--explain-plan"])
 
 

@@ -12,15 +12,68 @@ sources = [name for name in files if re.search(r"\.(cpp|h|cuh|def)$", name) and 
 
 licence = "// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception"
 
-# Who may include whom; runtime/ is compiled by users and stands alone.
+# Who may include whom; runtime/ is compiled by users and stands alone. A source belongs to the innermost folder that has a row.
+below = ["support", "ir"]
+backends = [*below, "backends/targets", "backends/cpp", "backends/schedule", "backends/cost"]
+# In the order in which a kernel passes them: each may include those before it.
+rooms = [f"backends/plan/{room}" for room in ("analysis", "placement", "resources", "roles", "pipeline", "tensor", "grid", "rowwise")]
+planner = [*backends, *rooms, "backends/plan"]
 arrows = {
-    "support": {"support"},
-    "ir": {"support", "ir"},
-    "frontend": {"support", "ir", "frontend"},
-    "backends": {"support", "ir", "frontend", "backends"},
-    "harness": {"support", "ir", "frontend", "backends", "harness"},
-    "tkc": {"support", "ir", "frontend", "backends", "harness", "tkc"},
+    "support": ["support"],
+    "ir": below,
+    "frontend": [*below, "frontend"],
+    "backends/targets": [*below, "backends/targets"],
+    "backends/cpp": ["support", "backends/cpp"],
+    "backends/schedule": [*below, "backends/targets", "backends/schedule"],
+    "backends/cost": [*below, "backends/targets", "backends/cpp", "backends/cost"],
+    **{room: [*backends, *rooms[:number + 1]] for number, room in enumerate(rooms)},
+    "backends/plan": planner,
+    "backends/emit": [*backends, "backends/emit"],
+    "harness": [*planner, "frontend", "backends/emit", "harness"],
+    "tkc": [*planner, "frontend", "backends/emit", "harness", "tkc"],
+    "emulator": ["support", "emulator"],
 }
+# Includes that are against the arrows: (who, what). The list may only become shorter, and one that is not needed is a breach as well.
+against = {
+    ("backends/emit/Architectures.h", "backends/plan/PlanModule.h"),
+    ("backends/emit/Architectures.h", "frontend/Program.h"),
+    ("backends/emit/Emit.h", "backends/plan/PlanModule.h"),
+    ("backends/emit/Emit.h", "frontend/Program.h"),
+    ("backends/emit/Names.h", "backends/plan/PlanModule.h"),
+    ("backends/emit/host/Entries.h", "backends/plan/PlanModule.h"),
+    ("backends/emit/host/Entries.h", "frontend/Program.h"),
+    ("backends/emit/host/FfiFunctions.h", "backends/plan/PlanModule.h"),
+    ("backends/emit/host/FfiFunctions.h", "frontend/Program.h"),
+    ("backends/emit/host/HostExpr.h", "frontend/AST.h"),
+    ("backends/emit/host/HostExpr.h", "frontend/Program.h"),
+    ("backends/emit/host/HostFunction.h", "frontend/Sema.h"),
+    ("backends/emit/host/Launcher.h", "backends/plan/PlanModule.h"),
+    ("backends/emit/host/Launcher.h", "frontend/Program.h"),
+    ("backends/emit/host/ProgramLauncher.h", "frontend/Program.h"),
+    ("backends/emit/host/Signatures.cpp", "frontend/Sema.h"),
+    ("backends/emit/kernel/KernelPrinter.cpp", "backends/plan/placement/Placement.h"),
+    ("backends/plan/ElaborateModule.cpp", "frontend/AST.h"),
+    ("backends/plan/PlanModule.cpp", "frontend/AST.h"),
+    ("backends/plan/PlanModule.h", "frontend/Sema.h"),
+    ("backends/plan/TuneDependence.cpp", "frontend/AST.h"),
+    ("backends/plan/analysis/CopyEngineAccess.cpp", "backends/plan/placement/Placement.h"),
+    ("backends/plan/placement/PlaceBulkStores.cpp", "backends/plan/resources/SharedMemory.h"),
+    ("backends/plan/placement/Placement.cpp", "backends/plan/roles/MemoryBarriers.h"),
+    ("backends/plan/resources/SharedMemory.cpp", "backends/plan/pipeline/AlternateStaging.h"),
+    ("backends/schedule/Schedule.h", "frontend/Sema.h"),
+}
+
+
+def folder_of(name):
+    return next((str(folder) for folder in pathlib.PurePosixPath(name).parents if str(folder) in arrows), None)
+
+
+def wrong_includes():
+    """(source, header) of each include that no arrow allows."""
+    for name in sources:
+        for header in re.findall(r'^\s*#\s*include "([^"]+)"', text(name), re.M):
+            if folder_of(name) and folder_of(header) and folder_of(header) not in arrows[folder_of(name)]:
+                yield name, header
 
 
 def text(name):
@@ -41,13 +94,11 @@ def breaches():
             if not any(re.search(rf"(^|[\s/]){re.escape(path.name)}\b", one.read_text()) for one in lists):
                 yield f"{name}: is in no CMakeLists.txt"
     elif rule == "arrows":
-        for name in sources:
-            folder = name.split("/")[0]
-            if folder not in arrows:
-                continue
-            for include in re.findall(r'^\s*#\s*include "([^"/]+)/', text(name), re.M):
-                if include in arrows and include not in arrows[folder]:
-                    yield f"{name}: includes {include}/"
+        found = set(wrong_includes())
+        for name, header in sorted(found - against):
+            yield f"{name}: includes {header}"
+        for name, header in sorted(against - found):
+            yield f"{name}: no longer includes {header}, so that the list of exceptions has one too many"
     elif rule == "passes":
         table = text("docs/architecture.md")
         for name, summary in re.findall(r'TKC_PASS\("([^"]+)",\s*\w+,\s*"([^"]+)"\)', text("ir/passes/Passes.def")):
