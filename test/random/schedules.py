@@ -23,6 +23,10 @@ import tempfile
 from fuzz import seeds
 
 root = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(root / "test"))
+
+from library import kernel_files  # noqa: E402
+
 TILES = [8, 16, 32, 48, 64, 96, 128, 192, 256]
 Draw = collections.namedtuple("Draw", "seed file kernel case arch settings")
 LONGEST = 120  # seconds of one run
@@ -176,7 +180,7 @@ def main():
     parser.add_argument("--verbose", action="store_true", help="a line for each")
     parser.add_argument("-o", dest="output", type=pathlib.Path, metavar="FOLDER", help="where wrong ones are kept")
     options = parser.parse_args()
-    files = options.files or sorted([*(root / "kernels").glob("*.tk"), *(root / "kernels/extra").glob("*.tk")])
+    files = options.files or kernel_files(root)
     texts = {file: file.read_text() for file in files}
     # What is imported stands beside the file.
     sources = {file: text for file, text in texts.items() if kernel_cases(text) and not re.search(r"^import ", text, re.M)}

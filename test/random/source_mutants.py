@@ -28,6 +28,10 @@ import sys
 import time
 
 root = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(root / "test"))
+
+from library import kernel_files  # noqa: E402
+
 SOURCES = ("backends/plan", "backends/schedule", "backends/emit")
 UNDONE = ("backends", "emulator", "frontend", "harness", "ir", "runtime", "support", "tkc")
 
@@ -199,7 +203,7 @@ def inputs_of(tree, options):
     for number in range(4):
         files.append(options.output / f"random-{number}.tk")
         files[-1].write_text(tree.run([sys.executable, "test/random/fuzz/generate.py", f"{options.seed}-{number}", "12"], check=True).stdout)
-    return files + sorted(path for folder in ("test/language", "kernels", "kernels/extra") for path in tree.folder.glob(f"{folder}/*.tk"))
+    return files + kernel_files(tree.folder) + sorted((tree.folder / "test/language").glob("*.tk"))
 
 
 def draw_mutants(tree, options, log):

@@ -34,7 +34,7 @@ from choices import Choices  # noqa: E402
 from generate import make  # noqa: E402
 from trials import Tool, Trial  # noqa: E402
 
-FOLDERS = ("kernels", "kernels/extra", "test/language")
+FOLDERS = ("kernels", "test/language")
 
 
 def compiled(tkc, path, gpu):
@@ -45,10 +45,9 @@ def compiled(tkc, path, gpu):
 
 def of_library(tkc, gpus, folders):
     """(name, function that gives the hash) of each file and GPU."""
-    for folder in folders:
-        for path in sorted((ROOT / folder).glob("*.tk")):
-            for gpu in gpus:
-                yield (f"{folder}/{path.name}", gpu), lambda path=path, gpu=gpu: compiled(tkc, path, gpu)
+    for path in sorted({path for folder in folders for path in (ROOT / folder).rglob("*.tk")}):
+        for gpu in gpus:
+            yield (str(path.relative_to(ROOT)), gpu), lambda path=path, gpu=gpu: compiled(tkc, path, gpu)
 
 
 def of_random(tkc, gpus, offers, seed, count, folder):

@@ -29,6 +29,10 @@ import compilers
 import counts
 
 root = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(root / "test"))
+
+from library import kernel_files  # noqa: E402
+
 Spec = collections.namedtuple("Spec", "file kernel settings")
 
 
@@ -212,7 +216,7 @@ def main():
     parser.add_argument("-o", dest="output", type=pathlib.Path, default=pathlib.Path("."), help="folder of the results")
     options = parser.parse_args()
     options.output.mkdir(parents=True, exist_ok=True)
-    files = options.files or sorted([*(root / "kernels").glob("*.tk"), *(root / "kernels/extra").glob("*.tk")])
+    files = options.files or kernel_files(root)
     store = cache.Cache(cache.default_folder())
     known_gpus = [gpu for gpu in json.loads(tkc(options, "arch", "--json").stdout) if gpu["compiles"]]
     gpus = [gpu for gpu in known_gpus if not options.arch or gpu["name"] in options.arch]

@@ -3,9 +3,13 @@ import pathlib
 import subprocess
 import sys
 
-root, arguments = pathlib.Path(sys.argv[1]), sys.argv[2:]
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
+
+from library import kernel_files  # noqa: E402
+
+root, arguments = sys.argv[1], sys.argv[2:]
 failed = 0
-for path in sorted(root.rglob("*.tk")):
+for path in kernel_files(root):
     run = subprocess.run(["tkc", "test", *arguments, path], capture_output=True, text=True)
     if run.returncode:
         failed += 1

@@ -80,6 +80,31 @@ def text(name):
     return (root / name).read_text(errors="replace")
 
 
+def library_breaches():
+    """What keeps a kernel of the library from being tested, compared or found by a reader."""
+    sys.path.insert(0, str(root / "test"))
+    from library import kernel_files
+    tested = {str(path.relative_to(root)) for path in kernel_files(root)}
+    hashed = {line.split()[0] for line in text("test/golden/emitted.hashes").splitlines()}
+    headings = re.split(r"^## (.*)\n", text("docs/kernels.md"), flags=re.M)
+    sections = dict(zip(headings[1::2], headings[2::2]))
+    kernels = [name for name in files if name.endswith(".tk") and not name.startswith("test/")]
+    for name in kernels:
+        path = pathlib.Path(name)
+        family = path.parent.name
+        if name not in tested:
+            yield f"{name}: is not found as a part of the library"
+        if name not in hashed:
+            yield f"{name}: has no line in test/golden/emitted.hashes"
+        if sum(path.stem == pathlib.Path(other).stem for other in kernels) > 1:
+            yield f"{name}: another file has this name, by which tables of the tests speak of it"
+        if f"`{path.name}`" not in sections.get(family, "") and path.name not in sections:
+            yield f"{name}: docs/kernels.md has neither a section of it nor a line in a section `{family}`"
+    for name in sorted(hashed - set(kernels)):
+        if name.startswith("kernels/"):
+            yield f"test/golden/emitted.hashes: {name} is no file of the library"
+
+
 def breaches():
     if rule == "licence":
         for name in sources:
@@ -106,6 +131,8 @@ def breaches():
                 yield f"docs/architecture.md: has no row for {name} with its summary"
             if not (root / "test/passes" / f"{name}.tkir").is_file():
                 yield f"test/passes: has no {name}.tkir"
+    elif rule == "library":
+        yield from library_breaches()
     elif rule == "length":
         for name in sources:
             lines = text(name).count("\n")
