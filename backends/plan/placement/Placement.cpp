@@ -396,8 +396,8 @@ private:
 
   RingMember &findRingMember(const std::string &key) { return const_cast<RingMember &>(*out.findMember(key)); }
 
-  /// Whether vector work finds what it needs of a tile where products read it. Products of computed operands may run an
-  /// iteration late, on another stage; where one thread issues them, another role drains the ring.
+  /// Whether vector work finds what it needs of a tile where products read it. A product that is an iteration late
+  /// reads another stage; where one thread issues products, another role drains the ring.
   bool isReadInRing(const ir::Op &load) const {
     const RingMember &member = *out.findMember(out.loadKeys.at(&load));
     const plan::Buffer &buffer = *out.findBuffer(member.buffer);
@@ -406,11 +406,25 @@ private:
         home.kind != plan::VarType::Fragment || home.division == plan::Division::Cols || home.elem != buffer.elem ||
         home.rows != buffer.rows || home.cols != buffer.cols)
       return false;
-    return std::all_of(load.result()->users.begin(), load.result()->users.end(), [&](const ir::Op *user) {
+    return isReadInTime(load.result());
+  }
+
+  /// Whether a product, by itself and by how it is fed, could be issued an iteration late (ModuloSchedule.h): what
+  /// stands around it may yet keep it in its own iteration.
+  static bool mayBeLate(const ir::Op &dot, const ProductPlacement &product) {
+    const std::vector<ir::Op *> &users = dot.result()->users;
+    return !product.byThreads && !product.byWarps && product.a.kind == Operand::Register &&
+           product.b.kind == Operand::Ring && ir::addendOf(dot) &&
+           std::all_of(users.begin(), users.end(), [](const ir::Op *user) { return user->kind == ir::OpKind::Yield; });
+  }
+
+  /// Whether no product that reads the value, or its transpose, can be an iteration late, and nothing else turns it.
+  bool isReadInTime(const ir::Value *value) const {
+    return std::all_of(value->users.begin(), value->users.end(), [&](const ir::Op *user) {
+      if (user->kind == ir::OpKind::Transpose)
+        return out.onlyFeedsProducts(user->result()) && isReadInTime(user->result());
       const auto product = out.products.find(user);
-      return user->kind != ir::OpKind::Transpose &&
-             (product == out.products.end() ||
-              (product->second.a.kind == Operand::Ring && product->second.b.kind == Operand::Ring));
+      return product == out.products.end() || schedule.overlap == 0 || !mayBeLate(*user, product->second);
     });
   }
 

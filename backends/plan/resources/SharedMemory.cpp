@@ -88,10 +88,23 @@ bool areTwoResident(const Placement &placement, const arch::Description &arch) {
   return threads <= 4 * arch.warpSize && accumulators <= 64;
 }
 
-/// What a block may use: of a small block whose warps multiply by themselves, so that two run at once.
-int64_t sharedBudget(Placement &placement, const arch::Description &arch) {
+/// Whether a schedule gives the loading warpgroup and the computing ones so few registers that two blocks have enough.
+bool asksForTwo(const Placement &placement, const arch::Description &arch, const Schedule &schedule) {
+  if (placement.copiesItself || placement.usesTensorMemory() || !schedule.producerRegisters ||
+      !schedule.consumerRegisters)
+    return false;
+  const int64_t loading = 4 * arch.warpSize, computing = int64_t{placement.layout.threads} * placement.instances;
+  return 2 * (loading * *schedule.producerRegisters + computing * *schedule.consumerRegisters) <=
+         arch.registersPerMultiprocessor;
+}
+
+/// What a block may use, so that two run at once: of a small block whose warps multiply by themselves, and where a
+/// schedule gives registers for two.
+int64_t sharedBudget(Placement &placement, const arch::Description &arch, const Schedule &schedule) {
   constexpr int64_t systemBytes = 1024; // the CUDA programming guide: each block's, besides its own
   const int64_t half = std::min(arch.sharedBytesPerBlock, arch.sharedBytesPerMultiprocessor / 2 - systemBytes);
+  if (asksForTwo(placement, arch, schedule))
+    return half;
   if (!placement.multipliesByWarps() || !areTwoResident(placement, arch))
     return arch.sharedBytesPerBlock;
   return placement.copiesItself || usedBytes(placement) + secondStages(placement) <= half ? half
@@ -230,8 +243,9 @@ bool hasRoom(const Placement &placement, const arch::Description &arch, int64_t 
 
 void fillRings(Placement &placement, const arch::Description &arch, const Schedule &schedule, bool takesTilesInTurn,
                bool learnsNextTile) {
-  const int64_t budget = sharedBudget(placement, arch);
-  if (placement.multipliesByWarps() && !placement.copiesItself)
+  const int64_t budget = sharedBudget(placement, arch, schedule);
+  const bool isShort = asksForTwo(placement, arch, schedule) && usedBytes(placement) + secondStages(placement) > budget;
+  if (isShort || (placement.multipliesByWarps() && !placement.copiesItself))
     fitLastStores(placement, budget, takesTilesInTurn);
   int64_t used = usedBytes(placement);
   const int byDefault = placement.throughRegisters ? defaultStagesThroughRegisters
