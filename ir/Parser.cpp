@@ -244,7 +244,7 @@ private:
       return expected("a function's name"), nullptr;
     result->kernel = current.text;
     advance();
-    if (!parseTypeArgs() || !parseParams() || !parseConstants() || !parseBody(result->body))
+    if (!parseTypeArgs() || !parseParams() || !parseConstants() || !parseMultiples() || !parseBody(result->body))
       return nullptr;
     return result;
   }
@@ -367,6 +367,25 @@ private:
       function->constants.emplace_back(name, value);
       if (isTune)
         function->tunes.push_back(name);
+    } while (accept(","));
+    return true;
+  }
+
+  bool parseMultiples() {
+    if (!accept("given"))
+      return true;
+    do {
+      DimExpr remainder;
+      if (!parseDim(remainder, 1))
+        return false;
+      if (remainder.kind != DimExpr::Mod)
+        return expected("a remainder, `M % N == 0`");
+      int64_t zero = 0;
+      if (!expect("=") || !expect("=") || !expectInteger(zero))
+        return false;
+      if (zero != 0)
+        return expected("`0`");
+      function->multiples.emplace_back(*remainder.lhs, *remainder.rhs);
     } while (accept(","));
     return true;
   }

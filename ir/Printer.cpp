@@ -115,6 +115,11 @@ private:
       fmt::format_to(out, "{}{}{} = {}", separator, isTune ? "tune " : "", name, value);
       separator = ", ";
     }
+    separator = " given ";
+    for (auto &[whole, part] : function.multiples) {
+      fmt::format_to(out, "{}{} == 0", separator, DimExpr::binary(DimExpr::Mod, whole, part).str());
+      separator = ", ";
+    }
     text += " {\n";
   }
 

@@ -408,6 +408,13 @@ bool RangeAnalysis::isNonNegative(const Affine &form, const Beyond &beyond) {
   return prove(form, beyond, budget);
 }
 
+bool RangeAnalysis::isNonNegative(const Affine &form, const std::set<std::string> &notEmpty) {
+  positiveDims = &notEmpty;
+  const bool proven = isNonNegative(form);
+  positiveDims = nullptr;
+  return proven;
+}
+
 bool RangeAnalysis::prove(const Affine &form, const Beyond &beyond, int &budget) {
   if (!form.valid || --budget < 0)
     return false;
@@ -421,6 +428,8 @@ bool RangeAnalysis::prove(const Affine &form, const Beyond &beyond, int &budget)
   if (needsBoth)
     return proveWith(form, id, coefficient, {1, info.atom.lhs}, beyond, budget) &&
            proveWith(form, id, coefficient, {1, info.atom.rhs}, beyond, budget);
+  if (needsLower && info.atom.kind == Atom::Symbol && positiveDims && positiveDims->count(info.atom.symbol) != 0)
+    return proveWith(form, id, coefficient, {1, 1}, beyond, budget);
   bool isBeyond =
       info.atom.kind == Atom::Element && info.atom.value == beyond.tileIndex && info.atom.axis == beyond.axis;
   const std::vector<Bound> &bounds =

@@ -15,6 +15,7 @@
 #include <deque>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <unordered_map>
 #include <utility>
@@ -83,6 +84,8 @@ public:
   Affine formOf(const DimExpr &dim);
 
   bool isNonNegative(const Affine &form, const Beyond &beyond = {});
+  /// Where these dims are at least 1.
+  bool isNonNegative(const Affine &form, const std::set<std::string> &notEmpty);
   bool isLessEqual(Value *x, Value *y) { return isNonNegative(formOf(y) - formOf(x)); }
   bool isLess(Value *x, Value *y) { return isNonNegative(formOf(y) - formOf(x) - 1); }
   /// No tile of this index is cut short: its range is a multiple of its size.
@@ -116,6 +119,7 @@ private:
   std::deque<AtomInfo> atoms; ///< bounds refer to earlier atoms only
   std::unordered_multimap<size_t, unsigned> atomsByHash;
   std::unordered_map<const Value *, Affine> forms;
+  const std::set<std::string> *positiveDims = nullptr; ///< of the proof that is under way
 
   Affine single(unsigned atom) const;
   unsigned intern(Atom atom, bool &isNew);

@@ -227,6 +227,13 @@ private:
   std::vector<Value *> operandList;
 };
 
+/// What is known of a division of integers, or of its remainder. Both floor, and a divisor of 0 gives 0.
+enum class Quotient : uint8_t {
+  Any,      ///< nothing: the divisor may be 0, or -1, by which the least number has no quotient
+  Positive, ///< the divisor is at least 1
+  Natural,  ///< and the dividend at least 0: rounding down and rounding to zero are one
+};
+
 /// One specialisation of a kernel.
 class Function {
 public:
@@ -239,6 +246,7 @@ public:
   std::vector<std::string> tunes; ///< which of the constants are tunes
   std::vector<std::pair<std::string, ElemType>> typeArgs;
   std::vector<Param> params;
+  std::vector<std::pair<DimExpr, DimExpr>> multiples; ///< in every call the first is a multiple of the second
   Block body;
 
   const Param *findParam(std::string_view name) const;

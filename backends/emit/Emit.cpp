@@ -13,7 +13,6 @@
 
 #include <filesystem>
 #include <fmt/core.h>
-#include <llvm/Support/Casting.h>
 #include <set>
 
 namespace tkc::cuda {
@@ -41,28 +40,6 @@ std::set<std::string> externHeaders(const Module &module, const std::vector<plan
   return headers;
 }
 
-/// What `where` says as `H % G == 0`, with the numbers of the dims that the specialisation fixed.
-std::set<std::pair<std::string, std::string>> multiplesOf(const planner::PlannedKernel &planned) {
-  const auto text = [&](const ast::Expr *expr) {
-    if (const auto *number = llvm::dyn_cast<ast::NumberExpr>(expr); number && !number->isFloat)
-      return std::to_string(number->integer);
-    const auto *name = llvm::dyn_cast<ast::NameExpr>(expr);
-    for (const auto &[constant, value] : planned.specialization.constants)
-      if (name && name->name == constant)
-        return std::to_string(value);
-    return name ? std::string(name->name) : std::string();
-  };
-  std::set<std::pair<std::string, std::string>> pairs;
-  for (const ast::Expr *condition : planned.kernel->signature.conditions) {
-    const auto *equal = llvm::dyn_cast<ast::BinaryExpr>(condition);
-    const auto *remainder = equal ? llvm::dyn_cast<ast::BinaryExpr>(equal->lhs) : nullptr;
-    if (remainder && equal->op == ast::BinaryOp::Eq && remainder->op == ast::BinaryOp::Mod && text(equal->rhs) == "0")
-      pairs.emplace(text(remainder->lhs), text(remainder->rhs));
-  }
-  pairs.erase({"", ""}); // of other expressions
-  return pairs;
-}
-
 /// The kernels of one GPU, in a file for `all`.
 std::string kernelsOf(const arch::Description &gpu, const Architectures &all,
                       const std::vector<planner::PlannedKernel> &kernels, const FileNames &names,
@@ -72,7 +49,7 @@ std::string kernelsOf(const arch::Description &gpu, const Architectures &all,
   for (const planner::PlannedKernel &planned : kernels)
     if (planned.plan->arch == gpu.name)
       code += printKernel(*planned.plan, names.kernels.at(planned.plan.get()), sources,
-                          {isOneOfSeveral ? compilesFor(gpu, all) : "", recordWords, multiplesOf(planned)});
+                          {isOneOfSeveral ? compilesFor(gpu, all) : "", recordWords});
   return isOneOfSeveral
              ? fmt::format("namespace {0} {{\n\n{1}}} // namespace {0}\n\n", namespaceOf(gpu, names.entries), code)
              : code;

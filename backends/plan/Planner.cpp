@@ -3,6 +3,7 @@
 #include "backends/plan/Planner.h"
 
 #include "backends/plan/analysis/Nest.h"
+#include "backends/plan/analysis/Quotients.h"
 #include "backends/plan/analysis/Walk.h"
 #include "backends/plan/grid/Clusters.h"
 #include "backends/plan/grid/DynamicTiles.h"
@@ -59,6 +60,7 @@ public:
     if (!hasTypes())
       return nullptr;
     describe();
+    placement.quotients = quotientsOf(function, nest, false);
     lowerGrid();
     std::string error;
     placement = place(function, nest, arch, schedule, error);
@@ -75,6 +77,7 @@ public:
     if (!settleAdder())
       return nullptr;
     chooseWaveSchedule(arch, schedule, placement, error);
+    placement.quotients = quotientsOf(function, nest, placement.loadsAlways);
     if (!error.empty()) {
       diagnostics.report(Diag::schedule_impossible, at(function.loc), error);
       return nullptr;
@@ -115,6 +118,7 @@ private:
     plan->constants = function.constants;
     plan->typeArgs = function.typeArgs;
     plan->params = function.params;
+    plan->multiples = function.multiples;
   }
 
   // ---- the grid

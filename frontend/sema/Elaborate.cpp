@@ -109,6 +109,12 @@ void Elaborator::addParams() {
   }
 }
 
+/// What `where` promises as `H % G == 0`.
+void Elaborator::addMultiple(const ast::BinaryExpr &comparison, const ir::DimExpr &lhs, const ir::DimExpr &rhs) {
+  if (comparison.op == ast::BinaryOp::Eq && lhs.kind == ir::DimExpr::Mod && rhs.isConst() && rhs.value == 0)
+    function->multiples.emplace_back(*lhs.lhs, *lhs.rhs);
+}
+
 /// What `where` promises about the symbols, for range analysis.
 void Elaborator::addFacts() {
   for (const ast::Expr *condition : kernel.signature.conditions) {
@@ -118,6 +124,7 @@ void Elaborator::addFacts() {
     std::optional<ir::DimExpr> lhs = tryDim(comparison->lhs), rhs = tryDim(comparison->rhs);
     if (!lhs || !rhs)
       continue;
+    addMultiple(*comparison, substitute(*lhs, knownDims), substitute(*rhs, knownDims));
     Linear left = bounds.linear(substitute(*lhs, knownDims)), right = bounds.linear(substitute(*rhs, knownDims));
     Linear rightMinusLeft = right, leftMinusRight = left;
     rightMinusLeft.add(left, -1);

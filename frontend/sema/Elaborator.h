@@ -53,6 +53,7 @@ private:
   void addConstants();
   void addParams();
   void addFacts();
+  void addMultiple(const ast::BinaryExpr &comparison, const ir::DimExpr &lhs, const ir::DimExpr &rhs);
 
   // ---- statements (Statements.cpp, Loops.cpp) ----
   void block(const ast::BlockStmt &block);

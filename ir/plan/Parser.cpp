@@ -193,6 +193,8 @@ ir::Param Parser::param() {
   result.name = name("a parameter's name");
   expect(":");
   result.elem = elem();
+  if (accept(">"))
+    result.above = integer(0, INT64_MAX);
   if (!accept("["))
     return result;
   result.isTensor = true;
@@ -247,6 +249,14 @@ void Parser::item(Plan &plan) {
   } else if (accept("decision")) {
     std::string what = string();
     plan.decisions.emplace_back(what, string());
+  } else if (accept("given")) {
+    const ir::DimExpr remainder = dim(0);
+    if (remainder.kind != ir::DimExpr::Mod)
+      return fail("a remainder, `M % N == 0`");
+    plan.multiples.emplace_back(*remainder.lhs, *remainder.rhs);
+    expect("=");
+    expect("=");
+    integer(0, 0);
   } else if (accept("threads")) {
     plan.threads = smallInteger();
     expect("cluster");

@@ -121,6 +121,7 @@ struct Stmt {
   std::string name; ///< Dim, Param, ExternCall
   int axis = 0;
   ir::ReduceKind reduce = ir::ReduceKind::Sum;
+  ir::Quotient quotient = ir::Quotient::Any; ///< Div, Mod of integers
 
   // Load, Store, Atomic, CopyIn, CopyOut
   ir::View view; ///< operand positions refer to `operands`
@@ -324,6 +325,7 @@ struct Plan {
   std::vector<std::pair<std::string, int64_t>> constants;
   std::vector<std::pair<std::string, ElemType>> typeArgs;
   std::vector<ir::Param> params;
+  std::vector<std::pair<ir::DimExpr, ir::DimExpr>> multiples; ///< ir::Function::multiples
   /// What the planner chose, for the header comment: "stages", "4".
   std::vector<std::pair<std::string, std::string>> decisions;
   std::vector<Note> notes; ///< for `--explain-plan`

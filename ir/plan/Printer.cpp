@@ -134,6 +134,8 @@ std::string compute(const Stmt &stmt) {
     text += fmt::format(" axis {}{}", stmt.axis, stmt.byThreads ? " in parts" : "");
   if (!stmt.operands.empty())
     text += fmt::format(" {}({})", columns(stmt), fmt::join(stmt.operands, ", "));
+  if (stmt.quotient != ir::Quotient::Any)
+    text += stmt.quotient == ir::Quotient::Natural ? " natural" : " positive";
   if (stmt.tileSize > 0)
     text += fmt::format(" rows {}", stmt.tileSize);
   if (stmt.count > 0)
@@ -324,7 +326,7 @@ std::string printParam(const ir::Param &param) {
     text += param.mode == ir::ParamMode::Out ? "out " : "inout ";
   text += fmt::format("{}: {}", param.name, spelling(param.elem));
   if (!param.isTensor)
-    return text;
+    return param.above ? text + fmt::format(" > {}", *param.above) : text;
   std::vector<std::string> dims;
   for (const ir::DimExpr &dim : param.dims)
     dims.push_back(dim.str());
@@ -385,6 +387,8 @@ void Printer::plan(const Plan &plan) {
   params(plan);
   if (!plan.doc.empty())
     line("doc " + quoted(plan.doc));
+  for (auto &[whole, part] : plan.multiples)
+    line(fmt::format("given {} == 0", ir::DimExpr::binary(ir::DimExpr::Mod, whole, part).str()));
   for (auto &[what, choice] : plan.decisions)
     line(fmt::format("decision {} {}", quoted(what), quoted(choice)));
   line(fmt::format("threads {} cluster {} shared {}{}{}", plan.threads, plan.cluster, plan.sharedBytes,

@@ -222,6 +222,10 @@ void Parser::compute(Stmt &stmt) {
     while (accept(","));
     expect(")");
   }
+  if (stmt.op == ir::OpKind::Div || stmt.op == ir::OpKind::Mod)
+    stmt.quotient = accept("natural")    ? ir::Quotient::Natural
+                    : accept("positive") ? ir::Quotient::Positive
+                                         : ir::Quotient::Any;
   if ((stmt.op == ir::OpKind::Begin || stmt.op == ir::OpKind::End) && accept("rows"))
     stmt.tileSize = smallInteger();
   if (accept("fma")) {

@@ -114,7 +114,7 @@ __global__ void __launch_bounds__(384, 1)
           const int b = block.at[1];
           const auto i = i_tiles[block.at[2]];
           // attention.tk:10  let g = h / (H / G);
-          const int g2 = h / (g.H / g.G);
+          const int g2 = tk::divide(h, tk::divide(g.H, g.G));
           // attention.tk:11  let qi = q[b, h, i, :];
           shared.q_empty[q_at.slot].wait(q_at.phase ^ 1);
           shared.q_full[q_at.slot].expect_bytes(32768);
@@ -166,7 +166,7 @@ __global__ void __launch_bounds__(384, 1)
         const int b = block.at[1];
         const auto i = i_tiles[block.at[2]];
         // attention.tk:10  let g = h / (H / G);
-        const int g2 = h / (g.H / g.G);
+        const int g2 = tk::divide(h, tk::divide(g.H, g.G));
         // attention.tk:11  let qi = q[b, h, i, :];
         shared.q_empty[q_at.slot].wait(q_at.phase ^ 1);
         tk::copy_rows_to_shared<96>(

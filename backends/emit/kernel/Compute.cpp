@@ -94,79 +94,6 @@ const Stmt *RolePrinter::definitionOf(const std::string &var) const {
   return nullptr;
 }
 
-bool RolePrinter::isNonNegative(const std::string &var, int depth) const {
-  if (depth > 16)
-    return false;
-  const auto both = [&](const Stmt &stmt) {
-    return isNonNegative(stmt.operands[0], depth + 1) && isNonNegative(stmt.operands[1], depth + 1);
-  };
-  const auto range = ranges.find(var);
-  if (range != ranges.end())
-    return isNonNegative(range->second.first, depth + 1);
-  const Stmt *stmt = definitionOf(var);
-  if (!stmt || stmt->kind != StmtKind::Compute)
-    return false;
-  switch (stmt->op) {
-  case OpKind::Const:
-    return stmt->constant >= 0;
-  case OpKind::Dim:
-  case OpKind::Index:
-    return true;
-  case OpKind::Begin:
-  case OpKind::End:
-    return isNonNegative(stmt->operands[0], depth + 1);
-  case OpKind::Add:
-  case OpKind::Mul:
-  case OpKind::Div:
-  case OpKind::Mod:
-  case OpKind::Min:
-    return both(*stmt);
-  default:
-    return false;
-  }
-}
-
-/// At least 1, as dims are.
-bool RolePrinter::isPositive(const std::string &var, int depth) const {
-  if (depth > 16)
-    return false;
-  const auto range = ranges.find(var);
-  if (range != ranges.end())
-    return isPositive(range->second.first, depth + 1);
-  const Stmt *stmt = definitionOf(var);
-  if (!stmt || stmt->kind != StmtKind::Compute)
-    return false;
-  const auto is = [&](size_t operand) { return isPositive(stmt->operands[operand], depth + 1); };
-  const auto isAtLeastZero = [&](size_t operand) { return isNonNegative(stmt->operands[operand], depth + 1); };
-  switch (stmt->op) {
-  case OpKind::Const:
-    return stmt->constant >= 1;
-  case OpKind::Dim:
-    return true;
-  case OpKind::Add:
-    return (is(0) && isAtLeastZero(1)) || (isAtLeastZero(0) && is(1));
-  case OpKind::Mul:
-  case OpKind::Min:
-    return is(0) && is(1);
-  case OpKind::Max:
-    return is(0) || is(1);
-  case OpKind::Div:
-    return kernel.multiples.count({dimText(stmt->operands[0]), dimText(stmt->operands[1])}) != 0;
-  default:
-    return false;
-  }
-}
-
-/// The name of a dim, a constant's digits, or nothing.
-std::string RolePrinter::dimText(const std::string &var) const {
-  const Stmt *stmt = definitionOf(var);
-  if (!stmt || stmt->kind != StmtKind::Compute)
-    return {};
-  if (stmt->op == OpKind::Const)
-    return std::to_string(static_cast<int64_t>(stmt->constant));
-  return stmt->op == OpKind::Dim ? stmt->name : std::string();
-}
-
 /// The statement that makes a value of which nothing else is made, if it is of that kind.
 const Stmt *RolePrinter::inlinedAs(const std::string &var, OpKind op) const {
   const Stmt *made = uses.isInlined(var) ? uses.definition(var) : nullptr;
@@ -225,14 +152,17 @@ std::optional<cpp::Expr> RolePrinter::scaledTanh(const Stmt &stmt) {
   return cpp::call("tk::scaled_tanh", std::move(factors));
 }
 
-/// Integers floor, and by zero give zero, which is what C++ does where nothing is negative and the divisor no zero.
+/// Integers floor, and by zero give zero: which functions do that depends on what is known of the operands. Of numbers
+/// that are not negative C++ does it, and a compiler leaves the tests for a known divisor out.
 cpp::Expr RolePrinter::quotient(const Stmt &stmt) {
-  const bool isDivision = stmt.op == OpKind::Div;
-  if (isTile(stmt.dest))
-    return infix(stmt, isDivision ? "/" : "%");
-  if (typeOf(stmt.dest).elem != ElemType::I32)
-    return function(stmt, isDivision ? "divide" : "modulo");
-  if (isNonNegative(stmt.operands[0]) && isPositive(stmt.operands[1]))
+  const bool isDivision = stmt.op == OpKind::Div, isNatural = stmt.quotient == ir::Quotient::Natural;
+  const Stmt *divisor = definitionOf(stmt.operands[1]);
+  const bool isKnown = divisor && divisor->kind == StmtKind::Compute && divisor->op == OpKind::Const;
+  if (isTile(stmt.dest) && isNatural)
+    return function(stmt, isDivision ? "divide_natural" : "modulo_natural");
+  if (stmt.quotient == ir::Quotient::Positive && !isKnown)
+    return function(stmt, isDivision ? "divide_positive" : "modulo_positive");
+  if (isTile(stmt.dest) || isNatural)
     return infix(stmt, isDivision ? "/" : "%");
   return function(stmt, isDivision ? "divide" : "modulo");
 }

@@ -49,7 +49,7 @@ cpp::Expr KernelContext::sharedBarrier(const std::string &barrier) const {
   return cpp::member(cpp::name("shared"), members.barrier(barrier));
 }
 
-/// Whatever its symbols are, which are at least 1.
+/// Whatever its symbols are.
 static bool isNonNegative(const ir::DimExpr &dim) {
   switch (dim.kind) {
   case ir::DimExpr::Const:
@@ -66,14 +66,11 @@ static bool isNonNegative(const ir::DimExpr &dim) {
   }
   return false;
 }
-static bool isPositive(const ir::DimExpr &dim) {
-  return dim.kind == ir::DimExpr::Symbol || (dim.kind == ir::DimExpr::Const && dim.value > 0);
-}
 
 cpp::Expr KernelContext::dim(const ir::DimExpr &dim) const {
   const auto infix = [&](const char *op) { return cpp::binary(op, this->dim(*dim.lhs), this->dim(*dim.rhs)); };
   const auto divided = [&](const char *op, const char *function) {
-    return isNonNegative(*dim.lhs) && isPositive(*dim.rhs)
+    return isNonNegative(*dim.lhs) && dim.rhs->isConst() && dim.rhs->value > 0
                ? infix(op)
                : cpp::call(function, {this->dim(*dim.lhs), this->dim(*dim.rhs)});
   };

@@ -67,7 +67,6 @@ public:
                .axisRanges = {},
                .axisTypes = {},
                .recordWords = options.recordWords,
-               .multiples = options.multiples,
                .members = MemberNames(plan, this->name),
                .gridNames = {},
                .rangeNames = {},

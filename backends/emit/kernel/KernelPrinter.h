@@ -19,7 +19,6 @@ namespace tkc::cuda {
 struct PrintOptions {
   std::string onlyIf = {}; ///< a condition of the preprocessor: the function has its body only where that holds
   int recordWords = 2;     ///< EmitOptions::recordWords
-  std::set<std::pair<std::string, std::string>> multiples = {}; ///< KernelContext::multiples
 };
 
 /// The arguments' struct, the shared-memory struct and the `__global__` function, not yet formatted.

@@ -33,8 +33,6 @@ struct KernelContext {
   std::map<std::string, std::pair<std::string, std::string>> axisRanges; ///< of the grid's variables: lo, hi
   std::map<std::string, plan::VarType> axisTypes;                        ///< of the grid's variables
   int recordWords = 2;                                                   ///< EmitOptions::recordWords
-  /// Pairs of dims, or numbers, of which in every call the first is a multiple of the second.
-  std::set<std::pair<std::string, std::string>> multiples;
   MemberNames members;                           ///< of the two structs
   std::map<std::string, std::string> gridNames;  ///< of the grid's variables, in every role
   std::map<std::string, std::string> rangeNames; ///< by axis over tiles: what its range is called
@@ -148,12 +146,9 @@ private:
   const plan::VarType &typeOf(const std::string &var) const;
   bool isTile(const std::string &var) const;
   const plan::Stmt *definitionOf(const std::string &var) const;
-  bool isNonNegative(const std::string &var, int depth = 0) const;
   /// Whether the result of an i32 sum, difference or product may be too large.
   bool mayWrap(const plan::Stmt &stmt) const;
   bool isIndex(const std::string &var, int depth = 0) const;
-  bool isPositive(const std::string &var, int depth = 0) const;
-  std::string dimText(const std::string &var) const;
   bool isMoved(const std::string &tile) const;
   bool isFarMoved(const std::string &tile) const;
   bool exists(const std::string &tile) const;

@@ -124,6 +124,7 @@ struct Placement {
   ir::OpMap<ProductPlacement> products;
   std::vector<RingPlacement> rings;
   ir::OpMap<std::string> loadKeys; ///< every load that a ring serves (clones too) → member key
+  ir::OpMap<ir::Quotient> quotients; ///< of divisions of integers
   ir::OpSet registerLoads;         ///< loads whose values vector work uses: loaded to registers (as well)
   std::map<std::pair<const ir::Value *, bool>, std::string, ir::InOrder>
       staged; ///< computed operands, whether transposed → buffer

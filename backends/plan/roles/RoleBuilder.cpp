@@ -160,6 +160,8 @@ plan::Stmt &RoleBuilder::emitCompute(const ir::Op &op) {
   stmt.name = op.name;
   stmt.axis = op.axis;
   stmt.reduce = op.reduce;
+  if (const auto quotient = placement.quotients.find(&op); quotient != placement.quotients.end())
+    stmt.quotient = quotient->second;
   stmt.view = viewOf(op);
   stmt.hasElse = op.hasElse;
   return stmt;

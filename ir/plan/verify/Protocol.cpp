@@ -6,8 +6,10 @@
 #include "ir/plan/verify/Order.h"
 #include "ir/plan/verify/Sizes.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
+#include <fmt/format.h>
 #include <optional>
 
 namespace tkc::plan {
@@ -97,12 +99,13 @@ private:
   std::optional<std::vector<Trace>> tracesOf(const Inputs &chosen, size_t most) {
     std::vector<Trace> traces;
     size_t left = most;
+    quotients = {nullptr, isPromised(chosen)};
     bool fits = true;
     for (int block = 0; block < plan.cluster && fits; ++block) {
       const std::vector<Tile> tiles = chooseTiles(plan, chosen, block);
       for (const RoleSummary &role : roles)
         for (int instance = 0; instance < (role.instancesDiffer ? role.role.instances : 1) && fits; ++instance) {
-          std::optional<Trace> events = trace(plan, role, numbering, chosen, tiles, instance, left, facts);
+          std::optional<Trace> events = trace(plan, role, numbering, chosen, tiles, instance, left, quotients, facts);
           fits = events.has_value();
           if (fits)
             traces.push_back(std::move(*events));
@@ -112,12 +115,31 @@ private:
     return fits ? std::optional(std::move(traces)) : std::nullopt;
   }
 
+  /// Whether dims and scalars are as `where` says.
+  bool isPromised(const Inputs &chosen) const {
+    const auto sizeOf = [&](const std::string &symbol) {
+      const auto found = chosen.dims.find(symbol);
+      return found == chosen.dims.end() ? std::nullopt : std::optional(found->second);
+    };
+    const auto isWhole = [&](const auto &pair) {
+      return ir::evaluate(ir::DimExpr::binary(ir::DimExpr::Mod, pair.first, pair.second), sizeOf).value_or(0) == 0;
+    };
+    const auto isAbove = [&](const ir::Param &param) {
+      return !param.above || chosen.params.at(param.name) > static_cast<double>(*param.above);
+    };
+    return std::all_of(plan.multiples.begin(), plan.multiples.end(), isWhole) &&
+           std::all_of(plan.params.begin(), plan.params.end(), isAbove);
+  }
+
   void check(const std::vector<Trace> &traces, const Inputs &chosen, Report &into) {
     size_t at = 0;
     for (int block = 0; block < plan.cluster; ++block)
       for (const RoleSummary &role : roles)
         for (int instance = 0; instance < (role.instancesDiffer ? role.role.instances : 1); ++instance)
           checkFlight(role.role, traces[at++], into);
+    if (quotients.wrong && quotients.isPromised)
+      into.add(quotients.wrong->loc, fmt::format("`{}`: the divisor is not positive, or the dividend negative{}",
+                                                 print(*quotients.wrong), describe(plan, chosen)));
     checkOrder(plan, numbering, processesOf(roles, traces), describe(plan, chosen), into, facts);
   }
 
@@ -126,7 +148,8 @@ private:
   std::vector<RoleSummary> roles;
   std::array<std::vector<Inputs>, 6> inputs; ///< by effort
   Effort last = Effort::All;
-  size_t steps = 0; ///< in all runs
+  size_t steps = 0;    ///< in all runs
+  Quotients quotients; ///< of the last one
   Report &report;
   Facts *facts;
 };

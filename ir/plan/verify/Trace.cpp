@@ -53,11 +53,12 @@ namespace {
 class Tracer {
 public:
   Tracer(const Plan &plan, const RoleSummary &summary, const Numbering &numbering, const Inputs &inputs, int instance,
-         size_t &left, Facts *facts)
+         size_t &left, Quotients &quotients, Facts *facts)
       : plan(plan), summary(summary), role(summary.role), numbering(numbering), inputs(inputs),
-        scalars(inputs, instance), instance(instance), left(left), facts(facts) {}
+        scalars(inputs, instance), instance(instance), left(left), quotients(quotients), facts(facts) {}
 
   std::optional<Trace> run(const std::vector<Tile> &tiles) {
+    isLaunched = plan.grid.ragged || !tiles.empty();
     body(plan.prelude);
     for (const Tile &tile : tiles) {
       ++tileNumber;
@@ -110,6 +111,8 @@ private:
   void tileAhead(const Stmt &stmt);
   void registers(const Stmt &stmt);
   void assign(const Stmt &stmt);
+  void divide(const Stmt &stmt);
+  void access(const Stmt &stmt);
   /// What of global memory the statement accesses, where that is to stay in order.
   std::shared_ptr<const GlobalTouch> globalOf(const Stmt &stmt) const {
     if (tileNumber < 0 || !summary.watched.count(stmt.view.tensor))
@@ -154,7 +157,9 @@ private:
   int turn = -1; ///< in Each: the instance
   int tileNumber = -1;
   size_t &left;           ///< statements that may still be run
+  bool isLaunched = true; ///< a grid that has no tile is not, unless what it has is found on the device
   bool inSurplus = false; ///< the body of an Ahead for a tile that does not exist
+  Quotients &quotients;
   Facts *facts;
   Trace events;
   std::map<std::string, CursorState> cursors; ///< the empty name: stage 0
@@ -168,6 +173,34 @@ void Tracer::registers(const Stmt &stmt) {
     touches |= summary.productRegisters.count(operand) != 0;
   if (touches)
     emit(Event::Registers, stmt);
+}
+
+/// Of tiles nothing is known.
+void Tracer::divide(const Stmt &stmt) {
+  if (stmt.quotient == ir::Quotient::Any || !isLaunched)
+    return;
+  const auto isBelow = [&](size_t operand, double least) {
+    const std::string &name = stmt.operands[operand];
+    return scalars.knows(name) && scalars.get(name).value < least;
+  };
+  if (isBelow(1, 1) || (stmt.quotient == ir::Quotient::Natural && isBelow(0, 0)))
+    quotients.wrong = &stmt;
+}
+
+void Tracer::access(const Stmt &stmt) {
+  const auto tensor = std::find_if(plan.params.begin(), plan.params.end(),
+                                   [&](const ir::Param &param) { return param.name == stmt.view.tensor; });
+  if (tensor == plan.params.end() || stmt.hasElse || inSurplus)
+    return;
+  const auto sizeOf = [&](const std::string &symbol) {
+    const auto found = inputs.dims.find(symbol);
+    return found == inputs.dims.end() ? std::nullopt : std::optional(found->second);
+  };
+  for (size_t i = 0; i < stmt.view.indices.size() && i < tensor->dims.size(); ++i) {
+    const ir::ViewIndex::Kind kind = stmt.view.indices[i].kind;
+    if (kind == ir::ViewIndex::Element || kind == ir::ViewIndex::Gather)
+      quotients.isPromised &= ir::evaluate(tensor->dims[i], sizeOf).value_or(1) > 0;
+  }
 }
 
 void Tracer::assign(const Stmt &stmt) {
@@ -225,6 +258,8 @@ void Tracer::tileAhead(const Stmt &stmt) {
 void Tracer::stmt(const Stmt &stmt) {
   if (facts)
     facts->executed.insert(&stmt);
+  divide(stmt);
+  access(stmt);
   switch (stmt.kind) {
   case StmtKind::Compute:
     // The runtime takes two halves of the scratch buffer in turn, so that the one barrier orders every access to it.
@@ -434,8 +469,9 @@ std::vector<Tile> chooseTiles(const Plan &plan, const Inputs &inputs, int block)
 }
 
 std::optional<Trace> trace(const Plan &plan, const RoleSummary &role, const Numbering &numbering, const Inputs &inputs,
-                           const std::vector<Tile> &tiles, int instance, size_t &left, Facts *facts) {
-  return Tracer(plan, role, numbering, inputs, instance, left, facts).run(tiles);
+                           const std::vector<Tile> &tiles, int instance, size_t &left, Quotients &quotients,
+                           Facts *facts) {
+  return Tracer(plan, role, numbering, inputs, instance, left, quotients, facts).run(tiles);
 }
 
 } // namespace tkc::plan

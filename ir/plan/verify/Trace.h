@@ -114,6 +114,12 @@ struct Numbering {
   std::vector<BarrierStage> barriers;
 };
 
+/// What a run showed of divisions of which the plan says more than that they are of integers.
+struct Quotients {
+  const Stmt *wrong = nullptr; ///< one of which that is not true
+  bool isPromised = true;      ///< callers may ask for such a run: what it reads by indices exists
+};
+
 /// One tile of the grid: a value for each axis.
 using Tile = std::vector<Scalar>;
 
@@ -135,6 +141,7 @@ struct RoleSummary {
 /// Events of an instance of a role; of its first if they are the same for all. Takes its statements from `left`, and
 /// returns nullopt where these do not suffice.
 std::optional<Trace> trace(const Plan &plan, const RoleSummary &role, const Numbering &numbering, const Inputs &inputs,
-                           const std::vector<Tile> &tiles, int instance, size_t &left, Facts *facts);
+                           const std::vector<Tile> &tiles, int instance, size_t &left, Quotients &quotients,
+                           Facts *facts);
 
 } // namespace tkc::plan

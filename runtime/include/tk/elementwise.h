@@ -71,6 +71,27 @@ template <class X, class Y>
 __device__ __forceinline__ auto operator%(const X &x, const Y &y) {
   return map([](auto a, auto b) { return modulo(a, decltype(a)(b)); }, x, y);
 }
+/// Integers of which something is known (tk/integer_math.h).
+template <class X, class Y>
+  requires some_tile<X, Y>
+__device__ __forceinline__ auto divide_positive(const X &x, const Y &y) {
+  return map([](auto a, auto b) { return divide_positive(a, decltype(a)(b)); }, x, y);
+}
+template <class X, class Y>
+  requires some_tile<X, Y>
+__device__ __forceinline__ auto modulo_positive(const X &x, const Y &y) {
+  return map([](auto a, auto b) { return modulo_positive(a, decltype(a)(b)); }, x, y);
+}
+template <class X, class Y>
+  requires some_tile<X, Y>
+__device__ __forceinline__ auto divide_natural(const X &x, const Y &y) {
+  return map([](auto a, auto b) { return divide_natural(a, decltype(a)(b)); }, x, y);
+}
+template <class X, class Y>
+  requires some_tile<X, Y>
+__device__ __forceinline__ auto modulo_natural(const X &x, const Y &y) {
+  return map([](auto a, auto b) { return modulo_natural(a, decltype(a)(b)); }, x, y);
+}
 template <class X, class Y>
   requires some_tile<X, Y>
 __device__ __forceinline__ auto operator&(const X &x, const Y &y) {

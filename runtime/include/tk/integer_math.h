@@ -48,6 +48,24 @@ __host__ __device__ __forceinline__ constexpr T modulo(T x, T y) {
   const T remainder = x % y;
   return (remainder != 0 && (x < 0) != (y < 0)) ? remainder + y : remainder;
 }
+/// The same of a divisor that is at least 1.
+template <class T>
+  requires(same<T, int> || same<T, i64>)
+__host__ __device__ __forceinline__ constexpr T divide_positive(T x, T y) {
+  const T quotient = x / y;
+  return x - quotient * y < 0 ? quotient - 1 : quotient;
+}
+template <class T>
+  requires(same<T, int> || same<T, i64>)
+__host__ __device__ __forceinline__ constexpr T modulo_positive(T x, T y) {
+  const T remainder = x % y;
+  return remainder < 0 ? remainder + y : remainder;
+}
+/// And of a dividend that is at least 0: without signs, division takes fewer instructions.
+__host__ __device__ __forceinline__ constexpr int divide_natural(int x, int y) { return int(u32(x) / u32(y)); }
+__host__ __device__ __forceinline__ constexpr i64 divide_natural(i64 x, i64 y) { return i64(u64(x) / u64(y)); }
+__host__ __device__ __forceinline__ constexpr int modulo_natural(int x, int y) { return int(u32(x) % u32(y)); }
+__host__ __device__ __forceinline__ constexpr i64 modulo_natural(i64 x, i64 y) { return i64(u64(x) % u64(y)); }
 /// Shifts by less than 0 or more than 31 give 0, or -1 for a negative number shifted right.
 __device__ __forceinline__ int shift_left(int x, int by) { return u32(by) > 31 ? 0 : int(u32(x) << by); }
 __device__ __forceinline__ int shift_right(int x, int by) { return x >> (u32(by) > 31 ? 31 : by); }
