@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
+#include <mutex>
 
 namespace tkc::emulator {
 
@@ -22,8 +24,19 @@ enum Attribute {
   MaxSharedMemoryPerBlockOptin = 97,
 };
 
-constexpr uint64_t maxSharedBytes = 227 << 10; // CUDA C++ Programming Guide, "Compute Capabilities", 9.0
+// CUDA C++ Programming Guide, "Compute Capabilities", "Technical Specifications per Compute Capability".
 constexpr uint32_t maxThreads = 1024;
+constexpr Dim3 mostBlocks{2147483647, 65535, 65535}, mostThreads{1024, 1024, 64};
+constexpr uint64_t usualSharedBytes = 48 << 10; ///< a kernel that wants more has to ask for it
+constexpr uint64_t portableCluster = 8, largestCluster = 16;
+
+/// Bytes of shared memory that a block may have.
+uint64_t maxSharedBytes() {
+  const int capability = device()->computeMajor * 10 + device()->computeMinor;
+  if (capability == 80)
+    return 163 << 10;
+  return capability < 90 || capability >= 120 ? 99 << 10 : 227 << 10;
+}
 
 /// Nothing is captured here.
 Error isCapturing(void * /*stream*/, int *status) {
@@ -34,10 +47,10 @@ Error isCapturing(void * /*stream*/, int *status) {
 Error deviceAttribute(int *value, int attribute, int /*number*/) {
   switch (attribute) {
   case MaxSharedMemoryPerBlock:
-    *value = 48 << 10;
+    *value = usualSharedBytes;
     return Success;
   case MaxSharedMemoryPerBlockOptin:
-    *value = static_cast<int>(maxSharedBytes);
+    *value = static_cast<int>(maxSharedBytes());
     return Success;
   case WarpSize:
     *value = 32;
@@ -64,15 +77,32 @@ const char *errorString(int error) {
                                         : "unknown error";
 }
 
-Error setFunctionAttribute(const void * /*kernel*/, int attribute, int value) {
-  constexpr int maxDynamicShared = 8;
-  if (attribute == maxDynamicShared && (value < 0 || static_cast<uint64_t>(value) > maxSharedBytes))
-    return InvalidValue;
+/// What host code has asked for a kernel, by the address of its stub.
+struct FunctionAttributes {
+  uint64_t dynamicShared = usualSharedBytes;
+  bool takesLargeClusters = false;
+};
+FunctionAttributes &attributesOf(const void *kernel) {
+  static std::mutex mutex;
+  static std::map<const void *, FunctionAttributes> attributes;
+  const std::lock_guard lock(mutex);
+  return attributes[kernel];
+}
+
+Error setFunctionAttribute(const void *kernel, int attribute, int value) {
+  constexpr int maxDynamicShared = 8, nonPortableClusterSizeAllowed = 14;
+  if (attribute == maxDynamicShared) {
+    if (value < 0 || static_cast<uint64_t>(value) > maxSharedBytes())
+      return InvalidValue;
+    attributesOf(kernel).dynamicShared = static_cast<uint64_t>(value);
+  } else if (attribute == nonPortableClusterSizeAllowed) {
+    attributesOf(kernel).takesLargeClusters = value != 0;
+  }
   return Success;
 }
 
 Error maxActiveBlocks(int *blocks, const void * /*kernel*/, int /*threads*/, size_t shared) {
-  *blocks = shared > maxSharedBytes ? 0 : 1;
+  *blocks = shared > maxSharedBytes() ? 0 : 1;
   return Success;
 }
 
@@ -107,6 +137,18 @@ Error maxActiveClusters(int *clusters, const void * /*kernel*/, const LaunchConf
 }
 
 bool divides(const Dim3 &a, const Dim3 &b) { return b.x % a.x == 0 && b.y % a.y == 0 && b.z % a.z == 0; }
+bool isWithin(const Dim3 &a, const Dim3 &most) { return a.x <= most.x && a.y <= most.y && a.z <= most.z; }
+
+/// Whether the device can run it: the sizes of grid, cluster and block, `__launch_bounds__`, and shared memory, of
+/// which a kernel gets no more than was asked for.
+bool canRun(const Launch &run, const FunctionAttributes &attributes) {
+  const uint64_t cluster = run.cluster.count(), threads = run.block.count();
+  const uint64_t shared = run.traits.staticShared + uint64_t(run.dynamicShared);
+  return run.grid.count() != 0 && isWithin(run.grid, mostBlocks) && threads != 0 && isWithin(run.block, mostThreads) &&
+         threads <= std::min(run.traits.maxThreads, maxThreads) && cluster != 0 &&
+         cluster <= (attributes.takesLargeClusters ? largestCluster : portableCluster) &&
+         divides(run.cluster, run.grid) && run.dynamicShared <= attributes.dynamicShared && shared <= maxSharedBytes();
+}
 
 Error launch(const LaunchConfig &config, const void *stub, void **arguments) {
   if (!device()->lastReport.empty())
@@ -120,9 +162,7 @@ Error launch(const LaunchConfig &config, const void *stub, void **arguments) {
   run.block = config.block;
   run.cluster = clusterOf(config, kernel.traits.cluster);
   run.dynamicShared = static_cast<uint32_t>(config.shared);
-  if (run.grid.count() == 0 || run.block.count() == 0 || run.block.count() > maxThreads || run.cluster.count() == 0 ||
-      run.cluster.count() > 16 || !divides(run.cluster, run.grid) ||
-      kernel.traits.staticShared + config.shared > maxSharedBytes)
+  if (config.shared > UINT32_MAX || !canRun(run, attributesOf(stub)))
     return InvalidValue;
   const std::string report = runLaunch(run);
   return report.empty() ? Success : fail(report);

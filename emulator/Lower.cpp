@@ -167,7 +167,7 @@ KernelTraits traitsOf(const llvm::Function &kernel) {
   KernelTraits traits;
   const uint32_t threads = numberIn(kernel, "nvvm.maxntid"), blocks = std::max(numberIn(kernel, "nvvm.minctasm"), 1u);
   if (threads != 0)
-    traits.registersPerThread = std::min(65536 / (threads * blocks) / 8 * 8, 255u);
+    traits.registersPerThread = std::min(65536 / (threads * blocks) / 8 * 8, 255u), traits.maxThreads = threads;
   if (kernel.hasFnAttribute("nvvm.cluster_dim"))
     traits.cluster = {std::max(numberIn(kernel, "nvvm.cluster_dim", 0), 1u),
                       std::max(numberIn(kernel, "nvvm.cluster_dim", 1), 1u),

@@ -62,7 +62,7 @@ struct KernelTraits {
   uint32_t staticShared = 0;       ///< bytes
   uint32_t registersPerThread = 0; ///< at the start, for setmaxnreg; 0: not known
   Dim3 cluster;                    ///< by `__cluster_dims__`
-  uint32_t maxThreads = 1024;      ///< of a block, by `__launch_bounds__`, on AMD's
+  uint32_t maxThreads = 1024;      ///< of a block, by `__launch_bounds__`
 };
 
 /// How far a thread of the host that runs clusters has come, for others who want to know what it has stored.

@@ -33,6 +33,15 @@ void completePhaseIfDue(Cluster &cluster, Mbarrier &barrier) {
 
 namespace {
 
+/// Bytes that a phase waits for, and bytes that came without having been expected, are 2^20 - 1 at most: PTX ISA,
+/// "Contents of the mbarrier object".
+void expectBytes(Mbarrier &barrier, int32_t bytes, SiteId site) {
+  constexpr int64_t most = (1 << 20) - 1;
+  barrier.bytes += bytes;
+  if (bytes < 0 || barrier.bytes > most)
+    reportError(site, fmt::format("an mbarrier that expects {} bytes; it takes up to {}", barrier.bytes, most));
+}
+
 void arriveAt(Thread &thread, Mbarrier &barrier, int64_t arrivals, SiteId site) {
   if (barrier.pending < arrivals)
     reportError(site, fmt::format("more arrivals at an mbarrier than the {} of its phase", barrier.count));
@@ -82,13 +91,14 @@ void arriveExpecting(const BoundInstruction &instruction, uint64_t *slots) {
   Thread &thread = current();
   Mbarrier &barrier = mbarrierAt(thread, static_cast<uint32_t>(slots[1]), instruction.site);
   slots[0] = barrier.phase;
-  barrier.bytes += static_cast<int32_t>(slots[2]);
+  expectBytes(barrier, static_cast<int32_t>(slots[2]), instruction.site);
   arriveAt(thread, barrier, 1, instruction.site);
 }
 
 /// `mbarrier.expect_tx… [address], bytes`
 void expect(const BoundInstruction &instruction, uint64_t *slots) {
-  mbarrierAt(current(), static_cast<uint32_t>(slots[0]), instruction.site).bytes += static_cast<int32_t>(slots[1]);
+  expectBytes(mbarrierAt(current(), static_cast<uint32_t>(slots[0]), instruction.site), static_cast<int32_t>(slots[1]),
+              instruction.site);
 }
 
 bool isComplete(const Mbarrier &barrier, uint64_t parity) { return (barrier.phase & 1) != (parity & 1); }

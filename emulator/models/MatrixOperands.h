@@ -24,6 +24,10 @@ struct MatrixDescriptor {
     return {field(0), field(16), field(32), static_cast<uint32_t>(bits >> 49 & 7), spans[bits >> 62]};
   }
 
+  /// Whether the operand begins in the first row of a swizzle atom, of eight rows; one that begins further down says so
+  /// by the base offset, which has no model.
+  bool beginsInAtom() const { return swizzle == 0 || start % (8 * swizzle) < swizzle; }
+
   /// Byte offset of element (mn, k), of `size` bytes, in the block's shared memory.
   uint32_t offset(uint32_t mn, uint32_t k, uint32_t size, bool mnMajor) const {
     const uint32_t perChunk = 16 / size;

@@ -76,6 +76,8 @@ void checkInnermost(const BoundInstruction &instruction, const Box &box) {
 
 Box makeBox(const BoundInstruction &instruction, const uint64_t *slots, size_t mapOperand, uint32_t address) {
   const BoundInstruction::Operand &operand = instruction.operands[mapOperand];
+  if (slots[operand.first] % 64 != 0)
+    reportError(instruction.site, "misaligned: a tensor map at an address that is no multiple of 64");
   Box box{};
   std::memcpy(&box.map, reinterpret_cast<const void *>(slots[operand.first]), sizeof box.map);
   if (box.map.magic != TensorMap::valid)
@@ -179,7 +181,10 @@ void loadBox(const BoundInstruction &instruction, uint64_t *slots) {
   const auto barrier = static_cast<uint32_t>(slots[instruction.operands[2].first]);
   const bool multicast = instruction.has("multicast::cluster");
   const Block &own = *thread.block;
-  const uint64_t mask = multicast ? slots[instruction.operands[3].first] : 1ull << own.rank;
+  const uint64_t mask = multicast ? slots[instruction.operands[3].first] & 0xffff : 1ull << own.rank;
+  if (mask >> own.cluster.blocks.size() != 0)
+    reportError(instruction.site,
+                fmt::format("a copy to the blocks {:#x} of a cluster of {}", mask, own.cluster.blocks.size()));
   for (const Block &block : own.cluster.blocks) {
     if (!(mask >> block.rank & 1))
       continue;
@@ -324,6 +329,10 @@ template <Update U> void storeBox(const BoundInstruction &instruction, uint64_t 
   const Box box = makeBox(instruction, slots, 0, static_cast<uint32_t>(slots[instruction.operands[1].first]));
   if (box.map.isPadded())
     reportError(instruction.site, "a store of 6-bit elements has no model");
+  if (box.map.dims[0] * static_cast<uint64_t>(box.map.elementBytes()) % chunk != 0)
+    reportError(instruction.site, fmt::format("a store through a tensor map whose rows of {} elements end inside of 16 "
+                                              "bytes, behind which an H200 was seen to write",
+                                              box.map.dims[0]));
   const auto bytes = std::make_shared<std::vector<char>>(box.rows() * box.rowBytes());
   const auto read = [box, bytes](const Copy &copy, Epoch epoch) {
     for (uint32_t row = 0; row < box.rows(); ++row)

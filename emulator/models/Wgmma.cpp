@@ -180,6 +180,17 @@ void executeUpTo(Thread &thread, uint32_t n) {
   }
 }
 
+void checkDescriptor(const BoundInstruction &instruction, uint64_t bits) {
+  const MatrixDescriptor descriptor = MatrixDescriptor::decode(bits);
+  if (descriptor.base != 0)
+    reportError(instruction.site,
+                fmt::format("a matrix descriptor ({:#018x}) with a base offset, which has no model", bits));
+  if (!descriptor.beginsInAtom())
+    reportError(instruction.site, fmt::format("misaligned: an operand at byte {} of shared memory, in the middle of a "
+                                              "swizzle atom of {} bytes",
+                                              descriptor.start, 8 * descriptor.swizzle));
+}
+
 // ---- instructions
 
 void checkRegistersFenced(const Thread &thread, const BoundInstruction &instruction) {
@@ -214,6 +225,9 @@ void issue(const BoundInstruction &instruction, uint64_t *slots) {
     };
     product->mnMajorA = !fromRegisters && flag(6);
     product->mnMajorB = flag(fromRegisters ? 6 : 7);
+    checkDescriptor(instruction, product->b);
+    if (!fromRegisters)
+      checkDescriptor(instruction, product->a);
   }
   if (product->instruction != &instruction || product->b != slots[instruction.operands[2].first] ||
       (!fromRegisters && product->a != slots[instruction.operands[1].first]) ||

@@ -38,7 +38,7 @@ enum cudaDeviceAttr {
 enum cudaFuncAttribute {
   cudaFuncAttributeMaxDynamicSharedMemorySize = 8,
   cudaFuncAttributePreferredSharedMemoryCarveout = 9,
-  cudaFuncAttributeNonPortableClusterSizeAllowed = 13,
+  cudaFuncAttributeNonPortableClusterSizeAllowed = 14,
 };
 enum cudaDriverEntryPointQueryResult {
   cudaDriverEntryPointSuccess,
