@@ -97,6 +97,12 @@ void setHiddenArguments(Launch &launch) {
   put(120, launch.dynamicShared);
 }
 
+/// A launch counts the threads along each axis in 32 bits: HSA Platform System Architecture, "kernel dispatch packet".
+bool countsThreads(const Dim3 &grid, const Dim3 &block) {
+  const auto fits = [](uint32_t blocks, uint32_t threads) { return uint64_t(blocks) * threads <= UINT32_MAX; };
+  return fits(grid.x, block.x) && fits(grid.y, block.y) && fits(grid.z, block.z);
+}
+
 Error launchKernel(const void *stub, Dim3 grid, Dim3 block, void **arguments, size_t shared, void * /*stream*/) {
   if (!device()->lastReport.empty())
     return LaunchFailure;
@@ -110,7 +116,7 @@ Error launchKernel(const void *stub, Dim3 grid, Dim3 block, void **arguments, si
   run.dynamicShared = static_cast<uint32_t>(shared);
   setHiddenArguments(run);
   if (grid.count() == 0 || block.count() == 0 || block.count() > kernel.traits.maxThreads ||
-      kernel.traits.staticShared + shared > ldsBytes())
+      !countsThreads(grid, block) || kernel.traits.staticShared + shared > ldsBytes())
     return invalidConfiguration;
   const std::string report = runLaunch(run);
   return report.empty() ? Success : fail(report);

@@ -192,6 +192,14 @@ void launch(const char *name, const shape &of, int asked = 0) {
   cudaFree(data);
 }
 
+/// By the launcher of emitted files.
+void launch_checked(long long blocks) {
+  tk::host::call c("k");
+  struct arguments {};
+  tk::host::launch(c, {}, static_cast<void (*)(arguments)>(nullptr), arguments{}, blocks, false, 128, 0, nullptr);
+  std::printf("%s\n", c.status().message);
+}
+
 } // namespace
 
 #define RUN(NAME) run<rule::NAME>(#NAME)
@@ -238,4 +246,5 @@ int main() {
   launch("shared_163", {.shared = 163 << 10}, 163 << 10);
   launch("shared_227", {.shared = 227 << 10}, 227 << 10);
   launch("shared_228", {.shared = 228 << 10}, 228 << 10);
+  launch_checked(1ll << 31);
 }

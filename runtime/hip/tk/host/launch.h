@@ -61,6 +61,7 @@ inline void check_reach(call &c, const argument &a, int dim, int extent) {
 }
 
 /// Launches `blocks` blocks, or, of a persistent kernel (`resident`), no more than run at once. None: nothing to do.
+/// The dispatch packet counts threads, in 32 bits (HSA Platform System Architecture, "kernel dispatch packet").
 template <class Arguments>
 void launch(call &c, const device &on, void (*kernel)(Arguments), const Arguments &arguments, long long blocks,
             bool resident, int threads, int shared_bytes, api::stream stream, order = order::after_all) {
@@ -74,8 +75,8 @@ void launch(call &c, const device &on, void (*kernel)(Arguments), const Argument
     const long long most = static_cast<long long>(each > 0 ? each : 1) * on.multiprocessors;
     blocks = blocks < most ? blocks : most;
   }
-  if (error == hipSuccess && blocks > INT32_MAX) {
-    c.fail(TK_BAD_ARGUMENT, "%lld blocks are more than one launch can have", blocks);
+  if (error == hipSuccess && blocks > UINT32_MAX / threads) {
+    c.fail(TK_BAD_ARGUMENT, "%lld blocks of %d threads are more than one launch can have", blocks, threads);
     return;
   }
   if (error == hipSuccess) {
