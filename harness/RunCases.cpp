@@ -4,8 +4,7 @@
 
 #include "harness/Cases.h"
 #include "harness/Expected.h"
-#include "harness/Programs.h"
-#include "ir/interpreter/Interpreter.h"
+#include "harness/Runnables.h"
 #include "support/Diagnostics.h"
 
 #include <algorithm>
@@ -18,7 +17,7 @@ namespace {
 class Runner {
 public:
   Runner(const Module &module, const RunOptions &options, DiagnosticEngine &diagnostics)
-      : module(module), options(options), diagnostics(diagnostics) {}
+      : module(module), options(options), diagnostics(diagnostics), runnables(module, options) {}
 
   std::vector<CaseResult> run() {
     std::vector<std::pair<Subject, size_t>> chosen;
@@ -53,10 +52,10 @@ private:
       return reported();
     result.description = prepared->description;
     const std::optional<Runnable> runnable =
-        subject.kernel ? prepareKernel(*subject.kernel, *prepared) : prepareProgram(*subject.program, *prepared);
+        runnables.prepare(subject, prepared->specialization, prepared->tunes, diagnostics);
     if (!runnable)
       return reported();
-    const std::optional<Expected> expected = computeExpected(*prepared, module, runnable->errorModel, diagnostics);
+    const std::optional<Expected> expected = computeExpected(*prepared, module, runnable->errorModel(), diagnostics);
     if (!expected)
       return reported();
 
@@ -80,70 +79,10 @@ private:
     return result;
   }
 
-  struct Runnable {
-    std::function<std::optional<ir::RuntimeError>(CallArguments &)> run;
-    ErrorModel errorModel;
-  };
-
-  std::map<std::string, int64_t> tunesOf(const PreparedCase &prepared) const {
-    std::map<std::string, int64_t> tunes = prepared.tunes;
-    tunes.insert(options.tunes.begin(), options.tunes.end());
-    return tunes;
-  }
-
-  std::optional<Runnable> prepareKernel(const KernelInfo &kernel, const PreparedCase &prepared) {
-    const ir::Function *function = functionFor(kernel, prepared.specialization, tunesOf(prepared));
-    if (!function)
-      return std::nullopt;
-    return Runnable{[function, padded = options.padded](CallArguments &arguments) {
-                      return ir::interpret(*function, arguments, {padded});
-                    },
-                    errorModelOf({function}, Arithmetic::Exact)};
-  }
-
-  std::optional<Runnable> prepareProgram(const ProgramInfo &program, const PreparedCase &prepared) {
-    std::shared_ptr<ProgramPlan> plan = planProgram(module, program, prepared.specialization, diagnostics);
-    if (!plan)
-      return std::nullopt;
-    const auto functionOf = [this](const LaunchStep &step) {
-      return functionFor(*step.kernel, step.specialization, options.tunes);
-    };
-    std::vector<const ir::Function *> launched;
-    for (const LaunchStep *launch : launchesOf(*plan)) {
-      launched.push_back(functionOf(*launch));
-      if (!launched.back())
-        return std::nullopt;
-    }
-    return Runnable{[plan, functionOf, padded = options.padded](CallArguments &arguments) {
-                      return runProgram(*plan, functionOf, arguments, {padded});
-                    },
-                    errorModelOf(launched, Arithmetic::Exact, workspaceTypes(*plan))};
-  }
-
-  /// Cases often mean one specialisation.
-  const ir::Function *functionFor(const KernelInfo &kernel, const Specialization &specialization,
-                                  const std::map<std::string, int64_t> &tunes) {
-    for (const Elaborated &known : functions)
-      if (known.kernel == &kernel && known.specialization == specialization && known.tunes == tunes)
-        return known.function.get();
-    std::unique_ptr<ir::Function> function = elaborate(module, kernel, specialization, tunes, {}, diagnostics);
-    if (function)
-      options.transform(*function);
-    functions.push_back({&kernel, specialization, tunes, std::move(function)});
-    return functions.back().function.get();
-  }
-
-  struct Elaborated {
-    const KernelInfo *kernel;
-    Specialization specialization;
-    std::map<std::string, int64_t> tunes;
-    std::unique_ptr<ir::Function> function;
-  };
-
   const Module &module;
   const RunOptions &options;
   DiagnosticEngine &diagnostics;
-  std::vector<Elaborated> functions;
+  Runnables runnables;
 };
 
 } // namespace
