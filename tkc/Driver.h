@@ -67,6 +67,7 @@ void addArch(CLI::App &app, Action &action);
 void addExplain(CLI::App &app, Action &action);
 void addFmt(CLI::App &app, Action &action);
 void addSchedule(CLI::App &app, Action &action);
+void addServe(CLI::App &app, Action &action);
 void addTest(CLI::App &app, Action &action);
 void addBench(CLI::App &app, Action &action);
 void addProfile(CLI::App &app, Action &action);

@@ -50,6 +50,7 @@ int run(int argc, char **argv) {
   addTune(app, action);
   addFmt(app, action);
   addSchedule(app, action);
+  addServe(app, action);
   addArch(app, action);
   // -MD and -MF are spelled as compilers spell them; to CLI11 a single dash means a single letter.
   std::vector<std::string> arguments(argv + 1, argv + argc);
