@@ -1,0 +1,60 @@
+# Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The package of this repository and the compiler of build/dev, or what TKC_COMPILER names; a cache of its own."""
+
+import os
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "python"))
+os.environ.setdefault("TKC_COMPILER", str(ROOT / "build" / "dev" / "tkc" / "tkc"))
+os.environ["PYTHONPATH"] = str(ROOT / "python")  # of processes that tests start
+
+import tkc  # noqa: E402
+from tkc import _devices, _paths  # noqa: E402
+
+
+def pytest_collection_modifyitems(items):
+    skip = pytest.mark.skip(reason="needs an NVIDIA GPU")
+    for item in items:
+        if "gpu" in item.keywords and _devices.count() == 0:
+            item.add_marker(skip)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _cache(tmp_path_factory):
+    if not os.environ.get("TKC_TEST_KEEP_CACHE"):
+        os.environ["TKC_CACHE_DIR"] = str(tmp_path_factory.mktemp("cache"))
+
+
+@pytest.fixture
+def fresh_cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("TKC_CACHE_DIR", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+@pytest.fixture(autouse=True)
+def _on_cpu(request):
+    """Tests mean the interpreter unless they are marked gpu, whatever the machine has."""
+    if "gpu" in request.keywords:
+        yield
+        return
+    with tkc.device("cpu"):
+        yield
+
+
+@pytest.fixture
+def kernels():
+    return _paths.library
+
+
+needs_nvcc = pytest.mark.skipif(
+    not (shutil.which("nvcc") or os.access("/usr/local/cuda/bin/nvcc", os.X_OK)), reason="needs nvcc"
+)
+needs_cxx = pytest.mark.skipif(
+    not shutil.which("c++") and not shutil.which("clang++-22"), reason="needs a C++ compiler"
+)

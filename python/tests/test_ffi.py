@@ -1,0 +1,205 @@
+# Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The functions that --emit=ffi prints, compiled and called: with a CUDA runtime that only notes what it was asked, and as
+nvcc compiles them."""
+
+import os
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+from conftest import needs_cxx, needs_nvcc
+
+import tkc
+from tkc import _paths, _tool, _toolchain
+
+TEXT = """
+kernel scaled(x: f32[N], out y: f32[N], mask: f32[N] = none, s: f32, n: i32, const square: bool = false) {
+  parallel i in tiles(N, 256) {
+    var v = x[i] * s + f32(n);
+    if mask != none { v = v * mask[i]; }
+    if square { v = v * v; }
+    y[i] = v;
+  }
+}
+program twice(x: f32[N], out y: f32[N]) {
+  let between = new f32[N];
+  scaled(x, between, s = 2, n = 0);
+  scaled(between, y, s = 2, n = 0);
+}
+"""
+
+# What the entries of the first file would be, and the runtime's functions that ffi.h calls.
+ENTRIES = r"""
+#include "tk/host/tensor.h"
+#include <cstdlib>
+#include <cstdio>
+#include <cstring>
+#include <cuda_runtime_api.h>
+#include <string>
+#include <tvm/ffi/extra/c_env_api.h>
+
+static std::string noted;
+static int device = 0;
+template <class... Values> static void note(const char *format, Values... values) {
+  char text[200];
+  std::snprintf(text, sizeof text, format, values...);
+  noted += text;
+}
+cudaError_t cudaGetDevice(int *id) { return *id = device, cudaSuccess; }
+cudaError_t cudaSetDevice(int id) { note("device %d;", id); return device = id, cudaSuccess; }
+cudaError_t cudaMallocAsync(void **block, size_t bytes, cudaStream_t stream) {
+  note("take %d on %p;", int(bytes), (void *)stream);
+  return *block = std::malloc(bytes), cudaSuccess;
+}
+cudaError_t cudaFreeAsync(void *block, cudaStream_t stream) { note("give on %p;", (void *)stream); return std::free(block), cudaSuccess; }
+
+static tk_status status(int code, const char *text) {
+  tk_status result{code, ""};
+  std::strcpy(result.message, text);
+  return result;
+}
+extern "C" tk_status scaled(const tk_tensor *x, const tk_tensor *, const tk_tensor *mask, float s, int32_t n, int square, CUstream_st *) {
+  if (!x)
+    return status(TK_BAD_ARGUMENT, "scaled: `x` is null");
+  if (n == 7)
+    return status(TK_NOT_COMPILED, "scaled: no specialisation");
+  note("%d %d %d %g %d %d;", int(x->dims[0]), x->rank, mask != nullptr, s, n, square);
+  return status(TK_OK, "");
+}
+extern "C" int64_t twice_workspace_bytes(const tk_tensor *x, const tk_tensor *) { return x ? x->dims[0] * 4 : -1; }
+extern "C" tk_status twice(const tk_tensor *x, const tk_tensor *, void *workspace, int64_t bytes, CUstream_st *stream) {
+  if (!x)
+    return status(TK_BAD_ARGUMENT, "twice: `x` is null");
+  note("twice with %d%s on %p;", int(bytes), workspace ? "" : " nowhere", (void *)stream);
+  return status(TK_OK, "");
+}
+extern "C" int __tvm_ffi_twice(void *, const TVMFFIAny *, int32_t, TVMFFIAny *);
+/// Calls `twice` with a tensor on GPU 3, whose stream is 0x70.
+extern "C" TVM_FFI_DLL_EXPORT int __tvm_ffi_on_gpu_3(void *, const TVMFFIAny *, int32_t, TVMFFIAny *result) {
+  int64_t dims[] = {64};
+  DLTensor tensor{nullptr, {kDLCUDA, 3}, 1, {kDLFloat, 32, 1}, dims, nullptr, 0};
+  TVMFFIAny values[2] = {};
+  for (TVMFFIAny &value : values)
+    value.type_index = kTVMFFIDLTensorPtr, value.v_ptr = &tensor;
+  TVMFFIStreamHandle before;
+  TVMFFIEnvSetStream(kDLCUDA, 3, (void *)0x70, &before);
+  const int code = __tvm_ffi_twice(nullptr, values, 2, result);
+  TVMFFIEnvSetStream(kDLCUDA, 3, before, nullptr);
+  return code;
+}
+extern "C" TVM_FFI_DLL_EXPORT int __tvm_ffi_take_notes(void *, const TVMFFIAny *, int32_t, TVMFFIAny *result) {
+  TVMFFIErrorSetRaisedFromCStr("ValueError", noted.c_str()); // the simplest way to hand a string on
+  noted.clear();
+  return -1;
+}
+"""
+RUNTIME = """
+#pragma once
+#include <stddef.h>
+enum cudaError_t { cudaSuccess };
+enum cudaMemcpyKind { cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost };
+typedef struct CUstream_st *cudaStream_t;
+typedef struct CUevent_st *cudaEvent_t;
+struct dim3 { dim3(unsigned); };
+cudaError_t cudaGetDevice(int *), cudaSetDevice(int), cudaGetLastError(), cudaDeviceSynchronize(), cudaMalloc(void **, size_t),
+    cudaFree(void *), cudaMemset(void *, int, size_t), cudaMemsetAsync(void *, int, size_t, cudaStream_t),
+    cudaMemcpy(void *, const void *, size_t, cudaMemcpyKind), cudaMallocAsync(void **, size_t, cudaStream_t),
+    cudaFreeAsync(void *, cudaStream_t), cudaLaunchKernel(const void *, dim3, dim3, void **, size_t, cudaStream_t),
+    cudaEventCreate(cudaEvent_t *), cudaEventDestroy(cudaEvent_t), cudaEventRecord(cudaEvent_t, cudaStream_t),
+    cudaEventSynchronize(cudaEvent_t), cudaEventElapsedTime(float *, cudaEvent_t, cudaEvent_t);
+const char *cudaGetErrorString(cudaError_t);
+"""
+
+
+@pytest.fixture(scope="module")
+def functions(tmp_path_factory):
+    tvm_ffi = pytest.importorskip("tvm_ffi")
+    folder = tmp_path_factory.mktemp("ffi")
+    (folder / "cuda_runtime_api.h").write_text(RUNTIME)
+    (folder / "entries.cpp").write_text(ENTRIES)
+    file = folder / "two.tk"
+    file.write_text(TEXT)
+    _tool.tkc([str(file), "--emit=ffi", "-o", str(folder / "two.ffi.cpp")])
+    compiler = shutil.which("c++") or shutil.which("clang++-22")
+    includes = [folder, _paths.headers(), *set(_toolchain._ffi_flags().values())]
+    subprocess.run(
+        [compiler, "-std=c++20", "-shared", "-fPIC", "-fvisibility=hidden", "-Wall", "-Wextra", "-Werror", "-Wno-unused-parameter",
+         *(f"-I{one}" for one in includes), "two.ffi.cpp", "entries.cpp", "-o", "two.so"],
+        cwd=folder, check=True,
+    )  # fmt: skip
+    return tvm_ffi.load_module(str(folder / "two.so"))
+
+
+def notes(functions):
+    with pytest.raises(ValueError) as said:
+        functions.take_notes()
+    return str(said.value)
+
+
+@needs_cxx
+def test_arguments_arrive(functions):
+    x = np.ones(5, "float32")
+    functions.scaled(x, x, None, 2.5, -3, True)
+    functions.scaled(x, x, x, 2, 0, 0)
+    assert notes(functions) == "5 1 0 2.5 -3 1;5 1 1 2 0 0;"
+
+
+@needs_cxx
+@pytest.mark.parametrize(
+    "kind, arguments, message",
+    [
+        (TypeError, ("x", "x"), "scaled: it takes 6 arguments, this call has 2"),
+        (TypeError, ("x", "x", 1, 2.0, 0, 0), "scaled: `mask` is not a tensor"),
+        (TypeError, ("x", "x", None, "x", 0, 0), "scaled: `s` is not a number"),
+        (TypeError, ("x", "x", None, 1, 0.5, 0), "scaled: `n` is not an integer"),
+        (ValueError, ("x", "x", None, 1, 1 << 31, 0), "scaled: `n` is 2147483648, which has more than 32 bits"),
+        (ValueError, (None, "x", None, 1, 0, 0), "scaled: `x` is null"),
+        (RuntimeError, ("x", "x", None, 1, 7, 0), "scaled: no specialisation"),
+    ],
+)
+def test_what_it_refuses(functions, kind, arguments, message):
+    x = np.ones(5, "float32")
+    with pytest.raises(kind) as error:
+        functions.scaled(*(x if one == "x" else one for one in arguments))
+    assert str(error.value).splitlines()[0] == message
+
+
+@needs_cxx
+def test_the_tensors_device_is_made_current_and_its_stream_passed(functions):
+    functions.on_gpu_3()
+    assert notes(functions) == "device 3;take 256 on 0x70;twice with 256 on 0x70;give on 0x70;device 0;"
+
+
+@needs_cxx
+def test_a_program_takes_a_workspace(functions):
+    x = np.ones(5, "float32")
+    assert functions.twice_workspace_bytes(x, x) == 20
+    functions.twice(x, x, np.empty(20, "uint8"))
+    assert notes(functions) == "twice with 20 on (nil);"
+    with pytest.raises(ValueError, match="twice: `x` is null"):
+        functions.twice(None, x)
+
+
+@needs_nvcc
+def test_nvcc_compiles_them(tmp_path, fresh_cache):
+    tvm_ffi = pytest.importorskip("tvm_ffi")
+    os.environ["PATH"] += ":/usr/local/cuda/bin"
+    file = tmp_path / "two.tk"
+    file.write_text(TEXT)
+    tkc.build(file, tmp_path / "out" / "two.so", arch="sm_80,sm_90a")
+    module = tvm_ffi.load_module(str(tmp_path / "out" / "two.so"))
+    x = np.ones(5, "float32")
+    for call in (lambda: module.scaled(x, x, None, 1.0, 0, False), lambda: module.twice(x, x)):
+        with pytest.raises(ValueError, match="`x` is not in the memory of a CUDA device"):
+            call()
+
+
+@needs_nvcc
+def test_compiling_ahead(fresh_cache, monkeypatch):
+    module = tkc.load("kernel f<T: {f32, f16}>(x: T[N], out y: T[N]) { parallel i in tiles(N, 8) { y[i] = x[i]; } }")
+    module.compile("sm_90a")
+    assert len(list(fresh_cache.rglob("*.so"))) == 2
+    monkeypatch.setattr(_toolchain, "compile_shared", None)  # everything is there
+    module.compile("sm_90a")

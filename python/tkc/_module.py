@@ -1,0 +1,173 @@
+# Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""A .tk file as a module object."""
+
+import functools
+import hashlib
+import json
+import os
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple, Union
+
+from . import _cache, _devices, _paths, _progress, _tool, _toolchain
+from ._errors import Error
+from ._kernel import Kernel
+from ._signature import VERSION, Signature
+
+if TYPE_CHECKING:
+    from ._interpreter import Interpreter
+
+_Path = Union[str, "os.PathLike[str]"]
+
+
+def load(source: _Path, schedules: Sequence[_Path] = ()) -> "Module":
+    """The kernels and programs of a .tk file, as attributes; `source` is its path, or the text itself if that has more
+    than one line or a brace; text can import nothing. `schedules` are .tks files, tried before those of the file."""
+    if isinstance(source, str) and ("\n" in source or "{" in source):
+        path = _cache.path_of(_cache.key_of("text", source), "") / "string.tk"
+        if not path.is_file():
+            _cache.write(path, source.encode())
+        source = path
+    return Module(str(source), [str(one) for one in schedules])
+
+
+def build(source: _Path, out: _Path, arch: Optional[str] = None, schedules: Sequence[_Path] = ()) -> None:
+    """Writes a shared object with every kernel and program of a file, for one GPU or several (`"sm_80,sm_90a"`; the
+    first GPU of this machine if not said). It needs neither tkc nor nvcc: `tvm_ffi.load_module(out).gemm(a, b, c)`,
+    with outputs among the arguments and None for what is left out."""
+    module = load(source, schedules)
+    if arch is None:
+        if not _devices.count():
+            raise Error('there is no GPU to build for: say which, as in arch="sm_90a"')
+        arch = _toolchain.arch_for(_devices.capability(0))
+    out = Path(out)
+    made = module.shared([], arch)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    temporary = out.with_name(f".{out.name}.{os.getpid()}")
+    temporary.write_bytes(made.read_bytes())
+    os.replace(temporary, out)
+
+
+def _digest(file: str) -> str:
+    try:
+        return hashlib.sha256(Path(file).read_bytes()).hexdigest()
+    except OSError:
+        return ""
+
+
+class Module:
+    """What `load` returns. `module.NAME` is a `Kernel`; so is `module["NAME"]`."""
+
+    def __init__(self, file: str, schedules: List[str]):
+        self._file, self._schedules = file, schedules
+        everything = self._read()
+        self._contents: Dict[str, str] = everything["contents"]
+        self._lock = threading.Lock()
+        self._kernels = {
+            fields["name"]: Kernel(self, Signature(fields)) for fields in everything["signatures"]["entries"]
+        }
+
+    def _read(self) -> Dict[str, Any]:
+        """The signatures, from the cache where no file has changed."""
+        try:
+            text = Path(self._file).read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise Error(f"cannot read `{self._file}`: {getattr(error, 'strerror', None) or error}") from None
+        key = _cache.key_of("signatures", _paths.identity(), os.path.abspath(self._file), text, *self._schedules)
+        path = _cache.path_of(key, ".json")
+        try:
+            known: Dict[str, Any] = json.loads(path.read_bytes())
+            if all(_digest(file) == digest for file, digest in known["contents"].items()):
+                return known
+        except (OSError, ValueError, KeyError):
+            pass
+        signatures = json.loads(self.run(["--emit=signatures"]))
+        if signatures["version"] != VERSION:
+            raise Error(f"the compiler writes signatures of version {signatures['version']}, not {VERSION}")
+        files = [os.path.abspath(one) for one in signatures["files"]]
+        result = {"signatures": signatures, "contents": {one: _digest(one) for one in files}}
+        _cache.write(path, json.dumps(result).encode())
+        return result
+
+    def run(self, options: List[str], *command: str) -> str:
+        """What tkc says of the file."""
+        schedules = [word for file in self._schedules for word in ("--schedules", file)]
+        return _tool.tkc([*command, self._file, *options, *schedules])
+
+    @functools.cached_property
+    def interpreter(self) -> "Interpreter":
+        from ._interpreter import Interpreter
+
+        return Interpreter(self._file)
+
+    # ---- kernels ---------------------------------------------------------------------------------------------------
+
+    def __getitem__(self, name: str) -> Kernel:
+        return self._kernels[name]
+
+    def __getattr__(self, name: str) -> Kernel:
+        kernels: Dict[str, Kernel] = self.__dict__.get("_kernels", {})
+        if name in kernels:
+            return kernels[name]
+        raise AttributeError(f"`{self.__dict__.get('_file')}` has no kernel `{name}`; it has {', '.join(kernels)}")
+
+    def __iter__(self) -> Iterator[Kernel]:
+        return iter(self._kernels.values())
+
+    def __dir__(self) -> List[str]:
+        return sorted({*super().__dir__(), *self._kernels})
+
+    def __repr__(self) -> str:
+        return f"<tkc module {self._file}: {', '.join(self._kernels)}>"
+
+    # ---- shared objects --------------------------------------------------------------------------------------------
+
+    def _options(self, signature: Signature, types: Mapping[str, str], constants: Mapping[str, int]) -> List[str]:
+        """One specialisation of a kernel; a program with all that it launches."""
+        options = ["--kernel", signature.name]
+        if not signature.is_program:
+            for name, value in {**types, **constants}.items():
+                options += ["--set", f"{name}={value}"]
+        return options
+
+    def shared(self, options: List[str], arch: str) -> Path:
+        """A shared object of what the options choose, compiled if nobody has yet."""
+        options = [*options, *(word for file in self._schedules for word in ("--schedules", file))]
+        key = _cache.key_of(
+            "shared", _paths.identity(), arch, *options, *_toolchain.extra_flags(), *self._contents.values()
+        )
+
+        def compile_it(result: Path) -> None:
+            self._check_unchanged()
+            _toolchain.compile_shared(self._file, options, arch, result)
+            self._check_unchanged()
+
+        return _cache.make(_cache.path_of(key, ".so"), compile_it)
+
+    def _check_unchanged(self) -> None:
+        for file, digest in self._contents.items():
+            if _digest(file) != digest:
+                raise Error(f"`{file}` has changed since it was loaded: load it again")
+
+    def compiled(self, signature: Signature, types: Mapping[str, str], constants: Mapping[str, int], arch: str) -> Any:
+        """The module of tvm_ffi that has the kernel's function."""
+        path = self.shared(self._options(signature, types, constants), arch)
+        import tvm_ffi
+
+        with self._lock:
+            return tvm_ffi.load_module(str(path))
+
+    def compile(self, arch: Optional[str] = None) -> None:
+        """Compiles every specialisation of every kernel and program now, on all processors, rather than at first calls.
+        A terminal shows how far it is."""
+        if arch is None:
+            arch = _toolchain.arch_for(_devices.capability(0))
+        tasks: Dict[Tuple[str, ...], str] = {}
+        for kernel in self:
+            for one in kernel.signature.specializations:
+                options = self._options(kernel.signature, one["types"], one["constants"])
+                tasks[tuple(options)] = kernel.signature.name
+        _progress.run_all(
+            [(name, functools.partial(self.shared, list(options), arch)) for options, name in tasks.items()]
+        )

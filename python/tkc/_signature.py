@@ -1,0 +1,138 @@
+# Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What `tkc --emit=signatures` says of a kernel, and what follows for a call."""
+
+import math
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple, Union
+
+Dim = Union[int, str, List[Any]]
+
+# Of the JSON; docs/cli.md has its fields.
+VERSION = 1
+
+
+def evaluate(dim: Dim, values: Mapping[str, int]) -> int:
+    """Quotients and remainders floor; a divisor of 0 gives 0, as in emitted launchers."""
+    if isinstance(dim, int):
+        return dim
+    if isinstance(dim, str):
+        return values[dim]
+    operation, left, right = dim[0], evaluate(dim[1], values), evaluate(dim[2], values)
+    if operation in "/%" and right == 0:
+        return 0 if operation == "/" else left
+    return {
+        "+": lambda: left + right,
+        "-": lambda: left - right,
+        "*": lambda: left * right,
+        "/": lambda: left // right,
+        "%": lambda: left % right,
+    }[operation]()
+
+
+def _offset(dim: Dim) -> Optional[Tuple[str, int]]:
+    """`symbol` or `symbol` plus a number: such a dim says what the symbol is."""
+    if isinstance(dim, str):
+        return dim, 0
+    if isinstance(dim, list) and dim[0] in "+-" and isinstance(dim[1], str) and isinstance(dim[2], int):
+        return dim[1], dim[2] if dim[0] == "+" else -dim[2]
+    if isinstance(dim, list) and dim[0] == "+" and isinstance(dim[1], int) and isinstance(dim[2], str):
+        return dim[2], dim[1]
+    return None
+
+
+class Parameter:
+    """One of a kernel."""
+
+    def __init__(self, fields: Mapping[str, Any]):
+        self.name: str = fields["name"]
+        self.type: str = fields["type"]
+        self.is_tensor: bool = fields["kind"] == "tensor"
+        self.is_const: bool = fields["kind"] == "const"
+        self.mode: str = fields.get("mode", "in")
+        self.is_optional: bool = fields.get("optional", False)
+        self.dims: List[Dim] = fields.get("dims", [])
+        self.shape: List[str] = fields.get("shape", [])
+        self.default = fields.get("default")
+        self.choices: List[int] = fields.get("choices", [])
+        self.binds = [_offset(dim) for dim in self.dims]
+
+    @property
+    def is_output(self) -> bool:
+        return self.mode == "out"
+
+    def __str__(self) -> str:
+        if self.is_tensor:
+            text = f"{self.name}: {self.type}[{', '.join(self.shape)}]"
+            text += " = none" if self.is_optional else ""
+            return text if self.mode == "in" else f"{self.mode} {text}"
+        default = self.default
+        if default is not None and self.type == "bool":
+            default = "true" if default else "false"
+        text = f"{self.name}: {self.type}" + ("" if default is None else f" = {default}")
+        return "const " + text if self.is_const else text
+
+
+class Signature:
+    """A kernel's or a program's."""
+
+    def __init__(self, fields: Mapping[str, Any]):
+        self.name: str = fields["name"]
+        self.entry: str = fields["entry"]
+        self.is_program: bool = fields["kind"] == "program"
+        self.doc: str = fields["doc"]
+        self.has_reference: bool = fields["hasReference"]
+        self.types: Dict[str, List[str]] = fields["types"]
+        self.symbols: List[str] = fields["symbols"]
+        self.choices: Dict[str, List[int]] = fields["choices"]
+        self.parameters = [Parameter(one) for one in fields["parameters"]]
+        self.specializations: List[Dict[str, Any]] = fields["specializations"]
+        self.inputs = [one for one in self.parameters if not one.is_output]
+        self.outputs = [one for one in self.parameters if one.is_output]
+        self.tensors = [one for one in self.parameters if one.is_tensor]
+
+    def __str__(self) -> str:
+        types = ", ".join(f"{name}: {{{', '.join(of)}}}" for name, of in self.types.items())
+        parameters = ", ".join(map(str, self.parameters))
+        return f"{self.name}{f'<{types}>' if types else ''}({parameters})"
+
+    def bind_symbols(self, shapes: Mapping[str, Sequence[int]]) -> Dict[str, int]:
+        """By the first tensor that is always there, else by the first that the call has; what none says is a choice's
+        first, or 0. The launcher does the same."""
+        values: Dict[str, int] = {}
+        for may_be_left_out in (False, True):
+            for parameter in self.tensors:
+                shape = shapes.get(parameter.name)
+                if shape is None or parameter.is_optional != may_be_left_out:
+                    continue
+                for bind, size in zip(parameter.binds, shape):
+                    if bind is not None:
+                        values.setdefault(bind[0], size - bind[1])
+        for symbol in self.symbols:
+            values.setdefault(symbol, self.choices.get(symbol, [0])[0])
+        return values
+
+    def bind_types(self, types: Mapping[str, str]) -> Dict[str, str]:
+        """The same of type parameters."""
+        values: Dict[str, str] = {}
+        for may_be_left_out in (False, True):
+            for parameter in self.tensors:
+                if (
+                    parameter.type in self.types
+                    and parameter.is_optional == may_be_left_out
+                    and parameter.name in types
+                ):
+                    values.setdefault(parameter.type, types[parameter.name])
+        for name, choices in self.types.items():
+            found = values.setdefault(name, choices[0])
+            if found == "f32" and "f32" not in choices and "tf32" in choices:
+                values[name] = "tf32"  # stored as f32
+        return values
+
+    def has(self, types: Mapping[str, str], constants: Mapping[str, int]) -> bool:
+        """Whether these are compiled."""
+        return any(one["types"] == types and one["constants"] == constants for one in self.specializations)
+
+
+def number(value: float) -> Union[float, str]:
+    """As JSON has it, which knows no infinity."""
+    return value if math.isfinite(value) else str(value)

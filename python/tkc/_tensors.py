@@ -1,0 +1,143 @@
+# Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Tensors of any framework, seen alike."""
+
+import sys
+from typing import Any, NamedTuple, Optional, Tuple
+
+from ._elements import NATIVE, WIDTHS, Array, bits_dtype, stored_shape
+from ._errors import Error
+
+# By what NumPy, ml_dtypes, CuPy and JAX call them; PyTorch's names are these behind "torch.".
+_TYPES = {
+    "float64": "f64", "float32": "f32", "float16": "f16", "bfloat16": "bf16", "int64": "i64", "int32": "i32",
+    "int8": "i8", "uint8": "u8", "bool": "bool", "float8_e4m3fn": "f8e4m3", "float8_e5m2": "f8e5m2",
+    "float8_e8m0fnu": "f8e8m0", "float4_e2m1fn_x2": "f4e2m1",
+}  # fmt: skip
+_NAMES = {elem: name for name, elem in _TYPES.items()}
+_NAMES["tf32"] = "float32"
+
+
+class View(NamedTuple):
+    """A tensor argument."""
+
+    value: Any
+    framework: str  #: "torch", "numpy", "array", "other"
+    elem: str
+    shape: Tuple[int, ...]
+    strides: Optional[Tuple[int, ...]]  #: in elements; None: row-major
+    gpu: Optional[int]  #: None: on the CPU
+
+
+def view_of(value: Any, name: str) -> View:
+    """Refuses what is no tensor, and what a kernel would silently take for another one."""
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(value, torch.Tensor):
+        return _of_torch(torch, value, name)
+    if isinstance(value, Array):
+        return View(value, "array", value.type, tuple(value.shape), _strides_of_array(value), None)
+    numpy = sys.modules.get("numpy")
+    if numpy is not None and isinstance(value, numpy.ndarray):
+        return View(value, "numpy", _elem(str(value.dtype), name), value.shape, _in_elements(value, name), None)
+    if not hasattr(value, "__dlpack__") or not hasattr(value, "shape") or not hasattr(value, "dtype"):
+        raise Error(f"`{name}` is not a tensor")
+    kind, index = value.__dlpack_device__()
+    if int(kind) not in (1, 2, 3, 13):
+        raise Error(f"`{name}` is on a device that is neither a CPU nor a GPU of CUDA")
+    strides = getattr(value, "strides", None)
+    if strides is not None and hasattr(value, "itemsize"):
+        strides = _in_elements(value, name)
+    return View(value, "other", _elem(str(value.dtype), name), tuple(value.shape), strides,
+                int(index) if int(kind) == 2 else None)  # fmt: skip
+
+
+def _of_torch(torch: Any, value: Any, name: str) -> View:
+    if value.requires_grad and torch.is_grad_enabled():
+        raise Error(f"`{name}` requires a gradient, and there is none: detach it, or call under torch.no_grad()")
+    if value.is_conj():
+        raise Error(f"`{name}` is a lazily conjugated view: call resolve_conj()")
+    if value.is_neg():
+        raise Error(f"`{name}` is a lazily negated view: call resolve_neg()")
+    if value.layout is not torch.strided:
+        raise Error(f"`{name}` is {value.layout}, it must be strided")
+    elem = _elem(str(value.dtype)[len("torch.") :], name)
+    shape, strides = tuple(value.shape), value.stride()
+    if elem == "f4e2m1":
+        shape = (*shape[:-1], shape[-1] * 2) if shape else shape
+        strides = tuple(stride * 2 for stride in strides[:-1]) + tuple(strides[-1:])
+    if value.device.type not in ("cpu", "cuda"):
+        raise Error(f"`{name}` is on {value.device}, which is neither a CPU nor a GPU of CUDA")
+    return View(value, "torch", elem, shape, strides, value.device.index if value.device.type == "cuda" else None)
+
+
+def _elem(dtype: str, name: str) -> str:
+    elem = _TYPES.get(dtype)
+    if elem is None:
+        raise Error(f"`{name}` is {dtype}, which no kernel takes")
+    return elem
+
+
+def _in_elements(value: Any, name: str) -> Tuple[int, ...]:
+    size = value.itemsize if hasattr(value, "itemsize") else value.dtype.itemsize
+    if any(stride % size for stride in value.strides):
+        raise Error(f"strides of `{name}` are no whole elements")
+    return tuple(stride // size for stride in value.strides)
+
+
+def _strides_of_array(value: Array) -> Tuple[int, ...]:
+    size, width = value.bits.itemsize, WIDTHS[value.type]
+    strides = [stride // size * (8 // width if width == 4 else 1) for stride in value.bits.strides]
+    if width == 6:
+        strides = [stride * 8 // 6 for stride in value.bits.strides]
+    if width < 8 and strides:
+        strides[-1] = 1 if value.bits.strides[-1] == 1 else value.bits.strides[-1]
+    return tuple(strides)
+
+
+def bits_of(view: View) -> Any:
+    """A NumPy array of the tensor's bits that shares its memory, of a tensor on the CPU."""
+    import numpy
+
+    if view.framework == "array":
+        return view.value.bits
+    if view.framework == "torch":
+        torch = sys.modules["torch"]
+        sizes = {8: torch.uint8, 16: torch.int16, 32: torch.int32, 64: torch.int64}
+        width = max(WIDTHS[view.elem], 8)
+        return view.value.detach().view(sizes[width]).numpy().view(bits_dtype(view.elem))
+    value = view.value if view.framework == "numpy" else numpy.from_dlpack(view.value)
+    if value.dtype == bool:
+        return value.view("u1")
+    return value.view(bits_dtype(view.elem))
+
+
+def allocate(like: Optional[View], elem: str, shape: Tuple[int, ...], name: str) -> Any:
+    """An uninitialised tensor of the framework and on the device of another one."""
+    if like is not None and like.framework == "torch":
+        torch = sys.modules["torch"]
+        dtype = getattr(torch, _NAMES.get(elem, "?"), None)
+        if dtype is None:
+            raise Error(f"PyTorch has no {elem}: pass `{name}`")
+        if elem == "f4e2m1":
+            shape = stored_shape(elem, shape)
+        return torch.empty(shape, dtype=dtype, device=like.value.device)
+    if like is not None and like.framework == "other":
+        if type(like.value).__module__.split(".")[0] == "cupy" and elem in NATIVE:
+            return sys.modules["cupy"].empty(shape, dtype=NATIVE[elem])
+        raise Error(f"`{name}` cannot be allocated as {type(like.value).__module__} does: pass it")
+    import numpy
+
+    if elem in NATIVE:
+        return numpy.empty(shape, dtype=NATIVE[elem])
+    extension = sys.modules.get("ml_dtypes")
+    if like is not None and like.framework == "numpy" and extension is not None and WIDTHS[elem] >= 8:
+        return numpy.empty(shape, dtype=getattr(extension, _NAMES[elem]))
+    return Array(numpy.empty(stored_shape(elem, shape), dtype=bits_dtype(elem)), elem)
+
+
+def empty(elem: str, shape: Tuple[int, ...]) -> View:
+    """On the CPU, of nobody."""
+    import numpy
+
+    bits = numpy.empty(stored_shape(elem, shape), dtype=bits_dtype(elem))
+    return View(Array(bits, elem), "array", elem, shape, None, None)
