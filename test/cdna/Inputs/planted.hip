@@ -21,10 +21,31 @@ enum Bug {
   divergent_barrier,
   crosses_the_end,
   descriptor_too_long,
+  misaligned_load,
+  product_of_few_lanes,
+  read_of_few_lanes,
+  misaligned_read,
   number_of_bugs
 };
 
+using float4_t = float __attribute__((ext_vector_type(4)));
+using short4_t = short __attribute__((ext_vector_type(4)));
 using lds_words = __attribute__((address_space(3))) unsigned *;
+
+/// What takes all 64 lanes, by those that have not ended.
+template <int Bug> __device__ void by_all_lanes(unsigned *stored, int lane) {
+  if constexpr (Bug == product_of_few_lanes) {
+    const float4_t sums = __builtin_amdgcn_mfma_f32_16x16x4f32(1, 1, float4_t{}, 0, 0, 0);
+    stored[lane] = (unsigned)sums[0];
+  }
+#ifdef __gfx950__
+  if constexpr (Bug == read_of_few_lanes || Bug == misaligned_read) {
+    auto *from = (__attribute__((address_space(3))) char *)stored + 8 * (lane % 16) + (Bug == misaligned_read ? 4 : 0);
+    const short4_t column = __builtin_amdgcn_ds_read_tr16_b64_v4i16((__attribute__((address_space(3))) short4_t *)from);
+    stored[lane] = (unsigned)column[0];
+  }
+#endif
+}
 
 template <int Bug> __global__ void __launch_bounds__(128) copy(const unsigned *x, unsigned *y, int n) {
   __shared__ __attribute__((aligned(16))) unsigned stored[128], loaded[256];
@@ -36,11 +57,21 @@ template <int Bug> __global__ void __launch_bounds__(128) copy(const unsigned *x
   lds_words to = (lds_words)loaded + 128 * wave;
   if (Bug == places_differ)
     to += lane / 32;
+  if (Bug == misaligned_load)
+    to = (lds_words)((__attribute__((address_space(3))) char *)to + 2);
   __builtin_amdgcn_raw_ptr_buffer_load_lds(buffer, to, 4, 4 * t, 0, 0, 0);
   __builtin_amdgcn_raw_ptr_buffer_load_lds(buffer, to + 64, 4, 4 * t + (Bug == descriptor_too_long ? 1024 : 512), 0, 0,
                                            0);
   if (Bug == ends_without_wait)
     return;
+  if (Bug == product_of_few_lanes || Bug == read_of_few_lanes || Bug == misaligned_read) {
+    __builtin_amdgcn_s_waitcnt(0x0f70);
+    stored[t] = t;
+    __syncthreads();
+    if (Bug != misaligned_read && lane >= 20)
+      return;
+    by_all_lanes<Bug>(stored, lane);
+  }
   if (Bug == wait_for_too_few)
     __builtin_amdgcn_s_waitcnt(0x0f71);
   else if (Bug != no_wait_for_load)
@@ -100,4 +131,8 @@ int main() {
   launch<divergent_barrier>("divergent_barrier", x, y, n);
   launch<crosses_the_end>("crosses_the_end", x, y, n);
   launch<descriptor_too_long>("descriptor_too_long", x, y, n);
+  launch<misaligned_load>("misaligned_load", x, y, n);
+  launch<product_of_few_lanes>("product_of_few_lanes", x, y, n);
+  launch<read_of_few_lanes>("read_of_few_lanes", x, y, n);
+  launch<misaligned_read>("misaligned_read", x, y, n);
 }

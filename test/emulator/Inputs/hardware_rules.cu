@@ -1,11 +1,15 @@
 // Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Instructions and launches, each with one constraint of docs/hardware-rules.md broken. Prints what becomes of each.
+// Instructions and launches, each with one constraint of docs/hardware-rules.md broken. Prints what becomes of each, or
+// of those alone whose names are arguments: on a GPU a fault ends the process (test/gpu/probe.py). What ptxas refuses,
+// nvcc does not see.
 #include "tk/host/launch.h"
 #include "tk/shared.h"
+#include "tk/sync.h"
 
 #include <cstdio>
+#include <cstring>
 
 namespace {
 
@@ -21,6 +25,7 @@ enum class rule {
   bulk_source,
   bulk_destination,
   bulk_size,
+  bulk_of_nothing,
   bulk_store_source,
   bulk_add_destination,
   matrix_row_alignment,
@@ -36,6 +41,7 @@ enum class rule {
   coordinate_count,
   multicast_block,
   rows_that_end,
+  far_box,
   descriptor_base,
   descriptor_base_offset,
 };
@@ -73,10 +79,12 @@ template <rule R> __device__ void plain(u32 at, u32 barrier, char *global) {
   }
   if constexpr (R == rule::vector_update_alignment)
     asm volatile("red.global.add.v4.f32 [%0], {%1, %1, %1, %1};" ::"l"(global + 8), "f"(1.0f));
+#ifndef __NVCC__
   if constexpr (R == rule::registers_below)
     asm volatile("setmaxnreg.dec.sync.aligned.u32 16;");
   if constexpr (R == rule::registers_not_of_eight)
     asm volatile("setmaxnreg.dec.sync.aligned.u32 100;");
+#endif
   if constexpr (R == rule::registers_shrunk_by_inc)
     asm volatile("setmaxnreg.inc.sync.aligned.u32 24;");
   if constexpr (R == rule::cluster_block) {
@@ -88,10 +96,15 @@ template <rule R> __device__ void plain(u32 at, u32 barrier, char *global) {
 }
 
 template <rule R> __device__ void bulk(u32 at, u32 barrier, char *global) {
-  if constexpr (R == rule::bulk_source || R == rule::bulk_destination || R == rule::bulk_size)
+  constexpr bool loads = R == rule::bulk_source || R == rule::bulk_destination || R == rule::bulk_size;
+  if constexpr (loads || R == rule::bulk_of_nothing)
     asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
                      at + (R == rule::bulk_destination ? 8 : 0)),
-                 "l"(global + (R == rule::bulk_source ? 8 : 0)), "r"(R == rule::bulk_size ? 24 : 32), "r"(barrier));
+                 "l"(global + (R == rule::bulk_source ? 8 : 0)),
+                 "r"(R == rule::bulk_size         ? 24
+                     : R == rule::bulk_of_nothing ? 0
+                                                  : 32),
+                 "r"(barrier));
   if constexpr (R == rule::bulk_store_source)
     asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], 32;" ::"l"(global), "r"(at + 8));
   if constexpr (R == rule::bulk_add_destination)
@@ -113,7 +126,16 @@ template <rule R> __device__ void box(u32 at, u32 barrier, const void *map) {
                  "[%0], [%1, {0, 0}], [%2], %3;" ::"r"(at),
                  "l"(map), "r"(barrier), "h"(static_cast<unsigned short>(3)));
   if constexpr (R == rule::rows_that_end)
-    asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%0, {0, 0}], [%1];" ::"l"(map), "r"(at));
+    asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%0, {0, 0}], [%1];\n"
+                 "cp.async.bulk.commit_group;\ncp.async.bulk.wait_group 0;" ::"l"(map),
+                 "r"(at));
+  if constexpr (R == rule::far_box)
+    asm volatile("{\n.reg .pred p;\n"
+                 "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%2], 8192;\n"
+                 "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes "
+                 "[%0], [%1, {%3, %4}], [%2];\n"
+                 "WAITS:\nmbarrier.try_wait.parity.shared::cta.b64 p, [%2], 0;\n@!p bra WAITS;\n}\n" ::"r"(at),
+                 "l"(map), "r"(barrier), "r"(0x7ffffff8), "r"(-0x7fffffff));
 }
 
 /// A product of 64 by 8 whose operands lie with a swizzle of 128 bytes.
@@ -131,6 +153,11 @@ template <rule R> __device__ void product(u32 at) {
 template <rule R>
 __global__ void __launch_bounds__(128, 1) kernel(const __grid_constant__ tk::tensor_map map, char *global) {
   storage &shared = tk::shared_at<storage>(0);
+  if constexpr (R == rule::rows_that_end) {
+    for (int i = threadIdx.x; i < int(sizeof shared.bytes); i += 128)
+      shared.bytes[i] = 1;
+    tk::fence_proxy_async();
+  }
   const u32 at = address_of(shared.bytes), barrier = address_of(&shared.barrier);
   if (threadIdx.x == 0)
     asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(barrier));
@@ -157,11 +184,38 @@ tk::tensor_map map_of(void *data, int64_t width) {
   return map;
 }
 
+/// The program's arguments: the names to run, or none for all.
+char **chosen;
+
+bool isChosen(const char *name) {
+  for (char **each = chosen; *each; ++each)
+    if (std::strcmp(*each, name) == 0)
+      return true;
+  return !*chosen;
+}
+
+/// Elements beyond column `width` that were written; before, all are 0.
+int behind(const void *data, int64_t width) {
+  static unsigned short elements[rows * cols];
+  int count = 0;
+  if (cudaMemcpy(elements, data, sizeof elements, cudaMemcpyDeviceToHost) == cudaSuccess)
+    for (int64_t i = 0; i < rows * cols; ++i)
+      count += i % cols >= width && elements[i] != 0;
+  return count;
+}
+
 template <rule R> void run(const char *name) {
+  if (!isChosen(name))
+    return;
+  constexpr int64_t width = R == rule::rows_that_end ? 60 : cols;
   char *data = nullptr;
   cudaMalloc(&data, rows * cols * 2);
-  kernel<R><<<1, 128, sizeof(storage) + 1024>>>(map_of(data, R == rule::rows_that_end ? 60 : cols), data);
-  std::printf("%s: %s\n", name, cudaGetErrorString(cudaDeviceSynchronize()));
+  cudaMemset(data, 0, rows * cols * 2);
+  kernel<R><<<1, 128, sizeof(storage) + 1024>>>(map_of(data, width), data);
+  std::printf("%s: %s", name, cudaGetErrorString(cudaDeviceSynchronize()));
+  if (const int count = behind(data, width))
+    std::printf(", %d elements were written behind the rows", count);
+  std::printf("\n");
   cudaDeviceReset();
 }
 
@@ -172,6 +226,8 @@ struct shape {
 
 /// `asked`: of shared memory, before the launch; 0: nothing is asked for.
 void launch(const char *name, const shape &of, int asked = 0) {
+  if (!isChosen(name))
+    return;
   char *data = nullptr;
   cudaMalloc(&data, rows * cols * 2);
   const void *function = reinterpret_cast<const void *>(kernel<rule::none>);
@@ -204,7 +260,8 @@ void launch_checked(long long blocks) {
 
 #define RUN(NAME) run<rule::NAME>(#NAME)
 
-int main() {
+int main(int, char **arguments) {
+  chosen = arguments + 1;
   RUN(none);
   RUN(named_barrier_number);
   RUN(named_barrier_threads);
@@ -216,6 +273,7 @@ int main() {
   RUN(bulk_source);
   RUN(bulk_destination);
   RUN(bulk_size);
+  RUN(bulk_of_nothing);
   RUN(bulk_store_source);
   RUN(bulk_add_destination);
   RUN(matrix_row_alignment);
@@ -231,6 +289,7 @@ int main() {
   RUN(coordinate_count);
   RUN(multicast_block);
   RUN(rows_that_end);
+  RUN(far_box);
   RUN(descriptor_base);
   RUN(descriptor_base_offset);
   launch("launch", {});
@@ -246,5 +305,6 @@ int main() {
   launch("shared_163", {.shared = 163 << 10}, 163 << 10);
   launch("shared_227", {.shared = 227 << 10}, 227 << 10);
   launch("shared_228", {.shared = 228 << 10}, 228 << 10);
-  launch_checked(1ll << 31);
+  if (isChosen("launcher"))
+    launch_checked(1ll << 31);
 }
