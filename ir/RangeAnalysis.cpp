@@ -198,19 +198,51 @@ bool RangeAnalysis::isAlwaysFull(Value *tileIndex) {
   return isMultiple(formOf(hi) - formOf(lo), root->type.rows);
 }
 
+/// A range that has a tile begins before it ends: if with the smaller of two, then not with one that is the end or
+/// more.
+std::vector<Affine> RangeAnalysis::startsOf(Value *rootTileIndex) {
+  auto [lo, hi] = rangeOf(rootTileIndex);
+  const Affine first = formOf(lo), end = formOf(hi);
+  if (first.terms.size() != 1 || first != single(first.terms[0].first) ||
+      atoms[first.terms[0].first].atom.kind != Atom::Min)
+    return {first};
+  const Atom &smaller = atoms[first.terms[0].first].atom;
+  std::vector<Affine> starts = {smaller.lhs, smaller.rhs};
+  std::erase_if(starts, [&](const Affine &start) { return isNonNegative(start - end); });
+  return starts;
+}
+
+std::vector<Affine> RangeAnalysis::choicesOf(const Atom &atom) {
+  if (atom.kind == Atom::Min || atom.kind == Atom::Max)
+    return {atom.lhs, atom.rhs};
+  if (atom.kind == Atom::Begin) {
+    std::vector<Affine> begins = startsOf(atom.value);
+    for (Affine &begin : begins)
+      begin = begin + indexOf(atom.value) * atom.value->type.rows;
+    return begins;
+  }
+  if (const Op *select = atom.kind == Atom::Scalar ? definedBy(atom.value, OpKind::Select) : nullptr)
+    return {formOf(select->operand(1)), formOf(select->operand(2))};
+  return {};
+}
+
 bool RangeAnalysis::isMultiple(const Affine &form, int64_t size) {
-  if (!form.valid)
+  int budget = 400;
+  return isMultiple(form, size, budget);
+}
+
+bool RangeAnalysis::isMultiple(const Affine &form, int64_t size, int &budget) {
+  if (!form.valid || --budget < 0)
     return false;
   for (auto [id, coefficient] : form.terms) {
-    const Atom &atom = atoms[id].atom;
     if (coefficient % size == 0)
       continue;
-    if (atom.kind != Atom::Min && atom.kind != Atom::Max)
-      return false;
-    // One of two: the rest of the form with either.
+    const std::vector<Affine> choices = choicesOf(atoms[id].atom);
     Affine rest = form;
     std::erase(rest.terms, Affine::Term(id, coefficient));
-    return isMultiple(rest + atom.lhs * coefficient, size) && isMultiple(rest + atom.rhs * coefficient, size);
+    return !choices.empty() && std::all_of(choices.begin(), choices.end(), [&](const Affine &choice) {
+      return isMultiple(rest + choice * coefficient, size, budget);
+    });
   }
   return form.constant % size == 0;
 }

@@ -90,6 +90,8 @@ public:
   bool isLess(Value *x, Value *y) { return isNonNegative(formOf(y) - formOf(x) - 1); }
   /// No tile of this index is cut short: its range is a multiple of its size.
   bool isAlwaysFull(Value *tileIndex);
+  /// Whether the form is a multiple of `size`, whatever its atoms are.
+  bool isMultiple(const Affine &form, int64_t size);
   /// The bounds of the range that a root tile index or an integer induction variable runs over.
   static std::pair<Value *, Value *> rangeOf(const Value *induction);
 
@@ -128,7 +130,10 @@ private:
   Affine opaque(Value *value);
   Affine symbol(const std::string &name);
   Affine indexOf(Value *rootTileIndex);
-  bool isMultiple(const Affine &form, int64_t size);
+  bool isMultiple(const Affine &form, int64_t size, int &budget);
+  std::vector<Affine> startsOf(Value *rootTileIndex);
+  /// The forms of which the atom is one; none where they are not known.
+  std::vector<Affine> choicesOf(const Atom &atom);
   std::optional<Affine> simplerExtreme(const Affine &x, const Affine &y, bool wantMax);
   bool prove(const Affine &form, const Beyond &beyond, int &budget);
   bool proveWith(const Affine &form, unsigned atom, int64_t coefficient, const Bound &bound, const Beyond &beyond,

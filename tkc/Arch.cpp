@@ -58,7 +58,7 @@ private:
     have("eviction priorities", gpu.hasEvictionPriority);
     have("asynchronous copies", gpu.hasAsyncCopy);
     if (gpu.hasBulkTensorCopy)
-      line("bulk tensor copies", fmt::format("boxes of up to {} a dim", gpu.maxBoxDim));
+      line("bulk tensor copies", fmt::format("boxes of up to {} a dim, at multiples of {} bytes", gpu.maxBoxDim, gpu.boxAlignment));
     if (gpu.directLoadBytes > 0)
       line("loads to shared memory", fmt::format("{} bytes a lane", gpu.directLoadBytes));
     have("matrix loads", gpu.hasMatrixLoad);

@@ -43,6 +43,7 @@ plan::Budget Description::budget() const {
           maxThreadsPerBlock,
           namedBarriers,
           maxBoxDim,
+          boxAlignment,
           maxClusterSize,
           maxRegistersPerThread,
           tensorMemoryColumns,

@@ -119,6 +119,7 @@ struct Description {
   bool hasAsyncCopy = false;        ///< cp.async: 16 bytes a thread to shared memory, counted in groups
   bool hasBulkTensorCopy = false;   ///< a copy engine that fills shared memory by tensor maps and completes barriers
   int maxBoxDim = 0;                ///< of a copy's box, per dim
+  int boxAlignment = 0;             ///< bytes of which a box's place along the rows of its tensor is a multiple
   int directLoadBytes = 0;          ///< bytes a lane of a buffer load straight to LDS
   bool hasMatrixLoad = false;       ///< ldmatrix, as stored and transposed
   bool hasMatrixStore = false;      ///< stmatrix

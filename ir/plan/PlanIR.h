@@ -383,6 +383,7 @@ struct Budget {
   int maxThreads = 1024;
   int namedBarriers = 16;
   int maxBoxDim = 256;
+  int boxAlignment = 16; ///< bytes of which a box's place along the rows of its tensor is a multiple
   int maxCluster = 8;
   int maxRegisters = 255;       ///< a thread
   int tensorColumns = 0;        ///< 0: no tensor memory

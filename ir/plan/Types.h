@@ -50,6 +50,10 @@ inline int64_t sharedBytes(ElemType elem, int64_t count) { return count * shared
 /// Columns of a copy engine's box of such elements, and what it begins at a multiple of. CUDA Driver API,
 /// cuTensorMapEncodeTiled, CU_TENSOR_MAP_DATA_TYPE_16U6_ALIGN16B.
 constexpr int64_t float6BoxCols = 128;
+/// Elements of which a box's innermost coordinate is a multiple, for a copy engine that takes those of so many bytes.
+inline int64_t boxStep(ElemType elem, int alignment) {
+  return isFloat6(elem) ? float6BoxCols : int64_t{alignment} * 8 / bitWidth(elem);
+}
 /// Rows of a slab of an accumulator: those of all its warps.
 constexpr int slabRows(const Layout &layout) {
   return layout.kind == Layout::Tensor ? layout.threads

@@ -80,7 +80,7 @@ class Mutator {
 public:
   explicit Mutator(const Plan &plan) : original(plan) {
     plan::Report ignored;
-    plan::checkProtocol(original, ignored, &facts);
+    plan::checkProtocol(original, plan::Budget(), ignored, &facts);
   }
 
   std::vector<Mutant> run() {

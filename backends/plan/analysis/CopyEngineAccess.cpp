@@ -4,6 +4,8 @@
 // Which accesses the copy engine can do.
 #include "backends/plan/placement/Placement.h"
 
+#include "ir/RangeAnalysis.h"
+
 #include <algorithm>
 #include <cmath>
 #include <tuple>
@@ -118,15 +120,17 @@ std::string whyNotByCopyEngine(const ir::Function &function, const ir::Op &acces
 }
 
 bool beginsWide(const ir::Function &function, const ir::Op &access) {
-  return beginsAtMultiples(access, elementsOfWhole(16, function.findParam(access.view.tensor)->elem));
+  return beginsAtMultiples(function, access, elementsOfWhole(16, function.findParam(access.view.tensor)->elem));
 }
 
-bool beginsAtMultiples(const ir::Op &access, int64_t elements) {
+bool beginsAtMultiples(const ir::Function &function, const ir::Op &access, int64_t elements) {
   const ir::ViewIndex &index = access.view.indices[rangedDims(access.view).second];
-  if (index.kind != ir::ViewIndex::Tiled)
-    return index.kind == ir::ViewIndex::All || index.lo % elements == 0;
-  const ir::Op *loop = loopOf(access.operand(index.operand));
-  return loop && loop->tileSize % elements == 0 && isMultipleOf(loop->operand(0), elements);
+  if (index.kind == ir::ViewIndex::All || index.kind == ir::ViewIndex::Span)
+    return index.lo % elements == 0;
+  if (index.kind != ir::ViewIndex::Tiled || index.divisor != 1)
+    return false;
+  ir::RangeAnalysis ranges(function);
+  return ranges.isMultiple(ranges.beginOf(access.operand(index.operand)), elements);
 }
 
 bool endsWide(const ir::Function &function, const ir::Op &access) {

@@ -25,10 +25,11 @@ public:
     const bool adds = op.kind == ir::OpKind::Atomic;
     const ir::Value *value = op.operands().back();
     const bool isEarly = out.contested.count(&op) != 0 && out.lastWrites.count(&op) == 0;
-    if (isEarly || value->type.kind != ir::Type::Tile || !suitsCopyEngine(function, op))
+    const ElemType elem = function.findParam(op.view.tensor)->elem;
+    if (isEarly || value->type.kind != ir::Type::Tile || !suitsCopyEngine(function, op) ||
+        !beginsAtMultiples(function, op, plan::boxStep(elem, arch.boxAlignment)))
       return;
     const plan::VarType &type = out.types.at(value);
-    const ElemType elem = function.findParam(op.view.tensor)->elem;
     const bool exact =
         type.kind == plan::VarType::Fragment && type.rows == value->type.rows && type.cols == value->type.cols;
     const bool byCols = type.division == plan::Division::Cols;

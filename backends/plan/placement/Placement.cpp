@@ -292,9 +292,10 @@ private:
       return why;
     if (buffer.rows != stored.rows || buffer.cols != stored.cols)
       return fmt::format("its tile of {}x{} is padded to {}x{}", stored.rows, stored.cols, buffer.rows, buffer.cols);
-    if (isFloat6(buffer.elem) &&
-        (buffer.cols % plan::float6BoxCols != 0 || !beginsAtMultiples(load, plan::float6BoxCols)))
+    if (isFloat6(buffer.elem) && buffer.cols % plan::float6BoxCols != 0)
       return fmt::format("the engine takes elements of six bits by {} of a row", plan::float6BoxCols);
+    if (const int64_t step = plan::boxStep(buffer.elem, arch.boxAlignment); !beginsAtMultiples(function, load, step))
+      return fmt::format("its tiles are not known to begin at multiples of {} columns, as the engine's boxes do", step);
     return stored.rows > arch.maxBoxDim ? fmt::format("a copy has at most {} rows", arch.maxBoxDim) : "";
   }
 

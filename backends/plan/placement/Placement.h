@@ -195,7 +195,7 @@ bool beginsWide(const ir::Function &function, const ir::Op &access);
 /// Whether they end so, or where the tensor's rows do.
 bool endsWide(const ir::Function &function, const ir::Op &access);
 /// Whether they begin a multiple of so many elements after those of the tensor.
-bool beginsAtMultiples(const ir::Op &access, int64_t elements);
+bool beginsAtMultiples(const ir::Function &function, const ir::Op &access, int64_t elements);
 
 /// Whether `value` is that dim of a tensor.
 bool isDim(const ir::Value *value, const ir::DimExpr &dim);

@@ -42,6 +42,7 @@ const Description sm100a{
     .hasAsyncCopy = true,
     .hasBulkTensorCopy = true,
     .maxBoxDim = 256,
+    .boxAlignment = 16,
     .hasMatrixLoad = true,
     .hasMatrixStore = true,
     .hasRegisterReallocation = true,

@@ -40,6 +40,7 @@ const Description sm103a{
     .hasAsyncCopy = true,
     .hasBulkTensorCopy = true,
     .maxBoxDim = 256,
+    .boxAlignment = 16,
     .hasMatrixLoad = true,
     .hasMatrixStore = true,
     .hasRegisterReallocation = true,

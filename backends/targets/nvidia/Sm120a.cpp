@@ -49,6 +49,7 @@ const Description sm120a{
     .hasAsyncCopy = true,
     .hasBulkTensorCopy = true,
     .maxBoxDim = 256,
+    .boxAlignment = 16,
     .hasMatrixLoad = true,
     .hasMatrixStore = true,
     .hasRegisterReallocation = true,

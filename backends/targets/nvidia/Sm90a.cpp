@@ -7,7 +7,7 @@
 // majorness), "setmaxnreg", "cp.async.bulk.tensor" (boxes of up to 256 a dim), "stmatrix"; NVIDIA H200 datasheet: 132
 // multiprocessors, 1980 MHz, 4800 GB/s, 50 MB of L2, 989 TFLOP/s of bf16 at 1830 MHz = 2048 multiply-adds a clock and
 // multiprocessor.
-// Rates: measured on an H200, docs/cost-model.md.
+// Rates: measured on an H200, docs/cost-model.md. boxAlignment: measured on an H100, which faults at other boxes.
 #include "backends/targets/Description.h"
 
 namespace tkc::arch {
@@ -34,6 +34,7 @@ const Description sm90a{
     .hasAsyncCopy = true,
     .hasBulkTensorCopy = true,
     .maxBoxDim = 256,
+    .boxAlignment = 16,
     .hasMatrixLoad = true,
     .hasMatrixStore = true,
     .hasRegisterReallocation = true,

@@ -38,4 +38,7 @@ void checkOrder(const Plan &plan, const Numbering &numbering, const std::vector<
 /// instance, in program order.
 void checkFlight(const Role &role, const Trace &trace, Report &report);
 
+/// Boxes of the copy engine that begin, in a run with these inputs, where it takes none.
+void checkBoxes(const Plan &plan, const Budget &budget, const Trace &trace, const Inputs &inputs, Report &report);
+
 } // namespace tkc::plan

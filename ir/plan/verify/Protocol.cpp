@@ -42,7 +42,8 @@ std::vector<Process> processesOf(const std::vector<RoleSummary> &roles, const st
 
 class Runs {
 public:
-  Runs(const Plan &plan, Report &report, Facts *facts) : plan(plan), numbering(plan), report(report), facts(facts) {
+  Runs(const Plan &plan, const Budget &budget, Report &report, Facts *facts)
+      : plan(plan), budget(budget), numbering(plan), report(report), facts(facts) {
     for (const Role &role : plan.roles)
       roles.emplace_back(plan, role);
   }
@@ -135,8 +136,10 @@ private:
     size_t at = 0;
     for (int block = 0; block < plan.cluster; ++block)
       for (const RoleSummary &role : roles)
-        for (int instance = 0; instance < (role.instancesDiffer ? role.role.instances : 1); ++instance)
-          checkFlight(role.role, traces[at++], into);
+        for (int instance = 0; instance < (role.instancesDiffer ? role.role.instances : 1); ++instance, ++at) {
+          checkFlight(role.role, traces[at], into);
+          checkBoxes(plan, budget, traces[at], chosen, into);
+        }
     if (quotients.wrong && quotients.isPromised)
       into.add(quotients.wrong->loc, fmt::format("`{}`: the divisor is not positive, or the dividend negative{}",
                                                  print(*quotients.wrong), describe(plan, chosen)));
@@ -144,6 +147,7 @@ private:
   }
 
   const Plan &plan;
+  const Budget &budget;
   const Numbering numbering;
   std::vector<RoleSummary> roles;
   std::array<std::vector<Inputs>, 6> inputs; ///< by effort
@@ -156,6 +160,8 @@ private:
 
 } // namespace
 
-void checkProtocol(const Plan &plan, Report &report, Facts *facts) { Runs(plan, report, facts).run(); }
+void checkProtocol(const Plan &plan, const Budget &budget, Report &report, Facts *facts) {
+  Runs(plan, budget, report, facts).run();
+}
 
 } // namespace tkc::plan

@@ -123,10 +123,18 @@ private:
     if (std::shared_ptr<const GlobalTouch> touch = globalOf(stmt))
       emit(Event::Global, stmt).global = std::move(touch);
   }
+  /// Where the box of a copy by the engine begins along its tensor's rows, parts and shares of it apart.
+  int64_t columnOf(const Stmt &stmt) const {
+    const ir::ViewIndex &index = stmt.view.indices[static_cast<size_t>(plan.findMap(stmt.map)->colDim)];
+    const bool isTiled = index.kind == ir::ViewIndex::Tiled;
+    return (isTiled ? scalars.get(stmt.operands[index.operand]).begin : index.lo) + stmt.colLo;
+  }
   Event &emit(Event::Kind kind, const Stmt &stmt) {
     Event event{kind, &stmt, -1, false, turn, {}, {}, {}};
     if (kind == Event::CopyIn || kind == Event::CopyOut || kind == Event::ThreadCopy)
       event.global = globalOf(stmt);
+    if ((kind == Event::CopyIn || kind == Event::CopyOut) && !stmt.map.empty())
+      event.column = columnOf(stmt);
     if (const BarrierRef *ref = stmt.barrier())
       event.barrier = numbering.barrierOf(plan, ref->barrier, use(ref->cursor).stage);
     events.push_back(event);

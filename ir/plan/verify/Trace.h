@@ -69,6 +69,7 @@ struct Event {
   Touched a, b;           ///< copies, loads and stores: a; Product: a (if not in registers) and b
   Touched dest;           ///< Product into tensor memory
   Touched scales[2] = {}; ///< Product: block scales of a and b
+  int64_t column = 0;     ///< copies by the engine: where along the rows of its tensor the box begins
   /// Global, copies: what of a tensor that the block both reads and writes; null: nothing.
   std::shared_ptr<const GlobalTouch> global = nullptr;
 };

@@ -104,7 +104,7 @@ std::vector<Violation> verify(const Plan &plan, const Budget &budget) {
   bool fits = report.empty();
   checkRegisters(plan, budget, report);
   if (fits) // a plan far over budget could take for ever to run
-    checkProtocol(plan, report);
+    checkProtocol(plan, budget, report);
   return report.take();
 }
 

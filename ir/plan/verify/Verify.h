@@ -74,7 +74,7 @@ int64_t registersAlive(const Role &role);
 /// Registers of a thread that hold no tiles: addresses, counters, temporaries. An estimate.
 constexpr int64_t otherRegisters = 24;
 /// Races, deadlock and the rules of every asynchronous engine, over all interleavings. Fills in `facts`, if given.
-void checkProtocol(const Plan &plan, Report &report, Facts *facts = nullptr);
+void checkProtocol(const Plan &plan, const Budget &budget, Report &report, Facts *facts = nullptr);
 
 /// Threads of all instances of a role.
 inline int threadsOf(const Role &role) { return role.totalWarps() * role.lanes; }
