@@ -15,6 +15,7 @@ FOLDER/found has the kernels that failed, each with the command that shows it. T
 is wrong, faults, hangs, does not compile, or has a report of a sanitizer."""
 import argparse
 import collections
+import contextlib
 import concurrent.futures
 import json
 import os
@@ -55,7 +56,14 @@ class Log:
         self.entries = []
         if self.path.exists():
             self.entries = [entry for entry in map(json.loads, self.path.read_text().splitlines()) if entry["seed"] == seed]
-        self.done = {(entry["file"], entry["kernel"]) for entry in self.entries}
+        self.done = {(entry["file"], entry["kernel"]) for entry in self.entries if "tool" not in entry}
+
+    def passed(self):
+        """The keys of each random kernel that passed."""
+        return {entry["kernel"]: entry["keys"] for entry in self.entries if entry["verdict"] == "passed" and entry.get("group") not in (None, "library")}
+
+    def sanitized(self):
+        return {(entry["file"], entry["kernel"], entry["tool"]) for entry in self.entries if "tool" in entry}
 
     def write(self, file):
         """What became of a file, at once: after an interrupt it is either done or begun again."""
@@ -103,9 +111,9 @@ class Kernel:
         self.trial = None       # with the keys that were not refused
         self.verdict, self.said, self.passed, self.failed, self.refusals = None, "", 0, 0, 0
 
-    def entry(self):
+    def entry(self, seconds):
         return {"kernel": self.name, "group": self.group, "keys": self.trial.keys if self.trial else {}, "verdict": self.verdict, "passed": self.passed,
-                "failed": self.failed, "refusals": self.refusals, "said": self.said[:1000]}
+                "failed": self.failed, "refusals": self.refusals, "seconds": seconds, "said": self.said[:1000]}
 
     def end(self, verdict, said, passed=0, failed=1):
         self.verdict, self.said, self.passed, self.failed = verdict, said, passed, failed
@@ -117,18 +125,30 @@ class File:
     def __init__(self, session, name):
         self.session, self.options, self.name = session, session.options, name
         self.entries, self.kept = [], {}    # of the log; of FOLDER/found
+        self.seconds = collections.Counter()    # of the steps
 
     def all(self):
         with tempfile.TemporaryDirectory(prefix="tkc-gpu-", dir=self.options.scratch) as folder:
             self.tool = Tool(self.options.tkc, folder, self.options.limit)
             self.kernels = self.make()
-            self.choose_keys()
+            with self.timed("keys"):
+                self.choose_keys()
             self.run([kernel for kernel in self.kernels if kernel.verdict is None], pathlib.Path(folder) / "program")
+        self.record()
+        return self
+
+    def record(self):
+        seconds = {step: round(passed, 1) for step, passed in self.seconds.items()}
         for kernel in self.kernels:
-            self.entries.append(kernel.entry())
+            self.entries.append(kernel.entry(seconds))
             if kernel.verdict not in ("passed", "refused"):
                 self.keep(kernel, kernel.verdict, kernel.said)
-        return self
+
+    @contextlib.contextmanager
+    def timed(self, step):
+        begun = time.monotonic()
+        yield
+        self.seconds[step] += time.monotonic() - begun
 
     def choose_keys(self):
         """The first keys that each kernel is not refused with."""
@@ -165,17 +185,17 @@ class File:
             self.run_program(kernels, program)
 
     def run_program(self, kernels, program):
-        with self.session.gpu:
+        with self.session.gpu, self.timed("run"):
             results = program.run(program.cases, self.options.hang)
         for kernel in kernels:
             self.judge(kernel, program, results)
-            self.sanitize(kernel, program)
 
     def build(self, kernels, folder):
         if self.session.is_stopped:
             raise KeyboardInterrupt
         path = self.write(kernels)
-        status, said = self.tool.run("test", path, "--target=gpu", "--arch", self.options.arch, "--build-only", "-o", folder)
+        with self.timed("build"):
+            status, said = self.tool.run("test", path, "--target=gpu", "--arch", self.options.arch, "--build-only", "-o", folder)
         return Program(folder) if (folder / "run").exists() else None, status, said
 
     def write(self, kernels):
@@ -193,14 +213,6 @@ class File:
             kernel.end("refused", f"{missing} cases have no plan", passed, 0)
         else:
             kernel.end("passed", "", passed, 0)
-
-    def sanitize(self, kernel, program):
-        for tool in SANITIZERS if kernel.verdict == "passed" and kernel.name in self.session.sanitized else ():
-            with self.session.gpu:
-                verdict, said = program.sanitize(tool, program.of(kernel.name), self.options.limit)
-            self.entries.append({"kernel": kernel.name, "tool": tool, "verdict": verdict, "said": said})
-            if verdict == "reported":
-                self.keep(kernel, tool, said)
 
     def keep(self, kernel, verdict, said):
         name = f"{verdict}-{self.session.seed}-{kernel.name}.tk"
@@ -238,6 +250,36 @@ class RandomFile(File):
         return Kernel(name, group, draws, made.text)
 
 
+class SanitizedKernel(RandomFile):
+    """One of the random kernels that passed, with the keys that it had, under compute-sanitizer."""
+
+    def make(self):
+        number = int(self.name)
+        made = self.random(number)
+        made.draws = [self.session.log.passed()[made.name]]
+        return [made]
+
+    def missing(self):
+        """The tools that it has not been under."""
+        return [tool for tool in SANITIZERS if (self.name, f"k{self.name}", tool) not in self.session.log.sanitized()]
+
+    def is_done(self):
+        return not self.missing()
+
+    def run_program(self, kernels, program):
+        kernel, = kernels
+        for tool in self.missing():
+            begun = time.monotonic()
+            with self.session.gpu:
+                verdict, said = program.sanitize(tool, program.of(kernel.name), self.options.limit)
+            self.entries.append({"kernel": kernel.name, "tool": tool, "verdict": verdict, "seconds": round(time.monotonic() - begun, 1), "said": said})
+            if verdict == "reported":
+                self.keep(kernel, tool, said)
+
+    def record(self):
+        """What its cases do is in the log already."""
+
+
 class LibraryFile(File):
     """A file of the library, as it is."""
 
@@ -262,9 +304,6 @@ class LibraryFile(File):
     def is_done(self):
         return any(name == self.name for name, _ in self.session.log.done)
 
-    def sanitize(self, kernel, program):
-        """Random kernels alone are sampled."""
-
     def command(self, name, kernel):
         return f"// tkc test {self.name} --target=gpu --arch {self.options.arch} --filter {kernel.name} -o D"
 
@@ -283,8 +322,6 @@ class Session:
         self.log = Log(options.output, options.seed)
         self.gpu = threading.Semaphore(options.processes)       # processes that use the GPU at a time
         self.end, self.is_stopped = time.monotonic() + options.seconds, False
-        numbers = random.Random(f"{self.seed}/sanitized").sample(range(options.count), min(options.sanitize, options.count))
-        self.sanitized = {f"k{number}" for number in numbers}
         with tempfile.TemporaryDirectory() as folder:
             self.offers = keys.offered(Tool(options.tkc, folder), options.arch)
 
@@ -295,12 +332,22 @@ class Session:
         some = [RandomFile(self, str(number)) for number in range(-(-self.options.count // KERNELS))]
         return [file for file in library + some if not file.is_done()]
 
+    def sanitized(self):
+        """So many of those that passed, in an order that the seed says."""
+        passed = sorted(self.log.passed())
+        random.Random(f"{self.seed}/sanitized").shuffle(passed)
+        return [file for file in (SanitizedKernel(self, name[1:]) for name in passed[:self.options.sanitize]) if not file.is_done()]
+
     def one(self, file):
         return file.all() if time.monotonic() < self.end and not self.is_stopped else None
 
     def run(self):
-        """Whether all files are done."""
-        files, begun, done = self.files(), time.monotonic(), 0
+        """Whether all is done. Sanitizers come last, since they take longest."""
+        return self.run_all(self.files()) and self.run_all(self.sanitized())
+
+    def run_all(self, files):
+        """Whether all of these are done."""
+        begun, done = time.monotonic(), 0
         pool = concurrent.futures.ThreadPoolExecutor(self.options.jobs)
         try:
             for future in concurrent.futures.as_completed([pool.submit(self.one, file) for file in files]):
@@ -327,7 +374,7 @@ def main():
     parser.add_argument("--seconds", type=float, default=1e9, help="begins no new file after this time")
     parser.add_argument("--limit", type=int, default=240, help="seconds that a command may take")
     parser.add_argument("--hang", type=int, default=60, help="seconds after which a case hangs")
-    parser.add_argument("--processes", type=int, default=8, help="that use the GPU at a time")
+    parser.add_argument("--processes", type=int, default=16, help="that use the GPU at a time")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--scratch", type=pathlib.Path, help="a folder for programs, which take some megabytes each")
     parser.add_argument("-o", dest="output", type=pathlib.Path, default=pathlib.Path("build/gpu"), metavar="FOLDER")
