@@ -12,6 +12,7 @@
 // same before and after. Runs before split-loops, which leaves such a mask in a loop's last tile.
 #include "ir/EdgeAnalysis.h"
 #include "ir/Effects.h"
+#include "ir/Products.h"
 #include "ir/passes/Passes.h"
 
 #include <algorithm>
@@ -40,6 +41,8 @@ public:
 
   void mask(const EdgeAnalysis::Need &need) {
     Value *value = need.op->operand(need.operand);
+    if (isTurnedForProducts(*value))
+      return mask({value->definingOp, 0, 1 - need.axis, need.end, need.identity});
     bool isZeroOrOne = need.identity == 0 || need.identity == 1;
     bool hasEdge = (need.axis == 0 ? value->type.rowEnd : value->type.colEnd) != nullptr;
     // Where the mask would change the type, only this use may see it.
@@ -70,6 +73,13 @@ private:
   Function &function;
   std::unordered_map<const Op *, size_t> place; ///< in the order of the function; masks of this round have none
   std::unordered_set<const Value *> touched;
+
+  /// Products read a transposed value as it lies before it is turned. It is masked there, as a mask behind would have
+  /// threads turn it.
+  static bool isTurnedForProducts(const Value &value) {
+    return value.definingOp && value.definingOp->kind == OpKind::Transpose &&
+           std::all_of(value.users.begin(), value.users.end(), [](const Op *user) { return isProduct(*user); });
+  }
 
   /// In order, `first` and what comes after it.
   std::vector<Op *> usersFrom(Op *first, const Value *value) const {
