@@ -28,7 +28,7 @@ import threading
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "test/random/fuzz"))
+sys.path[:0] = [str(ROOT / "test"), str(ROOT / "test/random/fuzz")]
 
 import keys  # noqa: E402
 import seeds  # noqa: E402
@@ -36,6 +36,7 @@ import trials  # noqa: E402
 from choices import Choices  # noqa: E402
 from generate import make  # noqa: E402
 from gpu_program import SANITIZERS, Program  # noqa: E402
+from library import kernel_files  # noqa: E402
 from trials import Tool, Trial  # noqa: E402
 
 KERNELS = 8         # of a file: nvcc reads the runtime once for all of them
@@ -43,7 +44,6 @@ DRAWS = 8           # of keys, until one is not refused
 LARGE = 16
 VERDICTS = ("passed", "refused", "wrong", "fault", "hang", "uncompilable", "internal", "slow")
 GROUPS = ("default keys", "random keys", "default keys, large", "random keys, large", "library")
-LIBRARY = ("kernels", "kernels/extra")
 
 
 class Log:
@@ -327,7 +327,7 @@ class Session:
 
     def files(self):
         """Those of the library first, since these take longest."""
-        whole = [str(path.relative_to(ROOT)) for folder in LIBRARY for path in sorted((ROOT / folder).glob("*.tk"))]
+        whole = [str(path.relative_to(ROOT)) for path in kernel_files(ROOT)]
         library = [LibraryFile(self, name) for name in (whole if self.options.library == [] else map(os.path.abspath, self.options.library or ()))]
         some = [RandomFile(self, str(number)) for number in range(-(-self.options.count // KERNELS))]
         return [file for file in library + some if not file.is_done()]
