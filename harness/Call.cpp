@@ -23,6 +23,7 @@ public:
     takeTensors();
     bindTypes();
     bindSymbols();
+    makeOutputs();
     checkDims();
     takeNumbers();
     if (refusal.empty())
@@ -48,6 +49,8 @@ private:
         continue;
       const auto given = call.tensors.find(param.name);
       if (given == call.tensors.end()) {
+        if (param.mode == ir::ParamMode::Out && !param.isOptional && call.makesOutputs)
+          continue;
         if (!param.isOptional)
           refuse("`{}` is null", param.name);
         prepared.specialization.absent.insert(param.name);
@@ -134,11 +137,29 @@ private:
     prepared.arguments.symbols[symbol] = dim - offset;
   }
 
-  void checkDims() {
+  /// What stands in dims.
+  std::map<std::string, int64_t> namesInDims() const {
     std::map<std::string, int64_t> names = prepared.arguments.symbols;
     for (const ConstParam &param : signature.consts)
       if (const std::optional<int64_t> value = constant(param))
         names[param.name] = *value;
+    return names;
+  }
+
+  void makeOutputs() {
+    const std::map<std::string, int64_t> names = namesInDims();
+    for (const ir::Param &param : signature.params) {
+      if (!call.makesOutputs || !param.isTensor || param.mode != ir::ParamMode::Out || param.isOptional || find(param))
+        continue;
+      Tensor tensor{stored(typeOf(param)), {}, {}};
+      for (const ir::DimExpr &dim : param.dims)
+        tensor.dims.push_back(std::max<int64_t>(0, evaluateDim(dim, names).value_or(0)));
+      prepared.arguments.tensors[param.name] = std::move(tensor);
+    }
+  }
+
+  void checkDims() {
+    const std::map<std::string, int64_t> names = namesInDims();
     for (const ir::Param &param : signature.params)
       if (const Tensor *tensor = find(param); tensor && refusal.empty())
         for (size_t d = 0; d < param.dims.size(); ++d)

@@ -10,6 +10,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace tkc {
 class SourceManager;
@@ -20,7 +21,16 @@ namespace tkc::harness {
 struct OpenCall {
   std::map<std::string, Tensor> tensors; ///< by parameter; without data where it is not known yet
   std::map<std::string, double> numbers; ///< scalars and consts
+  bool makesOutputs = false;             ///< each `out` that has to be there and is not has the declared dims
 };
+
+/// From the text of a call that nobody makes: "gemm(a = bf16[128, 64], b = bf16[64, 256], s = 0.5)".
+struct NamedCall {
+  std::string name;
+  OpenCall call;
+};
+/// Nothing where it is not of this form.
+std::optional<NamedCall> parseCall(std::string_view text);
 
 /// The call with its symbols, types and specialisation, or why it is none.
 struct BoundCall {

@@ -4,6 +4,7 @@
 // `tkc explain FILE`: how long the cases of a file will take on a GPU, and why.
 #include "backends/cost/Report.h"
 #include "harness/Advice.h"
+#include "harness/Call.h"
 #include "harness/PredictedTimeline.h"
 #include "tkc/Cases.h"
 #include "tkc/Driver.h"
@@ -19,7 +20,7 @@ namespace tkc::driver {
 namespace {
 
 struct ExplainOptions {
-  std::string input, arch = "sm_90a", filter, gantt;
+  std::string input, arch = "sm_90a", filter, call, gantt;
   std::vector<std::string> scheduleFiles, sizes, settings;
   int64_t number = 0;
   bool asJson = false, advises = true, cleanCache = false;
@@ -34,9 +35,14 @@ public:
   std::map<std::string, double> sizes;
 
   int run() {
-    for (const harness::Subject &subject : harness::subjectsOf(module))
-      if (subject.signature->name.find(options.filter) != std::string::npos)
-        explainSubject(subject);
+    if (!options.call.empty()) {
+      if (const int code = explainCall(); code != Success)
+        return code;
+    } else {
+      for (const harness::Subject &subject : harness::subjectsOf(module))
+        if (subject.signature->name.find(options.filter) != std::string::npos)
+          explainSubject(subject);
+    }
     if (count == 0 && !session.diagnostics.hasErrors()) {
       complain(options.number > 0 ? fmt::format("no kernel or program has a case number {}", options.number)
                                   : "this file has no case to explain");
@@ -65,6 +71,49 @@ private:
       if (prepared && seen.insert(prepared->description).second)
         explainCase(subject, *prepared);
     }
+  }
+
+  /// A call that no case describes.
+  int explainCall() {
+    std::optional<harness::NamedCall> named = harness::parseCall(options.call);
+    if (!named) {
+      complain(fmt::format("`--call {}` is not of the form NAME(TENSOR = TYPE[DIM, …], NUMBER = N, …)", options.call));
+      return Usage;
+    }
+    const std::vector<harness::Subject> subjects = harness::subjectsOf(module);
+    const auto subject = std::find_if(subjects.begin(), subjects.end(),
+                                      [&](const auto &each) { return each.signature->name == named->name; });
+    if (subject == subjects.end()) {
+      complain(fmt::format("`{}` has no kernel or program `{}`", options.input, named->name));
+      return Usage;
+    }
+    named->call.makesOutputs = true;
+    harness::BoundCall bound = harness::bindCall(*subject->signature, std::move(named->call), session.sources);
+    if (!bound.refusal.empty()) {
+      complain(bound.refusal);
+      return InputErrors;
+    }
+    bound.prepared.description = describe(bound.prepared);
+    explainCase(*subject, bound.prepared);
+    return Success;
+  }
+
+  /// As of a case.
+  static std::string describe(const harness::PreparedCase &prepared) {
+    std::string text;
+    const auto add = [&](const std::string &name, const auto &value) {
+      text += fmt::format("{}{}={}", text.empty() ? "" : " ", name, value);
+    };
+    for (const auto &[name, type] : prepared.specialization.typeArgs)
+      add(name, spelling(type));
+    for (const auto &[name, value] : prepared.arguments.symbols)
+      add(name, value);
+    for (const auto &[name, value] : prepared.specialization.constants)
+      if (!prepared.arguments.symbols.count(name))
+        add(name, value);
+    for (const auto &[name, value] : prepared.arguments.scalars)
+      add(name, value);
+    return text;
   }
 
   void explainCase(const harness::Subject &subject, const harness::PreparedCase &prepared) {
@@ -125,12 +174,13 @@ int runExplain(const ExplainOptions &options) {
   return explainer.run();
 }
 
-constexpr const char *footer = R"(Examples:
+constexpr const char *footer = R"x(Examples:
   tkc explain gemm.tk --filter gemm_nt              every bench of the kernel, on Hopper
   tkc explain gemm.tk --case 1 --size M=8192,N=8192,K=8192
+  tkc explain gemm.tk --call "gemm(a = bf16[8192, 8192], b = bf16[8192, 8192])"
   tkc explain attention.tk --arch sm_100a --set BM=256   another GPU, another tile
   tkc explain attention.tk --case 2 --gantt block.html   what the roles of a block will do when
-  tkc explain attention.tk --case 2 --json          for programs)";
+  tkc explain attention.tk --case 2 --json          for programs)x";
 
 } // namespace
 
@@ -145,6 +195,12 @@ void addExplain(CLI::App &app, Action &action) {
   command->add_option("--case", options->number, "only the Nth bench of each, or the Nth case of what has no bench")
       ->type_name("N")
       ->check(CLI::Range(1, 1 << 20).description(""));
+  command
+      ->add_option("--call", options->call,
+                   "this call instead of benches, as in `gemm(a = bf16[128, 64], b = bf16[64, 256])`; outputs follow")
+      ->type_name("CALL")
+      ->excludes("--filter")
+      ->excludes("--case");
   addSizeOption(*command, options->sizes);
   command->add_option("--set", options->settings, "sets a tune or a schedule's key, as in BM=64; may be repeated")
       ->type_name("KEY=N");
