@@ -1,6 +1,7 @@
 # Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The package of this repository and the compiler of build/dev, or what TKC_COMPILER names; a cache of its own."""
+"""The package of this repository, with the compiler that TKC_COMPILER names or that of build/dev. Where neither is there,
+the package that is installed. The cache is one of the tests' own."""
 
 import os
 import shutil
@@ -10,9 +11,11 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "python"))
-os.environ.setdefault("TKC_COMPILER", str(ROOT / "build" / "dev" / "tkc" / "tkc"))
-os.environ["PYTHONPATH"] = str(ROOT / "python")  # of processes that tests start
+DEV = ROOT / "build" / "dev" / "tkc" / "tkc"
+if os.environ.get("TKC_COMPILER") or DEV.is_file():
+    os.environ.setdefault("TKC_COMPILER", str(DEV))
+    sys.path.insert(0, str(ROOT / "python"))
+    os.environ["PYTHONPATH"] = str(ROOT / "python")  # of processes that tests start
 
 import tkc  # noqa: E402
 from tkc import _devices, _paths  # noqa: E402

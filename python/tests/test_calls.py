@@ -140,3 +140,12 @@ def test_looking_inside(add):
     )
     x = np.ones((2, 3), "float32")
     assert "add_f16" not in add.source(x, x)
+
+
+def test_how_long_a_call_will_take(kernels):
+    gemm = tkc.load(kernels / "gemm.tk").gemm
+    a, b = (tkc.Array(np.empty((512, 512), "uint16"), "bf16") for _ in range(2))
+    text = gemm.explain(a, b, arch="sm_90a")
+    assert "gemm  T=bf16 K=512 M=512 N=512" in text and "limit" in text
+    with pytest.raises(tkc.Error, match="gemm: dim 0 of `b` is 256, but `K` is 512 here"):
+        gemm.explain(a, tkc.Array(np.empty((256, 512), "uint16"), "bf16"), arch="sm_90a")

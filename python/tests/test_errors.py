@@ -56,6 +56,7 @@ CASES = {
     "condition on a dim": (lambda k: k.grouped(half(3, 24), single(3), 1.0), "grouped: the kernel asks for `N % 2 == 0`, which does not hold"),
     "const": (lambda k: k.grouped(half(4, 24), single(3), 1.0, w=3), "grouped: the kernel asks for `w in {1, 2}`, which does not hold"),
     "no integer": (lambda k: k.grouped(half(4, 24), single(3), 1.0, n=1.5), "grouped: `n` is not an integer"),
+    "large": (lambda k: k.grouped(half(4, 24), single(3), 1.0, n=1 << 31), "grouped: `n` is 2147483648, which has more than 32 bits"),
     "no number": (lambda k: k.grouped(half(4, 24), single(3), "1"[:0]), "grouped: `scale` is not a number"),
     "twice": (lambda k: k.grouped(half(4, 24), single(3), 1.0, a=single(3)), "grouped: `a` is given twice"),
     "unknown": (lambda k: k.grouped(half(4, 24), single(3), scal=1.0), "grouped: it has no parameter `scal`; did you mean `scale`?"),

@@ -3,6 +3,7 @@
 """The functions that --emit=ffi prints, compiled and called: with a CUDA runtime that only notes what it was asked, and as
 nvcc compiles them."""
 
+import ctypes
 import os
 import shutil
 import subprocess
@@ -12,7 +13,7 @@ import pytest
 from conftest import needs_cxx, needs_nvcc
 
 import tkc
-from tkc import _paths, _tool, _toolchain
+from tkc import _devices, _paths, _tool, _toolchain
 
 TEXT = """
 kernel scaled(x: f32[N], out y: f32[N], mask: f32[N] = none, s: f32, n: i32, const square: bool = false) {
@@ -203,3 +204,97 @@ def test_compiling_ahead(fresh_cache, monkeypatch):
     assert len(list(fresh_cache.rglob("*.so"))) == 2
     monkeypatch.setattr(_toolchain, "compile_shared", None)  # everything is there
     module.compile("sm_90a")
+
+
+class OnGpu:
+    """An array that says it is on a GPU, as another framework's tensor would."""
+
+    class _Managed(ctypes.Structure):
+        _fields_ = [("data", ctypes.c_void_p), ("device_type", ctypes.c_int32), ("device_id", ctypes.c_int32),
+                    ("rank", ctypes.c_int32), ("code", ctypes.c_uint8), ("bits", ctypes.c_uint8),
+                    ("lanes", ctypes.c_uint16), ("shape", ctypes.POINTER(ctypes.c_int64)),
+                    ("strides", ctypes.POINTER(ctypes.c_int64)), ("offset", ctypes.c_uint64),
+                    ("context", ctypes.c_void_p), ("deleter", ctypes.c_void_p)]  # fmt: skip
+
+    _release = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(lambda _: None)  # the object keeps what it has handed out
+
+    def __init__(self, array, device=0):
+        self.kept = []
+        self.array, self.device = array, device
+        self.shape, self.dtype, self.strides, self.itemsize = array.shape, array.dtype, array.strides, array.itemsize
+
+    def __dlpack_device__(self):
+        return 2, self.device
+
+    def __dlpack__(self, **_):
+        count = len(self.shape)
+        numbers = ctypes.c_int64 * count
+        sizes = numbers(*self.shape), numbers(*(one // self.itemsize for one in self.strides))
+        code = {"f": 2, "i": 0, "u": 1, "b": 6}[self.dtype.kind]
+        release = ctypes.cast(self._release, ctypes.c_void_p)
+        managed = self._Managed(
+            self.array.ctypes.data, 2, self.device, count, code, 8 * self.itemsize, 1, *sizes, 0, None, release
+        )
+        self.kept.append((managed, sizes))
+        new = ctypes.pythonapi.PyCapsule_New
+        new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+        return new(ctypes.addressof(managed), b"dltensor", None)
+
+
+@pytest.fixture
+def on_gpus(functions, monkeypatch):
+    """A module whose shared object is the one above, and two GPUs."""
+    module = tkc.load(TEXT)
+    monkeypatch.setattr(_devices, "count", lambda: 2)
+    monkeypatch.setattr(_devices, "capability", lambda index: (9, 0))
+    compiled = []
+    monkeypatch.setattr(
+        type(module), "compiled", lambda self, *of: compiled.append((of[0].name, of[2], of[3])) or functions
+    )
+    module.asked = compiled
+    with tkc.device("cuda"):
+        yield module
+
+
+@needs_cxx
+def test_a_call_on_a_gpu(on_gpus, functions):
+    x, y = (OnGpu(np.ones(5, "float32")) for _ in range(2))
+    assert on_gpus.scaled(x, s=2.5, n=-3, square=True, y=y) is y
+    on_gpus.scaled(x, x, 1, 0, out=y)
+    on_gpus.scaled(x, x, 1, 0, out=y)
+    assert notes(functions) == "5 1 0 2.5 -3 1;5 1 1 1 0 0;5 1 1 1 0 0;"
+    assert on_gpus.asked == [("scaled", {"square": 1}, "sm_90a"), ("scaled", {"square": 0}, "sm_90a")]
+
+
+@needs_cxx
+def test_streams_and_devices_of_a_call(on_gpus, functions):
+    x, y = (OnGpu(np.ones(64, "float32"), device=1) for _ in range(2))
+    on_gpus.twice(x, out=y)
+    on_gpus.twice(x, out=y, stream=0x40)
+    assert notes(functions) == (
+        "device 1;take 256 on (nil);twice with 256 on (nil);give on (nil);device 0;"
+        "device 1;take 256 on 0x40;twice with 256 on 0x40;give on 0x40;device 0;"
+    )
+
+
+@needs_cxx
+def test_errors_of_a_call_on_a_gpu(on_gpus):
+    x, y = (OnGpu(np.ones(64, "float32")) for _ in range(2))
+    cases = [
+        (
+            lambda: on_gpus.scaled(np.ones(5, "float32"), s=1, n=0),
+            "scaled: `x` is not in the memory of a CUDA device; device",
+        ),
+        (
+            lambda: on_gpus.scaled(x, s=1, n=0, y=np.ones(5, "float32")),
+            "scaled: `y` is not in the memory of a CUDA device",
+        ),
+        (lambda: on_gpus.scaled(x, s=1, n=7, y=y), "scaled: no specialisation"),
+        (lambda: on_gpus.scaled(x, s=1, n=1 << 40, y=y), "scaled: `n` is 1099511627776, which has more than 32 bits"),
+        (lambda: on_gpus.scaled(x, s=1, n=0), "scaled: `y` cannot be allocated as test_ffi does: pass it"),
+        (lambda: on_gpus.scaled(x, s=1, n=0, y=y, device="cpu"), 'scaled: `x` is on a GPU, and device="cpu" asks'),
+    ]
+    for call, message in cases:
+        with pytest.raises(tkc.Error) as error:
+            call()
+        assert message in str(error.value)

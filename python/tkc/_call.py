@@ -73,9 +73,13 @@ class Call:
         try:
             if parameter.type == "bool":
                 return int(bool(value))
-            return float(value) if is_float else operator.index(value)
+            result = float(value) if is_float else operator.index(value)
         except (TypeError, ValueError, OverflowError):
             raise self.fail(f"`{parameter.name}` is not {'a number' if is_float else 'an integer'}") from None
+        bits = 64 if parameter.type == "i64" else 32
+        if not is_float and not -(1 << (bits - 1)) <= result < 1 << (bits - 1):
+            raise self.fail(f"`{parameter.name}` is {result}, which has more than {bits} bits")
+        return result
 
     def bind(self) -> Tuple[Dict[str, int], Dict[str, str]]:
         """Values of symbols and of type parameters."""
@@ -99,7 +103,10 @@ class Call:
                 continue
             shape = self.shape_of(parameter, symbols)
             elem = types.get(parameter.type, parameter.type)
-            value = _tensors.allocate(like, "f32" if elem == "tf32" else elem, shape, parameter.name)
+            try:
+                value = _tensors.allocate(like, "f32" if elem == "tf32" else elem, shape, parameter.name)
+            except Error as error:
+                raise self.fail(str(error)) from None
             self.values[parameter.name] = value
             self.views[parameter.name] = _tensors.view_of(value, parameter.name)
 

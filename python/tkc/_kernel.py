@@ -164,12 +164,10 @@ class Kernel:
     def explain(self, *args: Any, arch: Optional[str] = None, **kwargs: Any) -> str:
         """How long a call with these arguments will take on a GPU that need not be there, and why. `arch` names it."""
         call = Call(self.signature, args, kwargs, None)
-        symbols, types = call.bind()
-        sizes: Dict[str, Any] = {**types, **symbols, **call.numbers}
-        options = ["--kernel", self.signature.name, "--arch", arch or _default_arch()]
-        for name, value in sizes.items():
-            options += ["--size", f"{name}={int(value) if isinstance(value, bool) else value}"]
-        return self._module.run(options, "explain")
+        words = [f"{name} = {view.elem}[{', '.join(map(str, view.shape))}]" for name, view in call.views.items()]
+        words += [f"{name} = {value}" for name, value in call.numbers.items()]
+        text = f"{self.signature.name}({', '.join(words)})"
+        return self._module.run(["--call", text, "--arch", arch or _default_arch()], "explain")
 
     def _chosen(self, args: Any, kwargs: Mapping[str, Any]) -> List[str]:
         """The options for one specialisation, by a call's arguments or by its names."""
