@@ -38,9 +38,13 @@ uint64_t maxSharedBytes() {
   return capability < 90 || capability >= 120 ? 99 << 10 : 227 << 10;
 }
 
-/// Nothing is captured here.
+/// There are no graphs. Launches that are told that they are captured run at once.
 Error isCapturing(void * /*stream*/, int *status) {
-  *status = 0;
+  *status = device()->options->captures ? 1 : 0;
+  return Success;
+}
+Error streamId(void *stream, unsigned long long *id) {
+  *id = reinterpret_cast<uintptr_t>(stream);
   return Success;
 }
 
@@ -186,6 +190,7 @@ Error driverEntryPoint(const char *symbol, void **function, unsigned /*version*/
 
 const Support table[] = {
     {"cudaStreamIsCapturing", address(isCapturing)},
+    {"cudaStreamGetId", address(streamId)},
     {"cudaDeviceGetAttribute", address(deviceAttribute)},
     {"cudaGetErrorString", address(errorString)},
     {"cudaFuncSetAttribute", address(setFunctionAttribute)},

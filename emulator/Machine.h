@@ -55,6 +55,7 @@ struct Options {
   int architecture = 90;        ///< as in sm_90
   Cdna cdna = Cdna::None;       ///< for gfx90a, gfx942 and gfx950
   Counters *counters = nullptr; ///< where to count; null: nowhere
+  bool captures = false;        ///< streams say that they are being captured
 };
 
 /// What a kernel needs by itself.

@@ -47,6 +47,8 @@ int main(int argc, char **argv) {
       ->type_name("N");
   app.add_option("--workers", options.workers, "threads of the host; each runs a block")->type_name("N");
   app.add_option("--arch", frontend.arch, "the architecture to compile for")->type_name("ARCH");
+  app.add_flag("--captured", options.captures,
+               "streams say that they are being captured: launches do as they do in graphs, at once");
   app.add_flag("--at-launch", frontend.compileAtLaunch,
                "compile a kernel when it is first launched: less work where few of a file's are");
   std::string countsFile;

@@ -64,7 +64,7 @@ KernelNames kernelNames(const std::vector<planner::PlannedKernel> &kernels) {
 }
 
 MemberNames::MemberNames(const plan::Plan &plan, const std::string &kernel) {
-  Scope ofArguments{argumentsOf(kernel), "tk_counter", "tk_trace"}, ofShared{sharedOf(kernel), "tensor"};
+  Scope ofArguments{argumentsOf(kernel), "tk_claims", "tk_trace"}, ofShared{sharedOf(kernel), "tensor"};
   for (const ir::Param &param : plan.params)
     arguments[param.name] = ofArguments.take(identifier(param.name));
   for (const std::string &symbol : runtimeSymbols(plan))

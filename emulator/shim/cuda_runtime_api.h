@@ -104,6 +104,7 @@ enum cudaStreamCaptureStatus {
   cudaStreamCaptureStatusInvalidated
 };
 cudaError_t cudaStreamIsCapturing(cudaStream_t stream, enum cudaStreamCaptureStatus *status);
+cudaError_t cudaStreamGetId(cudaStream_t stream, unsigned long long *id);
 cudaError_t cudaPeekAtLastError(void);
 const char *cudaGetErrorString(cudaError_t error);
 cudaError_t cudaEventCreate(cudaEvent_t *event);

@@ -7,6 +7,7 @@
 #pragma once
 
 #define __CUDACC__ 1
+#define TKC_EMULATOR 1
 #define __host__ __attribute__((host))
 #define __device__ __attribute__((device))
 #define __global__ __attribute__((global))

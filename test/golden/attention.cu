@@ -4,6 +4,7 @@
 #include "tk/elementwise.h"
 #include "tk/global.h"
 #include "tk/host/launch.h"
+#include "tk/host/tile_claims.h"
 #include "tk/math.h"
 #include "tk/memory.h"
 #include "tk/raster.h"
@@ -36,7 +37,7 @@ struct attn_fwd_D128_causal_arguments {
   int L;
   bool loads_fit;        // the copy engine can load every tensor that it is to
   bool o_piece_map_fits; // and store this one
-  tk::u32 tk_counter; // of tiles
+  tk::tile_claims tk_claims;
 };
 
 struct attn_fwd_D128_causal_shared {
@@ -234,7 +235,8 @@ __global__ void __launch_bounds__(384, 1)
       shared.tile_wanted[tile_at.slot].wait(tile_at.phase);
       shared.tile_empty[tile_at.slot].wait(tile_at.phase ^ 1);
       if (tk::lane() == 0)
-        tk::claim_counted(shared.tile[tile_at.slot], shared.tile_full[tile_at.slot], g.tk_counter, blocks, tile_of);
+        tk::claim_counted(shared.tile[tile_at.slot], shared.tile_full[tile_at.slot], g.tk_claims, block.number, blocks,
+                          tile_of);
       shared.tile_full[tile_at.slot].wait(tile_at.phase);
       block = tk::next_counted(shared.tile[tile_at.slot]);
       shared.tile_empty[tile_at.slot].arrive_warp();
@@ -551,7 +553,7 @@ extern "C" tk_status attn_fwd(const tk_tensor *q, const tk_tensor *k, const tk_t
     arguments.loads_fit = tk::host::encode_map(arguments.q_map, q_view, {2, 128, 64, 128, false}) &&
                           tk::host::encode_map(arguments.k_map, k_view, {2, 128, 64, 128, false}) &&
                           tk::host::encode_map(arguments.v_map, v_view, {2, 128, 64, 128, false});
-    arguments.tk_counter = tk::host::tile_counter_of(stream);
+    arguments.tk_claims = tk::host::tile_claims_of(stream);
     tk::host::launch(call, device, attn_fwd_D128_causal, arguments,
                      tk::host::steps(0, H, 1) * tk::host::steps(0, B, 1) * tk::host::steps(0, N, 128), true, 384,
                      int(sizeof(attn_fwd_D128_causal_shared)) + 1024, stream);

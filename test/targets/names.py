@@ -91,7 +91,7 @@ goto inline int long mutable namespace new nullptr operator private public regis
 switch template this throw try typedef typename union unsigned using virtual void volatile wchar_t while int8_t
 char8_t alignof asm""".split()
 OURS = """g shared warpgroup warp rank recorder tensor leader position block blocks at row col outer number tile_of tk stream
-call device arguments order codes bytes workspace workspace_bytes launched loads_fit vectors_fit tk_counter tk_trace
+call device arguments order codes bytes workspace workspace_bytes launched loads_fit vectors_fit tk_claims tk_trace
 consumer producer worker matrix correction scheduler adder barrier ring lead prelude tile factor scales staged turn
 next thread part x i self""".split()
 OTHERS = """warpSize min max abs threadIdx blockIdx blockDim gridDim __half half half2 float4 dim3 size_t ptrdiff_t int32_t

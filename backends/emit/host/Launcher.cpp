@@ -82,7 +82,7 @@ private:
       line("if ({}) {{", fits(plan, members));
     const bool isResident = (plan.grid.persistent && (!plan.grid.claimed || plan.grid.counted)) || plan.grid.ragged;
     if (plan.grid.counted)
-      line("{}.tk_counter = tk::host::tile_counter_of({});", argumentsName, streamName);
+      line("{}.tk_claims = tk::host::tile_claims_of({});", argumentsName, streamName);
     if (isInstrumented(plan))
       line("{}.tk_trace = tk::host::trace_of({{{}, {}, {}, {}.multiprocessors, {}, {:#x}}});", argumentsName,
            cpp::print(cpp::string(name)), blocks(plan), isResident, deviceName, plan.threads / plan.roles[0].lanes,

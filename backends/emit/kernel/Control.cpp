@@ -422,8 +422,9 @@ void RolePrinter::printStmt(const Stmt &stmt, cpp::Body &out) {
   case StmtKind::Claim:
     if (kernel.plan.grid.counted)
       return emit(stmt, out,
-                  cpp::call("tk::claim_counted", {stage(stmt.ref), barrierRef(stmt), cpp::name("g.tk_counter"),
-                                                  cpp::name("blocks"), cpp::name("tile_of")}));
+                  cpp::call("tk::claim_counted", {stage(stmt.ref), barrierRef(stmt), cpp::name("g.tk_claims"),
+                                                  cpp::member(cpp::name("block"), "number"), cpp::name("blocks"),
+                                                  cpp::name("tile_of")}));
     return emit(stmt, out,
                 cpp::call(stmt.inCluster ? "tk::cancel_launch_multicast" : "tk::cancel_launch",
                           {stage(stmt.ref), barrierRef(stmt)}));

@@ -180,7 +180,7 @@ private:
       text += fmt::format("  int {};\n", kernel.members.argument(symbol));
     text += fitsMembers();
     if (plan.grid.counted)
-      text += "  tk::u32 tk_counter; // of tiles\n";
+      text += "  tk::tile_claims tk_claims;\n";
     if (isInstrumented(plan))
       text += "  tk::trace tk_trace;\n";
     return text + "};\n\n";

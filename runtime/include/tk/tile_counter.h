@@ -9,10 +9,16 @@
 
 namespace tk {
 
-/// A launch has one of these for itself (tk::host::tile_counter_of). It is 0 when the launch begins, and again when its
-/// last block has asked in vain.
-constexpr int tile_counter_count = 1 << 16;
-static __device__ u32 tile_counters[tile_counter_count];
+/// Launches of one stream, which run one after the other, have one of these for themselves
+/// (tk::host::tile_claims_of): the number of the launch that it counts for, and how many tiles that has taken.
+constexpr int tile_counter_count = 4096;
+static __device__ u64 tile_counters[tile_counter_count];
+
+/// How the blocks of a launch take their tiles.
+struct tile_claims {
+  u32 counter = 0, launch = 0;
+  bool in_order = false; ///< by no counter: each block has tiles of its own, whoever is done first
+};
 
 /// A tile of the grid: its number, or -1 if there is none left, and its places on up to three axes.
 struct alignas(16) counted_tile {
@@ -20,20 +26,47 @@ struct alignas(16) counted_tile {
   int at[3];
 };
 
-/// Takes one of `tiles` tiles, finds it by `tile_of(number)` and arrives on the barrier, by one thread; the first
-/// gridDim.x, of which there are no more than tiles, belong to the blocks that begin with them. All blocks together ask
-/// as often as there are tiles: each gets one answer in vain. So the counter, which goes from tiles - 1 to 0, ends as
-/// it began. PTX ISA, "atom".
+/// How many tiles the launch has taken before this one. Whatever else the counter held is of another launch, which is
+/// over or was stopped midway: who finds it begins to count. PTX ISA, "atom".
+__device__ __forceinline__ u32 tiles_taken(tile_claims claims) {
+  u64 *const counter = &tile_counters[claims.counter];
+  const auto take = [&] {
+    u64 old;
+    asm volatile("atom.relaxed.gpu.global.add.u64 %0, [%1], 1;" : "=l"(old) : "l"(counter) : "memory");
+    return old;
+  };
+  const u64 old = take();
+  if (old >> 32 == claims.launch)
+    return u32(old);
+  const u64 first = u64(claims.launch) << 32 | 1;
+  for (u64 stale = old + 1;;) {
+    u64 found;
+    asm volatile("atom.relaxed.gpu.global.cas.b64 %0, [%1], %2, %3;"
+                 : "=l"(found)
+                 : "l"(counter), "l"(stale), "l"(first)
+                 : "memory");
+    if (found == stale)
+      return 0;
+    if (found >> 32 == claims.launch)
+      return u32(take());
+    stale = found;
+  }
+}
+
+/// The number of the tile that a block takes after its own, without a counter: the blocks take turns, to and fro, so
+/// that whoever had the longest of one turn has the shortest of the next.
+__device__ __forceinline__ u32 tile_after(int number) {
+  const u32 turn = u32(number) / gridDim.x + 1;
+  return turn * gridDim.x + (turn % 2 == 0 ? blockIdx.x : gridDim.x - 1 - blockIdx.x);
+}
+
+/// Takes one of `tiles` tiles after that of this number, finds it by `tile_of(number)` and arrives on the barrier, by
+/// one thread; the first gridDim.x, of which there are no more than tiles, belong to the blocks that begin with them.
 template <class Find>
-__device__ __forceinline__ void claim_counted(counted_tile &to, barrier &full, u32 counter, int tiles,
+__device__ __forceinline__ void claim_counted(counted_tile &to, barrier &full, tile_claims claims, int after, int tiles,
                                               const Find &tile_of) {
-  u32 taken;
-  asm volatile("atom.relaxed.gpu.global.inc.u32 %0, [%1], %2;"
-               : "=r"(taken)
-               : "l"(&tile_counters[counter]), "r"(u32(tiles) - 1)
-               : "memory");
-  const int number = int(gridDim.x + taken);
-  const counted_tile tile = number < tiles ? tile_of(number) : counted_tile{-1, {0, 0, 0}};
+  const u32 number = claims.in_order ? tile_after(after) : gridDim.x + tiles_taken(claims);
+  const counted_tile tile = number < u32(tiles) ? tile_of(int(number)) : counted_tile{-1, {0, 0, 0}};
   asm volatile("st.shared.v4.s32 [%0], {%1, %2, %3, %4};" ::"r"(shared_address(&to)), "r"(tile.number), "r"(tile.at[0]),
                "r"(tile.at[1]), "r"(tile.at[2])
                : "memory");

@@ -6,7 +6,6 @@
 
 #include "tk/host/arguments.h"
 
-#include <atomic>
 #include <cuda_runtime_api.h>
 
 namespace tk::host {
@@ -146,18 +145,6 @@ device find_device(call &c, const capability (&codes)[Count], const Arguments &.
 template <class... Arguments> device find_device(call &c, const capability &code, const Arguments &...arguments) {
   const capability codes[] = {code};
   return find_device(c, codes, arguments...);
-}
-
-/// Which of tk::tile_counters a launch takes. Launches that may run at the same time must not share one: they take them
-/// in turn, half of all for those that are captured, which run whenever their graph does, so that only launches 32768
-/// apart meet.
-inline unsigned tile_counter_of(CUstream_st *stream) {
-  constexpr unsigned half = 1 << 15;
-  static std::atomic<unsigned> launched{0}, captured{0};
-  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
-  if (cudaStreamIsCapturing(stream, &status) == cudaSuccess && status == cudaStreamCaptureStatusActive)
-    return half + captured++ % half;
-  return launched++ % half;
 }
 
 /// Launches `blocks` blocks, or, of a persistent kernel (`resident`), no more than run at once. None: nothing to do.
