@@ -4,7 +4,8 @@
 // The kernel is elaborated with two values of the tune, and both functions are walked side by side.
 //
 // - They may differ in the sizes of tiles alone. Another number, slice or op says that the tune is a number to the
-//   kernel, as in `i / BM`. So does the number of a tile (`m.index`) of which there are more or fewer.
+//   kernel, as in `i / BM`. So does the number of a tile (`m.index`) of which there are more or fewer, or a place in
+//   one (`m - m.begin`).
 // - What is reduced along an axis that is cut elsewhere is a *part*: of a sum, a maximum, a product. Parts are right if
 // a
 //   loop over the tiles combines them. A store of a part shows the cut: of a tile of the grid always, of a loop's tile
@@ -82,7 +83,20 @@ private:
     for (size_t i = 0; i < a.results.size(); ++i)
       if (a.result(i)->type.elem != b.result(i)->type.elem || a.result(i)->type.kind != b.result(i)->type.kind)
         return false;
-    return a.kind != OpKind::Index || !isCut(ir::rootTileIndex(a.operand(0)));
+    return (a.kind != OpKind::Index || !isCut(ir::rootTileIndex(a.operand(0)))) && !isPlaceInTile(a);
+  }
+
+  /// Whether a tile of which there are more or fewer is moved by where it begins, as in `m - m.begin`.
+  bool isPlaceInTile(const Op &op) const {
+    if (op.kind != OpKind::Shift || !isCut(ir::rootTileIndex(op.operand(0))))
+      return false;
+    const Value *moved = ir::rootTileIndex(op.operand(0));
+    return ir::searchBack(op.operand(1), [&](const Value *at, std::vector<const Value *> &next) {
+      if (at->definingOp)
+        next.assign(at->definingOp->operands().begin(), at->definingOp->operands().end());
+      return at->definingOp && at->definingOp->kind == OpKind::Begin &&
+             ir::rootTileIndex(at->definingOp->operand(0)) == moved;
+    });
   }
 
   static bool alike(const ir::View &a, const ir::View &b) {
@@ -339,8 +353,9 @@ std::string whyDependent(const ir::Function &function, const ir::Function &chang
   SideBySide pair;
   const auto line = [&](const Op &op) { return sources.fileLine(op.loc); };
   if (const Op *op = pair.difference(function.body, changed.body))
-    return op->kind == OpKind::Index ? fmt::format("{} has the number of a tile", line(*op))
-                                     : fmt::format("{} has it, or what follows from it, as a number", line(*op));
+    return op->kind == OpKind::Index   ? fmt::format("{} has the number of a tile", line(*op))
+           : op->kind == OpKind::Shift ? fmt::format("{} has the place in a tile", line(*op))
+                                       : fmt::format("{} has it, or what follows from it, as a number", line(*op));
   if (const Op *op = Parts(pair).find(function))
     return op->kind == OpKind::Store ? fmt::format("{} stores what was reduced within a tile", line(*op))
                                      : fmt::format("what the loop of {} leaves depends on its rounds", line(*op));
