@@ -135,6 +135,10 @@ private:
     node->isExactOperand = true;
     return node;
   }
+  Node *truthValue(Node *node) {
+    node->isTruth = true;
+    return node;
+  }
   Node *number(SourceRange range, double value) {
     Node *node = make(NodeKind::Constant, range, false);
     node->constant = value;
@@ -197,7 +201,7 @@ private:
       return literal->isFloat ? number(e->range, literal->value) : integer(e->range, literal->integer);
     }
     case ExprKind::Bool:
-      return integer(e->range, llvm::cast<ast::BoolExpr>(e)->value);
+      return truthValue(integer(e->range, llvm::cast<ast::BoolExpr>(e)->value));
     case ExprKind::Name:
       return name(llvm::cast<ast::NameExpr>(e)->name, e->range, scope);
     case ExprKind::Unary:
@@ -244,6 +248,8 @@ private:
     if (auto scalar = input.arguments.scalars.find(text); scalar != input.arguments.scalars.end()) {
       auto type = input.scalarTypes.find(text);
       const bool isInt = type != input.scalarTypes.end() && !isFloat(type->second);
+      if (isInt && type->second == ElemType::Bool)
+        return truthValue(integer(range, static_cast<int64_t>(scalar->second)));
       return isInt ? integer(range, static_cast<int64_t>(scalar->second)) : number(range, scalar->second);
     }
     if (auto constant = input.constants.find(text); constant != input.constants.end())
@@ -269,9 +275,13 @@ private:
         return operand->isInteger ? integer(e->range, -operand->integer) : number(e->range, -operand->constant);
       return make(NodeKind::Neg, e->range, operand->isInteger, {operand});
     case ast::UnaryOp::BitNot:
-      return make(NodeKind::BitNot, e->range, true, {operand});
+      if (!operand->isInteger)
+        return failed(Diag::reference_not_an_integer, operand->range, "");
+      if (!operand->isTruth)
+        return make(NodeKind::BitNot, e->range, true, {operand});
+      [[fallthrough]];
     case ast::UnaryOp::Not:
-      return make(NodeKind::Not, e->range, true, {truth(operand)});
+      return truthValue(make(NodeKind::Not, e->range, true, {truth(operand)}));
     }
     return operand;
   }
@@ -298,12 +308,12 @@ private:
       const bool isAnd = e->op == ast::BinaryOp::And;
       lhs = truth(lhs);
       if (isConstant(lhs) && (lhs->integer != 0) != isAnd)
-        return integer(e->range, !isAnd);
+        return truthValue(integer(e->range, !isAnd));
       Node *rhs = truth(expr(e->rhs, scope));
       if (isConstant(lhs))
         return rhs;
       Node *decided = integer(e->range, !isAnd);
-      return make(NodeKind::If, e->range, true, {lhs, isAnd ? rhs : decided, isAnd ? decided : rhs});
+      return truthValue(make(NodeKind::If, e->range, true, {lhs, isAnd ? rhs : decided, isAnd ? decided : rhs}));
     }
     Node *rhs = expr(e->rhs, scope);
     return arithmetic(nodeKindOf(e->op), e->range, lhs, rhs);
@@ -317,7 +327,10 @@ private:
       return failed(Diag::reference_not_an_integer, (lhs->isInteger ? rhs : lhs)->range, "");
     if (!bothInteger)
       lhs = toFloat(lhs), rhs = toFloat(rhs);
-    return make(kind, range, bothInteger || isComparison, {lhs, rhs});
+    Node *node = make(kind, range, bothInteger || isComparison, {lhs, rhs});
+    const bool ofBits = kind == NodeKind::BitAnd || kind == NodeKind::BitXor || kind == NodeKind::BitOr;
+    node->isTruth = isComparison || (ofBits && lhs->isTruth && rhs->isTruth);
+    return node;
   }
 
   Node *choose(SourceRange range, const ast::Expr *condition, const ast::Expr *then, const ast::Expr *otherwise,
@@ -330,7 +343,9 @@ private:
     const bool isInt = x->isInteger && y->isInteger;
     if (!isInt)
       x = toFloat(x), y = toFloat(y);
-    return make(NodeKind::If, range, isInt, {decision, x, y});
+    Node *node = make(NodeKind::If, range, isInt, {decision, x, y});
+    node->isTruth = x->isTruth && y->isTruth;
+    return node;
   }
 
   Node *call(const ast::CallExpr *e, const Scope *scope) {
@@ -392,6 +407,7 @@ private:
       x = toFloat(x);
     Node *node = make(NodeKind::Cast, range, toInteger, {x});
     node->elem = elem;
+    node->isTruth = elem == ElemType::Bool;
     return node;
   }
 
@@ -462,6 +478,7 @@ private:
     }
     Node *node = make(NodeKind::Access, range, slot.isInteger, std::move(indices));
     node->tensor = tensor;
+    node->isTruth = slot.isTruth;
     node->isExactOperand = slot.equation < 0;
     return node;
   }
@@ -549,6 +566,7 @@ std::map<std::string, int> makeTensors(const ReferenceInput &input, const std::v
     auto slot = std::make_unique<TensorSlot>();
     slot->name = name;
     slot->isInteger = !isFloat(tensor.elem);
+    slot->isTruth = tensor.elem == ElemType::Bool;
     slot->isKnown.assign(tensor.dims.size(), true);
     slot->dims = tensor.dims;
     slot->origin.assign(tensor.dims.size(), 0);
@@ -561,7 +579,7 @@ std::map<std::string, int> makeTensors(const ReferenceInput &input, const std::v
     const ast::Equation &equation = equations[i];
     auto slot = std::make_unique<TensorSlot>();
     slot->name = equation.name.text;
-    slot->isInteger = true;
+    slot->isInteger = slot->isTruth = true;
     slot->equation = static_cast<int>(i);
     slot->dims.resize(equation.indices.size());
     slot->origin.resize(equation.indices.size());
@@ -601,10 +619,9 @@ bool compile(const ReferenceInput &input, const std::vector<ast::Equation> &equa
       equation = {equation.source, equation.tensor, {}, nullptr, {}, 0, {}, {}};
       EquationCompiler(input, model, tensorOf, equation, diagnostics).run();
       TensorSlot &slot = *model.tensors[equation.tensor];
-      if (slot.isInteger && !equation.value->isInteger) {
-        slot.isInteger = false;
-        again = true;
-      }
+      again |= (slot.isInteger && !equation.value->isInteger) || (slot.isTruth && !equation.value->isTruth);
+      slot.isInteger = slot.isInteger && equation.value->isInteger;
+      slot.isTruth = slot.isTruth && equation.value->isTruth;
     }
   }
   return diagnostics.numErrors() == errorsBefore && inferRanges(model, diagnostics);

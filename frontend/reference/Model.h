@@ -72,6 +72,7 @@ enum class Reduction : uint8_t { Sum, Max, Min, Prod };
 struct Node {
   NodeKind kind;
   bool isInteger = false;
+  bool isTruth = false; ///< an integer that is a bool: `~` of it is `not`
   uint64_t variables = 0; ///< bit v: the value depends on variable v
   std::vector<Node *> children;
   SourceRange range;
@@ -100,6 +101,7 @@ struct Variable {
 struct TensorSlot {
   std::string name;
   bool isInteger = false;
+  bool isTruth = false;
   bool isOutput = false; ///< its dims were given, not inferred
   int equation = -1;     ///< that defines it; -1 for inputs
   std::vector<int64_t> dims;

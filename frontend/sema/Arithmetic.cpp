@@ -165,7 +165,8 @@ Val Elaborator::unary(const ast::UnaryExpr &expr) {
     return foldUnary(expr.op, operand).value_or(Val::error());
   if (expr.op == ast::UnaryOp::Neg)
     return Val::ofValue(builder.unary(OpKind::Neg, builder.cast(numberType(operand), operand.value)));
-  return Val::ofValue(builder.unary(OpKind::Not, operand.value));
+  return Val::ofValue(
+      builder.unary(OpKind::Not, isBool(operand) ? operand.value : builder.cast(numberType(operand), operand.value)));
 }
 
 Val Elaborator::binary(const ast::BinaryExpr &expr) {

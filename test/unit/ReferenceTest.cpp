@@ -82,6 +82,15 @@ TEST(Reference, IntegersFloorAndFloatsDoNot) {
   EXPECT_EQ(r.run("w"), (Doubles{1, 0, 1, 0}));
 }
 
+TEST(Reference, ComplementOfATruthIsItsOpposite) {
+  Reference r("h[i] = x[i] > 2; y[i] = ~h[i]; z[i] = ~(b[i] ^ (i == 0)); w[i] = ~(h[i] + 0);");
+  r.tensor("x", {3}, {1, 2, 3}).tensor("b", {3}, {0, 1, 1}, ElemType::Bool);
+  r.output("y", {3}).output("z", {3}).output("w", {3});
+  EXPECT_EQ(r.run(), (Doubles{1, 1, 0}));
+  EXPECT_EQ(r.run("z"), (Doubles{0, 0, 0}));
+  EXPECT_EQ(r.run("w"), (Doubles{-1, -1, -2}));
+}
+
 TEST(Reference, IntermediatesGiveRangesAndIntegerTensorsIndex) {
   Reference r("g[i, d] = x[p[i], d] * 2; y[i] = sum(d, g[i, d]);");
   r.tensor("x", {3, 2}, {1, 2, 3, 4, 5, 6}).tensor("p", {4}, {2, 0, 1, 2}, ElemType::I32).output("y", {4});
@@ -184,6 +193,7 @@ TEST(Reference, SaysWhatItDoesNotKnow) {
             "index `k` stands alone in no dim: write its range, as in `k in 0..N`");
   EXPECT_EQ(Reference("y = exp(1, 2);").output("y", {}).complaint(), "`exp` takes 1 arguments, not 2");
   EXPECT_EQ(Reference("y = 1.5 % 2;").output("y", {}).complaint(), "this must be an integer");
+  EXPECT_EQ(Reference("y = ~1.5;").output("y", {}).complaint(), "this must be an integer");
   EXPECT_EQ(Reference("y = x[0, 0];").tensor("x", {1}, {1}).output("y", {}).complaint(),
             "`x` has 1 dims, and 2 indices stand here");
   EXPECT_EQ(Reference("z = 1;").output("y", {}).complaint(), "the reference does not say what `y` is");

@@ -156,11 +156,25 @@ INTEGER_FORMS = ("({0} + {1})", "({0} - {1})", "({0} * {1} % 97)", "({0} / 3 + {
                  "({0} & {1})", "({0} | {1})", "({0} ^ {1})", "(({0} & 7) << 2)", "(({0} + {1}) >> 1)", "(-{0})", "(~{0})", "abs({0})")
 
 
+# What makes i32 of a narrower integer.
+NARROW_FORMS = ("(~{0})", "(-{0})", "abs({0})", "({0} & 12)", "({0} ^ 5)", "({0} >> 1)", "({0} % 5)", "max({0}, 1)", "({0} + {0})")
+
+
+def narrow_integer(k, rows, cols):
+    """An operation on a tensor of i8 or u8."""
+    axes = [axis for axis in (rows, cols) if axis]
+    type = k.choices.pick(("i8", "u8"))
+    name = k.tensor([axis.dim for axis in axes], type)
+    suffix = "" if len(axes) == 2 else ".col" if rows else ".row"
+    value = Value(f"{name}[{', '.join(axis.tile for axis in axes)}]{suffix}", f"{name}[{', '.join(axis.name for axis in axes)}]", rows, cols, type, 256, True, True)
+    return combine(k.choices.pick(NARROW_FORMS), value, size=600, type="i32", exact=True)
+
+
 def integer(k, rows, cols, depth):
     """An integer expression, small in magnitude, as a Value of type i32."""
     if depth == 0 or k.choices.chance(30):
         choices = ["constant"] + (["rows"] if rows else []) + (["cols"] if cols else []) + (["tensor"] if rows or cols else []) + \
-            ["place", "first"] + (["scalar"] if k.scalars else []) + (["variable"] if any(v.type == "i32" for v in readable(k)) else [])
+            ["place", "first"] + (["narrow"] if rows or cols else []) + (["scalar"] if k.scalars else []) + (["variable"] if any(v.type == "i32" for v in readable(k)) else [])
         kind = k.choices.pick(choices)
         if kind == "rows":
             return Value(rows.col, rows.name, rows, None, "i32", 200, True, True)
@@ -170,6 +184,8 @@ def integer(k, rows, cols, depth):
             axis = rows or cols
             name = k.integers([axis.dim], -9, 9)
             return Value(f"{name}[{axis.tile}].{'col' if rows else 'row'}", f"{name}[{axis.name}]", rows, None if rows else cols, "i32", 9, True, True)
+        if kind == "narrow":
+            return narrow_integer(k, rows, cols)
         if kind == "place":
             axis = k.choices.pick([axis for axis in (rows, cols) if axis] or [None])
             return axis and constructs.place_in_tile(k, axis, axis is cols) or integer(k, rows, cols, 0)
