@@ -327,17 +327,17 @@ std::optional<EdgeAnalysis::Need> EdgeAnalysis::unmet(Op &op) const {
     harmless = Contents::NegInf | Contents::NaN;
     identity = least;
     break;
-  case ReduceKind::ArgMax: // the first of equals, and what exists comes first
-    harmless = Contents::NegInf;
-    identity = least;
+  case ReduceKind::ArgMax: // of integers the first of equals, and what exists comes first; of NaN alone 0
+    harmless = isInt ? Contents::NegInf : Contents::NaN;
+    identity = isInt ? least : NAN;
     break;
   case ReduceKind::Min:
     harmless = Contents::PosInf | Contents::NaN;
     identity = most;
     break;
   case ReduceKind::ArgMin:
-    harmless = Contents::PosInf;
-    identity = most;
+    harmless = isInt ? Contents::PosInf : Contents::NaN;
+    identity = isInt ? most : NAN;
     break;
   }
   if (beyond(op.operand(0), op.axis).isWithin(Contents(harmless)))

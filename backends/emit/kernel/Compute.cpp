@@ -267,8 +267,9 @@ cpp::Expr RolePrinter::reduction(const Stmt &stmt) {
       exists = exists ? cpp::binary("&&", exists, first) : first;
     }
     const bool isFloatType = isFloat(type.elem);
-    const auto extreme = [&](int sign) {
-      return isFloatType ? cpp::floating(sign * INFINITY, type.elem == ElemType::F64)
+    const bool isPlace = stmt.reduce == ir::ReduceKind::ArgMax || stmt.reduce == ir::ReduceKind::ArgMin;
+    const auto extreme = [&](int sign) { // of places NaN, which is found nowhere
+      return isFloatType ? cpp::floating(isPlace ? NAN : sign * INFINITY, type.elem == ElemType::F64)
                          : cpp::name(sign < 0 ? "(-2147483647 - 1)" : "2147483647");
     };
     cpp::Expr nothing;

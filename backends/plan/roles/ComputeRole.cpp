@@ -227,7 +227,8 @@ private:
                               placement.multipliesByWarps() || placement.layout.kind == plan::Layout::Mfma
                                   ? "warps share (fewer `warps` in a schedule leave them to one)"
                                   : "warpgroups share (`warpgroups = 1` in a schedule leaves them to one)"));
-    stmt.ref.buffer = scratchFor(type, op.axis);
+    const bool isWide = op.kind == ir::OpKind::Reduce && isPlaced(op) && type.elem == ElemType::F64;
+    stmt.ref.buffer = scratchFor(type, op.axis, isWide ? 2 : 1);
     stmt.meets.id = barrierOfAll();
     stmt.meets.threads = totalThreads();
   }
@@ -242,9 +243,10 @@ private:
     return type.kind == plan::VarType::Scalar || type.kind == (axis == 1 ? plan::VarType::Column : plan::VarType::Row);
   }
 
-  std::string scratchFor(const plan::VarType &type, int axis) {
+  std::string scratchFor(const plan::VarType &type, int axis, int slots) {
     const std::string name = placement.uniqueBuffer("reduce_scratch");
-    // The runtime's scratch has two halves, each of 8 bytes for a row slot or a column of each warp (tk/reduce.h).
+    // The runtime's scratch has two halves, each of so many slots of 8 bytes for a row slot or a column of each warp
+    // (tk/reduce.h).
     const int across = std::max(type.layout.threadsPerRow / placement.warpSize, 1);
     // Groups that share columns tell each other a number for each row, else each row's first lane writes it.
     const bool sharesCols = axis == 1 && type.division == plan::Division::Cols;
@@ -252,7 +254,7 @@ private:
     const int64_t rows =
         sharesCols ? std::max<int64_t>(type.rows, type.layout.threads / type.layout.threadsPerRow) : type.rows;
     const int64_t rowSlots = rows * lanes / type.layout.threads;
-    const int64_t elements = std::max<int64_t>(axis == 0 ? type.cols / across : rowSlots, 8);
+    const int64_t elements = std::max<int64_t>(slots * (axis == 0 ? type.cols / across : rowSlots), 8);
     plan::Buffer buffer;
     buffer.name = name;
     buffer.elem = ElemType::F32;
@@ -692,7 +694,7 @@ private:
     stmt.dest = whole;
     stmt.operands = {parts};
     if (type.kind == plan::VarType::Scalar) {
-      stmt.ref.buffer = scratchFor(plan::VarType{.rows = 1, .layout = placement.layout}, 1);
+      stmt.ref.buffer = scratchFor(plan::VarType{.rows = 1, .layout = placement.layout}, 1, 1);
       stmt.meets.id = barrierOfAll();
       stmt.meets.threads = totalThreads();
     }

@@ -216,6 +216,10 @@ private:
       refuse("`{}` is {}, `{}` is {}", stmt.operands[0], print(typeOf(stmt.operands[0])), stmt.dest, print(to));
   }
 
+  bool isPlace() const {
+    return stmt.op == OpKind::Reduce && (stmt.reduce == ReduceKind::ArgMax || stmt.reduce == ReduceKind::ArgMin);
+  }
+
   /// What is left of a tile when one axis is combined; parts of threads are of the shape of the whole.
   void reduce() {
     const VarType &from = typeOf(stmt.operands[0]);
@@ -224,8 +228,7 @@ private:
     const VarType::Kind wanted = !hasKept ? VarType::Scalar : stmt.axis == 1 ? VarType::Column : VarType::Row;
     if (!isNumber(from))
       return refuse("`{}` is {}, no tile", stmt.operands[0], print(from));
-    const bool isPlace = stmt.reduce == ReduceKind::ArgMax || stmt.reduce == ReduceKind::ArgMin;
-    const ElemType elem = isPlace ? ElemType::I32 : arithmeticType(from.elem);
+    const ElemType elem = isPlace() ? ElemType::I32 : arithmeticType(from.elem);
     const bool liesAlike =
         !hasKept || (stmt.axis == 1 ? to.layout == from.layout : spreadsColumnsAlike(to.layout, from.layout));
     if (to.kind != wanted || to.elem != elem || extentOf(to, kept) != extentOf(from, kept) || !liesAlike)
@@ -272,10 +275,12 @@ private:
       hasRoom(from, crosses ? 1 : std::max(role.lanes / ofRow, 1), threads, ofRow);
   }
 
-  /// Two halves, of 8 bytes for each number that a warp tells the others (tk/reduce.h): of a column, or of the `rows`
-  /// of each of its row slots.
+  /// Two halves, of 8 bytes for each number that a warp tells the others (tk/reduce.h), 16 for an f64 with its place:
+  /// of a column, or of the `rows` of each of its row slots.
   void hasRoom(const VarType &from, int rows, int threads, int ofRow) {
-    const int64_t room = plan.findBuffer(stmt.ref.buffer)->totalBytes() / (2 * 8 * (stmt.meets.threads / role.lanes));
+    const int64_t bytes = isPlace() && from.elem == ElemType::F64 ? 16 : 8;
+    const int64_t warps = stmt.meets.threads / role.lanes;
+    const int64_t room = plan.findBuffer(stmt.ref.buffer)->totalBytes() / (2 * bytes * warps);
     const auto own = [&](Division axis) { return extentOf(from, axis) / (isDivided(from, axis) ? role.instances : 1); };
     const int64_t told = stmt.axis == 1 ? std::max<int64_t>(own(Division::Rows) * ofRow / threads, 1) * rows
                                         : own(Division::Cols) / std::max(ofRow / role.lanes, 1);

@@ -16,7 +16,9 @@
 namespace tk {
 
 /// Shared memory through which `Warps` warps combine: two buffers used in turn, so that one barrier a use is enough.
-/// Needs: 2 · Warps · `Elements` · 8 bytes; all threads of the warps take part, in the same order.
+/// Needs: 2 · Warps · `Elements` · 8 bytes; all threads of the warps take part, in the same order. What is larger than 8
+/// bytes, an f64 and where it stands, takes two elements.
+template <class T> inline constexpr int slots_of = (sizeof(T) + 7) / 8;
 template <int Warps, int Elements> struct scratch_memory {
   alignas(16) u64 slots[2][Warps][Elements];
 };
@@ -27,8 +29,7 @@ template <int Warps, int Elements> struct scratch {
   int turn = 0;
 
   template <class T> __device__ __forceinline__ T &slot(int warp, int i) {
-    static_assert(sizeof(T) <= 8);
-    return reinterpret_cast<T &>(memory.slots[turn][warp][i]);
+    return reinterpret_cast<T &>(memory.slots[turn][warp][i * slots_of<T>]);
   }
   /// This warp's number among those that combine.
   __device__ __forceinline__ int warp() const { return threadIdx.x / warp_size % Warps; }
@@ -99,6 +100,14 @@ template <bool Largest> struct first_extreme {
   }
 };
 
+/// The first element of a thread, as the beginning of what it combines: NaN is nothing to argmax and argmin.
+template <class F, class T> __device__ __forceinline__ T begin_with(F f, T x) {
+  if constexpr (is_located<T>)
+    return f(F::template identity<T>(), x);
+  else
+    return x;
+}
+
 template <int Mask, class T> __device__ __forceinline__ located<T> shuffle_xor(located<T> x) {
   return {shuffle_xor<Mask>(x.value), shuffle_xor<Mask>(x.index)};
 }
@@ -151,7 +160,7 @@ template <class X, class T> __device__ __forceinline__ auto as_row(const T (&val
 template <class F, tile X, class T> __device__ __forceinline__ void reduce_own_cols(F f, const X &x, T *result) {
 #pragma unroll
   for (int a = 0; a < X::row_slots; ++a) {
-    result[a] = x.at(a, 0);
+    result[a] = begin_with(f, x.at(a, 0));
 #pragma unroll
     for (int b = 1; b < X::col_slots; ++b)
       result[a] = f(result[a], x.at(a, b));
@@ -176,7 +185,7 @@ template <class L, int Rows, class F, class T, class S>
 __device__ __forceinline__ void combine_groups(F f, T (&x)[Rows], S &&through) {
   constexpr int lanes = lanes_per_row<L>, step = L::lane_step, rows = warp_size / lanes; // of a slot
   constexpr int group = L::threads / warp_size;
-  static_assert(plain<S>::warps % group == 0 && plain<S>::elements >= Rows * rows, "scratch too small");
+  static_assert(plain<S>::warps % group == 0 && plain<S>::elements >= Rows * rows * slots_of<T>, "scratch too small");
   const int warp = through.warp();
   const int row = lane() % step + lane() / (step * lanes) * step;
   if (lane() / step % lanes == 0)
@@ -201,7 +210,7 @@ __device__ __forceinline__ void combine_cols(F f, T (&x)[Rows], S &&through) {
     x[a] = combine_row_lanes<L>(f, x[a]);
   if constexpr (warps_per_row<L> > 1) {
     constexpr int warps = warps_per_row<L>;
-    static_assert(plain<S>::warps * warp_size >= L::threads && plain<S>::elements >= Rows, "scratch too small");
+    static_assert(plain<S>::warps * warp_size >= L::threads && plain<S>::elements >= Rows * slots_of<T>, "scratch too small");
     const int warp = through.warp();
     if (lane() == 0)
 #pragma unroll
@@ -251,7 +260,7 @@ template <class F, tile X, class S> __device__ __forceinline__ auto reduce_rows(
   T sums[X::col_slots];
 #pragma unroll
   for (int b = 0; b < X::col_slots; ++b) {
-    sums[b] = x.at(0, b);
+    sums[b] = begin_with(f, x.at(0, b));
 #pragma unroll
     for (int a = 1; a < X::row_slots; ++a)
       sums[b] = f(sums[b], x.at(a, b));
@@ -261,7 +270,7 @@ template <class F, tile X, class S> __device__ __forceinline__ auto reduce_rows(
   constexpr int warps = plain<S>::warps;
   static_assert(!X::has_rows || warps * warp_size >= L::threads, "a column lies in every warp of the layout");
   if constexpr (X::has_rows && warps > warps_per_row<L>) {
-    static_assert(plain<S>::elements >= scratch_elements<X>, "scratch too small");
+    static_assert(plain<S>::elements >= scratch_elements<X> * slots_of<T>, "scratch too small");
     const int warp = through.warp();
     const int part = warp % warps_per_row<L>;
     if (writes_scratch<X>())
@@ -350,19 +359,21 @@ template <class S> __device__ __forceinline__ float finish_row_max(float x, S &t
   return finish_row(max_operation{}, x, through);
 }
 
+/// Where it was found; 0 where there was nothing but NaN.
 template <class X> __device__ __forceinline__ auto index_of(const X &x) {
+  const auto index = [](auto found) { return found.index == 2147483647 ? 0 : found.index; };
   if constexpr (tile<X>)
-    return map([](auto l) { return l.index; }, x);
+    return map(index, x);
   else
-    return x.index;
+    return index(x);
 }
 
 /// The number of the only element along an axis, as `row_argmax` and its like say it.
 template <tile X> __device__ __forceinline__ auto only_index(const X &x) {
-  return map([](auto v) { return v == v ? 0 : 2147483647; }, x);
+  return map([](auto) { return 0; }, x);
 }
 
-/// Number, from 0, of the first largest or smallest element; 2^31 - 1 over nothing but NaN.
+/// Number, from 0, of the first largest or smallest element, which is no NaN; 0 over nothing but NaN.
 template <bool Largest, tile X, class S> __device__ __forceinline__ auto row_extreme(const X &x, S &&through) {
   if constexpr (!X::has_cols) {
     return only_index(x);

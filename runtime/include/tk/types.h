@@ -54,6 +54,7 @@ template <class T> inline constexpr bool is_float8 = same<T, f8e4m3> || same<T, 
 template <class T> inline constexpr bool is_float16 = same<T, bf16> || same<T, half>;
 
 [[maybe_unused]] static __device__ constexpr float inf = __builtin_huge_valf();
+[[maybe_unused]] static __device__ constexpr float nan = __builtin_nanf("");
 
 /// Two floats in the low and the high half of a word.
 template <class T> __device__ __forceinline__ u32 pack2(float low, float high) {

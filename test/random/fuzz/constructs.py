@@ -140,7 +140,7 @@ def truth(k, rows, cols):
 
 
 def first_of(k, rows, cols):
-    """Where the largest or smallest of exact numbers stands, the first of equals."""
+    """Where the largest or smallest of exact numbers stands, the first of equals. Some may be NaN, which is none of them; of NaN alone 0."""
     inner = [axis for axis in expressions.contracted(k, rows, cols) if axis.kind == "whole"]
     kept, to_column = (rows, True) if rows else (cols, False)
     if not inner or not kept:
@@ -149,9 +149,16 @@ def first_of(k, rows, cols):
     two = (kept, along) if to_column else (along, kept)
     part = k.tie_integer(expressions.integer(k, *two, 2), *two)
     kind = k.choices.pick(("max", "min"))
+    type = k.choices.pick(("f32", "f32", "f64"))
     named = k.equation("h", part)
+    holes = k.choices.pick((None, None, 2, 3, 1))
+    tile, exists = f"{type}({part.tile})", "true"
+    if holes:
+        tile = f"where({along.row if to_column else along.col} % {holes} == 0, {type}(0.0 / 0.0), {tile})"
+        exists = f"{along.name} % {holes} != 0"
+    worst = "-1000000" if kind == "max" else "1000000"
     best = k.equation("h", Value("", "", kept if to_column else None, None if to_column else kept, "i32", 400, True, True),
-                      f"{kind}({along.name} in {along.range}, {named.element})")
-    call = f"{'row' if to_column else 'col'}arg{kind}(f32({part.tile}))"
-    element = f"min({along.name} in {along.range}, if {named.element} == {best.element} then {along.name} else 1000)"
-    return k.equation_of(dataclasses.replace(best, tile=call, element=element, size=along.size))
+                      f"{kind}({along.name} in {along.range}, if {exists} then {named.element} else {worst})")
+    call = f"{'row' if to_column else 'col'}arg{kind}({tile})"
+    found = f"min({along.name} in {along.range}, if {exists} and {named.element} == {best.element} then {along.name} else 1000)"
+    return k.equation_of(dataclasses.replace(best, tile=call, element=f"{found} % 1000", size=along.size))
