@@ -407,8 +407,8 @@ cpp::Expr RolePrinter::computed(const Stmt &stmt) {
   case OpKind::Reduce:
     return reduction(stmt);
   case OpKind::Cumsum: {
-    std::vector<cpp::Expr> args = {value(stmt.operands[0])};
     const VarType &summed = typeOf(stmt.operands[0]);
+    std::vector<cpp::Expr> args = {convert(value(stmt.operands[0]), summed.elem, typeOf(stmt.dest).elem)};
     if (summed.kind == VarType::Scalar || summed.kind == (stmt.axis == 1 ? VarType::Column : VarType::Row))
       return args.front(); // of one element each
     if (!stmt.ref.buffer.empty())

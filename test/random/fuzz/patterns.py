@@ -158,16 +158,24 @@ def running(k):
     grid, leading = head(k, "m")
     m, d = k.axes[0], whole_axis(k, "d", 64)
     k.axes.append(d)
-    e = squash(k.tie(expressions.expression(k, m, d, k.choices.below(3)), m, d), 4.0)
+    kind = k.choices.pick(("wide", "narrow", "bytes"))
+    if kind == "bytes":
+        name = k.tensor(["M", "D"], k.choices.pick(("i8", "u8", "bool")))
+        e = Value(f"{name}[m, :]", f"{name}[m, d]", m, d, "i32", 256, True, True)
+    else:
+        e = squash(k.tie(expressions.expression(k, m, d, k.choices.below(3)), m, d), 4.0)
+        e = dataclasses.replace(e, tile=expressions.base(k, e), type=k.base)
+    if kind == "narrow":
+        e = k.cast(e, k.choices.pick(("bf16", "f16", "f8e4m3")))
     k.lines.append(grid)
     named = k.equation("h", e)
     k.outs.append(f"out y0: f32[{', '.join(dims(leading, 'M', 'D'))}]")
     along = k.choices.below(2)
     if along == 1 or m.extent > m.size:
-        k.say(f"y0[{indices(leading, 'm', ':')}] = cumsum({expressions.base(k, e)}, 1);")
+        k.say(f"y0[{indices(leading, 'm', ':')}] = cumsum({e.tile}, 1);")
         k.outputs.append(f"y0[{indices(leading, 'm', 'd')}] = sum(i_ in 0..d + 1, {named.element.replace('d]', 'i_]')});")
     else:
-        k.say(f"y0[{indices(leading, 'm', ':')}] = cumsum({expressions.base(k, e)}, 0);")
+        k.say(f"y0[{indices(leading, 'm', ':')}] = cumsum({e.tile}, 0);")
         k.outputs.append(f"y0[{indices(leading, 'm', 'd')}] = sum(i_ in 0..m + 1, {named.element.replace('m, d]', 'i_, d]')});")
     k.lines.append("  }")
 
