@@ -18,6 +18,7 @@
 #include "backends/plan/placement/Placement.h"
 #include "backends/plan/placement/WaveSchedule.h"
 #include "backends/plan/resources/MergeTensorMaps.h"
+#include "backends/plan/resources/RingDepth.h"
 #include "backends/plan/resources/SharedMemory.h"
 #include "backends/plan/roles/AsyncCopyPipeline.h"
 #include "backends/plan/roles/BulkReduceRole.h"

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "backends/plan/pipeline/AlternateStaging.h"
 
+#include "backends/plan/resources/RingDepth.h"
 #include "backends/plan/roles/RoleBuilder.h"
 
 #include <set>
@@ -43,23 +44,6 @@ private:
 };
 
 } // namespace
-
-std::vector<std::string> buffersStagedInLoops(const Placement &placement) {
-  if (placement.copiesItself || placement.multipliesByWarps() || placement.usesTensorMemory())
-    return {};
-  std::set<std::string> staged, elsewhere;
-  for (const auto &[dot, product] : placement.products)
-    for (const Operand *operand : {&product.a, &product.b})
-      if (operand->kind == Operand::Staged) {
-        const ir::Op *around = dot->parent->parent;
-        (around && around->kind == ir::OpKind::For && !product.byThreads ? staged : elsewhere).insert(operand->buffer);
-      }
-  std::vector<std::string> names;
-  for (const std::string &name : staged)
-    if (!elsewhere.count(name))
-      names.push_back(name);
-  return names;
-}
 
 void fillInTurns(plan::Role &role, const Placement &placement) { TurnTaker(role, placement).run(role.body); }
 

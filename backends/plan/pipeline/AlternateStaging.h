@@ -9,13 +9,7 @@
 
 #include "backends/plan/placement/Placement.h"
 
-#include <string>
-#include <vector>
-
 namespace tkc::planner {
-
-/// The buffers that warpgroups stage operands of their products in once an iteration, which a second stage suits.
-std::vector<std::string> buffersStagedInLoops(const Placement &placement);
 
 /// Before waits and barriers are derived: gives what the loops of `role` stage in buffers of two stages a cursor each.
 void fillInTurns(plan::Role &role, const Placement &placement);

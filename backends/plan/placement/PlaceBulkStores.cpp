@@ -7,7 +7,7 @@
 
 #include "backends/plan/analysis/Walk.h"
 #include "backends/plan/placement/PlaceCoalescedStores.h"
-#include "backends/plan/resources/SharedMemory.h"
+#include "backends/plan/placement/SharedUse.h"
 
 #include <algorithm>
 #include <fmt/format.h>

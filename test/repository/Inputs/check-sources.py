@@ -57,9 +57,7 @@ against = {
     ("backends/plan/PlanModule.h", "frontend/Sema.h"),
     ("backends/plan/TuneDependence.cpp", "frontend/AST.h"),
     ("backends/plan/analysis/CopyEngineAccess.cpp", "backends/plan/placement/Placement.h"),
-    ("backends/plan/placement/PlaceBulkStores.cpp", "backends/plan/resources/SharedMemory.h"),
     ("backends/plan/placement/Placement.cpp", "backends/plan/roles/MemoryBarriers.h"),
-    ("backends/plan/resources/SharedMemory.cpp", "backends/plan/pipeline/AlternateStaging.h"),
     ("backends/schedule/Schedule.h", "frontend/Sema.h"),
 }
 
