@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "backends/plan/Scales.h"
 
+#include "backends/plan/analysis/LoadAnalysis.h"
 #include "backends/plan/placement/Placement.h"
 #include "backends/plan/roles/MemoryBarriers.h"
 #include "ir/Products.h"

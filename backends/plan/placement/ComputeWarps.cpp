@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "backends/plan/placement/ComputeWarps.h"
 
+#include "backends/plan/analysis/LoadAnalysis.h"
 #include "backends/plan/analysis/Walk.h"
 #include "backends/plan/placement/WarpGrid.h"
 #include "ir/Products.h"

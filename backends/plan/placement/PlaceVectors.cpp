@@ -6,6 +6,7 @@
 // the tiles, and each thread reads its elements where they are used.
 #include "backends/plan/placement/PlaceVectors.h"
 
+#include "backends/plan/analysis/LoadAnalysis.h"
 #include "backends/plan/analysis/Walk.h"
 #include "ir/Products.h"
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "backends/plan/placement/Placement.h"
 
+#include "backends/plan/analysis/LoadAnalysis.h"
 #include "backends/plan/analysis/Walk.h"
 #include "backends/plan/placement/ComputeWarps.h"
 #include "backends/plan/placement/Divisions.h"
@@ -22,18 +23,6 @@ namespace tkc::planner {
 namespace {
 
 int64_t roundUp(int64_t value, int64_t multiple) { return (value + multiple - 1) / multiple * multiple; }
-
-/// Whether the producer can compute a scalar or tile index: from parameters, loop indices and tensors that the block
-/// does not write there.
-bool isProducerComputable(const ir::Value *value, const ir::OpSet &contested) {
-  return !ir::searchBack(value, [&](const ir::Value *at, std::vector<const ir::Value *> &next) {
-    const ir::Op *op = at->definingOp;
-    if (op)
-      next.assign(op->operands().begin(), op->operands().end());
-    const bool isAddress = at->type.isScalar() || at->type.kind == ir::Type::TileIndex;
-    return !isAddress || contested.count(op) != 0 || (op ? !op->bodies.empty() : at->index != 0); // a carried value
-  });
-}
 
 class Placer {
 public:
@@ -653,41 +642,6 @@ bool RingPlacement::isShared() const {
                      [](const RingMember &member) { return member.multicast != plan::Division::Whole; });
 }
 
-bool isProducerComputed(const ir::Op &load, const ir::OpSet &contested) {
-  // The loops around it as well: how often the load happens. Roles that copy take no branches.
-  for (const ir::Block *block = load.parent; block && block->parent; block = block->parent->parent) {
-    const ir::Op &around = *block->parent;
-    if (around.kind == ir::OpKind::If)
-      return false;
-    if (around.kind == ir::OpKind::For &&
-        (!isProducerComputable(around.operand(0), contested) || !isProducerComputable(around.operand(1), contested)))
-      return false;
-  }
-  return contested.count(&load) == 0 &&
-         std::all_of(load.operands().begin(), load.operands().end(),
-                     [&](const ir::Value *operand) { return isProducerComputable(operand, contested); });
-}
-
-bool isRingLoad(const ir::Value *value, const ir::OpSet &contested) {
-  const ir::Op *op = value->definingOp;
-  if (!op || op->kind != ir::OpKind::Load || value->type.kind != ir::Type::Tile)
-    return false;
-  if (op->hasElse) {
-    const ir::Op *otherwise = op->operands().back()->definingOp;
-    if (!otherwise || otherwise->kind != ir::OpKind::Const || otherwise->constant != 0)
-      return false;
-  }
-  return isProducerComputed(*op, contested);
-}
-
-int depthOf(const ir::Op &op) {
-  int depth = 0;
-  for (const ir::Block *block = op.parent; block && block->parent && block->parent->kind != ir::OpKind::Parallel;
-       block = block->parent->parent)
-    depth += block->parent->kind == ir::OpKind::For;
-  return depth;
-}
-
 bool Placement::onlyFeedsProducts(const ir::Value *value) const {
   return std::all_of(value->users.begin(), value->users.end(), [&](const ir::Op *user) {
     if (ir::isProduct(*user))
@@ -755,22 +709,6 @@ std::string Placement::uniqueBuffer(const std::string &base) const {
 
 plan::Buffer *Placement::findBuffer(const std::string &name) {
   return const_cast<plan::Buffer *>(std::as_const(*this).findBuffer(name));
-}
-
-std::pair<const ir::Value *, bool> throughTransposes(const ir::Value *value) {
-  bool transposed = false;
-  while (value->definingOp && value->definingOp->kind == ir::OpKind::Transpose) {
-    value = value->definingOp->operand(0);
-    transposed = !transposed;
-  }
-  return {value, transposed};
-}
-
-std::string loadKey(const ir::Op &load) {
-  const ir::Type &type = load.result()->type;
-  if (!load.loc.isValid())
-    return fmt::format("{}#{}", load.view.tensor, static_cast<const void *>(&load));
-  return fmt::format("{}@{}:{}:{}x{}", load.view.tensor, load.loc.buffer, load.loc.offset, type.rows, type.cols);
 }
 
 Placement place(const ir::Function &function, const Nest &nest, const arch::Description &arch, const Schedule &schedule,

@@ -169,22 +169,6 @@ struct Placement {
 Placement place(const ir::Function &function, const Nest &nest, const arch::Description &arch, const Schedule &schedule,
                 std::string &error);
 
-/// Strips Transpose ops: the value below, and whether an odd number was stripped.
-std::pair<const ir::Value *, bool> throughTransposes(const ir::Value *value);
-
-/// The same for every clone of a load that loop splitting made, and different for different loads of the source.
-std::string loadKey(const ir::Op &load);
-
-/// Whether the producer can compute all operands of a load: from parameters, loop indices and tensors that the block
-/// does not write there. What is `contested` (MemoryBarriers.h) nobody loads ahead.
-bool isProducerComputed(const ir::Op &load, const ir::OpSet &contested);
-
-/// A load that can go to shared memory ahead of its use. Gathers and fills other than zero go through registers.
-bool isRingLoad(const ir::Value *value, const ir::OpSet &contested);
-
-/// How many loops, inside the tile, are around an op.
-int depthOf(const ir::Op &op);
-
 /// Whether the copy engine can do a load or store, as far as it shows when compiling: at most two ranged dims, the last
 /// one contiguous; what is stored ends with the tensor or a whole tile, as the engine writes whatever exists there.
 bool suitsCopyEngine(const ir::Function &function, const ir::Op &access);

@@ -6,6 +6,7 @@
 // leaves open meets the next one: bodies are walked again until that brings no further barrier.
 #include "backends/plan/roles/MemoryBarriers.h"
 
+#include "backends/plan/analysis/LoadAnalysis.h"
 #include "backends/plan/analysis/SliceOverlap.h"
 #include "backends/plan/analysis/Walk.h"
 #include "backends/plan/placement/Placement.h"

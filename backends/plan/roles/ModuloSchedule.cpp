@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "backends/plan/roles/ModuloSchedule.h"
 
+#include "backends/plan/analysis/LoadAnalysis.h"
 #include "backends/plan/analysis/Walk.h"
 #include "ir/Products.h"
 
