@@ -3,8 +3,8 @@
 #include "backends/plan/Scales.h"
 
 #include "backends/plan/analysis/LoadAnalysis.h"
+#include "backends/plan/analysis/MemoryDependence.h"
 #include "backends/plan/placement/Placement.h"
-#include "backends/plan/roles/MemoryBarriers.h"
 #include "ir/Products.h"
 #include "ir/passes/Passes.h"
 #include "support/Diagnostics.h"

@@ -3,6 +3,7 @@
 #include "backends/plan/placement/Placement.h"
 
 #include "backends/plan/analysis/LoadAnalysis.h"
+#include "backends/plan/analysis/MemoryDependence.h"
 #include "backends/plan/analysis/Walk.h"
 #include "backends/plan/placement/ComputeWarps.h"
 #include "backends/plan/placement/Divisions.h"
@@ -12,7 +13,6 @@
 #include "backends/plan/placement/PlaceDirectLoads.h"
 #include "backends/plan/placement/PlaceVectors.h"
 #include "backends/plan/placement/RowLayout.h"
-#include "backends/plan/roles/MemoryBarriers.h"
 #include "ir/Effects.h"
 #include "ir/Products.h"
 

@@ -119,7 +119,7 @@ struct Placement {
   bool byCols = false;             ///< instances share every product by columns
   bool byPairs = false; ///< products are those of pairs of blocks, and rings hold a block's share of right operands
   plan::Layout layout;  ///< of products; `Tensor`: of those whose instances have 128 rows, others are `Mma`
-  /// What threads access in the order of the program (MemoryBarriers.h), and which of its stores come last.
+  /// What threads access in the order of the program (MemoryDependence.h), and which of its stores come last.
   ir::OpSet contested, lastWrites;
   ir::OpMap<ProductPlacement> products;
   std::vector<RingPlacement> rings;

@@ -57,7 +57,6 @@ against = {
     ("backends/plan/PlanModule.h", "frontend/Sema.h"),
     ("backends/plan/TuneDependence.cpp", "frontend/AST.h"),
     ("backends/plan/analysis/CopyEngineAccess.cpp", "backends/plan/placement/Placement.h"),
-    ("backends/plan/placement/Placement.cpp", "backends/plan/roles/MemoryBarriers.h"),
     ("backends/schedule/Schedule.h", "frontend/Sema.h"),
 }
 
