@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "backends/plan/pipeline/WarpgroupBounds.h"
 
-#include "backends/plan/roles/ComputeRole.h"
+#include "backends/plan/roles/RoleBuilder.h"
 
 #include <algorithm>
 #include <fmt/format.h>

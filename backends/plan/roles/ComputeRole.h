@@ -13,16 +13,6 @@
 
 namespace tkc::planner {
 
-/// Named barriers of the consumers: one over all of them, and one an instance from the next id on.
-constexpr int allConsumersBarrier = 1;
-constexpr int instanceBarrier = 2;
-
-/// What could not be lowered, and where.
-struct Unsupported {
-  SourceLoc loc;
-  std::string what;
-};
-
 struct ConsumerResult {
   plan::Role role;
   std::vector<plan::Buffer> scratch; ///< for transpositions, and reductions that cross warps

@@ -12,6 +12,16 @@
 
 namespace tkc::planner {
 
+/// Named barriers of the consumers: one over all of them, and one an instance from the next id on.
+constexpr int allConsumersBarrier = 1;
+constexpr int instanceBarrier = 2;
+
+/// What could not be lowered, and where.
+struct Unsupported {
+  SourceLoc loc;
+  std::string what;
+};
+
 class RoleBuilder {
 public:
   RoleBuilder(const Placement &placement, const SharedNames &shared);

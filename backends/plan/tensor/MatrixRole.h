@@ -10,7 +10,7 @@
 #pragma once
 
 #include "backends/plan/placement/Placement.h"
-#include "backends/plan/roles/ComputeRole.h"
+#include "backends/plan/roles/RoleBuilder.h"
 
 #include <optional>
 

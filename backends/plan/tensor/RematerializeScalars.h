@@ -4,7 +4,7 @@
 // Scalars on which the loops and branches around products hang: the role that issues the products computes them again.
 #pragma once
 
-#include "backends/plan/roles/ComputeRole.h"
+#include "backends/plan/roles/RoleBuilder.h"
 
 #include <set>
 #include <string>
