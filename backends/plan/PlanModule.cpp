@@ -3,10 +3,10 @@
 #include "backends/plan/PlanModule.h"
 
 #include "backends/plan/FitPlan.h"
+#include "backends/plan/LegalizeRescaling.h"
 #include "backends/plan/Planner.h"
 #include "backends/plan/Scales.h"
 #include "backends/plan/placement/PlaceDirectLoads.h"
-#include "backends/plan/roles/Exp2Polynomials.h"
 #include "frontend/AST.h"
 #include "ir/Products.h"
 #include "ir/passes/Passes.h"

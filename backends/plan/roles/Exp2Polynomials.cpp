@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "backends/plan/roles/Exp2Polynomials.h"
 
-#include "ir/passes/DelayRescaling.h"
-#include "support/Diagnostics.h"
 #include "support/Rounding.h"
 
 #include <algorithm>
@@ -14,9 +12,6 @@ namespace tkc::planner {
 namespace {
 
 using Kind = plan::StmtKind;
-
-/// What sums of bf16 products allow, and what f32 and f16 hold with ease.
-constexpr int64_t usualThreshold = 8;
 
 /// tk/exp2_fma.h: relative errors of 2^-13.1 and 2^-23.
 constexpr int roughDegree = 3, fullDegree = 5;
@@ -58,19 +53,6 @@ Readers readersOf(plan::Role &role, const std::string &var) {
 }
 
 } // namespace
-
-bool settleRescaling(ir::Function &function, const arch::Description &arch, const Schedule &schedule,
-                     DiagnosticEngine &diagnostics) {
-  const int64_t threshold = schedule.rescaleThreshold.value_or(arch.tensorMemoryColumns > 0 ? usualThreshold : 0);
-  if (threshold == 0)
-    return true;
-  const int held = ir::delayRescaling(function, static_cast<int>(threshold));
-  if (held > 0 || !schedule.rescaleThreshold)
-    return true;
-  diagnostics.report(Diag::schedule_impossible, SourceRange{function.loc, function.loc},
-                     "`rescale_threshold`: no loop has an online maximum that its results do not depend on");
-  return false;
-}
 
 int shareExponentials(plan::Role &role, const arch::Description &arch, const Schedule &schedule) {
   const bool asked = schedule.exp2Fma.has_value();
