@@ -45,7 +45,4 @@ struct DirectLoads {
 void pipelineCopies(RoleBuilder &builder, plan::Stmt &loop, const std::vector<const RingPlacement *> &rings,
                     const Fill &fill, const std::optional<DirectLoads> &direct = {});
 
-/// Orders everything else of a role that copies for itself: operands that are loaded once a tile, staged operands.
-void synchronizeBlock(plan::Role &role, const Placement &placement);
-
 } // namespace tkc::planner

@@ -1,0 +1,252 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "backends/plan/pipeline/SynchronizeBlock.h"
+
+#include <algorithm>
+#include <set>
+#include <string>
+
+namespace tkc::planner {
+namespace {
+
+using Kind = plan::StmtKind;
+
+/// Walks a role once. At every point it knows which buffers somebody may still read and which hold what was not yet
+/// made known to all.
+class BlockSynchronizer {
+public:
+  BlockSynchronizer(plan::Role &role, const Placement &placement)
+      : role(role), threads(placement.layout.threads * role.instances), byLoads(placement.directLoads) {
+    for (const auto &[value, buffer] : placement.staged)
+      staged.insert(buffer);
+    for (const RingPlacement &ring : placement.rings)
+      if (ring.depth == 0)
+        for (const RingMember &member : ring.members)
+          onceLoaded.insert(member.buffer);
+  }
+
+  void run() {
+    walk(role.body);
+    if (!std::includes(awaited.begin(), awaited.end(), underWay.begin(), underWay.end())) {
+      out = &role.body;
+      waitForAll({});
+    }
+  }
+
+private:
+  using Names = std::set<std::string>;
+
+  void walk(plan::Body &body) {
+    plan::Body *saved = out;
+    plan::Body result;
+    out = &result;
+    for (size_t i = 0; i < body.size(); ++i) {
+      const bool closesGroup = isOnceLoaded(body[i]) && (i + 1 == body.size() || !isOnceLoaded(body[i + 1]));
+      step(body[i]);
+      if (closesGroup && !byLoads)
+        plan::append(*out, plan::CopyCommit(), out->back().loc);
+    }
+    out = saved;
+    body = std::move(result);
+  }
+
+  bool isOnceLoaded(const plan::Stmt &stmt) const {
+    return stmt.kind == Kind::CopyIn && onceLoaded.count(stmt.ref.buffer) != 0;
+  }
+
+  void step(plan::Stmt &stmt) {
+    switch (stmt.kind) {
+    case Kind::For:
+      return loop(stmt);
+    case Kind::If:
+      return branch(stmt);
+    case Kind::CopyIn:
+      if (overwrites(stmt))
+        sync(stmt.loc);
+      if (isOnceLoaded(stmt))
+        underWay.insert(stmt.ref.buffer), awaited.erase(stmt.ref.buffer);
+      break;
+    case Kind::CopyWait:
+    case Kind::Ahead:
+      if (std::any_of(stmt.body.begin(), stmt.body.end(), [&](const plan::Stmt &inner) { return overwrites(inner); }))
+        sync(stmt.loc);
+      if (waits(stmt))
+        awaited = (stmt.kind == Kind::CopyWait && stmt.as<plan::CopyWait>().left == 0) || underWayIsOldest ? underWay
+                                                                                                           : Names();
+      break;
+    case Kind::Sync:
+      if (auto &meeting = stmt.as<plan::Sync>(); meeting.id == 0)
+        meeting.threads = threads;
+      met();
+      break;
+    case Kind::Place:
+      if (stmt.ref.cursor.empty() && stillRead.count(stmt.ref.buffer))
+        sync(stmt.loc);
+      if (onceLoaded.count(stmt.ref.buffer))
+        unpublished.insert(stmt.ref.buffer);
+      break;
+    case Kind::StoreShared:
+      if (stillRead.count(stmt.ref.buffer))
+        sync(stmt.loc);
+      if (staged.count(stmt.ref.buffer))
+        unpublished.insert(stmt.ref.buffer);
+      break;
+    case Kind::Product:
+      product(stmt);
+      break;
+    default:
+      break;
+    }
+    out->push_back(std::move(stmt));
+  }
+
+  /// A barrier of the block.
+  void met() {
+    stillRead.clear();
+    unpublished.clear();
+    for (const std::string &buffer : awaited)
+      underWay.erase(buffer);
+    awaited.clear();
+  }
+
+  void product(const plan::Stmt &stmt) {
+    const std::vector<plan::BufferRef> refs = plan::operandRefs(stmt);
+    for (const plan::BufferRef &ref : refs) {
+      if (underWay.count(ref.buffer))
+        landed(stmt.loc);
+      if (unpublished.count(ref.buffer))
+        sync(stmt.loc);
+    }
+    for (const plan::BufferRef &ref : refs) // behind all barriers that come before the product
+      if (staged.count(ref.buffer) || ref.cursor.empty())
+        stillRead.insert(ref.buffer);
+  }
+
+  /// A copy into the one stage of a ring out of which threads may still multiply, as in the loop before.
+  bool overwrites(const plan::Stmt &stmt) const {
+    return stmt.kind == Kind::CopyIn && stmt.ref.cursor.empty() && stillRead.count(stmt.ref.buffer) != 0;
+  }
+
+  void landed(SourceLoc loc) {
+    waitForAll(loc);
+    awaited = underWay;
+    sync(loc);
+  }
+
+  void waitForAll(SourceLoc loc) { plan::append(*out, plan::CopyWait{.byLoads = byLoads}, loc); }
+
+  /// A wait, or one that depends on what is under way.
+  static bool waits(const plan::Stmt &stmt) {
+    return stmt.kind == Kind::CopyWait ||
+           (stmt.kind == Kind::Ahead && !stmt.body.empty() && stmt.body.front().kind == Kind::CopyWait);
+  }
+
+  void loop(plan::Stmt &stmt) {
+    const Names readBefore = stillRead;
+    // The loop's own first wait and barrier cover what was loaded before its first copies, if they come before its use.
+    const Names before = underWay;
+    if (!before.empty() && !waitsFirst(stmt.body))
+      landed(stmt.loc);
+    addWhatIterationsLeave(stmt.body);
+    const Names outside = underWay;
+    const bool wasOldest = std::exchange(underWayIsOldest, true);
+    const Names unpublishedBefore = unpublished;
+    walk(stmt.body);
+    unpublished.insert(unpublishedBefore.begin(), unpublishedBefore.end()); // the loop, and its barriers, may not run
+    stillRead.insert(readBefore.begin(), readBefore.end());
+    underWayIsOldest = wasOldest;
+    underWay = outside; // the loop may not run
+    awaited.clear();
+    const SourceLoc loc = stmt.loc;
+    const bool leavesLoads = std::any_of(stmt.body.begin(), stmt.body.end(), [](const plan::Stmt &inner) {
+      return inner.kind == Kind::Ahead && inner.always;
+    });
+    out->push_back(std::move(stmt));
+    if (!underWay.empty() || leavesLoads) { // at no cost where it did run
+      waitForAll(loc);
+      awaited = underWay;
+    }
+  }
+
+  /// What an iteration leaves when it ends is there when the next begins, which may move barriers, so that more is
+  /// left.
+  void addWhatIterationsLeave(const plan::Body &body) {
+    if (!plan::any(body, [&](const plan::Stmt &stmt) { return usesStaging(stmt); }))
+      return;
+    size_t known = 0;
+    do {
+      known = stillRead.size() + unpublished.size();
+      BlockSynchronizer iteration = *this;
+      plan::Body copy = body;
+      iteration.walk(copy);
+      stillRead.merge(iteration.stillRead);
+      unpublished.merge(iteration.unpublished);
+    } while (known != stillRead.size() + unpublished.size());
+  }
+
+  bool usesStaging(const plan::Stmt &stmt) const {
+    const std::vector<plan::BufferRef> refs = plan::operandRefs(stmt);
+    return staged.count(stmt.ref.buffer) != 0 || std::any_of(refs.begin(), refs.end(), [&](const plan::BufferRef &ref) {
+             return staged.count(ref.buffer) != 0;
+           });
+  }
+
+  /// Whether the body waits and meets before it multiplies out of what is under way.
+  bool waitsFirst(const plan::Body &body) const {
+    bool waited = false;
+    for (const plan::Stmt &stmt : body) {
+      waited |= waits(stmt);
+      if (waited && stmt.kind == Kind::Sync)
+        return true;
+      if (readsUnderWay(stmt))
+        return false;
+    }
+    return true;
+  }
+
+  bool readsUnderWay(const plan::Stmt &stmt) const {
+    for (const plan::BufferRef &ref : plan::operandRefs(stmt))
+      if (underWay.count(ref.buffer))
+        return true;
+    for (const plan::Body *body : {&stmt.body, &stmt.orElse})
+      if (std::any_of(body->begin(), body->end(), [&](const plan::Stmt &inner) { return readsUnderWay(inner); }))
+        return true;
+    return false;
+  }
+
+  void branch(plan::Stmt &stmt) {
+    const Names beforeUnder = underWay, beforeUnpublished = unpublished, beforeRead = stillRead,
+                beforeAwaited = awaited;
+    walk(stmt.body);
+    const Names thenUnder = underWay, thenUnpublished = unpublished, thenRead = stillRead;
+    underWay = beforeUnder, unpublished = beforeUnpublished, stillRead = beforeRead, awaited = beforeAwaited;
+    walk(stmt.orElse);
+    underWay.insert(thenUnder.begin(), thenUnder.end());
+    unpublished.insert(thenUnpublished.begin(), thenUnpublished.end());
+    stillRead.insert(thenRead.begin(), thenRead.end());
+    awaited.clear();
+    out->push_back(std::move(stmt));
+  }
+
+  void sync(SourceLoc loc) {
+    plan::append(*out, plan::Sync{0, threads}, loc);
+    met();
+  }
+
+  plan::Role &role;
+  const int threads;
+  const bool byLoads; ///< waits count loads to shared memory
+  Names staged, onceLoaded;
+  Names stillRead;               ///< buffers of one stage that some thread may be multiplying out of
+  Names unpublished;             ///< staging buffers written since the last barrier
+  Names underWay;                ///< loaded once a tile, and not known to have come
+  Names awaited;                 ///< of these, what each thread has waited for: it has come once the block has met
+  bool underWayIsOldest = false; ///< any wait of this loop covers them
+  plan::Body *out = nullptr;
+};
+
+} // namespace
+
+void synchronizeBlock(plan::Role &role, const Placement &placement) { BlockSynchronizer(role, placement).run(); }
+
+} // namespace tkc::planner
