@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "backends/plan/tensor/MatrixRole.h"
 
+#include "backends/plan/tensor/AccumulatorRings.h"
+#include "backends/plan/tensor/AllocateTensors.h"
 #include "backends/plan/tensor/CorrectionRole.h"
 #include "backends/plan/tensor/PlaceTensors.h"
 #include "backends/plan/tensor/ProductQueue.h"

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <map>
-#include <numeric>
 #include <utility>
 
 namespace tkc::planner {
@@ -460,124 +459,6 @@ std::string tensorBufferOf(const Placement &placement, const std::string &var) {
 
 TensorHomes placeTensors(plan::Role &role, const Placement &placement, const std::set<std::string> &inRegisters) {
   return Homes(role, placement, inRegisters).run();
-}
-
-bool TensorUse::meets(const TensorUse &other) const {
-  return std::any_of(spans.begin(), spans.end(), [&](const Span &span) {
-    return std::any_of(other.spans.begin(), other.spans.end(),
-                       [&](const Span &its) { return span.first <= its.last && its.first <= span.last; });
-  });
-}
-
-namespace {
-
-/// Slabs as far apart as those of the least larger buffer that is in use at other times.
-void widen(std::vector<plan::TensorBuffer> &buffers, const std::map<std::string, TensorUse> &uses) {
-  for (plan::TensorBuffer &buffer : buffers) {
-    const plan::TensorBuffer *least = nullptr;
-    for (const plan::TensorBuffer &other : buffers) {
-      const bool suits = other.rows / other.slab == buffer.rows / buffer.slab && other.stages == buffer.stages &&
-                         other.slabColumns() > buffer.slabColumns() && !uses.at(buffer.name).meets(uses.at(other.name));
-      if (suits && (!least || other.slabColumns() < least->slabColumns()))
-        least = &other;
-    }
-    buffer.stride = least ? least->slabColumns() : 0;
-  }
-}
-
-} // namespace
-
-int64_t allocateTensors(std::vector<plan::TensorBuffer> &buffers, const std::map<std::string, TensorUse> &uses,
-                        Sharing sharing) {
-  const bool onlyAlike = sharing != Sharing::Any;
-  if (sharing == Sharing::Widened)
-    widen(buffers, uses);
-  std::vector<plan::TensorBuffer *> order;
-  for (plan::TensorBuffer &buffer : buffers)
-    order.push_back(&buffer);
-  std::stable_sort(order.begin(), order.end(),
-                   [](const auto *one, const auto *other) { return one->totalColumns() > other->totalColumns(); });
-  std::vector<const plan::TensorBuffer *> placed;
-  int64_t end = 0;
-  for (plan::TensorBuffer *buffer : order) {
-    const TensorUse &use = uses.at(buffer->name);
-    const auto meets = [&](const plan::TensorBuffer &other, int64_t offset) {
-      const TensorUse &its = uses.at(other.name);
-      const bool together = use.meets(its);
-      const bool alike = offset == other.offset && other.totalColumns() == buffer->totalColumns();
-      return (together || (onlyAlike && !alike)) && offset < other.offset + other.totalColumns() &&
-             other.offset < offset + buffer->totalColumns();
-    };
-    int64_t offset = 0;
-    for (bool moved = true; moved;) {
-      moved = false;
-      for (const plan::TensorBuffer *other : placed)
-        if (meets(*other, offset)) {
-          offset = other->offset + other->totalColumns();
-          moved = true;
-        }
-    }
-    buffer->offset = offset;
-    end = std::max(end, offset + buffer->totalColumns());
-    placed.push_back(buffer);
-  }
-  // Who shares columns says so: each with the first of all that overlap, directly or through others.
-  const auto overlap = [](const plan::TensorBuffer &one, const plan::TensorBuffer &other) {
-    return one.offset < other.offset + other.totalColumns() && other.offset < one.offset + one.totalColumns();
-  };
-  std::vector<size_t> root(buffers.size());
-  std::iota(root.begin(), root.end(), 0);
-  for (bool changed = true; changed;) {
-    changed = false;
-    for (size_t i = 0; i < buffers.size(); ++i)
-      for (size_t j = 0; j < i; ++j)
-        if (root[i] != root[j] && overlap(buffers[i], buffers[j])) {
-          root[i] = root[j] = std::min(root[i], root[j]);
-          changed = true;
-        }
-  }
-  for (size_t i = 0; i < buffers.size(); ++i)
-    buffers[i].aliasOf = root[i] == i ? "" : buffers[root[i]].name;
-  return end;
-}
-
-namespace {
-
-/// A load of the accumulator's full stage, after which the stage is free.
-void emptyRing(plan::Stmt load, plan::Body &out, bool byPairs) {
-  const std::string name = load.ref.buffer, at = name + "_at";
-  const SourceLoc loc = load.loc;
-  plan::append(out, plan::Wait{{name + ".ready", at}}, loc);
-  plan::append(out, plan::TensorFence{.afterBarrier = true}, loc);
-  load.ref.cursor = at;
-  out.push_back(std::move(load));
-  plan::append(out, plan::TensorFence(), loc);
-  plan::append(out, plan::Arrive{.at = {name + ".free", at}, .toFirst = byPairs, .byWarps = true}, loc);
-  plan::append(out, plan::Advance{at}, loc);
-}
-
-void emptyRings(plan::Body &body, const TensorHomes &homes, bool byPairs) {
-  plan::Body done;
-  for (plan::Stmt &stmt : body) {
-    for (plan::Body *inner : stmt.bodies())
-      emptyRings(*inner, homes, byPairs);
-    if (stmt.kind == Kind::LoadTensor && homes.rings.count(stmt.ref.buffer))
-      emptyRing(std::move(stmt), done, byPairs);
-    else
-      done.push_back(std::move(stmt));
-  }
-  body = std::move(done);
-}
-
-} // namespace
-
-void emptyRings(plan::Role &role, const TensorHomes &homes, int stages, bool byPairs) {
-  std::set<std::string> emptied;
-  walk(role.body, [&](const plan::Stmt &stmt) {
-    if (stmt.kind == Kind::LoadTensor && homes.rings.count(stmt.ref.buffer) && emptied.insert(stmt.ref.buffer).second)
-      role.vars.push_back({stmt.ref.buffer + "_at", cursorType(stages)});
-  });
-  emptyRings(role.body, homes, byPairs);
 }
 
 bool isScalar(const plan::Role &role, const std::string &name) {

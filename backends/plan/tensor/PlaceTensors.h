@@ -19,17 +19,6 @@
 
 namespace tkc::planner {
 
-/// When a buffer of tensor memory is in use: from what overwrites it to the last that needs that, as places in the text
-/// of the computing role.
-struct TensorUse {
-  struct Span {
-    int first, last;
-  };
-  std::vector<Span> spans;
-
-  bool meets(const TensorUse &other) const;
-};
-
 struct TensorHomes {
   std::string scales;                      ///< the buffer through which block scales pass; empty: none
   std::vector<plan::TensorBuffer> buffers; ///< without columns yet
@@ -43,29 +32,6 @@ struct TensorHomes {
 TensorHomes placeTensors(plan::Role &role, const Placement &placement, const std::set<std::string> &inRegisters);
 /// What the buffer of a variable is called: no buffer of shared memory has that name, whatever users call tensors.
 std::string tensorBufferOf(const Placement &placement, const std::string &var);
-
-/// Which buffers may share columns.
-enum class Sharing : uint8_t {
-  Any,
-  Alike,   ///< of the same size, so that each instance has the same ones in both
-  Widened, ///< the same, and slabs of small ones lie as far apart as those of larger ones
-};
-
-/// What is given up for products to fit tensor memory.
-struct Way {
-  int accumulatorStages;
-  Sharing sharing = Sharing::Alike;
-  bool meets = false; ///< all instances meet before each product, as they may have each other's columns afterwards
-  std::set<std::string> meetsBefore{}; ///< and before stores to these buffers, where they store to each other's columns
-};
-
-/// Gives buffers their columns: first fit, by when they are in use (`uses`, by name). Returns how many the block needs.
-int64_t allocateTensors(std::vector<plan::TensorBuffer> &buffers, const std::map<std::string, TensorUse> &uses,
-                        Sharing sharing);
-
-/// The role's loads of accumulators that are rings: the full stage (`x.ready`), and then it is free (`x.free`), of
-/// pairs of blocks in the first.
-void emptyRings(plan::Role &role, const TensorHomes &homes, int stages, bool byPairs);
 
 /// Whether a loop or branch holds products into tensor memory, and scalar work at most besides.
 bool isForMatrixRole(const plan::Role &role, const plan::Stmt &stmt);

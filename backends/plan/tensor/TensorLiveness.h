@@ -5,6 +5,7 @@
 // text, and what a loop carries is in use all through it.
 #pragma once
 
+#include "backends/plan/tensor/AllocateTensors.h"
 #include "backends/plan/tensor/PlaceTensors.h"
 
 #include <map>
