@@ -4,7 +4,6 @@
 
 #include "backends/plan/analysis/Nest.h"
 #include "backends/plan/analysis/Quotients.h"
-#include "backends/plan/analysis/Walk.h"
 #include "backends/plan/grid/Clusters.h"
 #include "backends/plan/grid/DynamicTiles.h"
 #include "backends/plan/grid/PingPong.h"

@@ -3,8 +3,8 @@
 #include "backends/plan/analysis/MemoryDependence.h"
 
 #include "backends/plan/analysis/LoadAnalysis.h"
+#include "backends/plan/analysis/Nest.h"
 #include "backends/plan/analysis/SliceOverlap.h"
-#include "backends/plan/analysis/Walk.h"
 #include "ir/Effects.h"
 
 #include <algorithm>

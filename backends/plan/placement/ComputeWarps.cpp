@@ -3,7 +3,7 @@
 #include "backends/plan/placement/ComputeWarps.h"
 
 #include "backends/plan/analysis/LoadAnalysis.h"
-#include "backends/plan/analysis/Walk.h"
+#include "backends/plan/analysis/Nest.h"
 #include "backends/plan/placement/WarpGrid.h"
 #include "ir/Products.h"
 

@@ -5,7 +5,7 @@
 // their staging buffer: each waits until the last has left it.
 #include "backends/plan/placement/PlaceBulkStores.h"
 
-#include "backends/plan/analysis/Walk.h"
+#include "backends/plan/analysis/Nest.h"
 #include "backends/plan/placement/PlaceCoalescedStores.h"
 #include "backends/plan/placement/SharedUse.h"
 

@@ -7,7 +7,7 @@
 #include "backends/plan/placement/PlaceVectors.h"
 
 #include "backends/plan/analysis/LoadAnalysis.h"
-#include "backends/plan/analysis/Walk.h"
+#include "backends/plan/analysis/Nest.h"
 #include "ir/Products.h"
 
 #include <algorithm>

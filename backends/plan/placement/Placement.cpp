@@ -4,7 +4,7 @@
 
 #include "backends/plan/analysis/LoadAnalysis.h"
 #include "backends/plan/analysis/MemoryDependence.h"
-#include "backends/plan/analysis/Walk.h"
+#include "backends/plan/analysis/Nest.h"
 #include "backends/plan/placement/ComputeWarps.h"
 #include "backends/plan/placement/Divisions.h"
 #include "backends/plan/placement/OperandShapes.h"

@@ -10,7 +10,7 @@
 // would fill up the other to many times its size. They then stand so that none is filled up far.
 #include "backends/plan/placement/RowLayout.h"
 
-#include "backends/plan/analysis/Walk.h"
+#include "backends/plan/analysis/Nest.h"
 
 #include <algorithm>
 #include <bit>

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "backends/plan/placement/WarpGrid.h"
 
-#include "backends/plan/analysis/Walk.h"
+#include "backends/plan/analysis/Nest.h"
 #include "ir/Products.h"
 
 #include <algorithm>

@@ -7,8 +7,8 @@
 #include "backends/plan/roles/MemoryBarriers.h"
 
 #include "backends/plan/analysis/MemoryDependence.h"
+#include "backends/plan/analysis/Nest.h"
 #include "backends/plan/analysis/SliceOverlap.h"
-#include "backends/plan/analysis/Walk.h"
 #include "backends/plan/placement/Placement.h"
 
 #include <algorithm>

@@ -3,7 +3,7 @@
 #include "backends/plan/roles/ModuloSchedule.h"
 
 #include "backends/plan/analysis/LoadAnalysis.h"
-#include "backends/plan/analysis/Walk.h"
+#include "backends/plan/analysis/Nest.h"
 #include "ir/Products.h"
 
 #include <algorithm>

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "backends/plan/roles/PartialRowSums.h"
 
-#include "backends/plan/analysis/Walk.h"
+#include "backends/plan/analysis/Nest.h"
 
 #include <algorithm>
 #include <limits>
