@@ -6,6 +6,7 @@
 #include "backends/plan/analysis/Quotients.h"
 #include "backends/plan/grid/Clusters.h"
 #include "backends/plan/grid/DynamicTiles.h"
+#include "backends/plan/grid/GridBounds.h"
 #include "backends/plan/grid/PingPong.h"
 #include "backends/plan/grid/SplitK.h"
 #include "backends/plan/grid/TileOrder.h"
@@ -60,8 +61,7 @@ public:
     if (!hasTypes())
       return nullptr;
     describe();
-    placement.quotients = quotientsOf(function, nest, false);
-    lowerGrid();
+    shared = lowerGrid(function, nest, arch, schedule, *plan);
     std::string error;
     placement = place(function, nest, arch, schedule, error);
     if (error.empty())
@@ -119,60 +119,6 @@ private:
     plan->typeArgs = function.typeArgs;
     plan->params = function.params;
     plan->multiples = function.multiples;
-  }
-
-  // ---- the grid
-  void lowerGrid() {
-    RoleBuilder builder(placement, {});
-    if (arch.hasDependentLaunch && schedule.earlyLaunch.value_or(false))
-      builder.emit(plan::WaitForPrevious(), SourceLoc());
-    for (const ir::Op *op : nest.prelude)
-      lowerPreludeOp(builder, *op);
-    plan->prelude = std::move(builder.role.body);
-    for (size_t i = 0; i < nest.axes.size(); ++i)
-      lowerAxis(builder, i);
-    plan->grid.ragged = nest.isRagged();
-    shared.taken = builder.takenNames();
-    for (plan::Var &var : builder.role.vars) // the grid declares its axes itself
-      if (std::none_of(plan->grid.axes.begin(), plan->grid.axes.end(),
-                       [&](const auto &axis) { return axis.name == var.name; }))
-        plan->preludeVars.push_back(std::move(var));
-  }
-
-  void lowerPreludeOp(RoleBuilder &builder, const ir::Op &op) {
-    if (op.results.size() != 1 || op.result()->users.empty())
-      return;
-    builder.emitCompute(op);
-    shared.of[op.result()] = builder.use(op.result());
-  }
-
-  void lowerAxis(RoleBuilder &builder, size_t i) {
-    const ir::Op &op = *nest.axes[i];
-    plan::GridAxis axis;
-    builder.into(axis.bounds, [&] {
-      for (const ir::Op *bound : nest.bounds[i])
-        if (!builder.isDefined(bound->result())) {
-          nameBound(builder, op, *bound);
-          builder.emitCompute(*bound);
-        }
-    });
-    axis.lo = builder.use(op.operand(0));
-    axis.hi = builder.use(op.operand(1));
-    const ir::Value *induction = op.body().args[0].get();
-    axis.name = builder.define(induction);
-    shared.of[induction] = axis.name;
-    axis.tileSize = op.tileSize;
-    plan->grid.axes.push_back(std::move(axis));
-  }
-
-  /// What a block computes to find its tile is not what roles compute, though both may come from one expression: it
-  /// is called for what it is to the grid, `m_begin` and `m_end`.
-  static void nameBound(RoleBuilder &builder, const ir::Op &axis, const ir::Op &bound) {
-    const std::string &variable = axis.body().args[0]->name;
-    if (bound.result() == axis.operand(0))
-      builder.define(bound.result(), variable + "_begin");
-    else if (bound.result() == axis.operand(1))
-      builder.define(bound.result(), variable + "_end");
   }
 
   void formClusters(std::string &error) {
