@@ -10,6 +10,7 @@
 #include "backends/plan/grid/PingPong.h"
 #include "backends/plan/grid/SplitK.h"
 #include "backends/plan/grid/TileOrder.h"
+#include "backends/plan/grid/TileScheduler.h"
 #include "backends/plan/pipeline/AlternateStaging.h"
 #include "backends/plan/pipeline/DeferredArrivals.h"
 #include "backends/plan/pipeline/JoinPipelines.h"
@@ -50,7 +51,8 @@ class Planner {
 public:
   Planner(const ir::Function &function, const arch::Description &arch, const Schedule &schedule,
           DiagnosticEngine &diagnostics)
-      : function(function), arch(arch), schedule(schedule), diagnostics(diagnostics), nest(findNest(function)) {}
+      : function(function), arch(arch), schedule(schedule), diagnostics(diagnostics), nest(findNest(function)),
+        tiles{arch, schedule, nest, placement, lengths, *plan} {}
 
   bool sharesScratch = false; ///< asked for: all transpositions go through the memory of the largest
   bool pairsFailed = false;   ///< there is no plan, as products of pairs did not suit
@@ -73,7 +75,7 @@ public:
     lengths = orderGrid(nest, placement, plan->grid, schedule.claimTiles.value_or(false));
     if (!settlePingPong() || !settleClaims() || !settleCorrection())
       return nullptr;
-    fillRings(placement, arch, schedule, takesTilesInTurn(), !answers.empty());
+    fillRings(placement, arch, schedule, tiles.takesTilesInTurn(), !answers.empty());
     if (!settleAdder())
       return nullptr;
     chooseWaveSchedule(arch, schedule, placement, error);
@@ -154,7 +156,7 @@ private:
   /// twice.
   bool pairsByDefault() const {
     constexpr int64_t fewestCols = 256;
-    return !schedule.cluster && schedule.split.value_or(1) == 1 && isFlat() &&
+    return !schedule.cluster && schedule.split.value_or(1) == 1 && tiles.isFlat() &&
            std::all_of(placement.products.begin(), placement.products.end(),
                        [](const auto &it) { return it.second.made.cols >= fewestCols; });
   }
@@ -204,7 +206,7 @@ private:
       return false;
     std::string whyNotAhead =
         schedule.keepAhead.value_or(false) ? "blocks take several tiles, or there are products" : "";
-    if (!placement.hasProducts && placement.rings.empty() && !takesTilesInTurn())
+    if (!placement.hasProducts && placement.rings.empty() && !tiles.takesTilesInTurn())
       whyNotAhead = keepRows(consumer.role, consumer.scratch, *plan, arch, schedule);
     if (!whyNotAhead.empty()) {
       diagnostics.report(Diag::schedule_impossible, at(function.loc), "`keep_ahead`: " + whyNotAhead);
@@ -337,8 +339,9 @@ private:
 
   /// Whether blocks claim their tiles; false, with an error, if the key asks for it in vain.
   bool settleClaims() {
-    const bool takes = takesTilesInTurn() && !nest.isRagged() && (schedule.persistent || isFlat() || sharesOutUneven());
-    if (schedule.claimTiles.value_or(false) && !(takes && canClaim())) {
+    const bool takes = tiles.takesTilesInTurn() && !nest.isRagged() &&
+                       (schedule.persistent || tiles.isFlat() || tiles.sharesOutUneven());
+    if (schedule.claimTiles.value_or(false) && !(takes && tiles.canClaim())) {
       diagnostics.report(
           Diag::schedule_impossible, at(function.loc),
           takes ? "`claim_tiles`: the kernel has no loading warps beside which another could ask for one block alone"
@@ -347,7 +350,7 @@ private:
     }
     const bool byDefault =
         arch.hasClusterLaunchControl ? placement.usesTensorMemory() || lengths.differ : lengths.differ;
-    if (!takes || !canClaim() || !schedule.claimTiles.value_or(byDefault))
+    if (!takes || !tiles.canClaim() || !schedule.claimTiles.value_or(byDefault))
       return true;
     plan->grid.counted = !arch.hasClusterLaunchControl;
     placement.buffers.push_back(answerBuffer(placement));
@@ -371,19 +374,6 @@ private:
                                             "the loading one has no warps for it"
                                           : "`adder`: it is of schedules `when aligned`");
     return adds || !schedule.adder;
-  }
-
-  /// Whether a warp beside those that load can ask for tiles. Without cluster launch control the blocks of a cluster
-  /// would each count for themselves.
-  bool canClaim() const {
-    const bool counts = plan->cluster == 1 && plan->grid.axes.size() <= plan::Grid::mostCountedAxes;
-    return !placement.rings.empty() && !placement.copiesItself && (arch.hasClusterLaunchControl || counts);
-  }
-
-  /// Tiles of different lengths, of which a block takes the next when it is done with one: what begins and ends a tile
-  /// then lies behind the work of others. Where products are in tensor memory a block is bound to its columns.
-  bool sharesOutUneven() const {
-    return lengths.differ && canClaim() && !placement.usesTensorMemory() && schedule.claimTiles.value_or(true);
   }
 
   /// Behind the answer come the next tile's first loads. Rings of more than two stages leave the loading role early
@@ -429,7 +419,7 @@ private:
       return refusePingPong("there are two of them");
     if (placement.copiesItself || placement.multipliesByWarps() || placement.usesTensorMemory())
       return refusePingPong("no warpgroups issue its products");
-    if (!isFlat() || !takesTilesInTurn())
+    if (!tiles.isFlat() || !tiles.takesTilesInTurn())
       return refusePingPong("it is no persistent grid whose loops hold products alone");
     for (const auto &[op, store] : placement.stores)
       placement.findBuffer(store.buffer)->instances = 2;
@@ -570,7 +560,7 @@ private:
       return fmt::format("it must be 1, 2, 4 or {}", arch.maxClusterSize);
     if (plan->cluster > 1)
       return "blocks of a cluster have tiles of their own here";
-    if (takesTilesInTurn())
+    if (tiles.takesTilesInTurn())
       return nest.isRagged() ? "the range of one axis depends on another" : "blocks take tile after tile";
     if (takesTurns || adds || placement.usesTensorMemory() || placement.copiesItself || !placement.hasProducts)
       return "it is for loops of products with accumulators in the registers of all computing warps, which other warps "
@@ -596,22 +586,8 @@ private:
   void finish() {
     uniteMaps(*plan);
     allocate(*plan, arch.language == arch::Language::Hip, placement.packs);
-    const bool loops = hasLoopLoads();
-    const bool flat = isFlat() && !overlapped;
     plan->grid.claimed = !answers.empty();
-    plan->grid.persistent =
-        takesTilesInTurn() && (schedule.persistent || plan->grid.ragged || plan->grid.claimed || !overlapped);
-    if (placement.copiesItself && plan->grid.persistent)
-      meetBeforeTiles();
-    const bool rasters = plan->grid.persistent || (placement.copiesItself && flat);
-    if (rasters && endsWithTwoTiledAxes() && !plan->grid.ragged)
-      plan->grid.rasterGroup = static_cast<int>(schedule.raster.value_or(isClusteredRow() ? 8 / plan->cluster : 8));
-    if (placement.copiesItself && loops && arch.chiplets > 1 && !plan->grid.persistent && !plan->grid.ragged)
-      plan->grid.chiplets = arch.chiplets;
-    if (lengths.differ && (!plan->grid.persistent || plan->grid.claimed) && plan->grid.rasterGroup == 0 &&
-        plan->grid.chiplets == 1 && plan->cluster == 1)
-      spreadUneven();
-    noteGrid(loops);
+    tiles.settle(*plan, placement, overlapped);
     plan->notes = std::move(placement.notes);
     decide("stages", ringStages());
     if (placement.layout.kind == plan::Layout::WarpMma || placement.layout.kind == plan::Layout::Mfma)
@@ -643,104 +619,6 @@ private:
       decide("cluster", fmt::format("{} along {}", plan->cluster, plan->grid.clusterAxis));
   }
 
-  /// The longest tiles of several steps of the outer axes go first, then their shorter ones: what is left for the end
-  /// of the grid is short, and blocks of one time still share what they load. With one step after the other, the last
-  /// blocks would be whole sequences of tiles from long to short.
-  void spreadUneven() {
-    plan->grid.rasterGroup = static_cast<int>(schedule.raster.value_or(16));
-    plan->grid.rasterAxes = static_cast<int>(plan->grid.axes.size()) - 1;
-  }
-
-  bool hasLoopLoads() const {
-    return std::any_of(placement.rings.begin(), placement.rings.end(),
-                       [](const RingPlacement &ring) { return ring.depth > 0; });
-  }
-
-  /// A loop of products alone, on tiles of a grid whose ranges are known at launch.
-  bool isFlat() const { return placement.hasProducts && hasLoopLoads() && !nest.isRagged() && !hasVectorWorkInLoops(); }
-
-  /// Whether blocks take tile after tile, unless a loop turns out to issue products an iteration late.
-  bool takesTilesInTurn() const {
-    const bool splits = schedule.split.value_or(1) > 1;
-    return schedule.persistent.value_or(!splits && ((isFlat() && !placement.copiesItself) || sharesOutUneven())) ||
-           nest.isRagged();
-  }
-
-  /// Then blocks have loops of their own to hide behind, and no register to spare for a walk over the grid.
-  bool hasVectorWorkInLoops() const {
-    bool found = false;
-    walkTile(nest, [&](const ir::Op &op, int depth) {
-      const bool isWork = !ir::isProduct(op) && op.kind != ir::OpKind::Transpose && op.kind != ir::OpKind::Load &&
-                          op.kind != ir::OpKind::For;
-      found |= depth > 0 && isWork && op.results.size() == 1 && op.result()->type.isTile();
-    });
-    return found;
-  }
-
-  void noteGrid(bool loops) {
-    note(plan::Note::Grid,
-         (plan->grid.counted      ? "persistent, a block takes the next tile that a counter says is left: "
-          : plan->grid.claimed    ? "persistent, a block takes over tiles of blocks that have not started: "
-          : plan->grid.persistent ? "persistent, a block takes tile after tile: "
-                                  : "one block a tile: ") +
-             whyPersistent(loops));
-    if (plan->grid.rasterGroup > 0)
-      note(plan::Note::Grid,
-           fmt::format("{}: {}", whyRaster(), schedule.raster ? "as the schedule says" : "the default"));
-    if (plan->grid.chiplets > 1)
-      note(plan::Note::Grid, fmt::format("blocks go around {} dies; tiles that follow each other share operands in the "
-                                         "L2 of one",
-                                         plan->grid.chiplets));
-  }
-
-  std::string whyRaster() const {
-    if (plan->grid.rasterAxes > 1 || lengths.differ)
-      return fmt::format(
-          "the longest tiles of {} steps of the other axes go first, then their shorter ones, so that the "
-          "last blocks are short",
-          plan->grid.rasterGroup);
-    return fmt::format("tiles of the two last axes go in super-rows of {}, so that blocks of one time share rows and "
-                       "columns in L2",
-                       plan->grid.rasterGroup);
-  }
-
-  std::string whyPersistent(bool loops) const {
-    if (plan->grid.ragged)
-      return "the range of one axis depends on another, so tiles are counted on the device";
-    if (schedule.persistent)
-      return "as the schedule says";
-    if (plan->grid.claimed && lengths.differ)
-      return "tiles differ in length, and the next one's loads run under the end of this one";
-    if (!placement.hasProducts)
-      return "it has no products";
-    if (placement.copiesItself)
-      return "no producer could load the next tile meanwhile";
-    if (!loops)
-      return "no loop loads operands of products";
-    if (overlapped)
-      return "a loop issues products an iteration late";
-    return hasVectorWorkInLoops()
-               ? "vector work in a loop hides the loads, and leaves no register for a walk over the grid"
-               : "the next tile's loads run under the end of this one";
-  }
-
-  /// The next tile's copies go where the last one's products may still read.
-  void meetBeforeTiles() {
-    const plan::Stmt meet(plan::Sync{0, plan->threads}, plan->loc);
-    plan->roles.front().body.insert(plan->roles.front().body.begin(), meet);
-  }
-
-  bool endsWithTwoTiledAxes() const {
-    const std::vector<plan::GridAxis> &axes = plan->grid.axes;
-    return axes.size() >= 2 && axes.back().tileSize > 0 && axes[axes.size() - 2].tileSize > 0;
-  }
-
-  /// A super-row counts clusters, where they stand one below the other.
-  bool isClusteredRow() const {
-    const std::vector<plan::GridAxis> &axes = plan->grid.axes;
-    return axes[axes.size() - 2].name == plan->grid.clusterAxis;
-  }
-
   std::string ringStages() const {
     std::string text;
     for (const RingPlacement &ring : placement.rings)
@@ -748,7 +626,7 @@ private:
     return text.empty() ? "none" : text;
   }
 
-  void note(plan::Note::Topic topic, std::string text) { placement.notes.push_back({topic, std::move(text), {}}); }
+  void note(plan::Note::Topic topic, std::string text) { placement.note(topic, {}, std::move(text)); }
   void decide(const std::string &what, const std::string &value) { plan->decisions.emplace_back(what, value); }
 
   /// Of accumulators that one loop fills: the next tile's products run under the end of this one.
@@ -764,6 +642,7 @@ private:
   std::unique_ptr<plan::Plan> plan = std::make_unique<plan::Plan>();
   bool overlapped = false;
   TileLengths lengths;
+  TileScheduler tiles;
   /// Of what is taken out of tensor memory: a tile, and that in 16 bits.
   static constexpr int correctionRegisters = 200;
   static constexpr int fewestRegisters = 24; ///< that setmaxnreg takes
