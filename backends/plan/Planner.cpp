@@ -67,7 +67,7 @@ public:
     std::string error;
     placement = place(function, nest, arch, schedule, error);
     if (error.empty())
-      formClusters(error);
+      error = formClusters(function, tiles, placement, *plan);
     if (!error.empty()) {
       diagnostics.report(Diag::schedule_impossible, at(function.loc), error);
       return nullptr;
@@ -121,65 +121,6 @@ private:
     plan->typeArgs = function.typeArgs;
     plan->params = function.params;
     plan->multiples = function.multiples;
-  }
-
-  void formClusters(std::string &error) {
-    if (schedule.twoCta.value_or(pairsByDefault()) && formPairs(error))
-      return;
-    const auto blocks = static_cast<int>(schedule.cluster.value_or(1));
-    if (blocks == 1)
-      return note(plan::Note::Cluster, schedule.cluster ? "none, as the schedule says" : "none, the default");
-    if (blocks > arch.maxClusterSize || (blocks & (blocks - 1)) != 0) {
-      error = "`cluster` must be 1, 2 or 4";
-      return;
-    }
-    std::string why;
-    const std::optional<size_t> axis = planner::formClusters(function, nest, blocks, placement, why);
-    if (!axis) {
-      error = fmt::format("clusters of {} blocks: {}", blocks, why);
-      return;
-    }
-    plan->cluster = blocks;
-    plan->grid.clusterAxis = plan->grid.axes[*axis].name;
-    note(plan::Note::Cluster, fmt::format("{} blocks, as the schedule says, with neighbouring tiles along `{}`: of the "
-                                          "axes it is the one that shares most",
-                                          blocks, plan->grid.clusterAxis));
-    for (const RingPlacement &ring : placement.rings)
-      for (const RingMember &member : ring.members)
-        if (member.multicast != plan::Division::Whole)
-          note(plan::Note::Cluster,
-               fmt::format("`{}` is the same for all of them: each loads a share of its {} for all", member.buffer,
-                           plan::spelling(member.multicast)));
-  }
-
-  /// Large tiles of products alone: what is loaded of the right operands is then half, and one instruction's work
-  /// twice.
-  bool pairsByDefault() const {
-    constexpr int64_t fewestCols = 256;
-    return !schedule.cluster && schedule.split.value_or(1) == 1 && tiles.isFlat() &&
-           std::all_of(placement.products.begin(), placement.products.end(),
-                       [](const auto &it) { return it.second.made.cols >= fewestCols; });
-  }
-
-  /// Whether the kernel's blocks multiply in pairs, or, with the key, cannot: then there is an error.
-  bool formPairs(std::string &error) {
-    std::string why;
-    if (!arch.hasPairedProducts)
-      why = fmt::format("{} has none", arch.name);
-    else if (schedule.cluster.value_or(2) != 2)
-      why = "a pair is a cluster of 2";
-    const std::optional<size_t> axis = why.empty() ? planner::formPairs(function, nest, placement, why) : std::nullopt;
-    if (axis) {
-      plan->cluster = 2;
-      plan->grid.clusterAxis = plan->grid.axes[*axis].name;
-      note(plan::Note::Cluster,
-           fmt::format("pairs of blocks, which multiply together: each has 128 rows along `{}`, and loads half of what "
-                       "is the same for both",
-                       plan->grid.clusterAxis));
-    } else if (schedule.twoCta) {
-      error = fmt::format("`two_cta`, pairs of blocks: {}", why);
-    }
-    return axis || schedule.twoCta;
   }
 
   // ---- roles

@@ -231,19 +231,81 @@ std::string whyNoPairs(const Placement &placement) {
   return {};
 }
 
-} // namespace
-
-std::optional<size_t> formClusters(const ir::Function &function, const Nest &nest, int blocks, Placement &placement,
-                                   std::string &why) {
-  return form(function, nest, blocks, false, placement, why);
-}
-
-std::optional<size_t> formPairs(const ir::Function &function, const Nest &nest, Placement &placement,
-                                std::string &why) {
+/// The axis along which pairs of blocks multiply together: each has its rows of the left operands and of the results,
+/// and loads half of the right operands, which are the same for both; rings then hold those halves. Nothing where that
+/// cannot be: `why` says so.
+std::optional<size_t> pairBlocks(const ir::Function &function, const Nest &nest, Placement &placement,
+                                 std::string &why) {
   why = whyNoPairs(placement);
   const std::optional<size_t> axis = why.empty() ? form(function, nest, 2, true, placement, why) : std::nullopt;
   placement.byPairs = axis.has_value();
   return axis;
+}
+
+/// Large tiles of products alone: what is loaded of the right operands is then half, and one instruction's work
+/// twice.
+bool pairsByDefault(const TileScheduler &tiles) {
+  constexpr int64_t fewestCols = 256;
+  return !tiles.schedule.cluster && tiles.schedule.split.value_or(1) == 1 && tiles.isFlat() &&
+         std::all_of(tiles.placement.products.begin(), tiles.placement.products.end(),
+                     [](const auto &it) { return it.second.made.cols >= fewestCols; });
+}
+
+/// Whether the kernel's blocks multiply in pairs, or, with the key, cannot: then there is an error.
+bool formPairs(const ir::Function &function, const TileScheduler &tiles, Placement &placement, plan::Plan &plan,
+               std::string &error) {
+  std::string why;
+  if (!tiles.arch.hasPairedProducts)
+    why = fmt::format("{} has none", tiles.arch.name);
+  else if (tiles.schedule.cluster.value_or(2) != 2)
+    why = "a pair is a cluster of 2";
+  const std::optional<size_t> axis = why.empty() ? pairBlocks(function, tiles.nest, placement, why) : std::nullopt;
+  if (axis) {
+    plan.cluster = 2;
+    plan.grid.clusterAxis = plan.grid.axes[*axis].name;
+    placement.note(plan::Note::Cluster, {},
+                   fmt::format("pairs of blocks, which multiply together: each has 128 rows along `{}`, and loads half "
+                               "of what is the same for both",
+                               plan.grid.clusterAxis));
+  } else if (tiles.schedule.twoCta) {
+    error = fmt::format("`two_cta`, pairs of blocks: {}", why);
+  }
+  return axis || tiles.schedule.twoCta;
+}
+
+} // namespace
+
+std::string formClusters(const ir::Function &function, const TileScheduler &tiles, Placement &placement,
+                         plan::Plan &plan) {
+  const Schedule &schedule = tiles.schedule;
+  std::string error;
+  if (schedule.twoCta.value_or(pairsByDefault(tiles)) && formPairs(function, tiles, placement, plan, error))
+    return error;
+  const auto blocks = static_cast<int>(schedule.cluster.value_or(1));
+  if (blocks == 1) {
+    placement.note(plan::Note::Cluster, {}, schedule.cluster ? "none, as the schedule says" : "none, the default");
+    return {};
+  }
+  if (blocks > tiles.arch.maxClusterSize || (blocks & (blocks - 1)) != 0)
+    return "`cluster` must be 1, 2 or 4";
+  std::string why;
+  // Its operands become multicast, in their rings and tensor maps.
+  const std::optional<size_t> axis = form(function, tiles.nest, blocks, false, placement, why);
+  if (!axis)
+    return fmt::format("clusters of {} blocks: {}", blocks, why);
+  plan.cluster = blocks;
+  plan.grid.clusterAxis = plan.grid.axes[*axis].name;
+  placement.note(plan::Note::Cluster, {},
+                 fmt::format("{} blocks, as the schedule says, with neighbouring tiles along `{}`: of the axes it is "
+                             "the one that shares most",
+                             blocks, plan.grid.clusterAxis));
+  for (const RingPlacement &ring : placement.rings)
+    for (const RingMember &member : ring.members)
+      if (member.multicast != plan::Division::Whole)
+        placement.note(plan::Note::Cluster, {},
+                       fmt::format("`{}` is the same for all of them: each loads a share of its {} for all",
+                                   member.buffer, plan::spelling(member.multicast)));
+  return {};
 }
 
 } // namespace tkc::planner
