@@ -68,30 +68,43 @@ public:
     placement = place(function, nest, arch, schedule, error);
     if (error.empty())
       error = formClusters(function, tiles, placement, *plan);
-    if (!error.empty()) {
-      diagnostics.report(Diag::schedule_impossible, at(function.loc), error);
+    if (!error.empty())
+      return refuse(error);
+    lengths = orderGrid(nest, placement, plan->grid, schedule.claimTiles.value_or(false));
+    std::string why;
+    takesTurns = choosePingPong(tiles, placement, why);
+    if (!why.empty()) {
+      refusePingPong(why);
       return nullptr;
     }
-    lengths = orderGrid(nest, placement, plan->grid, schedule.claimTiles.value_or(false));
-    if (!settlePingPong() || !settleClaims() || !settleCorrection())
+    answers = chooseDynamicTiles(tiles, placement, plan->grid, why);
+    if (!why.empty())
+      return refuse(why);
+    if (!settleCorrection())
       return nullptr;
     fillRings(placement, arch, schedule, tiles.takesTilesInTurn(), !answers.empty());
     if (!settleAdder())
       return nullptr;
     chooseWaveSchedule(arch, schedule, placement, error);
     placement.quotients = quotientsOf(function, nest, placement.loadsAlways);
-    if (!error.empty()) {
-      diagnostics.report(Diag::schedule_impossible, at(function.loc), error);
+    if (!error.empty())
+      return refuse(error);
+    if (!lowerRoles())
       return nullptr;
-    }
-    if (!lowerRoles() || !splitSum())
-      return nullptr;
+    if (const std::string whyNot = splitSum(tiles, takesTurns || adds, placement, *plan); !whyNot.empty())
+      return refuse("`split`: " + whyNot);
     finish();
     return std::move(plan);
   }
 
 private:
   static SourceRange at(SourceLoc loc) { return {loc, loc}; }
+
+  /// Of a schedule that cannot be: says why.
+  std::nullptr_t refuse(const std::string &why) const {
+    diagnostics.report(Diag::schedule_impossible, at(function.loc), why);
+    return nullptr;
+  }
 
   /// float8 takes conversions that older GPUs lack. Products of types without an instruction are never refused here:
   /// threads multiply.
@@ -256,7 +269,7 @@ private:
     }
     if (!answers.empty()) {
       plan::Role asking =
-          claimTiles(answers, roles.front().firstWarp - 1, plan->cluster, whenToClaim(), roles, plan->barriers);
+          claimTiles(answers, roles.front().firstWarp - 1, plan->cluster, whenToClaim(tiles), roles, plan->barriers);
       asking.registers = roles.front().registers;
       roles.insert(roles.begin() + 1, std::move(asking));
     }
@@ -278,27 +291,6 @@ private:
     return why.empty();
   }
 
-  /// Whether blocks claim their tiles; false, with an error, if the key asks for it in vain.
-  bool settleClaims() {
-    const bool takes = tiles.takesTilesInTurn() && !nest.isRagged() &&
-                       (schedule.persistent || tiles.isFlat() || tiles.sharesOutUneven());
-    if (schedule.claimTiles.value_or(false) && !(takes && tiles.canClaim())) {
-      diagnostics.report(
-          Diag::schedule_impossible, at(function.loc),
-          takes ? "`claim_tiles`: the kernel has no loading warps beside which another could ask for one block alone"
-                : "`claim_tiles`: the grid is not one of which blocks take tile after tile");
-      return false;
-    }
-    const bool byDefault =
-        arch.hasClusterLaunchControl ? placement.usesTensorMemory() || lengths.differ : lengths.differ;
-    if (!takes || !tiles.canClaim() || !schedule.claimTiles.value_or(byDefault))
-      return true;
-    plan->grid.counted = !arch.hasClusterLaunchControl;
-    placement.buffers.push_back(answerBuffer(placement));
-    answers = placement.buffers.back().name;
-    return true;
-  }
-
   /// Whether a role of its own adds what loops add: false, with an error, if the key asks for it in vain. Tensors that
   /// may not suit the copy engine take the threads' registers, and the loading warpgroup all its warps.
   bool settleAdder() {
@@ -315,16 +307,6 @@ private:
                                             "the loading one has no warps for it"
                                           : "`adder`: it is of schedules `when aligned`");
     return adds || !schedule.adder;
-  }
-
-  /// Behind the answer come the next tile's first loads. Rings of more than two stages leave the loading role early
-  /// enough for both; a step more does, where the last loop is one.
-  Claim whenToClaim() const {
-    if (!lengths.change)
-      return Claim::Ahead;
-    const bool isDeep = std::any_of(placement.rings.begin(), placement.rings.end(),
-                                    [](const RingPlacement &ring) { return ring.depth > 0 && ring.stages > 2; });
-    return lengths.endInOneStep && !isDeep ? Claim::BeforeLastLoop : Claim::WhenLoaded;
   }
 
   /// Whether a role of its own rescales accumulators: false, with an error, where that is out of the question.
@@ -348,25 +330,6 @@ private:
     buffer.stages = schedule.overlap.value_or(1) == 0 ? 1 : 2;
     placement.buffers.push_back(buffer);
     factors = buffer.name;
-    return true;
-  }
-
-  /// Whether computing warpgroups take tiles in turns: false, with an error, where they cannot. What each stages on its
-  /// way out, it stages for itself.
-  bool settlePingPong() {
-    if (!schedule.pingpong.value_or(false))
-      return true;
-    if (schedule.warpgroups.value_or(2) != 2)
-      return refusePingPong("there are two of them");
-    if (placement.copiesItself || placement.multipliesByWarps() || placement.usesTensorMemory())
-      return refusePingPong("no warpgroups issue its products");
-    if (!tiles.isFlat() || !tiles.takesTilesInTurn())
-      return refusePingPong("it is no persistent grid whose loops hold products alone");
-    for (const auto &[op, store] : placement.stores)
-      placement.findBuffer(store.buffer)->instances = 2;
-    takesTurns = true;
-    note(plan::Note::Roles, "two computing warpgroups, which take whole tiles in turns, as the schedule "
-                            "says: one multiplies while the other does what follows its products");
     return true;
   }
 
@@ -477,36 +440,6 @@ private:
     const int atLaunch = arch.registersPerMultiprocessor / plan->threads / 8 * 8 * warpgroups;
     const int left = atLaunch - producer.registers - computing.registers * warpsOf(computing) / warpsPerWarpgroup;
     return std::clamp(left, fewestRegisters, correctionRegisters);
-  }
-
-  /// What the key `split` asks for; false, with an error, if that cannot be.
-  bool splitSum() {
-    const auto blocks = static_cast<int>(schedule.split.value_or(1));
-    if (blocks == 1)
-      return true;
-    const std::string why = whyNotSplit(blocks);
-    if (!why.empty()) {
-      diagnostics.report(Diag::schedule_impossible, at(function.loc), "`split`: " + why);
-      return false;
-    }
-    note(plan::Note::Cluster,
-         fmt::format("{} blocks, as the schedule says, each with a part of the loop; the first adds up what the others "
-                     "leave in their shared memory",
-                     blocks));
-    return true;
-  }
-
-  std::string whyNotSplit(int blocks) {
-    if (blocks > arch.maxClusterSize || (blocks & (blocks - 1)) != 0)
-      return fmt::format("it must be 1, 2, 4 or {}", arch.maxClusterSize);
-    if (plan->cluster > 1)
-      return "blocks of a cluster have tiles of their own here";
-    if (tiles.takesTilesInTurn())
-      return nest.isRagged() ? "the range of one axis depends on another" : "blocks take tile after tile";
-    if (takesTurns || adds || placement.usesTensorMemory() || placement.copiesItself || !placement.hasProducts)
-      return "it is for loops of products with accumulators in the registers of all computing warps, which other warps "
-             "load for (Hopper)";
-    return planner::splitSum(*plan, blocks);
   }
 
   /// Each transposition begins with a barrier behind which no thread reads what went through before.

@@ -75,8 +75,7 @@ private:
   const int blocks;
 };
 
-} // namespace
-
+/// The ring of answers: two, so that roles may be a tile apart.
 plan::Buffer answerBuffer(const Placement &placement) {
   plan::Buffer buffer;
   buffer.name = placement.uniqueBuffer("tile");
@@ -86,6 +85,38 @@ plan::Buffer answerBuffer(const Placement &placement) {
   buffer.swizzle = plan::Swizzle::None;
   buffer.stages = answers;
   return buffer;
+}
+
+} // namespace
+
+std::string chooseDynamicTiles(const TileScheduler &tiles, Placement &placement, plan::Grid &grid, std::string &why) {
+  const arch::Description &arch = tiles.arch;
+  const Schedule &schedule = tiles.schedule;
+  const bool takes = tiles.takesTilesInTurn() && !tiles.nest.isRagged() &&
+                     (schedule.persistent || tiles.isFlat() || tiles.sharesOutUneven());
+  if (schedule.claimTiles.value_or(false) && !(takes && tiles.canClaim())) {
+    why = takes ? "`claim_tiles`: the kernel has no loading warps beside which another could ask for one block alone"
+                : "`claim_tiles`: the grid is not one of which blocks take tile after tile";
+    return {};
+  }
+  const bool byDefault =
+      arch.hasClusterLaunchControl ? placement.usesTensorMemory() || tiles.lengths.differ : tiles.lengths.differ;
+  if (!takes || !tiles.canClaim() || !schedule.claimTiles.value_or(byDefault))
+    return {};
+  grid.counted = !arch.hasClusterLaunchControl;
+  placement.buffers.push_back(answerBuffer(placement));
+  return placement.buffers.back().name;
+}
+
+/// Behind the answer come the next tile's first loads. Rings of more than two stages leave the loading role early
+/// enough for both; a step more does, where the last loop is one.
+Claim whenToClaim(const TileScheduler &tiles) {
+  if (!tiles.lengths.change)
+    return Claim::Ahead;
+  const std::vector<RingPlacement> &rings = tiles.placement.rings;
+  const bool isDeep = std::any_of(rings.begin(), rings.end(),
+                                  [](const RingPlacement &ring) { return ring.depth > 0 && ring.stages > 2; });
+  return tiles.lengths.endInOneStep && !isDeep ? Claim::BeforeLastLoop : Claim::WhenLoaded;
 }
 
 plan::Role claimTiles(const std::string &buffer, int firstWarp, int blocks, Claim when, std::vector<plan::Role> &roles,

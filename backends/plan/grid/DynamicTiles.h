@@ -7,17 +7,19 @@
 // computes; all roles read the answer from a ring.
 #pragma once
 
-#include "backends/plan/placement/Placement.h"
+#include "backends/plan/grid/TileScheduler.h"
 
 namespace tkc::planner {
 
-/// The ring of answers: two, so that roles may be a tile apart.
-plan::Buffer answerBuffer(const Placement &placement);
+/// The buffer for answers, where blocks take tiles so, by default or as the key `claim_tiles` says; else empty. `why`:
+/// what stands against what the key asks for.
+std::string chooseDynamicTiles(const TileScheduler &tiles, Placement &placement, plan::Grid &grid, std::string &why);
 
 /// When the next tile is asked for: as soon as there is place for the answer; when the loading role comes to its last
 /// loop; when it is done with that. Where lengths change from tile to tile, those that blocks hold and have not begun
 /// are what others have no share of at the grid's end.
 enum class Claim : uint8_t { Ahead, BeforeLastLoop, WhenLoaded };
+Claim whenToClaim(const TileScheduler &tiles);
 
 /// Makes every role go on with the tile that the answer in `buffer` names, and returns the role that asks, which is
 /// warp `firstWarp`. `blocks`: of a cluster, whose first one asks for all. The first of `roles` is the one that loads.

@@ -229,6 +229,26 @@ private:
 
 } // namespace
 
+bool choosePingPong(const TileScheduler &tiles, Placement &placement, std::string &why) {
+  if (!tiles.schedule.pingpong.value_or(false))
+    return false;
+  if (tiles.schedule.warpgroups.value_or(2) != 2)
+    why = "there are two of them";
+  else if (placement.copiesItself || placement.multipliesByWarps() || placement.usesTensorMemory())
+    why = "no warpgroups issue its products";
+  else if (!tiles.isFlat() || !tiles.takesTilesInTurn())
+    why = "it is no persistent grid whose loops hold products alone";
+  if (!why.empty())
+    return false;
+  for (const auto &[op, store] : placement.stores)
+    placement.findBuffer(store.buffer)->instances = 2;
+  placement.note(
+      plan::Note::Roles, {},
+      "two computing warpgroups, which take whole tiles in turns, as the schedule says: one multiplies while "
+      "the other does what follows its products");
+  return true;
+}
+
 std::string takeTurns(plan::Role &role, const std::vector<plan::Buffer> &scratch,
                       std::vector<plan::Barrier> &barriers) {
   if (!scratch.empty()) // the runtime's reductions know one scratch buffer of a block

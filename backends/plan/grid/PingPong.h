@@ -11,12 +11,16 @@
 // itself; `tile.next` counts one tile ahead, so that its stage in the round before is that of the tile before.
 #pragma once
 
-#include "backends/plan/placement/Placement.h"
+#include "backends/plan/grid/TileScheduler.h"
 
 #include <string>
 #include <vector>
 
 namespace tkc::planner {
+
+/// Whether the key `pingpong` asks for it; then what is staged on the way out is staged by each warpgroup for itself.
+/// `why`: what stands against it.
+bool choosePingPong(const TileScheduler &tiles, Placement &placement, std::string &why);
 
 /// Makes the synchronised computing role, of one instance, one of two that take turns, and adds their barrier to
 /// `barriers`. `scratch`: what its reductions and transpositions go through. Returns why it cannot be, or nothing.

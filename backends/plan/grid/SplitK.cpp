@@ -3,6 +3,7 @@
 #include "backends/plan/grid/SplitK.h"
 
 #include <algorithm>
+#include <fmt/format.h>
 #include <set>
 
 namespace tkc::planner {
@@ -233,8 +234,35 @@ private:
   std::map<std::string, std::string> bufferOf;
 };
 
+std::string whyNotSplit(const TileScheduler &tiles, int blocks, bool isShared) {
+  const Placement &placement = tiles.placement;
+  if (blocks > tiles.arch.maxClusterSize || (blocks & (blocks - 1)) != 0)
+    return fmt::format("it must be 1, 2, 4 or {}", tiles.arch.maxClusterSize);
+  if (tiles.plan.cluster > 1)
+    return "blocks of a cluster have tiles of their own here";
+  if (tiles.takesTilesInTurn())
+    return tiles.nest.isRagged() ? "the range of one axis depends on another" : "blocks take tile after tile";
+  if (isShared || placement.usesTensorMemory() || placement.copiesItself || !placement.hasProducts)
+    return "it is for loops of products with accumulators in the registers of all computing warps, which other warps "
+           "load for (Hopper)";
+  return {};
+}
+
 } // namespace
 
-std::string splitSum(plan::Plan &plan, int blocks) { return Splitter(plan, blocks).run(); }
+std::string splitSum(const TileScheduler &tiles, bool isShared, Placement &placement, plan::Plan &plan) {
+  const auto blocks = static_cast<int>(tiles.schedule.split.value_or(1));
+  if (blocks == 1)
+    return {};
+  std::string why = whyNotSplit(tiles, blocks, isShared);
+  if (why.empty())
+    why = Splitter(plan, blocks).run();
+  if (why.empty())
+    placement.note(plan::Note::Cluster, {},
+                   fmt::format("{} blocks, as the schedule says, each with a part of the loop; the first adds up what "
+                               "the others leave in their shared memory",
+                               blocks));
+  return why;
+}
 
 } // namespace tkc::planner

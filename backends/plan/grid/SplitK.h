@@ -7,14 +7,15 @@
 // workspace, no second kernel, and the same bits every time.
 #pragma once
 
-#include "ir/plan/PlanIR.h"
+#include "backends/plan/grid/TileScheduler.h"
 
 #include <string>
 
 namespace tkc::planner {
 
-/// Shares out the loop of products of a plan of one tile a block, whose roles are lowered and whose memory is not yet
-/// allocated, to clusters of `blocks`. Returns what stands against it, else nothing.
-std::string splitSum(plan::Plan &plan, int blocks);
+/// As the key `split` says, shares out the loop of products of a plan of one tile a block, whose roles are lowered and
+/// whose memory is not yet allocated, to clusters of as many blocks. `isShared`: warpgroups take tiles in turns, or a
+/// role of its own adds. Returns what stands against it, else nothing.
+std::string splitSum(const TileScheduler &tiles, bool isShared, Placement &placement, plan::Plan &plan);
 
 } // namespace tkc::planner
