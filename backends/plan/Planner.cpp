@@ -30,12 +30,12 @@
 #include "backends/plan/rowwise/EvictLast.h"
 #include "backends/plan/rowwise/HoistLoads.h"
 #include "backends/plan/rowwise/KeepInShared.h"
+#include "backends/plan/tensor/CorrectionRole.h"
 #include "backends/plan/tensor/MatrixRole.h"
 #include "ir/Products.h"
 #include "support/Diagnostics.h"
 
 #include <algorithm>
-#include <bit>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -80,11 +80,16 @@ public:
     answers = chooseDynamicTiles(tiles, placement, plan->grid, why);
     if (!why.empty())
       return refuse(why);
-    if (!settleCorrection())
+    factors = chooseCorrection(schedule, placement, why);
+    if (!why.empty()) {
+      refuseCorrection(why);
       return nullptr;
+    }
     fillRings(placement, arch, schedule, tiles.takesTilesInTurn(), !answers.empty());
-    if (!settleAdder())
-      return nullptr;
+    adds = chooseBulkReduce(schedule, !takesTurns && plan->cluster == 1,
+                            warpsPerWarpgroup - 1 - (answers.empty() ? 0 : 1), placement, why);
+    if (!why.empty())
+      return refuse(why);
     chooseWaveSchedule(arch, schedule, placement, error);
     placement.quotients = quotientsOf(function, nest, placement.loadsAlways);
     if (!error.empty())
@@ -193,8 +198,13 @@ private:
     }
     if (products && !products->whyNoCorrection.empty())
       return refuseCorrection(products->whyNoCorrection);
-    if (products && !takeTensors(*products))
-      return false;
+    if (products) {
+      for (const Unsupported &what : products->unsupported)
+        diagnostics.report(Diag::not_on_this_target, at(what.loc), what.what, arch.name);
+      if (!products->unsupported.empty())
+        return false;
+      takeTensors(*products, placement, *plan);
+    }
     const bool corrects = products && products->correction;
     plan->buffers = placement.buffers;
     transpositions = consumer.transposed.size();
@@ -291,48 +301,6 @@ private:
     return why.empty();
   }
 
-  /// Whether a role of its own adds what loops add: false, with an error, if the key asks for it in vain. Tensors that
-  /// may not suit the copy engine take the threads' registers, and the loading warpgroup all its warps.
-  bool settleAdder() {
-    if (!schedule.adder.value_or(schedule.aligned))
-      return true;
-    adds = schedule.aligned && !takesTurns && plan->cluster == 1 && placement.contested.empty() &&
-           addApart(placement, warpsPerWarpgroup - 1 - (answers.empty() ? 0 : 1));
-    if (adds)
-      note(plan::Note::Roles, "what loops add is handed to the copy engine by a thread for each computing warpgroup, "
-                              "which goes on meanwhile");
-    else if (schedule.adder)
-      diagnostics.report(Diag::schedule_impossible, at(function.loc),
-                         schedule.aligned ? "`adder`: no loop adds by the copy engine beside computing warpgroups, or "
-                                            "the loading one has no warps for it"
-                                          : "`adder`: it is of schedules `when aligned`");
-    return adds || !schedule.adder;
-  }
-
-  /// Whether a role of its own rescales accumulators: false, with an error, where that is out of the question.
-  bool settleCorrection() {
-    if (!schedule.correction.value_or(false))
-      return true;
-    if (!placement.usesTensorMemory() || placement.instances > mostRescaled)
-      return refuseCorrection(
-          fmt::format("it is for products into tensor memory, of {} warpgroups at most", mostRescaled));
-    if (!placement.contested.empty())
-      return refuseCorrection(fmt::format("the block's own accesses of `{}` are to stay in order, which those of two "
-                                          "roles would not",
-                                          (*placement.contested.begin())->view.tensor));
-    plan::Buffer buffer;
-    buffer.name = placement.uniqueBuffer("factor");
-    buffer.rows = 1;
-    buffer.cols = static_cast<int64_t>(plan::slabRows(placement.layout)) * placement.instances;
-    buffer.elem = ElemType::F32;
-    buffer.swizzle = plan::Swizzle::None;
-    // Where no product is issued late, the next column is made of one that waits for what the last is for.
-    buffer.stages = schedule.overlap.value_or(1) == 0 ? 1 : 2;
-    placement.buffers.push_back(buffer);
-    factors = buffer.name;
-    return true;
-  }
-
   bool refusePingPong(const std::string &why) {
     diagnostics.report(Diag::schedule_impossible, at(function.loc),
                        "`pingpong`, warpgroups that take tiles in turns: " + why);
@@ -360,22 +328,6 @@ private:
   bool hasAllRegisters(int warps) const {
     const int spread = (warps + warpsPerWarpgroup - 1) / warpsPerWarpgroup * warpsPerWarpgroup;
     return spread * arch.warpSize * arch.maxRegistersPerThread <= arch.registersPerMultiprocessor;
-  }
-
-  /// Tensor memory of the block: what its buffers take, as it is allocated, a power of two.
-  bool takeTensors(MatrixRoleResult &products) {
-    for (const Unsupported &what : products.unsupported)
-      diagnostics.report(Diag::not_on_this_target, at(what.loc), what.what, arch.name);
-    plan->tensors = std::move(products.tensors);
-    plan->barriers = std::move(products.barriers);
-    plan->tensorColumns =
-        static_cast<int>(std::bit_ceil(static_cast<uint64_t>(std::max<int64_t>(products.columns, 32))));
-    note(plan::Note::Roles, fmt::format("a thread issues products for {}; tensor memory: {} columns in use",
-                                        placement.instances == 1         ? "the computing warpgroup"
-                                        : products.matrix.instances == 1 ? "the computing warpgroups"
-                                                                         : "each of the computing warpgroups",
-                                        products.columns));
-    return products.unsupported.empty();
   }
 
   /// The loading warpgroup gives up what the computing ones need (FlashAttention-3's splits: 24/240/240,
@@ -520,7 +472,6 @@ private:
   /// Of what is taken out of tensor memory: a tile, and that in 16 bits.
   static constexpr int correctionRegisters = 200;
   static constexpr int fewestRegisters = 24; ///< that setmaxnreg takes
-  static constexpr int mostRescaled = 2;     ///< warpgroups that one role rescales for
   std::string factors;                       ///< the buffer for columns to the role that rescales; empty: there is none
   std::string answers;     ///< the buffer for those to claims of tiles; empty: tiles are shared out when blocks begin
   bool adds = false;       ///< a role of its own hands what loops add to the copy engine

@@ -101,6 +101,22 @@ bool addApart(Placement &placement, int freeWarps) {
   return any;
 }
 
+bool chooseBulkReduce(const Schedule &schedule, bool isAlone, int freeWarps, Placement &placement, std::string &why) {
+  if (!schedule.adder.value_or(schedule.aligned))
+    return false;
+  const bool adds = schedule.aligned && isAlone && placement.contested.empty() && addApart(placement, freeWarps);
+  if (adds)
+    placement.note(
+        plan::Note::Roles, {},
+        "what loops add is handed to the copy engine by a thread for each computing warpgroup, which goes on "
+        "meanwhile");
+  else if (schedule.adder)
+    why = schedule.aligned ? "`adder`: no loop adds by the copy engine beside computing warpgroups, or the loading one "
+                             "has no warps for it"
+                           : "`adder`: it is of schedules `when aligned`";
+  return adds;
+}
+
 plan::Role lowerAdder(const Nest &nest, const Placement &placement, const SharedNames &shared,
                       std::vector<plan::Barrier> &barriers) {
   const int warps = placement.layout.threads / placement.warpSize;

@@ -14,6 +14,11 @@ namespace tkc::planner {
 /// that it has tasks for. Returns whether there are any.
 bool addApart(Placement &placement, int freeWarps);
 
+/// Whether a role of its own adds what loops add, by default or as the key `adder` says. Tensors that may not suit the
+/// copy engine take the threads' registers, and the loading warpgroup all its warps: then there is none. `isAlone`: the
+/// block computes a tile by itself, with all its warpgroups. `freeWarps`: as above. `why`: what stands against the key.
+bool chooseBulkReduce(const Schedule &schedule, bool isAlone, int freeWarps, Placement &placement, std::string &why);
+
 /// The role, which walks the loops around the marked additions, and its barriers.
 plan::Role lowerAdder(const Nest &nest, const Placement &placement, const SharedNames &shared,
                       std::vector<plan::Barrier> &barriers);

@@ -11,6 +11,8 @@ namespace tkc::planner {
 namespace {
 
 using Kind = plan::StmtKind;
+
+constexpr int mostRescaled = 2; ///< warpgroups that one role rescales for
 using VarKind = plan::VarType::Kind;
 
 bool isAccess(const plan::Stmt &stmt) {
@@ -311,6 +313,28 @@ bool Correction::doesIn(const plan::Stmt &stmt) const {
   return std::any_of(bodies.begin(), bodies.end(), [&](const plan::Body *body) {
     return plan::any(*body, [&](const plan::Stmt &inner) { return does(inner); });
   });
+}
+
+std::string chooseCorrection(const Schedule &schedule, Placement &placement, std::string &why) {
+  if (!schedule.correction.value_or(false))
+    return {};
+  if (!placement.usesTensorMemory() || placement.instances > mostRescaled)
+    why = fmt::format("it is for products into tensor memory, of {} warpgroups at most", mostRescaled);
+  else if (!placement.contested.empty())
+    why = fmt::format("the block's own accesses of `{}` are to stay in order, which those of two roles would not",
+                      (*placement.contested.begin())->view.tensor);
+  if (!why.empty())
+    return {};
+  plan::Buffer buffer;
+  buffer.name = placement.uniqueBuffer("factor");
+  buffer.rows = 1;
+  buffer.cols = static_cast<int64_t>(plan::slabRows(placement.layout)) * placement.instances;
+  buffer.elem = ElemType::F32;
+  buffer.swizzle = plan::Swizzle::None;
+  // Where no product is issued late, the next column is made of one that waits for what the last is for.
+  buffer.stages = schedule.overlap.value_or(1) == 0 ? 1 : 2;
+  placement.buffers.push_back(buffer);
+  return buffer.name;
 }
 
 Correction findCorrection(const plan::Role &role) { return Finder(role).run(); }

@@ -12,6 +12,10 @@
 
 namespace tkc::planner {
 
+/// Where the key `correction` asks for such a role: the buffer for the columns that it multiplies by. `why`: what
+/// stands against it.
+std::string chooseCorrection(const Schedule &schedule, Placement &placement, std::string &why);
+
 struct Correction {
   std::set<std::string> tensors;  ///< the accumulators
   std::set<std::string> vars;     ///< the role's own variables, but for scalars

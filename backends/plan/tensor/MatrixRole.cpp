@@ -12,6 +12,7 @@
 #include "backends/plan/tensor/TensorScales.h"
 
 #include <algorithm>
+#include <bit>
 #include <fmt/format.h>
 #include <utility>
 
@@ -832,6 +833,20 @@ MatrixRoleResult splitMatrixRole(plan::Role &computing, const Placement &placeme
       return result;
     inRegisters.insert(largest);
   }
+}
+
+void takeTensors(MatrixRoleResult &products, Placement &placement, plan::Plan &plan) {
+  constexpr int64_t fewestColumns = 32; // that tcgen05.alloc takes
+  plan.tensors = std::move(products.tensors);
+  plan.barriers = std::move(products.barriers);
+  plan.tensorColumns =
+      static_cast<int>(std::bit_ceil(static_cast<uint64_t>(std::max(products.columns, fewestColumns))));
+  placement.note(plan::Note::Roles, {},
+                 fmt::format("a thread issues products for {}; tensor memory: {} columns in use",
+                             placement.instances == 1         ? "the computing warpgroup"
+                             : products.matrix.instances == 1 ? "the computing warpgroups"
+                                                              : "each of the computing warpgroups",
+                             products.columns));
 }
 
 } // namespace tkc::planner

@@ -34,4 +34,7 @@ struct MatrixRoleResult {
 MatrixRoleResult splitMatrixRole(plan::Role &computing, const Placement &placement, int64_t columns,
                                  int accumulatorStages, const std::string &factors);
 
+/// Gives the plan the buffers in tensor memory, of which the block allocates a power of two of columns, and barriers.
+void takeTensors(MatrixRoleResult &products, Placement &placement, plan::Plan &plan);
+
 } // namespace tkc::planner
