@@ -14,6 +14,7 @@
 #include "backends/plan/pipeline/AlternateStaging.h"
 #include "backends/plan/pipeline/DeferredArrivals.h"
 #include "backends/plan/pipeline/JoinPipelines.h"
+#include "backends/plan/pipeline/RingBarriers.h"
 #include "backends/plan/pipeline/SynchronizeBlock.h"
 #include "backends/plan/pipeline/SynchronizeWarpgroups.h"
 #include "backends/plan/pipeline/WarpgroupBounds.h"
@@ -21,6 +22,7 @@
 #include "backends/plan/placement/WaveSchedule.h"
 #include "backends/plan/resources/MergeTensorMaps.h"
 #include "backends/plan/resources/RingDepth.h"
+#include "backends/plan/resources/ScratchMemory.h"
 #include "backends/plan/resources/SharedMemory.h"
 #include "backends/plan/roles/BulkReduceRole.h"
 #include "backends/plan/roles/ComputeRole.h"
@@ -105,10 +107,14 @@ public:
 private:
   static SourceRange at(SourceLoc loc) { return {loc, loc}; }
 
-  /// Of a schedule that cannot be: says why.
-  std::nullptr_t refuse(const std::string &why) const {
+  /// Of a schedule that cannot be: says why. Returns what says that there is no plan.
+  struct NoPlan {
+    operator bool() const { return false; }
+    operator std::unique_ptr<plan::Plan>() const { return nullptr; }
+  };
+  NoPlan refuse(const std::string &why) const {
     diagnostics.report(Diag::schedule_impossible, at(function.loc), why);
-    return nullptr;
+    return {};
   }
 
   /// float8 takes conversions that older GPUs lack. Products of types without an instruction are never refused here:
@@ -161,8 +167,9 @@ private:
       joinPipelines(consumer.role);
       synchronize(consumer.role, placement);
     }
-    if (schedule.ownBounds.value_or(false) && !narrowLoops(consumer))
-      return false;
+    if (schedule.ownBounds.value_or(false))
+      if (const std::string why = boundByOwnRows(consumer.role, placement, plan->grid, consumer.byMasks); !why.empty())
+        return refuse("`own_bounds`: " + why);
     std::string whyNotAhead =
         schedule.keepAhead.value_or(false) ? "blocks take several tiles, or there are products" : "";
     if (!placement.hasProducts && placement.rings.empty() && !tiles.takesTilesInTurn())
@@ -209,11 +216,9 @@ private:
     plan->buffers = placement.buffers;
     transpositions = consumer.transposed.size();
     if (sharesScratch)
-      shareScratch(consumer);
+      shareScratch(consumer.scratch, consumer.transposed, placement);
     plan->buffers.insert(plan->buffers.end(), consumer.scratch.begin(), consumer.scratch.end());
-    for (const plan::Buffer &buffer : consumer.scratch)
-      if (buffer.aliasOf.empty())
-        scratchBytes += (buffer.totalBytes() + placement.alignment - 1) / placement.alignment * placement.alignment;
+    scratchBytes = scratchBytesOf(consumer.scratch, placement.alignment);
     plan->maps = placement.maps;
     const bool hasProducer = !placement.rings.empty() && !placement.copiesItself;
     // What loads, what issues products and what asks for tiles share a warpgroup.
@@ -226,19 +231,8 @@ private:
       producer = lowerProducer(nest, placement, shared);
       toldLate = arriveLate(producer, placement);
     }
-    for (const RingPlacement &ring : placement.rings) {
-      if (!hasProducer)
-        continue;
-      const int copying = toldLate.count(ring.full())         ? 1 + loadingWarps
-                          : placement.isFilledByThreads(ring) ? loadingWarps * arch.warpSize
-                                                              : 1;
-      const bool inBoth = placement.byPairs && placement.isFilledByThreads(ring);
-      plan->barriers.push_back({ring.full(), ring.stages, copying * (inBoth ? plan->cluster : 1)});
-      const int each = ring.isDrainedByWarps() ? placement.layout.threads / arch.warpSize : 1;
-      const int arrivals = products ? products->emptyArrivals.at(ring.empty()) : placement.instances * each;
-      plan->barriers.push_back(
-          {ring.empty(), ring.stages, arrivals * (ring.isShared() && !placement.byPairs ? plan->cluster : 1)});
-    }
+    if (hasProducer)
+      addRingBarriers(placement, loadingWarps, toldLate, products ? &products->emptyArrivals : nullptr, *plan);
     if (plan->cluster > 1) // the others still arrive here
       plan::append(consumer.role.finish, plan::ClusterSync(), {});
     plan->threads = consumer.role.warps * consumer.role.instances * arch.warpSize;
@@ -287,18 +281,6 @@ private:
       role.lanes = arch.warpSize;
     plan->roles = std::move(roles);
     return true;
-  }
-
-  /// What the key `own_bounds` asks for; false, with an error, if it does so in vain.
-  bool narrowLoops(ConsumerResult &consumer) {
-    const bool hasRings = !placement.copiesItself && !placement.usesTensorMemory();
-    const std::string why = hasRings ? boundByOwnRows(consumer.role, arch.warpSize, plan->grid, consumer.byMasks)
-                                     : "computing warps do not take what others load from shared memory";
-    if (!why.empty())
-      diagnostics.report(Diag::schedule_impossible, at(function.loc), "`own_bounds`: " + why);
-    else
-      note(plan::Note::Loops, "at masks each warpgroup does the tiles that its own rows see, and passes by the others");
-    return why.empty();
   }
 
   bool refusePingPong(const std::string &why) {
@@ -392,20 +374,6 @@ private:
     const int atLaunch = arch.registersPerMultiprocessor / plan->threads / 8 * 8 * warpgroups;
     const int left = atLaunch - producer.registers - computing.registers * warpsOf(computing) / warpsPerWarpgroup;
     return std::clamp(left, fewestRegisters, correctionRegisters);
-  }
-
-  /// Each transposition begins with a barrier behind which no thread reads what went through before.
-  void shareScratch(ConsumerResult &consumer) {
-    plan::Buffer *host = nullptr;
-    const auto isTransposed = [&](const plan::Buffer &buffer) { return consumer.transposed.count(buffer.name) != 0; };
-    for (plan::Buffer &buffer : consumer.scratch)
-      if (isTransposed(buffer) && (!host || buffer.totalBytes() > host->totalBytes()))
-        host = &buffer;
-    for (plan::Buffer &buffer : consumer.scratch)
-      if (isTransposed(buffer) && &buffer != host)
-        buffer.aliasOf = host->name;
-    note(plan::Note::Stages,
-         "all transpositions go through the memory of the largest: shared memory has no room for each");
   }
 
   // ---- the rest

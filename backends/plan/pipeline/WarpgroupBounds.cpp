@@ -282,8 +282,15 @@ private:
 
 } // namespace
 
-std::string boundByOwnRows(plan::Role &role, int lanes, const plan::Grid &grid, const std::set<std::string> &byMasks) {
-  return Narrower(role, lanes, grid, byMasks).run();
+std::string boundByOwnRows(plan::Role &role, Placement &placement, const plan::Grid &grid,
+                           const std::set<std::string> &byMasks) {
+  const bool hasRings = !placement.copiesItself && !placement.usesTensorMemory();
+  std::string why = hasRings ? Narrower(role, placement.warpSize, grid, byMasks).run()
+                             : "computing warps do not take what others load from shared memory";
+  if (why.empty())
+    placement.note(plan::Note::Loops, {},
+                   "at masks each warpgroup does the tiles that its own rows see, and passes by the others");
+  return why;
 }
 
 } // namespace tkc::planner

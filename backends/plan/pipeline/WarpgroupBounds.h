@@ -9,14 +9,15 @@
 //      for x in tiles(e(own i), e(i)) { wait full; sync; arrive empty; advance }
 #pragma once
 
-#include "ir/plan/PlanIR.h"
+#include "backends/plan/placement/Placement.h"
 
 #include <set>
 
 namespace tkc::planner {
 
-/// Rewrites the body of a computing `role`, of warps of `lanes` threads, with all its waits; `byMasks` has the
-/// variables of the loops in question. Returns why there is nothing to rewrite, or nothing.
-std::string boundByOwnRows(plan::Role &role, int lanes, const plan::Grid &grid, const std::set<std::string> &byMasks);
+/// Rewrites the body of a computing `role` with all its waits; `byMasks` has the variables of the loops in question.
+/// Returns why there is nothing to rewrite, or nothing.
+std::string boundByOwnRows(plan::Role &role, Placement &placement, const plan::Grid &grid,
+                           const std::set<std::string> &byMasks);
 
 } // namespace tkc::planner
