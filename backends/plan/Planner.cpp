@@ -20,10 +20,12 @@
 #include "backends/plan/pipeline/WarpgroupBounds.h"
 #include "backends/plan/placement/Placement.h"
 #include "backends/plan/placement/WaveSchedule.h"
+#include "backends/plan/resources/AssignWarps.h"
 #include "backends/plan/resources/MergeTensorMaps.h"
 #include "backends/plan/resources/RingDepth.h"
 #include "backends/plan/resources/ScratchMemory.h"
 #include "backends/plan/resources/SharedMemory.h"
+#include "backends/plan/resources/WarpRegisters.h"
 #include "backends/plan/roles/BulkReduceRole.h"
 #include "backends/plan/roles/ComputeRole.h"
 #include "backends/plan/roles/Exp2Polynomials.h"
@@ -44,11 +46,6 @@
 namespace tkc::planner {
 namespace {
 
-/// Bytes of which a warpgroup copies four rows at once, 16 a thread.
-constexpr int64_t longestCopiedRow = 512;
-/// setmaxnreg moves registers between groups of so many warps (PTX ISA).
-constexpr int warpsPerWarpgroup = 4;
-
 class Planner {
 public:
   Planner(const ir::Function &function, const arch::Description &arch, const Schedule &schedule,
@@ -61,9 +58,13 @@ public:
   int64_t scratchBytes = 0;   ///< of shared memory, which reductions and transpositions go through
   size_t transpositions = 0;  ///< that have scratch memory of their own, or would have it
 
-  std::unique_ptr<plan::Plan> run() {
+  std::unique_ptr<plan::Plan> run() { return fill() ? std::move(plan) : nullptr; }
+
+private:
+  /// False, with an error: there is no plan.
+  bool fill() {
     if (!hasTypes())
-      return nullptr;
+      return false;
     describe();
     shared = lowerGrid(function, nest, arch, schedule, *plan);
     std::string error;
@@ -75,18 +76,14 @@ public:
     lengths = orderGrid(nest, placement, plan->grid, schedule.claimTiles.value_or(false));
     std::string why;
     takesTurns = choosePingPong(tiles, placement, why);
-    if (!why.empty()) {
-      refusePingPong(why);
-      return nullptr;
-    }
+    if (!why.empty())
+      return refusePingPong(why);
     answers = chooseDynamicTiles(tiles, placement, plan->grid, why);
     if (!why.empty())
       return refuse(why);
     factors = chooseCorrection(schedule, placement, why);
-    if (!why.empty()) {
-      refuseCorrection(why);
-      return nullptr;
-    }
+    if (!why.empty())
+      return refuseCorrection(why);
     fillRings(placement, arch, schedule, tiles.takesTilesInTurn(), !answers.empty());
     adds = chooseBulkReduce(schedule, !takesTurns && plan->cluster == 1,
                             warpsPerWarpgroup - 1 - (answers.empty() ? 0 : 1), placement, why);
@@ -97,24 +94,19 @@ public:
     if (!error.empty())
       return refuse(error);
     if (!lowerRoles())
-      return nullptr;
+      return false;
     if (const std::string whyNot = splitSum(tiles, takesTurns || adds, placement, *plan); !whyNot.empty())
       return refuse("`split`: " + whyNot);
     finish();
-    return std::move(plan);
+    return true;
   }
 
-private:
   static SourceRange at(SourceLoc loc) { return {loc, loc}; }
 
-  /// Of a schedule that cannot be: says why. Returns what says that there is no plan.
-  struct NoPlan {
-    operator bool() const { return false; }
-    operator std::unique_ptr<plan::Plan>() const { return nullptr; }
-  };
-  NoPlan refuse(const std::string &why) const {
+  /// Of a schedule that cannot be: says why.
+  bool refuse(const std::string &why) const {
     diagnostics.report(Diag::schedule_impossible, at(function.loc), why);
-    return {};
+    return false;
   }
 
   /// float8 takes conversions that older GPUs lack. Products of types without an instruction are never refused here:
@@ -174,10 +166,8 @@ private:
         schedule.keepAhead.value_or(false) ? "blocks take several tiles, or there are products" : "";
     if (!placement.hasProducts && placement.rings.empty() && !tiles.takesTilesInTurn())
       whyNotAhead = keepRows(consumer.role, consumer.scratch, *plan, arch, schedule);
-    if (!whyNotAhead.empty()) {
-      diagnostics.report(Diag::schedule_impossible, at(function.loc), "`keep_ahead`: " + whyNotAhead);
-      return false;
-    }
+    if (!whyNotAhead.empty())
+      return refuse("`keep_ahead`: " + whyNotAhead);
     if (!placement.hasProducts)
       for (const std::string &tensor : keepLastInCache(consumer.role, *plan, arch))
         note(plan::Note::Copies,
@@ -187,19 +177,15 @@ private:
     if (schedule.alignRows.value_or(false)) {
       const std::string why =
           placement.hasProducts ? "there are products" : leadRows(consumer.role, consumer.scratch, *plan, arch);
-      if (!why.empty()) {
-        diagnostics.report(Diag::schedule_impossible, at(function.loc), "`align_rows`: " + why);
-        return false;
-      }
+      if (!why.empty())
+        return refuse("`align_rows`: " + why);
     }
     if (takesTurns)
       if (const std::string why = takeTurns(consumer.role, consumer.scratch, plan->barriers); !why.empty())
         return refusePingPong(why);
     if (products && products->failsForPairs) {
       if (schedule.twoCta)
-        diagnostics.report(
-            Diag::schedule_impossible, at(function.loc),
-            "`two_cta`, pairs of blocks: a product is not in a loop of products alone that begins with zero");
+        refuse("`two_cta`, pairs of blocks: a product is not in a loop of products alone that begins with zero");
       pairsFailed = true;
       return false;
     }
@@ -212,7 +198,6 @@ private:
         return false;
       takeTensors(*products, placement, *plan);
     }
-    const bool corrects = products && products->correction;
     plan->buffers = placement.buffers;
     transpositions = consumer.transposed.size();
     if (sharesScratch)
@@ -224,15 +209,15 @@ private:
     // What loads, what issues products and what asks for tiles share a warpgroup.
     const int besideLoads =
         (products ? products->matrix.instances : 0) + (answers.empty() ? 0 : 1) + (adds ? placement.instances : 0);
-    const int loadingWarps = std::max(producerWarps(consumer.role, besideLoads) - besideLoads, 1);
-    plan::Role producer;
-    std::set<std::string> toldLate;
+    const WarpRegisters registers{arch, schedule, placement, takesTurns, !factors.empty()};
+    BlockRoles block;
+    block.besideLoads = besideLoads;
+    block.loadingWarps = registers.loadingWarps(consumer.role, besideLoads);
     if (hasProducer) {
-      producer = lowerProducer(nest, placement, shared);
-      toldLate = arriveLate(producer, placement);
+      block.load = lowerProducer(nest, placement, shared);
+      const std::set<std::string> toldLate = arriveLate(*block.load, placement);
+      addRingBarriers(placement, block.loadingWarps, toldLate, products ? &products->emptyArrivals : nullptr, *plan);
     }
-    if (hasProducer)
-      addRingBarriers(placement, loadingWarps, toldLate, products ? &products->emptyArrivals : nullptr, *plan);
     if (plan->cluster > 1) // the others still arrive here
       plan::append(consumer.role.finish, plan::ClusterSync(), {});
     plan->threads = consumer.role.warps * consumer.role.instances * arch.warpSize;
@@ -241,36 +226,14 @@ private:
         note(plan::Note::Copies, fmt::format("`{}` is loaded first: it is needed behind a barrier only, but all blocks "
                                              "find it in L2",
                                              tensor));
-    std::vector<plan::Role> roles{std::move(consumer.role)};
-    if (corrects) {
-      products->correction->firstWarp = plan->threads / arch.warpSize;
-      plan->threads += warpsOf(*products->correction) * arch.warpSize;
+    block.compute = std::move(consumer.role);
+    if (products) {
+      block.matrix = std::move(products->matrix);
+      block.correction = std::move(products->correction);
     }
-    if (products)
-      products->matrix.firstWarp = plan->threads / arch.warpSize;
-    plan->threads += besideLoads * arch.warpSize;
-    if (hasProducer) {
-      // Last in the block: the computing warpgroups count from 0 (runtime/README.md).
-      producer.firstWarp = plan->threads / arch.warpSize;
-      producer.warps = loadingWarps;
-      plan->threads += producer.warps * arch.warpSize;
-      setRegisters(producer, roles.front(), besideLoads);
-      if (products)
-        products->matrix.registers = producer.registers;
-      if (corrects)
-        products->correction->registers = registersLeft(roles.front(), producer);
-      roles.insert(roles.begin(), std::move(producer));
-    }
-    if (products)
-      roles.insert(roles.end() - 1, std::move(products->matrix));
-    if (corrects)
-      roles.insert(roles.end() - 1, std::move(*products->correction));
-    if (adds) {
-      plan::Role adder = lowerAdder(nest, placement, shared, plan->barriers);
-      adder.firstWarp = warpsOf(roles.back());
-      adder.registers = roles.front().registers;
-      roles.insert(roles.end() - 1, std::move(adder));
-    }
+    if (adds)
+      block.bulkReduce = lowerAdder(nest, placement, shared, plan->barriers);
+    std::vector<plan::Role> roles = assignWarps(std::move(block), registers, plan->threads);
     if (!answers.empty()) {
       plan::Role asking =
           claimTiles(answers, roles.front().firstWarp - 1, plan->cluster, whenToClaim(tiles), roles, plan->barriers);
@@ -284,96 +247,11 @@ private:
   }
 
   bool refusePingPong(const std::string &why) {
-    diagnostics.report(Diag::schedule_impossible, at(function.loc),
-                       "`pingpong`, warpgroups that take tiles in turns: " + why);
-    return false;
+    return refuse("`pingpong`, warpgroups that take tiles in turns: " + why);
   }
 
   bool refuseCorrection(const std::string &why) {
-    diagnostics.report(Diag::schedule_impossible, at(function.loc),
-                       "`correction`, a role that rescales accumulators: " + why);
-    return false;
-  }
-
-  /// One thread starts the copy engine's copies. It is in a warpgroup of its own where products take one, where threads
-  /// always copy something, and where the computing warps need the registers that only a warpgroup can give up.
-  int producerWarps(const plan::Role &consumer, int besideLoads) const {
-    const bool alone = placement.multipliesByWarps() && !placement.copiesByThreads() &&
-                       hasAllRegisters(warpsOf(consumer) + 1 + besideLoads);
-    return alone ? 1 : warpsPerWarpgroup;
-  }
-
-  static int warpsOf(const plan::Role &role) { return role.totalWarps(); }
-
-  /// Whether a thread may have as many registers as there are, in a block of so many warps. They are spread over the
-  /// multiprocessor's four parts, which share its registers.
-  bool hasAllRegisters(int warps) const {
-    const int spread = (warps + warpsPerWarpgroup - 1) / warpsPerWarpgroup * warpsPerWarpgroup;
-    return spread * arch.warpSize * arch.maxRegistersPerThread <= arch.registersPerMultiprocessor;
-  }
-
-  /// The loading warpgroup gives up what the computing ones need (FlashAttention-3's splits: 24/240/240,
-  /// 32/160/160/160).
-  /// `besideProducer`: warps that issue products.
-  void setRegisters(plan::Role &producer, plan::Role &consumer, int besideProducer) {
-    const int n = warpsOf(consumer) / warpsPerWarpgroup;
-    const bool byWarpgroups =
-        producer.warps + besideProducer == warpsPerWarpgroup && warpsOf(consumer) == n * warpsPerWarpgroup;
-    if (!arch.hasRegisterReallocation || !byWarpgroups || n > 3)
-      return;
-    const bool asked = schedule.producerRegisters || schedule.consumerRegisters;
-    if (placement.multipliesByWarps() && hasAllRegisters(warpsOf(producer) + warpsOf(consumer)))
-      return;
-    // What issues products into tensor memory keeps descriptors in more than 56 registers, if it may.
-    if (placement.usesTensorMemory() && !asked && hasAllRegisters(plan->threads / arch.warpSize))
-      return;
-    // What issues products into tensor memory takes more than 40. Where warps multiply, no multiple of 64 is asked of
-    // tiles, and the addresses of copies by threads take more, too; so do those of what threads multiply. Warpgroups
-    // that take turns have large tiles, for which copies by threads need more than 40 as well; so do copies of bytes,
-    // and of rows so long that the threads copy fewer than four at once, whose swizzles differ from one to the next.
-    const bool byThreads = std::any_of(placement.products.begin(), placement.products.end(),
-                                       [](const auto &it) { return it.second.byThreads; });
-    // Copies by its threads, of tensors that the engine cannot take, need about 40.
-    const bool copiesLittle = schedule.aligned && !placement.copiesByThreads();
-    const bool copiesBytes = std::any_of(placement.buffers.begin(), placement.buffers.end(),
-                                         [](const plan::Buffer &buffer) { return plan::sharedBits(buffer.elem) == 8; });
-    const bool amply = placement.usesTensorMemory() || placement.multipliesByWarps() || byThreads ||
-                       ((takesTurns || copiesBytes || copiesLongRows()) && !copiesLittle);
-    // Beside one computing warpgroup there are enough for copies by threads that keep many loads on their way.
-    const int alone = placement.usesTensorMemory() ? 56 : 160;
-    const int producerDefault = n == 1 ? alone : amply ? 56 : n == 2 ? (copiesLittle ? 24 : 40) : 32;
-    // A warpgroup that rescales takes 88 then, which suffice for parts of 32 columns.
-    const bool corrects = !factors.empty();
-    const int ofTwo = corrects ? 184 : amply ? 224 : copiesLittle ? 240 : 232;
-    const int consumerDefault = n >= 3 ? (amply ? 152 : 160) : n == 2 ? ofTwo : 240;
-    producer.registers = static_cast<int>(schedule.producerRegisters.value_or(producerDefault));
-    consumer.registers = static_cast<int>(schedule.consumerRegisters.value_or(consumerDefault));
-    note(plan::Note::Roles,
-         schedule.producerRegisters || schedule.consumerRegisters
-             ? "registers as the schedule says"
-             : fmt::format("registers: what suits {} computing warpgroup{}; the loading one gives up "
-                           "what it does not need",
-                           n, n == 1 ? "" : "s"));
-  }
-
-  /// Of operands in rings.
-  bool copiesLongRows() const {
-    const auto isLong = [&](const Operand *operand) {
-      const plan::Buffer *buffer = operand->kind == Operand::Ring ? placement.findBuffer(operand->buffer) : nullptr;
-      return buffer && plan::sharedBytes(buffer->elem, buffer->cols) > longestCopiedRow;
-    };
-    return std::any_of(placement.products.begin(), placement.products.end(),
-                       [&](const auto &it) { return isLong(&it.second.a) || isLong(&it.second.b); });
-  }
-
-  /// For the warpgroup that rescales: what the others leave of those that the block is launched with.
-  int registersLeft(const plan::Role &computing, const plan::Role &producer) const {
-    if (computing.registers == 0)
-      return 0;
-    const int warpgroups = plan->threads / (warpsPerWarpgroup * arch.warpSize);
-    const int atLaunch = arch.registersPerMultiprocessor / plan->threads / 8 * 8 * warpgroups;
-    const int left = atLaunch - producer.registers - computing.registers * warpsOf(computing) / warpsPerWarpgroup;
-    return std::clamp(left, fewestRegisters, correctionRegisters);
+    return refuse("`correction`, a role that rescales accumulators: " + why);
   }
 
   // ---- the rest
@@ -437,10 +315,7 @@ private:
   bool overlapped = false;
   TileLengths lengths;
   TileScheduler tiles;
-  /// Of what is taken out of tensor memory: a tile, and that in 16 bits.
-  static constexpr int correctionRegisters = 200;
-  static constexpr int fewestRegisters = 24; ///< that setmaxnreg takes
-  std::string factors;                       ///< the buffer for columns to the role that rescales; empty: there is none
+  std::string factors;     ///< the buffer for columns to the role that rescales; empty: there is none
   std::string answers;     ///< the buffer for those to claims of tiles; empty: tiles are shared out when blocks begin
   bool adds = false;       ///< a role of its own hands what loops add to the copy engine
   bool takesTurns = false; ///< computing warpgroups take whole tiles in turns
