@@ -5,10 +5,9 @@
 #include "backends/plan/tensor/AccumulatorRings.h"
 #include "backends/plan/tensor/AllocateTensors.h"
 #include "backends/plan/tensor/CorrectionRole.h"
+#include "backends/plan/tensor/MatrixRoleBarriers.h"
 #include "backends/plan/tensor/PlaceTensors.h"
-#include "backends/plan/tensor/ProductQueue.h"
 #include "backends/plan/tensor/RematerializeScalars.h"
-#include "backends/plan/tensor/TensorLiveness.h"
 #include "backends/plan/tensor/TensorScales.h"
 
 #include <algorithm>
@@ -19,17 +18,11 @@
 namespace tkc::planner {
 namespace {
 
-using Kind = plan::StmtKind;
-using Group = ProductGroup;
-using Stream = ProductStream;
-class Splitter {
+class Splitter : MatrixRoleBarriers {
 public:
   Splitter(plan::Role &role, const Placement &placement, const TensorHomes &homes, const Way &way,
            const std::string &factors)
-      : role(role), placement(placement), homes(homes), way(way), factors(factors) {
-    for (const RingPlacement &ring : placement.rings)
-      for (const RingMember &member : ring.members)
-        ringOf[member.buffer] = &ring;
+      : MatrixRoleBarriers(role, placement), homes(homes), way(way), factors(factors) {
     for (const auto &[key, buffer] : placement.staged)
       staged.insert(buffer);
     walk(role.body, [&](const plan::Stmt &stmt) {
@@ -65,6 +58,8 @@ public:
     if (corrects())
       declareCorrection(std::move(rescaling));
     declareVars();
+    result.barriers = std::move(barriers);
+    result.emptyArrivals = std::move(emptyArrivals);
     for (const std::string &accumulator : homes.rings) // from tile to tile
       spans.useAlways(accumulator);
     spans.useAlways(homes.scales); // every product's
@@ -77,8 +72,6 @@ private:
   plan::Role &matrix() { return result.matrix; }
   bool corrects() const { return !correction.tensors.empty(); }
   Stream &streamOf(const plan::Stmt &stmt) { return corrects() && correction.does(stmt) ? rescaler : computer; }
-  int warps() const { return role.warps; }
-
   /// Whether loops of products alone fill every accumulator.
   bool areAllRings() const {
     bool all = true;
@@ -101,8 +94,6 @@ private:
     });
     return suits;
   }
-  int allThreads() const { return role.warps * role.instances * 32; }
-
   void declareVars() {
     Names used;
     walk(matrix().body, [&](const plan::Stmt &stmt) {
@@ -133,97 +124,6 @@ private:
       takeInTurn(rescaling, factors + ".empty");
     dropUnusedVars(rescaling);
     result.correction = std::move(rescaling);
-  }
-
-  const std::string &cursor(Names &of, const std::string &name, int stages) {
-    cursorStages[name] = stages;
-    return *of.insert(name).first;
-  }
-
-  // ---- rings
-  static Names buffersOf(const plan::Stmt &reader) {
-    Names buffers{reader.ref.buffer};
-    for (const plan::BufferRef &ref : plan::operandRefs(reader))
-      buffers.insert(ref.buffer);
-    return buffers;
-  }
-
-  /// Rings of depth `depth` that products into tensor memory read in `stmt`, or that threads read there.
-  std::set<const RingPlacement *> ringsIn(const plan::Stmt &stmt, int depth, bool byMatrix) const {
-    std::set<const RingPlacement *> rings;
-    plan::walk(stmt, [&](const plan::Stmt &inner) {
-      const bool reads =
-          byMatrix ? inner.isTensorProduct()
-                   : inner.kind == Kind::LoadShared || (inner.kind == Kind::Product && !inner.isTensorProduct());
-      if (!reads)
-        return;
-      for (const std::string &buffer : buffersOf(inner))
-        if (auto found = ringOf.find(buffer); found != ringOf.end() && (depth < 0 || found->second->depth == depth))
-          rings.insert(found->second);
-    });
-    return rings;
-  }
-
-  void findRingUsers() {
-    for (const plan::Stmt &stmt : role.body) {
-      usedByMatrix.merge(ringsIn(stmt, -1, true));
-      usedByThreads.merge(ringsIn(stmt, -1, false));
-    }
-    for (const RingPlacement &ring : placement.rings) {
-      int arrivals = usedByMatrix.count(&ring) ? issuers : 0;
-      arrivals += usedByThreads.count(&ring) ? role.instances * warps() : 0;
-      result.emptyArrivals[ring.empty()] = arrivals;
-    }
-  }
-
-  /// The rings that one of the roles has waited for at this level, and how many statements to come use them.
-  struct Level {
-    std::set<const RingPlacement *> open;
-    std::map<const RingPlacement *, int> left;
-  };
-
-  void countUses(const plan::Body &body, int depth, bool byMatrix, Level &level) const {
-    for (const plan::Stmt &stmt : body)
-      for (const RingPlacement *ring : ringsIn(stmt, depth, byMatrix))
-        ++level.left[ring];
-  }
-
-  void open(const std::set<const RingPlacement *> &rings, Level &level, bool byMatrix, SourceLoc loc) {
-    for (const RingPlacement *ring : rings)
-      if (level.open.insert(ring).second) {
-        const std::string at = cursor(byMatrix ? matrixCursors : computer.cursors, ring->cursor(), ring->stages);
-        plan::append(byMatrix ? *products : *computer.out, plan::Wait{{ring->full(), at}}, loc).one = byMatrix;
-        (byMatrix ? matrixFenced : computer.fenced) = false;
-      }
-  }
-
-  void close(const std::set<const RingPlacement *> &rings, Level &level, bool byMatrix, SourceLoc loc) {
-    for (const RingPlacement *ring : rings) {
-      if (--level.left[ring] > 0)
-        continue;
-      if (byMatrix) {
-        commitDrained(*ring, loc);
-      } else {
-        plan::append(*computer.out, plan::Arrive{.at = {ring->empty(), ring->cursor()}, .byWarps = true}, loc);
-      }
-      plan::append(byMatrix ? *products : *computer.out, plan::Advance{ring->cursor()}, loc);
-      level.open.erase(ring);
-    }
-  }
-
-  void commitDrained(const RingPlacement &ring, SourceLoc loc) {
-    const bool inCluster = placement.byPairs || ring.isShared();
-    plan::Stmt commit(plan::ProductCommit{{ring.empty(), ring.cursor()}, inCluster}, loc);
-    commit.one = true;
-    size_t at = products->size();
-    // What goes to other blocks comes before what this block's threads are told: they end the block, and by then the
-    // others' barriers have it.
-    while (inCluster && at > 0 && (*products)[at - 1].kind == Kind::ProductCommit)
-      --at;
-    for (Stream *stream : {&computer, &rescaler})
-      for (Group &group : stream->queue)
-        group.commit += group.body == products && group.commit >= at ? 1 : 0;
-    products->insert(products->begin() + static_cast<std::ptrdiff_t>(at), std::move(commit));
   }
 
   // ---- one straight line of statements, for all roles
@@ -350,10 +250,6 @@ private:
   }
 
   // ---- products
-  template <plan::IsStatement S> void issue(S statement, SourceLoc loc) {
-    plan::append(*products, std::move(statement), loc).one = S::kind != Kind::Advance;
-  }
-
   void product(plan::Stmt &stmt, const std::set<const RingPlacement *> &rings) {
     const Group group{stmt.destRef.buffer, {stmt.destRef.buffer}, operandsOf(stmt), nullptr, 0, !stmt.accumulate};
     handOver(group, stmt.loc);
@@ -415,56 +311,10 @@ private:
     matrixFenced = false;
   }
 
-  void barrier(const std::string &name, int stages, int arrivals) {
-    const auto hasName = [&](const plan::Barrier &it) { return it.name == name; };
-    if (std::none_of(result.barriers.begin(), result.barriers.end(), hasName))
-      result.barriers.push_back({name, stages, arrivals, issuers});
-  }
-
   void enqueue(Group group, SourceLoc loc) {
-    enqueue(computer, group, loc);
+    enqueueIn(computer, group, loc);
     if (correction.isFor(group.site))
-      enqueue(rescaler, group, loc);
-  }
-
-  /// The commit says at which barrier once somebody waits for it; without one it goes in the end.
-  void enqueue(Stream &stream, Group group, SourceLoc loc) {
-    issue(plan::ProductCommit(), loc);
-    group.body = products;
-    group.commit = products->size() - 1;
-    stream.queue.push_back(std::move(group));
-  }
-
-  static void dropUnasked(plan::Body &body) {
-    std::erase_if(body, [](const plan::Stmt &stmt) { return stmt.kind == Kind::ProductCommit && !stmt.barrier(); });
-    for (plan::Stmt &stmt : body)
-      for (plan::Body *inner : stmt.bodies())
-        dropUnasked(*inner);
-  }
-
-  // ---- waiting for products
-  void waitForAll() {
-    for (Stream *stream : {&computer, &rescaler})
-      waitForGroups(*stream, stream->queue.size());
-  }
-
-  /// Products of one thread are over in order: the last one's commit tells of all before it.
-  void waitForGroups(Stream &stream, size_t count) {
-    if (count == 0)
-      return;
-    const Group &last = stream.queue[count - 1];
-    const std::string event = &stream == &computer ? "done" : "made", done = last.site + "." + event;
-    (*last.body)[last.commit].as<plan::ProductCommit>().completes.barrier = done;
-    barrier(done, 1, 1);
-    const std::string at = last.site + "_" + event;
-    plan::append(*stream.out, plan::Wait{{done, cursor(stream.cursors, at, 1)}}, {});
-    plan::append(*stream.out, plan::Advance{at}, {});
-    stream.fenced = false;
-    for (size_t i = 0; i < count; ++i) {
-      spans.touch(stream.queue[i].writes);
-      spans.touch(stream.queue[i].reads);
-    }
-    stream.queue.erase(stream.queue.begin(), stream.queue.begin() + static_cast<std::ptrdiff_t>(count));
+      enqueueIn(rescaler, group, loc);
   }
 
   // ---- the computing role
@@ -508,8 +358,6 @@ private:
     plan::append(*computer.out, plan::FenceProxy(), loc);
     syncAll(loc);
   }
-
-  void syncAll(SourceLoc loc) { plan::append(*computer.out, plan::Sync{allConsumersBarrier, allThreads()}, loc); }
 
   // ---- loops and branches
   /// Without products into tensor memory.
@@ -738,31 +586,19 @@ private:
   }
 
 private:
-  plan::Role &role;
-  const Placement &placement;
   const TensorHomes &homes;
   const Way &way;
   const std::string &factors; ///< by which columns go to the role that rescales; empty: there is none
   Correction correction;
-  int issuers = 1; ///< threads that issue products: one for each instance, or for all
   MatrixRoleResult result;
-  std::map<std::string, const RingPlacement *> ringOf; ///< by buffer
-  std::set<const RingPlacement *> usedByMatrix, usedByThreads;
   Names staged, unpublished;
   Names readByThreads;              ///< by products that threads do
   Names scalars;                    ///< that both roles compute
   std::map<std::string, int> reads; ///< of each variable, by what the role was before
-  Names matrixCursors;              ///< of the matrix role
-  std::map<std::string, int> cursorStages;
-
-  Stream computer, rescaler;
-  plan::Body *products = nullptr; ///< of the matrix role
   Level mine, ofMatrix;
   bool storesToRescale = false; ///< the computing role has touched such an accumulator, and not fenced since
   Names rescaled;               ///< accumulators that were since the last product into them
   Names sent;                   ///< columns that the role which rescales has as they are
-  bool matrixFenced = false;    ///< the matrix role has fenced since its last wait
-  TensorSpans spans;
 };
 
 /// Buffers that the role stores to, where an instance has columns that are another's in a buffer of other times.
@@ -773,7 +609,7 @@ Names storedToOthers(const plan::Role &computing, const std::vector<plan::Tensor
   };
   Names stored;
   walk(computing.body, [&](const plan::Stmt &stmt) {
-    if (stmt.kind == Kind::StoreTensor)
+    if (stmt.kind == plan::StmtKind::StoreTensor)
       for (const plan::TensorBuffer &one : tensors)
         for (const plan::TensorBuffer &other : tensors)
           if (one.name == stmt.ref.buffer && areOthers(one, other))

@@ -20,8 +20,6 @@ inline bool isTensorAccess(const plan::Stmt &stmt) {
          stmt.kind == plan::StmtKind::ScaleTensor;
 }
 
-/// A commit that nobody has asked for yet.
-
 /// Products that the computing role has not waited for.
 struct ProductGroup {
   std::string site; ///< names their barriers
