@@ -5,6 +5,8 @@
 #include "backends/plan/analysis/Nest.h"
 #include "backends/plan/roles/BackwardSlices.h"
 #include "backends/plan/roles/CarriedVariables.h"
+#include "backends/plan/roles/ComputeProducts.h"
+#include "backends/plan/roles/ComputeStores.h"
 #include "backends/plan/roles/IndexComparisons.h"
 #include "backends/plan/roles/InlineCopies.h"
 #include "backends/plan/roles/MemoryBarriers.h"
@@ -25,9 +27,10 @@ class Lowering : public RoleBuilder {
 public:
   Lowering(const ir::Function &function, const Nest &nest, const Placement &placement, const Schedule &schedule,
            const SharedNames &shared)
-      : RoleBuilder(placement, shared), function(function), nest(nest), schedule(schedule),
-        needed(neededOps(nest, placement)), rowParts(findRowParts(nest, placement, schedule)),
-        memoryOrder(orderMemory(function, nest, placement)), carried(*this, needed, rowParts.lowest) {
+      : RoleBuilder(placement, shared), nest(nest), schedule(schedule), needed(neededOps(nest, placement)),
+        rowParts(findRowParts(nest, placement, schedule)), memoryOrder(orderMemory(function, nest, placement)),
+        carried(*this, needed, rowParts.lowest), products(*this, placement, result.unsupported),
+        stores(*this, function, placement, schedule.aligned, result.unsupported) {
     if (placement.copiesItself)
       copies.emplace(*this, placement).addNeeded(needed);
   }
@@ -38,7 +41,7 @@ public:
     role.instances = placement.instances;
     lowerStraight(nest.tileOps);
     if (!placement.stores.empty() && !placement.copiesItself)
-      into(role.finish, [&] { bulkWait({}, 0); });
+      into(role.finish, [&] { stores.bulkWait({}, 0); });
     result.role = std::move(role);
     return std::move(result);
   }
@@ -46,14 +49,12 @@ public:
 private:
   using Kind = plan::StmtKind;
 
-  int totalThreads() const { return placement.layout.threads * placement.instances; }
-
-  void unsupported(const ir::Op &op, std::string what) { result.unsupported.push_back({op.loc, std::move(what)}); }
-
   void lowerStraight(const std::vector<const ir::Op *> &ops) {
     for (const ScheduledOp &item : orderBody(ops, nullptr, placement, 0, result.notes))
       lower(*item.op);
   }
+
+  void unsupported(const ir::Op &op, std::string what) { result.unsupported.push_back({op.loc, std::move(what)}); }
 
   // ---- dispatch
   void lower(const ir::Op &op) {
@@ -70,11 +71,11 @@ private:
       return lowerIf(op);
     case ir::OpKind::Dot:
     case ir::OpKind::DotScaled:
-      return lowerProduct(op);
+      return products.lower(op);
     case ir::OpKind::Store:
-      return lowerStore(op);
+      return stores.lower(op);
     case ir::OpKind::Atomic:
-      return lowerStore(op, use(op.operands().back()), Kind::Atomic);
+      return stores.lower(op, use(op.operands().back()), Kind::Atomic);
     case ir::OpKind::Load:
       if (copies && copies->isOnceLoad(op))
         copies->load(op);
@@ -190,20 +191,8 @@ private:
     read.ref = {buffer.name, "", true, plan::heldPart(to)};
   }
 
-  /// What every instance holds is stored by the first.
-  void emitStoreShared(const std::string &source, const plan::VarType &type, const std::string &buffer, bool transposed,
-                       SourceLoc loc) {
-    plan::Stmt &write = emit(Kind::StoreShared, loc);
-    write.operands = {source};
-    write.ref = {buffer, "", transposed, plan::heldPart(type)};
-    write.firstInstance = placement.instances > 1 && write.ref.slice == plan::Division::Whole;
-  }
-
-  void syncAll(SourceLoc loc) { emit(plan::Sync{barrierOfAll(), totalThreads()}, loc); }
   /// After it all threads see what each has done to global memory.
   void syncMemory(SourceLoc loc) { emit(plan::Sync{barrierOfAll(), totalThreads(), true}, loc); }
-  int barrierOfAll() const { return placement.hasNamedBarriers ? allConsumersBarrier : 0; }
-
   // ---- reductions
   void lowerReduce(const ir::Op &op) {
     const plan::VarType type = typeOf(op.operand(0));
@@ -277,297 +266,6 @@ private:
     known->rows = std::max(known->rows, buffer.rows);
     known->cols = std::max(known->cols, buffer.cols);
   }
-
-  // ---- products
-  void lowerProduct(const ir::Op &dot) {
-    for (size_t side : {0, 1})
-      if (const ir::Value *factor = ir::factorOf(dot, side); isPacked(factor->type.elem) && !isRingOperand(dot, side))
-        return unsupported(dot, "a product of packed elements that are computed");
-    const ProductPlacement &product = placement.products.at(&dot);
-    const bool accumulates = ir::addendOf(dot) != nullptr;
-    for (size_t position : {0, 1})
-      if ((position == 0 ? product.a : product.b).kind == Operand::Staged)
-        stageOperand(dot, position);
-    if (accumulates && !isDefined(dot.result()) && isOverwritten(*ir::addendOf(dot), dot))
-      alias(dot.result(), use(ir::addendOf(dot)));
-    const std::string dest = define(dot.result());
-    if (accumulates)
-      emitMove(dest, use(ir::addendOf(dot)), dot.loc);
-    const plan::VarType type = typeOf(dot.result());
-    if (type == product.made)
-      return emitProduct(dot, dest, accumulates);
-    // A part of what the instruction makes: one row, one column.
-    const std::string made = temporary(dot.result(), "_made", product.made);
-    emitProduct(dot, made, false);
-    if (!accumulates)
-      return emitSpread(dest, made, {}, dot.loc);
-    const std::string part = temporary(dot.result(), "_part", type);
-    emitSpread(part, made, {}, dot.loc);
-    plan::Stmt &sum = emit(Kind::Compute, dot.loc);
-    sum.op = ir::OpKind::Add;
-    sum.dest = dest;
-    sum.operands = {dest, part};
-  }
-
-  /// Whether the product may add to the variable of its addend: nothing needs that afterwards, by this name or by
-  /// another.
-  static bool isOverwritten(const ir::Value &addend, const ir::Op &dot) {
-    return diesAt(&addend, dot) && !(addend.definingOp && isRenaming(*addend.definingOp));
-  }
-
-  bool isRingOperand(const ir::Op &dot, size_t side) const {
-    const ProductPlacement &product = placement.products.at(&dot);
-    return (side == 0 ? product.a : product.b).kind == Operand::Ring;
-  }
-
-  void emitProduct(const ir::Op &dot, const std::string &dest, bool accumulates) {
-    const ProductPlacement &product = placement.products.at(&dot);
-    const plan::Division division = product.made.division;
-    const bool aShared = product.a.kind != Operand::Register;
-    const std::string a = aShared ? "" : asFed(dot, 0);
-    plan::Stmt &stmt = emit(Kind::Product, dot.loc);
-    stmt.dest = dest;
-    stmt.accumulate = accumulates;
-    stmt.byThreads = product.byThreads;
-    stmt.byWarps = product.byWarps;
-    stmt.aShared = aShared;
-    stmt.count = product.byWarps && aShared && !accumulates ? stepsAtATime(dot, product.made) : 0;
-    if (aShared)
-      stmt.aRef = refTo(product.a, division == plan::Division::Rows ? division : plan::Division::Whole);
-    else
-      stmt.operands = {a};
-    stmt.ref = refTo(product.b, division == plan::Division::Cols ? division : plan::Division::Whole);
-    if (ir::isScaled(dot)) {
-      stmt.count = 0;
-      stmt.scales = {refTo(product.scales[0], stmt.aRef.slice), refTo(product.scales[1], stmt.ref.slice)};
-    }
-  }
-
-  /// Registers a thread that a tile takes.
-  int64_t registersOf(const plan::VarType &type) const {
-    if (type.kind != plan::VarType::Fragment)
-      return 0;
-    const int holders = type.division == plan::Division::Whole ? 1 : placement.instances;
-    return type.rows * type.cols * std::max<int64_t>(byteWidth(type.elem), 4) / 4 / (type.layout.threads * holders);
-  }
-
-  /// How many steps of k a product that fills most registers, with what the loops around it carry, takes at a time: as
-  /// the compiler loads all operands of one stretch ahead, these have to fit beside. 0: all.
-  int stepsAtATime(const ir::Op &dot, const plan::VarType &made) const {
-    int64_t registers = registersOf(made);
-    for (const ir::Op *at = repeatingOp(dot.parent); at; at = repeatingOp(at->parent))
-      if (at->kind == ir::OpKind::For)
-        for (size_t i = 1; i < at->body().args.size(); ++i)
-          registers += registersOf(typeOf(at->body().args[i].get()));
-    // ptxas loads further ahead than Clang does.
-    const int64_t mostOfThem = placement.maxRegistersPerThread * (placement.multipliesByWarps() ? 15 : 20) / 32;
-    constexpr int64_t loadsAtATime = 24;
-    if (registers < mostOfThem)
-      return 0;
-    const int byCols = made.division == plan::Division::Cols ? placement.instances : 1;
-    const int byRows = made.division == plan::Division::Rows ? placement.instances : 1;
-    const int64_t loads = made.rows / byRows / plan::slabRows(made.layout) + made.cols / byCols / 16;
-    const ir::Type &factor = ir::factorOf(dot, 0)->type;
-    const int64_t steps = plan::sharedBytes(factor.elem, factor.cols) / 32;
-    for (const int count : {4, 2})
-      if (steps % count == 0 && count * loads <= loadsAtATime)
-        return steps > count ? count : 0;
-    return steps % 2 == 0 && steps > 2 ? 2 : 0;
-  }
-
-  /// The variable that feeds a computed operand to the product: the value's, or one of whole slabs, of the operand's
-  /// layout, with zeros where padding would be contracted.
-  std::string asFed(const ir::Op &dot, size_t position) {
-    const ProductPlacement &product = placement.products.at(&dot);
-    const Operand &operand = position == 0 ? product.a : product.b;
-    const plan::VarType home = typeOf(operand.value), &fed = position == 0 ? product.aFed : product.bFed;
-    const bool alongCols = (position == 0) != (operand.transposed != operand.storesTransposed);
-    const int64_t contracted = position == 0 ? ir::factorOf(dot, 0)->type.cols : ir::factorOf(dot, 1)->type.rows;
-    const bool isPadded = contracted != (alongCols ? fed.cols : fed.rows);
-    if (home == fed && !isPadded)
-      return use(operand.value);
-    const std::string dest = temporary(operand.value, operand.kind == Operand::Register ? "_operand" : "_fed", fed);
-    emitSpread(dest, use(operand.value),
-               {isPadded && !alongCols ? contracted : 0, isPadded && alongCols ? contracted : 0}, dot.loc);
-    return dest;
-  }
-
-  void emitSpread(const std::string &dest, const std::string &source, std::pair<int64_t, int64_t> within,
-                  SourceLoc loc) {
-    plan::Stmt &stmt = emit(Kind::Spread, loc);
-    stmt.dest = dest;
-    stmt.operands = {source};
-    std::tie(stmt.rowHi, stmt.colHi) = within;
-  }
-
-  /// A variable beside that of `value`; the same each time that the op is lowered.
-  std::string temporary(const ir::Value *value, const std::string &what, const plan::VarType &type) {
-    std::string &name = temporaries[{value, what}];
-    if (name.empty())
-      name = declare(use(value) + what, type);
-    return name;
-  }
-
-  plan::BufferRef refTo(const Operand &operand, plan::Division slice) const {
-    plan::BufferRef ref{operand.buffer, "", operand.transposed, slice};
-    if (operand.kind != Operand::Ring)
-      return ref;
-    const RingPlacement &ring = *placement.findRing(placement.loadKeys.at(operand.value->definingOp));
-    if (ring.stages > 1 || !placement.copiesItself)
-      ref.cursor = ring.cursor();
-    return ref;
-  }
-
-  void stageOperand(const ir::Op &dot, size_t position) {
-    const ProductPlacement &product = placement.products.at(&dot);
-    const Operand &operand = position == 0 ? product.a : product.b;
-    if (!stagedNow.insert(operand.buffer).second)
-      return;
-    const std::string source = asFed(dot, position);
-    emitStoreShared(source, position == 0 ? product.aFed : product.bFed, operand.buffer, operand.storesTransposed,
-                    dot.loc);
-  }
-
-  // ---- stores
-  void lowerStore(const ir::Op &store) {
-    const ir::Value *value = store.operands().back();
-    const plan::Layout &layout = typeOf(value).layout;
-    const ElemType elem = function.findParam(store.view.tensor)->elem;
-    const int group = groupElements(elem), run = plan::runOf(layout);
-    const bool isHalf = 2 * run == group && layout.threadsPerRow > 1; // two neighbouring threads have one
-    if (run % group != 0 && !isHalf)
-      return unsupported(store,
-                         fmt::format("a store of packed elements by threads with less than {} neighbours", group));
-    lowerStore(store, converted(value, elem, store.loc), Kind::Store);
-  }
-
-  /// By the copy engine where it can, and for tensors that do not suit it by the threads.
-  void lowerStore(const ir::Op &store, const std::string &source, Kind kind) {
-    auto found = placement.stores.find(&store);
-    if (found == placement.stores.end())
-      return lowerDirectStore(store, source, kind);
-    if (found->second.map.empty())
-      return storeWhole(store, source, found->second);
-    if (schedule.aligned)
-      return storeInPieces(store, source, found->second);
-    plan::Stmt branch;
-    branch.kind = Kind::If;
-    branch.loc = store.loc;
-    branch.map = found->second.map;
-    into(branch.body, [&] { storeInPieces(store, source, found->second); });
-    into(branch.orElse, [&] { lowerDirectStore(store, source, kind); });
-    emit(Kind::If, store.loc) = std::move(branch);
-  }
-
-  std::string converted(const ir::Value *value, ElemType elem, SourceLoc loc) {
-    plan::VarType type = typeOf(value);
-    if (type.elem == elem || type.kind == plan::VarType::TileIndex)
-      return use(value);
-    const std::string source = use(value);
-    type.elem = elem;
-    const std::string dest = declare(source + "_" + std::string(spelling(elem)), type);
-    plan::Stmt &stmt = emit(Kind::Compute, loc);
-    stmt.op = ir::OpKind::Cast;
-    stmt.dest = dest;
-    stmt.operands = {source};
-    return dest;
-  }
-
-  void lowerDirectStore(const ir::Op &store, const std::string &source, Kind kind) {
-    std::vector<std::string> operands = indexOperands(store);
-    operands.push_back(source);
-    plan::Stmt &stmt = emit(kind, store.loc);
-    stmt.operands = std::move(operands);
-    stmt.view = viewOf(store);
-    stmt.atomic = store.atomic;
-    stmt.firstInstance =
-        placement.instances > 1 && plan::heldPart(typeOf(store.operands().back())) == plan::Division::Whole;
-  }
-
-  std::vector<std::string> indexOperands(const ir::Op &op) const {
-    std::vector<std::string> operands;
-    for (size_t i = 0; i + 1 < op.operands().size(); ++i)
-      operands.push_back(use(op.operand(i)));
-    return operands;
-  }
-
-  void bulkWait(SourceLoc loc, int count) { emit(plan::BulkWait{count}, loc).one = true; }
-
-  void syncInstance(SourceLoc loc) { emit(plan::Sync{instanceBarrier, placement.layout.threads}, loc); }
-
-  /// Each warpgroup stages its share of some columns, and one of its threads hands them to the copy engine.
-  void storeInPieces(const ir::Op &store, const std::string &source, const StorePlacement &placed) {
-    const plan::VarType type = typeOf(store.operands().back());
-    const plan::BufferRef ref{placed.buffer, pieceCursor(placed), false, type.division};
-    // Other instances may still multiply out of this memory.
-    if (!placement.findBuffer(placed.buffer)->aliasOf.empty() && placement.instances > 1)
-      syncAll(store.loc);
-    for (int64_t col = 0; col < type.cols; col += placed.pieceCols) {
-      const bool all = type.division == plan::Division::Cols; // columns are counted within what an instance has
-      const auto [colLo, colHi] = all ? std::pair<int64_t, int64_t>() : std::pair(col, col + placed.pieceCols);
-      if (placed.isApart) {
-        handOver(store, source, placed, ref, {colLo, colHi});
-        continue;
-      }
-      bulkWait(store.loc, placed.stages - 1);
-      syncInstance(store.loc);
-      stagePiece(store, source, ref, {colLo, colHi});
-      syncInstance(store.loc);
-      plan::Stmt &copy = emit(Kind::CopyOut, store.loc);
-      copy.one = true;
-      copy.map = placed.map;
-      copy.view = store.view;
-      copy.operands = indexOperands(store);
-      copy.ref = ref;
-      copy.colLo = colLo;
-      copy.colHi = colHi;
-      copy.reducing = store.kind == ir::OpKind::Atomic;
-      emit(plan::BulkCommit(), store.loc).one = true;
-      if (!ref.cursor.empty())
-        emit(plan::Advance{ref.cursor}, store.loc);
-    }
-  }
-
-  void stagePiece(const ir::Op &store, const std::string &source, const plan::BufferRef &ref,
-                  std::pair<int64_t, int64_t> cols) {
-    plan::Stmt &write = emit(Kind::StoreShared, store.loc);
-    write.operands = {source};
-    write.ref = ref;
-    std::tie(write.colLo, write.colHi) = cols;
-    emit(plan::FenceProxy(), store.loc);
-  }
-
-  /// To the role that hands it to the copy engine.
-  void handOver(const ir::Op &store, const std::string &source, const StorePlacement &placed,
-                const plan::BufferRef &ref, std::pair<int64_t, int64_t> cols) {
-    emit(plan::Wait{{placed.empty(), ref.cursor}, true}, store.loc);
-    stagePiece(store, source, ref, cols);
-    emit(plan::Arrive{.at = {placed.full(), ref.cursor}, .byWarps = true}, store.loc);
-    emit(plan::Advance{ref.cursor}, store.loc);
-  }
-
-  /// One for all stores that share a staging buffer; none for a buffer of one stage that no other role knows of.
-  std::string pieceCursor(const StorePlacement &placed) {
-    if (placed.stages == 1 && !placed.isApart)
-      return {};
-    std::string &cursor = pieceCursors[placed.buffer];
-    if (cursor.empty())
-      cursor = declare(placed.cursor(), cursorType(placed.stages));
-    return cursor;
-  }
-
-  /// All instances stage their shares, and all threads store rows of the whole tile.
-  void storeWhole(const ir::Op &store, const std::string &source, const StorePlacement &placed) {
-    syncBlock(store.loc);
-    emitStoreShared(source, typeOf(store.operands().back()), placed.buffer, false, store.loc);
-    syncBlock(store.loc);
-    plan::Stmt &copy = emit(Kind::CopyOut, store.loc);
-    copy.view = store.view;
-    copy.operands = indexOperands(store);
-    copy.ref = {placed.buffer, "", false, plan::Division::Whole};
-  }
-
-  void syncBlock(SourceLoc loc) { emit(plan::Sync{0, totalThreads()}, loc); }
 
   // ---- control
   void lowerIf(const ir::Op &op) {
@@ -703,13 +401,12 @@ private:
 
   /// stage -1: all.
   void lowerStage(const std::vector<ScheduledOp> &order, int stage) {
-    stagedNow.clear();
+    products.beginPass();
     for (const ScheduledOp &item : order)
       if (stage < 0 || item.stage == stage)
         lower(*item.op);
   }
 
-  const ir::Function &function;
   const Nest &nest;
   const Schedule &schedule;
   ir::OpSet needed;
@@ -717,10 +414,9 @@ private:
   MemoryOrder memoryOrder;
   CarriedVariables carried;
   std::optional<OwnCopies> copies; ///< of a role that fills the rings itself
-  std::set<std::string> stagedNow; ///< staging buffers that were stored to in this pass over the body
-  std::map<std::pair<const ir::Value *, std::string>, std::string, ir::InOrder> temporaries;
-  std::map<std::string, std::string> pieceCursors; ///< by staging buffer of stores
   ConsumerResult result;
+  ComputeProducts products;
+  ComputeStores stores;
 };
 
 } // namespace

@@ -190,4 +190,12 @@ void RoleBuilder::emitMove(const std::string &dest, const std::string &source, S
   stmt.operands = {source};
 }
 
+void RoleBuilder::emitStoreShared(const std::string &source, const plan::VarType &type, const std::string &buffer,
+                                  bool transposed, SourceLoc loc) {
+  plan::Stmt &write = emit(plan::StmtKind::StoreShared, loc);
+  write.operands = {source};
+  write.ref = {buffer, "", transposed, plan::heldPart(type)};
+  write.firstInstance = placement.instances > 1 && write.ref.slice == plan::Division::Whole;
+}
+
 } // namespace tkc::planner

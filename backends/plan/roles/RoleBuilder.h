@@ -54,6 +54,14 @@ public:
   /// The view of a load or store, with what its variables pad noted at its gathers.
   ir::View viewOf(const ir::Op &op) const;
   void emitMove(const std::string &dest, const std::string &source, SourceLoc loc);
+  /// What every instance holds is stored by the first.
+  void emitStoreShared(const std::string &source, const plan::VarType &type, const std::string &buffer, bool transposed,
+                       SourceLoc loc);
+
+  /// Of the role that computes.
+  int totalThreads() const { return placement.layout.threads * placement.instances; }
+  int barrierOfAll() const { return placement.hasNamedBarriers ? allConsumersBarrier : 0; }
+  void syncAll(SourceLoc loc) { emit(plan::Sync{barrierOfAll(), totalThreads()}, loc); }
 
   /// Runs `fill` with statements going to `body`.
   template <class Fill> void into(plan::Body &body, Fill fill) {

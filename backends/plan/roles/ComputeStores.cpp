@@ -1,0 +1,151 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "backends/plan/roles/ComputeStores.h"
+
+#include <fmt/format.h>
+#include <tuple>
+
+namespace tkc::planner {
+
+using Kind = plan::StmtKind;
+
+void ComputeStores::lower(const ir::Op &store) {
+  const ir::Value *value = store.operands().back();
+  const plan::Layout &layout = builder.typeOf(value).layout;
+  const ElemType elem = function.findParam(store.view.tensor)->elem;
+  const int group = groupElements(elem), run = plan::runOf(layout);
+  const bool isHalf = 2 * run == group && layout.threadsPerRow > 1; // two neighbouring threads have one
+  if (run % group != 0 && !isHalf) {
+    unsupported.push_back(
+        {store.loc, fmt::format("a store of packed elements by threads with less than {} neighbours", group)});
+    return;
+  }
+  lower(store, converted(value, elem, store.loc), Kind::Store);
+}
+
+void ComputeStores::lower(const ir::Op &store, const std::string &source, plan::StmtKind kind) {
+  auto found = placement.stores.find(&store);
+  if (found == placement.stores.end())
+    return lowerDirectStore(store, source, kind);
+  if (found->second.map.empty())
+    return storeWhole(store, source, found->second);
+  if (aligned)
+    return storeInPieces(store, source, found->second);
+  plan::Stmt branch;
+  branch.kind = Kind::If;
+  branch.loc = store.loc;
+  branch.map = found->second.map;
+  builder.into(branch.body, [&] { storeInPieces(store, source, found->second); });
+  builder.into(branch.orElse, [&] { lowerDirectStore(store, source, kind); });
+  builder.emit(Kind::If, store.loc) = std::move(branch);
+}
+
+void ComputeStores::bulkWait(SourceLoc loc, int count) { builder.emit(plan::BulkWait{count}, loc).one = true; }
+
+std::string ComputeStores::converted(const ir::Value *value, ElemType elem, SourceLoc loc) {
+  plan::VarType type = builder.typeOf(value);
+  if (type.elem == elem || type.kind == plan::VarType::TileIndex)
+    return builder.use(value);
+  const std::string source = builder.use(value);
+  type.elem = elem;
+  const std::string dest = builder.declare(source + "_" + std::string(spelling(elem)), type);
+  plan::Stmt &stmt = builder.emit(Kind::Compute, loc);
+  stmt.op = ir::OpKind::Cast;
+  stmt.dest = dest;
+  stmt.operands = {source};
+  return dest;
+}
+
+void ComputeStores::lowerDirectStore(const ir::Op &store, const std::string &source, plan::StmtKind kind) {
+  std::vector<std::string> operands = indexOperands(store);
+  operands.push_back(source);
+  plan::Stmt &stmt = builder.emit(kind, store.loc);
+  stmt.operands = std::move(operands);
+  stmt.view = builder.viewOf(store);
+  stmt.atomic = store.atomic;
+  stmt.firstInstance =
+      placement.instances > 1 && plan::heldPart(builder.typeOf(store.operands().back())) == plan::Division::Whole;
+}
+
+std::vector<std::string> ComputeStores::indexOperands(const ir::Op &op) const {
+  std::vector<std::string> operands;
+  for (size_t i = 0; i + 1 < op.operands().size(); ++i)
+    operands.push_back(builder.use(op.operand(i)));
+  return operands;
+}
+
+void ComputeStores::syncInstance(SourceLoc loc) {
+  builder.emit(plan::Sync{instanceBarrier, placement.layout.threads}, loc);
+}
+
+void ComputeStores::storeInPieces(const ir::Op &store, const std::string &source, const StorePlacement &placed) {
+  const plan::VarType type = builder.typeOf(store.operands().back());
+  const plan::BufferRef ref{placed.buffer, pieceCursor(placed), false, type.division};
+  // Other instances may still multiply out of this memory.
+  if (!placement.findBuffer(placed.buffer)->aliasOf.empty() && placement.instances > 1)
+    builder.syncAll(store.loc);
+  for (int64_t col = 0; col < type.cols; col += placed.pieceCols) {
+    const bool all = type.division == plan::Division::Cols; // columns are counted within what an instance has
+    const auto [colLo, colHi] = all ? std::pair<int64_t, int64_t>() : std::pair(col, col + placed.pieceCols);
+    if (placed.isApart) {
+      handOver(store, source, placed, ref, {colLo, colHi});
+      continue;
+    }
+    bulkWait(store.loc, placed.stages - 1);
+    syncInstance(store.loc);
+    stagePiece(store, source, ref, {colLo, colHi});
+    syncInstance(store.loc);
+    plan::Stmt &copy = builder.emit(Kind::CopyOut, store.loc);
+    copy.one = true;
+    copy.map = placed.map;
+    copy.view = store.view;
+    copy.operands = indexOperands(store);
+    copy.ref = ref;
+    copy.colLo = colLo;
+    copy.colHi = colHi;
+    copy.reducing = store.kind == ir::OpKind::Atomic;
+    builder.emit(plan::BulkCommit(), store.loc).one = true;
+    if (!ref.cursor.empty())
+      builder.emit(plan::Advance{ref.cursor}, store.loc);
+  }
+}
+
+void ComputeStores::stagePiece(const ir::Op &store, const std::string &source, const plan::BufferRef &ref,
+                               std::pair<int64_t, int64_t> cols) {
+  plan::Stmt &write = builder.emit(Kind::StoreShared, store.loc);
+  write.operands = {source};
+  write.ref = ref;
+  std::tie(write.colLo, write.colHi) = cols;
+  builder.emit(plan::FenceProxy(), store.loc);
+}
+
+void ComputeStores::handOver(const ir::Op &store, const std::string &source, const StorePlacement &placed,
+                             const plan::BufferRef &ref, std::pair<int64_t, int64_t> cols) {
+  builder.emit(plan::Wait{{placed.empty(), ref.cursor}, true}, store.loc);
+  stagePiece(store, source, ref, cols);
+  builder.emit(plan::Arrive{.at = {placed.full(), ref.cursor}, .byWarps = true}, store.loc);
+  builder.emit(plan::Advance{ref.cursor}, store.loc);
+}
+
+std::string ComputeStores::pieceCursor(const StorePlacement &placed) {
+  if (placed.stages == 1 && !placed.isApart)
+    return {};
+  std::string &cursor = pieceCursors[placed.buffer];
+  if (cursor.empty())
+    cursor = builder.declare(placed.cursor(), cursorType(placed.stages));
+  return cursor;
+}
+
+void ComputeStores::storeWhole(const ir::Op &store, const std::string &source, const StorePlacement &placed) {
+  syncBlock(store.loc);
+  builder.emitStoreShared(source, builder.typeOf(store.operands().back()), placed.buffer, false, store.loc);
+  syncBlock(store.loc);
+  plan::Stmt &copy = builder.emit(Kind::CopyOut, store.loc);
+  copy.view = store.view;
+  copy.operands = indexOperands(store);
+  copy.ref = {placed.buffer, "", false, plan::Division::Whole};
+}
+
+void ComputeStores::syncBlock(SourceLoc loc) { builder.emit(plan::Sync{0, builder.totalThreads()}, loc); }
+
+} // namespace tkc::planner
