@@ -9,9 +9,9 @@
 #include "backends/emit/kernel/DropUnused.h"
 #include "backends/emit/kernel/GridPrinter.h"
 #include "backends/emit/kernel/RolePrinter.h"
-#include "backends/plan/placement/Placement.h"
 #include "backends/targets/Description.h"
 #include "backends/targets/Dialect.h"
+#include "ir/Views.h"
 #include "support/Diagnostics.h"
 
 #include <algorithm>
@@ -748,7 +748,7 @@ std::set<Reach> reaches(const plan::Plan &plan) {
     if (stmt.kind != StmtKind::Fetch)
       return;
     const plan::Buffer &buffer = *plan.findBuffer(stmt.ref.buffer);
-    const auto [rowDim, colDim] = planner::rangedDims(stmt.view);
+    const auto [rowDim, colDim] = ir::rangedDims(stmt.view);
     if (rowDim >= 0)
       all.insert({stmt.view.tensor, rowDim, stmt.ref.transposed ? buffer.cols : buffer.rows});
     all.insert({stmt.view.tensor, colDim, stmt.ref.transposed ? buffer.rows : buffer.cols});

@@ -1,14 +1,13 @@
 // Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-// Which accesses the copy engine can do.
-#include "backends/plan/placement/Placement.h"
+#include "backends/plan/analysis/CopyEngineAccess.h"
+
+#include "ir/Views.h"
 
 #include "ir/RangeAnalysis.h"
 
 #include <algorithm>
 #include <cmath>
-#include <tuple>
 
 namespace tkc::planner {
 namespace {
@@ -73,23 +72,6 @@ bool rangeSuits(ir::OpKind access, const ir::Value *tileIndex, const ir::DimExpr
 
 } // namespace
 
-bool isDim(const ir::Value *value, const ir::DimExpr &dim) {
-  const ir::Op *op = value->definingOp;
-  if (op && op->kind == ir::OpKind::Dim)
-    return dim.kind == ir::DimExpr::Symbol && dim.symbol == op->name;
-  return op && op->kind == ir::OpKind::Const && dim.isConst() && static_cast<double>(dim.value) == op->constant;
-}
-
-std::pair<int, int> rangedDims(const ir::View &view) {
-  int first = -1, second = -1;
-  for (size_t i = 0; i < view.indices.size(); ++i) {
-    if (view.indices[i].kind == ir::ViewIndex::Element)
-      continue;
-    (first < 0 ? first : second) = static_cast<int>(i);
-  }
-  return second < 0 ? std::pair{-1, first} : std::pair{first, second};
-}
-
 bool suitsCopyEngine(const ir::Function &function, const ir::Op &access) {
   return whyNotByCopyEngine(function, access).empty();
 }
@@ -145,27 +127,6 @@ bool endsWide(const ir::Function &function, const ir::Op &access) {
     return index.hi % elements == 0;
   const ir::Op *loop = loopOf(access.operand(index.operand));
   return loop && stopsWithTensor(loop->operand(1), dim, elements);
-}
-
-plan::TensorMap makeMap(const ir::Op &access, const plan::Buffer &buffer, int64_t boxRows) {
-  plan::TensorMap map;
-  map.name = buffer.name + "_map";
-  map.tensor = access.view.tensor;
-  map.buffer = buffer.name;
-  std::tie(map.rowDim, map.colDim) = rangedDims(access.view);
-  map.boxRows = boxRows;
-  const int64_t span = plan::bytes(buffer.swizzle);
-  map.boxCols = span ? std::min(buffer.cols, span * 8 / plan::sharedBits(buffer.elem)) : buffer.cols;
-  map.swizzle = buffer.swizzle;
-  return map;
-}
-
-plan::Swizzle chooseSwizzle(int64_t rowBytes) {
-  if (rowBytes % 128 == 0)
-    return plan::Swizzle::B128;
-  if (rowBytes % 64 == 0)
-    return plan::Swizzle::B64;
-  return rowBytes % 32 == 0 ? plan::Swizzle::B32 : plan::Swizzle::None;
 }
 
 } // namespace tkc::planner

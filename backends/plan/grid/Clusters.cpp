@@ -4,6 +4,7 @@
 
 #include "backends/plan/analysis/Nest.h"
 #include "ir/Effects.h"
+#include "ir/Views.h"
 
 #include <algorithm>
 #include <fmt/format.h>

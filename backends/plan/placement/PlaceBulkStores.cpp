@@ -5,9 +5,11 @@
 // their staging buffer: each waits until the last has left it.
 #include "backends/plan/placement/PlaceBulkStores.h"
 
+#include "backends/plan/analysis/CopyEngineAccess.h"
 #include "backends/plan/analysis/Nest.h"
 #include "backends/plan/placement/PlaceCoalescedStores.h"
 #include "backends/plan/placement/SharedUse.h"
+#include "backends/plan/placement/TensorMaps.h"
 
 #include <algorithm>
 #include <fmt/format.h>

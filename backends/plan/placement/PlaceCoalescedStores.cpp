@@ -3,7 +3,9 @@
 #include "backends/plan/placement/PlaceCoalescedStores.h"
 
 #include "backends/plan/analysis/Nest.h"
+#include "backends/plan/placement/TensorMaps.h"
 #include "ir/Products.h"
+#include "ir/Views.h"
 
 #include <algorithm>
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "backends/plan/placement/PlaceDirectLoads.h"
 
+#include "backends/plan/analysis/CopyEngineAccess.h"
 #include "backends/plan/analysis/Nest.h"
 
 #include <algorithm>

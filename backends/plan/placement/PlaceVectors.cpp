@@ -6,8 +6,10 @@
 // the tiles, and each thread reads its elements where they are used.
 #include "backends/plan/placement/PlaceVectors.h"
 
+#include "backends/plan/analysis/CopyEngineAccess.h"
 #include "backends/plan/analysis/LoadAnalysis.h"
 #include "backends/plan/analysis/Nest.h"
+#include "backends/plan/placement/TensorMaps.h"
 #include "ir/Products.h"
 
 #include <algorithm>

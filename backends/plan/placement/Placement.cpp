@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "backends/plan/placement/Placement.h"
 
+#include "backends/plan/analysis/CopyEngineAccess.h"
 #include "backends/plan/analysis/LoadAnalysis.h"
 #include "backends/plan/analysis/MemoryDependence.h"
 #include "backends/plan/analysis/Nest.h"
@@ -13,6 +14,7 @@
 #include "backends/plan/placement/PlaceDirectLoads.h"
 #include "backends/plan/placement/PlaceVectors.h"
 #include "backends/plan/placement/RowLayout.h"
+#include "backends/plan/placement/TensorMaps.h"
 #include "ir/Effects.h"
 #include "ir/Products.h"
 

@@ -123,9 +123,9 @@ struct Placement {
   ir::OpSet contested, lastWrites;
   ir::OpMap<ProductPlacement> products;
   std::vector<RingPlacement> rings;
-  ir::OpMap<std::string> loadKeys; ///< every load that a ring serves (clones too) → member key
+  ir::OpMap<std::string> loadKeys;   ///< every load that a ring serves (clones too) → member key
   ir::OpMap<ir::Quotient> quotients; ///< of divisions of integers
-  ir::OpSet registerLoads;         ///< loads whose values vector work uses: loaded to registers (as well)
+  ir::OpSet registerLoads;           ///< loads whose values vector work uses: loaded to registers (as well)
   std::map<std::pair<const ir::Value *, bool>, std::string, ir::InOrder>
       staged; ///< computed operands, whether transposed → buffer
   ir::OpMap<StorePlacement> stores;
@@ -168,28 +168,5 @@ struct Placement {
 /// `error` is set where the program needs what no placement can give.
 Placement place(const ir::Function &function, const Nest &nest, const arch::Description &arch, const Schedule &schedule,
                 std::string &error);
-
-/// Whether the copy engine can do a load or store, as far as it shows when compiling: at most two ranged dims, the last
-/// one contiguous; what is stored ends with the tensor or a whole tile, as the engine writes whatever exists there.
-bool suitsCopyEngine(const ir::Function &function, const ir::Op &access);
-/// Why the copy engine cannot do it; empty where it can.
-std::string whyNotByCopyEngine(const ir::Function &function, const ir::Op &access);
-/// Whether the rows of every tile that is accessed begin whole 16 bytes after those of the tensor.
-bool beginsWide(const ir::Function &function, const ir::Op &access);
-/// Whether they end so, or where the tensor's rows do.
-bool endsWide(const ir::Function &function, const ir::Op &access);
-/// Whether they begin a multiple of so many elements after those of the tensor.
-bool beginsAtMultiples(const ir::Function &function, const ir::Op &access, int64_t elements);
-
-/// Whether `value` is that dim of a tensor.
-bool isDim(const ir::Value *value, const ir::DimExpr &dim);
-
-/// Dims of the tensor along which the rows (-1: none) and columns of an access run.
-std::pair<int, int> rangedDims(const ir::View &view);
-
-/// The map by which the engine moves boxes of `boxRows` rows between what `access` sees and a stage of `buffer`.
-plan::TensorMap makeMap(const ir::Op &access, const plan::Buffer &buffer, int64_t boxRows);
-
-plan::Swizzle chooseSwizzle(int64_t rowBytes);
 
 } // namespace tkc::planner

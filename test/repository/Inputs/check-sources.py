@@ -51,12 +51,10 @@ against = {
     ("backends/emit/host/Launcher.h", "frontend/Program.h"),
     ("backends/emit/host/ProgramLauncher.h", "frontend/Program.h"),
     ("backends/emit/host/Signatures.cpp", "frontend/Sema.h"),
-    ("backends/emit/kernel/KernelPrinter.cpp", "backends/plan/placement/Placement.h"),
     ("backends/plan/ElaborateModule.cpp", "frontend/AST.h"),
     ("backends/plan/PlanModule.cpp", "frontend/AST.h"),
     ("backends/plan/PlanModule.h", "frontend/Sema.h"),
     ("backends/plan/TuneDependence.cpp", "frontend/AST.h"),
-    ("backends/plan/analysis/CopyEngineAccess.cpp", "backends/plan/placement/Placement.h"),
     ("backends/schedule/Schedule.h", "frontend/Sema.h"),
 }
 

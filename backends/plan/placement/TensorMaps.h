@@ -1,0 +1,16 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Maps by which the copy engine moves boxes of a tensor to and from buffers, and the swizzles of these.
+#pragma once
+
+#include "ir/plan/PlanIR.h"
+
+namespace tkc::planner {
+
+/// The map by which the engine moves boxes of `boxRows` rows between what `access` sees and a stage of `buffer`.
+plan::TensorMap makeMap(const ir::Op &access, const plan::Buffer &buffer, int64_t boxRows);
+
+plan::Swizzle chooseSwizzle(int64_t rowBytes);
+
+} // namespace tkc::planner
