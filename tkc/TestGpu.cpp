@@ -5,7 +5,7 @@
 // `--target=emulator` it is emulated as it is.
 #include "tkc/TestGpu.h"
 
-#include "backends/emit/Architectures.h"
+#include "backends/targets/nvidia/Nvcc.h"
 #include "tkc/Cases.h"
 #include "tkc/Driver.h"
 #include "tkc/Files.h"

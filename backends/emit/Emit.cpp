@@ -3,10 +3,10 @@
 #include "backends/emit/Emit.h"
 
 #include "backends/cpp/Format.h"
-#include "backends/emit/Architectures.h"
 #include "backends/emit/Includes.h"
 #include "backends/emit/Names.h"
 #include "backends/emit/Standalone.h"
+#include "backends/emit/host/Entries.h"
 #include "backends/emit/host/Launcher.h"
 #include "backends/emit/kernel/KernelPrinter.h"
 #include "support/Diagnostics.h"

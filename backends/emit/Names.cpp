@@ -5,6 +5,7 @@
 #include "backends/emit/kernel/KernelPrinter.h"
 #include "backends/emit/kernel/Types.h"
 
+#include <algorithm>
 #include <initializer_list>
 
 namespace tkc::cuda {
@@ -79,6 +80,23 @@ MemberNames::MemberNames(const plan::Plan &plan, const std::string &kernel) {
     buffers[buffer.name] = ofShared.take(identifier(buffer.name));
   for (const plan::Barrier &barrier : plan.barriers)
     barriers[barrier.name] = ofShared.take(identifier(barrier.name));
+}
+
+Architectures architecturesOf(const std::vector<planner::PlannedKernel> &kernels) {
+  Architectures all;
+  for (const planner::PlannedKernel &kernel : kernels)
+    if (const arch::Description *gpu = arch::find(kernel.plan->arch);
+        gpu && std::find(all.begin(), all.end(), gpu) == all.end())
+      all.push_back(gpu);
+  std::stable_sort(all.begin(), all.end(), [](const auto *a, const auto *b) { return isLessCapable(*a, *b); });
+  return all;
+}
+
+std::string namespaceOf(const arch::Description &gpu, const std::set<std::string> &entries) {
+  std::string name = identifier(gpu.name);
+  while (entries.count(name))
+    name += '_';
+  return name;
 }
 
 } // namespace tkc::cuda

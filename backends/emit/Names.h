@@ -7,6 +7,7 @@
 #pragma once
 
 #include "backends/plan/PlanModule.h"
+#include "backends/targets/nvidia/Nvcc.h"
 
 #include <map>
 #include <set>
@@ -49,5 +50,12 @@ private:
   using Names = std::map<std::string, std::string>;
   Names arguments, maps, fitting, flags, buffers, barriers;
 };
+
+/// Those that the plans are for.
+Architectures architecturesOf(const std::vector<planner::PlannedKernel> &kernels);
+
+/// The namespace of a GPU's kernels in a file for several, of which launchers choose at run time; `entries` are names
+/// of the file's functions.
+std::string namespaceOf(const arch::Description &gpu, const std::set<std::string> &entries);
 
 } // namespace tkc::cuda

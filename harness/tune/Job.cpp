@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "harness/tune/Job.h"
 
-#include "backends/emit/Architectures.h"
 #include "backends/emit/RuntimeHeaders.h"
+#include "backends/targets/nvidia/Nvcc.h"
 
 #include <algorithm>
 #include <fmt/ranges.h>

@@ -4,12 +4,14 @@
 // The entries of an emitted file: its kernels and its programs, each once.
 #pragma once
 
+#include "backends/emit/kernel/Types.h"
 #include "backends/plan/PlanModule.h"
 #include "backends/targets/Dialect.h"
 #include "frontend/Program.h"
 
 #include <memory>
 #include <set>
+#include <string>
 #include <vector>
 
 namespace tkc::cuda {
@@ -45,6 +47,17 @@ template <class Visit> void forEachProgram(const std::vector<std::unique_ptr<Pro
         plans.push_back(other.get());
     visit(first->program->signature, plans);
   }
+}
+
+/// Names of the functions that launch these.
+inline std::set<std::string> entriesOf(const std::vector<planner::PlannedKernel> &kernels,
+                                       const std::vector<std::unique_ptr<ProgramPlan>> &programs) {
+  std::set<std::string> names;
+  for (const planner::PlannedKernel &kernel : kernels)
+    names.insert(entryName(kernel.kernel->signature.name));
+  for (const auto &program : programs)
+    names.insert(entryName(program->program->signature.name));
+  return names;
 }
 
 } // namespace tkc::cuda

@@ -3,7 +3,6 @@
 #include "backends/emit/host/FfiFunctions.h"
 
 #include "backends/cpp/Format.h"
-#include "backends/emit/Architectures.h"
 #include "backends/emit/host/Entries.h"
 #include "backends/emit/host/HostFunction.h"
 #include "backends/emit/kernel/Types.h"

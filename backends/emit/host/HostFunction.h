@@ -5,7 +5,6 @@
 // of every argument that open them, and the branch to a specialisation.
 #pragma once
 
-#include "backends/emit/Architectures.h"
 #include "backends/emit/Names.h"
 #include "backends/emit/host/HostExpr.h"
 #include "backends/targets/Dialect.h"

@@ -3,7 +3,6 @@
 #include "backends/emit/host/Launcher.h"
 
 #include "backends/cpp/Cpp.h"
-#include "backends/emit/Architectures.h"
 #include "backends/emit/Names.h"
 #include "backends/emit/host/Entries.h"
 #include "backends/emit/host/HostFunction.h"

@@ -35,8 +35,6 @@ arrows = {
 }
 # Includes that are against the arrows: (who, what). The list may only become shorter, and one that is not needed is a breach as well.
 against = {
-    ("backends/emit/Architectures.h", "backends/plan/PlanModule.h"),
-    ("backends/emit/Architectures.h", "frontend/Program.h"),
     ("backends/emit/Emit.h", "backends/plan/PlanModule.h"),
     ("backends/emit/Emit.h", "frontend/Program.h"),
     ("backends/emit/Names.h", "backends/plan/PlanModule.h"),
@@ -131,7 +129,7 @@ def breaches():
     elif rule == "length":
         for name in sources:
             lines = text(name).count("\n")
-            if lines > 900:
+            if lines > 800:
                 yield f"{name}: has {lines} lines"
 
 

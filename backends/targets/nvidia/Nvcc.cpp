@@ -1,19 +1,12 @@
 // Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "backends/emit/Architectures.h"
+#include "backends/targets/nvidia/Nvcc.h"
 
-#include "backends/emit/kernel/Types.h"
-
-#include <algorithm>
 #include <fmt/ranges.h>
 #include <tuple>
 
 namespace tkc::cuda {
 namespace {
-
-auto order(const arch::Description &gpu) {
-  return std::tuple(gpu.capability.major, gpu.capability.minor, gpu.capability.exactly);
-}
 
 /// "90a", as in compute_90a.
 std::string number(const arch::Description &gpu) {
@@ -31,31 +24,11 @@ std::string featureMacro(const arch::Description &gpu) {
 
 } // namespace
 
-Architectures architecturesOf(const std::vector<planner::PlannedKernel> &kernels) {
-  Architectures all;
-  for (const planner::PlannedKernel &kernel : kernels)
-    if (const arch::Description *gpu = arch::find(kernel.plan->arch);
-        gpu && std::find(all.begin(), all.end(), gpu) == all.end())
-      all.push_back(gpu);
-  std::stable_sort(all.begin(), all.end(), [](const auto *a, const auto *b) { return order(*a) < order(*b); });
-  return all;
-}
-
-std::string namespaceOf(const arch::Description &gpu, const std::set<std::string> &entries) {
-  std::string name = identifier(gpu.name);
-  while (entries.count(name))
-    name += '_';
-  return name;
-}
-
-std::set<std::string> entriesOf(const std::vector<planner::PlannedKernel> &kernels,
-                                const std::vector<std::unique_ptr<ProgramPlan>> &programs) {
-  std::set<std::string> names;
-  for (const planner::PlannedKernel &kernel : kernels)
-    names.insert(entryName(kernel.kernel->signature.name));
-  for (const auto &program : programs)
-    names.insert(entryName(program->program->signature.name));
-  return names;
+bool isLessCapable(const arch::Description &gpu, const arch::Description &other) {
+  const auto order = [](const arch::Description &each) {
+    return std::tuple(each.capability.major, each.capability.minor, each.capability.exactly);
+  };
+  return order(gpu) < order(other);
 }
 
 std::string compilesFor(const arch::Description &gpu, const Architectures &all) {
@@ -66,7 +39,7 @@ std::string compilesFor(const arch::Description &gpu, const Architectures &all) 
   std::string condition = fmt::format("__CUDA_ARCH__ >= {}", macroValue(gpu));
   bool hasLater = false;
   for (const arch::Description *other : all) {
-    if (order(*other) <= order(gpu) || hasLater)
+    if (!isLessCapable(gpu, *other) || hasLater)
       continue;
     hasLater = !other->capability.exactly;
     condition += hasLater ? fmt::format(" && __CUDA_ARCH__ < {}", macroValue(*other))

@@ -1,31 +1,21 @@
 // Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A file for several GPUs: the kernels of each stand in a namespace of its name and have a body only where nvcc
-// compiles for that GPU; the launchers choose at run time.
+// What a file for several GPUs says to compilers: the kernels of each have a body only where nvcc, or hipcc, compiles
+// for that GPU.
 #pragma once
 
-#include "backends/plan/PlanModule.h"
 #include "backends/targets/Description.h"
-#include "frontend/Program.h"
 
-#include <memory>
-#include <set>
 #include <string>
 #include <vector>
 
 namespace tkc::cuda {
 
+/// The least capable first: of two that a device runs, launchers take the later.
 using Architectures = std::vector<const arch::Description *>;
 
-/// Those that the plans are for, the least capable first: of two that a device runs, launchers take the later.
-Architectures architecturesOf(const std::vector<planner::PlannedKernel> &kernels);
-
-/// The namespace of a GPU's kernels in a file for several; `entries` are names of the file's functions.
-std::string namespaceOf(const arch::Description &gpu, const std::set<std::string> &entries);
-/// Names of the functions that launch these.
-std::set<std::string> entriesOf(const std::vector<planner::PlannedKernel> &kernels,
-                                const std::vector<std::unique_ptr<ProgramPlan>> &programs);
+bool isLessCapable(const arch::Description &gpu, const arch::Description &other);
 
 /// "#if" condition under which `gpu` is what a device would take of `all`.
 std::string compilesFor(const arch::Description &gpu, const Architectures &all);
