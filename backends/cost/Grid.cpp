@@ -94,7 +94,7 @@ plan::Scalar Grid::value(const Axis &axis, int64_t index) const {
 Tile Grid::tile(int64_t number) const {
   Tile result(axes.size());
   size_t next = axes.size();
-  // As tk::raster: super-rows of so many rows, walked down first.
+  // As tk::raster: raster groups of so many rows, walked down first.
   if (plan.grid.rasterGroup > 0 && axes.size() >= 2) {
     const Axis &cols = axes[--next];
     int64_t rows = 1;

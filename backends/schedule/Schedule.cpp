@@ -100,7 +100,7 @@ const std::vector<Key> &keys() {
       {"allow_upcast", "bool", 0, 1, "false", "types that the GPU lacks are computed in wider ones, more slowly", false,
        false},
       {"raster", "int", 1, 64, "8, or 16 where tiles differ in length",
-       "rows of a super-row of the grid: of tiles, for L2, or of sequences of tiles whose longest go first"},
+       "rows of a raster group of the grid: of tiles, for L2, or of sequences of tiles whose longest go first"},
       {"cluster", "int", 1, 4, "1", "blocks that load shares of a common operand for each other: 1, 2 or 4"},
       {"split", "int", 1, 8, "1",
        "blocks of a cluster that share out the loop of products of one tile, and add up: 1, 2, 4 or 8"},

@@ -300,8 +300,8 @@ struct Grid {
   bool claimed = false; ///< persistent: its own, then those that it claims; as many blocks as tiles, unless `counted`
   bool counted = false; ///< claimed by a counter in global memory: as many blocks as run at once
   static constexpr size_t mostCountedAxes = 3; ///< the answer says where the tile is on as many
-  int rasterGroup = 0; ///< > 0: tiles in super-rows of so many rows, walked down first; the last axis' are columns
-  int rasterAxes = 1;  ///< with super-rows: so many axes before the last number their rows
+  int rasterGroup = 0; ///< > 0: tiles in raster groups of so many rows, walked down first; the last axis' are columns
+  int rasterAxes = 1;  ///< with raster groups: so many axes before the last number their rows
   int chiplets = 1;    ///< blocks go around so many dies; each die gets tiles that follow each other
   bool ragged = false; ///< an inner axis' range depends on outer ones: found on the device
   std::vector<std::string> reversed; ///< axes walked from the last tile (longest first)

@@ -21,7 +21,7 @@ bool endsWithTwoTiledAxes(const plan::Grid &grid) {
   return axes.size() >= 2 && axes.back().tileSize > 0 && axes[axes.size() - 2].tileSize > 0;
 }
 
-/// A super-row counts clusters, where they stand one below the other.
+/// A raster group counts clusters, where they stand one below the other.
 bool isClusteredRow(const plan::Grid &grid) {
   const std::vector<plan::GridAxis> &axes = grid.axes;
   return axes[axes.size() - 2].name == grid.clusterAxis;
@@ -112,9 +112,10 @@ std::string TileScheduler::whyRaster() const {
     return fmt::format("the longest tiles of {} steps of the other axes go first, then their shorter ones, so that the "
                        "last blocks are short",
                        plan.grid.rasterGroup);
-  return fmt::format("tiles of the two last axes go in super-rows of {}, so that blocks of one time share rows and "
-                     "columns in L2",
-                     plan.grid.rasterGroup);
+  return fmt::format(
+      "tiles of the two last axes go in raster groups of {} rows, so that blocks of one time share rows and "
+      "columns in L2",
+      plan.grid.rasterGroup);
 }
 
 std::string TileScheduler::whyPersistent(bool loops, bool overlapped) const {

@@ -106,7 +106,8 @@ private:
   void raster() {
     const int axes = static_cast<int>(plan.grid.axes.size());
     if (plan.grid.rasterGroup > 0 && (plan.grid.rasterAxes < 1 || plan.grid.rasterAxes >= axes))
-      complain("super-rows over {} axes: the grid has {} before its last", plan.grid.rasterAxes, std::max(axes - 1, 0));
+      complain("raster groups over {} axes: the grid has {} before its last", plan.grid.rasterAxes,
+               std::max(axes - 1, 0));
   }
 
   /// Where tiles are claimed, one role asks once a tile, and every role learns of the answer once a tile.

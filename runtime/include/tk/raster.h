@@ -8,7 +8,7 @@
 
 namespace tk {
 
-/// Tile number `tile` of a rows × cols grid in super-rows of `group` rows, walked down first: blocks that run together
+/// Tile number `tile` of a rows × cols grid in raster groups of `group` rows, walked down first: blocks that run together
 /// share operands in L2.
 struct grid_position {
   int row, col;
