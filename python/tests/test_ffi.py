@@ -7,6 +7,9 @@ import ctypes
 import os
 import shutil
 import subprocess
+import sys
+import types
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -220,11 +223,11 @@ class OnGpu:
 
     def __init__(self, array, device=0):
         self.kept = []
-        self.array, self.device = array, device
+        self.array, self.number = array, device
         self.shape, self.dtype, self.strides, self.itemsize = array.shape, array.dtype, array.strides, array.itemsize
 
     def __dlpack_device__(self):
-        return 2, self.device
+        return 2, self.number
 
     def __dlpack__(self, **_):
         count = len(self.shape)
@@ -233,7 +236,7 @@ class OnGpu:
         code = {"f": 2, "i": 0, "u": 1, "b": 6}[self.dtype.kind]
         release = ctypes.cast(self._release, ctypes.c_void_p)
         managed = self._Managed(
-            self.array.ctypes.data, 2, self.device, count, code, 8 * self.itemsize, 1, *sizes, 0, None, release
+            self.array.ctypes.data, 2, self.number, count, code, 8 * self.itemsize, 1, *sizes, 0, None, release
         )
         self.kept.append((managed, sizes))
         new = ctypes.pythonapi.PyCapsule_New
@@ -298,3 +301,103 @@ def test_errors_of_a_call_on_a_gpu(on_gpus):
         with pytest.raises(tkc.Error) as error:
             call()
         assert message in str(error.value)
+
+
+class Device(NamedTuple):
+    type: str
+    index: int
+
+
+class Tensor(OnGpu):
+    """As far as the package looks at one of PyTorch."""
+
+    requires_grad, layout = False, "strided"
+
+    def __init__(self, array, device=0):
+        super().__init__(array, device)
+        self.device = Device("cuda", device)
+
+    def stride(self):
+        return tuple(one // self.itemsize for one in self.strides)
+
+    def is_neg(self):
+        return False
+
+    def is_conj(self):
+        return False
+
+
+@pytest.fixture
+def torch(monkeypatch):
+    """Stands for PyTorch, which need not be installed, on a GPU that need not be there."""
+    stub = types.ModuleType("torch")
+    stub.Tensor, stub.strided, stub.uint8, stub.float32 = Tensor, "strided", np.dtype("uint8"), np.dtype("float32")
+    stub.nn = types.SimpleNamespace(Parameter=type("Parameter", (Tensor,), {}))
+    stub.is_grad_enabled = lambda: True
+
+    def empty(shape, dtype, device):
+        if min(np.atleast_1d(shape), default=0) < 0:
+            raise RuntimeError("negative")
+        return Tensor(np.zeros(shape, dtype), device.index)
+
+    stub.empty = empty
+    monkeypatch.setitem(sys.modules, "torch", stub)
+    return stub
+
+
+@needs_cxx
+def test_repeated_calls_go_the_short_way(on_gpus, functions, torch, monkeypatch):
+    scaled = on_gpus.scaled
+    x, mask = (Tensor(np.ones(5, "float32")) for _ in range(2))
+    y = scaled(x, s=2, n=1)
+    assert type(y) is Tensor and y.shape == (5,)
+    scaled(x, mask, 2, 1, True, out=y)
+    wide = Tensor(np.ones(7, "float32"))
+    monkeypatch.setattr("tkc._kernel.Call", None)  # the long way
+    assert scaled(wide, s=3, n=1).shape == (7,)
+    assert scaled(x, mask=mask, n=4, s=0.5, square=True, out=y) is y
+    assert scaled(x, mask, 0.5, 4, y=y, square=True) is y
+    assert notes(functions) == "5 1 0 2 1 0;5 1 1 2 1 1;7 1 0 3 1 0;5 1 1 0.5 4 1;5 1 1 0.5 4 1;"
+    with pytest.raises(tkc.Error, match="scaled: no specialisation"):
+        scaled(x, s=2, n=7)
+    with pytest.raises(tkc.Error, match="scaled: `n` is not an integer"):
+        scaled(x, s=2, n=1.5)
+
+
+@needs_cxx
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        (lambda x: setattr(x, "requires_grad", True), "scaled: `x` requires a gradient"),
+        (lambda x: setattr(x, "is_neg", lambda: True), "scaled: `x` is a lazily negated view"),
+        (lambda x: setattr(x, "is_conj", lambda: True), "scaled: `x` is a lazily conjugated view"),
+        (lambda x: setattr(x, "device", Device("cpu", 0)), "scaled: `x` is not in the memory of a CUDA device"),
+    ],
+)
+def test_the_short_way_is_only_for_what_it_sees_through(on_gpus, torch, change, message):
+    x, y = (Tensor(np.ones(5, "float32")) for _ in range(2))
+    on_gpus.scaled(x, s=2, n=1, out=y)
+    change(x)
+    with pytest.raises(tkc.Error, match=message):
+        on_gpus.scaled(x, s=2, n=1, out=y)
+
+
+@needs_cxx
+def test_calls_that_are_no_repetition(on_gpus, torch):
+    x, y = (Tensor(np.ones(5, "float32")) for _ in range(2))
+    scaled = on_gpus.scaled
+    scaled(x, s=2, n=1, out=y)
+    cases = [
+        (lambda: scaled(x, x=x, s=2, n=1, out=y), "scaled: `x` is given twice"),
+        (lambda: scaled(x, n=1, out=y), "scaled: `s` is missing"),
+        (lambda: scaled(s=2, n=1, out=y), "scaled: `x` is missing"),
+        (lambda: scaled(None, s=2, n=1, out=y), "scaled: `x` is null"),
+        (lambda: scaled(x, s="2", n=1, out=y, m=1), "scaled: it has no parameter `m`"),
+        (lambda: scaled(x, s=2, n=1, out=y, device="cpu"), "scaled: `x` is on a GPU"),
+        (lambda: scaled(x, s=2, n=1, out=[y, y]), "scaled: `out` has 2 tensors"),
+    ]
+    for call, message in cases:
+        with pytest.raises(tkc.Error, match=message):
+            call()
+    with tkc.device("cpu"), pytest.raises(tkc.Error, match="scaled: `x` is on a GPU"):
+        scaled(x, s=2, n=1, out=y)

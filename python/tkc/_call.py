@@ -117,7 +117,7 @@ class Call:
             raise self.fail(f"`{parameter.name}` would have dims {list(shape)}")
         return shape
 
-    def result(self, out: Any) -> Any:
+    def result(self) -> Any:
         """What the call returns: its outputs, those that were passed among them."""
         outputs = [self.values[one.name] for one in self.signature.outputs if self.values.get(one.name) is not None]
         return outputs[0] if len(outputs) == 1 else tuple(outputs) if outputs else None

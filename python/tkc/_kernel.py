@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Optional, Tuple
 from . import _devices, _tensors, _toolchain
 from ._call import Call
 from ._errors import Error
+from ._repeated import Repeated
 from ._signature import Signature, number
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ class Kernel:
     def __init__(self, module: "Module", signature: Signature):
         self._module = module
         self._functions: Dict[Any, Tuple[Any, Any]] = {}
+        self._repeated = Repeated(signature)
         self.signature = signature
         self.__name__ = self.__qualname__ = signature.name
         self.__doc__ = f"{signature}\n\n{signature.doc}"
@@ -37,13 +39,29 @@ class Kernel:
         return f"<tkc kernel {self.signature}>"
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        repeated = self._repeated.find(args, kwargs)
+        if repeated is not None:
+            function, values, result = repeated
+            _run(function, values)
+            return result
+        given = dict(kwargs)
         out, device, stream = (self._option(kwargs, name) for name in ("out", "device", "stream"))
         call = Call(self.signature, args, kwargs, out)
-        if self._runs_on_gpu(call, _devices.check(device) or _devices.asked()):
-            self._launch(call, stream)
-        else:
+        if not self._runs_on_gpu(call, _devices.check(device) or _devices.asked()):
             self._interpret(call)
-        return call.result(out)
+        else:
+            function = self._launch(call, stream)
+            self._remember(call, args, given, function)
+        return call.result()
+
+    def _remember(self, call: Call, args: Any, kwargs: Dict[str, Any], function: Any) -> None:
+        """Calls like this one may go the short way, which has no workspace and no types with two elements in a byte."""
+        views = call.views.values()
+        if self.signature.is_program or any(one.framework != "torch" or one.elem == "f4e2m1" for one in views):
+            return
+        outputs = [call.views.get(one.name) for one in self.signature.outputs]
+        dtypes = [None if one is None else one.value.dtype for one in outputs]
+        self._repeated.remember(args, kwargs, function, dtypes)
 
     def _option(self, kwargs: Dict[str, Any], name: str) -> Any:
         is_parameter = any(one.name == name for one in self.signature.parameters)
@@ -64,7 +82,8 @@ class Kernel:
 
     # ---- on a GPU --------------------------------------------------------------------------------------------------
 
-    def _launch(self, call: Call, stream: Any) -> None:
+    def _launch(self, call: Call, stream: Any) -> Any:
+        """The function that it called."""
         first = next((view for view in call.views.values()), None)
         if first is None:
             raise call.fail("no tensor says which GPU to run on")
@@ -75,14 +94,12 @@ class Kernel:
             values = [
                 call.values[one.name] if one.is_tensor else call.numbers[one.name] for one in self.signature.parameters
             ]
-            try:
-                if workspace_bytes is not None and first.framework == "torch":
-                    torch = sys.modules["torch"]
-                    size = max(workspace_bytes(*values), 0)
-                    values.append(torch.empty(size, dtype=torch.uint8, device=first.value.device))
-                function(*values)
-            except (TypeError, ValueError, RuntimeError) as error:
-                raise Error(str(error).splitlines()[0]) from None
+            if workspace_bytes is not None and first.framework == "torch":
+                torch = sys.modules["torch"]
+                size = max(_run(workspace_bytes, values), 0)
+                values.append(torch.empty(size, dtype=torch.uint8, device=first.value.device))
+            _run(function, values)
+        return function
 
     def _function(self, call: Call, types: Dict[str, str], constants: Dict[str, int], gpu: int) -> Tuple[Any, Any]:
         capability = _devices.capability(gpu)
@@ -181,6 +198,13 @@ class Kernel:
             for name, value in settings.items():
                 options += ["--set", f"{name}={int(value) if isinstance(value, bool) else value}"]
         return options
+
+
+def _run(function: Any, values: List[Any]) -> Any:
+    try:
+        return function(*values)
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise Error(str(error).splitlines()[0]) from None
 
 
 def _words(values: Mapping[str, Any]) -> str:

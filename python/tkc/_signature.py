@@ -29,6 +29,16 @@ def evaluate(dim: Dim, values: Mapping[str, int]) -> int:
     }[operation]()
 
 
+def _text(dim: Dim, bound: Mapping[str, str]) -> str:
+    """As an expression of Python, whose quotients floor as well; a divisor of 0 is an error there."""
+    if isinstance(dim, int):
+        return str(dim)
+    if isinstance(dim, str):
+        return bound[dim]
+    operation = "//" if dim[0] == "/" else dim[0]
+    return f"({_text(dim[1], bound)} {operation} {_text(dim[2], bound)})"
+
+
 def _offset(dim: Dim) -> Optional[Tuple[str, int]]:
     """`symbol` or `symbol` plus a number: such a dim says what the symbol is."""
     if isinstance(dim, str):
@@ -127,6 +137,23 @@ class Signature:
             if found == "f32" and "f32" not in choices and "tf32" in choices:
                 values[name] = "tf32"  # stored as f32
         return values
+
+    def text_of_shapes(self) -> str:
+        """An expression for the shapes of the outputs, a tuple for each, from `v`, the parameters' values in order. It
+        takes what bind_symbols() takes where no tensor is left out, and fails where one that it needs is."""
+        bound: Dict[str, str] = {}
+        for may_be_left_out in (False, True):
+            for at, parameter in enumerate(self.parameters):
+                if parameter.is_output or parameter.is_optional != may_be_left_out:
+                    continue
+                for dim, bind in enumerate(parameter.binds):
+                    if bind is not None:
+                        bound.setdefault(bind[0], f"(v[{at}].shape[{dim}] - {bind[1]})")
+        for at, parameter in enumerate(self.parameters):
+            if parameter.is_const:
+                bound[parameter.name] = f"v[{at}]"
+        shapes = ["(" + "".join(_text(dim, bound) + ", " for dim in one.dims) + ")" for one in self.outputs]
+        return "(" + "".join(shape + ", " for shape in shapes) + ")"
 
     def has(self, types: Mapping[str, str], constants: Mapping[str, int]) -> bool:
         """Whether these are compiled."""

@@ -3,7 +3,7 @@
 """Tensors of any framework, seen alike."""
 
 import sys
-from typing import Any, NamedTuple, Optional, Tuple
+from typing import Any, Dict, NamedTuple, Optional, Tuple
 
 from ._elements import NATIVE, WIDTHS, Array, bits_dtype, stored_shape
 from ._errors import Error
@@ -38,7 +38,7 @@ def view_of(value: Any, name: str) -> View:
         return View(value, "array", value.type, tuple(value.shape), _strides_of_array(value), None)
     numpy = sys.modules.get("numpy")
     if numpy is not None and isinstance(value, numpy.ndarray):
-        return View(value, "numpy", _elem(str(value.dtype), name), value.shape, _in_elements(value, name), None)
+        return View(value, "numpy", _elem(value.dtype, name), value.shape, _in_elements(value, name), None)
     if not hasattr(value, "__dlpack__") or not hasattr(value, "shape") or not hasattr(value, "dtype"):
         raise Error(f"`{name}` is not a tensor")
     kind, index = value.__dlpack_device__()
@@ -47,7 +47,7 @@ def view_of(value: Any, name: str) -> View:
     strides = getattr(value, "strides", None)
     if strides is not None and hasattr(value, "itemsize"):
         strides = _in_elements(value, name)
-    return View(value, "other", _elem(str(value.dtype), name), tuple(value.shape), strides,
+    return View(value, "other", _elem(value.dtype, name), tuple(value.shape), strides,
                 int(index) if int(kind) == 2 else None)  # fmt: skip
 
 
@@ -60,7 +60,7 @@ def _of_torch(torch: Any, value: Any, name: str) -> View:
         raise Error(f"`{name}` is a lazily negated view: call resolve_neg()")
     if value.layout is not torch.strided:
         raise Error(f"`{name}` is {value.layout}, it must be strided")
-    elem = _elem(str(value.dtype)[len("torch.") :], name)
+    elem = _elem(value.dtype, name)
     shape, strides = tuple(value.shape), value.stride()
     if elem == "f4e2m1":
         shape = (*shape[:-1], shape[-1] * 2) if shape else shape
@@ -70,10 +70,16 @@ def _of_torch(torch: Any, value: Any, name: str) -> View:
     return View(value, "torch", elem, shape, strides, value.device.index if value.device.type == "cuda" else None)
 
 
-def _elem(dtype: str, name: str) -> str:
-    elem = _TYPES.get(dtype)
+_elems: Dict[Any, str] = {}  #: by a framework's dtype, whose name takes longer to ask for
+
+
+def _elem(dtype: Any, name: str) -> str:
+    elem = _elems.get(dtype)
     if elem is None:
-        raise Error(f"`{name}` is {dtype}, which no kernel takes")
+        word = str(dtype).rsplit(".", 1)[-1]
+        elem = _elems[dtype] = _TYPES.get(word, "")
+    if not elem:
+        raise Error(f"`{name}` is {str(dtype).rsplit('.', 1)[-1]}, which no kernel takes")
     return elem
 
 
