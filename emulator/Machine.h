@@ -213,7 +213,7 @@ struct Mbarrier {
   uint32_t phase = 0;  ///< phases completed
   Knowledge gathering, completed;
   uint32_t component = 0, copies = 0; ///< of the copies that complete here
-  bool fenced = false;                ///< initialisation made visible to the copy engine
+  bool fenced = false;                ///< its initialisation was published to copies, products and other blocks
   WaitList waiting;
 };
 

@@ -8,6 +8,13 @@
 
 namespace tkc::emulator {
 
+void checkPublished(const Mbarrier &barrier, SiteId site) {
+  if (!barrier.fenced)
+    reportError(site,
+                "an mbarrier whose initialisation no `fence.mbarrier_init` or `fence.proxy.async` has published to "
+                "other blocks, copies and products");
+}
+
 Mbarrier &mbarrierAt(Thread &thread, uint32_t address, SiteId site) {
   Block *block = blockOfShared(thread.block->cluster, address, 8);
   if (!block)
@@ -19,7 +26,14 @@ Mbarrier &mbarrierAt(Thread &thread, uint32_t address, SiteId site) {
   if (found == block->mbarriers.end())
     reportError(site, fmt::format("the mbarrier at byte {} of shared memory has not been initialised",
                                   address - block->shared.begin()));
+  if (block != thread.block)
+    checkPublished(found->second, site);
   return found->second;
+}
+
+void publishMbarriers(Block &block) {
+  for (auto &[address, barrier] : block.mbarriers)
+    barrier.fenced = true;
 }
 
 void completePhaseIfDue(Cluster &cluster, Mbarrier &barrier) {
@@ -129,10 +143,7 @@ void testWait(const BoundInstruction &instruction, uint64_t *slots) {
     thread.block->cluster.yield(thread);
 }
 
-void fenceInitialisation(const BoundInstruction &, uint64_t *) {
-  for (auto &[address, barrier] : current().block->mbarriers)
-    barrier.fenced = true;
-}
+void fenceInitialisation(const BoundInstruction &, uint64_t *) { publishMbarriers(*current().block); }
 
 // ---- named barriers
 

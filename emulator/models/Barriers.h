@@ -10,6 +10,11 @@ namespace tkc::emulator {
 
 /// The initialised mbarrier at an address of some block of the cluster; else an error.
 Mbarrier &mbarrierAt(Thread &thread, uint32_t address, SiteId site);
+/// What works on an mbarrier from outside of its block's threads sees its initialisation after a fence: PTX ISA,
+/// "membar / fence", `fence.mbarrier_init`, and CUDA C++ Programming Guide, "Using TMA", for that of the proxy.
+void checkPublished(const Mbarrier &barrier, SiteId site);
+/// A fence for all mbarriers that a block has initialised.
+void publishMbarriers(Block &block);
 /// To be called whenever arrivals or bytes came.
 void completePhaseIfDue(Cluster &cluster, Mbarrier &barrier);
 

@@ -63,6 +63,7 @@ void releaseRegisters(const BoundInstruction &instruction, uint64_t *slots) { re
 void fenceProxy(const BoundInstruction &, uint64_t *) {
   Thread &thread = current();
   thread.knows.fenced.join(thread.knows.happened);
+  publishMbarriers(*thread.block);
 }
 
 /// `mapa.shared::cluster.u32 d, address, rank`: the same place in another block of the cluster.

@@ -362,7 +362,7 @@ void commit(const BoundInstruction &instruction, uint64_t *slots) {
     addresses.push_back(address);
   }
   for (const uint32_t at : addresses)
-    mbarrierAt(thread, at, instruction.site);
+    checkPublished(mbarrierAt(thread, at, instruction.site), instruction.site);
   queue.committed = queue.issued;
   // The arrival cannot come before the instruction, also where no product is on its way.
   Knowledge knows = queue.knows;

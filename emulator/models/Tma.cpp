@@ -154,6 +154,7 @@ void complete(Cluster &cluster, Mbarrier &barrier, uint32_t copyNumber, uint32_t
 void startLoad(Thread &thread, SiteId site, uint32_t barrierAddress, uint32_t bytes,
                std::function<void(const Copy &, Epoch)> body) {
   Mbarrier &barrier = mbarrierAt(thread, barrierAddress, site);
+  checkPublished(barrier, site);
   const Epoch epoch{barrier.component, ++barrier.copies};
   thread.block->cluster.start([copy = Copy(thread, site), &barrier, epoch, bytes, body = std::move(body)] {
     body(copy, epoch);

@@ -87,7 +87,8 @@ __device__ void copy_in(uint8_t *data, bool fences) {
   __syncthreads();
   if (threadIdx.x == 0) {
     const unsigned barrier = shared_address(&full);
-    asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(barrier) : "memory");
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;\nfence.mbarrier_init.release.cluster;" ::"r"(barrier)
+                 : "memory");
     asm volatile("{ .reg .b64 t; mbarrier.arrive.expect_tx.shared::cta.b64 t, [%0], 64; }" ::"r"(barrier) : "memory");
     asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], 64, [%2];" ::"r"(
                      shared_address(here)),

@@ -4,6 +4,7 @@
 // Instructions and launches, each with one constraint of docs/hardware-rules.md broken. Prints what becomes of each, or
 // of those alone whose names are arguments: on a GPU a fault ends the process (test/gpu/probe.py). What ptxas refuses,
 // nvcc does not see.
+#include "tk/barrier.h"
 #include "tk/host/launch.h"
 #include "tk/shared.h"
 #include "tk/sync.h"
@@ -19,6 +20,7 @@ enum class rule {
   named_barrier_threads,
   arrivals,
   mbarrier_alignment,
+  mbarrier_not_published,
   expected_bytes,
   cp_async_alignment,
   cp_async_source,
@@ -96,8 +98,8 @@ template <rule R> __device__ void plain(u32 at, u32 barrier, char *global) {
 }
 
 template <rule R> __device__ void bulk(u32 at, u32 barrier, char *global) {
-  constexpr bool loads = R == rule::bulk_source || R == rule::bulk_destination || R == rule::bulk_size;
-  if constexpr (loads || R == rule::bulk_of_nothing)
+  constexpr bool faults = R == rule::bulk_source || R == rule::bulk_destination || R == rule::bulk_size;
+  if constexpr (faults || R == rule::bulk_of_nothing || R == rule::mbarrier_not_published)
     asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
                      at + (R == rule::bulk_destination ? 8 : 0)),
                  "l"(global + (R == rule::bulk_source ? 8 : 0)),
@@ -161,6 +163,8 @@ __global__ void __launch_bounds__(128, 1) kernel(const __grid_constant__ tk::ten
   const u32 at = address_of(shared.bytes), barrier = address_of(&shared.barrier);
   if (threadIdx.x == 0)
     asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(barrier));
+  if constexpr (R != rule::none && R != rule::mbarrier_not_published)
+    tk::barrier_init_fence();
   __syncthreads();
   plain<R>(at, barrier, global);
   if (threadIdx.x == 0) {
@@ -267,6 +271,7 @@ int main(int, char **arguments) {
   RUN(named_barrier_threads);
   RUN(arrivals);
   RUN(mbarrier_alignment);
+  RUN(mbarrier_not_published);
   RUN(expected_bytes);
   RUN(cp_async_alignment);
   RUN(cp_async_source);
