@@ -16,6 +16,7 @@ config.test_exec_root = os.path.join(config.tkc_build, "test", "out")
 root = os.path.dirname(config.test_source_root)
 config.substitutions += [
     ("%root", root),
+    ("%build", config.tkc_build),
     ("%kernels", os.path.join(root, "kernels")),
     ("%runtime", os.path.join(root, "runtime", "include")),
     ("%fakecuda", os.path.join(config.tkc_build, "test", "tools", "fake-cuda")),

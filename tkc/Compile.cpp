@@ -94,6 +94,8 @@ void addCompile(CLI::App &app, Action &action) {
   app.add_flag("--standalone", options->standalone, "inline the runtime's headers, so that the result needs no -I");
   app.add_flag("--instrument", options->instrument,
                "kernels that record what each role does when, for `tkc profile`; slower by a few percent");
+  app.add_option("--header", options->header, "of --emit=cuda: also write the declarations of the entry points here")
+      ->type_name("OUT.h");
   app.add_flag("--MD", options->writeDependencies,
                "-MD: also write OUT.d, which names every file that was read, for make and ninja");
   app.add_option("--MF", options->dependencyFile, "-MF: where -MD writes")->type_name("FILE");

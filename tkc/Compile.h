@@ -20,6 +20,7 @@ struct CompileOptions {
   std::string input;
   std::vector<std::string> scheduleFiles; ///< .tks
   std::string output = "-";
+  std::string header; ///< where declarations of the entries go, too; empty: nowhere
   Emit emit = Emit::Cuda;
   std::string arch = "sm_90a";
   std::vector<std::string> settings; ///< KEY=VALUE of --set

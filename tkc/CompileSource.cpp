@@ -106,8 +106,10 @@ std::vector<std::string> launchedKernels(const std::vector<std::unique_ptr<Progr
   return names;
 }
 
+/// `header` is what --header writes.
 std::string plannedText(const CompileOptions &compile, const Module &module, const Targets &targets,
-                        planner::PlanOptions options, PassRunner &runner, Session &session, bool &isSound) {
+                        planner::PlanOptions options, PassRunner &runner, Session &session, bool &isSound,
+                        std::string &header) {
   options.transform = [&](ir::Function &function) { return isSound = isSound && runner.run(function); };
   options.onUnsound = [&](const plan::Plan &plan, const plan::Violation &violation) {
     if (isSound) // the first tells enough
@@ -135,6 +137,8 @@ std::string plannedText(const CompileOptions &compile, const Module &module, con
   diagnostics.finish();
   if (session.diagnostics.hasErrors())
     return {};
+  if (!compile.header.empty())
+    header = cuda::printHeader(kernels, programs, session.sources);
   if (compile.emit == Emit::Header)
     return cuda::printHeader(kernels, programs, session.sources);
   if (compile.emit == Emit::Ffi)
@@ -272,18 +276,20 @@ int compileSource(const CompileOptions &options) {
   PassRunner runner(options, session.sources);
   const bool stopsEarly = options.emit == Emit::Tile || !options.stopAfter.empty();
   bool isSound = true;
-  std::string text = programText(*module, session.diagnostics);
+  std::string text = programText(*module, session.diagnostics), header;
   if (options.emit == Emit::Signatures)
     text = cuda::printSignatures(*module, session.sources);
   else if (options.emit != Emit::Program)
     text = stopsEarly ? tileText(*module, targets, planOptions, runner, session, isSound)
-                      : plannedText(options, *module, targets, planOptions, runner, session, isSound);
+                      : plannedText(options, *module, targets, planOptions, runner, session, isSound, header);
   if (!isSound) {
     session.finish();
     return InternalError;
   }
   runner.finish();
   int code = session.finishWith(options.output, text);
+  if (code == Success && !header.empty())
+    code = writeOutput(options.header, header);
   return code == Success && options.writeDependencies ? writeDependencies(options, session.sources) : code;
 }
 
