@@ -18,7 +18,7 @@
 #include "backends/plan/pipeline/SynchronizeBlock.h"
 #include "backends/plan/pipeline/SynchronizeWarpgroups.h"
 #include "backends/plan/pipeline/WarpgroupBounds.h"
-#include "backends/plan/placement/Placement.h"
+#include "backends/plan/placement/PlaceOperands.h"
 #include "backends/plan/placement/WaveSchedule.h"
 #include "backends/plan/resources/AssignWarps.h"
 #include "backends/plan/resources/MergeTensorMaps.h"

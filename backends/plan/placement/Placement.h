@@ -165,8 +165,4 @@ struct Placement {
   std::string uniqueBuffer(const std::string &base) const;
 };
 
-/// `error` is set where the program needs what no placement can give.
-Placement place(const ir::Function &function, const Nest &nest, const arch::Description &arch, const Schedule &schedule,
-                std::string &error);
-
 } // namespace tkc::planner
