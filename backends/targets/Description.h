@@ -163,7 +163,7 @@ std::vector<std::string> allNames();
 /// Each in a file of its own.
 extern const Description sm80, sm86, sm89, sm90a, sm100a, sm103a, sm120a, gfx90a, gfx942, gfx950;
 
-/// Rows that a generation has in common (MatrixTables.cpp). `rate` is the multiply-adds a clock of a multiprocessor for
+/// Rows that a generation has in common (MatrixInstructions.cpp). `rate` is the multiply-adds a clock of a multiprocessor for
 /// 16-bit operands.
 std::vector<MatrixInstruction> mmaInstructions(int rate, bool float8);
 std::vector<MatrixInstruction> wgmmaInstructions(int rate);
