@@ -73,7 +73,7 @@ private:
       error = formClusters(function, tiles, placement, *plan);
     if (!error.empty())
       return refuse(error);
-    lengths = orderGrid(nest, placement, plan->grid, schedule.claimTiles.value_or(false));
+    lengths = orderTiles(nest, placement, plan->grid, schedule.claimTiles.value_or(false));
     std::string why;
     takesTurns = choosePingPong(tiles, placement, why);
     if (!why.empty())
@@ -95,7 +95,7 @@ private:
       return refuse(error);
     if (!lowerRoles())
       return false;
-    if (const std::string whyNot = splitSum(tiles, takesTurns || adds, placement, *plan); !whyNot.empty())
+    if (const std::string whyNot = splitK(tiles, takesTurns || adds, placement, *plan); !whyNot.empty())
       return refuse("`split`: " + whyNot);
     finish();
     return true;
@@ -141,42 +141,43 @@ private:
 
   // ---- roles
   bool lowerRoles() {
-    ConsumerResult consumer = lowerConsumer(function, nest, placement, schedule, shared);
+    ComputeRoleResult consumer = lowerComputeRole(function, nest, placement, schedule, shared);
     for (const Unsupported &what : consumer.unsupported)
       diagnostics.report(Diag::not_on_this_target, at(what.loc), what.what, arch.name);
     if (!consumer.unsupported.empty())
       return false;
     overlapped = consumer.overlapped;
     placement.notes.insert(placement.notes.end(), consumer.notes.begin(), consumer.notes.end());
-    polynomials = shareExponentials(consumer.role, arch, schedule);
+    polynomials = chooseExp2Polynomials(consumer.role, arch, schedule);
     std::optional<MatrixRoleResult> products;
     if (placement.copiesItself)
       synchronizeBlock(consumer.role, placement);
     else if (placement.usesTensorMemory())
       products = splitMatrixRole(consumer.role, placement, arch.tensorMemoryColumns, accumulatorStages, factors);
     else {
-      fillInTurns(consumer.role, placement);
+      alternateStaging(consumer.role, placement);
       joinPipelines(consumer.role);
-      synchronize(consumer.role, placement);
+      synchronizeWarpgroups(consumer.role, placement);
     }
     if (schedule.ownBounds.value_or(false))
-      if (const std::string why = boundByOwnRows(consumer.role, placement, plan->grid, consumer.byMasks); !why.empty())
+      if (const std::string why = boundByWarpgroup(consumer.role, placement, plan->grid, consumer.byMasks);
+          !why.empty())
         return refuse("`own_bounds`: " + why);
     std::string whyNotAhead =
         schedule.keepAhead.value_or(false) ? "blocks take several tiles, or there are products" : "";
     if (!placement.hasProducts && placement.rings.empty() && !tiles.takesTilesInTurn())
-      whyNotAhead = keepRows(consumer.role, consumer.scratch, *plan, arch, schedule);
+      whyNotAhead = keepInShared(consumer.role, consumer.scratch, *plan, arch, schedule);
     if (!whyNotAhead.empty())
       return refuse("`keep_ahead`: " + whyNotAhead);
     if (!placement.hasProducts)
-      for (const std::string &tensor : keepLastInCache(consumer.role, *plan, arch))
+      for (const std::string &tensor : evictLast(consumer.role, *plan, arch))
         note(plan::Note::Copies,
              fmt::format("L2 is to evict `{}` last: other blocks read it again when all of `{}` was "
                          "walked",
                          tensor, plan->grid.axes.back().name));
     if (schedule.alignRows.value_or(false)) {
       const std::string why =
-          placement.hasProducts ? "there are products" : leadRows(consumer.role, consumer.scratch, *plan, arch);
+          placement.hasProducts ? "there are products" : alignRows(consumer.role, consumer.scratch, *plan, arch);
       if (!why.empty())
         return refuse("`align_rows`: " + why);
     }
@@ -214,15 +215,15 @@ private:
     block.besideLoads = besideLoads;
     block.loadingWarps = registers.loadingWarps(consumer.role, besideLoads);
     if (hasProducer) {
-      block.load = lowerProducer(nest, placement, shared);
-      const std::set<std::string> toldLate = arriveLate(*block.load, placement);
+      block.load = lowerLoadRole(nest, placement, shared);
+      const std::set<std::string> toldLate = deferArrivals(*block.load, placement);
       addRingBarriers(placement, block.loadingWarps, toldLate, products ? &products->emptyArrivals : nullptr, *plan);
     }
     if (plan->cluster > 1) // the others still arrive here
       plan::append(consumer.role.finish, plan::ClusterSync(), {});
     plan->threads = consumer.role.warps * consumer.role.instances * arch.warpSize;
     if (!placement.hasProducts && !hasProducer)
-      for (const std::string &tensor : loadEarly(consumer.role, *plan, arch))
+      for (const std::string &tensor : hoistLoads(consumer.role, *plan, arch))
         note(plan::Note::Copies, fmt::format("`{}` is loaded first: it is needed behind a barrier only, but all blocks "
                                              "find it in L2",
                                              tensor));
@@ -232,11 +233,11 @@ private:
       block.correction = std::move(products->correction);
     }
     if (adds)
-      block.bulkReduce = lowerAdder(nest, placement, shared, plan->barriers);
+      block.bulkReduce = lowerBulkReduceRole(nest, placement, shared, plan->barriers);
     std::vector<plan::Role> roles = assignWarps(std::move(block), registers, plan->threads);
     if (!answers.empty()) {
-      plan::Role asking =
-          claimTiles(answers, roles.front().firstWarp - 1, plan->cluster, whenToClaim(tiles), roles, plan->barriers);
+      plan::Role asking = lowerDynamicTiles(answers, roles.front().firstWarp - 1, plan->cluster, whenToClaim(tiles),
+                                            roles, plan->barriers);
       asking.registers = roles.front().registers;
       roles.insert(roles.begin() + 1, std::move(asking));
     }
@@ -256,8 +257,8 @@ private:
 
   // ---- the rest
   void finish() {
-    uniteMaps(*plan);
-    allocate(*plan, arch.language == arch::Language::Hip, placement.packs);
+    mergeTensorMaps(*plan);
+    allocateShared(*plan, arch.language == arch::Language::Hip, placement.packs);
     plan->grid.claimed = !answers.empty();
     tiles.settle(*plan, placement, overlapped);
     plan->notes = std::move(placement.notes);

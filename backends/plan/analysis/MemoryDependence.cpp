@@ -35,7 +35,7 @@ std::vector<const ir::Op *> accessesOfWritten(const Nest &nest) {
   return all;
 }
 
-bool canMeet(const ir::Op &one, const ir::Op &other, Slices &slices) {
+bool canMeet(const ir::Op &one, const ir::Op &other, SliceOverlap &slices) {
   if (!isOrderSeen(one, other))
     return false;
   if (&one != &other && !slices.areApart(one, other, nullptr))
@@ -64,7 +64,7 @@ ir::OpSet findContested(const ir::Function &function, const Nest &nest) {
   const std::vector<const ir::Op *> accesses = accessesOfWritten(nest);
   if (accesses.empty())
     return contested;
-  Slices slices(function);
+  SliceOverlap slices(function);
   for (size_t i = 0; i < accesses.size(); ++i)
     for (size_t j = 0; j <= i; ++j)
       if (canMeet(*accesses[i], *accesses[j], slices))
@@ -76,7 +76,7 @@ ir::OpSet findLastWrites(const ir::Function &function, const Nest &nest, const i
   ir::OpSet last;
   if (contested.empty())
     return last;
-  Slices slices(function);
+  SliceOverlap slices(function);
   std::vector<const ir::Op *> before;
   for (const ir::Op *op : accessesOfWritten(nest)) {
     if (op->kind == ir::OpKind::Store && depthOf(*op) == 0)

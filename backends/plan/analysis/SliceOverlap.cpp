@@ -24,7 +24,7 @@ std::vector<const ir::Op *> loopsAround(const ir::Op &op) {
   return loops;
 }
 
-bool Slices::isInvariant(const Affine &form, const ir::Op &loop) const {
+bool SliceOverlap::isInvariant(const Affine &form, const ir::Op &loop) const {
   return form.valid && std::all_of(form.terms.begin(), form.terms.end(), [&](const Affine::Term &term) {
            const ir::Atom &atom = ranges.atom(term.first);
            return (!atom.value || !ir::isDefinedIn(atom.value, loop.body())) && isInvariant(atom.lhs, loop) &&
@@ -32,7 +32,7 @@ bool Slices::isInvariant(const Affine &form, const ir::Op &loop) const {
          });
 }
 
-Slices::Start Slices::startOf(const ir::Op &access, const ViewIndex &index) {
+SliceOverlap::Start SliceOverlap::startOf(const ir::Op &access, const ViewIndex &index) {
   switch (index.kind) {
   case ViewIndex::Element:
     return {ranges.formOf(access.operand(index.operand))};
@@ -59,7 +59,7 @@ Slices::Start Slices::startOf(const ir::Op &access, const ViewIndex &index) {
 }
 
 /// A store ends with its tile's range; a load may bring all that the tile has place for.
-Slices::Reach Slices::reachOf(const ir::Op &access, const ViewIndex &index) {
+SliceOverlap::Reach SliceOverlap::reachOf(const ir::Op &access, const ViewIndex &index) {
   if (index.kind != ViewIndex::Tiled) {
     const Start start = startOf(access, index);
     return {start.base, {start.base + (start.extent - 1)}};
@@ -72,13 +72,13 @@ Slices::Reach Slices::reachOf(const ir::Op &access, const ViewIndex &index) {
   return reach;
 }
 
-bool Slices::comesBefore(const Reach &one, const Reach &other) {
+bool SliceOverlap::comesBefore(const Reach &one, const Reach &other) {
   return std::any_of(one.last.begin(), one.last.end(),
                      [&](const Affine &last) { return ranges.isNonNegative(other.first - last - 1); });
 }
 
 /// base + step · i and another base + step · j with i ≠ j, where only i is the loop's.
-bool Slices::areStepsApart(const Start &one, const Start &other, const ir::Op &loop) {
+bool SliceOverlap::areStepsApart(const Start &one, const Start &other, const ir::Op &loop) {
   const ir::Value *induction = loop.body().args[0].get();
   const auto stepOf = [&](const Start &start, Affine &rest) -> int64_t {
     rest = start.base;
@@ -102,7 +102,7 @@ bool Slices::areStepsApart(const Start &one, const Start &other, const ir::Op &l
   return between.isConstant() && step + between.constant >= one.extent && step - between.constant >= other.extent;
 }
 
-bool Slices::areApart(const ir::Op &one, const ir::Op &other, size_t dim, const ir::Op *loop) {
+bool SliceOverlap::areApart(const ir::Op &one, const ir::Op &other, size_t dim, const ir::Op *loop) {
   const ViewIndex &index = one.view.indices[dim], &otherIndex = other.view.indices[dim];
   if (index.kind == ViewIndex::Gather || otherIndex.kind == ViewIndex::Gather)
     return false;
@@ -118,7 +118,7 @@ bool Slices::areApart(const ir::Op &one, const ir::Op &other, size_t dim, const 
   return comesBefore(reach, otherReach) || comesBefore(otherReach, reach);
 }
 
-bool Slices::areApart(const ir::Op &one, const ir::Op &other, const ir::Op *loop) {
+bool SliceOverlap::areApart(const ir::Op &one, const ir::Op &other, const ir::Op *loop) {
   for (size_t dim = 0; dim < one.view.indices.size(); ++dim)
     if (areApart(one, other, dim, loop))
       return true;
@@ -126,7 +126,7 @@ bool Slices::areApart(const ir::Op &one, const ir::Op &other, const ir::Op *loop
 }
 
 /// Tiles of one size whose beginnings are a multiple of it apart are the same or have nothing in common.
-bool Slices::isAligned(const ir::Op &one, const ir::Op &other, size_t dim, const ir::Op *loop) {
+bool SliceOverlap::isAligned(const ir::Op &one, const ir::Op &other, size_t dim, const ir::Op *loop) {
   const ViewIndex &index = one.view.indices[dim], &otherIndex = other.view.indices[dim];
   if (index.kind == ViewIndex::Gather || otherIndex.kind == ViewIndex::Gather)
     return false;
@@ -143,7 +143,7 @@ bool Slices::isAligned(const ir::Op &one, const ir::Op &other, size_t dim, const
   return start.base.valid && start.base == otherStart.base && (!loop || isInvariant(start.base, *loop));
 }
 
-bool Slices::areAligned(const ir::Op &one, const ir::Op &other, const ir::Op *loop) {
+bool SliceOverlap::areAligned(const ir::Op &one, const ir::Op &other, const ir::Op *loop) {
   for (size_t dim = 0; dim < one.view.indices.size(); ++dim)
     if (!isAligned(one, other, dim, loop))
       return false;

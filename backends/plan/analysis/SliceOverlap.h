@@ -16,9 +16,9 @@ std::vector<const ir::Op *> loopsAround(const ir::Op &op);
 /// Questions about accesses (Load, Store, Atomic) of one tensor. `loop`, one that is around both, says that they are
 /// in different iterations of it, and in the same ones of the loops around it; null: in the same of all that they
 /// share.
-class Slices {
+class SliceOverlap {
 public:
-  explicit Slices(const ir::Function &function) : function(function), ranges(function) {}
+  explicit SliceOverlap(const ir::Function &function) : function(function), ranges(function) {}
 
   /// Whether they have no element in common.
   bool areApart(const ir::Op &one, const ir::Op &other, const ir::Op *loop);

@@ -119,8 +119,8 @@ Claim whenToClaim(const TileScheduler &tiles) {
   return tiles.lengths.endInOneStep && !isDeep ? Claim::BeforeLastLoop : Claim::WhenLoaded;
 }
 
-plan::Role claimTiles(const std::string &buffer, int firstWarp, int blocks, Claim when, std::vector<plan::Role> &roles,
-                      std::vector<plan::Barrier> &barriers) {
+plan::Role lowerDynamicTiles(const std::string &buffer, int firstWarp, int blocks, Claim when,
+                             std::vector<plan::Role> &roles, std::vector<plan::Barrier> &barriers) {
   const Claims claims(buffer, blocks);
   plan::Role scheduler = claims.asker(firstWarp, when);
   if (when != Claim::Ahead)

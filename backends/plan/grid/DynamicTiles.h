@@ -23,7 +23,7 @@ Claim whenToClaim(const TileScheduler &tiles);
 
 /// Makes every role go on with the tile that the answer in `buffer` names, and returns the role that asks, which is
 /// warp `firstWarp`. `blocks`: of a cluster, whose first one asks for all. The first of `roles` is the one that loads.
-plan::Role claimTiles(const std::string &buffer, int firstWarp, int blocks, Claim when, std::vector<plan::Role> &roles,
-                      std::vector<plan::Barrier> &barriers);
+plan::Role lowerDynamicTiles(const std::string &buffer, int firstWarp, int blocks, Claim when,
+                             std::vector<plan::Role> &roles, std::vector<plan::Barrier> &barriers);
 
 } // namespace tkc::planner

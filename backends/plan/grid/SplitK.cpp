@@ -250,7 +250,7 @@ std::string whyNotSplit(const TileScheduler &tiles, int blocks, bool isShared) {
 
 } // namespace
 
-std::string splitSum(const TileScheduler &tiles, bool isShared, Placement &placement, plan::Plan &plan) {
+std::string splitK(const TileScheduler &tiles, bool isShared, Placement &placement, plan::Plan &plan) {
   const auto blocks = static_cast<int>(tiles.schedule.split.value_or(1));
   if (blocks == 1)
     return {};

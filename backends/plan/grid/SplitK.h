@@ -16,6 +16,6 @@ namespace tkc::planner {
 /// As the key `split` says, shares out the loop of products of a plan of one tile a block, whose roles are lowered and
 /// whose memory is not yet allocated, to clusters of as many blocks. `isShared`: warpgroups take tiles in turns, or a
 /// role of its own adds. Returns what stands against it, else nothing.
-std::string splitSum(const TileScheduler &tiles, bool isShared, Placement &placement, plan::Plan &plan);
+std::string splitK(const TileScheduler &tiles, bool isShared, Placement &placement, plan::Plan &plan);
 
 } // namespace tkc::planner

@@ -216,7 +216,7 @@ void noteLongestFirst(const Nest &nest, size_t axis, bool reversed, Placement &p
 
 } // namespace
 
-TileLengths orderGrid(const Nest &nest, Placement &placement, plan::Grid &grid, bool triesLengths) {
+TileLengths orderTiles(const Nest &nest, Placement &placement, plan::Grid &grid, bool triesLengths) {
   if (nest.isRagged())
     return {};
   std::vector<int> dependentLoads(nest.axes.size(), 0);

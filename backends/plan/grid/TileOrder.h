@@ -20,6 +20,6 @@ struct TileLengths {
 
 /// Reorders `grid.axes`, which stand in the order of the nest, and sets `grid.reversed`. Ragged grids keep theirs.
 /// Examples are tried with `triesLengths` only.
-TileLengths orderGrid(const Nest &nest, Placement &placement, plan::Grid &grid, bool triesLengths);
+TileLengths orderTiles(const Nest &nest, Placement &placement, plan::Grid &grid, bool triesLengths);
 
 } // namespace tkc::planner

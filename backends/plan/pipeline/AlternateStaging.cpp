@@ -45,6 +45,6 @@ private:
 
 } // namespace
 
-void fillInTurns(plan::Role &role, const Placement &placement) { TurnTaker(role, placement).run(role.body); }
+void alternateStaging(plan::Role &role, const Placement &placement) { TurnTaker(role, placement).run(role.body); }
 
 } // namespace tkc::planner

@@ -12,6 +12,6 @@
 namespace tkc::planner {
 
 /// Before waits and barriers are derived: gives what the loops of `role` stage in buffers of two stages a cursor each.
-void fillInTurns(plan::Role &role, const Placement &placement);
+void alternateStaging(plan::Role &role, const Placement &placement);
 
 } // namespace tkc::planner

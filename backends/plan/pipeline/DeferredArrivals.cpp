@@ -129,7 +129,7 @@ private:
 
 } // namespace
 
-std::set<std::string> arriveLate(plan::Role &producer, const Placement &placement) {
+std::set<std::string> deferArrivals(plan::Role &producer, const Placement &placement) {
   std::set<std::string> barriers, others; // that such loops alone fill, and whatever else is filled
   std::set<const plan::Stmt *> suitable;
   for (const plan::Stmt &stmt : producer.body) {

@@ -11,6 +11,6 @@ namespace tkc::planner {
 
 /// Has `producer` fill such rings as many stages ahead as they allow. Returns their `full` barriers: at these one
 /// thread of it arrives with the copy engine's bytes, and each of its warps for what the threads copied.
-std::set<std::string> arriveLate(plan::Role &producer, const Placement &placement);
+std::set<std::string> deferArrivals(plan::Role &producer, const Placement &placement);
 
 } // namespace tkc::planner

@@ -430,6 +430,6 @@ private:
 
 } // namespace
 
-void synchronize(plan::Role &role, const Placement &placement) { Synchronizer(role, placement).run(); }
+void synchronizeWarpgroups(plan::Role &role, const Placement &placement) { Synchronizer(role, placement).run(); }
 
 } // namespace tkc::planner

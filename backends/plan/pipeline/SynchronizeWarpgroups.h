@@ -14,6 +14,6 @@
 namespace tkc::planner {
 
 /// Rewrites the body of `role` in place and declares its cursors.
-void synchronize(plan::Role &role, const Placement &placement);
+void synchronizeWarpgroups(plan::Role &role, const Placement &placement);
 
 } // namespace tkc::planner

@@ -282,8 +282,8 @@ private:
 
 } // namespace
 
-std::string boundByOwnRows(plan::Role &role, Placement &placement, const plan::Grid &grid,
-                           const std::set<std::string> &byMasks) {
+std::string boundByWarpgroup(plan::Role &role, Placement &placement, const plan::Grid &grid,
+                             const std::set<std::string> &byMasks) {
   const bool hasRings = !placement.copiesItself && !placement.usesTensorMemory();
   std::string why = hasRings ? Narrower(role, placement.warpSize, grid, byMasks).run()
                              : "computing warps do not take what others load from shared memory";

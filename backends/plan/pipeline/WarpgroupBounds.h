@@ -17,7 +17,7 @@ namespace tkc::planner {
 
 /// Rewrites the body of a computing `role` with all its waits; `byMasks` has the variables of the loops in question.
 /// Returns why there is nothing to rewrite, or nothing.
-std::string boundByOwnRows(plan::Role &role, Placement &placement, const plan::Grid &grid,
-                           const std::set<std::string> &byMasks);
+std::string boundByWarpgroup(plan::Role &role, Placement &placement, const plan::Grid &grid,
+                             const std::set<std::string> &byMasks);
 
 } // namespace tkc::planner

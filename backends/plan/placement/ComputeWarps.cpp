@@ -154,8 +154,8 @@ const arch::MatrixInstruction *instructionOf(const ir::Op &dot, const arch::Desc
                            : arch.findMatrixInstruction(elem, right);
 }
 
-void chooseInstances(const Nest &nest, const arch::Description &arch, const Schedule &schedule, int mostInstances,
-                     Placement &placement) {
+void chooseComputeWarps(const Nest &nest, const arch::Description &arch, const Schedule &schedule, int mostInstances,
+                        Placement &placement) {
   Chooser(nest, arch, schedule, mostInstances, placement).run();
 }
 

@@ -10,8 +10,8 @@ namespace tkc::planner {
 
 /// At most `mostInstances`, of the layout that the products of `nest` impose. Sets what `placement` says of the machine
 /// and of the computing role; without products nothing.
-void chooseInstances(const Nest &nest, const arch::Description &arch, const Schedule &schedule, int mostInstances,
-                     Placement &placement);
+void chooseComputeWarps(const Nest &nest, const arch::Description &arch, const Schedule &schedule, int mostInstances,
+                        Placement &placement);
 
 /// What multiplies the types of `dot` in the placement's layout. Null: the threads do.
 const arch::MatrixInstruction *instructionOf(const ir::Op &dot, const arch::Description &arch,

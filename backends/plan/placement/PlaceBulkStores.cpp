@@ -133,7 +133,8 @@ private:
 
 } // namespace
 
-void placeStores(const ir::Function &function, const Nest &nest, const arch::Description &arch, Placement &placement) {
+void placeBulkStores(const ir::Function &function, const Nest &nest, const arch::Description &arch,
+                     Placement &placement) {
   if (!placement.hasProducts || !arch.hasBulkTensorCopy)
     return;
   StorePlacer placer(function, nest, arch, placement);

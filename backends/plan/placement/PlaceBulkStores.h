@@ -8,6 +8,7 @@ namespace tkc::planner {
 
 /// Enters the stores after all loops, and the additions (`+=`) anywhere, that the copy engine can do into
 /// `placement.stores`, with their staging buffers and tensor maps. Register homes are known by then.
-void placeStores(const ir::Function &function, const Nest &nest, const arch::Description &arch, Placement &placement);
+void placeBulkStores(const ir::Function &function, const Nest &nest, const arch::Description &arch,
+                     Placement &placement);
 
 } // namespace tkc::planner

@@ -46,7 +46,7 @@ bool hasLaterProduct(const Nest &nest, const ir::Op &store) {
   return found;
 }
 
-void placeWholeStores(const ir::Function &function, const Nest &nest, Placement &placement) {
+void placeCoalescedStores(const ir::Function &function, const Nest &nest, Placement &placement) {
   if (!placement.copiesItself)
     return;
   walkTile(nest, [&](const ir::Op &op, int depth) {

@@ -12,6 +12,6 @@ namespace tkc::planner {
 /// elements of 32 bits need no such help. Whether the tile goes on to multiply after `store`.
 bool hasLaterProduct(const Nest &nest, const ir::Op &store);
 
-void placeWholeStores(const ir::Function &function, const Nest &nest, Placement &placement);
+void placeCoalescedStores(const ir::Function &function, const Nest &nest, Placement &placement);
 
 } // namespace tkc::planner

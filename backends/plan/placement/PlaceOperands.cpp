@@ -38,12 +38,12 @@ public:
     out.hasNamedBarriers = arch.namedBarriers > 1;
     out.contested = findContested(function, nest);
     out.lastWrites = findLastWrites(function, nest, out.contested);
-    chooseInstances(nest, arch, schedule, mostInstances, out);
+    chooseComputeWarps(nest, arch, schedule, mostInstances, out);
     walkTile(nest, [&](const ir::Op &op, int depth) {
       if (ir::isProduct(op))
         placeProduct(op, depth);
     });
-    if (!out.hasProducts && !chooseRowsLayout(nest, arch, schedule, out.layout, error))
+    if (!out.hasProducts && !chooseRowLayout(nest, arch, schedule, out.layout, error))
       return std::move(out);
     assignTypes();
     narrowPanels();
@@ -58,8 +58,8 @@ public:
       ring.multipliedByWarps = out.multipliesByWarps();
     findRegisterLoads();
     placeDirectLoads(function, nest, arch, schedule.persistent.value_or(false) || nest.isRagged(), out);
-    placeStores(function, nest, arch, out);
-    placeWholeStores(function, nest, out);
+    placeBulkStores(function, nest, arch, out);
+    placeCoalescedStores(function, nest, out);
     return std::move(out);
   }
 

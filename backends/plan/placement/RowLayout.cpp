@@ -105,8 +105,8 @@ int64_t powerOfTwoIn(int64_t value) { return value == 0 ? 1 : value & -value; }
 
 } // namespace
 
-bool chooseRowsLayout(const Nest &nest, const arch::Description &arch, const Schedule &schedule, plan::Layout &layout,
-                      std::string &error) {
+bool chooseRowLayout(const Nest &nest, const arch::Description &arch, const Schedule &schedule, plan::Layout &layout,
+                     std::string &error) {
   Extents extents = measure(nest, false);
   if (extents.cols == 0 && extents.maxRows == 1)
     extents = measure(nest, true);

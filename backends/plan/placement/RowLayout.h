@@ -14,7 +14,7 @@ namespace tkc::planner {
 
 /// Chooses threads a block, threads a row and elements an access so that every tile of the kernel fits. False, with
 /// `error` set, where a schedule asks for what cannot be.
-bool chooseRowsLayout(const Nest &nest, const arch::Description &arch, const Schedule &schedule, plan::Layout &layout,
-                      std::string &error);
+bool chooseRowLayout(const Nest &nest, const arch::Description &arch, const Schedule &schedule, plan::Layout &layout,
+                     std::string &error);
 
 } // namespace tkc::planner

@@ -18,7 +18,7 @@ bool areAlike(const plan::Plan &plan, const plan::TensorMap &a, const plan::Tens
 
 } // namespace
 
-void uniteMaps(plan::Plan &plan) {
+void mergeTensorMaps(plan::Plan &plan) {
   // Those of stores stay apart, as the launcher asks other things of their tensors.
   std::set<std::string> stores;
   const auto findStores = [&](const plan::Stmt &stmt) {

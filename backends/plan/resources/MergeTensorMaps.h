@@ -10,6 +10,6 @@
 namespace tkc::planner {
 
 /// Drops maps that differ from another by their name alone, and names that one where they were used.
-void uniteMaps(plan::Plan &plan);
+void mergeTensorMaps(plan::Plan &plan);
 
 } // namespace tkc::planner

@@ -8,7 +8,7 @@
 
 namespace tkc::planner {
 
-void allocate(plan::Plan &plan, bool isPlacedByCompiler, bool packs) {
+void allocateShared(plan::Plan &plan, bool isPlacedByCompiler, bool packs) {
   const auto hasSwizzle = [](const plan::Buffer &buffer) { return buffer.swizzle != plan::Swizzle::None; };
   if (packs)
     std::stable_partition(plan.buffers.begin(), plan.buffers.end(), hasSwizzle);

@@ -10,6 +10,6 @@ namespace tkc::planner {
 
 /// Gives every buffer of the plan its offset, 1024-byte aligned as the 128-byte swizzle wants, and sums up. `packs`:
 /// those without a swizzle come last, close together.
-void allocate(plan::Plan &plan, bool isPlacedByCompiler, bool packs);
+void allocateShared(plan::Plan &plan, bool isPlacedByCompiler, bool packs);
 
 } // namespace tkc::planner

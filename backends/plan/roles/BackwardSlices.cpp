@@ -58,7 +58,7 @@ private:
 
 } // namespace
 
-ir::OpSet neededOps(const Nest &nest, const Placement &placement) {
+ir::OpSet backwardSlices(const Nest &nest, const Placement &placement) {
   Marker marker(placement, true);
   walkTile(nest, [&](const ir::Op &op, int) {
     if (op.kind == ir::OpKind::Store || op.kind == ir::OpKind::Atomic)

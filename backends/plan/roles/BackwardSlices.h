@@ -11,7 +11,7 @@
 namespace tkc::planner {
 
 /// Ops that stores and atomics depend on; the addresses of loads that a ring serves do not count.
-ir::OpSet neededOps(const Nest &nest, const Placement &placement);
+ir::OpSet backwardSlices(const Nest &nest, const Placement &placement);
 
 /// Ops that the addresses of what a role of its own adds depend on, the loops around them, and the additions.
 ir::OpSet adderOps(const Placement &placement);

@@ -117,8 +117,8 @@ bool chooseBulkReduce(const Schedule &schedule, bool isAlone, int freeWarps, Pla
   return adds;
 }
 
-plan::Role lowerAdder(const Nest &nest, const Placement &placement, const SharedNames &shared,
-                      std::vector<plan::Barrier> &barriers) {
+plan::Role lowerBulkReduceRole(const Nest &nest, const Placement &placement, const SharedNames &shared,
+                               std::vector<plan::Barrier> &barriers) {
   const int warps = placement.layout.threads / placement.warpSize;
   std::set<std::string> named;
   for (const plan::Buffer &buffer : placement.buffers) // in their order

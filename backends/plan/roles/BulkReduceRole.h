@@ -20,7 +20,7 @@ bool addApart(Placement &placement, int freeWarps);
 bool chooseBulkReduce(const Schedule &schedule, bool isAlone, int freeWarps, Placement &placement, std::string &why);
 
 /// The role, which walks the loops around the marked additions, and its barriers.
-plan::Role lowerAdder(const Nest &nest, const Placement &placement, const SharedNames &shared,
-                      std::vector<plan::Barrier> &barriers);
+plan::Role lowerBulkReduceRole(const Nest &nest, const Placement &placement, const SharedNames &shared,
+                               std::vector<plan::Barrier> &barriers);
 
 } // namespace tkc::planner

@@ -27,15 +27,15 @@ class Lowering : public RoleBuilder {
 public:
   Lowering(const ir::Function &function, const Nest &nest, const Placement &placement, const Schedule &schedule,
            const SharedNames &shared)
-      : RoleBuilder(placement, shared), nest(nest), schedule(schedule), needed(neededOps(nest, placement)),
-        rowParts(findRowParts(nest, placement, schedule)), memoryOrder(orderMemory(function, nest, placement)),
+      : RoleBuilder(placement, shared), nest(nest), schedule(schedule), needed(backwardSlices(nest, placement)),
+        rowParts(findPartialRowSums(nest, placement, schedule)), memoryOrder(orderMemory(function, nest, placement)),
         carried(*this, needed, rowParts.lowest), products(*this, placement, result.unsupported),
         stores(*this, function, placement, schedule.aligned, result.unsupported) {
     if (placement.copiesItself)
       copies.emplace(*this, placement).addNeeded(needed);
   }
 
-  ConsumerResult run() {
+  ComputeRoleResult run() {
     role.name = placement.hasProducts && !placement.copiesItself ? "consumer" : "worker";
     role.warps = placement.layout.threads / placement.warpSize;
     role.instances = placement.instances;
@@ -413,16 +413,16 @@ private:
   RowParts rowParts;
   MemoryOrder memoryOrder;
   CarriedVariables carried;
-  std::optional<OwnCopies> copies; ///< of a role that fills the rings itself
-  ConsumerResult result;
+  std::optional<InlineCopies> copies; ///< of a role that fills the rings itself
+  ComputeRoleResult result;
   ComputeProducts products;
   ComputeStores stores;
 };
 
 } // namespace
 
-ConsumerResult lowerConsumer(const ir::Function &function, const Nest &nest, const Placement &placement,
-                             const Schedule &schedule, const SharedNames &shared) {
+ComputeRoleResult lowerComputeRole(const ir::Function &function, const Nest &nest, const Placement &placement,
+                                   const Schedule &schedule, const SharedNames &shared) {
   return Lowering(function, nest, placement, schedule, shared).run();
 }
 

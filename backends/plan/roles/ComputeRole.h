@@ -13,7 +13,7 @@
 
 namespace tkc::planner {
 
-struct ConsumerResult {
+struct ComputeRoleResult {
   plan::Role role;
   std::vector<plan::Buffer> scratch; ///< for transpositions, and reductions that cross warps
   std::set<std::string> transposed;  ///< those of `scratch` that a transposition fills and reads between two barriers
@@ -23,7 +23,7 @@ struct ConsumerResult {
   std::set<std::string> byMasks; ///< variables of loops whose range is where masks change (ir::Op::byMasks)
 };
 
-ConsumerResult lowerConsumer(const ir::Function &function, const Nest &nest, const Placement &placement,
-                             const Schedule &schedule, const SharedNames &shared);
+ComputeRoleResult lowerComputeRole(const ir::Function &function, const Nest &nest, const Placement &placement,
+                                   const Schedule &schedule, const SharedNames &shared);
 
 } // namespace tkc::planner

@@ -54,7 +54,7 @@ Readers readersOf(plan::Role &role, const std::string &var) {
 
 } // namespace
 
-int shareExponentials(plan::Role &role, const arch::Description &arch, const Schedule &schedule) {
+int chooseExp2Polynomials(plan::Role &role, const arch::Description &arch, const Schedule &schedule) {
   const bool asked = schedule.exp2Fma.has_value();
   const int share = asked                                                          ? static_cast<int>(*schedule.exp2Fma)
                     : arch.tensorMemoryColumns > 0 && arch.multiplyAddsPerExp2 > 0 ? balanced(arch)

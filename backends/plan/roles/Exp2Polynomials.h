@@ -14,6 +14,6 @@ namespace tkc::planner {
 /// else where products run by themselves meanwhile, those of loops whose results are narrowed for a product. The
 /// polynomial is as near as the special function unit, or, if nothing but narrow types sees its result, well within
 /// their rounding. Returns the number that it chose; 0: none.
-int shareExponentials(plan::Role &role, const arch::Description &arch, const Schedule &schedule);
+int chooseExp2Polynomials(plan::Role &role, const arch::Description &arch, const Schedule &schedule);
 
 } // namespace tkc::planner

@@ -25,24 +25,24 @@ void addSources(const ir::Value *value, const ir::Block *inside, const ir::Block
 
 } // namespace
 
-OwnCopies::OwnCopies(RoleBuilder &builder, const Placement &placement) : builder(builder), placement(placement) {
+InlineCopies::InlineCopies(RoleBuilder &builder, const Placement &placement) : builder(builder), placement(placement) {
   for (const RingPlacement &ring : placement.rings)
     if (ring.depth > 0 && ring.stages > 1)
       for (const std::string &cursor : {ring.cursor(), ring.fillCursor()})
         builder.role.vars.push_back({cursor, cursorType(ring.stages)});
 }
 
-const RingPlacement *OwnCopies::ringOf(const ir::Op *op) const {
+const RingPlacement *InlineCopies::ringOf(const ir::Op *op) const {
   auto key = placement.loadKeys.find(op);
   return key == placement.loadKeys.end() ? nullptr : placement.findRing(key->second);
 }
 
-bool OwnCopies::isOnceLoad(const ir::Op &op) const {
+bool InlineCopies::isOnceLoad(const ir::Op &op) const {
   const RingPlacement *ring = ringOf(&op);
   return ring && ring->depth == 0;
 }
 
-void OwnCopies::addNeeded(ir::OpSet &needed) const {
+void InlineCopies::addNeeded(ir::OpSet &needed) const {
   for (const auto &[load, key] : placement.loadKeys) {
     const bool isOnce = isOnceLoad(*load);
     if (isOnce)
@@ -52,7 +52,7 @@ void OwnCopies::addNeeded(ir::OpSet &needed) const {
   }
 }
 
-std::vector<const ir::Op *> OwnCopies::loadsOf(const ir::Op &loop, const RingPlacement &ring) const {
+std::vector<const ir::Op *> InlineCopies::loadsOf(const ir::Op &loop, const RingPlacement &ring) const {
   std::vector<const ir::Op *> loads;
   for (const ir::Op *op : opsOf(loop.body()))
     if (ringOf(op) == &ring)
@@ -60,7 +60,7 @@ std::vector<const ir::Op *> OwnCopies::loadsOf(const ir::Op &loop, const RingPla
   return loads;
 }
 
-void OwnCopies::pipeline(const ir::Op &loop, plan::Stmt &stmt) {
+void InlineCopies::pipeline(const ir::Op &loop, plan::Stmt &stmt) {
   std::vector<const RingPlacement *> rings;
   for (const ir::Op *op : opsOf(loop.body()))
     if (const RingPlacement *ring = ringOf(op); ring && std::find(rings.begin(), rings.end(), ring) == rings.end())
@@ -83,7 +83,7 @@ void OwnCopies::pipeline(const ir::Op &loop, plan::Stmt &stmt) {
         placement.directLoads ? std::optional(directLoads(loop)) : std::nullopt);
 }
 
-DirectLoads OwnCopies::directLoads(const ir::Op &loop) {
+DirectLoads InlineCopies::directLoads(const ir::Op &loop) {
   return {[&](const RingPlacement &ring) {
             int count = 0; // other loops may load more of the ring's members
             for (const ir::Op *load : loadsOf(loop, ring))
@@ -95,18 +95,18 @@ DirectLoads OwnCopies::directLoads(const ir::Op &loop) {
           placement.layout.threads * placement.instances, placement.turns};
 }
 
-void OwnCopies::finish(const ir::Op &loop) {
+void InlineCopies::finish(const ir::Op &loop) {
   if (placement.turns == 0 || !hasRings(loop))
     return;
   builder.emit(plan::Stagger{true, placement.layout.threads * placement.instances}, loop.loc);
 }
 
-bool OwnCopies::hasRings(const ir::Op &loop) const {
+bool InlineCopies::hasRings(const ir::Op &loop) const {
   const std::vector<const ir::Op *> ops = opsOf(loop.body());
   return std::any_of(ops.begin(), ops.end(), [&](const ir::Op *op) { return ringOf(op) != nullptr; });
 }
 
-void OwnCopies::waitForLoads(const ir::Op &loop, int count, int ahead) {
+void InlineCopies::waitForLoads(const ir::Op &loop, int count, int ahead) {
   const auto wait = [&](int loads) { builder.emit(plan::CopyWait{.byLoads = true, .left = loads}, loop.loc); };
   if (count == 0 || placement.loadsAlways)
     return wait(count);
@@ -117,7 +117,7 @@ void OwnCopies::waitForLoads(const ir::Op &loop, int count, int ahead) {
 }
 
 /// An `ahead` for the tile `count` after the loop's, or, at the loop's start, number `count`, with no body yet.
-plan::Stmt OwnCopies::tileAhead(const ir::Op &loop, int count, bool inLoop) {
+plan::Stmt InlineCopies::tileAhead(const ir::Op &loop, int count, bool inLoop) {
   const ir::Value *induction = loop.body().args[0].get();
   plan::Stmt ahead;
   ahead.kind = Kind::Ahead;
@@ -134,14 +134,14 @@ plan::Stmt OwnCopies::tileAhead(const ir::Op &loop, int count, bool inLoop) {
   return ahead;
 }
 
-void OwnCopies::load(const ir::Op &op) {
+void InlineCopies::load(const ir::Op &op) {
   if (!placement.throughRegisters)
     return copy(op, CopyPart::Whole, "");
   copy(op, CopyPart::Fetch, "");
   copy(op, CopyPart::Place, "");
 }
 
-void OwnCopies::fill(const ir::Op &loop, const RingPlacement &ring, CopyPart part, int count, bool inLoop) {
+void InlineCopies::fill(const ir::Op &loop, const RingPlacement &ring, CopyPart part, int count, bool inLoop) {
   const ir::Value *induction = loop.body().args[0].get();
   const std::vector<const ir::Op *> loads = loadsOf(loop, ring);
   ir::OpSet sources;
@@ -172,7 +172,7 @@ void OwnCopies::fill(const ir::Op &loop, const RingPlacement &ring, CopyPart par
 
 /// The variable of what threads have fetched for a member and not yet placed: 16 bytes each at a time (of scales one),
 /// along the rows as stored, or down them where those are the source's contiguous columns.
-const std::string &OwnCopies::shareOf(const RingMember &member) {
+const std::string &InlineCopies::shareOf(const RingMember &member) {
   std::string &name = shares[member.key];
   if (!name.empty())
     return name;
@@ -188,7 +188,7 @@ const std::string &OwnCopies::shareOf(const RingMember &member) {
   return name = builder.declare(member.buffer + "_share", type);
 }
 
-void OwnCopies::copy(const ir::Op &load, CopyPart part, const std::string &cursor) {
+void InlineCopies::copy(const ir::Op &load, CopyPart part, const std::string &cursor) {
   const RingMember &member = *placement.findMember(placement.loadKeys.at(&load));
   const plan::BufferRef to{member.buffer, cursor, member.transposing, plan::Division::Whole};
   if (part == CopyPart::Place) {

@@ -12,9 +12,9 @@
 
 namespace tkc::planner {
 
-class OwnCopies {
+class InlineCopies {
 public:
-  OwnCopies(RoleBuilder &builder, const Placement &placement);
+  InlineCopies(RoleBuilder &builder, const Placement &placement);
 
   /// Adds what addresses need from outside of the loop bodies that their loads stand in.
   void addNeeded(ir::OpSet &needed) const;

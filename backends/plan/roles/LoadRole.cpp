@@ -105,7 +105,7 @@ private:
 
 } // namespace
 
-plan::Role lowerProducer(const Nest &nest, const Placement &placement, const SharedNames &shared) {
+plan::Role lowerLoadRole(const Nest &nest, const Placement &placement, const SharedNames &shared) {
   return Lowering(nest, placement, shared).run();
 }
 

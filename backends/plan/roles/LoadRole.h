@@ -9,6 +9,6 @@
 
 namespace tkc::planner {
 
-plan::Role lowerProducer(const Nest &nest, const Placement &placement, const SharedNames &shared);
+plan::Role lowerLoadRole(const Nest &nest, const Placement &placement, const SharedNames &shared);
 
 } // namespace tkc::planner

@@ -161,7 +161,7 @@ private:
   }
 
   const Placement &placement;
-  Slices slices;
+  SliceOverlap slices;
 };
 
 } // namespace

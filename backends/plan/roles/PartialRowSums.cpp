@@ -223,7 +223,7 @@ private:
 
 } // namespace
 
-RowParts findRowParts(const Nest &nest, const Placement &placement, const Schedule &schedule) {
+RowParts findPartialRowSums(const Nest &nest, const Placement &placement, const Schedule &schedule) {
   Finder finder(placement, schedule.lateSums);
   walkTile(nest, [&](const ir::Op &op, int) {
     if (op.kind == ir::OpKind::For)

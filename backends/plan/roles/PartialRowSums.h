@@ -28,6 +28,6 @@ struct RowParts {
 /// For products whose rows lie in the threads of one warp; of those that warpgroups issue, and for rows that lie in
 /// several warps of a kernel without products, only if `late_sums` says so. Loops that follow each other, as those that
 /// splitting makes, hand the parts on.
-RowParts findRowParts(const Nest &nest, const Placement &placement, const Schedule &schedule);
+RowParts findPartialRowSums(const Nest &nest, const Placement &placement, const Schedule &schedule);
 
 } // namespace tkc::planner

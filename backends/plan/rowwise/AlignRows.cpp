@@ -140,8 +140,8 @@ private:
 
 } // namespace
 
-std::string leadRows(plan::Role &role, std::vector<plan::Buffer> &buffers, const plan::Plan &plan,
-                     const arch::Description &arch) {
+std::string alignRows(plan::Role &role, std::vector<plan::Buffer> &buffers, const plan::Plan &plan,
+                      const arch::Description &arch) {
   return Leader(role, plan, arch).run(buffers);
 }
 

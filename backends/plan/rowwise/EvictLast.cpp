@@ -70,7 +70,7 @@ private:
 
 } // namespace
 
-std::vector<std::string> keepLastInCache(plan::Role &role, const plan::Plan &plan, const arch::Description &arch) {
+std::vector<std::string> evictLast(plan::Role &role, const plan::Plan &plan, const arch::Description &arch) {
   if (!arch.hasEvictionPriority || plan.grid.axes.size() < 2)
     return {};
   return Marker(role, plan).run();

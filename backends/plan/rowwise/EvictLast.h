@@ -16,6 +16,6 @@ namespace tkc::planner {
 
 /// Marks such loads of tiles in a role of a kernel without products (Stmt::lastInCache), where loads can say so. `plan`
 /// has the grid. Returns the tensors that they read.
-std::vector<std::string> keepLastInCache(plan::Role &role, const plan::Plan &plan, const arch::Description &arch);
+std::vector<std::string> evictLast(plan::Role &role, const plan::Plan &plan, const arch::Description &arch);
 
 } // namespace tkc::planner

@@ -37,7 +37,7 @@ int64_t blocksAtOnce(const plan::Role &role, const plan::Plan &plan, const arch:
 
 } // namespace
 
-std::vector<std::string> loadEarly(plan::Role &role, const plan::Plan &plan, const arch::Description &arch) {
+std::vector<std::string> hoistLoads(plan::Role &role, const plan::Plan &plan, const arch::Description &arch) {
   std::vector<std::string> tensors;
   const auto firstLoad =
       std::find_if(role.body.begin(), role.body.end(), [](const plan::Stmt &stmt) { return plan::any(stmt, isLoad); });

@@ -17,6 +17,6 @@ namespace tkc::planner {
 /// Moves such loads of a role that is all of a block (plan.threads of them) to its first load, as long as several
 /// blocks share a multiprocessor by the registers of their tiles; with fewer, registers are dearer than time. Returns
 /// the tensors that they read.
-std::vector<std::string> loadEarly(plan::Role &role, const plan::Plan &plan, const arch::Description &arch);
+std::vector<std::string> hoistLoads(plan::Role &role, const plan::Plan &plan, const arch::Description &arch);
 
 } // namespace tkc::planner

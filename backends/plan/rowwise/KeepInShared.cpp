@@ -372,8 +372,8 @@ private:
 
 } // namespace
 
-std::string keepRows(plan::Role &role, std::vector<plan::Buffer> &buffers, const plan::Plan &plan,
-                     const arch::Description &arch, const Schedule &schedule) {
+std::string keepInShared(plan::Role &role, std::vector<plan::Buffer> &buffers, const plan::Plan &plan,
+                         const arch::Description &arch, const Schedule &schedule) {
   const bool ahead = schedule.keepAhead.value_or(false);
   if (ahead && !arch.hasAsyncCopy)
     return fmt::format("`{}` has no copies of threads that run while these go on", arch.name);

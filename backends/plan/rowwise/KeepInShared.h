@@ -19,7 +19,7 @@ namespace tkc::planner {
 /// it wrote itself, so that no barrier is needed. With the key `keep_ahead` all that is kept is copied asynchronously
 /// before the first loop, which waits for one tile after the other. `plan` has the grid and the prelude. Returns why
 /// that key cannot be met, or nothing.
-std::string keepRows(plan::Role &role, std::vector<plan::Buffer> &buffers, const plan::Plan &plan,
-                     const arch::Description &arch, const Schedule &schedule);
+std::string keepInShared(plan::Role &role, std::vector<plan::Buffer> &buffers, const plan::Plan &plan,
+                         const arch::Description &arch, const Schedule &schedule);
 
 } // namespace tkc::planner
