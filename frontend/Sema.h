@@ -68,13 +68,14 @@ struct KernelInfo {
   Signature signature;
   const ast::ReferenceDecl *reference = nullptr;
   std::vector<const ast::CaseDecl *> cases, benches;
-  std::vector<const ast::ScheduleDecl *> schedules; ///< of .tks files, in order; then of the file
+  std::vector<const ast::CaseDecl *> mainCases, mainBenches; ///< of these, those that the main file declares
+  std::vector<const ast::ScheduleDecl *> schedules;          ///< of .tks files, in order; then of the file
 };
 struct ProgramInfo {
   const ast::ProgramDecl *decl = nullptr;
   Signature signature;
   const ast::ReferenceDecl *reference = nullptr;
-  std::vector<const ast::CaseDecl *> cases, benches;
+  std::vector<const ast::CaseDecl *> cases, benches, mainCases, mainBenches;
   std::vector<const ast::ScheduleDecl *> schedules;
 };
 
@@ -145,9 +146,9 @@ std::vector<ChosenSchedule> findSchedules(const std::vector<const ast::ScheduleD
 bool serves(const ChosenSchedule &schedule, const Specialization &specialization, const CallArguments &call);
 
 /// Checks and elaborates one specialisation of a kernel with a sound signature. `tunes` override the defaults of `tune`
-/// statements, and those of tiles whose sizes are written as numbers, by the digits (256: 64). `promised`: what holds of
-/// every call besides the kernel's `where`. Returns null after reporting errors; the same error in two specialisations
-/// is reported once.
+/// statements, and those of tiles whose sizes are written as numbers, by the digits (256: 64). `promised`: what holds
+/// of every call besides the kernel's `where`. Returns null after reporting errors; the same error in two
+/// specialisations is reported once.
 std::unique_ptr<ir::Function> elaborate(const Module &module, const KernelInfo &kernel,
                                         const Specialization &specialization,
                                         const std::map<std::string, int64_t> &tunes,

@@ -277,14 +277,14 @@ private:
 
 std::vector<Subject> subjectsOf(const Module &module) {
   std::vector<Subject> subjects;
-  for (size_t i = 0; i < module.numMainKernels; ++i) {
-    const KernelInfo &kernel = *module.kernels[i];
-    subjects.push_back({&kernel.signature, kernel.reference, &kernel.cases, &kernel.benches, &kernel, nullptr});
-  }
-  for (size_t i = 0; i < module.numMainPrograms; ++i) {
-    const ProgramInfo &program = *module.programs[i];
-    subjects.push_back({&program.signature, program.reference, &program.cases, &program.benches, nullptr, &program});
-  }
+  const auto add = [&](const auto &info, bool isImported, const KernelInfo *kernel, const ProgramInfo *program) {
+    if (!isImported || !info.mainCases.empty() || !info.mainBenches.empty())
+      subjects.push_back({&info.signature, info.reference, &info.mainCases, &info.mainBenches, kernel, program});
+  };
+  for (size_t i = 0; i < module.kernels.size(); ++i)
+    add(*module.kernels[i], i >= module.numMainKernels, module.kernels[i].get(), nullptr);
+  for (size_t i = 0; i < module.programs.size(); ++i)
+    add(*module.programs[i], i >= module.numMainPrograms, nullptr, module.programs[i].get());
   return subjects;
 }
 

@@ -51,7 +51,7 @@ struct Subject {
   const KernelInfo *kernel = nullptr; ///< or
   const ProgramInfo *program = nullptr;
 };
-/// Those that the main file declares, in its order.
+/// Those that the main file declares, in its order, then imported ones that it has cases for, with these cases.
 std::vector<Subject> subjectsOf(const Module &module);
 
 /// Nothing after an error was reported. `decl` is a case of the subject, number `index` among them.

@@ -27,9 +27,11 @@ public:
       }
     }
     // Schedule files are tried before the kernel's own: of a call the first schedule that holds is taken.
-    for (size_t i = 0; i < module.files.size(); ++i)
-      for (ast::Decl *decl : module.files[(i + numFiles) % module.files.size()].decls)
-        attach(*decl);
+    for (size_t i = 0; i < module.files.size(); ++i) {
+      const size_t file = (i + numFiles) % module.files.size();
+      for (ast::Decl *decl : module.files[file].decls)
+        attach(*decl, file == 0);
+    }
     for (auto &kernel : module.kernels)
       check(*kernel);
     for (auto &program : module.programs)
@@ -98,15 +100,15 @@ private:
   }
 
   /// References, cases and schedules go to the kernel or program of that name.
-  void attach(ast::Decl &decl) {
+  void attach(ast::Decl &decl, bool isMain) {
     bool isAbout = decl.kind == ast::DeclKind::Reference || decl.kind == ast::DeclKind::Case ||
                    decl.kind == ast::DeclKind::Schedule;
     if (!isAbout)
       return;
     if (KernelInfo *kernel = module.findKernel(decl.name.text))
-      attachTo(*kernel, decl);
+      attachTo(*kernel, decl, isMain);
     else if (ProgramInfo *program = module.findProgram(decl.name.text))
-      attachTo(*program, decl);
+      attachTo(*program, decl, isMain);
     else
       reportUnknown(reporter, "kernel or program", decl.name.text, decl.name.range, callables());
   }
@@ -120,7 +122,7 @@ private:
     return result;
   }
 
-  template <class Info> void attachTo(Info &info, ast::Decl &decl) {
+  template <class Info> void attachTo(Info &info, ast::Decl &decl, bool isMain) {
     if (auto *reference = llvm::dyn_cast<ast::ReferenceDecl>(&decl)) {
       if (info.reference)
         reporter.error(Diag::second_reference, decl.name.range, decl.name.text)
@@ -129,6 +131,8 @@ private:
         info.reference = reference;
     } else if (auto *caseDecl = llvm::dyn_cast<ast::CaseDecl>(&decl)) {
       (caseDecl->isBench ? info.benches : info.cases).push_back(caseDecl);
+      if (isMain)
+        (caseDecl->isBench ? info.mainBenches : info.mainCases).push_back(caseDecl);
     } else if (auto *schedule = llvm::dyn_cast<ast::ScheduleDecl>(&decl)) {
       info.schedules.push_back(schedule);
     }
