@@ -81,6 +81,10 @@ Val Elaborator::call(const ast::CallExpr &expr) {
   }
   if (name == "tiles")
     error(Diag::range_expression, expr.range);
+  else if (module.findKernel(name))
+    error(Diag::calls_kernel, callee->range, name, "kernel", "a caller or a program");
+  else if (module.findProgram(name))
+    error(Diag::calls_kernel, callee->range, name, "program", "a caller");
   else if (!reportForeignCall(reporter, expr))
     reportUnknown(reporter, "function", name, callee->range, functionNames());
   return Val::error();

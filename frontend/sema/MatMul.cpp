@@ -25,6 +25,16 @@ bool Elaborator::checkMatMulTypes(ElemType lhs, ElemType rhs, const ast::BinaryE
     }
   if (lhs == rhs || (isFloat8(lhs) && isFloat8(rhs)))
     return true;
+  const bool lhsFloats = isFloat(lhs), rhsFloats = isFloat(rhs);
+  const ElemType floats = lhsFloats ? lhs : rhs; // where one is
+  if (!(lhsFloats && rhsFloats)) {               // bytes, which 8 significant bits hold, but no cast between them
+    if (lhsFloats == rhsFloats || isFloat8(floats))
+      both(error(Diag::matmul_types_both, expr.opRange, spelling(lhs), spelling(rhs)));
+    else
+      both(error(Diag::matmul_types_widen, expr.opRange, spelling(lhs), spelling(rhs), spelling(floats),
+                 lhsFloats ? "right" : "left"));
+    return false;
+  }
   bool lhsWider = bitWidth(lhs) > bitWidth(rhs);
   both(error(Diag::matmul_types, expr.opRange, spelling(lhs), spelling(rhs), spelling(lhsWider ? rhs : lhs),
              lhsWider ? "left" : "right"));

@@ -24,7 +24,9 @@ void ProgramPlanner::launch(const ast::CallExpr &call) {
     std::vector<std::string> kernels;
     for (auto &known : module.kernels)
       kernels.push_back(known->signature.name);
-    if (callee)
+    if (callee && module.findProgram(callee->name))
+      reporter.error(Diag::launches_program, callee->range, callee->name);
+    else if (callee)
       reportUnknown(reporter, "kernel", callee->name, callee->range, kernels);
     else
       reporter.error(Diag::program_statement, call.range);
