@@ -27,8 +27,10 @@ struct softmax_any_f16_BC10240_BM1_align_rows1_keep5_keep_ahead1_late_sums1_warp
   alignas(1024) tk::shared_vector<tk::half, 10248> kept_x[5];
 };
 
-/// softmax.tk:25  softmax_any, for sm_90a.
-/// y = softmax of rows of any length: maximum and sum in one pass, the result in a second
+/// softmax.tk:26  softmax_any, for sm_90a.
+/// y = softmax of rows of any length: maximum and sum in one pass, the result in a second. What is -inf becomes 0; a
+/// row of -inf alone
+/// becomes NaN.
 /// BM = 1, BC = 10240.
 /// Plan: stages: none; warpgroups: 1; overlap: 0; persistent: false.
 /// Roles: worker of 8 warps.
@@ -43,9 +45,9 @@ __global__ void __launch_bounds__(256) softmax_any_f16_BC10240_BM1_align_rows1_k
   tk::scratch<8, 8> reduce_scratch{shared.reduce_scratch, 1};
   const auto i = i_tiles[int(blockIdx.x)];
   const tk::lead lead = tk::lead_of<64>(g.y.at(i.begin, 0));
-  // softmax.tk:29  var l = zeros(BM, 1);
+  // softmax.tk:30  var l = zeros(BM, 1);
   float l = 0.0f;
-  // softmax.tk:30  for c in tiles(C, BC) {
+  // softmax.tk:31  for c in tiles(C, BC) {
   const int c_split = g.C / 10240 * 10240;
   float m_2 = -3.4028235e+38f;
   const int kept_end = 51200;
@@ -73,7 +75,7 @@ __global__ void __launch_bounds__(256) softmax_any_f16_BC10240_BM1_align_rows1_k
       tk::sync_block();
       tk::copy_commit();
     }
-    // softmax.tk:31  let t = f32(x[i, c]) * LOG2E;
+    // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
     const bool is_kept = c.begin < kept_end;
     tk::row<tk::half, 10240, tk::row_layout<256, 256, 8>> x;
     if (is_kept) {
@@ -81,20 +83,20 @@ __global__ void __launch_bounds__(256) softmax_any_f16_BC10240_BM1_align_rows1_k
                                                                                      shared.kept_x[kept_x_at.slot]);
       kept_x_at.advance();
     } else {
-      // softmax.tk:31  let t = f32(x[i, c]) * LOG2E;
+      // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
       x = tk::load_led<tk::row<tk::half, 10240, tk::row_layout<256, 256, 8>>>(
           lead, g.x, tk::view<const tk::half, 16>{g.x.at(i.begin, c.begin), g.x.stride(0), 1, 10240});
     }
     const auto x_f32 = tk::cast<float>(x);
-    // softmax.tk:32  let m_new = max(m, rowmax(t));
+    // softmax.tk:33  let m_new = max(m, rowmax(t));
     const float m_new = tk::max(m_2, tk::thread_row_max(x_f32) * 1.442695f);
-    // softmax.tk:31  let t = f32(x[i, c]) * LOG2E;
+    // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
     const auto t = x_f32 * 1.442695f;
-    // softmax.tk:33  l = l * exp2(m - m_new) + rowsum(exp2(t - m_new));
+    // softmax.tk:34  l = l * exp2(m - m_new) + rowsum(exp2(t - m_new));
     l = l * tk::exp2(m_2 - m_new) + tk::thread_row_sum(tk::exp2(t - m_new));
     m_2 = m_new;
   }
-  // softmax.tk:30  for c in tiles(C, BC) {
+  // softmax.tk:31  for c in tiles(C, BC) {
   for (const auto c_2 : tk::tiles<10240>{c_split, g.C}) {
     const bool has_come_2 = c_2.begin < kept_end;
     if (has_come_2) {
@@ -102,7 +104,7 @@ __global__ void __launch_bounds__(256) softmax_any_f16_BC10240_BM1_align_rows1_k
       tk::sync_block();
       tk::copy_commit();
     }
-    // softmax.tk:31  let t = f32(x[i, c]) * LOG2E;
+    // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
     const bool is_kept_2 = c_2.begin < kept_end;
     tk::row<tk::half, 10240, tk::row_layout<256, 256, 8>> x_2;
     if (is_kept_2) {
@@ -110,30 +112,30 @@ __global__ void __launch_bounds__(256) softmax_any_f16_BC10240_BM1_align_rows1_k
                                                                                        shared.kept_x[kept_x_at.slot]);
       kept_x_at.advance();
     } else {
-      // softmax.tk:31  let t = f32(x[i, c]) * LOG2E;
+      // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
       x_2 = tk::load_led<tk::row<tk::half, 10240, tk::row_layout<256, 256, 8>>>(
           lead, g.x, tk::view<const tk::half, 16>{g.x.at(i.begin, c_2.begin), g.x.stride(0), 1, c_2.end - c_2.begin});
     }
     const auto raw =
         tk::where(tk::led_col_index<tk::row<int, 10240, tk::row_layout<256, 256, 8>>>(lead) + c_2.begin < g.C,
                   tk::cast<float>(x_2), -tk::inf);
-    // softmax.tk:32  let m_new = max(m, rowmax(t));
+    // softmax.tk:33  let m_new = max(m, rowmax(t));
     const float m_new_2 = tk::max(m_2, tk::thread_row_max(raw) * 1.442695f);
-    // softmax.tk:31  let t = f32(x[i, c]) * LOG2E;
+    // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
     const auto t_2 = raw * 1.442695f;
-    // softmax.tk:33  l = l * exp2(m - m_new) + rowsum(exp2(t - m_new));
+    // softmax.tk:34  l = l * exp2(m - m_new) + rowsum(exp2(t - m_new));
     l = l * tk::exp2(m_2 - m_new_2) + tk::thread_row_sum(tk::exp2(t_2 - m_new_2));
     m_2 = m_new_2;
   }
-  // softmax.tk:30  for c in tiles(C, BC) {
+  // softmax.tk:31  for c in tiles(C, BC) {
   const float m_2_max = tk::finish_row_max(m_2, reduce_scratch);
   const float apart = m_2 - m_2_max;
   const float factor = tk::exp2(apart);
   const float l_part = l * factor;
   const float l_part_sum = tk::finish_row_sum(l_part, reduce_scratch);
-  // softmax.tk:36  let total = m + log2(l);
+  // softmax.tk:37  let total = m + log2(l);
   const float total = m_2_max + tk::log2(l_part_sum);
-  // softmax.tk:37  for c in tiles(C, BC) { y[i, c] = exp2(x[i, c] * LOG2E - total); }
+  // softmax.tk:38  for c in tiles(C, BC) { y[i, c] = exp2(x[i, c] * LOG2E - total); }
   for (const auto c_3 : tk::tiles<10240>{0, g.C}) {
     const bool is_kept_3 = c_3.begin < kept_end;
     tk::row<tk::half, 10240, tk::row_layout<256, 256, 8>> x_3;
@@ -162,8 +164,10 @@ struct softmax_any_f16_BC4096_BM1_align_rows1_keep5_keep_ahead1_late_sums1_share
   alignas(1024) tk::shared_vector<tk::half, 4104> kept_x[5];
 };
 
-/// softmax.tk:25  softmax_any, for sm_90a.
-/// y = softmax of rows of any length: maximum and sum in one pass, the result in a second
+/// softmax.tk:26  softmax_any, for sm_90a.
+/// y = softmax of rows of any length: maximum and sum in one pass, the result in a second. What is -inf becomes 0; a
+/// row of -inf alone
+/// becomes NaN.
 /// BM = 1, BC = 4096.
 /// Plan: stages: none; warpgroups: 1; overlap: 0; persistent: false.
 /// Roles: worker of 4 warps.
@@ -178,9 +182,9 @@ __global__ void __launch_bounds__(128) softmax_any_f16_BC4096_BM1_align_rows1_ke
   tk::scratch<4, 8> reduce_scratch{shared.reduce_scratch, 1};
   const auto i = i_tiles[int(blockIdx.x)];
   const tk::lead lead = tk::lead_of<64>(g.y.at(i.begin, 0));
-  // softmax.tk:29  var l = zeros(BM, 1);
+  // softmax.tk:30  var l = zeros(BM, 1);
   float l = 0.0f;
-  // softmax.tk:30  for c in tiles(C, BC) {
+  // softmax.tk:31  for c in tiles(C, BC) {
   const int c_split = g.C / 4096 * 4096;
   float m_2 = -3.4028235e+38f;
   const int kept_end = 20480;
@@ -208,7 +212,7 @@ __global__ void __launch_bounds__(128) softmax_any_f16_BC4096_BM1_align_rows1_ke
       tk::sync_block();
       tk::copy_commit();
     }
-    // softmax.tk:31  let t = f32(x[i, c]) * LOG2E;
+    // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
     const bool is_kept = c.begin < kept_end;
     tk::row<tk::half, 4096, tk::row_layout<128, 128, 8>> x;
     if (is_kept) {
@@ -216,20 +220,20 @@ __global__ void __launch_bounds__(128) softmax_any_f16_BC4096_BM1_align_rows1_ke
                                                                                     shared.kept_x[kept_x_at.slot]);
       kept_x_at.advance();
     } else {
-      // softmax.tk:31  let t = f32(x[i, c]) * LOG2E;
+      // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
       x = tk::load_led<tk::row<tk::half, 4096, tk::row_layout<128, 128, 8>>>(
           lead, g.x, tk::view<const tk::half, 16>{g.x.at(i.begin, c.begin), g.x.stride(0), 1, 4096});
     }
     const auto x_f32 = tk::cast<float>(x);
-    // softmax.tk:32  let m_new = max(m, rowmax(t));
+    // softmax.tk:33  let m_new = max(m, rowmax(t));
     const float m_new = tk::max(m_2, tk::thread_row_max(x_f32) * 1.442695f);
-    // softmax.tk:31  let t = f32(x[i, c]) * LOG2E;
+    // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
     const auto t = x_f32 * 1.442695f;
-    // softmax.tk:33  l = l * exp2(m - m_new) + rowsum(exp2(t - m_new));
+    // softmax.tk:34  l = l * exp2(m - m_new) + rowsum(exp2(t - m_new));
     l = l * tk::exp2(m_2 - m_new) + tk::thread_row_sum(tk::exp2(t - m_new));
     m_2 = m_new;
   }
-  // softmax.tk:30  for c in tiles(C, BC) {
+  // softmax.tk:31  for c in tiles(C, BC) {
   for (const auto c_2 : tk::tiles<4096>{c_split, g.C}) {
     const bool has_come_2 = c_2.begin < kept_end;
     if (has_come_2) {
@@ -237,7 +241,7 @@ __global__ void __launch_bounds__(128) softmax_any_f16_BC4096_BM1_align_rows1_ke
       tk::sync_block();
       tk::copy_commit();
     }
-    // softmax.tk:31  let t = f32(x[i, c]) * LOG2E;
+    // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
     const bool is_kept_2 = c_2.begin < kept_end;
     tk::row<tk::half, 4096, tk::row_layout<128, 128, 8>> x_2;
     if (is_kept_2) {
@@ -245,30 +249,30 @@ __global__ void __launch_bounds__(128) softmax_any_f16_BC4096_BM1_align_rows1_ke
                                                                                       shared.kept_x[kept_x_at.slot]);
       kept_x_at.advance();
     } else {
-      // softmax.tk:31  let t = f32(x[i, c]) * LOG2E;
+      // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
       x_2 = tk::load_led<tk::row<tk::half, 4096, tk::row_layout<128, 128, 8>>>(
           lead, g.x, tk::view<const tk::half, 16>{g.x.at(i.begin, c_2.begin), g.x.stride(0), 1, c_2.end - c_2.begin});
     }
     const auto raw =
         tk::where(tk::led_col_index<tk::row<int, 4096, tk::row_layout<128, 128, 8>>>(lead) + c_2.begin < g.C,
                   tk::cast<float>(x_2), -tk::inf);
-    // softmax.tk:32  let m_new = max(m, rowmax(t));
+    // softmax.tk:33  let m_new = max(m, rowmax(t));
     const float m_new_2 = tk::max(m_2, tk::thread_row_max(raw) * 1.442695f);
-    // softmax.tk:31  let t = f32(x[i, c]) * LOG2E;
+    // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
     const auto t_2 = raw * 1.442695f;
-    // softmax.tk:33  l = l * exp2(m - m_new) + rowsum(exp2(t - m_new));
+    // softmax.tk:34  l = l * exp2(m - m_new) + rowsum(exp2(t - m_new));
     l = l * tk::exp2(m_2 - m_new_2) + tk::thread_row_sum(tk::exp2(t_2 - m_new_2));
     m_2 = m_new_2;
   }
-  // softmax.tk:30  for c in tiles(C, BC) {
+  // softmax.tk:31  for c in tiles(C, BC) {
   const float m_2_max = tk::finish_row_max(m_2, reduce_scratch);
   const float apart = m_2 - m_2_max;
   const float factor = tk::exp2(apart);
   const float l_part = l * factor;
   const float l_part_sum = tk::finish_row_sum(l_part, reduce_scratch);
-  // softmax.tk:36  let total = m + log2(l);
+  // softmax.tk:37  let total = m + log2(l);
   const float total = m_2_max + tk::log2(l_part_sum);
-  // softmax.tk:37  for c in tiles(C, BC) { y[i, c] = exp2(x[i, c] * LOG2E - total); }
+  // softmax.tk:38  for c in tiles(C, BC) { y[i, c] = exp2(x[i, c] * LOG2E - total); }
   for (const auto c_3 : tk::tiles<4096>{0, g.C}) {
     const bool is_kept_3 = c_3.begin < kept_end;
     tk::row<tk::half, 4096, tk::row_layout<128, 128, 8>> x_3;
@@ -297,8 +301,10 @@ struct softmax_any_f16_BC2048_BM1_align_rows1_keep5_keep_ahead1_late_sums1_share
   alignas(1024) tk::shared_vector<tk::half, 2056> kept_x[5];
 };
 
-/// softmax.tk:25  softmax_any, for sm_90a.
-/// y = softmax of rows of any length: maximum and sum in one pass, the result in a second
+/// softmax.tk:26  softmax_any, for sm_90a.
+/// y = softmax of rows of any length: maximum and sum in one pass, the result in a second. What is -inf becomes 0; a
+/// row of -inf alone
+/// becomes NaN.
 /// BM = 1, BC = 2048.
 /// Plan: stages: none; warpgroups: 1; overlap: 0; persistent: false.
 /// Roles: worker of 4 warps.
@@ -313,9 +319,9 @@ __global__ void __launch_bounds__(128) softmax_any_f16_BC2048_BM1_align_rows1_ke
   tk::scratch<4, 8> reduce_scratch{shared.reduce_scratch, 1};
   const auto i = i_tiles[int(blockIdx.x)];
   const tk::lead lead = tk::lead_of<64>(g.y.at(i.begin, 0));
-  // softmax.tk:29  var l = zeros(BM, 1);
+  // softmax.tk:30  var l = zeros(BM, 1);
   float l = 0.0f;
-  // softmax.tk:30  for c in tiles(C, BC) {
+  // softmax.tk:31  for c in tiles(C, BC) {
   const int c_split = g.C / 2048 * 2048;
   float m_2 = -3.4028235e+38f;
   const int kept_end = 10240;
@@ -343,7 +349,7 @@ __global__ void __launch_bounds__(128) softmax_any_f16_BC2048_BM1_align_rows1_ke
       tk::sync_block();
       tk::copy_commit();
     }
-    // softmax.tk:31  let t = f32(x[i, c]) * LOG2E;
+    // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
     const bool is_kept = c.begin < kept_end;
     tk::row<tk::half, 2048, tk::row_layout<128, 128, 8>> x;
     if (is_kept) {
@@ -351,20 +357,20 @@ __global__ void __launch_bounds__(128) softmax_any_f16_BC2048_BM1_align_rows1_ke
                                                                                     shared.kept_x[kept_x_at.slot]);
       kept_x_at.advance();
     } else {
-      // softmax.tk:31  let t = f32(x[i, c]) * LOG2E;
+      // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
       x = tk::load_led<tk::row<tk::half, 2048, tk::row_layout<128, 128, 8>>>(
           lead, g.x, tk::view<const tk::half, 16>{g.x.at(i.begin, c.begin), g.x.stride(0), 1, 2048});
     }
     const auto x_f32 = tk::cast<float>(x);
-    // softmax.tk:32  let m_new = max(m, rowmax(t));
+    // softmax.tk:33  let m_new = max(m, rowmax(t));
     const float m_new = tk::max(m_2, tk::thread_row_max(x_f32) * 1.442695f);
-    // softmax.tk:31  let t = f32(x[i, c]) * LOG2E;
+    // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
     const auto t = x_f32 * 1.442695f;
-    // softmax.tk:33  l = l * exp2(m - m_new) + rowsum(exp2(t - m_new));
+    // softmax.tk:34  l = l * exp2(m - m_new) + rowsum(exp2(t - m_new));
     l = l * tk::exp2(m_2 - m_new) + tk::thread_row_sum(tk::exp2(t - m_new));
     m_2 = m_new;
   }
-  // softmax.tk:30  for c in tiles(C, BC) {
+  // softmax.tk:31  for c in tiles(C, BC) {
   for (const auto c_2 : tk::tiles<2048>{c_split, g.C}) {
     const bool has_come_2 = c_2.begin < kept_end;
     if (has_come_2) {
@@ -372,7 +378,7 @@ __global__ void __launch_bounds__(128) softmax_any_f16_BC2048_BM1_align_rows1_ke
       tk::sync_block();
       tk::copy_commit();
     }
-    // softmax.tk:31  let t = f32(x[i, c]) * LOG2E;
+    // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
     const bool is_kept_2 = c_2.begin < kept_end;
     tk::row<tk::half, 2048, tk::row_layout<128, 128, 8>> x_2;
     if (is_kept_2) {
@@ -380,30 +386,30 @@ __global__ void __launch_bounds__(128) softmax_any_f16_BC2048_BM1_align_rows1_ke
                                                                                       shared.kept_x[kept_x_at.slot]);
       kept_x_at.advance();
     } else {
-      // softmax.tk:31  let t = f32(x[i, c]) * LOG2E;
+      // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
       x_2 = tk::load_led<tk::row<tk::half, 2048, tk::row_layout<128, 128, 8>>>(
           lead, g.x, tk::view<const tk::half, 16>{g.x.at(i.begin, c_2.begin), g.x.stride(0), 1, c_2.end - c_2.begin});
     }
     const auto raw =
         tk::where(tk::led_col_index<tk::row<int, 2048, tk::row_layout<128, 128, 8>>>(lead) + c_2.begin < g.C,
                   tk::cast<float>(x_2), -tk::inf);
-    // softmax.tk:32  let m_new = max(m, rowmax(t));
+    // softmax.tk:33  let m_new = max(m, rowmax(t));
     const float m_new_2 = tk::max(m_2, tk::thread_row_max(raw) * 1.442695f);
-    // softmax.tk:31  let t = f32(x[i, c]) * LOG2E;
+    // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
     const auto t_2 = raw * 1.442695f;
-    // softmax.tk:33  l = l * exp2(m - m_new) + rowsum(exp2(t - m_new));
+    // softmax.tk:34  l = l * exp2(m - m_new) + rowsum(exp2(t - m_new));
     l = l * tk::exp2(m_2 - m_new_2) + tk::thread_row_sum(tk::exp2(t_2 - m_new_2));
     m_2 = m_new_2;
   }
-  // softmax.tk:30  for c in tiles(C, BC) {
+  // softmax.tk:31  for c in tiles(C, BC) {
   const float m_2_max = tk::finish_row_max(m_2, reduce_scratch);
   const float apart = m_2 - m_2_max;
   const float factor = tk::exp2(apart);
   const float l_part = l * factor;
   const float l_part_sum = tk::finish_row_sum(l_part, reduce_scratch);
-  // softmax.tk:36  let total = m + log2(l);
+  // softmax.tk:37  let total = m + log2(l);
   const float total = m_2_max + tk::log2(l_part_sum);
-  // softmax.tk:37  for c in tiles(C, BC) { y[i, c] = exp2(x[i, c] * LOG2E - total); }
+  // softmax.tk:38  for c in tiles(C, BC) { y[i, c] = exp2(x[i, c] * LOG2E - total); }
   for (const auto c_3 : tk::tiles<2048>{0, g.C}) {
     const bool is_kept_3 = c_3.begin < kept_end;
     tk::row<tk::half, 2048, tk::row_layout<128, 128, 8>> x_3;
@@ -432,8 +438,10 @@ struct softmax_any_f16_BC2048_BM1_align_rows1_late_sums1_shared {
   alignas(1024) tk::shared_vector<tk::half, 2048> kept_x[6];
 };
 
-/// softmax.tk:25  softmax_any, for sm_90a.
-/// y = softmax of rows of any length: maximum and sum in one pass, the result in a second
+/// softmax.tk:26  softmax_any, for sm_90a.
+/// y = softmax of rows of any length: maximum and sum in one pass, the result in a second. What is -inf becomes 0; a
+/// row of -inf alone
+/// becomes NaN.
 /// BM = 1, BC = 2048.
 /// Plan: stages: none; warpgroups: 1; overlap: 0; persistent: false.
 /// Roles: worker of 4 warps.
@@ -447,14 +455,14 @@ __global__ void __launch_bounds__(128) softmax_any_f16_BC2048_BM1_align_rows1_la
   tk::scratch<4, 8> reduce_scratch{shared.reduce_scratch, 1};
   const auto i = i_tiles[int(blockIdx.x)];
   const tk::lead lead = tk::lead_of<64>(g.y.at(i.begin, 0));
-  // softmax.tk:29  var l = zeros(BM, 1);
+  // softmax.tk:30  var l = zeros(BM, 1);
   float l = 0.0f;
-  // softmax.tk:30  for c in tiles(C, BC) {
+  // softmax.tk:31  for c in tiles(C, BC) {
   const int c_split = g.C / 2048 * 2048;
   float m_2 = -3.4028235e+38f;
   const int kept_end = 12288;
   for (const auto c : tk::tiles<2048>{0, c_split}) {
-    // softmax.tk:31  let t = f32(x[i, c]) * LOG2E;
+    // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
     const auto x = tk::load_led<tk::row<tk::half, 2048, tk::row_layout<128, 128, 8>>>(
         lead, g.x, tk::view<const tk::half, 16>{g.x.at(i.begin, c.begin), g.x.stride(0), 1, 2048});
     const bool is_kept = c.begin < kept_end;
@@ -462,19 +470,19 @@ __global__ void __launch_bounds__(128) softmax_any_f16_BC2048_BM1_align_rows1_la
       tk::store_shared(shared.kept_x[kept_x_at.slot], x);
       kept_x_at.advance();
     }
-    // softmax.tk:31  let t = f32(x[i, c]) * LOG2E;
+    // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
     const auto x_f32 = tk::cast<float>(x);
-    // softmax.tk:32  let m_new = max(m, rowmax(t));
+    // softmax.tk:33  let m_new = max(m, rowmax(t));
     const float m_new = tk::max(m_2, tk::thread_row_max(x_f32) * 1.442695f);
-    // softmax.tk:31  let t = f32(x[i, c]) * LOG2E;
+    // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
     const auto t = x_f32 * 1.442695f;
-    // softmax.tk:33  l = l * exp2(m - m_new) + rowsum(exp2(t - m_new));
+    // softmax.tk:34  l = l * exp2(m - m_new) + rowsum(exp2(t - m_new));
     l = l * tk::exp2(m_2 - m_new) + tk::thread_row_sum(tk::exp2(t - m_new));
     m_2 = m_new;
   }
-  // softmax.tk:30  for c in tiles(C, BC) {
+  // softmax.tk:31  for c in tiles(C, BC) {
   for (const auto c_2 : tk::tiles<2048>{c_split, g.C}) {
-    // softmax.tk:31  let t = f32(x[i, c]) * LOG2E;
+    // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
     const auto x_2 = tk::load_led<tk::row<tk::half, 2048, tk::row_layout<128, 128, 8>>>(
         lead, g.x, tk::view<const tk::half, 16>{g.x.at(i.begin, c_2.begin), g.x.stride(0), 1, c_2.end - c_2.begin});
     const bool is_kept_2 = c_2.begin < kept_end;
@@ -482,27 +490,27 @@ __global__ void __launch_bounds__(128) softmax_any_f16_BC2048_BM1_align_rows1_la
       tk::store_shared(shared.kept_x[kept_x_at.slot], x_2);
       kept_x_at.advance();
     }
-    // softmax.tk:31  let t = f32(x[i, c]) * LOG2E;
+    // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
     const auto raw =
         tk::where(tk::led_col_index<tk::row<int, 2048, tk::row_layout<128, 128, 8>>>(lead) + c_2.begin < g.C,
                   tk::cast<float>(x_2), -tk::inf);
-    // softmax.tk:32  let m_new = max(m, rowmax(t));
+    // softmax.tk:33  let m_new = max(m, rowmax(t));
     const float m_new_2 = tk::max(m_2, tk::thread_row_max(raw) * 1.442695f);
-    // softmax.tk:31  let t = f32(x[i, c]) * LOG2E;
+    // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
     const auto t_2 = raw * 1.442695f;
-    // softmax.tk:33  l = l * exp2(m - m_new) + rowsum(exp2(t - m_new));
+    // softmax.tk:34  l = l * exp2(m - m_new) + rowsum(exp2(t - m_new));
     l = l * tk::exp2(m_2 - m_new_2) + tk::thread_row_sum(tk::exp2(t_2 - m_new_2));
     m_2 = m_new_2;
   }
-  // softmax.tk:30  for c in tiles(C, BC) {
+  // softmax.tk:31  for c in tiles(C, BC) {
   const float m_2_max = tk::finish_row_max(m_2, reduce_scratch);
   const float apart = m_2 - m_2_max;
   const float factor = tk::exp2(apart);
   const float l_part = l * factor;
   const float l_part_sum = tk::finish_row_sum(l_part, reduce_scratch);
-  // softmax.tk:36  let total = m + log2(l);
+  // softmax.tk:37  let total = m + log2(l);
   const float total = m_2_max + tk::log2(l_part_sum);
-  // softmax.tk:37  for c in tiles(C, BC) { y[i, c] = exp2(x[i, c] * LOG2E - total); }
+  // softmax.tk:38  for c in tiles(C, BC) { y[i, c] = exp2(x[i, c] * LOG2E - total); }
   for (const auto c_3 : tk::tiles<2048>{0, g.C}) {
     const bool is_kept_3 = c_3.begin < kept_end;
     tk::row<tk::half, 2048, tk::row_layout<128, 128, 8>> x_3;
@@ -529,8 +537,10 @@ struct softmax_any_f16_vector1_shared {
   alignas(1024) tk::shared_tile<tk::half, 4, 1024, 0> kept_x[3];
 };
 
-/// softmax.tk:25  softmax_any, for sm_90a.
-/// y = softmax of rows of any length: maximum and sum in one pass, the result in a second
+/// softmax.tk:26  softmax_any, for sm_90a.
+/// y = softmax of rows of any length: maximum and sum in one pass, the result in a second. What is -inf becomes 0; a
+/// row of -inf alone
+/// becomes NaN.
 /// BM = 4, BC = 1024.
 /// Plan: stages: none; warpgroups: 1; overlap: 0; persistent: false.
 /// Roles: worker of 4 warps.
@@ -542,15 +552,15 @@ __global__ void __launch_bounds__(128)
   tk::ring<3> kept_x_at;
   tk::ring<3> kept_x_at_2;
   const auto i = i_tiles[int(blockIdx.x)];
-  // softmax.tk:28  var m = full(BM, 1, -inf);
-  auto m = tk::full<tk::column<float, 4, tk::row_layout<128, 32, 1>>>(-tk::inf);
-  // softmax.tk:29  var l = zeros(BM, 1);
+  // softmax.tk:29  var m = full(BM, 1, -3.4028234e38); // the least number: -inf - m is never NaN
+  auto m = tk::full<tk::column<float, 4, tk::row_layout<128, 32, 1>>>(-3.4028235e+38f);
+  // softmax.tk:30  var l = zeros(BM, 1);
   auto l = tk::full<tk::column<float, 4, tk::row_layout<128, 32, 1>>>(0.0f);
-  // softmax.tk:30  for c in tiles(C, BC) {
+  // softmax.tk:31  for c in tiles(C, BC) {
   const int c_split = g.C / 1024 * 1024;
   const int kept_end = 3072;
   for (const auto c : tk::tiles<1024>{0, c_split}) {
-    // softmax.tk:31  let t = f32(x[i, c]) * LOG2E;
+    // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
     const auto x = tk::load<tk::fragment<tk::half, 4, 1024, tk::row_layout<128, 32, 1>>>(
         tk::view<const tk::half>{g.x.at(i.begin, c.begin), g.x.stride(0), i.end - i.begin, 1024});
     const bool is_kept = c.begin < kept_end;
@@ -558,19 +568,19 @@ __global__ void __launch_bounds__(128)
       tk::store_shared(shared.kept_x[kept_x_at.slot], x);
       kept_x_at.advance();
     }
-    // softmax.tk:31  let t = f32(x[i, c]) * LOG2E;
+    // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
     const auto x_f32 = tk::cast<float>(x);
-    // softmax.tk:32  let m_new = max(m, rowmax(t));
+    // softmax.tk:33  let m_new = max(m, rowmax(t));
     const auto m_new = tk::max(m, tk::row_max(x_f32) * 1.442695f);
-    // softmax.tk:31  let t = f32(x[i, c]) * LOG2E;
+    // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
     const auto t = x_f32 * 1.442695f;
-    // softmax.tk:33  l = l * exp2(m - m_new) + rowsum(exp2(t - m_new));
+    // softmax.tk:34  l = l * exp2(m - m_new) + rowsum(exp2(t - m_new));
     l = l * tk::exp2(m - m_new) + tk::row_sum(tk::exp2(t - m_new));
     m = m_new;
   }
-  // softmax.tk:30  for c in tiles(C, BC) {
+  // softmax.tk:31  for c in tiles(C, BC) {
   for (const auto c_2 : tk::tiles<1024>{c_split, g.C}) {
-    // softmax.tk:31  let t = f32(x[i, c]) * LOG2E;
+    // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
     const auto x_2 = tk::load<tk::fragment<tk::half, 4, 1024, tk::row_layout<128, 32, 1>>>(
         tk::view<const tk::half>{g.x.at(i.begin, c_2.begin), g.x.stride(0), i.end - i.begin, c_2.end - c_2.begin});
     const bool is_kept_2 = c_2.begin < kept_end;
@@ -578,20 +588,20 @@ __global__ void __launch_bounds__(128)
       tk::store_shared(shared.kept_x[kept_x_at.slot], x_2);
       kept_x_at.advance();
     }
-    // softmax.tk:31  let t = f32(x[i, c]) * LOG2E;
+    // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
     const auto raw = tk::where(tk::col_index<tk::row<int, 1024, tk::row_layout<128, 32, 1>>>() + c_2.begin < g.C,
                                tk::cast<float>(x_2), -tk::inf);
-    // softmax.tk:32  let m_new = max(m, rowmax(t));
+    // softmax.tk:33  let m_new = max(m, rowmax(t));
     const auto m_new_2 = tk::max(m, tk::row_max(raw) * 1.442695f);
-    // softmax.tk:31  let t = f32(x[i, c]) * LOG2E;
+    // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
     const auto t_2 = raw * 1.442695f;
-    // softmax.tk:33  l = l * exp2(m - m_new) + rowsum(exp2(t - m_new));
+    // softmax.tk:34  l = l * exp2(m - m_new) + rowsum(exp2(t - m_new));
     l = l * tk::exp2(m - m_new_2) + tk::row_sum(tk::exp2(t_2 - m_new_2));
     m = m_new_2;
   }
-  // softmax.tk:36  let total = m + log2(l);
+  // softmax.tk:37  let total = m + log2(l);
   const auto total = m + tk::log2(l);
-  // softmax.tk:37  for c in tiles(C, BC) { y[i, c] = exp2(x[i, c] * LOG2E - total); }
+  // softmax.tk:38  for c in tiles(C, BC) { y[i, c] = exp2(x[i, c] * LOG2E - total); }
   for (const auto c_3 : tk::tiles<1024>{0, g.C}) {
     const bool is_kept_3 = c_3.begin < kept_end;
     tk::fragment<tk::half, 4, 1024, tk::row_layout<128, 32, 1>> x_3;
@@ -620,8 +630,10 @@ struct softmax_any_f16_BC8192_BM1_keep4_keep_ahead1_shared {
   alignas(1024) tk::shared_vector<tk::half, 8192> kept_x[4];
 };
 
-/// softmax.tk:25  softmax_any, for sm_90a.
-/// y = softmax of rows of any length: maximum and sum in one pass, the result in a second
+/// softmax.tk:26  softmax_any, for sm_90a.
+/// y = softmax of rows of any length: maximum and sum in one pass, the result in a second. What is -inf becomes 0; a
+/// row of -inf alone
+/// becomes NaN.
 /// BM = 1, BC = 8192.
 /// Plan: stages: none; warpgroups: 1; overlap: 0; persistent: false.
 /// Roles: worker of 8 warps.
@@ -635,11 +647,11 @@ __global__ void __launch_bounds__(256) softmax_any_f16_BC8192_BM1_keep4_keep_ahe
   tk::ring<4> kept_x_at_2;
   tk::scratch<8, 8> reduce_scratch{shared.reduce_scratch, 1};
   const auto i = i_tiles[int(blockIdx.x)];
-  // softmax.tk:28  var m = full(BM, 1, -inf);
-  float m = -tk::inf;
-  // softmax.tk:29  var l = zeros(BM, 1);
+  // softmax.tk:29  var m = full(BM, 1, -3.4028234e38); // the least number: -inf - m is never NaN
+  float m = -3.4028235e+38f;
+  // softmax.tk:30  var l = zeros(BM, 1);
   float l = 0.0f;
-  // softmax.tk:30  for c in tiles(C, BC) {
+  // softmax.tk:31  for c in tiles(C, BC) {
   const int c_split = g.C / 8192 * 8192;
   const int kept_end = 32768;
   const int stop = tk::max(g.C, 0);
@@ -666,29 +678,29 @@ __global__ void __launch_bounds__(256) softmax_any_f16_BC8192_BM1_keep4_keep_ahe
       tk::sync_block();
       tk::copy_commit();
     }
-    // softmax.tk:31  let t = f32(x[i, c]) * LOG2E;
+    // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
     const bool is_kept = c.begin < kept_end;
     tk::row<tk::half, 8192, tk::row_layout<256, 256, 8>> x;
     if (is_kept) {
       x = tk::load_shared<tk::row<tk::half, 8192, tk::row_layout<256, 256, 8>>>(shared.kept_x[kept_x_at.slot]);
       kept_x_at.advance();
     } else {
-      // softmax.tk:31  let t = f32(x[i, c]) * LOG2E;
+      // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
       x = tk::load<tk::row<tk::half, 8192, tk::row_layout<256, 256, 8>>>(
           g.x.wide, tk::view<const tk::half, 16>{g.x.at(i.begin, c.begin), g.x.stride(0), 1, 8192});
     }
     const auto x_f32 = tk::cast<float>(x);
-    // softmax.tk:32  let m_new = max(m, rowmax(t));
+    // softmax.tk:33  let m_new = max(m, rowmax(t));
     const float reduce_value = tk::row_max(x_f32, reduce_scratch);
     const float m_new = tk::max(m, reduce_value * 1.442695f);
-    // softmax.tk:31  let t = f32(x[i, c]) * LOG2E;
+    // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
     const auto t = x_f32 * 1.442695f;
-    // softmax.tk:33  l = l * exp2(m - m_new) + rowsum(exp2(t - m_new));
+    // softmax.tk:34  l = l * exp2(m - m_new) + rowsum(exp2(t - m_new));
     const float reduce_value_2 = tk::row_sum(tk::exp2(t - m_new), reduce_scratch);
     l = l * tk::exp2(m - m_new) + reduce_value_2;
     m = m_new;
   }
-  // softmax.tk:30  for c in tiles(C, BC) {
+  // softmax.tk:31  for c in tiles(C, BC) {
   for (const auto c_2 : tk::tiles<8192>{c_split, g.C}) {
     const bool has_come_2 = c_2.begin < kept_end;
     if (has_come_2) {
@@ -696,32 +708,32 @@ __global__ void __launch_bounds__(256) softmax_any_f16_BC8192_BM1_keep4_keep_ahe
       tk::sync_block();
       tk::copy_commit();
     }
-    // softmax.tk:31  let t = f32(x[i, c]) * LOG2E;
+    // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
     const bool is_kept_2 = c_2.begin < kept_end;
     tk::row<tk::half, 8192, tk::row_layout<256, 256, 8>> x_2;
     if (is_kept_2) {
       x_2 = tk::load_shared<tk::row<tk::half, 8192, tk::row_layout<256, 256, 8>>>(shared.kept_x[kept_x_at.slot]);
       kept_x_at.advance();
     } else {
-      // softmax.tk:31  let t = f32(x[i, c]) * LOG2E;
+      // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
       x_2 = tk::load<tk::row<tk::half, 8192, tk::row_layout<256, 256, 8>>>(
           g.x.wide, tk::view<const tk::half, 16>{g.x.at(i.begin, c_2.begin), g.x.stride(0), 1, c_2.end - c_2.begin});
     }
     const auto raw = tk::where(tk::col_index<tk::row<int, 8192, tk::row_layout<256, 256, 8>>>() + c_2.begin < g.C,
                                tk::cast<float>(x_2), -tk::inf);
-    // softmax.tk:32  let m_new = max(m, rowmax(t));
+    // softmax.tk:33  let m_new = max(m, rowmax(t));
     const float reduce_value_3 = tk::row_max(raw, reduce_scratch);
     const float m_new_2 = tk::max(m, reduce_value_3 * 1.442695f);
-    // softmax.tk:31  let t = f32(x[i, c]) * LOG2E;
+    // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
     const auto t_2 = raw * 1.442695f;
-    // softmax.tk:33  l = l * exp2(m - m_new) + rowsum(exp2(t - m_new));
+    // softmax.tk:34  l = l * exp2(m - m_new) + rowsum(exp2(t - m_new));
     const float reduce_value_4 = tk::row_sum(tk::exp2(t_2 - m_new_2), reduce_scratch);
     l = l * tk::exp2(m - m_new_2) + reduce_value_4;
     m = m_new_2;
   }
-  // softmax.tk:36  let total = m + log2(l);
+  // softmax.tk:37  let total = m + log2(l);
   const float total = m + tk::log2(l);
-  // softmax.tk:37  for c in tiles(C, BC) { y[i, c] = exp2(x[i, c] * LOG2E - total); }
+  // softmax.tk:38  for c in tiles(C, BC) { y[i, c] = exp2(x[i, c] * LOG2E - total); }
   for (const auto c_3 : tk::tiles<8192>{0, g.C}) {
     const bool is_kept_3 = c_3.begin < kept_end;
     tk::row<tk::half, 8192, tk::row_layout<256, 256, 8>> x_3;
@@ -749,8 +761,10 @@ struct softmax_any_f16_BC4096_BM1_keep5_keep_ahead1_shared {
   alignas(1024) tk::shared_vector<tk::half, 4096> kept_x[5];
 };
 
-/// softmax.tk:25  softmax_any, for sm_90a.
-/// y = softmax of rows of any length: maximum and sum in one pass, the result in a second
+/// softmax.tk:26  softmax_any, for sm_90a.
+/// y = softmax of rows of any length: maximum and sum in one pass, the result in a second. What is -inf becomes 0; a
+/// row of -inf alone
+/// becomes NaN.
 /// BM = 1, BC = 4096.
 /// Plan: stages: none; warpgroups: 1; overlap: 0; persistent: false.
 /// Roles: worker of 4 warps.
@@ -764,11 +778,11 @@ __global__ void __launch_bounds__(128) softmax_any_f16_BC4096_BM1_keep5_keep_ahe
   tk::ring<5> kept_x_at_2;
   tk::scratch<4, 8> reduce_scratch{shared.reduce_scratch, 1};
   const auto i = i_tiles[int(blockIdx.x)];
-  // softmax.tk:28  var m = full(BM, 1, -inf);
-  float m = -tk::inf;
-  // softmax.tk:29  var l = zeros(BM, 1);
+  // softmax.tk:29  var m = full(BM, 1, -3.4028234e38); // the least number: -inf - m is never NaN
+  float m = -3.4028235e+38f;
+  // softmax.tk:30  var l = zeros(BM, 1);
   float l = 0.0f;
-  // softmax.tk:30  for c in tiles(C, BC) {
+  // softmax.tk:31  for c in tiles(C, BC) {
   const int c_split = g.C / 4096 * 4096;
   const int kept_end = 20480;
   const int stop = tk::max(g.C, 0);
@@ -795,29 +809,29 @@ __global__ void __launch_bounds__(128) softmax_any_f16_BC4096_BM1_keep5_keep_ahe
       tk::sync_block();
       tk::copy_commit();
     }
-    // softmax.tk:31  let t = f32(x[i, c]) * LOG2E;
+    // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
     const bool is_kept = c.begin < kept_end;
     tk::row<tk::half, 4096, tk::row_layout<128, 128, 8>> x;
     if (is_kept) {
       x = tk::load_shared<tk::row<tk::half, 4096, tk::row_layout<128, 128, 8>>>(shared.kept_x[kept_x_at.slot]);
       kept_x_at.advance();
     } else {
-      // softmax.tk:31  let t = f32(x[i, c]) * LOG2E;
+      // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
       x = tk::load<tk::row<tk::half, 4096, tk::row_layout<128, 128, 8>>>(
           g.x.wide, tk::view<const tk::half, 16>{g.x.at(i.begin, c.begin), g.x.stride(0), 1, 4096});
     }
     const auto x_f32 = tk::cast<float>(x);
-    // softmax.tk:32  let m_new = max(m, rowmax(t));
+    // softmax.tk:33  let m_new = max(m, rowmax(t));
     const float reduce_value = tk::row_max(x_f32, reduce_scratch);
     const float m_new = tk::max(m, reduce_value * 1.442695f);
-    // softmax.tk:31  let t = f32(x[i, c]) * LOG2E;
+    // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
     const auto t = x_f32 * 1.442695f;
-    // softmax.tk:33  l = l * exp2(m - m_new) + rowsum(exp2(t - m_new));
+    // softmax.tk:34  l = l * exp2(m - m_new) + rowsum(exp2(t - m_new));
     const float reduce_value_2 = tk::row_sum(tk::exp2(t - m_new), reduce_scratch);
     l = l * tk::exp2(m - m_new) + reduce_value_2;
     m = m_new;
   }
-  // softmax.tk:30  for c in tiles(C, BC) {
+  // softmax.tk:31  for c in tiles(C, BC) {
   for (const auto c_2 : tk::tiles<4096>{c_split, g.C}) {
     const bool has_come_2 = c_2.begin < kept_end;
     if (has_come_2) {
@@ -825,32 +839,32 @@ __global__ void __launch_bounds__(128) softmax_any_f16_BC4096_BM1_keep5_keep_ahe
       tk::sync_block();
       tk::copy_commit();
     }
-    // softmax.tk:31  let t = f32(x[i, c]) * LOG2E;
+    // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
     const bool is_kept_2 = c_2.begin < kept_end;
     tk::row<tk::half, 4096, tk::row_layout<128, 128, 8>> x_2;
     if (is_kept_2) {
       x_2 = tk::load_shared<tk::row<tk::half, 4096, tk::row_layout<128, 128, 8>>>(shared.kept_x[kept_x_at.slot]);
       kept_x_at.advance();
     } else {
-      // softmax.tk:31  let t = f32(x[i, c]) * LOG2E;
+      // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
       x_2 = tk::load<tk::row<tk::half, 4096, tk::row_layout<128, 128, 8>>>(
           g.x.wide, tk::view<const tk::half, 16>{g.x.at(i.begin, c_2.begin), g.x.stride(0), 1, c_2.end - c_2.begin});
     }
     const auto raw = tk::where(tk::col_index<tk::row<int, 4096, tk::row_layout<128, 128, 8>>>() + c_2.begin < g.C,
                                tk::cast<float>(x_2), -tk::inf);
-    // softmax.tk:32  let m_new = max(m, rowmax(t));
+    // softmax.tk:33  let m_new = max(m, rowmax(t));
     const float reduce_value_3 = tk::row_max(raw, reduce_scratch);
     const float m_new_2 = tk::max(m, reduce_value_3 * 1.442695f);
-    // softmax.tk:31  let t = f32(x[i, c]) * LOG2E;
+    // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
     const auto t_2 = raw * 1.442695f;
-    // softmax.tk:33  l = l * exp2(m - m_new) + rowsum(exp2(t - m_new));
+    // softmax.tk:34  l = l * exp2(m - m_new) + rowsum(exp2(t - m_new));
     const float reduce_value_4 = tk::row_sum(tk::exp2(t_2 - m_new_2), reduce_scratch);
     l = l * tk::exp2(m - m_new_2) + reduce_value_4;
     m = m_new_2;
   }
-  // softmax.tk:36  let total = m + log2(l);
+  // softmax.tk:37  let total = m + log2(l);
   const float total = m + tk::log2(l);
-  // softmax.tk:37  for c in tiles(C, BC) { y[i, c] = exp2(x[i, c] * LOG2E - total); }
+  // softmax.tk:38  for c in tiles(C, BC) { y[i, c] = exp2(x[i, c] * LOG2E - total); }
   for (const auto c_3 : tk::tiles<4096>{0, g.C}) {
     const bool is_kept_3 = c_3.begin < kept_end;
     tk::row<tk::half, 4096, tk::row_layout<128, 128, 8>> x_3;
@@ -877,8 +891,10 @@ struct softmax_any_f16_BC16384_BM1_keep0_shared {
   tk::scratch_memory<16, 8> reduce_scratch;
 };
 
-/// softmax.tk:25  softmax_any, for sm_90a.
-/// y = softmax of rows of any length: maximum and sum in one pass, the result in a second
+/// softmax.tk:26  softmax_any, for sm_90a.
+/// y = softmax of rows of any length: maximum and sum in one pass, the result in a second. What is -inf becomes 0; a
+/// row of -inf alone
+/// becomes NaN.
 /// BM = 1, BC = 16384.
 /// Plan: stages: none; warpgroups: 1; overlap: 0; persistent: false.
 /// Roles: worker of 16 warps.
@@ -889,47 +905,47 @@ __global__ void __launch_bounds__(512)
   const tk::tiles<1> i_tiles{0, g.N};
   tk::scratch<16, 8> reduce_scratch{shared.reduce_scratch, 1};
   const auto i = i_tiles[int(blockIdx.x)];
-  // softmax.tk:28  var m = full(BM, 1, -inf);
-  float m = -tk::inf;
-  // softmax.tk:29  var l = zeros(BM, 1);
+  // softmax.tk:29  var m = full(BM, 1, -3.4028234e38); // the least number: -inf - m is never NaN
+  float m = -3.4028235e+38f;
+  // softmax.tk:30  var l = zeros(BM, 1);
   float l = 0.0f;
-  // softmax.tk:30  for c in tiles(C, BC) {
+  // softmax.tk:31  for c in tiles(C, BC) {
   const int c_split = g.C / 16384 * 16384;
   for (const auto c : tk::tiles<16384>{0, c_split}) {
-    // softmax.tk:31  let t = f32(x[i, c]) * LOG2E;
+    // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
     const auto x = tk::load<tk::row<tk::half, 16384, tk::row_layout<512, 512, 8>>>(
         g.x.wide, tk::view<const tk::half, 16>{g.x.at(i.begin, c.begin), g.x.stride(0), 1, 16384});
     const auto x_f32 = tk::cast<float>(x);
-    // softmax.tk:32  let m_new = max(m, rowmax(t));
+    // softmax.tk:33  let m_new = max(m, rowmax(t));
     const float reduce_value = tk::row_max(x_f32, reduce_scratch);
     const float m_new = tk::max(m, reduce_value * 1.442695f);
-    // softmax.tk:31  let t = f32(x[i, c]) * LOG2E;
+    // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
     const auto t = x_f32 * 1.442695f;
-    // softmax.tk:33  l = l * exp2(m - m_new) + rowsum(exp2(t - m_new));
+    // softmax.tk:34  l = l * exp2(m - m_new) + rowsum(exp2(t - m_new));
     const float reduce_value_2 = tk::row_sum(tk::exp2(t - m_new), reduce_scratch);
     l = l * tk::exp2(m - m_new) + reduce_value_2;
     m = m_new;
   }
-  // softmax.tk:30  for c in tiles(C, BC) {
+  // softmax.tk:31  for c in tiles(C, BC) {
   for (const auto c_2 : tk::tiles<16384>{c_split, g.C}) {
-    // softmax.tk:31  let t = f32(x[i, c]) * LOG2E;
+    // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
     const auto x_2 = tk::load<tk::row<tk::half, 16384, tk::row_layout<512, 512, 8>>>(
         g.x.wide, tk::view<const tk::half, 16>{g.x.at(i.begin, c_2.begin), g.x.stride(0), 1, c_2.end - c_2.begin});
     const auto raw = tk::where(tk::col_index<tk::row<int, 16384, tk::row_layout<512, 512, 8>>>() + c_2.begin < g.C,
                                tk::cast<float>(x_2), -tk::inf);
-    // softmax.tk:32  let m_new = max(m, rowmax(t));
+    // softmax.tk:33  let m_new = max(m, rowmax(t));
     const float reduce_value_3 = tk::row_max(raw, reduce_scratch);
     const float m_new_2 = tk::max(m, reduce_value_3 * 1.442695f);
-    // softmax.tk:31  let t = f32(x[i, c]) * LOG2E;
+    // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
     const auto t_2 = raw * 1.442695f;
-    // softmax.tk:33  l = l * exp2(m - m_new) + rowsum(exp2(t - m_new));
+    // softmax.tk:34  l = l * exp2(m - m_new) + rowsum(exp2(t - m_new));
     const float reduce_value_4 = tk::row_sum(tk::exp2(t_2 - m_new_2), reduce_scratch);
     l = l * tk::exp2(m - m_new_2) + reduce_value_4;
     m = m_new_2;
   }
-  // softmax.tk:36  let total = m + log2(l);
+  // softmax.tk:37  let total = m + log2(l);
   const float total = m + tk::log2(l);
-  // softmax.tk:37  for c in tiles(C, BC) { y[i, c] = exp2(x[i, c] * LOG2E - total); }
+  // softmax.tk:38  for c in tiles(C, BC) { y[i, c] = exp2(x[i, c] * LOG2E - total); }
   for (const auto c_3 : tk::tiles<16384>{0, g.C}) {
     const auto x_3 = tk::load<tk::row<tk::half, 16384, tk::row_layout<512, 512, 8>>>(
         g.x.wide, tk::view<const tk::half, 16>{g.x.at(i.begin, c_3.begin), g.x.stride(0), 1, c_3.end - c_3.begin});
@@ -950,8 +966,10 @@ struct softmax_any_f16_BC4096_BM1_keep4_keep_ahead1_late_sums1_warps8_shared {
   alignas(1024) tk::shared_vector<tk::half, 4096> kept_x[4];
 };
 
-/// softmax.tk:25  softmax_any, for sm_90a.
-/// y = softmax of rows of any length: maximum and sum in one pass, the result in a second
+/// softmax.tk:26  softmax_any, for sm_90a.
+/// y = softmax of rows of any length: maximum and sum in one pass, the result in a second. What is -inf becomes 0; a
+/// row of -inf alone
+/// becomes NaN.
 /// BM = 1, BC = 4096.
 /// Plan: stages: none; warpgroups: 1; overlap: 0; persistent: false.
 /// Roles: worker of 8 warps.
@@ -965,9 +983,9 @@ __global__ void __launch_bounds__(256) softmax_any_f16_BC4096_BM1_keep4_keep_ahe
   tk::ring<4> kept_x_at_2;
   tk::scratch<8, 8> reduce_scratch{shared.reduce_scratch, 1};
   const auto i = i_tiles[int(blockIdx.x)];
-  // softmax.tk:29  var l = zeros(BM, 1);
+  // softmax.tk:30  var l = zeros(BM, 1);
   float l = 0.0f;
-  // softmax.tk:30  for c in tiles(C, BC) {
+  // softmax.tk:31  for c in tiles(C, BC) {
   const int c_split = g.C / 4096 * 4096;
   float m_2 = -3.4028235e+38f;
   const int kept_end = 16384;
@@ -995,27 +1013,27 @@ __global__ void __launch_bounds__(256) softmax_any_f16_BC4096_BM1_keep4_keep_ahe
       tk::sync_block();
       tk::copy_commit();
     }
-    // softmax.tk:31  let t = f32(x[i, c]) * LOG2E;
+    // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
     const bool is_kept = c.begin < kept_end;
     tk::row<tk::half, 4096, tk::row_layout<256, 256, 8>> x;
     if (is_kept) {
       x = tk::load_shared<tk::row<tk::half, 4096, tk::row_layout<256, 256, 8>>>(shared.kept_x[kept_x_at.slot]);
       kept_x_at.advance();
     } else {
-      // softmax.tk:31  let t = f32(x[i, c]) * LOG2E;
+      // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
       x = tk::load<tk::row<tk::half, 4096, tk::row_layout<256, 256, 8>>>(
           g.x.wide, tk::view<const tk::half, 16>{g.x.at(i.begin, c.begin), g.x.stride(0), 1, 4096});
     }
     const auto x_f32 = tk::cast<float>(x);
-    // softmax.tk:32  let m_new = max(m, rowmax(t));
+    // softmax.tk:33  let m_new = max(m, rowmax(t));
     const float m_new = tk::max(m_2, tk::thread_row_max(x_f32) * 1.442695f);
-    // softmax.tk:31  let t = f32(x[i, c]) * LOG2E;
+    // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
     const auto t = x_f32 * 1.442695f;
-    // softmax.tk:33  l = l * exp2(m - m_new) + rowsum(exp2(t - m_new));
+    // softmax.tk:34  l = l * exp2(m - m_new) + rowsum(exp2(t - m_new));
     l = l * tk::exp2(m_2 - m_new) + tk::thread_row_sum(tk::exp2(t - m_new));
     m_2 = m_new;
   }
-  // softmax.tk:30  for c in tiles(C, BC) {
+  // softmax.tk:31  for c in tiles(C, BC) {
   for (const auto c_2 : tk::tiles<4096>{c_split, g.C}) {
     const bool has_come_2 = c_2.begin < kept_end;
     if (has_come_2) {
@@ -1023,36 +1041,36 @@ __global__ void __launch_bounds__(256) softmax_any_f16_BC4096_BM1_keep4_keep_ahe
       tk::sync_block();
       tk::copy_commit();
     }
-    // softmax.tk:31  let t = f32(x[i, c]) * LOG2E;
+    // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
     const bool is_kept_2 = c_2.begin < kept_end;
     tk::row<tk::half, 4096, tk::row_layout<256, 256, 8>> x_2;
     if (is_kept_2) {
       x_2 = tk::load_shared<tk::row<tk::half, 4096, tk::row_layout<256, 256, 8>>>(shared.kept_x[kept_x_at.slot]);
       kept_x_at.advance();
     } else {
-      // softmax.tk:31  let t = f32(x[i, c]) * LOG2E;
+      // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
       x_2 = tk::load<tk::row<tk::half, 4096, tk::row_layout<256, 256, 8>>>(
           g.x.wide, tk::view<const tk::half, 16>{g.x.at(i.begin, c_2.begin), g.x.stride(0), 1, c_2.end - c_2.begin});
     }
     const auto raw = tk::where(tk::col_index<tk::row<int, 4096, tk::row_layout<256, 256, 8>>>() + c_2.begin < g.C,
                                tk::cast<float>(x_2), -tk::inf);
-    // softmax.tk:32  let m_new = max(m, rowmax(t));
+    // softmax.tk:33  let m_new = max(m, rowmax(t));
     const float m_new_2 = tk::max(m_2, tk::thread_row_max(raw) * 1.442695f);
-    // softmax.tk:31  let t = f32(x[i, c]) * LOG2E;
+    // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
     const auto t_2 = raw * 1.442695f;
-    // softmax.tk:33  l = l * exp2(m - m_new) + rowsum(exp2(t - m_new));
+    // softmax.tk:34  l = l * exp2(m - m_new) + rowsum(exp2(t - m_new));
     l = l * tk::exp2(m_2 - m_new_2) + tk::thread_row_sum(tk::exp2(t_2 - m_new_2));
     m_2 = m_new_2;
   }
-  // softmax.tk:30  for c in tiles(C, BC) {
+  // softmax.tk:31  for c in tiles(C, BC) {
   const float m_2_max = tk::finish_row_max(m_2, reduce_scratch);
   const float apart = m_2 - m_2_max;
   const float factor = tk::exp2(apart);
   const float l_part = l * factor;
   const float l_part_sum = tk::finish_row_sum(l_part, reduce_scratch);
-  // softmax.tk:36  let total = m + log2(l);
+  // softmax.tk:37  let total = m + log2(l);
   const float total = m_2_max + tk::log2(l_part_sum);
-  // softmax.tk:37  for c in tiles(C, BC) { y[i, c] = exp2(x[i, c] * LOG2E - total); }
+  // softmax.tk:38  for c in tiles(C, BC) { y[i, c] = exp2(x[i, c] * LOG2E - total); }
   for (const auto c_3 : tk::tiles<4096>{0, g.C}) {
     const bool is_kept_3 = c_3.begin < kept_end;
     tk::row<tk::half, 4096, tk::row_layout<256, 256, 8>> x_3;
@@ -1080,8 +1098,10 @@ struct softmax_any_f16_BC2048_BM1_keep4_keep_ahead1_late_sums1_shared {
   alignas(1024) tk::shared_vector<tk::half, 2048> kept_x[4];
 };
 
-/// softmax.tk:25  softmax_any, for sm_90a.
-/// y = softmax of rows of any length: maximum and sum in one pass, the result in a second
+/// softmax.tk:26  softmax_any, for sm_90a.
+/// y = softmax of rows of any length: maximum and sum in one pass, the result in a second. What is -inf becomes 0; a
+/// row of -inf alone
+/// becomes NaN.
 /// BM = 1, BC = 2048.
 /// Plan: stages: none; warpgroups: 1; overlap: 0; persistent: false.
 /// Roles: worker of 4 warps.
@@ -1095,9 +1115,9 @@ __global__ void __launch_bounds__(128) softmax_any_f16_BC2048_BM1_keep4_keep_ahe
   tk::ring<4> kept_x_at_2;
   tk::scratch<4, 8> reduce_scratch{shared.reduce_scratch, 1};
   const auto i = i_tiles[int(blockIdx.x)];
-  // softmax.tk:29  var l = zeros(BM, 1);
+  // softmax.tk:30  var l = zeros(BM, 1);
   float l = 0.0f;
-  // softmax.tk:30  for c in tiles(C, BC) {
+  // softmax.tk:31  for c in tiles(C, BC) {
   const int c_split = g.C / 2048 * 2048;
   float m_2 = -3.4028235e+38f;
   const int kept_end = 8192;
@@ -1125,27 +1145,27 @@ __global__ void __launch_bounds__(128) softmax_any_f16_BC2048_BM1_keep4_keep_ahe
       tk::sync_block();
       tk::copy_commit();
     }
-    // softmax.tk:31  let t = f32(x[i, c]) * LOG2E;
+    // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
     const bool is_kept = c.begin < kept_end;
     tk::row<tk::half, 2048, tk::row_layout<128, 128, 8>> x;
     if (is_kept) {
       x = tk::load_shared<tk::row<tk::half, 2048, tk::row_layout<128, 128, 8>>>(shared.kept_x[kept_x_at.slot]);
       kept_x_at.advance();
     } else {
-      // softmax.tk:31  let t = f32(x[i, c]) * LOG2E;
+      // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
       x = tk::load<tk::row<tk::half, 2048, tk::row_layout<128, 128, 8>>>(
           g.x.wide, tk::view<const tk::half, 16>{g.x.at(i.begin, c.begin), g.x.stride(0), 1, 2048});
     }
     const auto x_f32 = tk::cast<float>(x);
-    // softmax.tk:32  let m_new = max(m, rowmax(t));
+    // softmax.tk:33  let m_new = max(m, rowmax(t));
     const float m_new = tk::max(m_2, tk::thread_row_max(x_f32) * 1.442695f);
-    // softmax.tk:31  let t = f32(x[i, c]) * LOG2E;
+    // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
     const auto t = x_f32 * 1.442695f;
-    // softmax.tk:33  l = l * exp2(m - m_new) + rowsum(exp2(t - m_new));
+    // softmax.tk:34  l = l * exp2(m - m_new) + rowsum(exp2(t - m_new));
     l = l * tk::exp2(m_2 - m_new) + tk::thread_row_sum(tk::exp2(t - m_new));
     m_2 = m_new;
   }
-  // softmax.tk:30  for c in tiles(C, BC) {
+  // softmax.tk:31  for c in tiles(C, BC) {
   for (const auto c_2 : tk::tiles<2048>{c_split, g.C}) {
     const bool has_come_2 = c_2.begin < kept_end;
     if (has_come_2) {
@@ -1153,36 +1173,36 @@ __global__ void __launch_bounds__(128) softmax_any_f16_BC2048_BM1_keep4_keep_ahe
       tk::sync_block();
       tk::copy_commit();
     }
-    // softmax.tk:31  let t = f32(x[i, c]) * LOG2E;
+    // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
     const bool is_kept_2 = c_2.begin < kept_end;
     tk::row<tk::half, 2048, tk::row_layout<128, 128, 8>> x_2;
     if (is_kept_2) {
       x_2 = tk::load_shared<tk::row<tk::half, 2048, tk::row_layout<128, 128, 8>>>(shared.kept_x[kept_x_at.slot]);
       kept_x_at.advance();
     } else {
-      // softmax.tk:31  let t = f32(x[i, c]) * LOG2E;
+      // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
       x_2 = tk::load<tk::row<tk::half, 2048, tk::row_layout<128, 128, 8>>>(
           g.x.wide, tk::view<const tk::half, 16>{g.x.at(i.begin, c_2.begin), g.x.stride(0), 1, c_2.end - c_2.begin});
     }
     const auto raw = tk::where(tk::col_index<tk::row<int, 2048, tk::row_layout<128, 128, 8>>>() + c_2.begin < g.C,
                                tk::cast<float>(x_2), -tk::inf);
-    // softmax.tk:32  let m_new = max(m, rowmax(t));
+    // softmax.tk:33  let m_new = max(m, rowmax(t));
     const float m_new_2 = tk::max(m_2, tk::thread_row_max(raw) * 1.442695f);
-    // softmax.tk:31  let t = f32(x[i, c]) * LOG2E;
+    // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
     const auto t_2 = raw * 1.442695f;
-    // softmax.tk:33  l = l * exp2(m - m_new) + rowsum(exp2(t - m_new));
+    // softmax.tk:34  l = l * exp2(m - m_new) + rowsum(exp2(t - m_new));
     l = l * tk::exp2(m_2 - m_new_2) + tk::thread_row_sum(tk::exp2(t_2 - m_new_2));
     m_2 = m_new_2;
   }
-  // softmax.tk:30  for c in tiles(C, BC) {
+  // softmax.tk:31  for c in tiles(C, BC) {
   const float m_2_max = tk::finish_row_max(m_2, reduce_scratch);
   const float apart = m_2 - m_2_max;
   const float factor = tk::exp2(apart);
   const float l_part = l * factor;
   const float l_part_sum = tk::finish_row_sum(l_part, reduce_scratch);
-  // softmax.tk:36  let total = m + log2(l);
+  // softmax.tk:37  let total = m + log2(l);
   const float total = m_2_max + tk::log2(l_part_sum);
-  // softmax.tk:37  for c in tiles(C, BC) { y[i, c] = exp2(x[i, c] * LOG2E - total); }
+  // softmax.tk:38  for c in tiles(C, BC) { y[i, c] = exp2(x[i, c] * LOG2E - total); }
   for (const auto c_3 : tk::tiles<2048>{0, g.C}) {
     const bool is_kept_3 = c_3.begin < kept_end;
     tk::row<tk::half, 2048, tk::row_layout<128, 128, 8>> x_3;
@@ -1209,8 +1229,10 @@ struct softmax_any_f16_shared {
   alignas(1024) tk::shared_tile<tk::half, 4, 1024, 0> kept_x[3];
 };
 
-/// softmax.tk:25  softmax_any, for sm_90a.
-/// y = softmax of rows of any length: maximum and sum in one pass, the result in a second
+/// softmax.tk:26  softmax_any, for sm_90a.
+/// y = softmax of rows of any length: maximum and sum in one pass, the result in a second. What is -inf becomes 0; a
+/// row of -inf alone
+/// becomes NaN.
 /// BM = 4, BC = 1024.
 /// Plan: stages: none; warpgroups: 1; overlap: 0; persistent: false.
 /// Roles: worker of 4 warps.
@@ -1221,15 +1243,15 @@ __global__ void __launch_bounds__(128) softmax_any_f16(const __grid_constant__ s
   tk::ring<3> kept_x_at;
   tk::ring<3> kept_x_at_2;
   const auto i = i_tiles[int(blockIdx.x)];
-  // softmax.tk:28  var m = full(BM, 1, -inf);
-  auto m = tk::full<tk::column<float, 4, tk::row_layout<128, 32, 8>>>(-tk::inf);
-  // softmax.tk:29  var l = zeros(BM, 1);
+  // softmax.tk:29  var m = full(BM, 1, -3.4028234e38); // the least number: -inf - m is never NaN
+  auto m = tk::full<tk::column<float, 4, tk::row_layout<128, 32, 8>>>(-3.4028235e+38f);
+  // softmax.tk:30  var l = zeros(BM, 1);
   auto l = tk::full<tk::column<float, 4, tk::row_layout<128, 32, 8>>>(0.0f);
-  // softmax.tk:30  for c in tiles(C, BC) {
+  // softmax.tk:31  for c in tiles(C, BC) {
   const int c_split = g.C / 1024 * 1024;
   const int kept_end = 3072;
   for (const auto c : tk::tiles<1024>{0, c_split}) {
-    // softmax.tk:31  let t = f32(x[i, c]) * LOG2E;
+    // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
     const auto x = tk::load<tk::fragment<tk::half, 4, 1024, tk::row_layout<128, 32, 8>>>(
         g.x.wide, tk::view<const tk::half, 16>{g.x.at(i.begin, c.begin), g.x.stride(0), i.end - i.begin, 1024});
     const bool is_kept = c.begin < kept_end;
@@ -1237,19 +1259,19 @@ __global__ void __launch_bounds__(128) softmax_any_f16(const __grid_constant__ s
       tk::store_shared(shared.kept_x[kept_x_at.slot], x);
       kept_x_at.advance();
     }
-    // softmax.tk:31  let t = f32(x[i, c]) * LOG2E;
+    // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
     const auto x_f32 = tk::cast<float>(x);
-    // softmax.tk:32  let m_new = max(m, rowmax(t));
+    // softmax.tk:33  let m_new = max(m, rowmax(t));
     const auto m_new = tk::max(m, tk::row_max(x_f32) * 1.442695f);
-    // softmax.tk:31  let t = f32(x[i, c]) * LOG2E;
+    // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
     const auto t = x_f32 * 1.442695f;
-    // softmax.tk:33  l = l * exp2(m - m_new) + rowsum(exp2(t - m_new));
+    // softmax.tk:34  l = l * exp2(m - m_new) + rowsum(exp2(t - m_new));
     l = l * tk::exp2(m - m_new) + tk::row_sum(tk::exp2(t - m_new));
     m = m_new;
   }
-  // softmax.tk:30  for c in tiles(C, BC) {
+  // softmax.tk:31  for c in tiles(C, BC) {
   for (const auto c_2 : tk::tiles<1024>{c_split, g.C}) {
-    // softmax.tk:31  let t = f32(x[i, c]) * LOG2E;
+    // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
     const auto x_2 = tk::load<tk::fragment<tk::half, 4, 1024, tk::row_layout<128, 32, 8>>>(
         g.x.wide,
         tk::view<const tk::half, 16>{g.x.at(i.begin, c_2.begin), g.x.stride(0), i.end - i.begin, c_2.end - c_2.begin});
@@ -1258,20 +1280,20 @@ __global__ void __launch_bounds__(128) softmax_any_f16(const __grid_constant__ s
       tk::store_shared(shared.kept_x[kept_x_at.slot], x_2);
       kept_x_at.advance();
     }
-    // softmax.tk:31  let t = f32(x[i, c]) * LOG2E;
+    // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
     const auto raw = tk::where(tk::col_index<tk::row<int, 1024, tk::row_layout<128, 32, 8>>>() + c_2.begin < g.C,
                                tk::cast<float>(x_2), -tk::inf);
-    // softmax.tk:32  let m_new = max(m, rowmax(t));
+    // softmax.tk:33  let m_new = max(m, rowmax(t));
     const auto m_new_2 = tk::max(m, tk::row_max(raw) * 1.442695f);
-    // softmax.tk:31  let t = f32(x[i, c]) * LOG2E;
+    // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
     const auto t_2 = raw * 1.442695f;
-    // softmax.tk:33  l = l * exp2(m - m_new) + rowsum(exp2(t - m_new));
+    // softmax.tk:34  l = l * exp2(m - m_new) + rowsum(exp2(t - m_new));
     l = l * tk::exp2(m - m_new_2) + tk::row_sum(tk::exp2(t_2 - m_new_2));
     m = m_new_2;
   }
-  // softmax.tk:36  let total = m + log2(l);
+  // softmax.tk:37  let total = m + log2(l);
   const auto total = m + tk::log2(l);
-  // softmax.tk:37  for c in tiles(C, BC) { y[i, c] = exp2(x[i, c] * LOG2E - total); }
+  // softmax.tk:38  for c in tiles(C, BC) { y[i, c] = exp2(x[i, c] * LOG2E - total); }
   for (const auto c_3 : tk::tiles<1024>{0, g.C}) {
     const bool is_kept_3 = c_3.begin < kept_end;
     tk::fragment<tk::half, 4, 1024, tk::row_layout<128, 32, 8>> x_3;

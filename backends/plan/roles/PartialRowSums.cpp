@@ -3,6 +3,7 @@
 #include "backends/plan/roles/PartialRowSums.h"
 
 #include "backends/plan/analysis/Nest.h"
+#include "ir/Effects.h"
 
 #include <algorithm>
 #include <limits>
@@ -20,14 +21,7 @@ bool isOnlyUsedBy(const ir::Value *value, const ir::Op *user) {
   return value->users.size() == 1 && value->users.front() == user;
 }
 
-bool isConstant(const ir::Value *value, double number) {
-  const ir::Op *op = value->definingOp;
-  if (op && op->kind == ir::OpKind::Full)
-    op = op->operand(0)->definingOp;
-  return op && op->kind == ir::OpKind::Const && op->constant == number;
-}
-
-bool isZero(const ir::Value *value) { return isConstant(value, 0); }
+bool isZero(const ir::Value *value) { return ir::isConstant(value, 0); }
 
 /// arg, or arg times what is the same in all threads of a row; nothing else reads either.
 bool isScaled(const ir::Value *value, const ir::Value *arg, const ir::Op *user) {
@@ -170,7 +164,10 @@ private:
     const bool goesOn = before != parts.maximumOf.end() && before->second == maximum.initial &&
                         parts.exponentialOf.at(sum.initial) == exponential && isOnlyUsedBy(sum.initial, &loop) &&
                         isOnlyUsedBy(maximum.initial, &loop);
-    const bool begins = isZero(sum.initial) && isConstant(maximum.initial, -std::numeric_limits<double>::infinity());
+    // -inf or the least number, as of kernels whose rows may begin with -inf: parts begin with the latter.
+    const std::optional<double> initial = ir::constantOf(maximum.initial);
+    const bool isLeast = initial && static_cast<float>(*initial) <= std::numeric_limits<float>::lowest();
+    const bool begins = isZero(sum.initial) && isLeast;
     if (!goesOn && !begins)
       return;
     if (goesOn)
