@@ -17,6 +17,10 @@
 namespace tkc::reference {
 namespace {
 
+/// A result of size `y` itself, where a kernel that errs by as much as is allowed for `e` may have 0 instead, as it has
+/// for whatever is below `least`.
+double lostBelow(double least, double y, double e) { return y - allowedFor(e) < least ? y : 0; }
+
 /// How the error `e` of `x` shows in f(x) = `y`, and what computing f adds; `u` is the unit roundoff.
 double unaryError(NodeKind kind, double x, double e, double y, const ErrorModel &model) {
   const double u = model.compute;
@@ -26,7 +30,10 @@ double unaryError(NodeKind kind, double x, double e, double y, const ErrorModel 
     return e;
   case NodeKind::Exp:
   case NodeKind::Exp2: // the argument is scaled before the hardware's exp2, which rounds it
-    return y == 0 ? 0 : y * e + 2 * u * (2 + std::fabs(x)) * std::fmax(y, model.least);
+  {
+    const double own = y == 0 ? 0 : y * e + 2 * u * (2 + std::fabs(x)) * std::fmax(y, model.least);
+    return own + lostBelow(model.vanishing, y, own);
+  }
   case NodeKind::Log:
   case NodeKind::Log2:
     return x == 0 ? 0
@@ -44,8 +51,11 @@ double unaryError(NodeKind kind, double x, double e, double y, const ErrorModel 
     return e + 4 * u * (1 + std::fabs(x));
   case NodeKind::Erf:
     return e * 2 * std::numbers::inv_sqrtpi * std::exp(-x * x) + 4 * u * std::fabs(y);
-  case NodeKind::Sigmoid:
-    return y * (1 - y) * e + y * 4 * u * (2 + std::fabs(x));
+  case NodeKind::Sigmoid: { // by 1 / (1 + exp(-x)), whose denominator is infinite where the result is below the
+                            // smallest normal number
+    const double own = y * (1 - y) * e + y * 4 * u * (2 + std::fabs(x));
+    return own + lostBelow(model.least, y, own);
+  }
   case NodeKind::Floor:
     return std::floor(x - e) == std::floor(x + e) ? 0 : 1;
   case NodeKind::Constant:
@@ -193,6 +203,15 @@ Floats Evaluator::unary(const Node &node) {
   return {out, errors, isUniform(node) ? 0 : 1};
 }
 
+/// Whether a kernel may round a factor to its narrow type, which changes it: an input is read as it is, and what the
+/// reference itself rounds to such a type stays as it is.
+bool Evaluator::mayBeNarrowed(const Node &factor) const {
+  const int equation = factor.kind == NodeKind::Access ? model.tensors[factor.tensor]->equation : -1;
+  const Node &made = equation >= 0 ? *model.equations[equation].value : factor;
+  const bool isNarrow = made.kind == NodeKind::Cast && unitRoundoff(made.elem) >= errorModel->narrow;
+  return !factor.isExactOperand && !isNarrow;
+}
+
 Floats Evaluator::binary(const Node &node) {
   const Floats x = floats(*node.children[0]);
   const Floats y = floats(*node.children[1]);
@@ -201,6 +220,10 @@ Floats Evaluator::binary(const Node &node) {
   const Floats result{out, errors, isUniform(node) ? 0 : 1};
   const double u = errorModel ? errorModel->compute : 0;
   const auto rounded = [&](double r) { return r == 0 ? 0 : u * std::fmax(r, errorModel->least); };
+  // exp(a) / b may be computed as exp(a - log b), and lost as such.
+  const auto withLoss = [&](double error, bool isComputed, double r) {
+    return error + (isComputed ? lostBelow(errorModel->vanishing, r, error) : 0);
+  };
   const auto withErrors = [&](auto rule) {
     for (int i = 0; errors && i < n; ++i)
       errors[i] = meaningful(
@@ -210,8 +233,8 @@ Floats Evaluator::binary(const Node &node) {
   if (node.kind == NodeKind::Mul) {
     mapFloats(n, out, x, y, [](double a, double b) { return a * b; });
     const bool narrows = node.isContracted && errorModel && errorModel->narrow > 0;
-    const bool narrowsX = narrows && !node.children[0]->isExactOperand;
-    const bool narrowsY = narrows && !node.children[1]->isExactOperand;
+    const bool narrowsX = narrows && mayBeNarrowed(*node.children[0]);
+    const bool narrowsY = narrows && mayBeNarrowed(*node.children[1]);
     const double flushed = node.isContracted && errorModel ? errorModel->flushed : 0;
     const bool isExact =
         !x.errors && !y.errors && x.relative == 0 && y.relative == 0 && !narrowsX && !narrowsY && flushed == 0;
@@ -222,8 +245,9 @@ Floats Evaluator::binary(const Node &node) {
     };
     const auto lost = [&](double v, double e) { return std::fabs(v) - e < flushed ? std::fabs(v) : 0; };
     return withErrors([&](double a, double ea, double b, double eb, double r) {
-      return std::fabs(a) * (eb + narrowed(narrowsY, b) + lost(b, eb)) +
-             std::fabs(b) * (ea + narrowed(narrowsX, a) + lost(a, ea)) + rounded(r);
+      const double error = std::fabs(a) * (eb + narrowed(narrowsY, b) + lost(b, eb)) +
+                           std::fabs(b) * (ea + narrowed(narrowsX, a) + lost(a, ea)) + rounded(r);
+      return withLoss(error, ea > 0 || eb > 0, r);
     });
   }
   if (node.kind == NodeKind::Add || node.kind == NodeKind::Sub) {
@@ -236,7 +260,7 @@ Floats Evaluator::binary(const Node &node) {
   if (node.kind == NodeKind::Div) {
     mapFloats(n, out, x, y, [](double a, double b) { return a / b; });
     return withErrors([&](double, double ea, double b, double eb, double r) {
-      return (ea + r * eb) / std::fabs(b) + 4 * rounded(r);
+      return withLoss((ea + r * eb) / std::fabs(b) + 4 * rounded(r), ea > 0 || eb > 0, r);
     });
   }
   if (node.kind == NodeKind::Max)
@@ -251,17 +275,14 @@ Floats Evaluator::castFloat(const Node &node) {
   const int n = count(node);
   double *out = valuesOf(node), *errors = errorsOf(node);
   mapFloats(n, out, x, [&](double v) { return roundTo(node.elem, v); });
-  // Where the operand is exact so is the rounding; else it may fall to the other side, if there is one within reach:
-  // the numbers of the coarse types are far apart.
+  // Where all that the kernel may have rounds alike so does what it has; else it may fall to the other side.
   const double ulp = 2 * unitRoundoff(node.elem), least = smallestNormal(node.elem);
-  const bool isCoarse = node.elem == ElemType::F8E8M0 || isPacked(node.elem);
   for (int i = 0; errors && i < n; ++i) {
-    const double value = x.values[i * x.stride], error = x.errorAt(i), reach = 4 * error;
+    const double value = x.values[i * x.stride], error = x.errorAt(i), reach = allowedFor(error);
     // Of a constant the kernel has the nearest number of f32, and no other.
     const bool isOfConstant = node.children[0]->kind == NodeKind::Constant;
-    const bool isSure =
-        error == 0 || (isOfConstant && roundTo(node.elem, static_cast<float>(value)) == out[i]) ||
-        (isCoarse && roundTo(node.elem, value - reach) == out[i] && roundTo(node.elem, value + reach) == out[i]);
+    const bool isSure = error == 0 || (isOfConstant && roundTo(node.elem, static_cast<float>(value)) == out[i]) ||
+                        (roundTo(node.elem, value - reach) == out[i] && roundTo(node.elem, value + reach) == out[i]);
     errors[i] = isSure ? 0 : meaningful(out[i], error + ulp * std::fmax(std::fabs(out[i]), least));
   }
   return {out, errors, isUniform(node) ? 0 : 1};

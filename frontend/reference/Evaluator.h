@@ -77,6 +77,7 @@ private:
   // Arithmetic.cpp
   Floats unary(const Node &node);
   Floats binary(const Node &node);
+  bool mayBeNarrowed(const Node &factor) const;
   Floats castFloat(const Node &node);
   Floats philox(const Node &node);
   Integers integerUnary(const Node &node);

@@ -72,7 +72,7 @@ enum class Reduction : uint8_t { Sum, Max, Min, Prod };
 struct Node {
   NodeKind kind;
   bool isInteger = false;
-  bool isTruth = false; ///< an integer that is a bool: `~` of it is `not`
+  bool isTruth = false;   ///< an integer that is a bool: `~` of it is `not`
   uint64_t variables = 0; ///< bit v: the value depends on variable v
   std::vector<Node *> children;
   SourceRange range;

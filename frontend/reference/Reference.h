@@ -36,8 +36,13 @@ struct ErrorModel {
   double narrow = 0;     ///< to which intermediate values may be rounded before they are multiplied; 0: not at all
   double narrowStep = 0; ///< the least error of that: half the distance of the smallest numbers
   double flushed = 0;    ///< factors of products that are smaller may be taken as 0
+  double vanishing = 0;  ///< exponentials that are smaller may be 0, and what is computed from them
   double tanh = 0x1p-21; ///< relative error of tanh, whose hardware form is coarser
 };
+
+/// What is allowed for an error: it is followed to first order, and a kernel may take more steps than its reference, as
+/// an online softmax does.
+inline double allowedFor(double error) { return 4 * error; }
 
 /// The outputs, unrounded. Empty after an error was reported. Where `errors` is given it gets, for each output, a bound
 /// on what the rounding of every step in `model` adds up to, to first order.

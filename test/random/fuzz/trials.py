@@ -108,9 +108,13 @@ def interpret(tool, trials, *options):
     return outcomes
 
 
+# What tkc says of a case whose tolerance lets zeros pass, as of one small number between large ones: it says nothing of the kernel.
+SHOWS_NOTHING = "would pass this case"
+
+
 def of_cases(name, cases, classify):
     """The Outcome of a kernel's cases: its first failure's."""
-    own = [case for case in cases if case["kernel"] == name]
+    own = [case for case in cases if case["kernel"] == name and SHOWS_NOTHING not in case["message"]]
     failed = [f"{case['case']}: {case['message']}" for case in own if not case["passed"]]
     passed = len(own) - len(failed)
     return Outcome(classify(failed[0]), failed[0], passed, len(failed)) if failed else Outcome("passed", "", passed, 0)
