@@ -19,7 +19,7 @@ BARS = [
     ("decoding", "Decoding", r"decode", "cuDNN, FlashAttention-2"),
     ("RMSNorm, LayerNorm", "Rows", r"(RMSNorm|LayerNorm)", "torch.compile"),
 ]
-LEFT, WIDTH, ROW, TOP = 150, 400, 34, 44
+LEFT, WIDTH, ROW, TOP = 175, 400, 34, 44
 LARGEST = 1.6
 
 
@@ -36,8 +36,8 @@ def draw(page):
     def x(ratio):
         return LEFT + ratio / LARGEST * WIDTH
 
-    height = TOP + ROW * len(BARS) + 28
-    out = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{LEFT + WIDTH + 210}" height="{height}" font-family="sans-serif" font-size="13">',
+    height = TOP + ROW * len(BARS) + 40
+    out = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{LEFT + WIDTH + 230}" height="{height}" font-family="sans-serif" font-size="13">',
            '<rect width="100%" height="100%" fill="#fff"/>',
            '<text x="8" y="20" font-size="14">The peer\'s time over tkc\'s, on one H200: longer is faster, 1 is as fast</text>']
     for i, (name, section, rows, peer) in enumerate(BARS):
@@ -52,7 +52,7 @@ def draw(page):
     bottom = TOP + ROW * len(BARS)
     out.append(f'<line x1="{x(1):.1f}" x2="{x(1):.1f}" y1="{TOP - 6}" y2="{bottom}" stroke="#111" stroke-dasharray="4 3"/>'
                f'<text x="{x(1):.1f}" y="{bottom + 14}" text-anchor="middle" font-size="11">1</text>'
-               f'<text x="8" y="{bottom + 22}" font-size="11" fill="#444">Bar: geometric mean of the rows of docs/performance.md. '
+               f'<text x="8" y="{bottom + 32}" font-size="11" fill="#444">Bar: geometric mean of the rows of docs/performance.md. '
                'Line: from the least row to the greatest.</text>')
     return "\n".join([*out, "</svg>", ""])
 
