@@ -93,7 +93,9 @@ struct Test {
     check(cudaDeviceSynchronize(), "inputs");
   }
 
+  /// Behind all that went before: streams of their own do not wait for the one in which memory is set.
   void poison() {
+    check(cudaDeviceSynchronize(), "the round before");
     for (float *to : o)
       check(cudaMemset(to, 0xff, count * sizeof(float)), "cudaMemset");
     check(cudaDeviceSynchronize(), "poison");

@@ -79,7 +79,7 @@ private:
     fillArguments(plan, members);
     if (plan.aligned)
       line("if ({}) {{", fits(plan, members));
-    const bool isResident = (plan.grid.persistent && (!plan.grid.claimed || plan.grid.counted)) || plan.grid.ragged;
+    const std::string isResident = residency(plan);
     if (plan.grid.counted)
       line("{}.tk_claims = tk::host::tile_claims_of({});", argumentsName, streamName);
     if (isInstrumented(plan))
@@ -98,6 +98,15 @@ private:
                             : "",
          plan.cluster > 1 ? fmt::format(", {}", plan.cluster) : "");
     line("return {}.status();\n}}{}", callName, plan.aligned ? "\n}" : "");
+  }
+
+  /// Whether as many blocks are launched as run at once, each of which takes tile after tile. Without a counter a block
+  /// a tile is faster, where the launcher knows how many there are: what becomes free takes the next, whatever its
+  /// length.
+  std::string residency(const plan::Plan &plan) const {
+    if (plan.grid.counted && !plan.grid.ragged)
+      return fmt::format("!{}.tk_claims.in_order", argumentsName);
+    return plan.grid.ragged || (plan.grid.persistent && (!plan.grid.claimed || plan.grid.counted)) ? "true" : "false";
   }
 
   /// Bit w: warp w is the first of an instance of a role.

@@ -12,8 +12,8 @@
 namespace tk::host {
 
 /// How a launch takes its tiles (tk/tile_counter.h). A counter is for one stream, whose launches run one after the
-/// other. What is captured is for no stream: its graph may be replayed in two streams at once, so it takes tiles in a
-/// fixed order. So does a launch in a stream for which no counter is left.
+/// other. What is captured is for no stream: its graph may be replayed in two streams at once, so its blocks
+/// have tiles of their own. So have those of a launch in a stream for which no counter is left.
 inline tile_claims tile_claims_of(CUstream_st *stream) {
   constexpr unsigned long long count = tile_counter_count, tries = 64;
   static std::atomic<unsigned long long> owners[count]; // one more than a stream's number; 0: nobody yet
