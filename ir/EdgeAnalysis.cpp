@@ -262,9 +262,10 @@ Contents EdgeAnalysis::loadedBeyond(const Op &op, unsigned dim, Value *tileIndex
   Affine moved = ranges.beginOf(tileIndex) - ranges.beginOf(root);
   const Contents otherwise = op.hasElse ? inside(op.operands().back()) : Contents(Contents::Zero);
   if (!ranges.isNonNegative(end + moved - size)) {
-    // The tensor goes on there, with numbers that other tiles read, or with what nobody promised.
+    // The tensor goes on there, with numbers that other tiles read, or with what nobody promised: where each tile is
+    // moved by another distance, as by `t - t.begin`, no other tile reads what this one has beyond its end.
     bool isRead = param.mode == ParamMode::In && followsFromShapes(RangeAnalysis::rangeOf(root).second) &&
-                  followsFromShapes(tileIndex);
+                  followsFromShapes(tileIndex) && moved.valid && moved.terms.empty();
     return (isRead ? Contents::finite() : Contents::anything()) | otherwise;
   }
   return otherwise;
