@@ -74,11 +74,11 @@ private:
   std::unordered_map<const Op *, size_t> place; ///< in the order of the function; masks of this round have none
   std::unordered_set<const Value *> touched;
 
-  /// Products read a transposed value as it lies before it is turned. It is masked there, as a mask behind would have
-  /// threads turn it.
+  /// A product reads a transposed value as it lies before it is turned. It is masked there, as a mask behind would have
+  /// threads turn it. Where other products read the transposition, too, they go on reading what is not masked.
   static bool isTurnedForProducts(const Value &value) {
-    return value.definingOp && value.definingOp->kind == OpKind::Transpose &&
-           std::all_of(value.users.begin(), value.users.end(), [](const Op *user) { return isProduct(*user); });
+    return value.definingOp && value.definingOp->kind == OpKind::Transpose && value.users.size() == 1 &&
+           isProduct(*value.users.front());
   }
 
   /// In order, `first` and what comes after it.
