@@ -8,7 +8,7 @@
 // - after launches of which nobody knows how far they came.
 //   tkc test/gpu/Inputs/prefix.tk --arch sm_90a -o OUT/prefix.cu
 //   nvcc -std=c++20 -O3 -gencode arch=compute_90a,code=sm_90a -I runtime/include -I OUT -o OUT/graphs
-//   test/gpu/graphs.cu && OUT/graphs 1000
+//   test/gpu/Inputs/graphs.cu && OUT/graphs 1000
 // By default 32 heads of 2048 rows, which the second and the third argument say otherwise. The numbers are whole and
 // small, so that every sum is exact. The emulator, which has no graphs, runs the rest.
 #include "prefix.cu"
