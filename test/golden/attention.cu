@@ -555,8 +555,8 @@ extern "C" tk_status attn_fwd(const tk_tensor *q, const tk_tensor *k, const tk_t
                           tk::host::encode_map(arguments.v_map, v_view, {2, 128, 64, 128, false});
     arguments.tk_claims = tk::host::tile_claims_of(stream);
     tk::host::launch(call, device, attn_fwd_D128_causal, arguments,
-                     tk::host::steps(0, H, 1) * tk::host::steps(0, B, 1) * tk::host::steps(0, N, 128), true, 384,
-                     int(sizeof(attn_fwd_D128_causal_shared)) + 1024, stream);
+                     tk::host::steps(0, H, 1) * tk::host::steps(0, B, 1) * tk::host::steps(0, N, 128),
+                     !arguments.tk_claims.in_order, 384, int(sizeof(attn_fwd_D128_causal_shared)) + 1024, stream);
     return call.status();
   }
   call.fail(TK_NOT_COMPILED, "no specialisation in this file serves these arguments");
