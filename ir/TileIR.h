@@ -149,7 +149,7 @@ struct ViewIndex {
     Gather,  ///< a column, a row or a tile of i32: element (r, c) of the result uses its broadcast value there
   } kind = Element;
   unsigned operand = 0; ///< Element, Tiled, Gather
-  int64_t lo = 0;       ///< All: 0; Span
+  int64_t lo = 0;       ///< All: 0; Span; Gather, in plans: columns that exist of a padded tile of indices
   int64_t hi = 0;       ///< All: the dim's size; Span; Gather, in plans: positions that exist of a padded index; 0: all
   /// Tiled: an element for each so many of the tile index, [begin / divisor, ⌈end / divisor⌉); divides begin and size.
   int64_t divisor = 1;

@@ -64,7 +64,8 @@ std::string print(const ir::View &view, const std::vector<std::string> &operands
       indices.push_back(fmt::format("{}:{}", index.lo, index.hi));
       break;
     case ir::ViewIndex::Gather:
-      indices.push_back("gather " + operand + (index.hi > 0 ? fmt::format(" below {}", index.hi) : ""));
+      indices.push_back("gather " + operand + (index.hi > 0 ? fmt::format(" below {}", index.hi) : "") +
+                        (index.lo > 0 ? fmt::format(" by {}", index.lo) : ""));
       break;
     }
   }

@@ -495,8 +495,10 @@ ir::ViewIndex Parser::viewIndex(Stmt &stmt) {
                                            : ir::ViewIndex::Tiled;
   index.operand = static_cast<unsigned>(stmt.operands.size());
   stmt.operands.push_back(name("an index"));
-  if (index.kind == ir::ViewIndex::Gather && accept("below"))
+  if (index.kind == ir::ViewIndex::Gather && accept("below")) {
     index.hi = integer(0, maxDim);
+    index.lo = accept("by") ? integer(0, maxDim) : 0;
+  }
   if (index.kind == ir::ViewIndex::Tiled && accept("/"))
     index.divisor = integer(1, maxDim);
   return index;

@@ -224,8 +224,13 @@ cpp::Expr RolePrinter::gathered(const Stmt &stmt, const VarType &type, cpp::Expr
       if (index.kind == ViewIndex::Gather)
         require(cpp::binary(">=", at, cpp::integer(0)));
       if (index.kind == ViewIndex::Gather && index.hi > 0) {
-        const VarType &held = typeOf(stmt.operands[index.operand]);
+        VarType held = typeOf(stmt.operands[index.operand]);
+        const bool isTile = held.kind == VarType::Fragment;
+        held.kind = isTile ? VarType::Column : held.kind;
         require(cpp::binary("<", indices(held, held.kind == VarType::Row ? 1 : 0), cpp::integer(index.hi)));
+        held.kind = VarType::Row;
+        if (isTile)
+          require(cpp::binary("<", indices(held, 1), cpp::integer(index.lo)));
       }
       if (stmt.hasElse && index.kind == ViewIndex::Gather)
         require(cpp::binary("<", at, kernel.dim(param.dims[d])));

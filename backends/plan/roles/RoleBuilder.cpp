@@ -172,12 +172,15 @@ ir::View RoleBuilder::viewOf(const ir::Op &op) const {
   for (ir::ViewIndex &index : view.indices) {
     if (index.kind != ir::ViewIndex::Gather)
       continue;
-    const ir::Value *rows = op.operand(index.operand);
-    const plan::VarType held = typeOf(rows);
-    const int64_t positions = std::max(rows->type.rows, rows->type.cols);
-    const bool padded = (held.kind == plan::VarType::Column && held.rows > positions) ||
-                        (held.kind == plan::VarType::Row && held.cols > positions);
-    index.hi = padded ? positions : 0;
+    const ir::Type &type = op.operand(index.operand)->type;
+    const plan::VarType held = typeOf(op.operand(index.operand));
+    const bool isTile = held.kind == plan::VarType::Fragment;
+    const bool padsRows = (isTile || held.kind == plan::VarType::Column) && held.rows > type.rows;
+    const bool padsCols = (isTile || held.kind == plan::VarType::Row) && held.cols > type.cols;
+    if (isTile && (padsRows || padsCols))
+      index.hi = type.rows, index.lo = type.cols;
+    else
+      index.hi = padsRows ? type.rows : padsCols ? type.cols : 0;
   }
   return view;
 }
