@@ -131,6 +131,8 @@ double Scalars::compute(const Stmt &stmt, uint64_t occurrence) const {
   case ir::OpKind::Begin:
   case ir::OpKind::End:
     return static_cast<double>(edge(stmt));
+  case ir::OpKind::Elements: // of a tile of one
+    return static_cast<double>(get(stmt.operands[0]).begin);
   case ir::OpKind::Index:
     return static_cast<double>(get(stmt.operands[0]).index);
   case ir::OpKind::Select:
