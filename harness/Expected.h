@@ -38,6 +38,9 @@ ErrorModel errorModelOf(const std::vector<const ir::Function *> &functions, Arit
 std::optional<Expected> computeExpected(const PreparedCase &prepared, const Module &module, const ErrorModel &model,
                                         DiagnosticEngine &diagnostics);
 
+/// Whether a kernel that stores zeros fails the case, where the reference has others; else an error is reported.
+bool showsSomething(const PreparedCase &prepared, const Expected &expected, DiagnosticEngine &diagnostics);
+
 /// The element that is worst in relation to its tolerance, over all outputs.
 struct Comparison {
   bool passed = true;

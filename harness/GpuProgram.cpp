@@ -305,8 +305,12 @@ private:
     for (const auto &function : functions)
       all.push_back(function.get());
     const std::vector<ElemType> between = entry.program ? workspaceTypes(*entry.program) : std::vector<ElemType>();
-    return computeExpected(entry.prepared, module,
-                           errorModelOf(all, Arithmetic::Nvidia, between, plans.arch->flushesSubnormals), diagnostics);
+    std::optional<Expected> expected =
+        computeExpected(entry.prepared, module,
+                        errorModelOf(all, Arithmetic::Nvidia, between, plans.arch->flushesSubnormals), diagnostics);
+    if (expected && !options.weak && !showsSomething(entry.prepared, *expected, diagnostics))
+      return std::nullopt;
+    return expected;
   }
 
   /// Counts what the passes leave: tiles that are masked throughout are not computed.

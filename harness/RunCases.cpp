@@ -56,7 +56,7 @@ private:
     if (!runnable)
       return reported();
     const std::optional<Expected> expected = computeExpected(*prepared, module, runnable->errorModel(), diagnostics);
-    if (!expected)
+    if (!expected || (!options.weak && !showsSomething(*prepared, *expected, diagnostics)))
       return reported();
 
     const auto start = std::chrono::steady_clock::now();

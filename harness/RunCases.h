@@ -35,6 +35,7 @@ struct RunOptions {
   /// Applied to each function before it runs: the passes, when it is them that are tested.
   std::function<void(ir::Function &)> transform = [](ir::Function &) {};
   bool padded = false; ///< ir::InterpretOptions::padded
+  bool weak = false;   ///< takes cases that zeros would pass, as random kernels have them
   /// Called before each case: how many are done, of how many, and the kernel's name.
   std::function<void(size_t, size_t, const std::string &)> onProgress = [](size_t, size_t, const std::string &) {};
 

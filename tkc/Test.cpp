@@ -152,6 +152,8 @@ void addTest(CLI::App &app, Action &action) {
   command->add_flag(
       "--padded", options->run.padded,
       "the same, and compute whole tiles with the worst beyond their edges, so that a missing mask shows");
+  command->add_flag("--weak", options->run.weak,
+                    "take cases that a kernel that stores zeros would pass, as random kernels may have them");
   command->add_option("--junit", options->junit, "also write the results as JUnit XML; - is standard output")
       ->type_name("OUT");
   command->add_option("--json", options->json, "also write the results as JSON; - is standard output")

@@ -195,7 +195,7 @@ class File:
             raise KeyboardInterrupt
         path = self.write(kernels)
         with self.timed("build"):
-            status, said = self.tool.run("test", path, "--target=gpu", "--arch", self.options.arch, "--build-only", "-o", folder)
+            status, said = self.tool.run("test", path, "--weak", "--target=gpu", "--arch", self.options.arch, "--build-only", "-o", folder)
         return Program(folder) if (folder / "run").exists() else None, status, said
 
     def write(self, kernels):

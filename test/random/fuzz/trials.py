@@ -86,7 +86,7 @@ def interpret(tool, trials, *options):
         path, owners = tool.write(left)
         results = tool.folder / "results.json"
         results.unlink(missing_ok=True)
-        status, said = tool.run("test", path, "--json", results, *options)
+        status, said = tool.run("test", path, "--weak", "--json", results, *options)
         if status is None or not results.exists():
             blamed = blame(said, path, owners) or ({left[0].name: said[:500]} if len(left) == 1 else None)
             if blamed is None:
@@ -164,7 +164,7 @@ def emulate(tool, left, arch, order):
     path, _ = tool.write(left)
     results = tool.folder / "results.json"
     results.unlink(missing_ok=True)
-    status, said = tool.run("test", path, "--target=emulator", "--arch", arch, f"--order={order}", "--json", results)
+    status, said = tool.run("test", path, "--weak", "--target=emulator", "--arch", arch, f"--order={order}", "--json", results)
     if status is None and len(left) == 1:
         return {left[0].name: Outcome("slow", f"more than {tool.limit} s")}
     cases = json.loads(results.read_text())["cases"] if results.exists() else []
