@@ -150,8 +150,8 @@ def known_spills():
 
 
 def is_known(known, name, spec, faults):
-    """Whether all that is wrong is a listed spill."""
-    return all(re.search("spill|stack frame|lmem|Scratch", fault, re.I) for fault in faults) and any(
+    """Whether all that is wrong is a listed spill, or a listed wait of ptxas."""
+    return all(re.search("spill|stack frame|lmem|Scratch|C7517", fault, re.I) for fault in faults) and any(
         fnmatch.fnmatch(name, gpu) and fnmatch.fnmatch(title(spec), pattern) for gpu, pattern in known)
 
 
