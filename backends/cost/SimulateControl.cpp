@@ -87,10 +87,10 @@ void Simulator::branch(Process &process, const Node &node) {
   bool taken = true;
   if (!stmt.turn.empty())
     taken = process.cursors[static_cast<size_t>(node.cursor)].stage == process.instance;
-  else if (stmt.map.empty())
+  if (!stmt.operands.empty())
     taken = process.scalars->get(stmt.operands[0]).value != 0;
-  else if (auto fits = inputs.mapsFit.find(stmt.map); fits != inputs.mapsFit.end())
-    taken = fits->second;
+  if (auto fits = inputs.mapsFit.find(stmt.map); fits != inputs.mapsFit.end())
+    taken &= fits->second;
   if (const std::vector<Node> &body = taken ? node.body : node.orElse; !body.empty())
     process.frames.emplace_back(body);
 }

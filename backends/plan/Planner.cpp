@@ -215,7 +215,8 @@ private:
     block.besideLoads = besideLoads;
     block.loadingWarps = registers.loadingWarps(consumer.role, besideLoads);
     if (hasProducer) {
-      block.load = lowerLoadRole(nest, placement, shared);
+      block.load = lowerLoadRole(nest, placement, shared,
+                                 {firstFreeBarrier(consumer.role, products), block.loadingWarps * arch.warpSize});
       const std::set<std::string> toldLate = deferArrivals(*block.load, placement);
       addRingBarriers(placement, block.loadingWarps, toldLate, products ? &products->emptyArrivals : nullptr, *plan);
     }
@@ -249,6 +250,25 @@ private:
 
   bool refusePingPong(const std::string &why) {
     return refuse("`pingpong`, warpgroups that take tiles in turns: " + why);
+  }
+
+  /// The first number that no named barrier of the roles beside the producer has.
+  static int firstFreeBarrier(const plan::Role &consumer, const std::optional<MatrixRoleResult> &products) {
+    int free = 1;
+    const auto look = [&](const plan::Role &role) {
+      for (const plan::Body *body : {&role.body, &role.finish})
+        plan::walk(*body, [&](const plan::Stmt &stmt) {
+          if (const std::optional<plan::NamedBarrier> barrier = plan::namedBarrier(stmt))
+            free = std::max(free, barrier->id + role.instances);
+        });
+    };
+    look(consumer);
+    if (products) {
+      look(products->matrix);
+      if (products->correction)
+        look(*products->correction);
+    }
+    return free;
   }
 
   bool refuseCorrection(const std::string &why) {

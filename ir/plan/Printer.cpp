@@ -227,9 +227,11 @@ std::string head(const Stmt &stmt) {
     return fmt::format("for {} in {}{}", stmt.dest, range(operand(stmt, 0), operand(stmt, 1), stmt.tileSize),
                        stmt.operands.size() > 2 ? " after " + stmt.operands[2] : "");
   case StmtKind::If:
-    return "if " + (!stmt.turn.empty() ? "instance " + stmt.turn
-                    : stmt.map.empty() ? operand(stmt, 0)
-                                       : "map " + stmt.map);
+    if (!stmt.turn.empty())
+      return "if instance " + stmt.turn;
+    if (stmt.map.empty())
+      return "if " + operand(stmt, 0);
+    return fmt::format("if map {}{}", stmt.map, stmt.operands.empty() ? "" : " and " + operand(stmt, 0));
   case StmtKind::Ahead:
     return fmt::format("ahead {} = {}{} of {}{}", stmt.dest, stmt.operands.size() > 2 ? stmt.operands[2] + " + " : "",
                        stmt.count, range(operand(stmt, 0), operand(stmt, 1), stmt.tileSize),

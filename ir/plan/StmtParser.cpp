@@ -449,6 +449,8 @@ void Parser::branch(Stmt &stmt) {
   if (at("map") && ahead.token == Token::Word) {
     expect("map");
     stmt.map = name("a map");
+    if (accept("and"))
+      stmt.operands.push_back(name("a condition"));
   } else if (at("instance") && ahead.token == Token::Word) {
     expect("instance");
     stmt.turn = name("a cursor");

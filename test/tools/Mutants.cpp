@@ -169,6 +169,8 @@ private:
       }
       if (stmt.kind == StmtKind::Arrive && original.roles[role].warps > 1) // one warp arrives once either way
         change("other threads in", [](Body &body, size_t i) { flip(body[i].as<plan::Arrive>().byWarps); }, false);
+      if (stmt.kind == StmtKind::If && !stmt.map.empty() && !stmt.operands.empty())
+        change("wherever tiles begin", [](Body &body, size_t i) { body[i].operands.clear(); }, false);
       if (stmt.kind == StmtKind::Expect)
         change("16 bytes fewer in", [](Body &body, size_t i) { body[i].as<plan::Expect>().bytes -= 16; }, false);
     }

@@ -1,5 +1,6 @@
 // Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "backends/emit/kernel/KernelPrinter.h"
 #include "backends/emit/kernel/RolePrinter.h"
 #include "backends/emit/kernel/SplitVariables.h"
 
@@ -33,6 +34,20 @@ cpp::Expr KernelContext::symbol(const std::string &name) const {
 
 cpp::Expr KernelContext::argument(const std::string &name) const {
   return cpp::member(cpp::name("g"), members.argument(name));
+}
+
+bool KernelContext::asksLoadsFit() const {
+  const std::vector<std::string> flags = fitFlags(plan);
+  return std::find(flags.begin(), flags.end(), "loads_fit") != flags.end();
+}
+
+bool KernelContext::loadsVectors(const std::string &map) const {
+  const std::vector<std::pair<std::string, MapUse>> uses = mapUses(plan);
+  return std::find(uses.begin(), uses.end(), std::pair(map, MapUse::LoadsVector)) != uses.end();
+}
+
+cpp::Expr KernelContext::fits(const std::string &map) const {
+  return cpp::member(cpp::name("g"), loadsVectors(map) ? members.flag("vectors_fit") : members.fits(map));
 }
 
 cpp::Expr KernelContext::loadsFit() const { return cpp::member(cpp::name("g"), members.flag("loads_fit")); }
@@ -410,7 +425,7 @@ void RolePrinter::printStmt(const Stmt &stmt, cpp::Body &out) {
     if (awaited.inverted)
       phase = cpp::binary("^", phase, cpp::integer(1));
     const cpp::Expr wait = cpp::method(barrierRef(stmt), "wait", {phase});
-    if (!stmt.one || singleThread || copyMode == CopyMode::Engine)
+    if (!stmt.one || singleThread || copyMode == CopyMode::Engine || !kernel.asksLoadsFit())
       return emit(stmt, out, wait);
     // Where the threads copy what the engine cannot, each of them waits for room.
     out.push_back(cpp::Stmt::ifThen(cpp::binary("||", leader, cpp::unary("!", kernel.loadsFit())),
@@ -422,9 +437,9 @@ void RolePrinter::printStmt(const Stmt &stmt, cpp::Body &out) {
   case StmtKind::Claim:
     if (kernel.plan.grid.counted)
       return emit(stmt, out,
-                  cpp::call("tk::claim_counted", {stage(stmt.ref), barrierRef(stmt), cpp::name("g.tk_claims"),
-                                                  cpp::member(cpp::name("block"), "number"), cpp::name("blocks"),
-                                                  cpp::name("tile_of")}));
+                  cpp::call("tk::claim_counted",
+                            {stage(stmt.ref), barrierRef(stmt), cpp::name("g.tk_claims"),
+                             cpp::member(cpp::name("block"), "number"), cpp::name("blocks"), cpp::name("tile_of")}));
     return emit(stmt, out,
                 cpp::call(stmt.inCluster ? "tk::cancel_launch_multicast" : "tk::cancel_launch",
                           {stage(stmt.ref), barrierRef(stmt)}));
@@ -659,12 +674,21 @@ void RolePrinter::printCopyingLoop(const Stmt &stmt, cpp::Body &out) {
   out.push_back(cpp::Stmt::ifThen(*all, {std::move(fast)}, {loop()}));
 }
 
+cpp::Expr RolePrinter::conditionOf(const Stmt &stmt) {
+  if (!stmt.turn.empty())
+    return cpp::binary("==", cpp::member(cpp::name(cppNames.at(stmt.turn)), "slot"), instance);
+  const cpp::Expr holds = stmt.operands.empty() ? cpp::Expr() : value(stmt.operands[0]);
+  if (stmt.map.empty())
+    return holds;
+  const cpp::Expr fits = kernel.fits(stmt.map);
+  return holds ? cpp::binary("&&", fits, holds) : fits;
+}
+
 void RolePrinter::printIf(const Stmt &stmt, cpp::Body &out) {
-  const cpp::Expr condition =
-      !stmt.turn.empty()
-          ? cpp::binary("==", cpp::member(cpp::name(cppNames.at(stmt.turn)), "slot"), instance)
-          : (stmt.map.empty() ? value(stmt.operands[0]) : cpp::member(cpp::name("g"), kernel.members.fits(stmt.map)));
+  const cpp::Expr condition = conditionOf(stmt);
+  const bool knewVectors = std::exchange(vectorsFit, vectorsFit || kernel.loadsVectors(stmt.map));
   cpp::Body then = print(stmt.body);
+  vectorsFit = knewVectors;
   lastLine = 0;
   cpp::Body otherwise = print(stmt.orElse);
   if (then.empty() && otherwise.empty())

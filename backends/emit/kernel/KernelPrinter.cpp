@@ -458,7 +458,7 @@ private:
           more = (warps - 1) * (arrive->toFirst ? plan.cluster : 1);
         }
       });
-    if (!filler || more == 0 || plan.aligned)
+    if (!filler || more == 0 || plan.aligned || (!plan::runsOnOneThread(*filler) && !kernel.asksLoadsFit()))
       return cpp::integer(barrier.arrivals);
     const cpp::Expr fits = plan::runsOnOneThread(*filler) ? allFit() : kernel.loadsFit();
     return cpp::conditional(fits, cpp::integer(barrier.arrivals), cpp::integer(barrier.arrivals + more));

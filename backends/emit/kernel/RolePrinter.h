@@ -42,6 +42,12 @@ struct KernelContext {
   cpp::Expr argument(const std::string &name) const;
   /// Whether the copy engine can take what is to be loaded, as the launcher found.
   cpp::Expr loadsFit() const;
+  /// Whether the launcher finds that out: whether tiles are loaded by maps.
+  bool asksLoadsFit() const;
+  /// Whether vectors are loaded by the map.
+  bool loadsVectors(const std::string &map) const;
+  /// Whether the launcher found that the tensor of a map by which one stores, or loads vectors, suits the engine.
+  cpp::Expr fits(const std::string &map) const;
   /// Among the kernel's arguments as well.
   cpp::Expr tensorMap(const std::string &map) const;
   cpp::Expr sharedBuffer(const std::string &buffer) const;
@@ -102,6 +108,7 @@ private:
   void printJoined(std::span<const plan::Stmt> loops, cpp::Body &out);
   void printCopyingLoop(const plan::Stmt &stmt, cpp::Body &out);
   void printLoadingLoop(const plan::Stmt &stmt, cpp::Body &out);
+  cpp::Expr conditionOf(const plan::Stmt &branch);
   void printIf(const plan::Stmt &stmt, cpp::Body &out);
   void printAhead(const plan::Stmt &stmt, cpp::Body &out);
   /// The name of a loop's range of tiles; declares it where it has none yet.
@@ -238,6 +245,7 @@ private:
   std::set<std::string> *assumedWide = nullptr;
   std::string leadName; ///< of the variable that says where vectors begin, in a led role
   unsigned lastLine = 0;
+  bool vectorsFit = false; ///< in a branch that asks whether the vectors suit the copy engine
   std::vector<unsigned> loopLines; ///< of the loops around what is being printed
   bool byElements = false;         ///< what is being printed is said of elements, not of tiles
 };

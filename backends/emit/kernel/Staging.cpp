@@ -174,11 +174,11 @@ void RolePrinter::copyByThreads(const Stmt &stmt, cpp::Body &out) {
       cpp::Stmt::expression(cpp::call(cpp::templated(callee, parameters), {stage(stmt.ref), from, threadInRole})));
 }
 
-/// Vectors that may not suit the engine are copied by the threads; a role that leaves all to the engine runs where they
-/// do.
+/// Vectors that may not suit the engine are copied by the threads; a role that leaves all to the engine, and a branch
+/// that asks for it, run where they do.
 bool RolePrinter::isByEngine(const Stmt &copy) const {
   const bool isVector = kernel.plan.findBuffer(copy.ref.buffer)->rows == 1;
-  return !copy.map.empty() && !(isVector && copyMode == CopyMode::AtRunTime);
+  return !copy.map.empty() && !(isVector && copyMode == CopyMode::AtRunTime && !vectorsFit);
 }
 
 /// A share by each thread, asynchronously where the tensor's rows come in whole 16 bytes.
@@ -297,6 +297,13 @@ void RolePrinter::printCopies(const plan::Body &body, size_t &i, cpp::Body &out)
       to.push_back(cpp::Stmt::expression(cpp::call("tk::finish_copies")));
     if (byEngine.empty() && byThreads.empty() && kernel.plan.grid.counted) // the claim arrives by itself
       return;
+    if (byEngine.empty() && byThreads.empty() && engineBytes == 0) { // copies that stand before it
+      const cpp::Expr arrives = plan::runsOnOneThread(role) || !kernel.asksLoadsFit()
+                                    ? leader
+                                    : cpp::binary("||", leader, cpp::unary("!", kernel.loadsFit()));
+      to.push_back(cpp::Stmt::ifThen(arrives, {arrive}));
+      return;
+    }
     if (byEngine.empty() && byThreads.empty()) // bytes of something else
       return emit(elected, to,
                   cpp::method(barrierRef(barrier), "expect_bytes", {cpp::integer(expect->as<plan::Expect>().bytes)}));
@@ -324,7 +331,7 @@ void RolePrinter::printCopies(const plan::Body &body, size_t &i, cpp::Body &out)
     if (expect)
       to.push_back(arrive);
   };
-  if (copyMode == CopyMode::Engine || byEngine.empty())
+  if (copyMode == CopyMode::Engine || byEngine.empty() || !kernel.asksLoadsFit())
     return engine(out);
   if (copyMode == CopyMode::Threads)
     return threads(out);

@@ -115,6 +115,21 @@ bool beginsAtMultiples(const ir::Function &function, const ir::Op &access, int64
   return ranges.isMultiple(ranges.beginOf(access.operand(index.operand)), elements);
 }
 
+/// Never: all are off by as many columns.
+BoxStarts boxStarts(const ir::Function &function, const ir::Op &access, int64_t step) {
+  if (beginsAtMultiples(function, access, step))
+    return BoxStarts::Always;
+  const ir::ViewIndex &index = access.view.indices[rangedDims(access.view).second];
+  if (index.kind != ir::ViewIndex::Tiled || index.divisor != 1)
+    return BoxStarts::Never;
+  ir::RangeAnalysis ranges(function);
+  const ir::Affine begin = ranges.beginOf(access.operand(index.operand));
+  for (int64_t off = 1; off < step; ++off)
+    if (ranges.isMultiple(begin - off, step))
+      return BoxStarts::Never;
+  return BoxStarts::Sometimes;
+}
+
 bool endsWide(const ir::Function &function, const ir::Op &access) {
   const size_t cols = rangedDims(access.view).second;
   const ir::ViewIndex &index = access.view.indices[cols];

@@ -117,8 +117,8 @@ private:
       const RingMember &member = *placement.findMember(key);
       const bool same = isSame(*load);
       const plan::Division share = shareOf(*placement.findBuffer(member.buffer));
-      if (placement.findRing(key)->depth > 0 && member.byEngine && same && share != plan::Division::Whole &&
-          !placement.findRing(key)->isDrainedByWarps() && !isReadByThreads(member))
+      if (placement.findRing(key)->depth > 0 && member.byEngine && !placement.asksStartOf(member) && same &&
+          share != plan::Division::Whole && !placement.findRing(key)->isDrainedByWarps() && !isReadByThreads(member))
         shares[key] = share;
     }
   }
@@ -227,7 +227,8 @@ std::string whyNoPairs(const Placement &placement) {
   }
   for (const RingPlacement &ring : placement.rings)
     for (const RingMember &member : ring.members)
-      if (!placement.isScales(member.buffer) && (!member.byEngine || member.transposing || member.isVector))
+      if (!placement.isScales(member.buffer) &&
+          (!member.byEngine || member.transposing || member.isVector || placement.asksStartOf(member)))
         return fmt::format("`{}` is not loaded by the copy engine as it lies", member.buffer);
   return {};
 }

@@ -28,8 +28,10 @@ public:
     const ir::Value *value = op.operands().back();
     const bool isEarly = out.contested.count(&op) != 0 && out.lastWrites.count(&op) == 0;
     const ElemType elem = function.findParam(op.view.tensor)->elem;
-    if (isEarly || value->type.kind != ir::Type::Tile || !suitsCopyEngine(function, op) ||
-        !beginsAtMultiples(function, op, plan::boxStep(elem, arch.boxAlignment)))
+    if (isEarly || value->type.kind != ir::Type::Tile || !suitsCopyEngine(function, op))
+      return;
+    const BoxStarts starts = boxStarts(function, op, plan::boxStep(elem, arch.boxAlignment));
+    if (starts == BoxStarts::Never || (starts == BoxStarts::Sometimes && out.aligned))
       return;
     const plan::VarType &type = out.types.at(value);
     const bool exact =
@@ -53,6 +55,8 @@ public:
     }
     out.stores[&op] = {buffer.name, mapFor(op, buffer, boxRows(type)), buffer.cols, buffer.stages,
                        !adds && !hasLaterProduct(nest, op)};
+    if (starts == BoxStarts::Sometimes)
+      out.asksStart.insert(&op);
     out.notes.push_back(
         {plan::Note::Copies,
          fmt::format(

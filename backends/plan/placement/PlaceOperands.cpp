@@ -9,6 +9,7 @@
 #include "backends/plan/placement/ComputeWarps.h"
 #include "backends/plan/placement/Divisions.h"
 #include "backends/plan/placement/OperandShapes.h"
+#include "backends/plan/placement/PlaceBoxes.h"
 #include "backends/plan/placement/PlaceBulkStores.h"
 #include "backends/plan/placement/PlaceCoalescedStores.h"
 #include "backends/plan/placement/PlaceDirectLoads.h"
@@ -35,6 +36,8 @@ public:
   Placement run(std::string &error) {
     out.warpSize = arch.warpSize;
     out.maxRegistersPerThread = arch.maxRegistersPerThread;
+    out.boxAlignment = arch.boxAlignment;
+    out.aligned = schedule.aligned;
     out.hasNamedBarriers = arch.namedBarriers > 1;
     out.contested = findContested(function, nest);
     out.lastWrites = findLastWrites(function, nest, out.contested);
@@ -54,6 +57,7 @@ public:
     if (std::string why = whyOperandsDoNotFit(nest, out); !why.empty())
       error = std::move(why);
     placeVectors(function, nest, arch, out);
+    placeBoxes(function, arch, out);
     for (RingPlacement &ring : out.rings)
       ring.multipliedByWarps = out.multipliesByWarps();
     findRegisterLoads();
@@ -244,8 +248,8 @@ private:
         plan::Note::Copies, load.loc,
         member.byEngine
             ? fmt::format("`{}`: by the copy engine; a tensor that does not suit it when called, by its address or its "
-                          "strides, is copied by the loading role's threads",
-                          load.view.tensor)
+                          "strides, {}is copied by the loading role's threads",
+                          load.view.tensor, startsNote(load, buffer.elem))
             : fmt::format("`{}`: by the loading role's threads, as {}", load.view.tensor, whyNot));
     if (member.byEngine)
       out.maps.push_back(makeMap(load, buffer, load.result()->type.rows));
@@ -269,6 +273,16 @@ private:
         each.byEngine = each.byEngine && each.buffer != buffer.name;
   }
 
+  /// What a note says of tiles that the engine may not take.
+  std::string startsNote(const ir::Op &load, ElemType elem) const {
+    if (!arch.hasBulkTensorCopy)
+      return "";
+    const int64_t step = plan::boxStep(elem, arch.boxAlignment);
+    return boxStarts(function, load, step) == BoxStarts::Always
+               ? ""
+               : fmt::format("and a tile that does not begin at a multiple of {} columns, ", step);
+  }
+
   std::string whyNotByEngine(const ir::Op &load, const plan::Buffer &buffer, const ir::Type &stored,
                              bool transposing) const {
     if (!arch.hasBulkTensorCopy)
@@ -281,8 +295,9 @@ private:
       return fmt::format("its tile of {}x{} is padded to {}x{}", stored.rows, stored.cols, buffer.rows, buffer.cols);
     if (isFloat6(buffer.elem) && buffer.cols % plan::float6BoxCols != 0)
       return fmt::format("the engine takes elements of six bits by {} of a row", plan::float6BoxCols);
-    if (const int64_t step = plan::boxStep(buffer.elem, arch.boxAlignment); !beginsAtMultiples(function, load, step))
-      return fmt::format("its tiles are not known to begin at multiples of {} columns, as the engine's boxes do", step);
+    if (const int64_t step = plan::boxStep(buffer.elem, arch.boxAlignment);
+        boxStarts(function, load, step) == BoxStarts::Never)
+      return fmt::format("its tiles begin at no multiple of {} columns, as the engine's boxes do", step);
     return stored.rows > arch.maxBoxDim ? fmt::format("a copy has at most {} rows", arch.maxBoxDim) : "";
   }
 

@@ -60,8 +60,6 @@ private:
     if (type.kind != ir::Type::Vector || !isProducerComputed(load, out.contested) || !suitsCopyEngine(function, load))
       return false;
     const ir::Param *tensor = function.findParam(load.view.tensor);
-    if (!beginsAtMultiples(function, load, plan::boxStep(tensor->elem, arch.boxAlignment)))
-      return false;
     const plan::VarType &home = out.types.at(load.result());
     const bool exact = home.kind == plan::VarType::Row      ? home.cols == type.rows
                        : home.kind == plan::VarType::Column ? home.rows == type.rows

@@ -65,6 +65,17 @@ bool Placement::copiesByThreads() const {
   });
 }
 
+bool Placement::asksStartOfLoads() const {
+  return std::any_of(asksStart.begin(), asksStart.end(), [](const ir::Op *op) { return op->kind == ir::OpKind::Load; });
+}
+
+bool Placement::asksStartOf(const RingMember &member) const {
+  return std::any_of(asksStart.begin(), asksStart.end(), [&](const ir::Op *op) {
+    const auto key = loadKeys.find(op);
+    return key != loadKeys.end() && key->second == member.key;
+  });
+}
+
 /// Vectors that may not suit the engine are left to threads that are there anyway.
 bool Placement::isFilledByThreads(const RingPlacement &ring) const {
   return std::any_of(ring.members.begin(), ring.members.end(), [&](const RingMember &member) {

@@ -114,6 +114,8 @@ struct Placement {
   bool hasNamedBarriers = true; ///< besides the block's
   int warpSize = 32;
   int maxRegistersPerThread = 255; ///< as the architecture's description has it
+  int boxAlignment = 0;            ///< likewise
+  bool aligned = false;            ///< for calls whose tensors all suit the copy engine, as the schedule says
   int instances = 1;               ///< of the computing role: warpgroups, or groups of warps below each other
   bool packs = false;              ///< buffers without a swizzle lie close together, as memory is short
   bool byCols = false;             ///< instances share every product by columns
@@ -126,6 +128,9 @@ struct Placement {
   ir::OpMap<std::string> loadKeys;   ///< every load that a ring serves (clones too) → member key
   ir::OpMap<ir::Quotient> quotients; ///< of divisions of integers
   ir::OpSet registerLoads;           ///< loads whose values vector work uses: loaded to registers (as well)
+  /// Loads and stores that the copy engine takes where their tile begins at a multiple of `boxStep` columns, which
+  /// their role finds out, and threads elsewhere.
+  ir::OpSet asksStart;
   std::map<std::pair<const ir::Value *, bool>, std::string, ir::InOrder>
       staged; ///< computed operands, whether transposed → buffer
   ir::OpMap<StorePlacement> stores;
@@ -159,6 +164,9 @@ struct Placement {
   /// Whether the producer's threads copy some of a ring, whatever the launcher finds: then each of them arrives.
   bool isFilledByThreads(const RingPlacement &ring) const;
   bool copiesByThreads() const;
+  /// Whether some load is done by the copy engine or by the producer's threads as its tile begins.
+  bool asksStartOfLoads() const;
+  bool asksStartOf(const RingMember &member) const;
   /// Enters a note; clones of a loop say the same.
   void note(plan::Note::Topic topic, SourceLoc loc, std::string text);
   /// `base`, or `base` with a number, that no buffer has yet.

@@ -22,7 +22,7 @@ void mergeTensorMaps(plan::Plan &plan) {
   // Those of stores stay apart, as the launcher asks other things of their tensors.
   std::set<std::string> stores;
   const auto findStores = [&](const plan::Stmt &stmt) {
-    if (stmt.kind != plan::StmtKind::CopyIn && !stmt.map.empty())
+    if (stmt.kind == plan::StmtKind::CopyOut)
       stores.insert(stmt.map);
   };
   for (const plan::Role &role : plan.roles)

@@ -56,7 +56,7 @@ void WarpRegisters::share(plan::Role &producer, plan::Role &consumer, int beside
   const bool byThreads = std::any_of(placement.products.begin(), placement.products.end(),
                                      [](const auto &it) { return it.second.byThreads; });
   // Copies by its threads, of tensors that the engine cannot take, need about 40.
-  const bool copiesLittle = schedule.aligned && !placement.copiesByThreads();
+  const bool copiesLittle = schedule.aligned && !placement.copiesByThreads() && !placement.asksStartOfLoads();
   const bool copiesBytes = std::any_of(placement.buffers.begin(), placement.buffers.end(),
                                        [](const plan::Buffer &buffer) { return plan::sharedBits(buffer.elem) == 8; });
   const bool amply = placement.usesTensorMemory() || placement.multipliesByWarps() || byThreads ||

@@ -94,7 +94,8 @@ bool addApart(Placement &placement, int freeWarps) {
     const auto suits = [&, buffer = store.buffer](const auto &other) {
       return other.second.buffer != buffer || (other.first->kind == ir::OpKind::Atomic && isInLoops(*other.first));
     };
-    store.isApart = !store.map.empty() && placement.findBuffer(store.buffer)->aliasOf.empty() &&
+    store.isApart = !store.map.empty() && !placement.asksStart.count(op) &&
+                    placement.findBuffer(store.buffer)->aliasOf.empty() &&
                     std::all_of(placement.stores.begin(), placement.stores.end(), suits);
     any |= store.isApart;
   }

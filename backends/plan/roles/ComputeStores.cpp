@@ -1,6 +1,7 @@
 // Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "backends/plan/roles/ComputeStores.h"
+#include "ir/Views.h"
 
 #include <fmt/format.h>
 #include <tuple>
@@ -35,6 +36,12 @@ void ComputeStores::lower(const ir::Op &store, const std::string &source, plan::
   branch.kind = Kind::If;
   branch.loc = store.loc;
   branch.map = found->second.map;
+  if (placement.asksStart.count(&store)) {
+    const ir::ViewIndex &index = store.view.indices[rangedDims(store.view).second];
+    branch.operands = {builder.emitStarts(
+        builder.use(store.operand(index.operand)),
+        plan::boxStep(function.findParam(store.view.tensor)->elem, placement.boxAlignment), store.loc)};
+  }
   builder.into(branch.body, [&] { storeInPieces(store, source, found->second); });
   builder.into(branch.orElse, [&] { lowerDirectStore(store, source, kind); });
   builder.emit(Kind::If, store.loc) = std::move(branch);

@@ -4,16 +4,18 @@
 
 #include "backends/plan/analysis/Nest.h"
 #include "backends/plan/roles/BackwardSlices.h"
+#include "ir/Views.h"
 
 #include <algorithm>
+#include <set>
 
 namespace tkc::planner {
 namespace {
 
 class Lowering : public RoleBuilder {
 public:
-  Lowering(const Nest &nest, const Placement &placement, const SharedNames &shared)
-      : RoleBuilder(placement, shared), nest(nest), needed(producerOps(nest, placement)) {}
+  Lowering(const Nest &nest, const Placement &placement, const SharedNames &shared, plan::NamedBarrier meeting)
+      : RoleBuilder(placement, shared), nest(nest), meeting(meeting), needed(producerOps(nest, placement)) {}
 
   plan::Role run() {
     role.name = "producer";
@@ -53,9 +55,74 @@ private:
   /// One stage of a ring: wait until it was drained, announce the bytes, start the copies.
   void fill(const RingPlacement &ring, const std::vector<const ir::Op *> &loads) {
     const SourceLoc loc = loads.front()->loc;
+    std::vector<const ir::Op *> asked, others;
+    for (const ir::Op *load : loads)
+      (asks(*load) ? asked : others).push_back(load);
+    plan::Stmt branch;
+    branch.kind = Kind::If;
+    branch.loc = loc;
+    if (const std::string starts = startOf(asked); !starts.empty())
+      branch.operands = {starts};
+    for (const ir::Op *load : asked)
+      if (memberOf(*load).isVector && !placement.aligned)
+        branch.map = memberOf(*load).buffer + "_map";
     plan::Stmt &wait = emit(plan::Wait{{ring.empty(), ring.cursor()}, true}, loc);
     // Threads that do not copy would not hold the ring up, and could miss a phase of it.
-    wait.one = placement.copiesByThreads() && !placement.isFilledByThreads(ring);
+    wait.one = (placement.copiesByThreads() && !placement.isFilledByThreads(ring)) || placement.asksStartOfLoads();
+    if (asked.empty()) {
+      bring(ring, loads, loc);
+    } else {
+      into(branch.body, [&] { bring(ring, loads, loc); });
+      into(branch.orElse, [&] {
+        copyByThreads(ring, asked, loc);
+        bring(ring, others, loc);
+      });
+      emit(Kind::If, loc) = std::move(branch);
+    }
+    emit(plan::Advance{ring.cursor()}, loc);
+  }
+
+  /// Whether it is found out at each stage if the engine does a load: by where its tile begins, or, of vectors, as the
+  /// role is for all its threads anyway, by what the launcher found.
+  bool asks(const ir::Op &load) const {
+    return placement.asksStart.count(&load) != 0 ||
+           (memberOf(load).isVector && placement.asksStartOfLoads() && !placement.aligned);
+  }
+
+  /// Whether the tiles of all loads that ask it begin where the engine takes them; empty: none asks.
+  std::string startOf(const std::vector<const ir::Op *> &loads) {
+    std::string all;
+    std::set<std::pair<std::string, int64_t>> asked;
+    for (const ir::Op *load : loads) {
+      if (!placement.asksStart.count(load))
+        continue;
+      const ir::ViewIndex &index = load->view.indices[rangedDims(load->view).second];
+      const std::string &tile = use(load->operand(index.operand));
+      const int64_t step = plan::boxStep(placement.findBuffer(memberOf(*load).buffer)->elem, placement.boxAlignment);
+      if (!asked.emplace(tile, step).second)
+        continue;
+      const std::string one = emitStarts(tile, step, load->loc);
+      all = all.empty() ? one : emitScalar(ir::OpKind::And, "starts", ElemType::Bool, {all, one}, load->loc);
+    }
+    return all;
+  }
+
+  /// By all threads of the role, which know from one of them that the stage is empty, and it from them that it is full.
+  void copyByThreads(const RingPlacement &ring, const std::vector<const ir::Op *> &loads, SourceLoc loc) {
+    emit(plan::Sync{meeting.id, meeting.threads}, loc);
+    for (const ir::Op *load : loads) {
+      plan::Stmt &copy = copyIn(ring, *load);
+      copy.map.clear();
+      copy.completes = {};
+      copy.one = false;
+    }
+    emit(plan::CopyCommit(), loc);
+    emit(plan::CopyWait{.byLoads = false, .left = 0}, loc);
+    emit(plan::FenceProxy(), loc);
+    emit(plan::Sync{meeting.id, meeting.threads}, loc);
+  }
+
+  void bring(const RingPlacement &ring, const std::vector<const ir::Op *> &loads, SourceLoc loc) {
     // Of a pair the first block's thread announces all bytes, but where each block's threads arrive anyway.
     const bool byOne = !placement.isFilledByThreads(ring), inFirst = placement.byPairs && byOne;
     plan::Stmt &expect = emit(plan::Expect{.at = {ring.full(), ring.cursor()},
@@ -66,7 +133,6 @@ private:
     expect.inFirst = inFirst;
     for (const ir::Op *load : loads)
       copyIn(ring, *load);
-    emit(plan::Advance{ring.cursor()}, loc);
   }
 
   const RingMember &memberOf(const ir::Op &load) const { return *placement.findMember(placement.loadKeys.at(&load)); }
@@ -82,7 +148,7 @@ private:
     return bytes;
   }
 
-  void copyIn(const RingPlacement &ring, const ir::Op &load) {
+  plan::Stmt &copyIn(const RingPlacement &ring, const ir::Op &load) {
     const RingMember &member = memberOf(load);
     std::vector<std::string> operands;
     for (const ir::Value *operand : load.operands())
@@ -97,16 +163,19 @@ private:
     copy.one = member.byEngine;
     copy.multicast = member.multicast;
     copy.toFirst = placement.byPairs;
+    return copy;
   }
 
   const Nest &nest;
+  const plan::NamedBarrier meeting;
   ir::OpSet needed;
 };
 
 } // namespace
 
-plan::Role lowerLoadRole(const Nest &nest, const Placement &placement, const SharedNames &shared) {
-  return Lowering(nest, placement, shared).run();
+plan::Role lowerLoadRole(const Nest &nest, const Placement &placement, const SharedNames &shared,
+                         plan::NamedBarrier meeting) {
+  return Lowering(nest, placement, shared, meeting).run();
 }
 
 } // namespace tkc::planner

@@ -9,6 +9,8 @@
 
 namespace tkc::planner {
 
-plan::Role lowerLoadRole(const Nest &nest, const Placement &placement, const SharedNames &shared);
+/// `meeting`: where its threads meet before and after what they copy at the stages at which the engine does not.
+plan::Role lowerLoadRole(const Nest &nest, const Placement &placement, const SharedNames &shared,
+                         plan::NamedBarrier meeting);
 
 } // namespace tkc::planner

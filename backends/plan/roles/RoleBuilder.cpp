@@ -167,6 +167,30 @@ plan::Stmt &RoleBuilder::emitCompute(const ir::Op &op) {
   return stmt;
 }
 
+std::string RoleBuilder::emitScalar(ir::OpKind op, const std::string &hint, ElemType elem,
+                                    std::vector<std::string> operands, SourceLoc loc) {
+  plan::VarType type;
+  type.elem = elem;
+  type.layout = {};
+  const std::string dest = declare(hint, type);
+  plan::Stmt &stmt = emit(plan::StmtKind::Compute, loc);
+  stmt.op = op;
+  stmt.dest = dest;
+  stmt.operands = std::move(operands);
+  return dest;
+}
+
+std::string RoleBuilder::emitStarts(const std::string &tile, int64_t step, SourceLoc loc) {
+  const auto constant = [&](int64_t value) {
+    const std::string dest = emitScalar(ir::OpKind::Const, "const_value", ElemType::I32, {}, loc);
+    at->back().constant = static_cast<double>(value);
+    return dest;
+  };
+  const std::string begin = emitScalar(ir::OpKind::Begin, tile + "_begin", ElemType::I32, {tile}, loc);
+  const std::string off = emitScalar(ir::OpKind::And, tile + "_off", ElemType::I32, {begin, constant(step - 1)}, loc);
+  return emitScalar(ir::OpKind::Eq, tile + "_starts", ElemType::Bool, {off, constant(0)}, loc);
+}
+
 ir::View RoleBuilder::viewOf(const ir::Op &op) const {
   ir::View view = op.view;
   for (ir::ViewIndex &index : view.indices) {

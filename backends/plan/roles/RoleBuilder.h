@@ -63,6 +63,12 @@ public:
   int barrierOfAll() const { return placement.hasNamedBarriers ? allConsumersBarrier : 0; }
   void syncAll(SourceLoc loc) { emit(plan::Sync{barrierOfAll(), totalThreads()}, loc); }
 
+  /// A new variable that is `op` of others.
+  std::string emitScalar(ir::OpKind op, const std::string &hint, ElemType elem, std::vector<std::string> operands,
+                         SourceLoc loc);
+  /// Whether the tile begins at a multiple of `step`, a power of two: a truth value.
+  std::string emitStarts(const std::string &tile, int64_t step, SourceLoc loc);
+
   /// Runs `fill` with statements going to `body`.
   template <class Fill> void into(plan::Body &body, Fill fill) {
     plan::Body *saved = at;

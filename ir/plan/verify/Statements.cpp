@@ -208,7 +208,7 @@ private:
     case StmtKind::If:
       if (!stmt.turn.empty())
         cursor(stmt.turn, fmt::format("role `{}`", role.name), role.instances);
-      else if (stmt.map.empty() && !isBool(*typeOf(stmt.operands[0])))
+      else if (!stmt.operands.empty() && !isBool(*typeOf(stmt.operands[0])))
         complain("the condition is {}, no bool", print(*typeOf(stmt.operands[0])));
       else if (!stmt.map.empty() && !plan.findMap(stmt.map))
         complain("no tensor map `{}`", stmt.map);

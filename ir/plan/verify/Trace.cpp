@@ -407,8 +407,8 @@ void Tracer::stmt(const Stmt &stmt) {
     return loop(stmt);
   case StmtKind::If: {
     bool taken = !stmt.turn.empty() ? use(stmt.turn).stage == instance
-                 : stmt.map.empty() ? scalars.get(stmt.operands[0]).value != 0
-                                    : inputs.mapsFit.at(stmt.map);
+                                    : (stmt.map.empty() || inputs.mapsFit.at(stmt.map)) &&
+                                          (stmt.operands.empty() || scalars.get(stmt.operands[0]).value != 0);
     return body(taken ? stmt.body : stmt.orElse);
   }
   case StmtKind::Ahead:
