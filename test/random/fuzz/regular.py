@@ -248,4 +248,52 @@ def grouped_product(k):
     k.suits = OF_PRODUCTS
 
 
-PATTERNS = (tiled_product, tiled_product, tiled_attention, tiled_attention, added_products, long_rows, grouped_product)
+def start_of(k, kinds=("number", "scalar", "element")):
+    """Where a range of tiles begins: anywhere, or at a multiple of what copies move at once. As a number, a scalar or an element."""
+    kind = k.choices.pick(kinds)
+    starts = ("3", "8", "64", "33", "16", "1")
+    if kind == "number":
+        return k.choices.pick(starts)
+    name = k.new("a")
+    if kind == "scalar":
+        k.params.append(f"{name}: i32")
+        k.set(name, starts)
+        return name
+    bound = k.new("C")
+    k.dims[bound] = 2
+    k.params.append(f"{name}: i32[{bound}]")
+    k.settings[name] = f"[0, {k.choices.pick(starts)}]"
+    k.varied[name] = lambda k, dims: f"[0, {k.choices.pick(starts)}]"
+    return f"{name}[1]"
+
+
+def started_product(k):
+    """Sums of products and tiles of results that begin anywhere along the rows of their tensors, with vectors that do; stored or added."""
+    m, n = axis(k, "m", "grid", (64, 128, 32)), axis(k, "n", "grid", (64, 128, 32))
+    kk = axis(k, "k", "loop", (64, 32, 128))
+    first = start_of(k)
+    start = start_of(k, ("number", "scalar")) if k.choices.chance(35) else "0"
+    type = k.choices.pick(("bf16", "f16", "f8e4m3", "f32"))
+    left, left_element = stored(k, [], m, kk, type)
+    right, right_element = stored(k, [], kk, n, type)
+    if k.choices.chance(60):
+        s = k.tensor(["K"], k.choices.pick(("f32", "f32", type)))
+        left, left_element = f"{type}(f32({left}) * f32({s}[k].row))", f"{type}({left_element} * {s}[k])"
+    adds = k.choices.chance(30)
+    store = "f32" if adds else k.choices.pick(("bf16", "f32", "f16"))
+    k.axes += [m, n]
+    k.grid_axes = [m, n]
+    begin = f"{start}, " if start != "0" else ""
+    k.lines.append(f"  parallel m in tiles(M, {m.size_text}), n in tiles({begin}N, {n.size_text}) {{")
+    k.say(f"var acc = {k.zeros(m, n)};")
+    k.say(f"for k in tiles({first}, K, {kk.size_text}) {{ acc += {left} @ {right}; }}")
+    k.outs.append(f"inout y0: {store}[M, N]")
+    k.say(f"y0[m, n] {'+=' if adds else '='} acc;")
+    total = k.equation("h", Value("acc", "", m, n, "f32", 64.0), f"sum(k in {first}..K, {left_element} * {right_element})")
+    kept = f"if n < {start} then y0[m, n] else " if begin else ""
+    k.outputs.append(f"y0[m, n] = {kept}{'y0[m, n] + ' if adds else ''}{total.element};")
+    k.lines.append("  }")
+    k.suits = OF_PRODUCTS
+
+
+PATTERNS = (started_product, tiled_product, tiled_product, tiled_attention, tiled_attention, added_products, long_rows, grouped_product)
