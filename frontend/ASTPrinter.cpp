@@ -217,7 +217,8 @@ std::string dump(const Expr *expr) {
     return "<error>";
   case ExprKind::Number: {
     auto *number = cast<NumberExpr>(expr);
-    return number->isFloat ? fmt::format("{:#}", number->value) : fmt::format("{}", number->integer);
+    return number->isFloat ? fmt::format("{:#}", number->value)
+                           : fmt::format("{}", static_cast<uint64_t>(number->integer));
   }
   case ExprKind::Bool:
     return cast<BoolExpr>(expr)->value ? "true" : "false";

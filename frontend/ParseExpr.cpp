@@ -6,6 +6,7 @@
 #include "frontend/ParserImpl.h"
 
 #include <charconv>
+#include <limits>
 
 #include <llvm/ADT/ScopeExit.h>
 #include <llvm/ADT/StringRef.h>
@@ -190,6 +191,7 @@ Expr *Parser::parseUnary() {
   auto *node = arena->make<UnaryExpr>();
   node->op = op.is(TokenKind::Minus) ? UnaryOp::Neg : UnaryOp::BitNot;
   node->opRange = op.range;
+  isNegated = op.is(TokenKind::Minus) && at(TokenKind::Integer);
   node->operand = parseUnary();
   return finish(node, begin);
 }
@@ -286,7 +288,12 @@ Expr *Parser::parseNumber() {
     result = std::from_chars(isHex ? first + 2 : first, last, node->integer, isHex ? 16 : 10);
     node->value = static_cast<double>(node->integer);
   }
-  if (result.ec == std::errc::result_out_of_range)
+  const bool isLeast = isNegated && token.text == "9223372036854775808";
+  isNegated = false;
+  if (isLeast) { // its negative, and that of this, is the least integer
+    node->integer = std::numeric_limits<int64_t>::min();
+    node->value = 0x1p63;
+  } else if (result.ec == std::errc::result_out_of_range)
     diagnostics.report(Diag::number_too_large, token.range, token.text);
   else if (result.ec != std::errc() || result.ptr != last)
     diagnostics.report(Diag::malformed_number, token.range, token.text);

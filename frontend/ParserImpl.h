@@ -171,6 +171,7 @@ private:
   bool inFn = false;
   bool inNotation = false;  ///< in a reference or a case: `sum(k, …)` binds, and slices take no `else`
   bool elseIsTaken = false; ///< in the `then` of an `if` expression: its `else` is not a slice's
+  bool isNegated = false;   ///< the number that comes next stands after a minus
 };
 
 } // namespace tkc

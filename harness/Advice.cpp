@@ -42,7 +42,7 @@ public:
           const std::map<std::string, int64_t> &tunes, const SourceManager &sources)
       : module(module), step(step), base(optionsFor(*step.kernel, plans, tunes)), sources(sources) {
     call.symbols = step.call.dims;
-    call.scalars = step.call.scalars;
+    call.scalars.insert(step.call.scalars.begin(), step.call.scalars.end());
   }
 
   std::vector<Advice> run(size_t most, double least) {

@@ -180,7 +180,7 @@ private:
         refuse("`{}` is missing", param.name);
       else
         prepared.arguments.scalars[param.name] =
-            roundTo(typeOf(param), given == call.numbers.end() ? otherwise->second : given->second);
+            roundTo(typeOf(param), given == call.numbers.end() ? Number(otherwise->second) : given->second);
       prepared.scalarTypes[param.name] = typeOf(param);
     }
   }
@@ -189,7 +189,7 @@ private:
     const auto given = call.numbers.find(param.name);
     if (given == call.numbers.end())
       return param.defaultValue;
-    const auto value = static_cast<int64_t>(given->second);
+    const auto value = given->second.toInteger();
     return param.elem == ElemType::Bool ? value != 0 : value;
   }
 

@@ -20,7 +20,7 @@ namespace tkc::harness {
 
 struct OpenCall {
   std::map<std::string, Tensor> tensors; ///< by parameter; without data where it is not known yet
-  std::map<std::string, double> numbers; ///< scalars and consts
+  std::map<std::string, Number> numbers; ///< scalars and consts
   bool makesOutputs = false;             ///< each `out` that has to be there and is not has the declared dims
 };
 

@@ -50,15 +50,18 @@ std::optional<NamedCall> parseCall(std::string_view text) {
     const auto [parameter, value] = takeArgument(arguments).split('=');
     const std::string key = parameter.trim().str();
     const StringRef word = value.trim();
-    double &number = result.call.numbers[key];
-    if (std::optional<Tensor> tensor = parseTensor(word)) {
-      result.call.numbers.erase(key);
+    int64_t whole = 0;
+    double number = 0;
+    if (std::optional<Tensor> tensor = parseTensor(word))
       result.call.tensors[key] = std::move(*tensor);
-    } else if (word == "true" || word == "false") {
-      number = word == "true";
-    } else if (key.empty() || word.getAsDouble(number)) {
+    else if (word == "true" || word == "false")
+      result.call.numbers[key] = word == "true";
+    else if (!key.empty() && !word.getAsInteger(10, whole))
+      result.call.numbers[key] = Number::ofInteger(whole);
+    else if (!key.empty() && !word.getAsDouble(number))
+      result.call.numbers[key] = number;
+    else
       return std::nullopt;
-    }
   }
   return result;
 }

@@ -78,6 +78,7 @@ public:
   void u32(uint32_t value) { raw(&value, sizeof value); }
   void u64(uint64_t value) { raw(&value, sizeof value); }
   void f64(double value) { raw(&value, sizeof value); }
+  void i64s(const std::vector<int64_t> &values) { raw(values.data(), values.size() * sizeof(int64_t)); }
   void f64s(const std::vector<double> &values) { raw(values.data(), values.size() * sizeof(double)); }
   void string(const std::string &text) {
     u32(static_cast<uint32_t>(text.size()));
@@ -114,9 +115,9 @@ std::string memoryOf(const Tensor &tensor, const std::vector<int64_t> &strides) 
   const auto bitsEach = static_cast<size_t>(bitWidth(tensor.elem));
   std::string memory(spanOf(tensor, strides), untouched);
   std::vector<int64_t> indices(tensor.dims.size());
-  for (double value : tensor.data) {
+  for (size_t i = 0; i < tensor.numValues(); ++i) {
     const int64_t at = std::inner_product(indices.begin(), indices.end(), strides.begin(), int64_t{0});
-    putBits(memory, static_cast<size_t>(at) * bitsEach, bitsEach, encodeElement(tensor.elem, value));
+    putBits(memory, static_cast<size_t>(at) * bitsEach, bitsEach, encodeElement(tensor.elem, tensor.at(i)));
     for (size_t d = indices.size(); d-- > 0 && ++indices[d] == tensor.dims[d];)
       indices[d] = 0;
   }
@@ -154,10 +155,11 @@ void writeTensor(Writer &out, const ir::Param &param, const PreparedCase &prepar
   if (param.mode == ir::ParamMode::In)
     return;
   auto wanted = expected.find(param.name);
-  out.u64(wanted == expected.end() ? 0 : wanted->second.values.size());
+  out.u64(wanted == expected.end() ? 0 : wanted->second.values.numValues());
   if (wanted == expected.end())
     return;
-  out.f64s(wanted->second.values);
+  out.f64s(wanted->second.values.data);
+  out.i64s(wanted->second.values.integers);
   out.f64s(wanted->second.tolerances);
 }
 
@@ -180,7 +182,8 @@ std::vector<int64_t> stridesOf(const std::vector<int64_t> &dims, const Layout &l
   return strides;
 }
 
-uint64_t encodeElement(ElemType elem, double value) {
+uint64_t encodeElement(ElemType elem, Number number) {
+  const double value = number.toDouble();
   switch (elem) {
   case ElemType::F64:
     return std::bit_cast<uint64_t>(value);
@@ -204,7 +207,7 @@ uint64_t encodeElement(ElemType elem, double value) {
   case ElemType::F6E3M2:
     return encodeNarrow(f6e3m2Bits, value);
   case ElemType::I64:
-    return static_cast<uint64_t>(static_cast<int64_t>(value));
+    return static_cast<uint64_t>(number.toInteger());
   case ElemType::I32:
     return static_cast<uint32_t>(static_cast<int32_t>(value));
   case ElemType::I8:
@@ -260,8 +263,12 @@ std::string encodeCase(const PreparedCase &prepared, const Expected &expected) {
   out.u32(static_cast<uint32_t>(prepared.arguments.scalars.size()));
   for (const auto &[name, value] : prepared.arguments.scalars) {
     out.string(name);
-    out.u32(static_cast<uint32_t>(prepared.scalarTypes.at(name)));
-    out.f64(value);
+    const ElemType elem = prepared.scalarTypes.at(name);
+    out.u32(static_cast<uint32_t>(elem));
+    if (elem == ElemType::I64)
+      out.u64(static_cast<uint64_t>(value.toInteger()));
+    else
+      out.f64(value.toDouble());
   }
   uint32_t numTensors = 0;
   for (const ir::Param &param : prepared.signature->params)

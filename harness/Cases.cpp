@@ -88,7 +88,7 @@ private:
       if (given.indices.empty() && !options.sizes.count(given.name.text))
         readNumber(given);
     for (const auto &[name, value] : options.sizes)
-      setNumber(name, value);
+      setNumber(name, value, decl.name.range);
     for (const ir::Param &param : signature.params) {
       if (param.isTensor || names.arguments.scalars.count(param.name))
         continue;
@@ -100,7 +100,7 @@ private:
     }
   }
 
-  void setScalar(const ir::Param &param, double value) {
+  void setScalar(const ir::Param &param, Number value) {
     const ElemType elem = elemOf(param);
     names.arguments.scalars[param.name] = roundTo(elem, value);
     names.scalarTypes[param.name] = elem;
@@ -110,8 +110,8 @@ private:
     const std::string &name = given.name.text;
     if (!isNumber(name))
       return;
-    if (const std::optional<double> value = evaluateNumber(*given.value, names, diagnostics))
-      setNumber(name, *value);
+    if (const std::optional<Number> value = evaluateNumber(*given.value, names, diagnostics))
+      setNumber(name, *value, given.value->range);
   }
 
   bool isSymbol(const std::string &name) const {
@@ -130,13 +130,27 @@ private:
     return isSymbol(name) || isConst(name) || isTune(name) || name == "tolerance" || (param && !param->isTensor);
   }
 
+  /// What a number of the call is of; dims and tunes are i32.
+  ElemType typeOf(const std::string &name) const {
+    if (name == "tolerance")
+      return ElemType::F64;
+    const auto isNamed = [&](const ConstParam &param) { return param.name == name; };
+    if (const auto found = std::find_if(signature.consts.begin(), signature.consts.end(), isNamed);
+        found != signature.consts.end())
+      return found->elem;
+    const ir::Param *param = findParam(name);
+    return param ? elemOf(*param) : ElemType::I32;
+  }
+
   /// Names of other kernels' are no numbers of this one's.
-  void setNumber(const std::string &name, double value) {
+  void setNumber(const std::string &name, Number value, SourceRange where) {
     if (!isNumber(name))
       return;
-    const auto integer = static_cast<int64_t>(value);
+    if (!isInRange(typeOf(name), value))
+      diagnostics.report(Diag::case_number, where, name, outOfRange(typeOf(name), value));
+    const int64_t integer = value.toInteger();
     if (name == "tolerance")
-      result.tolerance = value;
+      result.tolerance = value.toDouble();
     else if (isSymbol(name))
       names.arguments.symbols[name] = integer;
     else if (isConst(name))
@@ -146,7 +160,7 @@ private:
     else
       setScalar(*findParam(name), value);
     if (name != "tolerance")
-      describe(name, fmt::format("{}", value));
+      describe(name, value.str());
   }
 
   void readLiterals() {
@@ -242,7 +256,7 @@ private:
   void makeOutput(const ir::Param &param, Tensor &tensor) {
     if (const ast::Equation *given = setting(param.name)) {
       makeInput(*given, tensor, 0, names, result.layouts[param.name], diagnostics);
-      tensor.data.clear();
+      tensor.resize(0);
     }
   }
 
@@ -254,6 +268,7 @@ private:
         diagnostics.report(Diag::case_shape, given->range, param.name, fmt::format("{}", fmt::join(tensor.dims, ", ")),
                            fmt::format("{}", fmt::join(literal->second.dims, ", ")));
       tensor.data = std::move(literal->second.data);
+      tensor.integers = std::move(literal->second.integers);
     } else if (given) {
       makeInput(*given, tensor, tensorSeed, names, result.layouts[param.name], diagnostics);
     } else if (isLeftToDevice(param)) {

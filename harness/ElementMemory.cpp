@@ -28,10 +28,13 @@ uint64_t readBits(const char *memory, size_t at, size_t count) {
 void readElements(const char *memory, Tensor &tensor) {
   const auto count = static_cast<size_t>(tensor.numElements()), width = static_cast<size_t>(bitWidth(tensor.elem));
   const std::vector<double> values = width <= 16 && count >> width > 0 ? decodeAll(tensor.elem) : std::vector<double>();
-  tensor.data.resize(count);
+  tensor.resize(count);
   for (size_t i = 0; i < count; ++i) {
     const uint64_t bits = readBits(memory, i * width, width);
-    tensor.data[i] = values.empty() ? decodeElement(tensor.elem, bits) : values[bits];
+    if (tensor.isOfIntegers())
+      tensor.integers[i] = static_cast<int64_t>(bits);
+    else
+      tensor.data[i] = values.empty() ? decodeElement(tensor.elem, bits) : values[bits];
   }
 }
 
@@ -39,10 +42,10 @@ void writeElements(const Tensor &tensor, char *memory) {
   const auto width = static_cast<size_t>(bitWidth(tensor.elem));
   if (width < 8) // elements that share bytes are put into clean ones
     std::memset(memory, 0, static_cast<size_t>(bytesOf(tensor.elem, tensor.numElements())));
-  for (size_t i = 0; i < tensor.data.size(); ++i) {
+  for (size_t i = 0; i < tensor.numValues(); ++i) {
     // Where nothing was stored the interpreter leaves what is no number of a narrow type. An infinity stays one.
     const bool isNumber = isFloat(tensor.elem) && !isPacked(tensor.elem);
-    const uint64_t bits = encodeElement(tensor.elem, isNumber ? tensor.data[i] : roundTo(tensor.elem, tensor.data[i]));
+    const uint64_t bits = encodeElement(tensor.elem, isNumber ? tensor.at(i) : roundTo(tensor.elem, tensor.at(i)));
     if (width >= 8) {
       std::memcpy(memory + i * width / 8, &bits, width / 8);
       continue;

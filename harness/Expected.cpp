@@ -43,15 +43,25 @@ std::string elementName(const std::string &tensor, const std::vector<int64_t> &d
   return fmt::format("{}[{}]", tensor, indices);
 }
 
-/// |got − wanted| in units of the tolerance; more than 1 is wrong.
-double excess(double got, double wanted, double tolerance) {
-  if (std::isnan(wanted) || std::isnan(got))
-    return std::isnan(wanted) && std::isnan(got) ? 0 : INFINITY;
-  if (got == wanted)
-    return 0;
-  const double difference = std::fabs(got - wanted);
-  return tolerance > 0 ? difference / tolerance : INFINITY;
+/// |x − y|, of integers that are not equal at least 1.
+double difference(Number x, Number y) {
+  if (!x.isInteger())
+    return std::fabs(x.toDouble() - y.toDouble());
+  return x.toInteger() == y.toInteger() ? 0 : std::max(1.0, std::fabs(x.toDouble() - y.toDouble()));
 }
+
+/// |got − wanted| in units of the tolerance; more than 1 is wrong.
+double excess(Number got, Number wanted, double tolerance) {
+  const bool isNaN = std::isnan(got.toDouble());
+  if (isNaN || std::isnan(wanted.toDouble()))
+    return isNaN && std::isnan(wanted.toDouble()) ? 0 : INFINITY;
+  const bool isSame = got.isInteger() ? difference(got, wanted) == 0 : got.toDouble() == wanted.toDouble();
+  if (isSame)
+    return 0;
+  return tolerance > 0 ? difference(got, wanted) / tolerance : INFINITY;
+}
+
+std::string shown(Number value) { return value.isInteger() ? value.str() : fmt::format("{:.9g}", value.toDouble()); }
 
 /// Nothing is computed with it: it goes to tensors that the kernel does not read.
 bool isOnlyStored(const ir::Function &function, const ir::Value &value) {
@@ -70,8 +80,8 @@ bool isOnlyStored(const ir::Function &function, const ir::Value &value) {
 /// is finer than f32 may be a zero itself, which the reference misses by its own rounding.
 bool zerosPass(const ExpectedTensor &expected) {
   bool hasOthers = false;
-  for (size_t i = 0; i < expected.values.size(); ++i) {
-    const double size = std::fabs(expected.values[i]), tolerance = expected.tolerances[i];
+  for (size_t i = 0; i < expected.values.numValues(); ++i) {
+    const double size = std::fabs(expected.values.at(i).toDouble()), tolerance = expected.tolerances[i];
     if (!(size <= tolerance))
       return false;
     hasOthers |= size > tolerance * 0x1p-29;
@@ -156,12 +166,17 @@ std::optional<Expected> computeExpected(const PreparedCase &prepared, const Modu
     return std::nullopt;
   for (const auto &[name, tensor] : values) {
     const ElemType elem = prepared.arguments.tensors.at(name).elem;
+    const size_t count = tensor.numValues();
     ExpectedTensor &out = expected[name];
-    out = {elem, tensor.dims, tensor.data, std::vector<double>(tensor.data.size())};
-    for (size_t i = 0; i < tensor.data.size(); ++i) {
-      const double reference = tensor.data[i];
-      const double error = errors.at(name).data[i];
-      out.values[i] = wantedOf(elem, reference, error);
+    out = {{elem, tensor.dims, {}}, std::vector<double>(count)};
+    out.values.resize(count);
+    for (size_t i = 0; i < count; ++i) {
+      const double reference = tensor.at(i).toDouble();
+      const double error = tensor.isOfIntegers() ? 0 : errors.at(name).data[i];
+      if (isFloat(elem))
+        out.values.data[i] = wantedOf(elem, reference, error);
+      else
+        out.values.set(i, tensor.at(i));
       out.tolerances[i] = prepared.tolerance ? *prepared.tolerance * std::max(1.0, std::fabs(reference))
                                              : toleranceOf(elem, reference, error);
     }
@@ -184,20 +199,21 @@ Comparison compare(const std::map<std::string, Tensor> &got, const Expected &exp
   double worst = 0;
   for (const auto &[name, wanted] : expected) {
     const Tensor &tensor = got.at(name);
-    numElements += static_cast<int64_t>(wanted.values.size());
-    for (size_t i = 0; i < wanted.values.size(); ++i) {
+    numElements += wanted.values.numElements();
+    for (size_t i = 0; i < wanted.values.numValues(); ++i) {
       const double tolerance = wanted.tolerances[i];
-      const double here = excess(tensor.data[i], wanted.values[i], tolerance);
+      const Number value = tensor.at(i), right = wanted.values.at(i);
+      const double here = excess(value, right, tolerance);
       numWrong += here > 1;
       if (here <= worst)
         continue;
       worst = here;
-      result.maxError = std::fabs(tensor.data[i] - wanted.values[i]);
+      result.maxError = difference(value, right);
       result.tolerance = tolerance;
       if (here > 1)
         result.message =
-            fmt::format("`{}` is {:.9g}, not {:.9g} ± {:.3g}", elementName(name, wanted.dims, static_cast<int64_t>(i)),
-                        tensor.data[i], wanted.values[i], tolerance);
+            fmt::format("`{}` is {}, not {} ± {:.3g}", elementName(name, wanted.values.dims, static_cast<int64_t>(i)),
+                        shown(value), shown(right), tolerance);
     }
   }
   result.passed = numWrong == 0;

@@ -19,9 +19,7 @@ namespace tkc::harness {
 /// One output: its reference in f64 and the tolerance of each element. Of `elem`'s infinities and integers a tolerance
 /// of 0 is meant exactly.
 struct ExpectedTensor {
-  ElemType elem;
-  std::vector<int64_t> dims;
-  std::vector<double> values;
+  Tensor values; ///< what the element type does not hold stands between two of its numbers
   std::vector<double> tolerances;
 };
 using Expected = std::map<std::string, ExpectedTensor>;

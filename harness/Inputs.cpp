@@ -18,7 +18,7 @@
 namespace tkc::harness {
 namespace {
 
-/// Runs one equation as a reference of its own.
+/// Runs one equation as a reference of its own: the values, unrounded.
 std::optional<Tensor> evaluate(ast::Equation equation, ElemType elem, std::vector<int64_t> dims, const Names &names,
                                DiagnosticEngine &diagnostics) {
   ReferenceInput input;
@@ -38,9 +38,16 @@ std::optional<Tensor> evaluate(ast::Equation equation, ElemType elem, std::vecto
   auto found = results.find(name);
   if (found == results.end())
     return std::nullopt;
-  for (double &value : found->second.data)
-    value = roundTo(elem, value);
   return std::move(found->second);
+}
+
+/// Reports a number that an integer type does not have.
+bool checkRange(Number value, ElemType elem, const std::string &name, SourceRange where,
+                DiagnosticEngine &diagnostics) {
+  if (isInRange(elem, value))
+    return true;
+  diagnostics.report(Diag::case_number, where, name, outOfRange(elem, value));
+  return false;
 }
 
 /// The arguments of a generator, by name or by the place that `order` gives them.
@@ -64,13 +71,14 @@ public:
     }
   }
 
-  double number(const std::string &name, double otherwise) {
-    auto found = values.find(name);
-    if (found == values.end())
-      return otherwise;
-    const std::optional<double> value = evaluateNumber(*found->second, names, diagnostics);
-    isGood &= value.has_value();
-    return value.value_or(otherwise);
+  double number(const std::string &name, double otherwise) { return given(name).value_or(otherwise).toDouble(); }
+
+  /// A number that stands in the tensor.
+  int64_t element(const std::string &name, int64_t otherwise, ElemType elem) {
+    const std::optional<Number> value = given(name);
+    if (value)
+      isGood &= checkRange(*value, elem, name, values.at(name)->range, diagnostics);
+    return value.value_or(Number::ofInteger(otherwise)).toInteger();
   }
 
   /// `pad` and `order`, which every generator takes.
@@ -83,7 +91,7 @@ public:
     std::vector<int> seen;
     if (const auto *list = llvm::dyn_cast<ast::ListExpr>(found->second))
       for (const ast::Expr *element : list->elements)
-        layout.order.push_back(static_cast<int>(evaluateNumber(*element, names, diagnostics).value_or(-1)));
+        layout.order.push_back(static_cast<int>(evaluateNumber(*element, names, diagnostics).value_or(-1).toInteger()));
     seen = layout.order;
     std::sort(seen.begin(), seen.end());
     std::vector<int> all(rank);
@@ -98,6 +106,15 @@ public:
   bool isGood = true;
 
 private:
+  std::optional<Number> given(const std::string &name) {
+    auto found = values.find(name);
+    if (found == values.end())
+      return std::nullopt;
+    const std::optional<Number> value = evaluateNumber(*found->second, names, diagnostics);
+    isGood &= value.has_value();
+    return value;
+  }
+
   std::vector<std::string> order;
   const Names &names;
   DiagnosticEngine &diagnostics;
@@ -106,11 +123,13 @@ private:
 
 void fillPermutations(Tensor &tensor, Random &random) {
   const int64_t row = tensor.dims.empty() ? 1 : tensor.dims.back();
+  std::vector<int64_t> numbers(static_cast<size_t>(row));
   for (int64_t begin = 0; row && begin < tensor.numElements(); begin += row) {
-    double *data = tensor.data.data() + begin;
-    std::iota(data, data + row, 0.0);
+    std::iota(numbers.begin(), numbers.end(), 0);
     for (int64_t i = row - 1; i > 0; --i)
-      std::swap(data[i], data[random.integer(0, i)]);
+      std::swap(numbers[i], numbers[random.integer(0, i)]);
+    for (int64_t i = 0; i < row; ++i)
+      tensor.set(begin + i, Number::ofInteger(numbers[i]));
   }
 }
 
@@ -123,8 +142,8 @@ bool makeFromGenerator(const ast::CallExpr &call, Tensor &tensor, uint64_t seed,
     return Random(given < 0 ? seed : seedFrom("seed", static_cast<uint64_t>(given)));
   };
   const auto fill = [&](auto next) {
-    for (double &value : tensor.data)
-      value = roundTo(tensor.elem, next());
+    for (size_t i = 0; i < tensor.numValues(); ++i)
+      tensor.set(i, next());
   };
   if (generator == "normal") {
     Arguments arguments(call, {"seed", "std", "mean"}, names, diagnostics);
@@ -143,8 +162,8 @@ bool makeFromGenerator(const ast::CallExpr &call, Tensor &tensor, uint64_t seed,
   if (generator == "integers") {
     Arguments arguments(call, {"lo", "hi", "seed"}, names, diagnostics);
     Random random = start(arguments);
-    const double lo = arguments.number("lo", 0), hi = arguments.number("hi", 7);
-    fill([&] { return static_cast<double>(random.integer(static_cast<int64_t>(lo), static_cast<int64_t>(hi))); });
+    const int64_t lo = arguments.element("lo", 0, tensor.elem), hi = arguments.element("hi", 7, tensor.elem);
+    fill([&] { return Number::ofInteger(random.integer(lo, hi)); });
     return arguments.isGood;
   }
   Arguments arguments(call, {"seed"}, names, diagnostics);
@@ -152,6 +171,9 @@ bool makeFromGenerator(const ast::CallExpr &call, Tensor &tensor, uint64_t seed,
   fillPermutations(tensor, random);
   return arguments.isGood;
 }
+
+/// Without what a cast to an integer leaves out.
+Number whole(Number value) { return value.isInteger() ? value : Number(std::trunc(value.toDouble())); }
 
 bool isGenerator(const ast::Expr &expr) {
   const auto *call = llvm::dyn_cast<ast::CallExpr>(&expr);
@@ -161,13 +183,16 @@ bool isGenerator(const ast::Expr &expr) {
 }
 
 /// Nested lists: the dims are those of the first element of each level, and the others must match.
-bool flatten(const ast::Expr &expr, size_t depth, Tensor &tensor, const Names &names, DiagnosticEngine &diagnostics) {
+bool flatten(const std::string &name, const ast::Expr &expr, size_t depth, Tensor &tensor, const Names &names,
+             DiagnosticEngine &diagnostics) {
   const auto *list = llvm::dyn_cast<ast::ListExpr>(&expr);
   if (!list) {
-    const std::optional<double> value = evaluateNumber(expr, names, diagnostics);
-    if (value)
-      tensor.data.push_back(roundTo(tensor.elem, *value));
-    return value.has_value();
+    const std::optional<Number> value = evaluateNumber(expr, names, diagnostics);
+    if (!value || !checkRange(*value, tensor.elem, name, expr.range, diagnostics))
+      return false;
+    tensor.resize(tensor.numValues() + 1);
+    tensor.set(tensor.numValues() - 1, *value);
+    return true;
   }
   const auto size = static_cast<int64_t>(list->elements.size());
   if (depth == tensor.dims.size())
@@ -177,20 +202,20 @@ bool flatten(const ast::Expr &expr, size_t depth, Tensor &tensor, const Names &n
     return false;
   }
   for (const ast::Expr *element : list->elements)
-    if (!flatten(*element, depth + 1, tensor, names, diagnostics))
+    if (!flatten(name, *element, depth + 1, tensor, names, diagnostics))
       return false;
   return true;
 }
 
 } // namespace
 
-std::optional<double> evaluateNumber(const ast::Expr &expr, const Names &names, DiagnosticEngine &diagnostics) {
+std::optional<Number> evaluateNumber(const ast::Expr &expr, const Names &names, DiagnosticEngine &diagnostics) {
   ast::Equation equation;
   equation.name.text = "this number";
   equation.value = const_cast<ast::Expr *>(&expr);
   equation.range = expr.range;
   const std::optional<Tensor> value = evaluate(std::move(equation), ElemType::F64, {}, names, diagnostics);
-  return value ? std::optional(value->data[0]) : std::nullopt;
+  return value ? std::optional(value->at(0)) : std::nullopt;
 }
 
 std::optional<Tensor> readLiteral(const ast::Equation &setting, ElemType elem, const Names &names,
@@ -199,7 +224,7 @@ std::optional<Tensor> readLiteral(const ast::Equation &setting, ElemType elem, c
     return std::nullopt;
   if (llvm::isa<ast::ListExpr>(setting.value)) {
     Tensor tensor{elem, {}, {}};
-    return flatten(*setting.value, 0, tensor, names, diagnostics) ? tensor : Tensor{elem, {}, {}};
+    return flatten(setting.name.text, *setting.value, 0, tensor, names, diagnostics) ? tensor : Tensor{elem, {}, {}};
   }
   const auto *call = llvm::dyn_cast<ast::CallExpr>(setting.value);
   const auto *callee = call ? llvm::dyn_cast<ast::NameExpr>(call->callee) : nullptr;
@@ -222,27 +247,34 @@ std::optional<Tensor> readLiteral(const ast::Equation &setting, ElemType elem, c
 
 bool makeInput(const ast::Equation &setting, Tensor &tensor, uint64_t seed, const Names &names, Layout &layout,
                DiagnosticEngine &diagnostics) {
-  tensor.data.resize(tensor.numElements());
+  tensor.resize(tensor.numElements());
   if (setting.indices.empty() && isGenerator(*setting.value))
     return makeFromGenerator(*llvm::cast<ast::CallExpr>(setting.value), tensor, seed, names, layout, diagnostics);
   if (setting.indices.empty()) {
-    const std::optional<double> value = evaluateNumber(*setting.value, names, diagnostics);
-    std::fill(tensor.data.begin(), tensor.data.end(), roundTo(tensor.elem, value.value_or(0)));
-    return value.has_value();
+    const std::optional<Number> value = evaluateNumber(*setting.value, names, diagnostics);
+    if (!value || !checkRange(*value, tensor.elem, setting.name.text, setting.value->range, diagnostics))
+      return false;
+    tensor.fill(*value);
+    return true;
   }
-  if (tensor.data.empty())
+  if (tensor.numValues() == 0)
     return true;
   std::optional<Tensor> result = evaluate(setting, tensor.elem, tensor.dims, names, diagnostics);
   if (!result)
     return false;
-  tensor.data = std::move(result->data);
+  for (size_t i = 0; i < tensor.numValues(); ++i)
+    if (!isInRange(tensor.elem, whole(result->at(i))))
+      return checkRange(whole(result->at(i)), tensor.elem, setting.name.text, setting.value->range, diagnostics);
+    else
+      tensor.set(i, result->at(i));
   return true;
 }
 
 void makeDefaultInput(Tensor &tensor, uint64_t seed) {
   Random random(seed);
-  tensor.data.resize(tensor.numElements());
-  for (double &value : tensor.data) {
+  tensor.resize(tensor.numElements());
+  for (size_t i = 0; i < tensor.numValues(); ++i) {
+    Number value;
     switch (tensor.elem) {
     case ElemType::F64:
     case ElemType::F32:
@@ -254,7 +286,7 @@ void makeDefaultInput(Tensor &tensor, uint64_t seed) {
     case ElemType::F4E2M1:
     case ElemType::F6E2M3:
     case ElemType::F6E3M2:
-      value = roundTo(tensor.elem, random.normal());
+      value = random.normal();
       break;
     case ElemType::F8E8M0: // scales near 1
       value = std::ldexp(1.0, static_cast<int>(random.integer(-3, 3)));
@@ -273,6 +305,7 @@ void makeDefaultInput(Tensor &tensor, uint64_t seed) {
       value = static_cast<double>(random.integer(0, 1));
       break;
     }
+    tensor.set(i, value);
   }
 }
 

@@ -19,8 +19,8 @@ struct Names {
   const Module *module = nullptr;
 };
 
-/// A number; nothing after an error was reported.
-std::optional<double> evaluateNumber(const ast::Expr &expr, const Names &names, DiagnosticEngine &diagnostics);
+/// A number, an integer exactly; nothing after an error was reported.
+std::optional<Number> evaluateNumber(const ast::Expr &expr, const Names &names, DiagnosticEngine &diagnostics);
 
 /// A list or the contents of a file, which have dims of their own; nothing if the setting is neither. An error is
 /// reported and gives an empty tensor.

@@ -10,14 +10,19 @@
 #include "llvm/Support/MemoryBuffer.h"
 
 #include <cstring>
+#include <fmt/format.h>
+#include <type_traits>
 
 namespace tkc::harness {
 namespace {
 
-template <class T> double elementAt(const char *data, size_t index) {
+template <class T> Number elementAt(const char *data, size_t index) {
   T value;
   std::memcpy(&value, data + index * sizeof(T), sizeof(T));
-  return static_cast<double>(value);
+  if constexpr (std::is_integral_v<T>)
+    return Number::ofInteger(value);
+  else
+    return static_cast<double>(value);
 }
 
 /// The text after `'key':`.
@@ -26,7 +31,7 @@ llvm::StringRef field(llvm::StringRef header, llvm::StringRef key) {
   return at == llvm::StringRef::npos ? llvm::StringRef() : header.drop_front(at + key.size() + 3).ltrim();
 }
 
-using Reader = double (*)(const char *, size_t);
+using Reader = Number (*)(const char *, size_t);
 struct Format {
   llvm::StringRef name;
   size_t bytes;
@@ -87,8 +92,15 @@ std::optional<Tensor> readNpy(const std::string &path, ElemType elem, std::strin
   const auto count = static_cast<size_t>(tensor.numElements());
   if (count > available)
     return refuse("it ends before its last element");
-  for (size_t i = 0; i < count; ++i)
-    tensor.data.push_back(roundTo(elem, format->read(data, i)));
+  tensor.resize(count);
+  for (size_t i = 0; i < count; ++i) {
+    const Number value = format->read(data, i);
+    if (!isInRange(elem, value)) {
+      error = fmt::format("its element {} has to be {}", i, outOfRange(elem, value));
+      return std::nullopt;
+    }
+    tensor.set(i, value);
+  }
   return tensor;
 }
 

@@ -111,7 +111,7 @@ private:
     }
     if (op.kind == OpKind::Param) {
       const auto scalar = arguments.scalars.find(op.name);
-      return scalar == arguments.scalars.end() ? std::nullopt : std::optional(Known{scalar->second, 0, 0});
+      return scalar == arguments.scalars.end() ? std::nullopt : std::optional(Known{scalar->second.toDouble(), 0, 0});
     }
     std::vector<Known> x;
     for (const ir::Value *operand : op.operands()) {

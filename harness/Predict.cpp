@@ -87,7 +87,7 @@ private:
                                      auto scalar = prepared.arguments.scalars.find(name);
                                      return scalar == prepared.arguments.scalars.end()
                                                 ? std::nullopt
-                                                : std::optional(static_cast<int64_t>(scalar->second));
+                                                : std::optional(scalar->second.toInteger());
                                    }).value_or(0));
     PredictedStep step;
     step.name = fmt::format("fill of {}", fill.view.tensor);
@@ -142,7 +142,8 @@ planner::PlanOptions optionsFor(const KernelInfo &kernel, const planner::PlanOpt
 cost::CallShape shapeOf(const CallArguments &arguments) {
   cost::CallShape shape;
   shape.dims = arguments.symbols;
-  shape.scalars = arguments.scalars;
+  for (const auto &[name, value] : arguments.scalars)
+    shape.scalars[name] = value.toDouble();
   return shape;
 }
 

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <fmt/format.h>
-#include <limits>
 
 namespace tkc::harness {
 namespace {
@@ -12,11 +11,11 @@ namespace {
 /// Symbols, scalars and strides of a call, and what expressions of them are.
 class Values {
 public:
-  explicit Values(const CallArguments &arguments) {
+  explicit Values(const CallArguments &arguments) : scalars(arguments.scalars) {
     for (const auto &[name, value] : arguments.symbols)
       addName(name, static_cast<double>(value));
     for (const auto &[name, value] : arguments.scalars)
-      addName(name, value);
+      addName(name, value.toDouble());
     for (const auto &[name, tensor] : arguments.tensors) {
       int64_t stride = 1;
       for (size_t d = tensor.dims.size(); d-- > 0; stride *= tensor.dims[d])
@@ -25,7 +24,11 @@ public:
   }
 
   int64_t dim(const ir::DimExpr &expr) const { return evaluateDim(expr, integers).value_or(0); }
-  double scalar(const ScalarExpr &expr) const { return evaluateScalar(expr, numbers).value_or(0); }
+  /// An argument that is handed on stays as it is, whatever a double holds.
+  Number scalar(const ScalarExpr &expr) const {
+    const auto argument = expr.kind == ScalarExpr::Name ? scalars.find(expr.name) : scalars.end();
+    return argument == scalars.end() ? Number(evaluateScalar(expr, numbers).value_or(0)) : argument->second;
+  }
 
   /// Of a launch, without its tensors.
   CallArguments callOf(const LaunchStep &step) const {
@@ -43,6 +46,7 @@ private:
     integers[name] = static_cast<int64_t>(value);
   }
 
+  const std::map<std::string, Number> scalars;
   std::map<std::string, int64_t> integers;
   std::map<std::string, double> numbers;
 };
@@ -88,8 +92,8 @@ private:
 
   /// What no kernel means to store, where nothing was stored yet.
   static void poison(Tensor &tensor) {
-    const double value = isFloat(tensor.elem) ? std::numeric_limits<double>::quiet_NaN() : -2147473711.0;
-    tensor.data.assign(static_cast<size_t>(tensor.numElements()), value);
+    tensor.resize(static_cast<size_t>(tensor.numElements()));
+    tensor.poison();
   }
 
   Tensor &memoryOf(const TensorView &view) {
@@ -127,8 +131,8 @@ private:
     if (!workspaces.count(step.view.tensor) && !arguments.tensors.count(step.view.tensor))
       return std::nullopt; // it was left out
     Tensor &tensor = memoryOf(step.view);
-    const double value = roundTo(tensor.elem, values.scalar(step.value));
-    const bool isInside = forEachElement(step.view, [&](size_t, size_t at) { tensor.data[at] = value; });
+    const Number value = values.scalar(step.value);
+    const bool isInside = forEachElement(step.view, [&](size_t, size_t at) { tensor.set(at, value); });
     return isInside ? std::nullopt : std::optional(leaves(step.view, step.loc));
   }
 
@@ -139,9 +143,9 @@ private:
     CallArguments call = values.callOf(step);
     for (const auto &[name, view] : step.tensors) {
       Tensor tensor{view.elem, dims(view.dims), {}};
-      tensor.data.resize(static_cast<size_t>(std::max<int64_t>(0, tensor.numElements())));
+      tensor.resize(static_cast<size_t>(std::max<int64_t>(0, tensor.numElements())));
       const Tensor &memory = memoryOf(view);
-      if (!forEachElement(view, [&](size_t i, size_t at) { tensor.data[i] = memory.data[at]; }))
+      if (!forEachElement(view, [&](size_t i, size_t at) { tensor.copy(i, memory, at); }))
         return leaves(view, step.loc);
       call.tensors[name] = std::move(tensor);
     }
@@ -153,7 +157,7 @@ private:
         continue;
       Tensor &memory = memoryOf(view->second);
       const Tensor &result = call.tensors.at(param.name);
-      forEachElement(view->second, [&](size_t i, size_t at) { memory.data[at] = result.data[i]; });
+      forEachElement(view->second, [&](size_t i, size_t at) { memory.copy(at, result, i); });
     }
     return std::nullopt;
   }

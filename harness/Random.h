@@ -26,7 +26,10 @@ public:
   double uniform() { return static_cast<double>(bits() >> 11) * 0x1p-53; }
   /// In lo..hi, both included.
   int64_t integer(int64_t lo, int64_t hi) {
-    return hi <= lo ? lo : lo + static_cast<int64_t>(bits() % (static_cast<uint64_t>(hi - lo) + 1));
+    if (hi <= lo)
+      return lo;
+    const uint64_t count = static_cast<uint64_t>(hi) - static_cast<uint64_t>(lo) + 1; // 0: of all there are
+    return static_cast<int64_t>(static_cast<uint64_t>(lo) + (count ? bits() % count : bits()));
   }
   /// Mean 0, standard deviation 1 (Box and Muller).
   double normal() {

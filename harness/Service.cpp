@@ -73,10 +73,12 @@ private:
   std::optional<Refusal> read(const Signature &signature, OpenCall &call) {
     if (const Object *numbers = object.getObject("numbers"))
       for (const auto &[name, value] : *numbers) {
-        double &number = call.numbers[name.str()];
         const std::optional<llvm::StringRef> text = value.getAsString(); // what JSON has no number for
-        if (value.getAsNumber() ? (number = *value.getAsNumber(), false) : !text || text->getAsDouble(number))
+        double number = value.getAsNumber().value_or(0);
+        if (!value.getAsNumber() && (!text || text->getAsDouble(number)))
           return Refusal{fmt::format("`{}` is no number", name.str())};
+        const std::optional<int64_t> whole = value.getAsInteger();
+        call.numbers[name.str()] = whole ? Number::ofInteger(*whole) : Number(number);
       }
     if (const Object *tensors = object.getObject("tensors"))
       for (const auto &[name, value] : *tensors)
@@ -133,7 +135,9 @@ private:
       return reported();
     for (const auto &[name, of] : *expected) {
       const Place &place = places.at(name);
-      std::copy(of.values.begin(), of.values.end(), reinterpret_cast<double *>(memory(0) + place.values));
+      auto *values = reinterpret_cast<double *>(memory(0) + place.values);
+      for (size_t i = 0; i < of.values.numValues(); ++i)
+        values[i] = of.values.at(i).toDouble();
       std::copy(of.tolerances.begin(), of.tolerances.end(), reinterpret_cast<double *>(memory(0) + place.tolerances));
     }
     return std::nullopt;

@@ -8,6 +8,8 @@
 // reckoned with.
 #include "ir/Contents.h"
 
+#include "support/Number.h"
+
 #include <cmath>
 #include <limits>
 
@@ -194,9 +196,8 @@ int squashed(Kind x) {
 Contents Contents::of(ElemType elem, double number) {
   if (std::isnan(number))
     return Contents(NaN);
-  bool isInt = elem == ElemType::I32;
-  if (std::isinf(number) || (isInt && number == std::numeric_limits<int32_t>::min()) ||
-      (isInt && number == std::numeric_limits<int32_t>::max()))
+  const bool isInt = elem == ElemType::I32 || elem == ElemType::I64;
+  if (std::isinf(number) || (isInt && (number == leastOf(elem) || number == greatestOf(elem))))
     return Contents(number < 0 ? NegInf : PosInf);
   return Contents(number == 0 ? Zero : number == 1 ? One : number < 0 ? Negative : Positive);
 }

@@ -3,6 +3,7 @@
 #include "ir/EdgeAnalysis.h"
 
 #include "ir/Effects.h"
+#include "support/Number.h"
 
 #include <cmath>
 #include <limits>
@@ -310,10 +311,9 @@ std::optional<EdgeAnalysis::Need> EdgeAnalysis::unmet(Op &op) const {
   if (!end)
     return std::nullopt;
   bool isInt = isInteger(type.elem);
-  using Integer = std::numeric_limits<int32_t>; // INFINITY is a float, and the largest integer would be rounded to one
-  const double infinity = INFINITY;
-  const double least = isInt ? double(Integer::min()) : -infinity;
-  const double most = isInt ? double(Integer::max()) : infinity;
+  const double infinity = INFINITY; // a float, to which the largest integer would be rounded
+  const double least = isInt ? leastOf(type.elem) : -infinity;
+  const double most = isInt ? greatestOf(type.elem) : infinity;
   int harmless = 0;
   double identity = 0;
   switch (op.reduce) {

@@ -302,7 +302,8 @@ Affine RangeAnalysis::formOf(Value *value) {
 }
 
 Affine RangeAnalysis::computeForm(Value *value) {
-  if (value->type.elem == ElemType::Bool || isFloat(value->type.elem))
+  // Forms are of numbers that fit i32.
+  if (value->type.elem == ElemType::Bool || value->type.elem == ElemType::I64 || isFloat(value->type.elem))
     return opaque(value);
   return value->definingOp ? formOfOp(value, *value->definingOp) : opaque(value);
 }
@@ -340,8 +341,10 @@ Affine RangeAnalysis::formOfOp(Value *value, const Op &op) {
   case OpKind::Full:
     return formOf(op.operand(0));
   case OpKind::Cast:
-    return isInteger(op.operand(0)->type.elem) && value->type.elem == ElemType::I32 ? formOf(op.operand(0))
-                                                                                    : opaque(value);
+    return isInteger(op.operand(0)->type.elem) && op.operand(0)->type.elem != ElemType::I64 &&
+                   value->type.elem == ElemType::I32
+               ? formOf(op.operand(0))
+               : opaque(value);
   case OpKind::Begin:
     return beginOf(op.operand(0));
   case OpKind::End:

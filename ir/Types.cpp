@@ -16,7 +16,7 @@ std::optional<Value *> joinEdges(Value *a, Value *b) {
 
 ElemType joinElemTypes(ElemType x, ElemType y) {
   ElemType a = arithmeticType(x), b = arithmeticType(y);
-  for (ElemType wide : {ElemType::F64, ElemType::F32, ElemType::I32})
+  for (ElemType wide : {ElemType::F64, ElemType::F32, ElemType::I64, ElemType::I32})
     if (a == wide || b == wide)
       return wide;
   return a;

@@ -118,8 +118,9 @@ ExpectedType constant(const Op &op) {
   if (!type.isScalar())
     return fmt::format("`const` gives a scalar, not {}", print(type));
   bool isWhole = op.constant == std::floor(op.constant);
+  const double limit = type.elem == ElemType::I64 ? 0x1p63 : 0x1p53;
   if (type.elem == ElemType::Bool ? op.constant != 0 && op.constant != 1
-                                  : isInteger(type.elem) && (!isWhole || std::abs(op.constant) > 0x1p53))
+                                  : isInteger(type.elem) && (!isWhole || std::abs(op.constant) > limit))
     return fmt::format("`const`: {} is no {}", op.constant, spelling(type.elem));
   return type;
 }

@@ -67,7 +67,7 @@ int64_t bytesOf(ElemType type, int64_t count) {
 bool isFloat(ElemType type) { return rowOf(type).isFloat; }
 
 ElemType arithmeticType(ElemType type) {
-  if (type == ElemType::Bool || type == ElemType::F64)
+  if (type == ElemType::Bool || type == ElemType::F64 || type == ElemType::I64)
     return type;
   return isFloat(type) ? ElemType::F32 : ElemType::I32;
 }

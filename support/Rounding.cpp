@@ -29,8 +29,8 @@ double roundTo(ElemType elem, double value) {
     return roundToFinite(f6e2m3Format, value);
   case ElemType::F6E3M2:
     return roundToFinite(f6e3m2Format, value);
-  case ElemType::I64: // as far as doubles hold integers
-    return truncateTo(-0x1p53, 0x1p53, value);
+  case ElemType::I64: // the greatest has no double: Number
+    return truncateTo(-0x1p63, 0x1p63, value);
   case ElemType::I32:
     return truncateTo(-0x1p31, 0x1p31 - 1, value);
   case ElemType::I8:

@@ -112,7 +112,7 @@ private:
       if (!prepared.arguments.symbols.count(name))
         add(name, value);
     for (const auto &[name, value] : prepared.arguments.scalars)
-      add(name, value);
+      add(name, value.str());
     return text;
   }
 

@@ -110,7 +110,27 @@ template <class F> void mapFloats(int count, double *out, const Floats &x, const
   }
 }
 
-int64_t floorDivide(int64_t x, int64_t y) { return x / y - ((x % y != 0) && ((x < 0) != (y < 0))); }
+// Integers wrap.
+int64_t add(int64_t x, int64_t y) { return static_cast<int64_t>(static_cast<uint64_t>(x) + static_cast<uint64_t>(y)); }
+int64_t subtract(int64_t x, int64_t y) {
+  return static_cast<int64_t>(static_cast<uint64_t>(x) - static_cast<uint64_t>(y));
+}
+int64_t multiply(int64_t x, int64_t y) {
+  return static_cast<int64_t>(static_cast<uint64_t>(x) * static_cast<uint64_t>(y));
+}
+int64_t floorDivide(int64_t x, int64_t y) {
+  return y == -1 ? subtract(0, x) : x / y - ((x % y != 0) && ((x < 0) != (y < 0)));
+}
+
+/// As far as another rounding, to f32 and narrower, sees: what lies between two doubles becomes the one whose last
+/// digit is odd.
+double toOddDouble(int64_t value) {
+  const auto nearest = static_cast<double>(value);
+  if (std::fabs(nearest) < 0x1p53)
+    return nearest;
+  constexpr int64_t rest = (1 << 11) - 1;
+  return static_cast<double>((value & ~rest) | (value & rest ? rest + 1 : 0));
+}
 
 /// Errors beside infinities and NaN mean nothing.
 double meaningful(double value, double error) { return std::isfinite(value) && !std::isnan(error) ? error : 0; }
@@ -270,7 +290,18 @@ Floats Evaluator::binary(const Node &node) {
   return withErrors([&](double, double ea, double, double eb, double) { return std::fmax(ea, eb); });
 }
 
+/// A whole number is rounded once.
+Floats Evaluator::castWhole(const Node &node) {
+  const Integers x = integers(*node.children[0]->children[0]);
+  double *out = valuesOf(node);
+  for (int i = 0, n = count(node); i < n; ++i)
+    out[i] = roundTo(node.elem, toOddDouble(x.values[i * x.stride]));
+  return {out, nullptr, isUniform(node) ? 0 : 1};
+}
+
 Floats Evaluator::castFloat(const Node &node) {
+  if (node.children[0]->kind == NodeKind::ToFloat)
+    return castWhole(node);
   const Floats x = floats(*node.children[0]);
   const int n = count(node);
   double *out = valuesOf(node), *errors = errorsOf(node);
@@ -320,9 +351,9 @@ Integers Evaluator::integerUnary(const Node &node) {
   for (int i = 0, n = count(node); i < n; ++i) {
     const int64_t v = x.values[i * x.stride];
     if (node.kind == NodeKind::Neg)
-      out[i] = -v;
+      out[i] = subtract(0, v);
     else if (node.kind == NodeKind::Abs)
-      out[i] = v < 0 ? -v : v;
+      out[i] = v < 0 ? subtract(0, v) : v;
     else if (node.kind == NodeKind::BitNot)
       out[i] = ~v;
     else
@@ -349,15 +380,15 @@ Integers Evaluator::integerBinary(const Node &node) {
     });
   };
   if (node.kind == NodeKind::Add)
-    apply([](int64_t a, int64_t b) { return a + b; });
+    apply(add);
   else if (node.kind == NodeKind::Sub)
-    apply([](int64_t a, int64_t b) { return a - b; });
+    apply(subtract);
   else if (node.kind == NodeKind::Mul)
-    apply([](int64_t a, int64_t b) { return a * b; });
+    apply(multiply);
   else if (node.kind == NodeKind::Div)
     divide(floorDivide);
   else if (node.kind == NodeKind::Mod)
-    divide([](int64_t a, int64_t b) { return a - floorDivide(a, b) * b; });
+    divide([](int64_t a, int64_t b) { return b == -1 ? 0 : a - floorDivide(a, b) * b; });
   else if (node.kind == NodeKind::Max)
     apply([](int64_t a, int64_t b) { return std::max(a, b); });
   else if (node.kind == NodeKind::Min)
@@ -369,9 +400,16 @@ Integers Evaluator::integerBinary(const Node &node) {
   else if (node.kind == NodeKind::BitXor)
     apply([](int64_t a, int64_t b) { return a ^ b; });
   else if (node.kind == NodeKind::Shl)
-    apply([](int64_t a, int64_t b) -> int64_t { return b < 0 || b > 31 ? 0 : static_cast<int32_t>(a << b); });
+    apply([&](int64_t a, int64_t b) -> int64_t {
+      if (b < 0 || b > (node.isWide ? 63 : 31))
+        return 0;
+      const auto shifted = static_cast<int64_t>(static_cast<uint64_t>(a) << b);
+      return node.isWide ? shifted : static_cast<int32_t>(shifted);
+    });
   else
-    apply([](int64_t a, int64_t b) -> int64_t { return b < 0 || b > 31 ? (a < 0 ? -1 : 0) : a >> b; });
+    apply([&](int64_t a, int64_t b) -> int64_t {
+      return b < 0 || b > (node.isWide ? 63 : 31) ? (a < 0 ? -1 : 0) : a >> b;
+    });
   return {out, isUniform(node) ? 0 : 1};
 }
 
@@ -417,11 +455,11 @@ Integers Evaluator::castInteger(const Node &node) {
   if (operand.isInteger) {
     const Integers x = integers(operand);
     for (int i = 0; i < n; ++i)
-      out[i] = static_cast<int64_t>(roundTo(node.elem, static_cast<double>(x.values[i * x.stride])));
+      out[i] = roundTo(node.elem, Number::ofInteger(x.values[i * x.stride])).toInteger();
   } else {
     const Floats x = floats(operand);
     for (int i = 0; i < n; ++i)
-      out[i] = static_cast<int64_t>(roundTo(node.elem, x.values[i * x.stride]));
+      out[i] = roundTo(node.elem, Number(x.values[i * x.stride])).toInteger();
   }
   return {out, isUniform(node) ? 0 : 1};
 }

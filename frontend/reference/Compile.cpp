@@ -1,8 +1,9 @@
 // Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// From syntax to a Model. Whether an intermediate is an integer follows from its equation, which may ask for itself:
-// all are taken for integers at first, and compiled again as long as one turns out not to be.
+// From syntax to a Model. Whether an intermediate is an integer, and of 64 bits, follows from its equation, which may
+// ask for itself: all are taken for integers of 32 bits at first, and compiled again as long as one turns out not to
+// be.
 #include "frontend/reference/Model.h"
 
 #include "support/Diagnostics.h"
@@ -94,6 +95,18 @@ NodeKind nodeKindOf(ast::BinaryOp op) {
   return NodeKind::Constant;
 }
 
+/// Whether an operation is one in 64 bits: one of its operands is. Conditions and bounds are none of them.
+bool isWide(const Node &node) {
+  const auto isWideAt = [&](size_t i) { return i < node.children.size() && node.children[i]->isWide; };
+  if (node.kind == NodeKind::If)
+    return isWideAt(1) || isWideAt(2);
+  return (node.kind == NodeKind::Reduce || (node.kind >= NodeKind::Neg && node.kind <= NodeKind::Shr)) &&
+         (isWideAt(0) || (node.kind != NodeKind::Reduce && isWideAt(1)));
+}
+
+/// The least number is its own.
+int64_t negated(int64_t value) { return static_cast<int64_t>(-static_cast<uint64_t>(value)); }
+
 class EquationCompiler {
 public:
   EquationCompiler(const ReferenceInput &input, Model &model, const std::map<std::string, int> &tensorOf,
@@ -124,6 +137,7 @@ private:
     node->children = std::move(children);
     for (const Node *child : node->children)
       node->variables |= child->variables;
+    node->isWide = isWide(*node);
     node->id = static_cast<unsigned>(equation.nodes.size());
     equation.nodes.push_back(std::move(node));
     return equation.nodes.back().get();
@@ -249,8 +263,12 @@ private:
       auto type = input.scalarTypes.find(text);
       const bool isInt = type != input.scalarTypes.end() && !isFloat(type->second);
       if (isInt && type->second == ElemType::Bool)
-        return truthValue(integer(range, static_cast<int64_t>(scalar->second)));
-      return isInt ? integer(range, static_cast<int64_t>(scalar->second)) : number(range, scalar->second);
+        return truthValue(integer(range, scalar->second.toInteger()));
+      if (!isInt)
+        return number(range, scalar->second.toDouble());
+      Node *node = integer(range, scalar->second.toInteger());
+      node->isWide = type->second == ElemType::I64;
+      return node;
     }
     if (auto constant = input.constants.find(text); constant != input.constants.end())
       return integer(range, constant->second);
@@ -271,8 +289,13 @@ private:
     Node *operand = expr(e->operand, scope);
     switch (e->op) {
     case ast::UnaryOp::Neg:
-      if (isConstant(operand))
-        return operand->isInteger ? integer(e->range, -operand->integer) : number(e->range, -operand->constant);
+      if (isConstant(operand) && !operand->isInteger)
+        return number(e->range, -operand->constant);
+      if (isConstant(operand)) {
+        Node *negative = integer(e->range, negated(operand->integer));
+        negative->isWide = operand->isWide;
+        return negative;
+      }
       return make(NodeKind::Neg, e->range, operand->isInteger, {operand});
     case ast::UnaryOp::BitNot:
       if (!operand->isInteger)
@@ -408,6 +431,7 @@ private:
     Node *node = make(NodeKind::Cast, range, toInteger, {x});
     node->elem = elem;
     node->isTruth = elem == ElemType::Bool;
+    node->isWide = elem == ElemType::I64;
     return node;
   }
 
@@ -479,6 +503,7 @@ private:
     Node *node = make(NodeKind::Access, range, slot.isInteger, std::move(indices));
     node->tensor = tensor;
     node->isTruth = slot.isTruth;
+    node->isWide = slot.isWide;
     node->isExactOperand = slot.equation < 0;
     return node;
   }
@@ -561,17 +586,21 @@ std::map<std::string, int> makeTensors(const ReferenceInput &input, const std::v
                                        Model &model) {
   std::map<std::string, int> tensorOf;
   for (const auto &[name, tensor] : input.arguments.tensors) {
-    if (static_cast<int64_t>(tensor.data.size()) != tensor.numElements())
+    if (static_cast<int64_t>(tensor.numValues()) != tensor.numElements())
       continue; // an output
     auto slot = std::make_unique<TensorSlot>();
     slot->name = name;
     slot->isInteger = !isFloat(tensor.elem);
     slot->isTruth = tensor.elem == ElemType::Bool;
+    slot->isWide = tensor.elem == ElemType::I64;
     slot->isKnown.assign(tensor.dims.size(), true);
     slot->dims = tensor.dims;
     slot->origin.assign(tensor.dims.size(), 0);
     slot->strides = rowMajorStrides(tensor.dims);
-    slot->data = tensor.data.data();
+    if (tensor.isOfIntegers())
+      slot->integers = tensor.integers.data();
+    else
+      slot->data = tensor.data.data();
     tensorOf[name] = static_cast<int>(model.tensors.size());
     model.tensors.push_back(std::move(slot));
   }
@@ -622,6 +651,8 @@ bool compile(const ReferenceInput &input, const std::vector<ast::Equation> &equa
       again |= (slot.isInteger && !equation.value->isInteger) || (slot.isTruth && !equation.value->isTruth);
       slot.isInteger = slot.isInteger && equation.value->isInteger;
       slot.isTruth = slot.isTruth && equation.value->isTruth;
+      if (!slot.isWide && equation.value->isWide)
+        slot.isWide = again = true;
     }
   }
   return diagnostics.numErrors() == errorsBefore && inferRanges(model, diagnostics);

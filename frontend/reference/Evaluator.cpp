@@ -30,25 +30,29 @@ double *Evaluator::magnitudesOf(const Node &node) { return roomIn(buffers[node.i
 int64_t *Evaluator::integersOf(const Node &node) { return roomIn(buffers[node.id].integers); }
 int64_t *Evaluator::lanesOf(const Node &node) { return roomIn(buffers[node.id].lanes, 2 * maxLanes); }
 
-bool Evaluator::evaluate(const int64_t *indices, int lane, int count, double *values, double *errors) {
+void Evaluator::begin(const int64_t *indices, int lane, int count) {
   failed.reset();
   std::copy(indices, indices + equation.numIndices, variables.begin());
   lanes = {lane, ownLanes.data(), count, true};
   if (lane >= 0)
     std::iota(ownLanes.begin(), ownLanes.begin() + count, indices[lane]);
-  if (equation.value->isInteger) {
-    const Integers result = integers(*equation.value);
-    for (int i = 0; i < count; ++i)
-      values[i] = static_cast<double>(result.values[i * result.stride]);
-    if (errors)
-      std::fill_n(errors, count, 0.0);
-  } else {
-    const Floats result = floats(*equation.value);
-    for (int i = 0; i < count; ++i)
-      values[i] = result.values[i * result.stride];
-    for (int i = 0; errors && i < count; ++i)
-      errors[i] = result.errorAt(i);
-  }
+}
+
+bool Evaluator::evaluate(const int64_t *indices, int lane, int count, double *values, double *errors) {
+  begin(indices, lane, count);
+  const Floats result = floats(*equation.value);
+  for (int i = 0; i < count; ++i)
+    values[i] = result.values[i * result.stride];
+  for (int i = 0; errors && i < count; ++i)
+    errors[i] = result.errorAt(i);
+  return !failed;
+}
+
+bool Evaluator::evaluate(const int64_t *indices, int lane, int count, int64_t *values) {
+  begin(indices, lane, count);
+  const Integers result = integers(*equation.value);
+  for (int i = 0; i < count; ++i)
+    values[i] = result.values[i * result.stride];
   return !failed;
 }
 
@@ -146,8 +150,10 @@ Integers Evaluator::accessIntegers(const Node &node) {
   int64_t *out = integersOf(node);
   std::fill_n(out, count(node), 0);
   forEachElement(node, [&](int64_t first, int64_t step, const int64_t *addresses, int count) {
-    for (int i = 0; i < count; ++i)
-      out[i] = static_cast<int64_t>(tensor.data[addresses ? addresses[i] : first + i * step]);
+    for (int i = 0; i < count; ++i) {
+      const int64_t at = addresses ? addresses[i] : first + i * step;
+      out[i] = tensor.integers ? tensor.integers[at] : static_cast<int64_t>(tensor.data[at]);
+    }
   });
   return {out, isUniform(node) ? 0 : 1};
 }
@@ -345,10 +351,10 @@ std::optional<int64_t> evaluateIntegerAt(const Model &model, const Node &node, c
   // The node keeps its number among its own equation's nodes: make room for as many.
   equation.nodes.resize(node.id + 1);
   equation.value = const_cast<Node *>(&node);
-  double value = 0;
-  if (!Evaluator(model, equation, nullptr).evaluate(variables.data(), -1, 1, &value, nullptr))
+  int64_t value = 0;
+  if (!Evaluator(model, equation, nullptr).evaluate(variables.data(), -1, 1, &value))
     return std::nullopt;
-  return static_cast<int64_t>(value);
+  return value;
 }
 
 int64_t evaluateInteger(const Model &model, const Node &node) { return evaluateIntegerAt(model, node, {}).value_or(0); }

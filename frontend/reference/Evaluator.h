@@ -55,6 +55,8 @@ public:
   /// The equation's value where its indices are `indices`, but index `lane` (-1: none) goes through `count` values from
   /// its own. Writes `count` values and, with an error model, errors. False where `failure()` says why.
   bool evaluate(const int64_t *indices, int lane, int count, double *values, double *errors);
+  /// Of an equation whose value is an integer.
+  bool evaluate(const int64_t *indices, int lane, int count, int64_t *values);
   const std::optional<Failure> &failure() const { return failed; }
 
 private:
@@ -71,6 +73,7 @@ private:
     std::unique_ptr<int64_t[]> integers, lanes;
   };
 
+  void begin(const int64_t *indices, int lane, int count);
   Floats floats(const Node &node);
   Integers integers(const Node &node);
 
@@ -79,6 +82,7 @@ private:
   Floats binary(const Node &node);
   bool mayBeNarrowed(const Node &factor) const;
   Floats castFloat(const Node &node);
+  Floats castWhole(const Node &node);
   Floats philox(const Node &node);
   Integers integerUnary(const Node &node);
   Integers integerBinary(const Node &node);

@@ -73,6 +73,7 @@ struct Node {
   NodeKind kind;
   bool isInteger = false;
   bool isTruth = false;   ///< an integer that is a bool: `~` of it is `not`
+  bool isWide = false;    ///< an integer that kernels compute in 64 bits
   uint64_t variables = 0; ///< bit v: the value depends on variable v
   std::vector<Node *> children;
   SourceRange range;
@@ -102,15 +103,18 @@ struct TensorSlot {
   std::string name;
   bool isInteger = false;
   bool isTruth = false;
+  bool isWide = false;   ///< as of nodes
   bool isOutput = false; ///< its dims were given, not inferred
   int equation = -1;     ///< that defines it; -1 for inputs
   std::vector<int64_t> dims;
   std::vector<bool> isKnown;   ///< whether the dim and its origin are
   std::vector<int64_t> origin; ///< of each index
   std::vector<int64_t> strides;
-  const double *data = nullptr;
-  const double *error = nullptr; ///< null: exact
+  const double *data = nullptr;      ///< of floats, and of inputs of narrow integers
+  const int64_t *integers = nullptr; ///< of others
+  const double *error = nullptr;     ///< null: exact
   std::vector<double> ownData;
+  std::vector<int64_t> ownIntegers;
   std::vector<double> ownError;
 
   /// Of an equation's elements.

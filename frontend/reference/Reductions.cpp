@@ -89,17 +89,17 @@ struct Total {
   }
 };
 
-/// Integers have no infinities: over nothing their extrema are the ends of i32.
-int64_t firstInteger(Reduction kind) {
+/// Integers have no infinities: over nothing their extrema are the ends of their type.
+int64_t firstInteger(Reduction kind, bool isWide) {
   switch (kind) {
   case Reduction::Sum:
     return 0;
   case Reduction::Prod:
     return 1;
   case Reduction::Max:
-    return std::numeric_limits<int32_t>::min();
+    return isWide ? std::numeric_limits<int64_t>::min() : std::numeric_limits<int32_t>::min();
   case Reduction::Min:
-    return std::numeric_limits<int32_t>::max();
+    return isWide ? std::numeric_limits<int64_t>::max() : std::numeric_limits<int32_t>::max();
   }
   return 0;
 }
@@ -107,9 +107,9 @@ int64_t firstInteger(Reduction kind) {
 int64_t addInteger(Reduction kind, int64_t total, int64_t term) {
   switch (kind) {
   case Reduction::Sum:
-    return total + term;
+    return static_cast<int64_t>(static_cast<uint64_t>(total) + static_cast<uint64_t>(term)); // which wraps
   case Reduction::Prod:
-    return total * term;
+    return static_cast<int64_t>(static_cast<uint64_t>(total) * static_cast<uint64_t>(term));
   case Reduction::Max:
     return std::max(total, term);
   case Reduction::Min:
@@ -249,7 +249,7 @@ Integers Evaluator::reduceIntegers(const Node &node) {
   int64_t *values = integersOf(node);
   const auto across = [&](int lane) {
     const auto [lo, hi] = range(node);
-    int64_t total = firstInteger(node.reduction);
+    int64_t total = firstInteger(node.reduction, node.isWide);
     reduceAcross<int64_t>(node, lo, hi, [&](int count) {
       const Integers terms = integers(body);
       for (int i = 0; i < count; ++i)

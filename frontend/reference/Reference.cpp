@@ -30,9 +30,8 @@ std::map<std::string, Tensor> evaluateReference(const ReferenceInput &input, Dia
   std::map<std::string, Tensor> results;
   for (int output : outputs) {
     reference::TensorSlot &slot = *model.tensors[output];
-    auto argument = input.arguments.tensors.find(slot.name);
-    const ElemType elem = argument == input.arguments.tensors.end() ? ElemType::F64 : argument->second.elem;
-    results[slot.name] = {elem, slot.dims, std::move(slot.ownData)};
+    results[slot.name] = {slot.isInteger ? ElemType::I64 : ElemType::F64, slot.dims, std::move(slot.ownData),
+                          std::move(slot.ownIntegers)};
     if (errors)
       (*errors)[slot.name] = {ElemType::F64, slot.dims, std::move(slot.ownError)};
   }

@@ -44,8 +44,9 @@ struct ErrorModel {
 /// an online softmax does.
 inline double allowedFor(double error) { return 4 * error; }
 
-/// The outputs, unrounded. Empty after an error was reported. Where `errors` is given it gets, for each output, a bound
-/// on what the rounding of every step in `model` adds up to, to first order.
+/// The outputs, unrounded: of i64 where the reference computes with integers, else of f64. Empty after an error was
+/// reported. Where `errors` is given it gets, for each output, a bound on what the rounding of every step in `model`
+/// adds up to, to first order.
 std::map<std::string, Tensor> evaluateReference(const ReferenceInput &input, DiagnosticEngine &diagnostics,
                                                 const ErrorModel *model = nullptr,
                                                 std::map<std::string, Tensor> *errors = nullptr);

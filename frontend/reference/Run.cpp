@@ -170,8 +170,13 @@ private:
       } else {
         count *= dim;
       }
-    tensor.ownData.assign(count, 0);
-    tensor.data = tensor.ownData.data();
+    if (tensor.isInteger) {
+      tensor.ownIntegers.assign(count, 0);
+      tensor.integers = tensor.ownIntegers.data();
+    } else {
+      tensor.ownData.assign(count, 0);
+      tensor.data = tensor.ownData.data();
+    }
     tensor.states.assign(count, TensorSlot::Unknown);
     tensor.isRecursive = isRecursive;
     if (errorModel) {
@@ -207,14 +212,19 @@ private:
   /// Evaluates and stores; says whether that went well.
   bool compute(Evaluator &evaluator, int equation, const Rows &rows, const std::vector<int64_t> &indices, int lane,
                int count) {
-    double values[maxLanes], errors[maxLanes];
-    if (!evaluator.evaluate(indices.data(), lane, count, values, errorModel ? errors : nullptr))
-      return false;
     TensorSlot &tensor = tensorOf(equation);
+    double values[maxLanes], errors[maxLanes] = {};
+    int64_t integers[maxLanes];
+    if (tensor.isInteger ? !evaluator.evaluate(indices.data(), lane, count, integers)
+                         : !evaluator.evaluate(indices.data(), lane, count, values, errorModel ? errors : nullptr))
+      return false;
     const int64_t first = rows.address(indices);
     for (int i = 0; i < count; ++i) {
       const int64_t at = first + i * rows.laneStride;
-      tensor.ownData[at] = values[i];
+      if (tensor.isInteger)
+        tensor.ownIntegers[at] = integers[i];
+      else
+        tensor.ownData[at] = values[i];
       if (errorModel)
         tensor.ownError[at] = errors[i];
       tensor.states[at] = TensorSlot::Done;

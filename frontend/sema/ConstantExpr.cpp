@@ -22,7 +22,9 @@ ElemType commonType(const Val &x, const Val &y) {
   ElemType b = y.elem == ElemType::Bool ? ElemType::I32 : arithmeticType(y.elem);
   if (a == ElemType::F64 || b == ElemType::F64)
     return ElemType::F64;
-  return isFloat(a) || isFloat(b) ? ElemType::F32 : ElemType::I32;
+  if (isFloat(a) || isFloat(b))
+    return ElemType::F32;
+  return a == ElemType::I64 || b == ElemType::I64 ? ElemType::I64 : ElemType::I32;
 }
 
 double floorMod(double x, double y) { return x - std::floor(x / y) * y; }

@@ -42,12 +42,19 @@ ir::Value *Elaborator::toValue(const Val &val, SourceRange where) {
   return val.isValue() ? val.value : toElem(val, val.elem, where);
 }
 
+/// Narrow types saturate. A double does not tell apart what is beyond 2^53.
+static bool isRepresentable(double number, ElemType elem) {
+  if (elem == ElemType::I64)
+    return std::abs(number) < 0x1p53;
+  return number >= -0x1p31 && number < 0x1p31;
+}
+
 ir::Value *Elaborator::toElem(const Val &val, ElemType elem, SourceRange where) {
   if (!isOperand(val, where))
     return nullptr;
   if (val.isValue())
     return builder.cast(elem, val.value);
-  if (isInteger(elem) && std::abs(val.number) > 2147483648.0) {
+  if (isInteger(elem) && !isRepresentable(val.number, elem)) {
     error(Diag::integer_too_large, where, val.number);
     return nullptr;
   }

@@ -51,8 +51,6 @@ Val Elaborator::load(const ast::IndexExpr &expr, const ast::Expr *otherwise) {
   ir::Value *value = builder.load(slice->view, slice->operands, outsideValue, slice->type);
   if (value->name.empty())
     value->name = tensor;
-  if (slice->param->elem == ElemType::I64)
-    value = builder.cast(ElemType::I32, value);
   if (slice->singleAxis && value->type.kind == ir::Type::Vector)
     value = *slice->singleAxis == 0 ? builder.asRow(value) : builder.asCol(value);
   return Val::ofValue(value);
@@ -125,11 +123,11 @@ bool Elaborator::canWrite(const Slice &slice, const ast::AssignStmt &stmt) {
     return false;
   }
   bool hasType =
-      param.elem == ElemType::F32 || param.elem == ElemType::I32 ||
+      param.elem == ElemType::F32 || param.elem == ElemType::I32 || param.elem == ElemType::I64 ||
       (isAdd && (param.elem == ElemType::F64 || param.elem == ElemType::F16 || param.elem == ElemType::BF16));
   if (!hasType) {
     error(Diag::atomic_type, stmt.opRange, spelling(stmt.op), spelling(param.elem),
-          isAdd ? "`f32`, `f64`, `f16`, `bf16` and `i32`" : "`f32` and `i32`");
+          isAdd ? "`f32`, `f64`, `f16`, `bf16`, `i32` and `i64`" : "`f32`, `i32` and `i64`");
     return false;
   }
   if (param.mode == ir::ParamMode::Out) {

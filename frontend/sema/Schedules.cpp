@@ -93,6 +93,10 @@ std::optional<std::pair<std::string, bool>> presence(const ast::Expr *part) {
   return std::pair(name->name, binary->op == ast::BinaryOp::Ne);
 }
 
+Val scalarOf(double number) {
+  return Val::constant(number == std::floor(number) ? ElemType::I32 : ElemType::F32, number);
+}
+
 /// Names of dims and scalars have values as well. Both arguments outlive the lookup.
 NameLookup lookupIn(const Specialization &specialization, const CallArguments &call) {
   return [&, known = lookupIn(specialization)](std::string_view view) {
@@ -102,8 +106,7 @@ NameLookup lookupIn(const Specialization &specialization, const CallArguments &c
     if (const auto symbol = call.symbols.find(name); symbol != call.symbols.end())
       return Val::integer(symbol->second);
     if (const auto scalar = call.scalars.find(name); scalar != call.scalars.end())
-      return Val::constant(scalar->second == std::floor(scalar->second) ? ElemType::I32 : ElemType::F32,
-                           scalar->second);
+      return scalarOf(scalar->second.toDouble());
     return Val::error();
   };
 }

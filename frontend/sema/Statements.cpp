@@ -197,7 +197,9 @@ void Elaborator::assignVariable(Variable &variable, Val val, const ast::AssignSt
                       (to.elem == ElemType::Bool) == (val.elem == ElemType::Bool);
   bool widens = from.elem == to.elem ||
                 (isFloat(from.elem) && isFloat(to.elem) && arithmeticType(from.elem) == to.elem) ||
-                (isInteger(from.elem) && to.elem == ElemType::I32) || (isFloat(from.elem) && to.elem == ElemType::F64);
+                (isInteger(from.elem) && isInteger(to.elem) && arithmeticType(from.elem) != ElemType::I64 &&
+                 arithmeticType(to.elem) == to.elem) ||
+                (isFloat(from.elem) && to.elem == ElemType::F64);
   if (!takesLiteral && !widens) {
     error(Diag::carried_type, stmt.value->range, variable.name, describe(to), describe(from), spelling(to.elem))
         .note(Diag::note_declared_here, variable.declared, variable.name);

@@ -215,8 +215,20 @@ std::string elementName(const TensorMemory &tensor, int64_t at) {
 
 } // namespace
 
+namespace {
+
+/// Where a tensor keeps elements that tiles keep as T.
+template <class T> auto *elementsOf(Tensor &tensor) {
+  if constexpr (std::is_same_v<T, int64_t>)
+    return tensor.integers.data();
+  else
+    return tensor.data.data();
+}
+
+} // namespace
+
 /// Reads an element of a tensor that this kernel writes.
-template <class Visit> bool Worker::readOwned(const Op &op, const TensorMemory &tensor, int64_t at, Visit visit) {
+template <class T> bool Worker::readOwned(const Op &op, const TensorMemory &tensor, int64_t at, T &value) {
   uint32_t owner = tensor.owners[at].load();
   if (owner == (blockId | TensorMemory::onlyAdds) && tensor.owners[at].compare_exchange_strong(owner, blockId))
     owner = blockId;
@@ -224,12 +236,12 @@ template <class Visit> bool Worker::readOwned(const Op &op, const TensorMemory &
     return fail(op.loc, fmt::format("`{}` is read before it was stored", elementName(tensor, at)));
   if (owner != 0 && owner != blockId)
     return fail(op.loc, fmt::format("`{}` is read here and written by another block", elementName(tensor, at)));
-  visit(std::atomic_ref(tensor.tensor->data[at]).load(std::memory_order_relaxed));
+  value = static_cast<T>(std::atomic_ref(elementsOf<T>(*tensor.tensor)[at]).load(std::memory_order_relaxed));
   return true;
 }
 
-/// Calls `visit(tensor, address, value)` for every element that a store or an atomic writes. `visit` returns false
-/// where another block has the element.
+/// Calls `visit(tensor, address, value)` for every element that a store or an atomic writes, whose value is a double or
+/// an int64_t, as the tensor keeps it. `visit` returns false where another block has the element.
 template <class Visit> bool Worker::forEachStored(const Step &step, Visit visit) {
   const Op &op = *step.op;
   const int value = step.operands.back();
@@ -244,13 +256,14 @@ template <class Visit> bool Worker::forEachStored(const Step &step, Visit visit)
   bool ok = true;
   withStorage(slot.storage, [&](auto zero) {
     using T = decltype(zero);
+    using Element = std::remove_pointer_t<decltype(elementsOf<T>(*tensor.tensor))>;
     const Strided<T> x = strided(data<T>(value), slot);
     for (int64_t r = 0; r < numRows && ok; ++r)
       for (int64_t c = 0; c < numCols && ok; ++c) {
         const int64_t at = access.address(r, c);
         if (at == Access::outside) // beyond an edge
           continue;
-        ok = visit(tensor, at, static_cast<double>(x.row(r)[c * x.colStride]));
+        ok = visit(tensor, at, static_cast<Element>(x.row(r)[c * x.colStride]));
         if (!ok)
           fail(op.loc, fmt::format("two blocks store `{}`", elementName(tensor, at)));
       }
@@ -278,7 +291,7 @@ void Worker::loadPadding(const Step &step) {
         const bool isWorst = tensor.owners || (r >= numRows && step.anyPastRows) || (c >= numCols && step.anyPastCols);
         data<T>(out)[r * slot.cols + c] = at == Access::outside ? otherwise
                                           : isWorst             ? worst
-                                                                : static_cast<T>(tensor.tensor->data[at]);
+                                                                : static_cast<T>(elementsOf<T>(*tensor.tensor)[at]);
       }
   });
 }
@@ -294,16 +307,16 @@ bool Worker::load(const Step &step) {
   if (!access.firstOutside.empty() && !op.hasElse && numRows && numCols)
     return fail(op.loc, access.firstOutside);
   const TensorMemory &tensor = access.memory;
-  const double *source = tensor.tensor->data.data();
   bool ok = true;
   withStorage(slot.storage, [&](auto zero) {
     using T = decltype(zero);
+    const auto *source = elementsOf<T>(*tensor.tensor);
     const T otherwise = op.hasElse ? *data<T>(step.operands.back()) : T{};
     const bool contiguous = access.isContiguous() && !tensor.owners;
     for (int64_t r = 0; r < numRows && ok; ++r) {
       T *o = data<T>(out) + r * slot.cols;
       if (contiguous) {
-        const double *x = source + access.address(r, 0);
+        const auto *x = source + access.address(r, 0);
         for (int64_t c = 0; c < numCols; ++c)
           o[c] = static_cast<T>(x[c]);
         continue;
@@ -313,7 +326,7 @@ bool Worker::load(const Step &step) {
         if (at == Access::outside)
           o[c] = otherwise;
         else if (tensor.owners)
-          ok = readOwned(op, tensor, at, [&](double value) { o[c] = static_cast<T>(value); });
+          ok = readOwned(op, tensor, at, o[c]);
         else
           o[c] = static_cast<T>(source[at]);
       }
@@ -322,14 +335,23 @@ bool Worker::load(const Step &step) {
   return ok;
 }
 
+namespace {
+
+/// A number of the tensor's type.
+double rounded(ElemType elem, double value) { return roundTo(elem, value); }
+int64_t rounded(ElemType, int64_t value) { return value; }
+
+} // namespace
+
 bool Worker::store(const Step &step) {
-  return forEachStored(step, [&](const TensorMemory &tensor, int64_t at, double value) {
+  return forEachStored(step, [&](const TensorMemory &tensor, int64_t at, auto value) {
     uint32_t owner = 0;
     std::atomic<uint32_t> &known = tensor.owners[at];
     if (!known.compare_exchange_strong(owner, blockId) && owner != blockId &&
         (owner != (blockId | TensorMemory::onlyAdds) || !known.compare_exchange_strong(owner, blockId)))
       return false;
-    std::atomic_ref(tensor.tensor->data[at]).store(roundTo(tensor.tensor->elem, value), std::memory_order_relaxed);
+    std::atomic_ref element(elementsOf<decltype(value)>(*tensor.tensor)[at]);
+    element.store(rounded(tensor.tensor->elem, value), std::memory_order_relaxed);
     return true;
   });
 }
@@ -349,6 +371,18 @@ bool mayAdd(std::atomic<uint32_t> &known, uint32_t blockId) {
   return true;
 }
 
+int64_t combine(AtomicKind kind, ElemType, int64_t x, int64_t y) {
+  switch (kind) {
+  case AtomicKind::Add:
+    return wrappingAdd(x, y);
+  case AtomicKind::Max:
+    return std::max(x, y);
+  case AtomicKind::Min:
+    return std::min(x, y);
+  }
+  return x;
+}
+
 double combine(AtomicKind kind, ElemType elem, double x, double y) {
   switch (kind) {
   case AtomicKind::Add:
@@ -365,13 +399,13 @@ double combine(AtomicKind kind, ElemType elem, double x, double y) {
 } // namespace
 
 bool Worker::atomic(const Step &step) {
-  return forEachStored(step, [&](const TensorMemory &tensor, int64_t at, double value) {
+  return forEachStored(step, [&](const TensorMemory &tensor, int64_t at, auto value) {
     if (!mayAdd(tensor.owners[at], blockId))
       return false;
     const ElemType elem = tensor.tensor->elem;
-    std::atomic_ref element(tensor.tensor->data[at]);
-    double old = element.load();
-    while (!element.compare_exchange_weak(old, combine(step.op->atomic, elem, old, roundTo(elem, value))))
+    std::atomic_ref element(elementsOf<decltype(value)>(*tensor.tensor)[at]);
+    auto old = element.load();
+    while (!element.compare_exchange_weak(old, combine(step.op->atomic, elem, old, rounded(elem, value))))
       ;
     return true;
   });

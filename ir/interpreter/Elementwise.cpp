@@ -101,18 +101,16 @@ template <class T> void unaryFloat(OpKind kind, Region region, T *out, Strided<T
   }
 }
 
-/// Integers wrap, as on every GPU.
-int32_t negate(int32_t x) { return static_cast<int32_t>(0u - static_cast<uint32_t>(x)); }
-
-void unaryInteger(OpKind kind, bool isBool, Region region, int32_t *out, Strided<int32_t> x) {
+template <class T> void unaryInteger(OpKind kind, bool isBool, Region region, T *out, Strided<T> x) {
+  const auto negate = [](T v) { return wrappingSubtract(T{}, v); };
   if (kind == OpKind::Neg)
     return mapUnary(region, out, x, negate);
   if (kind == OpKind::Abs)
-    return mapUnary(region, out, x, [](int32_t v) { return v < 0 ? negate(v) : v; });
+    return mapUnary(region, out, x, [&](T v) { return v < 0 ? negate(v) : v; });
   if (kind == OpKind::Not && isBool)
-    return mapUnary(region, out, x, [](int32_t v) { return v ? 0 : 1; });
+    return mapUnary(region, out, x, [](T v) -> T { return v ? 0 : 1; });
   if (kind == OpKind::Not)
-    return mapUnary(region, out, x, [](int32_t v) { return ~v; });
+    return mapUnary(region, out, x, [](T v) -> T { return ~v; });
   llvm_unreachable("not a unary operation on integers");
 }
 
@@ -121,19 +119,22 @@ void unaryInteger(OpKind kind, bool isBool, Region region, int32_t *out, Strided
 template <class T> T maxOf(T x, T y) { return y != y || x > y ? x : y; }
 template <class T> T minOf(T x, T y) { return y != y || x < y ? x : y; }
 
-uint32_t bits(int32_t x) { return static_cast<uint32_t>(x); }
-int32_t wrap(uint32_t x) { return static_cast<int32_t>(x); }
-
 /// Floors. A division by zero gives 0: no GPU traps, and `where` may discard the element.
-int32_t floorDiv(int32_t x, int32_t y) {
+template <class T> T floorDiv(T x, T y) {
   if (y == 0)
     return 0;
-  const int64_t quotient = static_cast<int64_t>(x) / y;
-  return static_cast<int32_t>(quotient - (quotient * y != x && (x < 0) != (y < 0)));
+  if (y == -1)
+    return wrappingSubtract(T{}, x);
+  return x / y - (x % y != 0 && (x < 0) != (y < 0));
 }
-int32_t floorMod(int32_t x, int32_t y) { return y == 0 ? 0 : wrap(bits(x) - bits(floorDiv(x, y)) * bits(y)); }
-int32_t shiftLeft(int32_t x, int32_t y) { return y < 0 || y > 31 ? 0 : wrap(bits(x) << y); }
-int32_t shiftRight(int32_t x, int32_t y) { return y < 0 || y > 31 ? (x < 0 ? -1 : 0) : x >> y; }
+template <class T> T floorMod(T x, T y) {
+  return y == 0 ? 0 : wrappingSubtract(x, wrappingMultiply(floorDiv(x, y), y));
+}
+template <class T> constexpr T lastBit = static_cast<T>(8 * sizeof(T) - 1);
+template <class T> T shiftLeft(T x, T y) {
+  return y < 0 || y > lastBit<T> ? 0 : static_cast<T>(static_cast<std::make_unsigned_t<T>>(x) << y);
+}
+template <class T> T shiftRight(T x, T y) { return y < 0 || y > lastBit<T> ? (x < 0 ? -1 : 0) : x >> y; }
 
 template <class T> bool compare(OpKind kind, Region region, int32_t *out, Strided<T> x, Strided<T> y) {
   const auto apply = [&](auto f) {
@@ -172,33 +173,33 @@ template <class T> void arithmeticFloat(OpKind kind, Region region, T *out, Stri
   llvm_unreachable("not a binary operation on floats");
 }
 
-void arithmeticInteger(OpKind kind, Region region, int32_t *out, Strided<int32_t> x, Strided<int32_t> y) {
+template <class T> void arithmeticInteger(OpKind kind, Region region, T *out, Strided<T> x, Strided<T> y) {
   const auto apply = [&](auto f) { mapBinary(region, out, x, y, f); };
   switch (kind) {
   case OpKind::Add:
-    return apply([](int32_t a, int32_t b) { return wrap(bits(a) + bits(b)); });
+    return apply(wrappingAdd<T>);
   case OpKind::Sub:
-    return apply([](int32_t a, int32_t b) { return wrap(bits(a) - bits(b)); });
+    return apply(wrappingSubtract<T>);
   case OpKind::Mul:
-    return apply([](int32_t a, int32_t b) { return wrap(bits(a) * bits(b)); });
+    return apply(wrappingMultiply<T>);
   case OpKind::Div:
-    return apply(floorDiv);
+    return apply(floorDiv<T>);
   case OpKind::Mod:
-    return apply(floorMod);
+    return apply(floorMod<T>);
   case OpKind::Max:
-    return apply(maxOf<int32_t>);
+    return apply(maxOf<T>);
   case OpKind::Min:
-    return apply(minOf<int32_t>);
+    return apply(minOf<T>);
   case OpKind::And:
-    return apply([](int32_t a, int32_t b) { return a & b; });
+    return apply([](T a, T b) { return a & b; });
   case OpKind::Or:
-    return apply([](int32_t a, int32_t b) { return a | b; });
+    return apply([](T a, T b) { return a | b; });
   case OpKind::Xor:
-    return apply([](int32_t a, int32_t b) { return a ^ b; });
+    return apply([](T a, T b) { return a ^ b; });
   case OpKind::Shl:
-    return apply(shiftLeft);
+    return apply(shiftLeft<T>);
   case OpKind::Shr:
-    return apply(shiftRight);
+    return apply(shiftRight<T>);
   case OpKind::Eq:
   case OpKind::Ne:
   case OpKind::Lt:
@@ -224,14 +225,31 @@ template <class T> void roundResult(Region region, T *out, const Slot &slot) {
 
 // ---- casts ---------------------------------------------------------------------------------------------------------
 
+/// As a double that rounds to f32 and narrower types as `value` itself does: an integer between two doubles becomes the
+/// one whose last digit is odd.
+template <class T> double toOddDouble(T value) {
+  const auto nearest = static_cast<double>(value);
+  if constexpr (std::is_same_v<T, int64_t>)
+    if (std::fabs(nearest) >= 0x1p53) {
+      constexpr int64_t spacing = 1 << 11; // of doubles below 2^64
+      return static_cast<double>((value & -spacing) | (value % spacing != 0 ? spacing : 0));
+    }
+  return nearest;
+}
+
+template <class To, class From> To toInteger(ElemType elem, From value) {
+  if constexpr (std::is_integral_v<From>)
+    return static_cast<To>(roundTo(elem, Number::ofInteger(value)).toInteger());
+  else
+    return static_cast<To>(roundTo(elem, Number(static_cast<double>(value))).toInteger());
+}
+
 template <class To, class From> void convert(ElemType elem, Region region, To *out, Strided<From> x) {
   const auto rounded = [&](const FloatFormat &format) {
-    mapUnary(region, out, x,
-             [&format](From v) { return static_cast<To>(roundToFormat(format, static_cast<double>(v))); });
+    mapUnary(region, out, x, [&format](From v) { return static_cast<To>(roundToFormat(format, toOddDouble(v))); });
   };
   const auto finite = [&](const FloatFormat &format) {
-    mapUnary(region, out, x,
-             [&format](From v) { return static_cast<To>(roundToFinite(format, static_cast<double>(v))); });
+    mapUnary(region, out, x, [&format](From v) { return static_cast<To>(roundToFinite(format, toOddDouble(v))); });
   };
   switch (elem) {
   case ElemType::F64:
@@ -248,7 +266,7 @@ template <class To, class From> void convert(ElemType elem, Region region, To *o
   case ElemType::F8E5M2:
     return rounded(f8e5m2Format);
   case ElemType::F8E8M0:
-    return mapUnary(region, out, x, [](From v) { return static_cast<To>(roundToF8E8M0(static_cast<double>(v))); });
+    return mapUnary(region, out, x, [](From v) { return static_cast<To>(roundToF8E8M0(toOddDouble(v))); });
   case ElemType::F4E2M1:
     return finite(f4e2m1Format);
   case ElemType::F6E2M3:
@@ -257,12 +275,10 @@ template <class To, class From> void convert(ElemType elem, Region region, To *o
     return finite(f6e3m2Format);
   case ElemType::I64:
   case ElemType::I32:
-    return mapUnary(region, out, x,
-                    [](From v) { return static_cast<To>(roundTo(ElemType::I32, static_cast<double>(v))); });
   case ElemType::I8:
   case ElemType::U8:
   case ElemType::Bool:
-    return mapUnary(region, out, x, [elem](From v) { return static_cast<To>(roundTo(elem, static_cast<double>(v))); });
+    return mapUnary(region, out, x, [elem](From v) { return toInteger<To>(elem, v); });
   }
 }
 
@@ -271,8 +287,8 @@ template <class To, class From> void convert(ElemType elem, Region region, To *o
 /// Philox-4x32-10 (Salmon, Moraes, Dror, Shaw: "Parallel random numbers: as easy as 1, 2, 3", SC'11) with key
 /// {seed, 0} and counter {i, j, 0, 0}; the result is the top 24 bits of word 0, times 2^-24.
 float philoxUniform(int32_t seed, int32_t i, int32_t j) {
-  uint32_t counter[4] = {bits(i), bits(j), 0, 0};
-  uint32_t key[2] = {bits(seed), 0};
+  uint32_t counter[4] = {static_cast<uint32_t>(i), static_cast<uint32_t>(j), 0, 0};
+  uint32_t key[2] = {static_cast<uint32_t>(seed), 0};
   for (int round = 0; round < 10; ++round) {
     const uint64_t product0 = 0xD2511F53ull * counter[0];
     const uint64_t product1 = 0xCD9E8D57ull * counter[2];
@@ -296,7 +312,7 @@ void Worker::unary(const Step &step) {
     using T = decltype(zero);
     // The operand has the result's shape: its own stride also where it is a single column.
     const Strided<T> x{data<T>(in), slot.cols, 1};
-    if constexpr (std::is_same_v<T, int32_t>)
+    if constexpr (std::is_integral_v<T>)
       unaryInteger(step.op->kind, slot.elem == ElemType::Bool, region, data<T>(out), x);
     else
       unaryFloat<T>(step.op->kind, region, data<T>(out), x);
@@ -314,7 +330,7 @@ void Worker::binary(const Step &step) {
     const Strided<T> y = strided(data<T>(rhs), info(rhs));
     if (slot.storage == Storage::I32 && compare(step.op->kind, region, data<int32_t>(out), x, y))
       return;
-    if constexpr (std::is_same_v<T, int32_t>)
+    if constexpr (std::is_integral_v<T>)
       arithmeticInteger(step.op->kind, region, data<T>(out), x, y);
     else
       arithmeticFloat(step.op->kind, region, data<T>(out), x, y);

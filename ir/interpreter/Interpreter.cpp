@@ -30,8 +30,10 @@ Memory layOut(const Function &function, CallArguments &arguments) {
       for (size_t d = tensor.dims.size(); d-- > 1;)
         entry.strides[d - 1] = entry.strides[d] * tensor.dims[d];
       const size_t count = static_cast<size_t>(tensor.numElements());
-      if (param.mode == ParamMode::Out)
-        tensor.data.assign(count, isFloat(tensor.elem) ? std::numeric_limits<double>::quiet_NaN() : -2147473711.0);
+      if (param.mode == ParamMode::Out) {
+        tensor.resize(count);
+        tensor.poison();
+      }
       if (param.mode != ParamMode::In)
         entry.owners = std::make_unique<std::atomic<uint32_t>[]>(count);
     }

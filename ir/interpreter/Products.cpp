@@ -16,14 +16,14 @@ namespace tkc::ir::interpreter {
 namespace {
 
 template <class T> T add(T x, T y) {
-  if constexpr (std::is_same_v<T, int32_t>)
-    return static_cast<int32_t>(static_cast<uint32_t>(x) + static_cast<uint32_t>(y));
+  if constexpr (std::is_integral_v<T>)
+    return wrappingAdd(x, y);
   else
     return x + y;
 }
 template <class T> T multiply(T x, T y) {
-  if constexpr (std::is_same_v<T, int32_t>)
-    return static_cast<int32_t>(static_cast<uint32_t>(x) * static_cast<uint32_t>(y));
+  if constexpr (std::is_integral_v<T>)
+    return wrappingMultiply(x, y);
   else
     return x * y;
 }
@@ -54,14 +54,14 @@ void multiplyInto(T *c, const T *a, const T *b, int64_t rows, int64_t cols, int6
 }
 
 template <class T> T lowest() {
-  if constexpr (std::is_same_v<T, int32_t>)
-    return std::numeric_limits<int32_t>::min();
+  if constexpr (std::is_integral_v<T>)
+    return std::numeric_limits<T>::min();
   else
     return -std::numeric_limits<T>::infinity();
 }
 template <class T> T highest() {
-  if constexpr (std::is_same_v<T, int32_t>)
-    return std::numeric_limits<int32_t>::max();
+  if constexpr (std::is_integral_v<T>)
+    return std::numeric_limits<T>::max();
   else
     return std::numeric_limits<T>::infinity();
 }

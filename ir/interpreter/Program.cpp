@@ -14,6 +14,8 @@ namespace tkc::ir::interpreter {
 Storage storageOf(ElemType elem) {
   if (elem == ElemType::F64)
     return Storage::F64;
+  if (elem == ElemType::I64)
+    return Storage::I64;
   return isFloat(elem) ? Storage::F32 : Storage::I32;
 }
 

@@ -11,10 +11,10 @@
 
 namespace tkc::ir::interpreter {
 
-/// How a slot keeps its elements: all floats up to f32 as float, all integers and bools as int32_t.
-enum class Storage : uint8_t { F32, F64, I32, TileIndex };
+/// How a slot keeps its elements: all floats up to f32 as float, all integers but i64, and bools, as int32_t.
+enum class Storage : uint8_t { F32, F64, I32, I64, TileIndex };
 Storage storageOf(ElemType elem);
-inline int64_t storageBytes(Storage storage) { return storage == Storage::F64 ? 8 : 4; }
+inline int64_t storageBytes(Storage storage) { return storage == Storage::F64 || storage == Storage::I64 ? 8 : 4; }
 
 /// A slot's shape. Scalars are 1×1 and vectors 1×length, so that everything is rows of contiguous elements.
 struct Slot {

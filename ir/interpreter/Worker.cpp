@@ -220,9 +220,14 @@ void Worker::transpose(const Step &step) {
 namespace {
 
 /// A number as an element of a slot.
-void setElement(void *pointer, const Slot &slot, double value) {
-  withStorage(slot.storage,
-              [&](auto zero) { *static_cast<decltype(zero) *>(pointer) = static_cast<decltype(zero)>(value); });
+void setElement(void *pointer, const Slot &slot, Number number) {
+  const Number value = roundTo(slot.elem, number);
+  if (slot.storage == Storage::I64)
+    *static_cast<int64_t *>(pointer) = value.toInteger();
+  else
+    withStorage(slot.storage, [&](auto zero) {
+      *static_cast<decltype(zero) *>(pointer) = static_cast<decltype(zero)>(value.toDouble());
+    });
 }
 
 } // namespace
@@ -238,11 +243,11 @@ bool Worker::execute(const Step &step) {
 #include "ir/Ops.def"
     return binary(step), true;
   case OpKind::Const:
-    return setElement(pointers[out], info(out), roundTo(info(out).elem, op.constant)), true;
+    return setElement(pointers[out], info(out), op.constant), true;
   case OpKind::Dim:
-    return setElement(pointers[out], info(out), static_cast<double>(arguments.symbols.at(op.name))), true;
+    return setElement(pointers[out], info(out), Number::ofInteger(arguments.symbols.at(op.name))), true;
   case OpKind::Param:
-    return setElement(pointers[out], info(out), roundTo(info(out).elem, arguments.scalars.at(op.name))), true;
+    return setElement(pointers[out], info(out), arguments.scalars.at(op.name)), true;
   case OpKind::Cast:
     return cast(step), true;
   case OpKind::Select:

@@ -12,6 +12,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 namespace tkc::ir::interpreter {
@@ -63,7 +64,7 @@ private:
   bool store(const Step &step);
   bool atomic(const Step &step);
   template <class Visit> bool forEachStored(const Step &step, Visit visit);
-  template <class Visit> bool readOwned(const Op &op, const TensorMemory &tensor, int64_t at, Visit visit);
+  template <class T> bool readOwned(const Op &op, const TensorMemory &tensor, int64_t at, T &value);
   // Worker.cpp
   void full(const Step &step);
   void iota(const Step &step);
@@ -111,6 +112,20 @@ template <class T> Strided<T> strided(const T *data, const Slot &slot) {
   return {data, slot.rows == 1 ? 0 : slot.cols, slot.cols == 1 ? 0 : 1};
 }
 
+// Integers wrap, as on every GPU.
+template <class T> T wrappingAdd(T x, T y) {
+  using Bits = std::make_unsigned_t<T>;
+  return static_cast<T>(static_cast<Bits>(x) + static_cast<Bits>(y));
+}
+template <class T> T wrappingSubtract(T x, T y) {
+  using Bits = std::make_unsigned_t<T>;
+  return static_cast<T>(static_cast<Bits>(x) - static_cast<Bits>(y));
+}
+template <class T> T wrappingMultiply(T x, T y) {
+  using Bits = std::make_unsigned_t<T>;
+  return static_cast<T>(static_cast<Bits>(x) * static_cast<Bits>(y));
+}
+
 /// Calls `visit` with a zero of the slot's element type in memory.
 template <class Visit> void withStorage(Storage storage, Visit visit) {
   switch (storage) {
@@ -118,6 +133,8 @@ template <class Visit> void withStorage(Storage storage, Visit visit) {
     return visit(float{});
   case Storage::F64:
     return visit(double{});
+  case Storage::I64:
+    return visit(int64_t{});
   case Storage::I32:
   case Storage::TileIndex:
     return visit(int32_t{});

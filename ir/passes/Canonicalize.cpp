@@ -9,6 +9,7 @@
 //   select (not c), x, y           ⇒ select c, y, x
 //   select c, (select d, x, y), y  ⇒ select (and c, d), x, y
 //   cast (cast x)                  ⇒ cast x               where the inner one keeps every value
+//   eq (cast (elements k)), y      ⇒ eq (elements k), (cast y)   of an i64 y: places need no 64 bits
 #include "ir/Effects.h"
 #include "ir/passes/Passes.h"
 
@@ -31,7 +32,7 @@ bool isExactCast(ElemType from, ElemType to) {
     return from == ElemType::F6E3M2 || from == ElemType::F4E2M1;
   if (isFloat6(to))
     return from == ElemType::F4E2M1;
-  return to == ElemType::I32 && !isFloat(from) && from != ElemType::I64;
+  return (to == ElemType::I32 || to == ElemType::I64) && !isFloat(from) && from != ElemType::I64;
 }
 
 bool isCommutative(OpKind kind) {
@@ -93,7 +94,26 @@ private:
     }
   }
 
+  /// Places are 0 and more, and less than the greatest i32, with which i64 that are too large saturate.
+  Value *narrowCompare(Op &op) {
+    if (op.operand(0)->type.elem != ElemType::I64)
+      return nullptr;
+    for (const size_t side : {0, 1}) {
+      Op *cast = definedBy(op.operand(side), OpKind::Cast);
+      const Op *elements = cast ? definedBy(cast->operand(0), OpKind::Elements) : nullptr;
+      if (!elements || elements->operand(0)->definingOp) // of a tile that was moved
+        continue;
+      Builder builder = before(op);
+      Value *other = builder.cast(ElemType::I32, op.operand(1 - side));
+      return side == 0 ? builder.binary(op.kind, cast->operand(0), other)
+                       : builder.binary(op.kind, other, cast->operand(0));
+    }
+    return nullptr;
+  }
+
   Value *simpler(Op &op) {
+    if (isCompare(op.kind))
+      return narrowCompare(op);
     switch (op.kind) {
     case OpKind::Add:
       return ontoAccumulator(op);

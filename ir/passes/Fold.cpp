@@ -20,9 +20,45 @@ double wrapToI32(double value) {
   return static_cast<double>(static_cast<int32_t>(static_cast<uint32_t>(static_cast<int64_t>(value))));
 }
 
+/// Beyond, doubles leave integers out.
+bool isExact(double value) { return std::abs(value) < 0x1p53; }
+
 bool isInteger32(double value) { return std::abs(value) <= 0x1p31 && value == std::floor(value); }
 
+/// i64, as far as doubles are exact. What wraps is left to run time.
+std::optional<double> foldInteger64(OpKind kind, double x, double y) {
+  if (!isExact(x) || !isExact(y))
+    return std::nullopt;
+  const auto a = static_cast<int64_t>(x), b = static_cast<int64_t>(y);
+  std::optional<double> result;
+  if (kind == OpKind::Add)
+    result = x + y;
+  else if (kind == OpKind::Sub)
+    result = x - y;
+  else if (kind == OpKind::Mul)
+    result = x * y;
+  else if (kind == OpKind::Div)
+    result = b == 0 ? 0 : static_cast<double>(a / b - (a % b != 0 && (a < 0) != (b < 0)));
+  else if (kind == OpKind::Mod)
+    result = b == 0 ? 0 : static_cast<double>((a % b + b) % b);
+  else if (kind == OpKind::And)
+    result = static_cast<double>(a & b);
+  else if (kind == OpKind::Or)
+    result = static_cast<double>(a | b);
+  else if (kind == OpKind::Xor)
+    result = static_cast<double>(a ^ b);
+  else if (kind == OpKind::Shl && b >= 0 && b < 64)
+    result = std::ldexp(x, static_cast<int>(b));
+  else if (kind == OpKind::Shr && b >= 0 && b < 64)
+    result = static_cast<double>(a >> b);
+  return result && isExact(*result) ? result : std::nullopt;
+}
+
 std::optional<double> foldUnary(OpKind kind, ElemType elem, double x) {
+  if (elem == ElemType::I64 && !isExact(x))
+    return std::nullopt;
+  if (elem == ElemType::I64)
+    return kind == OpKind::Neg ? -x : kind == OpKind::Abs ? std::abs(x) : -x - 1;
   if (kind == OpKind::Neg)
     return isFloat(elem) ? -x : wrapToI32(-x);
   if (kind == OpKind::Abs)
@@ -79,6 +115,8 @@ std::optional<double> foldBinary(OpKind kind, ElemType elem, double x, double y)
     return std::fmax(x, y);
   if (kind == OpKind::Min)
     return std::fmin(x, y);
+  if (elem == ElemType::I64)
+    return foldInteger64(kind, x, y);
   if (!isFloat(elem)) {
     if (kind == OpKind::Add)
       return wrapToI32(x + y);

@@ -25,7 +25,9 @@ namespace tkc::ir {
 namespace {
 
 /// Types whose numbers include what is less and more than all others.
-bool hasExtremes(ElemType elem) { return (isFloat(elem) && !saturates(elem)) || elem == ElemType::I32; }
+bool hasExtremes(ElemType elem) {
+  return (isFloat(elem) && !saturates(elem)) || elem == ElemType::I32 || elem == ElemType::I64;
+}
 
 class Masker {
 public:

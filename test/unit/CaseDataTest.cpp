@@ -61,7 +61,7 @@ TEST(CaseData, WritesWhatTheHeaderDescribes) {
   prepared.arguments.tensors["y"] = {ElemType::F32, {1}, {}};
   prepared.layouts["x"].pad = 1;
   Expected expected;
-  expected["y"] = {ElemType::F32, {1}, {2.5}, {0.5}};
+  expected["y"] = {{ElemType::F32, {1}, {2.5}}, {0.5}};
   const std::string bytes = encodeCase(prepared, expected);
   // magic, no scalars, two tensors
   EXPECT_EQ(bytes.substr(0, 8), "TKCASE2\n");

@@ -25,7 +25,10 @@ struct Reference {
   }
   Reference &tensor(const std::string &name, std::vector<int64_t> dims, std::vector<double> data,
                     ElemType elem = ElemType::F32) {
-    input.arguments.tensors[name] = {elem, std::move(dims), std::move(data)};
+    Tensor &made = input.arguments.tensors[name] = {elem, std::move(dims), {}};
+    made.resize(data.size());
+    for (size_t i = 0; i < data.size(); ++i)
+      made.set(i, data[i]);
     return *this;
   }
   Reference &output(const std::string &name, std::vector<int64_t> dims) {
@@ -41,7 +44,10 @@ struct Reference {
     auto results = evaluateReference(input, diagnostics);
     for (const Diagnostic &diagnostic : diagnostics.all())
       ADD_FAILURE() << diagnostic.message;
-    return results[name].data;
+    std::vector<double> values;
+    for (size_t i = 0; i < results[name].numValues(); ++i)
+      values.push_back(results[name].at(i).toDouble());
+    return values;
   }
   /// The only message.
   std::string complaint() {

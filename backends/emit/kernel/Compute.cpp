@@ -4,10 +4,12 @@
 // Tile ops as expressions over the runtime's operators and functions.
 #include "backends/emit/kernel/RolePrinter.h"
 #include "backends/targets/Dialect.h"
+#include "support/Number.h"
 
 #include <cassert>
 #include <cmath>
 #include <fmt/core.h>
+#include <limits>
 
 namespace tkc::cuda {
 
@@ -42,6 +44,15 @@ cpp::Expr RolePrinter::value(const std::string &var) {
   if (fromPrelude != kernel.preludeValues.end() && !role.findVar(var))
     return fromPrelude->second;
   return cpp::name(nameOf(var));
+}
+
+/// An i64 by its type: beside one, C++ takes a number for an int.
+static cpp::Expr wideInteger(double constant) {
+  const int64_t number = Number(constant).toInteger();
+  const bool isLeast = number == std::numeric_limits<int64_t>::min(); // C++ has no digits for it
+  const cpp::Expr digits =
+      isLeast ? cpp::binary("-", cpp::name(std::to_string(number + 1)), cpp::integer(1)) : cpp::integer(number);
+  return cpp::call("tk::i64", {digits});
 }
 
 cpp::Expr RolePrinter::convert(cpp::Expr value, ElemType from, ElemType to) {
@@ -269,6 +280,8 @@ cpp::Expr RolePrinter::reduction(const Stmt &stmt) {
     const bool isFloatType = isFloat(type.elem);
     const bool isPlace = stmt.reduce == ir::ReduceKind::ArgMax || stmt.reduce == ir::ReduceKind::ArgMin;
     const auto extreme = [&](int sign) { // of places NaN, which is found nowhere
+      if (type.elem == ElemType::I64)
+        return wideInteger(sign < 0 ? leastOf(type.elem) : greatestOf(type.elem));
       return isFloatType ? cpp::floating(isPlace ? NAN : sign * INFINITY, type.elem == ElemType::F64)
                          : cpp::name(sign < 0 ? "(-2147483647 - 1)" : "2147483647");
     };
@@ -371,6 +384,8 @@ cpp::Expr RolePrinter::computed(const Stmt &stmt) {
     const VarType &type = typeOf(stmt.dest);
     if (type.elem == ElemType::Bool)
       return cpp::boolean(stmt.constant != 0);
+    if (type.elem == ElemType::I64)
+      return wideInteger(stmt.constant);
     if (!isFloat(type.elem))
       return cpp::integer(static_cast<int64_t>(stmt.constant));
     if (type.elem == ElemType::F64)
@@ -421,7 +436,8 @@ cpp::Expr RolePrinter::computed(const Stmt &stmt) {
     return externCall(stmt);
   case OpKind::Neg:
     if (const ElemType elem = typeOf(stmt.dest).elem; !isFloat(elem) && !isIndex(stmt.operands[0]))
-      return cpp::call("tk::wrapping_sub", {cpp::integer(0), value(stmt.operands[0])});
+      return cpp::call("tk::wrapping_sub",
+                       {elem == ElemType::I64 ? wideInteger(0) : cpp::integer(0), value(stmt.operands[0])});
     return cpp::unary("-", value(stmt.operands[0]));
   case OpKind::Not:
     return cpp::unary(typeOf(stmt.dest).elem == ElemType::Bool ? "!" : "~", value(stmt.operands[0]));

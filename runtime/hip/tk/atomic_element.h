@@ -17,6 +17,9 @@ __device__ __forceinline__ void atomic_add_element(double *to, double x) {
 __device__ __forceinline__ void atomic_add_element(int *to, int x) {
   __hip_atomic_fetch_add(to, x, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
 }
+__device__ __forceinline__ void atomic_add_element(i64 *to, i64 x) {
+  __hip_atomic_fetch_add(to, x, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+}
 
 /// A 16-bit element is added within the word that holds it, until no other update came between.
 template <class T> __device__ __forceinline__ void atomic_add_half_word(T *to, T x) {
@@ -37,6 +40,12 @@ __device__ __forceinline__ void atomic_max_element(int *to, int x) {
   __hip_atomic_fetch_max(to, x, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
 }
 __device__ __forceinline__ void atomic_min_element(int *to, int x) {
+  __hip_atomic_fetch_min(to, x, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+}
+__device__ __forceinline__ void atomic_max_element(i64 *to, i64 x) {
+  __hip_atomic_fetch_max(to, x, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+}
+__device__ __forceinline__ void atomic_min_element(i64 *to, i64 x) {
   __hip_atomic_fetch_min(to, x, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
 }
 __device__ __forceinline__ void atomic_max_bits(u32 *to, u32 x) {

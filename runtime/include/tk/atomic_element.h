@@ -17,6 +17,9 @@ __device__ __forceinline__ void atomic_add_element(double *to, double x) {
 __device__ __forceinline__ void atomic_add_element(int *to, int x) {
   asm volatile("red.global.add.s32 [%0], %1;" ::"l"(to), "r"(x) : "memory");
 }
+__device__ __forceinline__ void atomic_add_element(i64 *to, i64 x) {
+  asm volatile("red.global.add.u64 [%0], %1;" ::"l"(to), "l"(x) : "memory");
+}
 /// Before sm_90 by exchanging until nobody else came between. Rounding the sum to f32 first changes nothing: its 24
 /// bits are more than twice bf16's 8 and two.
 __device__ __forceinline__ void atomic_add_element(bf16 *to, bf16 x) {
@@ -42,6 +45,12 @@ __device__ __forceinline__ void atomic_max_element(int *to, int x) {
 }
 __device__ __forceinline__ void atomic_min_element(int *to, int x) {
   asm volatile("red.global.min.s32 [%0], %1;" ::"l"(to), "r"(x) : "memory");
+}
+__device__ __forceinline__ void atomic_max_element(i64 *to, i64 x) {
+  asm volatile("red.global.max.s64 [%0], %1;" ::"l"(to), "l"(x) : "memory");
+}
+__device__ __forceinline__ void atomic_min_element(i64 *to, i64 x) {
+  asm volatile("red.global.min.s64 [%0], %1;" ::"l"(to), "l"(x) : "memory");
 }
 /// Floats of one sign order as integers of their bits do; NaN is ignored.
 __device__ __forceinline__ void atomic_max_element(float *to, float x) {

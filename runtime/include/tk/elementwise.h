@@ -110,12 +110,12 @@ __device__ __forceinline__ auto operator^(const X &x, const Y &y) {
 template <class X, class Y>
   requires some_tile<X, Y>
 __device__ __forceinline__ auto operator<<(const X &x, const Y &y) {
-  return map([](auto a, auto b) { return shift_left(a, b); }, x, y);
+  return map([](auto a, auto b) { return shift_left(a, decltype(a)(b)); }, x, y);
 }
 template <class X, class Y>
   requires some_tile<X, Y>
 __device__ __forceinline__ auto operator>>(const X &x, const Y &y) {
-  return map([](auto a, auto b) { return shift_right(a, b); }, x, y);
+  return map([](auto a, auto b) { return shift_right(a, decltype(a)(b)); }, x, y);
 }
 
 template <class F, class X, class Y> __device__ __forceinline__ auto compare(F f, const X &x, const Y &y) {

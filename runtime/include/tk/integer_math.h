@@ -66,8 +66,10 @@ __host__ __device__ __forceinline__ constexpr int divide_natural(int x, int y) {
 __host__ __device__ __forceinline__ constexpr i64 divide_natural(i64 x, i64 y) { return i64(u64(x) / u64(y)); }
 __host__ __device__ __forceinline__ constexpr int modulo_natural(int x, int y) { return int(u32(x) % u32(y)); }
 __host__ __device__ __forceinline__ constexpr i64 modulo_natural(i64 x, i64 y) { return i64(u64(x) % u64(y)); }
-/// Shifts by less than 0 or more than 31 give 0, or -1 for a negative number shifted right.
+/// Shifts by less than 0 or more than the last bit's number give 0, or -1 for a negative number shifted right.
 __device__ __forceinline__ int shift_left(int x, int by) { return u32(by) > 31 ? 0 : int(u32(x) << by); }
 __device__ __forceinline__ int shift_right(int x, int by) { return x >> (u32(by) > 31 ? 31 : by); }
+__device__ __forceinline__ i64 shift_left(i64 x, i64 by) { return u64(by) > 63 ? 0 : i64(u64(x) << by); }
+__device__ __forceinline__ i64 shift_right(i64 x, i64 by) { return x >> (u64(by) > 63 ? 63 : by); }
 
 } // namespace tk

@@ -44,7 +44,7 @@ struct no_scratch {
 struct sum_operation {
   template <class T> __device__ static T identity() { return T(0); }
   template <class T> __device__ __forceinline__ T operator()(T x, T y) const {
-    if constexpr (same<T, int>)
+    if constexpr (same<T, int> || same<T, i64>)
       return wrapping_add(x, y);
     else
       return x + y;
@@ -53,7 +53,7 @@ struct sum_operation {
 struct product_operation {
   template <class T> __device__ static T identity() { return T(1); }
   template <class T> __device__ __forceinline__ T operator()(T x, T y) const {
-    if constexpr (same<T, int>)
+    if constexpr (same<T, int> || same<T, i64>)
       return wrapping_mul(x, y);
     else
       return x * y;
@@ -63,6 +63,8 @@ struct max_operation {
   template <class T> __device__ static T identity() {
     if constexpr (same<T, int>)
       return -2147483647 - 1;
+    else if constexpr (same<T, i64>)
+      return -0x7fffffffffffffff - 1;
     else
       return T(-inf);
   }
@@ -72,6 +74,8 @@ struct min_operation {
   template <class T> __device__ static T identity() {
     if constexpr (same<T, int>)
       return 2147483647;
+    else if constexpr (same<T, i64>)
+      return 0x7fffffffffffffff;
     else
       return T(inf);
   }

@@ -79,6 +79,28 @@ __device__ __forceinline__ float round_to_odd(double x) {
                                              : __builtin_bit_cast(float, __builtin_bit_cast(u32, towards_zero) | 1u);
 }
 
+/// Towards zero; what does not fit saturates, and NaN gives 0.
+template <class T> __device__ __forceinline__ i64 truncate_wide(T x) {
+  constexpr i64 most = 0x7fffffffffffffff;
+  if (x != x)
+    return 0;
+  return x >= T(0x1p63) ? most : x < T(-0x1p63) ? -most - 1 : i64(x);
+}
+
+/// The double that rounds to f32 and narrower types as `x` itself does: what lies between two of them becomes the one
+/// whose last digit is odd.
+__device__ __forceinline__ double to_odd_double(i64 x) {
+  constexpr i64 spacing = 1 << 11; // of doubles below 2^64
+  const bool is_exact = x > -(1ll << 53) && x < 1ll << 53;
+  return double(is_exact ? x : (x & -spacing) | ((x & (spacing - 1)) != 0 ? spacing : 0));
+}
+
+/// The i32 nearest to `x`.
+__device__ __forceinline__ int clamp_to_int(i64 x) {
+  constexpr int most = 0x7fffffff;
+  return x > most ? most : x < -most - 1 ? -most - 1 : int(x);
+}
+
 /// The integer nearest to `x` that an 8-bit To holds.
 template <class To> __device__ __forceinline__ int clamp(int x) {
   constexpr int low = same<To, i8> ? -128 : 0, high = low + 255;
@@ -104,8 +126,10 @@ template <class To> __device__ __forceinline__ To from_float(float x) {
     return x != 0.0f;
   } else if constexpr (same<To, i8> || same<To, u8>) {
     return To(clamp<To>(truncate(x)));
-  } else if constexpr (same<To, int> || same<To, i64>) {
+  } else if constexpr (same<To, int>) {
     return truncate(x);
+  } else if constexpr (same<To, i64>) {
+    return truncate_wide(x);
   } else {
     return To(x);
   }
@@ -159,6 +183,8 @@ template <class To, class From> __device__ __forceinline__ To cast_scalar(From x
     return x;
   else if constexpr (is_storage_float<From>)
     return cast_scalar<To>(to_float(x));
+  else if constexpr (is_storage_float<To> && same<From, i64>)
+    return from_float<To>(round_to_odd(to_odd_double(x)));
   else if constexpr (is_storage_float<To> && !same<From, float>)
     return from_float<To>(round_to_odd(double(x)));
   else if constexpr (same<From, float>)
@@ -167,8 +193,12 @@ template <class To, class From> __device__ __forceinline__ To cast_scalar(From x
     return x != From(0);
   else if constexpr (same<To, i8> || same<To, u8>)
     return To(clamp<To>(cast_scalar<int>(x)));
-  else if constexpr (same<From, double> && (same<To, int> || same<To, i64>))
+  else if constexpr (same<To, int> && same<From, i64>)
+    return clamp_to_int(x);
+  else if constexpr (same<To, int> && same<From, double>)
     return truncate(x);
+  else if constexpr (same<To, i64> && same<From, double>)
+    return truncate_wide(x);
   else
     return To(x);
 }

@@ -34,7 +34,8 @@ struct tensor {
   std::vector<unsigned char> before; ///< if given
   uint64_t seed = 0;                 ///< if random
   std::vector<double> expected, tolerance;
-  unsigned char *block = nullptr; ///< on the device, with `guard` bytes on either side of the memory
+  std::vector<int64_t> expected_integers; ///< of i64, in the place of `expected`
+  unsigned char *block = nullptr;         ///< on the device, with `guard` bytes on either side of the memory
   tk_tensor view = {};
 
   static constexpr size_t guard = 256;
@@ -53,7 +54,8 @@ struct tensor {
   int64_t end_of(int64_t element) const { return (element * bits_per_element() + bits_per_element() + 7) / 8; }
   /// Bytes that are known before the call. What was made on the device is not.
   unsigned char byte_before(size_t at) const { return holds == contents::given ? before[at] : untouched; }
-  bool is_compared() const { return holds != contents::random && (as == role::in || !expected.empty()); }
+  bool has_expected() const { return !expected.empty() || !expected_integers.empty(); }
+  bool is_compared() const { return holds != contents::random && (as == role::in || has_expected()); }
   int64_t count() const {
     int64_t n = 1;
     for (int64_t dim : dims)
@@ -101,8 +103,6 @@ inline double element_value(const unsigned char *at, uint32_t type, int bit) {
     return narrow_value(*at, 4, 3, false);
   case 6:
     return narrow_value(*at, 5, 2, true);
-  case 7:
-    return double(read(int64_t{}));
   case 8:
     return read(int32_t{});
   case 9:
@@ -119,6 +119,9 @@ inline double element_value(const unsigned char *at, uint32_t type, int bit) {
     return *at;
   }
 }
+
+/// i64, of which a double does not hold every number.
+inline constexpr uint32_t wide_integer = 7;
 
 /// DLPack's type code and bits of an element type.
 inline void set_type(tk_tensor &view, uint32_t type) {
@@ -164,11 +167,18 @@ public:
     api::release(workspace_block);
   }
 
-  double scalar(const char *name) const {
+  /// What a call converts to its parameter's type.
+  struct scalar_value {
+    double floating = 0;
+    int64_t integer = 0;
+    bool is_integer = false;
+    template <class T> operator T() const { return is_integer ? T(integer) : T(floating); }
+  };
+  scalar_value scalar(const char *name) const {
     for (const auto &[known, value] : scalars)
       if (known == name)
         return value;
-    return 0;
+    return {};
   }
   /// Null where the case leaves it out.
   const tk_tensor *tensor(const char *name) const {
@@ -251,8 +261,13 @@ private:
   void read_scalars() {
     for (uint32_t n = number<uint32_t>(); n > 0; --n) {
       std::string name = string();
-      number<uint32_t>(); // its type: the call converts
-      scalars.emplace_back(std::move(name), number<double>());
+      scalar_value value;
+      value.is_integer = number<uint32_t>() == wide_integer;
+      if (value.is_integer)
+        value.integer = number<int64_t>();
+      else
+        value.floating = number<double>();
+      scalars.emplace_back(std::move(name), value);
     }
   }
   void read_tensor() {
@@ -272,7 +287,10 @@ private:
         t.seed = number<uint64_t>();
       if (t.as != role::in) {
         const auto count = number<uint64_t>();
-        t.expected = list<double>(count);
+        if (t.type == wide_integer)
+          t.expected_integers = list<int64_t>(count);
+        else
+          t.expected = list<double>(count);
         t.tolerance = list<double>(count);
       }
     }
@@ -300,9 +318,11 @@ private:
         offset += index[d] * t.strides[d];
       for (int64_t byte = t.byte_of(offset); byte < t.end_of(offset); ++byte)
         is_output[size_t(byte)] = true;
-      if (!t.expected.empty())
-        compare_element(t, i, element_value(block.data() + tensor::guard + t.byte_of(offset), t.type, t.bit_of(offset)),
-                        result);
+      const unsigned char *at = block.data() + tensor::guard + t.byte_of(offset);
+      if (t.type == wide_integer && t.has_expected())
+        compare_integer(t, i, at, result);
+      else if (t.has_expected())
+        compare_element(t, i, element_value(at, t.type, t.bit_of(offset)), result);
       for (size_t d = index.size(); d-- > 0 && ++index[d] == t.dims[d];)
         index[d] = 0;
     }
@@ -331,6 +351,23 @@ private:
     const double error = same ? 0 : std::fabs(got - want);
     if (!same && !(error <= allowed))
       say(result, "`%s` element %lld is %.9g, not %.9g ± %.3g", t.name, i, got, want, allowed);
+    note_error(error, allowed, result);
+  }
+
+  /// Two integers that are not equal are at least 1 apart, whatever their doubles are.
+  static void compare_integer(const tk::test::tensor &t, int64_t i, const unsigned char *at, outcome &result) {
+    int64_t got;
+    std::memcpy(&got, at, sizeof got);
+    const int64_t want = t.expected_integers[size_t(i)];
+    const double allowed = t.tolerance[size_t(i)];
+    const double error = got == want ? 0 : std::max(1.0, std::fabs(double(got) - double(want)));
+    if (error > allowed && result.message.empty())
+      result.message = "`" + t.name + "` element " + std::to_string(i) + " is " + std::to_string(got) + ", not " +
+                       std::to_string(want);
+    note_error(error, allowed, result);
+  }
+
+  static void note_error(double error, double allowed, outcome &result) {
     const double ratio = error / (allowed > 0 ? allowed : 1),
                  worst = result.error / (result.tolerance > 0 ? result.tolerance : 1);
     if (ratio > worst || result.tolerance == 0)
@@ -341,7 +378,7 @@ private:
   mutable int64_t workspace_bytes = 0;
   std::vector<unsigned char> bytes;
   size_t at = 0;
-  std::vector<std::pair<std::string, double>> scalars;
+  std::vector<std::pair<std::string, scalar_value>> scalars;
 };
 
 /// One case and how it is called.
