@@ -60,7 +60,7 @@ int runBench(BenchOptions &options) {
   bool passed = true;
   const int code = runOnGpus(*module, options.gpu, options.run, session, [&](const GpuResults &results) {
     if (!options.gpu.buildOnly)
-      fmt::print("{}", formatRates(results));
+      say(formatRates(results));
     for (const harness::CaseResult &result : results.cases)
       passed &= result.passed;
   });

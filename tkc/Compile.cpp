@@ -19,7 +19,7 @@ namespace {
 
 int compile(const CompileOptions &options) {
   if (options.printPipeline) {
-    fmt::print("{}", ir::printTilePipeline());
+    say(ir::printTilePipeline());
     return Success;
   }
   if (options.input.empty()) {

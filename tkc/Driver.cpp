@@ -5,8 +5,10 @@
 #include "support/Files.h"
 #include "tkc/Reproducer.h"
 
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 
 #include <unistd.h>
 
@@ -22,7 +24,10 @@ std::string counted(size_t count, const char *noun) {
 
 } // namespace
 
-void complain(const std::string &message) { fmt::print(stderr, "tkc: error: {}\n", message); }
+void say(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); }
+void sayOnError(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stderr); }
+
+void complain(const std::string &message) { sayOnError(fmt::format("tkc: error: {}\n", message)); }
 
 Session::Session(bool verifyDiagnostics) : verifyDiagnostics(verifyDiagnostics) {
   if (verifyDiagnostics) // a test may well be about more than a reader would want to see
@@ -45,14 +50,14 @@ std::optional<uint32_t> Session::addFile(const std::string &path) {
 int Session::finish(int otherwise) {
   if (verifyDiagnostics) {
     std::string differences = checkExpectedDiagnostics(sources, diagnostics);
-    fmt::print(stderr, "{}", differences);
+    sayOnError(differences);
     return differences.empty() ? Success : InputErrors;
   }
   bool color = useColor();
   for (const Diagnostic &diagnostic : diagnostics.all())
-    fmt::print(stderr, "{}", sources.render(diagnostic, color));
+    sayOnError(sources.render(diagnostic, color));
   if (diagnostics.limitReached())
-    fmt::print(stderr, "{}, and no more are looked for\n", counted(diagnostics.numKeptErrors(), "error"));
+    sayOnError(fmt::format("{}, and no more are looked for\n", counted(diagnostics.numKeptErrors(), "error")));
   // An import that cannot be read is an error in the file that asks for it; a file of the command line has no place.
   for (const Diagnostic &diagnostic : diagnostics.all())
     if (!diagnostic.loc.isValid() && diagnostic.id == Diag::cannot_read_file)
@@ -69,8 +74,18 @@ int writeOutput(const std::string &path, std::string_view text) {
   std::string error;
   if (writeFile(path, text, error))
     return Success;
-  complain(fmt::format("cannot write `{}`: {}", path, error));
+  complain(fmt::format("cannot write {}: {}", path == "-" ? "standard output" : "`" + path + "`", error));
   return CannotWriteOutput;
+}
+
+int endOutput(int code) {
+  errno = 0;
+  if (code != CannotWriteOutput && (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)) {
+    complain(errno == 0 ? "cannot write standard output"
+                        : fmt::format("cannot write standard output: {}", std::strerror(errno)));
+    code = CannotWriteOutput;
+  }
+  return std::fflush(stderr) != 0 || std::ferror(stderr) != 0 ? static_cast<int>(CannotWriteOutput) : code;
 }
 
 } // namespace tkc::driver

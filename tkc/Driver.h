@@ -49,10 +49,15 @@ public:
   int finishWith(const std::string &output, std::string_view text);
 };
 
+/// On standard output, and on standard error. What cannot be written endOutput tells of.
+void say(std::string_view text);
+void sayOnError(std::string_view text);
 /// "tkc: error: MESSAGE" on standard error.
 void complain(const std::string &message);
 /// Writes the file or complains.
 int writeOutput(const std::string &path, std::string_view text);
+/// Writes out what was said. The exit code of the run: `code`, or that something could not be written.
+int endOutput(int code);
 
 /// Compares what was reported with `// expected-error@+1 {{text}}` comments (also -warning, -note) in every buffer of
 /// the session. Returns one line for each diagnostic that is missing and each that is unexpected.

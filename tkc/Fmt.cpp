@@ -32,7 +32,7 @@ int formatFile(const std::string &path, const FmtOptions &options) {
   bool isFormatted = *text == session.sources.text(*buffer);
   if (options.check) {
     if (!isFormatted)
-      fmt::print(stderr, "{}: not formatted\n", path);
+      sayOnError(fmt::format("{}: not formatted\n", path));
     return isFormatted ? Success : InputErrors;
   }
   if (!options.inPlace)

@@ -75,9 +75,9 @@ bool PassRunner::run(ir::Function &function) {
   if (options.verifyEach && !isSound(function, std::string(elaborate)))
     return false;
   if (options.printAfterAll || runOptions.printAfter.count(std::string(elaborate)))
-    fmt::print(stderr, "// ---- after elaborate of @{}\n{}", function.kernel, ir::print(function));
+    sayOnError(fmt::format("// ---- after elaborate of @{}\n{}", function.kernel, ir::print(function)));
   ir::PassReport report = ir::runPasses(function, passes, runOptions);
-  fmt::print(stderr, "{}", report.printed);
+  sayOnError(report.printed);
   times.insert(times.end(), report.times.begin(), report.times.end());
   if (report.internalError)
     reportBroken(function, function.loc, *report.internalError, std::move(report.before), report.brokenBy);
@@ -87,7 +87,7 @@ bool PassRunner::run(ir::Function &function) {
 
 void PassRunner::finish() const {
   if (options.timePasses)
-    fmt::print(stderr, "{}", ir::formatTimes(times));
+    sayOnError(ir::formatTimes(times));
 }
 
 } // namespace tkc::driver

@@ -105,7 +105,7 @@ int show(const ProfileOptions &options, const std::string &events, const std::st
   std::string head = timeline.title + "\n";
   for (const auto &[what, value] : timeline.facts)
     head += fmt::format("{}: {}\n", what, value);
-  fmt::print("{}{}", head, timeline::formatShares(timeline));
+  say(fmt::format("{}{}", head, timeline::formatShares(timeline)));
   double from = 0, to = 0;
   if (!readRange(options.range, from, to)) {
     complain(fmt::format("`--range {}` is not of the form FROM:TO, in ns", options.range));

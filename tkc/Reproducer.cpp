@@ -70,13 +70,12 @@ std::string write(const Bug &bug) {
 int reportBug(const Bug &bug) {
   complain("internal error: " + bug.message);
   if (const std::string path = write(bug); !path.empty())
-    fmt::print(
-        stderr,
-        "tkc: note: this is a bug in tkc; a report of it wants the file `{}`, which has the command, the sources "
-        "and the IR\n",
-        path);
+    sayOnError(
+        fmt::format("tkc: note: this is a bug in tkc; a report of it wants the file `{}`, which has the command, "
+                    "the sources and the IR\n",
+                    path));
   else
-    fmt::print(stderr, "tkc: note: this is a bug in tkc; no file that shows it again could be written\n");
+    sayOnError("tkc: note: this is a bug in tkc; no file that shows it again could be written\n");
   return InternalError;
 }
 

@@ -71,7 +71,7 @@ int runTests(TestOptions &options) {
     options.gpu.emulate = options.target == Target::Emulator;
     gpuCode = runOnGpus(*module, options.gpu, options.run, session, [&](const GpuResults &of) {
       if (!options.gpu.buildOnly && !options.verifyDiagnostics)
-        fmt::print("{}", harness::formatTable(of.cases));
+        say(harness::formatTable(of.cases));
       results.insert(results.end(), of.cases.begin(), of.cases.end());
     });
   } else {
@@ -89,7 +89,7 @@ int runTests(TestOptions &options) {
   if (results.empty())
     complain(fmt::format("`{}` has no case to test", options.input));
   else if (options.target == Target::Interpreter)
-    fmt::print("{}", harness::formatTable(results));
+    say(harness::formatTable(results));
   int written = Success;
   if (!options.junit.empty())
     written = writeOutput(options.junit, harness::formatJUnit(options.input, results));

@@ -227,7 +227,7 @@ int runOnGpus(const Module &module, const GpuTestOptions &gpu, const harness::Ru
       for (harness::CaseResult &result : results.cases)
         result.how += " " + target->name;
       if (!gpu.buildOnly)
-        fmt::print("{}:\n", target->name);
+        say(fmt::format("{}:\n", target->name));
     }
     onResults(results);
   }

@@ -192,7 +192,7 @@ private:
   int showCandidates() {
     for (const auto &search : searches) {
       const std::vector<const tune::Built *> first = search->next(options.most, gpu, [] { return false; });
-      fmt::print("{}", tune::formatCandidates(*search, first));
+      say(tune::formatCandidates(*search, first));
     }
     return session.finish();
   }
@@ -200,13 +200,13 @@ private:
   int writeFolder() {
     const tune::Job job = tune::makeJob(nextBatches(options.most), target);
     if (job.codes.empty()) {
-      fmt::print("nothing is left to measure; `--results {}` takes the figures\n", pathOfLog());
+      say(fmt::format("nothing is left to measure; `--results {}` takes the figures\n", pathOfLog()));
       return Success;
     }
     if (const int code = writeJob(job, options.output); code != Success)
       return code;
-    fmt::print("{} schedules to measure; run `{}` where the GPU is\n", job.codes.size(),
-               inFolder(options.output, tune::scriptFile));
+    say(fmt::format("{} schedules to measure; run `{}` where the GPU is\n", job.codes.size(),
+                    inFolder(options.output, tune::scriptFile)));
     return session.finish();
   }
 
@@ -224,8 +224,8 @@ private:
     if (!InterruptNote::isInterrupted())
       return code;
     for (const auto &search : searches)
-      fmt::print("{}", tune::formatBest(*search, gpu));
-    fmt::print("interrupted; the figures are in {}, and the same command goes on\n", logPath);
+      say(tune::formatBest(*search, gpu));
+    say(fmt::format("interrupted; the figures are in {}, and the same command goes on\n", logPath));
     std::fflush(stdout);
     InterruptNote::obey();
   }
@@ -286,11 +286,11 @@ private:
 
   int finish() {
     for (const auto &search : searches)
-      fmt::print("{}", tune::formatBest(*search, gpu));
+      say(tune::formatBest(*search, gpu));
     const std::string name = llvm::sys::path::filename(options.input).str();
     const std::string text = tune::printSchedules(searches, gpu, target.name, name);
     if (text.empty()) {
-      fmt::print("nothing is faster than the schedules of {}: {} is not written\n", name, options.output);
+      say(fmt::format("nothing is faster than the schedules of {}: {} is not written\n", name, options.output));
       return session.finish();
     }
     const int code = writeOutput(options.output, text);

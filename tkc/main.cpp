@@ -61,9 +61,9 @@ int run(int argc, char **argv) {
   try {
     app.parse(std::move(arguments));
   } catch (const CLI::ParseError &error) {
-    return app.exit(error) == 0 ? Success : Usage;
+    return endOutput(app.exit(error) == 0 ? Success : Usage);
   }
-  return catchingBugs(action);
+  return endOutput(catchingBugs(action));
 }
 
 } // namespace
