@@ -31,6 +31,18 @@ struct Turn {
   friend bool operator==(const Turn &, const Turn &) = default;
 };
 
+struct NeededKernel {
+  const KernelInfo *kernel;
+  const Specialization *specialization;
+};
+
+/// A specialisation that the GPU cannot have.
+struct Refused {
+  const KernelInfo *kernel;
+  Specialization specialization;
+  std::string why;
+};
+
 /// The cases that set the same tunes, and are checked with the same schedule. Their kernels are compiled together: with
 /// others the same kernel is another function, in another namespace.
 struct Group {
@@ -39,12 +51,8 @@ struct Group {
   bool isTraced;            ///< its kernels record what their roles do when
   std::string scope;        ///< empty for the first
   std::vector<planner::PlannedKernel> kernels;
+  std::vector<Refused> refused;
   std::vector<std::unique_ptr<ProgramPlan>> programs;
-};
-
-struct NeededKernel {
-  const KernelInfo *kernel;
-  const Specialization *specialization;
 };
 
 /// A case on its way into the program.
@@ -77,6 +85,9 @@ public:
         attempt(entry, [&] { return finish(entry); });
     for (const auto &group : groups)
       dropUnplanned(*group);
+    if (purpose == GpuPurpose::Test)
+      planOthers();
+    program.runs = !rows.empty();
     program.source = cuda::inlineRuntime(source(), cuda::dialectOf(plans.arch->name));
     return std::move(program);
   }
@@ -220,23 +231,71 @@ private:
     });
   }
 
-  bool plan(const NeededKernel &needed, Group &group) {
+  /// Empty, or why there is no plan, which is told of once however many cases ask for it. `elaborated` is what the
+  /// schedules make of it.
+  std::string plan(const NeededKernel &needed, Group &group, const std::vector<planner::ElaboratedKernel> &elaborated) {
+    for (const Refused &refused : group.refused)
+      if (refused.kernel == needed.kernel && refused.specialization == *needed.specialization)
+        return refused.why;
     if (isPlanned(needed, group))
-      return true;
+      return {};
+    DiagnosticEngine said(sources);
     std::vector<planner::PlannedKernel> planned = planner::planSpecialization(
-        module, *needed.kernel, *needed.specialization, optionsFor(*needed.kernel, group), diagnostics);
-    if (group.turn && group.turn->schedule < planned.size()) {
-      // What is not aligned goes to the last, which serves every call.
-      std::vector<size_t> chosen = {group.turn->schedule};
-      if (planned[group.turn->schedule].plan->aligned)
-        chosen.push_back(planned.size() - 1);
-      for (const size_t i : chosen)
-        group.kernels.push_back(std::move(planned[i]));
-    } else if (!group.turn) {
-      for (planner::PlannedKernel &kernel : planned)
-        group.kernels.push_back(std::move(kernel));
-    }
-    return !planned.empty();
+        module, *needed.kernel, *needed.specialization, optionsFor(*needed.kernel, group), said);
+    for (const Diagnostic &diagnostic : said.all())
+      diagnostics.append(diagnostic);
+    if (keep(planned, group, elaborated))
+      return {};
+    const auto error = std::find_if(said.all().begin(), said.all().end(),
+                                    [](const Diagnostic &it) { return it.severity == Severity::Error; });
+    std::string why = error == said.all().end() ? "there is no plan for a kernel of it" : error->message;
+    group.refused.push_back({needed.kernel, *needed.specialization, why});
+    return why;
+  }
+
+  /// What the cases of the group run. False where one of these was refused.
+  static bool keep(std::vector<planner::PlannedKernel> &planned, Group &group,
+                   const std::vector<planner::ElaboratedKernel> &elaborated) {
+    const auto find = [&](const planner::ElaboratedKernel &of) {
+      return std::find_if(planned.begin(), planned.end(),
+                          [&](const planner::PlannedKernel &it) { return it.variant == of.variant; });
+    };
+    std::vector<std::vector<planner::PlannedKernel>::iterator> wanted;
+    for (size_t i = 0; i < elaborated.size(); ++i)
+      if (!group.turn || group.turn->schedule == i)
+        wanted.push_back(find(elaborated[i]));
+    // What is not aligned goes to the last, which serves every call.
+    if (group.turn && wanted.front() != planned.end() && wanted.front()->plan->aligned)
+      wanted.push_back(find(elaborated.back()));
+    if (std::find(wanted.begin(), wanted.end(), planned.end()) != wanted.end())
+      return false;
+    for (const auto each : wanted)
+      group.kernels.push_back(std::move(*each));
+    return true;
+  }
+
+  /// What no case asks for, and a file would have: whether there is a plan for it.
+  void planOthers() {
+    DiagnosticEngine said(sources);
+    for (const Subject &subject : chosenSubjects())
+      if (subject.kernel) {
+        planner::PlanOptions others = harness::optionsFor(*subject.kernel, plans, options.tunes);
+        others.launchedKernels = launched;
+        others.onlyKernels = {subject.signature->name};
+        others.leavesOut = [&](const KernelInfo &kernel, const Specialization &of) { return wasPlanned(kernel, of); };
+        planner::planModule(module, others, said);
+      }
+    for (const Diagnostic &diagnostic : said.all())
+      diagnostics.append(diagnostic);
+  }
+
+  /// For a case, or refused.
+  bool wasPlanned(const KernelInfo &kernel, const Specialization &specialization) const {
+    return std::any_of(groups.begin(), groups.end(), [&](const auto &group) {
+      const auto isThis = [&](const auto &it) { return it.kernel == &kernel && it.specialization == specialization; };
+      return group->tunes == options.tunes && (std::any_of(group->kernels.begin(), group->kernels.end(), isThis) ||
+                                               std::any_of(group->refused.begin(), group->refused.end(), isThis));
+    });
   }
 
   /// Programs that launch a kernel that this GPU cannot have: their cases have failed, those of others go on.
@@ -272,8 +331,10 @@ private:
     for (const NeededKernel &needed : kernelsOf(entry)) {
       std::vector<planner::ElaboratedKernel> elaborated = planner::elaborateSpecialization(
           module, *needed.kernel, *needed.specialization, optionsFor(*needed.kernel, *entry.group), diagnostics);
-      if (elaborated.empty() || !plan(needed, *entry.group))
+      if (elaborated.empty())
         return "there is no plan for a kernel of it";
+      if (std::string why = plan(needed, *entry.group, elaborated); !why.empty())
+        return why;
       functions.push_back(std::move(servingOf(elaborated, entry, functions.size()).function));
     }
     if (entry.isTraced) {

@@ -24,6 +24,7 @@ struct GpuProgram {
   std::map<std::string, std::string> files; ///< what it reads, by name
   std::vector<CaseResult> cases;            ///< in the order of their numbers; not run yet
   std::vector<double> bytes, operations;    ///< of each case's call; when testing, operations of whole instructions
+  bool runs = false;                        ///< some case; else all have failed before, each with its message
 };
 
 /// What the program does with a case.

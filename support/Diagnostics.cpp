@@ -252,10 +252,10 @@ DiagnosticEngine::Builder DiagnosticEngine::add(Diag id, SourceRange where, std:
   return Builder(*this, dropping ? dropped : diagnostics.size() - 1);
 }
 
-/// Without a place it speaks of the command line, and every specialisation says the same of that.
+/// What specialisations or cases have in common each of them says.
 bool DiagnosticEngine::isRepetition(const Diagnostic &diagnostic) const {
-  return !diagnostic.loc.isValid() && std::any_of(diagnostics.begin(), diagnostics.end(), [&](const Diagnostic &said) {
-    return said.id == diagnostic.id && !said.loc.isValid() && said.message == diagnostic.message;
+  return std::any_of(diagnostics.begin(), diagnostics.end(), [&](const Diagnostic &said) {
+    return said.id == diagnostic.id && said.loc == diagnostic.loc && said.message == diagnostic.message;
   });
 }
 

@@ -119,7 +119,7 @@ private:
   std::vector<Diagnostic> diagnostics;
   size_t errorCount = 0;
   size_t errorLimit = 20;
-  size_t repetitions = 0; ///< errors that were given before, in the same words and without a place
+  size_t repetitions = 0; ///< errors that were given before, at the same place and in the same words
   bool dropping = false;  ///< an error past the limit, or a repetition, was dropped, and what belongs to it goes too
 };
 

@@ -200,6 +200,10 @@ int runOn(const arch::Description &target, const Module &module, const GpuTestOp
     for (harness::CaseResult &result : program.cases)
       result.how = "emulator";
   const std::string input(sources.name(module.files.front().buffer));
+  if (!program.runs) {
+    results = {&target, std::move(program.cases), std::move(program.bytes), std::move(program.operations), {}, {}};
+    return Success;
+  }
   GpuTest test(gpu, target, std::move(program), !options.takesAllCases(), llvm::sys::path::parent_path(input).str());
   return test.run(results);
 }

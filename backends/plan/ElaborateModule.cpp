@@ -8,11 +8,14 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fmt/core.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <set>
 
 namespace tkc::planner {
 namespace {
+
+constexpr size_t mostUnsaid = 128; ///< specialisations of a kernel, beyond which a warning says what makes them
 
 /// Splits settings into tunes of the kernel, which elaboration takes, and keys, which planning takes.
 std::map<std::string, int64_t> takeTunes(const Signature &signature, ScheduleSettings &settings) {
@@ -79,6 +82,41 @@ std::vector<ElaboratedKernel> elaborateAll(const Module &module, const KernelInf
   return result;
 }
 
+/// What multiplies to these, as "4 types `T` × 3 of `D` × with or without `bias`".
+std::string factorsOf(const std::vector<Specialization> &all) {
+  std::vector<std::string> factors;
+  const auto add = [&](std::string_view form, const std::string &name, auto valueIn) {
+    std::set<int64_t> values;
+    for (const Specialization &each : all)
+      values.insert(valueIn(each));
+    if (const size_t count = values.size(); count > 1)
+      factors.push_back(fmt::vformat(form, fmt::make_format_args(name, count)));
+  };
+  for (size_t i = 0; i < all.front().typeArgs.size(); ++i)
+    add("{1} types `{0}`", all.front().typeArgs[i].first,
+        [i](const Specialization &of) { return static_cast<int64_t>(of.typeArgs[i].second); });
+  for (size_t i = 0; i < all.front().constants.size(); ++i)
+    add("{1} of `{0}`", all.front().constants[i].first,
+        [i](const Specialization &of) { return of.constants[i].second; });
+  std::set<std::string> optional;
+  for (const Specialization &each : all)
+    optional.insert(each.absent.begin(), each.absent.end());
+  for (const std::string &name : optional)
+    add("with or without `{0}`", name,
+        [&](const Specialization &of) { return static_cast<int64_t>(of.absent.count(name)); });
+  return fmt::format("{}", fmt::join(factors, " × "));
+}
+
+/// Those that `--set` leaves.
+std::vector<Specialization> chosenOf(const KernelInfo &kernel, const PlanOptions &options) {
+  std::vector<Specialization> all = specializations(kernel.signature, kernel.cases);
+  std::erase_if(all, [&](const Specialization &specialization) {
+    ScheduleSettings overrides = options.overrides;
+    return !takeChoice(specialization, overrides);
+  });
+  return all;
+}
+
 } // namespace
 
 std::vector<ElaboratedKernel> elaborateSpecialization(const Module &module, const KernelInfo &kernel,
@@ -100,10 +138,15 @@ std::vector<ElaboratedKernel> elaborateModule(const Module &module, const PlanOp
     const KernelInfo &kernel = *module.kernels[i];
     if (!isWanted(kernel, i >= module.numMainKernels, options))
       continue;
-    for (const Specialization &specialization : specializations(kernel.signature, kernel.cases)) {
-      ScheduleSettings overrides = options.overrides;
-      if (!takeChoice(specialization, overrides))
+    const std::vector<Specialization> chosen = chosenOf(kernel, options);
+    if (chosen.size() > mostUnsaid)
+      diagnostics.report(Diag::many_specializations, {kernel.signature.loc, kernel.signature.loc},
+                         kernel.signature.name, chosen.size(), factorsOf(chosen));
+    for (const Specialization &specialization : chosen) {
+      if (options.leavesOut && options.leavesOut(kernel, specialization))
         continue;
+      ScheduleSettings overrides = options.overrides;
+      takeChoice(specialization, overrides);
       for (ElaboratedKernel &elaborated : elaborateAll(module, kernel, specialization, overrides, options, diagnostics))
         result.push_back(std::move(elaborated));
     }

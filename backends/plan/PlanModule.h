@@ -42,6 +42,8 @@ struct PlanOptions {
   std::vector<std::string> onlyKernels; ///< empty: all that the main file declares
   /// By programs: of imported files these are compiled as well, and where the GPU can they begin early.
   std::vector<std::string> launchedKernels;
+  /// Specialisations that are not planned.
+  std::function<bool(const KernelInfo &, const Specialization &)> leavesOut;
   /// Called on each function before it is planned: runs the passes. False stops.
   std::function<bool(ir::Function &)> transform;
   Instrumentation instrument = Instrumentation::None; ///< with records of what each role does when

@@ -51,15 +51,28 @@ TEST(Diagnostics, longLinesAndBinaryAreCutToWhatCanBeRead) {
 
 TEST(Diagnostics, notesOfADroppedErrorGoWithIt) {
   SourceManager sources;
-  uint32_t buffer = sources.addBuffer("a.tk", "x");
+  uint32_t buffer = sources.addBuffer("a.tk", std::string(25, 'x'));
   DiagnosticEngine engine(sources);
   SourceRange where = rangeOf(sources, buffer, "x");
-  for (int i = 0; i < 25; ++i) {
+  for (int i = 0; i < 25; ++i, ++where.begin.offset, ++where.end.offset) {
     engine.report(Diag::comparison_chain, where);
     engine.report(Diag::note_write_and, where);
   }
   EXPECT_EQ(engine.numErrors(), 20u);
   EXPECT_EQ(engine.all().size(), 40u);
+}
+
+TEST(Diagnostics, whatIsSaidTwiceAtOnePlaceIsSaidOnceButCounted) {
+  SourceManager sources;
+  uint32_t buffer = sources.addBuffer("a.tk", "x");
+  DiagnosticEngine engine(sources);
+  SourceRange where = rangeOf(sources, buffer, "x");
+  for (int i = 0; i < 2; ++i) {
+    engine.report(Diag::comparison_chain, where);
+    engine.report(Diag::note_write_and, where);
+  }
+  EXPECT_EQ(engine.numErrors(), 2u);
+  EXPECT_EQ(engine.all().size(), 2u);
 }
 
 TEST(Diagnostics, whatHasNoPlaceIsSaidOnceButCounted) {
