@@ -23,6 +23,14 @@ def digest_folder(folder):
     return digest(*(part for path in files for part in (str(path.relative_to(folder)), path)))
 
 
+class Interrupted(Exception):
+    """Raised by a computation whose program a signal ended: what stands for its result is told once, and not kept."""
+
+    def __init__(self, result):
+        super().__init__(result)
+        self.result = result
+
+
 class Cache:
     def __init__(self, folder):
         self.folder = pathlib.Path(folder)
@@ -30,11 +38,14 @@ class Cache:
 
     def remembered(self, key, compute):
         """The result of `compute()`, which is JSON, from this run or an earlier one; and whether it was an earlier one.
-        None is not kept."""
+        Neither None is kept nor what was interrupted."""
         path = self.folder / f"{key}.json"
         if path.exists():
             return json.loads(path.read_text()), True
-        result = compute()
+        try:
+            result = compute()
+        except Interrupted as interrupted:
+            return interrupted.result, False
         if result is not None:
             handle, name = tempfile.mkstemp(dir=self.folder)
             with os.fdopen(handle, "w") as file:

@@ -10,6 +10,8 @@ import re
 import shutil
 import subprocess
 
+import cache
+
 # What of ROCm's headers emitted files use, for machines without them.
 HIP_HEADERS = pathlib.Path(__file__).resolve().parents[2] / "emulator/shim"
 
@@ -38,8 +40,10 @@ def command(gpu, source, folder):
 def compile(source, gpu, folder):
     line = command(gpu, source, folder)
     run = subprocess.run(line, capture_output=True, text=True)
+    if run.returncode < 0:
+        raise cache.Interrupted({"kernels": {}, "faults": [f"signal {-run.returncode} ended {line[0]}"]})
     if run.returncode != 0:
-        return {"kernels": {}, "faults": [f"{' '.join(line[:1])} refused it: {run.stderr.strip()[:2000]}"]}
+        return {"kernels": {}, "faults": [f"{line[0]} refused it: {run.stderr.strip()[:2000]}"]}
     if gpu["amd"]:
         return read_amd(run.stderr, (folder / "code.s").read_text())
     return read_nvidia(run.stderr, next(folder.glob("*.ptx")).read_text())

@@ -86,6 +86,8 @@ def emulate_one(options, store, file, gpu, sample, emulator):
 
         def run():
             done = tkc(options, *chosen, "-o", folder / "program", "--json", folder / "results.json")
+            if done.returncode < 0:
+                raise cache.Interrupted({"cases": [{**refused, "message": f"signal {-done.returncode} ended it"}]})
             results = folder / "results.json"
             if not results.exists():
                 return {"cases": [{**refused, "message": (done.stderr.strip() or f"exit status {done.returncode}")[:2000]}]}
