@@ -223,10 +223,11 @@ private:
     const bool aInShared = stmt.aShared && plan.findBuffer(stmt.aRef.buffer) != nullptr;
     result.macs = rows * cols * k;
     // Each instruction reads its columns of b again: by 64 rows of a warpgroup, by 128 of a thread, by those of a warp.
-    const double slabs =
+    const double instructions =
         stmt.byWarps || stmt.byThreads ? role.warps : std::ceil(rows / (stmt.isTensorProduct() ? 128 : 64));
     const double bytes = bitWidth(bElem) / 8.0;
-    const double shared = (aInShared ? rows * k * bytes : 0) + slabs * cols * k * bytes * (stmt.byPair ? 0.5 : 1);
+    const double shared =
+        (aInShared ? rows * k * bytes : 0) + instructions * cols * k * bytes * (stmt.byPair ? 0.5 : 1);
     if (stmt.byThreads) {
       result.work += Work{.multiplyAdds = result.macs, .others = result.macs / 4, .sharedBytes = result.macs};
       return;

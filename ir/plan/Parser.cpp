@@ -427,7 +427,7 @@ void Parser::tensor(Plan &plan) {
   shape(tensor.rows, tensor.cols);
   expect("]");
   expect("slab");
-  tensor.slab = static_cast<int>(integer(1, 1 << 16));
+  tensor.instructionRows = static_cast<int>(integer(1, 1 << 16));
   if (accept("stride"))
     tensor.stride = integer(1, 1 << 16);
   expect("stages");

@@ -53,14 +53,15 @@ struct Buffer {
 };
 
 /// Tensor memory: `stages` tiles of results or left operands of products, side by side in its columns of 32 bits.
-/// Slabs of `slab` rows, what one instruction makes or takes, lie side by side, and so do the columns of each.
+/// One instruction makes or takes `instructionRows` rows (`slab` in plans). The columns of these lie side by side, and
+/// those of the next rows lie beside them.
 struct TensorBuffer : Buffer {
-  int slab = 128;     ///< 64 or 128 rows; of 64, every quarter of the 128 lanes has 16
-  int64_t stride = 0; ///< columns from slab to slab, where that is more than a slab has; 0: side by side
+  int instructionRows = 128; ///< 64 or 128 rows; of 64, every quarter of the 128 lanes has 16
+  int64_t stride = 0; ///< columns from the rows of one instruction to those of the next; 0: as many as those have
 
-  /// Columns of tensor memory; `offset` counts them too.
-  int64_t slabColumns() const { return cols * bitWidth(elem) / 32; }
-  int64_t stageColumns() const { return rows / slab * (stride > 0 ? stride : slabColumns()); }
+  /// Columns of tensor memory that the rows of one instruction take; `offset` counts such columns, too.
+  int64_t instructionColumns() const { return cols * bitWidth(elem) / 32; }
+  int64_t stageColumns() const { return rows / instructionRows * (stride > 0 ? stride : instructionColumns()); }
   int64_t totalColumns() const { return stageColumns() * stages; }
 };
 

@@ -370,7 +370,7 @@ void Printer::resources(const Plan &plan) {
     line(fmt::format("tensor columns {}", plan.tensorColumns));
   for (const TensorBuffer &tensor : plan.tensors)
     line(fmt::format("tensor {}: {}[{}x{}] slab {}{} stages {} columns {}{}", tensor.name, spelling(tensor.elem),
-                     tensor.rows, tensor.cols, tensor.slab,
+                     tensor.rows, tensor.cols, tensor.instructionRows,
                      tensor.stride > 0 ? fmt::format(" stride {}", tensor.stride) : "", tensor.stages, tensor.offset,
                      tensor.aliasOf.empty() ? "" : " alias " + tensor.aliasOf));
   for (const Barrier &barrier : plan.barriers)

@@ -22,12 +22,12 @@ int64_t bytes(Swizzle swizzle); ///< 0, 32, 64, 128
 /// How the elements of a register tile are spread over the threads of a role.
 struct Layout {
   enum Kind : uint8_t {
-    Mma,     ///< the wgmma accumulator: slabs of 64 rows a warpgroup
+    Mma,     ///< the wgmma accumulator: an instruction makes 64 rows, by a warpgroup
     Operand, ///< a left operand of wgmma, of a type that is not 16 bits wide: Mma but for the order within a row
     Rows,    ///< vectors of `vec` elements, a row over `threadsPerRow` consecutive ones of the role's `threads` threads
-    WarpMma, ///< the mma.sync accumulator, 16 rows a warp: slabs of `threads` / 2 rows
-    Tensor,  ///< the accumulator of a product of 128 rows in tensor memory, as quads of threads read it: slabs of 128
-             ///< rows a warpgroup, 32 neighbouring ones a warp
+    WarpMma, ///< the mma.sync accumulator, 16 rows a warp: all make `threads` / 2 rows at once
+    Tensor,  ///< the accumulator of a product of 128 rows in tensor memory, as quads of threads read it: 128 rows
+             ///< by a warpgroup at once, 32 neighbouring ones by a warp
     Mfma,    ///< the MFMA accumulator, transposed, by waves below each other: blocks of 64 / `threadsPerRow` rows and
              ///< columns, of whose rows a lane has runs of `vec` neighbours
   } kind = Mma;
@@ -54,8 +54,8 @@ constexpr int64_t float6BoxCols = 128;
 inline int64_t boxStep(ElemType elem, int alignment) {
   return isFloat6(elem) ? float6BoxCols : int64_t{alignment} * 8 / bitWidth(elem);
 }
-/// Rows of a slab of an accumulator: those of all its warps.
-constexpr int slabRows(const Layout &layout) {
+/// Rows of an accumulator that one instruction of each of its warps makes. An accumulator has whole multiples of them.
+constexpr int instructionRows(const Layout &layout) {
   return layout.kind == Layout::Tensor ? layout.threads
          : layout.kind == Layout::Mfma ? layout.threads / layout.threadsPerRow
                                        : layout.threads / 2;

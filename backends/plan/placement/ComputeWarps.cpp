@@ -45,22 +45,22 @@ public:
       out.instances = 1;
       return;
     }
-    if (usesTensorMemory() && chooseTensorSlabs(rows, cols))
+    if (usesTensorMemory() && divideLanes(rows, cols))
       return;
-    const int64_t slabs = (rows + 63) / 64;
-    int widest = 0; // columns of one instruction
+    const int64_t instructions = (rows + 63) / 64; // below each other
+    int widest = 0;                                // columns of one instruction
     for (const arch::MatrixInstruction &instruction : arch.matrixInstructions)
       widest = std::max(widest, instruction.nMax);
-    const bool divideCols = slabs == 1 && cols > widest && cols % 32 == 0;
-    const int halves = slabs > 4 && slabs % 4 == 0 ? 4 : 2;
-    const int fitting = std::min(slabs % 3 == 0 ? 3 : slabs % 2 == 0 || divideCols ? halves : 1, mostInstances);
+    const bool divideCols = instructions == 1 && cols > widest && cols % 32 == 0;
+    const int halves = instructions > 4 && instructions % 4 == 0 ? 4 : 2;
+    const int dividing = instructions % 3 == 0 ? 3 : instructions % 2 == 0 || divideCols ? halves : 1;
+    const int fitting = std::min(dividing, mostInstances);
     out.instances = static_cast<int>(schedule.warpgroups.value_or(fitting));
     out.note(plan::Note::Roles, {},
-             schedule.warpgroups
-                 ? fmt::format("{} computing warpgroups, as the schedule says", out.instances)
-                 : fmt::format(
-                       "{} computing warpgroup{}: the largest product has {} rows, {} slabs of 64, which so many share",
-                       out.instances, out.instances == 1 ? "" : "s", rows, slabs));
+             schedule.warpgroups ? fmt::format("{} computing warpgroups, as the schedule says", out.instances)
+                                 : fmt::format("{} computing warpgroup{}: the largest product has {} rows, {} times "
+                                               "the 64 of one instruction, which so many share",
+                                               out.instances, out.instances == 1 ? "" : "s", rows, instructions));
   }
 
 private:
@@ -75,11 +75,11 @@ private:
 
   /// Products of 128 rows have all lanes of tensor memory, those of 64 half of them: 128 an instance where the largest
   /// product has as many, and a thread's registers hold what vector work takes of it.
-  bool chooseTensorSlabs(int64_t rows, int64_t cols) {
-    constexpr int64_t mostCols = 192; // a thread has as many registers of a whole tile as it has columns
-    const int64_t slabs = rows / 128;
-    int instances = slabs % 3 == 0 ? 3 : slabs % 2 == 0 ? 2 : 1;
-    bool shareCols = slabs == 1 && cols > 64 && cols % 32 == 0 && cols <= 2 * mostCols && isFlat();
+  bool divideLanes(int64_t rows, int64_t cols) {
+    constexpr int64_t mostCols = 192;        // a thread has as many registers of a whole tile as it has columns
+    const int64_t instructions = rows / 128; // below each other
+    int instances = instructions % 3 == 0 ? 3 : instructions % 2 == 0 ? 2 : 1;
+    bool shareCols = instructions == 1 && cols > 64 && cols % 32 == 0 && cols <= 2 * mostCols && isFlat();
     walkTile(nest, [&](const ir::Op &op, int) { // scales come to tensor memory by 128 rows
       shareCols &= !ir::isScaled(op) || op.result()->type.cols % 128 == 0;
     });

@@ -18,13 +18,13 @@ bool isSpread(const ir::Value *value) {
 
 plan::Division divisionOf(int64_t rows, int64_t cols, const Placement &placement) {
   const int instances = placement.instances;
-  const int64_t slab = plan::slabRows(placement.layout);
+  const int64_t rowUnit = plan::instructionRows(placement.layout);
   const int64_t colUnit = placement.layout.kind == plan::Layout::Mfma ? plan::blockSide(placement.layout) : 16;
   if (instances == 1)
     return plan::Division::Whole;
   if (placement.byCols)
     return plan::Division::Cols;
-  if (rows == 1 || rows % (slab * instances) == 0 || rows > slab || cols % (colUnit * instances) != 0)
+  if (rows == 1 || rows % (rowUnit * instances) == 0 || rows > rowUnit || cols % (colUnit * instances) != 0)
     return plan::Division::Rows;
   return plan::Division::Cols;
 }
@@ -39,7 +39,7 @@ Divisions::Divisions(const Nest &nest, const Placement &placement) : byCols(plac
 }
 
 void Divisions::noteRows(const ir::Value *value, const Placement &placement) {
-  const int64_t unit = static_cast<int64_t>(plan::slabRows(placement.layout)) * placement.instances;
+  const int64_t unit = static_cast<int64_t>(plan::instructionRows(placement.layout)) * placement.instances;
   if (value->type.kind == ir::Type::Tile && value->type.rows > 1 && value->type.rows % unit != 0)
     classes[root(value)].indivisible = true;
 }

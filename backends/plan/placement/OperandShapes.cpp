@@ -61,8 +61,8 @@ std::string whyNotStaged(const Placement &placement, const Operand &operand, con
     return {};
   return fmt::format("a computed operand of {} rows is shared by {} {}, which have {} rows or more each: take other "
                      "tiles or fewer `{}`",
-                     operand.value->type.rows, placement.instances, sharers(placement), plan::slabRows(fed.layout),
-                     key(placement));
+                     operand.value->type.rows, placement.instances, sharers(placement),
+                     plan::instructionRows(fed.layout), key(placement));
 }
 
 /// What an instance holds of a tile is what it holds of the operand that is made of it: both are as long along the axis

@@ -198,8 +198,8 @@ private:
   /// What a product contracts at a time: 32 bytes.
   static int64_t contractedUnit(ElemType elem) { return std::max<int64_t>(16, 32 * 8 / plan::sharedBits(elem)); }
 
-  /// A left operand has whole slabs of rows for every instance, whichever way it is stored, and both have whole steps
-  /// of what is contracted.
+  /// A left operand has the rows of whole instructions for every instance, whichever way it is stored, and both have
+  /// whole steps of what is contracted.
   ir::Type forOperand(const ir::Op &dot, size_t position, bool transposed, ir::Type stored) const {
     int64_t &contracted = transposed == (position == 0) ? stored.rows : stored.cols;
     contracted = roundUp(contracted, contractedUnit(stored.elem));

@@ -24,7 +24,7 @@ bool Placement::onlyFeedsProducts(const ir::Value *value) const {
 
 plan::Layout Placement::layoutOf(int64_t rows, plan::Division division) const {
   plan::Layout found = layout;
-  const int64_t unit = plan::slabRows(layout) * (division == plan::Division::Rows ? instances : 1);
+  const int64_t unit = plan::instructionRows(layout) * (division == plan::Division::Rows ? instances : 1);
   if (layout.kind == plan::Layout::Tensor && rows != 1 && rows % unit != 0)
     found.kind = plan::Layout::Mma;
   return found;

@@ -35,7 +35,7 @@ struct ProductPlacement {
   bool byThreads = false; ///< no matrix instruction for these types
   bool byWarps = false;   ///< each warp multiplies by itself, synchronously
   bool inTensor = false;  ///< issued by one thread, into tensor memory
-  plan::VarType made;     ///< what the instruction makes: whole slabs and columns, of which the result is a part
+  plan::VarType made;     ///< rows and columns of whole instructions, of which the result is a part
   /// Of operands that are computed, as the product reads them: A in registers, or what is stored to a staging buffer.
   plan::VarType aFed, bFed;
   /// Block scales of a and b, in rings, k contiguous as stored; without, their buffers have no name.

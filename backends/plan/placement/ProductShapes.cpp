@@ -25,7 +25,7 @@ void checkWidths(const arch::Description &arch, const Placement &out, std::strin
 }
 
 /// One instruction makes the rows of an instance, or two do.
-void checkSlabs(const arch::Description &arch, const Placement &out, std::string &error) {
+void checkInstructionRows(const arch::Description &arch, const Placement &out, std::string &error) {
   constexpr int64_t mostRows = 128; // by wgmma: runtime/include/tk/wgmma.h
   for (const auto &[dot, product] : out.products) {
     if (product.inTensor && product.isScaled() && product.made.layout.kind != plan::Layout::Tensor)
@@ -33,7 +33,7 @@ void checkSlabs(const arch::Description &arch, const Placement &out, std::string
               "`warpgroups`";
     const bool byRows = product.made.division == plan::Division::Rows;
     const int64_t rows = product.made.rows / (byRows ? out.instances : 1);
-    if (product.inTensor && rows != plan::slabRows(product.made.layout))
+    if (product.inTensor && rows != plan::instructionRows(product.made.layout))
       error = fmt::format("one warpgroup would have {} rows of a product, and the instruction makes 64 or 128: take "
                           "other tiles or `warpgroups`",
                           rows);
@@ -93,8 +93,8 @@ bool isDividedByCols(const Placement &out, const ir::Op &dot) {
 int64_t rowUnit(const Placement &out, plan::Division division, int64_t rows) {
   if (out.layout.kind == plan::Layout::Rows)
     return out.layout.threads / out.layout.threadsPerRow;
-  const int64_t slab = plan::slabRows(out.layoutOf(rows, division));
-  return division == plan::Division::Rows ? slab * out.instances : slab;
+  const int64_t each = plan::instructionRows(out.layoutOf(rows, division));
+  return division == plan::Division::Rows ? each * out.instances : each;
 }
 
 int64_t colUnit(const Placement &out, plan::Division division) {
@@ -138,7 +138,7 @@ void shapeProducts(const arch::Description &arch, Placement &out) {
 
 void checkProductShapes(const arch::Description &arch, const Placement &out, std::string &error) {
   checkWidths(arch, out, error);
-  checkSlabs(arch, out, error);
+  checkInstructionRows(arch, out, error);
 }
 
 } // namespace tkc::planner

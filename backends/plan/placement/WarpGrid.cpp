@@ -88,9 +88,9 @@ WarpGrid chooseWarpGrid(const Nest &nest, const Schedule &schedule,
   }
   // All tiles by rows, so that those of a row stay within a quad; the smallest product has rows for all warps of an
   // instance.
-  const auto slabs = static_cast<unsigned>(std::max<int64_t>((products.minRows + warpRows - 1) / warpRows, 1));
+  const auto fitting = static_cast<unsigned>(std::max<int64_t>((products.minRows + warpRows - 1) / warpRows, 1));
   WarpGrid grid;
-  grid.down = std::min(warps, static_cast<int>(std::bit_floor(slabs)));
+  grid.down = std::min(warps, static_cast<int>(std::bit_floor(fitting)));
   const int64_t share = products.scans ? 1 : products.maxRows / (warpRows * grid.down);
   grid.instances = static_cast<int>(std::clamp<int64_t>(warps / grid.down, 1, std::max<int64_t>(share, 1)));
   // Who asks for more warps than there are rows has them share columns (divisionOf), if they can.

@@ -97,7 +97,7 @@ int ComputeProducts::stepsAtATime(const ir::Op &dot, const plan::VarType &made) 
     return 0;
   const int byCols = made.division == plan::Division::Cols ? placement.instances : 1;
   const int byRows = made.division == plan::Division::Rows ? placement.instances : 1;
-  const int64_t loads = made.rows / byRows / plan::slabRows(made.layout) + made.cols / byCols / 16;
+  const int64_t loads = made.rows / byRows / plan::instructionRows(made.layout) + made.cols / byCols / 16;
   const ir::Type &factor = ir::factorOf(dot, 0)->type;
   const int64_t steps = plan::sharedBytes(factor.elem, factor.cols) / 32;
   for (const int count : {4, 2})

@@ -34,8 +34,8 @@ private:
   /// How many steps of k a product that fills most registers, with what the loops around it carry, takes at a time: as
   /// the compiler loads all operands of one stretch ahead, these have to fit beside. 0: all.
   int stepsAtATime(const ir::Op &dot, const plan::VarType &made) const;
-  /// The variable that feeds a computed operand to the product: the value's, or one of whole slabs, of the operand's
-  /// layout, with zeros where padding would be contracted.
+  /// The variable that feeds a computed operand to the product: the value's, or one of the rows of whole instructions,
+  /// of the operand's layout, with zeros where padding would be contracted.
   std::string asFed(const ir::Op &dot, size_t position);
   void emitSpread(const std::string &dest, const std::string &source, std::pair<int64_t, int64_t> within,
                   SourceLoc loc);

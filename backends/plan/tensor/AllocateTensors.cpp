@@ -8,17 +8,18 @@
 namespace tkc::planner {
 namespace {
 
-/// Slabs as far apart as those of the least larger buffer that is in use at other times.
+/// What instructions make of a buffer lies as far apart as in the least larger one that is in use at other times.
 void widen(std::vector<plan::TensorBuffer> &buffers, const std::map<std::string, TensorUse> &uses) {
   for (plan::TensorBuffer &buffer : buffers) {
     const plan::TensorBuffer *least = nullptr;
     for (const plan::TensorBuffer &other : buffers) {
-      const bool suits = other.rows / other.slab == buffer.rows / buffer.slab && other.stages == buffer.stages &&
-                         other.slabColumns() > buffer.slabColumns() && !uses.at(buffer.name).meets(uses.at(other.name));
-      if (suits && (!least || other.slabColumns() < least->slabColumns()))
+      const bool suits = other.rows / other.instructionRows == buffer.rows / buffer.instructionRows &&
+                         other.stages == buffer.stages && other.instructionColumns() > buffer.instructionColumns() &&
+                         !uses.at(buffer.name).meets(uses.at(other.name));
+      if (suits && (!least || other.instructionColumns() < least->instructionColumns()))
         least = &other;
     }
-    buffer.stride = least ? least->slabColumns() : 0;
+    buffer.stride = least ? least->instructionColumns() : 0;
   }
 }
 

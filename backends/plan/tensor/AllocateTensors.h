@@ -28,7 +28,7 @@ struct TensorUse {
 enum class Sharing : uint8_t {
   Any,
   Alike,   ///< of the same size, so that each instance has the same ones in both
-  Widened, ///< the same, and slabs of small ones lie as far apart as those of larger ones
+  Widened, ///< the same, and what instructions make lies as far apart in small ones as in larger ones
 };
 
 /// What is given up for products to fit tensor memory.

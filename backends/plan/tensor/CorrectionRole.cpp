@@ -328,7 +328,7 @@ std::string chooseCorrection(const Schedule &schedule, Placement &placement, std
   plan::Buffer buffer;
   buffer.name = placement.uniqueBuffer("factor");
   buffer.rows = 1;
-  buffer.cols = static_cast<int64_t>(plan::slabRows(placement.layout)) * placement.instances;
+  buffer.cols = static_cast<int64_t>(plan::instructionRows(placement.layout)) * placement.instances;
   buffer.elem = ElemType::F32;
   buffer.swizzle = plan::Swizzle::None;
   // Where no product is issued late, the next column is made of one that waits for what the last is for.

@@ -59,7 +59,7 @@ private:
       buffer.rows = type.rows;
       buffer.cols = type.cols;
       buffer.swizzle = plan::Swizzle::None;
-      buffer.slab = type.layout.kind == plan::Layout::Tensor ? 128 : 64;
+      buffer.instructionRows = type.layout.kind == plan::Layout::Tensor ? 128 : 64;
       result.buffers.push_back(buffer);
     }
     return {name, "", false, type.division};

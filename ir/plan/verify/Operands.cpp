@@ -14,11 +14,11 @@ std::pair<int64_t, int64_t> unitsOf(const VarType &type) {
   case Layout::Mma:
   case Layout::WarpMma:
   case Layout::Tensor:
-    return {slabRows(layout), 8};
+    return {instructionRows(layout), 8};
   case Layout::Operand:
     return {64, std::max(4 * 32 / bitWidth(type.elem), 1)};
   case Layout::Mfma:
-    return {slabRows(layout), blockSide(layout)};
+    return {instructionRows(layout), blockSide(layout)};
   case Layout::Rows:
     return {layout.threads / layout.threadsPerRow, int64_t{layout.threadsPerRow} * layout.vec};
   }

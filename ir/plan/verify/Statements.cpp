@@ -346,7 +346,7 @@ private:
     return only;
   }
 
-  /// A store leaves out the rows that only fill up the slabs of a whole tile.
+  /// A store leaves out the rows that only fill up the last instruction of a whole tile.
   static bool padsRows(const VarType &type, int64_t rows, const Stmt &stmt) {
     return stmt.kind == StmtKind::StoreShared && type.kind == VarType::Fragment && type.division == Division::Whole &&
            rows % 16 == 0 && rows < type.rows;
@@ -542,9 +542,9 @@ private:
     int64_t cols = dest.division == Division::Cols ? dest.cols / role.instances : dest.cols;
     if (dest.kind != VarType::Fragment || dest.layout.kind != Layout::WarpMma || dest.layout.threads != 32 * role.warps)
       return complain("`{}` is no accumulator of {} warps", stmt.dest, role.warps);
-    if (rows % slabRows(dest.layout) != 0 || cols % 8 != 0)
+    if (rows % instructionRows(dest.layout) != 0 || cols % 8 != 0)
       complain("an instance's {}x{}: its {} warps take multiples of {} rows, and columns in steps of 8", rows, cols,
-               role.warps, slabRows(dest.layout));
+               role.warps, instructionRows(dest.layout));
     contraction(stmt, k, elem, "mma");
   }
 
@@ -557,9 +557,9 @@ private:
     if (dest.kind != VarType::Fragment || dest.layout.threads != role.lanes * role.warps ||
         (side != 16 && (side != 32 || elem == ElemType::F64)) || dest.layout.vec != run)
       return complain("`{}` is no accumulator of {} waves for {}", stmt.dest, role.warps, spelling(elem));
-    if (rows % slabRows(dest.layout) != 0 || cols % side != 0)
+    if (rows % instructionRows(dest.layout) != 0 || cols % side != 0)
       complain("an instance's {}x{}: its {} waves take multiples of {} rows, and columns in steps of {}", rows, cols,
-               role.warps, slabRows(dest.layout), side);
+               role.warps, instructionRows(dest.layout), side);
     contraction(stmt, k, elem, "mfma");
     if (!stmt.scales.empty() && k % (32 * 64 / side) != 0)
       complain("contracts {} elements with scales: mfma takes {} at a time", k, 32 * 64 / side);

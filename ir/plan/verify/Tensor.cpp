@@ -36,9 +36,9 @@ public:
     const VarType type = *typeOf(plan, role, stmt.kind == StmtKind::LoadTensor ? stmt.dest : stmt.operands[0]);
     if (stmt.kind == StmtKind::ScaleTensor)
       return scale(*tensor, type);
-    const Layout::Kind wanted = tensor->slab == 128 ? Layout::Tensor : Layout::Mma;
+    const Layout::Kind wanted = tensor->instructionRows == 128 ? Layout::Tensor : Layout::Mma;
     if (type.kind != VarType::Fragment || type.layout.kind != wanted)
-      complain("`{}` in slabs of {} rows takes fragments in layout `{}`, not {}", tensor->name, tensor->slab,
+      complain("`{}` in slabs of {} rows takes fragments in layout `{}`, not {}", tensor->name, tensor->instructionRows,
                wanted == Layout::Tensor ? "tensor" : "mma", print(type));
     else if (type.elem != tensor->elem || type.rows != tensor->rows || type.cols != tensor->cols ||
              type.division != stmt.ref.slice)
@@ -60,7 +60,7 @@ public:
     if (!a || !b)
       return complain("no buffer `{}`", a ? stmt.ref.buffer : stmt.aRef.buffer);
     shapes(*dest, shapeOf(*a, stmt.aRef), shapeOf(*b, stmt.ref));
-    if (aTensor && (aTensor->slab != dest->slab || stmt.aRef.transposed))
+    if (aTensor && (aTensor->instructionRows != dest->instructionRows || stmt.aRef.transposed))
       complain("a left operand in tensor memory lies in the lanes of its product");
     types(*dest, *a, *b, aTensor != nullptr);
     if (!stmt.scales.empty())
@@ -84,14 +84,14 @@ private:
                            : !cursor || cursor->type.kind != VarType::Cursor || cursor->type.rows != tensor->stages)
       complain("`{}` has {} stages, and `{}` is no cursor that counts them", ref.buffer, tensor->stages, ref.cursor);
     const Part part = partOf(tensor->rows, tensor->cols, ref.slice, role.instances);
-    if (ref.transposed || part.rows != tensor->slab)
-      complain("an instance has {} rows of `{}`, and a slab has {}", part.rows, tensor->name, tensor->slab);
+    if (ref.transposed || part.rows != tensor->instructionRows)
+      complain("an instance has {} rows of `{}`, and a slab has {}", part.rows, tensor->name, tensor->instructionRows);
     return tensor;
   }
 
   void scale(const TensorBuffer &tensor, const VarType &by) {
     const bool isColumn = by.kind == VarType::Column && by.rows == tensor.rows &&
-                          by.layout.kind == (tensor.slab == 128 ? Layout::Tensor : Layout::Mma) &&
+                          by.layout.kind == (tensor.instructionRows == 128 ? Layout::Tensor : Layout::Mma) &&
                           (by.division == Division::Rows) == (stmt.ref.slice == Division::Rows);
     if (by.elem != tensor.elem || (!isColumn && by.kind != VarType::Scalar))
       complain("{} is no factor of the rows of `{}`", print(by), tensor.name);
@@ -137,7 +137,7 @@ private:
     const int64_t bRows = b.rows * (stmt.byPair ? 2 : 1); // the other block has the other half, and each all scales
     if (!checkScales(plan, stmt, a.elem, {a.rows, a.cols}, {b.cols, bRows}, report))
       return;
-    if (dest.slab != 128 || stmt.aRef.transposed || !stmt.ref.transposed)
+    if (dest.instructionRows != 128 || stmt.aRef.transposed || !stmt.ref.transposed)
       complain("a product with scales has 128 rows, and operands with the contracted axis contiguous");
     const auto columns = [&](const Buffer &buffer, const BufferRef &ref) {
       const int64_t own = ref.slice == Division::Whole ? buffer.rows : buffer.rows / role.instances;
@@ -158,15 +158,15 @@ private:
 };
 
 void checkBuffer(const Plan &plan, const TensorBuffer &tensor, Report &report) {
-  if ((tensor.slab != 64 && tensor.slab != 128) || tensor.rows % tensor.slab != 0 || tensor.stages < 1 ||
-      tensor.stages > 16 || bitWidth(tensor.elem) > 32 || bitWidth(tensor.elem) < 8 ||
+  if ((tensor.instructionRows != 64 && tensor.instructionRows != 128) || tensor.rows % tensor.instructionRows != 0 ||
+      tensor.stages < 1 || tensor.stages > 16 || bitWidth(tensor.elem) > 32 || bitWidth(tensor.elem) < 8 ||
       tensor.cols * bitWidth(tensor.elem) % 128 != 0)
     report.add(plan.loc, fmt::format("tensor memory `{}`: whole slabs of 64 or 128 rows, of whole groups of 4 columns "
                                      "of 32 bits, in 1 to 16 stages",
                                      tensor.name));
-  else if (tensor.stride != 0 && tensor.stride < tensor.slabColumns())
+  else if (tensor.stride != 0 && tensor.stride < tensor.instructionColumns())
     report.add(plan.loc, fmt::format("tensor memory `{}`: slabs of {} columns every {}", tensor.name,
-                                     tensor.slabColumns(), tensor.stride));
+                                     tensor.instructionColumns(), tensor.stride));
   else if (tensor.offset + tensor.totalColumns() > plan.tensorColumns)
     report.add(plan.loc, fmt::format("tensor memory `{}` has columns {}..{}, the block allocates {}", tensor.name,
                                      tensor.offset, tensor.offset + tensor.totalColumns(), plan.tensorColumns));
