@@ -154,7 +154,7 @@ private:
   /// A warp's store takes from each thread as many neighbours of a row as the row's alignment allows.
   double writesPerSector(const Stmt &store) const {
     const plan::Var *var = role.findVar(store.operands.back());
-    if (!var || var->type.kind != VarType::Fragment || var->type.layout.led)
+    if (!var || var->type.kind != VarType::Fragment || var->type.layout.aligned)
       return 1;
     constexpr double sector = 32;
     const double alignment = alignmentOf(store);

@@ -475,8 +475,8 @@ Role Parser::role() {
     expect("by");
     Stmt first;
     view(first);
-    role.lead = first.view;
-    role.leadOperands = first.operands;
+    role.alignedBy = first.view;
+    role.alignedByOperands = first.operands;
   }
   expect("{");
   role.body = body(&role.vars, &role, nullptr);
@@ -521,7 +521,7 @@ Layout Parser::layout() {
     expect(",");
     layout.vec = static_cast<int>(integer(1, 4096));
     if (layout.kind == Layout::Rows && accept(","))
-      layout.led = accept("led");
+      layout.aligned = accept("led");
     expect(")");
   }
   return layout;

@@ -264,16 +264,16 @@ struct Role {
   /// The same warps are all instances: what depends on the instance stands in Each, and no variable but a scalar comes
   /// into one of these or out of it.
   bool serial = false;
-  /// Of a role with tiles in led layouts: the beginning of a row of memory, as long as a line of the caches, as an
-  /// index of one element or tile a dim but for the last, on axes of the grid. How far it lies after a multiple of its
-  /// size is how far the vectors of tiles begin before them. Empty: none.
-  ir::View lead;
-  std::vector<std::string> leadOperands; ///< of `lead`
+  /// Of a role with tiles in aligned layouts (`led by` in plans): the beginning of a row of memory, as long as a line
+  /// of the caches, as an index of one element or tile a dim but for the last, on axes of the grid. How far it lies
+  /// after a multiple of its size is how far the vectors of tiles begin before them. Empty: none.
+  ir::View alignedBy;
+  std::vector<std::string> alignedByOperands; ///< of `alignedBy`
   std::vector<Var> vars; ///< cursors among them: they start at stage 0, phase 0, and go on from tile to tile
   Body body;             ///< run for every tile of the grid that the block takes
   Body finish;           ///< run once after the last
 
-  bool isLed() const { return !lead.tensor.empty(); }
+  bool isAligned() const { return !alignedBy.tensor.empty(); }
   const Var *findVar(std::string_view name) const;
   /// Groups of `warps` warps that run the body.
   int processes() const { return serial ? 1 : instances; }

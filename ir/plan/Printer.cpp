@@ -411,7 +411,7 @@ void Printer::plan(const Plan &plan) {
                      role.lanes == Role{}.lanes ? "" : fmt::format(" of {}", role.lanes),
                      fmt::format("{}{}", role.instances, role.serial ? " serial" : ""), role.registers,
                      role.inFirst ? " in_first" : "") +
-         (role.isLed() ? " led by " + print(role.lead, role.leadOperands) : ""));
+         (role.isAligned() ? " led by " + print(role.alignedBy, role.alignedByOperands) : ""));
     vars(role.vars);
     body(role.body);
     part("finish", role.finish);
@@ -465,7 +465,7 @@ std::string print(const Layout &layout) {
   if (layout.kind != Layout::Rows && layout == usual)
     return std::string(name);
   return fmt::format("{}({}, {}, {}{})", name, layout.threads, layout.threadsPerRow, layout.vec,
-                     layout.led ? ", led" : "");
+                     layout.aligned ? ", led" : "");
 }
 
 std::string print(const VarType &type) {

@@ -34,15 +34,15 @@ struct Layout {
   int threads = 128;
   int threadsPerRow = 4;
   int vec = 2;
-  /// Rows, a row at a time: vectors begin as many columns before the tile as the role's `lead` says, and the first ones
-  /// hold the tile's last columns in place of those before it (tk/led_rows.h).
-  bool led = false;
+  /// Rows, a row at a time: vectors begin as many columns before the tile as the role's `alignedBy` says, and the first
+  /// ones hold the tile's last columns in place of those before it (tk/led_rows.h). `led` in plans.
+  bool aligned = false;
   friend bool operator==(const Layout &, const Layout &) = default;
 };
 std::string print(const Layout &layout);
-/// Elements of a chunk of 16 bytes: by so many more than a tile in a led layout has, a copy of it in shared memory has
-/// both chunks of memory that its turned one is made of.
-inline int64_t ledChunk(ElemType elem) { return 128 / bitWidth(elem); }
+/// Elements of a chunk of 16 bytes: by so many more than a tile in an aligned layout has, a copy of it in shared memory
+/// has both chunks of memory that its turned one is made of.
+inline int64_t alignedChunk(ElemType elem) { return 128 / bitWidth(elem); }
 /// Bits of an element in shared memory: those of six bits lie there as matrix instructions read them, 16 in 16 bytes
 /// (tk/padded.h), which copies fill but for four.
 inline int sharedBits(ElemType elem) { return isFloat6(elem) ? 8 : bitWidth(elem); }

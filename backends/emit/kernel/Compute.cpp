@@ -204,11 +204,11 @@ cpp::Expr RolePrinter::indices(const VarType &type, int axis) {
   if (type.kind == VarType::Scalar)
     return cpp::integer(0);
   std::vector<cpp::Expr> args;
-  if (axis == 1 && type.layout.led)
-    args.push_back(cpp::name(leadName));
-  const cpp::Expr local = cpp::call(cpp::templated(axis == 0         ? "tk::row_index"
-                                                   : type.layout.led ? "tk::led_col_index"
-                                                                     : "tk::col_index",
+  if (axis == 1 && type.layout.aligned)
+    args.push_back(cpp::name(alignmentName));
+  const cpp::Expr local = cpp::call(cpp::templated(axis == 0             ? "tk::row_index"
+                                                   : type.layout.aligned ? "tk::led_col_index"
+                                                                         : "tk::col_index",
                                                    {cpp::name(variableType(type, role.instances))}),
                                     std::move(args));
   const bool divided = type.division == (axis == 0 ? plan::Division::Rows : plan::Division::Cols);

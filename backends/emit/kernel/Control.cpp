@@ -160,12 +160,12 @@ cpp::Body RolePrinter::setup() {
 
 cpp::Body RolePrinter::body() {
   cpp::Body out;
-  if (role.isLed()) {
+  if (role.isAligned()) {
     Stmt first;
     first.kind = StmtKind::Load;
-    first.view = role.lead;
-    first.operands = role.leadOperands;
-    out.push_back(leadOf(first));
+    first.view = role.alignedBy;
+    first.operands = role.alignedByOperands;
+    out.push_back(declareAlignment(first));
   }
   cpp::Body rest = print(role.body);
   out.insert(out.end(), std::make_move_iterator(rest.begin()), std::make_move_iterator(rest.end()));

@@ -290,10 +290,10 @@ cpp::Expr RolePrinter::otherwise(const Stmt &stmt) {
 }
 
 /// The declaration of how far vectors begin before their tiles; `first` is the first vector of a row.
-cpp::Stmt RolePrinter::leadOf(const Stmt &first) {
-  leadName = names.take("lead");
+cpp::Stmt RolePrinter::declareAlignment(const Stmt &first) {
+  alignmentName = names.take("lead");
   const ViewParts parts = viewOf(first, 1, 1, false, Division::Whole);
-  return cpp::Stmt::declaration("const tk::lead", leadName,
+  return cpp::Stmt::declaration("const tk::lead", alignmentName,
                                 cpp::call(cpp::templated("tk::lead_of", {cpp::integer(first.view.indices.back().hi)}),
                                           {cpp::method(kernel.argument(parts.param->name), "at", parts.origin)}));
 }
@@ -302,8 +302,8 @@ cpp::Stmt RolePrinter::leadOf(const Stmt &first) {
 void RolePrinter::printLoadShared(const Stmt &stmt, cpp::Body &out) {
   const VarType &type = typeOf(stmt.dest);
   std::vector<cpp::Expr> args;
-  if (type.layout.led && kernel.plan.findBuffer(stmt.ref.buffer)->cols > type.cols)
-    args.push_back(cpp::name(leadName));
+  if (type.layout.aligned && kernel.plan.findBuffer(stmt.ref.buffer)->cols > type.cols)
+    args.push_back(cpp::name(alignmentName));
   const std::string callee = stmt.fromBlock > 0 ? "tk::load_cluster_shared"
                              : args.empty()     ? "tk::load_shared"
                                                 : "tk::load_led_shared";
@@ -314,8 +314,8 @@ void RolePrinter::printLoadShared(const Stmt &stmt, cpp::Body &out) {
 }
 
 /// A row of a tensor of which nothing is written may be read beside the tile.
-cpp::Expr RolePrinter::loadedLed(const Stmt &stmt, const ViewParts &parts, const VarType &loaded) {
-  std::vector<cpp::Expr> args = {cpp::name(leadName)};
+cpp::Expr RolePrinter::loadedAligned(const Stmt &stmt, const ViewParts &parts, const VarType &loaded) {
+  std::vector<cpp::Expr> args = {cpp::name(alignmentName)};
   if (parts.param->mode == ir::ParamMode::In)
     args.push_back(kernel.argument(parts.param->name));
   args.push_back(viewExpr(parts, true));
@@ -353,12 +353,12 @@ void RolePrinter::printLoad(const Stmt &stmt, cpp::Body &out) {
   }
   ViewParts parts = viewOf(stmt, partRows(type, role.instances), partCols(type, role.instances),
                            type.kind == VarType::Column, type.division);
-  if (isOwn && !type.layout.led) // of a led row each element is one thread's
+  if (isOwn && !type.layout.aligned) // of an aligned row each element is one thread's
     parts.only = storesItself(stmt);
   VarType loaded = type;
   loaded.elem = param.elem;
-  if (type.layout.led)
-    return assign(stmt, convert(loadedLed(stmt, parts, loaded), param.elem, type.elem), out);
+  if (type.layout.aligned)
+    return assign(stmt, convert(loadedAligned(stmt, parts, loaded), param.elem, type.elem), out);
   const bool wide = (suitsWide(parts) && holdsNeighbours(type)) || isAlignedPacked(parts, type.layout);
   std::vector<cpp::Expr> args;
   if (wide)
@@ -402,15 +402,15 @@ void RolePrinter::printStore(const Stmt &stmt, cpp::Body &out) {
       return;
     }
     const bool byGroups = verb == "store" || (verb == "atomic_add" && param.elem == ElemType::F32);
-    const bool led = type.layout.led;
-    const bool wide = led || (byGroups && suitsWide(parts) && holdsNeighbours(type)) ||
+    const bool aligned = type.layout.aligned;
+    const bool wide = aligned || (byGroups && suitsWide(parts) && holdsNeighbours(type)) ||
                       (verb == "store" && isAlignedPacked(parts, type.layout));
     std::vector<cpp::Expr> args;
     if (wide)
-      args.push_back(led ? cpp::name(leadName) : cpp::member(kernel.argument(param.name), "wide"));
+      args.push_back(aligned ? cpp::name(alignmentName) : cpp::member(kernel.argument(param.name), "wide"));
     args.push_back(viewExpr(parts, wide));
     args.push_back(stored);
-    body.push_back(cpp::Stmt::expression(cpp::call("tk::" + verb + (led ? "_led" : ""), std::move(args))));
+    body.push_back(cpp::Stmt::expression(cpp::call("tk::" + verb + (aligned ? "_led" : ""), std::move(args))));
   }
   if (stmt.firstInstance && instance)
     out.push_back(cpp::Stmt::ifThen(cpp::binary("==", instance, cpp::integer(0)), std::move(body)));

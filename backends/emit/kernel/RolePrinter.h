@@ -33,8 +33,8 @@ struct KernelContext {
   std::map<std::string, std::pair<std::string, std::string>> axisRanges; ///< of the grid's variables: lo, hi
   std::map<std::string, plan::VarType> axisTypes;                        ///< of the grid's variables
   int recordWords = 2;                                                   ///< EmitOptions::recordWords
-  MemberNames members;                           ///< of the two structs
-  std::map<std::string, std::string> gridNames;  ///< of the grid's variables, in every role
+  MemberNames members;                                                   ///< of the two structs
+  std::map<std::string, std::string> gridNames;                          ///< of the grid's variables, in every role
   std::map<std::string, std::string> rangeNames; ///< by axis over tiles: what its range is called
   std::map<std::string, cpp::Body> gridBounds;   ///< by ragged axis: finds its bounds
 
@@ -163,9 +163,9 @@ private:
   std::string typeText(const std::string &var) const { return variableType(typeOf(var), role.instances); }
 
   // Memory.cpp
-  cpp::Stmt leadOf(const plan::Stmt &first);
+  cpp::Stmt declareAlignment(const plan::Stmt &first);
   void printLoadShared(const plan::Stmt &stmt, cpp::Body &out);
-  cpp::Expr loadedLed(const plan::Stmt &stmt, const ViewParts &parts, const plan::VarType &loaded);
+  cpp::Expr loadedAligned(const plan::Stmt &stmt, const ViewParts &parts, const plan::VarType &loaded);
   void printLoad(const plan::Stmt &stmt, cpp::Body &out);
   int64_t tileSizeOf(const std::string &tile) const;
   cpp::Expr loadedElement(const plan::Stmt &stmt);
@@ -243,9 +243,9 @@ private:
   std::vector<std::set<std::string>> groupsInFlight;              ///< while tracking; the last one is still open
   /// Not null: where to note the tensors that the text being printed takes to suit copies of 16 bytes.
   std::set<std::string> *assumedWide = nullptr;
-  std::string leadName; ///< of the variable that says where vectors begin, in a led role
+  std::string alignmentName; ///< of the variable that says where vectors begin, in a role whose rows are aligned
   unsigned lastLine = 0;
-  bool vectorsFit = false; ///< in a branch that asks whether the vectors suit the copy engine
+  bool vectorsFit = false;         ///< in a branch that asks whether the vectors suit the copy engine
   std::vector<unsigned> loopLines; ///< of the loops around what is being printed
   bool byElements = false;         ///< what is being printed is said of elements, not of tiles
 };

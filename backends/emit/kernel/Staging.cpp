@@ -190,8 +190,8 @@ void RolePrinter::copyAsync(const Stmt &stmt, cpp::Body &out) {
   const cpp::Expr threads = cpp::integer(static_cast<int64_t>(role.totalWarps()) * role.lanes);
   const cpp::Expr ofTensor = cpp::member(kernel.argument(stmt.view.tensor), "wide");
   std::vector<cpp::Expr> args = {stage(stmt.ref)};
-  if (role.isLed()) { // the tile whose columns are
-    args.push_back(cpp::name(leadName));
+  if (role.isAligned()) { // the tile whose columns are
+    args.push_back(cpp::name(alignmentName));
     args.push_back(cpp::member(kernel.argument(stmt.view.tensor), "data"));
     args.push_back(viewExpr(parts, true));
     args.push_back(threadInRole);

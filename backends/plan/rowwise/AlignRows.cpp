@@ -10,9 +10,9 @@ namespace {
 
 using Kind = plan::StmtKind;
 
-class Leader {
+class RowAligner {
 public:
-  Leader(plan::Role &role, const plan::Plan &plan, const arch::Description &arch)
+  RowAligner(plan::Role &role, const plan::Plan &plan, const arch::Description &arch)
       : role(role), plan(plan), arch(arch) {}
 
   std::string run(std::vector<plan::Buffer> &buffers) {
@@ -23,14 +23,14 @@ public:
     walk(role.body, [&](const plan::Stmt &stmt) { why = why.empty() ? whyNot(stmt) : why; });
     if (!why.empty())
       return why;
-    const plan::Stmt *leading = nullptr;
+    const plan::Stmt *best = nullptr;
     walk(role.body, [&](const plan::Stmt &stmt) {
-      if (canLead(stmt) && (!leading || isBetter(stmt, *leading)))
-        leading = &stmt;
+      if (canAlignBy(stmt) && (!best || isBetter(stmt, *best)))
+        best = &stmt;
     });
-    if (!leading)
+    if (!best)
       return "the place in the grid alone does not say of any tensor which row it is";
-    lead(*leading);
+    alignBy(*best);
     walk(role.body, [&](plan::Stmt &stmt) {
       if (stmt.isThreadCopy())
         widen(*std::find_if(buffers.begin(), buffers.end(),
@@ -82,7 +82,7 @@ private:
     return isKnown ? "" : fmt::format("of a {} it is not known", plan::spelling(stmt.kind));
   }
 
-  // ---- the row that leads
+  // ---- the row that others are aligned by
   const ir::Param &paramOf(const plan::Stmt &stmt) const {
     return *std::find_if(plan.params.begin(), plan.params.end(),
                          [&](const ir::Param &param) { return param.name == stmt.view.tensor; });
@@ -93,7 +93,7 @@ private:
                        [&](const plan::GridAxis &axis) { return axis.name == var && axis.tileSize <= 1; });
   }
 
-  bool canLead(const plan::Stmt &stmt) const {
+  bool canAlignBy(const plan::Stmt &stmt) const {
     if ((stmt.kind != Kind::Load && stmt.kind != Kind::Store) || stmt.view.hasGather() ||
         !isRow(stmt.kind == Kind::Load ? stmt.dest : stmt.operands.back()) || isPacked(paramOf(stmt).elem))
       return false;
@@ -111,27 +111,27 @@ private:
     return width != others ? width < others : one.kind == Kind::Store && other.kind != Kind::Store;
   }
 
-  void lead(const plan::Stmt &leading) {
-    const plan::VarType &type = *typeOf(leading.kind == Kind::Load ? leading.dest : leading.operands.back());
-    ir::View view{leading.view.tensor, {}};
-    for (size_t d = 0; d + 1 < leading.view.indices.size(); ++d) {
-      ir::ViewIndex index = leading.view.indices[d];
-      role.leadOperands.push_back(leading.operands[index.operand]);
-      index.operand = static_cast<unsigned>(role.leadOperands.size() - 1);
+  void alignBy(const plan::Stmt &access) {
+    const plan::VarType &type = *typeOf(access.kind == Kind::Load ? access.dest : access.operands.back());
+    ir::View view{access.view.tensor, {}};
+    for (size_t d = 0; d + 1 < access.view.indices.size(); ++d) {
+      ir::ViewIndex index = access.view.indices[d];
+      role.alignedByOperands.push_back(access.operands[index.operand]);
+      index.operand = static_cast<unsigned>(role.alignedByOperands.size() - 1);
       view.indices.push_back(index);
     }
     ir::ViewIndex line;
     line.kind = ir::ViewIndex::Span;
-    line.hi = std::min(int64_t{arch.lineBytes} / byteWidth(paramOf(leading).elem),
+    line.hi = std::min(int64_t{arch.lineBytes} / byteWidth(paramOf(access).elem),
                        int64_t{type.layout.threads} * type.layout.vec);
     view.indices.push_back(line);
-    role.lead = view;
+    role.alignedBy = view;
     for (plan::Var &var : role.vars)
       if (var.type.kind == plan::VarType::Row)
-        var.type.layout.led = true;
+        var.type.layout.aligned = true;
   }
 
-  static void widen(plan::Buffer &buffer) { buffer.cols += plan::ledChunk(buffer.elem); }
+  static void widen(plan::Buffer &buffer) { buffer.cols += plan::alignedChunk(buffer.elem); }
 
   plan::Role &role;
   const plan::Plan &plan;
@@ -142,7 +142,7 @@ private:
 
 std::string alignRows(plan::Role &role, std::vector<plan::Buffer> &buffers, const plan::Plan &plan,
                       const arch::Description &arch) {
-  return Leader(role, plan, arch).run(buffers);
+  return RowAligner(role, plan, arch).run(buffers);
 }
 
 } // namespace tkc::planner

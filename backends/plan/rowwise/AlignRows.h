@@ -13,9 +13,10 @@
 
 namespace tkc::planner {
 
-/// With the key `align_rows`, of a role whose tiles have one row each: all of them get led layouts, and the role the
-/// row that leads, by preference of a tensor that is written, whose accesses wait for nothing else to be put right.
-/// What is copied to `buffers` ahead of its use comes with a chunk more. Returns why the key cannot be met, or nothing.
+/// With the key `align_rows`, of a role whose tiles have one row each: all of them get aligned layouts, and the role
+/// the row that they are aligned by. By preference it is of a tensor that is written, whose accesses wait for nothing
+/// else to be put right. What is copied to `buffers` ahead of its use comes with a chunk more. Returns why the key
+/// cannot be met, or nothing.
 std::string alignRows(plan::Role &role, std::vector<plan::Buffer> &buffers, const plan::Plan &plan,
                       const arch::Description &arch);
 

@@ -51,7 +51,7 @@ private:
   bool comesAgain(const plan::Stmt &load) const {
     const plan::Var *loaded = role.findVar(load.dest);
     if (!loaded || loaded->type.kind == plan::VarType::Scalar || isPacked(loaded->type.elem) ||
-        loaded->type.layout.led || load.view.hasGather() || written.count(load.view.tensor) != 0)
+        loaded->type.layout.aligned || load.view.hasGather() || written.count(load.view.tensor) != 0)
       return false;
     Axes axes;
     for (const std::string &operand : load.operands)

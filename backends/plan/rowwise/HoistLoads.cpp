@@ -27,7 +27,7 @@ bool readsAlike(const plan::Stmt &stmt, const plan::Role &role, const plan::Plan
                                   [&](const ir::Param &param) { return param.name == stmt.view.tensor; });
   const plan::Var *loaded = role.findVar(stmt.dest);
   return isLoad(stmt) && stmt.operands.empty() && param != plan.params.end() && param->mode == ir::ParamMode::In &&
-         loaded && loaded->type.kind != plan::VarType::Scalar && !loaded->type.layout.led;
+         loaded && loaded->type.kind != plan::VarType::Scalar && !loaded->type.layout.aligned;
 }
 
 int64_t blocksAtOnce(const plan::Role &role, const plan::Plan &plan, const arch::Description &arch) {

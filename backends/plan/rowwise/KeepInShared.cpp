@@ -33,8 +33,8 @@ struct Kept {
 
 class Keeper {
 public:
-  /// `isLed`: tiles that are copied ahead come with 16 bytes more (AlignRows.h).
-  Keeper(plan::Role &role, const plan::Plan &plan, bool isLed) : role(role), isLed(isLed) {
+  /// `isAligned`: tiles that are copied ahead come with 16 bytes more (AlignRows.h).
+  Keeper(plan::Role &role, const plan::Plan &plan, bool isAligned) : role(role), isAligned(isAligned) {
     for (const plan::Var &var : plan.preludeVars)
       fixed.insert(var.name);
     for (const plan::GridAxis &axis : plan.grid.axes)
@@ -50,7 +50,7 @@ public:
     const std::vector<Kept> found = find();
     int64_t tileBytes = 0;
     for (const Kept &kept : found)
-      tileBytes += bytesOf(kept.type.elem, kept.type.rows * kept.type.cols) + (isLed ? 16 : 0);
+      tileBytes += bytesOf(kept.type.elem, kept.type.rows * kept.type.cols) + (isAligned ? 16 : 0);
     const int64_t tiles = tileBytes == 0 ? 0 : std::min(budget / tileBytes, most);
     if (tiles <= 0)
       return ahead ? "no tiles are kept" : "";
@@ -359,7 +359,7 @@ private:
   }
 
   plan::Role &role;
-  const bool isLed;
+  const bool isAligned;
   std::set<std::string> taken;         ///< names of variables
   std::set<std::string> fixed;         ///< of those that are the same throughout a tile of the grid
   std::set<std::string> written;       ///< tensors

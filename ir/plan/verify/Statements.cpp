@@ -312,7 +312,7 @@ private:
     int64_t tileCols = stmt.colLo == 0 && stmt.colHi == 0 ? type.cols : stmt.colHi - stmt.colLo;
     const bool rowsFit = type.rows == rows || padsRows(type, rows, stmt) ||
                          (type.rows < rows && heldPart(type) != Division::Rows && isForThreadsOnly(buffer));
-    const bool isCopied = type.layout.led && cols == tileCols + ledChunk(type.elem);
+    const bool isCopied = type.layout.aligned && cols == tileCols + alignedChunk(type.elem);
     const bool colsFit = tileCols == cols || isCopied ||
                          (tileCols < cols && heldPart(type) != Division::Cols && isForThreadsOnly(buffer));
     if (!isTile(type))

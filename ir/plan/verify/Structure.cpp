@@ -242,7 +242,7 @@ void checkStructure(const Plan &plan, const Budget &budget, Report &report) {
   if (report.empty())
     checkSerial(plan, report);
   if (report.empty())
-    checkLed(plan, report);
+    checkAlignedRows(plan, report);
   if (report.empty())
     checkCluster(plan, report);
 }

@@ -48,8 +48,8 @@ void checkOperands(const Plan &plan, Report &report);
 void checkAssigned(const Plan &plan, Report &report);
 /// Roles whose warps are all of their instances: what stands in `each`, and what does not.
 void checkSerial(const Plan &plan, Report &report);
-/// Tiles whose vectors begin before them: Led.cpp.
-void checkLed(const Plan &plan, Report &report);
+/// Tiles whose vectors begin before them: AlignedRows.cpp.
+void checkAlignedRows(const Plan &plan, Report &report);
 /// What the blocks of a cluster do for each other: shares of copies, arrivals.
 void checkCluster(const Plan &plan, Report &report);
 /// Buffers in tensor memory, and the columns that the block allocates.

@@ -1,7 +1,7 @@
 // Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// scale_rows of test/plan/led-rows.tk on tensors that begin at any element of their memory, which ends where they do: what
+// scale_rows of test/plan/align-rows.tk on tensors that begin at any element of their memory, which ends where they do: what
 // lies beside rows may be read if it belongs to the tensor, and is never written.
 #include EMITTED
 #include <algorithm>

@@ -11,16 +11,16 @@
 namespace tkc::plan {
 namespace {
 
-class Led {
+class AlignedRows {
 public:
-  Led(const Plan &plan, const Role &role, Report &report) : plan(plan), role(role), report(report) {}
+  AlignedRows(const Plan &plan, const Role &role, Report &report) : plan(plan), role(role), report(report) {}
 
   void check() {
     for (const Var &var : role.vars)
-      if (var.type.layout.led)
+      if (var.type.layout.aligned)
         layout(var);
-    if (role.isLed())
-      lead();
+    if (role.isAligned())
+      start();
     for (const Body *body : {&role.body, &role.finish})
       walk(*body, [&](const Stmt &stmt) { statement(stmt); });
   }
@@ -30,9 +30,9 @@ private:
     report.add(loc, fmt::format("role `{}`: {}", role.name, what));
   }
 
-  bool isLed(const std::string &name) const {
+  bool isAligned(const std::string &name) const {
     const Var *var = role.findVar(name);
-    return var && var->type.layout.led;
+    return var && var->type.layout.aligned;
   }
   bool isTile(const std::string &name) const {
     const Var *var = role.findVar(name);
@@ -42,15 +42,15 @@ private:
 
   void layout(const Var &var) {
     const Layout &layout = var.type.layout;
-    if (!role.isLed())
+    if (!role.isAligned())
       complain(role.body.empty() ? SourceLoc() : role.body.front().loc,
                fmt::format("no row leads, as the layout of `{}` asks for", var.name));
     const bool isWhole = layout.kind == Layout::Rows && layout.threads == layout.threadsPerRow && layout.vec > 1 &&
                          var.type.cols % (int64_t{layout.threads} * layout.vec) == 0;
     if (var.type.kind != VarType::Row || !isWhole || isPacked(var.type.elem) || role.instances > 1)
       complain(SourceLoc(), fmt::format("`{}` is no row of whole vectors of all threads", var.name));
-    else if (role.isLed() && !role.lead.indices.empty())
-      line(var, role.lead.indices.back().hi);
+    else if (role.isAligned() && !role.alignedBy.indices.empty())
+      line(var, role.alignedBy.indices.back().hi);
   }
 
   /// Only the first vectors of threads are turned, and they are whole ones but for one.
@@ -64,31 +64,32 @@ private:
                                         var.name, layout.threads * layout.vec, elements));
   }
 
-  void lead() {
+  /// Where the row begins that the others are aligned by.
+  void start() {
     const auto param = std::find_if(plan.params.begin(), plan.params.end(),
-                                    [&](const ir::Param &each) { return each.name == role.lead.tensor; });
-    const std::vector<ir::ViewIndex> &indices = role.lead.indices;
+                                    [&](const ir::Param &each) { return each.name == role.alignedBy.tensor; });
+    const std::vector<ir::ViewIndex> &indices = role.alignedBy.indices;
     bool fits = param != plan.params.end() && param->dims.size() == indices.size() && !indices.empty() &&
                 !isPacked(param->elem) && indices.back().kind == ir::ViewIndex::Span && indices.back().lo == 0;
     for (size_t d = 0; fits && d + 1 < indices.size(); ++d)
       fits = indices[d].kind == ir::ViewIndex::Element || indices[d].kind == ir::ViewIndex::Tiled;
-    for (const std::string &operand : role.leadOperands)
+    for (const std::string &operand : role.alignedByOperands)
       fits &= std::any_of(plan.grid.axes.begin(), plan.grid.axes.end(),
                           [&](const GridAxis &axis) { return axis.name == operand && axis.tileSize <= 1; });
     if (!fits)
       complain(SourceLoc(),
-               fmt::format("`{}` has no beginning of a row that the place in the grid says", role.lead.tensor));
+               fmt::format("`{}` has no beginning of a row that the place in the grid says", role.alignedBy.tensor));
   }
 
   void statement(const Stmt &stmt) {
-    const auto led = std::count_if(stmt.operands.begin(), stmt.operands.end(),
-                                   [&](const std::string &operand) { return isLed(operand); });
+    const auto aligned = std::count_if(stmt.operands.begin(), stmt.operands.end(),
+                                       [&](const std::string &operand) { return isAligned(operand); });
     const auto tiles = std::count_if(stmt.operands.begin(), stmt.operands.end(),
                                      [&](const std::string &operand) { return isTile(operand); });
-    if (led == 0 && !isLed(stmt.dest))
+    if (aligned == 0 && !isAligned(stmt.dest))
       return;
     const auto refuse = [&](std::string_view why) { complain(stmt.loc, fmt::format("`{}`: {}", print(stmt), why)); };
-    if (led != tiles || (isTile(stmt.dest) && !isLed(stmt.dest)))
+    if (aligned != tiles || (isTile(stmt.dest) && !isAligned(stmt.dest)))
       refuse("tiles of which only some begin before their first column");
     const bool isAccess = stmt.kind == StmtKind::Load || stmt.kind == StmtKind::Store;
     const bool isAlong = stmt.op != ir::OpKind::Cumsum && (stmt.op != ir::OpKind::Reduce || stmt.axis == 1);
@@ -109,9 +110,9 @@ private:
 
 } // namespace
 
-void checkLed(const Plan &plan, Report &report) {
+void checkAlignedRows(const Plan &plan, Report &report) {
   for (const Role &role : plan.roles)
-    Led(plan, role, report).check();
+    AlignedRows(plan, role, report).check();
 }
 
 } // namespace tkc::plan
