@@ -49,9 +49,9 @@ int residentBlocks(const plan::Plan &plan, const arch::Description &arch) {
   return static_cast<int>(std::max<int64_t>(most, 1));
 }
 
-/// When the last of `costs` tiles is done. `claims`: each goes to the place that is free first; else round by round.
-double makespan(const std::vector<double> &costs, size_t places, bool claims) {
-  if (!claims) {
+/// When the last of `costs` tiles is done. `dynamic`: each goes to the place that is free first; else round by round.
+double makespan(const std::vector<double> &costs, size_t places, bool dynamic) {
+  if (!dynamic) {
     std::vector<double> ends(places);
     for (size_t i = 0; i < costs.size(); ++i)
       ends[i % places] += costs[i];
@@ -120,7 +120,7 @@ Estimate Estimator::run() {
   result.residentBlocks = static_cast<int>(std::min<int64_t>(residentBlocks(plan, arch), each));
   const int64_t sideBySide = places * result.residentBlocks;
   result.blocks =
-      plan.grid.persistent && !plan.grid.claimed ? std::min(grid.size(), sideBySide) * plan.cluster : result.tiles;
+      plan.grid.persistent && !plan.grid.dynamic ? std::min(grid.size(), sideBySide) * plan.cluster : result.tiles;
   result.waves = static_cast<double>(grid.size()) / static_cast<double>(sideBySide);
   program = compile(plan, Machine(arch, places * plan.cluster), call);
   Trips trips(program, grid);
@@ -236,7 +236,7 @@ void Estimator::reckonGrid(Trips &trips, double clockShare) {
       costs.push_back(fixed + perTrip * trips);
     const double more = static_cast<double>(grid.size()) / static_cast<double>(costs.size());
     span = more * makespan(costs, static_cast<size_t>(places * result.residentBlocks),
-                           !plan.grid.persistent || plan.grid.claimed) +
+                           !plan.grid.persistent || plan.grid.dynamic) +
            once;
     gridWeight = more * std::accumulate(costs.begin(), costs.end(), 0.0);
     sampleWeight = fixed * count + perTrip * std::accumulate(sampleTrips.begin(), sampleTrips.end(), 0.0);

@@ -237,7 +237,7 @@ private:
       block.bulkReduce = lowerBulkReduceRole(nest, placement, shared, plan->barriers);
     std::vector<plan::Role> roles = assignWarps(std::move(block), registers, plan->threads);
     if (!answers.empty()) {
-      plan::Role asking = lowerDynamicTiles(answers, roles.front().firstWarp - 1, plan->cluster, whenToClaim(tiles),
+      plan::Role asking = lowerDynamicTiles(answers, roles.front().firstWarp - 1, plan->cluster, whenToAsk(tiles),
                                             roles, plan->barriers);
       asking.registers = roles.front().registers;
       roles.insert(roles.begin() + 1, std::move(asking));
@@ -279,7 +279,7 @@ private:
   void finish() {
     mergeTensorMaps(*plan);
     allocateShared(*plan, arch.language == arch::Language::Hip, placement.packs);
-    plan->grid.claimed = !answers.empty();
+    plan->grid.dynamic = !answers.empty();
     tiles.settle(*plan, placement, overlapped);
     plan->notes = std::move(placement.notes);
     decide("stages", ringStages());
@@ -299,7 +299,7 @@ private:
       decide("aligned", "true");
     decide("overlap", overlapped ? "1" : "0");
     decide("persistent", plan->grid.counted      ? "counted"
-                         : plan->grid.claimed    ? "claimed"
+                         : plan->grid.dynamic    ? "claimed"
                          : plan->grid.persistent ? "true"
                                                  : "false");
     if (!factors.empty())
@@ -337,7 +337,7 @@ private:
   TileLengths lengths;
   TileScheduler tiles;
   std::string factors;     ///< the buffer for columns to the role that rescales; empty: there is none
-  std::string answers;     ///< the buffer for those to claims of tiles; empty: tiles are shared out when blocks begin
+  std::string answers;     ///< the buffer for those about dynamic tiles; empty: tiles are shared out when blocks begin
   bool adds = false;       ///< a role of its own hands what loops add to the copy engine
   bool takesTurns = false; ///< computing warpgroups take whole tiles in turns
   int polynomials = 0;     ///< of 16 exponentials those that multiply-adds compute

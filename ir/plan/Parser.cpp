@@ -322,8 +322,8 @@ Grid Parser::grid() {
   Grid grid;
   expect("grid");
   grid.counted = accept("counted");
-  grid.claimed = grid.counted || accept("claimed");
-  grid.persistent = grid.claimed || accept("persistent");
+  grid.dynamic = grid.counted || accept("claimed");
+  grid.persistent = grid.dynamic || accept("persistent");
   if (accept("raster"))
     grid.rasterGroup = smallInteger();
   if (accept("over"))

@@ -298,8 +298,10 @@ struct GridAxis {
 struct Grid {
   std::vector<GridAxis> axes;
   bool persistent = false; ///< a block takes tile after tile: block, block + blocks, …
-  bool claimed = false; ///< persistent: its own, then those that it claims; as many blocks as tiles, unless `counted`
-  bool counted = false; ///< claimed by a counter in global memory: as many blocks as run at once
+  /// Persistent: after its own a block takes whichever tile is left (`claimed` in plans). As many blocks are launched
+  /// as there are tiles, unless they are `counted`.
+  bool dynamic = false;
+  bool counted = false;                        ///< dynamic by a counter in global memory: as many blocks as run at once
   static constexpr size_t mostCountedAxes = 3; ///< the answer says where the tile is on as many
   int rasterGroup = 0; ///< > 0: tiles in raster groups of so many rows, walked down first; the last axis' are columns
   int rasterAxes = 1;  ///< with raster groups: so many axes before the last number their rows
@@ -386,13 +388,13 @@ struct Budget {
   int maxBoxDim = 256;
   int boxAlignment = 16; ///< bytes of which a box's place along the rows of its tensor is a multiple
   int maxCluster = 8;
-  int maxRegisters = 255;       ///< a thread
-  int tensorColumns = 0;        ///< 0: no tensor memory
-  bool claimsTiles = false;     ///< a block can take over the work of blocks that have not started
-  int64_t sharedSpan = 128;     ///< Plan::sharedSpan
-  bool transposesBytes = false; ///< as it reads shared memory: waves take 8-bit operands that lie either way
-  int chiplets = 1;             ///< dies that blocks go around
-  int directLoadBytes = 0;      ///< that a load to shared memory brings each thread
+  int maxRegisters = 255;               ///< a thread
+  int tensorColumns = 0;                ///< 0: no tensor memory
+  bool hasClusterLaunchControl = false; ///< a block can take over the work of blocks that have not started
+  int64_t sharedSpan = 128;             ///< Plan::sharedSpan
+  bool transposesBytes = false;         ///< as it reads shared memory: waves take 8-bit operands that lie either way
+  int chiplets = 1;                     ///< dies that blocks go around
+  int directLoadBytes = 0;              ///< that a load to shared memory brings each thread
 };
 
 /// One reason why a plan is refused. `loc` is the .tk line of the statement.

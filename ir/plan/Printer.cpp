@@ -339,7 +339,7 @@ std::string printParam(const ir::Param &param) {
 std::string printGrid(const Grid &grid) {
   std::string text = "grid";
   if (grid.persistent)
-    text += grid.counted ? " counted" : grid.claimed ? " claimed" : " persistent";
+    text += grid.counted ? " counted" : grid.dynamic ? " claimed" : " persistent";
   if (grid.rasterGroup > 0)
     text += fmt::format(" raster {}{}", grid.rasterGroup,
                         grid.rasterAxes > 1 ? fmt::format(" over {}", grid.rasterAxes) : "");

@@ -227,7 +227,7 @@ private:
                  ? "its ring has one stage, and nobody asks for its phase"
                  : "";
     case StmtKind::ClusterSync:
-      return original.grid.claimed ? "who asks for tiles waits for the other blocks' last arrivals" : "";
+      return original.grid.dynamic ? "who asks for tiles waits for the other blocks' last arrivals" : "";
     case StmtKind::Arrive:
       return facts.awaited.count(&stmt) ? "" : "the block ends before anybody waits for the phase that it counts for";
     default:

@@ -65,7 +65,7 @@ plan::Budget budgetOf(const plan::Plan &plan) {
     return gpu->budget();
   plan::Budget budget;
   budget.tensorColumns = 512;
-  budget.claimsTiles = gpu && gpu->budget().claimsTiles;
+  budget.hasClusterLaunchControl = gpu && gpu->budget().hasClusterLaunchControl;
   return budget;
 }
 

@@ -106,7 +106,7 @@ private:
   std::string residency(const plan::Plan &plan) const {
     if (plan.grid.counted && !plan.grid.ragged)
       return fmt::format("!{}.tk_claims.in_order", argumentsName);
-    return plan.grid.ragged || (plan.grid.persistent && (!plan.grid.claimed || plan.grid.counted)) ? "true" : "false";
+    return plan.grid.ragged || (plan.grid.persistent && (!plan.grid.dynamic || plan.grid.counted)) ? "true" : "false";
   }
 
   /// Bit w: warp w is the first of an instance of a role.

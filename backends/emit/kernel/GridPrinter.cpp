@@ -14,7 +14,7 @@ using plan::StmtKind;
 
 namespace {
 
-bool claims(const plan::Role &role) {
+bool asksForTiles(const plan::Role &role) {
   return std::any_of(role.body.begin(), role.body.end(), [](const Stmt &stmt) { return stmt.kind == StmtKind::Claim; });
 }
 
@@ -160,7 +160,7 @@ cpp::Stmt GridPrinter::tileOf() const {
 
 cpp::Body GridPrinter::findTile(const plan::Role &role) const {
   cpp::Body find;
-  if (claims(role)) // which does nothing else
+  if (asksForTiles(role)) // which does nothing else
     return find;
   if (plan.grid.counted) {
     for (size_t i = 0; i < plan.grid.axes.size(); ++i)
@@ -195,8 +195,8 @@ cpp::Body GridPrinter::walk(const plan::Role &role, RolePrinter &printer) const 
     find.insert(find.begin(), cpp::Stmt::declaration(
                                   "const auto &", "g",
                                   cpp::call(cpp::templated("tk::arguments_in_place", {cpp::name(argumentsOf(name))}))));
-  if (plan.grid.claimed)
-    return claimingLoop(role, std::move(find));
+  if (plan.grid.dynamic)
+    return dynamicLoop(role, std::move(find));
   if (plan.grid.ragged)
     return raggedGrid(firstFlatAxis(), std::move(find));
   return {cpp::Stmt::forLoop(fmt::format("int block = {2}blockIdx.x{0}; block < {1}; block += {2}gridDim.x{0}",
@@ -205,12 +205,12 @@ cpp::Body GridPrinter::walk(const plan::Role &role, RolePrinter &printer) const 
                              std::move(find))};
 }
 
-cpp::Body GridPrinter::claimingLoop(const plan::Role &role, cpp::Body tile) const {
+cpp::Body GridPrinter::dynamicLoop(const plan::Role &role, cpp::Body tile) const {
   const std::string head = plan.grid.counted ? std::string("auto block = tile_of(blockIdx.x); block.number >= 0;")
                                              : fmt::format("int block = blockIdx.x{}; block >= 0;",
                                                            plan.cluster > 1 ? fmt::format(" / {}", plan.cluster) : "");
   cpp::Body loop{cpp::Stmt::forLoop(head, std::move(tile))};
-  if (plan.grid.counted && claims(role))
+  if (plan.grid.counted && asksForTiles(role))
     loop.insert(loop.begin(), cpp::Stmt::declaration("const int", "blocks", blockCount(0)));
   return loop;
 }

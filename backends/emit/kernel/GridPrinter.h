@@ -22,7 +22,7 @@ public:
   cpp::Body walk(const plan::Role &role, RolePrinter &printer) const;
   /// Whether each tile of a block reads the kernel's arguments again.
   bool rereadsArguments() const;
-  /// The function by which who claims a counted tile finds its coordinates for all roles: `tile_of`.
+  /// The function by which who asks for a counted tile finds its coordinates for all roles: `tile_of`.
   cpp::Stmt tileOf() const;
 
 private:
@@ -42,7 +42,7 @@ private:
   void walkAxes(size_t first, size_t end, const cpp::Expr &number, const std::string &walk, const Take &take,
                 cpp::Body &out) const;
   cpp::Body findTile(const plan::Role &role) const;
-  cpp::Body claimingLoop(const plan::Role &role, cpp::Body tile) const;
+  cpp::Body dynamicLoop(const plan::Role &role, cpp::Body tile) const;
   cpp::Body boundsOf(const plan::GridAxis &axis) const;
   cpp::Body raggedGrid(size_t first, cpp::Body tile) const;
 

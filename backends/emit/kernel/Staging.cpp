@@ -295,7 +295,7 @@ void RolePrinter::printCopies(const plan::Body &body, size_t &i, cpp::Body &out)
       copyByThreads(*copy, to);
     if (!byThreads.empty())
       to.push_back(cpp::Stmt::expression(cpp::call("tk::finish_copies")));
-    if (byEngine.empty() && byThreads.empty() && kernel.plan.grid.counted) // the claim arrives by itself
+    if (byEngine.empty() && byThreads.empty() && kernel.plan.grid.counted) // who asks for the tile arrives by itself
       return;
     if (byEngine.empty() && byThreads.empty() && engineBytes == 0) { // copies that stand before it
       const cpp::Expr arrives = plan::runsOnOneThread(role) || !kernel.asksLoadsFit()

@@ -13,18 +13,18 @@ using Kind = plan::StmtKind;
 
 constexpr int answers = 2;
 
-class Claims {
+class TileRequests {
 public:
-  Claims(const std::string &buffer, int blocks)
+  TileRequests(const std::string &buffer, int blocks)
       : buffer(buffer), full(buffer + ".full"), empty(buffer + ".empty"), wanted(buffer + ".wanted"),
         cursor(buffer + "_at"), blocks(blocks) {}
 
   /// Lets the loading role say when the next tile is asked for; returns its arrivals in one block.
-  int want(plan::Role &role, Claim when) const {
+  int want(plan::Role &role, Ask when) const {
     const int arrivals = arrive(role, wanted);
     const auto loop = std::find_if(role.body.rbegin(), role.body.rend(),
                                    [](const plan::Stmt &stmt) { return stmt.kind == Kind::For; });
-    if (when == Claim::BeforeLastLoop && loop != role.body.rend())
+    if (when == Ask::BeforeLastLoop && loop != role.body.rend())
       std::rotate(loop.base() - 1, role.body.end() - 1, role.body.end());
     return arrivals;
   }
@@ -39,20 +39,20 @@ public:
     return arrivals;
   }
 
-  plan::Role asker(int firstWarp, Claim when) const {
+  plan::Role asker(int firstWarp, Ask when) const {
     plan::Role role;
     role.name = "scheduler";
     role.firstWarp = firstWarp;
     role.warps = 1;
-    if (when != Claim::Ahead)
+    if (when != Ask::Ahead)
       plan::append(role.body, plan::Wait{{wanted, cursor}}, {}).inFirst = blocks > 1;
     plan::append(role.body, plan::Wait{{empty, cursor}, true}, {}).inFirst = blocks > 1;
     plan::append(role.body, plan::Expect{{full, cursor}, 16}, {}).one = true;
-    plan::Stmt &claim = plan::append(role.body, Kind::Claim, {});
-    claim.completes = {full, cursor};
-    claim.ref = {buffer, cursor, false, plan::Division::Whole};
-    claim.one = true;
-    claim.inFirst = claim.inCluster = blocks > 1;
+    plan::Stmt &ask = plan::append(role.body, Kind::Claim, {});
+    ask.completes = {full, cursor};
+    ask.ref = {buffer, cursor, false, plan::Division::Whole};
+    ask.one = true;
+    ask.inFirst = ask.inCluster = blocks > 1;
     return role;
   }
 
@@ -94,14 +94,14 @@ std::string chooseDynamicTiles(const TileScheduler &tiles, Placement &placement,
   const Schedule &schedule = tiles.schedule;
   const bool takes = tiles.takesTilesInTurn() && !tiles.nest.isRagged() &&
                      (schedule.persistent || tiles.isFlat() || tiles.sharesOutUneven());
-  if (schedule.claimTiles.value_or(false) && !(takes && tiles.canClaim())) {
+  if (schedule.claimTiles.value_or(false) && !(takes && tiles.canTakeDynamicTiles())) {
     why = takes ? "`claim_tiles`: the kernel has no loading warps beside which another could ask for one block alone"
                 : "`claim_tiles`: the grid is not one of which blocks take tile after tile";
     return {};
   }
   const bool byDefault =
       arch.hasClusterLaunchControl ? placement.usesTensorMemory() || tiles.lengths.differ : tiles.lengths.differ;
-  if (!takes || !tiles.canClaim() || !schedule.claimTiles.value_or(byDefault))
+  if (!takes || !tiles.canTakeDynamicTiles() || !schedule.claimTiles.value_or(byDefault))
     return {};
   grid.counted = !arch.hasClusterLaunchControl;
   placement.buffers.push_back(answerBuffer(placement));
@@ -110,27 +110,27 @@ std::string chooseDynamicTiles(const TileScheduler &tiles, Placement &placement,
 
 /// Behind the answer come the next tile's first loads. Rings of more than two stages leave the loading role early
 /// enough for both; a step more does, where the last loop is one.
-Claim whenToClaim(const TileScheduler &tiles) {
+Ask whenToAsk(const TileScheduler &tiles) {
   if (!tiles.lengths.change)
-    return Claim::Ahead;
+    return Ask::Ahead;
   const std::vector<RingPlacement> &rings = tiles.placement.rings;
   const bool isDeep = std::any_of(rings.begin(), rings.end(),
                                   [](const RingPlacement &ring) { return ring.depth > 0 && ring.stages > 2; });
-  return tiles.lengths.endInOneStep && !isDeep ? Claim::BeforeLastLoop : Claim::WhenLoaded;
+  return tiles.lengths.endInOneStep && !isDeep ? Ask::BeforeLastLoop : Ask::WhenLoaded;
 }
 
-plan::Role lowerDynamicTiles(const std::string &buffer, int firstWarp, int blocks, Claim when,
+plan::Role lowerDynamicTiles(const std::string &buffer, int firstWarp, int blocks, Ask when,
                              std::vector<plan::Role> &roles, std::vector<plan::Barrier> &barriers) {
-  const Claims claims(buffer, blocks);
-  plan::Role scheduler = claims.asker(firstWarp, when);
-  if (when != Claim::Ahead)
+  const TileRequests requests(buffer, blocks);
+  plan::Role scheduler = requests.asker(firstWarp, when);
+  if (when != Ask::Ahead)
     barriers.push_back(
-        {buffer + ".wanted", answers, claims.want(roles.front(), when) * (roles.front().inFirst ? 1 : blocks)});
-  int arrivals = claims.learn(scheduler) * blocks;
+        {buffer + ".wanted", answers, requests.want(roles.front(), when) * (roles.front().inFirst ? 1 : blocks)});
+  int arrivals = requests.learn(scheduler) * blocks;
   if (blocks > 1)
-    claims.drain(scheduler);
+    requests.drain(scheduler);
   for (plan::Role &role : roles)
-    arrivals += claims.learn(role) * (role.inFirst ? 1 : blocks);
+    arrivals += requests.learn(role) * (role.inFirst ? 1 : blocks);
   barriers.push_back({buffer + ".full", answers, 1});
   barriers.push_back({buffer + ".empty", answers, arrivals});
   return scheduler;

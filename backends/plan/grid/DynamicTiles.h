@@ -18,12 +18,12 @@ std::string chooseDynamicTiles(const TileScheduler &tiles, Placement &placement,
 /// When the next tile is asked for: as soon as there is place for the answer; when the loading role comes to its last
 /// loop; when it is done with that. Where lengths change from tile to tile, those that blocks hold and have not begun
 /// are what others have no share of at the grid's end.
-enum class Claim : uint8_t { Ahead, BeforeLastLoop, WhenLoaded };
-Claim whenToClaim(const TileScheduler &tiles);
+enum class Ask : uint8_t { Ahead, BeforeLastLoop, WhenLoaded };
+Ask whenToAsk(const TileScheduler &tiles);
 
 /// Makes every role go on with the tile that the answer in `buffer` names, and returns the role that asks, which is
 /// warp `firstWarp`. `blocks`: of a cluster, whose first one asks for all. The first of `roles` is the one that loads.
-plan::Role lowerDynamicTiles(const std::string &buffer, int firstWarp, int blocks, Claim when,
+plan::Role lowerDynamicTiles(const std::string &buffer, int firstWarp, int blocks, Ask when,
                              std::vector<plan::Role> &roles, std::vector<plan::Barrier> &barriers);
 
 } // namespace tkc::planner

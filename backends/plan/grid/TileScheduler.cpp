@@ -39,13 +39,13 @@ bool TileScheduler::takesTilesInTurn() const {
          nest.isRagged();
 }
 
-bool TileScheduler::canClaim() const {
+bool TileScheduler::canTakeDynamicTiles() const {
   const bool counts = plan.cluster == 1 && plan.grid.axes.size() <= plan::Grid::mostCountedAxes;
   return !placement.rings.empty() && !placement.copiesItself && (arch.hasClusterLaunchControl || counts);
 }
 
 bool TileScheduler::sharesOutUneven() const {
-  return lengths.differ && canClaim() && !placement.usesTensorMemory() && schedule.claimTiles.value_or(true);
+  return lengths.differ && canTakeDynamicTiles() && !placement.usesTensorMemory() && schedule.claimTiles.value_or(true);
 }
 
 bool TileScheduler::hasLoopLoads() const {
@@ -67,7 +67,7 @@ void TileScheduler::settle(plan::Plan &plan, Placement &placement, bool overlapp
   const bool loops = hasLoopLoads();
   const bool flat = isFlat() && !overlapped;
   plan.grid.persistent =
-      takesTilesInTurn() && (schedule.persistent || plan.grid.ragged || plan.grid.claimed || !overlapped);
+      takesTilesInTurn() && (schedule.persistent || plan.grid.ragged || plan.grid.dynamic || !overlapped);
   if (placement.copiesItself && plan.grid.persistent)
     meetBeforeTiles(plan);
   const bool rasters = plan.grid.persistent || (placement.copiesItself && flat);
@@ -76,7 +76,7 @@ void TileScheduler::settle(plan::Plan &plan, Placement &placement, bool overlapp
         static_cast<int>(schedule.raster.value_or(isClusteredRow(plan.grid) ? 8 / plan.cluster : 8));
   if (placement.copiesItself && loops && arch.chiplets > 1 && !plan.grid.persistent && !plan.grid.ragged)
     plan.grid.chiplets = arch.chiplets;
-  if (lengths.differ && (!plan.grid.persistent || plan.grid.claimed) && plan.grid.rasterGroup == 0 &&
+  if (lengths.differ && (!plan.grid.persistent || plan.grid.dynamic) && plan.grid.rasterGroup == 0 &&
       plan.grid.chiplets == 1 && plan.cluster == 1)
     spreadUneven(plan.grid);
   noteGrid(placement, loops, overlapped);
@@ -93,7 +93,7 @@ void TileScheduler::spreadUneven(plan::Grid &grid) const {
 void TileScheduler::noteGrid(Placement &placement, bool loops, bool overlapped) const {
   placement.note(plan::Note::Grid, {},
                  (plan.grid.counted      ? "persistent, a block takes the next tile that a counter says is left: "
-                  : plan.grid.claimed    ? "persistent, a block takes over tiles of blocks that have not started: "
+                  : plan.grid.dynamic    ? "persistent, a block takes over tiles of blocks that have not started: "
                   : plan.grid.persistent ? "persistent, a block takes tile after tile: "
                                          : "one block a tile: ") +
                      whyPersistent(loops, overlapped));
@@ -123,7 +123,7 @@ std::string TileScheduler::whyPersistent(bool loops, bool overlapped) const {
     return "the range of one axis depends on another, so tiles are counted on the device";
   if (schedule.persistent)
     return "as the schedule says";
-  if (plan.grid.claimed && lengths.differ)
+  if (plan.grid.dynamic && lengths.differ)
     return "tiles differ in length, and the next one's loads run under the end of this one";
   if (!placement.hasProducts)
     return "it has no products";

@@ -25,7 +25,7 @@ struct TileScheduler {
   bool takesTilesInTurn() const;
   /// Whether a warp beside those that load can ask for tiles. Without cluster launch control the blocks of a cluster
   /// would each count for themselves.
-  bool canClaim() const;
+  bool canTakeDynamicTiles() const;
   /// Tiles of different lengths, of which a block takes the next when it is done with one: what begins and ends a tile
   /// then lies behind the work of others. Where products are in tensor memory a block is bound to its columns.
   bool sharesOutUneven() const;

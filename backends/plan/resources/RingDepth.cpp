@@ -176,7 +176,7 @@ int64_t packedBytes(const Placement &placement) {
 
 /// The one buffer that loops stage operands in gets a second stage (AlternateStaging.h) where there is room. Of several
 /// the barriers of one would be enough for the others. `mayPack`: room is also made by packing, which pays where blocks
-/// do not claim their tiles (docs/performance.md).
+/// do not take tiles dynamically (docs/performance.md).
 void doubleStaging(Placement &placement, int64_t &used, int64_t budget, bool mayPack) {
   const std::vector<std::string> names = buffersStagedInLoops(placement);
   if (names.size() != 1)

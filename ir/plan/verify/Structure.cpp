@@ -20,7 +20,7 @@ public:
     names();
     cluster();
     raster();
-    claims();
+    dynamicTiles();
     if (plan.sharedSpan != budget.sharedSpan)
       complain("swizzles are for {} bytes of shared memory at once, and {} serves {}", plan.sharedSpan, plan.arch,
                budget.sharedSpan);
@@ -110,32 +110,32 @@ private:
                std::max(axes - 1, 0));
   }
 
-  /// Where tiles are claimed, one role asks once a tile, and every role learns of the answer once a tile.
-  void claims() {
-    int claims = 0;
+  /// Where tiles are dynamic, one role asks once a tile, and every role learns of the answer once a tile.
+  void dynamicTiles() {
+    int asks = 0;
     for (const Role &role : plan.roles) {
       int tiles = 0, inside = 0;
       for (const Stmt &stmt : role.body) {
         tiles += stmt.kind == StmtKind::NextTile;
-        claims += stmt.kind == StmtKind::Claim;
+        asks += stmt.kind == StmtKind::Claim;
       }
       for (const Body *body : {&role.body, &role.finish})
         walk(*body,
              [&](const Stmt &stmt) { inside += stmt.kind == StmtKind::NextTile || stmt.kind == StmtKind::Claim; });
       inside -= tiles + static_cast<int>(std::count_if(role.body.begin(), role.body.end(),
                                                        [](const Stmt &stmt) { return stmt.kind == StmtKind::Claim; }));
-      if (tiles != (plan.grid.claimed ? 1 : 0) || inside != 0)
+      if (tiles != (plan.grid.dynamic ? 1 : 0) || inside != 0)
         complain("role `{}` learns of its next tile {} times a tile, and in loops or branches {} times: {}", role.name,
-                 tiles, inside, plan.grid.claimed ? "once at its end is needed" : "the grid's tiles are not claimed");
+                 tiles, inside, plan.grid.dynamic ? "once at its end is needed" : "the grid's tiles are not claimed");
     }
-    if (claims != (plan.grid.claimed ? 1 : 0))
-      complain("{} claims a tile, {} needed", claims, plan.grid.claimed ? 1 : 0);
+    if (asks != (plan.grid.dynamic ? 1 : 0))
+      complain("{} claims a tile, {} needed", asks, plan.grid.dynamic ? 1 : 0);
     if (plan.grid.counted && plan.cluster > 1)
       complain("tiles are counted, and the blocks of a cluster would each count their own");
     if (plan.grid.counted && plan.grid.axes.size() > Grid::mostCountedAxes)
       complain("tiles are counted on {} axes; an answer has place for {}", plan.grid.axes.size(),
                Grid::mostCountedAxes);
-    if (plan.grid.claimed && !plan.grid.counted && !budget.claimsTiles)
+    if (plan.grid.dynamic && !plan.grid.counted && !budget.hasClusterLaunchControl)
       report.addOverBudget(plan.loc, fmt::format("tiles are claimed, and {} has no cluster launch control", plan.arch));
   }
 
