@@ -5,7 +5,6 @@
 #include "backends/emit/Emit.h"
 #include "backends/emit/host/FfiFunctions.h"
 #include "backends/emit/host/Launcher.h"
-#include "backends/emit/host/Signatures.h"
 #include "backends/plan/Explain.h"
 #include "backends/plan/PlanModule.h"
 #include "frontend/ASTPrinter.h"
@@ -13,6 +12,7 @@
 #include "frontend/Parser.h"
 #include "frontend/Program.h"
 #include "tkc/Compile.h"
+#include "tkc/Signatures.h"
 #include "tkc/TargetDiagnostics.h"
 #include "tkc/Targets.h"
 
@@ -278,7 +278,7 @@ int compileSource(const CompileOptions &options) {
   bool isSound = true;
   std::string text = programText(*module, session.diagnostics), header;
   if (options.emit == Emit::Signatures)
-    text = cuda::printSignatures(*module, session.sources);
+    text = printSignatures(*module, session.sources);
   else if (options.emit != Emit::Program)
     text = stopsEarly ? tileText(*module, targets, planOptions, runner, session, isSound)
                       : plannedText(options, *module, targets, planOptions, runner, session, isSound, header);

@@ -48,7 +48,6 @@ against = {
     ("backends/emit/host/Launcher.h", "backends/plan/PlanModule.h"),
     ("backends/emit/host/Launcher.h", "frontend/Program.h"),
     ("backends/emit/host/ProgramLauncher.h", "frontend/Program.h"),
-    ("backends/emit/host/Signatures.cpp", "frontend/Sema.h"),
     ("backends/plan/ElaborateModule.cpp", "frontend/AST.h"),
     ("backends/plan/PlanModule.cpp", "frontend/AST.h"),
     ("backends/plan/PlanModule.h", "frontend/Sema.h"),

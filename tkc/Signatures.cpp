@@ -1,6 +1,6 @@
 // Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "backends/emit/host/Signatures.h"
+#include "tkc/Signatures.h"
 
 #include "backends/emit/kernel/Types.h"
 #include "frontend/Sema.h"
@@ -10,7 +10,7 @@
 #include <llvm/Support/FormatVariadic.h>
 #include <llvm/Support/JSON.h>
 
-namespace tkc::cuda {
+namespace tkc::driver {
 namespace {
 
 using llvm::json::Array;
@@ -148,7 +148,7 @@ template <class Info> Object describe(const Info &info, const SourceManager &sou
     all.push_back(describe(specialization));
   return Object{{"name", signature.name},
                 {"kind", signature.isProgram ? "program" : "kernel"},
-                {"entry", entryName(signature.name)},
+                {"entry", cuda::entryName(signature.name)},
                 {"doc", signature.doc},
                 {"line", sources.lineColumn(signature.loc).line},
                 {"hasReference", info.reference != nullptr},
@@ -175,4 +175,4 @@ std::string printSignatures(const Module &module, const SourceManager &sources) 
   return llvm::formatv("{0:2}", all).str() + "\n";
 }
 
-} // namespace tkc::cuda
+} // namespace tkc::driver

@@ -11,9 +11,9 @@ struct Module;
 class SourceManager;
 } // namespace tkc
 
-namespace tkc::cuda {
+namespace tkc::driver {
 
 /// Of the kernels and programs that the main file declares.
 std::string printSignatures(const Module &module, const SourceManager &sources);
 
-} // namespace tkc::cuda
+} // namespace tkc::driver
