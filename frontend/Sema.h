@@ -8,6 +8,7 @@
 
 #include "frontend/AST.h"
 #include "ir/TileIR.h"
+#include "support/Settings.h"
 
 #include <functional>
 #include <map>
@@ -117,14 +118,6 @@ bool saysType(const Signature &signature, const std::string &name, const std::se
 std::vector<Specialization> specializations(const Signature &signature,
                                             const std::vector<const ast::CaseDecl *> &cases);
 
-/// Schedule keys for an architecture: every `key = value` of a schedule. Values are numbers (bool as 0, 1) or names.
-struct ScheduleValue {
-  double number = 0;
-  std::string name; ///< where a word was given (`producer = warp`)
-  SourceRange range;
-};
-using ScheduleSettings = std::map<std::string, ScheduleValue>;
-
 /// What a schedule sets, and for which calls.
 struct ChosenSchedule {
   ScheduleSettings settings;
@@ -153,8 +146,5 @@ std::unique_ptr<ir::Function> elaborate(const Module &module, const KernelInfo &
                                         const Specialization &specialization,
                                         const std::map<std::string, int64_t> &tunes,
                                         const std::vector<const ast::Expr *> &promised, DiagnosticEngine &diagnostics);
-
-/// The name in `candidates` nearest to `name` by edit distance, if near enough to suggest.
-std::optional<std::string> nearestName(std::string_view name, const std::vector<std::string> &candidates);
 
 } // namespace tkc

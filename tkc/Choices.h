@@ -4,7 +4,7 @@
 // Options of which the value is one of a few words.
 #pragma once
 
-#include "frontend/Sema.h"
+#include "support/NearestName.h"
 
 #include <CLI/CLI.hpp>
 #include <fmt/ranges.h>

@@ -11,6 +11,7 @@
 #include "frontend/HeaderReader.h"
 #include "frontend/Parser.h"
 #include "frontend/Program.h"
+#include "support/NearestName.h"
 #include "tkc/Compile.h"
 #include "tkc/Signatures.h"
 #include "tkc/TargetDiagnostics.h"

@@ -3,7 +3,7 @@
 #include "tkc/Targets.h"
 
 #include "backends/targets/NativeGpus.h"
-#include "frontend/Sema.h"
+#include "support/NearestName.h"
 #include "tkc/Driver.h"
 
 #include <algorithm>

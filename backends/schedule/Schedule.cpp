@@ -4,6 +4,7 @@
 
 #include "support/Diagnostics.h"
 #include "support/ForeignWords.h"
+#include "support/NearestName.h"
 
 #include <algorithm>
 #include <cmath>

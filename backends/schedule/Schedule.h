@@ -5,7 +5,7 @@
 #pragma once
 
 #include "backends/targets/Description.h"
-#include "frontend/Sema.h"
+#include "support/Settings.h"
 
 #include <optional>
 #include <string_view>

@@ -8,6 +8,7 @@
 #include "frontend/sema/ModulePhases.h"
 #include "frontend/sema/Report.h"
 #include "support/ForeignWords.h"
+#include "support/NearestName.h"
 
 #include "llvm/Support/Casting.h"
 

@@ -52,7 +52,6 @@ against = {
     ("backends/plan/PlanModule.cpp", "frontend/AST.h"),
     ("backends/plan/PlanModule.h", "frontend/Sema.h"),
     ("backends/plan/TuneDependence.cpp", "frontend/AST.h"),
-    ("backends/schedule/Schedule.h", "frontend/Sema.h"),
 }
 
 

@@ -1,8 +1,6 @@
 // Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-// The nearest name to a misspelt one.
-#include "frontend/Sema.h"
+#include "support/NearestName.h"
 
 #include <algorithm>
 
