@@ -96,6 +96,44 @@ def library_breaches():
             yield f"test/golden/emitted.hashes: {name} is no file of the library"
 
 
+def named_paths(name):
+    """(line, path) of each place in the tree that a document or a source names: by its path, or a source by its name alone."""
+    tops = "|".join(sorted({re.escape(file.split("/")[0]) for file in files if "/" in file}))
+    steps = "|".join(room.split("/")[-1] for room in rooms)
+    for number, line in enumerate(text(name).split("\n"), 1):
+        for path in re.findall(rf"(?<![\w/.<$}}-])(?:{tops})/[\w./-]*\w(?![\w*{{<$])|(?<![\w/.*{{}}-])\w+\.(?:cpp|def)\b", line):
+            yield number, path
+        if name == "docs/planner.md":  # the table of steps: `grid/TileOrder`, or `tensor/: PlaceTensors, MatrixRole`
+            for room, sources_of in re.findall(rf"(?<![\w/])({steps})/(?:: )?((?:[A-Z]\w+(?:, )?)+)", line):
+                for source in re.findall(r"\w+", sources_of):
+                    yield number, f"backends/plan/{room}/{source}.cpp"
+
+
+def code_map_breaches():
+    """Rows of docs/architecture.md's code map without their folder or the file to start at, and folders without a row."""
+    rows = re.findall(r"^\| ((?:`[\w/]+/`(?:, )?)+) \| .* \| (.*) \|$", text("docs/architecture.md"), re.M)
+    mapped = {folder: re.findall(r"[\w./-]+\w", starts) for first, starts in rows for folder in re.findall(r"[\w/]+(?=/`)", first)}
+    for folder, starts in mapped.items():
+        for start in starts:
+            if f"{folder}/{start}" not in files and start not in files:
+                yield f"docs/architecture.md: {folder}/ has no {start} to start reading at"
+    tops = {name.split("/")[0] for name in files if "/" in name and not name.startswith((".", "docs/"))}
+    for folder in sorted(tops - {folder.split("/")[0] for folder in mapped}):
+        yield f"docs/architecture.md: the code map has no row for {folder}/"
+
+
+def path_breaches():
+    """A part of a path that is in capitals, without its extension, stands for any: kernels/NAME.tk."""
+    folders = {str(folder) for name in files for folder in pathlib.PurePosixPath(name).parents}
+    known = {*files, *folders, *(pathlib.PurePosixPath(name).name for name in files)}
+    for name in [*sources, *(name for name in files if name.endswith(".md"))]:
+        for number, path in named_paths(name):
+            stands_for_any = any(re.fullmatch(r"[A-Z]+", part.split(".")[0]) for part in path.split("/"))
+            if path not in known and not stands_for_any:
+                yield f"{name}:{number}: there is no {path}"
+    yield from code_map_breaches()
+
+
 def breaches():
     if rule == "licence":
         for name in sources:
@@ -124,6 +162,8 @@ def breaches():
                 yield f"test/passes: has no {name}.tkir"
     elif rule == "library":
         yield from library_breaches()
+    elif rule == "paths":
+        yield from path_breaches()
     elif rule == "length":
         for name in sources:
             lines = text(name).count("\n")
