@@ -15,7 +15,8 @@ DEV = ROOT / "build" / "dev" / "tkc" / "tkc"
 if os.environ.get("TKC_COMPILER") or DEV.is_file():
     os.environ.setdefault("TKC_COMPILER", str(DEV))
     sys.path.insert(0, str(ROOT / "python"))
-    os.environ["PYTHONPATH"] = str(ROOT / "python")  # of processes that tests start
+# Processes that tests start find what this one finds, however it was told.
+os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, sys.path))
 
 import tkc  # noqa: E402
 from tkc import _devices, _paths  # noqa: E402

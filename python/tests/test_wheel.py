@@ -71,8 +71,8 @@ def test_it_runs_by_itself(wheel, tmp_path):
         [sys.executable, "-m", "pip", "-q", "install", "--no-deps", "--no-index", "--target", tmp_path / "here", wheel],
         check=True,
     )
-    environment = {key: value for key, value in os.environ.items() if key not in ("TKC_COMPILER", "PYTHONPATH")}
-    environment["PYTHONPATH"] = str(tmp_path / "here")
+    environment = {key: value for key, value in os.environ.items() if key != "TKC_COMPILER"}
+    environment["PYTHONPATH"] = os.pathsep.join([str(tmp_path / "here"), environment["PYTHONPATH"]])
     program = PROGRAM.format(folder=str(tmp_path))
     done = subprocess.run(
         [sys.executable, "-c", program], env=environment, cwd=tmp_path, capture_output=True, text=True
