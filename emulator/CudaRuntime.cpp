@@ -179,13 +179,17 @@ Error launchKernelEx(const LaunchConfig *config, const void *stub, void **argume
   return launch(*config, stub, arguments);
 }
 
+/// There is one context.
+int contextId(void * /*context*/, unsigned long long *id) { return *id = 1, Success; }
+
 Error driverEntryPoint(const char *symbol, void **function, unsigned /*version*/, unsigned long long /*flags*/,
                        int *found) {
   constexpr int isFound = 0, isNotFound = 1;
-  const bool known = std::strcmp(symbol, "cuTensorMapEncodeTiled") == 0;
-  *function = known ? reinterpret_cast<void *>(&encodeTensorMap) : nullptr;
-  *found = known ? isFound : isNotFound;
-  return known ? Success : notFound;
+  *function = std::strcmp(symbol, "cuTensorMapEncodeTiled") == 0 ? reinterpret_cast<void *>(&encodeTensorMap)
+              : std::strcmp(symbol, "cuCtxGetId") == 0           ? reinterpret_cast<void *>(&contextId)
+                                                                 : nullptr;
+  *found = *function ? isFound : isNotFound;
+  return *function ? Success : notFound;
 }
 
 const Support table[] = {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "tk/host/arguments.h"
+#include "tk/host/remembered.h"
 
 #include <cuda_runtime_api.h>
 
@@ -22,54 +23,82 @@ struct box {
   int fetched = 256;
 };
 
+/// A function of the driver, looked up at run time, so that emitted files link against the CUDA runtime alone. Null
+/// where the driver has none of that name.
+template <class Function> Function driver_function(const char *name) {
+  void *function = nullptr;
+  cudaDriverEntryPointQueryResult found;
+  const cudaError_t error = cudaGetDriverEntryPointByVersion(name, &function, 12000, cudaEnableDefault, &found);
+  return error == cudaSuccess && found == cudaDriverEntryPointSuccess ? reinterpret_cast<Function>(function) : nullptr;
+}
+
+/// What a tensor map is made from, as cuTensorMapEncodeTiled takes it; dims innermost first. Its enumerators are
+/// spelled as numbers, since the driver's header is not included.
+struct map_description {
+  int type = 0, device = 0;
+  unsigned rank = 0;
+  void *base = nullptr;
+  unsigned long long dims[5] = {}, strides[4] = {}; ///< strides in bytes, of all dims but the innermost
+  unsigned box_dims[5] = {};
+  int swizzle = 0, promotion = 0;
+
+  bool operator==(const map_description &) const = default;
+  uint64_t hash() const {
+    return hash_of(reinterpret_cast<uintptr_t>(base), dims[0], dims[1], strides[0], box_dims[0], box_dims[1]);
+  }
+};
+
+/// Source: CUDA Driver API 13.0, cuTensorMapEncodeTiled.
+inline bool encode_described(tensor_map &map, const map_description &d) {
+  using encode_function = int (*)(void *, int, unsigned, void *, const unsigned long long *, const unsigned long long *,
+                                  const unsigned *, const unsigned *, int, int, int, int);
+  static const auto encode = driver_function<encode_function>("cuTensorMapEncodeTiled");
+  constexpr unsigned element_strides[5] = {1, 1, 1, 1, 1};
+  constexpr int no_interleave = 0, zeros_outside = 0;
+  return encode && encode(&map, d.type, d.rank, d.base, d.dims, d.strides, d.box_dims, element_strides, no_interleave,
+                          d.swizzle, d.promotion, zeros_outside) == 0;
+}
+
 /// Encodes a map; false where the tensor does not suit the copy engine, which is no error: a base or a stride that is
 /// no multiple of 16 bytes, a stride of 0, an empty dim, more than 5 dims, and, where it is stored through, a last dim
 /// that is no multiple of 16 bytes: on an H200 the engine was seen to write past the end of one such tensor. Of
 /// elements of six bits, which it unpacks to 16 bytes for 16, base and strides are multiples of 32 bytes, and the last
 /// dim is one of 128 elements.
-/// Source: CUDA Driver API 13.0, cuTensorMapEncodeTiled. The entry point is looked up at run time, so that emitted
-/// files link against the CUDA runtime alone; the enumerators that it takes are spelled as numbers for the same reason.
-inline bool encode_map(tensor_map &map, const argument &a, const box &b) {
-  using encode_function = int (*)(void *, int, unsigned, void *, const unsigned long long *, const unsigned long long *,
-                                  const unsigned *, const unsigned *, int, int, int, int);
-  static const encode_function encode = [] {
-    void *function = nullptr;
-    cudaDriverEntryPointQueryResult found;
-    const cudaError_t error =
-        cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &function, 12000, cudaEnableDefault, &found);
-    return error == cudaSuccess && found == cudaDriverEntryPointSuccess ? reinterpret_cast<encode_function>(function)
-                                                                        : nullptr;
-  }();
+[[gnu::visibility("hidden")]] inline bool encode_map(tensor_map &map, const argument &a, const box &b) {
   // CU_TENSOR_MAP_DATA_TYPE_* of each element; pairs of four bits go by the byte.
   constexpr int types[] = {8, 7, 6, 9, 0, 0, 5, 3, 0, 0, 0, 0, 0, 15, 15};
   const int in_a_byte = a.type == element::f4e2m1 ? 2 : 1;
   const bool padded = bits_of(a.type) == 6;
   const unsigned alignment = padded ? 32 : 16;
   const int rank = a.rank();
-  if (!encode || rank < 1 || rank > 5 || a.is_empty() || reinterpret_cast<uintptr_t>(a.data()) % alignment != 0 ||
+  if (rank < 1 || rank > 5 || a.is_empty() || reinterpret_cast<uintptr_t>(a.data()) % alignment != 0 ||
       (b.stored && bytes_of(a.type, a.dim(rank - 1)) % 16 != 0) || (padded && a.dim(rank - 1) % 128 != 0))
     return false;
-  unsigned long long dims[5], strides[5];
-  unsigned box_dims[5], element_strides[5];
+  map_description d;
+  d.type = types[static_cast<int>(a.type)];
+  d.device = a.tensor->device_id;
+  d.rank = static_cast<unsigned>(rank);
+  d.base = a.data();
   for (int i = 0; i < rank; ++i) { // innermost first
-    const int d = rank - 1 - i;
-    dims[i] = static_cast<unsigned long long>(i == 0 ? a.dim(d) / in_a_byte : a.dim(d));
-    box_dims[i] = i == 0 ? b.cols / in_a_byte : d == b.row_dim ? b.rows : 1;
-    element_strides[i] = 1;
+    const int at = rank - 1 - i;
+    d.dims[i] = static_cast<unsigned long long>(i == 0 ? a.dim(at) / in_a_byte : a.dim(at));
+    d.box_dims[i] = i == 0 ? b.cols / in_a_byte : at == b.row_dim ? b.rows : 1;
     if (i == 0)
       continue;
-    long long stride = bytes_of(a.type, a.stride(d));
-    if (a.dim(d) == 1) // never stepped along; what PyTorch says there means nothing
+    long long stride = bytes_of(a.type, a.stride(at));
+    if (a.dim(at) == 1) // never stepped along; what PyTorch says there means nothing
       stride = alignment;
     if (stride <= 0 || stride % alignment != 0 || stride >= 1ll << 40)
       return false;
-    strides[i - 1] = static_cast<unsigned long long>(stride);
+    d.strides[i - 1] = static_cast<unsigned long long>(stride);
   }
-  const int swizzle = b.swizzle == 128 ? 3 : b.swizzle == 64 ? 2 : b.swizzle == 32 ? 1 : 0;
-  const int promotion = b.fetched == 256 ? 3 : 2;
-  constexpr int no_interleave = 0, zeros_outside = 0;
-  return encode(&map, types[static_cast<int>(a.type)], static_cast<unsigned>(rank), a.data(), dims, strides, box_dims,
-                element_strides, no_interleave, swizzle, promotion, zeros_outside) == 0;
+  d.swizzle = b.swizzle == 128 ? 3 : b.swizzle == 64 ? 2 : b.swizzle == 32 ? 1 : 0;
+  d.promotion = b.fetched == 256 ? 3 : 2;
+  constexpr int of_device = 2;
+  if (a.tensor->device_type != of_device) // memory of the host, for whichever device it is mapped
+    return encode_described(map, d);
+  static constinit remembered<map_description, tensor_map, 256> maps;
+  return maps.find(d, map, [&](tensor_map &made) { return encode_described(made, d); });
 }
 
 /// A compute capability that code was compiled for: it runs on devices of this one, or of this one and later ones.
@@ -112,6 +141,30 @@ inline void refuse_device(call &c, const capability *codes, int count, const dev
   c.fail(TK_WRONG_DEVICE, "compiled for %s; device %d has compute capability %d.%d", names, on.id, major, minor);
 }
 
+/// A device by its number, which is the same as long as the process lives.
+struct device_number {
+  int id = 0;
+  bool operator==(const device_number &) const = default;
+  uint64_t hash() const { return static_cast<uint64_t>(id); }
+};
+struct device_attributes {
+  int major = 0, minor = 0, multiprocessors = 0;
+};
+[[gnu::visibility("hidden")]] inline cudaError_t attributes_of(int id, device_attributes &attributes) {
+  cudaError_t error = cudaSuccess;
+  const auto ask = [&](device_attributes &answer) {
+    error = cudaDeviceGetAttribute(&answer.major, cudaDevAttrComputeCapabilityMajor, id);
+    if (error == cudaSuccess)
+      error = cudaDeviceGetAttribute(&answer.minor, cudaDevAttrComputeCapabilityMinor, id);
+    if (error == cudaSuccess)
+      error = cudaDeviceGetAttribute(&answer.multiprocessors, cudaDevAttrMultiProcessorCount, id);
+    return error == cudaSuccess;
+  };
+  static constinit remembered<device_number, device_attributes, 64> devices;
+  devices.find({id}, attributes, ask);
+  return error;
+}
+
 /// The current device, checked: it must run one of the codes, of which it takes the last, and hold the tensors. Codes
 /// stand in a file the least capable first.
 template <int Count, class... Arguments>
@@ -119,22 +172,19 @@ device find_device(call &c, const capability (&codes)[Count], const Arguments &.
   device result;
   if (!c.ok())
     return result;
-  int at_major = 0, at_minor = 0;
+  device_attributes at{};
   cudaError_t error = cudaGetDevice(&result.id);
   if (error == cudaSuccess)
-    error = cudaDeviceGetAttribute(&at_major, cudaDevAttrComputeCapabilityMajor, result.id);
-  if (error == cudaSuccess)
-    error = cudaDeviceGetAttribute(&at_minor, cudaDevAttrComputeCapabilityMinor, result.id);
-  if (error == cudaSuccess)
-    error = cudaDeviceGetAttribute(&result.multiprocessors, cudaDevAttrMultiProcessorCount, result.id);
+    error = attributes_of(result.id, at);
   if (error != cudaSuccess)
     c.fail(TK_CUDA_ERROR, "%s", cudaGetErrorString(error));
+  result.multiprocessors = at.multiprocessors;
   result.code = -1;
   for (int i = 0; i < Count; ++i)
-    if ((Count == 1 || is_compiled(codes[i])) && runs(codes[i], at_major, at_minor))
+    if ((Count == 1 || is_compiled(codes[i])) && runs(codes[i], at.major, at.minor))
       result.code = i;
   if (error == cudaSuccess && result.code < 0)
-    refuse_device(c, codes, Count, result, at_major, at_minor);
+    refuse_device(c, codes, Count, result, at.major, at.minor);
   const auto check = [&](const argument &a) {
     if (c.ok() && a && a.tensor->device_type == 2 && a.tensor->device_id != result.id)
       c.fail(TK_WRONG_DEVICE, "`%s` is on device %d, the current device is %d", a.name, a.tensor->device_id, result.id);
@@ -147,6 +197,54 @@ template <class... Arguments> device find_device(call &c, const capability &code
   return find_device(c, codes, arguments...);
 }
 
+/// One more than the number of the current context, which no other has as long as the process lives; 0: unknown.
+/// Source: CUDA Driver API 13.0, cuCtxGetId, which takes null for the current context.
+inline unsigned long long current_context() {
+  static const auto ask = driver_function<int (*)(void *, unsigned long long *)>("cuCtxGetId");
+  unsigned long long id = 0;
+  return ask && ask(nullptr, &id) == 0 ? id + 1 : 0;
+}
+
+/// A kernel and how it is launched, in a context: what kernels are told, and where they fit, is a context's own.
+struct kernel_use {
+  const void *kernel;
+  unsigned long long context;
+  int threads, shared_bytes, cluster;
+  bool resident;
+
+  bool operator==(const kernel_use &) const = default;
+  uint64_t hash() const { return hash_of(reinterpret_cast<uintptr_t>(kernel), context, resident); }
+};
+
+/// Lets the kernel have its shared memory. `most`: so many blocks run at once, where they are resident.
+inline cudaError_t prepare(const kernel_use &use, const device &on, const cudaLaunchConfig_t &config, long long &most) {
+  cudaError_t error = cudaSuccess;
+  if (use.shared_bytes > 48 * 1024)
+    error = cudaFuncSetAttribute(use.kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, use.shared_bytes);
+  if (error != cudaSuccess || !use.resident)
+    return error;
+  int each = 0;
+  error = use.cluster > 1 ? cudaOccupancyMaxActiveClusters(&each, use.kernel, &config)
+                          : cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, use.kernel, use.threads,
+                                                                          static_cast<size_t>(use.shared_bytes));
+  most = static_cast<long long>(each > 0 ? each : 1) * (use.cluster > 1 ? use.cluster : on.multiprocessors);
+  return error;
+}
+
+/// The same, asked once in each context.
+[[gnu::visibility("hidden")]] inline cudaError_t prepare_once(const kernel_use &use, const device &on,
+                                                              const cudaLaunchConfig_t &config, long long &most) {
+  if (use.context == 0)
+    return prepare(use, on, config, most);
+  cudaError_t error = cudaSuccess;
+  static constinit remembered<kernel_use, long long, 256> uses;
+  uses.find(use, most, [&](long long &answer) {
+    error = prepare(use, on, config, answer);
+    return error == cudaSuccess;
+  });
+  return error;
+}
+
 /// Launches `blocks` blocks, or, of a persistent kernel (`resident`), no more than run at once. None: nothing to do.
 /// `blocks` is a multiple of `cluster`, the blocks that run together and reach each other's shared memory.
 template <class Arguments>
@@ -155,10 +253,7 @@ void launch(call &c, const device &on, void (*kernel)(Arguments), const Argument
             int cluster = 1) {
   if (!c.ok() || blocks <= 0)
     return;
-  cudaError_t error = cudaSuccess;
-  if (shared_bytes > 48 * 1024)
-    error = cudaFuncSetAttribute(reinterpret_cast<const void *>(kernel), cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                 shared_bytes);
+  const auto *function = reinterpret_cast<const void *>(kernel);
   cudaLaunchAttribute attributes[2]{};
   unsigned count = 0;
   if (cluster > 1) {
@@ -179,18 +274,11 @@ void launch(call &c, const device &on, void (*kernel)(Arguments), const Argument
   config.stream = stream;
   config.attrs = attributes;
   config.numAttrs = count;
-  if (error == cudaSuccess && resident) {
-    int each = 0;
+  cudaError_t error = cudaSuccess;
+  if (resident || shared_bytes > 48 * 1024) {
     long long most = 0;
-    if (cluster > 1) {
-      error = cudaOccupancyMaxActiveClusters(&each, reinterpret_cast<const void *>(kernel), &config);
-      most = static_cast<long long>(each > 0 ? each : 1) * cluster;
-    } else {
-      error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, reinterpret_cast<const void *>(kernel), threads,
-                                                            static_cast<size_t>(shared_bytes));
-      most = static_cast<long long>(each > 0 ? each : 1) * on.multiprocessors;
-    }
-    blocks = blocks < most ? blocks : most;
+    error = prepare_once({function, current_context(), threads, shared_bytes, cluster, resident}, on, config, most);
+    blocks = resident && most < blocks ? most : blocks;
   }
   if (error == cudaSuccess && blocks > INT32_MAX) {
     c.fail(TK_BAD_ARGUMENT, "%lld blocks are more than one launch can have", blocks);
@@ -199,7 +287,7 @@ void launch(call &c, const device &on, void (*kernel)(Arguments), const Argument
   if (error == cudaSuccess) {
     void *parameters[] = {const_cast<Arguments *>(&arguments)};
     config.gridDim = dim3(static_cast<unsigned>(blocks));
-    error = cudaLaunchKernelExC(&config, reinterpret_cast<const void *>(kernel), parameters);
+    error = cudaLaunchKernelExC(&config, function, parameters);
   }
   if (error != cudaSuccess)
     c.fail(TK_CUDA_ERROR, "%s", cudaGetErrorString(error));
