@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ir/plan/PlanIR.h"
 
+#include "ir/plan/LaunchRegisters.h"
+
 #include <algorithm>
 #include <array>
 #include <cassert>
@@ -217,8 +219,10 @@ int Plan::blocksAtOnce(int64_t registers, int64_t sharedMemory) const {
       asked += int64_t{role.registers} * role.totalWarps() * role.lanes;
       setting += int64_t{role.totalWarps()} * role.lanes;
     }
+  const int64_t ofProduct = widestProduct(*this).registers;
   const auto haveRegisters = [&](int64_t blocks) {
-    return registers / blocks / threads / unit * unit * setting >= asked;
+    const int64_t each = registers / blocks / threads / unit * unit;
+    return each * setting >= asked && each >= ofProduct;
   };
   int64_t blocks = std::max<int64_t>(sharedMemory / (sharedBytes + systemBytes), 1);
   while (blocks > 1 && !haveRegisters(blocks))

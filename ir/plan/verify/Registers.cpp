@@ -4,6 +4,7 @@
 // Liveness of the tiles of a role, and the registers that those alive together take. An estimate: addresses, counters
 // and temporaries inside a statement come on top; indices and constants, which cost less to make again, are left out.
 #include "ir/plan/ByElements.h"
+#include "ir/plan/LaunchRegisters.h"
 #include "ir/plan/verify/Verify.h"
 
 #include <algorithm>
@@ -182,17 +183,34 @@ private:
   std::map<const Stmt *, Names> usedBy;
 };
 
+/// An instruction takes no more than a thread has at launch, nor than its role leaves it.
+void checkWidestProduct(const Plan &plan, const Budget &budget, Report &report) {
+  const WidestProduct widest = widestProduct(plan);
+  const int atLaunch = std::min(budget.maxRegisters, launchRegisters(plan, budget.registersPerBlock));
+  if (widest.registers == 0)
+    return;
+  if (widest.registers > atLaunch)
+    report.addOverBudget(widest.product->loc,
+                         fmt::format("`{}` takes {} registers a thread, and a block of {} threads is launched with {}: "
+                                     "what setmaxnreg claims is not for one instruction",
+                                     print(*widest.product), widest.registers, plan.threads, atLaunch));
+  else if (const int has = widest.role->registers; has != 0 && widest.registers > has)
+    report.addOverBudget(widest.product->loc,
+                         fmt::format("`{}` takes {} registers a thread, role `{}` has {}", print(*widest.product),
+                                     widest.registers, widest.role->name, has));
+}
+
 } // namespace
 
 int64_t registersAlive(const Role &role) { return Liveness(role, /*onlyWhole=*/true).most; }
 
 void checkRegisters(const Plan &plan, const Budget &budget, Report &report) {
+  checkWidestProduct(plan, budget, report);
   for (const Role &role : plan.roles) {
     Liveness liveness(role);
-    // A multiprocessor's four parts have a quarter of the registers each, and warps are spread over them.
-    const int spread = std::max((plan.threads + 127) / 128 * 128, 1);
-    int64_t has =
-        role.registers != 0 ? role.registers : std::min(budget.maxRegisters, budget.registersPerBlock / spread / 8 * 8);
+    const int has = role.registers != 0
+                        ? role.registers
+                        : std::min(budget.maxRegisters, launchRegisters(plan, budget.registersPerBlock));
     if (liveness.most <= has || !liveness.where)
       continue;
     std::vector<std::string> parts;
