@@ -330,9 +330,10 @@ Contents reduceAll(ReduceKind kind, Contents x) {
     if (x.is(Contents::Zero) || x.is(Contents::One))
       return x;
     return x.isWithin(Contents::finite()) ? Contents::finite() : Contents::anything();
-  case ReduceKind::Max:
+  case ReduceKind::Max: // of NaN alone -inf, as over nothing
+    return x | Contents(x.bits & Contents::NaN ? Contents::NegInf : 0);
   case ReduceKind::Min:
-    return x;
+    return x | Contents(x.bits & Contents::NaN ? Contents::PosInf : 0);
   case ReduceKind::ArgMax:
   case ReduceKind::ArgMin:
     return Contents::finite();

@@ -104,9 +104,11 @@ template <bool Largest> struct first_extreme {
   }
 };
 
-/// The first element of a thread, as the beginning of what it combines: NaN is nothing to argmax and argmin.
+template <class F> inline constexpr bool is_extreme = same<F, max_operation> || same<F, min_operation>;
+/// The first element of a thread, as the beginning of what it combines. Extrema ignore NaN: those of NaN alone, and
+/// where they stand, are as of nothing.
 template <class F, class T> __device__ __forceinline__ T begin_with(F f, T x) {
-  if constexpr (is_located<T>)
+  if constexpr (is_located<T> || (is_extreme<F> && (same<T, float> || same<T, double>)))
     return f(F::template identity<T>(), x);
   else
     return x;
@@ -177,7 +179,7 @@ template <class F, tile X> __device__ __forceinline__ auto reduce_own_row(F f, c
   typename X::element parts[count];
 #pragma unroll
   for (int b = 0; b < X::col_slots; ++b)
-    parts[b % count] = b < count ? x.at(0, b) : f(parts[b % count], x.at(0, b));
+    parts[b % count] = b == 0 ? begin_with(f, x.at(0, 0)) : b < count ? x.at(0, b) : f(parts[b % count], x.at(0, b));
 #pragma unroll
   for (int i = 1; i < count; ++i)
     parts[0] = f(parts[0], parts[i]);
