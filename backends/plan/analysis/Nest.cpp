@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "backends/plan/analysis/Nest.h"
 
+#include "ir/Effects.h"
+
 #include <algorithm>
 #include <cassert>
 #include <set>
@@ -20,9 +22,30 @@ void addSlice(const ir::Value *value, const OpSet &candidates, OpSet &slice) {
     addSlice(operand, candidates, slice);
 }
 
+/// Integers of which launchers find out how many blocks there are. They read no
+/// tensor.
+bool isForLauncher(const ir::Op &op) {
+  switch (op.kind) {
+  case ir::OpKind::Const:
+  case ir::OpKind::Dim:
+  case ir::OpKind::Param:
+  case ir::OpKind::Add:
+  case ir::OpKind::Sub:
+  case ir::OpKind::Mul:
+  case ir::OpKind::Div:
+  case ir::OpKind::Mod:
+  case ir::OpKind::Min:
+  case ir::OpKind::Max:
+    return !isFloat(op.result()->type.elem);
+  default: // elements, conversions, selections, and what has no name in C++
+    return false;
+  }
+}
+
 class NestFinder {
 public:
   Nest find(const ir::Function &function) {
+    findBounds(function.body);
     visit(function.body);
     for (const ir::Op *axis : nest.axes)
       nest.bounds.push_back(boundsOf(axis));
@@ -30,6 +53,24 @@ public:
   }
 
 private:
+  /// What bounds an axis and blocks have to find out, whatever it depends on.
+  void findBounds(const ir::Block &block) {
+    for (const auto &op : block.ops) {
+      if (op->kind != ir::OpKind::Parallel)
+        continue;
+      for (const ir::Value *bound : op->operands())
+        ir::searchBack(bound, [&](const ir::Value *at, std::vector<const ir::Value *> &next) {
+          if (const ir::Op *made = at->definingOp) {
+            next.assign(made->operands().begin(), made->operands().end());
+            if (!isForLauncher(*made))
+              blockBounds.insert(made);
+          }
+          return false;
+        });
+      findBounds(op->body());
+    }
+  }
+
   void visit(const ir::Block &block) {
     const ir::Op *inner = nullptr;
     for (const auto &op : block.ops)
@@ -38,7 +79,7 @@ private:
     for (const auto &op : block.ops) {
       if (op->kind == ir::OpKind::Parallel) {
         enter(*op);
-      } else if (inner && !dependsOnAxis(*op)) {
+      } else if (inner && !dependsOnAxis(*op) && blockBounds.count(op.get()) == 0) {
         nest.prelude.push_back(op.get());
       } else if (op->kind != ir::OpKind::Yield) {
         for (const auto &result : op->results)
@@ -74,6 +115,7 @@ private:
   Nest nest;
   ir::ValueSet variant; ///< depends on an axis
   OpSet between;        ///< ops in bodies that hold a further axis
+  OpSet blockBounds;
 };
 
 } // namespace

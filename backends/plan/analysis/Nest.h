@@ -14,7 +14,8 @@ namespace tkc::planner {
 struct Nest {
   std::vector<const ir::Op *> axes;    ///< Parallel ops, outermost first
   std::vector<const ir::Op *> prelude; ///< ops that depend on no axis: run once
-  /// Per axis: ops that its bounds need and that depend on axes to the left. Non-empty: the grid is ragged.
+  /// Per axis: ops that its bounds need and that depend on axes to the left, or that the launcher does not
+  /// compute. Non-empty: the grid is ragged.
   std::vector<std::vector<const ir::Op *>> bounds;
   std::vector<const ir::Op *> tileOps; ///< what a block does for its tile, in order
 
