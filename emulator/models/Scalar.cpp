@@ -33,7 +33,18 @@ double sine(double x) { return std::sin(x); }
 double cosine(double x) { return std::cos(x); }
 double hyperbolicTangent(double x) { return std::tanh(x); }
 
-void divide(const BoundInstruction &, uint64_t *slots) { slots[0] = fromFloat(asFloat(slots[1]) / asFloat(slots[2])); }
+/// By the reciprocal of the divisor's significand, which is rounded, as the quotient is: up to 2 ulp.
+void divide(const BoundInstruction &, uint64_t *slots) {
+  const float x = asFloat(slots[1]), y = asFloat(slots[2]);
+  int above = 0, below = 0;
+  const double dividend = std::frexp(double{x}, &above), divisor = std::frexp(double{y}, &below);
+  const bool isPlain = std::isfinite(x) && std::isfinite(y) && y != 0;
+  const auto quotient = static_cast<float>(dividend * static_cast<float>(1 / divisor));
+  slots[0] = fromFloat(isPlain ? static_cast<float>(std::ldexp(double{quotient}, above - below)) : x / y);
+}
+void divideCorrectly(const BoundInstruction &, uint64_t *slots) {
+  slots[0] = fromFloat(asFloat(slots[1]) / asFloat(slots[2]));
+}
 
 /// Two floats to two packed elements; the first operand goes to the upper half.
 template <const NarrowFormat &Format, int Bits> void pack(const BoundInstruction &, uint64_t *slots) {
@@ -129,6 +140,9 @@ constexpr Model table[] = {
     {"cos.approx.f32", approximate<cosine, false>},
     {"tanh.approx.f32", approximate<hyperbolicTangent, false>},
     {"div.full.f32", divide},
+    {"div.rn.f32", divideCorrectly},
+    {"rcp.rn.f32", approximate<reciprocal, false>},
+    {"sqrt.rn.f32", approximate<root, false>},
     {"cvt.rn.bf16x2.f32", pack<bf16, 16>},
     {"cvt.rn.f16x2.f32", pack<f16, 16>},
     {"cvt.rn.satfinite.e4m3x2.f32", pack<f8e4m3, 8>},

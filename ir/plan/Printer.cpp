@@ -3,6 +3,7 @@
 //
 // Plans as text. The grammar is in docs/planner.md, "The plan IR and its verifier"; Parser.cpp reads it.
 #include "ir/plan/PlanIR.h"
+#include "ir/plan/Rounding.h"
 #include "support/Diagnostics.h"
 
 #include <array>
@@ -304,9 +305,11 @@ private:
     body(statements);
     close();
   }
-  std::string comment(SourceLoc loc);
+  std::string comment(const Stmt &stmt);
+  bool isRounded(const Stmt &stmt) const { return isQuotientOrRoot(stmt) && rounded.count(stmt.dest) != 0; }
 
   const SourceManager *sources;
+  std::set<std::string> rounded; ///< of the role: correctlyRounded
   std::string out;
   std::string lastLine;
   int depth = 0;
@@ -405,7 +408,9 @@ void Printer::plan(const Plan &plan) {
   for (const GridAxis &axis : plan.grid.axes)
     part("bounds " + axis.name, axis.bounds);
   resources(plan);
+  auto roundedIn = correctlyRounded(plan);
   for (const Role &role : plan.roles) {
+    rounded = std::move(roundedIn[role.name]);
     open(fmt::format("role {} warps {}..{}{} instances {} registers {}{}", role.name, role.firstWarp,
                      role.firstWarp + role.totalWarps(),
                      role.lanes == Role{}.lanes ? "" : fmt::format(" of {}", role.lanes),
@@ -420,18 +425,18 @@ void Printer::plan(const Plan &plan) {
   close();
 }
 
-std::string Printer::comment(SourceLoc loc) {
-  if (!sources || !loc.isValid())
-    return {};
-  std::string place = sources->fileLine(loc);
+/// What follows from the rest of the plan, and the source line where that is another.
+std::string Printer::comment(const Stmt &stmt) {
+  std::string text = isRounded(stmt) ? "  // correctly rounded" : "";
+  const std::string place = sources && stmt.loc.isValid() ? sources->fileLine(stmt.loc) : lastLine;
   if (place == lastLine)
-    return {};
+    return text;
   lastLine = place;
-  return "  // " + place;
+  return text + (text.empty() ? "  // " : ", ") + place;
 }
 
 void Printer::stmt(const Stmt &stmt) {
-  std::string where = comment(stmt.loc), text = executors(stmt) + head(stmt);
+  std::string where = comment(stmt), text = executors(stmt) + head(stmt);
   if (stmt.kind != StmtKind::For && stmt.kind != StmtKind::If && stmt.kind != StmtKind::Ahead &&
       stmt.kind != StmtKind::Each)
     return line(text + where);

@@ -3,6 +3,7 @@
 //
 // Tile ops as expressions over the runtime's operators and functions.
 #include "backends/emit/kernel/RolePrinter.h"
+#include "backends/emit/kernel/SplitVariables.h"
 #include "backends/targets/Dialect.h"
 #include "support/Number.h"
 
@@ -163,9 +164,23 @@ std::optional<cpp::Expr> RolePrinter::scaledTanh(const Stmt &stmt) {
   return cpp::call("tk::scaled_tanh", std::move(factors));
 }
 
+/// Whether the result of a division or root is to be correctly rounded.
+bool RolePrinter::isRounded(const Stmt &stmt) const {
+  const auto names = kernel.correctlyRounded.find(role.name);
+  return plan::isQuotientOrRoot(stmt) && names != kernel.correctlyRounded.end() &&
+         names->second.count(std::string(withoutPart(stmt.dest))) != 0;
+}
+
+/// A root or a reciprocal.
+cpp::Expr RolePrinter::root(const Stmt &stmt) {
+  return function(stmt, std::string(ir::spelling(stmt.op)) + (isRounded(stmt) ? "_rn" : ""));
+}
+
 /// Integers floor, and by zero give zero: which functions do that depends on what is known of the operands. Of numbers
 /// that are not negative C++ does it, and a compiler leaves the tests for a known divisor out.
 cpp::Expr RolePrinter::quotient(const Stmt &stmt) {
+  if (isRounded(stmt))
+    return function(stmt, "divide_rn");
   const bool isDivision = stmt.op == OpKind::Div, isNatural = stmt.quotient == ir::Quotient::Natural;
   const Stmt *divisor = definitionOf(stmt.operands[1]);
   const bool isKnown = divisor && divisor->kind == StmtKind::Compute && divisor->op == OpKind::Const;
@@ -486,13 +501,14 @@ cpp::Expr RolePrinter::computed(const Stmt &stmt) {
     if (std::optional<cpp::Expr> bent = scaledTanh(stmt))
       return *bent;
     return function(stmt, "tanh");
+  case OpKind::Sqrt:
+  case OpKind::Rsqrt:
+  case OpKind::Rcp:
+    return root(stmt);
   case OpKind::Abs:
   case OpKind::Exp:
   case OpKind::Log:
   case OpKind::Log2:
-  case OpKind::Sqrt:
-  case OpKind::Rsqrt:
-  case OpKind::Rcp:
   case OpKind::Sin:
   case OpKind::Cos:
   case OpKind::Erf:

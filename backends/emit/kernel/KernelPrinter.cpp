@@ -66,6 +66,7 @@ public:
                .preludeValues = {},
                .axisRanges = {},
                .axisTypes = {},
+               .correctlyRounded = plan::correctlyRounded(plan),
                .recordWords = options.recordWords,
                .members = MemberNames(plan, this->name),
                .gridNames = {},

@@ -10,6 +10,7 @@
 #include "backends/emit/kernel/Types.h"
 #include "backends/emit/kernel/Uses.h"
 #include "ir/plan/ByElements.h"
+#include "ir/plan/Rounding.h"
 
 #include <map>
 #include <optional>
@@ -32,6 +33,7 @@ struct KernelContext {
   std::map<std::string, cpp::Expr> preludeValues;                        ///< of the prelude's variables
   std::map<std::string, std::pair<std::string, std::string>> axisRanges; ///< of the grid's variables: lo, hi
   std::map<std::string, plan::VarType> axisTypes;                        ///< of the grid's variables
+  std::map<std::string, std::set<std::string>> correctlyRounded;         ///< ir/plan/Rounding.h
   int recordWords = 2;                                                   ///< EmitOptions::recordWords
   MemberNames members;                                                   ///< of the two structs
   std::map<std::string, std::string> gridNames;                          ///< of the grid's variables, in every role
@@ -131,6 +133,8 @@ private:
   cpp::Expr infix(const plan::Stmt &stmt, const std::string &op);
   cpp::Expr function(const plan::Stmt &stmt, const std::string &name);
   cpp::Expr quotient(const plan::Stmt &stmt);
+  cpp::Expr root(const plan::Stmt &stmt);
+  bool isRounded(const plan::Stmt &stmt) const;
   cpp::Expr shifted(const plan::Stmt &stmt);
   cpp::Expr moved(const plan::Stmt &stmt);
   std::optional<cpp::Expr> onePlus(const plan::Stmt &stmt);

@@ -97,6 +97,12 @@ __device__ __forceinline__ float divide(float x, float y) {
   return x * rcp(y * scale) * scale;
 }
 
+/// Correctly rounded, for what is then rounded to few values. The reciprocal of a root is rounded twice.
+__device__ __forceinline__ float divide_rn(float x, float y) { return x / y; }
+__device__ __forceinline__ float rcp_rn(float x) { return 1.0f / x; }
+__device__ __forceinline__ float sqrt_rn(float x) { return __builtin_sqrtf(x); }
+__device__ __forceinline__ float rsqrt_rn(float x) { return rcp_rn(sqrt_rn(x)); }
+
 __device__ __forceinline__ double exp2(double x) { return __ocml_exp2_f64(x); }
 __device__ __forceinline__ double exp(double x) { return __ocml_exp_f64(x); }
 __device__ __forceinline__ double log2(double x) { return __ocml_log2_f64(x); }

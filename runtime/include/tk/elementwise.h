@@ -65,6 +65,21 @@ __device__ __forceinline__ auto operator/(const X &x, const Y &y) {
     return map([](auto a, auto b) { return divide(a, decltype(a)(b)); }, x, y);
   }
 }
+/// Of numbers, as tk/math.h has them.
+template <class X, class Y>
+  requires some_tile<X, Y>
+__device__ __forceinline__ auto divide_rn(const X &x, const Y &y) {
+  return map([](auto a, auto b) { return divide_rn(a, b); }, x, y);
+}
+template <tile X> __device__ __forceinline__ auto rcp_rn(const X &x) {
+  return map([](auto a) { return rcp_rn(a); }, x);
+}
+template <tile X> __device__ __forceinline__ auto sqrt_rn(const X &x) {
+  return map([](auto a) { return sqrt_rn(a); }, x);
+}
+template <tile X> __device__ __forceinline__ auto rsqrt_rn(const X &x) {
+  return map([](auto a) { return rsqrt_rn(a); }, x);
+}
 /// Integers; of the divisor's sign.
 template <class X, class Y>
   requires some_tile<X, Y>

@@ -96,6 +96,24 @@ __device__ __forceinline__ float divide(float x, float y) {
   return z;
 }
 
+/// Correctly rounded, for what is then rounded to few values. The reciprocal of a root is rounded twice.
+__device__ __forceinline__ float divide_rn(float x, float y) {
+  float z;
+  asm("div.rn.f32 %0, %1, %2;" : "=f"(z) : "f"(x), "f"(y));
+  return z;
+}
+__device__ __forceinline__ float rcp_rn(float x) {
+  float y;
+  asm("rcp.rn.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
+__device__ __forceinline__ float sqrt_rn(float x) {
+  float y;
+  asm("sqrt.rn.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
+__device__ __forceinline__ float rsqrt_rn(float x) { return rcp_rn(sqrt_rn(x)); }
+
 __device__ __forceinline__ double exp2(double x) { return ::exp2(x); }
 __device__ __forceinline__ double exp(double x) { return ::exp(x); }
 __device__ __forceinline__ double log2(double x) { return ::log2(x); }
