@@ -39,6 +39,10 @@ class Status(ctypes.Structure):
 # its neighbour's. An H200 kept 1.46 of 1.95 GHz for some tenths of a second, in which short products took a fifth longer.
 RECOVERY = 0.3
 
+# Cycles in which the CPU gets ahead, so that what is timed is the GPU's time alone: a millisecond of the fastest clock. In 0.15 ms
+# PyTorch's backward pass of attention was not queued whole: it looked 4 % slower than it is.
+LEAD = 2_000_000
+
 TYPE_CODES = {
     torch.float64: (2, 64),
     torch.float32: (2, 32),
@@ -148,7 +152,7 @@ class Bench:
         # would else write back to memory: an L2 full of it, 50 MB, beside the 33 to 134 MB that the smallest rows move.
         self.flush[0].zero_()
         self.flush[1].sum()
-        torch.cuda._sleep(300_000)  # cycles in which the CPU gets ahead: what is timed is the GPU's time alone
+        torch.cuda._sleep(LEAD)
         start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
         start.record()
         run()
