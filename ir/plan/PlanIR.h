@@ -84,7 +84,7 @@ struct TensorMap {
   int64_t boxRows = 0; ///< ≤ 256
   int64_t boxCols = 0; ///< boxCols · element bytes ≤ the swizzle's span, where there is one
   Swizzle swizzle = Swizzle::B128;
-  int fetched = 256; ///< bytes along a row that L2 takes from memory at once: 128 or 256
+  int fetched = 256; ///< the most bytes of a row that L2 takes from memory at once: 128 or 256
 };
 
 struct Stmt;

@@ -31,6 +31,18 @@ template <class T, int Rank> global<T, Rank> make_global(const argument &a) {
   return result;
 }
 
+/// The largest power of two, up to 128, at multiples of which every row of a tensor begins, in bytes. Where there is
+/// but one along a dim, its stride says nothing. Nothing is amiss with a tensor that was left out.
+inline int alignment(const argument &a) {
+  if (!a)
+    return 128;
+  unsigned long long starts = reinterpret_cast<uintptr_t>(a.data()) | 128;
+  for (int d = 0; d < a.rank() - 1; ++d)
+    if (a.dim(d) > 1)
+      starts |= static_cast<unsigned long long>(bytes_of(a.type, a.stride(d)));
+  return static_cast<int>(starts & -starts);
+}
+
 struct device {
   int id = 0;
   int multiprocessors = 0;

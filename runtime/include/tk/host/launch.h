@@ -19,7 +19,7 @@ struct box {
   int swizzle; ///< bytes; 0: none
   bool stored; ///< the copy engine writes through the map
 
-  /// Bytes along a row that L2 takes from memory at once: 128 or 256.
+  /// The most bytes of a row that L2 takes from memory at once: 128 or 256.
   int fetched = 256;
 };
 
@@ -59,6 +59,11 @@ inline bool encode_described(tensor_map &map, const map_description &d) {
                           d.swizzle, d.promotion, zeros_outside) == 0;
 }
 
+/// What L2 fetches for a box. The second half of 256 bytes is a prefetch for the neighbour of a box of 128. Where rows
+/// begin at no multiple of 64 bytes, each row of a box lies in several pieces of 128 bytes, and L2 is busy with looking
+/// these up: it is not to look for more.
+inline int bytes_fetched(const argument &a, const box &b) { return alignment(a) < 64 ? 128 : b.fetched; }
+
 /// Encodes a map; false where the tensor does not suit the copy engine, which is no error: a base or a stride that is
 /// no multiple of 16 bytes, a stride of 0, an empty dim, more than 5 dims, and, where it is stored through, a last dim
 /// that is no multiple of 16 bytes: on an H200 the engine was seen to write past the end of one such tensor. Of
@@ -93,7 +98,7 @@ inline bool encode_described(tensor_map &map, const map_description &d) {
     d.strides[i - 1] = static_cast<unsigned long long>(stride);
   }
   d.swizzle = b.swizzle == 128 ? 3 : b.swizzle == 64 ? 2 : b.swizzle == 32 ? 1 : 0;
-  d.promotion = b.fetched == 256 ? 3 : 2;
+  d.promotion = bytes_fetched(a, b) == 256 ? 3 : 2;
   constexpr int of_device = 2;
   if (a.tensor->device_type != of_device) // memory of the host, for whichever device it is mapped
     return encode_described(map, d);
