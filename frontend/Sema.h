@@ -121,7 +121,7 @@ std::vector<Specialization> specializations(const Signature &signature,
 /// What a schedule sets, and for which calls.
 struct ChosenSchedule {
   ScheduleSettings settings;
-  /// Parts of its `when` on dims and scalars that only a call knows: all have to hold. None: it serves every call.
+  /// Parts of its `when` on what only a call knows: all have to hold. None: it serves every call.
   std::vector<const ast::Expr *> conditions;
   /// Its word `aligned`: only calls whose tensors the copy engine can take wherever the kernel leaves them to it.
   const ast::Expr *aligned = nullptr;
@@ -135,7 +135,7 @@ struct ChosenSchedule {
 std::vector<ChosenSchedule> findSchedules(const std::vector<const ast::ScheduleDecl *> &schedules,
                                           const std::vector<std::string> &archNames,
                                           const Specialization &specialization);
-/// Whether `schedule` serves a call with these dims and scalars, if its tensors are `aligned`.
+/// Whether `schedule` serves a call with these dims, scalars and alignments, if its tensors are `aligned`.
 bool serves(const ChosenSchedule &schedule, const Specialization &specialization, const CallArguments &call);
 
 /// Checks and elaborates one specialisation of a kernel with a sound signature. `tunes` override the defaults of `tune`

@@ -42,6 +42,8 @@ public:
           const std::map<std::string, int64_t> &tunes, const SourceManager &sources)
       : module(module), step(step), base(optionsFor(*step.kernel, plans, tunes)), sources(sources) {
     call.symbols = step.call.dims;
+    call.alignments = step.call.alignments;
+    call.multiprocessors = base.arch->multiprocessors;
     call.scalars.insert(step.call.scalars.begin(), step.call.scalars.end());
   }
 

@@ -182,6 +182,15 @@ std::vector<int64_t> stridesOf(const std::vector<int64_t> &dims, const Layout &l
   return strides;
 }
 
+int64_t alignmentOf(ElemType elem, const std::vector<int64_t> &dims, const std::vector<int64_t> &strides,
+                    int64_t offset) {
+  int64_t starts = maxAlignment | offset * bitWidth(elem) / 8;
+  for (size_t d = 0; d + 1 < dims.size(); ++d)
+    if (dims[d] > 1)
+      starts |= strides[d] * bitWidth(elem) / 8;
+  return starts & -starts;
+}
+
 uint64_t encodeElement(ElemType elem, Number number) {
   const double value = number.toDouble();
   switch (elem) {

@@ -33,6 +33,10 @@ std::string encodeCase(const PreparedCase &prepared, const Expected &expected);
 /// Strides in elements of a tensor that lies in memory as `layout` says; the last dim is contiguous.
 std::vector<int64_t> stridesOf(const std::vector<int64_t> &dims, const Layout &layout);
 
+/// CallArguments::alignments of a tensor whose first element lies `offset` elements after such a multiple.
+int64_t alignmentOf(ElemType elem, const std::vector<int64_t> &dims, const std::vector<int64_t> &strides,
+                    int64_t offset = 0);
+
 /// The bits of a number that `elem` represents exactly, as a device keeps it, in the low bytes.
 uint64_t encodeElement(ElemType elem, Number number);
 /// The inverse; NaN for every NaN.

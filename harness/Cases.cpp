@@ -6,6 +6,7 @@
 #include "harness/Cases.h"
 
 #include "frontend/Program.h"
+#include "harness/CaseData.h"
 #include "harness/Inputs.h"
 #include "harness/Random.h"
 #include "support/Diagnostics.h"
@@ -238,6 +239,8 @@ private:
         makeOutput(param, tensor);
       else
         makeTensor(param, tensor);
+      names.arguments.alignments[param.name] =
+          alignmentOf(tensor.elem, tensor.dims, stridesOf(tensor.dims, result.layouts[param.name]));
       names.arguments.tensors[param.name] = std::move(tensor);
     }
   }

@@ -29,8 +29,9 @@ public:
     planner::PlanOptions own = optionsFor(info, plans, prepared.tunes);
     std::vector<planner::PlannedKernel> planned =
         planner::planSpecialization(module, info, specialization, own, diagnostics);
+    const CallArguments asked = withoutTensors(call);
     for (planner::PlannedKernel &each : planned) {
-      if (!serves({{}, each.conditions}, specialization, call) ||
+      if (!serves({{}, each.conditions}, specialization, asked) ||
           (each.plan->aligned && !cost::suits(*each.plan, shape)))
         continue;
       const bool isFirst = result.steps.empty();
@@ -77,6 +78,16 @@ public:
   Prediction result;
 
 private:
+  /// What conditions of schedules ask of a call on this GPU.
+  CallArguments withoutTensors(const CallArguments &call) const {
+    CallArguments asked;
+    asked.scalars = call.scalars;
+    asked.symbols = call.symbols;
+    asked.alignments = call.alignments;
+    asked.multiprocessors = plans.arch->multiprocessors;
+    return asked;
+  }
+
   void addFill(const FillStep &fill) {
     const std::map<std::string, int64_t> &symbols = prepared.arguments.symbols;
     double bytes = bitWidth(fill.view.elem) / 8.0;
@@ -106,7 +117,7 @@ private:
       return;
     for (planner::ElaboratedKernel &each :
          planner::elaborateSpecialization(module, info, specialization, own, diagnostics)) {
-      if (!serves(each.schedule, specialization, call))
+      if (!serves(each.schedule, specialization, withoutTensors(call)))
         continue;
       if (own.transform && own.transform(*each.function))
         result.operations += countProductOperations(*each.function, call);
@@ -144,15 +155,7 @@ cost::CallShape shapeOf(const CallArguments &arguments) {
   shape.dims = arguments.symbols;
   for (const auto &[name, value] : arguments.scalars)
     shape.scalars[name] = value.toDouble();
-  return shape;
-}
-
-cost::CallShape shapeOf(const PreparedCase &prepared) {
-  cost::CallShape shape = shapeOf(prepared.arguments);
-  for (const auto &[name, layout] : prepared.layouts)
-    for (const ir::Param &param : prepared.signature->params)
-      if (param.name == name && layout.pad * bitWidth(param.elem) / 8 % 16 != 0)
-        shape.unaligned.push_back(name);
+  shape.alignments = arguments.alignments;
   return shape;
 }
 
@@ -162,7 +165,7 @@ std::optional<Prediction> predict(const Module &module, const Subject &subject, 
   Predictor predictor(module, prepared, plans, options, diagnostics);
   const bool done = subject.program ? predictor.program(*subject.program)
                                     : predictor.kernel(*subject.kernel, prepared.specialization, prepared.arguments,
-                                                       shapeOf(prepared));
+                                                       shapeOf(prepared.arguments));
   if (!done)
     return std::nullopt;
   if (options.counts)

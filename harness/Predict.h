@@ -36,10 +36,8 @@ struct Prediction {
   double gbytes() const { return seconds > 0 ? bytes / seconds / 1e9 : 0; }
 };
 
-/// Dims and scalars of a call, for the cost model.
+/// What the cost model asks of a call.
 cost::CallShape shapeOf(const CallArguments &arguments);
-/// The same with the case's own layouts: padded rows may not suit the copy engine.
-cost::CallShape shapeOf(const PreparedCase &prepared);
 
 struct PredictOptions {
   bool counts = true;     ///< operations and bytes, for rates

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "harness/Programs.h"
 
+#include "harness/CaseData.h"
+
 #include <algorithm>
 #include <fmt/format.h>
 
@@ -24,6 +26,12 @@ public:
   }
 
   int64_t dim(const ir::DimExpr &expr) const { return evaluateDim(expr, integers).value_or(0); }
+  std::vector<int64_t> dims(const std::vector<ir::DimExpr> &exprs) const {
+    std::vector<int64_t> values;
+    for (const ir::DimExpr &expr : exprs)
+      values.push_back(dim(expr));
+    return values;
+  }
   /// An argument that is handed on stays as it is, whatever a double holds.
   Number scalar(const ScalarExpr &expr) const {
     const auto argument = expr.kind == ScalarExpr::Name ? scalars.find(expr.name) : scalars.end();
@@ -37,6 +45,8 @@ public:
       call.symbols[name] = dim(symbol);
     for (const auto &[name, value] : step.scalars)
       call.scalars[name] = scalar(value);
+    for (const auto &[name, view] : step.tensors)
+      call.alignments[name] = alignmentOf(view.elem, dims(view.dims), dims(view.strides), dim(view.offset));
     return call;
   }
 

@@ -66,11 +66,18 @@ struct Tensor {
 /// is none, the largest number); integers truncate toward zero and saturate; tf32 keeps 10 bits of mantissa.
 double roundTo(ElemType elem, double value);
 
+/// Bytes beyond which nobody asks for more alignment: a line of L2.
+inline constexpr int64_t maxAlignment = 128;
+
 /// The arguments of one call: tensors and scalars by parameter name, symbols by name.
 struct CallArguments {
   std::map<std::string, Tensor> tensors;
   std::map<std::string, Number> scalars;
   std::map<std::string, int64_t> symbols; ///< every dim symbol of the kernel
+  /// Of tensors: the largest power of two, up to maxAlignment, at multiples of which every row begins in memory, in
+  /// bytes.
+  std::map<std::string, int64_t> alignments;
+  int64_t multiprocessors = 0; ///< of the GPU; 0: nobody knows it
 };
 
 } // namespace tkc

@@ -35,8 +35,8 @@ std::string_view spelling(Unit unit);
 struct CallShape {
   std::map<std::string, int64_t> dims;   ///< of every symbol of the kernel
   std::map<std::string, double> scalars; ///< of its scalar parameters, as far as loops and branches depend on them
-  /// Tensors whose layout does not suit the copy engine, though dense ones of these dims would.
-  std::vector<std::string> unaligned;
+  /// CallArguments::alignments; a tensor that is not among them is dense.
+  std::map<std::string, int64_t> alignments;
 };
 
 struct Options {

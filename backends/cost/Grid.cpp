@@ -27,6 +27,8 @@ int64_t dimOf(const ir::DimExpr &dim, const CallShape &call) {
 } // namespace
 
 int rowAlignment(const ir::Param &tensor, const CallShape &call) {
+  if (const auto known = call.alignments.find(tensor.name); known != call.alignments.end())
+    return static_cast<int>(std::min<int64_t>(known->second, 16));
   int64_t elements = 1, alignment = 16;
   for (size_t i = tensor.dims.size(); i-- > 1;) {
     elements *= dimOf(tensor.dims[i], call);
@@ -49,9 +51,7 @@ plan::Inputs inputsOf(const plan::Plan &plan, const CallShape &call) {
   for (const plan::TensorMap &map : plan.maps)
     for (const ir::Param &param : plan.params)
       if (param.name == map.tensor)
-        inputs.mapsFit[map.name] =
-            rowAlignment(param, call) == 16 &&
-            std::find(call.unaligned.begin(), call.unaligned.end(), param.name) == call.unaligned.end();
+        inputs.mapsFit[map.name] = rowAlignment(param, call) == 16;
   return inputs;
 }
 

@@ -175,6 +175,18 @@ std::optional<Val> foldFunction(std::string_view name, const Val &x) {
   return std::nullopt;
 }
 
+std::optional<Val> foldCeilDiv(const Val &x, const Val &y) {
+  if (y.number == 0)
+    return std::nullopt;
+  return Val::constant(commonType(x, y), std::ceil(x.number / y.number), x.isWeak && y.isWeak);
+}
+
+std::string callText(const ast::CallExpr &call) {
+  const auto *callee = llvm::dyn_cast<ast::NameExpr>(call.callee);
+  const auto *argument = call.args.size() == 1 ? llvm::dyn_cast<ast::NameExpr>(call.args[0].value) : nullptr;
+  return callee && argument ? callee->name + "(" + argument->name + ")" : "";
+}
+
 Val evalConstant(const ast::Expr *expr, const NameLookup &lookup, const ast::Expr **culprit) {
   auto fail = [&](const ast::Expr *what) {
     if (culprit)
@@ -220,7 +232,13 @@ Val evalConstant(const ast::Expr *expr, const NameLookup &lookup, const ast::Exp
     auto *callee = llvm::dyn_cast<ast::NameExpr>(call->callee);
     if (!callee || call->args.empty())
       return fail(expr);
+    if (Val known = lookup(callText(*call)); known.isConst())
+      return known;
     Val result = evalConstant(call->args[0].value, lookup, culprit);
+    if (callee->name == "ceildiv" && call->args.size() == 2) {
+      const Val divisor = evalConstant(call->args[1].value, lookup, culprit);
+      return result.isConst() && divisor.isConst() ? foldCeilDiv(result, divisor).value_or(fail(expr)) : Val::error();
+    }
     bool isMin = callee->name == "min", isMax = callee->name == "max";
     for (size_t i = 1; i < call->args.size(); ++i) {
       Val next = evalConstant(call->args[i].value, lookup, culprit);

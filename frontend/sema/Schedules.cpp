@@ -9,6 +9,7 @@
 #include "frontend/sema/Report.h"
 #include "support/Tensor.h"
 
+#include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Casting.h"
 
 #include <algorithm>
@@ -97,7 +98,13 @@ Val scalarOf(double number) {
   return Val::constant(number == std::floor(number) ? ElemType::I32 : ElemType::F32, number);
 }
 
-/// Names of dims and scalars have values as well. Both arguments outlive the lookup.
+/// The tensor of `alignment(x)`; empty: it is none of these.
+std::string alignedTensor(llvm::StringRef text) {
+  return text.consume_front("alignment(") && text.consume_back(")") ? text.str() : "";
+}
+
+/// Names of dims and scalars have values as well, and the words that conditions have. Both arguments outlive the
+/// lookup.
 NameLookup lookupIn(const Specialization &specialization, const CallArguments &call) {
   return [&, known = lookupIn(specialization)](std::string_view view) {
     const std::string name(view);
@@ -107,7 +114,12 @@ NameLookup lookupIn(const Specialization &specialization, const CallArguments &c
       return Val::integer(symbol->second);
     if (const auto scalar = call.scalars.find(name); scalar != call.scalars.end())
       return scalarOf(scalar->second.toDouble());
-    return Val::error();
+    const std::string tensor = alignedTensor(view);
+    if (const auto alignment = call.alignments.find(tensor); alignment != call.alignments.end())
+      return Val::integer(alignment->second);
+    if (specialization.absent.count(tensor))
+      return Val::integer(maxAlignment);
+    return name == "multiprocessors" && call.multiprocessors > 0 ? Val::integer(call.multiprocessors) : Val::error();
   };
 }
 
@@ -123,9 +135,19 @@ CallArguments anyCall(const Signature &signature) {
   for (const std::string &symbol : signature.symbols)
     call.symbols[symbol] = 1;
   for (const ir::Param &param : signature.params)
-    if (!param.isTensor)
+    if (param.isTensor)
+      call.alignments[param.name] = 1;
+    else
       call.scalars[param.name] = 1;
+  call.multiprocessors = 1 << 20; // by a quotient of it is divided
   return call;
+}
+
+/// What launchers can compute.
+bool isForLaunchers(const ast::CallExpr &call) {
+  auto *callee = llvm::dyn_cast<ast::NameExpr>(call.callee);
+  return callee &&
+         (callee->name == "alignment" || callee->name == "ceildiv" || callee->name == "min" || callee->name == "max");
 }
 
 /// The launcher compares numbers: a type in `part`, which a call decides, is reported.
@@ -141,6 +163,9 @@ void refuseTypes(const ast::Expr *part, const Signature &signature, Reporter &re
                                                  [&](const auto &param) { return param.first == name->name; });
     if (isType)
       reporter.error(Diag::when_mixes_types, name->range, name->name);
+  } else if (auto *call = llvm::dyn_cast<ast::CallExpr>(part); call && isForLaunchers(*call)) {
+    for (const ast::Argument &argument : call->args)
+      refuseTypes(argument.value, signature, reporter);
   } else if (!llvm::isa<ast::NumberExpr>(part) && !llvm::isa<ast::BoolExpr>(part)) {
     reporter.error(Diag::when_unknown, part->range);
   }

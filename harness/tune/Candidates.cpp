@@ -77,7 +77,8 @@ const Candidate &Candidates::plan(const Settings &settings) {
     candidate.sameAs = first->second;
   else
     for (const Shape &shape : work.shapes)
-      candidate.predictedSeconds.push_back(cost::estimate(plan, *plans.arch, harness::shapeOf(shape.prepared)).seconds);
+      candidate.predictedSeconds.push_back(
+          cost::estimate(plan, *plans.arch, harness::shapeOf(shape.prepared.arguments)).seconds);
   return candidate;
 }
 

@@ -4,6 +4,7 @@
 
 #include "backends/emit/kernel/Types.h"
 
+#include <algorithm>
 #include <cmath>
 #include <fmt/core.h>
 #include <fmt/ranges.h>
@@ -98,6 +99,17 @@ std::string nameText(const std::string &name, const HostNames &names) {
   return found == names.end() ? identifier(name) : found->second;
 }
 
+/// `alignment(a)` is among the names; `min`, `max` and `ceildiv` are functions of two numbers.
+std::string callText(const ast::CallExpr &call, const HostNames &names) {
+  const std::string &callee = llvm::cast<ast::NameExpr>(call.callee)->name;
+  if (callee == "alignment")
+    return names.at(fmt::format("alignment({})", llvm::cast<ast::NameExpr>(call.args[0].value)->name));
+  std::string text = hostExpr(*call.args[0].value, names);
+  for (size_t i = 1; i < call.args.size(); ++i)
+    text = fmt::format("tk::host::{}({}, {})", callee, text, hostExpr(*call.args[i].value, names));
+  return text;
+}
+
 } // namespace
 
 std::string hostNumber(double value, ElemType elem) {
@@ -134,6 +146,8 @@ std::string hostExpr(const ast::Expr &expr, const HostNames &names) {
                        hostExpr(*unary->operand, names));
   if (const auto *binary = llvm::dyn_cast<ast::BinaryExpr>(&expr))
     return binaryText(spellingOf(binary->op), hostExpr(*binary->lhs, names), hostExpr(*binary->rhs, names), false);
+  if (const auto *call = llvm::dyn_cast<ast::CallExpr>(&expr))
+    return callText(*call, names);
   return "true"; // sema lets nothing else stand in `where`
 }
 
@@ -142,6 +156,9 @@ bool mentions(const ast::Expr &condition, const std::string &name) {
     return named->name == name;
   if (const auto *unary = llvm::dyn_cast<ast::UnaryExpr>(&condition))
     return mentions(*unary->operand, name);
+  if (const auto *call = llvm::dyn_cast<ast::CallExpr>(&condition))
+    return std::any_of(call->args.begin(), call->args.end(),
+                       [&](const ast::Argument &argument) { return mentions(*argument.value, name); });
   const auto *binary = llvm::dyn_cast<ast::BinaryExpr>(&condition);
   return binary && (mentions(*binary->lhs, name) || mentions(*binary->rhs, name));
 }

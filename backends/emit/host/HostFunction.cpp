@@ -407,6 +407,9 @@ std::string HostFunction::condition(const Specialization &specialization) const 
 void HostFunction::openBranch(const Specialization &specialization, const std::vector<const ast::Expr *> &conditions) {
   std::string test = condition(specialization);
   HostNames wide; // products of dims
+  wide["multiprocessors"] = fmt::format("int64_t({}.multiprocessors)", deviceName);
+  for (const ir::Param *param : tensors())
+    wide[fmt::format("alignment({})", param->name)] = fmt::format("tk::host::alignment({})", view(param->name));
   for (const std::string &symbol : signature.symbols)
     wide[symbol] = fmt::format("int64_t({})", identifier(symbol));
   for (const ast::Expr *part : conditions)

@@ -14,7 +14,7 @@ from values import Value, combine, shape_text
 
 
 # Of schedules: of a dim, and what it is in the first case.
-CONDITIONS = ("{0} <= {1} / 2", "{0} % 8 == 0", "aligned and {0} >= {1}", "{0} - 1 > {1} or {0} * 2 < {1}", "not ({0} == {1}) and {0} + 1 > 4")
+CONDITIONS = ("{0} <= {1} / 2", "{0} % 8 == 0", "aligned and {0} >= {1}", "{0} - 1 > {1} or {0} * 2 < {1}", "not ({0} == {1}) and {0} + 1 > 4", "ceildiv({0}, 16) <= multiprocessors / 44")
 
 
 @dataclasses.dataclass
@@ -164,7 +164,8 @@ class Kernel:
         known = {text.split()[0] for text in self.where}
         asked = [text.format(dim, size) for dim, size in self.dims.items() if dim not in known for text in CONDITIONS]
         types = [re.sub(r"(\w+): \{(\w+),.*", r"\1 == \2", type) for type in self.types]
-        return ["aligned", "aligned", *asked, *types]
+        begun = [f"alignment({param.split(':')[0]}) < 32" for param in self.params if "[" in param]
+        return ["aligned", "aligned", *asked, *types, *begun]
 
     # -- text
 

@@ -33,6 +33,13 @@ template <class A, class B> auto divide(A a, B b) {
     return b == 0 ? decltype(a / b)(0) : a / b - (a % b != 0 && (a < 0) != (b < 0));
 }
 template <class A, class B> auto modulo(A a, B b) { return b == 0 ? decltype(a % b)(0) : a - divide(a, b) * b; }
+/// The quotient, rounded up.
+template <class A, class B> auto ceildiv(A a, B b) {
+  if constexpr (A(1) / A(2) != 0 || B(1) / B(2) != 0)
+    return __builtin_ceil(a / b);
+  else
+    return -divide(-a, b);
+}
 
 /// A tensor argument after its first checks: null `data` where it was left out.
 struct argument {
