@@ -1539,6 +1539,399 @@ __global__ void __launch_bounds__(384, 1) gemm_bf16_BN128(const __grid_constant_
   }
 }
 
+struct gemm_bf16_BN192_cluster4_pingpong1_raster32_arguments {
+  tk::tensor_map a_map;
+  tk::tensor_map b_map;
+  tk::tensor_map c_piece_map;
+  tk::global<const tk::bf16, 2> a;
+  tk::global<const tk::bf16, 2> b;
+  tk::global<tk::bf16, 2> c;
+  int M;
+  int K;
+  int N;
+  bool loads_fit;        // the copy engine can load every tensor that it is to
+  bool c_piece_map_fits; // and store this one
+};
+
+struct gemm_bf16_BN192_cluster4_pingpong1_raster32_shared {
+  tk::shared_tile<tk::bf16, 128, 64> a[4];
+  tk::shared_tile<tk::bf16, 64, 192> b[4];
+  tk::shared_tile<tk::bf16, 128, 64> c_piece[2][2];
+  tk::barrier tile_turn[2];
+  tk::barrier a_b_full[4];
+  tk::barrier a_b_empty[4];
+};
+
+/// gemm.tk:5  gemm, for sm_90a.
+/// c = a · b
+/// BM = 128, BN = 192, BK = 64.
+/// Plan: stages: a_b 4; warpgroups: 2 in turns; overlap: 0; persistent: true; cluster: 4 along m.
+/// Roles: producer of 4 warps, 2 × consumer of 4 warps.
+/// Shared memory: a 64 KiB, b 96 KiB, c_piece 64 KiB.
+__global__ void __launch_bounds__(384, 1) gemm_bf16_BN192_cluster4_pingpong1_raster32(
+    const __grid_constant__ gemm_bf16_BN192_cluster4_pingpong1_raster32_arguments g) {
+  auto &shared = tk::shared_at<gemm_bf16_BN192_cluster4_pingpong1_raster32_shared>(0);
+  const int warpgroup = tk::warpgroup_index();
+  const int rank = tk::cluster_rank();
+  if (threadIdx.x == 0) {
+    for (auto &barrier : shared.tile_turn)
+      barrier.init(4);
+    for (auto &barrier : shared.a_b_full)
+      barrier.init(g.loads_fit ? 1 : 128);
+    for (auto &barrier : shared.a_b_empty)
+      barrier.init(4);
+    tk::barrier_init_fence();
+  }
+  tk::cluster_sync();
+  if (warpgroup == 2) {
+    // producer
+    tk::release_registers<56>();
+    const tk::tiles<128> m_tiles{0, g.M};
+    const tk::tiles<192> n_tiles{0, g.N};
+    if (g.loads_fit) {
+      if (tk::warp_index() == 8 && tk::elect_one()) {
+        tk::ring<4> a_b_at;
+        for (int block = blockIdx.x / 4; block < tk::ceil_div(m_tiles.count(), 4) * n_tiles.count();
+             block += gridDim.x / 4) {
+          const auto at = tk::raster(block, tk::ceil_div(m_tiles.count(), 4), n_tiles.count(), 32);
+          const auto m = m_tiles[at.row * 4 + rank];
+          const auto n = n_tiles[at.col];
+          // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
+          for (const auto k : tk::tiles<64>{0, g.K}) {
+            shared.a_b_empty[a_b_at.slot].wait(a_b_at.phase ^ 1);
+            shared.a_b_full[a_b_at.slot].expect_bytes(40960);
+            tk::tma_load(shared.a[a_b_at.slot], g.a_map, shared.a_b_full[a_b_at.slot], k.begin, m.begin);
+            tk::tma_load_multicast(shared.b[a_b_at.slot].rows_of<16>(rank), g.b_map, shared.a_b_full[a_b_at.slot], 15,
+                                   n.begin, k.begin + rank * 16);
+            a_b_at.advance();
+          }
+        }
+      }
+    } else {
+      // Tensors that the copy engine cannot take: by the threads of this role.
+      tk::ring<4> a_b_at;
+      for (int block = blockIdx.x / 4; block < tk::ceil_div(m_tiles.count(), 4) * n_tiles.count();
+           block += gridDim.x / 4) {
+        const auto at = tk::raster(block, tk::ceil_div(m_tiles.count(), 4), n_tiles.count(), 32);
+        const auto m = m_tiles[at.row * 4 + rank];
+        const auto n = n_tiles[at.col];
+        // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
+        for (const auto k : tk::tiles<64>{0, g.K}) {
+          shared.a_b_empty[a_b_at.slot].wait(a_b_at.phase ^ 1);
+          tk::copy_rows_to_shared<128>(
+              shared.a[a_b_at.slot],
+              tk::view<const tk::bf16>{g.a.at(m.begin, k.begin), g.a.stride(0), m.end - m.begin, k.end - k.begin},
+              tk::thread_in_warpgroup());
+          tk::copy_rows_to_shared<128>(
+              shared.b[a_b_at.slot],
+              tk::view<const tk::bf16>{g.b.at(k.begin, n.begin), g.b.stride(0), k.end - k.begin, n.end - n.begin},
+              tk::thread_in_warpgroup());
+          tk::finish_copies();
+          shared.a_b_full[a_b_at.slot].arrive();
+          a_b_at.advance();
+        }
+      }
+    }
+  } else {
+    // consumer
+    tk::claim_registers<224>();
+    const tk::tiles<128> m_tiles{0, g.M};
+    const tk::tiles<192> n_tiles{0, g.N};
+    tk::ring<2> c_piece_at;
+    tk::ring<4> a_b_at;
+    tk::ring<4> a_b_done;
+    tk::ring<2> tile_at;
+    tk::ring<2> tile_next;
+    for (int block = blockIdx.x / 4; block < tk::ceil_div(m_tiles.count(), 4) * n_tiles.count();
+         block += gridDim.x / 4) {
+      const auto at = tk::raster(block, tk::ceil_div(m_tiles.count(), 4), n_tiles.count(), 32);
+      const auto m = m_tiles[at.row * 4 + rank];
+      const auto n = n_tiles[at.col];
+      tile_next.advance();
+      if (tile_at.slot == warpgroup) {
+        // gemm.tk:8  var acc = zeros(BM, BN);
+        auto acc = tk::full<tk::fragment<float, 128, 192, tk::mma_layout>>(0.0f);
+        shared.tile_turn[tile_next.slot].wait(tile_next.phase ^ 1);
+        // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
+        const tk::tiles<64> k_tiles{0, g.K};
+        if (0 < g.K) {
+          {
+            shared.a_b_full[a_b_at.slot].wait(a_b_at.phase);
+            tk::mma_fence(acc);
+            tk::mma_async(acc, shared.a[a_b_at.slot].all(), shared.b[a_b_at.slot].all());
+            tk::mma_commit();
+            a_b_at.advance();
+          }
+          for ([[maybe_unused]] const auto k : k_tiles.rest()) {
+            shared.a_b_full[a_b_at.slot].wait(a_b_at.phase);
+            tk::mma_fence();
+            tk::mma_async(acc, shared.a[a_b_at.slot].all(), shared.b[a_b_at.slot].all());
+            tk::mma_commit();
+            a_b_at.advance();
+            tk::mma_wait<1>();
+            if (tk::thread_in_warpgroup() < 4)
+              shared.a_b_empty[a_b_done.slot].arrive_at(tk::thread_in_warpgroup());
+            a_b_done.advance();
+          }
+          shared.tile_turn[tile_at.slot].arrive_warp();
+          // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
+          tk::mma_wait<0>(acc);
+          if (tk::thread_in_warpgroup() < 4)
+            shared.a_b_empty[a_b_done.slot].arrive_at(tk::thread_in_warpgroup());
+          a_b_done.advance();
+        } else {
+          shared.tile_turn[tile_at.slot].arrive_warp();
+        }
+        // gemm.tk:10  c[m, n] = acc;
+        const auto acc_bf16 = tk::cast<tk::bf16>(acc);
+        if (g.c_piece_map_fits) {
+          if (tk::thread_in_warpgroup() == 0)
+            tk::bulk_wait_read<1>();
+          tk::sync(3 + warpgroup, 128);
+          tk::store_shared(shared.c_piece[c_piece_at.slot][warpgroup], tk::cols_of<64>(acc_bf16, 0));
+          tk::fence_proxy_async();
+          tk::sync(3 + warpgroup, 128);
+          if (tk::thread_in_warpgroup() == 0) {
+            tk::tma_store(g.c_piece_map, shared.c_piece[c_piece_at.slot][warpgroup], n.begin, m.begin);
+            tk::bulk_commit();
+          }
+          c_piece_at.advance();
+          if (tk::thread_in_warpgroup() == 0)
+            tk::bulk_wait_read<1>();
+          tk::sync(3 + warpgroup, 128);
+          tk::store_shared(shared.c_piece[c_piece_at.slot][warpgroup], tk::cols_of<64>(acc_bf16, 1));
+          tk::fence_proxy_async();
+          tk::sync(3 + warpgroup, 128);
+          if (tk::thread_in_warpgroup() == 0) {
+            tk::tma_store(g.c_piece_map, shared.c_piece[c_piece_at.slot][warpgroup], n.begin + 64, m.begin);
+            tk::bulk_commit();
+          }
+          c_piece_at.advance();
+          if (tk::thread_in_warpgroup() == 0)
+            tk::bulk_wait_read<1>();
+          tk::sync(3 + warpgroup, 128);
+          tk::store_shared(shared.c_piece[c_piece_at.slot][warpgroup], tk::cols_of<64>(acc_bf16, 2));
+          tk::fence_proxy_async();
+          tk::sync(3 + warpgroup, 128);
+          if (tk::thread_in_warpgroup() == 0) {
+            tk::tma_store(g.c_piece_map, shared.c_piece[c_piece_at.slot][warpgroup], n.begin + 128, m.begin);
+            tk::bulk_commit();
+          }
+          c_piece_at.advance();
+        } else {
+          // gemm.tk:10  c[m, n] = acc;
+          tk::store(g.c.wide,
+                    tk::view<tk::bf16, 16>{g.c.at(m.begin, n.begin), g.c.stride(0), m.end - m.begin, n.end - n.begin},
+                    acc_bf16);
+        }
+      } else {
+        // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
+        a_b_at.advance(tk::tiles<64>{0, g.K}.count());
+        a_b_done.advance(tk::tiles<64>{0, g.K}.count());
+      }
+      tile_at.advance();
+    }
+    if (tk::thread_in_warpgroup() == 0)
+      tk::bulk_wait_read<0>();
+    tk::cluster_sync();
+  }
+}
+
+struct gemm_bf16_cluster2_arguments {
+  tk::tensor_map a_map;
+  tk::tensor_map b_map;
+  tk::tensor_map c_piece_map;
+  tk::global<const tk::bf16, 2> a;
+  tk::global<const tk::bf16, 2> b;
+  tk::global<tk::bf16, 2> c;
+  int M;
+  int K;
+  int N;
+  bool loads_fit;        // the copy engine can load every tensor that it is to
+  bool c_piece_map_fits; // and store this one
+};
+
+struct gemm_bf16_cluster2_shared {
+  tk::shared_tile<tk::bf16, 128, 64> a[4];
+  tk::shared_tile<tk::bf16, 64, 256> b[4];
+  tk::shared_tile<tk::bf16, 64, 64> c_piece[2][2];
+  tk::barrier a_b_full[4];
+  tk::barrier a_b_empty[4];
+};
+
+/// gemm.tk:5  gemm, for sm_90a.
+/// c = a · b
+/// BM = 128, BN = 256, BK = 64.
+/// Plan: stages: a_b 4; warpgroups: 2; overlap: 0; persistent: true; cluster: 2 along m.
+/// Roles: producer of 4 warps, 2 × consumer of 4 warps.
+/// Shared memory: a 64 KiB, b 128 KiB, c_piece 32 KiB.
+__global__ void __launch_bounds__(384, 1) gemm_bf16_cluster2(const __grid_constant__ gemm_bf16_cluster2_arguments g) {
+  auto &shared = tk::shared_at<gemm_bf16_cluster2_shared>(0);
+  const int warpgroup = tk::warpgroup_index();
+  const int rank = tk::cluster_rank();
+  if (threadIdx.x == 0) {
+    for (auto &barrier : shared.a_b_full)
+      barrier.init(g.loads_fit ? 1 : 128);
+    for (auto &barrier : shared.a_b_empty)
+      barrier.init(4);
+    tk::barrier_init_fence();
+  }
+  tk::cluster_sync();
+  if (warpgroup == 2) {
+    // producer
+    tk::release_registers<40>();
+    const tk::tiles<128> m_tiles{0, g.M};
+    const tk::tiles<256> n_tiles{0, g.N};
+    if (g.loads_fit) {
+      if (tk::warp_index() == 8 && tk::elect_one()) {
+        tk::ring<4> a_b_at;
+        for (int block = blockIdx.x / 2; block < tk::ceil_div(m_tiles.count(), 2) * n_tiles.count();
+             block += gridDim.x / 2) {
+          const auto at = tk::raster(block, tk::ceil_div(m_tiles.count(), 2), n_tiles.count(), 4);
+          const auto m = m_tiles[at.row * 2 + rank];
+          const auto n = n_tiles[at.col];
+          // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
+          for (const auto k : tk::tiles<64>{0, g.K}) {
+            shared.a_b_empty[a_b_at.slot].wait(a_b_at.phase ^ 1);
+            shared.a_b_full[a_b_at.slot].expect_bytes(49152);
+            tk::tma_load(shared.a[a_b_at.slot], g.a_map, shared.a_b_full[a_b_at.slot], k.begin, m.begin);
+            tk::tma_load_multicast(shared.b[a_b_at.slot].cols_of<128>(rank), g.b_map, shared.a_b_full[a_b_at.slot], 3,
+                                   n.begin + rank * 128, k.begin);
+            a_b_at.advance();
+          }
+        }
+      }
+    } else {
+      // Tensors that the copy engine cannot take: by the threads of this role.
+      tk::ring<4> a_b_at;
+      for (int block = blockIdx.x / 2; block < tk::ceil_div(m_tiles.count(), 2) * n_tiles.count();
+           block += gridDim.x / 2) {
+        const auto at = tk::raster(block, tk::ceil_div(m_tiles.count(), 2), n_tiles.count(), 4);
+        const auto m = m_tiles[at.row * 2 + rank];
+        const auto n = n_tiles[at.col];
+        // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
+        for (const auto k : tk::tiles<64>{0, g.K}) {
+          shared.a_b_empty[a_b_at.slot].wait(a_b_at.phase ^ 1);
+          tk::copy_rows_to_shared<128>(
+              shared.a[a_b_at.slot],
+              tk::view<const tk::bf16>{g.a.at(m.begin, k.begin), g.a.stride(0), m.end - m.begin, k.end - k.begin},
+              tk::thread_in_warpgroup());
+          tk::copy_rows_to_shared<128>(
+              shared.b[a_b_at.slot],
+              tk::view<const tk::bf16>{g.b.at(k.begin, n.begin), g.b.stride(0), k.end - k.begin, n.end - n.begin},
+              tk::thread_in_warpgroup());
+          tk::finish_copies();
+          shared.a_b_full[a_b_at.slot].arrive();
+          a_b_at.advance();
+        }
+      }
+    }
+  } else {
+    // consumer
+    tk::claim_registers<232>();
+    const tk::tiles<128> m_tiles{0, g.M};
+    const tk::tiles<256> n_tiles{0, g.N};
+    tk::ring<2> c_piece_at;
+    tk::ring<4> a_b_at;
+    tk::ring<4> a_b_done;
+    for (int block = blockIdx.x / 2; block < tk::ceil_div(m_tiles.count(), 2) * n_tiles.count();
+         block += gridDim.x / 2) {
+      const auto at = tk::raster(block, tk::ceil_div(m_tiles.count(), 2), n_tiles.count(), 4);
+      const auto m = m_tiles[at.row * 2 + rank];
+      const auto n = n_tiles[at.col];
+      // gemm.tk:8  var acc = zeros(BM, BN);
+      auto acc = tk::full<tk::fragment<float, 64, 256, tk::mma_layout>>(0.0f);
+      // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
+      const tk::tiles<64> k_tiles{0, g.K};
+      if (0 < g.K) {
+        {
+          shared.a_b_full[a_b_at.slot].wait(a_b_at.phase);
+          tk::mma_fence(acc);
+          tk::mma_async(acc, shared.a[a_b_at.slot].rows_of<64>(warpgroup), shared.b[a_b_at.slot].all());
+          tk::mma_commit();
+          a_b_at.advance();
+        }
+        for ([[maybe_unused]] const auto k : k_tiles.rest()) {
+          shared.a_b_full[a_b_at.slot].wait(a_b_at.phase);
+          tk::mma_fence();
+          tk::mma_async(acc, shared.a[a_b_at.slot].rows_of<64>(warpgroup), shared.b[a_b_at.slot].all());
+          tk::mma_commit();
+          a_b_at.advance();
+          tk::mma_wait<1>();
+          if (tk::thread_in_warpgroup() < 2)
+            shared.a_b_empty[a_b_done.slot].arrive_at(tk::thread_in_warpgroup());
+          a_b_done.advance();
+        }
+        // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
+        tk::mma_wait<0>(acc);
+        if (tk::thread_in_warpgroup() < 2)
+          shared.a_b_empty[a_b_done.slot].arrive_at(tk::thread_in_warpgroup());
+        a_b_done.advance();
+      }
+      // gemm.tk:10  c[m, n] = acc;
+      const auto acc_bf16 = tk::cast<tk::bf16>(acc);
+      if (g.c_piece_map_fits) {
+        if (tk::thread_in_warpgroup() == 0)
+          tk::bulk_wait_read<1>();
+        tk::sync(2 + warpgroup, 128);
+        tk::store_shared(shared.c_piece[c_piece_at.slot][warpgroup], tk::cols_of<64>(acc_bf16, 0));
+        tk::fence_proxy_async();
+        tk::sync(2 + warpgroup, 128);
+        if (tk::thread_in_warpgroup() == 0) {
+          tk::tma_store(g.c_piece_map, shared.c_piece[c_piece_at.slot][warpgroup], n.begin, m.begin + warpgroup * 64);
+          tk::bulk_commit();
+        }
+        c_piece_at.advance();
+        if (tk::thread_in_warpgroup() == 0)
+          tk::bulk_wait_read<1>();
+        tk::sync(2 + warpgroup, 128);
+        tk::store_shared(shared.c_piece[c_piece_at.slot][warpgroup], tk::cols_of<64>(acc_bf16, 1));
+        tk::fence_proxy_async();
+        tk::sync(2 + warpgroup, 128);
+        if (tk::thread_in_warpgroup() == 0) {
+          tk::tma_store(g.c_piece_map, shared.c_piece[c_piece_at.slot][warpgroup], n.begin + 64,
+                        m.begin + warpgroup * 64);
+          tk::bulk_commit();
+        }
+        c_piece_at.advance();
+        if (tk::thread_in_warpgroup() == 0)
+          tk::bulk_wait_read<1>();
+        tk::sync(2 + warpgroup, 128);
+        tk::store_shared(shared.c_piece[c_piece_at.slot][warpgroup], tk::cols_of<64>(acc_bf16, 2));
+        tk::fence_proxy_async();
+        tk::sync(2 + warpgroup, 128);
+        if (tk::thread_in_warpgroup() == 0) {
+          tk::tma_store(g.c_piece_map, shared.c_piece[c_piece_at.slot][warpgroup], n.begin + 128,
+                        m.begin + warpgroup * 64);
+          tk::bulk_commit();
+        }
+        c_piece_at.advance();
+        if (tk::thread_in_warpgroup() == 0)
+          tk::bulk_wait_read<1>();
+        tk::sync(2 + warpgroup, 128);
+        tk::store_shared(shared.c_piece[c_piece_at.slot][warpgroup], tk::cols_of<64>(acc_bf16, 3));
+        tk::fence_proxy_async();
+        tk::sync(2 + warpgroup, 128);
+        if (tk::thread_in_warpgroup() == 0) {
+          tk::tma_store(g.c_piece_map, shared.c_piece[c_piece_at.slot][warpgroup], n.begin + 192,
+                        m.begin + warpgroup * 64);
+          tk::bulk_commit();
+        }
+        c_piece_at.advance();
+      } else {
+        // gemm.tk:10  c[m, n] = acc;
+        tk::store(g.c.wide,
+                  tk::view<tk::bf16, 16>{g.c.at(m.begin + warpgroup * 64, n.begin), g.c.stride(0),
+                                         m.end - (m.begin + warpgroup * 64), n.end - n.begin},
+                  acc_bf16);
+      }
+    }
+    if (tk::thread_in_warpgroup() == 0)
+      tk::bulk_wait_read<0>();
+    tk::cluster_sync();
+  }
+}
+
 struct gemm_bf16_BN128_pingpong1_arguments {
   tk::tensor_map a_map;
   tk::tensor_map b_map;
@@ -2205,8 +2598,7 @@ extern "C" tk_status gemm(const tk_tensor *a, const tk_tensor *b, const tk_tenso
                      int(sizeof(gemm_bf16_BM32_BN64_stages16_shared)) + 1024, stream);
     return call.status();
   }
-  if (T == tk::element::bf16 &&
-      ((tk::host::divide((int64_t(M) + 63), 64) * tk::host::divide((int64_t(N) + 63), 64)) <= 16) &&
+  if (T == tk::element::bf16 && ((tk::host::ceildiv(int64_t(M), 64) * tk::host::ceildiv(int64_t(N), 64)) <= 16) &&
       (int64_t(K) >= 4096)) {
     gemm_bf16_BM64_BN64_split4_stages10_arguments arguments{};
     arguments.a = tk::host::make_global<const tk::bf16, 2>(a_view);
@@ -2224,8 +2616,8 @@ extern "C" tk_status gemm(const tk_tensor *a, const tk_tensor *b, const tk_tenso
                      4);
     return call.status();
   }
-  if (T == tk::element::bf16 && ((int64_t(M) * int64_t(N)) <= ((64 * 64) * 264)) && (int64_t(K) > 128) &&
-      (int64_t(K) <= 192)) {
+  if (T == tk::element::bf16 && ((int64_t(M) * int64_t(N)) <= (((64 * 64) * 2) * int64_t(device.multiprocessors))) &&
+      (int64_t(K) > 128) && (int64_t(K) <= 192)) {
     gemm_bf16_BK192_BM64_BN64_consumer_registers128_producer_registers128_stages1_arguments arguments{};
     arguments.a = tk::host::make_global<const tk::bf16, 2>(a_view);
     arguments.b = tk::host::make_global<const tk::bf16, 2>(b_view);
@@ -2244,7 +2636,7 @@ extern "C" tk_status gemm(const tk_tensor *a, const tk_tensor *b, const tk_tenso
     return call.status();
   }
   if (T == tk::element::bf16 &&
-      ((tk::host::divide((int64_t(M) + 63), 64) * tk::host::divide((int64_t(N) + 63), 64)) <= 132)) {
+      ((tk::host::ceildiv(int64_t(M), 64) * tk::host::ceildiv(int64_t(N), 64)) <= int64_t(device.multiprocessors))) {
     gemm_bf16_BM64_BN64_stages13_arguments arguments{};
     arguments.a = tk::host::make_global<const tk::bf16, 2>(a_view);
     arguments.b = tk::host::make_global<const tk::bf16, 2>(b_view);
@@ -2261,7 +2653,7 @@ extern "C" tk_status gemm(const tk_tensor *a, const tk_tensor *b, const tk_tenso
     return call.status();
   }
   if (T == tk::element::bf16 &&
-      (((tk::host::divide((int64_t(M) + 63), 64) * tk::host::divide((int64_t(N) + 127), 128)) <= 132) ||
+      (((tk::host::ceildiv(int64_t(M), 64) * tk::host::ceildiv(int64_t(N), 128)) <= int64_t(device.multiprocessors)) ||
        (int64_t(M) <= 64))) {
     gemm_bf16_BM64_BN128_stages8_arguments arguments{};
     arguments.a = tk::host::make_global<const tk::bf16, 2>(a_view);
@@ -2279,7 +2671,7 @@ extern "C" tk_status gemm(const tk_tensor *a, const tk_tensor *b, const tk_tenso
     return call.status();
   }
   if (T == tk::element::bf16 &&
-      ((tk::host::divide((int64_t(M) + 127), 128) * tk::host::divide((int64_t(N) + 127), 128)) <= 132)) {
+      ((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 128)) <= int64_t(device.multiprocessors))) {
     gemm_bf16_BN128_arguments arguments{};
     arguments.a = tk::host::make_global<const tk::bf16, 2>(a_view);
     arguments.b = tk::host::make_global<const tk::bf16, 2>(b_view);
@@ -2292,6 +2684,47 @@ extern "C" tk_status gemm(const tk_tensor *a, const tk_tensor *b, const tk_tenso
                           tk::host::encode_map(arguments.b_map, b_view, {0, 64, 64, 128, false});
     tk::host::launch(call, device, gemm_bf16_BN128, arguments, tk::host::steps(0, M, 128) * tk::host::steps(0, N, 128),
                      true, 384, int(sizeof(gemm_bf16_BN128_shared)) + 1024, stream);
+    return call.status();
+  }
+  if (T == tk::element::bf16 && (tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) >= 16) &&
+      (tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) < 128) &&
+      ((int64_t(K) <= 1024) ||
+       ((tk::host::ceildiv((tk::host::ceildiv(int64_t(M), 512) * tk::host::ceildiv(int64_t(N), 192)),
+                           tk::host::divide((tk::host::divide(int64_t(device.multiprocessors), 11) * 10), 4)) *
+         186) < (tk::host::ceildiv((tk::host::ceildiv(int64_t(M), 256) * tk::host::ceildiv(int64_t(N), 256)),
+                                   tk::host::divide(int64_t(device.multiprocessors), 2)) *
+                 256)))) {
+    gemm_bf16_BN192_cluster4_pingpong1_raster32_arguments arguments{};
+    arguments.a = tk::host::make_global<const tk::bf16, 2>(a_view);
+    arguments.b = tk::host::make_global<const tk::bf16, 2>(b_view);
+    arguments.c = tk::host::make_global<tk::bf16, 2>(c_view);
+    arguments.M = M;
+    arguments.K = K;
+    arguments.N = N;
+    arguments.c_piece_map_fits = tk::host::encode_map(arguments.c_piece_map, c_view, {0, 128, 64, 128, true});
+    arguments.loads_fit = tk::host::encode_map(arguments.a_map, a_view, {0, 128, 64, 128, false}) &&
+                          tk::host::encode_map(arguments.b_map, b_view, {0, 16, 64, 128, false});
+    tk::host::launch(call, device, gemm_bf16_BN192_cluster4_pingpong1_raster32, arguments,
+                     tk::host::steps(0, M, 512) * tk::host::steps(0, N, 192) * 4, true, 384,
+                     int(sizeof(gemm_bf16_BN192_cluster4_pingpong1_raster32_shared)) + 1024, stream,
+                     tk::host::order::after_all, 4);
+    return call.status();
+  }
+  if (T == tk::element::bf16 && (tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) >= 16) &&
+      (tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) < 128)) {
+    gemm_bf16_cluster2_arguments arguments{};
+    arguments.a = tk::host::make_global<const tk::bf16, 2>(a_view);
+    arguments.b = tk::host::make_global<const tk::bf16, 2>(b_view);
+    arguments.c = tk::host::make_global<tk::bf16, 2>(c_view);
+    arguments.M = M;
+    arguments.K = K;
+    arguments.N = N;
+    arguments.c_piece_map_fits = tk::host::encode_map(arguments.c_piece_map, c_view, {0, 64, 64, 128, true});
+    arguments.loads_fit = tk::host::encode_map(arguments.a_map, a_view, {0, 128, 64, 128, false}) &&
+                          tk::host::encode_map(arguments.b_map, b_view, {0, 64, 64, 128, false});
+    tk::host::launch(call, device, gemm_bf16_cluster2, arguments,
+                     tk::host::steps(0, M, 256) * tk::host::steps(0, N, 256) * 2, true, 384,
+                     int(sizeof(gemm_bf16_cluster2_shared)) + 1024, stream, tk::host::order::after_all, 2);
     return call.status();
   }
   if (T == tk::element::bf16 && (int64_t(K) <= 1024)) {
@@ -2311,12 +2744,11 @@ extern "C" tk_status gemm(const tk_tensor *a, const tk_tensor *b, const tk_tenso
     return call.status();
   }
   if (T == tk::element::bf16 &&
-      ((tk::host::divide(
-            ((tk::host::divide((int64_t(M) + 127), 128) * tk::host::divide((int64_t(N) + 191), 192)) + 131), 132) *
-        186) <
-       (tk::host::divide(
-            ((tk::host::divide((int64_t(M) + 127), 128) * tk::host::divide((int64_t(N) + 255), 256)) + 131), 132) *
-        256))) {
+      ((tk::host::ceildiv((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 192)),
+                          int64_t(device.multiprocessors)) *
+        186) < (tk::host::ceildiv((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 256)),
+                                  int64_t(device.multiprocessors)) *
+                256))) {
     gemm_bf16_BN192_pingpong1_arguments arguments{};
     arguments.a = tk::host::make_global<const tk::bf16, 2>(a_view);
     arguments.b = tk::host::make_global<const tk::bf16, 2>(b_view);
