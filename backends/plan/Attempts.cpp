@@ -183,4 +183,31 @@ std::vector<Attempt> attempts(ir::Function &function, const arch::Description &a
   return result;
 }
 
+std::vector<Setting> nextChanges(ir::Function &function, const arch::Description &arch, const Tunes &tunes,
+                                 const std::set<std::string> &fixed, const Attempt &now) {
+  std::vector<Setting> result;
+  const Products products = productsOf(function, arch);
+  for (Setting &setting : keySettings(products))
+    if (!fixed.count(setting.name) && std::find(now.begin(), now.end(), setting) == now.end())
+      result.push_back(std::move(setting));
+  for (const auto &[name, before] : tunes) {
+    const std::string &tune = name;
+    const auto changed = std::find_if(now.begin(), now.end(), [&](const Setting &it) { return it.name == tune; });
+    const int64_t value = changed == now.end() ? before : *changed->value;
+    if (const std::optional<int64_t> half = halfOf(value, products.any ? fewestOfProducts : 1);
+        half && !fixed.count(name))
+      result.push_back({name, half, true});
+  }
+  return result;
+}
+
+Attempt with(Attempt now, const Setting &change) {
+  const auto same = std::find_if(now.begin(), now.end(), [&](const Setting &it) { return it.name == change.name; });
+  if (same == now.end())
+    now.push_back(change);
+  else
+    *same = change;
+  return now;
+}
+
 } // namespace tkc::planner

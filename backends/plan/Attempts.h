@@ -36,4 +36,13 @@ std::vector<Attempt> attempts(ir::Function &function, const arch::Description &a
                               const std::vector<std::pair<std::string, int64_t>> &tunes,
                               const std::set<std::string> &fixed);
 
+/// Each change that may come next where `now` was changed already: another value of a key, or half of what a tune is by
+/// then. Nothing of what is in `fixed`.
+std::vector<Setting> nextChanges(ir::Function &function, const arch::Description &arch,
+                                 const std::vector<std::pair<std::string, int64_t>> &tunes,
+                                 const std::set<std::string> &fixed, const Attempt &now);
+
+/// `now` with one more change, which takes the place of what `now` says of its name.
+Attempt with(Attempt now, const Setting &change);
+
 } // namespace tkc::planner

@@ -3,6 +3,7 @@
 #include "backends/plan/FitPlan.h"
 
 #include "backends/plan/Attempts.h"
+#include "backends/plan/CombineAttempts.h"
 #include "backends/plan/TuneDependence.h"
 #include "backends/schedule/Schedule.h"
 #include "support/Diagnostics.h"
@@ -10,14 +11,19 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <limits>
 #include <set>
 
 namespace tkc::planner {
 namespace {
 
 constexpr size_t mostAttempts = 28;
-constexpr size_t mostTold = 8;    ///< specialisations that an error lists
-constexpr size_t mostReasons = 4; ///< of one kernel, for which other keys and tunes are tried
+constexpr size_t mostCombined = 40; ///< attempts that put together what others helped
+constexpr double everything =
+    std::numeric_limits<double>::infinity(); ///< what an attempt lacks of which there is no plan
+constexpr double least = 1e-9;               ///< that is lacking where something is
+constexpr size_t mostTold = 8;               ///< specialisations that an error lists
+constexpr size_t mostReasons = 4;            ///< of one kernel, for which other keys and tunes are tried
 
 /// Whether other tiles or keys may help: nothing else is wrong.
 bool mayFit(const DiagnosticEngine &diagnostics) {
@@ -54,9 +60,10 @@ std::string list(const std::vector<std::string> &specializations) {
 
 class Fitting {
 public:
+  /// `lacks`: what the plan does as it is.
   Fitting(const Module &module, ElaboratedKernel &kernel, const PlanOptions &options, const PlanOnce &planOnce,
-          const SourceManager &sources)
-      : module(module), kernel(kernel), options(options), planOnce(planOnce), sources(sources) {
+          const SourceManager &sources, double lacks)
+      : module(module), kernel(kernel), options(options), planOnce(planOnce), sources(sources), lacks(lacks) {
     for (const auto &[name, value] : kernel.kernel->signature.tunes)
       if (const std::optional<int64_t> now = kernel.function->findConstant(name))
         tunes.emplace_back(name, *now);
@@ -86,24 +93,32 @@ public:
       for (const auto &[name, value] : tunes)
         fixed.insert(name);
     for (const Attempt &attempt : some(attempts(*kernel.function, *options.arch, tunes, fixed)))
-      if (std::unique_ptr<plan::Plan> plan = tryOut(attempt, options)) {
-        explain(attempt, reason, *plan);
-        return plan;
-      }
+      if (lacksOf(attempt, options) == 0)
+        return taken(attempt, reason);
+    if (const std::optional<Attempt> combined = combine(tunes, fixed, {}, options))
+      return taken(*combined, reason);
     return nullptr;
   }
 
   /// What the user could change, as the end of an error.
   std::string advice() {
+    const auto saying = [](const Attempt &attempt) { return fmt::format("; with {} it fits", spelling(attempt)); };
     for (const Attempt &attempt : some(changesOfUsers()))
-      if (tryOut(attempt, options))
-        return fmt::format("; with {} it fits", spelling(attempt));
+      if (lacksOf(attempt, options) == 0)
+        return saying(attempt);
+    if (const std::optional<Attempt> combined =
+            set.empty() ? std::nullopt : combine(tunes, meant, withoutKeys(), options))
+      return saying(*combined);
     // Nobody gets this plan: one that is unsound says no more than that it is none.
     PlanOptions quiet = options;
     quiet.onUnsound = nullptr;
-    for (const Attempt &attempt : some(changesOfWrittenSizes()))
-      if (tryOut(attempt, quiet))
-        return fmt::format("; with {} it fits", spelling(attempt));
+    const Tunes sizes = tunesAndWrittenSizes();
+    for (const Attempt &attempt : some(changesOfWrittenSizes(sizes)))
+      if (lacksOf(attempt, quiet) == 0)
+        return saying(attempt);
+    if (const std::optional<Attempt> combined =
+            sizes.size() == tunes.size() ? std::nullopt : combine(sizes, meant, {}, quiet))
+      return saying(*combined);
     std::string text = tried == 0 ? "" : fmt::format("; none of {} other schedules that were tried fits", tried);
     for (const auto &[name, why] : whyMeant)
       text += fmt::format("; `{}` is left as it is, as results depend on it: {}", name, why);
@@ -111,29 +126,61 @@ public:
   }
 
 private:
+  using Tunes = std::vector<std::pair<std::string, int64_t>>;
+
   static std::vector<Attempt> some(std::vector<Attempt> all) {
     if (all.size() > mostAttempts)
       all.resize(mostAttempts);
     return all;
   }
 
+  /// Changes that fit together, where none does by itself: `others`, and those of `tunes` and of keys that are not
+  /// `fixed`.
+  std::optional<Attempt> combine(const Tunes &tunes, const std::set<std::string> &fixed,
+                                 const std::vector<Setting> &others, const PlanOptions &options) {
+    const size_t most = tried + mostCombined;
+    const auto next = [&](const Attempt &now) {
+      std::vector<Setting> changes = nextChanges(*kernel.function, *options.arch, tunes, fixed, now);
+      std::copy_if(others.begin(), others.end(), std::back_inserter(changes),
+                   [&](const Setting &it) { return std::find(now.begin(), now.end(), it) == now.end(); });
+      return changes;
+    };
+    const auto lacksAfter = [&](const Attempt &attempt) {
+      return tried < most ? lacksOf(attempt, options) : everything;
+    };
+    return combineAttempts(next, lacksAfter, lacks);
+  }
+
+  /// One for each key that the user set: as if nobody had.
+  std::vector<Setting> withoutKeys() const {
+    std::vector<Setting> result;
+    for (const auto &[name, value] : kernel.schedule.settings)
+      result.push_back({name, std::nullopt});
+    return result;
+  }
+
   std::vector<Attempt> changesOfUsers() const {
     std::vector<Attempt> result;
-    for (const auto &[name, value] : kernel.schedule.settings)
-      result.push_back({Setting{name, std::nullopt}});
+    for (Setting &setting : withoutKeys())
+      result.push_back({std::move(setting)});
     for (Attempt &attempt : attempts(*kernel.function, *options.arch, tunes, meant))
       if (std::any_of(attempt.begin(), attempt.end(), [&](const Setting &it) { return isLeftAlone(it); }))
         result.push_back(std::move(attempt));
     return result;
   }
 
-  /// Such as smaller tiles where their sizes are written as numbers.
-  std::vector<Attempt> changesOfWrittenSizes() const {
-    std::vector<std::pair<std::string, int64_t>> all = tunes;
+  /// These among others.
+  Tunes tunesAndWrittenSizes() const {
+    Tunes all = tunes;
     for (const int64_t size : writtenSizes())
       all.emplace_back(std::to_string(size), size);
+    return all;
+  }
+
+  /// Such as smaller tiles where their sizes are written as numbers.
+  std::vector<Attempt> changesOfWrittenSizes(const Tunes &sizes) const {
     std::vector<Attempt> result;
-    for (Attempt &attempt : attempts(*kernel.function, *options.arch, all, meant))
+    for (Attempt &attempt : attempts(*kernel.function, *options.arch, sizes, meant))
       if (std::any_of(attempt.begin(), attempt.end(), [](const Setting &it) { return it.isWrittenSize(); }))
         result.push_back(std::move(attempt));
     return result;
@@ -160,9 +207,22 @@ private:
     return set.count(setting.name) != 0 || (setting.isTune && hasKeys());
   }
 
+  /// By how much the plan with these changes asks for more than there is. 0 where it fits: then it is `found`.
+  double lacksOf(const Attempt &attempt, const PlanOptions &options) {
+    const std::string name = spelling(attempt);
+    if (const auto known = lacked.find(name); known != lacked.end())
+      return known->second;
+    std::optional<double> asked;
+    found = tryOut(attempt, options, asked);
+    // What the excess does not count may be short as well.
+    const double result = found ? 0 : asked ? std::max(*asked, least) : everything;
+    lacked.emplace(name, result);
+    return result;
+  }
+
   /// Null also where the kernel does not allow these tunes, or means something else with them (`if BM > 32`). An
   /// unsound plan is told of as any other is.
-  std::unique_ptr<plan::Plan> tryOut(const Attempt &attempt, const PlanOptions &options) {
+  std::unique_ptr<plan::Plan> tryOut(const Attempt &attempt, const PlanOptions &options, std::optional<double> &asked) {
     ++tried;
     ElaboratedKernel changed{kernel.kernel, kernel.specialization, kernel.schedule, kernel.tunes, kernel.variant, {}};
     for (const Setting &setting : attempt)
@@ -176,7 +236,12 @@ private:
     changed.function = elaborateWith(module, changed, changed.tunes, silent);
     if (!changed.function || (asWritten && !whyDependent(*asWritten, *changed.function, sources).empty()))
       return nullptr;
-    return planOnce(changed, options, silent);
+    return planOnce(changed, options, silent, asked);
+  }
+
+  std::unique_ptr<plan::Plan> taken(const Attempt &attempt, const std::string &reason) {
+    explain(attempt, reason, *found);
+    return std::move(found);
   }
 
   void explain(const Attempt &attempt, const std::string &reason, plan::Plan &plan) const {
@@ -200,12 +265,15 @@ private:
   const PlanOptions &options;
   const PlanOnce &planOnce;
   const SourceManager &sources;
-  std::vector<std::pair<std::string, int64_t>> tunes; ///< as they were
-  std::set<std::string> set;                          ///< by a schedule or `--set`
-  std::map<std::string, std::string> whyMeant;        ///< of tunes that results depend on
-  std::set<std::string> meant;                        ///< these
+  const double lacks;
+  Tunes tunes;                                 ///< as they were
+  std::set<std::string> set;                   ///< by a schedule or `--set`
+  std::map<std::string, std::string> whyMeant; ///< of tunes that results depend on
+  std::set<std::string> meant;                 ///< these
   std::unique_ptr<ir::Function> asWritten;
   size_t tried = 0;
+  std::map<std::string, double> lacked; ///< by the spelling of an attempt
+  std::unique_ptr<plan::Plan> found;
 };
 
 } // namespace
@@ -251,7 +319,8 @@ void Refusals::report(DiagnosticEngine &diagnostics) const {
 std::unique_ptr<plan::Plan> planToFit(const Module &module, ElaboratedKernel &kernel, const PlanOptions &options,
                                       const PlanOnce &planOnce, const SourceManager &sources, Refusals &refusals) {
   DiagnosticEngine first(sources);
-  std::unique_ptr<plan::Plan> plan = planOnce(kernel, options, first);
+  std::optional<double> lacks;
+  std::unique_ptr<plan::Plan> plan = planOnce(kernel, options, first, lacks);
   if (plan)
     return plan;
   const std::vector<Diagnostic> &said = first.all();
@@ -265,7 +334,7 @@ std::unique_ptr<plan::Plan> planToFit(const Module &module, ElaboratedKernel &ke
     refusals.add(kernel, said, "; nothing else was tried");
     return nullptr;
   }
-  Fitting fitting(module, kernel, options, planOnce, sources);
+  Fitting fitting(module, kernel, options, planOnce, sources, lacks.value_or(everything));
   if (said.front().id != Diag::schedule_impossible || !fitting.hasKeys())
     plan = fitting.run(said.front().message);
   if (!plan)

@@ -9,11 +9,14 @@
 #include "backends/plan/PlanModule.h"
 #include "support/Diagnostics.h"
 
+#include <optional>
+
 namespace tkc::planner {
 
-/// Plans the kernel as it stands; null after reporting why not.
-using PlanOnce =
-    std::function<std::unique_ptr<plan::Plan>(ElaboratedKernel &, const PlanOptions &, DiagnosticEngine &)>;
+/// Plans the kernel as it stands; null after reporting why not. What was planned, and asks for more than there is, does
+/// so by `lacks` (plan::excess).
+using PlanOnce = std::function<std::unique_ptr<plan::Plan>(ElaboratedKernel &, const PlanOptions &, DiagnosticEngine &,
+                                                           std::optional<double> &lacks)>;
 
 /// What is refused of a file. Specialisations of a kernel that are refused for one reason are told of as one, and other
 /// keys and tunes are tried for the first of them.

@@ -11,6 +11,7 @@
 #include "ir/Products.h"
 #include "ir/passes/Passes.h"
 #include "ir/passes/SeparateLoads.h"
+#include "ir/plan/Excess.h"
 #include "support/Diagnostics.h"
 
 #include <algorithm>
@@ -80,8 +81,8 @@ std::unique_ptr<plan::Plan> planOrSeparate(ir::Function &function, const arch::D
   return plan;
 }
 
-std::unique_ptr<plan::Plan> planOne(ElaboratedKernel &kernel, const PlanOptions &options,
-                                    DiagnosticEngine &diagnostics) {
+std::unique_ptr<plan::Plan> planOne(ElaboratedKernel &kernel, const PlanOptions &options, DiagnosticEngine &diagnostics,
+                                    std::optional<double> &lacks) {
   const size_t errorsBefore = diagnostics.numErrors();
   Schedule schedule = readSchedule(kernel.schedule.settings, diagnostics);
   schedule.aligned = kernel.schedule.aligned != nullptr;
@@ -114,6 +115,8 @@ std::unique_ptr<plan::Plan> planOne(ElaboratedKernel &kernel, const PlanOptions 
                                 [](const plan::Violation &violation) { return !violation.overBudget; });
   if (bug != violations.end() && options.onUnsound)
     return options.onUnsound(*plan, *bug), nullptr;
+  if (bug == violations.end() && !violations.empty())
+    lacks = plan::excess(*plan, options.arch->budget());
   for (const plan::Violation &violation : violations)
     diagnostics.report(Diag::plan_refused, SourceRange{violation.loc, violation.loc},
                        violation.message + schedulesOfOthers(*kernel.kernel, *options.arch));

@@ -4,6 +4,7 @@
 // Liveness of the tiles of a role, and the registers that those alive together take. An estimate: addresses, counters
 // and temporaries inside a statement come on top; indices and constants, which cost less to make again, are left out.
 #include "ir/plan/ByElements.h"
+#include "ir/plan/Excess.h"
 #include "ir/plan/LaunchRegisters.h"
 #include "ir/plan/verify/Verify.h"
 
@@ -183,6 +184,12 @@ private:
   std::map<const Stmt *, Names> usedBy;
 };
 
+/// That a thread of the role has.
+int registersOf(const Plan &plan, const Role &role, const Budget &budget) {
+  return role.registers != 0 ? role.registers
+                             : std::min(budget.maxRegisters, launchRegisters(plan, budget.registersPerBlock));
+}
+
 /// An instruction takes no more than a thread has at launch, nor than its role leaves it.
 void checkWidestProduct(const Plan &plan, const Budget &budget, Report &report) {
   const WidestProduct widest = widestProduct(plan);
@@ -204,13 +211,15 @@ void checkWidestProduct(const Plan &plan, const Budget &budget, Report &report) 
 
 int64_t registersAlive(const Role &role) { return Liveness(role, /*onlyWhole=*/true).most; }
 
+RegisterUse registerUse(const Plan &plan, const Role &role, const Budget &budget) {
+  return {Liveness(role).most, registersOf(plan, role, budget)};
+}
+
 void checkRegisters(const Plan &plan, const Budget &budget, Report &report) {
   checkWidestProduct(plan, budget, report);
   for (const Role &role : plan.roles) {
-    Liveness liveness(role);
-    const int has = role.registers != 0
-                        ? role.registers
-                        : std::min(budget.maxRegisters, launchRegisters(plan, budget.registersPerBlock));
+    const Liveness liveness(role);
+    const int has = registersOf(plan, role, budget);
     if (liveness.most <= has || !liveness.where)
       continue;
     std::vector<std::string> parts;
