@@ -22,8 +22,7 @@ void addSlice(const ir::Value *value, const OpSet &candidates, OpSet &slice) {
     addSlice(operand, candidates, slice);
 }
 
-/// Integers of which launchers find out how many blocks there are. They read no
-/// tensor.
+/// Integers of which launchers find out how many blocks there are. They read no tensor.
 bool isForLauncher(const ir::Op &op) {
   switch (op.kind) {
   case ir::OpKind::Const:
