@@ -43,6 +43,8 @@ public:
       signature.order.push_back(param.name.text);
       param.isConst ? addConst(param) : addParam(param);
     }
+    for (const ast::TypeParam &typeParam : decl.typeParams)
+      checkTypeIsBound(typeParam);
     bindSymbols();
     for (auto &[name, values] : decl.whereIn)
       addChoices(name, values);
@@ -92,6 +94,14 @@ private:
     if (choices.empty())
       choices.push_back(ElemType::F32);
     signature.typeParams.emplace_back(typeParam.name.text, std::move(choices));
+  }
+
+  /// Launchers choose a type by those of the arguments.
+  void checkTypeIsBound(const ast::TypeParam &typeParam) {
+    const bool isBound = std::any_of(decl.params.begin(), decl.params.end(),
+                                     [&](const ast::Param &param) { return param.type.text == typeParam.name.text; });
+    if (!isBound && typeParam.choices.size() > 1)
+      reporter.error(Diag::unbound_type, typeParam.name.range, typeParam.name.text);
   }
 
   void addConst(const ast::Param &param) {
