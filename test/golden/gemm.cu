@@ -755,6 +755,192 @@ __global__ void __launch_bounds__(256, 1)
   }
 }
 
+struct gemm_bf16_BK128_BM64_BN64_split8_stages6_arguments {
+  tk::tensor_map a_map;
+  tk::tensor_map b_map;
+  tk::tensor_map c_piece_map;
+  tk::global<const tk::bf16, 2> a;
+  tk::global<const tk::bf16, 2> b;
+  tk::global<tk::bf16, 2> c;
+  int M;
+  int K;
+  int N;
+  bool loads_fit;        // the copy engine can load every tensor that it is to
+  bool c_piece_map_fits; // and store this one
+};
+
+struct gemm_bf16_BK128_BM64_BN64_split8_stages6_shared {
+  tk::shared_tile<tk::bf16, 64, 128> a[6];
+  tk::shared_tile<tk::bf16, 128, 64> b[6];
+  tk::shared_tile<tk::bf16, 64, 64> c_piece;
+  tk::shared_tile<float, 64, 64> acc_part;
+  tk::barrier a_b_full[6];
+  tk::barrier a_b_empty[6];
+};
+
+/// gemm.tk:5  gemm, for sm_90a.
+/// c = a · b
+/// BM = 64, BN = 64, BK = 128.
+/// Plan: stages: a_b 6; warpgroups: 1; overlap: 0; persistent: false; cluster: 8 along part.
+/// Roles: producer of 4 warps, consumer of 4 warps.
+/// Shared memory: a 96 KiB, b 96 KiB, c_piece 8 KiB, acc_part 16 KiB.
+__global__ void __launch_bounds__(256, 1) gemm_bf16_BK128_BM64_BN64_split8_stages6(
+    const __grid_constant__ gemm_bf16_BK128_BM64_BN64_split8_stages6_arguments g) {
+  auto &shared = tk::shared_at<gemm_bf16_BK128_BM64_BN64_split8_stages6_shared>(0);
+  const int warpgroup = tk::warpgroup_index();
+  const int rank = tk::cluster_rank();
+  if (threadIdx.x == 0) {
+    for (auto &barrier : shared.a_b_full)
+      barrier.init(g.loads_fit ? 1 : 128);
+    for (auto &barrier : shared.a_b_empty)
+      barrier.init(1);
+    tk::barrier_init_fence();
+  }
+  tk::cluster_sync();
+  if (warpgroup == 1) {
+    // producer
+    tk::release_registers<160>();
+    const tk::tiles<64> m_tiles{0, g.M};
+    const tk::tiles<64> n_tiles{0, g.N};
+    if (g.loads_fit) {
+      if (tk::warp_index() == 4 && tk::elect_one()) {
+        tk::ring<6> a_b_at;
+        tk::grid_walk position{int(blockIdx.x) / 8};
+        const int part = rank;
+        const auto n = n_tiles[position.take(n_tiles.count())];
+        const auto m = m_tiles[position.position];
+        // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
+        const int part_size = tk::divide(g.K + 1023, 1024) * 128;
+        const int part_begin = tk::min(part_size * part, g.K);
+        const int part_end = tk::min(part_begin + part_size, g.K);
+        for (const auto k : tk::tiles<128>{part_begin, part_end}) {
+          shared.a_b_empty[a_b_at.slot].wait(a_b_at.phase ^ 1);
+          shared.a_b_full[a_b_at.slot].expect_bytes(32768);
+          tk::tma_load(shared.a[a_b_at.slot], g.a_map, shared.a_b_full[a_b_at.slot], k.begin, m.begin);
+          tk::tma_load(shared.b[a_b_at.slot], g.b_map, shared.a_b_full[a_b_at.slot], n.begin, k.begin);
+          a_b_at.advance();
+        }
+      }
+    } else {
+      // Tensors that the copy engine cannot take: by the threads of this role.
+      tk::ring<6> a_b_at;
+      tk::grid_walk position{int(blockIdx.x) / 8};
+      const int part = rank;
+      const auto n = n_tiles[position.take(n_tiles.count())];
+      const auto m = m_tiles[position.position];
+      // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
+      const int part_size = tk::divide(g.K + 1023, 1024) * 128;
+      const int part_begin = tk::min(part_size * part, g.K);
+      const int part_end = tk::min(part_begin + part_size, g.K);
+      for (const auto k : tk::tiles<128>{part_begin, part_end}) {
+        shared.a_b_empty[a_b_at.slot].wait(a_b_at.phase ^ 1);
+        tk::copy_rows_to_shared<128, 16>(
+            shared.a[a_b_at.slot],
+            tk::view<const tk::bf16>{g.a.at(m.begin, k.begin), g.a.stride(0), m.end - m.begin, k.end - k.begin},
+            tk::thread_in_warpgroup());
+        tk::copy_rows_to_shared<128, 16>(
+            shared.b[a_b_at.slot],
+            tk::view<const tk::bf16>{g.b.at(k.begin, n.begin), g.b.stride(0), k.end - k.begin, n.end - n.begin},
+            tk::thread_in_warpgroup());
+        tk::finish_copies();
+        shared.a_b_full[a_b_at.slot].arrive();
+        a_b_at.advance();
+      }
+    }
+  } else {
+    // consumer
+    tk::release_registers<240>();
+    const tk::tiles<64> m_tiles{0, g.M};
+    const tk::tiles<64> n_tiles{0, g.N};
+    tk::ring<6> a_b_at;
+    tk::ring<6> a_b_done;
+    tk::grid_walk position{int(blockIdx.x) / 8};
+    const int part = rank;
+    const auto n = n_tiles[position.take(n_tiles.count())];
+    const auto m = m_tiles[position.position];
+    // gemm.tk:8  var acc = zeros(BM, BN);
+    auto acc = tk::full<tk::fragment<float, 64, 64, tk::mma_layout>>(0.0f);
+    // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
+    const int part_size_2 = tk::divide(g.K + 1023, 1024) * 128;
+    const int part_begin_2 = tk::min(part_size_2 * part, g.K);
+    const int part_end_2 = tk::min(part_begin_2 + part_size_2, g.K);
+    const tk::tiles<128> k_tiles{part_begin_2, part_end_2};
+    if (part_begin_2 < part_end_2) {
+      {
+        shared.a_b_full[a_b_at.slot].wait(a_b_at.phase);
+        tk::mma_fence(acc);
+        tk::mma_async(acc, shared.a[a_b_at.slot].all(), shared.b[a_b_at.slot].all());
+        tk::mma_commit();
+        a_b_at.advance();
+      }
+      for ([[maybe_unused]] const auto k : k_tiles.rest()) {
+        shared.a_b_full[a_b_at.slot].wait(a_b_at.phase);
+        tk::mma_fence();
+        tk::mma_async(acc, shared.a[a_b_at.slot].all(), shared.b[a_b_at.slot].all());
+        tk::mma_commit();
+        a_b_at.advance();
+        tk::mma_wait<1>();
+        if (tk::thread_in_warpgroup() == 0)
+          shared.a_b_empty[a_b_done.slot].arrive();
+        a_b_done.advance();
+      }
+      // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
+      tk::mma_wait<0>(acc);
+      if (tk::thread_in_warpgroup() == 0)
+        shared.a_b_empty[a_b_done.slot].arrive();
+      a_b_done.advance();
+    }
+    // gemm.tk:10  c[m, n] = acc;
+    tk::store_shared(shared.acc_part, acc);
+    tk::cluster_sync();
+    if (part == 0) {
+      const auto acc_value_of_1 =
+          tk::load_cluster_shared<tk::fragment<float, 64, 64, tk::mma_layout>>(shared.acc_part, 1);
+      acc += acc_value_of_1;
+      const auto acc_value_of_2 =
+          tk::load_cluster_shared<tk::fragment<float, 64, 64, tk::mma_layout>>(shared.acc_part, 2);
+      acc += acc_value_of_2;
+      const auto acc_value_of_3 =
+          tk::load_cluster_shared<tk::fragment<float, 64, 64, tk::mma_layout>>(shared.acc_part, 3);
+      acc += acc_value_of_3;
+      const auto acc_value_of_4 =
+          tk::load_cluster_shared<tk::fragment<float, 64, 64, tk::mma_layout>>(shared.acc_part, 4);
+      acc += acc_value_of_4;
+      const auto acc_value_of_5 =
+          tk::load_cluster_shared<tk::fragment<float, 64, 64, tk::mma_layout>>(shared.acc_part, 5);
+      acc += acc_value_of_5;
+      const auto acc_value_of_6 =
+          tk::load_cluster_shared<tk::fragment<float, 64, 64, tk::mma_layout>>(shared.acc_part, 6);
+      acc += acc_value_of_6;
+      const auto acc_value_of_7 =
+          tk::load_cluster_shared<tk::fragment<float, 64, 64, tk::mma_layout>>(shared.acc_part, 7);
+      acc += acc_value_of_7;
+      const auto acc_bf16 = tk::cast<tk::bf16>(acc);
+      if (g.c_piece_map_fits) {
+        if (tk::thread_in_warpgroup() == 0)
+          tk::bulk_wait_read<0>();
+        tk::sync(2, 128);
+        tk::store_shared(shared.c_piece, acc_bf16);
+        tk::fence_proxy_async();
+        tk::sync(2, 128);
+        if (tk::thread_in_warpgroup() == 0) {
+          tk::tma_store(g.c_piece_map, shared.c_piece, n.begin, m.begin);
+          tk::bulk_commit();
+        }
+      } else {
+        // gemm.tk:10  c[m, n] = acc;
+        tk::store(g.c.wide,
+                  tk::view<tk::bf16, 16>{g.c.at(m.begin, n.begin), g.c.stride(0), m.end - m.begin, n.end - n.begin},
+                  acc_bf16);
+      }
+    }
+    if (tk::thread_in_warpgroup() == 0)
+      tk::bulk_wait_read<0>();
+    // gemm.tk:5  kernel gemm<T: {bf16, f16}>(a: T[M, K], b: T[K, N], out c: T[M, N]) {
+    tk::cluster_sync();
+  }
+}
+
 struct gemm_bf16_BM64_BN64_split4_stages10_arguments {
   tk::tensor_map a_map;
   tk::tensor_map b_map;
@@ -924,6 +1110,322 @@ __global__ void __launch_bounds__(256, 1)
     }
     if (tk::thread_in_warpgroup() == 0)
       tk::bulk_wait_read<0>();
+    // gemm.tk:5  kernel gemm<T: {bf16, f16}>(a: T[M, K], b: T[K, N], out c: T[M, N]) {
+    tk::cluster_sync();
+  }
+}
+
+struct gemm_bf16_BM64_BN64_split2_stages10_arguments {
+  tk::tensor_map a_map;
+  tk::tensor_map b_map;
+  tk::tensor_map c_piece_map;
+  tk::global<const tk::bf16, 2> a;
+  tk::global<const tk::bf16, 2> b;
+  tk::global<tk::bf16, 2> c;
+  int M;
+  int K;
+  int N;
+  bool loads_fit;        // the copy engine can load every tensor that it is to
+  bool c_piece_map_fits; // and store this one
+};
+
+struct gemm_bf16_BM64_BN64_split2_stages10_shared {
+  tk::shared_tile<tk::bf16, 64, 64> a[10];
+  tk::shared_tile<tk::bf16, 64, 64> b[10];
+  tk::shared_tile<tk::bf16, 64, 64> c_piece;
+  tk::shared_tile<float, 64, 64> acc_part;
+  tk::barrier a_b_full[10];
+  tk::barrier a_b_empty[10];
+};
+
+/// gemm.tk:5  gemm, for sm_90a.
+/// c = a · b
+/// BM = 64, BN = 64, BK = 64.
+/// Plan: stages: a_b 10; warpgroups: 1; overlap: 0; persistent: false; cluster: 2 along part.
+/// Roles: producer of 4 warps, consumer of 4 warps.
+/// Shared memory: a 80 KiB, b 80 KiB, c_piece 8 KiB, acc_part 16 KiB.
+__global__ void __launch_bounds__(256, 1)
+    gemm_bf16_BM64_BN64_split2_stages10(const __grid_constant__ gemm_bf16_BM64_BN64_split2_stages10_arguments g) {
+  auto &shared = tk::shared_at<gemm_bf16_BM64_BN64_split2_stages10_shared>(0);
+  const int warpgroup = tk::warpgroup_index();
+  const int rank = tk::cluster_rank();
+  if (threadIdx.x == 0) {
+    for (auto &barrier : shared.a_b_full)
+      barrier.init(g.loads_fit ? 1 : 128);
+    for (auto &barrier : shared.a_b_empty)
+      barrier.init(1);
+    tk::barrier_init_fence();
+  }
+  tk::cluster_sync();
+  if (warpgroup == 1) {
+    // producer
+    tk::release_registers<160>();
+    const tk::tiles<64> m_tiles{0, g.M};
+    const tk::tiles<64> n_tiles{0, g.N};
+    if (g.loads_fit) {
+      if (tk::warp_index() == 4 && tk::elect_one()) {
+        tk::ring<10> a_b_at;
+        tk::grid_walk position{int(blockIdx.x) / 2};
+        const int part = rank;
+        const auto n = n_tiles[position.take(n_tiles.count())];
+        const auto m = m_tiles[position.position];
+        // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
+        const int part_size = tk::divide(g.K + 127, 128) * 64;
+        const int part_begin = tk::min(part_size * part, g.K);
+        const int part_end = tk::min(part_begin + part_size, g.K);
+        for (const auto k : tk::tiles<64>{part_begin, part_end}) {
+          shared.a_b_empty[a_b_at.slot].wait(a_b_at.phase ^ 1);
+          shared.a_b_full[a_b_at.slot].expect_bytes(16384);
+          tk::tma_load(shared.a[a_b_at.slot], g.a_map, shared.a_b_full[a_b_at.slot], k.begin, m.begin);
+          tk::tma_load(shared.b[a_b_at.slot], g.b_map, shared.a_b_full[a_b_at.slot], n.begin, k.begin);
+          a_b_at.advance();
+        }
+      }
+    } else {
+      // Tensors that the copy engine cannot take: by the threads of this role.
+      tk::ring<10> a_b_at;
+      tk::grid_walk position{int(blockIdx.x) / 2};
+      const int part = rank;
+      const auto n = n_tiles[position.take(n_tiles.count())];
+      const auto m = m_tiles[position.position];
+      // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
+      const int part_size = tk::divide(g.K + 127, 128) * 64;
+      const int part_begin = tk::min(part_size * part, g.K);
+      const int part_end = tk::min(part_begin + part_size, g.K);
+      for (const auto k : tk::tiles<64>{part_begin, part_end}) {
+        shared.a_b_empty[a_b_at.slot].wait(a_b_at.phase ^ 1);
+        tk::copy_rows_to_shared<128, 16>(
+            shared.a[a_b_at.slot],
+            tk::view<const tk::bf16>{g.a.at(m.begin, k.begin), g.a.stride(0), m.end - m.begin, k.end - k.begin},
+            tk::thread_in_warpgroup());
+        tk::copy_rows_to_shared<128, 16>(
+            shared.b[a_b_at.slot],
+            tk::view<const tk::bf16>{g.b.at(k.begin, n.begin), g.b.stride(0), k.end - k.begin, n.end - n.begin},
+            tk::thread_in_warpgroup());
+        tk::finish_copies();
+        shared.a_b_full[a_b_at.slot].arrive();
+        a_b_at.advance();
+      }
+    }
+  } else {
+    // consumer
+    tk::release_registers<240>();
+    const tk::tiles<64> m_tiles{0, g.M};
+    const tk::tiles<64> n_tiles{0, g.N};
+    tk::ring<10> a_b_at;
+    tk::ring<10> a_b_done;
+    tk::grid_walk position{int(blockIdx.x) / 2};
+    const int part = rank;
+    const auto n = n_tiles[position.take(n_tiles.count())];
+    const auto m = m_tiles[position.position];
+    // gemm.tk:8  var acc = zeros(BM, BN);
+    auto acc = tk::full<tk::fragment<float, 64, 64, tk::mma_layout>>(0.0f);
+    // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
+    const int part_size_2 = tk::divide(g.K + 127, 128) * 64;
+    const int part_begin_2 = tk::min(part_size_2 * part, g.K);
+    const int part_end_2 = tk::min(part_begin_2 + part_size_2, g.K);
+    const tk::tiles<64> k_tiles{part_begin_2, part_end_2};
+    if (part_begin_2 < part_end_2) {
+      {
+        shared.a_b_full[a_b_at.slot].wait(a_b_at.phase);
+        tk::mma_fence(acc);
+        tk::mma_async(acc, shared.a[a_b_at.slot].all(), shared.b[a_b_at.slot].all());
+        tk::mma_commit();
+        a_b_at.advance();
+      }
+      for ([[maybe_unused]] const auto k : k_tiles.rest()) {
+        shared.a_b_full[a_b_at.slot].wait(a_b_at.phase);
+        tk::mma_fence();
+        tk::mma_async(acc, shared.a[a_b_at.slot].all(), shared.b[a_b_at.slot].all());
+        tk::mma_commit();
+        a_b_at.advance();
+        tk::mma_wait<1>();
+        if (tk::thread_in_warpgroup() == 0)
+          shared.a_b_empty[a_b_done.slot].arrive();
+        a_b_done.advance();
+      }
+      // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
+      tk::mma_wait<0>(acc);
+      if (tk::thread_in_warpgroup() == 0)
+        shared.a_b_empty[a_b_done.slot].arrive();
+      a_b_done.advance();
+    }
+    // gemm.tk:10  c[m, n] = acc;
+    tk::store_shared(shared.acc_part, acc);
+    tk::cluster_sync();
+    if (part == 0) {
+      const auto acc_value_of_1 =
+          tk::load_cluster_shared<tk::fragment<float, 64, 64, tk::mma_layout>>(shared.acc_part, 1);
+      acc += acc_value_of_1;
+      const auto acc_bf16 = tk::cast<tk::bf16>(acc);
+      if (g.c_piece_map_fits) {
+        if (tk::thread_in_warpgroup() == 0)
+          tk::bulk_wait_read<0>();
+        tk::sync(2, 128);
+        tk::store_shared(shared.c_piece, acc_bf16);
+        tk::fence_proxy_async();
+        tk::sync(2, 128);
+        if (tk::thread_in_warpgroup() == 0) {
+          tk::tma_store(g.c_piece_map, shared.c_piece, n.begin, m.begin);
+          tk::bulk_commit();
+        }
+      } else {
+        // gemm.tk:10  c[m, n] = acc;
+        tk::store(g.c.wide,
+                  tk::view<tk::bf16, 16>{g.c.at(m.begin, n.begin), g.c.stride(0), m.end - m.begin, n.end - n.begin},
+                  acc_bf16);
+      }
+    }
+    if (tk::thread_in_warpgroup() == 0)
+      tk::bulk_wait_read<0>();
+    // gemm.tk:5  kernel gemm<T: {bf16, f16}>(a: T[M, K], b: T[K, N], out c: T[M, N]) {
+    tk::cluster_sync();
+  }
+}
+
+struct gemm_bf16_BM64_BN160_split2_stages4_arguments {
+  tk::tensor_map a_map;
+  tk::tensor_map b_map;
+  tk::global<const tk::bf16, 2> a;
+  tk::global<const tk::bf16, 2> b;
+  tk::global<tk::bf16, 2> c;
+  int M;
+  int K;
+  int N;
+  bool loads_fit; // the copy engine can load every tensor that it is to
+};
+
+struct gemm_bf16_BM64_BN160_split2_stages4_shared {
+  tk::shared_tile<tk::bf16, 64, 64> a[4];
+  alignas(1024) tk::shared_tile<tk::bf16, 64, 160, 64> b[4];
+  tk::shared_tile<float, 64, 160> acc_part;
+  tk::barrier a_b_full[4];
+  tk::barrier a_b_empty[4];
+};
+
+/// gemm.tk:5  gemm, for sm_90a.
+/// c = a · b
+/// BM = 64, BN = 160, BK = 64.
+/// Plan: stages: a_b 4; warpgroups: 1; overlap: 0; persistent: false; cluster: 2 along part.
+/// Roles: producer of 4 warps, consumer of 4 warps.
+/// Shared memory: a 32 KiB, b 80 KiB, acc_part 40 KiB.
+__global__ void __launch_bounds__(256, 1)
+    gemm_bf16_BM64_BN160_split2_stages4(const __grid_constant__ gemm_bf16_BM64_BN160_split2_stages4_arguments g) {
+  auto &shared = tk::shared_at<gemm_bf16_BM64_BN160_split2_stages4_shared>(0);
+  const int warpgroup = tk::warpgroup_index();
+  const int rank = tk::cluster_rank();
+  if (threadIdx.x == 0) {
+    for (auto &barrier : shared.a_b_full)
+      barrier.init(g.loads_fit ? 1 : 128);
+    for (auto &barrier : shared.a_b_empty)
+      barrier.init(1);
+    tk::barrier_init_fence();
+  }
+  tk::cluster_sync();
+  if (warpgroup == 1) {
+    // producer
+    tk::release_registers<160>();
+    const tk::tiles<64> m_tiles{0, g.M};
+    const tk::tiles<160> n_tiles{0, g.N};
+    if (g.loads_fit) {
+      if (tk::warp_index() == 4 && tk::elect_one()) {
+        tk::ring<4> a_b_at;
+        tk::grid_walk position{int(blockIdx.x) / 2};
+        const int part = rank;
+        const auto n = n_tiles[position.take(n_tiles.count())];
+        const auto m = m_tiles[position.position];
+        // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
+        const int part_size = tk::divide(g.K + 127, 128) * 64;
+        const int part_begin = tk::min(part_size * part, g.K);
+        const int part_end = tk::min(part_begin + part_size, g.K);
+        for (const auto k : tk::tiles<64>{part_begin, part_end}) {
+          shared.a_b_empty[a_b_at.slot].wait(a_b_at.phase ^ 1);
+          shared.a_b_full[a_b_at.slot].expect_bytes(28672);
+          tk::tma_load(shared.a[a_b_at.slot], g.a_map, shared.a_b_full[a_b_at.slot], k.begin, m.begin);
+          tk::tma_load(shared.b[a_b_at.slot], g.b_map, shared.a_b_full[a_b_at.slot], n.begin, k.begin);
+          a_b_at.advance();
+        }
+      }
+    } else {
+      // Tensors that the copy engine cannot take: by the threads of this role.
+      tk::ring<4> a_b_at;
+      tk::grid_walk position{int(blockIdx.x) / 2};
+      const int part = rank;
+      const auto n = n_tiles[position.take(n_tiles.count())];
+      const auto m = m_tiles[position.position];
+      // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
+      const int part_size = tk::divide(g.K + 127, 128) * 64;
+      const int part_begin = tk::min(part_size * part, g.K);
+      const int part_end = tk::min(part_begin + part_size, g.K);
+      for (const auto k : tk::tiles<64>{part_begin, part_end}) {
+        shared.a_b_empty[a_b_at.slot].wait(a_b_at.phase ^ 1);
+        tk::copy_rows_to_shared<128, 16>(
+            shared.a[a_b_at.slot],
+            tk::view<const tk::bf16>{g.a.at(m.begin, k.begin), g.a.stride(0), m.end - m.begin, k.end - k.begin},
+            tk::thread_in_warpgroup());
+        tk::copy_rows_to_shared<128, 16>(
+            shared.b[a_b_at.slot],
+            tk::view<const tk::bf16>{g.b.at(k.begin, n.begin), g.b.stride(0), k.end - k.begin, n.end - n.begin},
+            tk::thread_in_warpgroup());
+        tk::finish_copies();
+        shared.a_b_full[a_b_at.slot].arrive();
+        a_b_at.advance();
+      }
+    }
+  } else {
+    // consumer
+    tk::release_registers<240>();
+    const tk::tiles<64> m_tiles{0, g.M};
+    const tk::tiles<160> n_tiles{0, g.N};
+    tk::ring<4> a_b_at;
+    tk::ring<4> a_b_done;
+    tk::grid_walk position{int(blockIdx.x) / 2};
+    const int part = rank;
+    const auto n = n_tiles[position.take(n_tiles.count())];
+    const auto m = m_tiles[position.position];
+    // gemm.tk:8  var acc = zeros(BM, BN);
+    auto acc = tk::full<tk::fragment<float, 64, 160, tk::mma_layout>>(0.0f);
+    // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
+    const int part_size_2 = tk::divide(g.K + 127, 128) * 64;
+    const int part_begin_2 = tk::min(part_size_2 * part, g.K);
+    const int part_end_2 = tk::min(part_begin_2 + part_size_2, g.K);
+    const tk::tiles<64> k_tiles{part_begin_2, part_end_2};
+    if (part_begin_2 < part_end_2) {
+      {
+        shared.a_b_full[a_b_at.slot].wait(a_b_at.phase);
+        tk::mma_fence(acc);
+        tk::mma_async(acc, shared.a[a_b_at.slot].all(), shared.b[a_b_at.slot].all());
+        tk::mma_commit();
+        a_b_at.advance();
+      }
+      for ([[maybe_unused]] const auto k : k_tiles.rest()) {
+        shared.a_b_full[a_b_at.slot].wait(a_b_at.phase);
+        tk::mma_fence();
+        tk::mma_async(acc, shared.a[a_b_at.slot].all(), shared.b[a_b_at.slot].all());
+        tk::mma_commit();
+        a_b_at.advance();
+        tk::mma_wait<1>();
+        if (tk::thread_in_warpgroup() == 0)
+          shared.a_b_empty[a_b_done.slot].arrive();
+        a_b_done.advance();
+      }
+      // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
+      tk::mma_wait<0>(acc);
+      if (tk::thread_in_warpgroup() == 0)
+        shared.a_b_empty[a_b_done.slot].arrive();
+      a_b_done.advance();
+    }
+    // gemm.tk:10  c[m, n] = acc;
+    tk::store_shared(shared.acc_part, acc);
+    tk::cluster_sync();
+    if (part == 0) {
+      const auto acc_value_of_1 =
+          tk::load_cluster_shared<tk::fragment<float, 64, 160, tk::mma_layout>>(shared.acc_part, 1);
+      acc += acc_value_of_1;
+      tk::store(g.c.wide,
+                tk::view<tk::bf16, 16>{g.c.at(m.begin, n.begin), g.c.stride(0), m.end - m.begin, n.end - n.begin},
+                tk::cast<tk::bf16>(acc));
+    }
     // gemm.tk:5  kernel gemm<T: {bf16, f16}>(a: T[M, K], b: T[K, N], out c: T[M, N]) {
     tk::cluster_sync();
   }
@@ -2598,8 +3100,31 @@ extern "C" tk_status gemm(const tk_tensor *a, const tk_tensor *b, const tk_tenso
                      int(sizeof(gemm_bf16_BM32_BN64_stages16_shared)) + 1024, stream);
     return call.status();
   }
-  if (T == tk::element::bf16 && ((tk::host::ceildiv(int64_t(M), 64) * tk::host::ceildiv(int64_t(N), 64)) <= 16) &&
-      (int64_t(K) >= 4096)) {
+  if (T == tk::element::bf16 && (tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) < 16) &&
+      (int64_t(K) >= 1024) &&
+      (((tk::host::ceildiv(int64_t(M), 64) * tk::host::ceildiv(int64_t(N), 64)) * 8) <=
+       (tk::host::divide(int64_t(device.multiprocessors), 11) * 10))) {
+    gemm_bf16_BK128_BM64_BN64_split8_stages6_arguments arguments{};
+    arguments.a = tk::host::make_global<const tk::bf16, 2>(a_view);
+    arguments.b = tk::host::make_global<const tk::bf16, 2>(b_view);
+    arguments.c = tk::host::make_global<tk::bf16, 2>(c_view);
+    arguments.M = M;
+    arguments.K = K;
+    arguments.N = N;
+    arguments.c_piece_map_fits = tk::host::encode_map(arguments.c_piece_map, c_view, {0, 64, 64, 128, true});
+    arguments.loads_fit = tk::host::encode_map(arguments.a_map, a_view, {0, 64, 64, 128, false, 128}) &&
+                          tk::host::encode_map(arguments.b_map, b_view, {0, 128, 64, 128, false, 128});
+    tk::host::launch(call, device, gemm_bf16_BK128_BM64_BN64_split8_stages6, arguments,
+                     tk::host::steps(0, M, 64) * tk::host::steps(0, N, 64) * tk::host::steps(0, 8, 8) * 8, false, 256,
+                     int(sizeof(gemm_bf16_BK128_BM64_BN64_split8_stages6_shared)) + 1024, stream,
+                     tk::host::order::after_all, 8);
+    return call.status();
+  }
+  if (T == tk::element::bf16 &&
+      (((tk::host::ceildiv(int64_t(M), 64) * tk::host::ceildiv(int64_t(N), 64)) * 4) <=
+       (tk::host::divide(int64_t(device.multiprocessors), 11) * 10)) &&
+      (((tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) < 16) && (int64_t(K) >= 512)) ||
+       (((tk::host::ceildiv(int64_t(M), 64) * tk::host::ceildiv(int64_t(N), 64)) <= 16) && (int64_t(K) >= 3072)))) {
     gemm_bf16_BM64_BN64_split4_stages10_arguments arguments{};
     arguments.a = tk::host::make_global<const tk::bf16, 2>(a_view);
     arguments.b = tk::host::make_global<const tk::bf16, 2>(b_view);
@@ -2614,6 +3139,46 @@ extern "C" tk_status gemm(const tk_tensor *a, const tk_tensor *b, const tk_tenso
                      tk::host::steps(0, M, 64) * tk::host::steps(0, N, 64) * tk::host::steps(0, 4, 4) * 4, false, 256,
                      int(sizeof(gemm_bf16_BM64_BN64_split4_stages10_shared)) + 1024, stream, tk::host::order::after_all,
                      4);
+    return call.status();
+  }
+  if (T == tk::element::bf16 &&
+      (((tk::host::ceildiv(int64_t(M), 64) * tk::host::ceildiv(int64_t(N), 64)) * 2) <=
+       int64_t(device.multiprocessors)) &&
+      (((tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) < 16) && (int64_t(K) >= 512)) ||
+       (int64_t(K) >= 6144))) {
+    gemm_bf16_BM64_BN64_split2_stages10_arguments arguments{};
+    arguments.a = tk::host::make_global<const tk::bf16, 2>(a_view);
+    arguments.b = tk::host::make_global<const tk::bf16, 2>(b_view);
+    arguments.c = tk::host::make_global<tk::bf16, 2>(c_view);
+    arguments.M = M;
+    arguments.K = K;
+    arguments.N = N;
+    arguments.c_piece_map_fits = tk::host::encode_map(arguments.c_piece_map, c_view, {0, 64, 64, 128, true});
+    arguments.loads_fit = tk::host::encode_map(arguments.a_map, a_view, {0, 64, 64, 128, false, 128}) &&
+                          tk::host::encode_map(arguments.b_map, b_view, {0, 64, 64, 128, false, 128});
+    tk::host::launch(call, device, gemm_bf16_BM64_BN64_split2_stages10, arguments,
+                     tk::host::steps(0, M, 64) * tk::host::steps(0, N, 64) * tk::host::steps(0, 2, 2) * 2, false, 256,
+                     int(sizeof(gemm_bf16_BM64_BN64_split2_stages10_shared)) + 1024, stream, tk::host::order::after_all,
+                     2);
+    return call.status();
+  }
+  if (T == tk::element::bf16 && (int64_t(N) > 64) && (int64_t(N) <= 160) &&
+      ((tk::host::ceildiv(int64_t(M), 64) * 2) <= int64_t(device.multiprocessors)) &&
+      ((int64_t(K) >= 6144) ||
+       ((tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) < 16) && (int64_t(K) >= 2048)))) {
+    gemm_bf16_BM64_BN160_split2_stages4_arguments arguments{};
+    arguments.a = tk::host::make_global<const tk::bf16, 2>(a_view);
+    arguments.b = tk::host::make_global<const tk::bf16, 2>(b_view);
+    arguments.c = tk::host::make_global<tk::bf16, 2>(c_view);
+    arguments.M = M;
+    arguments.K = K;
+    arguments.N = N;
+    arguments.loads_fit = tk::host::encode_map(arguments.a_map, a_view, {0, 64, 64, 128, false}) &&
+                          tk::host::encode_map(arguments.b_map, b_view, {0, 64, 32, 64, false, 128});
+    tk::host::launch(call, device, gemm_bf16_BM64_BN160_split2_stages4, arguments,
+                     tk::host::steps(0, M, 64) * tk::host::steps(0, N, 160) * tk::host::steps(0, 2, 2) * 2, false, 256,
+                     int(sizeof(gemm_bf16_BM64_BN160_split2_stages4_shared)) + 1024, stream, tk::host::order::after_all,
+                     2);
     return call.status();
   }
   if (T == tk::element::bf16 && ((int64_t(M) * int64_t(N)) <= (((64 * 64) * 2) * int64_t(device.multiprocessors))) &&
@@ -2727,7 +3292,8 @@ extern "C" tk_status gemm(const tk_tensor *a, const tk_tensor *b, const tk_tenso
                      int(sizeof(gemm_bf16_cluster2_shared)) + 1024, stream, tk::host::order::after_all, 2);
     return call.status();
   }
-  if (T == tk::element::bf16 && (int64_t(K) <= 1024)) {
+  if (T == tk::element::bf16 && (int64_t(K) <= 1024) &&
+      ((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 192)) > int64_t(device.multiprocessors))) {
     gemm_bf16_BN128_pingpong1_arguments arguments{};
     arguments.a = tk::host::make_global<const tk::bf16, 2>(a_view);
     arguments.b = tk::host::make_global<const tk::bf16, 2>(b_view);
