@@ -1,7 +1,7 @@
 # Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """On an NVIDIA GPU, with PyTorch and nvcc: kernels beside their references, and what only a GPU has. On a machine that cannot build
-tkc, install the wheel, apache-tvm-ffi and pytest, and run `python3 -m pytest -m gpu python/tests`; `python3 python/tests/overhead.py`
+tkc, install the wheel, apache-tvm-ffi and pytest, and run `python3 -m pytest -m gpu python/tests`; `python3 bench/launches.py`
 then says what a call costs the CPU."""
 
 import os

@@ -3,6 +3,9 @@
 """Tensors of PyTorch on the CPU, where it is installed."""
 
 import pytest
+from conftest import needs_cxx
+from test_ffi import TEXT, functions, notes  # noqa: F401  `functions` is a fixture
+from tkc._repeated import LONG_WAY
 
 import tkc
 
@@ -45,3 +48,72 @@ def test_what_pytorch_would_hide():
         scale(torch.ones(4, dtype=torch.complex64).conj().imag)
     with pytest.raises(tkc.Error, match="scale: `x` is complex64, which no kernel takes"):
         scale(torch.ones(4, dtype=torch.complex64))
+
+
+@pytest.fixture
+def scaled(functions):  # noqa: F811
+    """A kernel that was called before, by a function that only notes its calls."""
+    kernel = tkc.load(TEXT).scaled
+    kernel._repeated.remember(
+        {"x": torch.ones(5), "mask": None, "s": 1.0, "n": 0, "square": 0}, functions.scaled, [torch.float32]
+    )
+    notes(functions)
+    with tkc.device("cuda"):
+        yield kernel
+
+
+@needs_cxx
+def test_the_short_way(functions, scaled):  # noqa: F811
+    x, y = torch.ones(5), torch.zeros(5)
+    result = scaled(x, None, 2.5, -3)
+    assert result.shape == (5,) and result.dtype == torch.float32
+    assert scaled(x, s=2.5, n=-3, out=y) is y
+    assert scaled(x, s=2, n=-3, y=y, square=False) is y
+    with torch.no_grad():
+        scaled(torch.nn.Parameter(x), None, 2.5, -3, out=y.requires_grad_())
+    assert notes(functions) == "5 1 0 2.5 -3 0;" * 2 + "5 1 0 2 -3 0;" + "5 1 0 2.5 -3 0;"
+
+
+@needs_cxx
+def test_what_does_not_go_the_short_way(functions, scaled):  # noqa: F811
+    x = torch.ones(5)
+    short = scaled._repeated.call
+    with_gradient, negative = x.clone().requires_grad_(), torch.ones(5, dtype=torch.complex64).conj().imag
+    for value in (with_gradient, negative, None, 1.0, x.numpy()):
+        assert short(value, None, 2.5, -3) is LONG_WAY
+        assert short(x, None, 2.5, -3, y=value) is LONG_WAY
+    assert short(x, None, 2.5, -3, out=x, y=x) is LONG_WAY
+    with tkc.device("cpu"):
+        assert short(x, None, 2.5, -3) is LONG_WAY
+    for wrong in (lambda: short(x, x, 2.5, -3), lambda: short(x, None, 2.5, -3, square=True)):
+        with pytest.raises(KeyError):  # other functions, which may not be there yet
+            wrong()
+    for wrong in (lambda: short(x), lambda: short(x, None, 2.5, "3"), lambda: short(x, None, 2.5, -3, stream=1)):
+        with pytest.raises(TypeError):
+            wrong()
+    assert notes(functions) == ""
+    for refused in (lambda: scaled(x, None, 2.5, 7), lambda: scaled(x, None, 2.5, "3")):
+        with pytest.raises(tkc.Error, match="is not in the memory of a CUDA device|`n` is not an integer"):
+            refused()
+
+
+@needs_cxx
+def test_the_short_way_by_types_and_choices(functions):  # noqa: F811
+    """Which function runs is said by the types, the chosen dims and the constants, whatever parameters are called."""
+    kernel = tkc.load(
+        "kernel pick<T: {f16, f32}>(type: T[N, D], out tuple: T[N, D], other: T[N + 1, D] = none, const out: bool = true)"
+        " where D in {64, 128} { parallel i in tiles(N, 16), j in tiles(D, 64) { tuple[i, j] = type[i, j]; } }"
+    ).pick
+    called = []
+    for dtype in (torch.float16, torch.float32):
+        for size in (64, 128):
+            kernel._repeated.remember(
+                {"type": torch.ones(3, size, dtype=dtype), "other": None, "out": 1},
+                lambda *values, at=(dtype, size): called.append(at),
+                [dtype],
+            )
+    with tkc.device("cuda"):
+        result = kernel(torch.ones(3, 128, dtype=torch.float16))
+        assert result.shape == (3, 128) and result.dtype == torch.float16
+        kernel(torch.ones(3, 64), out=True)
+    assert called == [(torch.float16, 128), (torch.float32, 64)]

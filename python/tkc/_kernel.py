@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Optional, Tuple
 from . import _devices, _tensors, _toolchain
 from ._call import Call
 from ._errors import Error
-from ._repeated import Repeated
+from ._repeated import LONG_WAY, Repeated
 from ._signature import Signature, number
 
 if TYPE_CHECKING:
@@ -39,29 +39,34 @@ class Kernel:
         return f"<tkc kernel {self.signature}>"
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        repeated = self._repeated.find(args, kwargs)
-        if repeated is not None:
-            function, values, result = repeated
-            _run(function, values)
-            return result
-        given = dict(kwargs)
+        short = self._repeated.call
+        if short is not None:
+            try:
+                result = short(*args, **kwargs)
+                if result is not LONG_WAY:
+                    return result
+            except Exception:  # noqa: BLE001  the long way says what is wrong
+                pass
+        return self._call(args, kwargs)
+
+    def _call(self, args: Any, kwargs: Dict[str, Any]) -> Any:
+        """Any call."""
         out, device, stream = (self._option(kwargs, name) for name in ("out", "device", "stream"))
         call = Call(self.signature, args, kwargs, out)
         if not self._runs_on_gpu(call, _devices.check(device) or _devices.asked()):
             self._interpret(call)
         else:
-            function = self._launch(call, stream)
-            self._remember(call, args, given, function)
+            self._remember(call, self._launch(call, stream))
         return call.result()
 
-    def _remember(self, call: Call, args: Any, kwargs: Dict[str, Any], function: Any) -> None:
+    def _remember(self, call: Call, function: Any) -> None:
         """Calls like this one may go the short way, which has no workspace and no types with two elements in a byte."""
         views = call.views.values()
         if self.signature.is_program or any(one.framework != "torch" or one.elem == "f4e2m1" for one in views):
             return
         outputs = [call.views.get(one.name) for one in self.signature.outputs]
         dtypes = [None if one is None else one.value.dtype for one in outputs]
-        self._repeated.remember(args, kwargs, function, dtypes)
+        self._repeated.remember({**call.values, **call.numbers}, function, dtypes)
 
     def _option(self, kwargs: Dict[str, Any], name: str) -> Any:
         is_parameter = any(one.name == name for one in self.signature.parameters)

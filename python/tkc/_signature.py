@@ -138,22 +138,22 @@ class Signature:
                 values[name] = "tf32"  # stored as f32
         return values
 
-    def text_of_shapes(self) -> str:
-        """An expression for the shapes of the outputs, a tuple for each, from `v`, the parameters' values in order. It
-        takes what bind_symbols() takes where no tensor is left out, and fails where one that it needs is."""
+    def texts_of_shapes(self) -> List[str]:
+        """Expressions for the shapes of the outputs, tuples, from the parameters by their names. They take what
+        bind_symbols() takes where no tensor is left out, and fail where one that they need is."""
         bound: Dict[str, str] = {}
         for may_be_left_out in (False, True):
-            for at, parameter in enumerate(self.parameters):
+            for parameter in self.parameters:
                 if parameter.is_output or parameter.is_optional != may_be_left_out:
                     continue
                 for dim, bind in enumerate(parameter.binds):
                     if bind is not None:
-                        bound.setdefault(bind[0], f"(v[{at}].shape[{dim}] - {bind[1]})")
-        for at, parameter in enumerate(self.parameters):
+                        offset = f" - {bind[1]}" if bind[1] else ""
+                        bound.setdefault(bind[0], f"({parameter.name}.shape[{dim}]{offset})")
+        for parameter in self.parameters:
             if parameter.is_const:
-                bound[parameter.name] = f"v[{at}]"
-        shapes = ["(" + "".join(_text(dim, bound) + ", " for dim in one.dims) + ")" for one in self.outputs]
-        return "(" + "".join(shape + ", " for shape in shapes) + ")"
+                bound[parameter.name] = parameter.name
+        return ["(" + "".join(_text(dim, bound) + ", " for dim in one.dims) + ")" for one in self.outputs]
 
     def has(self, types: Mapping[str, str], constants: Mapping[str, int]) -> bool:
         """Whether these are compiled."""
