@@ -30,4 +30,4 @@ add_library(tkc_static_fmt STATIC ${CMAKE_CURRENT_LIST_DIR}/StaticFmt.cpp)
 target_link_libraries(tkc_fmt INTERFACE tkc_static_fmt)
 
 target_link_options(tkc_options INTERFACE
-  -static-libstdc++ -static-libgcc -Wl,--gc-sections -Wl,-O2 $<$<CONFIG:Release>:-s>)
+  $<IF:$<BOOL:${TKC_FULLY_STATIC}>,-static,-static-libstdc++$<SEMICOLON>-static-libgcc> -Wl,--gc-sections -Wl,-O2 $<$<CONFIG:Release>:-s>)

@@ -3,39 +3,28 @@
 #include "backends/targets/NativeGpus.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <filesystem>
 #include <fmt/core.h>
 #include <fstream>
+#include <sstream>
 #include <tuple>
 
-#include <dlfcn.h>
-
 namespace tkc::arch {
-namespace {
 
-/// By NVIDIA's driver. Source: CUDA Driver API 13.0, "Initialization" and "Device Management"; 75 and 76 are
-/// CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR and _MINOR.
-std::vector<NativeGpu> nvidiaGpus() {
-  void *driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
-  if (!driver)
-    return {};
-  const auto init = reinterpret_cast<int (*)(unsigned)>(dlsym(driver, "cuInit"));
-  const auto getCount = reinterpret_cast<int (*)(int *)>(dlsym(driver, "cuDeviceGetCount"));
-  const auto get = reinterpret_cast<int (*)(int *, int)>(dlsym(driver, "cuDeviceGet"));
-  const auto attribute = reinterpret_cast<int (*)(int *, int, int)>(dlsym(driver, "cuDeviceGetAttribute"));
-  std::vector<NativeGpu> gpus;
-  int count = 0;
-  if (init && getCount && get && attribute && init(0) == 0 && getCount(&count) == 0)
-    for (int i = 0; i < count; ++i) {
-      int device = 0;
-      NativeGpu gpu{Language::Cuda};
-      if (get(&device, i) == 0 && attribute(&gpu.major, 75, device) == 0 && attribute(&gpu.minor, 76, device) == 0)
-        gpus.push_back(gpu);
-    }
-  return gpus; // the library stays: drivers do not like to be unloaded
+std::vector<NvidiaGpu> listedNvidiaGpus(const std::string &lines) {
+  std::vector<NvidiaGpu> gpus;
+  std::istringstream in(lines);
+  for (std::string line; std::getline(in, line);) {
+    NvidiaGpu gpu;
+    char name[256] = "";
+    if (std::sscanf(line.c_str(), "%d.%d, %255[^\n]", &gpu.major, &gpu.minor, name) != 3)
+      continue; // "[N/A], …", or what it says where there is no driver
+    gpu.name = name;
+    gpus.push_back(gpu);
+  }
+  return gpus;
 }
-
-} // namespace
 
 std::string NativeGpu::describe() const {
   return language == Language::Cuda ? fmt::format("of compute capability {}.{}", major, minor) : name;
@@ -63,16 +52,14 @@ std::vector<NativeGpu> amdGpus(const std::string &nodes) {
 }
 
 std::string nativeGpuName() {
-  void *driver = nvidiaGpus().empty() ? nullptr : dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
-  const auto get = driver ? reinterpret_cast<int (*)(int *, int)>(dlsym(driver, "cuDeviceGet")) : nullptr;
-  const auto getName = driver ? reinterpret_cast<int (*)(char *, int, int)>(dlsym(driver, "cuDeviceGetName")) : nullptr;
-  int device = 0;
-  char name[256] = "";
-  return get && getName && get(&device, 0) == 0 && getName(name, sizeof name, device) == 0 ? name : "";
+  const std::vector<NvidiaGpu> gpus = nvidiaGpus();
+  return gpus.empty() ? "" : gpus.front().name;
 }
 
 std::vector<NativeGpu> nativeGpus() {
-  std::vector<NativeGpu> gpus = nvidiaGpus(), kinds;
+  std::vector<NativeGpu> gpus, kinds;
+  for (const NvidiaGpu &gpu : nvidiaGpus())
+    gpus.push_back({Language::Cuda, gpu.major, gpu.minor});
   const std::vector<NativeGpu> amd = amdGpus("/sys/class/kfd/kfd/topology/nodes");
   gpus.insert(gpus.end(), amd.begin(), amd.end());
   for (const NativeGpu &gpu : gpus)

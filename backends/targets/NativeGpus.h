@@ -19,6 +19,17 @@ struct NativeGpu {
   std::string describe() const;
 };
 
+struct NvidiaGpu {
+  std::string name; ///< "NVIDIA H200"
+  int major = 0, minor = 0;
+};
+
+/// NVIDIA's, as the driver's library says; a program that is wholly static cannot load that, and asks nvidia-smi.
+std::vector<NvidiaGpu> nvidiaGpus();
+
+/// What `nvidia-smi --query-gpu=compute_cap,name --format=csv,noheader` says: lines such as "9.0, NVIDIA H200".
+std::vector<NvidiaGpu> listedNvidiaGpus(const std::string &lines);
+
 /// NVIDIA's, then AMD's, each kind once.
 std::vector<NativeGpu> nativeGpus();
 

@@ -32,6 +32,16 @@ TEST(NativeGpus, NodesOfTheKernelDriverAreReadInOrderAndProcessorsSkipped) {
   EXPECT_TRUE(amdGpus((nodes / "nothing").string()).empty());
 }
 
+TEST(NativeGpus, WhatNvidiaSmiListsIsReadAndWhatItDoesNotKnowSkipped) {
+  const std::vector<NvidiaGpu> gpus = listedNvidiaGpus(
+      "9.0, NVIDIA H100 80GB HBM3\n[N/A], NVIDIA A100\n12.0, NVIDIA RTX PRO 6000\nNo devices were found\n");
+  ASSERT_EQ(gpus.size(), 2u);
+  EXPECT_EQ(gpus[0].name, "NVIDIA H100 80GB HBM3");
+  EXPECT_EQ(gpus[1].major, 12);
+  EXPECT_EQ(gpus[1].minor, 0);
+  EXPECT_TRUE(listedNvidiaGpus("").empty());
+}
+
 TEST(NativeGpus, TheMostCapableCodeThatRunsIsTaken) {
   EXPECT_EQ(bestTarget({Language::Cuda, 8, 0})->name, "sm_80");
   EXPECT_EQ(bestTarget({Language::Cuda, 8, 7})->name, "sm_86");
