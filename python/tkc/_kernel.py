@@ -4,6 +4,7 @@
 
 import contextlib
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Optional, Tuple
 
 from . import _devices, _tensors, _toolchain
@@ -190,6 +191,30 @@ class Kernel:
         words += [f"{name} = {value}" for name, value in call.numbers.items()]
         text = f"{self.signature.name}({', '.join(words)})"
         return self._module.run(["--call", text, "--arch", arch or _default_arch()], "explain")
+
+    def tune(self, *args: Any, budget: Optional[float] = None, candidates: Optional[int] = None, **kwargs: Any) -> Path:
+        """Searches for schedules that are faster for calls like this one, and for those that it was tuned for before,
+        on this machine's GPU (docs/tuning.md). Later calls use them, in other processes too. Returns their file, a .tks.
+
+        The file needs a `bench` and a `case` of the kernel. `budget` is in seconds, after which nothing new is begun;
+        `candidates` is how many schedules are measured.
+        """
+        if self.signature.is_program:
+            raise Error(f"`{self.signature.name}` is a program: tune the kernels that it launches")
+        call = Call(self.signature, args, kwargs, None)
+        if not _devices.count():
+            raise Error("there is no GPU to tune for")
+        symbols, types = call.bind()
+        values = {**types, **symbols, **call.constants(symbols)}
+        size = ",".join(f"{name}={int(value) if isinstance(value, bool) else value}" for name, value in values.items())
+        options = [] if budget is None else ["--budget", str(budget)]
+        options += [] if candidates is None else ["--candidates", str(candidates)]
+        return self._module.tune(self.signature.name, size, options)
+
+    def forget(self) -> None:
+        """The functions of calls before, as other schedules are there."""
+        self._functions.clear()
+        self._repeated = Repeated(self.signature)
 
     def _chosen(self, args: Any, kwargs: Mapping[str, Any]) -> List[str]:
         """The options for one specialisation, by a call's arguments or by its names."""

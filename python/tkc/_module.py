@@ -61,8 +61,10 @@ class Module:
 
     def __init__(self, file: str, schedules: List[str]):
         self._file, self._schedules = file, schedules
+        self._contents: Dict[str, str] = {}
+        self._kernels: Dict[str, Kernel] = {}
         everything = self._read()
-        self._contents: Dict[str, str] = everything["contents"]
+        self._contents = everything["contents"]
         self._lock = threading.Lock()
         self._kernels = {
             fields["name"]: Kernel(self, Signature(fields)) for fields in everything["signatures"]["entries"]
@@ -92,8 +94,40 @@ class Module:
 
     def run(self, options: List[str], *command: str) -> str:
         """What tkc says of the file."""
-        schedules = [word for file in self._schedules for word in ("--schedules", file)]
-        return _tool.tkc([*command, self._file, *options, *schedules])
+        return _tool.tkc([*command, self._file, *options, *self._schedule_options()])
+
+    def _schedule_options(self) -> List[str]:
+        return [word for file in (*self._tuned(), *self._schedules) for word in ("--schedules", file)]
+
+    # ---- tuning ----------------------------------------------------------------------------------------------------
+
+    def tuned_file(self, kernel: str) -> Path:
+        """Where `tune` writes the schedules of a kernel: in the cache, by what the module is made of."""
+        key = _cache.key_of("tuned", kernel, *self._contents.values(), *map(_digest, self._schedules))
+        return _cache.path_of(key, ".tks")
+
+    def _tuned(self) -> List[str]:
+        return [str(file) for file in map(self.tuned_file, self._kernels) if file.is_file()]
+
+    def tune(self, kernel: str, size: str, options: List[str]) -> Path:
+        """Searches for schedules of all sizes that the kernel was tuned for, this one among them."""
+        result = self.tuned_file(kernel)
+        result.parent.mkdir(parents=True, exist_ok=True)
+        log = result.with_suffix(".sizes")
+        sizes = log.read_text().split() if log.is_file() else []
+        sizes += [] if size in sizes else [size]
+        nvcc = os.path.dirname(_toolchain.nvcc().program)
+        given = [word for one in sizes for word in ("--size", one)]
+        given += [word for file in self._schedules for word in ("--schedules", file)]
+        _tool.run(
+            [_paths.compiler(), "tune", self._file, "-o", str(result), "--kernel", kernel, *given, *options],
+            environment={**os.environ, "PATH": os.pathsep.join([nvcc, os.environ.get("PATH", "")])},
+            is_shown=True,
+        )
+        _cache.write(log, "\n".join(sizes).encode())
+        for one in self:
+            one.forget()
+        return result
 
     @functools.cached_property
     def interpreter(self) -> "Interpreter":
@@ -133,10 +167,11 @@ class Module:
 
     def shared(self, options: List[str], arch: str) -> Path:
         """A shared object of what the options choose, compiled if nobody has yet."""
-        options = [*options, *(word for file in self._schedules for word in ("--schedules", file))]
+        options = [*options, *self._schedule_options()]
         key = _cache.key_of(
-            "shared", _paths.identity(), arch, *options, *_toolchain.extra_flags(), *self._contents.values()
-        )
+            "shared", _paths.identity(), arch, *options, *_toolchain.extra_flags(), *self._contents.values(),
+            *map(_digest, (*self._tuned(), *self._schedules)),
+        )  # fmt: skip
 
         def compile_it(result: Path) -> None:
             self._check_unchanged()

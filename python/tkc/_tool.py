@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 import time
-from typing import List, Optional, Sequence
+from typing import List, Mapping, Optional, Sequence
 
 from . import _paths
 from ._errors import Error
@@ -20,12 +20,15 @@ def say(text: str) -> None:
     print("tkc: " + text, file=sys.stderr, flush=True)
 
 
-def run(command: Sequence[str], cwd: Optional[str] = None) -> str:
-    """Its standard output; an error is what it says on standard error."""
+def run(command: Sequence[str], environment: Optional[Mapping[str, str]] = None, is_shown: bool = False) -> str:
+    """Its standard output; an error is what it says on standard error, which `is_shown` lets through as it comes."""
     import shlex
 
     start = time.perf_counter()
-    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", cwd=cwd)
+    done = subprocess.run(
+        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=None if is_shown else subprocess.PIPE,
+        text=True, errors="replace", env=environment,
+    )  # fmt: skip
     if is_verbose():
         say(f"{time.perf_counter() - start:.2f} s  {' '.join(map(shlex.quote, command))}")
     if done.returncode != 0:
