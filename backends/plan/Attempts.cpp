@@ -22,6 +22,7 @@ using Tunes = std::vector<std::pair<std::string, int64_t>>;
 constexpr int mostHalvings = 2;          ///< of which every combination is tried
 constexpr int64_t fewestOfProducts = 16; ///< fewer rows or columns save nothing: instructions have so many
 constexpr size_t mostCombinations = 6;   ///< of halvings
+constexpr int64_t mostClaimed = 248;     ///< by setmaxnreg, in eights below the 255 that an instruction can name
 
 struct Products {
   bool any = false, byGroups = false, byWarps = false;
@@ -190,6 +191,10 @@ std::vector<Setting> nextChanges(ir::Function &function, const arch::Description
   for (Setting &setting : keySettings(products))
     if (!fixed.count(setting.name) && std::find(now.begin(), now.end(), setting) == now.end())
       result.push_back(std::move(setting));
+  const Setting most{"consumer_registers", mostClaimed};
+  if (products.byGroups && arch.hasRegisterReallocation && !fixed.count(most.name) &&
+      std::find(now.begin(), now.end(), most) == now.end())
+    result.push_back(most);
   for (const auto &[name, before] : tunes) {
     const std::string &tune = name;
     const auto changed = std::find_if(now.begin(), now.end(), [&](const Setting &it) { return it.name == tune; });

@@ -19,11 +19,13 @@ double excess(const Plan &plan, const Budget &budget) {
   const int atLaunch = std::min(budget.maxRegisters, launchRegisters(plan, budget.registersPerBlock));
   double sum = beyond(plan.sharedBytes, budget.sharedBytes) + beyond(plan.tensorColumns, budget.tensorColumns) +
                beyond(plan.threads, budget.maxThreads) + beyond(widestProduct(plan).registers, atLaunch);
+  int64_t claimed = 0;
   for (const Role &role : plan.roles) {
     const RegisterUse registers = registerUse(plan, role, budget);
     sum += beyond(registers.alive, registers.has);
+    claimed += int64_t{role.registers} * role.totalWarps() * role.lanes;
   }
-  return sum;
+  return sum + beyond(claimed, budget.registersPerBlock);
 }
 
 } // namespace tkc::plan

@@ -8,8 +8,8 @@
 
 namespace tkc::plan {
 
-/// Of shared memory, tensor memory, threads and the registers of each role: what is asked for beyond what there is, as
-/// a share of that, in all. 0 where each suffices.
+/// Of shared memory, tensor memory, threads, the registers of each role and those of all: what is asked for beyond what
+/// there is, as a share of that, in all. 0 where each suffices.
 double excess(const Plan &plan, const Budget &budget);
 
 struct RegisterUse {
