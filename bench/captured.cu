@@ -1,12 +1,17 @@
 // Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Causal attention whose blocks take tiles by a counter, beside the same as part of a graph, which has none: a row for
-// each length, medians of so many rounds in which each side runs once.
-//   tkc kernels/attention.tk --arch sm_90a --set D=128 --set causal=1 -o OUT/attention.cu
-//   nvcc -std=c++20 -O3 -gencode arch=compute_90a,code=sm_90a -I runtime/include -I OUT -o OUT/captured
-//   bench/captured.cu && OUT/captured
+// Attention whose blocks take tiles by a counter, beside the same as part of a graph, which has none: a row for each
+// length, medians of so many rounds in which each side runs once. By default causal, forward, with D = 128; -DFULL,
+// -DBACKWARD and -DHEAD_DIM=64 say otherwise. bench/captured.sh builds and runs all of them, with each order of tiles.
+#ifndef HEAD_DIM
+#define HEAD_DIM 128
+#endif
+#ifdef BACKWARD
+#include "attention_backward.cu"
+#else
 #include "attention.cu"
+#endif
 
 #include "tk/convert.h"
 
@@ -18,7 +23,7 @@
 
 namespace {
 
-constexpr int rounds = 15, launches = 20;
+constexpr int rounds = 15, launches = 10;
 
 void check(cudaError_t error, const char *what) {
   if (error == cudaSuccess)
@@ -62,24 +67,64 @@ float median(std::vector<float> numbers) {
   return numbers[numbers.size() / 2];
 }
 
-void row(int batch, int heads, int length, cudaStream_t stream) {
-  const size_t rows = size_t(batch) * heads * length, count = rows * 128;
-  tk::bf16 *inputs[3], *o = allocate<tk::bf16>(count);
-  float *lse = allocate<float>(rows);
-  for (unsigned i = 0; i < 3; ++i)
-    fill<<<512, 256, 0, stream>>>(inputs[i] = allocate<tk::bf16>(count), count, i);
-  const auto tensor = [&](const void *data) {
-    return tk::tensor(data, tk::element::bf16, {batch, heads, length, 128});
-  };
-  const auto launchAll = [&] {
-    for (int i = 0; i < launches; ++i) {
-      const tk_status status = attn_fwd(tensor(inputs[0]), tensor(inputs[1]), tensor(inputs[2]), 0.088f, tensor(o),
-                                        tk::tensor(lse, {batch, heads, length}), true, stream);
-      if (status.code != TK_OK) {
-        std::printf("attn_fwd: %s\n", status.message);
-        std::exit(2);
-      }
+/// The tensors of a call, and the call.
+class Attention {
+public:
+  Attention(int batch, int heads, int length, cudaStream_t stream)
+      : batch(batch), heads(heads), length(length), stream(stream) {
+    const size_t rows = size_t(batch) * heads * length, count = rows * HEAD_DIM;
+    for (unsigned i = 0; i < 6; ++i)
+      fill<<<512, 256, 0, stream>>>(wide[i] = allocate<tk::bf16>(count), count, i);
+    for (float *&to : perRow)
+      check(cudaMemsetAsync(to = allocate<float>(rows), 0, rows * sizeof(float), stream), "cudaMemsetAsync");
+#ifdef BACKWARD
+    check(cudaMemsetAsync(dq = allocate<float>(count), 0, count * sizeof(float), stream), "cudaMemsetAsync");
+#endif
+  }
+  Attention(const Attention &) = delete;
+  Attention &operator=(const Attention &) = delete;
+  ~Attention() {
+    for (void *memory : wide)
+      check(cudaFree(memory), "cudaFree");
+    for (void *memory : perRow)
+      check(cudaFree(memory), "cudaFree");
+    check(cudaFree(dq), "cudaFree");
+  }
+
+  void launch() const {
+#ifdef FULL
+    constexpr bool causal = false;
+#else
+    constexpr bool causal = true;
+#endif
+    const auto each = [&](int i) { return tk::tensor(wide[i], tk::element::bf16, {batch, heads, length, HEAD_DIM}); };
+    const auto row = [&](int i) { return tk::tensor(perRow[i], {batch, heads, length}); };
+#ifdef BACKWARD
+    const tk_status status =
+        attn_bwd_main(each(0), each(1), each(2), each(3), row(0), row(1), scale,
+                      tk::tensor(dq, {batch, heads, length, HEAD_DIM}), each(4), each(5), causal, stream);
+#else
+    const tk_status status = attn_fwd(each(0), each(1), each(2), scale, each(3), row(0), causal, stream);
+#endif
+    if (status.code != TK_OK) {
+      std::printf("%s\n", status.message);
+      std::exit(2);
     }
+  }
+
+private:
+  static constexpr float scale = 0.088f;
+  const int batch, heads, length;
+  const cudaStream_t stream;
+  tk::bf16 *wide[6];
+  float *perRow[2], *dq = nullptr;
+};
+
+void row(int batch, int heads, int length, cudaStream_t stream) {
+  const Attention attention(batch, heads, length, stream);
+  const auto launchAll = [&] {
+    for (int i = 0; i < launches; ++i)
+      attention.launch();
   };
   cudaGraph_t graph;
   cudaGraphExec_t captured;
@@ -97,9 +142,8 @@ void row(int batch, int heads, int length, cudaStream_t stream) {
   }
   std::printf("%3d x %2d x %5d  %9.1f us by a counter  %9.1f us captured  %.3f\n", batch, heads, length,
               median(counted), median(inOrder), median(ratios));
-  for (void *memory : {static_cast<void *>(inputs[0]), static_cast<void *>(inputs[1]), static_cast<void *>(inputs[2]),
-                       static_cast<void *>(o), static_cast<void *>(lse)})
-    check(cudaFree(memory), "cudaFree");
+  check(cudaGraphExecDestroy(captured), "cudaGraphExecDestroy");
+  check(cudaGraphDestroy(graph), "cudaGraphDestroy");
 }
 
 } // namespace
@@ -108,5 +152,5 @@ int main() {
   cudaStream_t stream;
   check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
   for (const int length : {512, 1024, 2048, 4096, 8192, 16384})
-    row(std::max(1, 16384 / length), 16, length, stream);
+    row(std::max(1, 16384 / length), 2048 / HEAD_DIM, length, stream);
 }

@@ -123,6 +123,8 @@ void addTest(CLI::App &app, Action &action) {
       ->add_option("--order", options->gpu.order,
                    "of --target=emulator: another order of threads and copies for each N but 0")
       ->type_name("N");
+  command->add_flag("--captured", options->gpu.captured,
+                    "of --target=emulator: launches do as they do when captured into a graph");
   command
       ->add_option("--counts", options->gpu.counts,
                    "of --target=emulator: write the bank conflicts of shared memory by line of the source, and the "

@@ -110,6 +110,8 @@ private:
     }
     std::vector<std::string> arguments{fmt::format("--seed={}", options.order), "--arch", target.name, "-I",
                                        sourceFolder};
+    if (options.captured)
+      arguments.emplace_back("--captured");
     arguments.insert(arguments.end(), {inFolder(folder, "test.cu"), "--", "--once"});
     addProfileOptions(arguments);
     std::vector<std::string> ofFirst;

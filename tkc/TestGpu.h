@@ -19,6 +19,7 @@ struct GpuTestOptions {
   bool buildOnly = false;      ///< FOLDER/run then does the tests, on any machine with the GPU
   bool emulate = false;        ///< on the CPU, by tkc-emulate
   uint64_t order = 0;          ///< of emulated threads and copies: see `tkc-emulate --seed`
+  bool captured = false;       ///< emulated launches do as in graphs: `tkc-emulate --captured`
   std::vector<int> blocks;     ///< when profiling, to record; empty: some
   int records = 8192;          ///< that each warp keeps then
   bool everyWait = false;      ///< planner::Instrumentation::EveryWait

@@ -118,6 +118,7 @@ constexpr Row rows[] = {
     {"thread_in", "sync.h"},
     {"claim_", "sync.h"},
     {"claim_counted", "tile_counter.h"},
+    {"first_counted", "tile_counter.h"},
     {"next_counted", "tile_counter.h"},
     {"counted_tile", "tile_counter.h"},
     {"divide", "math.h"},

@@ -53,6 +53,8 @@ void set(Schedule &schedule, std::string_view key, int64_t value) {
     schedule.ownBounds = value != 0;
   else if (key == "claim_tiles")
     schedule.claimTiles = value != 0;
+  else if (key == "captured")
+    schedule.captured = static_cast<uint8_t>(value);
   else if (key == "two_cta")
     schedule.twoCta = value != 0;
   else if (key == "allow_upcast")
@@ -119,6 +121,10 @@ const std::vector<Key> &keys() {
        "true for persistent grids of products into tensor memory, and for tiles of different lengths",
        "a block takes the next tile that is left: of blocks that have not started (cluster launch control), else as a "
        "counter in memory says"},
+      {"captured", "int", 0, 2, "2 where pairs are equally long, 1 where tiles are, else 0",
+       "of a kernel whose tiles a counter hands out, how launches without one take them, as captured ones: 0: a block "
+       "for each tile, 1: blocks take turns, 2: blocks take pairs of a long and a short tile (Hopper)",
+       false, false},
       {"two_cta", "bool", 0, 1, "true for large tiles of products alone",
        "pairs of blocks multiply together, each with half of the right operand"},
       {"rescale_threshold", "int", 0, 16, "8 where accumulators are in tensor memory",

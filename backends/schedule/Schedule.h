@@ -36,6 +36,7 @@ struct Schedule {
   bool aligned = false; ///< of its `when`
   std::optional<bool> persistent, earlyLaunch, allowUpcast, twoCta, claimTiles, correction, alternate, interleave,
       pingpong, keepAhead, lateSums, ownBounds, adder, alignRows;
+  std::optional<uint8_t> captured; ///< a plan::Uncounted
 };
 
 /// Checks keys, types and ranges; names of tunes are not keys and were taken out before.

@@ -324,6 +324,10 @@ Grid Parser::grid() {
   grid.counted = accept("counted");
   grid.dynamic = grid.counted || accept("claimed");
   grid.persistent = grid.dynamic || accept("persistent");
+  if (accept("else")) {
+    grid.uncounted = at("pairs") ? Uncounted::Pairs : Uncounted::Turns;
+    expect(grid.uncounted == Uncounted::Pairs ? "pairs" : "turns");
+  }
   if (accept("raster"))
     grid.rasterGroup = smallInteger();
   if (accept("over"))

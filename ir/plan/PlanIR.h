@@ -294,6 +294,10 @@ struct GridAxis {
   Body bounds; ///< ragged grids: computes lo and hi from the axes to the left; their variables are in preludeVars
 };
 
+/// How the blocks of a launch that has no counter take counted tiles (tk/tile_order.h): one each; as many blocks as run
+/// at once, one after the other in turns; or in pairs of a long and a short one.
+enum class Uncounted : uint8_t { Apart, Turns, Pairs };
+
 /// How blocks find their tiles.
 struct Grid {
   std::vector<GridAxis> axes;
@@ -302,12 +306,16 @@ struct Grid {
   /// as there are tiles, unless they are `counted`.
   bool dynamic = false;
   bool counted = false;                        ///< dynamic by a counter in global memory: as many blocks as run at once
+  Uncounted uncounted = Uncounted::Apart;      ///< `counted`, where a launch has no counter, as captured ones
   static constexpr size_t mostCountedAxes = 3; ///< the answer says where the tile is on as many
   int rasterGroup = 0; ///< > 0: tiles in raster groups of so many rows, walked down first; the last axis' are columns
   int rasterAxes = 1;  ///< with raster groups: so many axes before the last number their rows
   int chiplets = 1;    ///< blocks go around so many dies; each die gets tiles that follow each other
   bool ragged = false; ///< an inner axis' range depends on outer ones: found on the device
   std::vector<std::string> reversed; ///< axes walked from the last tile (longest first)
+
+  /// Whether a raster group has rows of all axes but the last, so that tiles are numbered as tk::raster does.
+  bool rastersAll() const { return rasterGroup > 0 && rasterAxes + 1 == static_cast<int>(axes.size()); }
   /// With clusters: the axis of tiles along which the blocks of a cluster take neighbours. It is rounded up to whole
   /// clusters: a tile beyond its end begins at or after it, and ends where the axis ends.
   std::string clusterAxis;

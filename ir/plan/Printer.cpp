@@ -343,6 +343,8 @@ std::string printGrid(const Grid &grid) {
   std::string text = "grid";
   if (grid.persistent)
     text += grid.counted ? " counted" : grid.dynamic ? " claimed" : " persistent";
+  if (grid.uncounted != Uncounted::Apart)
+    text += grid.uncounted == Uncounted::Pairs ? " else pairs" : " else turns";
   if (grid.rasterGroup > 0)
     text += fmt::format(" raster {}{}", grid.rasterGroup,
                         grid.rasterAxes > 1 ? fmt::format(" over {}", grid.rasterAxes) : "");

@@ -110,7 +110,7 @@ __global__ void __launch_bounds__(384, 1)
         tk::ring<2> k_at;
         tk::ring<2> v_at;
         tk::ring<2> tile_at;
-        for (auto block = tile_of(blockIdx.x); block.number >= 0;) {
+        for (auto block = tk::first_counted(g.tk_claims, tile_of); block.number >= 0;) {
           const int h = block.at[0];
           const int b = block.at[1];
           const auto i = i_tiles[block.at[2]];
@@ -162,7 +162,7 @@ __global__ void __launch_bounds__(384, 1)
       tk::ring<2> k_at;
       tk::ring<2> v_at;
       tk::ring<2> tile_at;
-      for (auto block = tile_of(blockIdx.x); block.number >= 0;) {
+      for (auto block = tk::first_counted(g.tk_claims, tile_of); block.number >= 0;) {
         const int h = block.at[0];
         const int b = block.at[1];
         const auto i = i_tiles[block.at[2]];
@@ -231,7 +231,7 @@ __global__ void __launch_bounds__(384, 1)
     const tk::tiles<128> i_tiles{0, g.N};
     tk::ring<2> tile_at;
     const int blocks = g.H * g.B * i_tiles.count();
-    for (auto block = tile_of(blockIdx.x); block.number >= 0;) {
+    for (auto block = tk::first_counted(g.tk_claims, tile_of); block.number >= 0;) {
       shared.tile_wanted[tile_at.slot].wait(tile_at.phase);
       shared.tile_empty[tile_at.slot].wait(tile_at.phase ^ 1);
       if (tk::lane() == 0)
@@ -252,7 +252,7 @@ __global__ void __launch_bounds__(384, 1)
     tk::ring<2> k_at;
     tk::ring<2> v_at;
     tk::ring<2> tile_at;
-    for (auto block = tile_of(blockIdx.x); block.number >= 0;) {
+    for (auto block = tk::first_counted(g.tk_claims, tile_of); block.number >= 0;) {
       const int h = block.at[0];
       const int b = block.at[1];
       const auto i = i_tiles[block.at[2]];
@@ -553,10 +553,11 @@ extern "C" tk_status attn_fwd(const tk_tensor *q, const tk_tensor *k, const tk_t
     arguments.loads_fit = tk::host::encode_map(arguments.q_map, q_view, {2, 128, 64, 128, false}) &&
                           tk::host::encode_map(arguments.k_map, k_view, {2, 128, 64, 128, false}) &&
                           tk::host::encode_map(arguments.v_map, v_view, {2, 128, 64, 128, false});
-    arguments.tk_claims = tk::host::tile_claims_of(stream);
+    arguments.tk_claims = tk::host::tile_claims_of(
+        stream, {int(tk::host::steps(0, N, 128)), int(tk::host::steps(0, H, 1) * tk::host::steps(0, B, 1)), 16});
     tk::host::launch(call, device, attn_fwd_D128_causal, arguments,
-                     tk::host::steps(0, H, 1) * tk::host::steps(0, B, 1) * tk::host::steps(0, N, 128),
-                     !arguments.tk_claims.in_order, 384, int(sizeof(attn_fwd_D128_causal_shared)) + 1024, stream);
+                     tk::host::steps(0, H, 1) * tk::host::steps(0, B, 1) * tk::host::steps(0, N, 128), true, 384,
+                     int(sizeof(attn_fwd_D128_causal_shared)) + 1024, stream);
     return call.status();
   }
   call.fail(TK_NOT_COMPILED, "no specialisation in this file serves these arguments");

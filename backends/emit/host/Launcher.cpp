@@ -81,7 +81,7 @@ private:
       line("if ({}) {{", fits(plan, members));
     const std::string isResident = residency(plan);
     if (plan.grid.counted)
-      line("{}.tk_claims = tk::host::tile_claims_of({});", argumentsName, streamName);
+      line("{}.tk_claims = tk::host::tile_claims_of({}, {});", argumentsName, streamName, order(plan));
     if (isInstrumented(plan))
       line("{}.tk_trace = tk::host::trace_of({{{}, {}, {}, {}.multiprocessors, {}, {:#x}}});", argumentsName,
            cpp::print(cpp::string(name)), blocks(plan), isResident, deviceName, plan.threads / plan.roles[0].lanes,
@@ -100,13 +100,22 @@ private:
     line("return {}.status();\n}}{}", callName, plan.aligned ? "\n}" : "");
   }
 
-  /// Whether as many blocks are launched as run at once, each of which takes tile after tile. Without a counter a block
-  /// a tile is faster, where the launcher knows how many there are: what becomes free takes the next, whatever its
-  /// length.
+  /// Whether as many blocks are launched as run at once, each of which takes tile after tile. Where there is no
+  /// counter, and no order in which blocks end together, a block a tile is faster: what becomes free takes the next,
+  /// whatever its length.
   std::string residency(const plan::Plan &plan) const {
-    if (plan.grid.counted && !plan.grid.ragged)
-      return fmt::format("!{}.tk_claims.in_order", argumentsName);
+    if (plan.grid.counted && plan.grid.uncounted == plan::Uncounted::Apart)
+      return fmt::format("!{}.tk_claims.in_order()", argumentsName);
     return plan.grid.ragged || (plan.grid.persistent && (!plan.grid.dynamic || plan.grid.counted)) ? "true" : "false";
+  }
+
+  /// The tk::tile_order of a launch without a counter.
+  std::string order(const plan::Plan &plan) const {
+    if (plan.grid.uncounted != plan::Uncounted::Pairs)
+      return fmt::format("{{int({})}}", blocks(plan));
+    const size_t last = plan.grid.axes.size() - 1;
+    return fmt::format("{{int({}), int({}), {}}}", steps(plan, last, last + 1), steps(plan, 0, last),
+                       plan.grid.rasterGroup);
   }
 
   /// Bit w: warp w is the first of an instance of a role.
@@ -164,17 +173,23 @@ private:
   std::string blocks(const plan::Plan &plan) const {
     if (plan.grid.ragged)
       return "INT32_MAX";
+    const std::string product = steps(plan, 0, plan.grid.axes.size());
+    return plan.cluster > 1 ? fmt::format("{} * {}", product, plan.cluster) : product;
+  }
+
+  /// How many steps the axes of the grid from `first` up to `end` have together, of a whole cluster each.
+  std::string steps(const plan::Plan &plan, size_t first, size_t end) const {
     HostNames names;
     for (const auto &[constant, value] : plan.constants)
       names[constant] = std::to_string(value);
     std::string product;
-    for (const plan::GridAxis &axis : plan.grid.axes)
+    for (size_t i = first; i < end; ++i) {
+      const plan::GridAxis &axis = plan.grid.axes[i];
       product +=
           fmt::format("{}tk::host::steps({}, {}, {})", product.empty() ? "" : " * ", hostExpr(plan, axis.lo, names),
                       hostExpr(plan, axis.hi, names),
                       std::max<int64_t>(axis.tileSize, 1) * (axis.name == plan.grid.clusterAxis ? plan.cluster : 1));
-    if (plan.cluster > 1)
-      product += fmt::format(" * {}", plan.cluster);
+    }
     return product.empty() ? "1" : product;
   }
 

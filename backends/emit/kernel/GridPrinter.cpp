@@ -206,9 +206,10 @@ cpp::Body GridPrinter::walk(const plan::Role &role, RolePrinter &printer) const 
 }
 
 cpp::Body GridPrinter::dynamicLoop(const plan::Role &role, cpp::Body tile) const {
-  const std::string head = plan.grid.counted ? std::string("auto block = tile_of(blockIdx.x); block.number >= 0;")
-                                             : fmt::format("int block = blockIdx.x{}; block >= 0;",
-                                                           plan.cluster > 1 ? fmt::format(" / {}", plan.cluster) : "");
+  const std::string head = plan.grid.counted
+                               ? std::string("auto block = tk::first_counted(g.tk_claims, tile_of); block.number >= 0;")
+                               : fmt::format("int block = blockIdx.x{}; block >= 0;",
+                                             plan.cluster > 1 ? fmt::format(" / {}", plan.cluster) : "");
   cpp::Body loop{cpp::Stmt::forLoop(head, std::move(tile))};
   if (plan.grid.counted && asksForTiles(role))
     loop.insert(loop.begin(), cpp::Stmt::declaration("const int", "blocks", blockCount(0)));

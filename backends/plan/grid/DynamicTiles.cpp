@@ -87,6 +87,16 @@ plan::Buffer answerBuffer(const Placement &placement) {
   return buffer;
 }
 
+/// What stands against what the key `captured` asks for; empty: nothing.
+std::string whyNotCaptured(const TileScheduler &tiles, const plan::Grid &grid) {
+  const std::optional<uint8_t> &asked = tiles.schedule.captured;
+  if (asked && !grid.counted)
+    return "`captured`: no counter hands out the tiles of the kernel, whose launches are all alike";
+  if (asked && static_cast<plan::Uncounted>(*asked) == plan::Uncounted::Pairs && !tiles.canPair(grid))
+    return "`captured = 2`: along no axis of the grid, walked last, do tiles become longer or shorter";
+  return {};
+}
+
 } // namespace
 
 std::string chooseDynamicTiles(const TileScheduler &tiles, Placement &placement, plan::Grid &grid, std::string &why) {
@@ -101,9 +111,11 @@ std::string chooseDynamicTiles(const TileScheduler &tiles, Placement &placement,
   }
   const bool byDefault =
       arch.hasClusterLaunchControl ? placement.usesTensorMemory() || tiles.lengths.differ : tiles.lengths.differ;
-  if (!takes || !tiles.canTakeDynamicTiles() || !schedule.claimTiles.value_or(byDefault))
+  const bool claims = takes && tiles.canTakeDynamicTiles() && schedule.claimTiles.value_or(byDefault);
+  grid.counted = claims && !arch.hasClusterLaunchControl;
+  why = whyNotCaptured(tiles, grid);
+  if (!claims || !why.empty())
     return {};
-  grid.counted = !arch.hasClusterLaunchControl;
   placement.buffers.push_back(answerBuffer(placement));
   return placement.buffers.back().name;
 }

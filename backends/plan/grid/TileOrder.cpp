@@ -141,20 +141,26 @@ private:
   ir::ValueMap<std::optional<int64_t>> values;
 };
 
+/// What the loops of an example run over, together.
+std::optional<int64_t> lengthAt(const Nest &nest, const ir::Value *axis, int64_t tile) {
+  Sample sample(axis, tile);
+  std::optional<int64_t> length = 0;
+  walkTile(nest, [&](const ir::Op &op, int) {
+    if (op.kind != ir::OpKind::For)
+      return;
+    const std::optional<int64_t> range = sample.rangeOf(op);
+    length = length && range ? std::optional(*length + std::max<int64_t>(*range, 0)) : std::nullopt;
+  });
+  return length;
+}
+
 /// Where both ends of what a tile's loops see move along the axis, as a sliding window's do: by lengths of some tiles,
 /// of a window that is a quarter of what there is.
 Slope sampledLength(const Nest &nest, const ir::Value *axis) {
   bool grows = false, falls = false;
   std::optional<int64_t> before;
   for (int64_t tile = 0; tile < Sample::tiles; ++tile) {
-    Sample sample(axis, tile);
-    std::optional<int64_t> length = 0;
-    walkTile(nest, [&](const ir::Op &op, int) {
-      if (op.kind != ir::OpKind::For)
-        return;
-      const std::optional<int64_t> range = sample.rangeOf(op);
-      length = length && range ? std::optional(*length + std::max<int64_t>(*range, 0)) : std::nullopt;
-    });
+    const std::optional<int64_t> length = lengthAt(nest, axis, tile);
     if (!length)
       return Slope::Unknown;
     grows |= before && *length > *before;
@@ -183,6 +189,38 @@ Slope lengthAlong(const Nest &nest, const ir::Value *axis) {
   for (const ir::Value *end : ends)
     slope = together(slope, slopeOf(end, axis));
   return slope;
+}
+
+/// Whether a loop inside another has a length that changes along the axis: then lengths that are added up say nothing
+/// of the work.
+bool changesInside(const Nest &nest, const ir::Value *axis) {
+  bool found = false;
+  walkTile(nest, [&](const ir::Op &op, int depth) {
+    found |=
+        op.kind == ir::OpKind::For && depth > 0 && (dependsOn(op.operand(0), axis) || dependsOn(op.operand(1), axis));
+  });
+  return found;
+}
+
+/// Whether tile i and the ith from the end are together as long for every i but for a step of a loop, in examples as
+/// those of sampledLength: lengths grow or fall evenly all along.
+bool lengthsPairUp(const Nest &nest, const ir::Value *axis) {
+  if (axis->type.kind != ir::Type::TileIndex || changesInside(nest, axis))
+    return false;
+  int64_t step = 1, least = INT64_MAX, most = 0;
+  walkTile(nest, [&](const ir::Op &op, int) {
+    if (op.kind == ir::OpKind::For)
+      step = std::max(step, op.tileSize);
+  });
+  for (int64_t tile = 0; tile < Sample::tiles / 2; ++tile) {
+    const std::optional<int64_t> one = lengthAt(nest, axis, tile);
+    const std::optional<int64_t> other = lengthAt(nest, axis, Sample::tiles - 1 - tile);
+    if (!one || !other)
+      return false;
+    least = std::min(least, *one + *other);
+    most = std::max(most, *one + *other);
+  }
+  return most - least <= step;
 }
 
 /// Whether the last of a tile's loops has one step, in examples as those of sampledLength.
@@ -229,17 +267,21 @@ TileLengths orderTiles(const Nest &nest, Placement &placement, plan::Grid &grid,
     }
   });
   std::string uneven;
-  TileLengths lengths;
+  TileLengths lengths, others{.equal = true};
   for (size_t i = 0; i < nest.axes.size(); ++i) {
     const ir::Value *axis = nest.axes[i]->body().args[0].get();
     Slope length = lengthAlong(nest, axis);
+    others.equal &= length == Slope::None;
     const bool tries = triesLengths && length == Slope::Unknown && axis->type.kind == ir::Type::TileIndex;
     if (tries)
       length = sampledLength(nest, axis);
     if (length != Slope::Grows && length != Slope::Falls)
       continue;
     uneven = grid.axes[i].name;
-    lengths = {true, !tries, endsInOneStep(nest, axis)};
+    lengths = {.differ = true,
+               .change = !tries,
+               .endInOneStep = endsInOneStep(nest, axis),
+               .pairUp = lengthsPairUp(nest, axis)};
     if (length == Slope::Grows)
       grid.reversed.push_back(uneven);
     noteLongestFirst(nest, i, length == Slope::Grows, placement, grid);
@@ -260,7 +302,7 @@ TileLengths orderTiles(const Nest &nest, Placement &placement, plan::Grid &grid,
            nest.axes[i]->loc});
   }
   grid.axes = std::move(axes);
-  return grid.axes.size() > 1 && grid.axes.back().name == uneven ? lengths : TileLengths();
+  return grid.axes.size() > 1 && grid.axes.back().name == uneven ? lengths : others;
 }
 
 } // namespace tkc::planner

@@ -13,9 +13,11 @@ namespace tkc::planner {
 
 /// How the lengths of tiles' loops change along the axis that varies fastest, one of several.
 struct TileLengths {
+  bool equal = false; ///< along all axes
   bool differ = false;
   bool change = false; ///< from each tile to the next; not where only examples show it: a window's first are shorter
   bool endInOneStep = false; ///< the last of several loops, by examples: that at a diagonal
+  bool pairUp = false;       ///< tile i and tile n - 1 - i of the axis are together as long for every i, by examples
 };
 
 /// Reorders `grid.axes`, which stand in the order of the nest, and sets `grid.reversed`. Ragged grids keep theirs.

@@ -48,6 +48,20 @@ bool TileScheduler::sharesOutUneven() const {
   return lengths.differ && canTakeDynamicTiles() && !placement.usesTensorMemory() && schedule.claimTiles.value_or(true);
 }
 
+bool TileScheduler::canPair(const plan::Grid &grid) const {
+  return lengths.differ && (grid.axes.size() == 2 || !endsWithTwoTiledAxes(grid));
+}
+
+/// Pairs end together where they are equally long, and turns where tiles are. Else the GPU gives tiles to
+/// multiprocessors that are free.
+plan::Uncounted TileScheduler::withoutCounter(const plan::Grid &grid) const {
+  if (schedule.captured)
+    return static_cast<plan::Uncounted>(*schedule.captured);
+  return lengths.equal                     ? plan::Uncounted::Turns
+         : lengths.pairUp && canPair(grid) ? plan::Uncounted::Pairs
+                                           : plan::Uncounted::Apart;
+}
+
 bool TileScheduler::hasLoopLoads() const {
   return std::any_of(placement.rings.begin(), placement.rings.end(),
                      [](const RingPlacement &ring) { return ring.depth > 0; });
@@ -79,6 +93,8 @@ void TileScheduler::settle(plan::Plan &plan, Placement &placement, bool overlapp
   if (lengths.differ && (!plan.grid.persistent || plan.grid.dynamic) && plan.grid.rasterGroup == 0 &&
       plan.grid.chiplets == 1 && plan.cluster == 1)
     spreadUneven(plan.grid);
+  if (plan.grid.counted)
+    plan.grid.uncounted = withoutCounter(plan.grid);
   noteGrid(placement, loops, overlapped);
 }
 
@@ -100,6 +116,8 @@ void TileScheduler::noteGrid(Placement &placement, bool loops, bool overlapped) 
   if (plan.grid.rasterGroup > 0)
     placement.note(plan::Note::Grid, {},
                    fmt::format("{}: {}", whyRaster(), schedule.raster ? "as the schedule says" : "the default"));
+  if (plan.grid.counted)
+    placement.note(plan::Note::Grid, {}, "a launch without a counter, as one that is captured: " + whyUncounted());
   if (plan.grid.chiplets > 1)
     placement.note(plan::Note::Grid, {},
                    fmt::format("blocks go around {} dies; tiles that follow each other share operands in the "
@@ -116,6 +134,15 @@ std::string TileScheduler::whyRaster() const {
       "tiles of the two last axes go in raster groups of {} rows, so that blocks of one time share rows and "
       "columns in L2",
       plan.grid.rasterGroup);
+}
+
+std::string TileScheduler::whyUncounted() const {
+  const std::string what[] = {"a block a tile", "blocks take turns",
+                              "blocks take pairs of a long and a short tile, and at the end single tiles"};
+  const std::string why[] = {"lengths say of no fixed order that blocks end together", "tiles are equally long",
+                             "the tiles of each pair are together as long as those of any other"};
+  const auto order = static_cast<size_t>(plan.grid.uncounted);
+  return what[order] + ": " + (schedule.captured ? "as the schedule says" : why[order]);
 }
 
 std::string TileScheduler::whyPersistent(bool loops, bool overlapped) const {

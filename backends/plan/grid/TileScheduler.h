@@ -30,6 +30,10 @@ struct TileScheduler {
   /// then lies behind the work of others. Where products are in tensor memory a block is bound to its columns.
   bool sharesOutUneven() const;
 
+  /// Whether the tiles of a counted grid will stand in groups from long to short, of which long and short ones make
+  /// pairs.
+  bool canPair(const plan::Grid &grid) const;
+
   /// When all roles are lowered: whether the grid is persistent, and in which order its tiles are taken. `overlapped`:
   /// a loop issues products an iteration late.
   void settle(plan::Plan &plan, Placement &placement, bool overlapped) const;
@@ -38,9 +42,11 @@ private:
   bool hasLoopLoads() const;
   /// Then blocks have loops of their own to hide behind, and no register to spare for a walk over the grid.
   bool hasVectorWorkInLoops() const;
+  plan::Uncounted withoutCounter(const plan::Grid &grid) const;
   void spreadUneven(plan::Grid &grid) const;
   void noteGrid(Placement &placement, bool loops, bool overlapped) const;
   std::string whyRaster() const;
+  std::string whyUncounted() const;
   std::string whyPersistent(bool loops, bool overlapped) const;
 };
 

@@ -135,6 +135,12 @@ private:
     if (plan.grid.counted && plan.grid.axes.size() > Grid::mostCountedAxes)
       complain("tiles are counted on {} axes; an answer has place for {}", plan.grid.axes.size(),
                Grid::mostCountedAxes);
+    if (plan.grid.counted && plan.grid.ragged)
+      complain("tiles are counted, and nobody knows at launch how many a ragged grid has");
+    if (plan.grid.uncounted != Uncounted::Apart && !plan.grid.counted)
+      complain("an order for launches without a counter, in a grid that is not counted");
+    if (plan.grid.uncounted == Uncounted::Pairs && !plan.grid.rastersAll())
+      complain("pairs of a long and a short tile: raster groups over all axes but the last are needed");
     if (plan.grid.dynamic && !plan.grid.counted && !budget.hasClusterLaunchControl)
       report.addOverBudget(plan.loc, fmt::format("tiles are claimed, and {} has no cluster launch control", plan.arch));
   }

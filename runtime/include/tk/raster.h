@@ -21,4 +21,11 @@ __host__ __device__ constexpr grid_position raster(int tile, int rows, int cols,
   return {first + within % height, within / height};
 }
 
+/// The number of the tile at a position: what raster takes.
+__host__ __device__ constexpr int raster_number(grid_position at, int rows, int cols, int group) {
+  const int first = at.row / group * group;
+  const int height = rows - first < group ? rows - first : group;
+  return first * cols + at.col * height + at.row - first;
+}
+
 } // namespace tk

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "tk/barrier.h"
+#include "tk/tile_order.h"
 
 namespace tk {
 
@@ -17,10 +18,13 @@ static __device__ u64 tile_counters[tile_counter_count];
 /// How the blocks of a launch take their tiles.
 struct tile_claims {
   u32 counter = 0, launch = 0;
-  bool in_order = false; ///< by no counter: each block has tiles of its own, whoever is done first
+  tile_order order; ///< if there is one: by no counter; each block has tiles of its own, whoever is done first
+
+  __host__ __device__ constexpr bool in_order() const { return order.cols > 0; }
 };
 
-/// A tile of the grid: its number, or -1 if there is none left, and its places on up to three axes.
+/// A tile of the grid: its places on up to three axes, and its number, or -1 if there is none left. Of tiles in a fixed
+/// order the number is blockIdx.x, and gridDim.x more in every turn.
 struct alignas(16) counted_tile {
   int number;
   int at[3];
@@ -53,11 +57,11 @@ __device__ __forceinline__ u32 tiles_taken(tile_claims claims) {
   }
 }
 
-/// The number of the tile that a block takes after its own, without a counter: the blocks take turns, to and fro, so
-/// that whoever had the longest of one turn has the shortest of the next.
-__device__ __forceinline__ u32 tile_after(int number) {
-  const u32 turn = u32(number) / gridDim.x + 1;
-  return turn * gridDim.x + (turn % 2 == 0 ? blockIdx.x : gridDim.x - 1 - blockIdx.x);
+/// The tile with which a block begins.
+template <class Find> __device__ __forceinline__ counted_tile first_counted(tile_claims claims, const Find &tile_of) {
+  counted_tile tile = tile_of(claims.in_order() ? claims.order.tile(blockIdx.x, gridDim.x, 0) : int(blockIdx.x));
+  tile.number = blockIdx.x;
+  return tile;
 }
 
 /// Takes one of `tiles` tiles after that of this number, finds it by `tile_of(number)` and arrives on the barrier, by
@@ -65,8 +69,11 @@ __device__ __forceinline__ u32 tile_after(int number) {
 template <class Find>
 __device__ __forceinline__ void claim_counted(counted_tile &to, barrier &full, tile_claims claims, int after, int tiles,
                                               const Find &tile_of) {
-  const u32 number = claims.in_order ? tile_after(after) : gridDim.x + tiles_taken(claims);
-  const counted_tile tile = number < u32(tiles) ? tile_of(int(number)) : counted_tile{-1, {0, 0, 0}};
+  const u32 number = claims.in_order() ? u32(claims.order.tile(blockIdx.x, gridDim.x, after / int(gridDim.x) + 1))
+                                       : gridDim.x + tiles_taken(claims);
+  counted_tile tile = number < u32(tiles) ? tile_of(int(number)) : counted_tile{-1, {0, 0, 0}};
+  if (claims.in_order() && tile.number >= 0)
+    tile.number = after + int(gridDim.x);
   asm volatile("st.shared.v4.s32 [%0], {%1, %2, %3, %4};" ::"r"(shared_address(&to)), "r"(tile.number), "r"(tile.at[0]),
                "r"(tile.at[1]), "r"(tile.at[2])
                : "memory");

@@ -125,7 +125,7 @@ class Place:
             return f"tkc FILE --arch {self.arch}"
         if self.name.endswith("-syntax"):
             return f"tkc FILE --arch {self.arch} --standalone, and Clang"
-        return f"tkc test FILE --target=emulator --arch {self.arch} --order={self.order}"
+        return f"tkc test FILE {' '.join(trials.on_emulator(self.arch, self.order))}"
 
     def run(self, tool, chosen):
         """{name: Outcome}"""

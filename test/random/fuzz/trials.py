@@ -156,6 +156,11 @@ def compile_all(tool, trials, arch):
     return outcomes, left
 
 
+def on_emulator(arch, order):
+    """The options of `tkc test`. Launches of every second order are captured, so that blocks take tiles without a counter."""
+    return ["--target=emulator", "--arch", arch, f"--order={order}", *(["--captured"] if order % 2 else [])]
+
+
 def emulate(tool, left, arch, order):
     """{name: Outcome} of the cases on the emulator, of kernels that compile for the GPU."""
     outcomes = {}
@@ -164,7 +169,7 @@ def emulate(tool, left, arch, order):
     path, _ = tool.write(left)
     results = tool.folder / "results.json"
     results.unlink(missing_ok=True)
-    status, said = tool.run("test", path, "--weak", "--target=emulator", "--arch", arch, f"--order={order}", "--json", results)
+    status, said = tool.run("test", path, "--weak", *on_emulator(arch, order), "--json", results)
     if status is None and len(left) == 1:
         return {left[0].name: Outcome("slow", f"more than {tool.limit} s")}
     cases = json.loads(results.read_text())["cases"] if results.exists() else []

@@ -1,0 +1,45 @@
+#!/usr/bin/env bash
+# Attention by a counter of tiles beside captured launches, which have none (captured.cu), with each order of tiles in which these can go.
+#   bench/captured.sh build OUT     where tkc and nvcc are; TKC says which tkc
+#   bench/captured.sh run OUT       on a GPU; less than a minute
+set -euo pipefail
+root=$(cd "$(dirname "$0")/.." && pwd)
+[ $# = 2 ] || { sed -n '2,4s/^# *//p' "$0"; exit 2; }
+out=$2
+tkc=${TKC:-$root/build/release/tkc/tkc}
+# name, kernels/ file, kernel, defines, settings; and the values of the key `captured`
+variants='causal-128 attention attn_fwd -DHEAD_DIM=128 D=128,causal=1 2,1,0
+causal-64 attention attn_fwd -DHEAD_DIM=64 D=64,causal=1 2,1,0
+full-128 attention attn_fwd -DHEAD_DIM=128,-DFULL D=128,causal=0 1,0
+backward-128 attention_backward attn_bwd_main -DHEAD_DIM=128,-DBACKWARD D=128,causal=1 2,1,0'
+
+build() {
+  local name=$1 file=$2 kernel=$3 defines=${4//,/ } settings=${5//,/ --set } captured=$6
+  local folder=$out/$name-$captured
+  mkdir -p "$folder"
+  # The words of both are to be split.
+  # shellcheck disable=SC2086
+  "$tkc" "$root/kernels/$file.tk" --kernel="$kernel" --arch sm_90a --set $settings --set captured="$captured" -o "$folder/$file.cu"
+  # shellcheck disable=SC2086
+  nvcc -std=c++20 -O3 -gencode arch=compute_90a,code=sm_90a $defines -I "$root/runtime/include" -I "$folder" -o "$folder/run" "$root/bench/captured.cu"
+}
+export -f build
+export root out tkc
+
+each() {
+  while read -r name file kernel defines settings orders; do
+    for captured in ${orders//,/ }; do
+      echo "$name $file $kernel $defines $settings $captured"
+    done
+  done <<< "$variants"
+}
+
+case $1 in
+build) each | xargs -P "$(nproc)" -L 1 bash -euc 'build "$@"' build ;;
+run)
+  each | while read -r name _ _ _ _ captured; do
+    echo "$name, captured = $captured"
+    "$out/$name-$captured/run"
+  done
+  ;;
+esac
