@@ -81,6 +81,13 @@ constexpr std::array<FloatFunction, 14> floatFunctions{{
     {"abs", [](double x) { return std::abs(x); }},
 }};
 
+/// "alignment(a)", of a call with a name as its only argument; else empty.
+std::string callText(const ast::CallExpr &call) {
+  const auto *callee = llvm::dyn_cast<ast::NameExpr>(call.callee);
+  const auto *argument = call.args.size() == 1 ? llvm::dyn_cast<ast::NameExpr>(call.args[0].value) : nullptr;
+  return callee && argument ? callee->name + "(" + argument->name + ")" : "";
+}
+
 } // namespace
 
 std::optional<Val> builtinConstant(std::string_view name) {
@@ -179,12 +186,6 @@ std::optional<Val> foldCeilDiv(const Val &x, const Val &y) {
   if (y.number == 0)
     return std::nullopt;
   return Val::constant(commonType(x, y), std::ceil(x.number / y.number), x.isWeak && y.isWeak);
-}
-
-std::string callText(const ast::CallExpr &call) {
-  const auto *callee = llvm::dyn_cast<ast::NameExpr>(call.callee);
-  const auto *argument = call.args.size() == 1 ? llvm::dyn_cast<ast::NameExpr>(call.args[0].value) : nullptr;
-  return callee && argument ? callee->name + "(" + argument->name + ")" : "";
 }
 
 Val evalConstant(const ast::Expr *expr, const NameLookup &lookup, const ast::Expr **culprit) {

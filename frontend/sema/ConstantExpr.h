@@ -26,9 +26,6 @@ std::optional<Val> foldFunction(std::string_view name, const Val &x);
 /// The quotient, rounded up; nullopt by 0.
 std::optional<Val> foldCeilDiv(const Val &x, const Val &y);
 
-/// "alignment(a)", of a call with a name as its only argument; else empty.
-std::string callText(const ast::CallExpr &call);
-
 /// `alignment(a)` is looked up as if it were a name.
 using NameLookup = std::function<Val(std::string_view)>;
 /// A Const, or Error where something in it is not known; `culprit` is then what.

@@ -50,6 +50,8 @@ public:
       addChoices(name, values);
     checkConstTypes();
     signature.conditions.assign(decl.where.begin(), decl.where.end());
+    for (const ast::Expr *condition : signature.conditions)
+      checkNames(condition);
     if constexpr (std::is_same_v<Decl, ast::KernelDecl>)
       addTunes();
     signature.isSound = !reporter.failed();
@@ -57,6 +59,36 @@ public:
   }
 
 private:
+  /// Launchers ask what `where` says, of names that a call has.
+  void checkNames(const ast::Expr *condition) {
+    if (auto *unary = llvm::dyn_cast<ast::UnaryExpr>(condition)) {
+      checkNames(unary->operand);
+    } else if (auto *binary = llvm::dyn_cast<ast::BinaryExpr>(condition)) {
+      checkNames(binary->lhs);
+      checkNames(binary->rhs);
+    } else if (auto *call = llvm::dyn_cast<ast::CallExpr>(condition)) {
+      checkCall(*call);
+    } else if (auto *name = llvm::dyn_cast<ast::NameExpr>(condition); name && !isKnown(name->name)) {
+      std::vector<std::string> candidates = signature.symbols;
+      candidates.insert(candidates.end(), signature.order.begin(), signature.order.end());
+      reportUnknown(reporter, "name", name->name, name->range, candidates);
+    }
+  }
+
+  void checkCall(const ast::CallExpr &call) {
+    const std::vector<std::string> functions = {"min", "max", "ceildiv"};
+    const auto *callee = llvm::dyn_cast<ast::NameExpr>(call.callee);
+    if (callee && std::find(functions.begin(), functions.end(), callee->name) == functions.end())
+      return reportUnknown(reporter, "function of `where`", callee->name, callee->range, functions);
+    for (const ast::Argument &argument : call.args)
+      checkNames(argument.value);
+  }
+
+  bool isKnown(const std::string &name) const {
+    return declared.count(name) || parseElemType(name) ||
+           std::find(signature.symbols.begin(), signature.symbols.end(), name) != signature.symbols.end();
+  }
+
   void declare(const ast::Identifier &name) {
     if (name.text.empty()) // the parser has said that it is missing
       return reporter.fail();
