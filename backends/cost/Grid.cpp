@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "backends/cost/Grid.h"
 
+#include "support/Tensor.h"
+
 #include <algorithm>
 #include <numeric>
 
@@ -28,8 +30,8 @@ int64_t dimOf(const ir::DimExpr &dim, const CallShape &call) {
 
 int rowAlignment(const ir::Param &tensor, const CallShape &call) {
   if (const auto known = call.alignments.find(tensor.name); known != call.alignments.end())
-    return static_cast<int>(std::min<int64_t>(known->second, 16));
-  int64_t elements = 1, alignment = 16;
+    return static_cast<int>(known->second);
+  int64_t elements = 1, alignment = maxAlignment;
   for (size_t i = tensor.dims.size(); i-- > 1;) {
     elements *= dimOf(tensor.dims[i], call);
     alignment = std::gcd(alignment, bytesOf(tensor.elem, elements));
@@ -51,7 +53,7 @@ plan::Inputs inputsOf(const plan::Plan &plan, const CallShape &call) {
   for (const plan::TensorMap &map : plan.maps)
     for (const ir::Param &param : plan.params)
       if (param.name == map.tensor)
-        inputs.mapsFit[map.name] = rowAlignment(param, call) == 16;
+        inputs.mapsFit[map.name] = rowAlignment(param, call) >= 16;
   return inputs;
 }
 

@@ -43,7 +43,7 @@ private:
 
 /// Dims and parameters of a call as plans' scalars take them, and which tensors suit the copy engine.
 plan::Inputs inputsOf(const plan::Plan &plan, const CallShape &call);
-/// Bytes to which every row of the tensor is aligned, 16 at most.
+/// Bytes to which every row of the tensor is aligned, up to maxAlignment.
 int rowAlignment(const ir::Param &tensor, const CallShape &call);
 /// Elements of a tensor.
 double elementsOf(const ir::Param &tensor, const CallShape &call);

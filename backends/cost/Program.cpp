@@ -3,6 +3,7 @@
 #include "backends/cost/Program.h"
 #include "backends/cost/Grid.h"
 #include "ir/plan/verify/Verify.h"
+#include "support/Tensor.h"
 
 #include <algorithm>
 #include <cmath>
@@ -117,7 +118,15 @@ private:
     for (const ir::Param &param : plan.params)
       if (param.name == stmt.view.tensor)
         return rowAlignment(param, call);
-    return 16;
+    return maxAlignment;
+  }
+
+  /// Rows of a box that begin inside of a line of L2 ask for two, or, if inside of a sector, for more. Of blocks that
+  /// load for each other each asks for its share. What the engine cannot take is copied by threads.
+  double requestsFor(const Stmt &copy) const {
+    const int alignment = alignmentOf(copy);
+    const double requests = alignment == 64 ? 1.5 : alignment == 32 ? 1.75 : alignment == 16 ? 2.62 : 1;
+    return requests / (copy.multicast == Division::Whole || copy.toFirst ? 1 : plan.cluster);
   }
 
   double elementBytes(const std::string &tensor) const {
@@ -157,7 +166,7 @@ private:
     if (!var || var->type.kind != VarType::Fragment || var->type.layout.aligned)
       return 1;
     constexpr double sector = 32;
-    const double alignment = alignmentOf(store);
+    const double alignment = std::min(alignmentOf(store), 16);
     const double run = plan::runOf(var->type.layout) * elementBytes(store.view.tensor);
     const double stored = std::min(run, alignment) / run; // of what lies between its first and last byte in a row
     const double span = std::min(run * var->type.layout.threadsPerRow, sector);
@@ -185,7 +194,7 @@ private:
       if (stmt.isThreadCopy())
         bytes /= role.instances;
       // A share for the whole cluster: as much comes from the other blocks.
-      return {.bytes = bytes};
+      return {.bytes = bytes, .requests = stmt.map.empty() ? 1 : requestsFor(stmt)};
     }
     case StmtKind::CopyOut: {
       const plan::Buffer *buffer = plan.findBuffer(stmt.ref.buffer);

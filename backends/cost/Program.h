@@ -21,6 +21,7 @@ struct Traffic {
   double joined = 0; ///< share of the bytes that a neighbouring multiprocessor asks for as well, at about the same time
   bool updates = false; ///< L2 reads what it changes
   double writes = 1;    ///< of a store by threads: how often it asks for each sector, of which it writes a part
+  double requests = 1;  ///< of a box: to L2, for each 128 bytes that arrive
 };
 
 struct Node {

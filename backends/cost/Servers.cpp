@@ -51,7 +51,8 @@ double Servers::product(double ns, double from, Demand &mine) {
 }
 
 double Servers::transfer(const Traffic &traffic, double from, Tally &mine) {
-  const double asked = traffic.bytes * (1 - machine.arch.rates.l2Joined * traffic.joined);
+  const double asked =
+      traffic.bytes * std::max(1.0, traffic.requests) * (1 - machine.arch.rates.l2Joined * traffic.joined);
   const double stored = traffic.bytes * (traffic.writes > 1 ? traffic.writes / machine.sectorRate
                                                             : (1 - traffic.missing) / machine.storeRate +
                                                                   traffic.missing / machine.fillRate);

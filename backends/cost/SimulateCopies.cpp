@@ -23,7 +23,7 @@ double Simulator::copyByThreads(Process &process, const Node &node) {
   int alignment = 16;
   for (const ir::Param &param : plan.params)
     if (options.call && param.name == node.stmt->view.tensor)
-      alignment = rowAlignment(param, *options.call);
+      alignment = std::min(rowAlignment(param, *options.call), 16);
   const double bytes = node.traffic.bytes;
   // Chunks of 16 bytes: by asynchronous copies where rows are aligned to 4 bytes; else two at a time, through words
   // around them that are shifted into place.

@@ -94,11 +94,12 @@ std::unique_ptr<plan::Plan> parse(const std::string &text) {
   return plans.empty() ? nullptr : std::move(plans.front());
 }
 
-double nsOf(const std::string &text, const arch::Description &arch, int64_t n, int64_t k) {
+double nsOf(const std::string &text, const arch::Description &arch, int64_t n, int64_t k,
+            const std::map<std::string, int64_t> &alignments = {}) {
   const auto plan = parse(text);
   cost::Options options;
   options.first = options.launch = false;
-  const cost::Estimate result = cost::estimate(*plan, arch, {{{"M", 64}, {"N", n}, {"K", k}}, {}, {}}, options);
+  const cost::Estimate result = cost::estimate(*plan, arch, {{{"M", 64}, {"N", n}, {"K", k}}, {}, alignments}, options);
   EXPECT_TRUE(result.assumptions.empty());
   return result.seconds * 1e9;
 }
@@ -119,6 +120,18 @@ TEST(Cost, MemoryBoundsIfItIsSlower) {
 TEST(Cost, HalfTheBandwidthTakesTwiceTheTime) {
   const double whole = nsOf(product(4), gpu(16), 64, 64 * 1000), half = nsOf(product(4), gpu(8), 64, 64 * 1000);
   EXPECT_NEAR(half / whole, 2, 0.02);
+}
+
+/// Rows that begin inside of a line of L2 ask it for more than they have.
+TEST(Cost, RowsInsideOfLinesAskMoreOften) {
+  arch::Description arch = gpu(1000);
+  arch.rates.l2GBs = 10; // what bounds it
+  const auto ns = [&](int64_t a, int64_t b) { return nsOf(product(4), arch, 64, 64 * 1000, {{"a", a}, {"b", b}}); };
+  EXPECT_NEAR(ns(64, 64) / ns(128, 128), 1.5, 0.03);
+  EXPECT_NEAR(ns(32, 32) / ns(128, 128), 1.75, 0.03);
+  EXPECT_NEAR(ns(16, 16) / ns(128, 128), 2.62, 0.05);
+  EXPECT_NEAR(ns(128, 16) / ns(128, 128), (1 + 2.62) / 2, 0.04);
+  EXPECT_EQ(ns(128, 128), nsOf(product(4), arch, 64, 64 * 1000)); // dense
 }
 
 /// A plan of one role of four warps, which does the same for each tile of the grid.
