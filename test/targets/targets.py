@@ -8,7 +8,7 @@
 Writes FOLDER/targets.md (tables), targets.json, and targets-*.xml (JUnit). What went in decides whether something is done again:
 results are kept in $TKC_CACHE (~/.cache/tkc). Without --all a covering subset: on each architecture one specialisation and one
 case in six of each kernel, others on other architectures; without --arch, architectures of one family by turns. Fails on
-spills, stack frames, local memory, on what ptxas serialised or repaired, on whatever the emulator finds, and on bank conflicts
+spills to memory, stack frames, local memory, on what ptxas serialised or repaired, on whatever the emulator finds, and on bank conflicts
 in loops and superfluous products, of the first case of each kernel (without --all or --arch, of each file on one architecture).
 Spills that known-spills.txt lists are counted and shown apart; known-counts.txt lists conflicts and products."""
 import argparse
@@ -71,9 +71,18 @@ def compile_one(options, store, spec, gpu):
         key = cache.digest("compile", source, " ".join(compilers.command(gpu, "", "")), compilers.version(compilers.find(gpu)),
                            pathlib.Path(compilers.__file__))
         result, known = store.remembered(key, lambda: compilers.compile(source, gpu, folder))
+        result = judged(result)
         if plan:
             result["threads"], result["shared"] = int(plan[1]), int(plan[2])
         return result, known
+
+
+def judged(result):
+    """Without what costs no memory traffic, which becomes a note. AMD's compiler keeps scalar registers that it lacks in lanes of vector
+    registers: an instruction each way. Where these are too few as well, it takes scratch memory, and says how much."""
+    scratch = {fault.split(":")[0] for fault in result["faults"] if "ScratchSize" in fault}
+    notes = [fault for fault in result["faults"] if "SGPRs Spill" in fault and fault.split(":")[0] not in scratch]
+    return {**result, "faults": [fault for fault in result["faults"] if fault not in notes], "notes": notes}
 
 
 def emulate_one(options, store, file, gpu, sample, emulator):
@@ -166,7 +175,7 @@ def resource_table(compiled, gpus):
              "|---|---|---|---|---|---|---|---|"]
     by_name = {gpu["name"]: gpu for gpu in gpus}
     for (spec, name), (result, _) in sorted(compiled.items(), key=lambda item: (str(item[0][0]), item[0][1])):
-        fault = "; ".join(result["faults"])[:200].replace("\n", " ").replace("|", "/")
+        fault = "; ".join([*result["faults"], *result.get("notes", [])])[:200].replace("\n", " ").replace("|", "/")
         for kernel in list(result["kernels"].values())[:1] or [{}]:
             at_once = ""
             if "waves" in kernel:
