@@ -7,7 +7,7 @@ root=$(cd "$(dirname "$0")/.." && pwd)
 [ $# = 2 ] || { sed -n '2,4s/^# *//p' "$0"; exit 2; }
 out=$2
 tkc=${TKC:-$root/build/release/tkc/tkc}
-# name, kernels/ file, kernel, defines, settings; and the values of the key `captured`
+# name, kernels/ file, kernel, defines, settings; and the values of the key `captured`, which schedules for aligned tensors are given
 variants='causal-128 attention attn_fwd -DHEAD_DIM=128 D=128,causal=1 2,1,0
 causal-64 attention attn_fwd -DHEAD_DIM=64 D=64,causal=1 2,1,0
 full-128 attention attn_fwd -DHEAD_DIM=128,-DFULL D=128,causal=0 1,0
@@ -17,9 +17,10 @@ build() {
   local name=$1 file=$2 kernel=$3 defines=${4//,/ } settings=${5//,/ --set } captured=$6
   local folder=$out/$name-$captured
   mkdir -p "$folder"
+  perl -0pe "s/(schedule $kernel for sm_90a[^{]*aligned[^{]*\{)/\$1 captured = $captured;/g" "$root/kernels/$file.tk" > "$folder/$file.tk"
   # The words of both are to be split.
   # shellcheck disable=SC2086
-  "$tkc" "$root/kernels/$file.tk" --kernel="$kernel" --arch sm_90a --set $settings --set captured="$captured" -o "$folder/$file.cu"
+  "$tkc" "$folder/$file.tk" --kernel="$kernel" --arch sm_90a --set $settings -o "$folder/$file.cu"
   # shellcheck disable=SC2086
   nvcc -std=c++20 -O3 -gencode arch=compute_90a,code=sm_90a $defines -I "$root/runtime/include" -I "$folder" -o "$folder/run" "$root/bench/captured.cu"
 }
