@@ -192,7 +192,7 @@ private:
 std::optional<size_t> form(const ir::Function &function, const Nest &nest, int blocks, bool pairs, Placement &placement,
                            std::string &why) {
   if (nest.isRagged()) {
-    why = "the range of one axis of the grid depends on another";
+    why = "the launcher does not know the range of an axis of the grid";
     return std::nullopt;
   }
   std::optional<size_t> best;

@@ -241,7 +241,7 @@ std::string whyNotSplit(const TileScheduler &tiles, int blocks, bool isShared) {
   if (tiles.plan.cluster > 1)
     return "blocks of a cluster have tiles of their own here";
   if (tiles.takesTilesInTurn())
-    return tiles.nest.isRagged() ? "the range of one axis depends on another" : "blocks take tile after tile";
+    return tiles.nest.isRagged() ? "the launcher does not know the range of an axis" : "blocks take tile after tile";
   if (isShared || placement.usesTensorMemory() || placement.copiesItself || !placement.hasProducts)
     return "it is for loops of products with accumulators in the registers of all computing warps, which other warps "
            "load for (Hopper)";

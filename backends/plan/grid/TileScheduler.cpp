@@ -147,7 +147,7 @@ std::string TileScheduler::whyUncounted() const {
 
 std::string TileScheduler::whyPersistent(bool loops, bool overlapped) const {
   if (plan.grid.ragged)
-    return "the range of one axis depends on another, so tiles are counted on the device";
+    return "the launcher does not know the range of an axis, so tiles are counted on the device";
   if (schedule.persistent)
     return "as the schedule says";
   if (plan.grid.dynamic && lengths.differ)
