@@ -69,6 +69,7 @@ using Action = std::function<int()>;
 // Each adds its options to the parser; the chosen one sets `action`. One file a subcommand.
 void addCompile(CLI::App &app, Action &action);
 void addArch(CLI::App &app, Action &action);
+void addCompletion(CLI::App &app, Action &action);
 void addExplain(CLI::App &app, Action &action);
 void addFmt(CLI::App &app, Action &action);
 void addSchedule(CLI::App &app, Action &action);

@@ -52,6 +52,7 @@ int run(int argc, char **argv) {
   addSchedule(app, action);
   addServe(app, action);
   addArch(app, action);
+  addCompletion(app, action);
   // -MD and -MF are spelled as compilers spell them; to CLI11 a single dash means a single letter.
   std::vector<std::string> arguments(argv + 1, argv + argc);
   for (std::string &argument : arguments)
