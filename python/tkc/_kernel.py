@@ -194,7 +194,7 @@ class Kernel:
 
     def tune(self, *args: Any, budget: Optional[float] = None, candidates: Optional[int] = None, **kwargs: Any) -> Path:
         """Searches for schedules that are faster for calls like this one, and for those that it was tuned for before,
-        on this machine's GPU (docs/tuning.md). Later calls use them, in other processes too. Returns their file, a .tks.
+        on this machine's GPU (docs/tuning.md). Later calls use them, also in other processes. Returns the .tks file.
 
         The file needs a `bench` and a `case` of the kernel. `budget` is in seconds, after which nothing new is begun;
         `candidates` is how many schedules are measured.
