@@ -48,6 +48,7 @@ constexpr Row rows[] = {
     {"load_shared", "shared_copy.h"},
     {"launch_dependents", "sync.h"},
     {"mma(", "mma.h"},
+    {"mma<", "mma.h"},
     {"mma_scaled", "mma_scaled.h"},
     {"f4e2m1_pair", "packed.h"},
     {"copy_scales", "scale_copy.h"},
