@@ -3252,8 +3252,14 @@ extern "C" tk_status gemm(const tk_tensor *a, const tk_tensor *b, const tk_tenso
     return call.status();
   }
   if (T == tk::element::bf16 && (tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) >= 16) &&
-      (((int64_t(K) <= 1024) && (tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) < 32)) ||
-       (((int64_t(K) > 1024) && (tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) < 128)) &&
+      ((((int64_t(K) <= 1024) && (tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) < 32)) &&
+        ((tk::host::ceildiv((tk::host::ceildiv(int64_t(M), 512) * tk::host::ceildiv(int64_t(N), 192)),
+                            tk::host::divide((tk::host::divide(int64_t(device.multiprocessors), 11) * 10), 4)) *
+          149) <= (tk::host::ceildiv((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 128)),
+                                     int64_t(device.multiprocessors)) *
+                   128))) ||
+       ((((int64_t(K) > 1024) && (tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) < 32)) ||
+         ((int64_t(K) > 2048) && (tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) < 64))) &&
         ((tk::host::ceildiv((tk::host::ceildiv(int64_t(M), 512) * tk::host::ceildiv(int64_t(N), 192)),
                             tk::host::divide((tk::host::divide(int64_t(device.multiprocessors), 11) * 10), 4)) *
           186) < (tk::host::ceildiv((tk::host::ceildiv(int64_t(M), 256) * tk::host::ceildiv(int64_t(N), 256)),
@@ -3275,9 +3281,9 @@ extern "C" tk_status gemm(const tk_tensor *a, const tk_tensor *b, const tk_tenso
                      tk::host::order::after_all, 4);
     return call.status();
   }
-  if (T == tk::element::bf16 && (int64_t(K) > 1024) &&
-      (tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) >= 16) &&
-      (tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) < 128)) {
+  if (T == tk::element::bf16 && (tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) >= 16) &&
+      (((int64_t(K) > 1024) && (tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) < 32)) ||
+       ((int64_t(K) > 2048) && (tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) < 64)))) {
     gemm_bf16_cluster2_arguments arguments{};
     arguments.a = tk::host::make_global<const tk::bf16, 2>(a_view);
     arguments.b = tk::host::make_global<const tk::bf16, 2>(b_view);
