@@ -178,14 +178,16 @@ std::optional<AssignOp> assignOp(TokenKind kind) {
 Stmt *Parser::parseAssignOrCall() {
   SourceLoc begin = here();
   Expr *target = parseExpr();
-  if (panicking() || skipForeignBlock(target))
+  std::optional<AssignOp> op = assignOp(current.kind);
+  const bool extremum = (atWord("max") || atWord("min")) && nextIs(TokenKind::Equal);
+  // A variable may have a name that means something elsewhere, such as `blockIdx`.
+  if (panicking() || (!op && !extremum && skipForeignBlock(target)))
     return make<ErrorStmt>(begin);
   if (Stmt *variable = parseForeignVariable(target, begin))
     return variable;
 
-  std::optional<AssignOp> op = assignOp(current.kind);
   SourceRange opRange = current.range;
-  if ((atWord("max") || atWord("min")) && nextIs(TokenKind::Equal)) {
+  if (extremum) {
     op = current.text == "max" ? AssignOp::Max : AssignOp::Min;
     opRange = {current.range.begin, lookahead.range.end};
     advance();
