@@ -26,7 +26,7 @@ def every_code(elem, columns=16):
             [[0, -0.0, np.inf, -np.inf, np.nan, 1e-40], rng.normal(size=26) * 10.0 ** rng.integers(-30, 30, 26)]
         )
         return tkc.array(values.reshape(-1, columns), elem)
-    bits = rng.integers(-(1 << 31), 1 << 31, (4, columns))  # i64 is read as i32
+    bits = rng.integers(-(1 << (width - 1)), (1 << (width - 1)) - 1, (4, columns), endpoint=True)
     return tkc.Array(bits.astype(f"i{width // 8}").view(f"u{width // 8}"), elem)
 
 
@@ -75,6 +75,14 @@ def test_what_the_compiler_writes(elem):
     y = narrow(values)
     got = y.numpy() if isinstance(y, tkc.Array) else y
     np.testing.assert_array_equal(got, tkc.array(values, elem).numpy())
+
+
+def test_scalars_of_64_bits():
+    add = tkc.load(
+        "kernel add(x: i64[M], s: i64, out y: i64[M]) { parallel i in tiles(M, 16) { y[i] = x[i] + s; } }"
+    ).add
+    x = np.array([2**60 + 1, -(2**61) - 5, 3], "int64")
+    np.testing.assert_array_equal(add(x, 2**55 + 1), x + (2**55 + 1))
 
 
 def test_arrays_say_what_they_are():
