@@ -116,31 +116,21 @@ static int precedence(DimExpr::Kind kind) {
   return 0;
 }
 
+std::string_view spelling(DimExpr::Kind kind) {
+  constexpr std::array<std::string_view, 7> names{"", "", "+", "-", "*", "/", "%"};
+  return names[static_cast<size_t>(kind)];
+}
+
 std::string DimExpr::str() const {
-  auto parenthesised = [](const DimExpr &expr, bool needed) { return needed ? "(" + expr.str() + ")" : expr.str(); };
-  auto infix = [&](const char *op) {
-    bool left = precedence(lhs->kind) < precedence(kind);
-    // Operators of one level associate to the left, so a right operand of the same level keeps its parentheses.
-    bool right = precedence(rhs->kind) <= precedence(kind);
-    return parenthesised(*lhs, left) + op + parenthesised(*rhs, right);
-  };
-  switch (kind) {
-  case Const:
+  if (kind == Const)
     return std::to_string(value);
-  case Symbol:
+  if (kind == Symbol)
     return symbol;
-  case Add:
-    return infix(" + ");
-  case Sub:
-    return infix(" - ");
-  case Mul:
-    return infix(" * ");
-  case Div:
-    return infix(" / ");
-  case Mod:
-    return infix(" % ");
-  }
-  return {};
+  auto parenthesised = [](const DimExpr &expr, bool needed) { return needed ? "(" + expr.str() + ")" : expr.str(); };
+  bool left = precedence(lhs->kind) < precedence(kind);
+  // Operators of one level associate to the left, so a right operand of the same level keeps its parentheses.
+  bool right = precedence(rhs->kind) <= precedence(kind);
+  return parenthesised(*lhs, left) + " " + std::string(spelling(kind)) + " " + parenthesised(*rhs, right);
 }
 
 std::optional<int64_t> evaluate(const DimExpr &dim,

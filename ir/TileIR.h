@@ -119,6 +119,8 @@ struct DimExpr {
   bool isConst() const { return kind == Const; }
   std::string str() const; ///< as in the source, fewest parentheses
 };
+/// Of an operation, `+` for one; of a number and a symbol empty.
+std::string_view spelling(DimExpr::Kind kind);
 
 /// The dim's value, `valueOf` giving those of symbols. nullopt: a symbol without one, a division by zero, an overflow.
 std::optional<int64_t> evaluate(const DimExpr &dim,

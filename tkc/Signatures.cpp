@@ -20,32 +20,13 @@ using llvm::json::Value;
 /// What readers of the JSON have to know; a field that is added leaves it as it is.
 constexpr int version = 1;
 
-const char *spellingOf(ir::DimExpr::Kind kind) {
-  switch (kind) {
-  case ir::DimExpr::Add:
-    return "+";
-  case ir::DimExpr::Sub:
-    return "-";
-  case ir::DimExpr::Mul:
-    return "*";
-  case ir::DimExpr::Div:
-    return "/";
-  case ir::DimExpr::Mod:
-    return "%";
-  case ir::DimExpr::Const:
-  case ir::DimExpr::Symbol:
-    break;
-  }
-  return "";
-}
-
 /// A number, a symbol's name, or [operation, left, right].
 Value describe(const ir::DimExpr &dim) {
   if (dim.isConst())
     return dim.value;
   if (dim.kind == ir::DimExpr::Symbol)
     return dim.symbol;
-  return Array{spellingOf(dim.kind), describe(*dim.lhs), describe(*dim.rhs)};
+  return Array{std::string(ir::spelling(dim.kind)), describe(*dim.lhs), describe(*dim.rhs)};
 }
 
 template <class List> Array arrayOf(const List &list) {

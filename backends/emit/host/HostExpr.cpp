@@ -13,25 +13,6 @@
 namespace tkc::cuda {
 namespace {
 
-const char *spellingOf(ir::DimExpr::Kind kind) {
-  switch (kind) {
-  case ir::DimExpr::Add:
-    return "+";
-  case ir::DimExpr::Sub:
-    return "-";
-  case ir::DimExpr::Mul:
-    return "*";
-  case ir::DimExpr::Div:
-    return "/";
-  case ir::DimExpr::Mod:
-    return "%";
-  case ir::DimExpr::Const:
-  case ir::DimExpr::Symbol:
-    break;
-  }
-  return "";
-}
-
 const char *spellingOf(ast::BinaryOp op) {
   switch (op) {
   case ast::BinaryOp::And:
@@ -128,7 +109,7 @@ std::string hostExpr(const ir::DimExpr &dim, const HostNames &names) {
   if (dim.kind == ir::DimExpr::Symbol)
     return nameText(dim.symbol, names);
   const bool isPlain = dim.lhs->kind == ir::DimExpr::Symbol && dim.rhs->isConst() && dim.rhs->value > 0;
-  return binaryText(spellingOf(dim.kind), hostExpr(*dim.lhs, names), hostExpr(*dim.rhs, names), isPlain);
+  return binaryText(ir::spelling(dim.kind).data(), hostExpr(*dim.lhs, names), hostExpr(*dim.rhs, names), isPlain);
 }
 
 std::string hostExpr(const ast::Expr &expr, const HostNames &names) {
