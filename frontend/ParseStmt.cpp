@@ -180,11 +180,15 @@ Stmt *Parser::parseAssignOrCall() {
   Expr *target = parseExpr();
   std::optional<AssignOp> op = assignOp(current.kind);
   const bool extremum = (atWord("max") || atWord("min")) && nextIs(TokenKind::Equal);
-  // A variable may have a name that means something elsewhere, such as `blockIdx`.
-  if (panicking() || (!op && !extremum && skipForeignBlock(target)))
+  if (panicking())
     return make<ErrorStmt>(begin);
-  if (Stmt *variable = parseForeignVariable(target, begin))
-    return variable;
+  // A variable may have a name that means something elsewhere, such as `blockIdx` or `double`.
+  if (!op && !extremum) {
+    if (skipForeignBlock(target))
+      return make<ErrorStmt>(begin);
+    if (Stmt *variable = parseForeignVariable(target, begin))
+      return variable;
+  }
 
   SourceRange opRange = current.range;
   if (extremum) {
