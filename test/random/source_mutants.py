@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Mutants of the planner's and the printers' sources: would the tests notice if one of them were the next commit?
 
-    test/random/source_mutants.py --seed S [--count 60] [--build FOLDER] [-o FOLDER]
+    test/random/source_mutants.py --seed S [--count 60] [--share K/N] [--build FOLDER] [-o FOLDER]
     test/random/source_mutants.py --undo COMMIT..COMMIT [--build FOLDER] [-o FOLDER]
 
 A mutant changes one line of backends/plan, backends/schedule or backends/emit: operands swapped, a number or a comparison off by one, a cast or a
@@ -17,6 +17,7 @@ import argparse
 import collections
 import concurrent.futures
 import hashlib
+import itertools
 import json
 import os
 import pathlib
@@ -214,12 +215,14 @@ def draw_mutants(tree, options, log):
     for path in sorted(path for folder in SOURCES for path in (tree.folder / folder).rglob("*.cpp")):
         for kind, number, new in candidates(path):
             changes[kind].append((path.relative_to(tree.folder), number, new))
-    draw, drawn, every = random.Random(options.seed), 0, parts(tree, options.output, options.without)
-    while sum(entry["found"] != INVALID for entry in log.entries) < options.count:
+    draw, every = random.Random(options.seed), parts(tree, options.output, options.without)
+    share, shares = map(int, options.share.split("/"))
+    for drawn in itertools.count():
+        if sum(entry["found"] != INVALID for entry in log.entries) >= options.count:
+            return
         kind = draw.choice(sorted(changes))
         path, number, new = draw.choice(changes[kind])
-        drawn += 1
-        if drawn <= len(log.entries):
+        if drawn % shares != share or drawn // shares < len(log.entries):
             continue
         place, begin = tree.folder / path, time.monotonic()
         text = place.read_text()
@@ -272,6 +275,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seed", default="1", help="any word")
     parser.add_argument("--count", type=int, default=60, help="mutants that compile")
+    parser.add_argument("--share", default="0/1", metavar="K/N", help="every Nth of the drawn mutants from the Kth on: N processes with trees and outputs of their own")
     parser.add_argument("--undo", metavar="COMMIT..COMMIT")
     parser.add_argument("--without", nargs="*", default=[], metavar="PART", help="parts that are left out, such as `targets`, which take ten minutes")
     parser.add_argument("--build", type=pathlib.Path, default=root / "build/mutants", help="the worktree")
@@ -282,7 +286,8 @@ def main():
     tree, log = Tree(options.build.resolve()), Log(options.output / "mutants.jsonl")
     if not tree.make():
         sys.exit("the sources do not build as they are")
-    if not log.entries and (failing := examine(tree, parts(tree, options.output, options.without), options.output)) != "nobody":
+    # Of several processes the first one looks at the tests as they are.
+    if options.share.startswith("0/") and not log.entries and (failing := examine(tree, parts(tree, options.output, options.without), options.output)) != "nobody":
         sys.exit(f"{failing} fail without a change, so that nothing can be said of mutants")
     undo(tree, options, log) if options.undo else draw_mutants(tree, options, log)
     return log.summary()
