@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Plans as text. The grammar is in docs/planner.md, "The plan IR and its verifier"; Parser.cpp reads it.
+#include "ir/plan/IgnoredNaN.h"
 #include "ir/plan/PlanIR.h"
 #include "ir/plan/Rounding.h"
 #include "support/Diagnostics.h"
@@ -307,9 +308,11 @@ private:
   }
   std::string comment(const Stmt &stmt);
   bool isRounded(const Stmt &stmt) const { return isQuotientOrRoot(stmt) && rounded.count(stmt.dest) != 0; }
+  bool mayBeNaN(const Stmt &stmt) const { return stmt.op == ir::OpKind::Reduce && ignored.count(stmt.dest) != 0; }
 
   const SourceManager *sources;
   std::set<std::string> rounded; ///< of the role: correctlyRounded
+  std::set<std::string> ignored; ///< of the role: ignoredNaN
   std::string out;
   std::string lastLine;
   int depth = 0;
@@ -410,9 +413,10 @@ void Printer::plan(const Plan &plan) {
   for (const GridAxis &axis : plan.grid.axes)
     part("bounds " + axis.name, axis.bounds);
   resources(plan);
-  auto roundedIn = correctlyRounded(plan);
+  auto roundedIn = correctlyRounded(plan), ignoredIn = ignoredNaN(plan);
   for (const Role &role : plan.roles) {
     rounded = std::move(roundedIn[role.name]);
+    ignored = std::move(ignoredIn[role.name]);
     open(fmt::format("role {} warps {}..{}{} instances {} registers {}{}", role.name, role.firstWarp,
                      role.firstWarp + role.totalWarps(),
                      role.lanes == Role{}.lanes ? "" : fmt::format(" of {}", role.lanes),
@@ -429,7 +433,7 @@ void Printer::plan(const Plan &plan) {
 
 /// What follows from the rest of the plan, and the source line where that is another.
 std::string Printer::comment(const Stmt &stmt) {
-  std::string text = isRounded(stmt) ? "  // correctly rounded" : "";
+  std::string text = isRounded(stmt) ? "  // correctly rounded" : mayBeNaN(stmt) ? "  // or NaN" : "";
   const std::string place = sources && stmt.loc.isValid() ? sources->fileLine(stmt.loc) : lastLine;
   if (place == lastLine)
     return text;

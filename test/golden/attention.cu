@@ -286,7 +286,7 @@ __global__ void __launch_bounds__(384, 1)
             shared.k_empty[k_at.slot].arrive();
           k_at.advance();
           // attention.tk:18  let m_new = max(m, rowmax(s));
-          const auto m_new = tk::max(m, tk::row_max(qk) * mul_value);
+          const auto m_new = tk::max(m, tk::row_max_or_nan(qk) * mul_value);
           // attention.tk:19  let top = where(m_new == -inf, 0, m_new);            // a row that has seen nothing yet
           const auto top = tk::where(m_new == -tk::inf, 0.0f, m_new);
           // attention.tk:16  var s = (qi @ k[b, g, j, :].T) * (scale * LOG2E);
@@ -319,7 +319,7 @@ __global__ void __launch_bounds__(384, 1)
           k_at.advance();
           const auto raw = tk::where(le_value, qk_2, -tk::inf);
           // attention.tk:18  let m_new = max(m, rowmax(s));
-          const auto m_new_2 = tk::max(m, tk::row_max(raw) * mul_value);
+          const auto m_new_2 = tk::max(m, tk::row_max_or_nan(raw) * mul_value);
           // attention.tk:19  let top = where(m_new == -inf, 0, m_new);            // a row that has seen nothing yet
           const auto top_2 = tk::where(m_new_2 == -tk::inf, 0.0f, m_new_2);
           // attention.tk:17  if causal { s = where(j.row <= i.col + (L - N), s, -inf); }
@@ -352,7 +352,7 @@ __global__ void __launch_bounds__(384, 1)
             shared.k_empty[k_at.slot].arrive();
           k_at.advance();
           // attention.tk:18  let m_new = max(m, rowmax(s));
-          const auto m_new = tk::max(m, tk::row_max(qk) * mul_value);
+          const auto m_new = tk::max(m, tk::row_max_or_nan(qk) * mul_value);
           // attention.tk:19  let top = where(m_new == -inf, 0, m_new);            // a row that has seen nothing yet
           const auto top = tk::where(m_new == -tk::inf, 0.0f, m_new);
           // attention.tk:16  var s = (qi @ k[b, g, j, :].T) * (scale * LOG2E);
@@ -394,7 +394,7 @@ __global__ void __launch_bounds__(384, 1)
           k_at.advance();
           const auto raw = tk::where(le_value, qk_2, -tk::inf);
           // attention.tk:18  let m_new = max(m, rowmax(s));
-          const auto m_new_2 = tk::max(m, tk::row_max(raw) * mul_value);
+          const auto m_new_2 = tk::max(m, tk::row_max_or_nan(raw) * mul_value);
           // attention.tk:19  let top = where(m_new == -inf, 0, m_new);            // a row that has seen nothing yet
           const auto top_2 = tk::where(m_new_2 == -tk::inf, 0.0f, m_new_2);
           // attention.tk:17  if causal { s = where(j.row <= i.col + (L - N), s, -inf); }

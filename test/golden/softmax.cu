@@ -89,7 +89,7 @@ __global__ void __launch_bounds__(256) softmax_any_f16_BC10240_BM1_align_rows1_k
     }
     const auto x_f32 = tk::cast<float>(x);
     // softmax.tk:33  let m_new = max(m, rowmax(t));
-    const float m_new = tk::max(m_2, tk::thread_row_max(x_f32) * 1.442695f);
+    const float m_new = tk::max(m_2, tk::thread_row_max_or_nan(x_f32) * 1.442695f);
     // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
     const auto t = x_f32 * 1.442695f;
     // softmax.tk:34  l = l * exp2(m - m_new) + rowsum(exp2(t - m_new));
@@ -120,7 +120,7 @@ __global__ void __launch_bounds__(256) softmax_any_f16_BC10240_BM1_align_rows1_k
         tk::where(tk::led_col_index<tk::row<int, 10240, tk::row_layout<256, 256, 8>>>(lead) + c_2.begin < g.C,
                   tk::cast<float>(x_2), -tk::inf);
     // softmax.tk:33  let m_new = max(m, rowmax(t));
-    const float m_new_2 = tk::max(m_2, tk::thread_row_max(raw) * 1.442695f);
+    const float m_new_2 = tk::max(m_2, tk::thread_row_max_or_nan(raw) * 1.442695f);
     // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
     const auto t_2 = raw * 1.442695f;
     // softmax.tk:34  l = l * exp2(m - m_new) + rowsum(exp2(t - m_new));
@@ -226,7 +226,7 @@ __global__ void __launch_bounds__(128) softmax_any_f16_BC4096_BM1_align_rows1_ke
     }
     const auto x_f32 = tk::cast<float>(x);
     // softmax.tk:33  let m_new = max(m, rowmax(t));
-    const float m_new = tk::max(m_2, tk::thread_row_max(x_f32) * 1.442695f);
+    const float m_new = tk::max(m_2, tk::thread_row_max_or_nan(x_f32) * 1.442695f);
     // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
     const auto t = x_f32 * 1.442695f;
     // softmax.tk:34  l = l * exp2(m - m_new) + rowsum(exp2(t - m_new));
@@ -257,7 +257,7 @@ __global__ void __launch_bounds__(128) softmax_any_f16_BC4096_BM1_align_rows1_ke
         tk::where(tk::led_col_index<tk::row<int, 4096, tk::row_layout<128, 128, 8>>>(lead) + c_2.begin < g.C,
                   tk::cast<float>(x_2), -tk::inf);
     // softmax.tk:33  let m_new = max(m, rowmax(t));
-    const float m_new_2 = tk::max(m_2, tk::thread_row_max(raw) * 1.442695f);
+    const float m_new_2 = tk::max(m_2, tk::thread_row_max_or_nan(raw) * 1.442695f);
     // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
     const auto t_2 = raw * 1.442695f;
     // softmax.tk:34  l = l * exp2(m - m_new) + rowsum(exp2(t - m_new));
@@ -363,7 +363,7 @@ __global__ void __launch_bounds__(128) softmax_any_f16_BC2048_BM1_align_rows1_ke
     }
     const auto x_f32 = tk::cast<float>(x);
     // softmax.tk:33  let m_new = max(m, rowmax(t));
-    const float m_new = tk::max(m_2, tk::thread_row_max(x_f32) * 1.442695f);
+    const float m_new = tk::max(m_2, tk::thread_row_max_or_nan(x_f32) * 1.442695f);
     // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
     const auto t = x_f32 * 1.442695f;
     // softmax.tk:34  l = l * exp2(m - m_new) + rowsum(exp2(t - m_new));
@@ -394,7 +394,7 @@ __global__ void __launch_bounds__(128) softmax_any_f16_BC2048_BM1_align_rows1_ke
         tk::where(tk::led_col_index<tk::row<int, 2048, tk::row_layout<128, 128, 8>>>(lead) + c_2.begin < g.C,
                   tk::cast<float>(x_2), -tk::inf);
     // softmax.tk:33  let m_new = max(m, rowmax(t));
-    const float m_new_2 = tk::max(m_2, tk::thread_row_max(raw) * 1.442695f);
+    const float m_new_2 = tk::max(m_2, tk::thread_row_max_or_nan(raw) * 1.442695f);
     // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
     const auto t_2 = raw * 1.442695f;
     // softmax.tk:34  l = l * exp2(m - m_new) + rowsum(exp2(t - m_new));
@@ -473,7 +473,7 @@ __global__ void __launch_bounds__(128) softmax_any_f16_BC2048_BM1_align_rows1_la
     // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
     const auto x_f32 = tk::cast<float>(x);
     // softmax.tk:33  let m_new = max(m, rowmax(t));
-    const float m_new = tk::max(m_2, tk::thread_row_max(x_f32) * 1.442695f);
+    const float m_new = tk::max(m_2, tk::thread_row_max_or_nan(x_f32) * 1.442695f);
     // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
     const auto t = x_f32 * 1.442695f;
     // softmax.tk:34  l = l * exp2(m - m_new) + rowsum(exp2(t - m_new));
@@ -495,7 +495,7 @@ __global__ void __launch_bounds__(128) softmax_any_f16_BC2048_BM1_align_rows1_la
         tk::where(tk::led_col_index<tk::row<int, 2048, tk::row_layout<128, 128, 8>>>(lead) + c_2.begin < g.C,
                   tk::cast<float>(x_2), -tk::inf);
     // softmax.tk:33  let m_new = max(m, rowmax(t));
-    const float m_new_2 = tk::max(m_2, tk::thread_row_max(raw) * 1.442695f);
+    const float m_new_2 = tk::max(m_2, tk::thread_row_max_or_nan(raw) * 1.442695f);
     // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
     const auto t_2 = raw * 1.442695f;
     // softmax.tk:34  l = l * exp2(m - m_new) + rowsum(exp2(t - m_new));
@@ -571,7 +571,7 @@ __global__ void __launch_bounds__(128)
     // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
     const auto x_f32 = tk::cast<float>(x);
     // softmax.tk:33  let m_new = max(m, rowmax(t));
-    const auto m_new = tk::max(m, tk::row_max(x_f32) * 1.442695f);
+    const auto m_new = tk::max(m, tk::row_max_or_nan(x_f32) * 1.442695f);
     // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
     const auto t = x_f32 * 1.442695f;
     // softmax.tk:34  l = l * exp2(m - m_new) + rowsum(exp2(t - m_new));
@@ -592,7 +592,7 @@ __global__ void __launch_bounds__(128)
     const auto raw = tk::where(tk::col_index<tk::row<int, 1024, tk::row_layout<128, 32, 1>>>() + c_2.begin < g.C,
                                tk::cast<float>(x_2), -tk::inf);
     // softmax.tk:33  let m_new = max(m, rowmax(t));
-    const auto m_new_2 = tk::max(m, tk::row_max(raw) * 1.442695f);
+    const auto m_new_2 = tk::max(m, tk::row_max_or_nan(raw) * 1.442695f);
     // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
     const auto t_2 = raw * 1.442695f;
     // softmax.tk:34  l = l * exp2(m - m_new) + rowsum(exp2(t - m_new));
@@ -691,7 +691,7 @@ __global__ void __launch_bounds__(256) softmax_any_f16_BC8192_BM1_keep4_keep_ahe
     }
     const auto x_f32 = tk::cast<float>(x);
     // softmax.tk:33  let m_new = max(m, rowmax(t));
-    const float reduce_value = tk::row_max(x_f32, reduce_scratch);
+    const float reduce_value = tk::row_max_or_nan(x_f32, reduce_scratch);
     const float m_new = tk::max(m, reduce_value * 1.442695f);
     // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
     const auto t = x_f32 * 1.442695f;
@@ -722,7 +722,7 @@ __global__ void __launch_bounds__(256) softmax_any_f16_BC8192_BM1_keep4_keep_ahe
     const auto raw = tk::where(tk::col_index<tk::row<int, 8192, tk::row_layout<256, 256, 8>>>() + c_2.begin < g.C,
                                tk::cast<float>(x_2), -tk::inf);
     // softmax.tk:33  let m_new = max(m, rowmax(t));
-    const float reduce_value_3 = tk::row_max(raw, reduce_scratch);
+    const float reduce_value_3 = tk::row_max_or_nan(raw, reduce_scratch);
     const float m_new_2 = tk::max(m, reduce_value_3 * 1.442695f);
     // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
     const auto t_2 = raw * 1.442695f;
@@ -822,7 +822,7 @@ __global__ void __launch_bounds__(128) softmax_any_f16_BC4096_BM1_keep5_keep_ahe
     }
     const auto x_f32 = tk::cast<float>(x);
     // softmax.tk:33  let m_new = max(m, rowmax(t));
-    const float reduce_value = tk::row_max(x_f32, reduce_scratch);
+    const float reduce_value = tk::row_max_or_nan(x_f32, reduce_scratch);
     const float m_new = tk::max(m, reduce_value * 1.442695f);
     // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
     const auto t = x_f32 * 1.442695f;
@@ -853,7 +853,7 @@ __global__ void __launch_bounds__(128) softmax_any_f16_BC4096_BM1_keep5_keep_ahe
     const auto raw = tk::where(tk::col_index<tk::row<int, 4096, tk::row_layout<128, 128, 8>>>() + c_2.begin < g.C,
                                tk::cast<float>(x_2), -tk::inf);
     // softmax.tk:33  let m_new = max(m, rowmax(t));
-    const float reduce_value_3 = tk::row_max(raw, reduce_scratch);
+    const float reduce_value_3 = tk::row_max_or_nan(raw, reduce_scratch);
     const float m_new_2 = tk::max(m, reduce_value_3 * 1.442695f);
     // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
     const auto t_2 = raw * 1.442695f;
@@ -917,7 +917,7 @@ __global__ void __launch_bounds__(512)
         g.x.wide, tk::view<const tk::half, 16>{g.x.at(i.begin, c.begin), g.x.stride(0), 1, 16384});
     const auto x_f32 = tk::cast<float>(x);
     // softmax.tk:33  let m_new = max(m, rowmax(t));
-    const float reduce_value = tk::row_max(x_f32, reduce_scratch);
+    const float reduce_value = tk::row_max_or_nan(x_f32, reduce_scratch);
     const float m_new = tk::max(m, reduce_value * 1.442695f);
     // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
     const auto t = x_f32 * 1.442695f;
@@ -934,7 +934,7 @@ __global__ void __launch_bounds__(512)
     const auto raw = tk::where(tk::col_index<tk::row<int, 16384, tk::row_layout<512, 512, 8>>>() + c_2.begin < g.C,
                                tk::cast<float>(x_2), -tk::inf);
     // softmax.tk:33  let m_new = max(m, rowmax(t));
-    const float reduce_value_3 = tk::row_max(raw, reduce_scratch);
+    const float reduce_value_3 = tk::row_max_or_nan(raw, reduce_scratch);
     const float m_new_2 = tk::max(m, reduce_value_3 * 1.442695f);
     // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
     const auto t_2 = raw * 1.442695f;
@@ -1026,7 +1026,7 @@ __global__ void __launch_bounds__(256) softmax_any_f16_BC4096_BM1_keep4_keep_ahe
     }
     const auto x_f32 = tk::cast<float>(x);
     // softmax.tk:33  let m_new = max(m, rowmax(t));
-    const float m_new = tk::max(m_2, tk::thread_row_max(x_f32) * 1.442695f);
+    const float m_new = tk::max(m_2, tk::thread_row_max_or_nan(x_f32) * 1.442695f);
     // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
     const auto t = x_f32 * 1.442695f;
     // softmax.tk:34  l = l * exp2(m - m_new) + rowsum(exp2(t - m_new));
@@ -1055,7 +1055,7 @@ __global__ void __launch_bounds__(256) softmax_any_f16_BC4096_BM1_keep4_keep_ahe
     const auto raw = tk::where(tk::col_index<tk::row<int, 4096, tk::row_layout<256, 256, 8>>>() + c_2.begin < g.C,
                                tk::cast<float>(x_2), -tk::inf);
     // softmax.tk:33  let m_new = max(m, rowmax(t));
-    const float m_new_2 = tk::max(m_2, tk::thread_row_max(raw) * 1.442695f);
+    const float m_new_2 = tk::max(m_2, tk::thread_row_max_or_nan(raw) * 1.442695f);
     // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
     const auto t_2 = raw * 1.442695f;
     // softmax.tk:34  l = l * exp2(m - m_new) + rowsum(exp2(t - m_new));
@@ -1158,7 +1158,7 @@ __global__ void __launch_bounds__(128) softmax_any_f16_BC2048_BM1_keep4_keep_ahe
     }
     const auto x_f32 = tk::cast<float>(x);
     // softmax.tk:33  let m_new = max(m, rowmax(t));
-    const float m_new = tk::max(m_2, tk::thread_row_max(x_f32) * 1.442695f);
+    const float m_new = tk::max(m_2, tk::thread_row_max_or_nan(x_f32) * 1.442695f);
     // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
     const auto t = x_f32 * 1.442695f;
     // softmax.tk:34  l = l * exp2(m - m_new) + rowsum(exp2(t - m_new));
@@ -1187,7 +1187,7 @@ __global__ void __launch_bounds__(128) softmax_any_f16_BC2048_BM1_keep4_keep_ahe
     const auto raw = tk::where(tk::col_index<tk::row<int, 2048, tk::row_layout<128, 128, 8>>>() + c_2.begin < g.C,
                                tk::cast<float>(x_2), -tk::inf);
     // softmax.tk:33  let m_new = max(m, rowmax(t));
-    const float m_new_2 = tk::max(m_2, tk::thread_row_max(raw) * 1.442695f);
+    const float m_new_2 = tk::max(m_2, tk::thread_row_max_or_nan(raw) * 1.442695f);
     // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
     const auto t_2 = raw * 1.442695f;
     // softmax.tk:34  l = l * exp2(m - m_new) + rowsum(exp2(t - m_new));
@@ -1262,7 +1262,7 @@ __global__ void __launch_bounds__(128) softmax_any_f16(const __grid_constant__ s
     // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
     const auto x_f32 = tk::cast<float>(x);
     // softmax.tk:33  let m_new = max(m, rowmax(t));
-    const auto m_new = tk::max(m, tk::row_max(x_f32) * 1.442695f);
+    const auto m_new = tk::max(m, tk::row_max_or_nan(x_f32) * 1.442695f);
     // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
     const auto t = x_f32 * 1.442695f;
     // softmax.tk:34  l = l * exp2(m - m_new) + rowsum(exp2(t - m_new));
@@ -1284,7 +1284,7 @@ __global__ void __launch_bounds__(128) softmax_any_f16(const __grid_constant__ s
     const auto raw = tk::where(tk::col_index<tk::row<int, 1024, tk::row_layout<128, 32, 8>>>() + c_2.begin < g.C,
                                tk::cast<float>(x_2), -tk::inf);
     // softmax.tk:33  let m_new = max(m, rowmax(t));
-    const auto m_new_2 = tk::max(m, tk::row_max(raw) * 1.442695f);
+    const auto m_new_2 = tk::max(m, tk::row_max_or_nan(raw) * 1.442695f);
     // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
     const auto t_2 = raw * 1.442695f;
     // softmax.tk:34  l = l * exp2(m - m_new) + rowsum(exp2(t - m_new));

@@ -171,6 +171,12 @@ bool RolePrinter::isRounded(const Stmt &stmt) const {
          names->second.count(std::string(withoutPart(stmt.dest))) != 0;
 }
 
+/// Whether a largest or smallest element may be NaN where there is nothing but NaN.
+bool RolePrinter::mayBeNaN(const Stmt &stmt) const {
+  const auto names = kernel.ignoredNaN.find(role.name);
+  return names != kernel.ignoredNaN.end() && names->second.count(std::string(withoutPart(stmt.dest))) != 0;
+}
+
 /// A root or a reciprocal.
 cpp::Expr RolePrinter::root(const Stmt &stmt) {
   return function(stmt, std::string(ir::spelling(stmt.op)) + (isRounded(stmt) ? "_rn" : ""));
@@ -324,18 +330,19 @@ cpp::Expr RolePrinter::reduction(const Stmt &stmt) {
     const bool isMax = stmt.reduce == ir::ReduceKind::Max, isMin = stmt.reduce == ir::ReduceKind::Min;
     if (stmt.reduce == ir::ReduceKind::ArgMax || stmt.reduce == ir::ReduceKind::ArgMin)
       return cpp::integer(0);
-    if (!isFloat(type.elem) || (!isMax && !isMin))
+    if (!isFloat(type.elem) || (!isMax && !isMin) || mayBeNaN(stmt))
       return operand;
     return cpp::call("tk::" + kind, {operand, cpp::floating(isMax ? -INFINITY : INFINITY, type.elem == ElemType::F64)});
   }
   std::vector<cpp::Expr> args = {operand};
   if (!stmt.ref.buffer.empty())
     args.push_back(cpp::name(scratchNames.at(stmt.ref.buffer)));
-  if (stmt.byThreads) {
-    const bool isPart = type.kind == VarType::Fragment || type.kind == VarType::Row;
-    return cpp::call((isPart ? "tk::thread_row_" : "tk::finish_row_") + kind, std::move(args));
-  }
-  return cpp::call((stmt.axis == 1 ? "tk::row_" : "tk::col_") + kind, std::move(args));
+  const bool isPart = type.kind == VarType::Fragment || type.kind == VarType::Row;
+  if (stmt.byThreads && !isPart)
+    return cpp::call("tk::finish_row_" + kind, std::move(args));
+  const std::string along = stmt.byThreads ? "thread_row_" : stmt.axis == 1 ? "row_" : "col_";
+  const std::string name = "tk::" + along + kind + (isFloat(type.elem) && mayBeNaN(stmt) ? "_or_nan" : "");
+  return cpp::call(name, std::move(args));
 }
 
 cpp::Expr RolePrinter::spread(const Stmt &stmt) {

@@ -67,6 +67,7 @@ public:
                .axisRanges = {},
                .axisTypes = {},
                .correctlyRounded = plan::correctlyRounded(plan),
+               .ignoredNaN = plan::ignoredNaN(plan),
                .recordWords = options.recordWords,
                .members = MemberNames(plan, this->name),
                .gridNames = {},

@@ -10,6 +10,7 @@
 #include "backends/emit/kernel/Types.h"
 #include "backends/emit/kernel/Uses.h"
 #include "ir/plan/ByElements.h"
+#include "ir/plan/IgnoredNaN.h"
 #include "ir/plan/Rounding.h"
 
 #include <map>
@@ -34,6 +35,7 @@ struct KernelContext {
   std::map<std::string, std::pair<std::string, std::string>> axisRanges; ///< of the grid's variables: lo, hi
   std::map<std::string, plan::VarType> axisTypes;                        ///< of the grid's variables
   std::map<std::string, std::set<std::string>> correctlyRounded;         ///< ir/plan/Rounding.h
+  std::map<std::string, std::set<std::string>> ignoredNaN;               ///< ir/plan/IgnoredNaN.h
   int recordWords = 2;                                                   ///< EmitOptions::recordWords
   MemberNames members;                                                   ///< of the two structs
   std::map<std::string, std::string> gridNames;                          ///< of the grid's variables, in every role
@@ -135,6 +137,7 @@ private:
   cpp::Expr quotient(const plan::Stmt &stmt);
   cpp::Expr root(const plan::Stmt &stmt);
   bool isRounded(const plan::Stmt &stmt) const;
+  bool mayBeNaN(const plan::Stmt &stmt) const;
   cpp::Expr shifted(const plan::Stmt &stmt);
   cpp::Expr moved(const plan::Stmt &stmt);
   std::optional<cpp::Expr> onePlus(const plan::Stmt &stmt);

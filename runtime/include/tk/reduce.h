@@ -16,8 +16,8 @@
 namespace tk {
 
 /// Shared memory through which `Warps` warps combine: two buffers used in turn, so that one barrier a use is enough.
-/// Needs: 2 · Warps · `Elements` · 8 bytes; all threads of the warps take part, in the same order. What is larger than 8
-/// bytes, an f64 and where it stands, takes two elements.
+/// Needs: 2 · Warps · `Elements` · 8 bytes; all threads of the warps take part, in the same order. What is larger than
+/// 8 bytes, an f64 and where it stands, takes two elements.
 template <class T> inline constexpr int slots_of = (sizeof(T) + 7) / 8;
 template <int Warps, int Elements> struct scratch_memory {
   alignas(16) u64 slots[2][Warps][Elements];
@@ -81,6 +81,10 @@ struct min_operation {
   }
   template <class T> __device__ __forceinline__ T operator()(T x, T y) const { return min(x, y); }
 };
+
+/// The same of numbers; of NaN alone NaN, where whoever takes it ignores that, and the beginning is an element.
+struct max_or_nan_operation : max_operation {};
+struct min_or_nan_operation : min_operation {};
 
 /// A value and where it stands, for argmax and argmin: the first of equals wins.
 template <class T> struct located {
@@ -216,7 +220,8 @@ __device__ __forceinline__ void combine_cols(F f, T (&x)[Rows], S &&through) {
     x[a] = combine_row_lanes<L>(f, x[a]);
   if constexpr (warps_per_row<L> > 1) {
     constexpr int warps = warps_per_row<L>;
-    static_assert(plain<S>::warps * warp_size >= L::threads && plain<S>::elements >= Rows * slots_of<T>, "scratch too small");
+    static_assert(plain<S>::warps * warp_size >= L::threads && plain<S>::elements >= Rows * slots_of<T>,
+                  "scratch too small");
     const int warp = through.warp();
     if (lane() == 0)
 #pragma unroll
@@ -305,8 +310,14 @@ template <tile X, class S = no_scratch> __device__ __forceinline__ auto row_prod
 template <tile X, class S = no_scratch> __device__ __forceinline__ auto row_max(const X &x, S &&through = {}) {
   return reduce_cols(max_operation{}, x, through);
 }
+template <tile X, class S = no_scratch> __device__ __forceinline__ auto row_max_or_nan(const X &x, S &&through = {}) {
+  return reduce_cols(max_or_nan_operation{}, x, through);
+}
 template <tile X, class S = no_scratch> __device__ __forceinline__ auto row_min(const X &x, S &&through = {}) {
   return reduce_cols(min_operation{}, x, through);
+}
+template <tile X, class S = no_scratch> __device__ __forceinline__ auto row_min_or_nan(const X &x, S &&through = {}) {
+  return reduce_cols(min_or_nan_operation{}, x, through);
 }
 
 /// Along the rows: columns spread over more than one warp need a scratch.
@@ -319,8 +330,14 @@ template <tile X, class S = no_scratch> __device__ __forceinline__ auto col_prod
 template <tile X, class S = no_scratch> __device__ __forceinline__ auto col_max(const X &x, S &&through = {}) {
   return reduce_rows(max_operation{}, x, through);
 }
+template <tile X, class S = no_scratch> __device__ __forceinline__ auto col_max_or_nan(const X &x, S &&through = {}) {
+  return reduce_rows(max_or_nan_operation{}, x, through);
+}
 template <tile X, class S = no_scratch> __device__ __forceinline__ auto col_min(const X &x, S &&through = {}) {
   return reduce_rows(min_operation{}, x, through);
+}
+template <tile X, class S = no_scratch> __device__ __forceinline__ auto col_min_or_nan(const X &x, S &&through = {}) {
+  return reduce_rows(min_or_nan_operation{}, x, through);
 }
 
 /// Each thread's part of row_sum and row_max, to be put together over a loop, and what makes the whole of the parts.
@@ -341,6 +358,11 @@ template <tile X>
   requires(!X::has_rows)
 __device__ __forceinline__ auto thread_row_max(const X &x) {
   return reduce_own_row(max_operation{}, x);
+}
+template <tile X>
+  requires(!X::has_rows)
+__device__ __forceinline__ auto thread_row_max_or_nan(const X &x) {
+  return reduce_own_row(max_or_nan_operation{}, x);
 }
 template <class T, int Rows, class L, class S = no_scratch>
 __device__ __forceinline__ auto finish_row_sum(column<T, Rows, L> x, S &&through = {}) {
