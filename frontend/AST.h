@@ -270,12 +270,12 @@ struct ExprStmt : StmtOf<StmtKind::Expr> {
 
 // ---- declarations --------------------------------------------------------------------------------------------------
 
-enum class DeclKind : uint8_t { Import, Kernel, Fn, ExternFn, Reference, Case, Schedule, Program };
+enum class DeclKind : uint8_t { Import, Kernel, Fn, ExternFn, Reference, Case, Schedule, Gradient, Program };
 
 struct Decl {
   DeclKind kind;
   SourceRange range;
-  Identifier name; ///< of what is declared or, for reference, case and schedule, of what it is about
+  Identifier name; ///< of what is declared or, for reference, case, schedule and gradient, of what it is about
   std::string doc; ///< the `///` lines above, without the slashes
 
 protected:
@@ -358,6 +358,11 @@ struct ScheduleDecl : DeclOf<DeclKind::Schedule> {
   Identifier arch;
   Expr *when = nullptr;
   std::vector<std::pair<Identifier, Expr *>> settings;
+};
+/// `gradient attn_fwd = attn_bwd(q, o, grad(o), grad(q)) when G == H;`
+struct GradientDecl : DeclOf<DeclKind::Gradient> {
+  Expr *call;
+  Expr *when = nullptr;
 };
 
 /// A parsed file. Comments are kept for the formatter.

@@ -106,6 +106,8 @@ public:
       return equations(cast<CaseDecl>(decl).isBench ? "bench" : "case", decl, cast<CaseDecl>(decl).settings);
     case DeclKind::Schedule:
       return schedule(cast<ScheduleDecl>(decl));
+    case DeclKind::Gradient:
+      return gradient(cast<GradientDecl>(decl));
     }
     __builtin_unreachable();
   }
@@ -155,6 +157,11 @@ private:
     for (const auto &[key, value] : decl.settings)
       line(fmt::format("{} = {}", key.text, dump(value)));
     --level;
+  }
+
+  void gradient(const GradientDecl &decl) {
+    std::string when = decl.when ? " when " + dump(decl.when) : "";
+    line(fmt::format("gradient {} = {}{}", decl.name.text, dump(decl.call), when));
   }
 
   static std::string binding(const Binding &binding) {

@@ -75,6 +75,8 @@ Decl *Parser::parseDecl() {
     decl = parseCase();
   else if (atWord("schedule"))
     decl = parseSchedule();
+  else if (atWord("gradient"))
+    decl = parseGradient();
   else if (atWord("program"))
     decl = parseProgram();
   if (!decl) {
@@ -256,7 +258,7 @@ Decl *Parser::parseExtern() {
   return node;
 }
 
-// ---- references, cases, schedules ----------------------------------------------------------------------------------
+// ---- references, cases, schedules, gradients -----------------------------------------------------------------------
 
 IndexBinder Parser::parseBinder() {
   IndexBinder binder{expectName("the name of an index"), nullptr, nullptr};
@@ -352,6 +354,18 @@ Decl *Parser::parseSchedule() {
   }
   if (!accept(TokenKind::RightBrace) && !endedByDepth && !diagnostics.limitReached())
     diagnostics.report(Diag::unclosed, open.range, open.text);
+  return node;
+}
+
+Decl *Parser::parseGradient() {
+  advance();
+  auto *node = arena->make<GradientDecl>();
+  node->name = expectName("the name of a kernel or program");
+  expect(TokenKind::Equal);
+  node->call = parseExpr();
+  if (acceptWord("when"))
+    node->when = parseExpr();
+  expectSemicolon("the gradient");
   return node;
 }
 

@@ -128,7 +128,7 @@ bool Parser::atDeclaration() const {
     return true;
   if (!nextIs(TokenKind::Identifier) || nextIsUpdate())
     return false;
-  for (const char *word : {"reference", "case", "bench", "schedule", "program", "extern"})
+  for (const char *word : {"reference", "case", "bench", "schedule", "gradient", "program", "extern"})
     if (atWord(word))
       return true;
   return false;

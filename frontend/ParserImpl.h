@@ -148,6 +148,7 @@ private:
   ast::Decl *parseReference();
   ast::Decl *parseCase();
   ast::Decl *parseSchedule();
+  ast::Decl *parseGradient();
   std::vector<ast::TypeParam> parseTypeParams();
   std::vector<ast::Param> parseParams();
   ast::Param parseParam();

@@ -64,6 +64,19 @@ struct Signature {
   std::vector<std::pair<std::string, int64_t>> tunes;
 };
 
+/// Gradients of a kernel or program, as a call of another one that computes them. Of a call the first serves whose
+/// condition holds.
+struct Gradient {
+  struct Argument {
+    std::string parameter; ///< of `backward`
+    std::string value;     ///< a parameter of what it is the gradient of
+    bool isGradient;       ///< `grad(value)`: of an output what callers bring, of an input what they get
+  };
+  std::string backward;
+  std::vector<Argument> arguments; ///< as declared by `backward`, without parameters that keep their defaults
+  const ast::Expr *when = nullptr; ///< of dims, constants and types
+};
+
 struct KernelInfo {
   const ast::KernelDecl *decl = nullptr;
   Signature signature;
@@ -71,6 +84,7 @@ struct KernelInfo {
   std::vector<const ast::CaseDecl *> cases, benches;
   std::vector<const ast::CaseDecl *> mainCases, mainBenches; ///< of these, those that the main file declares
   std::vector<const ast::ScheduleDecl *> schedules;          ///< of .tks files, in order; then of the file
+  std::vector<Gradient> gradients;
 };
 struct ProgramInfo {
   const ast::ProgramDecl *decl = nullptr;
@@ -78,6 +92,7 @@ struct ProgramInfo {
   const ast::ReferenceDecl *reference = nullptr;
   std::vector<const ast::CaseDecl *> cases, benches, mainCases, mainBenches;
   std::vector<const ast::ScheduleDecl *> schedules;
+  std::vector<Gradient> gradients;
 };
 
 /// A file with everything it imports, names resolved.
@@ -92,6 +107,8 @@ struct Module {
 
   KernelInfo *findKernel(std::string_view name) const;
   ProgramInfo *findProgram(std::string_view name) const;
+  /// The names of all kernels and programs.
+  std::vector<std::string> callables() const;
 };
 
 /// Reads `path` and its imports (relative to the importing file), parses them, and checks what needs no specialisation:

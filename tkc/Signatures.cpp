@@ -7,6 +7,7 @@
 #include "support/Diagnostics.h"
 
 #include <algorithm>
+#include <llvm/Support/Casting.h>
 #include <llvm/Support/FormatVariadic.h>
 #include <llvm/Support/JSON.h>
 
@@ -112,8 +113,37 @@ Object describe(const Specialization &specialization) {
       {"types", std::move(types)}, {"constants", std::move(constants)}, {"absent", arrayOf(specialization.absent)}};
 }
 
+/// As a tree: a number, true or false, a name, or [operation, operand…].
+Value describe(const ast::Expr *condition) {
+  if (auto *unary = llvm::dyn_cast<ast::UnaryExpr>(condition))
+    return Array{std::string(spelling(unary->op)), describe(unary->operand)};
+  if (auto *binary = llvm::dyn_cast<ast::BinaryExpr>(condition))
+    return Array{std::string(spelling(binary->op)), describe(binary->lhs), describe(binary->rhs)};
+  if (auto *number = llvm::dyn_cast<ast::NumberExpr>(condition))
+    return number->integer;
+  if (auto *truth = llvm::dyn_cast<ast::BoolExpr>(condition))
+    return truth->value;
+  return llvm::cast<ast::NameExpr>(condition)->name;
+}
+
+/// With the file that declares what computes it.
+Object describe(const Gradient &gradient, const Module &module, const SourceManager &sources) {
+  const KernelInfo *kernel = module.findKernel(gradient.backward);
+  const SourceLoc loc = (kernel ? kernel->signature : module.findProgram(gradient.backward)->signature).loc;
+  Array arguments;
+  for (const Gradient::Argument &argument : gradient.arguments)
+    arguments.push_back(
+        Object{{"parameter", argument.parameter}, {argument.isGradient ? "gradient" : "value", argument.value}});
+  Object object{{"backward", gradient.backward},
+                {"file", std::string(sources.name(loc.buffer))},
+                {"arguments", std::move(arguments)}};
+  if (gradient.when)
+    object["when"] = describe(gradient.when);
+  return object;
+}
+
 /// Of a kernel or a program.
-template <class Info> Object describe(const Info &info, const SourceManager &sources) {
+template <class Info> Object describe(const Info &info, const Module &module, const SourceManager &sources) {
   const Signature &signature = info.signature;
   Object types, choices, tunes;
   for (const auto &[name, list] : signature.typeParams)
@@ -122,7 +152,9 @@ template <class Info> Object describe(const Info &info, const SourceManager &sou
     choices[name] = arrayOf(list);
   for (const auto &[name, value] : signature.tunes)
     tunes[name] = value;
-  Array conditions, all;
+  Array conditions, all, gradients;
+  for (const Gradient &gradient : info.gradients)
+    gradients.push_back(describe(gradient, module, sources));
   for (const ast::Expr *condition : signature.conditions)
     conditions.push_back(std::string(sources.text(condition->range)));
   for (const Specialization &specialization : specializations(signature, info.cases))
@@ -139,6 +171,7 @@ template <class Info> Object describe(const Info &info, const SourceManager &sou
                 {"conditions", std::move(conditions)},
                 {"tunes", std::move(tunes)},
                 {"parameters", parameters(signature)},
+                {"gradients", std::move(gradients)},
                 {"specializations", std::move(all)}};
 }
 
@@ -149,9 +182,9 @@ std::string printSignatures(const Module &module, const SourceManager &sources) 
   for (uint32_t buffer = 1; buffer <= sources.numBuffers(); ++buffer)
     files.push_back(std::string(sources.name(buffer)));
   for (size_t i = 0; i < module.numMainKernels; ++i)
-    entries.push_back(describe(*module.kernels[i], sources));
+    entries.push_back(describe(*module.kernels[i], module, sources));
   for (size_t i = 0; i < module.numMainPrograms; ++i)
-    entries.push_back(describe(*module.programs[i], sources));
+    entries.push_back(describe(*module.programs[i], module, sources));
   const Value all = Object{{"version", version}, {"files", std::move(files)}, {"entries", std::move(entries)}};
   return llvm::formatv("{0:2}", all).str() + "\n";
 }

@@ -91,13 +91,13 @@ std::optional<DimExpr> parseDim(const ast::Expr *expr, Reporter &reporter) {
   return dim;
 }
 
-DimExpr substitute(const DimExpr &dim, const std::map<std::string, int64_t> &known) {
+DimExpr replaced(const DimExpr &dim, const std::map<std::string, DimExpr> &symbols) {
   switch (dim.kind) {
   case DimExpr::Const:
     return dim;
   case DimExpr::Symbol: {
-    auto found = known.find(dim.symbol);
-    return found == known.end() ? dim : DimExpr::constant(found->second);
+    auto found = symbols.find(dim.symbol);
+    return found == symbols.end() ? dim : found->second;
   }
   case DimExpr::Add:
   case DimExpr::Sub:
@@ -106,11 +106,18 @@ DimExpr substitute(const DimExpr &dim, const std::map<std::string, int64_t> &kno
   case DimExpr::Mod:
     break;
   }
-  DimExpr lhs = substitute(*dim.lhs, known), rhs = substitute(*dim.rhs, known);
+  DimExpr lhs = replaced(*dim.lhs, symbols), rhs = replaced(*dim.rhs, symbols);
   if (lhs.isConst() && rhs.isConst())
     if (std::optional<int64_t> value = apply(dim.kind, lhs.value, rhs.value))
       return DimExpr::constant(*value);
   return DimExpr::binary(dim.kind, std::move(lhs), std::move(rhs));
+}
+
+DimExpr substitute(const DimExpr &dim, const std::map<std::string, int64_t> &known) {
+  std::map<std::string, DimExpr> symbols;
+  for (const auto &[name, value] : known)
+    symbols.emplace(name, DimExpr::constant(value));
+  return replaced(dim, symbols);
 }
 
 std::optional<int64_t> evaluate(const DimExpr &dim, const std::map<std::string, int64_t> &known) {

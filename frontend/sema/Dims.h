@@ -24,6 +24,8 @@ std::optional<ir::DimExpr> tryDim(const ast::Expr *expr, const ast::Expr **culpr
 std::optional<ir::DimExpr> parseDim(const ast::Expr *expr, Reporter &reporter);
 /// Known names replaced by numbers, and what is constant folded.
 ir::DimExpr substitute(const ir::DimExpr &dim, const std::map<std::string, int64_t> &known);
+/// Symbols replaced by the dims that they stand for, and what is constant folded.
+ir::DimExpr replaced(const ir::DimExpr &dim, const std::map<std::string, ir::DimExpr> &symbols);
 /// The value, or nullopt where a symbol is unknown or a division is by zero.
 std::optional<int64_t> evaluate(const ir::DimExpr &dim, const std::map<std::string, int64_t> &known);
 /// Symbols in order of appearance, each once.

@@ -26,6 +26,9 @@ void checkReference(const ast::ReferenceDecl &reference, const Signature &signat
 void checkCase(const ast::CaseDecl &decl, const Signature &signature, Reporter &reporter);
 /// Checks a schedule's ARCH, settings' form and condition.
 void checkSchedule(const ast::ScheduleDecl &decl, const Signature &signature, Reporter &reporter);
+/// Checks the gradient's call and condition, and says what the call means; nullopt after errors.
+std::optional<Gradient> checkGradient(const ast::GradientDecl &decl, const Signature &signature, const Module &module,
+                                      Reporter &reporter);
 
 /// Says that `name` is not known, with the nearest of `candidates`. `what` is "name", "kernel", "function", …
 void reportUnknown(Reporter &reporter, std::string_view what, const std::string &name, SourceRange where,

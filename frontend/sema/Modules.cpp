@@ -1,7 +1,7 @@
 // Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Puts a module together: declarations by name, references, cases and schedules with what they are about.
+// Puts a module together: declarations by name, references, cases, schedules and gradients with what they are about.
 #include "frontend/Sema.h"
 #include "frontend/sema/ModulePhases.h"
 #include "frontend/sema/Report.h"
@@ -68,6 +68,7 @@ private:
     case ast::DeclKind::Reference:
     case ast::DeclKind::Case:
     case ast::DeclKind::Schedule:
+    case ast::DeclKind::Gradient:
       break;
     }
   }
@@ -99,10 +100,10 @@ private:
       reporter.error(Diag::schedule_file_decl, decl.range);
   }
 
-  /// References, cases and schedules go to the kernel or program of that name.
+  /// References, cases, schedules and gradients go to the kernel or program of that name.
   void attach(ast::Decl &decl, bool isMain) {
     bool isAbout = decl.kind == ast::DeclKind::Reference || decl.kind == ast::DeclKind::Case ||
-                   decl.kind == ast::DeclKind::Schedule;
+                   decl.kind == ast::DeclKind::Schedule || decl.kind == ast::DeclKind::Gradient;
     if (!isAbout)
       return;
     if (KernelInfo *kernel = module.findKernel(decl.name.text))
@@ -110,16 +111,7 @@ private:
     else if (ProgramInfo *program = module.findProgram(decl.name.text))
       attachTo(*program, decl, isMain);
     else
-      reportUnknown(reporter, "kernel or program", decl.name.text, decl.name.range, callables());
-  }
-
-  std::vector<std::string> callables() const {
-    std::vector<std::string> result;
-    for (auto &kernel : module.kernels)
-      result.push_back(kernel->signature.name);
-    for (auto &program : module.programs)
-      result.push_back(program->signature.name);
-    return result;
+      reportUnknown(reporter, "kernel or program", decl.name.text, decl.name.range, module.callables());
   }
 
   template <class Info> void attachTo(Info &info, ast::Decl &decl, bool isMain) {
@@ -135,6 +127,11 @@ private:
         (caseDecl->isBench ? info.mainBenches : info.mainCases).push_back(caseDecl);
     } else if (auto *schedule = llvm::dyn_cast<ast::ScheduleDecl>(&decl)) {
       info.schedules.push_back(schedule);
+    } else if (auto *gradient = llvm::dyn_cast<ast::GradientDecl>(&decl)) {
+      if (!info.gradients.empty() && !info.gradients.back().when)
+        reporter.error(Diag::gradient_unreachable, decl.name.range);
+      if (std::optional<Gradient> checked = checkGradient(*gradient, info.signature, module, reporter))
+        info.gradients.push_back(std::move(*checked));
     }
   }
 
@@ -171,6 +168,15 @@ ProgramInfo *Module::findProgram(std::string_view name) const {
     if (program->signature.name == name)
       return program.get();
   return nullptr;
+}
+
+std::vector<std::string> Module::callables() const {
+  std::vector<std::string> result;
+  for (auto &kernel : kernels)
+    result.push_back(kernel->signature.name);
+  for (auto &program : programs)
+    result.push_back(program->signature.name);
+  return result;
 }
 
 std::unique_ptr<Module> loadModule(const std::string &path, const std::vector<std::string> &scheduleFiles,

@@ -193,17 +193,6 @@ bool ProgramPlanner::bindScalar(Binding &binding, const ir::Param &param) {
   return true;
 }
 
-/// `dim` with a kernel's symbols replaced by what they are in the program.
-static DimExpr inProgram(const DimExpr &dim, const std::map<std::string, DimExpr> &symbols) {
-  if (dim.kind == DimExpr::Symbol) {
-    auto found = symbols.find(dim.symbol);
-    return found == symbols.end() ? dim : found->second;
-  }
-  if (dim.isConst())
-    return dim;
-  return substitute(DimExpr::binary(dim.kind, inProgram(*dim.lhs, symbols), inProgram(*dim.rhs, symbols)), {});
-}
-
 /// Every dim of every argument agrees with what the symbols have become.
 bool ProgramPlanner::checkDims(Binding &binding) {
   std::map<std::string, DimExpr> known = binding.step.symbols;
@@ -223,7 +212,7 @@ bool ProgramPlanner::checkDims(Binding &binding) {
       continue;
     auto given = binding.given.find(param.name);
     for (size_t i = 0; i < param.dims.size(); ++i)
-      isGood = require(inProgram(param.dims[i], known), tensor->second.dims[i], given->second->range,
+      isGood = require(replaced(param.dims[i], known), tensor->second.dims[i], given->second->range,
                        fmt::format("dim {} of `{}` in `{}`, `{}`,", i, param.name, binding.kernel->signature.name,
                                    param.dims[i].str())) &&
                isGood;

@@ -11,7 +11,7 @@ from . import _devices, _tensors, _toolchain
 from ._call import Call
 from ._errors import Error
 from ._repeated import LONG_WAY, Repeated
-from ._signature import Signature, number
+from ._signature import Gradient, Signature, number
 
 if TYPE_CHECKING:
     from ._module import Module
@@ -172,6 +172,21 @@ class Kernel:
         )
         pairs = [results[name] if tolerance else results[name][0] for name in outputs]
         return pairs[0] if len(pairs) == 1 else tuple(pairs)
+
+    # ---- gradients -------------------------------------------------------------------------------------------------
+
+    def gradient(self, *args: Any, **kwargs: Any) -> Gradient:
+        """What computes the gradients of such a call, as the file declares it."""
+        call = Call(self.signature, args, kwargs, None)
+        symbols, types = call.bind()
+        found = self.signature.gradient({**symbols, **types, **call.constants(symbols)})
+        if found is None:
+            raise call.fail("the file declares no gradient of such a call")
+        return found
+
+    def backward(self, gradient: Gradient) -> "Kernel":
+        """The kernel or program that a gradient of this one calls."""
+        return self._module.imported(gradient.file)[gradient.backward]
 
     # ---- looking inside --------------------------------------------------------------------------------------------
 

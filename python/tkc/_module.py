@@ -63,6 +63,7 @@ class Module:
         self._file, self._schedules = file, schedules
         self._contents: Dict[str, str] = {}
         self._kernels: Dict[str, Kernel] = {}
+        self._imported: Dict[str, Module] = {}
         everything = self._read()
         self._contents = everything["contents"]
         self._lock = threading.Lock()
@@ -88,9 +89,21 @@ class Module:
         if signatures["version"] != VERSION:
             raise Error(f"the compiler writes signatures of version {signatures['version']}, not {VERSION}")
         files = [os.path.abspath(one) for one in signatures["files"]]
+        for gradient in (one for entry in signatures["entries"] for one in entry["gradients"]):
+            gradient["file"] = os.path.abspath(gradient["file"])
         result = {"signatures": signatures, "contents": {one: _digest(one) for one in files}}
         _cache.write(path, json.dumps(result).encode())
         return result
+
+    @property
+    def file(self) -> str:
+        """Its path."""
+        return self._file
+
+    @property
+    def contents(self) -> Dict[str, str]:
+        """A digest of each file that was read, by its path."""
+        return self._contents
 
     def run(self, options: List[str], *command: str) -> str:
         """What tkc says of the file."""
@@ -134,6 +147,15 @@ class Module:
         from ._interpreter import Interpreter
 
         return Interpreter(self._file)
+
+    def imported(self, file: str) -> "Module":
+        """The module of a file that this one imports, or of its own. Schedules of `load` are for this file alone."""
+        if file == os.path.abspath(self._file):
+            return self
+        with self._lock:
+            if file not in self._imported:
+                self._imported[file] = Module(file, [])
+            return self._imported[file]
 
     # ---- kernels ---------------------------------------------------------------------------------------------------
 

@@ -3,7 +3,8 @@
 """What `tkc --emit=signatures` says of a kernel, and what follows for a call."""
 
 import math
-from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple, Union
+import operator
+from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
 
 Dim = Union[int, str, List[Any]]
 
@@ -82,6 +83,54 @@ class Parameter:
         return "const " + text if self.is_const else text
 
 
+class Argument(NamedTuple):
+    """Of a gradient: what a parameter of the backward kernel gets."""
+
+    parameter: str
+    value: str  #: a parameter of the forward kernel
+    is_gradient: bool  #: its gradient: of an output what comes in, of an input what is computed
+
+
+class Gradient:
+    """A call of a kernel or program that computes gradients of another one, as the file declares it."""
+
+    def __init__(self, fields: Mapping[str, Any]):
+        self.backward: str = fields["backward"]
+        self.file: str = fields["file"]
+        self.when = fields.get("when")
+        self.arguments = [
+            Argument(one["parameter"], one.get("gradient", one.get("value")), "gradient" in one)
+            for one in fields["arguments"]
+        ]
+
+    def serves(self, values: Mapping[str, Any]) -> bool:
+        """Whether its condition holds, of dims, constants and type parameters by name."""
+        return self.when is None or bool(_holds(self.when, values))
+
+
+def _holds(tree: Any, values: Mapping[str, Any]) -> Any:
+    """The value of a condition. A name that has none is that of an element type."""
+    if isinstance(tree, str):
+        return values.get(tree, tree)
+    if not isinstance(tree, list):
+        return tree
+    operation, *operands = tree
+    if operation in ("and", "or"):
+        left = bool(_holds(operands[0], values))
+        return bool(_holds(operands[1], values)) if left == (operation == "and") else left
+    numbers = [_holds(one, values) for one in operands]
+    if len(numbers) == 1:
+        return not numbers[0] if operation == "not" else -numbers[0]
+    if operation in "+-*/%":
+        return evaluate([operation, "left", "right"], {"left": numbers[0], "right": numbers[1]})
+    return _COMPARISONS[operation](*numbers)
+
+
+_COMPARISONS: Dict[str, Callable[[Any, Any], Any]] = {
+    "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
+}  # fmt: skip
+
+
 class Signature:
     """A kernel's or a program's."""
 
@@ -95,6 +144,7 @@ class Signature:
         self.symbols: List[str] = fields["symbols"]
         self.choices: Dict[str, List[int]] = fields["choices"]
         self.parameters = [Parameter(one) for one in fields["parameters"]]
+        self.gradients = [Gradient(one) for one in fields["gradients"]]
         self.specializations: List[Dict[str, Any]] = fields["specializations"]
         self.inputs = [one for one in self.parameters if not one.is_output]
         self.outputs = [one for one in self.parameters if one.is_output]
@@ -154,6 +204,10 @@ class Signature:
             if parameter.is_const:
                 bound[parameter.name] = parameter.name
         return ["(" + "".join(_text(dim, bound) + ", " for dim in one.dims) + ")" for one in self.outputs]
+
+    def gradient(self, values: Mapping[str, Any]) -> Optional[Gradient]:
+        """The first that serves calls with these dims, constants and types by name; None: there is none."""
+        return next((one for one in self.gradients if one.serves(values)), None)
 
     def has(self, types: Mapping[str, str], constants: Mapping[str, int]) -> bool:
         """Whether these are compiled."""

@@ -7,6 +7,6 @@ print("version", everything["version"])
 print("files", json.dumps([name.rsplit("/", 1)[-1] for name in everything["files"]]))
 for entry in everything["entries"]:
     for key, value in entry.items():
-        rows = value if key in ("parameters", "specializations") else [value]
+        rows = value if key in ("parameters", "specializations", "gradients") else [value]
         for row in rows:
             print(key, json.dumps(row, sort_keys=True))

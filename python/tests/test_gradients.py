@@ -1,0 +1,114 @@
+# Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Gradients that .tk files declare, beside differences of the references of what they are the gradients of."""
+
+import numpy as np
+import pytest
+
+import tkc
+
+#: File, kernel, and the type, shape or value of each input; calls for every `when` of every gradient of the library.
+CALLS = [
+    ("attention.tk", "attn_fwd", {"q": ("bf16", (1, 2, 5, 64)), "k": ("bf16", (1, 2, 7, 64)), "v": ("bf16", (1, 2, 7, 64)),
+                                  "scale": 0.125, "causal": True}),
+    ("attention.tk", "attn_fwd", {"q": ("bf16", (1, 4, 5, 64)), "k": ("bf16", (1, 2, 7, 64)), "v": ("bf16", (1, 2, 7, 64)),
+                                  "scale": 0.125}),
+    ("cross_entropy.tk", "cross_entropy", {"logits": ("f32", (4, 9)), "target": np.array([3, -1, 0, 8])}),
+    ("linear_attention/linear_attention.tk", "simple_gated",
+     {"q": ("bf16", (1, 2, 7, 64)), "k": ("bf16", (1, 2, 7, 64)), "v": ("bf16", (1, 2, 7, 64)),
+      "gate": np.full((1, 2, 7), -0.1, dtype="float32"), "scale": 0.125}),
+    ("extra/embedding.tk", "embedding", {"table": ("bf16", (6, 5)), "ids": np.array([3, -1, 0, 5, 3])}),
+    ("extra/dropout.tk", "dropout", {"x": ("bf16", (6, 40)), "p": 0.25, "seed": 7}),
+]  # fmt: skip
+
+#: Inputs are multiples of it, and no larger than 3: with two steps more they are exact in bf16.
+STEP = 2.0**-5
+
+
+def _array(values, elem):
+    return tkc.array(values, elem)
+
+
+def _value(array):
+    return array.numpy().astype("float64") if isinstance(array, tkc.Array) else np.asarray(array, dtype="float64")
+
+
+def _as_tuple(results):
+    return results if isinstance(results, tuple) else (results,)
+
+
+def _inputs(call, generator):
+    made = {}
+    for name, value in call.items():
+        is_random = isinstance(value, tuple)
+        made[name] = _array(generator.integers(-96, 97, size=value[1]) * STEP, value[0]) if is_random else value
+    return made
+
+
+def _backward(kernel, gradient, inputs, outputs, upstream):
+    """The gradients that the reference of what computes them gives, by inputs of the kernel."""
+    backward = kernel.backward(gradient)
+    types = {one.name: one.type for one in kernel.signature.tensors}
+    elems = {types[name]: value.type for name, value in inputs.items() if isinstance(value, tkc.Array)}
+    arguments, wanted = {}, {}
+    for parameter, value, is_gradient in gradient.arguments:
+        mode = next(one.mode for one in backward.signature.parameters if one.name == parameter)
+        if mode != "in":
+            wanted[parameter] = value
+            if mode == "inout":
+                arguments[parameter] = np.zeros(inputs[value].shape, dtype="float32")
+            continue
+        if is_gradient or value in outputs:
+            values = upstream[value] if is_gradient else outputs[value]
+            arguments[parameter] = _array(values, elems.get(types[value], types[value]))
+        else:
+            default = next(one.default for one in kernel.signature.parameters if one.name == value)
+            arguments[parameter] = inputs.get(value, default)
+    results = _as_tuple(backward.reference(**arguments))
+    written = [one.name for one in backward.signature.tensors if one.mode != "in"]
+    return {wanted[name]: result for name, result in zip(written, results)}
+
+
+@pytest.mark.parametrize("file,name,call", CALLS, ids=[f"{one[1]}-{at}" for at, one in enumerate(CALLS)])
+def test_differences(kernels, file, name, call):
+    """Of sum(upstream · output) along random directions, by central differences of fourth order.
+
+    Their points are exact in the inputs' types. What differs is the rounding of outputs that the backward pass gets: half a unit in the last
+    place of bf16, 2⁻⁹ of each. A gradient is a sum of products with two such factors, in which they may cancel.
+    """
+    generator = np.random.default_rng(5)
+    kernel = tkc.load(kernels / file)[name]
+    inputs = _inputs(call, generator)
+    outputs = dict(zip([one.name for one in kernel.signature.outputs], _as_tuple(kernel.reference(**inputs))))
+    gradient = kernel.gradient(**inputs)
+    taken = {value for parameter, value, is_gradient in gradient.arguments if is_gradient and value in outputs}
+    upstream = {n: _value(_array(generator.normal(size=outputs[n].shape), "bf16")) for n in taken}
+    found = _backward(kernel, gradient, inputs, outputs, upstream)
+    assert found
+    for of, values in found.items():
+        elem = inputs[of].type
+
+        def loss(at, of=of, elem=elem):
+            results = _as_tuple(kernel.reference(**{**inputs, of: _array(at, elem)}))
+            return sum(np.sum(upstream[n] * r) for n, r in zip(outputs, results) if n in taken)
+
+        start = _value(inputs[of])
+        for signs in (np.sign(values), np.sign(values), None):
+            # Uphill, where every element counts, and anywhere; of half of the elements.
+            signs = generator.choice([-1.0, 1.0], size=start.shape) if signs is None else signs
+            step = STEP * signs * generator.choice([0, 1], size=start.shape)
+            points = [_value(_array(start + factor * step, elem)) for factor in (1, -1, 2, -2)]
+            for point, factor in zip(points, (1, -1, 2, -2)):
+                np.testing.assert_array_equal(point, start + factor * step)
+            near, far = loss(points[0]) - loss(points[1]), loss(points[2]) - loss(points[3])
+            expected, got = (8 * near - far) / 12, np.sum(values * step)
+            assert abs(expected - got) <= 2.0**-7 * np.sum(np.abs(values * step)), (of, expected, got)
+
+
+def test_every_gradient_of_the_library_is_tried(kernels):
+    tried = {(file, name) for file, name, _ in CALLS}
+    for file in sorted(kernels.rglob("*.tk")):
+        if "\ngradient " in file.read_text():
+            for kernel in tkc.load(file):
+                if kernel.signature.gradients:
+                    assert (str(file.relative_to(kernels)), kernel.signature.name) in tried
