@@ -51,6 +51,22 @@ def view_of(value: Any, name: str) -> View:
                 int(index) if int(kind) == 2 else None)  # fmt: skip
 
 
+def torch_elements(value: Any, name: str) -> Tuple[str, Tuple[int, ...]]:
+    """The element type and the dims in elements of a tensor of PyTorch, whose dims may be symbolic."""
+    elem, shape = _elem(value.dtype, name), tuple(value.shape)
+    if elem == "f4e2m1" and shape:
+        shape = (*shape[:-1], shape[-1] * 2)
+    return elem, shape
+
+
+def torch_type(elem: str, name: str) -> Any:
+    """PyTorch's dtype of an element type; `name` is the tensor that would have it."""
+    dtype = getattr(sys.modules["torch"], _NAMES.get(elem, "?"), None)
+    if dtype is None:
+        raise Error(f"PyTorch has no {elem}: pass `{name}`")
+    return dtype
+
+
 def _of_torch(torch: Any, value: Any, name: str) -> View:
     if value.requires_grad and torch.is_grad_enabled():
         raise Error(f"`{name}` requires a gradient, and there is none: detach it, or call under torch.no_grad()")
@@ -60,10 +76,9 @@ def _of_torch(torch: Any, value: Any, name: str) -> View:
         raise Error(f"`{name}` is a lazily negated view: call resolve_neg()")
     if value.layout is not torch.strided:
         raise Error(f"`{name}` is {value.layout}, it must be strided")
-    elem = _elem(value.dtype, name)
-    shape, strides = tuple(value.shape), value.stride()
+    elem, shape = torch_elements(value, name)
+    strides = value.stride()
     if elem == "f4e2m1":
-        shape = (*shape[:-1], shape[-1] * 2) if shape else shape
         strides = tuple(stride * 2 for stride in strides[:-1]) + tuple(strides[-1:])
     if value.device.type not in ("cpu", "cuda"):
         raise Error(f"`{name}` is on {value.device}, which is neither a CPU nor a GPU of CUDA")
@@ -73,11 +88,17 @@ def _of_torch(torch: Any, value: Any, name: str) -> View:
 _elems: Dict[Any, str] = {}  #: by a framework's dtype, whose name takes longer to ask for
 
 
-def _elem(dtype: Any, name: str) -> str:
+def elem_of(dtype: Any) -> str:
+    """The element type; empty where there is none."""
     elem = _elems.get(dtype)
     if elem is None:
         word = str(dtype).rsplit(".", 1)[-1]
         elem = _elems[dtype] = _TYPES.get(word, "")
+    return elem
+
+
+def _elem(dtype: Any, name: str) -> str:
+    elem = elem_of(dtype)
     if not elem:
         raise Error(f"`{name}` is {str(dtype).rsplit('.', 1)[-1]}, which no kernel takes")
     return elem
@@ -121,9 +142,7 @@ def allocate(like: Optional[View], elem: str, shape: Tuple[int, ...], name: str)
     """An uninitialised tensor of the framework and on the device of another one."""
     if like is not None and like.framework == "torch":
         torch = sys.modules["torch"]
-        dtype = getattr(torch, _NAMES.get(elem, "?"), None)
-        if dtype is None:
-            raise Error(f"PyTorch has no {elem}: pass `{name}`")
+        dtype = torch_type(elem, name)
         if elem == "f4e2m1":
             shape = stored_shape(elem, shape)
         return torch.empty(shape, dtype=dtype, device=like.value.device)
