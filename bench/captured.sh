@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
 # Attention by a counter of tiles beside captured launches, which have none (captured.cu), with each order of tiles in which these can go.
-#   bench/captured.sh build OUT     where tkc and nvcc are; TKC says which tkc
+#   bench/captured.sh build OUT     where tkc and nvcc are; TKC says which tkc, RUNTIME which headers: those of another commit have its order
 #   bench/captured.sh run OUT       on a GPU; less than a minute
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
 [ $# = 2 ] || { sed -n '2,4s/^# *//p' "$0"; exit 2; }
 out=$2
 tkc=${TKC:-$root/build/release/tkc/tkc}
+runtime=${RUNTIME:-$root/runtime/include}
 # name, kernels/ file, kernel, defines, settings; and the values of the key `captured`, which schedules for aligned tensors are given
 variants='causal-128 attention attn_fwd -DHEAD_DIM=128 D=128,causal=1 2,1,0
 causal-64 attention attn_fwd -DHEAD_DIM=64 D=64,causal=1 2,1,0
@@ -22,10 +23,10 @@ build() {
   # shellcheck disable=SC2086
   "$tkc" "$folder/$file.tk" --kernel="$kernel" --arch sm_90a --set $settings -o "$folder/$file.cu"
   # shellcheck disable=SC2086
-  nvcc -std=c++20 -O3 -gencode arch=compute_90a,code=sm_90a $defines -I "$root/runtime/include" -I "$folder" -o "$folder/run" "$root/bench/captured.cu"
+  nvcc -std=c++20 -O3 -gencode arch=compute_90a,code=sm_90a $defines -I "$runtime" -I "$folder" -o "$folder/run" "$root/bench/captured.cu"
 }
 export -f build
-export root out tkc
+export root out tkc runtime
 
 each() {
   while read -r name file kernel defines settings orders; do

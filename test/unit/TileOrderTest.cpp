@@ -10,6 +10,7 @@
 #include <functional>
 #include <queue>
 #include <random>
+#include <set>
 #include <vector>
 
 namespace {
@@ -75,12 +76,26 @@ TEST(TileOrder, OneRowIsTurnsToAndFro) {
   EXPECT_EQ(tilesOf(order, 3, 4), (std::vector<int>{3, 4}));
 }
 
-TEST(TileOrder, PairsAreTheFirstAndTheLastOfAGroup) {
-  // Pairs of three groups of four rows, three tiles each: 0 and 11, 1 and 10, … The last group has two tiles for each
-  // block.
+TEST(TileOrder, PairsAreOfTwoRows) {
+  // Groups of four rows, three tiles each: tile 0 is of row 0, and tile 9, the last of row 1, is as short as tile 0 is
+  // long. The last four rows have two tiles for each block.
   const tk::tile_order order{3, 16, 4};
-  EXPECT_EQ(tilesOf(order, 0, 6), (std::vector<int>{0, 11, 12, 23, 24, 35, 36, 47}));
-  EXPECT_EQ(tilesOf(order, 5, 6), (std::vector<int>{5, 6, 17, 18, 29, 30, 41, 42}));
+  EXPECT_EQ(tilesOf(order, 0, 6), (std::vector<int>{0, 9, 12, 21, 24, 33, 36, 47}));
+  EXPECT_EQ(tilesOf(order, 5, 6), (std::vector<int>{10, 3, 22, 15, 34, 27, 41, 42}));
+}
+
+TEST(TileOrder, TilesOfOneTimeAreOfFewRows) {
+  // Of rows a block or two at the ends of a turn have the rest.
+  constexpr int blocks = 132;
+  for (const int cols : {4, 8, 11, 32, 128}) {
+    const tk::tile_order order{cols, 2048 / cols, 16};
+    for (int turn = 0; turn < 8; ++turn) {
+      std::set<int> rows;
+      for (int block = 0; block < blocks; ++block)
+        rows.insert(tk::raster(order.tile(block, blocks, turn), order.rows, order.cols, order.group).row);
+      EXPECT_LE(rows.size(), blocks / cols + 2) << text(order, blocks) << ", turn " << turn;
+    }
+  }
 }
 
 /// How long tiles of causal attention take: a fixed part, and a step for each tile of keys up to the diagonal.

@@ -12,11 +12,14 @@ namespace tk {
 /// Of rows × cols tiles in raster groups of `group` rows (tk::raster). Columns are walked from the longest tiles to the
 /// shortest, and what tile i and tile cols - 1 - i take together is the same for every i.
 ///
-/// Most tiles go in pairs, the first tile of some groups with their last one, the second with the last but one. Blocks
-/// take pairs in turns, and both tiles of a pair one after the other: a turn takes all blocks equally long, and what
-/// they read at one time is of few rows. As many pairs as there are blocks, or some more, would leave blocks with one
-/// pair less. So the tiles of the last rows, two for each block or more, go by themselves, from the longest of all
-/// these rows to the shortest, in turns to and fro.
+/// Most tiles go in pairs: tile i of one row, then tile cols - 1 - i of the next. Blocks take pairs in turns, and both
+/// tiles of a pair one after the other. A turn takes all blocks equally long. All tiles of a row run at one time, some
+/// blocks beginning with long ones and others with short ones: so what they read stays in L2, and blocks do not begin
+/// tiles at one time throughout.
+///
+/// As many pairs as there are blocks, or some more, would leave blocks with one pair less. So the tiles of the last
+/// rows, three for two blocks or more, go by themselves, from the longest of all these rows to the shortest, in turns
+/// to and fro.
 ///
 /// With one row there are no pairs: blocks take turns, to and fro. That suits tiles of one length.
 struct tile_order {
@@ -25,16 +28,15 @@ struct tile_order {
 
   /// The number of the tile that block `block` of `blocks` takes in turn `turn`; -1: it has had all of its tiles.
   __host__ __device__ constexpr int tile(int block, int blocks, int turn) const {
-    const int tiles = rows * cols, area = group * cols, folded = area % 2 == 0 ? area : 2 * area;
-    const int alone = tiles / 2 < blocks ? tiles : 2 * blocks; // at least
-    const int pairs = (tiles - alone) / folded * folded / 2, rest = tiles - 2 * pairs;
-    const int turns = (pairs + blocks - 1) / blocks;
+    const int tiles = rows * cols, alone = blocks + blocks / 2; // at least
+    const int pairs = tiles < alone ? 0 : (tiles - alone) / (2 * blocks) * blocks / cols * cols;
+    const int turns = (pairs + blocks - 1) / blocks, rest = tiles - 2 * pairs;
     const int filling = turns * blocks - pairs; // pairs of the rest, which make the last turn of pairs whole
     const int pair = turn / 2 * blocks + block;
     const bool second = turn % 2 == 1;
     if (pair < pairs) {
-      const int at = pair % (folded / 2);
-      return 2 * (pair - at) + (second ? folded - 1 - at : at);
+      const int row = 2 * (pair / cols), col = pair % cols;
+      return raster_number({second ? row + 1 : row, second ? cols - 1 - col : col}, rows, cols, group);
     }
     if (turn / 2 < turns)
       return of_rest(2 * pairs, second ? rest - 1 - (pair - pairs) : pair - pairs);
@@ -44,10 +46,11 @@ struct tile_order {
   }
 
 private:
-  /// The number of the tile that comes after `at` others, the longest first, of all rows from that of tile `first` on.
-  __host__ __device__ constexpr int of_rest(int first, int at) const {
-    const int height = rows - first / cols;
-    return raster_number({first / cols + at % height, at / height}, rows, cols, group);
+  /// The number of the tile that comes after `at` others, the longest first, of all rows after the first `before`
+  /// tiles.
+  __host__ __device__ constexpr int of_rest(int before, int at) const {
+    const int first = before / cols, height = rows - first;
+    return raster_number({first + at % height, at / height}, rows, cols, group);
   }
 };
 
