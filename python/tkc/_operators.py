@@ -19,11 +19,11 @@ _SCALARS = {"bool": "bool", "i64": "int", "i32": "int", "i8": "int", "u8": "int"
 
 
 def register(source: Union[str, "os.PathLike[str]", Module], name: Optional[str] = None) -> Any:
-    """Makes operators of the kernels and programs of a .tk file: `torch.ops.tkc_NAME.KERNEL`. Returns `torch.ops.tkc_NAME`.
+    """Makes operators of a .tk file's kernels and programs: `torch.ops.tkc_NAME.KERNEL`. Returns `torch.ops.tkc_NAME`.
 
-    `source` is what `tkc.load` takes, or what it returned. `name` is the file's, without `.tk`, if not said; a text needs
-    one. What computes gradients is an operator of the same namespace, also where another file declares it. Registering
-    the same contents again changes nothing; other contents under the same name are a `tkc.Error`.
+    `source` is what `tkc.load` takes, or what it returned. `name` is the file's, without `.tk`, if not said; a text
+    needs one. What computes gradients is an operator of the same namespace, also where another file declares it.
+    Registering the same contents again changes nothing; other contents under the same name are a `tkc.Error`.
 
     An operator takes the kernel's parameters in order, without the outputs, and returns the outputs: new, dense tensors
     of the declared shapes, optional ones too. `inout` tensors are changed in place, which PyTorch is told. Tensors are

@@ -1,0 +1,260 @@
+# Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Functions of `torch.nn.functional` by kernels of the library, where these take the call.
+
+A replacement asks before it runs: types, dims, strides, whether a gradient is wanted. What a kernel does not take goes
+to PyTorch's own function.
+"""
+
+import contextlib
+from typing import Any, Callable, Dict, Iterator, Optional, Tuple
+
+import torch
+import torch.nn.functional as F
+
+from . import _paths, _tensors
+from ._kernel import Kernel
+from ._module import load
+from ._operators import register
+from ._signature import evaluate
+
+#: PyTorch's own functions.
+_OWN: Dict[str, Callable[..., Any]] = {
+    name: getattr(F, name) for name in ("scaled_dot_product_attention", "rms_norm", "layer_norm", "cross_entropy")
+}
+_FILES = ("attention.tk", "norms.tk", "cross_entropy.tk", "gemm.tk")
+
+#: Whose tensors are taken.
+_devices = {"cuda"}
+
+#: Kernels of the library and their operators by name, once something is patched.
+_operators: Dict[str, Tuple[Kernel, Any]] = {}
+
+
+def _load() -> None:
+    if not _operators:
+        for file in _FILES:
+            module = load(_paths.library / file)
+            operators = register(module)
+            _operators.update({one.signature.name: (one, getattr(operators, one.signature.name)) for one in module})
+
+
+def _call(name: str, **arguments: Any) -> Optional[Tuple[Any, ...]]:
+    """What the operator returns, as a tuple; None where it does not take the call."""
+    kernel, operator = _operators[name]
+    if not _takes(kernel, arguments):
+        return None
+    result = operator(**arguments)
+    return (result,) if isinstance(result, torch.Tensor) else tuple(result)
+
+
+def _takes(kernel: Kernel, arguments: Dict[str, Any]) -> bool:
+    """Whether a specialisation is for these tensors, and a gradient for those that want one."""
+    signature = kernel.signature
+    shapes: Dict[str, Any] = {}
+    types: Dict[str, str] = {}
+    for parameter in signature.inputs:
+        value = arguments.get(parameter.name)
+        if not parameter.is_tensor or value is None:
+            continue
+        if value.dim() != len(parameter.dims) or not _is_plain(value):
+            return False
+        types[parameter.name] = _tensors.elem_of(value.dtype)
+        shapes[parameter.name] = value.shape
+    values: Dict[str, Any] = {**signature.bind_symbols(shapes), **signature.bind_types(types)}
+    constants = {name: values[name] for name in signature.choices}
+    for parameter in signature.parameters:
+        if parameter.is_const:
+            constants[parameter.name] = int(arguments.get(parameter.name, parameter.default))
+    values.update(constants)
+    for parameter in signature.inputs:
+        if parameter.name not in shapes:
+            continue
+        if types[parameter.name] != values.get(parameter.type, parameter.type):
+            return False
+        if any(evaluate(dim, values) != size for dim, size in zip(parameter.dims, shapes[parameter.name])):
+            return False
+    if not signature.has({name: values[name] for name in signature.types}, constants):
+        return False
+    wanted = [name for name in shapes if arguments[name].requires_grad and torch.is_grad_enabled()]
+    gradient = signature.gradient(values)
+    computed = [one.value for one in gradient.arguments if one.is_gradient] if gradient else []
+    return all(name in computed for name in wanted)
+
+
+def _is_plain(value: Any) -> bool:
+    """A tensor itself, of one device, with elements, whose last dim is contiguous."""
+    if type(value) not in (torch.Tensor, torch.nn.Parameter) or value.layout is not torch.strided:
+        return False
+    has_dense_rows = value.stride(-1) == 1 or value.shape[-1] == 1
+    return value.device.type in _devices and 0 not in value.shape and has_dense_rows
+
+
+def _is_cast(value: Any) -> bool:
+    """Whether PyTorch would compute norms and losses of it in f32, and return that."""
+    return torch.is_autocast_enabled(value.device.type)
+
+
+# ---- the functions -------------------------------------------------------------------------------------------------
+
+
+def _scaled_dot_product_attention(
+    query: Any, key: Any, value: Any, attn_mask: Any = None, dropout_p: float = 0.0, is_causal: bool = False,
+    scale: Optional[float] = None, enable_gqa: bool = False,
+) -> Any:  # fmt: skip
+    """PyTorch lines the first query up with the first key, the kernel the last one with the last."""
+    if attn_mask is None and dropout_p == 0 and query.dim() == key.dim() == 4:
+        factor = query.shape[-1] ** -0.5 if scale is None else scale
+        has_own_heads = query.shape[1] == key.shape[1]
+        is_meant = (has_own_heads or (enable_gqa and query.shape[1] % key.shape[1] == 0)) and factor > 0
+        if is_meant and (not is_causal or query.shape[2] == key.shape[2]):
+            result = _call("attn_fwd", q=query, k=key, v=value, scale=factor, causal=is_causal)
+            if result is not None:
+                return result[0]
+    return _OWN["scaled_dot_product_attention"](
+        query,
+        key,
+        value,
+        attn_mask=attn_mask,
+        dropout_p=dropout_p,
+        is_causal=is_causal,
+        scale=scale,
+        enable_gqa=enable_gqa,
+    )
+
+
+def _rows(value: Any, normalized_shape: Any, *others: Any) -> Optional[Any]:
+    """A tensor as rows, where it is normalised along its last dim; None where it is not, or something is missing."""
+    if len(normalized_shape) != 1 or value.dim() < 1 or value.shape[-1] != normalized_shape[0]:
+        return None
+    if any(one is None for one in others) or not value.is_contiguous() or _is_cast(value):
+        return None
+    return value.view(-1, value.shape[-1])
+
+
+def _rms_norm(input: Any, normalized_shape: Any, weight: Any = None, eps: Optional[float] = None) -> Any:
+    rows = _rows(input, normalized_shape, weight, eps)
+    if rows is not None:
+        for name in ("rms_norm", "rms_norm_any"):
+            result = _call(name, x=rows, weight=weight, eps=eps)
+            if result is not None:
+                return result[0].view(input.shape)
+    return _OWN["rms_norm"](input, normalized_shape, weight, eps)
+
+
+def _layer_norm(input: Any, normalized_shape: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5) -> Any:
+    rows = _rows(input, normalized_shape, weight, bias)
+    if rows is not None:
+        for name in ("layer_norm", "layer_norm_any"):
+            result = _call(name, x=rows, weight=weight, bias=bias, eps=eps)
+            if result is not None:
+                return result[0].view(input.shape)
+    return _OWN["layer_norm"](input, normalized_shape, weight, bias, eps)
+
+
+def _cross_entropy(
+    input: Any, target: Any, weight: Any = None, size_average: Any = None, ignore_index: int = -100, reduce: Any = None,
+    reduction: str = "mean", label_smoothing: float = 0.0,
+) -> Any:  # fmt: skip
+    """The kernel ignores targets below 0, and PyTorch those of one number; others below 0 are errors there."""
+    is_plain = weight is None and size_average is None and reduce is None and label_smoothing == 0
+    if (
+        is_plain
+        and not _is_cast(input)
+        and reduction in ("mean", "sum", "none")
+        and input.dim() == 2
+        and target.dim() == 1
+    ):
+        wanted = target if ignore_index < 0 else torch.where(target == ignore_index, -1, target)
+        result = _call("cross_entropy", logits=input, target=wanted)
+        if result is not None:
+            loss = result[0]
+            if reduction == "sum":
+                loss = loss.sum()
+            elif reduction == "mean":
+                loss = loss.sum() / (wanted >= 0).sum()
+            return loss.to(input.dtype)
+    return _OWN["cross_entropy"](
+        input, target, weight=weight, size_average=size_average, ignore_index=ignore_index, reduce=reduce,
+        reduction=reduction, label_smoothing=label_smoothing,
+    )  # fmt: skip
+
+
+class _LinearWithActivation(torch.nn.Linear):
+    """A linear layer that computes the activation behind it, too. Its parameters are those of the layer that it was."""
+
+    tkc_kernel: str
+    tkc_activation: Callable[[Any], Any]
+
+    def forward(self, input: Any) -> Any:
+        if input.is_contiguous():
+            rows = input.view(-1, self.in_features)
+            result = _call(self.tkc_kernel, x=rows, w=self.weight, bias=self.bias)
+            if result is not None:
+                return result[0].view(*input.shape[:-1], self.out_features)
+        return self.tkc_activation(super().forward(input))
+
+
+def _kernel_of(activation: Any) -> Optional[str]:
+    if isinstance(activation, torch.nn.GELU) and activation.approximate == "none":
+        return "linear_gelu"
+    return "linear_silu" if isinstance(activation, torch.nn.SiLU) else None
+
+
+def _fuse(model: Any) -> None:
+    """Linear layers with the activation that follows in a `Sequential`. Names of parameters stay."""
+    for sequence in [one for one in model.modules() if type(one) is torch.nn.Sequential]:
+        for at in range(len(sequence) - 1):
+            layer, activation = sequence[at], sequence[at + 1]
+            name = _kernel_of(activation)
+            if type(layer) is torch.nn.Linear and layer.bias is not None and name is not None:
+                layer.__class__ = _LinearWithActivation
+                layer.tkc_kernel, layer.tkc_activation = name, activation.forward
+                sequence[at + 1] = torch.nn.Identity()
+
+
+_REPLACEMENTS: Dict[str, Callable[..., Any]] = {
+    "scaled_dot_product_attention": _scaled_dot_product_attention,
+    "rms_norm": _rms_norm,
+    "layer_norm": _layer_norm,
+    "cross_entropy": _cross_entropy,
+}
+
+
+def patch(model: Any = None, on_cpu: bool = False) -> Any:
+    """From here on functions of `torch.nn.functional` run the library's kernels where these take the call.
+
+    The functions are scaled_dot_product_attention, rms_norm, layer_norm and cross_entropy, which layers of `torch.nn`
+    call. Of a model, linear layers of a `Sequential` become one with a GELU or SiLU that follows. Returns `model`.
+
+    A call goes to PyTorch's own function where no kernel takes it: with types, masks, dropout or row lengths that no
+    kernel has, where a gradient is wanted that no file declares, and on the CPU. With `on_cpu=True` tensors on the CPU
+    are taken, too: the interpreter is slow, and for tests. `patch` is for the whole process; `patched` is for a while.
+    """
+    _devices.update(["cpu"] if on_cpu else [])
+    _load()
+    for name, replacement in _REPLACEMENTS.items():
+        setattr(F, name, replacement)
+    if model is not None:
+        _fuse(model)
+    return model
+
+
+def unpatch() -> None:
+    """PyTorch's own functions again. Layers that became one stay so, and compute the same."""
+    _devices.discard("cpu")
+    for name, own in _OWN.items():
+        setattr(F, name, own)
+
+
+@contextlib.contextmanager
+def patched(on_cpu: bool = False) -> Iterator[None]:
+    """`with tkc.torch.patched():` is `patch()` for the calls in it, of all threads."""
+    before, devices = {name: getattr(F, name) for name in _OWN}, set(_devices)
+    patch(on_cpu=on_cpu)
+    try:
+        yield
+    finally:
+        _devices.intersection_update(devices)
+        for name, function in before.items():
+            setattr(F, name, function)
