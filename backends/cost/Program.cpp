@@ -94,9 +94,7 @@ private:
       result.work += Work{
           .simple = result.traffic.bytes / 8, .others = result.traffic.bytes / 8, .sharedBytes = result.traffic.bytes};
     if (stmt.kind == StmtKind::CopyOut && stmt.map.empty())
-      result.work += Work{.simple = result.traffic.bytes / 16,
-                          .others = result.traffic.bytes / 8,
-                          .sharedBytes = 2 * result.traffic.bytes};
+      result.work += copiedOut(stmt, result.traffic.bytes);
     result.demand = machine.demandOf(result.work);
     result.prologue = nodes(stmt.prologue);
     result.body = nodes(stmt.body);
@@ -174,6 +172,24 @@ private:
     return std::max(sector / (span * stored), 1.0) * (stored < 1 || span < sector ? straddled : 1);
   }
 
+  /// By threads, 16 bytes at a time. Those of rows that begin anywhere are shifted, and find out where the row begins.
+  Work copiedOut(const Stmt &copy, double bytes) const {
+    const double vectors = bytes / 16;
+    return alignmentOf(copy) >= 16 ? Work{.simple = vectors, .others = 2 * vectors, .sharedBytes = 2 * bytes}
+                                   : Work{.simple = 30 * vectors, .others = 60 * vectors, .sharedBytes = 3 * bytes};
+  }
+
+  /// Sectors that threads write of one that they have, where rows begin inside of sectors: vectors of 16 bytes from the
+  /// first multiple of 16 on lie in half a sector more, and both ends go by themselves.
+  double writesPerSector(const Stmt &copy, const plan::Buffer &buffer) const {
+    constexpr double sector = 32, vector = 16;
+    if (alignmentOf(copy) >= vector)
+      return 1;
+    const double bytes =
+        part(buffer.cols, copy.ref.slice == Division::Cols, role.instances) * bitWidth(buffer.elem) / 8;
+    return ((bytes - vector) / sector + 0.5 + 2) / (bytes / sector);
+  }
+
   Traffic trafficOf(const Stmt &stmt) const {
     switch (stmt.kind) {
     case StmtKind::Load:
@@ -199,9 +215,13 @@ private:
     case StmtKind::CopyOut: {
       const plan::Buffer *buffer = plan.findBuffer(stmt.ref.buffer);
       double bytes = buffer ? static_cast<double>(buffer->stageBytes()) : 0;
-      if (stmt.ref.slice != Division::Whole || stmt.map.empty())
+      const bool byAll = stmt.map.empty() && buffer && buffer->instances == 1;
+      if (stmt.ref.slice != Division::Whole || byAll)
         bytes /= role.instances;
-      return {.bytes = bytes, .toMemory = true, .updates = stmt.reducing};
+      return {.bytes = bytes,
+              .toMemory = true,
+              .updates = stmt.reducing,
+              .writes = buffer && stmt.map.empty() ? writesPerSector(stmt, *buffer) : 1};
     }
     default:
       return {};

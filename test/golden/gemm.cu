@@ -2,6 +2,7 @@
 #include "tk/barrier.h"
 #include "tk/cluster_copy.h"
 #include "tk/copy.h"
+#include "tk/copy_out.h"
 #include "tk/elementwise.h"
 #include "tk/global.h"
 #include "tk/host/launch.h"
@@ -929,9 +930,12 @@ __global__ void __launch_bounds__(256, 1) gemm_bf16_BK128_BM64_BN64_split8_stage
         }
       } else {
         // gemm.tk:10  c[m, n] = acc;
-        tk::store(g.c.wide,
-                  tk::view<tk::bf16, 16>{g.c.at(m.begin, n.begin), g.c.stride(0), m.end - m.begin, n.end - n.begin},
-                  acc_bf16);
+        tk::sync(2, 128);
+        tk::store_shared(shared.c_piece, acc_bf16);
+        tk::sync(2, 128);
+        tk::copy_from_shared<128>(
+            tk::view<tk::bf16>{g.c.at(m.begin, n.begin), g.c.stride(0), m.end - m.begin, n.end - n.begin},
+            shared.c_piece, tk::thread_in_warpgroup());
       }
     }
     if (tk::thread_in_warpgroup() == 0)
@@ -1103,9 +1107,12 @@ __global__ void __launch_bounds__(256, 1)
         }
       } else {
         // gemm.tk:10  c[m, n] = acc;
-        tk::store(g.c.wide,
-                  tk::view<tk::bf16, 16>{g.c.at(m.begin, n.begin), g.c.stride(0), m.end - m.begin, n.end - n.begin},
-                  acc_bf16);
+        tk::sync(2, 128);
+        tk::store_shared(shared.c_piece, acc_bf16);
+        tk::sync(2, 128);
+        tk::copy_from_shared<128>(
+            tk::view<tk::bf16>{g.c.at(m.begin, n.begin), g.c.stride(0), m.end - m.begin, n.end - n.begin},
+            shared.c_piece, tk::thread_in_warpgroup());
       }
     }
     if (tk::thread_in_warpgroup() == 0)
@@ -1271,9 +1278,12 @@ __global__ void __launch_bounds__(256, 1)
         }
       } else {
         // gemm.tk:10  c[m, n] = acc;
-        tk::store(g.c.wide,
-                  tk::view<tk::bf16, 16>{g.c.at(m.begin, n.begin), g.c.stride(0), m.end - m.begin, n.end - n.begin},
-                  acc_bf16);
+        tk::sync(2, 128);
+        tk::store_shared(shared.c_piece, acc_bf16);
+        tk::sync(2, 128);
+        tk::copy_from_shared<128>(
+            tk::view<tk::bf16>{g.c.at(m.begin, n.begin), g.c.stride(0), m.end - m.begin, n.end - n.begin},
+            shared.c_piece, tk::thread_in_warpgroup());
       }
     }
     if (tk::thread_in_warpgroup() == 0)
@@ -1551,9 +1561,12 @@ __global__ void __launch_bounds__(256, 2) gemm_bf16_BK192_BM64_BN64_consumer_reg
         }
       } else {
         // gemm.tk:10  c[m, n] = acc;
-        tk::store(g.c.wide,
-                  tk::view<tk::bf16, 16>{g.c.at(m.begin, n.begin), g.c.stride(0), m.end - m.begin, n.end - n.begin},
-                  acc_bf16);
+        tk::sync(2, 128);
+        tk::store_shared(shared.c_piece, acc_bf16);
+        tk::sync(2, 128);
+        tk::copy_from_shared<128>(
+            tk::view<tk::bf16>{g.c.at(m.begin, n.begin), g.c.stride(0), m.end - m.begin, n.end - n.begin},
+            shared.c_piece, tk::thread_in_warpgroup());
       }
     }
     if (tk::thread_in_warpgroup() == 0)
@@ -1702,9 +1715,12 @@ __global__ void __launch_bounds__(256, 1)
         }
       } else {
         // gemm.tk:10  c[m, n] = acc;
-        tk::store(g.c.wide,
-                  tk::view<tk::bf16, 16>{g.c.at(m.begin, n.begin), g.c.stride(0), m.end - m.begin, n.end - n.begin},
-                  acc_bf16);
+        tk::sync(2, 128);
+        tk::store_shared(shared.c_piece, acc_bf16);
+        tk::sync(2, 128);
+        tk::copy_from_shared<128>(
+            tk::view<tk::bf16>{g.c.at(m.begin, n.begin), g.c.stride(0), m.end - m.begin, n.end - n.begin},
+            shared.c_piece, tk::thread_in_warpgroup());
       }
     }
     if (tk::thread_in_warpgroup() == 0)
@@ -1866,9 +1882,18 @@ __global__ void __launch_bounds__(256, 1)
         c_piece_at.advance();
       } else {
         // gemm.tk:10  c[m, n] = acc;
-        tk::store(g.c.wide,
-                  tk::view<tk::bf16, 16>{g.c.at(m.begin, n.begin), g.c.stride(0), m.end - m.begin, n.end - n.begin},
-                  acc_bf16);
+        tk::store_shared(shared.c_piece[c_piece_at.slot], tk::cols_of<64>(acc_bf16, 0));
+        tk::sync(2, 128);
+        tk::copy_from_shared<128>(
+            tk::view<tk::bf16>{g.c.at(m.begin, n.begin), g.c.stride(0), m.end - m.begin, n.end - n.begin},
+            shared.c_piece[c_piece_at.slot], tk::thread_in_warpgroup());
+        c_piece_at.advance();
+        tk::store_shared(shared.c_piece[c_piece_at.slot], tk::cols_of<64>(acc_bf16, 1));
+        tk::sync(2, 128);
+        tk::copy_from_shared<128>(
+            tk::view<tk::bf16>{g.c.at(m.begin, n.begin + 64), g.c.stride(0), m.end - m.begin, n.end - (n.begin + 64)},
+            shared.c_piece[c_piece_at.slot], tk::thread_in_warpgroup());
+        c_piece_at.advance();
       }
     }
     if (tk::thread_in_warpgroup() == 0)
@@ -2030,10 +2055,18 @@ __global__ void __launch_bounds__(384, 1) gemm_bf16_BN128(const __grid_constant_
         c_piece_at.advance();
       } else {
         // gemm.tk:10  c[m, n] = acc;
-        tk::store(g.c.wide,
-                  tk::view<tk::bf16, 16>{g.c.at(m.begin + warpgroup * 64, n.begin), g.c.stride(0),
-                                         m.end - (m.begin + warpgroup * 64), n.end - n.begin},
-                  acc_bf16);
+        tk::store_shared(shared.c_piece[c_piece_at.slot][warpgroup], tk::cols_of<64>(acc_bf16, 0));
+        tk::sync(2 + warpgroup, 128);
+        tk::copy_from_shared<128>(tk::view<tk::bf16>{g.c.at(m.begin + warpgroup * 64, n.begin), g.c.stride(0),
+                                                     m.end - (m.begin + warpgroup * 64), n.end - n.begin},
+                                  shared.c_piece[c_piece_at.slot][warpgroup], tk::thread_in_warpgroup());
+        c_piece_at.advance();
+        tk::store_shared(shared.c_piece[c_piece_at.slot][warpgroup], tk::cols_of<64>(acc_bf16, 1));
+        tk::sync(2 + warpgroup, 128);
+        tk::copy_from_shared<128>(tk::view<tk::bf16>{g.c.at(m.begin + warpgroup * 64, n.begin + 64), g.c.stride(0),
+                                                     m.end - (m.begin + warpgroup * 64), n.end - (n.begin + 64)},
+                                  shared.c_piece[c_piece_at.slot][warpgroup], tk::thread_in_warpgroup());
+        c_piece_at.advance();
       }
     }
     if (tk::thread_in_warpgroup() == 0)
@@ -2222,9 +2255,24 @@ __global__ void __launch_bounds__(384, 1) gemm_bf16_BN192_cluster4_pingpong1_ras
           c_piece_at.advance();
         } else {
           // gemm.tk:10  c[m, n] = acc;
-          tk::store(g.c.wide,
-                    tk::view<tk::bf16, 16>{g.c.at(m.begin, n.begin), g.c.stride(0), m.end - m.begin, n.end - n.begin},
-                    acc_bf16);
+          tk::store_shared(shared.c_piece[c_piece_at.slot][warpgroup], tk::cols_of<64>(acc_bf16, 0));
+          tk::sync(3 + warpgroup, 128);
+          tk::copy_from_shared<128>(
+              tk::view<tk::bf16>{g.c.at(m.begin, n.begin), g.c.stride(0), m.end - m.begin, n.end - n.begin},
+              shared.c_piece[c_piece_at.slot][warpgroup], tk::thread_in_warpgroup());
+          c_piece_at.advance();
+          tk::store_shared(shared.c_piece[c_piece_at.slot][warpgroup], tk::cols_of<64>(acc_bf16, 1));
+          tk::sync(3 + warpgroup, 128);
+          tk::copy_from_shared<128>(
+              tk::view<tk::bf16>{g.c.at(m.begin, n.begin + 64), g.c.stride(0), m.end - m.begin, n.end - (n.begin + 64)},
+              shared.c_piece[c_piece_at.slot][warpgroup], tk::thread_in_warpgroup());
+          c_piece_at.advance();
+          tk::store_shared(shared.c_piece[c_piece_at.slot][warpgroup], tk::cols_of<64>(acc_bf16, 2));
+          tk::sync(3 + warpgroup, 128);
+          tk::copy_from_shared<128>(tk::view<tk::bf16>{g.c.at(m.begin, n.begin + 128), g.c.stride(0), m.end - m.begin,
+                                                       n.end - (n.begin + 128)},
+                                    shared.c_piece[c_piece_at.slot][warpgroup], tk::thread_in_warpgroup());
+          c_piece_at.advance();
         }
       } else {
         // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
@@ -2422,10 +2470,30 @@ __global__ void __launch_bounds__(384, 1) gemm_bf16_cluster2(const __grid_consta
         c_piece_at.advance();
       } else {
         // gemm.tk:10  c[m, n] = acc;
-        tk::store(g.c.wide,
-                  tk::view<tk::bf16, 16>{g.c.at(m.begin + warpgroup * 64, n.begin), g.c.stride(0),
-                                         m.end - (m.begin + warpgroup * 64), n.end - n.begin},
-                  acc_bf16);
+        tk::store_shared(shared.c_piece[c_piece_at.slot][warpgroup], tk::cols_of<64>(acc_bf16, 0));
+        tk::sync(2 + warpgroup, 128);
+        tk::copy_from_shared<128>(tk::view<tk::bf16>{g.c.at(m.begin + warpgroup * 64, n.begin), g.c.stride(0),
+                                                     m.end - (m.begin + warpgroup * 64), n.end - n.begin},
+                                  shared.c_piece[c_piece_at.slot][warpgroup], tk::thread_in_warpgroup());
+        c_piece_at.advance();
+        tk::store_shared(shared.c_piece[c_piece_at.slot][warpgroup], tk::cols_of<64>(acc_bf16, 1));
+        tk::sync(2 + warpgroup, 128);
+        tk::copy_from_shared<128>(tk::view<tk::bf16>{g.c.at(m.begin + warpgroup * 64, n.begin + 64), g.c.stride(0),
+                                                     m.end - (m.begin + warpgroup * 64), n.end - (n.begin + 64)},
+                                  shared.c_piece[c_piece_at.slot][warpgroup], tk::thread_in_warpgroup());
+        c_piece_at.advance();
+        tk::store_shared(shared.c_piece[c_piece_at.slot][warpgroup], tk::cols_of<64>(acc_bf16, 2));
+        tk::sync(2 + warpgroup, 128);
+        tk::copy_from_shared<128>(tk::view<tk::bf16>{g.c.at(m.begin + warpgroup * 64, n.begin + 128), g.c.stride(0),
+                                                     m.end - (m.begin + warpgroup * 64), n.end - (n.begin + 128)},
+                                  shared.c_piece[c_piece_at.slot][warpgroup], tk::thread_in_warpgroup());
+        c_piece_at.advance();
+        tk::store_shared(shared.c_piece[c_piece_at.slot][warpgroup], tk::cols_of<64>(acc_bf16, 3));
+        tk::sync(2 + warpgroup, 128);
+        tk::copy_from_shared<128>(tk::view<tk::bf16>{g.c.at(m.begin + warpgroup * 64, n.begin + 192), g.c.stride(0),
+                                                     m.end - (m.begin + warpgroup * 64), n.end - (n.begin + 192)},
+                                  shared.c_piece[c_piece_at.slot][warpgroup], tk::thread_in_warpgroup());
+        c_piece_at.advance();
       }
     }
     if (tk::thread_in_warpgroup() == 0)
@@ -2599,9 +2667,18 @@ __global__ void __launch_bounds__(384, 1)
           c_piece_at.advance();
         } else {
           // gemm.tk:10  c[m, n] = acc;
-          tk::store(g.c.wide,
-                    tk::view<tk::bf16, 16>{g.c.at(m.begin, n.begin), g.c.stride(0), m.end - m.begin, n.end - n.begin},
-                    acc_bf16);
+          tk::store_shared(shared.c_piece[c_piece_at.slot][warpgroup], tk::cols_of<64>(acc_bf16, 0));
+          tk::sync(3 + warpgroup, 128);
+          tk::copy_from_shared<128>(
+              tk::view<tk::bf16>{g.c.at(m.begin, n.begin), g.c.stride(0), m.end - m.begin, n.end - n.begin},
+              shared.c_piece[c_piece_at.slot][warpgroup], tk::thread_in_warpgroup());
+          c_piece_at.advance();
+          tk::store_shared(shared.c_piece[c_piece_at.slot][warpgroup], tk::cols_of<64>(acc_bf16, 1));
+          tk::sync(3 + warpgroup, 128);
+          tk::copy_from_shared<128>(
+              tk::view<tk::bf16>{g.c.at(m.begin, n.begin + 64), g.c.stride(0), m.end - m.begin, n.end - (n.begin + 64)},
+              shared.c_piece[c_piece_at.slot][warpgroup], tk::thread_in_warpgroup());
+          c_piece_at.advance();
         }
       } else {
         // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
@@ -2791,9 +2868,24 @@ __global__ void __launch_bounds__(384, 1)
           c_piece_at.advance();
         } else {
           // gemm.tk:10  c[m, n] = acc;
-          tk::store(g.c.wide,
-                    tk::view<tk::bf16, 16>{g.c.at(m.begin, n.begin), g.c.stride(0), m.end - m.begin, n.end - n.begin},
-                    acc_bf16);
+          tk::store_shared(shared.c_piece[c_piece_at.slot][warpgroup], tk::cols_of<64>(acc_bf16, 0));
+          tk::sync(3 + warpgroup, 128);
+          tk::copy_from_shared<128>(
+              tk::view<tk::bf16>{g.c.at(m.begin, n.begin), g.c.stride(0), m.end - m.begin, n.end - n.begin},
+              shared.c_piece[c_piece_at.slot][warpgroup], tk::thread_in_warpgroup());
+          c_piece_at.advance();
+          tk::store_shared(shared.c_piece[c_piece_at.slot][warpgroup], tk::cols_of<64>(acc_bf16, 1));
+          tk::sync(3 + warpgroup, 128);
+          tk::copy_from_shared<128>(
+              tk::view<tk::bf16>{g.c.at(m.begin, n.begin + 64), g.c.stride(0), m.end - m.begin, n.end - (n.begin + 64)},
+              shared.c_piece[c_piece_at.slot][warpgroup], tk::thread_in_warpgroup());
+          c_piece_at.advance();
+          tk::store_shared(shared.c_piece[c_piece_at.slot][warpgroup], tk::cols_of<64>(acc_bf16, 2));
+          tk::sync(3 + warpgroup, 128);
+          tk::copy_from_shared<128>(tk::view<tk::bf16>{g.c.at(m.begin, n.begin + 128), g.c.stride(0), m.end - m.begin,
+                                                       n.end - (n.begin + 128)},
+                                    shared.c_piece[c_piece_at.slot][warpgroup], tk::thread_in_warpgroup());
+          c_piece_at.advance();
         }
       } else {
         // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
@@ -2985,10 +3077,30 @@ __global__ void __launch_bounds__(384, 1) gemm_bf16(const __grid_constant__ gemm
         c_piece_at.advance();
       } else {
         // gemm.tk:10  c[m, n] = acc;
-        tk::store(g.c.wide,
-                  tk::view<tk::bf16, 16>{g.c.at(m.begin + warpgroup * 64, n.begin), g.c.stride(0),
-                                         m.end - (m.begin + warpgroup * 64), n.end - n.begin},
-                  acc_bf16);
+        tk::store_shared(shared.c_piece[c_piece_at.slot][warpgroup], tk::cols_of<64>(acc_bf16, 0));
+        tk::sync(2 + warpgroup, 128);
+        tk::copy_from_shared<128>(tk::view<tk::bf16>{g.c.at(m.begin + warpgroup * 64, n.begin), g.c.stride(0),
+                                                     m.end - (m.begin + warpgroup * 64), n.end - n.begin},
+                                  shared.c_piece[c_piece_at.slot][warpgroup], tk::thread_in_warpgroup());
+        c_piece_at.advance();
+        tk::store_shared(shared.c_piece[c_piece_at.slot][warpgroup], tk::cols_of<64>(acc_bf16, 1));
+        tk::sync(2 + warpgroup, 128);
+        tk::copy_from_shared<128>(tk::view<tk::bf16>{g.c.at(m.begin + warpgroup * 64, n.begin + 64), g.c.stride(0),
+                                                     m.end - (m.begin + warpgroup * 64), n.end - (n.begin + 64)},
+                                  shared.c_piece[c_piece_at.slot][warpgroup], tk::thread_in_warpgroup());
+        c_piece_at.advance();
+        tk::store_shared(shared.c_piece[c_piece_at.slot][warpgroup], tk::cols_of<64>(acc_bf16, 2));
+        tk::sync(2 + warpgroup, 128);
+        tk::copy_from_shared<128>(tk::view<tk::bf16>{g.c.at(m.begin + warpgroup * 64, n.begin + 128), g.c.stride(0),
+                                                     m.end - (m.begin + warpgroup * 64), n.end - (n.begin + 128)},
+                                  shared.c_piece[c_piece_at.slot][warpgroup], tk::thread_in_warpgroup());
+        c_piece_at.advance();
+        tk::store_shared(shared.c_piece[c_piece_at.slot][warpgroup], tk::cols_of<64>(acc_bf16, 3));
+        tk::sync(2 + warpgroup, 128);
+        tk::copy_from_shared<128>(tk::view<tk::bf16>{g.c.at(m.begin + warpgroup * 64, n.begin + 192), g.c.stride(0),
+                                                     m.end - (m.begin + warpgroup * 64), n.end - (n.begin + 192)},
+                                  shared.c_piece[c_piece_at.slot][warpgroup], tk::thread_in_warpgroup());
+        c_piece_at.advance();
       }
     }
     if (tk::thread_in_warpgroup() == 0)

@@ -182,6 +182,16 @@ TEST(Cost, PartsOfSectorsAreStoredOneByOne) {
   EXPECT_NEAR(storing("bf16", arch, 1), 4 * (1 + 14.0 / 32) * 8192 / 16, 40);
 }
 
+/// The same from shared memory, row by row: 112 of 128 bytes by vectors, which lie in half a sector more, and two ends.
+TEST(Cost, RowsThatBeginAnywhereAreWrittenInVectors) {
+  arch::Description arch = gpu(1000);
+  arch.rates.l2SectorGBs = 16;
+  const std::string text =
+      worker("bf16", "buffer s: bf16[64x64] swizzle 128B stages 1 offset 0", "copy_out c[m, n] <- s[0]");
+  const double few = nsOf(text, arch, 64 * 100 - 1, 1), many = nsOf(text, arch, 64 * 1100 - 1, 1);
+  EXPECT_NEAR((many - few) / 1000, (112.0 / 32 + 0.5 + 2) / 4 * 8192 / 16, 20);
+}
+
 TEST(Cost, WhatL2DoesNotHoldIsStoredAtARateOfItsOwn) {
   arch::Description arch = gpu(1000);
   arch.rates.l2FillGBs = 8;

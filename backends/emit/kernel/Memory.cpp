@@ -121,7 +121,9 @@ RolePrinter::ViewParts RolePrinter::viewOf(const Stmt &stmt, int64_t rows, int64
     Axis &axis = isRows ? parts.rows : parts.cols;
     axis.dim = static_cast<int>(d);
     const bool divided = instance && division == (isRows ? Division::Rows : Division::Cols);
-    const cpp::Expr shift = divided ? cpp::binary("*", instance, cpp::integer(isRows ? rows : cols)) : cpp::integer(0);
+    const cpp::Expr ofInstance =
+        divided ? cpp::binary("*", instance, cpp::integer(isRows ? rows : cols)) : cpp::integer(0);
+    const cpp::Expr shift = isRows ? ofInstance : cpp::binary("+", ofInstance, cpp::integer(stmt.colLo));
     const int64_t bits = bitWidth(parts.param->elem), unit = elementsOfWhole(16, parts.param->elem);
     const bool isLast = d + 1 == stmt.view.indices.size();
     const int ofPart = divided ? alignmentOf((isRows ? rows : cols) * bits) : 16;

@@ -201,6 +201,8 @@ private:
   cpp::Expr multicastByEngine(const plan::Stmt &stmt);
   cpp::Expr copyForPair(const plan::Stmt &stmt);
   std::vector<cpp::Expr> coordinates(const plan::Stmt &stmt, bool withPart);
+  bool goesByEngine(const plan::BufferRef &ref, const std::string &tensor) const;
+  void copyOutByThreads(const plan::Stmt &stmt, cpp::Body &out);
   void printCopyOut(const plan::Stmt &stmt, cpp::Body &out);
   void printStoreShared(const plan::Stmt &stmt, cpp::Body &out);
   /// The shared array's element that `ref` names.

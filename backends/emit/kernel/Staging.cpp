@@ -341,18 +341,33 @@ void RolePrinter::printCopies(const plan::Body &body, size_t &i, cpp::Body &out)
   out.push_back(cpp::Stmt::ifThen(kernel.loadsFit(), std::move(fast), std::move(slow)));
 }
 
+/// Rows that lie by multiples of 16 bytes would have gone by the copy engine, if it writes the tensor.
+bool RolePrinter::goesByEngine(const plan::BufferRef &ref, const std::string &tensor) const {
+  const std::vector<plan::TensorMap> &maps = kernel.plan.maps;
+  return std::any_of(maps.begin(), maps.end(),
+                     [&](const plan::TensorMap &map) { return map.buffer == ref.buffer && map.tensor == tensor; });
+}
+
+void RolePrinter::copyOutByThreads(const Stmt &stmt, cpp::Body &out) {
+  const plan::Buffer *buffer = kernel.plan.findBuffer(stmt.ref.buffer);
+  const Division division = stmt.ref.slice;
+  const bool isWhole = division == Division::Whole && !kernel.splitBuffers.count(stmt.ref.buffer);
+  const ViewParts parts = viewOf(stmt, buffer->rows / (division == Division::Rows ? role.instances : 1),
+                                 buffer->cols / (division == Division::Cols ? role.instances : 1), false, division);
+  std::vector<cpp::Expr> args;
+  const bool mayBeWide = isWhole && !goesByEngine(stmt.ref, stmt.view.tensor);
+  if (mayBeWide)
+    args.push_back(suitsWide(parts) ? cpp::member(kernel.argument(stmt.view.tensor), "wide") : cpp::boolean(false));
+  args.push_back(viewExpr(parts, mayBeWide));
+  args.push_back(slice(stmt.ref));
+  args.push_back(isWhole ? threadInRole : threadInInstance);
+  const cpp::Expr threads = cpp::integer(static_cast<int64_t>(isWhole ? role.totalWarps() : role.warps) * role.lanes);
+  out.push_back(cpp::Stmt::expression(cpp::call(cpp::templated("tk::copy_from_shared", {threads}), std::move(args))));
+}
+
 void RolePrinter::printCopyOut(const Stmt &stmt, cpp::Body &out) {
-  if (stmt.map.empty()) {
-    const plan::Buffer *buffer = kernel.plan.findBuffer(stmt.ref.buffer);
-    const ViewParts parts = viewOf(stmt, buffer->rows, buffer->cols, false, Division::Whole);
-    const cpp::Expr wide =
-        suitsWide(parts) ? cpp::member(kernel.argument(stmt.view.tensor), "wide") : cpp::boolean(false);
-    const cpp::Expr callee =
-        cpp::templated("tk::copy_from_shared", {cpp::integer(static_cast<int64_t>(role.totalWarps()) * role.lanes)});
-    out.push_back(
-        cpp::Stmt::expression(cpp::call(callee, {wide, viewExpr(parts, true), stage(stmt.ref), threadInRole})));
-    return;
-  }
+  if (stmt.map.empty())
+    return copyOutByThreads(stmt, out);
   std::vector<cpp::Expr> args = {kernel.tensorMap(stmt.map), slice(stmt.ref)};
   for (cpp::Expr &at : coordinates(stmt, true))
     args.push_back(std::move(at));

@@ -57,13 +57,13 @@ public:
                        !adds && !hasLaterProduct(nest, op)};
     if (starts == BoxStarts::Sometimes)
       out.asksStart.insert(&op);
-    out.notes.push_back(
-        {plan::Note::Copies,
-         fmt::format(
-             "`{}`: written by the copy engine, through shared memory {} columns at a time; directly by the threads "
-             "where the tensor does not suit the engine when called",
-             op.view.tensor, buffer.cols),
-         op.loc});
+    out.notes.push_back({plan::Note::Copies,
+                         fmt::format("`{}`: written by the copy engine, through shared memory {} columns at a time; {} "
+                                     "where the tensor does not "
+                                     "suit the engine when called",
+                                     op.view.tensor, buffer.cols,
+                                     adds ? "directly by the threads" : "by the threads, row by row from there,"),
+                         op.loc});
   }
 
 private:

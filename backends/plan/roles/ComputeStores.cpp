@@ -3,6 +3,7 @@
 #include "backends/plan/roles/ComputeStores.h"
 #include "ir/Views.h"
 
+#include <algorithm>
 #include <fmt/format.h>
 #include <tuple>
 
@@ -31,7 +32,7 @@ void ComputeStores::lower(const ir::Op &store, const std::string &source, plan::
   if (found->second.map.empty())
     return storeWhole(store, source, found->second);
   if (aligned)
-    return storeInPieces(store, source, found->second);
+    return storeInPieces(store, source, found->second, true);
   plan::Stmt branch;
   branch.kind = Kind::If;
   branch.loc = store.loc;
@@ -42,8 +43,13 @@ void ComputeStores::lower(const ir::Op &store, const std::string &source, plan::
         builder.use(store.operand(index.operand)),
         plan::boxStep(function.findParam(store.view.tensor)->elem, placement.boxAlignment), store.loc)};
   }
-  builder.into(branch.body, [&] { storeInPieces(store, source, found->second); });
-  builder.into(branch.orElse, [&] { lowerDirectStore(store, source, kind); });
+  builder.into(branch.body, [&] { storeInPieces(store, source, found->second, true); });
+  builder.into(branch.orElse, [&] {
+    if (kind == Kind::Store)
+      storeInPieces(store, source, found->second, false);
+    else
+      lowerDirectStore(store, source, kind);
+  });
   builder.emit(Kind::If, store.loc) = std::move(branch);
 }
 
@@ -85,36 +91,58 @@ void ComputeStores::syncInstance(SourceLoc loc) {
   builder.emit(plan::Sync{instanceBarrier, placement.layout.threads}, loc);
 }
 
-void ComputeStores::storeInPieces(const ir::Op &store, const std::string &source, const StorePlacement &placed) {
+void ComputeStores::storeInPieces(const ir::Op &store, const std::string &source, const StorePlacement &placed,
+                                  bool byEngine) {
   const plan::VarType type = builder.typeOf(store.operands().back());
   const plan::BufferRef ref{placed.buffer, pieceCursor(placed), false, type.division};
-  // Other instances may still multiply out of this memory.
-  if (!placement.findBuffer(placed.buffer)->aliasOf.empty() && placement.instances > 1)
+  // Others may still multiply out of this memory.
+  const bool isOperand = !placement.findBuffer(placed.buffer)->aliasOf.empty();
+  if (isOperand && placement.instances > 1)
     builder.syncAll(store.loc);
+  const bool waits = !byEngine && sharesWithEngine(store, placed);
+  if (waits)
+    bulkWait(store.loc, 0);
   for (int64_t col = 0; col < type.cols; col += placed.pieceCols) {
     const bool all = type.division == plan::Division::Cols; // columns are counted within what an instance has
-    const auto [colLo, colHi] = all ? std::pair<int64_t, int64_t>() : std::pair(col, col + placed.pieceCols);
+    const auto cols = all ? std::pair<int64_t, int64_t>() : std::pair(col, col + placed.pieceCols);
     if (placed.isApart) {
-      handOver(store, source, placed, ref, {colLo, colHi});
+      handOver(store, source, placed, ref, cols);
       continue;
     }
-    bulkWait(store.loc, placed.stages - 1);
+    if (byEngine)
+      bulkWait(store.loc, placed.stages - 1);
+    // Of two stages, the barrier after the other was written says that all have read this one.
+    if (byEngine || placed.stages == 1 || (col == 0 && (waits || isOperand)))
+      syncInstance(store.loc);
+    stagePiece(store, source, ref, cols);
+    if (byEngine)
+      builder.emit(plan::FenceProxy(), store.loc);
     syncInstance(store.loc);
-    stagePiece(store, source, ref, {colLo, colHi});
-    syncInstance(store.loc);
-    plan::Stmt &copy = builder.emit(Kind::CopyOut, store.loc);
-    copy.one = true;
-    copy.map = placed.map;
-    copy.view = store.view;
-    copy.operands = indexOperands(store);
-    copy.ref = ref;
-    copy.colLo = colLo;
-    copy.colHi = colHi;
-    copy.reducing = store.kind == ir::OpKind::Atomic;
-    builder.emit(plan::BulkCommit(), store.loc).one = true;
+    copyPieceOut(store, placed, ref, cols, byEngine);
     if (!ref.cursor.empty())
       builder.emit(plan::Advance{ref.cursor}, store.loc);
   }
+}
+
+bool ComputeStores::sharesWithEngine(const ir::Op &store, const StorePlacement &placed) const {
+  return placement.asksStart.count(&store) != 0 ||
+         std::any_of(placement.stores.begin(), placement.stores.end(), [&](const auto &other) {
+           return other.second.buffer == placed.buffer && other.second.map != placed.map;
+         });
+}
+
+void ComputeStores::copyPieceOut(const ir::Op &store, const StorePlacement &placed, const plan::BufferRef &ref,
+                                 std::pair<int64_t, int64_t> cols, bool byEngine) {
+  plan::Stmt &copy = builder.emit(Kind::CopyOut, store.loc);
+  copy.one = byEngine;
+  copy.map = byEngine ? placed.map : "";
+  copy.view = store.view;
+  copy.operands = indexOperands(store);
+  copy.ref = ref;
+  std::tie(copy.colLo, copy.colHi) = cols;
+  copy.reducing = store.kind == ir::OpKind::Atomic;
+  if (byEngine)
+    builder.emit(plan::BulkCommit(), store.loc).one = true;
 }
 
 void ComputeStores::stagePiece(const ir::Op &store, const std::string &source, const plan::BufferRef &ref,
@@ -123,13 +151,13 @@ void ComputeStores::stagePiece(const ir::Op &store, const std::string &source, c
   write.operands = {source};
   write.ref = ref;
   std::tie(write.colLo, write.colHi) = cols;
-  builder.emit(plan::FenceProxy(), store.loc);
 }
 
 void ComputeStores::handOver(const ir::Op &store, const std::string &source, const StorePlacement &placed,
                              const plan::BufferRef &ref, std::pair<int64_t, int64_t> cols) {
   builder.emit(plan::Wait{{placed.empty(), ref.cursor}, true}, store.loc);
   stagePiece(store, source, ref, cols);
+  builder.emit(plan::FenceProxy(), store.loc);
   builder.emit(plan::Arrive{.at = {placed.full(), ref.cursor}, .byWarps = true}, store.loc);
   builder.emit(plan::Advance{ref.cursor}, store.loc);
 }

@@ -32,10 +32,15 @@ private:
   void lowerDirectStore(const ir::Op &store, const std::string &source, plan::StmtKind kind);
   std::vector<std::string> indexOperands(const ir::Op &op) const;
   void syncInstance(SourceLoc loc);
-  /// Each warpgroup stages its share of some columns, and one of its threads hands them to the copy engine.
-  void storeInPieces(const ir::Op &store, const std::string &source, const StorePlacement &placed);
+  /// Each warpgroup stages its share of some columns; one of its threads hands them to the copy engine, or all write
+  /// them, row by row.
+  void storeInPieces(const ir::Op &store, const std::string &source, const StorePlacement &placed, bool byEngine);
   void stagePiece(const ir::Op &store, const std::string &source, const plan::BufferRef &ref,
                   std::pair<int64_t, int64_t> cols);
+  void copyPieceOut(const ir::Op &store, const StorePlacement &placed, const plan::BufferRef &ref,
+                    std::pair<int64_t, int64_t> cols, bool byEngine);
+  /// Whether the copy engine may be reading a buffer that threads are to write results from.
+  bool sharesWithEngine(const ir::Op &store, const StorePlacement &placed) const;
   /// To the role that hands it to the copy engine.
   void handOver(const ir::Op &store, const std::string &source, const StorePlacement &placed,
                 const plan::BufferRef &ref, std::pair<int64_t, int64_t> cols);

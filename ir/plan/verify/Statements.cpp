@@ -437,6 +437,19 @@ private:
     return a.elem == b.elem && a.rows == b.rows && a.cols == b.cols && a.swizzle == b.swizzle;
   }
 
+  /// Rows as they lie in the buffer, from 16 bytes to 16 bytes.
+  void writtenByThreads(const Stmt &stmt) {
+    const Buffer &buffer = *plan.findBuffer(stmt.ref.buffer);
+    const int64_t cols = buffer.cols / (stmt.ref.slice == Division::Cols ? role.instances : 1);
+    if (stmt.ref.transposed)
+      complain("a stage is meant as it lies, not its transpose");
+    else if (stmt.reducing)
+      complain("the copy engine adds, threads do not");
+    else if (isPacked(buffer.elem) || cols * byteWidth(buffer.elem) % 16 != 0)
+      complain("threads write rows of multiples of 16 bytes, and these have {} elements of {}", cols,
+               spelling(buffer.elem));
+  }
+
   void copy(const Stmt &stmt) {
     tensor(stmt);
     if (stmt.kind == StmtKind::CopyIn ? !allOf(stmt.ref) : !ref(stmt.ref))
@@ -446,7 +459,7 @@ private:
     if (stmt.kind == StmtKind::CopyIn && !stmt.isThreadCopy())
       barrier(stmt);
     if (stmt.map.empty())
-      return;
+      return stmt.kind == StmtKind::CopyOut ? writtenByThreads(stmt) : void();
     const TensorMap *map = plan.findMap(stmt.map);
     if (!map)
       return complain("no tensor map `{}`", stmt.map);

@@ -63,6 +63,11 @@ template <int Words> __device__ __forceinline__ void load_shared_words(u32 addre
     asm volatile("ld.shared.b32 %0, [%1];" : "=r"(words[0]) : "r"(address) : "memory");
 }
 
+/// The word from byte `first`, 0 to 3, of two words on.
+__device__ __forceinline__ u32 word_from(u32 low, u32 high, int first) {
+  return __funnelshift_r(low, high, u32(first) * 8);
+}
+
 /// x, of which the compiler knows nothing: what is computed from it is computed here, and takes no register elsewhere.
 __device__ __forceinline__ int computed_here(int x) {
   asm volatile("" : "+r"(x));
