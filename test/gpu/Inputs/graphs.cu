@@ -5,12 +5,13 @@
 // is left in the counters, each launch computes all of its tiles:
 // - in two streams at once;
 // - in two graphs instantiated from one capture, replayed in two streams at once, as often as the first argument says;
-// - after launches of which nobody knows how far they came.
+// - after launches of which nobody knows how far they came;
+// - in the context that comes after cudaDeviceReset, which has been told nothing of the kernel.
 //   tkc test/gpu/Inputs/prefix.tk --arch sm_90a -o OUT/prefix.cu
 //   nvcc -std=c++20 -O3 -gencode arch=compute_90a,code=sm_90a -I runtime/include -I OUT -o OUT/graphs
 //   test/gpu/Inputs/graphs.cu && OUT/graphs 1000
 // By default 32 heads of 2048 rows, which the second and the third argument say otherwise. The numbers are whole and
-// small, so that every sum is exact. The emulator, which has no graphs, runs the rest.
+// small, so that every sum is exact. The emulator, which has neither graphs nor contexts, runs the rest.
 #include "prefix.cu"
 
 #include "tk/atomic_element.h"
@@ -141,6 +142,11 @@ struct Test {
   }
 
 #ifndef TKC_EMULATOR
+  void makeStreams() {
+    for (cudaStream_t &stream : streams)
+      check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
+  }
+
   bool inGraphs(int rounds) {
     cudaGraph_t graph;
     cudaGraphExec_t copies[2];
@@ -169,11 +175,17 @@ int main(int argc, char **argv) {
 #ifdef TKC_EMULATOR
   bool right = true;
 #else
-  for (cudaStream_t &stream : test.streams)
-    check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
+  test.makeStreams();
   bool right = test.inGraphs(rounds);
 #endif
   right &= test.inStreams(rounds);
   right &= test.afterOthers(rounds);
+#ifndef TKC_EMULATOR
+  check(cudaDeviceReset(), "cudaDeviceReset");
+  test.prepare();
+  test.makeStreams();
+  std::puts("after a reset:");
+  right &= test.inStreams(2);
+#endif
   return right ? 0 : 1;
 }
