@@ -117,9 +117,20 @@ private:
     if (stmt.kind != StmtKind::Compute || stmt.operands.size() != 2)
       return false;
     const std::string &other = otherOperand(stmt, extremum);
-    if (stmt.op == OpKind::Mul)
+    switch (stmt.op) {
+    case OpKind::Add: // of an infinity, the infinity or NaN
+      return ignored.count(stmt.dest) != 0;
+    case OpKind::Sub:
+      return stmt.operands[1] != extremum && ignored.count(stmt.dest) != 0;
+    case OpKind::Mul:
       return notNegative.count(other) != 0 && ignored.count(stmt.dest) != 0;
-    return stmt.op == (kind == ReduceKind::Max ? OpKind::Max : OpKind::Min) && numbers.count(other) != 0;
+    case OpKind::Max:
+      return kind == ReduceKind::Max && numbers.count(other) != 0;
+    case OpKind::Min:
+      return kind == ReduceKind::Min && numbers.count(other) != 0;
+    default:
+      return false;
+    }
   }
 
   const Plan &plan;

@@ -15,7 +15,7 @@
 namespace tkc::plan {
 
 /// By role, the variables that hold a largest of floats along an axis and reach nothing but maxima with numbers, and
-/// those that hold a smallest and reach minima, by nothing but products with what is not negative.
+/// those that hold a smallest and reach minima, by nothing but sums, and products with what is not negative.
 std::map<std::string, std::set<std::string>> ignoredNaN(const Plan &plan);
 
 } // namespace tkc::plan
