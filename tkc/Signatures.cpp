@@ -7,6 +7,7 @@
 #include "support/Diagnostics.h"
 
 #include <algorithm>
+#include <cmath>
 #include <llvm/Support/Casting.h>
 #include <llvm/Support/FormatVariadic.h>
 #include <llvm/Support/JSON.h>
@@ -20,6 +21,13 @@ using llvm::json::Value;
 
 /// What readers of the JSON have to know; a field that is added leaves it as it is.
 constexpr int version = 1;
+
+/// JSON has no infinities: "inf", "-inf".
+Value describe(double number) {
+  if (std::isinf(number))
+    return number < 0 ? "-inf" : "inf";
+  return number;
+}
 
 /// A number, a symbol's name, or [operation, left, right].
 Value describe(const ir::DimExpr &dim) {
@@ -64,7 +72,7 @@ Object describe(const Signature &signature, const ir::Param &param) {
       {"type", typeParam == signature.typeParamOf.end() ? std::string(spelling(param.elem)) : typeParam->second}};
   if (!param.isTensor) {
     if (const auto value = signature.scalarDefaults.find(param.name); value != signature.scalarDefaults.end())
-      object["default"] = value->second;
+      object["default"] = describe(value->second);
     return object;
   }
   Array dims, texts;

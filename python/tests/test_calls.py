@@ -149,3 +149,12 @@ def test_how_long_a_call_will_take(kernels):
     assert "gemm  T=bf16 K=512 M=512 N=512" in text and "limit" in text
     with pytest.raises(tkc.Error, match="gemm: dim 0 of `b` is 256, but `K` is 512 here"):
         gemm.explain(a, tkc.Array(np.empty((256, 512), "uint16"), "bf16"), arch="sm_90a")
+
+
+def test_infinite_defaults():
+    limited = tkc.load(
+        "kernel limited(x: f32[N], out y: f32[N], lo: f32 = -inf, hi: f32 = inf) { parallel i in tiles(N, 32) { y[i] = min(max(x[i], lo), hi); } }"
+    ).limited
+    x = np.array([-3, 0, 1e38], dtype="float32")
+    np.testing.assert_array_equal(limited(x), x)
+    np.testing.assert_array_equal(limited(x, hi=2), [-3, 0, 2])
