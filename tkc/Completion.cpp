@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // `tkc completion SHELL`: what a shell has to know to complete command lines, made from the options' own tables.
+#include "tkc/CommandWords.h"
 #include "tkc/Driver.h"
 
 #include <CLI/CLI.hpp>
@@ -9,37 +10,6 @@
 
 namespace tkc::driver {
 namespace {
-
-struct OptionWords {
-  std::vector<std::string> words; ///< "-o", "--output"
-  std::string help;
-  bool takesValue;
-};
-
-/// A subcommand, or all that can be said without one.
-struct CommandWords {
-  std::string name, help;
-  std::vector<OptionWords> options;
-
-  explicit CommandWords(const CLI::App &app) : name(app.get_name()), help(app.get_description()) {
-    for (const CLI::Option *option : app.get_options()) {
-      OptionWords entry{{}, option->get_description(), option->get_expected_max() > 0};
-      for (const std::string &letter : option->get_snames())
-        entry.words.push_back("-" + letter);
-      for (const std::string &word : option->get_lnames()) // -MD and -MF are spelled as compilers spell them
-        entry.words.push_back((word == "MD" || word == "MF" ? "-" : "--") + word);
-      if (!entry.words.empty())
-        options.push_back(std::move(entry));
-    }
-  }
-
-  std::string allWords() const {
-    std::vector<std::string> all;
-    for (const OptionWords &option : options)
-      all.insert(all.end(), option.words.begin(), option.words.end());
-    return fmt::format("{}", fmt::join(all, " "));
-  }
-};
 
 /// `text` with a backslash before each of `special`, and without what quotes of a shell cannot hold.
 std::string escaped(const std::string &text, std::string_view special) {
@@ -54,9 +24,7 @@ std::string escaped(const std::string &text, std::string_view special) {
 
 class Script {
 public:
-  explicit Script(const CLI::App &app) : root(app) {
-    for (const CLI::App *command : app.get_subcommands([](const CLI::App *) { return true; }))
-      commands.emplace_back(*command);
+  explicit Script(const CLI::App &app) : root(app), commands(subcommands(app)) {
     for (const CommandWords &command : commands)
       names += (names.empty() ? "" : " ") + command.name;
   }

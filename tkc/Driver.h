@@ -70,6 +70,7 @@ using Action = std::function<int()>;
 void addCompile(CLI::App &app, Action &action);
 void addArch(CLI::App &app, Action &action);
 void addCompletion(CLI::App &app, Action &action);
+void addMan(CLI::App &app, Action &action);
 void addExplain(CLI::App &app, Action &action);
 void addFmt(CLI::App &app, Action &action);
 void addSchedule(CLI::App &app, Action &action);

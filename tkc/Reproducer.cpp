@@ -6,6 +6,7 @@
 #include "support/Diagnostics.h"
 #include "support/Files.h"
 #include "tkc/Driver.h"
+#include "tkc/Version.h"
 
 #include <exception>
 
@@ -43,7 +44,7 @@ std::string quoted(const std::string &argument) {
 }
 
 std::string textOf(const Bug &bug) {
-  std::string text = fmt::format("// A bug in tkc " TKC_VERSION ".\n{}// The command was:\n{}", commented(bug.message),
+  std::string text = fmt::format("// A bug in {}.\n{}// The command was:\n{}", version(), commented(bug.message),
                                  commented(run.command));
   if (!bug.ir.empty())
     text += fmt::format("// `tkc THIS_FILE{}` shows it again.\n", bug.arguments.empty() ? "" : " " + bug.arguments);

@@ -4,6 +4,7 @@
 // The command line. Each subcommand declares its own options (addCompile, …); without one, tkc compiles.
 #include "tkc/Driver.h"
 #include "tkc/Reproducer.h"
+#include "tkc/Version.h"
 
 #include <algorithm>
 #include <csignal>
@@ -34,7 +35,7 @@ Exit codes: 0 done, 1 errors in the input, 2 wrong usage, 66 an input cannot be 
 int run(int argc, char **argv) {
   CLI::App app(description, "tkc");
   app.footer(footer);
-  app.set_version_flag("--version", "tkc " TKC_VERSION);
+  app.set_version_flag("--version", version());
   app.get_formatter()->column_width(34);
   setCommandLine(argc, argv);
   app.add_option_function<std::string>("--reproduce", setReproducerPath,
@@ -53,6 +54,7 @@ int run(int argc, char **argv) {
   addServe(app, action);
   addArch(app, action);
   addCompletion(app, action);
+  addMan(app, action);
   // -MD and -MF are spelled as compilers spell them; to CLI11 a single dash means a single letter.
   std::vector<std::string> arguments(argv + 1, argv + argc);
   for (std::string &argument : arguments)
