@@ -48,6 +48,9 @@ gradient scaled = scaled_backward(grad(y), grad(total), mask, grad(x), s);
 kernel accumulate(x: f32[N], inout sums: f32[N], out before: f32[N]) {
   parallel i in tiles(N, 32) { before[i] = sums[i]; sums[i] = sums[i] + x[i]; }
 }
+kernel limited(x: f32[N], out y: f32[N], lo: f32 = -1, hi: f32 = inf) {
+  parallel i in tiles(N, 32) { y[i] = min(max(x[i], lo), hi); }
+}
 kernel halves(x: f32[N, M], out y: f32[N, M / 2]) where M in {4, 8} {
   parallel i in tiles(N, 16) { y[i, :] = x[i, 0:M / 2]; }
 }
@@ -73,6 +76,7 @@ def test_schemas(ops):
     assert str(ops.scaled_backward.default._schema).startswith(
         "tkc_test::scaled_backward(Tensor dy, Tensor dtotal, Tensor? mask, float s)"
     )
+    assert str(ops.limited.default._schema) == "tkc_test::limited(Tensor x, float lo, float hi) -> Tensor"
     assert str(ops.accumulate.default._schema) == "tkc_test::accumulate(Tensor x, Tensor(a0!) sums) -> Tensor"
 
 

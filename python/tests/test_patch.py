@@ -106,7 +106,6 @@ def test_rms_norm(operators, columns, name):
     x = rand(2, 3, columns)
     with torch.no_grad():
         check(operators, name, layer(x), own("rms_norm", x, (columns,), layer.weight, 1e-5), bits=7)
-    layer(x.requires_grad_()).sum().backward()  # no gradient of it is declared
     torch.nn.RMSNorm(columns, device=DEVICE, dtype=BF16)(x.detach())  # whose eps depends on the version
     assert operators == [name]
 
@@ -121,6 +120,18 @@ def test_layer_norm(operators, columns, name):
         F.layer_norm(x, (3, columns))
         F.layer_norm(x, (columns,), layer.weight)
     assert operators == [name]
+
+
+@pytest.mark.parametrize("name", ["rms_norm", "layer_norm"])
+def test_gradients_of_norms(operators, name):
+    inputs = [rand(2, 3, 77), rand(77), rand(77)][: 2 if name == "rms_norm" else 3]
+    wide = [one.float().requires_grad_() for one in inputs]
+    narrow = [one.requires_grad_() for one in inputs]
+    upstream = rand(2, 3, 77)
+    found = torch.autograd.grad(getattr(F, name)(narrow[0], (77,), *narrow[1:], eps=1e-5), narrow, upstream)
+    wanted = torch.autograd.grad(own(name, wide[0], (77,), *wide[1:], eps=1e-5), wide, upstream.float())
+    for one, other in zip(found, wanted):
+        check(operators, f"{name}_any", one, other, bits=7)
 
 
 @pytest.mark.parametrize("ignore_index", [-100, 5])

@@ -94,8 +94,8 @@ def _letter(signature: Signature, parameter: Parameter) -> str:
 def _default_of(parameter: Parameter) -> Optional[str]:
     if parameter.is_tensor:
         return "None" if parameter.is_optional else None
-    if parameter.default is None:
-        return None
+    if parameter.default is None or isinstance(parameter.default, str):
+        return None  # schemas have no infinities
     return str(bool(parameter.default)) if parameter.type == "bool" else repr(parameter.default)
 
 

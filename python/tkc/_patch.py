@@ -24,6 +24,9 @@ _OWN: Dict[str, Callable[..., Any]] = {
 }
 _FILES = ("attention.tk", "norms.tk", "cross_entropy.tk", "gemm.tk")
 
+#: A table that is never written to, which torch.compile would take for another one then.
+_elems = {getattr(torch, name): elem for name, elem in _tensors.ELEMS.items() if hasattr(torch, name)}
+
 #: Whose tensors are taken.
 _devices = {"cuda"}
 
@@ -59,7 +62,7 @@ def _takes(kernel: Kernel, arguments: Dict[str, Any]) -> bool:
             continue
         if value.dim() != len(parameter.dims) or not _is_plain(value):
             return False
-        types[parameter.name] = _tensors.elem_of(value.dtype)
+        types[parameter.name] = _elems.get(value.dtype, "")
         shapes[parameter.name] = value.shape
     values: Dict[str, Any] = {**signature.bind_symbols(shapes), **signature.bind_types(types)}
     constants = {name: values[name] for name in signature.choices}

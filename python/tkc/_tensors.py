@@ -9,12 +9,12 @@ from ._elements import NATIVE, WIDTHS, Array, bits_dtype, stored_shape
 from ._errors import Error
 
 # By what NumPy, ml_dtypes, CuPy and JAX call them; PyTorch's names are these behind "torch.".
-_TYPES = {
+ELEMS = {
     "float64": "f64", "float32": "f32", "float16": "f16", "bfloat16": "bf16", "int64": "i64", "int32": "i32",
     "int8": "i8", "uint8": "u8", "bool": "bool", "float8_e4m3fn": "f8e4m3", "float8_e5m2": "f8e5m2",
     "float8_e8m0fnu": "f8e8m0", "float4_e2m1fn_x2": "f4e2m1",
 }  # fmt: skip
-_NAMES = {elem: name for name, elem in _TYPES.items()}
+_NAMES = {elem: name for name, elem in ELEMS.items()}
 _NAMES["tf32"] = "float32"
 
 
@@ -88,17 +88,11 @@ def _of_torch(torch: Any, value: Any, name: str) -> View:
 _elems: Dict[Any, str] = {}  #: by a framework's dtype, whose name takes longer to ask for
 
 
-def elem_of(dtype: Any) -> str:
-    """The element type; empty where there is none."""
+def _elem(dtype: Any, name: str) -> str:
     elem = _elems.get(dtype)
     if elem is None:
         word = str(dtype).rsplit(".", 1)[-1]
-        elem = _elems[dtype] = _TYPES.get(word, "")
-    return elem
-
-
-def _elem(dtype: Any, name: str) -> str:
-    elem = elem_of(dtype)
+        elem = _elems[dtype] = ELEMS.get(word, "")
     if not elem:
         raise Error(f"`{name}` is {str(dtype).rsplit('.', 1)[-1]}, which no kernel takes")
     return elem
