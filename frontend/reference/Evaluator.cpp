@@ -27,6 +27,7 @@ double *Evaluator::valuesOf(const Node &node) { return roomIn(buffers[node.id].v
 double *Evaluator::errorsOf(const Node &node) { return errorModel ? roomIn(buffers[node.id].errors) : nullptr; }
 double *Evaluator::roundingsOf(const Node &node) { return roomIn(buffers[node.id].roundings); }
 double *Evaluator::magnitudesOf(const Node &node) { return roomIn(buffers[node.id].magnitudes); }
+double *Evaluator::growthsOf(const Node &node) { return roomIn(buffers[node.id].growths); }
 int64_t *Evaluator::integersOf(const Node &node) { return roomIn(buffers[node.id].integers); }
 int64_t *Evaluator::lanesOf(const Node &node) { return roomIn(buffers[node.id].lanes, 2 * maxLanes); }
 

@@ -36,9 +36,11 @@ struct Floats {
   double relative = 0;
   const double *roundings = nullptr;  ///< of a sum: of its terms, as if they were a larger sum's (Total::roundings)
   const double *magnitudes = nullptr; ///< of a sum: of its terms, added up
+  const double *growths = nullptr;    ///< of a sum: Total::growth
 
   double magnitudeAt(int i) const { return magnitudes ? magnitudes[i * stride] : std::fabs(values[i * stride]); }
   double roundingsAt(int i) const { return roundings ? roundings[i * stride] : 1; }
+  double growthAt(int i) const { return growths ? growths[i * stride] : std::fabs(values[i * stride]); }
   double errorAt(int i) const {
     return (errors ? errors[i * stride] : 0) + (relative == 0 ? 0 : relative * std::fabs(values[i * stride]));
   }
@@ -69,7 +71,7 @@ private:
   };
   /// Room for one node's values.
   struct Buffers {
-    std::unique_ptr<double[]> values, errors, roundings, magnitudes;
+    std::unique_ptr<double[]> values, errors, roundings, magnitudes, growths;
     std::unique_ptr<int64_t[]> integers, lanes;
   };
 
@@ -111,6 +113,7 @@ private:
   double *errorsOf(const Node &node);
   double *roundingsOf(const Node &node);
   double *magnitudesOf(const Node &node);
+  double *growthsOf(const Node &node);
   int64_t *integersOf(const Node &node);
   int64_t *lanesOf(const Node &node);
   void fail(Failure failure) {

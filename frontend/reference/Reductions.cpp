@@ -14,11 +14,12 @@ namespace tkc::reference {
 namespace {
 
 /// The running total of one lane. An error counts what the terms bring and what adding them up costs: a running sum of
-/// n terms errs by about √n·u·Σ|term| where they differ, and by up to n·u·Σ|term| where they are equal, since then
-/// their roundings are equal, too (docs/numerics.md).
+/// n terms errs by about √n·u·Σ|term| where they differ, and by up to n/2·u·Σ|term| where they are equal, since then
+/// their roundings are equal, too, and the sum is half as large as in the end, on average (docs/numerics.md).
 struct Total {
   double value, error = 0, magnitude = 0;
   double roundings = 0; ///< of a sum: the squares of how many in a row are equal, added up
+  double growth = 0;    ///< of a sum: these squares times what the equal terms add up to, added up
   double last = 0, equal = 0;
 
   explicit Total(Reduction kind) {
@@ -39,22 +40,23 @@ struct Total {
   }
 
   /// What adds zero does not round, and leaves the roundings before and after it as equal as they are.
-  void countRounding(double term, double within, double size) {
+  void countRounding(double term, double within, double size, double growthWithin) {
     if (size == 0) {
       roundings += within;
       return;
     }
     equal = term == last ? equal + 1 : 1;
     last = term;
-    roundings += (2 * equal - 1) * within; // n² − (n − 1)²
+    roundings += (2 * equal - 1) * within;                        // n² − (n − 1)²
+    growth += (3 * equal * equal - 3 * equal + 1) * growthWithin; // n³ − (n − 1)³
   }
 
-  /// A term that is itself a sum has the roundings `within` it, and its terms' `size`: kernels may add those up in any
-  /// order.
-  void add(Reduction kind, double term, double termError, double within, double size) {
+  /// A term that is itself a sum has the roundings `within` it, its terms' `size`, and its growth: kernels may add
+  /// those up in any order.
+  void add(Reduction kind, double term, double termError, double within, double size, double growthWithin) {
     switch (kind) {
     case Reduction::Sum:
-      countRounding(term, within, size);
+      countRounding(term, within, size, growthWithin);
       value += term;
       error += termError;
       magnitude += size;
@@ -75,10 +77,16 @@ struct Total {
     }
   }
 
+  /// Of a sum, for how many roundings of its magnitude its own count. Equal terms that add up to s find a running sum
+  /// that is smaller by s/2, on average: (1 − s/2)² ≤ 1 − ¾ s, where all terms add up to 1.
+  double countedRoundings() const {
+    return std::sqrt(magnitude > 0 ? roundings - 0.75 * growth / magnitude : roundings);
+  }
+
   double finalError(Reduction kind, double count, const ErrorModel &model) const {
     switch (kind) {
     case Reduction::Sum:
-      return std::isfinite(value) ? error + (2 + std::sqrt(roundings)) * model.accumulate * magnitude : 0;
+      return std::isfinite(value) ? error + (2 + countedRoundings()) * model.accumulate * magnitude : 0;
     case Reduction::Prod:
       return std::isfinite(value) ? error + count * model.compute * magnitude : 0;
     case Reduction::Max:
@@ -187,13 +195,14 @@ Floats Evaluator::reduceFloats(const Node &node) {
   double *values = valuesOf(node), *errors = errorsOf(node);
   double *roundings = errors && kind == Reduction::Sum ? roundingsOf(node) : nullptr;
   double *magnitudes = roundings ? magnitudesOf(node) : nullptr;
-  const Floats result{values, errors, isUniform(node) ? 0 : 1, 0, roundings, magnitudes};
+  double *growths = roundings ? growthsOf(node) : nullptr;
+  const Floats result{values, errors, isUniform(node) ? 0 : 1, 0, roundings, magnitudes, growths};
   const auto finish = [&](int lane, const Total &total, int64_t terms) {
     values[lane] = total.value;
     if (errors)
       errors[lane] = total.finalError(kind, static_cast<double>(terms), *errorModel);
     if (roundings)
-      roundings[lane] = total.roundings, magnitudes[lane] = total.magnitude;
+      roundings[lane] = total.roundings, magnitudes[lane] = total.magnitude, growths[lane] = total.growth;
   };
   const auto across = [&](int lane) {
     const auto [lo, hi] = range(node);
@@ -201,7 +210,8 @@ Floats Evaluator::reduceFloats(const Node &node) {
     reduceAcross<double>(node, lo, hi, [&](int count) {
       const Floats terms = floats(body);
       for (int i = 0; i < count; ++i)
-        total.add(kind, terms.values[i * terms.stride], terms.errorAt(i), terms.roundingsAt(i), terms.magnitudeAt(i));
+        total.add(kind, terms.values[i * terms.stride], terms.errorAt(i), terms.roundingsAt(i), terms.magnitudeAt(i),
+                  terms.growthAt(i));
     });
     finish(lane, total, hi - lo);
   };
@@ -230,7 +240,7 @@ Floats Evaluator::reduceFloats(const Node &node) {
     }
     for (int lane = 0; lane < lanes.count; ++lane)
       totals[lane].add(kind, terms.values[lane * terms.stride], terms.errorAt(lane), terms.roundingsAt(lane),
-                       terms.magnitudeAt(lane));
+                       terms.magnitudeAt(lane), terms.growthAt(lane));
   }
   const bool areEqual = !(body.variables >> node.variable & 1);
   for (int lane = 0; kind == Reduction::Sum && lane < lanes.count; ++lane) {
@@ -238,6 +248,7 @@ Floats Evaluator::reduceFloats(const Node &node) {
     totals[lane].magnitude += plain.magnitudes[lane];
     totals[lane].error += plain.relative * plain.magnitudes[lane];
     totals[lane].roundings += areEqual ? numPlain * numPlain : numPlain;
+    totals[lane].growth += (areEqual ? numPlain * numPlain : 1) * plain.magnitudes[lane];
   }
   for (int lane = 0; lane < lanes.count; ++lane)
     finish(lane, totals[lane], hi - lo);
