@@ -128,10 +128,15 @@ private:
     } else if (auto *schedule = llvm::dyn_cast<ast::ScheduleDecl>(&decl)) {
       info.schedules.push_back(schedule);
     } else if (auto *gradient = llvm::dyn_cast<ast::GradientDecl>(&decl)) {
-      if (!info.gradients.empty() && !info.gradients.back().when)
+      // The main file's come first, so that it may replace what an imported one says.
+      const std::pair declared{decl.name.range.begin.buffer, decl.name.text};
+      if (served.count(declared))
         reporter.error(Diag::gradient_unreachable, decl.name.range);
-      if (std::optional<Gradient> checked = checkGradient(*gradient, info.signature, module, reporter))
+      if (std::optional<Gradient> checked = checkGradient(*gradient, info.signature, module, reporter)) {
         info.gradients.push_back(std::move(*checked));
+        if (!gradient->when)
+          served.insert(declared);
+      }
     }
   }
 
@@ -151,6 +156,7 @@ private:
   Module &module;
   Reporter &reporter;
   std::map<std::string, SourceRange> names;
+  std::set<std::pair<uint32_t, std::string>> served; ///< by a gradient for every call: in this file, this kernel
 };
 
 } // namespace
