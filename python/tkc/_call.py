@@ -18,7 +18,7 @@ class Call:
 
     def __init__(self, signature: Signature, args: Sequence[Any], kwargs: Mapping[str, Any], out: Any):
         self.signature = signature
-        self.values = _by_name(signature, args, kwargs)
+        self.values = bind_arguments(signature, args, kwargs)
         self._take_outputs(out)
         self.views: Dict[str, View] = {}
         self.numbers: Dict[str, Any] = {}
@@ -27,7 +27,7 @@ class Call:
             if parameter.is_tensor:
                 self._take_tensor(parameter, value)
             else:
-                self.numbers[parameter.name] = self._number(parameter, value)
+                self.numbers[parameter.name] = check_number(signature, parameter, self.values)
 
     def fail(self, text: str) -> Error:
         return Error(f"{self.signature.name}: {text}")
@@ -63,23 +63,6 @@ class Call:
         if len(view.shape) != len(parameter.dims):
             raise self.fail(f"`{parameter.name}` has {len(view.shape)} dims, it needs {len(parameter.dims)}")
         self.views[parameter.name] = view
-
-    def _number(self, parameter: Parameter, value: Any) -> Any:
-        if value is _MISSING:
-            value = parameter.default
-        if value is None:
-            raise self.fail(f"`{parameter.name}` is missing")
-        is_float = parameter.type in self.signature.types or parameter.type.startswith(("f", "bf", "tf"))
-        try:
-            if parameter.type == "bool":
-                return int(bool(value))
-            result = float(value) if is_float else operator.index(value)
-        except (TypeError, ValueError, OverflowError):
-            raise self.fail(f"`{parameter.name}` is not {'a number' if is_float else 'an integer'}") from None
-        bits = 64 if parameter.type == "i64" else 32
-        if not is_float and not -(1 << (bits - 1)) <= result < 1 << (bits - 1):
-            raise self.fail(f"`{parameter.name}` is {result}, which has more than {bits} bits")
-        return result
 
     def bind(self) -> Tuple[Dict[str, int], Dict[str, str]]:
         """Values of symbols and of type parameters."""
@@ -161,7 +144,26 @@ class Call:
                     raise self.fail(f"`{name}` is written and overlaps `{other}`")
 
 
-def _by_name(signature: Signature, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Dict[str, Any]:
+def check_number(signature: Signature, parameter: Parameter, values: Mapping[str, Any]) -> Any:
+    """Of a scalar or a constant the number that a call has, or the default."""
+    value = values.get(parameter.name, parameter.default)
+    if value is None:
+        raise Error(f"{signature.name}: `{parameter.name}` is missing")
+    is_float = parameter.type in signature.types or parameter.type.startswith(("f", "bf", "tf"))
+    try:
+        if parameter.type == "bool":
+            return int(bool(value))
+        result = float(value) if is_float else operator.index(value)
+    except (TypeError, ValueError, OverflowError):
+        what = "a number" if is_float else "an integer"
+        raise Error(f"{signature.name}: `{parameter.name}` is not {what}") from None
+    bits = 64 if parameter.type == "i64" else 32
+    if not is_float and not -(1 << (bits - 1)) <= result < 1 << (bits - 1):
+        raise Error(f"{signature.name}: `{parameter.name}` is {result}, which has more than {bits} bits")
+    return result
+
+
+def bind_arguments(signature: Signature, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Dict[str, Any]:
     """Positional arguments are the parameters in order, outputs left out."""
     positional = signature.inputs
     if len(args) > len(positional):

@@ -18,6 +18,11 @@ _NAMES = {elem: name for name, elem in ELEMS.items()}
 _NAMES["tf32"] = "float32"
 
 
+def name_of(elem: str) -> str:
+    """What the frameworks call an element type."""
+    return _NAMES[elem]
+
+
 class View(NamedTuple):
     """A tensor argument."""
 
