@@ -215,13 +215,14 @@ __device__ __forceinline__ void store(const view<T, Align> &to, const X &x) {
 
 /// base[offsets] where the condition holds, else `otherwise`; offsets and condition are tiles that broadcast.
 template <class T, class Offsets, class Condition>
-__device__ __forceinline__ auto gather(const T *base, const Offsets &offsets, const Condition &condition, T otherwise) {
+__device__ __forceinline__ auto gather(const T *base, const Offsets &offsets, const Condition &condition,
+                                       converted<T> otherwise) {
   return map([&](auto offset, bool exists) { return exists ? base[offset] : otherwise; }, offsets, condition);
 }
 
 template <class T, class Byte, class Offsets, class Condition>
 __device__ __forceinline__ auto gather(packed_pointer<T, Byte> base, const Offsets &offsets, const Condition &condition,
-                                       T otherwise) {
+                                       converted<T> otherwise) {
   return map([&](auto offset, bool exists) { return exists ? base[offset] : otherwise; }, offsets, condition);
 }
 

@@ -38,6 +38,12 @@ struct tf32 {
   u32 bits;
 };
 
+/// T, as a parameter that takes whatever converts to it: T follows from other arguments.
+template <class T> struct converted_type {
+  using type = T;
+};
+template <class T> using converted = typename converted_type<T>::type;
+
 template <class A, class B> inline constexpr bool same = false;
 template <class A> inline constexpr bool same<A, A> = true;
 
