@@ -73,6 +73,7 @@ bool Simulator::execute(Process &process, const Node &node) {
   case StmtKind::Move:
   case StmtKind::Spread:
   case StmtKind::LoadShared:
+  case StmtKind::LookUp:
   case StmtKind::StoreShared:
   case StmtKind::Place:
   case StmtKind::LoadTensor:

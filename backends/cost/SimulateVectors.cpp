@@ -50,6 +50,7 @@ bool Simulator::endsStretch(const Process &process, const Node &node) const {
   case StmtKind::Move:
   case StmtKind::Spread:
   case StmtKind::LoadShared:
+  case StmtKind::LookUp:
   case StmtKind::StoreShared:
   case StmtKind::Place:
   case StmtKind::LoadTensor:
@@ -120,7 +121,7 @@ bool Simulator::compute(Process &process, const Node &node) {
     return true;
   }
   stretch(process, node);
-  if (stmt.kind == StmtKind::LoadTensor || stmt.kind == StmtKind::LoadShared)
+  if (stmt.kind == StmtKind::LoadTensor || stmt.kind == StmtKind::LoadShared || stmt.kind == StmtKind::LookUp)
     process.openLatency += shuffleClocks;
   // The warps of a reduction meet.
   return stmt.kind != StmtKind::Compute || stmt.ref.buffer.empty() || meet(process, stmt);

@@ -211,6 +211,20 @@ Work transposedAccess(const plan::Plan &plan, const plan::Role &role, const Stmt
           .sharedBytes = elements * bankBytes * bankConflicts(*buffer, type.layout, sharedSpan / bankBytes)};
 }
 
+/// Each thread reads an element of its own choice: a comparison with the table's size, an address, a load. Equal words
+/// are read once. A table of one row of the banks has one word in each bank; of more rows, threads side by side ask a
+/// bank for about as many words, but seldom for more than four.
+Work lookUps(const plan::Plan &plan, const plan::Role &role, const Stmt &stmt, const VarType &type,
+             int64_t sharedSpan) {
+  constexpr double mostWords = 4;
+  const plan::Buffer *buffer = plan.findBuffer(stmt.ref.buffer);
+  const double bytes = buffer ? static_cast<double>(buffer->stageBytes()) : 0;
+  const double elements = heldElements(type, role), words = std::clamp(bytes / sharedSpan, 1.0, mostWords);
+  return {.simple = 2 * elements,
+          .others = elements,
+          .sharedBytes = elements * std::max<double>(bankBytes, byteWidth(type.elem)) * words};
+}
+
 } // namespace
 
 Work workOf(const plan::Plan &plan, const plan::Role &role, const Stmt &stmt, int alignment, int64_t sharedSpan) {
@@ -245,6 +259,8 @@ Work workOf(const plan::Plan &plan, const plan::Role &role, const Stmt &stmt, in
     return last ? times(accesses(plan, role, stmt, *last, alignment), 2) : Work{.others = 8 * threads};
   case StmtKind::LoadShared:
     return dest ? transposedAccess(plan, role, stmt, *dest, sharedSpan) : Work{};
+  case StmtKind::LookUp:
+    return dest ? lookUps(plan, role, stmt, *dest, sharedSpan) : Work{};
   case StmtKind::StoreShared: {
     if (!last)
       return {};

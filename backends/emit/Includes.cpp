@@ -46,6 +46,7 @@ constexpr Row rows[] = {
     {"load_direct", "direct_load.h"},
     {"load_cluster_shared", "cluster_copy.h"},
     {"load_shared", "shared_copy.h"},
+    {"look_up", "look_up.h"},
     {"launch_dependents", "sync.h"},
     {"mma(", "mma.h"},
     {"mma<", "mma.h"},

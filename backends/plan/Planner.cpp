@@ -30,6 +30,7 @@
 #include "backends/plan/roles/ComputeRole.h"
 #include "backends/plan/roles/Exp2Polynomials.h"
 #include "backends/plan/roles/LoadRole.h"
+#include "backends/plan/roles/LookUpTables.h"
 #include "backends/plan/rowwise/AlignRows.h"
 #include "backends/plan/rowwise/EvictLast.h"
 #include "backends/plan/rowwise/HoistLoads.h"
@@ -163,6 +164,11 @@ private:
       if (const std::string why = boundByWarpgroup(consumer.role, placement, plan->grid, consumer.byMasks);
           !why.empty())
         return refuse("`own_bounds`: " + why);
+    if (!takesTurns && placement.turns == 0 && !schedule.alignRows.value_or(false))
+      for (const std::string &tensor :
+           placeLookUpTables(consumer.role, consumer.scratch, *plan, placement, tiles.takesTilesInTurn()))
+        note(plan::Note::Copies,
+             fmt::format("`{}` is copied to shared memory, where its elements are looked up", tensor));
     std::string whyNotAhead =
         schedule.keepAhead.value_or(false) ? "blocks take several tiles, or there are products" : "";
     if (!placement.hasProducts && placement.rings.empty() && !tiles.takesTilesInTurn())

@@ -48,6 +48,7 @@ std::optional<Doing> doing(const Role &role, const Stmt &stmt) {
   case StmtKind::Store:
   case StmtKind::Atomic:
   case StmtKind::LoadShared:
+  case StmtKind::LookUp:
   case StmtKind::StoreShared:
   case StmtKind::Expect:
   case StmtKind::CopyIn:

@@ -137,6 +137,8 @@ std::string_view spelling(StmtKind kind) {
     return "load_shared";
   case StmtKind::StoreShared:
     return "store_shared";
+  case StmtKind::LookUp:
+    return "look_up";
   case StmtKind::FenceProxy:
     return FenceProxy::keyword;
   case StmtKind::LoadTensor:

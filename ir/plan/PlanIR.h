@@ -133,7 +133,7 @@ struct Stmt {
 
   /// LoadShared: of the block of the cluster with this rank, which is not its own; 0: the block's own.
   int fromBlock = 0;
-  BufferRef ref;                 ///< LoadShared, StoreShared, CopyIn, CopyOut; Product: b
+  BufferRef ref;                 ///< LoadShared, StoreShared, LookUp, CopyIn, CopyOut; Product: b
   std::vector<BufferRef> scales; ///< Product: block scales of a and b, in shared memory; empty: none
   bool aShared = false;          ///< Product: a is aRef, in shared or tensor memory, else the variable operands[0]
   BufferRef aRef;
@@ -157,7 +157,7 @@ struct Stmt {
   /// CopyIn: not Whole: this block copies its share of the stage's rows or columns, by its place in the cluster, into
   /// every block of the cluster; each block's barrier counts the bytes of all shares.
   Division multicast = Division::Whole;
-  /// Ahead. Product by warps: steps of k in a loop, 0: all. Compute of exp2: of 16
+  /// Ahead. LookUp: elements of the table. Product by warps: steps of k in a loop, 0: all. Compute of exp2: of 16
   /// elements those that a polynomial gives instead of the special function unit.
   int count = 0;
   int degree = 0;           ///< of that polynomial

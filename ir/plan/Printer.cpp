@@ -185,6 +185,9 @@ std::string head(const Stmt &stmt) {
   case StmtKind::StoreShared:
     return fmt::format("{}store_shared {} = {}{}", stmt.firstInstance ? "first " : "", print(stmt.ref), columns(stmt),
                        operand(stmt, 0));
+  case StmtKind::LookUp:
+    return fmt::format("{} = look_up {} by {} below {}{}", stmt.dest, print(stmt.ref), operand(stmt, 0), stmt.count,
+                       otherwise(stmt));
   case StmtKind::LoadTensor:
     return fmt::format("{} = load_tensor {}", stmt.dest, print(stmt.ref));
   case StmtKind::StoreTensor:

@@ -71,7 +71,7 @@ private:
     const Place made(role.name, stmt.dest), kept("", stmt.ref.buffer);
     if (isQuotientOrRoot(stmt) && elemOf(role, stmt.dest) == ElemType::F32)
       quotients.insert(made);
-    if (stmt.kind == StmtKind::LoadShared || stmt.kind == StmtKind::LoadTensor)
+    if (stmt.kind == StmtKind::LoadShared || stmt.kind == StmtKind::LookUp || stmt.kind == StmtKind::LoadTensor)
       sources[made].push_back(kept);
     if (stmt.kind == StmtKind::StoreShared || stmt.kind == StmtKind::StoreTensor)
       sources[kept].emplace_back(role.name, stmt.operands[0]);

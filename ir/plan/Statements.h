@@ -56,7 +56,9 @@ enum class StmtKind : uint8_t {
   // shared memory, by the threads of the role
   LoadShared,  ///< dest = ref
   StoreShared, ///< ref = operands[0]
-  FenceProxy,  ///< fence.proxy.async: this thread's shared stores become visible to the copy and matrix engines
+  LookUp, ///< dest = of the first `count` elements of ref, a row, those that operands[0] names; where it names none of
+          ///< them, what stands after `else`, or zero
+  FenceProxy, ///< fence.proxy.async: this thread's shared stores become visible to the copy and matrix engines
   // tensor memory, by the threads of an instance: each warp its own lanes
   LoadTensor,  ///< dest = ref
   StoreTensor, ///< ref = operands[0]

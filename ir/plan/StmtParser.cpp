@@ -177,6 +177,14 @@ void Parser::assignment(Stmt &stmt) {
       expect("block");
       stmt.fromBlock = static_cast<int>(number());
     }
+  } else if (accept("look_up")) {
+    stmt.kind = StmtKind::LookUp;
+    stmt.ref = bufferRef();
+    expect("by");
+    stmt.operands.push_back(name("a variable"));
+    expect("below");
+    stmt.count = smallInteger();
+    otherwise(stmt);
   } else if (accept("load_tensor")) {
     stmt.kind = StmtKind::LoadTensor;
     stmt.ref = bufferRef();
@@ -252,6 +260,7 @@ void Parser::effect(Stmt &stmt) {
   case StmtKind::Spread:
   case StmtKind::Load:
   case StmtKind::LoadShared:
+  case StmtKind::LookUp:
   case StmtKind::LoadTensor:
   case StmtKind::Fetch:
   case StmtKind::Sync:

@@ -55,6 +55,7 @@ bool synchronises(StmtKind kind) {
   case StmtKind::Store:
   case StmtKind::Atomic:
   case StmtKind::LoadShared:
+  case StmtKind::LookUp:
   case StmtKind::StoreShared:
   case StmtKind::LoadTensor:
   case StmtKind::StoreTensor:

@@ -356,6 +356,8 @@ void RolePrinter::printStmt(const Stmt &stmt, cpp::Body &out) {
     return printStore(stmt, out);
   case StmtKind::LoadShared:
     return printLoadShared(stmt, out);
+  case StmtKind::LookUp:
+    return printLookUp(stmt, out);
   case StmtKind::StoreShared:
     return printStoreShared(stmt, out);
   case StmtKind::FenceProxy:

@@ -315,6 +315,15 @@ void RolePrinter::printLoadShared(const Stmt &stmt, cpp::Body &out) {
   assign(stmt, cpp::call(cpp::templated(callee, {cpp::name(typeText(stmt.dest))}), std::move(args)), out);
 }
 
+void RolePrinter::printLookUp(const Stmt &stmt, cpp::Body &out) {
+  const VarType &type = typeOf(stmt.dest);
+  const cpp::Expr nothing = stmt.hasElse ? value(stmt.operands[1]) : cpp::braces(elementType(type.elem), {});
+  assign(stmt,
+         cpp::call(cpp::templated("tk::look_up", {cpp::integer(stmt.count)}),
+                   {stage(stmt.ref), value(stmt.operands[0]), nothing}),
+         out);
+}
+
 /// A row of a tensor of which nothing is written may be read beside the tile.
 cpp::Expr RolePrinter::loadedAligned(const Stmt &stmt, const ViewParts &parts, const VarType &loaded) {
   std::vector<cpp::Expr> args = {cpp::name(alignmentName)};

@@ -172,6 +172,7 @@ private:
   // Memory.cpp
   cpp::Stmt declareAlignment(const plan::Stmt &first);
   void printLoadShared(const plan::Stmt &stmt, cpp::Body &out);
+  void printLookUp(const plan::Stmt &stmt, cpp::Body &out);
   cpp::Expr loadedAligned(const plan::Stmt &stmt, const ViewParts &parts, const plan::VarType &loaded);
   void printLoad(const plan::Stmt &stmt, cpp::Body &out);
   int64_t tileSizeOf(const std::string &tile) const;

@@ -27,6 +27,15 @@ public:
       refuse("`{}` is {}, `{}` is {}", stmt.operands[0], print(from), stmt.dest, print(to));
   }
 
+  /// Each thread has the numbers of its elements.
+  void lookUp() {
+    wants(stmt.operands[0], ElemType::I32);
+    if (stmt.hasElse && !isScalar(stmt.operands[1], to.elem))
+      refuse("what is not in the table is a scalar of {}, and `{}` is {}", spelling(to.elem), stmt.operands[1],
+             print(typeOf(stmt.operands[1])));
+    broadcast();
+  }
+
   void compute() {
     switch (stmt.op) {
     case OpKind::Const:
@@ -298,6 +307,8 @@ void checkComputed(const OperandCheck &role, const Stmt &stmt) {
   Computed check(role, stmt);
   if (stmt.kind == StmtKind::Move)
     check.move();
+  else if (stmt.kind == StmtKind::LookUp)
+    check.lookUp();
   else
     check.compute();
 }

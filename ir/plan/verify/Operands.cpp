@@ -65,6 +65,7 @@ void checkStatement(const OperandCheck &role, const Stmt &stmt) {
   switch (stmt.kind) {
   case StmtKind::Compute:
   case StmtKind::Move:
+  case StmtKind::LookUp:
     return checkComputed(role, stmt);
   case StmtKind::Load:
   case StmtKind::Store:

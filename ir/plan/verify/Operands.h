@@ -77,7 +77,7 @@ protected:
 
 // Statements whose names resolve and that have the operands that they take.
 
-/// Compute, Move: types, shapes, layouts and parts of what is read against what is made.
+/// Compute, Move, LookUp: types, shapes, layouts and parts of what is read against what is made.
 void checkComputed(const OperandCheck &role, const Stmt &stmt);
 /// Load, Store, Atomic, CopyIn, CopyOut, Fetch: slices of tensors against what registers, or a stage, hold of them.
 void checkSlice(const OperandCheck &role, const Stmt &stmt);

@@ -63,6 +63,7 @@ private:
     case StmtKind::Store:
     case StmtKind::Atomic:
     case StmtKind::LoadShared:
+    case StmtKind::LookUp:
     case StmtKind::StoreShared:
     case StmtKind::LoadTensor:
     case StmtKind::StoreTensor:
@@ -95,6 +96,7 @@ private:
       return stmt.ref.buffer.empty();
     case StmtKind::Move:
     case StmtKind::LoadShared:
+    case StmtKind::LookUp:
     case StmtKind::StoreShared:
     case StmtKind::LoadTensor:
     case StmtKind::StoreTensor:

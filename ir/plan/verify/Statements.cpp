@@ -48,8 +48,9 @@ private:
     if (stmt.dest.empty()) {
       if (stmt.kind == StmtKind::Compute || stmt.kind == StmtKind::Move || stmt.kind == StmtKind::Spread ||
           stmt.kind == StmtKind::Load || stmt.kind == StmtKind::LoadShared || stmt.kind == StmtKind::LoadTensor ||
-          stmt.kind == StmtKind::Fetch || (stmt.kind == StmtKind::Product && !stmt.isTensorProduct()) ||
-          stmt.kind == StmtKind::For || stmt.kind == StmtKind::Ahead)
+          stmt.kind == StmtKind::LookUp || stmt.kind == StmtKind::Fetch ||
+          (stmt.kind == StmtKind::Product && !stmt.isTensorProduct()) || stmt.kind == StmtKind::For ||
+          stmt.kind == StmtKind::Ahead)
         complain("has no destination");
       return;
     }
@@ -77,6 +78,8 @@ private:
       least = 2;
     if (stmt.kind == StmtKind::Compute)
       least = computeOperands(stmt.op);
+    if (stmt.kind == StmtKind::LookUp)
+      least = stmt.hasElse ? 2 : 1;
     if (stmt.operands.size() < least)
       complain("takes {} operands and has {}", least, stmt.operands.size());
   }
@@ -156,6 +159,10 @@ private:
     case StmtKind::StoreShared:
       if (ref(stmt.ref))
         fits(*typeOf(stmt.operands[0]), stmt.ref, stmt);
+      return;
+    case StmtKind::LookUp:
+      if (upright(stmt.ref))
+        table(stmt, *plan.findBuffer(stmt.ref.buffer));
       return;
     case StmtKind::Fetch:
       tensor(stmt);
@@ -331,6 +338,17 @@ private:
       complain("the first instance holds no more than its part");
   }
 
+  /// A row of which every thread may read any element.
+  void table(const Stmt &stmt, const Buffer &buffer) {
+    if (buffer.rows != 1 || buffer.swizzle != Swizzle::None || isPacked(buffer.elem))
+      complain("a table is a row of whole bytes without a swizzle, and `{}` is {}[{}x{}] with swizzle {}", buffer.name,
+               spelling(buffer.elem), buffer.rows, buffer.cols, spelling(buffer.swizzle));
+    else if (stmt.count < 1 || stmt.count > buffer.cols)
+      complain("a table of {} elements, and a stage of `{}` has {}", stmt.count, buffer.name, buffer.cols);
+    else if (typeOf(stmt.dest)->elem != buffer.elem)
+      complain("a tile of {} and a buffer of {}", spelling(typeOf(stmt.dest)->elem), spelling(buffer.elem));
+  }
+
   /// What neither the copy nor the matrix engine touches may be larger than a tile in it: nothing reads the padding.
   bool isForThreadsOnly(const Buffer &buffer) const {
     bool only = true;
@@ -341,7 +359,8 @@ private:
           const bool uses = stmt.ref.buffer == buffer.name ||
                             std::any_of(operands.begin(), operands.end(),
                                         [&](const BufferRef &operand) { return operand.buffer == buffer.name; });
-          only &= !uses || stmt.kind == StmtKind::StoreShared || stmt.kind == StmtKind::LoadShared;
+          only &= !uses || stmt.kind == StmtKind::StoreShared || stmt.kind == StmtKind::LoadShared ||
+                  stmt.kind == StmtKind::LookUp;
         });
     return only;
   }

@@ -288,6 +288,7 @@ void Tracer::stmt(const Stmt &stmt) {
     global(stmt);
     return registers(stmt);
   case StmtKind::LoadShared:
+  case StmtKind::LookUp:
     registers(stmt);
     emit(Event::LoadShared, stmt).a = touched(stmt.ref);
     return;

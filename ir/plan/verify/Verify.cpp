@@ -44,6 +44,7 @@ bool runsOnOneThread(const Role &role) {
     case StmtKind::Atomic:
     case StmtKind::Spread:
     case StmtKind::LoadShared:
+    case StmtKind::LookUp:
     case StmtKind::StoreShared:
     case StmtKind::FenceProxy:
     case StmtKind::Sync:

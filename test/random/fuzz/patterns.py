@@ -297,5 +297,84 @@ def partial(k):
     k.lines.append("  }")
 
 
+def tables(k):
+    """Elements of a table that tiles of integers pick: in a loop, behind a branch, as factors of products."""
+    grid, leading = head(k, "m")
+    m = k.axes[0]
+    n = tile_axis(k, "n", "loop", 256)
+    size = k.choices.pick((16, 256, 2, 3, 100, 255, 257, 1))
+    type = k.choices.pick(("f32", "bf16", "f16", "i8", "u8", "i32", "f64"))
+    i = lambda *rest: indices(leading, *rest)
+    table, row = table_of(k, leading, size, type)
+    covered = k.choices.chance(30)
+    by_bits = size & (size - 1) == 0 and not covered and k.choices.chance(50)
+    at = k.tensor(dims(leading, "M", "N"), "u8") if by_bits else k.integers(dims(leading, "M", "N"), -3 if covered else 0, size + 2 if covered else size - 1)
+    index = f"{at}[{i('m', 'n')}]" + (f" & {size - 1}" if by_bits else "")
+    picked, element = f"{table}[{row}{index}]", f"{table}[{row}{index}]"
+    if covered:
+        picked = f"({picked} else 1)"
+        element = f"(if {index} < 0 or {index} >= {size} then 1 else {element})"
+    k.lines.append(grid)
+    k.say(f"var s = zeros({shape_text(m, None)});")
+    k.say(f"for n in tiles(N, {n.size_text}) {{")
+    k.indent += 1
+    branch = k.choices.chance(25)
+    if branch:
+        name = k.new("a")
+        k.params.append(f"{name}: i32")
+        k.set(name, ("3", "0"))
+        k.say(f"if {name} > n.index {{ s = s + rowsum(f32({picked}) * 0.25); }}")
+        element_of_sum = f"(if {name} > n / {n.size_text} then {element} else 0)"
+    else:
+        k.say(f"let v = f32({picked});")
+        k.say("s = s + rowsum(v * 0.25);")
+        element_of_sum = element
+    if not branch and k.choices.chance(50):
+        k.outs.append(f"out y1: {k.choices.pick(('f32', 'bf16', 'f16'))}[{', '.join(dims(leading, 'M', 'N'))}]")
+        k.say(f"y1[{i('m', 'n')}] = v * 0.5;")
+        k.outputs.append(f"y1[{i('m', 'n')}] = {element} * 0.5;")
+    k.indent -= 1
+    k.say("}")
+    k.outs.append(f"out y0: f32[{', '.join(dims(leading, 'M'))}]")
+    k.say(f"y0[{i('m')}] = s;")
+    k.outputs.append(f"y0[{i('m')}] = sum(n in 0..N, {element_of_sum} * 0.25);")
+    k.lines.append("  }")
+
+
+def table_product(k):
+    """Products with weights that are elements of a table."""
+    grid, leading = head(k, "mn")
+    m, n = k.axes
+    kk = tile_axis(k, "k", "loop", 128)
+    type = k.choices.pick(("bf16", "f16", "f32"))
+    size = k.choices.pick((16, 256, 5))
+    table, row = table_of(k, leading, size, type)
+    x = k.tensor(dims(leading, "M", "K"), type)
+    turned = k.choices.chance(50)
+    at = k.integers(["N", "K"] if turned else ["K", "N"], 0, size - 1)
+    i = lambda *rest: indices(leading, *rest)
+    weights, weight = (f"{table}[{row}{at}[n, k]].T", f"{at}[n, k]") if turned else (f"{table}[{row}{at}[k, n]]", f"{at}[k, n]")
+    k.lines.append(grid)
+    k.say(f"var acc = zeros({shape_text(m, n)});")
+    k.say(f"for k in tiles(K, {kk.size_text}) {{ acc += {x}[{i('m', 'k')}] @ {weights}; }}")
+    k.outs.append(f"out y0: f32[{', '.join(dims(leading, 'M', 'N'))}]")
+    k.say(f"y0[{i('m', 'n')}] = acc;")
+    k.outputs.append(f"y0[{i('m', 'n')}] = sum(k in 0..K, {x}[{i('m', 'k')}] * {table}[{row}{weight}]);")
+    k.lines.append("  }")
+
+
+def table_of(k, leading, size, type):
+    """A tensor, and what indexes its dims but the last, which is the table: none, the grid's integer or a dim."""
+    first = k.choices.pick(("", "b", "G - 1"))
+    if first == "b" and not leading:
+        first = ""
+    if first == "G - 1":
+        k.dims["G"] = 3
+        k.others["G"] = range(1, 4)
+    fill = None if type in ("f32", "bf16", "f16", "f64") else "integers(lo = 0, hi = 100)"
+    before = {"": [], "b": ["B"], "G - 1": ["G"]}[first]
+    return k.tensor([*before, str(size)], type, fill), f"{first}, " if first else ""
+
+
 PATTERNS = (partial, masked_product, attention, attention, scan, running, integer_product, integers, normalised, scales.scaled_product,
-            wrapping.wrapping)
+            wrapping.wrapping, tables, table_product)
