@@ -224,6 +224,8 @@ private:
     case StmtKind::Advance:
       if (!facts.counted.count(&stmt))
         return "the block ends before its cursor is used again";
+      if (!countsPhases(role, stmt.as<plan::Advance>().ring))
+        return "all threads meet between what reads the same stage and what writes it again";
       return isAlwaysStageZero(role, stmt.as<plan::Advance>().ring)
                  ? "its ring has one stage, and nobody asks for its phase"
                  : "";
@@ -234,6 +236,12 @@ private:
     default:
       return "";
     }
+  }
+
+  /// Whether barriers go by the cursor; else it only says which stage is used next.
+  static bool countsPhases(const Role &role, const std::string &cursor) {
+    const auto goesBy = [&](const Stmt &stmt) { return stmt.barrier() && stmt.barrier()->cursor == cursor; };
+    return plan::any(role.body, goesBy) || plan::any(role.finish, goesBy);
   }
 
   static bool isAlwaysStageZero(const Role &role, const std::string &cursor) {
