@@ -8,7 +8,8 @@
 SEED is any word: the hash of the last commit that touches backends/, kernels/ or runtime/ is one that nobody chose. Products are timed
 beside cuBLAS and cuBLASLt, attention beside cuDNN and FlashAttention-2 (and 3, where its package is installed), rows beside
 torch.compile. Every result is checked. LOG is JSON, a line a shape: after an interrupt, or where --seconds ran out, the same command
-goes on. Then a table says how it stands. The ratio is the time of the fastest other over ours."""
+goes on. Then a table says how it stands. The ratio is the time of the fastest other over ours. With --workspace our kernels may copy operands to
+workspace first, in the time that counts; `--before OUT` then times the same without."""
 import argparse
 import ctypes
 import hashlib
@@ -24,12 +25,29 @@ from torch.nn.attention import SDPBackend
 
 import drawn_shapes
 from attentions import called_by
-from side_by_side import Bench, check_with, normal
+from side_by_side import Bench, Library, check_with, normal
 
 LIBRARIES = {"gemm": ["gemm"], "gemm_f8": ["gemm"], "attention": ["attention"],
              "attention backward": ["attention", "attention_backward"], "rows": ["norms", "softmax", "rotary"]}
 BACKENDS = {"cuDNN": SDPBackend.CUDNN_ATTENTION, "FlashAttention-2": SDPBackend.FLASH_ATTENTION}
 NORM_LENGTHS, SOFTMAX_LENGTHS = (1024, 2048, 4096, 8192), (512, 1024, 2048, 4096, 8192, 16384)
+
+
+class WithWorkspace(Library):
+    """Kernels that can use workspace have it: what they copy there counts as their time."""
+
+    def bind(self, name, *values):
+        if not hasattr(self.library, f"{name}_with_workspace"):
+            return super().bind(name, *values)
+        size = self.workspace_bytes(name, *values)
+        workspace = torch.empty(max(size, 1), device="cuda", dtype=torch.uint8)
+        launch = super().bind(f"{name}_with_workspace", *values, ctypes.c_void_p(workspace.data_ptr()), ctypes.c_int64(size))
+        return lambda keep=workspace: launch()
+
+
+class WorkspaceBench(Bench):
+    def library(self, name):
+        return WithWorkspace(self.folder / f"{name}.so")
 
 
 def by_blas(library, multiply):
@@ -218,17 +236,18 @@ def main():
     parser.add_argument("--counts", nargs="*", type=int, help="shapes of each kind of work, instead of the usual numbers")
     parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--seconds", type=float, default=math.inf, help="no shape is begun after so many")
-    parser.add_argument("--before", type=Path, help="libraries of another build, timed beside")
+    parser.add_argument("--before", type=Path, help="libraries of another build, timed beside, without workspace")
+    parser.add_argument("--workspace", action="store_true", help="calls NAME_with_workspace of the kernels that have it")
     options = parser.parse_args()
     start = time.monotonic()
     counts = {work: drawn_shapes.COUNTS[work] for work in options.works}
     if options.counts:
         counts = dict(zip(options.works, options.counts, strict=True))
     header = {"seed": options.seed, "device": torch.cuda.get_device_name(), "torch": torch.__version__,
-              "libraries": state_of(options.folder, options.works)}
+              "libraries": state_of(options.folder, options.works), "workspace": options.workspace}
     done = read_log(options.log, header)
     known = {row["name"] for row in done}
-    bench = Bench(options.folder, options.rounds, [], ["flash3"])
+    bench = (WorkspaceBench if options.workspace else Bench)(options.folder, options.rounds, [], ["flash3"])
     before = Bench(options.before, options.rounds, []) if options.before else None
     left = 0
     with options.log.open("a") as log:

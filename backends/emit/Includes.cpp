@@ -134,6 +134,7 @@ constexpr Row rows[] = {
     {"max", "elementwise.h"},
     {"host", "host/launch.h"},
     {"host::fill", "host/fill.h"},
+    {"host::padded", "host/padded.h"},
     {"host::tile_claims_of", "host/tile_claims.h"},
     {"host::trace_of", "host/trace.h"},
 };

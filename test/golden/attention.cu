@@ -5,6 +5,7 @@
 #include "tk/elementwise.h"
 #include "tk/global.h"
 #include "tk/host/launch.h"
+#include "tk/host/padded.h"
 #include "tk/host/tile_claims.h"
 #include "tk/math.h"
 #include "tk/memory.h"
@@ -576,4 +577,137 @@ extern "C" tk_status attn_fwd(const tk_tensor *q, const tk_tensor *k, const tk_t
 tk_status attn_fwd(const tk::tensor &q, const tk::tensor &k, const tk::tensor &v, float scale, const tk::tensor &o,
                    const tk::tensor &lse, bool causal, struct CUstream_st *stream) {
   return ::attn_fwd(q.get(), k.get(), v.get(), scale, o.get(), lse.get(), causal, stream);
+}
+
+extern "C" int64_t attn_fwd_workspace_bytes(const tk_tensor *q, const tk_tensor *k, const tk_tensor *v, float scale,
+                                            const tk_tensor *o, const tk_tensor *lse, int causal) {
+  tk::host::call call("attn_fwd");
+  const tk::host::argument q_view = call.tensor("q", q, 4);
+  const tk::host::argument k_view = call.tensor("k", k, 4);
+  const tk::host::argument v_view = call.tensor("v", v, 4);
+  const tk::host::argument o_view = call.tensor("o", o, 4);
+  const tk::host::argument lse_view = call.tensor("lse", lse, 3);
+  call.same_type(q_view, tk::element::bf16, "");
+  call.same_type(k_view, tk::element::bf16, "");
+  call.same_type(v_view, tk::element::bf16, "");
+  call.same_type(o_view, tk::element::bf16, "");
+  call.same_type(lse_view, tk::element::f32, "");
+  const int B = call.bind(q_view, 0, 0);
+  const int H = call.bind(q_view, 1, 0);
+  const int N = call.bind(q_view, 2, 0);
+  const int D = call.bind(q_view, 3, 0);
+  const int G = call.bind(k_view, 1, 0);
+  const int L = call.bind(k_view, 2, 0);
+  call.dim(q_view, 0, B, "B");
+  call.dim(q_view, 1, H, "H");
+  call.dim(q_view, 2, N, "N");
+  call.dim(q_view, 3, D, "D");
+  call.dim(k_view, 0, B, "B");
+  call.dim(k_view, 1, G, "G");
+  call.dim(k_view, 2, L, "L");
+  call.dim(k_view, 3, D, "D");
+  call.dim(v_view, 0, B, "B");
+  call.dim(v_view, 1, G, "G");
+  call.dim(v_view, 2, L, "L");
+  call.dim(v_view, 3, D, "D");
+  call.dim(o_view, 0, B, "B");
+  call.dim(o_view, 1, H, "H");
+  call.dim(o_view, 2, N, "N");
+  call.dim(o_view, 3, D, "D");
+  call.dim(lse_view, 0, B, "B");
+  call.dim(lse_view, 1, H, "H");
+  call.dim(lse_view, 2, N, "N");
+  call.require(D == 64 || D == 96 || D == 128 || D == 192 || D == 256, "D in {64, 96, 128, 192, 256}");
+  call.require((tk::host::modulo(H, G) == 0), "H % G == 0");
+  call.require((scale > 0), "scale > 0");
+  call.distinct(o_view);
+  call.distinct(lse_view);
+  call.disjoint(o_view, q_view);
+  call.disjoint(o_view, k_view);
+  call.disjoint(o_view, v_view);
+  call.disjoint(o_view, lse_view);
+  call.disjoint(lse_view, q_view);
+  call.disjoint(lse_view, k_view);
+  call.disjoint(lse_view, v_view);
+  return call.ok() ? tk::host::padded_bytes(q_view) + tk::host::padded_bytes(k_view) + tk::host::padded_bytes(v_view)
+                   : -1;
+}
+
+extern "C" tk_status attn_fwd_with_workspace(const tk_tensor *q, const tk_tensor *k, const tk_tensor *v, float scale,
+                                             const tk_tensor *o, const tk_tensor *lse, int causal, void *workspace,
+                                             int64_t workspace_bytes, struct CUstream_st *stream) {
+  tk::host::call call("attn_fwd");
+  const tk::host::argument q_view = call.tensor("q", q, 4);
+  const tk::host::argument k_view = call.tensor("k", k, 4);
+  const tk::host::argument v_view = call.tensor("v", v, 4);
+  const tk::host::argument o_view = call.tensor("o", o, 4);
+  const tk::host::argument lse_view = call.tensor("lse", lse, 3);
+  call.same_type(q_view, tk::element::bf16, "");
+  call.same_type(k_view, tk::element::bf16, "");
+  call.same_type(v_view, tk::element::bf16, "");
+  call.same_type(o_view, tk::element::bf16, "");
+  call.same_type(lse_view, tk::element::f32, "");
+  const int B = call.bind(q_view, 0, 0);
+  const int H = call.bind(q_view, 1, 0);
+  const int N = call.bind(q_view, 2, 0);
+  const int D = call.bind(q_view, 3, 0);
+  const int G = call.bind(k_view, 1, 0);
+  const int L = call.bind(k_view, 2, 0);
+  call.dim(q_view, 0, B, "B");
+  call.dim(q_view, 1, H, "H");
+  call.dim(q_view, 2, N, "N");
+  call.dim(q_view, 3, D, "D");
+  call.dim(k_view, 0, B, "B");
+  call.dim(k_view, 1, G, "G");
+  call.dim(k_view, 2, L, "L");
+  call.dim(k_view, 3, D, "D");
+  call.dim(v_view, 0, B, "B");
+  call.dim(v_view, 1, G, "G");
+  call.dim(v_view, 2, L, "L");
+  call.dim(v_view, 3, D, "D");
+  call.dim(o_view, 0, B, "B");
+  call.dim(o_view, 1, H, "H");
+  call.dim(o_view, 2, N, "N");
+  call.dim(o_view, 3, D, "D");
+  call.dim(lse_view, 0, B, "B");
+  call.dim(lse_view, 1, H, "H");
+  call.dim(lse_view, 2, N, "N");
+  call.require(D == 64 || D == 96 || D == 128 || D == 192 || D == 256, "D in {64, 96, 128, 192, 256}");
+  call.require((tk::host::modulo(H, G) == 0), "H % G == 0");
+  call.require((scale > 0), "scale > 0");
+  call.distinct(o_view);
+  call.distinct(lse_view);
+  call.disjoint(o_view, q_view);
+  call.disjoint(o_view, k_view);
+  call.disjoint(o_view, v_view);
+  call.disjoint(o_view, lse_view);
+  call.disjoint(lse_view, q_view);
+  call.disjoint(lse_view, k_view);
+  call.disjoint(lse_view, v_view);
+  const tk::host::device device = tk::host::find_device(call, {9, 0, true}, q_view, k_view, v_view, o_view, lse_view);
+  if (!call.ok())
+    return call.status();
+  static_cast<void>(device);
+  tk::host::check_workspace(call, workspace, workspace_bytes,
+                            tk::host::padded_bytes(q_view) + tk::host::padded_bytes(k_view) +
+                                tk::host::padded_bytes(v_view));
+  char *rest = static_cast<char *>(workspace);
+  const tk::host::padded<4> q_padded(call, q_view, rest, stream);
+  const tk::host::padded<4> k_padded(call, k_view, rest, stream);
+  const tk::host::padded<4> v_padded(call, v_view, rest, stream);
+  if (!call.ok())
+    return call.status();
+  return ::attn_fwd(q_padded.get(), k_padded.get(), v_padded.get(), scale, o, lse, causal, stream);
+}
+
+tk_status attn_fwd_with_workspace(const tk::tensor &q, const tk::tensor &k, const tk::tensor &v, float scale,
+                                  const tk::tensor &o, const tk::tensor &lse, bool causal, void *workspace,
+                                  int64_t workspace_bytes, struct CUstream_st *stream) {
+  return ::attn_fwd_with_workspace(q.get(), k.get(), v.get(), scale, o.get(), lse.get(), causal, workspace,
+                                   workspace_bytes, stream);
+}
+
+int64_t attn_fwd_workspace_bytes(const tk::tensor &q, const tk::tensor &k, const tk::tensor &v, float scale,
+                                 const tk::tensor &o, const tk::tensor &lse, bool causal) {
+  return ::attn_fwd_workspace_bytes(q.get(), k.get(), v.get(), scale, o.get(), lse.get(), causal);
 }

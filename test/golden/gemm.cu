@@ -6,6 +6,7 @@
 #include "tk/elementwise.h"
 #include "tk/global.h"
 #include "tk/host/launch.h"
+#include "tk/host/padded.h"
 #include "tk/math.h"
 #include "tk/memory.h"
 #include "tk/raster.h"
@@ -3470,4 +3471,73 @@ extern "C" tk_status gemm(const tk_tensor *a, const tk_tensor *b, const tk_tenso
 
 tk_status gemm(const tk::tensor &a, const tk::tensor &b, const tk::tensor &c, struct CUstream_st *stream) {
   return ::gemm(a.get(), b.get(), c.get(), stream);
+}
+
+extern "C" int64_t gemm_workspace_bytes(const tk_tensor *a, const tk_tensor *b, const tk_tensor *c) {
+  tk::host::call call("gemm");
+  const tk::host::argument a_view = call.tensor("a", a, 2);
+  const tk::host::argument b_view = call.tensor("b", b, 2);
+  const tk::host::argument c_view = call.tensor("c", c, 2);
+  const tk::element T = a_view.type;
+  call.require(T == tk::element::bf16 || T == tk::element::f16, "T in {bf16, f16}");
+  call.same_type(b_view, T, ", as the other tensors of type `T`");
+  call.same_type(c_view, T, ", as the other tensors of type `T`");
+  const int M = call.bind(a_view, 0, 0);
+  const int K = call.bind(a_view, 1, 0);
+  const int N = call.bind(b_view, 1, 0);
+  call.dim(a_view, 0, M, "M");
+  call.dim(a_view, 1, K, "K");
+  call.dim(b_view, 0, K, "K");
+  call.dim(b_view, 1, N, "N");
+  call.dim(c_view, 0, M, "M");
+  call.dim(c_view, 1, N, "N");
+  call.distinct(c_view);
+  call.disjoint(c_view, a_view);
+  call.disjoint(c_view, b_view);
+  return call.ok() ? tk::host::padded_bytes(a_view) + tk::host::padded_bytes(b_view) : -1;
+}
+
+extern "C" tk_status gemm_with_workspace(const tk_tensor *a, const tk_tensor *b, const tk_tensor *c, void *workspace,
+                                         int64_t workspace_bytes, struct CUstream_st *stream) {
+  tk::host::call call("gemm");
+  const tk::host::argument a_view = call.tensor("a", a, 2);
+  const tk::host::argument b_view = call.tensor("b", b, 2);
+  const tk::host::argument c_view = call.tensor("c", c, 2);
+  const tk::element T = a_view.type;
+  call.require(T == tk::element::bf16 || T == tk::element::f16, "T in {bf16, f16}");
+  call.same_type(b_view, T, ", as the other tensors of type `T`");
+  call.same_type(c_view, T, ", as the other tensors of type `T`");
+  const int M = call.bind(a_view, 0, 0);
+  const int K = call.bind(a_view, 1, 0);
+  const int N = call.bind(b_view, 1, 0);
+  call.dim(a_view, 0, M, "M");
+  call.dim(a_view, 1, K, "K");
+  call.dim(b_view, 0, K, "K");
+  call.dim(b_view, 1, N, "N");
+  call.dim(c_view, 0, M, "M");
+  call.dim(c_view, 1, N, "N");
+  call.distinct(c_view);
+  call.disjoint(c_view, a_view);
+  call.disjoint(c_view, b_view);
+  const tk::host::device device = tk::host::find_device(call, {9, 0, true}, a_view, b_view, c_view);
+  if (!call.ok())
+    return call.status();
+  static_cast<void>(device);
+  tk::host::check_workspace(call, workspace, workspace_bytes,
+                            tk::host::padded_bytes(a_view) + tk::host::padded_bytes(b_view));
+  char *rest = static_cast<char *>(workspace);
+  const tk::host::padded<2> a_padded(call, a_view, rest, stream);
+  const tk::host::padded<2> b_padded(call, b_view, rest, stream);
+  if (!call.ok())
+    return call.status();
+  return ::gemm(a_padded.get(), b_padded.get(), c, stream);
+}
+
+tk_status gemm_with_workspace(const tk::tensor &a, const tk::tensor &b, const tk::tensor &c, void *workspace,
+                              int64_t workspace_bytes, struct CUstream_st *stream) {
+  return ::gemm_with_workspace(a.get(), b.get(), c.get(), workspace, workspace_bytes, stream);
+}
+
+int64_t gemm_workspace_bytes(const tk::tensor &a, const tk::tensor &b, const tk::tensor &c) {
+  return ::gemm_workspace_bytes(a.get(), b.get(), c.get());
 }

@@ -90,7 +90,9 @@ HostFunction::HostFunction(const Signature &signature, const SourceManager &sour
 // ---- declarations --------------------------------------------------------------------------------------------------
 
 std::string HostFunction::functionName(EntryKind kind) const {
-  return entryName(signature.name) + (kind == EntryKind::WorkspaceQuery ? "_workspace_bytes" : "");
+  return entryName(signature.name) + (kind == EntryKind::WorkspaceQuery  ? "_workspace_bytes"
+                                      : kind == EntryKind::WithWorkspace ? "_with_workspace"
+                                                                         : "");
 }
 
 std::string HostFunction::parameter(const std::string &name) const {
@@ -118,6 +120,7 @@ std::vector<std::pair<std::string, std::string>> HostFunction::trailing(EntryKin
   case EntryKind::Kernel:
     return {stream};
   case EntryKind::Program:
+  case EntryKind::WithWorkspace:
     return {{"void *", workspaceName}, {"int64_t ", availableName}, stream};
   case EntryKind::WorkspaceQuery:
     return {};
@@ -161,7 +164,7 @@ std::string HostFunction::overload(EntryKind kind, bool withDefaults) const {
     list.push_back(type + name);
   if (withDefaults && kind != EntryKind::WorkspaceQuery)
     list.back() += " = nullptr";
-  if (withDefaults && kind != EntryKind::Program)
+  if (withDefaults && kind != EntryKind::Program && kind != EntryKind::WithWorkspace)
     for (size_t i = signature.order.size(); i-- > 0;) {
       const std::string text = defaultOf(signature.order[i]);
       if (text.empty())

@@ -25,6 +25,7 @@ namespace tkc::cuda {
 enum class EntryKind : uint8_t {
   Kernel,        ///< the stream
   Program,       ///< workspace, its bytes, the stream
+  WithWorkspace, ///< the same, of a kernel that may do without
   WorkspaceQuery ///< none
 };
 

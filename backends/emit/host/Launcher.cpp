@@ -7,6 +7,7 @@
 #include "backends/emit/host/Entries.h"
 #include "backends/emit/host/HostFunction.h"
 #include "backends/emit/host/ProgramLauncher.h"
+#include "backends/emit/host/WorkspaceEntries.h"
 #include "backends/emit/kernel/KernelPrinter.h"
 #include "backends/emit/kernel/Types.h"
 #include "backends/targets/Dialect.h"
@@ -226,10 +227,11 @@ std::string printLaunchers(const std::vector<planner::PlannedKernel> &kernels,
   const Dialect &dialect = dialectOfAll(kernels);
   std::string text;
   forEachKernel(kernels, [&](const KernelInfo &kernel, std::vector<const planner::PlannedKernel *> planned) {
-    KernelEntry entry(kernel.signature, std::move(planned), gpus, names, sources, dialect);
+    KernelEntry entry(kernel.signature, planned, gpus, names, sources, dialect);
     text += entry.definition(isLaunched(kernel, programs), scope);
     if (scope.empty())
-      text += entry.overloadDefinition(EntryKind::Kernel);
+      text += entry.overloadDefinition(EntryKind::Kernel) +
+              printWorkspaceEntries(kernel.signature, planned, gpus, names, sources, dialect);
   });
   forEachProgram(programs, [&](const Signature &signature, const std::vector<const ProgramPlan *> &plans) {
     text += printProgramEntries(signature, plans, names, sources, dialect, scope);
@@ -246,9 +248,17 @@ std::string printHeader(const std::vector<planner::PlannedKernel> &kernels,
     forC += function.declaration(kind) + ";\n";
     forCpp += function.overload(kind, /*withDefaults=*/true) + ";\n";
   };
-  forEachKernel(kernels, [&](const KernelInfo &kernel, const auto &) {
+  forEachKernel(kernels, [&](const KernelInfo &kernel, const std::vector<const planner::PlannedKernel *> &planned) {
+    const HostFunction function(kernel.signature, sources, dialect, names);
     forC += commentLines(kernel.signature.doc);
-    declare(HostFunction(kernel.signature, sources, dialect, names), EntryKind::Kernel);
+    declare(function, EntryKind::Kernel);
+    if (!paddedTensors(kernel.signature, planned).empty()) {
+      forC += "/// The same. Operands whose rows begin at no multiple of 16 bytes are copied to the workspace first.\n";
+      declare(function, EntryKind::WithWorkspace);
+      forC += "/// Bytes of workspace that such a call needs, 0 where nothing is copied; -1 where arguments are not "
+              "right.\n";
+      declare(function, EntryKind::WorkspaceQuery);
+    }
     forC += "\n";
   });
   forEachProgram(programs, [&](const Signature &signature, const std::vector<const ProgramPlan *> &) {

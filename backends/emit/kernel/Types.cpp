@@ -132,8 +132,9 @@ std::string identifier(std::string_view name) {
 std::string entryName(std::string_view name) {
   std::string text = identifier(name);
   const std::string_view base = std::string_view(text).substr(0, text.find_last_not_of('_') + 1);
-  // A program's query is called for the program.
-  if (!cpp::isOfCompiler(base) && (cpp::isGlobal(base) || base.ends_with("_workspace_bytes")))
+  // Entries with workspace are called for the kernel or the program.
+  const bool isOfOther = base.ends_with("_workspace_bytes") || base.ends_with("_with_workspace");
+  if (!cpp::isOfCompiler(base) && (cpp::isGlobal(base) || isOfOther))
     text += '_';
   return text;
 }
