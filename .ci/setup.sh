@@ -4,6 +4,7 @@
 packages=(
   clang-22 libclang-22-dev llvm-22-dev llvm-22-tools lld-22 libclang-rt-22-dev   # compiler, LibTooling, lit, fuzzing
   cmake ninja-build ccache git python3 python3-venv
+  dpkg-dev file                                                                  # cpack
   libfmt-dev libcli11-dev libgtest-dev libstdc++-12-dev libzstd-dev zlib1g-dev
 )
 

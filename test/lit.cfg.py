@@ -31,6 +31,8 @@ for name in ("CCACHE_DIR", "CUDA_VISIBLE_DEVICES"):
     if name in os.environ:
         config.environment[name] = os.environ[name]
 
+if shutil.which("dpkg-shlibdeps") and shutil.which("file"):
+    config.available_features.add("dpkg")
 if shutil.which("nvcc", path=config.environment["PATH"]):
     config.available_features.add("nvcc")
     smi = shutil.which("nvidia-smi")
