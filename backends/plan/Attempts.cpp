@@ -184,6 +184,16 @@ std::vector<Attempt> attempts(ir::Function &function, const arch::Description &a
   return result;
 }
 
+std::vector<Attempt> memorySavings(ir::Function &function, const arch::Description &arch,
+                                   const std::set<std::string> &fixed) {
+  const Setting share{"share", 1}, late{"late_copies", 1};
+  if (!productsOf(function, arch).any || fixed.count(share.name))
+    return {};
+  if (arch.hasTransactionBarriers || fixed.count(late.name) || fixed.count("stages"))
+    return {{share}};
+  return {{share}, {share, late}};
+}
+
 std::vector<Setting> nextChanges(ir::Function &function, const arch::Description &arch, const Tunes &tunes,
                                  const std::set<std::string> &fixed, const Attempt &now) {
   std::vector<Setting> result;

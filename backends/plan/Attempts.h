@@ -36,6 +36,11 @@ std::vector<Attempt> attempts(ir::Function &function, const arch::Description &a
                               const std::vector<std::pair<std::string, int64_t>> &tunes,
                               const std::set<std::string> &fixed);
 
+/// What makes operands in shared memory take less of it, and the kernel slower: with each of these everything else is
+/// tried once more where nothing fits without. Nothing of what is in `fixed`.
+std::vector<Attempt> memorySavings(ir::Function &function, const arch::Description &arch,
+                                   const std::set<std::string> &fixed);
+
 /// Each change that may come next where `now` was changed already: another value of a key, or half of what a tune is by
 /// then. Nothing of what is in `fixed`.
 std::vector<Setting> nextChanges(ir::Function &function, const arch::Description &arch,

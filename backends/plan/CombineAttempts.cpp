@@ -2,13 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "backends/plan/CombineAttempts.h"
 
+#include <limits>
+
 namespace tkc::planner {
 
 std::optional<Attempt> combineAttempts(const std::function<std::vector<Setting>(const Attempt &)> &next,
-                                       const std::function<double(const Attempt &)> &lacks, double now) {
-  Attempt kept;
+                                       const std::function<double(const Attempt &)> &lacks, Attempt kept, double now) {
   for (;;) {
-    std::optional<Attempt> best;
+    std::optional<Attempt> best, aside; // a smaller tile that does not help by itself may let the next one fit
+    double leastAside = std::numeric_limits<double>::infinity();
     for (const Setting &change : next(kept)) {
       Attempt changed = with(kept, change);
       const double after = lacks(changed);
@@ -17,11 +19,16 @@ std::optional<Attempt> combineAttempts(const std::function<std::vector<Setting>(
       if (after < now) {
         now = after;
         best = std::move(changed);
+      } else if (change.isTune && after < leastAside) {
+        leastAside = after;
+        aside = std::move(changed);
       }
     }
-    if (!best)
+    if (!best && !aside)
       return std::nullopt;
-    kept = std::move(*best);
+    if (!best)
+      now = leastAside;
+    kept = std::move(best ? *best : *aside);
   }
 }
 

@@ -92,11 +92,20 @@ public:
     if (hasKeys())
       for (const auto &[name, value] : tunes)
         fixed.insert(name);
-    for (const Attempt &attempt : some(attempts(*kernel.function, *options.arch, tunes, fixed)))
-      if (lacksOf(attempt, options) == 0)
-        return taken(attempt, reason);
-    if (const std::optional<Attempt> combined = combine(tunes, fixed, {}, options))
-      return taken(*combined, reason);
+    if (std::unique_ptr<plan::Plan> plan = changeFrom({}, lacks, fixed, reason))
+      return plan;
+    if (lacks == everything) // memory is not what is short
+      return nullptr;
+    double before = lacks;
+    for (const Attempt &saving : memorySavings(*kernel.function, *options.arch, fixed)) {
+      const double after = lacksOf(saving, options);
+      if (after == 0)
+        return taken(saving, reason);
+      if (after < before)
+        if (std::unique_ptr<plan::Plan> plan = changeFrom(saving, after, fixed, reason))
+          return plan;
+      before = std::min(before, after);
+    }
     return nullptr;
   }
 
@@ -107,7 +116,7 @@ public:
       if (lacksOf(attempt, options) == 0)
         return saying(attempt);
     if (const std::optional<Attempt> combined =
-            set.empty() ? std::nullopt : combine(tunes, meant, withoutKeys(), options))
+            set.empty() ? std::nullopt : combine(tunes, meant, withoutKeys(), options, {}, lacks))
       return saying(*combined);
     // Nobody gets this plan: one that is unsound says no more than that it is none.
     PlanOptions quiet = options;
@@ -117,7 +126,7 @@ public:
       if (lacksOf(attempt, quiet) == 0)
         return saying(attempt);
     if (const std::optional<Attempt> combined =
-            sizes.size() == tunes.size() ? std::nullopt : combine(sizes, meant, {}, quiet))
+            sizes.size() == tunes.size() ? std::nullopt : combine(sizes, meant, {}, quiet, {}, lacks))
       return saying(*combined);
     std::string text = tried == 0 ? "" : fmt::format("; none of {} other schedules that were tried fits", tried);
     for (const auto &[name, why] : whyMeant)
@@ -128,16 +137,32 @@ public:
 private:
   using Tunes = std::vector<std::pair<std::string, int64_t>>;
 
+  /// With `from`, of which the plan lacks `lacking`, and changes of what is not `fixed`.
+  std::unique_ptr<plan::Plan> changeFrom(const Attempt &from, double lacking, std::set<std::string> fixed,
+                                         const std::string &reason) {
+    for (const Setting &setting : from)
+      fixed.insert(setting.name);
+    for (Attempt &attempt : some(attempts(*kernel.function, *options.arch, tunes, fixed))) {
+      attempt.insert(attempt.begin(), from.begin(), from.end());
+      if (lacksOf(attempt, options) == 0)
+        return taken(attempt, reason);
+    }
+    if (const std::optional<Attempt> combined = combine(tunes, fixed, {}, options, from, lacking))
+      return taken(*combined, reason);
+    return nullptr;
+  }
+
   static std::vector<Attempt> some(std::vector<Attempt> all) {
     if (all.size() > mostAttempts)
       all.resize(mostAttempts);
     return all;
   }
 
-  /// Changes that fit together, where none does by itself: `others`, and those of `tunes` and of keys that are not
-  /// `fixed`.
+  /// Changes that fit together with `from`, of which the plan lacks `lacking`, where none does by itself: `others`, and
+  /// those of `tunes` and of keys that are not `fixed`.
   std::optional<Attempt> combine(const Tunes &tunes, const std::set<std::string> &fixed,
-                                 const std::vector<Setting> &others, const PlanOptions &options) {
+                                 const std::vector<Setting> &others, const PlanOptions &options, const Attempt &from,
+                                 double lacking) {
     const size_t most = tried + mostCombined;
     const auto next = [&](const Attempt &now) {
       std::vector<Setting> changes = nextChanges(*kernel.function, *options.arch, tunes, fixed, now);
@@ -148,7 +173,7 @@ private:
     const auto lacksAfter = [&](const Attempt &attempt) {
       return tried < most ? lacksOf(attempt, options) : everything;
     };
-    return combineAttempts(next, lacksAfter, lacks);
+    return combineAttempts(next, lacksAfter, from, lacking);
   }
 
   /// One for each key that the user set: as if nobody had.

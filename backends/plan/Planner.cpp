@@ -24,6 +24,7 @@
 #include "backends/plan/resources/MergeTensorMaps.h"
 #include "backends/plan/resources/RingDepth.h"
 #include "backends/plan/resources/ScratchMemory.h"
+#include "backends/plan/resources/ShareMemory.h"
 #include "backends/plan/resources/SharedMemory.h"
 #include "backends/plan/resources/WarpRegisters.h"
 #include "backends/plan/roles/BulkReduceRole.h"
@@ -74,6 +75,8 @@ private:
       error = formClusters(function, tiles, placement, *plan);
     if (!error.empty())
       return refuse(error);
+    if (placement.copiesLate && schedule.stages.value_or(1) > 1)
+      return refuse(fmt::format("`late_copies`: no tile is copied ahead, and `stages` asks for {}", *schedule.stages));
     lengths = orderTiles(nest, placement, plan->grid, schedule.claimTiles.value_or(false));
     std::string why;
     takesTurns = choosePingPong(tiles, placement, why);
@@ -151,14 +154,17 @@ private:
     placement.notes.insert(placement.notes.end(), consumer.notes.begin(), consumer.notes.end());
     polynomials = chooseExp2Polynomials(consumer.role, arch, schedule);
     std::optional<MatrixRoleResult> products;
+    const auto share = [&] {
+      return sharesMemory() ? shareMemory(consumer.role, consumer.transposed, consumer.scratch, placement) : MemoryOf();
+    };
     if (placement.copiesItself)
-      synchronizeBlock(consumer.role, placement);
+      synchronizeBlock(consumer.role, placement, share());
     else if (placement.usesTensorMemory())
       products = splitMatrixRole(consumer.role, placement, arch.tensorMemoryColumns, accumulatorStages, factors);
     else {
       alternateStaging(consumer.role, placement);
       joinPipelines(consumer.role);
-      synchronizeWarpgroups(consumer.role, placement);
+      synchronizeWarpgroups(consumer.role, placement, share());
     }
     if (schedule.ownBounds.value_or(false))
       if (const std::string why = boundByWarpgroup(consumer.role, placement, plan->grid, consumer.byMasks);
@@ -207,7 +213,7 @@ private:
     }
     plan->buffers = placement.buffers;
     transpositions = consumer.transposed.size();
-    if (sharesScratch)
+    if (sharesScratch && !(placement.copiesItself && sharesMemory()))
       shareScratch(consumer.scratch, consumer.transposed, placement);
     plan->buffers.insert(plan->buffers.end(), consumer.scratch.begin(), consumer.scratch.end());
     scratchBytes = scratchBytesOf(consumer.scratch, placement.alignment);
@@ -252,6 +258,10 @@ private:
       role.lanes = arch.warpSize;
     plan->roles = std::move(roles);
     return true;
+  }
+
+  bool sharesMemory() const {
+    return schedule.share.value_or(false) && placement.hasProducts && !placement.usesTensorMemory() && !takesTurns;
   }
 
   bool refusePingPong(const std::string &why) {
@@ -303,6 +313,10 @@ private:
     plan->aligned = schedule.aligned;
     if (plan->aligned)
       decide("aligned", "true");
+    if (sharesMemory())
+      decide("share", "1");
+    if (placement.copiesLate)
+      decide("late_copies", "1");
     decide("overlap", overlapped ? "1" : "0");
     decide("persistent", plan->grid.counted      ? "counted"
                          : plan->grid.dynamic    ? "claimed"

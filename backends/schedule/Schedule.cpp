@@ -67,6 +67,10 @@ void set(Schedule &schedule, std::string_view key, int64_t value) {
     schedule.interleave = value != 0;
   else if (key == "pingpong")
     schedule.pingpong = value != 0;
+  else if (key == "share")
+    schedule.share = value != 0;
+  else if (key == "late_copies")
+    schedule.lateCopies = value != 0;
   else if (key == "early_launch")
     schedule.earlyLaunch = value != 0;
 }
@@ -90,6 +94,11 @@ const std::vector<Key> &keys() {
        "of a kernel without products whose tiles are of one row: vectors begin where memory has multiples of their "
        "size, wherever the row does; suits rows of odd length"},
       {"overlap", "int", 0, 1, "1", "loop iterations that a product may run behind the vector work that feeds it"},
+      {"share", "bool", 0, 1, "true where nothing else fits",
+       "operands in shared memory that are in use at different times lie in the same memory; takes more barriers"},
+      {"late_copies", "bool", 0, 1, "true where nothing else fits",
+       "of warps that copy for themselves: a tile is copied right before its first use, not ahead; leaves more memory "
+       "to share (AMD, NVIDIA before Hopper)"},
       {"alternate", "bool", 0, 1, "true where eight waves have rings of three stages",
        "of a loop of products alone: two halves of the waves load and multiply in turns (AMD)"},
       {"interleave", "bool", 0, 1, "true for loops of one product alone, where waves do not alternate",

@@ -35,7 +35,7 @@ struct Schedule {
       rescaleThreshold, exp2Fma, vector, keep, split;
   bool aligned = false; ///< of its `when`
   std::optional<bool> persistent, earlyLaunch, allowUpcast, twoCta, claimTiles, correction, alternate, interleave,
-      pingpong, keepAhead, lateSums, ownBounds, adder, alignRows;
+      pingpong, keepAhead, lateSums, ownBounds, adder, alignRows, share, lateCopies;
   std::optional<uint8_t> captured; ///< a plan::Uncounted
 };
 

@@ -9,8 +9,8 @@
 Compiles every kernel file of the library and of test/language, and random kernels one by one, for every GPU. A line of the output is a
 file, with a hash for each GPU of what tkc printed: the emitted file, messages and the exit status. With --against, the files and GPUs
 that differ are printed, and the exit status is 1 if there are any. A random kernel has schedule keys of its own for each GPU, drawn by
-the seed. `--random 100` is for a quick look: only the first 100 random kernels are compiled. The library's files come from the
-checkout of this script, so that both compilers read the same.
+the seed, but for those that save memory. `--random 100` is for a quick look: only the first 100 random kernels are compiled. The library's
+files come from the checkout of this script, so that both compilers read the same.
 
 test/golden/emitted.hashes is such an output, for the library and the first random kernels. A test compares it with what tkc prints now,
 so that no change of emitted code goes unnoticed. Where a change is meant, read what became of an emitted file or two, and write the
@@ -54,7 +54,7 @@ def of_random(tkc, gpus, offers, seed, count, folder):
     def one(number, gpu):
         name = f"k{number}"
         kernel = make(Choices(f"{seed}/{number}"), name)
-        chosen = keys.draw(random.Random(f"{seed}/{number}/{gpu}"), offers[gpu], kernel)
+        chosen = keys.draw(random.Random(f"{seed}/{number}/{gpu}"), offers[gpu], kernel, savings=0)
         path = folder / f"{name}-{gpu}.tk"
         path.write_text(Trial(name, kernel.text(), chosen).source())
         return compiled(tkc, path, gpu)

@@ -15,8 +15,8 @@ using Kind = plan::StmtKind;
 /// made known to all.
 class BlockSynchronizer {
 public:
-  BlockSynchronizer(plan::Role &role, const Placement &placement)
-      : role(role), threads(placement.layout.threads * role.instances), byLoads(placement.directLoads) {
+  BlockSynchronizer(plan::Role &role, const Placement &placement, const MemoryOf &memory)
+      : role(role), threads(placement.layout.threads * role.instances), byLoads(placement.directLoads), memory(memory) {
     for (const auto &[value, buffer] : placement.staged)
       staged.insert(buffer);
     for (const RingPlacement &ring : placement.rings)
@@ -63,6 +63,7 @@ private:
     case Kind::CopyIn:
       if (overwrites(stmt))
         sync(stmt.loc);
+      takeMemory(stmt);
       if (isOnceLoaded(stmt))
         underWay.insert(stmt.ref.buffer), awaited.erase(stmt.ref.buffer);
       break;
@@ -70,6 +71,9 @@ private:
     case Kind::Ahead:
       if (std::any_of(stmt.body.begin(), stmt.body.end(), [&](const plan::Stmt &inner) { return overwrites(inner); }))
         sync(stmt.loc);
+      for (const plan::Stmt &inner : stmt.body)
+        if (inner.kind == Kind::CopyIn || inner.kind == Kind::Place)
+          takeMemory(inner);
       if (waits(stmt))
         awaited = (stmt.kind == Kind::CopyWait && stmt.as<plan::CopyWait>().left == 0) || underWayIsOldest ? underWay
                                                                                                            : Names();
@@ -82,14 +86,21 @@ private:
     case Kind::Place:
       if (stmt.ref.cursor.empty() && stillRead.count(stmt.ref.buffer))
         sync(stmt.loc);
+      takeMemory(stmt);
       if (onceLoaded.count(stmt.ref.buffer))
         unpublished.insert(stmt.ref.buffer);
       break;
     case Kind::StoreShared:
       if (stillRead.count(stmt.ref.buffer))
         sync(stmt.loc);
+      takeMemory(stmt);
       if (staged.count(stmt.ref.buffer))
         unpublished.insert(stmt.ref.buffer);
+      break;
+    case Kind::LoadShared:
+    case Kind::CopyOut:
+      if (memory.count(stmt.ref.buffer))
+        stillRead.insert(stmt.ref.buffer);
       break;
     case Kind::Product:
       product(stmt);
@@ -103,6 +114,7 @@ private:
   /// A barrier of the block.
   void met() {
     stillRead.clear();
+    written.clear();
     unpublished.clear();
     for (const std::string &buffer : awaited)
       underWay.erase(buffer);
@@ -127,6 +139,25 @@ private:
     return stmt.kind == Kind::CopyIn && stmt.ref.cursor.empty() && stillRead.count(stmt.ref.buffer) != 0;
   }
 
+  /// Before a buffer is filled that has its memory with others: nobody reads what lies there, or is still to fill it.
+  void takeMemory(const plan::Stmt &fill) {
+    const std::string &buffer = fill.ref.buffer;
+    const auto host = memory.find(buffer);
+    if (host == memory.end())
+      return;
+    const auto others = [&](const Names &busy) {
+      return std::any_of(busy.begin(), busy.end(), [&](const std::string &other) {
+        const auto its = memory.find(other);
+        return other != buffer && its != memory.end() && its->second == host->second;
+      });
+    };
+    if (others(underWay))
+      landed(fill.loc);
+    else if (stillRead.count(buffer) || others(stillRead) || others(written))
+      sync(fill.loc);
+    written.insert(buffer);
+  }
+
   void landed(SourceLoc loc) {
     waitForAll(loc);
     awaited = underWay;
@@ -142,7 +173,7 @@ private:
   }
 
   void loop(plan::Stmt &stmt) {
-    const Names readBefore = stillRead;
+    const Names readBefore = stillRead, writtenBefore = written;
     // The loop's own first wait and barrier cover what was loaded before its first copies, if they come before its use.
     const Names before = underWay;
     if (!before.empty() && !waitsFirst(stmt.body))
@@ -154,6 +185,7 @@ private:
     walk(stmt.body);
     unpublished.insert(unpublishedBefore.begin(), unpublishedBefore.end()); // the loop, and its barriers, may not run
     stillRead.insert(readBefore.begin(), readBefore.end());
+    written.insert(writtenBefore.begin(), writtenBefore.end());
     underWayIsOldest = wasOldest;
     underWay = outside; // the loop may not run
     awaited.clear();
@@ -173,22 +205,25 @@ private:
   void addWhatIterationsLeave(const plan::Body &body) {
     if (!plan::any(body, [&](const plan::Stmt &stmt) { return usesStaging(stmt); }))
       return;
+    const auto size = [&] { return stillRead.size() + written.size() + unpublished.size(); };
     size_t known = 0;
     do {
-      known = stillRead.size() + unpublished.size();
+      known = size();
       BlockSynchronizer iteration = *this;
       plan::Body copy = body;
       iteration.walk(copy);
       stillRead.merge(iteration.stillRead);
+      written.merge(iteration.written);
       unpublished.merge(iteration.unpublished);
-    } while (known != stillRead.size() + unpublished.size());
+    } while (known != size());
   }
 
   bool usesStaging(const plan::Stmt &stmt) const {
     const std::vector<plan::BufferRef> refs = plan::operandRefs(stmt);
-    return staged.count(stmt.ref.buffer) != 0 || std::any_of(refs.begin(), refs.end(), [&](const plan::BufferRef &ref) {
-             return staged.count(ref.buffer) != 0;
-           });
+    const auto uses = [&](const plan::BufferRef &ref) {
+      return staged.count(ref.buffer) != 0 || memory.count(ref.buffer) != 0;
+    };
+    return uses(stmt.ref) || std::any_of(refs.begin(), refs.end(), uses);
   }
 
   /// Whether the body waits and meets before it multiplies out of what is under way.
@@ -216,14 +251,16 @@ private:
 
   void branch(plan::Stmt &stmt) {
     const Names beforeUnder = underWay, beforeUnpublished = unpublished, beforeRead = stillRead,
-                beforeAwaited = awaited;
+                beforeWritten = written, beforeAwaited = awaited;
     walk(stmt.body);
-    const Names thenUnder = underWay, thenUnpublished = unpublished, thenRead = stillRead;
-    underWay = beforeUnder, unpublished = beforeUnpublished, stillRead = beforeRead, awaited = beforeAwaited;
+    const Names thenUnder = underWay, thenUnpublished = unpublished, thenRead = stillRead, thenWritten = written;
+    underWay = beforeUnder, unpublished = beforeUnpublished, stillRead = beforeRead, written = beforeWritten;
+    awaited = beforeAwaited;
     walk(stmt.orElse);
     underWay.insert(thenUnder.begin(), thenUnder.end());
     unpublished.insert(thenUnpublished.begin(), thenUnpublished.end());
     stillRead.insert(thenRead.begin(), thenRead.end());
+    written.insert(thenWritten.begin(), thenWritten.end());
     awaited.clear();
     out->push_back(std::move(stmt));
   }
@@ -236,8 +273,10 @@ private:
   plan::Role &role;
   const int threads;
   const bool byLoads; ///< waits count loads to shared memory
+  const MemoryOf &memory;
   Names staged, onceLoaded;
   Names stillRead;               ///< buffers of one stage that some thread may be multiplying out of
+  Names written;                 ///< of those that share memory: filled since the last barrier
   Names unpublished;             ///< staging buffers written since the last barrier
   Names underWay;                ///< loaded once a tile, and not known to have come
   Names awaited;                 ///< of these, what each thread has waited for: it has come once the block has met
@@ -247,6 +286,8 @@ private:
 
 } // namespace
 
-void synchronizeBlock(plan::Role &role, const Placement &placement) { BlockSynchronizer(role, placement).run(); }
+void synchronizeBlock(plan::Role &role, const Placement &placement, const MemoryOf &memory) {
+  BlockSynchronizer(role, placement, memory).run();
+}
 
 } // namespace tkc::planner

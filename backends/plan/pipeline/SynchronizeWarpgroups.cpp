@@ -26,7 +26,8 @@ struct Group {
 
 class Synchronizer {
 public:
-  Synchronizer(plan::Role &role, const Placement &placement) : role(role), placement(placement) {
+  Synchronizer(plan::Role &role, const Placement &placement, const MemoryOf &memory)
+      : role(role), placement(placement), memory(memory) {
     for (const RingPlacement &ring : placement.rings)
       for (const RingMember &member : ring.members)
         ringOf[member.buffer] = &ring;
@@ -358,14 +359,24 @@ private:
     return blocking;
   }
 
-  static bool conflicts(const plan::Stmt &stmt, const Group &group) {
+  bool conflicts(const plan::Stmt &stmt, const Group &group) const {
     const bool reads = std::find(stmt.operands.begin(), stmt.operands.end(), group.dest) != stmt.operands.end();
     // Products into one accumulator are done in order by the matrix engine; threads multiply outside that order.
     const bool isOrdered = stmt.kind == Kind::Product && !stmt.isSynchronous();
     const bool writes = !isOrdered && stmt.dest == group.dest;
     const bool overwritesOperand = !group.aVariable.empty() && stmt.dest == group.aVariable;
-    const bool overwritesBuffer = stmt.kind == Kind::StoreShared && group.buffers.count(stmt.ref.buffer);
+    const bool overwritesBuffer = stmt.kind == Kind::StoreShared && readsMemoryOf(stmt.ref.buffer, group);
     return reads || writes || overwritesOperand || overwritesBuffer;
+  }
+
+  bool readsMemoryOf(const std::string &buffer, const Group &group) const {
+    const auto host = memory.find(buffer);
+    if (host == memory.end())
+      return group.buffers.count(buffer) != 0;
+    return std::any_of(group.buffers.begin(), group.buffers.end(), [&](const std::string &other) {
+      const auto its = memory.find(other);
+      return its != memory.end() && its->second == host->second;
+    });
   }
 
   void product(plan::Stmt &stmt) {
@@ -417,6 +428,7 @@ private:
 
   plan::Role &role;
   const Placement &placement;
+  const MemoryOf &memory;
   std::map<std::string, const RingPlacement *> ringOf; ///< by buffer
   std::set<const RingPlacement *> lagging;             ///< findLagging
   std::set<std::string> stagedBuffers;
@@ -430,6 +442,8 @@ private:
 
 } // namespace
 
-void synchronizeWarpgroups(plan::Role &role, const Placement &placement) { Synchronizer(role, placement).run(); }
+void synchronizeWarpgroups(plan::Role &role, const Placement &placement, const MemoryOf &memory) {
+  Synchronizer(role, placement, memory).run();
+}
 
 } // namespace tkc::planner

@@ -9,11 +9,11 @@
 // reads it no more.
 #pragma once
 
-#include "backends/plan/placement/Placement.h"
+#include "backends/plan/resources/ShareMemory.h"
 
 namespace tkc::planner {
 
 /// Rewrites the body of `role` in place and declares its cursors.
-void synchronizeWarpgroups(plan::Role &role, const Placement &placement);
+void synchronizeWarpgroups(plan::Role &role, const Placement &placement, const MemoryOf &memory);
 
 } // namespace tkc::planner

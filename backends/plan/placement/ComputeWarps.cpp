@@ -35,6 +35,7 @@ public:
     out.alignment = arch.sharedSpan * 8;
     out.copiesItself = !arch.hasTransactionBarriers;
     out.throughRegisters = out.copiesItself && !arch.hasAsyncCopy;
+    out.copiesLate = out.copiesItself && schedule.lateCopies.value_or(false);
     if (byWarps) {
       chooseWarps();
       out.instances = std::min(out.instances, mostInstances);

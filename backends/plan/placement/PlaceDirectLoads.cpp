@@ -62,8 +62,8 @@ void placeDirectLoads(const ir::Function &function, const Nest &nest, const arch
       }
   placement.throughRegisters = false;
   placement.directLoads = true;
-  placement.loadsAlways =
-      placement.hasPlainLoop && !takesTilesInTurn; // the next tile begins at the cursors of this one
+  placement.loadsAlways = placement.hasPlainLoop && !placement.copiesLate &&
+                          !takesTilesInTurn; // the next tile begins at the cursors of this one
 }
 
 int Placement::directLoadsOf(const plan::Buffer &buffer) const {

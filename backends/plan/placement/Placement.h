@@ -107,6 +107,7 @@ struct Placement {
       false; ///< one role computes and fills the rings (AsyncCopyPipeline.h); else a producer fills them
   bool throughRegisters = false; ///< its copies go through registers; else they are asynchronous
   bool directLoads = false;      ///< they are loads straight to shared memory, which waits count (PlaceDirectLoads.h)
+  bool copiesLate = false;       ///< a loop's tiles are copied right before their first use (LateCopies.h)
   bool hasPlainLoop = false;     ///< one loop of products alone, whose addresses take no memory
   bool loadsAlways = false;      ///< also of tiles beyond the loop's last: no branch stands between products
   int turns = 0;                ///< parts of k that two halves of the waves load and multiply in turns (WaveSchedule.h)

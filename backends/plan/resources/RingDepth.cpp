@@ -237,7 +237,7 @@ void fillRings(Placement &placement, const arch::Description &arch, const Schedu
   const int byDefault = placement.throughRegisters ? defaultStagesThroughRegisters
                         : placement.copiesItself   ? defaultOwnStages
                                                    : defaultStages;
-  const int wanted = static_cast<int>(schedule.stages.value_or(byDefault));
+  const int wanted = placement.copiesLate ? 1 : static_cast<int>(schedule.stages.value_or(byDefault));
   // Round by round, so that no ring is deep while another is shallow.
   for (int depth = 1; depth < wanted; ++depth) {
     for (RingPlacement &ring : placement.rings) {

@@ -7,12 +7,8 @@
 #include <utility>
 
 namespace tkc::planner {
-namespace {
 
-using Kind = plan::StmtKind;
-
-/// Whether `stmt`, or what it holds, multiplies out of one of the ring's buffers.
-bool reads(const plan::Stmt &stmt, const RingPlacement &ring) {
+bool multipliesOutOf(const plan::Stmt &stmt, const RingPlacement &ring) {
   const auto has = [&](const std::string &buffer) {
     return std::any_of(ring.members.begin(), ring.members.end(),
                        [&](const RingMember &member) { return member.buffer == buffer; });
@@ -22,6 +18,10 @@ bool reads(const plan::Stmt &stmt, const RingPlacement &ring) {
     return std::any_of(refs.begin(), refs.end(), [&](const plan::BufferRef &ref) { return has(ref.buffer); });
   });
 }
+
+namespace {
+
+using Kind = plan::StmtKind;
 
 /// One ring in the steady state of a loop. Barriers stand before the statements at which rings are first used; their
 /// places, in order, are numbered.
@@ -59,7 +59,7 @@ private:
     Use use{&ring};
     bool found = false;
     for (size_t i = 0; i < loop.body.size(); ++i)
-      if (reads(loop.body[i], ring)) {
+      if (multipliesOutOf(loop.body[i], ring)) {
         use.first = found ? use.first : i;
         use.last = i;
         found = true;

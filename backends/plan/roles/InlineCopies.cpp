@@ -3,6 +3,7 @@
 #include "backends/plan/roles/InlineCopies.h"
 
 #include "backends/plan/analysis/Nest.h"
+#include "backends/plan/roles/LateCopies.h"
 
 #include <algorithm>
 
@@ -71,7 +72,10 @@ void InlineCopies::pipeline(const ir::Op &loop, plan::Stmt &stmt) {
       inner.turns = placement.turns;
       inner.meets.threads = placement.turns > 0 ? placement.layout.threads * placement.instances : 0;
     }
-  if (placement.throughRegisters)
+  if (placement.copiesLate)
+    copyBeforeUse(
+        builder, stmt, rings, [&](const RingPlacement &ring) { fillWhole(loop, ring); }, [&] { waitForCopies(loop); });
+  else if (placement.throughRegisters)
     pipelineThroughRegisters(builder, stmt, rings,
                              [&](const RingPlacement &ring, CopyPart part, int count, bool inLoop) {
                                fill(loop, ring, part, count, inLoop);
@@ -81,6 +85,22 @@ void InlineCopies::pipeline(const ir::Op &loop, plan::Stmt &stmt) {
         builder, stmt, rings,
         [&](const RingPlacement &ring, int count, bool inLoop) { fill(loop, ring, CopyPart::Whole, count, inLoop); },
         placement.directLoads ? std::optional(directLoads(loop)) : std::nullopt);
+}
+
+/// The tile of this iteration.
+void InlineCopies::fillWhole(const ir::Op &loop, const RingPlacement &ring) {
+  if (!placement.throughRegisters)
+    return fill(loop, ring, CopyPart::Whole, 0, true);
+  fill(loop, ring, CopyPart::Fetch, 0, true);
+  fill(loop, ring, CopyPart::Place, 0, true);
+}
+
+void InlineCopies::waitForCopies(const ir::Op &loop) {
+  if (placement.throughRegisters)
+    return;
+  if (!placement.directLoads)
+    builder.emit(plan::CopyCommit(), loop.loc);
+  builder.emit(plan::CopyWait{.byLoads = placement.directLoads}, loop.loc);
 }
 
 DirectLoads InlineCopies::directLoads(const ir::Op &loop) {

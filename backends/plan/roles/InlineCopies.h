@@ -31,6 +31,8 @@ private:
   const RingPlacement *ringOf(const ir::Op *op) const;
   std::vector<const ir::Op *> loadsOf(const ir::Op &loop, const RingPlacement &ring) const;
   bool hasRings(const ir::Op &loop) const;
+  void fillWhole(const ir::Op &loop, const RingPlacement &ring);
+  void waitForCopies(const ir::Op &loop);
   DirectLoads directLoads(const ir::Op &loop);
   void waitForLoads(const ir::Op &loop, int count, int ahead);
   plan::Stmt tileAhead(const ir::Op &loop, int count, bool inLoop);

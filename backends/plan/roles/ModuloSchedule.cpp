@@ -51,9 +51,10 @@ private:
   }
 
   /// What this iteration still works with comes before what only accumulates: groups complete in order. Products of
-  /// warps are over when their statement is: early ones would hold registers for nothing.
+  /// warps are over when their statement is: early ones would hold registers for nothing, and, where operands are copied
+  /// late, shared memory.
   void takeReadyProducts() {
-    if (placement.multipliesByWarps())
+    if (placement.multipliesByWarps() || placement.copiesLate)
       return;
     for (bool onlyAccumulates : {false, true})
       for (const ir::Op *op : ops)

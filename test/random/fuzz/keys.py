@@ -7,6 +7,9 @@ import re
 from known import allows
 
 
+SAVINGS = ("late_copies", "share")  # what the planner tries where nothing else fits
+
+
 def gpus(tool):
     """The names of those that tkc compiles for."""
     return [gpu["name"] for gpu in json.loads(tool.run("arch", "--json")[1]) if gpu["compiles"]]
@@ -21,17 +24,20 @@ def offered(tool, arch):
     return found
 
 
-def draw(random, offers, kernel):
-    """Keys of one kernel: mostly none, some, or a few; what the GPU lacks is computed in wider types. `when` is the schedule's condition."""
+def draw(random, offers, kernel, savings=0.2):
+    """Keys of one kernel: mostly none, some, or a few; what the GPU lacks is computed in wider types. `when` is the schedule's condition.
+    `savings`: how often operands share memory, besides."""
     keys = {"allow_upcast": 1} if random.random() < 0.8 else {}
     if kernel.suits and random.random() < 0.6:
         suit = random.choice(kernel.suits)
         keys |= {key: value for key, value in suit.items() if value in offers.get(key, ()) and allows(key)}
     elif random.random() < 0.5:
-        for key in random.sample(sorted(offers), random.choice((1, 1, 1, 2, 3))):
+        for key in random.sample(sorted(set(offers) - set(SAVINGS)), random.choice((1, 1, 1, 2, 3))):
             value = random.choice(offers[key])
             if allows(key):
                 keys[key] = value
+    if savings and random.random() < savings:
+        keys |= {key: random.choice(offers[key]) for key in SAVINGS if key in offers and allows(key)}
     conditions = kernel.conditions()
     if conditions and set(keys) - {"allow_upcast"} and random.random() < 0.3:
         keys["when"] = random.choice(conditions)
