@@ -18,7 +18,9 @@ build() {
   local name=$1 file=$2 kernel=$3 defines=${4//,/ } settings=${5//,/ --set } captured=$6
   local folder=$out/$name-$captured
   mkdir -p "$folder"
-  perl -0pe "s/(schedule $kernel for sm_90a[^{]*aligned[^{]*\{)/\$1 captured = $captured;/g" "$root/kernels/$file.tk" > "$folder/$file.tk"
+  cp "$root"/kernels/*.tk "$folder"     # what the file imports
+  # What these schedules say of the order themselves gives way.
+  perl -0pe "s/(schedule $kernel for sm_90a[^{]*aligned[^{]*\{)([^}]*)\}/my (\$a, \$b) = (\$1, \$2); \$b =~ s{ captured = \d;}{}; \"\$a captured = $captured;\$b}\"/ge" "$root/kernels/$file.tk" > "$folder/$file.tk"
   # The words of both are to be split.
   # shellcheck disable=SC2086
   "$tkc" "$folder/$file.tk" --kernel="$kernel" --arch sm_90a --set $settings -o "$folder/$file.cu"
