@@ -5,6 +5,7 @@
 #include "ir/plan/verify/Verify.h"
 #include "support/Rounding.h"
 
+#include <bit>
 #include <fmt/format.h>
 
 namespace tkc::plan {
@@ -340,9 +341,11 @@ private:
 
   /// A row of which every thread may read any element.
   void table(const Stmt &stmt, const Buffer &buffer) {
-    if (buffer.rows != 1 || buffer.swizzle != Swizzle::None || isPacked(buffer.elem))
-      complain("a table is a row of whole bytes without a swizzle, and `{}` is {}[{}x{}] with swizzle {}", buffer.name,
-               spelling(buffer.elem), buffer.rows, buffer.cols, spelling(buffer.swizzle));
+    const auto cols = static_cast<uint64_t>(buffer.cols);
+    if (buffer.rows != 1 || !std::has_single_bit(cols) || buffer.swizzle != Swizzle::None || isPacked(buffer.elem))
+      complain("a table is a row without a swizzle, of a power of two elements of whole bytes, and `{}` is {}[{}x{}] "
+               "with swizzle {}",
+               buffer.name, spelling(buffer.elem), buffer.rows, buffer.cols, spelling(buffer.swizzle));
     else if (stmt.count < 1 || stmt.count > buffer.cols)
       complain("a table of {} elements, and a stage of `{}` has {}", stmt.count, buffer.name, buffer.cols);
     else if (typeOf(stmt.dest)->elem != buffer.elem)

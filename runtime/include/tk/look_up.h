@@ -9,11 +9,17 @@
 
 namespace tk {
 
-/// table[at] where that is one of the first Size elements, else `otherwise`; `at` is a tile.
+/// table[at] where that is one of the first Size elements, else `otherwise`; `at` is a tile. Every thread reads some
+/// element, so that no branch stands between the loads of a tile.
 template <int Size, class T, int Count, tile At>
 __device__ __forceinline__ auto look_up(const shared_vector<T, Count> &table, const At &at, converted<T> otherwise) {
-  static_assert(Size <= Count, "the table has the elements");
-  return map([&](int i) { return u32(i) < u32(Size) ? table.elements[i] : otherwise; }, at);
+  static_assert(Size <= Count && (Count & (Count - 1)) == 0, "the table has the elements, and a power of two in all");
+  return map(
+      [&](int i) {
+        const T found = table.elements[i & (Count - 1)];
+        return u32(i) < u32(Size) ? found : T(otherwise);
+      },
+      at);
 }
 
 } // namespace tk
