@@ -20,6 +20,7 @@ namespace tkc::ir::interpreter {
 struct Access {
   static constexpr int64_t outside = -1;
 
+  const Op &op;
   const TensorMemory &memory;
   std::vector<int64_t> rowOffsets; ///< elements from `base`, or `outside`
   std::vector<int64_t> colOffsets;
@@ -36,7 +37,8 @@ struct Access {
   /// `rows`×`cols`: how many elements are wanted. `isVector` puts the only axis across.
   Access(const Worker &worker, const Step &step, int64_t rows, int64_t cols, const Slot &shape,
          bool beyondEdges = false)
-      : memory(worker.memory.tensors[step.tensor]), rowOffsets(rows, 0), colOffsets(cols, 0), beyondEdges(beyondEdges) {
+      : op(*step.op), memory(worker.memory.tensors[step.tensor]), rowOffsets(rows, 0), colOffsets(cols, 0),
+        beyondEdges(beyondEdges) {
     const std::vector<bool> isRowAxis = chooseAxes(worker, step, shape);
     for (const ViewIndex &index : step.op->view.indices)
       hasGather |= index.kind == ViewIndex::Gather;
@@ -194,10 +196,14 @@ private:
     const int64_t size = memory.tensor->dims[dim];
     if (index >= 0 && index < size)
       return true;
-    if (firstOutside.empty())
+    if (firstOutside.empty() && !storesNothing(dim, index))
       firstOutside = fmt::format("index {} is outside dim {} of `{}`, which has {} elements", index, dim + 1,
                                  memory.param->name, size);
     return false;
+  }
+  /// A scatter leaves out what has the index -1.
+  bool storesNothing(size_t dim, int64_t index) const {
+    return op.kind != OpKind::Load && op.view.indices[dim].kind == ViewIndex::Gather && index == outside;
   }
 };
 
