@@ -100,6 +100,18 @@ bool RolePrinter::isFarMoved(const std::string &tile) const {
   return !isNear || isFarMoved(stmt->operands[0]);
 }
 
+/// Whether a tile, moved or not, begins and ends at multiples of `unit`, at the latest where its tensor ends, whenever
+/// the dim `extent` is such a multiple.
+bool RolePrinter::liesAtMultiples(const std::string &tile, int64_t unit, const cpp::Expr &extent) {
+  if (isMoved(tile)) {
+    const std::vector<std::string> &operands = definitionOf(tile)->operands;
+    return liesAtMultiples(operands[0], unit, extent) && isMultiple(operands[1], unit, extent);
+  }
+  const auto range = ranges.find(tile);
+  return range != ranges.end() && tileSizeOf(tile) % unit == 0 && isMultiple(range->second.first, unit, extent) &&
+         isMultiple(range->second.second, unit, extent);
+}
+
 /// `rows`, `cols`: of the part that an instance holds; `isColumn`: a view with one axis runs down.
 RolePrinter::ViewParts RolePrinter::viewOf(const Stmt &stmt, int64_t rows, int64_t cols, bool isColumn,
                                            Division division) {
@@ -137,13 +149,16 @@ RolePrinter::ViewParts RolePrinter::viewOf(const Stmt &stmt, int64_t rows, int64
         axis.first = isFarMoved(tile) ? cpp::call("tk::before", {axis.begin}) : cpp::unary("-", axis.begin);
       }
       axis.end = cpp::binary("-", end, axis.begin);
+      const cpp::Expr extent = kernel.dim(parts.param->dims[d]);
+      if (isLast && stmt.hasElse && index.divisor == 1 && !isPacked(parts.param->elem) &&
+          liesAtMultiples(tile, unit, extent))
+        axis.align = std::min(alignmentOf(tileSizeOf(tile) * bits), ofPart);
       const auto range = ranges.find(tile);
       if (range != ranges.end() && !stmt.hasElse && index.divisor == 1) {
         const auto &[lo, hi] = range->second;
         const int64_t size = tileSizeOf(tile);
         if (exists(tile) && (size == 1 || (isMultiple(lo, size, {}) && isMultiple(hi, size, {}))))
           axis.end = cpp::binary("-", cpp::integer(size), shift); // every tile is whole: no test remains
-        const cpp::Expr extent = kernel.dim(parts.param->dims[d]);
         if (isLast && isMultiple(lo, unit, extent) && isMultiple(hi, unit, extent))
           axis.align = std::min(alignmentOf(size * bits), ofPart);
       }

@@ -164,6 +164,7 @@ private:
   bool mayWrap(const plan::Stmt &stmt) const;
   bool isIndex(const std::string &var, int depth = 0) const;
   bool isMoved(const std::string &tile) const;
+  bool liesAtMultiples(const std::string &tile, int64_t unit, const cpp::Expr &extent);
   bool isFarMoved(const std::string &tile) const;
   bool exists(const std::string &tile) const;
   bool isMultiple(const std::string &var, int64_t factor, const cpp::Expr &dim, int depth = 0);
