@@ -4,7 +4,7 @@
 // Every access of an instruction to memory, checked before it is made.
 #include "emulator/GlobalAccess.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cstring>
 

@@ -4,7 +4,7 @@
 // Checks that are put into kernels: of memory accesses, and of values that are not there yet.
 #include "emulator/Lower.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/DebugInfoMetadata.h>
 #include <llvm/IR/Function.h>

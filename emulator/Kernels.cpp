@@ -4,7 +4,7 @@
 
 #include "emulator/amdgpu/Amdgpu.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <llvm/Analysis/CGSCCPassManager.h>
 #include <llvm/Analysis/LoopAnalysisManager.h>
 #include <llvm/Bitcode/BitcodeReader.h>

@@ -4,7 +4,7 @@
 
 #include "emulator/amdgpu/Amdgpu.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <llvm/IR/Function.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/IntrinsicInst.h>

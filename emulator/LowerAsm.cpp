@@ -7,7 +7,7 @@
 #include "emulator/Lower.h"
 #include "emulator/Ptx.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/Function.h>
 #include <llvm/IR/IRBuilder.h>

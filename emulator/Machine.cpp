@@ -8,7 +8,7 @@
 #include "emulator/Models.h"
 #include "emulator/amdgpu/Wave.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <thread>

@@ -6,7 +6,7 @@
 #include "emulator/Kernels.h"
 #include "emulator/amdgpu/HipRuntime.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <llvm/Bitcode/BitcodeWriter.h>
 #include <llvm/ExecutionEngine/Orc/ExecutionUtils.h>
 #include <llvm/ExecutionEngine/Orc/LLJIT.h>

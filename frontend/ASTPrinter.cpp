@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "frontend/ASTPrinter.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <llvm/Support/Casting.h>
 
 namespace tkc {

@@ -12,7 +12,7 @@
 #include <clang/Basic/Diagnostic.h>
 #include <clang/Frontend/ASTUnit.h>
 #include <clang/Tooling/Tooling.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <llvm/ADT/SmallString.h>
 #include <llvm/Support/FileSystem.h>
 #include <llvm/Support/Path.h>

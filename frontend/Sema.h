@@ -10,7 +10,6 @@
 #include "ir/TileIR.h"
 #include "support/Settings.h"
 
-#include <functional>
 #include <map>
 #include <memory>
 #include <set>

@@ -4,6 +4,7 @@
 // Calls as people write them.
 #include "harness/Call.h"
 
+#include <algorithm>
 #include <llvm/ADT/StringRef.h>
 
 namespace tkc::harness {

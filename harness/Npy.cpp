@@ -10,7 +10,7 @@
 #include "llvm/Support/MemoryBuffer.h"
 
 #include <cstring>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <type_traits>
 
 namespace tkc::harness {

@@ -9,7 +9,7 @@
 #include "support/Diagnostics.h"
 
 #include <algorithm>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace tkc::harness {
 namespace {

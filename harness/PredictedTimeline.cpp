@@ -4,7 +4,8 @@
 
 #include "support/Diagnostics.h"
 
-#include <fmt/format.h>
+#include <algorithm>
+#include <fmt/core.h>
 #include <llvm/ADT/StringRef.h>
 #include <llvm/Support/Path.h>
 

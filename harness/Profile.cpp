@@ -10,7 +10,7 @@
 #include "llvm/Support/JSON.h"
 
 #include <algorithm>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <limits>
 #include <llvm/Support/FormatVariadic.h>
 #include <map>

@@ -5,7 +5,7 @@
 #include "harness/CaseData.h"
 
 #include <algorithm>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace tkc::harness {
 namespace {

@@ -9,7 +9,7 @@
 
 #include <algorithm>
 #include <chrono>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace tkc::harness {
 namespace {

@@ -7,9 +7,10 @@
 
 #include "support/Diagnostics.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <limits>
 #include <unordered_map>
 

@@ -134,7 +134,7 @@ std::string DimExpr::str() const {
 }
 
 std::optional<int64_t> evaluate(const DimExpr &dim,
-                                const std::function<std::optional<int64_t>(const std::string &)> &valueOf) {
+                                llvm::function_ref<std::optional<int64_t>(const std::string &)> valueOf) {
   if (dim.kind == DimExpr::Const)
     return dim.value;
   if (dim.kind == DimExpr::Symbol)

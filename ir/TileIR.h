@@ -13,7 +13,6 @@
 #include "support/Source.h"
 
 #include <cstdint>
-#include <functional>
 #include <list>
 #include <map>
 #include <memory>
@@ -22,6 +21,8 @@
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include <llvm/ADT/STLFunctionalExtras.h>
 
 namespace tkc {
 class DiagnosticEngine;
@@ -124,7 +125,7 @@ std::string_view spelling(DimExpr::Kind kind);
 
 /// The dim's value, `valueOf` giving those of symbols. nullopt: a symbol without one, a division by zero, an overflow.
 std::optional<int64_t> evaluate(const DimExpr &dim,
-                                const std::function<std::optional<int64_t>(const std::string &)> &valueOf);
+                                llvm::function_ref<std::optional<int64_t>(const std::string &)> valueOf);
 
 enum class ParamMode : uint8_t { In, Out, InOut };
 
@@ -158,8 +159,8 @@ struct ViewIndex {
 };
 
 /// Which slice of which parameter a Load, Store or Atomic touches. Axes of the result come in the order of the dims
-/// that keep one: the first is the rows. Gathers by columns make the row axis, by rows the column axis, by tiles both. A
-/// transposed load is a Transpose of a Load.
+/// that keep one: the first is the rows. Gathers by columns make the row axis, by rows the column axis, by tiles both.
+/// A transposed load is a Transpose of a Load.
 struct View {
   std::string tensor;
   std::vector<ViewIndex> indices;

@@ -5,7 +5,7 @@
 // breaks it. Result types are worked out again (VerifierTypes.cpp) and compared.
 #include "ir/Verifier.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <unordered_set>
 
 namespace tkc::ir {

@@ -8,6 +8,7 @@
 #include "tkc/Driver.h"
 #include "tkc/Version.h"
 
+#include <algorithm>
 #include <exception>
 
 #include <llvm/ADT/SmallString.h>

@@ -7,6 +7,8 @@
 #include "backends/cost/Cost.h"
 #include "backends/targets/Description.h"
 
+#include <array>
+
 namespace tkc::cost {
 
 /// Nanoseconds on each unit.

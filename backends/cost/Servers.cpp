@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "backends/cost/Servers.h"
 
+#include <algorithm>
+
 namespace tkc::cost {
 namespace {
 

@@ -7,6 +7,7 @@
 #include "backends/cost/Process.h"
 
 #include <algorithm>
+#include <array>
 
 namespace tkc::cost {
 

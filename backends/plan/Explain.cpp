@@ -5,7 +5,7 @@
 #include "support/Diagnostics.h"
 
 #include <algorithm>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <set>
 
 namespace tkc::planner {

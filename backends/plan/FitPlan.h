@@ -9,6 +9,7 @@
 #include "backends/plan/PlanModule.h"
 #include "support/Diagnostics.h"
 
+#include <functional>
 #include <optional>
 
 namespace tkc::planner {

@@ -25,7 +25,7 @@
 
 #include <algorithm>
 #include <cctype>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <unordered_map>
 
 namespace tkc::planner {

@@ -6,7 +6,7 @@
 #include "emulator/amdgpu/Amdgpu.h"
 #include "emulator/amdgpu/WaveModels.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <llvm/IR/Function.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InlineAsm.h>

@@ -6,7 +6,7 @@
 // they are. A buffer's descriptor, 128 bits on amdgcn, becomes the address of one that the emulator keeps.
 #include "emulator/amdgpu/Amdgpu.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <llvm/Analysis/Utils/Local.h>
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/Function.h>

@@ -4,7 +4,7 @@
 
 #include "emulator/amdgpu/WaveModels.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <bit>

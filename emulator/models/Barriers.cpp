@@ -4,7 +4,7 @@
 // Named barriers, mbarriers and cluster barriers. Source: PTX ISA, "bar", "mbarrier", "barrier.cluster".
 #include "emulator/models/Barriers.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace tkc::emulator {
 

@@ -5,7 +5,7 @@
 // "setmaxnreg", "membar / fence", "griddepcontrol".
 #include "emulator/models/Barriers.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <array>

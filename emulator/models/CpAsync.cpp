@@ -6,7 +6,7 @@
 #include "emulator/GlobalAccess.h"
 #include "emulator/models/Barriers.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace tkc::emulator {
 namespace {

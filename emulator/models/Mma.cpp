@@ -8,7 +8,7 @@
 #include "emulator/Models.h"
 #include "emulator/models/MatrixOperands.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <array>
 #include <cmath>

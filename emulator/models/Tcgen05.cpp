@@ -10,7 +10,7 @@
 #include "emulator/models/TensorOperands.h"
 #include "emulator/models/TensorScales.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <array>

@@ -9,7 +9,7 @@
 #include "emulator/models/Barriers.h"
 #include "emulator/models/TensorOperands.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <bit>
 #include <charconv>

@@ -7,7 +7,7 @@
 #include "emulator/Formats.h"
 #include "emulator/models/TensorOperands.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cmath>
 

@@ -8,7 +8,7 @@
 #include "emulator/TensorMap.h"
 #include "emulator/models/Barriers.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <array>
 

@@ -5,7 +5,7 @@
 // ISA, "shfl.sync", "vote.sync", "elect.sync", "ldmatrix", "stmatrix".
 #include "emulator/models/Warp.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace tkc::emulator {
 namespace {

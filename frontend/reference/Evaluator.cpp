@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <numeric>
 
 namespace tkc::reference {

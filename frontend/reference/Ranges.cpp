@@ -12,7 +12,7 @@
 #include "support/Diagnostics.h"
 
 #include <algorithm>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace tkc::reference {
 namespace {

@@ -12,7 +12,7 @@
 
 #include "llvm/Support/Casting.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 

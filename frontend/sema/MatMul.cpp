@@ -7,7 +7,7 @@
 
 #include "llvm/Support/Casting.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace tkc::sema {
 

@@ -10,7 +10,7 @@
 #include "llvm/Support/Casting.h"
 
 #include <algorithm>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace tkc {
 

@@ -5,7 +5,7 @@
 #include "backends/schedule/Schedule.h"
 
 #include <algorithm>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <llvm/ADT/StringRef.h>
 
 namespace tkc::tune {

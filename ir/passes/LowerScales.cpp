@@ -18,7 +18,7 @@ namespace {
 
 class Lowering {
 public:
-  Lowering(Function &function, const std::function<bool(const Op &)> &isWanted)
+  Lowering(Function &function, llvm::function_ref<bool(const Op &)> isWanted)
       : function(function), isWanted(isWanted) {}
 
   void run(Block &block) {
@@ -33,7 +33,7 @@ public:
 
 private:
   Function &function;
-  const std::function<bool(const Op &)> &isWanted;
+  const llvm::function_ref<bool(const Op &)> isWanted;
 
   /// The load under a transposition.
   static Op *loadOf(const Value *scales) {
@@ -120,7 +120,7 @@ void lowerScales(Function &function) {
   lowerScales(function, [](const Op &) { return true; });
 }
 
-void lowerScales(Function &function, const std::function<bool(const Op &)> &isWanted) {
+void lowerScales(Function &function, llvm::function_ref<bool(const Op &)> isWanted) {
   Lowering(function, isWanted).run(function.body);
 }
 

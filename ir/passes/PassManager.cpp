@@ -4,6 +4,7 @@
 
 #include "ir/TileIR.h"
 
+#include <algorithm>
 #include <chrono>
 #include <fmt/format.h>
 #include <iterator>

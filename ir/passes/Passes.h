@@ -5,9 +5,10 @@
 // beyond rounding.
 #pragma once
 
-#include <functional>
 #include <span>
 #include <string_view>
+
+#include <llvm/ADT/STLFunctionalExtras.h>
 
 namespace tkc::ir {
 
@@ -18,9 +19,9 @@ class Op;
 #include "ir/passes/Passes.def"
 
 /// lower-scales for some of the products.
-void lowerScales(Function &function, const std::function<bool(const Op &)> &isWanted);
+void lowerScales(Function &function, llvm::function_ref<bool(const Op &)> isWanted);
 /// turn-products for some of the products.
-void turnProducts(Function &function, const std::function<bool(const Op &)> &isWanted);
+void turnProducts(Function &function, llvm::function_ref<bool(const Op &)> isWanted);
 
 struct PassInfo {
   std::string_view name;

@@ -6,7 +6,7 @@
 #include "ir/passes/Pipeline.h"
 
 #include <cassert>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace tkc::ir {
 namespace {

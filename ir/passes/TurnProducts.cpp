@@ -23,8 +23,7 @@ constexpr int64_t rowsOfInstruction = 64;
 
 class Turner {
 public:
-  Turner(Function &function, const std::function<bool(const Op &)> &isWanted)
-      : function(function), isWanted(isWanted) {}
+  Turner(Function &function, llvm::function_ref<bool(const Op &)> isWanted) : function(function), isWanted(isWanted) {}
 
   void run(Block &block) {
     for (auto next = block.ops.begin(); next != block.ops.end();) {
@@ -123,7 +122,7 @@ private:
   }
 
   Function &function;
-  const std::function<bool(const Op &)> &isWanted;
+  const llvm::function_ref<bool(const Op &)> isWanted;
 };
 
 } // namespace
@@ -132,7 +131,7 @@ void turnProducts(Function &function) {
   turnProducts(function, [](const Op &) { return true; });
 }
 
-void turnProducts(Function &function, const std::function<bool(const Op &)> &isWanted) {
+void turnProducts(Function &function, llvm::function_ref<bool(const Op &)> isWanted) {
   Turner(function, isWanted).run(function.body);
 }
 

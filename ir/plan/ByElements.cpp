@@ -57,8 +57,8 @@ bool isByElements(const Stmt &stmt) {
 }
 
 std::vector<const Stmt *> runByElements(const Body &body, size_t first, const Accesses &accesses,
-                                        const std::function<const VarType *(const std::string &)> &typeOf,
-                                        const std::function<bool(const Stmt &)> &isInPlace) {
+                                        llvm::function_ref<const VarType *(const std::string &)> typeOf,
+                                        llvm::function_ref<bool(const Stmt &)> isInPlace) {
   std::vector<const Stmt *> run;
   for (size_t i = first; i < body.size(); ++i) {
     const Stmt &stmt = body[i];

@@ -8,10 +8,11 @@
 
 #include "ir/plan/PlanIR.h"
 
-#include <functional>
 #include <map>
 #include <string>
 #include <vector>
+
+#include <llvm/ADT/STLFunctionalExtras.h>
 
 namespace tkc::plan {
 
@@ -26,8 +27,8 @@ struct Accesses {
 /// role. `typeOf`: null for what is no variable. `isInPlace`: whether a statement is printed where its result is read;
 /// what makes no tile is passed over then, and no run ends with it.
 std::vector<const Stmt *> runByElements(const Body &body, size_t first, const Accesses &accesses,
-                                        const std::function<const VarType *(const std::string &)> &typeOf,
-                                        const std::function<bool(const Stmt &)> &isInPlace);
+                                        llvm::function_ref<const VarType *(const std::string &)> typeOf,
+                                        llvm::function_ref<bool(const Stmt &)> isInPlace);
 
 /// Whether the statement means the same for numbers as for tiles of them. Not so: what rounds in another way there, and
 /// patterns over neighbours.

@@ -43,6 +43,34 @@ template <class S> static BarrierRef *barrierOf(S &statement) {
   return found && !found->empty() ? found : nullptr;
 }
 
+Stmt::Stmt() = default;
+Stmt::Stmt(const Stmt &) = default;
+Stmt::Stmt(Stmt &&) noexcept = default;
+Stmt &Stmt::operator=(const Stmt &) = default;
+Stmt &Stmt::operator=(Stmt &&) noexcept = default;
+Stmt::~Stmt() = default;
+
+template <IsStatement S>
+Stmt::Stmt(S statement, SourceLoc loc) : kind(S::kind), loc(loc), fields(std::move(statement)) {}
+template Stmt::Stmt(Sync, SourceLoc);
+template Stmt::Stmt(Stagger, SourceLoc);
+template Stmt::Stmt(ClusterSync, SourceLoc);
+template Stmt::Stmt(FenceProxy, SourceLoc);
+template Stmt::Stmt(TensorFence, SourceLoc);
+template Stmt::Stmt(ProductFence, SourceLoc);
+template Stmt::Stmt(BulkCommit, SourceLoc);
+template Stmt::Stmt(BulkWait, SourceLoc);
+template Stmt::Stmt(CopyCommit, SourceLoc);
+template Stmt::Stmt(CopyWait, SourceLoc);
+template Stmt::Stmt(ProductCommit, SourceLoc);
+template Stmt::Stmt(ProductWait, SourceLoc);
+template Stmt::Stmt(Expect, SourceLoc);
+template Stmt::Stmt(Wait, SourceLoc);
+template Stmt::Stmt(Arrive, SourceLoc);
+template Stmt::Stmt(Advance, SourceLoc);
+template Stmt::Stmt(WaitForPrevious, SourceLoc);
+template Stmt::Stmt(Record, SourceLoc);
+
 BarrierRef *Stmt::barrier() {
   return std::visit(
       [&]<class S>(S &statement) -> BarrierRef * {

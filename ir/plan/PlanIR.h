@@ -102,8 +102,14 @@ struct Stmt {
   SourceLoc loc;
   StmtFields fields;
 
-  Stmt() = default;
-  template <IsStatement S> Stmt(S statement, SourceLoc loc) : kind(S::kind), loc(loc), fields(std::move(statement)) {}
+  // Out of line, as hundreds of sources have statements, and code for all these fields is long.
+  Stmt();
+  Stmt(const Stmt &);
+  Stmt(Stmt &&) noexcept;
+  Stmt &operator=(const Stmt &);
+  Stmt &operator=(Stmt &&) noexcept;
+  ~Stmt();
+  template <IsStatement S> Stmt(S statement, SourceLoc loc);
   template <IsStatement S> const S &as() const { return std::get<S>(fields); }
   template <IsStatement S> S &as() { return std::get<S>(fields); }
   /// Null for another kind.

@@ -131,8 +131,9 @@ struct Sync {
   /// What the threads have read and written in global memory comes before what they do there afterwards. Others order
   /// shared memory alone.
   bool global = false;
-  static constexpr auto text =
-      syntax(number(&Sync::id), word("threads"), number(&Sync::threads), flag("global", &Sync::global));
+  static constexpr auto text(const auto &use) {
+    return use(number(&Sync::id), word("threads"), number(&Sync::threads), flag("global", &Sync::global));
+  }
 };
 
 /// The whole block's barrier, for one half of the role's instances: from then on one half runs a barrier behind the
@@ -142,15 +143,16 @@ struct Stagger {
   static constexpr std::string_view keyword = "stagger";
   bool firstHalf = false;
   int threads = 0;
-  static constexpr auto text =
-      syntax(either("first", "second", &Stagger::firstHalf), word("threads"), number(&Stagger::threads));
+  static constexpr auto text(const auto &use) {
+    return use(either("first", "second", &Stagger::firstHalf), word("threads"), number(&Stagger::threads));
+  }
 };
 
 /// Until all threads of the cluster that have not exited are here.
 struct ClusterSync {
   static constexpr StmtKind kind = StmtKind::ClusterSync;
   static constexpr std::string_view keyword = "cluster_sync";
-  static constexpr auto text = syntax();
+  static constexpr auto text(const auto &use) { return use(); }
 };
 
 // ---- fences
@@ -159,7 +161,7 @@ struct ClusterSync {
 struct FenceProxy {
   static constexpr StmtKind kind = StmtKind::FenceProxy;
   static constexpr std::string_view keyword = "fence_proxy";
-  static constexpr auto text = syntax();
+  static constexpr auto text(const auto &use) { return use(); }
 };
 
 /// Orders accesses to tensor memory with a barrier: those before the barrier, which follows, or those after it.
@@ -167,14 +169,14 @@ struct TensorFence {
   static constexpr StmtKind kind = StmtKind::TensorFence;
   static constexpr std::string_view keyword = "tensor_fence";
   bool afterBarrier = false;
-  static constexpr auto text = syntax(either("after", "before", &TensorFence::afterBarrier));
+  static constexpr auto text(const auto &use) { return use(either("after", "before", &TensorFence::afterBarrier)); }
 };
 
 /// wgmma.fence: earlier register accesses come before the next product's.
 struct ProductFence {
   static constexpr StmtKind kind = StmtKind::ProductFence;
   static constexpr std::string_view keyword = "product_fence";
-  static constexpr auto text = syntax();
+  static constexpr auto text(const auto &use) { return use(); }
 };
 
 // ---- groups of asynchronous work
@@ -183,7 +185,7 @@ struct ProductFence {
 struct BulkCommit {
   static constexpr StmtKind kind = StmtKind::BulkCommit;
   static constexpr std::string_view keyword = "bulk_commit";
-  static constexpr auto text = syntax();
+  static constexpr auto text(const auto &use) { return use(); }
 };
 
 /// Until at most `left` bulk groups are still reading shared memory.
@@ -191,14 +193,14 @@ struct BulkWait {
   static constexpr StmtKind kind = StmtKind::BulkWait;
   static constexpr std::string_view keyword = "bulk_wait";
   int left = 0;
-  static constexpr auto text = syntax(number(&BulkWait::left));
+  static constexpr auto text(const auto &use) { return use(number(&BulkWait::left)); }
 };
 
 /// Closes each thread's copy group, which may be empty.
 struct CopyCommit {
   static constexpr StmtKind kind = StmtKind::CopyCommit;
   static constexpr std::string_view keyword = "copy_commit";
-  static constexpr auto text = syntax();
+  static constexpr auto text(const auto &use) { return use(); }
 };
 
 /// Until at most `left` of each thread's copy groups are under way, or, with `byLoads`, of its loads to shared memory.
@@ -207,7 +209,9 @@ struct CopyWait {
   static constexpr std::string_view keyword = "copy_wait";
   bool byLoads = false;
   int left = 0;
-  static constexpr auto text = syntax(flag("loads", &CopyWait::byLoads), number(&CopyWait::left));
+  static constexpr auto text(const auto &use) {
+    return use(flag("loads", &CopyWait::byLoads), number(&CopyWait::left));
+  }
 };
 
 /// Closes the product group; with a barrier, on Blackwell: arrives there once all products before are over.
@@ -216,8 +220,9 @@ struct ProductCommit {
   static constexpr std::string_view keyword = "product_commit";
   BarrierRef completes;
   bool inCluster = false; ///< at the barrier of every block of the cluster
-  static constexpr auto text =
-      syntax(option("completes", barrier(&ProductCommit::completes)), flag("in cluster", &ProductCommit::inCluster));
+  static constexpr auto text(const auto &use) {
+    return use(option("completes", barrier(&ProductCommit::completes)), flag("in cluster", &ProductCommit::inCluster));
+  }
 };
 
 /// Until at most `left` product groups are in flight.
@@ -225,7 +230,7 @@ struct ProductWait {
   static constexpr StmtKind kind = StmtKind::ProductWait;
   static constexpr std::string_view keyword = "product_wait";
   int left = 0;
-  static constexpr auto text = syntax(number(&ProductWait::left));
+  static constexpr auto text(const auto &use) { return use(number(&ProductWait::left)); }
 };
 
 // ---- barriers in shared memory (mbarrier)
@@ -237,8 +242,9 @@ struct Expect {
   BarrierRef at;
   int64_t bytes = 0;
   bool toFirst = false; ///< at the barrier of the cluster's first block, for what this block does
-  static constexpr auto text =
-      syntax(barrier(&Expect::at), word("bytes"), number(&Expect::bytes), flag("of first", &Expect::toFirst));
+  static constexpr auto text(const auto &use) {
+    return use(barrier(&Expect::at), word("bytes"), number(&Expect::bytes), flag("of first", &Expect::toFirst));
+  }
 };
 
 /// Until the phase of the barrier at the cursor completes; `inverted`: the phase before, as a producer waits for room.
@@ -247,7 +253,7 @@ struct Wait {
   static constexpr std::string_view keyword = "wait";
   BarrierRef at;
   bool inverted = false;
-  static constexpr auto text = syntax(barrier(&Wait::at), flag("inverted", &Wait::inverted));
+  static constexpr auto text(const auto &use) { return use(barrier(&Wait::at), flag("inverted", &Wait::inverted)); }
 };
 
 /// One arrival an instance.
@@ -258,8 +264,10 @@ struct Arrive {
   bool toFirst = false;   ///< at the barrier of the cluster's first block, for what this block does
   bool byWarps = false;   ///< one a warp, each for its own threads; not in the cluster
   bool inCluster = false; ///< at the barrier of every block of the cluster
-  static constexpr auto text = syntax(barrier(&Arrive::at), flag("of first", &Arrive::toFirst),
-                                      flag("by warps", &Arrive::byWarps), flag("in cluster", &Arrive::inCluster));
+  static constexpr auto text(const auto &use) {
+    return use(barrier(&Arrive::at), flag("of first", &Arrive::toFirst), flag("by warps", &Arrive::byWarps),
+               flag("in cluster", &Arrive::inCluster));
+  }
 };
 
 /// The cursor goes on to the next stage; its phase flips at the ring's end.
@@ -267,7 +275,7 @@ struct Advance {
   static constexpr StmtKind kind = StmtKind::Advance;
   static constexpr std::string_view keyword = "advance";
   VarName ring;
-  static constexpr auto text = syntax(cursor(&Advance::ring));
+  static constexpr auto text(const auto &use) { return use(cursor(&Advance::ring)); }
 };
 
 // ---- the launch, and profiles
@@ -276,7 +284,7 @@ struct Advance {
 struct WaitForPrevious {
   static constexpr StmtKind kind = StmtKind::WaitForPrevious;
   static constexpr std::string_view keyword = "wait_for_previous";
-  static constexpr auto text = syntax();
+  static constexpr auto text(const auto &use) { return use(); }
 };
 
 /// Of an instrumented plan: notes the time, and that the role begins `activity`, as event `id`; a wait says for what.
@@ -287,8 +295,9 @@ struct Record {
   int id = 0;
   Activity activity = Activity::Compute;
   std::string awaited;
-  static constexpr auto text =
-      syntax(number(&Record::id), choice(&Record::activity), option("on", label(&Record::awaited)));
+  static constexpr auto text(const auto &use) {
+    return use(number(&Record::id), choice(&Record::activity), option("on", label(&Record::awaited)));
+  }
 };
 
 template <class S>
@@ -304,7 +313,7 @@ using StmtFields = std::variant<std::monostate, Sync, Stagger, ClusterSync, Fenc
 /// Calls `visit(piece)` on each piece of the text of a kind of statement.
 template <IsStatement S, class Visit> void forEachPiece(const Visit &visit) {
   static_assert(hasAllFields<S>, "the text of a statement speaks of each of its fields");
-  std::apply([&](const auto &...pieces) { (visit(pieces), ...); }, S::text);
+  S::text([&](const auto &...pieces) { (visit(pieces), ...); });
 }
 
 } // namespace tkc::plan

@@ -5,6 +5,7 @@
 #include "ir/plan/ParserImpl.h"
 #include "support/Diagnostics.h"
 
+#include <algorithm>
 #include <array>
 
 namespace tkc::plan {

@@ -7,17 +7,18 @@
 //   struct Sync {
 //     int id = 0, threads = 0;
 //     bool global = false;
-//     static constexpr auto text = syntax(number(&Sync::id), word("threads"), number(&Sync::threads),
-//                                         flag("global", &Sync::global));   // sync 1 threads 128 global
+//     static constexpr auto text(const auto &use) {   // sync 1 threads 128 global
+//       return use(number(&Sync::id), word("threads"), number(&Sync::threads), flag("global", &Sync::global));
+//     }
 //   };
 //
 // The printer, the parser and every walk over variables, buffers and barriers go through this list, so that none of
-// them can forget a field; `hasAllFields` says at compile time whether the list itself has.
+// them can forget a field; `hasAllFields` says at compile time whether the list itself has. The list is the arguments
+// of a call, and no tuple: hundreds of sources include the statements, and few of them ask for the list.
 #pragma once
 
 #include <cstddef>
 #include <string_view>
-#include <tuple>
 #include <type_traits>
 #include <utility>
 
@@ -102,8 +103,6 @@ template <class S, class T> constexpr BufferPiece<S, T> buffer(T S::*field) { re
 template <class S, class T> constexpr BarrierPiece<S, T> barrier(T S::*field) { return {field}; }
 template <class S, class T> constexpr Label<S, T> label(T S::*field) { return {field}; }
 
-template <class... Pieces> constexpr std::tuple<Pieces...> syntax(Pieces... pieces) { return {pieces...}; }
-
 namespace detail {
 
 /// Converts to anything, to count how many initialisers an aggregate takes.
@@ -124,7 +123,7 @@ template <class S, size_t N = 0> constexpr size_t countFields() {
 
 /// Whether the text of a kind of statement speaks of each of its fields.
 template <class S>
-constexpr bool hasAllFields = std::apply([](const auto &...pieces) { return (size_t{0} + ... + pieces.fields); },
-                                         S::text) == detail::countFields<S>();
+constexpr bool hasAllFields =
+    S::text([](auto... pieces) { return (size_t{0} + ... + pieces.fields); }) == detail::countFields<S>();
 
 } // namespace tkc::plan

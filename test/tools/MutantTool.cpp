@@ -12,7 +12,7 @@
 
 #include <CLI/CLI.hpp>
 #include <filesystem>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <fstream>
 #include <llvm/Support/JSON.h>
 #include <llvm/Support/raw_ostream.h>

@@ -4,7 +4,7 @@
 
 #include "ir/plan/verify/Verify.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <functional>
 #include <map>
 #include <set>

@@ -9,7 +9,7 @@
 #include "support/Diagnostics.h"
 
 #include <CLI/CLI.hpp>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <fstream>
 #include <iostream>
 #include <sstream>

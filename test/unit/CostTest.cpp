@@ -5,7 +5,7 @@
 #include "backends/cost/Cost.h"
 #include "support/Diagnostics.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 using namespace tkc;

@@ -11,15 +11,17 @@ namespace {
 
 struct Forgetful {
   int said = 0, forgotten = 0;
-  static constexpr auto text = syntax(number(&Forgetful::said));
+  static constexpr auto text(const auto &use) { return use(number(&Forgetful::said)); }
 };
 
 struct Complete {
   int count = 0;
   bool loud = false;
   BarrierRef at;
-  static constexpr auto text = syntax(number(&Complete::count), word("times"), flag("aloud", &Complete::loud),
-                                      option("at", barrier(&Complete::at)));
+  static constexpr auto text(const auto &use) {
+    return use(number(&Complete::count), word("times"), flag("aloud", &Complete::loud),
+               option("at", barrier(&Complete::at)));
+  }
 };
 
 static_assert(!hasAllFields<Forgetful>);

@@ -7,7 +7,7 @@
 #include "ir/Views.h"
 
 #include <algorithm>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace tkc::planner {
 namespace {

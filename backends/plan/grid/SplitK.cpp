@@ -3,7 +3,7 @@
 #include "backends/plan/grid/SplitK.h"
 
 #include <algorithm>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <set>
 
 namespace tkc::planner {

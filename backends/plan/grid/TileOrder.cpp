@@ -6,7 +6,7 @@
 #include "ir/Effects.h"
 
 #include <algorithm>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <map>
 #include <numeric>
 #include <optional>

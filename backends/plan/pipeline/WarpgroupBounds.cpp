@@ -5,7 +5,7 @@
 #include "backends/plan/roles/RoleBuilder.h"
 
 #include <algorithm>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <map>
 
 namespace tkc::planner {

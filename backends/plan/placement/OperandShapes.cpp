@@ -5,7 +5,7 @@
 #include "backends/plan/analysis/Nest.h"
 
 #include <algorithm>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace tkc::planner {
 namespace {

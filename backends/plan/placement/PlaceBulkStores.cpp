@@ -12,7 +12,7 @@
 #include "backends/plan/placement/TensorMaps.h"
 
 #include <algorithm>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace tkc::planner {
 namespace {

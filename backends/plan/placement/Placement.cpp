@@ -5,13 +5,29 @@
 #include "ir/Products.h"
 
 #include <algorithm>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace tkc::planner {
 
 bool RingPlacement::isShared() const {
   return std::any_of(members.begin(), members.end(),
                      [](const RingMember &member) { return member.multicast != plan::Division::Whole; });
+}
+
+bool RingPlacement::isDrainedByWarps() const {
+  return multipliedByWarps || std::any_of(members.begin(), members.end(), [](const RingMember &member) {
+           return member.isVector || member.isReadByThreads;
+         });
+}
+
+bool Placement::usesTensorMemory() const {
+  return std::any_of(products.begin(), products.end(), [](const auto &it) { return it.second.inTensor; });
+}
+
+bool Placement::isScales(const std::string &buffer) const {
+  return std::any_of(products.begin(), products.end(), [&](const auto &it) {
+    return it.second.scales[0].buffer == buffer || it.second.scales[1].buffer == buffer;
+  });
 }
 
 bool Placement::onlyFeedsProducts(const ir::Value *value) const {

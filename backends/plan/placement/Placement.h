@@ -11,7 +11,6 @@
 #include "backends/targets/Description.h"
 #include "ir/plan/PlanIR.h"
 
-#include <algorithm>
 #include <map>
 #include <set>
 #include <string>
@@ -66,11 +65,7 @@ struct RingPlacement {
   bool multipliedByWarps = false; ///< its products are issued by each warp for itself
 
   /// Whether warps read it, or threads: then each warp says for itself that it is done with a stage.
-  bool isDrainedByWarps() const {
-    return multipliedByWarps || std::any_of(members.begin(), members.end(), [](const RingMember &member) {
-             return member.isVector || member.isReadByThreads;
-           });
-  }
+  bool isDrainedByWarps() const;
   std::string cursor() const { return name + "_at"; }
   std::string fillCursor() const { return name + "_fill"; } ///< of a role that fills for itself
   std::string full() const { return name + ".full"; }
@@ -145,15 +140,9 @@ struct Placement {
   /// Each warp issues products for itself, and has their results when the statement is over.
   bool multipliesByWarps() const { return layout.kind == plan::Layout::WarpMma; }
   /// Whether products go to tensor memory: a role of their own issues them (MatrixRole.h).
-  bool usesTensorMemory() const {
-    return std::any_of(products.begin(), products.end(), [](const auto &it) { return it.second.inTensor; });
-  }
+  bool usesTensorMemory() const;
   /// Whether the buffer holds block scales.
-  bool isScales(const std::string &buffer) const {
-    return std::any_of(products.begin(), products.end(), [&](const auto &it) {
-      return it.second.scales[0].buffer == buffer || it.second.scales[1].buffer == buffer;
-    });
-  }
+  bool isScales(const std::string &buffer) const;
   /// Whether nothing reads the value itself: products read what it transposes, where that lies in shared memory.
   bool onlyFeedsProducts(const ir::Value *value) const;
   /// The layout of tiles of so many rows that instances share like that.

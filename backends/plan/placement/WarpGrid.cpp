@@ -23,7 +23,7 @@ struct Products {
   int64_t unit = 0;       ///< greatest common divisor of all extents, contracted ones too
   bool isDouble = false;  ///< f64 among them
 
-  Products(const Nest &nest, const std::function<bool(const ir::Value *)> &isLoaded) {
+  Products(const Nest &nest, llvm::function_ref<bool(const ir::Value *)> isLoaded) {
     walkTile(nest, [&](const ir::Op &op, int) {
       if (op.kind == ir::OpKind::Reduce || op.kind == ir::OpKind::Cumsum)
         flat = false;
@@ -65,7 +65,7 @@ WarpGrid squarest(const Products &products, int warps, int64_t warpRows) {
 
 } // namespace
 
-WaveBlocks chooseWaveBlocks(const Nest &nest, const std::function<bool(const ir::Value *)> &isLoaded) {
+WaveBlocks chooseWaveBlocks(const Nest &nest, llvm::function_ref<bool(const ir::Value *)> isLoaded) {
   const Products products(nest, isLoaded);
   if (products.isDouble)
     return {16, 1};
@@ -75,7 +75,7 @@ WaveBlocks chooseWaveBlocks(const Nest &nest, const std::function<bool(const ir:
 }
 
 WarpGrid chooseWarpGrid(const Nest &nest, const Schedule &schedule,
-                        const std::function<bool(const ir::Value *)> &isLoaded, int lanes, int64_t warpRows) {
+                        llvm::function_ref<bool(const ir::Value *)> isLoaded, int lanes, int64_t warpRows) {
   const Products products(nest, isLoaded);
   const int64_t area = products.maxRows * products.maxCols;
   const bool isLarge = lanes == 32 ? area >= 128 * 128 || !products.flat : area > 128 * 128;

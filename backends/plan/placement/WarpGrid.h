@@ -12,7 +12,7 @@
 #include "backends/schedule/Schedule.h"
 #include "backends/targets/Description.h"
 
-#include <functional>
+#include <llvm/ADT/STLFunctionalExtras.h>
 
 namespace tkc::planner {
 
@@ -26,13 +26,13 @@ struct WarpGrid {
 /// is.
 /// `lanes` and `warpRows`: of a warp, and of its smallest share.
 WarpGrid chooseWarpGrid(const Nest &nest, const Schedule &schedule,
-                        const std::function<bool(const ir::Value *)> &isLoaded, int lanes, int64_t warpRows);
+                        llvm::function_ref<bool(const ir::Value *)> isLoaded, int lanes, int64_t warpRows);
 
 /// The blocks of waves that multiply by themselves: as large as all products allow, so that operands are read seldom.
 struct WaveBlocks {
   int side = 16;
   int run = 4; ///< neighbours of a row that a lane has
 };
-WaveBlocks chooseWaveBlocks(const Nest &nest, const std::function<bool(const ir::Value *)> &isLoaded);
+WaveBlocks chooseWaveBlocks(const Nest &nest, llvm::function_ref<bool(const ir::Value *)> isLoaded);
 
 } // namespace tkc::planner

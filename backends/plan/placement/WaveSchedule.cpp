@@ -3,7 +3,7 @@
 #include "backends/plan/placement/WaveSchedule.h"
 
 #include <algorithm>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace tkc::planner {
 namespace {

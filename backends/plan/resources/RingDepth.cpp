@@ -5,7 +5,7 @@
 #include "backends/plan/placement/SharedUse.h"
 
 #include <algorithm>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <map>
 #include <set>
 

@@ -15,7 +15,7 @@
 #include "ir/Products.h"
 
 #include <algorithm>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <map>
 #include <optional>
 #include <tuple>

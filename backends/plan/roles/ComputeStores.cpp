@@ -4,7 +4,7 @@
 #include "ir/Views.h"
 
 #include <algorithm>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <tuple>
 
 namespace tkc::planner {

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cassert>
 #include <cctype>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace tkc::planner {
 namespace {

@@ -3,7 +3,7 @@
 #include "backends/plan/rowwise/KeepInShared.h"
 
 #include <algorithm>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <map>
 #include <optional>
 #include <set>

@@ -5,7 +5,7 @@
 #include "backends/plan/tensor/PlaceTensors.h"
 
 #include <algorithm>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace tkc::planner {
 namespace {

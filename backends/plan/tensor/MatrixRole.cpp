@@ -12,7 +12,7 @@
 
 #include <algorithm>
 #include <bit>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <utility>
 
 namespace tkc::planner {

@@ -6,7 +6,7 @@
 #include "emulator/Formats.h"
 #include "emulator/amdgpu/WaveModels.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <atomic>
 #include <compare>

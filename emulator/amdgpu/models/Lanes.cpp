@@ -6,7 +6,7 @@
 // Backend" and "AMD Instinct CDNA4 ISA", "V_PERMLANE32_SWAP_B32".
 #include "emulator/amdgpu/WaveModels.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <bit>

@@ -6,7 +6,7 @@
 #include "ir/plan/verify/Verify.h"
 
 #include <algorithm>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace tkc::plan {
 namespace {

@@ -6,7 +6,7 @@
 #include "ir/plan/verify/Verify.h"
 
 #include <algorithm>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <string_view>
 #include <unordered_map>
 

@@ -6,7 +6,7 @@
 #include "ir/plan/verify/Order.h"
 #include "ir/plan/verify/Sizes.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <set>
 
 namespace tkc::plan {

@@ -4,7 +4,7 @@
 // What blocks of a cluster do for each other, statement by statement. That it comes in time is Order.cpp's.
 #include "ir/plan/verify/Verify.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace tkc::plan {
 namespace {

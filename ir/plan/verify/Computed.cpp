@@ -7,6 +7,8 @@
 #include "ir/Verifier.h"
 #include "ir/plan/verify/Operands.h"
 
+#include <algorithm>
+
 namespace tkc::plan {
 namespace {
 

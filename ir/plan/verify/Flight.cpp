@@ -8,7 +8,7 @@
 #include "ir/plan/verify/Order.h"
 
 #include <algorithm>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace tkc::plan {
 namespace {

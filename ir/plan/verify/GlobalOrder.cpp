@@ -7,7 +7,7 @@
 #include "ir/plan/verify/GlobalOrder.h"
 
 #include <algorithm>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <limits>
 
 namespace tkc::plan {

@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ir/plan/verify/Memory.h"
 
-#include <fmt/format.h>
+#include <algorithm>
+#include <fmt/core.h>
 
 namespace tkc::plan {
 

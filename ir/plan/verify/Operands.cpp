@@ -4,6 +4,8 @@
 // Goes over all statements; the rules are in Computed.cpp, Slices.cpp and Factors.cpp. And the layouts of variables.
 #include "ir/plan/verify/Operands.h"
 
+#include <algorithm>
+
 namespace tkc::plan {
 namespace {
 

@@ -8,7 +8,7 @@
 #include "ir/plan/verify/Verify.h"
 
 #include <deque>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <string_view>
 #include <unordered_map>
 

@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <optional>
 
 namespace tkc::plan {

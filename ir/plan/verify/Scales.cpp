@@ -5,7 +5,7 @@
 // "Block Scaling for mma.sync"; "AMD Instinct CDNA4 Instruction Set Architecture", "Matrix Arithmetic Instructions".
 #include "ir/plan/verify/Verify.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace tkc::plan {
 namespace {

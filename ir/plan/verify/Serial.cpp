@@ -5,7 +5,7 @@
 // runs again at once for the next instance, it moves no cursor, and leaves nothing in registers.
 #include "ir/plan/verify/Verify.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace tkc::plan {
 namespace {

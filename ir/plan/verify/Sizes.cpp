@@ -5,7 +5,7 @@
 #include "ir/plan/verify/Verify.h"
 
 #include <algorithm>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <set>
 
 namespace tkc::plan {

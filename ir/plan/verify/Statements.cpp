@@ -5,8 +5,9 @@
 #include "ir/plan/verify/Verify.h"
 #include "support/Rounding.h"
 
+#include <algorithm>
 #include <bit>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace tkc::plan {
 namespace {

@@ -6,7 +6,7 @@
 // lanes that its number modulo four says.
 #include "ir/plan/verify/Verify.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace tkc::plan {
 namespace {

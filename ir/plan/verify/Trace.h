@@ -8,6 +8,8 @@
 #include "ir/plan/verify/Scalars.h"
 #include "ir/plan/verify/Verify.h"
 
+#include <unordered_map>
+
 namespace tkc::plan {
 
 /// Rows [rowLo, rowHi) and columns [colLo, colHi) of a stage, as stored.

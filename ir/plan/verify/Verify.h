@@ -8,6 +8,7 @@
 #include "ir/plan/PlanIR.h"
 
 #include <set>
+#include <tuple>
 
 namespace tkc::plan {
 
