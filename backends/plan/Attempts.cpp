@@ -13,6 +13,7 @@
 #include <cctype>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <limits>
 
 namespace tkc::planner {
 namespace {
@@ -27,6 +28,16 @@ constexpr int64_t mostClaimed = 248;     ///< by setmaxnreg, in eights below the
 struct Products {
   bool any = false, byGroups = false, byWarps = false;
 };
+
+/// `now` with one more change, which takes the place of what `now` says of its name.
+Attempt with(Attempt now, const Setting &change) {
+  const auto same = std::find_if(now.begin(), now.end(), [&](const Setting &it) { return it.name == change.name; });
+  if (same == now.end())
+    now.push_back(change);
+  else
+    *same = change;
+  return now;
+}
 
 Products productsOf(ir::Function &function, const arch::Description &arch) {
   Products found;
@@ -216,13 +227,30 @@ std::vector<Setting> nextChanges(ir::Function &function, const arch::Description
   return result;
 }
 
-Attempt with(Attempt now, const Setting &change) {
-  const auto same = std::find_if(now.begin(), now.end(), [&](const Setting &it) { return it.name == change.name; });
-  if (same == now.end())
-    now.push_back(change);
-  else
-    *same = change;
-  return now;
+std::optional<Attempt> combineAttempts(llvm::function_ref<std::vector<Setting>(const Attempt &)> next,
+                                       llvm::function_ref<double(const Attempt &)> lacks, Attempt kept, double now) {
+  for (;;) {
+    std::optional<Attempt> best, aside; // a smaller tile that does not help by itself may let the next one fit
+    double leastAside = std::numeric_limits<double>::infinity();
+    for (const Setting &change : next(kept)) {
+      Attempt changed = with(kept, change);
+      const double after = lacks(changed);
+      if (after == 0)
+        return changed;
+      if (after < now) {
+        now = after;
+        best = std::move(changed);
+      } else if (change.isTune && after < leastAside) {
+        leastAside = after;
+        aside = std::move(changed);
+      }
+    }
+    if (!best && !aside)
+      return std::nullopt;
+    if (!best)
+      now = leastAside;
+    kept = std::move(best ? *best : *aside);
+  }
 }
 
 } // namespace tkc::planner

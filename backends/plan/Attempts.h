@@ -13,6 +13,8 @@
 #include <string>
 #include <vector>
 
+#include <llvm/ADT/STLFunctionalExtras.h>
+
 namespace tkc::planner {
 
 /// A tune, a size of tiles that is written as a number, by its digits, or a key of the schedule; without a value a key
@@ -47,7 +49,12 @@ std::vector<Setting> nextChanges(ir::Function &function, const arch::Description
                                  const std::vector<std::pair<std::string, int64_t>> &tunes,
                                  const std::set<std::string> &fixed, const Attempt &now);
 
-/// `now` with one more change, which takes the place of what `now` says of its name.
-Attempt with(Attempt now, const Setting &change);
+/// Where no attempt fits by itself, what each helps is put together: of all changes that `next` names the one is kept
+/// after which the plan lacks the least, and the search goes on from there. Where none helps, a smaller tile is tried
+/// all the same: two may help together. `kept` and further changes with which the plan fits, or nothing where no
+/// further one helps. `lacks` says by how much the plan with some changes asks for more than there is, which is 0 where
+/// it fits and infinite where there is none; `now`, of the plan with `kept`.
+std::optional<Attempt> combineAttempts(llvm::function_ref<std::vector<Setting>(const Attempt &)> next,
+                                       llvm::function_ref<double(const Attempt &)> lacks, Attempt kept, double now);
 
 } // namespace tkc::planner

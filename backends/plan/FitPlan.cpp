@@ -3,7 +3,6 @@
 #include "backends/plan/FitPlan.h"
 
 #include "backends/plan/Attempts.h"
-#include "backends/plan/CombineAttempts.h"
 #include "backends/plan/TuneDependence.h"
 #include "backends/schedule/Schedule.h"
 #include "support/Diagnostics.h"
