@@ -2,14 +2,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include "backends/plan/PlanModule.h"
-#include "frontend/Program.h"
-
+#include <memory>
 #include <string>
 #include <vector>
 
 namespace tkc {
+struct Module;
+struct ProgramPlan;
 class SourceManager;
+} // namespace tkc
+namespace tkc::planner {
+struct PlannedKernel;
 }
 
 namespace tkc::cuda {

@@ -6,13 +6,16 @@
 // adds gets out of their way.
 #pragma once
 
-#include "backends/plan/PlanModule.h"
 #include "backends/targets/nvidia/Nvcc.h"
 
 #include <map>
 #include <set>
 #include <string>
 #include <vector>
+
+namespace tkc::planner {
+struct PlannedKernel;
+}
 
 namespace tkc::cuda {
 

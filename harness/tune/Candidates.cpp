@@ -7,6 +7,7 @@
 #include "backends/emit/Standalone.h"
 #include "backends/emit/kernel/Types.h"
 #include "backends/targets/Dialect.h"
+#include "frontend/Program.h"
 #include "harness/Predict.h"
 #include "ir/plan/PlanIR.h"
 #include "support/Diagnostics.h"

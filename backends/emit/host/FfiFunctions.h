@@ -5,15 +5,17 @@
 // Python and every framework with DLPack tensors can call a shared object of the two.
 #pragma once
 
-#include "backends/plan/PlanModule.h"
-#include "frontend/Program.h"
-
 #include <memory>
 #include <string>
 #include <vector>
 
 namespace tkc {
+struct Module;
+struct ProgramPlan;
 class SourceManager;
+} // namespace tkc
+namespace tkc::planner {
+struct PlannedKernel;
 }
 
 namespace tkc::cuda {

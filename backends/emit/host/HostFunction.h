@@ -8,7 +8,6 @@
 #include "backends/emit/Names.h"
 #include "backends/emit/host/HostExpr.h"
 #include "backends/targets/Dialect.h"
-#include "frontend/Sema.h"
 
 #include <fmt/core.h>
 #include <set>
@@ -16,8 +15,10 @@
 #include <vector>
 
 namespace tkc {
+struct Signature;
 class SourceManager;
-}
+struct Specialization;
+} // namespace tkc
 
 namespace tkc::cuda {
 

@@ -5,15 +5,16 @@
 // bind the symbols, pick the specialisation, encode tensor maps and launch.
 #pragma once
 
-#include "backends/plan/PlanModule.h"
-#include "frontend/Program.h"
-
 #include <memory>
 #include <string>
 #include <vector>
 
 namespace tkc {
+struct ProgramPlan;
 class SourceManager;
+} // namespace tkc
+namespace tkc::planner {
+struct PlannedKernel;
 }
 
 namespace tkc::cuda {

@@ -4,8 +4,6 @@
 // The host side of programs: workspace, fills and launches in order.
 #pragma once
 
-#include "frontend/Program.h"
-
 #include "backends/emit/Names.h"
 #include "backends/targets/Dialect.h"
 
@@ -13,8 +11,10 @@
 #include <vector>
 
 namespace tkc {
+struct ProgramPlan;
+struct Signature;
 class SourceManager;
-}
+} // namespace tkc
 
 namespace tkc::cuda {
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "backends/emit/host/WorkspaceEntries.h"
 
+#include "backends/emit/host/Entries.h"
 #include "backends/emit/kernel/KernelPrinter.h"
 #include "backends/emit/kernel/Types.h"
 
