@@ -161,7 +161,7 @@ private:
 
   static bool isElementwise(const Stmt &stmt) {
     return (stmt.kind == StmtKind::Compute && stmt.op != ir::OpKind::Reduce) || stmt.kind == StmtKind::Move ||
-           stmt.kind == StmtKind::Spread || stmt.kind == StmtKind::Load;
+           stmt.kind == StmtKind::Spread || stmt.kind == StmtKind::Load || stmt.kind == StmtKind::LookUp;
   }
 
   void note(const Stmt &stmt, const Names &live) {
