@@ -76,7 +76,7 @@ enum class StmtKind : uint8_t {
               ///< the launcher finds that the tensor does not suit the copy engine, or where `map` is empty.
               ///< Without a barrier: the role's threads copy asynchronously; joins each thread's open copy group.
   CopyOut,    ///< map at view[operands] ← ref (`reduce` adds); joins the issuing thread's current bulk group. Without a
-              ///< map: by the role's threads, whole rows at a time.
+              ///< map: by the threads that have the slice, rows in vectors of 16 bytes wherever they begin in memory.
   BulkCommit, ///< closes the bulk group
   BulkWait,   ///< until at most `count` bulk groups are still reading shared memory
   Fetch,      ///< dest = what each thread copies of view[operands] to a stage of `ref`, zeros where there is nothing
