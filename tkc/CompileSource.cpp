@@ -5,6 +5,7 @@
 #include "backends/emit/Emit.h"
 #include "backends/emit/host/FfiFunctions.h"
 #include "backends/emit/host/Launcher.h"
+#include "backends/plan/ElaborateModule.h"
 #include "backends/plan/Explain.h"
 #include "backends/plan/PlanModule.h"
 #include "frontend/ASTPrinter.h"
@@ -83,19 +84,45 @@ std::string tileText(const Module &module, const Targets &targets, planner::Plan
   return text;
 }
 
-/// Every specialisation of the programs that the main file declares, or of those that `names` has if it has any.
+/// Every specialisation of the programs that the main file declares, or of those that `names` has if it has any. With
+/// `choices`, which specialisations are left is taken out of them.
 std::vector<std::unique_ptr<ProgramPlan>> planPrograms(const Module &module, const std::vector<std::string> &names,
-                                                       DiagnosticEngine &diagnostics) {
+                                                       DiagnosticEngine &diagnostics,
+                                                       ScheduleSettings *choices = nullptr) {
+  ScheduleSettings left = choices ? *choices : ScheduleSettings();
   std::vector<std::unique_ptr<ProgramPlan>> plans;
   for (size_t i = 0; i < module.numMainPrograms; ++i) {
     const ProgramInfo &program = *module.programs[i];
     if (!names.empty() && std::find(names.begin(), names.end(), program.signature.name) == names.end())
       continue;
-    for (const Specialization &specialization : specializations(program.signature, program.cases))
+    for (const Specialization &specialization : specializations(program.signature, program.cases)) {
+      ScheduleSettings settings = choices ? *choices : ScheduleSettings();
+      const bool isChosen = planner::takeChoice(specialization, settings);
+      std::erase_if(left, [&](const auto &setting) { return settings.count(setting.first) == 0; });
+      if (!isChosen)
+        continue;
       if (std::unique_ptr<ProgramPlan> plan = planProgram(module, program, specialization, diagnostics))
         plans.push_back(std::move(plan));
+    }
   }
+  if (choices)
+    *choices = std::move(left);
   return plans;
+}
+
+/// Whether each of `names` is a program of the main file.
+bool arePrograms(const std::vector<std::string> &names, const Module &module) {
+  return std::all_of(names.begin(), names.end(), [&](const std::string &name) { return module.findProgram(name); });
+}
+
+bool isLaunched(const std::vector<std::unique_ptr<ProgramPlan>> &plans, const KernelInfo &kernel,
+                const Specialization &specialization) {
+  for (const std::unique_ptr<ProgramPlan> &plan : plans)
+    for (const ProgramStep &step : plan->steps)
+      if (const auto *launch = std::get_if<LaunchStep>(&step);
+          launch && launch->kernel == &kernel && launch->specialization == specialization)
+        return true;
+  return false;
 }
 
 std::vector<std::string> launchedKernels(const std::vector<std::unique_ptr<ProgramPlan>> &plans) {
@@ -123,7 +150,14 @@ std::string plannedText(const CompileOptions &compile, const Module &module, con
         return;
       plan::append(plan.roles.front().body, plan::Arrive{.at = {"nothing", ""}}, {});
     };
-  const std::vector<std::unique_ptr<ProgramPlan>> programs = planPrograms(module, compile.kernels, session.diagnostics);
+  // Types, dims and consts of a program have names of their own: kernels are compiled for what it launches.
+  const bool onlyPrograms = !compile.kernels.empty() && arePrograms(compile.kernels, module);
+  const std::vector<std::unique_ptr<ProgramPlan>> programs =
+      planPrograms(module, compile.kernels, session.diagnostics, onlyPrograms ? &options.overrides : nullptr);
+  if (onlyPrograms)
+    options.leavesOut = [&](const KernelInfo &kernel, const Specialization &specialization) {
+      return !isLaunched(programs, kernel, specialization);
+    };
   options.launchedKernels = launchedKernels(programs);
   if (!compile.kernels.empty()) // with a program, what it launches
     options.onlyKernels.insert(options.onlyKernels.end(), options.launchedKernels.begin(),
@@ -200,13 +234,18 @@ bool kernelsExist(const CompileOptions &options, const Module &module) {
 /// Whether somebody can be given each type, dim or const that `--set` chooses; nothing would be compiled else.
 bool choicesExist(const CompileOptions &options, const Module &module, const ScheduleSettings &settings) {
   std::map<std::string, std::set<std::string>> choices;
-  for (const auto &kernel : module.kernels)
-    for (const Specialization &specialization : specializations(kernel->signature, kernel->cases)) {
+  const auto add = [&](const auto &info) {
+    for (const Specialization &specialization : specializations(info.signature, info.cases)) {
       for (const auto &[name, type] : specialization.typeArgs)
         choices[name].insert(std::string(spelling(type)));
       for (const auto &[name, value] : specialization.constants)
         choices[name].insert(std::to_string(value));
     }
+  };
+  for (const auto &kernel : module.kernels)
+    add(*kernel);
+  for (const auto &program : module.programs)
+    add(*program);
   for (const auto &[name, value] : settings) {
     const auto found = choices.find(name);
     const std::string chosen = value.name.empty() ? fmt::format("{}", value.number) : value.name;

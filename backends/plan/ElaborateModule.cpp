@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Which specialisations are compiled, and with which tunes and schedule keys.
+#include "backends/plan/ElaborateModule.h"
 #include "backends/plan/PlanModule.h"
 #include "frontend/AST.h"
 #include "support/Diagnostics.h"
@@ -30,8 +31,8 @@ std::map<std::string, int64_t> takeTunes(const Signature &signature, ScheduleSet
   return tunes;
 }
 
-/// Whether `overrides` choose this specialisation, or leave the choice open. What chooses is no setting, so it is taken
-/// out.
+} // namespace
+
 bool takeChoice(const Specialization &specialization, ScheduleSettings &overrides) {
   bool chosen = true;
   for (const auto &[name, type] : specialization.typeArgs)
@@ -46,6 +47,8 @@ bool takeChoice(const Specialization &specialization, ScheduleSettings &override
     }
   return chosen;
 }
+
+namespace {
 
 /// Kernels of imported files only where a program of this one launches them.
 bool isWanted(const KernelInfo &kernel, bool isImported, const PlanOptions &options) {

@@ -239,9 +239,8 @@ class Kernel:
             symbols, types = call.bind()
             settings = {**types, **call.constants(symbols)}
         options = ["--kernel", self.signature.name]
-        if not self.signature.is_program:
-            for name, value in settings.items():
-                options += ["--set", f"{name}={int(value) if isinstance(value, bool) else value}"]
+        for name, value in settings.items():
+            options += ["--set", f"{name}={int(value) if isinstance(value, bool) else value}"]
         return options
 
 

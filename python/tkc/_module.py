@@ -180,11 +180,10 @@ class Module:
     # ---- shared objects --------------------------------------------------------------------------------------------
 
     def _options(self, signature: Signature, types: Mapping[str, str], constants: Mapping[str, int]) -> List[str]:
-        """One specialisation of a kernel; a program with all that it launches."""
+        """One specialisation of a kernel; of a program with what it launches."""
         options = ["--kernel", signature.name]
-        if not signature.is_program:
-            for name, value in {**types, **constants}.items():
-                options += ["--set", f"{name}={value}"]
+        for name, value in {**types, **constants}.items():
+            options += ["--set", f"{name}={value}"]
         return options
 
     def shared(self, options: List[str], arch: str) -> Path:
