@@ -197,12 +197,12 @@ std::vector<Attempt> attempts(ir::Function &function, const arch::Description &a
 
 std::vector<Attempt> memorySavings(ir::Function &function, const arch::Description &arch,
                                    const std::set<std::string> &fixed) {
-  const Setting share{"share", 1}, late{"late_copies", 1};
+  const Setting share{"share", 1}, late{"late_copies", 1}, latest{"late_copies", 2};
   if (!productsOf(function, arch).any || fixed.count(share.name))
     return {};
   if (arch.hasTransactionBarriers || fixed.count(late.name) || fixed.count("stages"))
     return {{share}};
-  return {{share}, {share, late}};
+  return {{share}, {share, late}, {share, latest}};
 }
 
 std::vector<Setting> nextChanges(ir::Function &function, const arch::Description &arch, const Tunes &tunes,

@@ -316,7 +316,7 @@ private:
     if (sharesMemory())
       decide("share", "1");
     if (placement.copiesLate)
-      decide("late_copies", "1");
+      decide("late_copies", std::to_string(*schedule.lateCopies));
     decide("overlap", overlapped ? "1" : "0");
     decide("persistent", plan->grid.counted      ? "counted"
                          : plan->grid.dynamic    ? "claimed"

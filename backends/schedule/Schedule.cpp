@@ -70,7 +70,7 @@ void set(Schedule &schedule, std::string_view key, int64_t value) {
   else if (key == "share")
     schedule.share = value != 0;
   else if (key == "late_copies")
-    schedule.lateCopies = value != 0;
+    schedule.lateCopies = value;
   else if (key == "early_launch")
     schedule.earlyLaunch = value != 0;
 }
@@ -96,9 +96,10 @@ const std::vector<Key> &keys() {
       {"overlap", "int", 0, 1, "1", "loop iterations that a product may run behind the vector work that feeds it"},
       {"share", "bool", 0, 1, "true where nothing else fits",
        "operands in shared memory that are in use at different times lie in the same memory; takes more barriers"},
-      {"late_copies", "bool", 0, 1, "true where nothing else fits",
-       "of warps that copy for themselves: a tile is copied right before its first use, not ahead; leaves more memory "
-       "to share (AMD, NVIDIA before Hopper)"},
+      {"late_copies", "int", 0, 2, "1 or 2 where nothing else fits",
+       "of warps that copy for themselves: 1: a tile is copied right before its first use, not ahead, which leaves "
+       "more memory to share; 2: in loops also what is else loaded once a tile of the grid (AMD, NVIDIA before "
+       "Hopper)"},
       {"alternate", "bool", 0, 1, "true where eight waves have rings of three stages",
        "of a loop of products alone: two halves of the waves load and multiply in turns (AMD)"},
       {"interleave", "bool", 0, 1, "true for loops of one product alone, where waves do not alternate",

@@ -20,7 +20,7 @@ public:
     for (const auto &[value, buffer] : placement.staged)
       staged.insert(buffer);
     for (const RingPlacement &ring : placement.rings)
-      if (ring.depth == 0)
+      if (ring.depth == 0 && !ring.isCopiedAgain)
         for (const RingMember &member : ring.members)
           onceLoaded.insert(member.buffer);
   }

@@ -35,7 +35,7 @@ public:
     out.alignment = arch.sharedSpan * 8;
     out.copiesItself = !arch.hasTransactionBarriers;
     out.throughRegisters = out.copiesItself && !arch.hasAsyncCopy;
-    out.copiesLate = out.copiesItself && schedule.lateCopies.value_or(false);
+    out.copiesLate = out.copiesItself && schedule.lateCopies.value_or(0) > 0;
     if (byWarps) {
       chooseWarps();
       out.instances = std::min(out.instances, mostInstances);

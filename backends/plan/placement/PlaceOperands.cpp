@@ -60,6 +60,8 @@ public:
     placeBoxes(function, arch, out);
     for (RingPlacement &ring : out.rings)
       ring.multipliedByWarps = out.multipliesByWarps();
+    if (schedule.lateCopies.value_or(0) > 1)
+      copyAgainInLoops();
     findRegisterLoads();
     placeDirectLoads(function, nest, arch, schedule.persistent.value_or(false) || nest.isRagged(), out);
     placeBulkStores(function, nest, arch, out);
@@ -352,6 +354,20 @@ private:
                          [&](const auto &other) { return other.name == ring.name; }) > 1)
       ring.name += "2";
     return ring;
+  }
+
+  /// What is loaded once a tile, and multiplied in loops alone, is copied there each time.
+  void copyAgainInLoops() {
+    std::set<std::string> outside; // buffers out of which something else multiplies
+    walkTile(nest, [&](const ir::Op &op, int depth) {
+      if (depth == 0 && ir::isProduct(op))
+        for (const Operand *operand : out.products.at(&op).operands())
+          outside.insert(operand->buffer);
+    });
+    for (RingPlacement &ring : out.rings)
+      ring.isCopiedAgain = out.copiesLate && ring.depth == 0 &&
+                           std::none_of(ring.members.begin(), ring.members.end(),
+                                        [&](const RingMember &member) { return outside.count(member.buffer) != 0; });
   }
 
   int dotNumber(const ir::Op &dot) {

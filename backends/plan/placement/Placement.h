@@ -63,6 +63,7 @@ struct RingPlacement {
   std::vector<RingMember> members;
   int stages = 1;
   bool multipliedByWarps = false; ///< its products are issued by each warp for itself
+  bool isCopiedAgain = false;     ///< loaded once a tile, and copied where loops multiply out of it (LateCopies.h)
 
   /// Whether warps read it, or threads: then each warp says for itself that it is done with a stage.
   bool isDrainedByWarps() const;

@@ -40,7 +40,7 @@ const RingPlacement *InlineCopies::ringOf(const ir::Op *op) const {
 
 bool InlineCopies::isOnceLoad(const ir::Op &op) const {
   const RingPlacement *ring = ringOf(&op);
-  return ring && ring->depth == 0;
+  return ring && ring->depth == 0 && !ring->isCopiedAgain;
 }
 
 void InlineCopies::addNeeded(ir::OpSet &needed) const {
@@ -49,7 +49,7 @@ void InlineCopies::addNeeded(ir::OpSet &needed) const {
     if (isOnce)
       needed.insert(load);
     for (const ir::Value *operand : load->operands())
-      addSources(operand, nullptr, isOnce ? nullptr : load->parent, needed);
+      addSources(operand, nullptr, ringOf(load)->depth == 0 ? nullptr : load->parent, needed);
   }
 }
 
@@ -66,6 +66,11 @@ void InlineCopies::pipeline(const ir::Op &loop, plan::Stmt &stmt) {
   for (const ir::Op *op : opsOf(loop.body()))
     if (const RingPlacement *ring = ringOf(op); ring && std::find(rings.begin(), rings.end(), ring) == rings.end())
       rings.push_back(ring);
+  for (const RingPlacement &ring : placement.rings)
+    if (ring.isCopiedAgain && std::any_of(stmt.body.begin(), stmt.body.end(), [&](const plan::Stmt &inner) {
+          return inner.kind == Kind::Product && multipliesOutOf(inner, ring);
+        }))
+      rings.push_back(&ring);
   for (plan::Stmt &inner : stmt.body)
     if (inner.kind == Kind::Product) {
       inner.interleaved = placement.interleaves && inner.byWarps && inner.count == 0 && inner.scales.empty();
@@ -89,6 +94,11 @@ void InlineCopies::pipeline(const ir::Op &loop, plan::Stmt &stmt) {
 
 /// The tile of this iteration.
 void InlineCopies::fillWhole(const ir::Op &loop, const RingPlacement &ring) {
+  if (ring.isCopiedAgain) {
+    for (const RingMember &member : ring.members)
+      load(*member.load);
+    return;
+  }
   if (!placement.throughRegisters)
     return fill(loop, ring, CopyPart::Whole, 0, true);
   fill(loop, ring, CopyPart::Fetch, 0, true);
