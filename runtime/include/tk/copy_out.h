@@ -30,14 +30,17 @@ template <class T> struct row_vectors {
   __device__ __forceinline__ int column_apart(int i) const { return i < before ? i : i + number * count; }
 };
 
+/// chosen ? a : b, of values: an array out of which one of two elements is taken by address stays in memory.
+__device__ __forceinline__ u32 word_of(bool chosen, u32 a, u32 b) { return chosen ? a : b; }
+
 /// words ← the 16 bytes from byte `shift` on, a multiple of Grain below 16.
 template <int Grain> __device__ __forceinline__ void shift_words(u32 (&words)[8], int shift) {
 #pragma unroll
   for (int i = 0; i < 6; ++i)
-    words[i] = shift & 8 ? words[i + 2] : words[i];
+    words[i] = word_of(shift & 8, words[i + 2], words[i]);
 #pragma unroll
   for (int i = 0; i < 5; ++i)
-    words[i] = shift & 4 ? words[i + 1] : words[i];
+    words[i] = word_of(shift & 4, words[i + 1], words[i]);
   if constexpr (Grain < 4)
 #pragma unroll
     for (int i = 0; i < 4; ++i)
