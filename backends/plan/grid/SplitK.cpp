@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "backends/plan/grid/SplitK.h"
 
+#include "backends/plan/roles/FreshName.h"
 #include <algorithm>
 #include <fmt/core.h>
 #include <set>
@@ -95,17 +96,11 @@ private:
   }
 
   // ---- the grid
-  std::string fresh(const std::string &hint) {
-    std::string name = hint;
-    for (int i = 2; !taken.insert(name).second; ++i)
-      name = hint + "_" + std::to_string(i);
-    return name;
-  }
 
   /// A block's number in its cluster, as the last axis of the grid.
   void addAxis() {
     plan::GridAxis axis;
-    axis.name = part = fresh("part");
+    axis.name = part = freshName("part", taken);
     axis.lo = addConstant("first_part", 0);
     axis.hi = addConstant("parts", blocks);
     plan.grid.clusterAxis = axis.name;
@@ -114,7 +109,7 @@ private:
   }
 
   std::string addConstant(const std::string &hint, int value) {
-    const std::string name = fresh(hint);
+    const std::string name = freshName(hint, taken);
     plan.preludeVars.push_back({name, integer()});
     Stmt &stmt = plan::append(plan.prelude, Kind::Compute, plan.loc);
     stmt.op = ir::OpKind::Const;
@@ -144,7 +139,7 @@ private:
 
   std::string compute(plan::Role &role, plan::Body &body, ir::OpKind op, const std::string &hint,
                       std::vector<std::string> operands, SourceLoc loc, double constant = 0) {
-    const std::string name = fresh(hint);
+    const std::string name = freshName(hint, taken);
     role.vars.push_back({name, integer()});
     Stmt &stmt = plan::append(body, Kind::Compute, loc);
     stmt.op = op;
@@ -184,7 +179,7 @@ private:
     for (const std::string &sum : sums) {
       const plan::VarType type = role.findVar(sum)->type;
       plan::Buffer buffer;
-      buffer.name = bufferOf[sum] = fresh(sum + "_part");
+      buffer.name = bufferOf[sum] = freshName(sum + "_part", taken);
       buffer.elem = type.elem;
       buffer.rows = type.rows;
       buffer.cols = type.cols;
@@ -215,7 +210,7 @@ private:
 
   void add(plan::Role &role, plan::Body &body, const std::string &sum, int block, SourceLoc loc) {
     const plan::VarType type = role.findVar(sum)->type;
-    const std::string theirs = fresh(sum + "_value_of_" + std::to_string(block));
+    const std::string theirs = freshName(sum + "_value_of_" + std::to_string(block), taken);
     role.vars.push_back({theirs, type});
     Stmt &read = plan::append(body, Kind::LoadShared, loc);
     read.dest = theirs;

@@ -142,14 +142,11 @@ private:
   /// Before a buffer is filled that has its memory with others: nobody reads what lies there, or is still to fill it.
   void takeMemory(const plan::Stmt &fill) {
     const std::string &buffer = fill.ref.buffer;
-    const auto host = memory.find(buffer);
-    if (host == memory.end())
+    if (!memory.count(buffer))
       return;
     const auto others = [&](const Names &busy) {
-      return std::any_of(busy.begin(), busy.end(), [&](const std::string &other) {
-        const auto its = memory.find(other);
-        return other != buffer && its != memory.end() && its->second == host->second;
-      });
+      return std::any_of(busy.begin(), busy.end(),
+                         [&](const std::string &other) { return lieTogether(memory, buffer, other); });
     };
     if (others(underWay))
       landed(fill.loc);

@@ -370,13 +370,8 @@ private:
   }
 
   bool readsMemoryOf(const std::string &buffer, const Group &group) const {
-    const auto host = memory.find(buffer);
-    if (host == memory.end())
-      return group.buffers.count(buffer) != 0;
-    return std::any_of(group.buffers.begin(), group.buffers.end(), [&](const std::string &other) {
-      const auto its = memory.find(other);
-      return its != memory.end() && its->second == host->second;
-    });
+    return std::any_of(group.buffers.begin(), group.buffers.end(),
+                       [&](const std::string &other) { return other == buffer || lieTogether(memory, buffer, other); });
   }
 
   void product(plan::Stmt &stmt) {

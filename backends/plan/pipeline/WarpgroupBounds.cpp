@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "backends/plan/pipeline/WarpgroupBounds.h"
 
+#include "backends/plan/roles/FreshName.h"
 #include "backends/plan/roles/RoleBuilder.h"
 
 #include <algorithm>
@@ -263,11 +264,9 @@ private:
   }
 
   std::string declare(const std::string &hint, const plan::VarType &type) {
-    std::string name = hint;
-    for (int i = 2; role.findVar(name); ++i)
-      name = fmt::format("{}_{}", hint, i);
-    role.vars.push_back({name, type});
-    return name;
+    const auto isTaken = [&](const std::string &name) { return role.findVar(name) != nullptr; };
+    role.vars.push_back({freshName(hint, isTaken), type});
+    return role.vars.back().name;
   }
 
   plan::Role &role;

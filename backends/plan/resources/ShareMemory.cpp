@@ -59,6 +59,11 @@ private:
 
 } // namespace
 
+bool lieTogether(const MemoryOf &memory, const std::string &one, const std::string &other) {
+  const auto host = memory.find(one), its = memory.find(other);
+  return one != other && host != memory.end() && its != memory.end() && host->second == its->second;
+}
+
 MemoryOf shareMemory(const plan::Role &role, const std::set<std::string> &transposed,
                      std::vector<plan::Buffer> &scratch, Placement &placement) {
   const Sharers sharers(transposed, scratch, placement);

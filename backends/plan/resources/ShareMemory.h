@@ -17,6 +17,9 @@ namespace tkc::planner {
 /// Buffers that share memory, each with the one that gives it; this one, too, with itself.
 using MemoryOf = std::map<std::string, std::string>;
 
+/// Whether both lie in the memory of one, and are two.
+bool lieTogether(const MemoryOf &memory, const std::string &one, const std::string &other);
+
 /// Sets `aliasOf` of buffers of the role that computes, and of `scratch`, of which `transposed` names those that
 /// transpositions go through.
 MemoryOf shareMemory(const plan::Role &role, const std::set<std::string> &transposed,

@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "backends/plan/roles/LookUpTables.h"
 
+#include "backends/plan/roles/FreshName.h"
 #include "backends/plan/roles/RoleBuilder.h"
 
 #include <algorithm>
 #include <bit>
-#include <fmt/format.h>
 #include <map>
 #include <optional>
 #include <set>
@@ -225,18 +225,12 @@ private:
       return std::any_of(buffers.begin(), buffers.end(), is) ||
              std::any_of(placement.buffers.begin(), placement.buffers.end(), is);
     };
-    std::string name = hint;
-    for (int i = 2; isTaken(name); ++i)
-      name = fmt::format("{}_{}", hint, i);
-    return name;
+    return freshName(hint, isTaken);
   }
 
   std::string declare(const std::string &hint, const plan::VarType &type) {
-    std::string name = hint;
-    for (int i = 2; !taken.insert(name).second; ++i)
-      name = fmt::format("{}_{}", hint, i);
-    role.vars.push_back({name, type});
-    return name;
+    role.vars.push_back({freshName(hint, taken), type});
+    return role.vars.back().name;
   }
 
   plan::Role &role;

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "backends/plan/rowwise/KeepInShared.h"
 
+#include "backends/plan/roles/FreshName.h"
 #include <algorithm>
 #include <fmt/core.h>
 #include <map>
@@ -162,11 +163,8 @@ private:
 
   // ---- keeping
   std::string declare(const std::string &hint, const plan::VarType &type) {
-    std::string name = hint;
-    for (int i = 2; !taken.insert(name).second; ++i)
-      name = fmt::format("{}_{}", hint, i);
-    role.vars.push_back({name, type});
-    return name;
+    role.vars.push_back({freshName(hint, taken), type});
+    return role.vars.back().name;
   }
 
   static plan::VarType scalar(ElemType elem) {
