@@ -2,6 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "frontend/AST.h"
 
+#include <algorithm>
+#include <llvm/Support/Casting.h>
+
 namespace tkc::ast {
 
 std::string_view spelling(BinaryOp op) {
@@ -78,6 +81,18 @@ std::string_view spelling(AssignOp op) {
     return "min=";
   }
   __builtin_unreachable();
+}
+
+bool mentions(const Expr &condition, const std::string &name) {
+  if (const auto *named = llvm::dyn_cast<NameExpr>(&condition))
+    return named->name == name;
+  if (const auto *unary = llvm::dyn_cast<UnaryExpr>(&condition))
+    return mentions(*unary->operand, name);
+  if (const auto *call = llvm::dyn_cast<CallExpr>(&condition))
+    return std::any_of(call->args.begin(), call->args.end(),
+                       [&](const Argument &argument) { return mentions(*argument.value, name); });
+  const auto *binary = llvm::dyn_cast<BinaryExpr>(&condition);
+  return binary && (mentions(*binary->lhs, name) || mentions(*binary->rhs, name));
 }
 
 } // namespace tkc::ast

@@ -365,6 +365,9 @@ struct GradientDecl : DeclOf<DeclKind::Gradient> {
   Expr *when = nullptr;
 };
 
+/// Whether a condition of `where` or `when` names `name`.
+bool mentions(const Expr &condition, const std::string &name);
+
 /// A parsed file. Comments are kept for the formatter.
 struct Comment {
   SourceRange range;

@@ -61,6 +61,10 @@ struct Signature {
   std::vector<const ast::Expr *> conditions; ///< other conditions in `where`
   /// With defaults as written; 0 where the default is an expression of constants.
   std::vector<std::pair<std::string, int64_t>> tunes;
+
+  /// Null for what is none.
+  const ir::Param *findParam(std::string_view parameter) const;
+  const ConstParam *findConst(std::string_view parameter) const;
 };
 
 /// Gradients of a kernel or program, as a call of another one that computes them. Of a call the first serves whose

@@ -217,7 +217,7 @@ private:
     for (const ast::Expr *condition : signature.conditions) {
       const bool isUnasked =
           std::any_of(signature.symbols.begin(), signature.symbols.end(), [&](const std::string &symbol) {
-            return !prepared.arguments.symbols.count(symbol) && cuda::mentions(*condition, symbol);
+            return !prepared.arguments.symbols.count(symbol) && mentions(*condition, symbol);
           });
       ChosenSchedule asked;
       asked.conditions = {condition};

@@ -41,19 +41,6 @@ private:
     return std::any_of(signature.typeParams.begin(), signature.typeParams.end(),
                        [&](const auto &param) { return param.first == name; });
   }
-  const ConstParam *findConst(const std::string &name) const {
-    for (const ConstParam &param : signature.consts)
-      if (param.name == name)
-        return &param;
-    return nullptr;
-  }
-  const ir::Param *findParam(const std::string &name) const {
-    for (const ir::Param &param : signature.params)
-      if (param.name == name)
-        return &param;
-    return nullptr;
-  }
-
   Val evaluate(const ast::Expr *expr) const {
     return evalConstant(expr, [&](std::string_view name) {
       auto known = numbers.find(std::string(name));
@@ -71,7 +58,7 @@ private:
     } else {
       given.try_emplace(name, setting.name.range);
     }
-    if (const ir::Param *param = findParam(name)) {
+    if (const ir::Param *param = signature.findParam(name)) {
       checkInput(setting, *param);
       return;
     }
@@ -81,7 +68,7 @@ private:
     }
     if (name == "tolerance")
       return;
-    if (!isSymbol(name) && !findConst(name) && !isTune(name)) {
+    if (!isSymbol(name) && !signature.findConst(name) && !isTune(name)) {
       reportUnknown(reporter, "name", name, setting.name.range, knownNames());
       return;
     }
@@ -91,7 +78,7 @@ private:
   void checkNumber(const ast::Equation &setting) {
     const std::string &name = setting.name.text;
     Val value = evaluate(setting.value);
-    const ConstParam *constant = findConst(name);
+    const ConstParam *constant = signature.findConst(name);
     bool isBool = constant && constant->elem == ElemType::Bool;
     if (value.isError() || (value.elem != ElemType::I32 && value.elem != ElemType::Bool) ||
         isBool != (value.elem == ElemType::Bool)) {

@@ -21,18 +21,6 @@ namespace {
 
 using ir::DimExpr;
 
-const ir::Param *findParam(const Signature &signature, const std::string &name) {
-  auto found = std::find_if(signature.params.begin(), signature.params.end(),
-                            [&](const ir::Param &param) { return param.name == name; });
-  return found == signature.params.end() ? nullptr : &*found;
-}
-
-const ConstParam *findConst(const Signature &signature, const std::string &name) {
-  auto found = std::find_if(signature.consts.begin(), signature.consts.end(),
-                            [&](const ConstParam &param) { return param.name == name; });
-  return found == signature.consts.end() ? nullptr : &*found;
-}
-
 template <class Choices>
 const Choices *choicesOf(const std::vector<std::pair<std::string, Choices>> &list, const std::string &name) {
   auto found = std::find_if(list.begin(), list.end(), [&](const auto &each) { return each.first == name; });
@@ -48,18 +36,9 @@ struct TypeChoices {
 TypeChoices typeOf(const Signature &signature, const std::string &parameter) {
   if (const auto typeParam = signature.typeParamOf.find(parameter); typeParam != signature.typeParamOf.end())
     return {typeParam->second, *choicesOf(signature.typeParams, typeParam->second)};
-  const ConstParam *constant = findConst(signature, parameter);
-  const ElemType elem = constant ? constant->elem : findParam(signature, parameter)->elem;
+  const ConstParam *constant = signature.findConst(parameter);
+  const ElemType elem = constant ? constant->elem : signature.findParam(parameter)->elem;
   return {std::string(spelling(elem)), {elem}};
-}
-
-bool mentions(const ast::Expr *expr, const std::string &name) {
-  if (auto *unary = llvm::dyn_cast<ast::UnaryExpr>(expr))
-    return mentions(unary->operand, name);
-  if (auto *binary = llvm::dyn_cast<ast::BinaryExpr>(expr))
-    return mentions(binary->lhs, name) || mentions(binary->rhs, name);
-  auto *other = llvm::dyn_cast<ast::NameExpr>(expr);
-  return other && other->name == name;
 }
 
 /// What `when` says of the calls that a gradient is for.
@@ -92,7 +71,7 @@ public:
   }
 
   bool isAbout(const std::string &name) const {
-    return std::any_of(parts.begin(), parts.end(), [&](const ast::Expr *part) { return mentions(part, name); });
+    return std::any_of(parts.begin(), parts.end(), [&](const ast::Expr *part) { return mentions(*part, name); });
   }
 
   /// Whether two dims are one in every call of which it holds.
@@ -135,7 +114,7 @@ private:
 
   /// Any call will do to see what kind of value a condition has.
   Val anyValue(const std::string &name) const {
-    if (const ConstParam *constant = findConst(signature, name))
+    if (const ConstParam *constant = signature.findConst(name))
       return constant->elem == ElemType::Bool ? Val::boolean(true) : Val::integer(1);
     const bool isSymbol = std::count(signature.symbols.begin(), signature.symbols.end(), name) > 0;
     return isSymbol || parseElemType(name) || choicesOf(signature.typeParams, name) ? Val::integer(1) : Val::error();
@@ -248,9 +227,9 @@ private:
   }
 
   bool mayBeLeftOut(const std::string &parameter) const {
-    if (const ConstParam *constant = findConst(backward, parameter))
+    if (const ConstParam *constant = backward.findConst(parameter))
       return constant->defaultValue.has_value();
-    return findParam(backward, parameter)->isOptional || backward.scalarDefaults.count(parameter) > 0;
+    return backward.findParam(parameter)->isOptional || backward.scalarDefaults.count(parameter) > 0;
   }
 
   void checkParameter(const std::string &parameter) {
@@ -296,7 +275,7 @@ private:
 
   /// Whether the argument goes the way of its parameter: in or out, a tensor or a number.
   bool checkRole(const Gradient::Argument &argument, SourceRange where) {
-    const ir::Param *to = findParam(backward, argument.parameter), *from = findParam(forward, argument.value);
+    const ir::Param *to = backward.findParam(argument.parameter), *from = forward.findParam(argument.value);
     const bool isResult = to && to->mode != ir::ParamMode::In;
     const bool isOfInput = argument.isGradient && !(from && from->mode != ir::ParamMode::In);
     if (isResult && !isOfInput)
@@ -308,7 +287,7 @@ private:
                      from && from->isTensor ? fmt::format("of `{}`", spelling(from->elem)) : "no tensor");
     else if (to && to->isTensor && !(from && from->isTensor))
       reporter.error(Diag::program_wants_tensor, where, to->name);
-    else if (!to && !findConst(forward, argument.value))
+    else if (!to && !forward.findConst(argument.value))
       reporter.error(Diag::program_constant, where, fmt::format("`{}`", argument.parameter));
     else if (to && !to->isTensor && from && from->isTensor)
       reporter.error(Diag::program_wants_scalar, where, to->name, spelling(to->elem));
@@ -326,7 +305,7 @@ private:
   /// For each type that a call may have. What is computed may also be f32, of a narrower type.
   bool checkType(const Gradient::Argument &argument, SourceRange where) {
     const TypeChoices wanted = typeOf(backward, argument.parameter), had = typeOf(forward, argument.value);
-    const ir::Param *to = findParam(backward, argument.parameter);
+    const ir::Param *to = backward.findParam(argument.parameter);
     const bool mayWiden = to && to->mode != ir::ParamMode::In && wanted.choices == std::vector{ElemType::F32};
     const bool isParam = backward.typeParamOf.count(argument.parameter) > 0;
     if (isParam && types.try_emplace(wanted.name, had.name).first->second != had.name) {
@@ -350,7 +329,7 @@ private:
   /// What symbols and constants of `backward` are in `forward`.
   void bindDims() {
     for (const Gradient::Argument &argument : result.arguments) {
-      const ir::Param *to = findParam(backward, argument.parameter), *from = findParam(forward, argument.value);
+      const ir::Param *to = backward.findParam(argument.parameter), *from = forward.findParam(argument.value);
       if (!to) {
         dims.emplace(argument.parameter, DimExpr::named(argument.value));
         continue;
@@ -366,7 +345,7 @@ private:
   }
 
   void checkDims(const Gradient::Argument &argument) {
-    const ir::Param *to = findParam(backward, argument.parameter), *from = findParam(forward, argument.value);
+    const ir::Param *to = backward.findParam(argument.parameter), *from = forward.findParam(argument.value);
     if (!to || !to->isTensor)
       return;
     for (size_t i = 0; i < to->dims.size(); ++i) {

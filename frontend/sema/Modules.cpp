@@ -162,6 +162,20 @@ private:
 } // namespace
 } // namespace sema
 
+const ir::Param *Signature::findParam(std::string_view parameter) const {
+  for (const ir::Param &param : params)
+    if (param.name == parameter)
+      return &param;
+  return nullptr;
+}
+
+const ConstParam *Signature::findConst(std::string_view parameter) const {
+  for (const ConstParam &param : consts)
+    if (param.name == parameter)
+      return &param;
+  return nullptr;
+}
+
 KernelInfo *Module::findKernel(std::string_view name) const {
   for (auto &kernel : kernels)
     if (kernel->signature.name == name)

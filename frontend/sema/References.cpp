@@ -49,20 +49,13 @@ private:
       names.insert(equation.name.text);
   }
 
-  const ir::Param *findParam(const std::string &name) const {
-    for (const ir::Param &param : signature.params)
-      if (param.name == name)
-        return &param;
-    return nullptr;
-  }
-
   void checkEquation(const ast::Equation &equation) {
     const std::string &name = equation.name.text;
     auto [previous, isNew] = defined.try_emplace(name, equation.name.range);
     if (!isNew)
       reporter.error(Diag::redeclared, equation.name.range, name)
           .note(Diag::note_declared_here, previous->second, name);
-    if (const ir::Param *param = findParam(name)) {
+    if (const ir::Param *param = signature.findParam(name)) {
       SourceRange declared{param->loc, param->loc};
       if (param->mode == ir::ParamMode::In)
         reporter.error(Diag::reference_of_input, equation.name.range, name)

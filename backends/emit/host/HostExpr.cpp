@@ -132,18 +132,6 @@ std::string hostExpr(const ast::Expr &expr, const HostNames &names) {
   return "true"; // sema lets nothing else stand in `where`
 }
 
-bool mentions(const ast::Expr &condition, const std::string &name) {
-  if (const auto *named = llvm::dyn_cast<ast::NameExpr>(&condition))
-    return named->name == name;
-  if (const auto *unary = llvm::dyn_cast<ast::UnaryExpr>(&condition))
-    return mentions(*unary->operand, name);
-  if (const auto *call = llvm::dyn_cast<ast::CallExpr>(&condition))
-    return std::any_of(call->args.begin(), call->args.end(),
-                       [&](const ast::Argument &argument) { return mentions(*argument.value, name); });
-  const auto *binary = llvm::dyn_cast<ast::BinaryExpr>(&condition);
-  return binary && (mentions(*binary->lhs, name) || mentions(*binary->rhs, name));
-}
-
 std::string hostExpr(const ScalarExpr &expr) {
   std::vector<std::string> operands;
   for (const ScalarExpr &operand : expr.operands)

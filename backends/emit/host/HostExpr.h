@@ -25,9 +25,6 @@ std::string hostExpr(const ir::DimExpr &dim, const HostNames &names);
 /// A condition of `where` or `when`.
 std::string hostExpr(const ast::Expr &expr, const HostNames &names = {});
 
-/// Whether it names `name`.
-bool mentions(const ast::Expr &condition, const std::string &name);
-
 /// A scalar argument of a launch in a program.
 std::string hostExpr(const ScalarExpr &expr);
 

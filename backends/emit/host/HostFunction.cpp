@@ -90,9 +90,17 @@ HostFunction::HostFunction(const Signature &signature, const SourceManager &sour
 // ---- declarations --------------------------------------------------------------------------------------------------
 
 std::string HostFunction::functionName(EntryKind kind) const {
-  return entryName(signature.name) + (kind == EntryKind::WorkspaceQuery  ? "_workspace_bytes"
-                                      : kind == EntryKind::WithWorkspace ? "_with_workspace"
-                                                                         : "");
+  const std::string name = entryName(signature.name);
+  switch (kind) {
+  case EntryKind::WithWorkspace:
+    return name + "_with_workspace";
+  case EntryKind::WorkspaceQuery:
+    return name + "_workspace_bytes";
+  case EntryKind::Kernel:
+  case EntryKind::Program:
+    break;
+  }
+  return name;
 }
 
 std::string HostFunction::parameter(const std::string &name) const {
@@ -214,11 +222,7 @@ bool HostFunction::hidesItself() const {
          std::any_of(signature.symbols.begin(), signature.symbols.end(), isOwn);
 }
 
-const ir::Param *HostFunction::findParam(const std::string &name) const {
-  auto found = std::find_if(signature.params.begin(), signature.params.end(),
-                            [&](const ir::Param &param) { return param.name == name; });
-  return found == signature.params.end() ? nullptr : &*found;
-}
+const ir::Param *HostFunction::findParam(const std::string &name) const { return signature.findParam(name); }
 
 std::vector<const ir::Param *> HostFunction::tensors() const {
   std::vector<const ir::Param *> list;

@@ -6,17 +6,19 @@
 #include "backends/emit/kernel/KernelPrinter.h"
 #include "backends/emit/kernel/Types.h"
 
-#include <algorithm>
 #include <fmt/ranges.h>
+#include <set>
 
 namespace tkc::cuda {
 namespace {
 
-bool loadsTiles(const plan::Plan &plan, const std::string &tensor) {
-  const std::vector<std::pair<std::string, MapUse>> uses = mapUses(plan);
-  return std::any_of(uses.begin(), uses.end(), [&](const auto &use) {
-    return use.second == MapUse::LoadsTile && plan.findMap(use.first)->tensor == tensor;
-  });
+std::set<std::string> loadedByEngine(const std::vector<const planner::PlannedKernel *> &planned) {
+  std::set<std::string> tensors;
+  for (const planner::PlannedKernel *kernel : planned)
+    for (const auto &[map, use] : mapUses(*kernel->plan))
+      if (use == MapUse::LoadsTile)
+        tensors.insert(kernel->plan->findMap(map)->tensor);
+  return tensors;
 }
 
 class WorkspaceEntry : public HostFunction {
@@ -75,13 +77,11 @@ private:
 
 std::vector<std::string> paddedTensors(const Signature &signature,
                                        const std::vector<const planner::PlannedKernel *> &planned) {
+  const std::set<std::string> loaded = loadedByEngine(planned);
   std::vector<std::string> names;
-  for (const ir::Param &param : signature.params) {
-    const auto isLoaded = [&](const planner::PlannedKernel *kernel) { return loadsTiles(*kernel->plan, param.name); };
-    if (param.isTensor && param.mode == ir::ParamMode::In && param.dims.size() > 1 && !isPacked(param.elem) &&
-        std::any_of(planned.begin(), planned.end(), isLoaded))
+  for (const ir::Param &param : signature.params)
+    if (param.mode == ir::ParamMode::In && param.dims.size() > 1 && !isPacked(param.elem) && loaded.count(param.name))
       names.push_back(param.name);
-  }
   return names;
 }
 

@@ -16,8 +16,7 @@ namespace tkc::cuda {
 std::vector<std::string> paddedTensors(const Signature &signature,
                                        const std::vector<const planner::PlannedKernel *> &planned);
 
-/// Both functions, in C, or in the namespace `scope`, and, outside of one, their overloads in C++. Empty where no
-/// operand is loaded by the copy engine.
+/// Both functions, in C, and their overloads in C++. Empty where no operand is loaded by the copy engine.
 std::string printWorkspaceEntries(const Signature &signature,
                                   const std::vector<const planner::PlannedKernel *> &planned, const Architectures &gpus,
                                   const FileNames &names, const SourceManager &sources, const Dialect &dialect);
