@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import tkc
+from kernels import SCALED
 
 jax = pytest.importorskip("jax")
 pytest.importorskip("jax_tvm_ffi")
@@ -15,20 +16,9 @@ import tkc.jax  # noqa: E402
 
 pytestmark = [pytest.mark.gpu] if jax.default_backend() == "gpu" else []
 
-TEXT = """
-kernel scaled<T: {bf16, f32}>(x: T[N, M], mask: f32[M] = none, out y: T[N, M], out total: f32[N], s: f32 = 2, const square: bool = false) {
-  parallel i in tiles(N, 16) {
-    var sum = zeros(16, 1);
-    for j in tiles(M, 32) {
-      var t = f32(x[i, j]) * s;
-      if square { t = t * t; }
-      if mask != none { t = t * mask[j].row; }
-      y[i, j] = t;
-      sum += rowsum(t);
-    }
-    total[i] = sum;
-  }
-}
+TEXT = (
+    SCALED
+    + """
 kernel scaled_backward<T: {bf16, f32}>(dy: T[N, M], mask: f32[M] = none, out dx: T[N, M], s: f32) {
   parallel i in tiles(N, 16), j in tiles(M, 32) {
     var t = f32(dy[i, j]) * s;
@@ -47,6 +37,7 @@ kernel accumulate(x: f32[N], inout sums: f32[N], out before: f32[N]) {
 }
 kernel wide(x: i64[N], out y: i64[N]) { parallel i in tiles(N, 32) { y[i] = x[i]; } }
 """
+)
 
 
 @pytest.fixture(scope="module")

@@ -10,6 +10,7 @@ import os
 import pytest
 
 import tkc
+from kernels import SCALED
 
 torch = pytest.importorskip("torch")
 
@@ -18,20 +19,9 @@ import tkc.torch  # noqa: E402
 DEVICE = os.environ.get("TKC_TEST_DEVICE") or ("cuda" if torch.cuda.is_available() else "cpu")
 pytestmark = [pytest.mark.gpu] if DEVICE == "cuda" else []
 
-TEXT = """
-kernel scaled<T: {bf16, f32}>(x: T[N, M], mask: f32[M] = none, out y: T[N, M], out total: f32[N], s: f32 = 2, const square: bool = false) {
-  parallel i in tiles(N, 16) {
-    var sum = zeros(16, 1);
-    for j in tiles(M, 32) {
-      var t = f32(x[i, j]) * s;
-      if square { t = t * t; }
-      if mask != none { t = t * mask[j].row; }
-      y[i, j] = t;
-      sum += rowsum(t);
-    }
-    total[i] = sum;
-  }
-}
+TEXT = (
+    SCALED
+    + """
 kernel scaled_backward<T: {bf16, f32}>(dy: T[N, M], dtotal: f32[N], mask: f32[M] = none, out dx: T[N, M], s: f32) {
   parallel i in tiles(N, 16), j in tiles(M, 32) {
     var t = (f32(dy[i, j]) + dtotal[i].col) * s;
@@ -58,6 +48,7 @@ kernel first(x: f32[N], out y: f32[N], out unused: f32[N]) { parallel i in tiles
 gradient first = thrice(grad(y), grad(x));
 kernel thrice(dy: f32[N], out dx: f32[N]) { parallel i in tiles(N, 32) { dx[i] = 3 * dy[i]; } }
 """
+)
 
 
 @pytest.fixture(scope="module")

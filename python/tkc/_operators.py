@@ -164,8 +164,7 @@ class _Operator:
             if len(shapes[parameter.name]) != len(parameter.dims):
                 words = f"`{parameter.name}` has {value.dim()} dims, it needs {len(parameter.dims)}"
                 raise Error(f"{self.signature.name}: {words}")
-        constants = {one.name: int(named[one.name]) for one in self.signature.parameters if one.is_const}
-        return {**self.signature.bind_symbols(shapes), **self.signature.bind_types(types), **constants}
+        return self.signature.values_of(shapes, types, named)
 
     # ---- backward --------------------------------------------------------------------------------------------------
 

@@ -64,12 +64,8 @@ def _takes(kernel: Kernel, arguments: Dict[str, Any]) -> bool:
             return False
         types[parameter.name] = _elems.get(value.dtype, "")
         shapes[parameter.name] = value.shape
-    values: Dict[str, Any] = {**signature.bind_symbols(shapes), **signature.bind_types(types)}
-    constants = {name: values[name] for name in signature.choices}
-    for parameter in signature.parameters:
-        if parameter.is_const:
-            constants[parameter.name] = int(arguments.get(parameter.name, parameter.default))
-    values.update(constants)
+    values = signature.values_of(shapes, types, arguments)
+    fixed = [*signature.choices, *(one.name for one in signature.parameters if one.is_const)]
     for parameter in signature.inputs:
         if parameter.name not in shapes:
             continue
@@ -77,7 +73,7 @@ def _takes(kernel: Kernel, arguments: Dict[str, Any]) -> bool:
             return False
         if any(evaluate(dim, values) != size for dim, size in zip(parameter.dims, shapes[parameter.name])):
             return False
-    if not signature.has({name: values[name] for name in signature.types}, constants):
+    if not signature.has({name: values[name] for name in signature.types}, {name: values[name] for name in fixed}):
         return False
     wanted = [name for name in shapes if arguments[name].requires_grad and torch.is_grad_enabled()]
     gradient = signature.gradient(values)

@@ -188,6 +188,14 @@ class Signature:
                 values[name] = "tf32"  # stored as f32
         return values
 
+    def values_of(
+        self, shapes: Mapping[str, Sequence[int]], types: Mapping[str, str], numbers: Mapping[str, Any]
+    ) -> Dict[str, Any]:
+        """Dims, types and constants of a call by their names. `shapes` and `types` are those of its tensors; `numbers`
+        has its constants, where they are not the defaults."""
+        constants = {one.name: int(numbers.get(one.name, one.default)) for one in self.parameters if one.is_const}
+        return {**self.bind_symbols(shapes), **self.bind_types(types), **constants}
+
     def texts_of_shapes(self) -> List[str]:
         """Expressions for the shapes of the outputs, tuples, from the parameters by their names. They take what
         bind_symbols() takes where no tensor is left out, and fail where one that they need is."""

@@ -9,7 +9,7 @@ o, lse = jax.jit(lambda q, k, v: attention(q, k, v, 0.125, causal=True))(q, k, v
 
 import ctypes
 import itertools
-from typing import Any, Callable, Dict, List, Mapping, Sequence, Tuple
+from typing import Any, Callable, Dict, Mapping, Sequence, Tuple
 
 import jax
 import jax.numpy as jnp
@@ -23,7 +23,7 @@ from ._call import bind_arguments, check_number
 from ._elements import Array, bits_dtype
 from ._errors import Error
 from ._kernel import Kernel
-from ._signature import Argument, Gradient, Parameter, evaluate
+from ._signature import Argument, Gradient, evaluate
 
 __all__ = ["function"]
 
@@ -46,8 +46,9 @@ class _Function:
     def __init__(self, kernel: Kernel):
         self.kernel, self.signature = kernel, kernel.signature
         self.__name__, self.__doc__ = kernel.__name__, kernel.__doc__
-        self._written = [one for one in self.signature.tensors if one.mode != "in"]
+        self.written = [one for one in self.signature.tensors if one.mode != "in"]
         self._traced: Dict[Any, Callable[..., Tuple[Any, ...]]] = {}
+        self._backward: Dict[Tuple[str, str], "_Function"] = {}
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         given = bind_arguments(self.signature, args, kwargs)
@@ -82,11 +83,10 @@ class _Function:
         """Dims, types and constants of a call by their names. Refuses ranks, types and dims that do not agree."""
         types = {name: _elem(value, name) for name, value in tensors.items()}
         shapes = {name: value.shape for name, value in tensors.items()}
-        constants = {one.name: int(numbers[one.name]) for one in self.signature.inputs if one.is_const}
         for one in self.signature.inputs:
             if one.name in shapes and len(shapes[one.name]) != len(one.dims):
                 raise self._fail(f"`{one.name}` has {len(shapes[one.name])} dims, it needs {len(one.dims)}")
-        values = {**self.signature.bind_symbols(shapes), **self.signature.bind_types(types), **constants}
+        values = self.signature.values_of(shapes, types, numbers)
         for one in self.signature.inputs:
             if one.name not in shapes:
                 continue
@@ -99,9 +99,12 @@ class _Function:
                     raise self._fail(f"dim {dim} of `{one.name}` is {size}, but {words}")
         return values
 
-    @property
-    def written(self) -> List[Parameter]:
-        return self._written
+    def backward(self, gradient: Gradient) -> "_Function":
+        """What computes a gradient. It is made once, as each function registers targets of its own."""
+        key = (gradient.file, gradient.backward)
+        if key not in self._backward:
+            self._backward[key] = _Function(self.kernel.backward(gradient))
+        return self._backward[key]
 
 
 def _elem(value: Any, name: str) -> str:
@@ -195,15 +198,14 @@ class _Traced:
             if name not in taken and not isinstance(value, SymbolicZero):
                 raise self._of._fail(f"the gradient of `{name}` is wanted, and nothing takes it")
         values = {**self._numbers, **tensors, **results}
-        found = _gradients(self._of.kernel.backward(gradient), gradient.arguments, values, brought)
+        found = _gradients(self._of.backward(gradient), gradient.arguments, values, brought)
         return tuple(found[name].astype(value.dtype) if name in found else None for name, value in tensors.items())
 
 
 def _gradients(
-    backward: Kernel, arguments: Sequence[Argument], values: Mapping[str, Any], brought: Mapping[str, Any]
+    backward: _Function, arguments: Sequence[Argument], values: Mapping[str, Any], brought: Mapping[str, Any]
 ) -> Dict[str, Any]:
     """The backward kernel, called as a gradient says: its results by the inputs that they are gradients of."""
-    called = function(backward)
     modes = {one.name: one for one in backward.signature.parameters}
     given: Dict[str, Any] = {}
     for one in arguments:
@@ -217,9 +219,9 @@ def _gradients(
             if isinstance(value, SymbolicZero):
                 value = jnp.zeros(value.aval.shape, value.aval.dtype)
             given[one.parameter] = value
-    results = called(**given)
+    results = backward(**given)
     results = results if isinstance(results, tuple) else (results,)
-    named = {one.name: value for one, value in zip(called.written, results)}  # type: ignore[attr-defined]
+    named = {one.name: value for one, value in zip(backward.written, results)}
     return {one.value: named[one.parameter] for one in arguments if one.parameter in named}
 
 
