@@ -20,7 +20,12 @@ build() {
   mkdir -p "$folder"
   cp "$root"/kernels/*.tk "$folder"     # what the file imports
   # What these schedules say of the order themselves gives way.
-  perl -0pe "s/(schedule $kernel for sm_90a[^{]*aligned[^{]*\{)([^}]*)\}/my (\$a, \$b) = (\$1, \$2); \$b =~ s{ captured = \d;}{}; \"\$a captured = $captured;\$b}\"/ge" "$root/kernels/$file.tk" > "$folder/$file.tk"
+  python3 - "$root/kernels/$file.tk" "$kernel" "$captured" > "$folder/$file.tk" <<'END'
+import re, sys
+path, kernel, captured = sys.argv[1:]
+schedule = re.compile(r"(schedule %s for sm_90a[^{]*aligned[^{]*\{)([^}]*)\}" % kernel)
+print(schedule.sub(lambda m: "%s captured = %s;%s}" % (m[1], captured, re.sub(r" captured = \d;", "", m[2])), open(path).read()), end="")
+END
   # The words of both are to be split.
   # shellcheck disable=SC2086
   "$tkc" "$folder/$file.tk" --kernel="$kernel" --arch sm_90a --set $settings -o "$folder/$file.cu"
