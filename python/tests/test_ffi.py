@@ -209,6 +209,21 @@ def test_compiling_ahead(fresh_cache, monkeypatch):
     module.compile("sm_90a")
 
 
+@needs_nvcc
+def test_compiling_some_ahead(fresh_cache):
+    module = tkc.load("""
+        kernel f<T: {f32, f16}>(x: T[N], out y: T[N], const twice: bool = false) {
+          parallel i in tiles(N, 8) { y[i] = x[i]; if twice { y[i] = 2 * x[i]; } }
+        }""")
+    module.f.compile("sm_90a", T="f16", twice=True)
+    assert len(list(fresh_cache.rglob("*.so"))) == 1
+    module.f.compile("sm_90a", T="f16")
+    assert len(list(fresh_cache.rglob("*.so"))) == 2
+    for wrong in ({"T": "bf16"}, {"U": 1}):
+        with pytest.raises(tkc.Error, match="f: no specialisation has"):
+            module.f.compile("sm_90a", **wrong)
+
+
 class OnGpu:
     """An array that says it is on a GPU, as another framework's tensor would."""
 

@@ -86,6 +86,18 @@ class Kernel:
             raise call.fail(f"`{on_cpu[0]}` is not in the memory of a CUDA device{hint}")
         return True
 
+    def compile(self, arch: Optional[str] = None, **chosen: Any) -> None:
+        """Compiles its specialisations of these types and constants now, on all processors: `k.attn_fwd.compile(D=64)`."""
+        wanted = {name: int(value) if isinstance(value, bool) else value for name, value in chosen.items()}
+        found = [
+            (self, one)
+            for one in self.signature.specializations
+            if wanted.items() <= {**one["types"], **one["constants"]}.items()
+        ]
+        if not found:
+            raise Error(f"{self.signature.name}: no specialisation has {_words(chosen)}")
+        self._module.compile_some(found, arch)
+
     # ---- on a GPU --------------------------------------------------------------------------------------------------
 
     def _launch(self, call: Call, stream: Any) -> Any:

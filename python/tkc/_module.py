@@ -217,13 +217,16 @@ class Module:
     def compile(self, arch: Optional[str] = None) -> None:
         """Compiles every specialisation of every kernel and program now, on all processors, rather than at first calls.
         A terminal shows how far it is."""
+        self.compile_some([(kernel, one) for kernel in self for one in kernel.signature.specializations], arch)
+
+    def compile_some(self, wanted: Sequence[Tuple[Kernel, Mapping[str, Any]]], arch: Optional[str]) -> None:
+        """Compiles these specialisations of these kernels."""
         if arch is None:
             arch = _toolchain.arch_for(_devices.capability(0))
         tasks: Dict[Tuple[str, ...], str] = {}
-        for kernel in self:
-            for one in kernel.signature.specializations:
-                options = self._options(kernel.signature, one["types"], one["constants"])
-                tasks[tuple(options)] = kernel.signature.name
+        for kernel, one in wanted:
+            options = self._options(kernel.signature, one["types"], one["constants"])
+            tasks[tuple(options)] = kernel.signature.name
         _progress.run_all(
             [(name, functools.partial(self.shared, list(options), arch)) for options, name in tasks.items()]
         )
