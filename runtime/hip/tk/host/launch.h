@@ -6,10 +6,34 @@
 
 #include "tk/host/api.h"
 #include "tk/host/arguments.h"
+#include "tk/host/remembered.h"
 
 #include <cstring>
 
 namespace tk::host {
+
+/// What launches need to know of a device.
+struct device_properties {
+  int multiprocessors = 0;
+  char gpu[32] = ""; ///< "gfx942"
+};
+[[gnu::visibility("hidden")]] inline hipError_t properties_of(int id, device_properties &properties) {
+  hipError_t error = hipSuccess;
+  const auto ask = [&](device_properties &answer) {
+    hipDeviceProp_t all;
+    error = hipGetDeviceProperties(&all, id);
+    if (error != hipSuccess)
+      return false;
+    answer = {all.multiProcessorCount};
+    // "gfx942:sramecc+:xnack-": what follows the name are settings.
+    const size_t length = std::strcspn(all.gcnArchName, ":"), most = sizeof answer.gpu - 1;
+    std::memcpy(answer.gpu, all.gcnArchName, length < most ? length : most);
+    return true;
+  };
+  static constinit remembered<device_number, device_properties, 64> devices;
+  devices.find({id}, properties, ask);
+  return error;
+}
 
 /// The current device, checked: it must be one of these GPUs ("gfx942"; empty: any), and hold the tensors.
 template <int Count, class... Arguments>
@@ -17,25 +41,21 @@ device find_device(call &c, const char *const (&gpus)[Count], const Arguments &.
   device result;
   if (!c.ok())
     return result;
-  hipDeviceProp_t properties;
+  device_properties properties;
   hipError_t error = hipGetDevice(&result.id);
   if (error == hipSuccess)
-    error = hipGetDeviceProperties(&properties, result.id);
+    error = properties_of(result.id, properties);
   if (error != hipSuccess) {
     c.fail(TK_CUDA_ERROR, "%s", hipGetErrorString(error));
     return result;
   }
-  result.multiprocessors = properties.multiProcessorCount;
-  // "gfx942:sramecc+:xnack-": what follows the name are settings.
-  const size_t length = std::strcspn(properties.gcnArchName, ":");
-  const auto runs = [&](const char *gpu) {
-    return gpu[0] == 0 || (std::strlen(gpu) == length && std::strncmp(gpu, properties.gcnArchName, length) == 0);
-  };
+  result.multiprocessors = properties.multiprocessors;
+  const auto runs = [&](const char *gpu) { return gpu[0] == 0 || std::strcmp(gpu, properties.gpu) == 0; };
   while (result.code < Count && !runs(gpus[result.code]))
     ++result.code;
   if (result.code == Count)
-    c.fail(TK_WRONG_DEVICE, "compiled for %s%s; device %d is %.*s", gpus[0], Count > 1 ? " and others" : "", result.id,
-           static_cast<int>(length), properties.gcnArchName);
+    c.fail(TK_WRONG_DEVICE, "compiled for %s%s; device %d is %s", gpus[0], Count > 1 ? " and others" : "", result.id,
+           properties.gpu);
   const auto check = [&](const argument &a) {
     if (c.ok() && a && (a.tensor->device_type == 2 || a.tensor->device_type == 10) && a.tensor->device_id != result.id)
       c.fail(TK_WRONG_DEVICE, "`%s` is on device %d, the current device is %d", a.name, a.tensor->device_id, result.id);
@@ -60,6 +80,30 @@ inline void check_reach(call &c, const argument &a, int dim, int extent) {
            (long long)stride, (long long)(most / extent));
 }
 
+/// A kernel and how it is launched, on a device.
+struct kernel_use {
+  const void *kernel;
+  int device, threads, shared_bytes;
+
+  bool operator==(const kernel_use &) const = default;
+  uint64_t hash() const { return hash_of(reinterpret_cast<uintptr_t>(kernel), device, shared_bytes); }
+};
+
+/// `most`: so many blocks of the kernel run at once.
+[[gnu::visibility("hidden")]] inline hipError_t blocks_at_once(const kernel_use &use, const device &on,
+                                                               long long &most) {
+  hipError_t error = hipSuccess;
+  static constinit remembered<kernel_use, long long, 256> uses;
+  uses.find(use, most, [&](long long &answer) {
+    int each = 0;
+    error = hipOccupancyMaxActiveBlocksPerMultiprocessor(&each, use.kernel, use.threads,
+                                                         static_cast<size_t>(use.shared_bytes));
+    answer = static_cast<long long>(each > 0 ? each : 1) * on.multiprocessors;
+    return error == hipSuccess;
+  });
+  return error;
+}
+
 /// Launches `blocks` blocks, or, of a persistent kernel (`resident`), no more than run at once. None: nothing to do.
 /// The dispatch packet counts threads, in 32 bits (HSA Platform System Architecture, "kernel dispatch packet").
 template <class Arguments>
@@ -70,9 +114,8 @@ void launch(call &c, const device &on, void (*kernel)(Arguments), const Argument
   const auto *function = reinterpret_cast<const void *>(kernel);
   hipError_t error = hipSuccess;
   if (resident) {
-    int each = 0;
-    error = hipOccupancyMaxActiveBlocksPerMultiprocessor(&each, function, threads, static_cast<size_t>(shared_bytes));
-    const long long most = static_cast<long long>(each > 0 ? each : 1) * on.multiprocessors;
+    long long most = 0;
+    error = blocks_at_once({function, on.id, threads, shared_bytes}, on, most);
     blocks = blocks < most ? blocks : most;
   }
   if (error == hipSuccess && blocks > UINT32_MAX / threads) {

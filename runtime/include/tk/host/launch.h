@@ -146,12 +146,6 @@ inline void refuse_device(call &c, const capability *codes, int count, const dev
   c.fail(TK_WRONG_DEVICE, "compiled for %s; device %d has compute capability %d.%d", names, on.id, major, minor);
 }
 
-/// A device by its number, which is the same as long as the process lives.
-struct device_number {
-  int id = 0;
-  bool operator==(const device_number &) const = default;
-  uint64_t hash() const { return static_cast<uint64_t>(id); }
-};
 struct device_attributes {
   int major = 0, minor = 0, multiprocessors = 0;
 };

@@ -47,4 +47,11 @@ template <class... Words> constexpr uint64_t hash_of(Words... words) {
   return result >> 32;
 }
 
+/// A device by its number, which is the same as long as the process lives.
+struct device_number {
+  int id = 0;
+  bool operator==(const device_number &) const = default;
+  uint64_t hash() const { return static_cast<uint64_t>(id); }
+};
+
 } // namespace tk::host
