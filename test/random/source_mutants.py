@@ -134,17 +134,18 @@ def parts(tree, output, without):
     """What looks at a mutant, the cheapest first: (name, command)."""
     tests, fuzz = tree.build / "test", tree.folder / "test/random/fuzz/fuzz.py"
     lit = ["lit-22", "-q", "--max-failures=1", f"-j{os.cpu_count()}"]
+    no_hashes = "--filter-out=golden/emitted"       # these are a part of their own, which can be left out
     random_kernels = [sys.executable, fuzz, "--tkc", tree.tkc, "--avoid-known", "--attempts", "0", "--jobs", str(os.cpu_count())]
     every = [
         ("unit tests", [tests / "unit/tkc_unit_tests", "--gtest_brief=1"]),
-        ("tests of the front end and of golden files", [*lit, "--filter-out=golden/emitted", tests / "golden", tests / "passes", tests / "errors", tests / "ir"]),
+        ("tests of the front end and of golden files", [*lit, no_hashes, tests / "golden", tests / "passes", tests / "errors", tests / "ir"]),
         ("tests of emitted code", [*lit, tests / "emit"]),
         ("random kernels", [*random_kernels, "--seed", "check", "--files", "8", "-o", output / "fixed"]),
         ("random kernels", [*random_kernels, "--seed", "date", "--files", "1000", "--seconds", "75", "-o", output / "date"]),
         ("tests of plans", [*lit, tests / "plan"]),
         ("the hashes of emitted code", [*lit, tests / "golden/emitted.test"]),
         ("tests of the language", [*lit, tests / "language"]),
-        ("other tests", [*lit, tests]),
+        ("other tests", [*lit, no_hashes, tests]),
         ("targets", [sys.executable, tree.folder / "test/targets/targets.py", "--tkc", tree.tkc, "-o", output / "targets"]),
     ]
     return [part for part in every if part[0] not in without]
