@@ -25,7 +25,9 @@ clang::format::FormatStyle emittedStyle() {
   style.ColumnLimit = columns;
   style.AllowShortFunctionsOnASingleLine = FormatStyle::SFS_Inline;
   style.SortIncludes.Enabled = false;
-  style.FixNamespaceComments = true;
+  // Each of these would be a pass of its own over the text, which has nothing for it.
+  style.FixNamespaceComments = false;
+  style.SortUsingDeclarations = FormatStyle::SUD_Never;
   style.SpaceAfterTemplateKeyword = true;
   style.BreakTemplateDeclarations = FormatStyle::BTDS_MultiLine;
   return style;
