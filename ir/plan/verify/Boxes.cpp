@@ -11,17 +11,17 @@
 
 namespace tkc::plan {
 
-void checkBoxes(const Plan &plan, const Budget &budget, const Trace &trace, const Inputs &inputs, Report &report) {
+void checkBoxes(const Plan &plan, const Budget &budget, const std::vector<BoxStart> &boxes, const Inputs &inputs,
+                Report &report) {
   std::set<const Stmt *> said;
-  for (const Event &event : trace) {
-    const Stmt &stmt = *event.stmt;
-    const bool isBox = (event.kind == Event::CopyIn || event.kind == Event::CopyOut) && !stmt.map.empty();
-    if (!isBox || (!plan.aligned && !inputs.mapsFit.at(stmt.map)))
+  for (const BoxStart &box : boxes) {
+    const Stmt &stmt = *box.stmt;
+    if (!plan.aligned && !inputs.mapsFit.at(stmt.map))
       continue;
     const int64_t step = boxStep(plan.findBuffer(stmt.ref.buffer)->elem, budget.boxAlignment);
-    if (event.column % step != 0 && said.insert(&stmt).second)
+    if (box.column % step != 0 && said.insert(&stmt).second)
       report.add(stmt.loc, fmt::format("`{}`: its box begins at column {}, no multiple of {}{}", print(stmt),
-                                       event.column, step, describe(plan, inputs)));
+                                       box.column, step, describe(plan, inputs)));
   }
 }
 

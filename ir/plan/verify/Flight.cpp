@@ -17,8 +17,8 @@ class Flight {
 public:
   Flight(const Role &role, Report &report) : role(role), report(report) {}
 
-  void run(const Trace &trace) {
-    for (const Event &event : trace)
+  void run(const std::vector<Event> &events) {
+    for (const Event &event : events)
       step(event);
     for (auto &[name, state] : registers)
       if (std::max(state.written, state.read) > retired)
@@ -127,6 +127,8 @@ private:
 
 } // namespace
 
-void checkFlight(const Role &role, const Trace &trace, Report &report) { Flight(role, report).run(trace); }
+void checkFlight(const Role &role, const std::vector<Event> &events, Report &report) {
+  Flight(role, report).run(events);
+}
 
 } // namespace tkc::plan

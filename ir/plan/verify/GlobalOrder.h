@@ -30,6 +30,7 @@ struct GlobalTouch {
   bool gathers = false;
   /// Load, Store, Atomic: the register tile. A copy: its instances share the stage like that.
   VarType held;
+  friend bool operator==(const GlobalTouch &, const GlobalTouch &) = default;
 };
 
 /// What `stmt` of `role` touches where its scalars and tile indices have these values.

@@ -31,12 +31,12 @@ public:
     while (progress && !report.full()) {
       progress = false;
       for (size_t p = 0; p < states.size(); ++p)
-        while (states[p].at < states[p].process.trace->size() && step(p))
+        while (states[p].at < states[p].process.events->size() && step(p))
           progress = true;
     }
     if (report.full())
       return;
-    if (std::any_of(states.begin(), states.end(), [](auto &state) { return state.at < state.process.trace->size(); }))
+    if (std::any_of(states.begin(), states.end(), [](auto &state) { return state.at < state.process.events->size(); }))
       deadlock();
     else
       exit();
@@ -103,7 +103,7 @@ private:
 
   bool step(size_t p) {
     State &state = states[p];
-    const Event &event = (*state.process.trace)[state.at];
+    const Event &event = (*state.process.events)[state.at];
     const bool isOthers = (event.stmt->inFirst || state.process.role->inFirst) && state.process.block > 0;
     if (isOthers || (!state.process.elected && isElected(event)) ||
         (event.stmt->firstInstance && instanceOf(p, event) > 0) || isForOtherHalf(state.process, *event.stmt))
@@ -532,7 +532,7 @@ private:
     }
     if (!std::all_of(states.begin(), states.end(), [&](const State &other) {
           return (other.atClusterSync && other.clusterSyncs == state.clusterSyncs) ||
-                 other.clusterSyncs > state.clusterSyncs || other.at >= other.process.trace->size();
+                 other.clusterSyncs > state.clusterSyncs || other.at >= other.process.events->size();
         }))
       return false;
     state.clock.join(clusterJoins[generation]);
@@ -548,9 +548,9 @@ private:
     const Stmt *first = nullptr;
     for (size_t p = 0; p < states.size(); ++p) {
       const State &state = states[p];
-      if (state.at >= state.process.trace->size() || !state.process.elected)
+      if (state.at >= state.process.events->size() || !state.process.elected)
         continue;
-      const Event &event = (*state.process.trace)[state.at];
+      const Event &event = (*state.process.events)[state.at];
       first = first ? first : event.stmt;
       waits +=
           fmt::format("{}`{}` at `{}`{}", waits.empty() ? "" : ", ", name(p), print(*event.stmt), pending(p, event));

@@ -21,7 +21,7 @@ namespace tkc::plan {
 /// A warp that stands for some: of each instance, the warp of the elected thread, and the other warps.
 struct Process {
   const Role *role;
-  const Trace *trace;
+  const std::vector<Event> *events;
   int block;    ///< of the cluster
   int instance; ///< of the role
   int engine;   ///< number of the instance among all instances of all roles of all blocks
@@ -36,9 +36,9 @@ void checkOrder(const Plan &plan, const Numbering &numbering, const std::vector<
 
 /// Registers of products in flight: touched before their wait, products without a fence after vector work. Looks at one
 /// instance, in program order.
-void checkFlight(const Role &role, const Trace &trace, Report &report);
+void checkFlight(const Role &role, const std::vector<Event> &events, Report &report);
 
 /// Boxes of the copy engine that begin, in a run with these inputs, where it takes none.
-void checkBoxes(const Plan &plan, const Budget &budget, const Trace &trace, const Inputs &inputs, Report &report);
+void checkBoxes(const Plan &plan, const Budget &budget, const std::vector<BoxStart> &boxes, const Inputs &inputs, Report &report);
 
 } // namespace tkc::plan

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <fmt/core.h>
 #include <optional>
+#include <unordered_set>
 
 namespace tkc::plan {
 namespace {
@@ -21,16 +22,36 @@ constexpr size_t stepsInRun = 4000, stepsToMakeSure = 400000;
 /// Statements in all runs after which those suffice that give all dims as many tiles.
 constexpr size_t stepsInAll = 200000;
 
+/// What all roles do, for each block of the cluster: a list for all instances of a role or, where they differ, for
+/// each.
+using RunEvents = std::vector<std::vector<Event>>;
+
+struct RunTraces {
+  RunEvents events;
+  std::vector<BoxStart> boxes;
+};
+
+struct HashOfEvents {
+  size_t operator()(const RunEvents &run) const {
+    uint64_t hash = run.size();
+    for (const std::vector<Event> &events : run)
+      for (const Event &event : events)
+        for (const uint64_t part : {reinterpret_cast<uint64_t>(event.stmt), static_cast<uint64_t>(event.barrier),
+                                    static_cast<uint64_t>(event.a.step), static_cast<uint64_t>(event.b.step)})
+          hash = mix(hash, part);
+    return hash;
+  }
+};
+
 /// The warps that stand for all: of each instance the one with the elected thread, and one for the others.
-/// `traces`: those of all roles for each block.
-std::vector<Process> processesOf(const std::vector<RoleSummary> &roles, const std::vector<Trace> &traces) {
+std::vector<Process> processesOf(const std::vector<RoleSummary> &roles, const RunEvents &events) {
   std::vector<Process> processes;
   int engine = 0, block = 0;
-  for (size_t t = 0; t < traces.size(); ++block)
+  for (size_t t = 0; t < events.size(); ++block)
     for (const RoleSummary &summary : roles) {
       const Role &role = summary.role;
       for (int instance = 0; instance < role.processes(); ++instance, ++engine) {
-        const Trace *own = &traces[t + static_cast<size_t>(summary.instancesDiffer ? instance : 0)];
+        const std::vector<Event> *own = &events[t + static_cast<size_t>(summary.instancesDiffer ? instance : 0)];
         processes.push_back({&role, own, block, instance, engine, true, role.lanes, summary.oneThread});
         if (role.warps > 1 && !summary.oneThread)
           processes.push_back({&role, own, block, instance, engine, false, role.lanes * (role.warps - 1), false});
@@ -64,7 +85,7 @@ private:
   }
 
   void run(size_t number) {
-    std::optional<std::vector<Trace>> traces;
+    std::optional<RunTraces> traces;
     // What was too long for the last run may be so for this one, but need not.
     const bool triesMore = last != Effort::All && number % 3 == 0;
     for (int effort = static_cast<int>(last) - (triesMore ? 1 : 0);; ++effort) {
@@ -73,32 +94,32 @@ private:
       traces = tracesOf(chosen, last == Effort::OneTrip ? SIZE_MAX : stepsInRun);
       if (!traces)
         continue;
-      if (last < Effort::SomeTrips)
-        return check(*traces, chosen, report);
       Report found;
       check(*traces, chosen, found);
-      return makeSure(number, found);
+      if (found.empty())
+        sound.insert(std::move(traces->events));
+      else if (last < Effort::SomeTrips)
+        report.addAll(found);
+      else
+        makeSure(number, found);
+      return;
     }
   }
 
   /// Loops that end before their bounds may not fit together, where one role goes over a range in parts: what is found
   /// counts if a run to the bounds finds something, too, or is too long for any inputs.
   void makeSure(size_t number, Report &found) {
-    if (found.empty())
-      return;
     for (Effort effort : {Effort::All, Effort::SmallTiles, Effort::FewLong}) {
       const Inputs &chosen = inputsOf(effort)[number];
-      if (const std::optional<std::vector<Trace>> traces = tracesOf(chosen, stepsToMakeSure))
+      if (const std::optional<RunTraces> traces = tracesOf(chosen, stepsToMakeSure))
         return check(*traces, chosen, report);
     }
-    for (Violation &violation : found.take())
-      report.add(violation.loc, std::move(violation.message), violation.overBudget);
+    report.addAll(found);
   }
 
-  /// Traces of all roles for each block of the cluster, one for all instances or, where they differ, for each; nothing
-  /// where they have more than `most` statements.
-  std::optional<std::vector<Trace>> tracesOf(const Inputs &chosen, size_t most) {
-    std::vector<Trace> traces;
+  /// Nothing where there are more than `most` statements.
+  std::optional<RunTraces> tracesOf(const Inputs &chosen, size_t most) {
+    RunTraces traces;
     size_t left = most;
     quotients = {nullptr, isPromised(chosen)};
     bool fits = true;
@@ -106,10 +127,12 @@ private:
       const std::vector<Tile> tiles = chooseTiles(plan, chosen, block);
       for (const RoleSummary &role : roles)
         for (int instance = 0; instance < (role.instancesDiffer ? role.role.instances : 1) && fits; ++instance) {
-          std::optional<Trace> events = trace(plan, role, numbering, chosen, tiles, instance, left, quotients, facts);
-          fits = events.has_value();
-          if (fits)
-            traces.push_back(std::move(*events));
+          std::optional<Trace> one = trace(plan, role, numbering, chosen, tiles, instance, left, quotients, facts);
+          fits = one.has_value();
+          if (!fits)
+            break;
+          traces.events.push_back(std::move(one->events));
+          traces.boxes.insert(traces.boxes.end(), one->boxes.begin(), one->boxes.end());
         }
     }
     steps += fits ? most - left : 0;
@@ -132,18 +155,19 @@ private:
            std::all_of(plan.params.begin(), plan.params.end(), isAbove);
   }
 
-  void check(const std::vector<Trace> &traces, const Inputs &chosen, Report &into) {
-    size_t at = 0;
-    for (int block = 0; block < plan.cluster; ++block)
-      for (const RoleSummary &role : roles)
-        for (int instance = 0; instance < (role.instancesDiffer ? role.role.instances : 1); ++instance, ++at) {
-          checkFlight(role.role, traces[at], into);
-          checkBoxes(plan, budget, traces[at], chosen, into);
-        }
+  void check(const RunTraces &traces, const Inputs &chosen, Report &into) {
+    checkBoxes(plan, budget, traces.boxes, chosen, into);
     if (quotients.wrong && quotients.isPromised)
       into.add(quotients.wrong->loc, fmt::format("`{}`: the divisor is not positive, or the dividend negative{}",
                                                  print(*quotients.wrong), describe(plan, chosen)));
-    checkOrder(plan, numbering, processesOf(roles, traces), describe(plan, chosen), into, facts);
+    if (sound.contains(traces.events)) // most sizes make roles do what others did
+      return;
+    size_t at = 0;
+    for (int block = 0; block < plan.cluster; ++block)
+      for (const RoleSummary &role : roles)
+        for (int instance = 0; instance < (role.instancesDiffer ? role.role.instances : 1); ++instance, ++at)
+          checkFlight(role.role, traces.events[at], into);
+    checkOrder(plan, numbering, processesOf(roles, traces.events), describe(plan, chosen), into, facts);
   }
 
   const Plan &plan;
@@ -152,8 +176,9 @@ private:
   std::vector<RoleSummary> roles;
   std::array<std::vector<Inputs>, 6> inputs; ///< by effort
   Effort last = Effort::All;
-  size_t steps = 0;    ///< in all runs
-  Quotients quotients; ///< of the last one
+  std::unordered_set<RunEvents, HashOfEvents> sound; ///< what runs did in which nothing was wrong
+  size_t steps = 0;                                  ///< in all runs
+  Quotients quotients;                               ///< of the last one
   Report &report;
   Facts *facts;
 };

@@ -48,6 +48,15 @@ int Numbering::barrierOf(const Plan &plan, const std::string &barrier, int64_t s
   return -1;
 }
 
+bool operator==(const Event &one, const Event &other) {
+  const auto same = [](const std::shared_ptr<const GlobalTouch> &x, const std::shared_ptr<const GlobalTouch> &y) {
+    return x && y ? *x == *y : x == y;
+  };
+  return one.kind == other.kind && one.parity == other.parity && one.stmt == other.stmt &&
+         one.barrier == other.barrier && one.instance == other.instance && one.a == other.a && one.b == other.b &&
+         one.dest == other.dest && std::ranges::equal(one.scales, other.scales) && same(one.global, other.global);
+}
+
 namespace {
 
 class Tracer {
@@ -69,7 +78,7 @@ public:
     tileNumber = -1;
     body(role.finish);
     forgiveUnread();
-    return left == 0 ? std::nullopt : std::optional(std::move(events));
+    return left == 0 ? std::nullopt : std::optional(Trace{std::move(events), std::move(boxes)});
   }
 
 private:
@@ -130,25 +139,27 @@ private:
     return (isTiled ? scalars.get(stmt.operands[index.operand]).begin : index.lo) + stmt.colLo;
   }
   Event &emit(Event::Kind kind, const Stmt &stmt) {
-    Event event{kind, &stmt, -1, false, turn, {}, {}, {}};
+    Event &event = events.emplace_back();
+    event.kind = kind;
+    event.stmt = &stmt;
+    event.instance = turn;
     if (kind == Event::CopyIn || kind == Event::CopyOut || kind == Event::ThreadCopy)
       event.global = globalOf(stmt);
     if ((kind == Event::CopyIn || kind == Event::CopyOut) && !stmt.map.empty())
-      event.column = columnOf(stmt);
+      boxes.push_back({&stmt, columnOf(stmt)});
     if (const BarrierRef *ref = stmt.barrier())
       event.barrier = numbering.barrierOf(plan, ref->barrier, use(ref->cursor).stage);
-    events.push_back(event);
-    return events.back();
+    return event;
   }
   Touched touched(const BufferRef &ref) {
     const Buffer *shared = plan.findBuffer(ref.buffer);
     const CursorState &cursor = use(ref.cursor);
     const int64_t step = ref.cursor.empty() ? -1 : cursor.round * summary.types.at(ref.cursor).rows + cursor.stage;
-    return {numbering.slotOf(plan, ref.buffer, cursor.stage),
-            shared ? shared : plan.findTensor(ref.buffer),
+    return {shared ? shared : plan.findTensor(ref.buffer),
+            step,
+            numbering.slotOf(plan, ref.buffer, cursor.stage),
             ref.slice,
             ref.transposed,
-            step,
             inSurplus};
   }
 
@@ -169,7 +180,8 @@ private:
   bool inSurplus = false; ///< the body of an Ahead for a tile that does not exist
   Quotients &quotients;
   Facts *facts;
-  Trace events;
+  std::vector<Event> events;
+  std::vector<BoxStart> boxes;
   std::map<std::string, CursorState> cursors; ///< the empty name: stage 0
   std::set<std::pair<int, int64_t>> passedBy; ///< stages and rounds that loops of no iterations would have read
   std::unordered_map<const Stmt *, uint64_t> occurrences;
@@ -362,8 +374,10 @@ void Tracer::stmt(const Stmt &stmt) {
   case StmtKind::Product: {
     if (stmt.isSynchronous())
       registers(stmt);
-    Event event{
-        stmt.isSynchronous() ? Event::LoadShared : Event::Product, &stmt, -1, false, turn, {}, touched(stmt.ref), {}};
+    Event event{.kind = stmt.isSynchronous() ? Event::LoadShared : Event::Product,
+                .stmt = &stmt,
+                .instance = turn,
+                .b = touched(stmt.ref)};
     if (stmt.aShared)
       event.a = touched(stmt.aRef);
     if (stmt.isTensorProduct())

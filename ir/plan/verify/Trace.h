@@ -8,6 +8,7 @@
 #include "ir/plan/verify/Scalars.h"
 #include "ir/plan/verify/Verify.h"
 
+#include <memory>
 #include <unordered_map>
 
 namespace tkc::plan {
@@ -27,12 +28,13 @@ struct Rect {
 
 /// A stage of a buffer that an event touches; `slice` says which part of it an instance has.
 struct Touched {
-  int slot = -1; ///< stage of a buffer, counted through all buffers of a block; -1: nothing
   const Buffer *buffer = nullptr;
+  int64_t step = -1; ///< how often the cursor that names the stage had advanced; -1: there is none
+  int slot = -1;     ///< stage of a buffer, counted through all buffers of a block; -1: nothing
   Division slice = Division::Whole;
   bool transposed = false;
-  int64_t step = -1;      ///< how often the cursor that names the stage had advanced; -1: there is none
   bool isSurplus = false; ///< of a tile that does not exist: nobody need read it
+  friend bool operator==(const Touched &, const Touched &) = default;
 };
 
 struct GlobalTouch; // GlobalOrder.h
@@ -64,19 +66,29 @@ struct Event {
     Global,    ///< threads access global memory
     Registers, ///< vector work that touches registers of products
   } kind;
+  bool parity = false; ///< Wait
   const Stmt *stmt;
   int barrier = -1;       ///< stage of a barrier, counted through all barriers of a block
-  bool parity = false;    ///< Wait
   int instance = -1;      ///< of a serial role: which; -1: that of the process
   Touched a, b;           ///< copies, loads and stores: a; Product: a (if not in registers) and b
   Touched dest;           ///< Product into tensor memory
   Touched scales[2] = {}; ///< Product: block scales of a and b
-  int64_t column = 0;     ///< copies by the engine: where along the rows of its tensor the box begins
   /// Global, copies: what of a tensor that the block both reads and writes; null: nothing.
   std::shared_ptr<const GlobalTouch> global = nullptr;
+
+  friend bool operator==(const Event &one, const Event &other);
 };
 
-using Trace = std::vector<Event>;
+/// Where along the rows of its tensor the box of a copy by the engine begins.
+struct BoxStart {
+  const Stmt *stmt;
+  int64_t column;
+};
+
+struct Trace {
+  std::vector<Event> events;
+  std::vector<BoxStart> boxes;
+};
 
 /// Numbers for stages of buffers and barriers: those of the cluster's first block, then of the second …
 struct Numbering {

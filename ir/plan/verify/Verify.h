@@ -29,6 +29,10 @@ public:
   }
   /// For what the machine does not have.
   void addOverBudget(SourceLoc loc, std::string message) { add(loc, std::move(message), true); }
+  void addAll(Report &others) {
+    for (Violation &violation : others.take())
+      add(violation.loc, std::move(violation.message), violation.overBudget);
+  }
   bool empty() const { return violations.empty(); }
   bool full() const { return violations.size() >= limit; }
   std::vector<Violation> take() { return std::move(violations); }
