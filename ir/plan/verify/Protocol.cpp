@@ -4,6 +4,7 @@
 // For each choice of inputs: the events of every role, then the order that they are sure to have (Order.h), then the
 // registers of products in flight (Flight.cpp).
 #include "ir/plan/verify/Order.h"
+#include "ir/plan/verify/RoleSummary.h"
 #include "ir/plan/verify/Sizes.h"
 
 #include <algorithm>
@@ -66,7 +67,7 @@ public:
   Runs(const Plan &plan, const Budget &budget, Report &report, Facts *facts)
       : plan(plan), budget(budget), numbering(plan), report(report), facts(facts) {
     for (const Role &role : plan.roles)
-      roles.emplace_back(plan, role);
+      roles.emplace_back(plan, role, numbering);
   }
 
   void run() {
@@ -127,7 +128,7 @@ private:
       const std::vector<Tile> tiles = chooseTiles(plan, chosen, block);
       for (const RoleSummary &role : roles)
         for (int instance = 0; instance < (role.instancesDiffer ? role.role.instances : 1) && fits; ++instance) {
-          std::optional<Trace> one = trace(plan, role, numbering, chosen, tiles, instance, left, quotients, facts);
+          std::optional<Trace> one = trace(plan, role, chosen, tiles, instance, left, quotients, facts);
           fits = one.has_value();
           if (!fits)
             break;

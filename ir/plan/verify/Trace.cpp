@@ -1,6 +1,7 @@
 // Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ir/plan/verify/GlobalOrder.h"
+#include "ir/plan/verify/RoleSummary.h"
 
 #include <algorithm>
 #include <set>
@@ -23,29 +24,15 @@ Numbering::Numbering(const Plan &plan) : blocks(plan.cluster) {
   }
 }
 
-int Numbering::slotOf(const Plan &plan, const std::string &buffer, int64_t stage) const {
-  int number = static_cast<int>(stage);
-  for (const Buffer &each : plan.buffers) {
-    if (each.name == buffer)
-      return number;
-    number += each.stages * each.instances;
-  }
-  for (const TensorBuffer &each : plan.tensors) {
-    if (each.name == buffer)
-      return number;
-    number += each.stages;
-  }
-  return -1;
+int Numbering::slotOf(const std::string &buffer) const {
+  const auto found = std::ranges::find(slots, buffer, [](const Slot &slot) -> auto & { return slot.buffer->name; });
+  return found == slots.end() ? -1 : static_cast<int>(found - slots.begin());
 }
 
-int Numbering::barrierOf(const Plan &plan, const std::string &barrier, int64_t stage) const {
-  int number = static_cast<int>(stage);
-  for (const Barrier &each : plan.barriers) {
-    if (each.name == barrier)
-      return number;
-    number += each.stages * each.instances;
-  }
-  return -1;
+int Numbering::barrierOf(const std::string &barrier) const {
+  const auto found =
+      std::ranges::find(barriers, barrier, [](const BarrierStage &stage) -> auto & { return stage.barrier->name; });
+  return found == barriers.end() ? -1 : static_cast<int>(found - barriers.begin());
 }
 
 bool operator==(const Event &one, const Event &other) {
@@ -61,22 +48,23 @@ namespace {
 
 class Tracer {
 public:
-  Tracer(const Plan &plan, const RoleSummary &summary, const Numbering &numbering, const Inputs &inputs, int instance,
-         size_t &left, Quotients &quotients, Facts *facts)
-      : plan(plan), summary(summary), role(summary.role), numbering(numbering), inputs(inputs),
-        scalars(inputs, instance), instance(instance), left(left), quotients(quotients), facts(facts) {}
+  Tracer(const Plan &plan, const RoleSummary &summary, const Inputs &inputs, int instance, size_t &left,
+         Quotients &quotients, Facts *facts)
+      : plan(plan), summary(summary), role(summary.role), inputs(inputs), scalars(inputs, instance), instance(instance),
+        left(left), quotients(quotients), facts(facts), cursors(static_cast<size_t>(summary.numCursors)),
+        occurrences(static_cast<size_t>(summary.numStmts)) {}
 
   std::optional<Trace> run(const std::vector<Tile> &tiles) {
     isLaunched = plan.grid.ragged || !tiles.empty();
-    body(plan.prelude);
+    body(summary.prelude);
     for (const Tile &tile : tiles) {
       ++tileNumber;
       for (size_t i = 0; i < tile.size(); ++i)
         scalars.set(plan.grid.axes[i].name, tile[i]);
-      body(role.body);
+      body(summary.body);
     }
     tileNumber = -1;
-    body(role.finish);
+    body(summary.finish);
     forgiveUnread();
     return left == 0 ? std::nullopt : std::optional(Trace{std::move(events), std::move(boxes)});
   }
@@ -87,8 +75,9 @@ private:
     const Stmt *advance = nullptr; ///< the last
   };
 
-  const CursorState &use(const std::string &name) {
-    const CursorState &cursor = cursors[name];
+  CursorState &cursorAt(int number) { return cursors[static_cast<size_t>(number)]; }
+  const CursorState &use(int number) {
+    const CursorState &cursor = cursorAt(number);
     if (facts && cursor.advance)
       facts->counted.insert(cursor.advance);
     return cursor;
@@ -96,41 +85,49 @@ private:
 
   bool mayGoOn() { return left != 0 && --left != 0; }
 
-  void body(const Body &statements) {
-    for (const Stmt &each : statements) {
+  void body(const ResolvedBody &statements) {
+    for (const ResolvedStmt &each : statements) {
       if (!mayGoOn())
         return;
-      if (each.kind == StmtKind::Expect)
+      if (each.stmt->kind == StmtKind::Expect)
         ownCopies(&each + 1, statements.data() + statements.size());
       stmt(each);
     }
   }
 
   /// The copies after an Expect that no copy engine does come before its arrivals.
-  void ownCopies(const Stmt *at, const Stmt *end) {
-    for (; at != end && at->kind == StmtKind::CopyIn; ++at)
-      if (at->map.empty() && !at->isThreadCopy())
+  void ownCopies(const ResolvedStmt *at, const ResolvedStmt *end) {
+    for (; at != end && at->stmt->kind == StmtKind::CopyIn; ++at)
+      if (at->stmt->map.empty() && !at->stmt->isThreadCopy())
         emit(Event::CopyIn, *at).a = touched(at->ref);
   }
 
-  void stmt(const Stmt &stmt);
-  void loop(const Stmt &stmt);
-  void passBy(const Stmt &loop);
+  void stmt(const ResolvedStmt &it);
+  void product(const ResolvedStmt &it);
+  void loop(const ResolvedStmt &it);
+  void passBy(const ResolvedStmt &it);
+  void passBy(const ResolvedBody &body);
   void forgiveUnread();
-  void tileAhead(const Stmt &stmt);
-  void registers(const Stmt &stmt);
-  void assign(const Stmt &stmt);
+  void tileAhead(const ResolvedStmt &it);
   void divide(const Stmt &stmt);
   void access(const Stmt &stmt);
-  /// What of global memory the statement accesses, where that is to stay in order.
-  std::shared_ptr<const GlobalTouch> globalOf(const Stmt &stmt) const {
-    if (tileNumber < 0 || !summary.watched.count(stmt.view.tensor))
-      return nullptr;
-    return std::make_shared<const GlobalTouch>(globalTouch(plan, role, stmt, scalars, tileNumber));
+  void registers(const ResolvedStmt &it) {
+    if (it.touchesProducts)
+      emit(Event::Registers, it);
   }
-  void global(const Stmt &stmt) {
-    if (std::shared_ptr<const GlobalTouch> touch = globalOf(stmt))
-      emit(Event::Global, stmt).global = std::move(touch);
+  void assign(const ResolvedStmt &it) {
+    if (it.scalar)
+      scalars.run(*it.stmt, *it.scalar, occurrences[static_cast<size_t>(it.number)]++);
+  }
+  /// What of global memory the statement accesses, where that is to stay in order.
+  std::shared_ptr<const GlobalTouch> globalOf(const ResolvedStmt &it) const {
+    if (tileNumber < 0 || !it.isWatched)
+      return nullptr;
+    return std::make_shared<const GlobalTouch>(globalTouch(plan, role, *it.stmt, scalars, tileNumber));
+  }
+  void global(const ResolvedStmt &it) {
+    if (std::shared_ptr<const GlobalTouch> touch = globalOf(it))
+      emit(Event::Global, it).global = std::move(touch);
   }
   /// Where the box of a copy by the engine begins along its tensor's rows, parts and shares of it apart.
   int64_t columnOf(const Stmt &stmt) const {
@@ -138,26 +135,26 @@ private:
     const bool isTiled = index.kind == ir::ViewIndex::Tiled;
     return (isTiled ? scalars.get(stmt.operands[index.operand]).begin : index.lo) + stmt.colLo;
   }
-  Event &emit(Event::Kind kind, const Stmt &stmt) {
+  Event &emit(Event::Kind kind, const ResolvedStmt &it) {
     Event &event = events.emplace_back();
     event.kind = kind;
-    event.stmt = &stmt;
+    event.stmt = it.stmt;
     event.instance = turn;
     if (kind == Event::CopyIn || kind == Event::CopyOut || kind == Event::ThreadCopy)
-      event.global = globalOf(stmt);
-    if ((kind == Event::CopyIn || kind == Event::CopyOut) && !stmt.map.empty())
-      boxes.push_back({&stmt, columnOf(stmt)});
-    if (const BarrierRef *ref = stmt.barrier())
-      event.barrier = numbering.barrierOf(plan, ref->barrier, use(ref->cursor).stage);
+      event.global = globalOf(it);
+    if ((kind == Event::CopyIn || kind == Event::CopyOut) && !it.stmt->map.empty())
+      boxes.push_back({it.stmt, columnOf(*it.stmt)});
+    if (it.barrier >= 0)
+      event.barrier = it.barrier + static_cast<int>(use(it.cursor).stage);
     return event;
   }
-  Touched touched(const BufferRef &ref) {
-    const Buffer *shared = plan.findBuffer(ref.buffer);
+  Touched touched(const ResolvedRef &ref) {
+    if (ref.slot < 0)
+      return {};
     const CursorState &cursor = use(ref.cursor);
-    const int64_t step = ref.cursor.empty() ? -1 : cursor.round * summary.types.at(ref.cursor).rows + cursor.stage;
-    return {shared ? shared : plan.findTensor(ref.buffer),
-            step,
-            numbering.slotOf(plan, ref.buffer, cursor.stage),
+    return {ref.buffer,
+            ref.ringStages > 0 ? cursor.round * ref.ringStages + cursor.stage : -1,
+            ref.slot + static_cast<int>(cursor.stage),
             ref.slice,
             ref.transposed,
             inSurplus};
@@ -169,7 +166,6 @@ private:
   const Plan &plan;
   const RoleSummary &summary;
   const Role &role;
-  const Numbering &numbering;
   const Inputs &inputs;
   Scalars scalars;
   const int instance;
@@ -182,18 +178,10 @@ private:
   Facts *facts;
   std::vector<Event> events;
   std::vector<BoxStart> boxes;
-  std::map<std::string, CursorState> cursors; ///< the empty name: stage 0
+  std::vector<CursorState> cursors;           ///< by number
   std::set<std::pair<int, int64_t>> passedBy; ///< stages and rounds that loops of no iterations would have read
-  std::unordered_map<const Stmt *, uint64_t> occurrences;
+  std::vector<uint64_t> occurrences;          ///< of each statement
 };
-
-void Tracer::registers(const Stmt &stmt) {
-  bool touches = summary.productRegisters.count(stmt.dest) != 0;
-  for (const std::string &operand : stmt.operands)
-    touches |= summary.productRegisters.count(operand) != 0;
-  if (touches)
-    emit(Event::Registers, stmt);
-}
 
 /// Of tiles nothing is known.
 void Tracer::divide(const Stmt &stmt) {
@@ -208,9 +196,11 @@ void Tracer::divide(const Stmt &stmt) {
 }
 
 void Tracer::access(const Stmt &stmt) {
+  if (stmt.view.indices.empty() || stmt.hasElse || inSurplus)
+    return;
   const auto tensor = std::find_if(plan.params.begin(), plan.params.end(),
                                    [&](const ir::Param &param) { return param.name == stmt.view.tensor; });
-  if (tensor == plan.params.end() || stmt.hasElse || inSurplus)
+  if (tensor == plan.params.end())
     return;
   const auto sizeOf = [&](const std::string &symbol) {
     const auto found = inputs.dims.find(symbol);
@@ -223,13 +213,8 @@ void Tracer::access(const Stmt &stmt) {
   }
 }
 
-void Tracer::assign(const Stmt &stmt) {
-  const VarType &type = summary.types.at(stmt.dest);
-  if (type.kind == VarType::Scalar || type.kind == VarType::TileIndex)
-    scalars.run(stmt, type, occurrences[&stmt]++);
-}
-
-void Tracer::loop(const Stmt &stmt) {
+void Tracer::loop(const ResolvedStmt &it) {
+  const Stmt &stmt = *it.stmt;
   auto lo = toInteger(scalars.get(stmt.operands[0]).value);
   int64_t step = std::max<int64_t>(stmt.tileSize, 1);
   const int64_t hi = inputs.endOf(lo, toInteger(scalars.get(stmt.operands[1]).value), step);
@@ -237,22 +222,25 @@ void Tracer::loop(const Stmt &stmt) {
   bool goesOn = stmt.operands.size() > 2 && toInteger(scalars.get(stmt.operands[2]).value) < lo;
   for (int64_t at = lo, index = 0; at < hi && mayGoOn(); at += step, ++index) {
     scalars.set(stmt.dest, {static_cast<double>(at), at, std::min(at + step, hi), index});
-    body(pipelined && !goesOn && index == 0 ? stmt.prologue : stmt.body);
+    body(pipelined && !goesOn && index == 0 ? it.prologue : it.body);
   }
   if (lo >= hi)
-    passBy(stmt);
-  body(goesOn || lo < hi ? stmt.epilogue : stmt.orElse);
+    passBy(it);
+  body(goesOn || lo < hi ? it.epilogue : it.orElse);
 }
 
 /// Nobody need read what a loop of no iterations would have read.
-void Tracer::passBy(const Stmt &loop) {
-  walk(loop, [&](const Stmt &stmt) {
-    std::vector<BufferRef> refs = operandRefs(stmt);
-    refs.push_back(stmt.ref);
-    for (const BufferRef &ref : refs)
-      if (!ref.cursor.empty())
-        passedBy.insert(placeOf(touched(ref)));
-  });
+void Tracer::passBy(const ResolvedStmt &it) {
+  for (const ResolvedRef *ref : {&it.ref, &it.a, &it.scales[0], &it.scales[1]})
+    if (ref->ringStages > 0)
+      passedBy.insert(placeOf(touched(*ref)));
+  for (const ResolvedBody *inner : {&it.prologue, &it.body, &it.epilogue, &it.orElse})
+    passBy(*inner);
+}
+
+void Tracer::passBy(const ResolvedBody &body) {
+  for (const ResolvedStmt &it : body)
+    passBy(it);
 }
 
 void Tracer::forgiveUnread() {
@@ -260,22 +248,44 @@ void Tracer::forgiveUnread() {
     event.a.isSurplus |= passedBy.count(placeOf(event.a)) != 0;
 }
 
-void Tracer::tileAhead(const Stmt &stmt) {
+void Tracer::tileAhead(const ResolvedStmt &it) {
+  const Stmt &stmt = *it.stmt;
   auto lo = toInteger(scalars.get(stmt.operands[0]).value);
   int64_t step = std::max<int64_t>(stmt.tileSize, 1);
   const int64_t hi = inputs.endOf(lo, toInteger(scalars.get(stmt.operands[1]).value), step);
   int64_t from = stmt.operands.size() > 2 ? (scalars.get(stmt.operands[2]).begin - lo) / step : 0;
   int64_t begin = lo + (from + stmt.count) * step;
   if (begin >= hi && !stmt.always)
-    return body(stmt.orElse);
+    return body(it.orElse);
   scalars.set(stmt.dest, {static_cast<double>(begin), begin, std::min(begin + step, hi), from + stmt.count});
   const bool outer = inSurplus;
   inSurplus = outer || begin >= hi;
-  body(stmt.body);
+  body(it.body);
   inSurplus = outer;
 }
 
-void Tracer::stmt(const Stmt &stmt) {
+void Tracer::product(const ResolvedStmt &it) {
+  const Stmt &stmt = *it.stmt;
+  if (stmt.isSynchronous())
+    registers(it);
+  Event event{.kind = stmt.isSynchronous() ? Event::LoadShared : Event::Product,
+              .stmt = &stmt,
+              .instance = turn,
+              .a = touched(it.a),
+              .b = touched(it.ref),
+              .dest = touched(it.dest),
+              .scales = {touched(it.scales[0]), touched(it.scales[1])}};
+  events.push_back(event);
+  // In turns: a barrier comes after the reads of each turn, and between two turns.
+  for (int barrier = 1; barrier < 2 * stmt.turns; ++barrier) {
+    emit(Event::Sync, it);
+    if (barrier % 2 == 0)
+      events.push_back(event);
+  }
+}
+
+void Tracer::stmt(const ResolvedStmt &it) {
+  const Stmt &stmt = *it.stmt;
   if (facts)
     facts->executed.insert(&stmt);
   divide(stmt);
@@ -284,153 +294,130 @@ void Tracer::stmt(const Stmt &stmt) {
   case StmtKind::Compute:
     // The runtime takes two halves of the scratch buffer in turn, so that the one barrier orders every access to it.
     if (!stmt.ref.buffer.empty())
-      emit(Event::Sync, stmt);
-    registers(stmt);
-    return assign(stmt);
+      emit(Event::Sync, it);
+    registers(it);
+    return assign(it);
   case StmtKind::Move:
   case StmtKind::Spread:
-    registers(stmt);
-    return assign(stmt);
+    registers(it);
+    return assign(it);
   case StmtKind::Load:
-    registers(stmt);
-    global(stmt);
-    return assign(stmt);
+    registers(it);
+    global(it);
+    return assign(it);
   case StmtKind::Store:
   case StmtKind::Atomic:
-    global(stmt);
-    return registers(stmt);
+    global(it);
+    return registers(it);
   case StmtKind::LoadShared:
   case StmtKind::LookUp:
-    registers(stmt);
-    emit(Event::LoadShared, stmt).a = touched(stmt.ref);
+    registers(it);
+    emit(Event::LoadShared, it).a = touched(it.ref);
     return;
   case StmtKind::Fetch:
-    return global(stmt);
+    return global(it);
   case StmtKind::Place:
-    emit(Event::StoreShared, stmt).a = touched(stmt.ref);
+    emit(Event::StoreShared, it).a = touched(it.ref);
     return;
   case StmtKind::StoreShared:
-    registers(stmt);
-    emit(Event::StoreShared, stmt).a = touched(stmt.ref);
+    registers(it);
+    emit(Event::StoreShared, it).a = touched(it.ref);
     return;
   case StmtKind::FenceProxy:
-    emit(Event::FenceProxy, stmt);
+    emit(Event::FenceProxy, it);
     return;
   case StmtKind::LoadTensor:
-    emit(Event::LoadTensor, stmt).a = touched(stmt.ref);
+    emit(Event::LoadTensor, it).a = touched(it.ref);
     return;
   case StmtKind::StoreTensor:
   case StmtKind::ScaleTensor:
-    emit(Event::StoreTensor, stmt).a = touched(stmt.ref);
+    emit(Event::StoreTensor, it).a = touched(it.ref);
     return;
   case StmtKind::TensorFence:
-    emit(Event::TensorFence, stmt);
+    emit(Event::TensorFence, it);
     return;
   case StmtKind::Sync:
   case StmtKind::Stagger:
-    emit(Event::Sync, stmt);
+    emit(Event::Sync, it);
     return;
   case StmtKind::Expect:
-    emit(Event::Expect, stmt);
+    emit(Event::Expect, it);
     return;
   case StmtKind::CopyIn:
     if (stmt.isThreadCopy()) {
-      emit(Event::ThreadCopy, stmt).a = touched(stmt.ref);
+      emit(Event::ThreadCopy, it).a = touched(it.ref);
       return;
     }
     // Copies by the role's own threads went before the Expect, whose arrivals tell that they are done.
     if (!stmt.map.empty())
-      emit(Event::CopyIn, stmt).a = touched(stmt.ref);
+      emit(Event::CopyIn, it).a = touched(it.ref);
     return;
   case StmtKind::Claim:
-    emit(Event::CopyIn, stmt).a = touched(stmt.ref);
+    emit(Event::CopyIn, it).a = touched(it.ref);
     return;
   case StmtKind::NextTile:
-    emit(Event::LoadShared, stmt).a = touched(stmt.ref);
+    emit(Event::LoadShared, it).a = touched(it.ref);
     return;
   case StmtKind::CopyOut:
-    emit(stmt.map.empty() ? Event::LoadShared : Event::CopyOut, stmt).a = touched(stmt.ref);
+    emit(stmt.map.empty() ? Event::LoadShared : Event::CopyOut, it).a = touched(it.ref);
     if (stmt.map.empty())
-      global(stmt);
+      global(it);
     return;
   case StmtKind::CopyCommit:
-    emit(Event::CopyCommit, stmt);
+    emit(Event::CopyCommit, it);
     return;
   case StmtKind::CopyWait:
-    emit(Event::CopyWait, stmt);
+    emit(Event::CopyWait, it);
     return;
   case StmtKind::BulkCommit:
-    emit(Event::BulkCommit, stmt);
+    emit(Event::BulkCommit, it);
     return;
   case StmtKind::BulkWait:
-    emit(Event::BulkWait, stmt);
+    emit(Event::BulkWait, it);
     return;
   case StmtKind::Record:
   case StmtKind::WaitForPrevious: // of the prelude
     return;
   case StmtKind::ProductFence:
-    emit(Event::ProductFence, stmt);
+    emit(Event::ProductFence, it);
     return;
-  case StmtKind::Product: {
-    if (stmt.isSynchronous())
-      registers(stmt);
-    Event event{.kind = stmt.isSynchronous() ? Event::LoadShared : Event::Product,
-                .stmt = &stmt,
-                .instance = turn,
-                .b = touched(stmt.ref)};
-    if (stmt.aShared)
-      event.a = touched(stmt.aRef);
-    if (stmt.isTensorProduct())
-      event.dest = touched(stmt.destRef);
-    for (size_t side = 0; side < std::min<size_t>(stmt.scales.size(), 2); ++side)
-      event.scales[side] = touched(stmt.scales[side]);
-    events.push_back(event);
-    // In turns: a barrier comes after the reads of each turn, and between two turns.
-    for (int barrier = 1; barrier < 2 * stmt.turns; ++barrier) {
-      emit(Event::Sync, stmt);
-      if (barrier % 2 == 0)
-        events.push_back(event);
-    }
-    return;
-  }
+  case StmtKind::Product:
+    return product(it);
   case StmtKind::ProductCommit:
-    emit(Event::ProductCommit, stmt);
+    emit(Event::ProductCommit, it);
     return;
   case StmtKind::ProductWait:
-    emit(Event::ProductWait, stmt);
+    emit(Event::ProductWait, it);
     return;
   case StmtKind::ClusterSync:
-    emit(Event::ClusterSync, stmt);
+    emit(Event::ClusterSync, it);
     return;
-  case StmtKind::Wait: {
-    const auto &wait = stmt.as<Wait>();
-    emit(Event::Wait, stmt).parity = ((cursors[wait.at.cursor].round % 2) != 0) != wait.inverted;
+  case StmtKind::Wait:
+    emit(Event::Wait, it).parity = ((cursorAt(it.cursor).round % 2) != 0) != stmt.as<Wait>().inverted;
     return;
-  }
   case StmtKind::Arrive:
-    emit(Event::Arrive, stmt);
+    emit(Event::Arrive, it);
     return;
   case StmtKind::Advance: {
-    const VarName &ring = stmt.as<Advance>().ring;
-    CursorState &cursor = cursors[ring];
-    if (++cursor.stage >= summary.types.at(ring).rows)
+    CursorState &cursor = cursorAt(it.cursor);
+    if (++cursor.stage >= it.ringStages)
       cursor = {0, cursor.round + 1, nullptr};
     cursor.advance = &stmt;
     return;
   }
   case StmtKind::For:
-    return loop(stmt);
+    return loop(it);
   case StmtKind::If: {
-    bool taken = !stmt.turn.empty() ? use(stmt.turn).stage == instance
+    bool taken = !stmt.turn.empty() ? use(it.cursor).stage == instance
                                     : (stmt.map.empty() || inputs.mapsFit.at(stmt.map)) &&
                                           (stmt.operands.empty() || scalars.get(stmt.operands[0]).value != 0);
-    return body(taken ? stmt.body : stmt.orElse);
+    return body(taken ? it.body : it.orElse);
   }
   case StmtKind::Ahead:
-    return tileAhead(stmt);
+    return tileAhead(it);
   case StmtKind::Each:
     for (turn = 0; turn < role.instances; ++turn)
-      body(stmt.body);
+      body(it.body);
     turn = -1;
     return;
   }
@@ -446,22 +433,6 @@ void runScalars(const Plan &plan, const Body &body, Scalars &scalars) {
 }
 
 } // namespace
-
-RoleSummary::RoleSummary(const Plan &plan, const Role &role)
-    : role(role), oneThread(runsOnOneThread(role)), watched(watchedTensors(plan)) {
-  for (const Body *body : {&role.body, &role.finish})
-    walk(*body, [&](const Stmt &stmt) {
-      instancesDiffer |= stmt.kind == StmtKind::If && !stmt.turn.empty();
-      instancesDiffer |= stmt.kind == StmtKind::Compute && stmt.tileSize > 0;
-      if (stmt.kind != StmtKind::Product || stmt.isSynchronous() || stmt.isTensorProduct())
-        return;
-      productRegisters.insert(stmt.dest);
-      productRegisters.insert(stmt.operands.begin(), stmt.operands.end());
-    });
-  for (const std::vector<Var> *vars : {&plan.preludeVars, &role.vars})
-    for (const Var &var : *vars)
-      types[var.name] = var.type;
-}
 
 std::vector<Tile> chooseTiles(const Plan &plan, const Inputs &inputs, int block) {
   std::vector<Tile> tiles;
@@ -491,10 +462,10 @@ std::vector<Tile> chooseTiles(const Plan &plan, const Inputs &inputs, int block)
   return tiles;
 }
 
-std::optional<Trace> trace(const Plan &plan, const RoleSummary &role, const Numbering &numbering, const Inputs &inputs,
+std::optional<Trace> trace(const Plan &plan, const RoleSummary &role, const Inputs &inputs,
                            const std::vector<Tile> &tiles, int instance, size_t &left, Quotients &quotients,
                            Facts *facts) {
-  return Tracer(plan, role, numbering, inputs, instance, left, quotients, facts).run(tiles);
+  return Tracer(plan, role, inputs, instance, left, quotients, facts).run(tiles);
 }
 
 } // namespace tkc::plan

@@ -9,7 +9,8 @@
 #include "ir/plan/verify/Verify.h"
 
 #include <memory>
-#include <unordered_map>
+#include <optional>
+#include <vector>
 
 namespace tkc::plan {
 
@@ -38,6 +39,7 @@ struct Touched {
 };
 
 struct GlobalTouch; // GlobalOrder.h
+struct RoleSummary; // RoleSummary.h
 
 struct Event {
   enum Kind : uint8_t {
@@ -93,9 +95,9 @@ struct Trace {
 /// Numbers for stages of buffers and barriers: those of the cluster's first block, then of the second …
 struct Numbering {
   explicit Numbering(const Plan &plan);
-  /// By name: the number in the first block.
-  int slotOf(const Plan &plan, const std::string &buffer, int64_t stage) const;
-  int barrierOf(const Plan &plan, const std::string &barrier, int64_t stage) const;
+  /// By name: the number of stage 0 in the first block.
+  int slotOf(const std::string &buffer) const;
+  int barrierOf(const std::string &barrier) const;
 
   int slotIn(int block, int slot) const { return block * static_cast<int>(slots.size()) / blocks + slot; }
   /// `slot` is the number of a stage of instance 0 in the first block.
@@ -141,21 +143,9 @@ using Tile = std::vector<Scalar>;
 /// The tiles that block `block` of a cluster takes in a run, in order.
 std::vector<Tile> chooseTiles(const Plan &plan, const Inputs &inputs, int block);
 
-/// What every run asks about a role.
-struct RoleSummary {
-  RoleSummary(const Plan &plan, const Role &role);
-
-  const Role &role;
-  const bool oneThread;
-  bool instancesDiffer = false;                   ///< in what they do
-  std::unordered_map<std::string, VarType> types; ///< of the variables that it sees, axes apart
-  std::set<std::string> productRegisters;         ///< variables that products write, or read as A
-  std::set<std::string> watched;                  ///< tensors of which accesses are to stay in order
-};
-
 /// Events of an instance of a role; of its first if they are the same for all. Takes its statements from `left`, and
 /// returns nullopt where these do not suffice.
-std::optional<Trace> trace(const Plan &plan, const RoleSummary &role, const Numbering &numbering, const Inputs &inputs,
+std::optional<Trace> trace(const Plan &plan, const RoleSummary &role, const Inputs &inputs,
                            const std::vector<Tile> &tiles, int instance, size_t &left, Quotients &quotients,
                            Facts *facts);
 
