@@ -17,6 +17,7 @@ from conftest import needs_cxx, needs_nvcc
 
 import tkc
 from tkc import _devices, _paths, _tool, _toolchain
+from tkc._call import Call
 
 TEXT = """
 kernel scaled(x: f32[N], out y: f32[N], mask: f32[N] = none, s: f32, n: i32, const square: bool = false) {
@@ -207,6 +208,21 @@ def test_compiling_ahead(fresh_cache, monkeypatch):
     assert len(list(fresh_cache.rglob("*.so"))) == 2
     monkeypatch.setattr(_toolchain, "compile_shared", None)  # everything is there
     module.compile("sm_90a")
+
+
+@needs_nvcc
+def test_calls_find_what_is_compiled_ahead(fresh_cache, monkeypatch):
+    """Whatever the order in which a signature has constants."""
+    module = tkc.load("""
+        kernel f<T: {f32}>(x: T[N, M], out y: T[N, M], const A: bool = false) where M in {8} {
+          parallel i in tiles(N, 8) { y[i, :] = x[i, :]; if A { y[i, :] = 2 * x[i, :]; } }
+        }""")
+    module.f.compile("sm_90a", A=True)
+    monkeypatch.setattr(_toolchain, "compile_shared", None)
+    monkeypatch.setattr(_devices, "capability", lambda gpu: (9, 0))
+    call = Call(module.f.signature, (np.zeros((3, 8), "float32"),), {"A": True}, None)
+    symbols, types = call.bind()
+    module.f._function(call, types, call.constants(symbols), 0)
 
 
 @needs_nvcc

@@ -182,7 +182,7 @@ class Module:
     def _options(self, signature: Signature, types: Mapping[str, str], constants: Mapping[str, int]) -> List[str]:
         """One specialisation of a kernel; of a program with what it launches."""
         options = ["--kernel", signature.name]
-        for name, value in {**types, **constants}.items():
+        for name, value in sorted({**types, **constants}.items()):  # in one order, by which the cache knows it
             options += ["--set", f"{name}={value}"]
         return options
 
