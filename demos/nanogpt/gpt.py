@@ -6,6 +6,7 @@ Both have four functions: `embed`, `attention_block`, `mlp_block` and `head`. Th
 what the backward pass needs.
 """
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -68,11 +69,18 @@ def _first(results):
     return results if isinstance(results, torch.Tensor) else results[0]
 
 
-def by_tkc():
-    """Operators of PyTorch, which autograd differentiates by what gpt.tk declares."""
+def by_tkc(width=None):
+    """Operators of PyTorch, which autograd differentiates by what gpt.tk declares. With a width, what a GPU runs for it is
+    compiled now, on all processors; else each operator is at its first call."""
     import tkc.torch
 
-    return tkc.torch.register(Path(__file__).with_name("gpt.tk"))
+    module = tkc.load(Path(__file__).with_name("gpt.tk"))
+    if width:
+        constants = {"embed": {}, "attention_block": {"C": width}, "mlp_block": {"C": width}, "head": {"C": width}}
+        wanted = [(name + end, chosen) for name, chosen in constants.items() for end in ("", "_backward")]
+        with ThreadPoolExecutor() as pool:
+            list(pool.map(lambda one: module[one[0]].compile(**one[1]), wanted))
+    return tkc.torch.register(module)
 
 
 class by_torch:

@@ -1,6 +1,6 @@
 # Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The text to train on: the King James Version, 4.5 MB, from the Debian packages bible-kjv and bible-kjv-text.
+"""The text to train on: the King James Version, 4.3 MB, from the Debian packages bible-kjv and bible-kjv-text.
 
     apt-get install bible-kjv      # once
     python3 demos/nanogpt/text.py kjv.txt

@@ -70,15 +70,15 @@ def train(options, ops, is_compiled):
     seconds = (time.perf_counter() - begun) / (options.steps - warm)
     return {
         "losses": torch.stack(losses).float().tolist(),
-        "validation": _validate(options, text, loss_of, ops),
+        "validation": _validate(options, text, model, ops),
         "seconds": seconds,
     }
 
 
-def _validate(options, text, loss_of, ops):
+def _validate(options, text, model, ops):
     drawn = torch.Generator().manual_seed(options.seed + 1)
     with torch.no_grad():
-        losses = [loss_of(*text.batch("validation", options.batch, drawn), ops) for _ in range(options.validation)]
+        losses = [model(*text.batch("validation", options.batch, drawn), ops) for _ in range(options.validation)]
     return torch.stack(losses).float().mean().item()
 
 
@@ -88,6 +88,7 @@ def _synchronise(device):
 
 
 def report(runs, tokens):
+    """`tokens` are those of a step."""
     last = {name: sum(run["losses"][-20:]) / len(run["losses"][-20:]) for name, run in runs.items()}
     print(f"{'':14} {'first loss':>10} {'last 20':>9} {'validation':>10} {'steps/s':>8} {'tokens/s':>10}")
     for name, run in runs.items():
@@ -99,7 +100,7 @@ def report(runs, tokens):
               f"{theirs['seconds'] / ours['seconds']:.3f} of the speed of torch.compile")
 
 
-SIDES = {"tkc": (by_tkc, False), "torch.compile": (lambda: by_torch, True)}
+SIDES = {"tkc": False, "torch.compile": True}
 
 
 def main(arguments=None):
@@ -119,8 +120,10 @@ def main(arguments=None):
     options = parser.parse_args(arguments)
     runs = {}
     for name in options.sides:
-        make, is_compiled = SIDES[name]
-        runs[name] = train(options, make(), is_compiled)
+        begun = time.perf_counter()
+        ops = by_tkc(options.width if options.device == "cuda" else None) if name == "tkc" else by_torch
+        print(f"{name}: ready after {time.perf_counter() - begun:.0f} s", flush=True)
+        runs[name] = train(options, ops, is_compiled=SIDES[name])
         report({name: runs[name]}, options.batch * options.length)
     report(runs, options.batch * options.length)
     if options.json:
