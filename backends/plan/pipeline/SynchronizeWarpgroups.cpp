@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "backends/plan/pipeline/SynchronizeWarpgroups.h"
 
+#include "backends/plan/roles/FreshName.h"
 #include "backends/plan/roles/RoleBuilder.h"
 
 #include <algorithm>
@@ -238,8 +239,8 @@ private:
 
   // ---- loops that need no product's result: one iteration's stay in flight while the next ones are issued
 
-  /// Nothing in the loop but products from shared memory needs their results, and every ring has a stage to spare.
-  /// Vector work on what products read may stand beside them.
+  /// Nothing in the loop but products needs their results, and every ring has a stage to spare. Vector work on what
+  /// products read may stand beside them, and work that makes their left operands.
   bool keepsProductInFlight(const plan::Stmt &loop, int depth) const {
     if (loop.kind != Kind::For || !loop.prologue.empty() || loop.body.empty())
       return false;
@@ -253,8 +254,22 @@ private:
           std::all_of(rings.begin(), rings.end(), [](const RingPlacement *ring) { return ring->stages > 1; });
       if (stmt.kind != Kind::Product)
         return spare && isBesideProducts(stmt, results);
-      return !stmt.isSynchronous() && stmt.aShared && !usesStaged(stmt) && !rings.empty() && spare;
+      return !stmt.isSynchronous() && (stmt.aShared || isFedByOne(loop.body, stmt)) && !usesStaged(stmt) &&
+             !rings.empty() && spare;
     });
+  }
+
+  /// Whether one computation of the iteration makes the register operand of a product, which alone reads it.
+  static bool isFedByOne(const plan::Body &body, const plan::Stmt &product) {
+    const std::string &operand = product.operands[0];
+    int made = 0, read = 0;
+    for (const plan::Stmt &stmt : body) {
+      made += stmt.dest == operand && stmt.kind == Kind::Compute && read == 0 ? 1 : 0;
+      read += static_cast<int>(std::count(stmt.operands.begin(), stmt.operands.end(), operand));
+      if (stmt.dest == operand && stmt.kind != Kind::Compute)
+        return false;
+    }
+    return made == 1 && read == 1;
   }
 
   /// Work of each thread for itself, on other variables than products have.
@@ -273,7 +288,10 @@ private:
   }
 
   ///   first: products(0)   others: products(k); wait until only they are in flight; release k - 1   end: wait; release
+  /// What makes register operands runs under the products of the iteration before, which read those of theirs: so it
+  /// makes them in other variables, and the wait comes before these are moved.
   void pipelineProducts(plan::Stmt &loop, int depth) {
+    const std::string firstMoved = makeOperandsAhead(loop.body);
     auto groups = static_cast<int>(std::count_if(loop.body.begin(), loop.body.end(),
                                                  [](const plan::Stmt &stmt) { return stmt.kind == Kind::Product; }));
     std::set<const RingPlacement *> rings;
@@ -286,8 +304,48 @@ private:
     }
     loop.prologue = issue;
     loop.body = std::move(issue);
-    releasePrevious(loop.body, rings, groups, loop.loc);
+    if (firstMoved.empty())
+      releasePrevious(loop.body, rings, groups, loop.loc);
+    else
+      releaseBeforeMove(firstMoved, loop.body, rings, loop.loc);
     releasePrevious(loop.epilogue, rings, 0, loop.loc);
+  }
+
+  /// Returns the first register operand that is moved to where products read it; empty: there is none.
+  std::string makeOperandsAhead(plan::Body &body) {
+    std::string first;
+    plan::Body result;
+    for (plan::Stmt &stmt : body) {
+      if (stmt.kind == Kind::Product && !stmt.aShared) {
+        const std::string operand = stmt.operands[0];
+        const std::string ahead =
+            freshName(operand + "_ahead", [&](const std::string &name) { return role.findVar(name) != nullptr; });
+        role.vars.push_back({ahead, role.findVar(operand)->type});
+        const auto made =
+            std::find_if(result.begin(), result.end(), [&](const plan::Stmt &other) { return other.dest == operand; });
+        made->dest = ahead;
+        plan::Stmt &move = plan::append(result, Kind::Move, made->loc);
+        move.dest = operand;
+        move.operands = {ahead};
+        first = first.empty() ? operand : first;
+      }
+      result.push_back(std::move(stmt));
+    }
+    body = std::move(result);
+    return first;
+  }
+
+  /// Products that this iteration has issued by then may be in flight beyond the wait.
+  void releaseBeforeMove(const std::string &operand, plan::Body &body, const std::set<const RingPlacement *> &rings,
+                         SourceLoc loc) {
+    const auto move = std::find_if(body.begin(), body.end(), [&](const plan::Stmt &stmt) {
+      return stmt.kind == Kind::Move && stmt.dest == operand;
+    });
+    const auto issued =
+        std::count_if(body.begin(), move, [](const plan::Stmt &stmt) { return stmt.kind == Kind::ProductCommit; });
+    plan::Body released;
+    releasePrevious(released, rings, static_cast<int>(issued), loc);
+    body.insert(move, released.begin(), released.end());
   }
 
   /// All products of an iteration in one group.
