@@ -237,6 +237,41 @@ def integer_product(k):
     k.lines.append("  }")
 
 
+def widened_product(k):
+    """Products of bytes that are widened on their way, as they are, or with scales and zero points of their rows; on one side or both."""
+    grid, leading = head(k, "mn")
+    m, n = k.axes
+    kk = tile_axis(k, "k", "loop", 128)
+    wide = k.choices.pick(("bf16", "f16"))
+    a, index = operand_to_widen(k, dims(leading, "M", "K"), wide, 25), indices(leading, "m", "k")
+    turned = k.choices.chance(75)       # stored with what is contracted contiguous
+    b, places = operand_to_widen(k, ["N", "K"] if turned else ["K", "N"], wide, 100), "n, k" if turned else "k, n"
+    tile = element = f"{b}[{places}]"
+    side = "col" if turned else "row"
+    if k.choices.chance(30):
+        zero = k.tensor(["N"], "f32")
+        tile, element = f"({tile} - {zero}[n].{side})", f"({element} - {zero}[n])"
+    if k.choices.chance(40):
+        scale = k.tensor(["N"], "f32")
+        tile, element = f"({tile} * {scale}[n].{side})", f"({element} * {scale}[n])"
+    k.lines.append(grid)
+    k.say(f"var acc = {k.zeros(m, n)};")
+    k.say(f"for k in tiles(K, {kk.size_text}) {{ acc += {wide}({a}[{index}]) @ {wide}({tile}){'.T' if turned else ''}; }}")
+    product = k.equation("h", Value("acc", "", m, n, "f32", 64.0), f"sum(k in 0..K, {a}[{index}] * {wide}({element}))")
+    result = combine("({0} + {1})", product, squash(expressions.expression(k, m, n, k.choices.below(3))), size=64.0)
+    k.outs.append(f"out y0: {k.choices.pick(('f32', 'bf16', 'f16'))}[{', '.join(dims(leading, 'M', 'N'))}]")
+    k.say(f"y0[{indices(leading, 'm', 'n')}] = {result.tile};")
+    k.outputs.append(f"y0[{indices(leading, 'm', 'n')}] = {result.element};")
+    k.lines.append("  }")
+
+
+def operand_to_widen(k, dims, wide, percent):
+    """A tensor of bytes in so many cases of a hundred, else of what they are widened to."""
+    if not k.choices.chance(percent):
+        return k.tensor(dims, wide)
+    return k.tensor(dims, k.choices.pick(("i8", "u8")), "integers(lo = 0, hi = 9)")
+
+
 def integers(k):
     """Integer arithmetic alone."""
     grid, leading = head(k, "mn")
@@ -376,5 +411,5 @@ def table_of(k, leading, size, type):
     return k.tensor([*before, str(size)], type, fill), f"{first}, " if first else ""
 
 
-PATTERNS = (partial, masked_product, attention, attention, scan, running, integer_product, integers, normalised, scales.scaled_product,
+PATTERNS = (partial, masked_product, attention, attention, scan, running, integer_product, widened_product, integers, normalised, scales.scaled_product,
             wrapping.wrapping, tables, table_product)
