@@ -158,3 +158,11 @@ def test_infinite_defaults():
     x = np.array([-3, 0, 1e38], dtype="float32")
     np.testing.assert_array_equal(limited(x), x)
     np.testing.assert_array_equal(limited(x, hi=2), [-3, 0, 2])
+
+
+def test_kernels_do_not_hide_what_a_module_has():
+    body = "(x: f32[N], out y: f32[N]) { parallel i in tiles(N, 16) { y[i] = 2 * x[i]; } }"
+    module = tkc.load(f"kernel file{body} kernel compile{body} kernel double{body}")
+    assert module.file.endswith(".tk") and callable(module.compile) and not isinstance(module.compile, tkc.Kernel)
+    assert module.double is module["double"]
+    np.testing.assert_array_equal(module["compile"](np.ones(3, "float32")), np.full(3, 2, "float32"))

@@ -365,6 +365,8 @@ def torch(monkeypatch):
     stub.Tensor, stub.strided, stub.uint8, stub.float32 = Tensor, "strided", np.dtype("uint8"), np.dtype("float32")
     stub.nn = types.SimpleNamespace(Parameter=type("Parameter", (Tensor,), {}))
     stub.is_grad_enabled = lambda: True
+    stub.dtype = type("dtype", (), {"is_complex": True, "to_real": lambda self: stub.float32})
+    stub.complex64 = stub.dtype()
 
     def empty(shape, dtype, device):
         if min(np.atleast_1d(shape), default=0) < 0:

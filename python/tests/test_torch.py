@@ -5,7 +5,6 @@
 import pytest
 from conftest import needs_cxx
 from test_ffi import TEXT, functions, notes  # noqa: F401  `functions` is a fixture
-from tkc._repeated import LONG_WAY
 
 import tkc
 
@@ -54,7 +53,7 @@ def test_what_pytorch_would_hide():
 def scaled(functions):  # noqa: F811
     """A kernel that was called before, by a function that only notes its calls."""
     kernel = tkc.load(TEXT).scaled
-    kernel._repeated.remember(
+    kernel._repeat(
         {"x": torch.ones(5), "mask": None, "s": 1.0, "n": 0, "square": 0}, functions.scaled, [torch.float32]
     )
     notes(functions)
@@ -75,26 +74,38 @@ def test_the_short_way(functions, scaled):  # noqa: F811
 
 
 @needs_cxx
-def test_what_does_not_go_the_short_way(functions, scaled):  # noqa: F811
+def test_what_does_not_go_the_short_way(functions, scaled, monkeypatch):  # noqa: F811
     x = torch.ones(5)
-    short = scaled._repeated.call
     with_gradient, negative = x.clone().requires_grad_(), torch.ones(5, dtype=torch.complex64).conj().imag
+    calls = []
     for value in (with_gradient, negative, None, 1.0, x.numpy()):
-        assert short(value, None, 2.5, -3) is LONG_WAY
-        assert short(x, None, 2.5, -3, y=value) is LONG_WAY
-    assert short(x, None, 2.5, -3, out=x, y=x) is LONG_WAY
+        calls += [((value, None, 2.5, -3), {}), ((x, None, 2.5, -3), {"y": value})]
+    calls.append(((x, None, 2.5, -3), {"out": x, "y": x}))
+    calls += [((x, x, 2.5, -3), {}), ((x, None, 2.5, -3), {"square": True})]  # other functions, which may not be there yet
+    calls += [((x,), {}), ((x, None, 2.5, "3"), {}), ((x, None, 2.5, -3), {"stream": 1}), ((x, None, 2.5, -3, False, x), {"s": 2})]
+    long_way = []
+    monkeypatch.setattr(scaled, "_call", lambda args, kwargs: long_way.append((args, kwargs)), raising=False)
+    for args, kwargs in calls:
+        scaled(*args, **kwargs)
     with tkc.device("cpu"):
-        assert short(x, None, 2.5, -3) is LONG_WAY
-    for wrong in (lambda: short(x, x, 2.5, -3), lambda: short(x, None, 2.5, -3, square=True)):
-        with pytest.raises(KeyError):  # other functions, which may not be there yet
-            wrong()
-    for wrong in (lambda: short(x), lambda: short(x, None, 2.5, "3"), lambda: short(x, None, 2.5, -3, stream=1)):
-        with pytest.raises(TypeError):
-            wrong()
+        scaled(x, None, 2.5, -3)
+    names = ["x", "mask", "s", "n", "square"]
+    for (args, kwargs), (found_args, found_kwargs) in zip([*calls, ((x, None, 2.5, -3), {})], long_way):
+        if len(args) > len(names):
+            assert found_args[:6] == args
+            continue
+        wanted = {"mask": None, "square": 0, **dict(zip(names, args)), **kwargs}
+        assert found_args == () and list(map(id, map(found_kwargs.get, wanted))) == list(map(id, wanted.values()))
+        assert set(found_kwargs) == set(wanted)
+    monkeypatch.undo()
     assert notes(functions) == ""
     for refused in (lambda: scaled(x, None, 2.5, 7), lambda: scaled(x, None, 2.5, "3")):
         with pytest.raises(tkc.Error, match="is not in the memory of a CUDA device|`n` is not an integer"):
             refused()
+    with pytest.raises(tkc.Error, match="scaled: `x` is given twice"):
+        scaled(x, None, 2.5, 7, x=x)
+    with pytest.raises(tkc.Error, match=r"scaled: it takes 5 arguments \(x, mask, s, n, square\), this call has 6"):
+        scaled(x, None, 2.5, 7, False, x)
 
 
 @needs_cxx
@@ -107,7 +118,7 @@ def test_the_short_way_by_types_and_choices(functions):  # noqa: F811
     called = []
     for dtype in (torch.float16, torch.float32):
         for size in (64, 128):
-            kernel._repeated.remember(
+            kernel._repeat(
                 {"type": torch.ones(3, size, dtype=dtype), "other": None, "out": 1},
                 lambda *values, at=(dtype, size): called.append(at),
                 [dtype],

@@ -181,6 +181,11 @@ def bind_arguments(signature: Signature, args: Sequence[Any], kwargs: Mapping[st
             hint = f"; did you mean `{near}`?" if near else ""
             raise Error(f"{signature.name}: it has no parameter `{name}`{hint}")
         if name in values:
-            raise Error(f"{signature.name}: `{name}` is given twice")
+            raise given_twice(signature, name)
         values[name] = value
     return values
+
+
+def given_twice(signature: Signature, name: str) -> Error:
+    """By its position and by its name."""
+    return Error(f"{signature.name}: `{name}` is given twice")

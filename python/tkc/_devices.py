@@ -29,8 +29,8 @@ def device(name: str) -> Iterator[None]:
         _asked.reset(token)
 
 
-def asked() -> Optional[str]:
-    return _asked.get()
+#: What `device` says here, or None. It is asked at every call.
+asked = _asked.get
 
 
 @functools.lru_cache(maxsize=None)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Optional, Tuple
 from . import _devices, _tensors, _toolchain
 from ._call import Call
 from ._errors import Error
-from ._repeated import LONG_WAY, Repeated
+from ._repeated import Repeated
 from ._signature import Gradient, Signature, number
 
 if TYPE_CHECKING:
@@ -40,14 +40,6 @@ class Kernel:
         return f"<tkc kernel {self.signature}>"
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        short = self._repeated.call
-        if short is not None:
-            try:
-                result = short(*args, **kwargs)
-                if result is not LONG_WAY:
-                    return result
-            except Exception:  # noqa: BLE001  the long way says what is wrong
-                pass
         return self._call(args, kwargs)
 
     def _call(self, args: Any, kwargs: Dict[str, Any]) -> Any:
@@ -67,7 +59,14 @@ class Kernel:
             return
         outputs = [call.views.get(one.name) for one in self.signature.outputs]
         dtypes = [None if one is None else one.value.dtype for one in outputs]
-        self._repeated.remember({**call.values, **call.numbers}, function, dtypes)
+        self._repeat({**call.values, **call.numbers}, function, dtypes)
+
+    def _repeat(self, values: Mapping[str, Any], function: Any, dtypes: List[Any]) -> None:
+        """Calls of this function with such values go the short way. The kernel gets a class of its own, as Python looks
+        `__call__` up in the class."""
+        self._repeated.remember(values, function, dtypes)
+        if type(self) is Kernel and self._repeated.method is not None:
+            self.__class__ = type("Kernel", (Kernel,), {"__call__": self._repeated.method})
 
     def _option(self, kwargs: Dict[str, Any], name: str) -> Any:
         is_parameter = any(one.name == name for one in self.signature.parameters)
@@ -242,6 +241,7 @@ class Kernel:
         """The functions of calls before, as other schedules are there."""
         self._functions.clear()
         self._repeated = Repeated(self.signature)
+        self.__class__ = Kernel
 
     def _chosen(self, args: Any, kwargs: Mapping[str, Any]) -> List[str]:
         """The options for one specialisation, by a call's arguments or by its names."""

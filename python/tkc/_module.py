@@ -70,6 +70,9 @@ class Module:
         self._kernels = {
             fields["name"]: Kernel(self, Signature(fields)) for fields in everything["signatures"]["entries"]
         }
+        # Attributes proper are found sooner than by __getattr__. What a module has itself is not hidden.
+        own = {*dir(Module), *vars(self)}
+        vars(self).update({name: one for name, one in self._kernels.items() if name not in own})
 
     def _read(self) -> Dict[str, Any]:
         """The signatures, from the cache where no file has changed."""

@@ -3,7 +3,7 @@
 """Tensors of any framework, seen alike."""
 
 import sys
-from typing import Any, Dict, NamedTuple, Optional, Tuple
+from typing import Any, Dict, NamedTuple, Optional, Set, Tuple
 
 from ._elements import NATIVE, WIDTHS, Array, bits_dtype, stored_shape
 from ._errors import Error
@@ -88,6 +88,12 @@ def _of_torch(torch: Any, value: Any, name: str) -> View:
     if value.device.type not in ("cpu", "cuda"):
         raise Error(f"`{name}` is on {value.device}, which is neither a CPU nor a GPU of CUDA")
     return View(value, "torch", elem, shape, strides, value.device.index if value.device.type == "cuda" else None)
+
+
+def lazily_negated(torch: Any) -> Set[str]:
+    """The element types that views which PyTorch negates lazily may have: imaginary parts of its complex numbers."""
+    complex_types = [one for one in vars(torch).values() if isinstance(one, torch.dtype) and one.is_complex]
+    return {_elem(one.to_real(), "imag") for one in complex_types}
 
 
 _elems: Dict[Any, str] = {}  #: by a framework's dtype, whose name takes longer to ask for
