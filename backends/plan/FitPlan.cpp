@@ -95,16 +95,11 @@ public:
       return plan;
     if (lacks == everything) // memory is not what is short
       return nullptr;
-    double before = lacks;
-    for (const Attempt &saving : memorySavings(*kernel.function, *options.arch, fixed)) {
-      const double after = lacksOf(saving, options);
-      if (after == 0)
-        return taken(saving, reason);
-      if (after < before)
-        if (std::unique_ptr<plan::Plan> plan = changeFrom(saving, after, fixed, reason))
-          return plan;
-      before = std::min(before, after);
-    }
+    const std::vector<Attempt> savings = memorySavings(*kernel.function, *options.arch, fixed);
+    const std::pair<Attempt, double> asItIs{{}, lacks}, nearest = closest;
+    for (const auto &[from, lacking] : {asItIs, nearest})
+      if (std::unique_ptr<plan::Plan> plan = saveMemory(savings, from, lacking, fixed, reason))
+        return plan;
     return nullptr;
   }
 
@@ -148,6 +143,23 @@ private:
     }
     if (const std::optional<Attempt> combined = combine(tunes, fixed, {}, options, from, lacking))
       return taken(*combined, reason);
+    return nullptr;
+  }
+
+  /// With `from`, of which the plan lacks `lacking`, and one of `savings`.
+  std::unique_ptr<plan::Plan> saveMemory(const std::vector<Attempt> &savings, const Attempt &from, double lacking,
+                                         const std::set<std::string> &fixed, const std::string &reason) {
+    for (const Attempt &saving : savings) {
+      Attempt attempt = saving;
+      attempt.insert(attempt.end(), from.begin(), from.end());
+      const double after = lacksOf(attempt, options);
+      if (after == 0)
+        return taken(attempt, reason);
+      if (after < lacking)
+        if (std::unique_ptr<plan::Plan> plan = changeFrom(attempt, after, fixed, reason))
+          return plan;
+      lacking = std::min(lacking, after);
+    }
     return nullptr;
   }
 
@@ -241,6 +253,8 @@ private:
     // What the excess does not count may be short as well.
     const double result = found ? 0 : asked ? std::max(*asked, least) : everything;
     lacked.emplace(name, result);
+    if (result < closest.second)
+      closest = {attempt, result};
     return result;
   }
 
@@ -296,7 +310,8 @@ private:
   std::set<std::string> meant;                 ///< these
   std::unique_ptr<ir::Function> asWritten;
   size_t tried = 0;
-  std::map<std::string, double> lacked; ///< by the spelling of an attempt
+  std::map<std::string, double> lacked;               ///< by the spelling of an attempt
+  std::pair<Attempt, double> closest{{}, everything}; ///< of those tried, which lacks the least
   std::unique_ptr<plan::Plan> found;
 };
 

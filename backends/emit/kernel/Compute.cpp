@@ -232,11 +232,17 @@ cpp::Expr RolePrinter::indices(const VarType &type, int axis) {
                                                                          : "tk::col_index",
                                                    {cpp::name(variableType(type, role.instances))}),
                                     std::move(args));
+  const cpp::Expr first = firstOfInstance(type, axis);
+  return first ? cpp::binary("+", local, first) : local;
+}
+
+/// The number of the first row (axis 0) or column of an instance's part of a tile, if it has a part.
+cpp::Expr RolePrinter::firstOfInstance(const VarType &type, int axis) const {
   const bool divided = type.division == (axis == 0 ? plan::Division::Rows : plan::Division::Cols);
   if (!divided || !instance)
-    return local;
+    return {};
   const int64_t part = axis == 0 ? partRows(type, role.instances) : partCols(type, role.instances);
-  return cpp::binary("+", local, cpp::binary("*", instance, cpp::integer(part)));
+  return cpp::binary("*", instance, cpp::integer(part));
 }
 
 /// Column numbers of a tile index against a scalar, in the layout of products by warps.
@@ -277,29 +283,28 @@ cpp::Expr RolePrinter::elementsOf(const VarType &type, int axis, const cpp::Expr
   return type.kind == VarType::Scalar ? begin : cpp::binary("+", indices(type, axis), begin);
 }
 
+/// What warps combine through. Instances that have whole columns each combine their own.
+cpp::Expr RolePrinter::scratch(const Stmt &stmt) {
+  const cpp::Expr all = cpp::name(scratchNames.at(stmt.ref.buffer));
+  const bool othersMeet = stmt.meets.threads > role.warps * role.lanes;
+  if (!othersMeet || stmt.axis == 1 || plan::heldPart(typeOf(stmt.operands[0])) == plan::Division::Rows)
+    return all;
+  return cpp::call(cpp::templated("tk::of_group", {cpp::integer(role.warps)}), {all});
+}
+
 cpp::Expr RolePrinter::reduction(const Stmt &stmt) {
   static constexpr std::string_view names[] = {"sum", "max", "min", "prod", "argmax", "argmin"};
   const std::string kind(names[static_cast<int>(stmt.reduce)]);
+  const bool isPlace = stmt.reduce == ir::ReduceKind::ArgMax || stmt.reduce == ir::ReduceKind::ArgMin;
   VarType type = typeOf(stmt.operands[0]);
   const ElemType computed = arithmeticType(type.elem);
   cpp::Expr operand = convert(value(stmt.operands[0]), type.elem, computed);
   type.elem = computed;
-  // Instances that combine what each of them holds the whole of: the first one's counts.
-  const bool repeats = instance && stmt.axis == 0 && !stmt.ref.buffer.empty() &&
-                       type.division == plan::Division::Whole &&
-                       (stmt.reduce == ir::ReduceKind::Sum || stmt.reduce == ir::ReduceKind::Prod);
-  if (stmt.colHi > 0 || repeats) { // or the tile is padded
+  if (stmt.colHi > 0) { // the tile is padded
     VarType line = type;
     line.kind = stmt.axis == 1 ? VarType::Row : VarType::Column;
-    cpp::Expr exists;
-    if (stmt.colHi > 0)
-      exists = cpp::binary("<", indices(line, stmt.axis == 1 ? 1 : 0), cpp::integer(stmt.colHi));
-    if (repeats) {
-      const cpp::Expr first = cpp::binary("==", instance, cpp::integer(0));
-      exists = exists ? cpp::binary("&&", exists, first) : first;
-    }
+    const cpp::Expr exists = cpp::binary("<", indices(line, stmt.axis == 1 ? 1 : 0), cpp::integer(stmt.colHi));
     const bool isFloatType = isFloat(type.elem);
-    const bool isPlace = stmt.reduce == ir::ReduceKind::ArgMax || stmt.reduce == ir::ReduceKind::ArgMin;
     const auto extreme = [&](int sign) { // of places NaN, which is found nowhere
       if (type.elem == ElemType::I64)
         return wideInteger(sign < 0 ? leastOf(type.elem) : greatestOf(type.elem));
@@ -328,7 +333,7 @@ cpp::Expr RolePrinter::reduction(const Stmt &stmt) {
   if (type.kind == VarType::Scalar &&
       !stmt.byThreads) { // of one element: itself, but that NaN is none to a maximum or minimum
     const bool isMax = stmt.reduce == ir::ReduceKind::Max, isMin = stmt.reduce == ir::ReduceKind::Min;
-    if (stmt.reduce == ir::ReduceKind::ArgMax || stmt.reduce == ir::ReduceKind::ArgMin)
+    if (isPlace)
       return cpp::integer(0);
     if (!isFloat(type.elem) || (!isMax && !isMin) || mayBeNaN(stmt))
       return operand;
@@ -336,7 +341,9 @@ cpp::Expr RolePrinter::reduction(const Stmt &stmt) {
   }
   std::vector<cpp::Expr> args = {operand};
   if (!stmt.ref.buffer.empty())
-    args.push_back(cpp::name(scratchNames.at(stmt.ref.buffer)));
+    args.push_back(scratch(stmt));
+  if (const cpp::Expr first = isPlace && args.size() > 1 ? firstOfInstance(type, stmt.axis) : cpp::Expr())
+    args.push_back(first);
   const bool isPart = type.kind == VarType::Fragment || type.kind == VarType::Row;
   if (stmt.byThreads && !isPart)
     return cpp::call("tk::finish_row_" + kind, std::move(args));
@@ -449,7 +456,7 @@ cpp::Expr RolePrinter::computed(const Stmt &stmt) {
     if (summed.kind == VarType::Scalar || summed.kind == (stmt.axis == 1 ? VarType::Column : VarType::Row))
       return args.front(); // of one element each
     if (!stmt.ref.buffer.empty())
-      args.push_back(cpp::name(scratchNames.at(stmt.ref.buffer)));
+      args.push_back(scratch(stmt));
     return cpp::call(stmt.axis == 1 ? "tk::cumsum_cols" : "tk::cumsum_rows", std::move(args));
   }
   case OpKind::Philox:

@@ -144,9 +144,11 @@ private:
   std::optional<cpp::Expr> scaledTanh(const plan::Stmt &stmt);
   const plan::Stmt *inlinedAs(const std::string &var, ir::OpKind op) const;
   std::optional<std::pair<std::string, std::string>> tileTimesScalar(const plan::Stmt &product) const;
+  cpp::Expr scratch(const plan::Stmt &stmt);
   cpp::Expr reduction(const plan::Stmt &stmt);
   cpp::Expr externCall(const plan::Stmt &stmt);
   cpp::Expr indices(const plan::VarType &type, int axis);
+  cpp::Expr firstOfInstance(const plan::VarType &type, int axis) const;
   bool comparesColumns(const plan::Stmt &stmt) const;
   cpp::Expr columnsBefore(const plan::Stmt &stmt);
   cpp::Expr edge(const plan::Stmt &stmt);

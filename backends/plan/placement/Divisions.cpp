@@ -14,12 +14,17 @@ bool isSpread(const ir::Value *value) {
   return value->type.kind == ir::Type::Tile || value->type.kind == ir::Type::Vector;
 }
 
+/// Columns that an instance's share is a multiple of.
+int64_t unitOfCols(const Placement &placement) {
+  return placement.layout.kind == plan::Layout::Mfma ? plan::blockSide(placement.layout) : 16;
+}
+
 } // namespace
 
 plan::Division divisionOf(int64_t rows, int64_t cols, const Placement &placement) {
   const int instances = placement.instances;
   const int64_t rowUnit = plan::instructionRows(placement.layout);
-  const int64_t colUnit = placement.layout.kind == plan::Layout::Mfma ? plan::blockSide(placement.layout) : 16;
+  const int64_t colUnit = unitOfCols(placement);
   if (instances == 1)
     return plan::Division::Whole;
   if (placement.byCols)
@@ -33,15 +38,27 @@ Divisions::Divisions(const Nest &nest, const Placement &placement) : byCols(plac
   walkTile(nest, [&](const ir::Op &op, int) { visit(op, placement); });
   walkTile(nest, [&](const ir::Op &op, int) {
     for (const auto &result : op.results)
-      noteRows(result.get(), placement);
+      noteExtents(result.get(), placement);
+    noteCombined(op);
   });
   findColumnVectors(nest);
 }
 
-void Divisions::noteRows(const ir::Value *value, const Placement &placement) {
+void Divisions::noteExtents(const ir::Value *value, const Placement &placement) {
+  const ir::Type &type = value->type;
+  if (type.kind != ir::Type::Tile)
+    return;
+  Class &found = classes[root(value)];
   const int64_t unit = static_cast<int64_t>(plan::instructionRows(placement.layout)) * placement.instances;
-  if (value->type.kind == ir::Type::Tile && value->type.rows > 1 && value->type.rows % unit != 0)
-    classes[root(value)].indivisible = true;
+  found.indivisible |= type.rows > 1 && type.rows % unit != 0;
+  found.wholeRows |= type.cols > 1 && type.cols % (unitOfCols(placement) * placement.instances) != 0;
+  found.isWide |= type.rows > 1 && type.cols > 1;
+}
+
+/// What combines the columns of a row would meet the other instances for it.
+void Divisions::noteCombined(const ir::Op &op) {
+  if ((op.kind == ir::OpKind::Reduce || op.kind == ir::OpKind::Cumsum) && op.axis == 1)
+    classes[root(op.operand(0))].wholeRows = true;
 }
 
 const ir::Value *Divisions::root(const ir::Value *value) {
@@ -62,6 +79,8 @@ void Divisions::tie(const ir::Value *a, const ir::Value *b) {
   Class &from = classes[b], &to = classes[a];
   from.parent = a;
   to.indivisible |= from.indivisible;
+  to.wholeRows |= from.wholeRows;
+  to.isWide |= from.isWide;
   if (from.imposed && !to.imposed)
     to.imposed = true, to.division = from.division;
 }
@@ -123,7 +142,9 @@ plan::Division Divisions::of(const ir::Value *value) {
   const Class &found = classes[root(value)];
   if (byCols) // for every value alike: what meets in a store is not tied
     return plan::Division::Cols;
-  return !found.imposed && found.indivisible ? plan::Division::Whole : found.division;
+  if (found.imposed || !found.indivisible)
+    return found.division;
+  return found.isWide && !found.wholeRows ? plan::Division::Cols : plan::Division::Whole;
 }
 
 /// Orientation spreads between vectors that one op ties together, until nothing changes.

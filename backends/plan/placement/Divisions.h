@@ -14,8 +14,8 @@ public:
   /// Ties values by the ops of the nest.
   Divisions(const Nest &nest, const Placement &placement);
 
-  /// The division of the class of `value`. Where no product says otherwise: Rows, or Whole if some tile's rows cannot
-  /// be divided without padding.
+  /// The division of the class of `value`. Where no product says otherwise: Rows; if some tile's rows cannot be divided
+  /// without padding, Cols; and Whole if columns cannot either, or are combined.
   plan::Division of(const ir::Value *value);
   /// A vector is held as a column where it, or a vector computed with it, is used as one.
   bool isColumnVector(const ir::Value *value) const { return columnVectors.count(value) != 0; }
@@ -26,13 +26,16 @@ private:
     bool imposed = false;
     plan::Division division = plan::Division::Rows;
     bool indivisible = false; ///< some tile has rows that the warpgroups cannot share
+    bool wholeRows = false;   ///< or columns, or rows are combined to something
+    bool isWide = false;      ///< some tile has rows and columns
   };
   const ir::Value *root(const ir::Value *value);
   void tie(const ir::Value *a, const ir::Value *b);
   void tieAddresses(const ir::Op &op);
   void impose(const ir::Value *value, plan::Division division);
   void visit(const ir::Op &op, const Placement &placement);
-  void noteRows(const ir::Value *value, const Placement &placement);
+  void noteExtents(const ir::Value *value, const Placement &placement);
+  void noteCombined(const ir::Op &op);
 
   void findColumnVectors(const Nest &nest);
 

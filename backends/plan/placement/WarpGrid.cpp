@@ -18,7 +18,7 @@ struct Products {
   int64_t minCols = 0, maxCols = 0;
   int64_t commonCols = 0; ///< greatest common divisor
   int64_t colsUnit = 16;  ///< instances' shares of right operands are multiples of so many columns
-  bool scans = false;     ///< running sums, which stay within an instance
+  bool scans = false;     ///< running sums, which cost instances that share them more barriers
   bool flat = true;       ///< operands are loaded, and nothing needs whole rows or columns
   int64_t unit = 0;       ///< greatest common divisor of all extents, contracted ones too
   bool isDouble = false;  ///< f64 among them
@@ -95,7 +95,7 @@ WarpGrid chooseWarpGrid(const Nest &nest, const Schedule &schedule,
   grid.instances = static_cast<int>(std::clamp<int64_t>(warps / grid.down, 1, std::max<int64_t>(share, 1)));
   // Who asks for more warps than there are rows has them share columns (divisionOf), if they can.
   const int asked = warps / grid.down;
-  if (schedule.warps && share <= 1 && asked > 1 && !products.scans && products.commonCols % (16 * asked) == 0)
+  if (schedule.warps && share <= 1 && asked > 1 && products.commonCols % (16 * asked) == 0)
     grid.instances = asked;
   return grid;
 }

@@ -226,24 +226,16 @@ private:
                      : type.layout.threadsPerRow > placement.warpSize || type.division == plan::Division::Cols;
     if (!crossesWarps || stmt.byThreads || isOneElement(type, op.axis))
       return;
-    const bool sharesCols = op.axis == 1 && type.division == plan::Division::Cols;
-    if ((sharesCols && isPlaced(op)) || (op.axis == 0 && type.division == plan::Division::Cols) ||
-        (op.kind == ir::OpKind::Cumsum && placement.instances > 1))
-      unsupported(op,
-                  fmt::format("{} along {} that {}", op.kind == ir::OpKind::Cumsum ? "a running sum" : "a reduction",
-                              op.axis == 1 ? "rows" : "columns",
-                              placement.multipliesByWarps() || placement.layout.kind == plan::Layout::Mfma
-                                  ? "warps share (fewer `warps` in a schedule leave them to one)"
-                                  : "warpgroups share (`warpgroups = 1` in a schedule leaves them to one)"));
-    const bool isWide = op.kind == ir::OpKind::Reduce && isPlaced(op) && type.elem == ElemType::F64;
+    const bool isWide = isPlace(op) && type.elem == ElemType::F64;
     stmt.ref.buffer = scratchFor(type, op.axis, isWide ? 2 : 1);
     stmt.meets.id = barrierOfAll();
     stmt.meets.threads = totalThreads();
   }
 
-  /// Whether the result depends on where in its row an element stands: instances count from their own first column.
-  static bool isPlaced(const ir::Op &op) {
-    return op.kind == ir::OpKind::Cumsum || op.reduce == ir::ReduceKind::ArgMax || op.reduce == ir::ReduceKind::ArgMin;
+  /// Of what is combined, where it stands.
+  static bool isPlace(const ir::Op &op) {
+    return op.kind == ir::OpKind::Reduce &&
+           (op.reduce == ir::ReduceKind::ArgMax || op.reduce == ir::ReduceKind::ArgMin);
   }
 
   /// What is combined along the axis is one element, which every thread that wants the result holds.
@@ -262,7 +254,8 @@ private:
     const int64_t rows =
         sharesCols ? std::max<int64_t>(type.rows, type.layout.threads / type.layout.threadsPerRow) : type.rows;
     const int64_t rowSlots = rows * lanes / type.layout.threads;
-    const int64_t elements = std::max<int64_t>(slots * (axis == 0 ? type.cols / across : rowSlots), 8);
+    const int64_t cols = type.division == plan::Division::Cols ? type.cols / placement.instances : type.cols;
+    const int64_t elements = std::max<int64_t>(slots * (axis == 0 ? cols / across : rowSlots), 8);
     plan::Buffer buffer;
     buffer.name = name;
     buffer.elem = ElemType::F32;

@@ -277,9 +277,9 @@ private:
         refuse("warps share the {} of `{}`, and no scratch buffer is named", axisName(along), stmt.operands[0]);
       return;
     }
-    const bool ordered = stmt.op == OpKind::Cumsum;
-    const bool others = stmt.meets.threads > threads; // of other instances
-    if (isShared ? !others || ordered : others && (stmt.axis == 1 || ordered || isDivided(from, Division::Cols)))
+    // Of other instances: where each has whole columns, they only meet.
+    const bool others = stmt.meets.threads > threads;
+    if (isShared ? !others : others && stmt.axis == 1)
       return refuse("{} threads combine the {} of `{}`, of which an instance of {} has {}", stmt.meets.threads,
                     axisName(along), stmt.operands[0], role.warps * role.lanes, share(from, along));
     if (crosses || others)

@@ -36,6 +36,20 @@ template <int Warps, int Elements> struct scratch {
   __device__ __forceinline__ void sync() { tk::sync(barrier_id, Warps * warp_size); }
   __device__ __forceinline__ void next() { turn ^= 1; }
 };
+/// What one of several groups of `Warps` warps has of a scratch: each combines what it alone holds. All groups take
+/// part, as they meet at one barrier.
+template <int Warps, class S> struct group_scratch {
+  static constexpr int warps = Warps, elements = S::elements;
+  S &all;
+
+  template <class T> __device__ __forceinline__ T &slot(int warp, int i) {
+    return all.template slot<T>(all.warp() / Warps * Warps + warp, i);
+  }
+  __device__ __forceinline__ int warp() const { return all.warp() % Warps; }
+  __device__ __forceinline__ void sync() { all.sync(); }
+  __device__ __forceinline__ void next() { all.next(); }
+};
+template <int Warps, class S> __device__ __forceinline__ group_scratch<Warps, S> of_group(S &all) { return {all}; }
 /// For reductions that stay within a warp.
 struct no_scratch {
   static constexpr int warps = 1, elements = 0;
@@ -190,24 +204,35 @@ template <class F, tile X> __device__ __forceinline__ auto reduce_own_row(F f, c
   return parts[0];
 }
 
+/// Where in a warp's part of the scratch row slot `a` of this lane's row lies, where each row of a warp has an element.
+template <class L> __device__ __forceinline__ int told_row(int a) {
+  constexpr int lanes = lanes_per_row<L>, step = L::lane_step;
+  return a * (warp_size / lanes) + lane() % step + lane() / (step * lanes) * step;
+}
+/// The first lane of each row tells the other warps what it has of its row slots.
+template <class L, int Rows, class T, class S>
+__device__ __forceinline__ void tell_rows(const T (&x)[Rows], S &through) {
+  static_assert(S::elements >= Rows * (warp_size / lanes_per_row<L>)*slots_of<T>, "scratch too small");
+  const int warp = through.warp();
+  if (lane() / L::lane_step % lanes_per_row<L> == 0)
+#pragma unroll
+    for (int a = 0; a < Rows; ++a)
+      through.template slot<T>(warp, told_row<L>(a)) = x[a];
+}
+
 /// Rows of which each group of L's warps holds a share of the columns: the groups follow each other in the scratch.
 template <class L, int Rows, class F, class T, class S>
 __device__ __forceinline__ void combine_groups(F f, T (&x)[Rows], S &&through) {
-  constexpr int lanes = lanes_per_row<L>, step = L::lane_step, rows = warp_size / lanes; // of a slot
   constexpr int group = L::threads / warp_size;
-  static_assert(plain<S>::warps % group == 0 && plain<S>::elements >= Rows * rows * slots_of<T>, "scratch too small");
+  static_assert(plain<S>::warps % group == 0, "whole groups");
   const int warp = through.warp();
-  const int row = lane() % step + lane() / (step * lanes) * step;
-  if (lane() / step % lanes == 0)
-#pragma unroll
-    for (int a = 0; a < Rows; ++a)
-      through.template slot<T>(warp, a * rows + row) = x[a];
+  tell_rows<L>(x, through);
   through.sync();
 #pragma unroll
   for (int a = 0; a < Rows; ++a) {
-    x[a] = through.template slot<T>(warp % group, a * rows + row);
+    x[a] = through.template slot<T>(warp % group, told_row<L>(a));
     for (int other = warp % group + group; other < plain<S>::warps; other += group)
-      x[a] = f(x[a], through.template slot<T>(other, a * rows + row));
+      x[a] = f(x[a], through.template slot<T>(other, told_row<L>(a)));
   }
   through.next();
 }
@@ -401,34 +426,41 @@ template <tile X> __device__ __forceinline__ auto only_index(const X &x) {
   return map([](auto) { return 0; }, x);
 }
 
-/// Number, from 0, of the first largest or smallest element, which is no NaN; 0 over nothing but NaN.
-template <bool Largest, tile X, class S> __device__ __forceinline__ auto row_extreme(const X &x, S &&through) {
+/// Number, from 0, of the first largest or smallest element, which is no NaN; 0 over nothing but NaN. `first`: the
+/// number of the first element of x, of which other groups of warps may have those before.
+template <bool Largest, tile X, class S>
+__device__ __forceinline__ auto row_extreme(const X &x, S &&through, int first) {
   if constexpr (!X::has_cols) {
     return only_index(x);
   } else {
-    const auto pairs = map([](auto v, int i) { return located<decltype(v)>{v, i}; }, x, col_index<X>());
+    const auto pairs = map([](auto v, int i) { return located<decltype(v)>{v, i}; }, x, col_index<X>() + first);
     return index_of(reduce_cols(first_extreme<Largest>{}, pairs, through));
   }
 }
-template <bool Largest, tile X, class S> __device__ __forceinline__ auto col_extreme(const X &x, S &&through) {
+template <bool Largest, tile X, class S>
+__device__ __forceinline__ auto col_extreme(const X &x, S &&through, int first) {
   if constexpr (!X::has_rows) {
     return only_index(x);
   } else {
-    const auto pairs = map([](auto v, int i) { return located<decltype(v)>{v, i}; }, x, row_index<X>());
+    const auto pairs = map([](auto v, int i) { return located<decltype(v)>{v, i}; }, x, row_index<X>() + first);
     return index_of(reduce_rows(first_extreme<Largest>{}, pairs, through));
   }
 }
-template <tile X, class S = no_scratch> __device__ __forceinline__ auto row_argmax(const X &x, S &&through = {}) {
-  return row_extreme<true>(x, through);
+template <tile X, class S = no_scratch>
+__device__ __forceinline__ auto row_argmax(const X &x, S &&through = {}, int first = 0) {
+  return row_extreme<true>(x, through, first);
 }
-template <tile X, class S = no_scratch> __device__ __forceinline__ auto row_argmin(const X &x, S &&through = {}) {
-  return row_extreme<false>(x, through);
+template <tile X, class S = no_scratch>
+__device__ __forceinline__ auto row_argmin(const X &x, S &&through = {}, int first = 0) {
+  return row_extreme<false>(x, through, first);
 }
-template <tile X, class S = no_scratch> __device__ __forceinline__ auto col_argmax(const X &x, S &&through = {}) {
-  return col_extreme<true>(x, through);
+template <tile X, class S = no_scratch>
+__device__ __forceinline__ auto col_argmax(const X &x, S &&through = {}, int first = 0) {
+  return col_extreme<true>(x, through, first);
 }
-template <tile X, class S = no_scratch> __device__ __forceinline__ auto col_argmin(const X &x, S &&through = {}) {
-  return col_extreme<false>(x, through);
+template <tile X, class S = no_scratch>
+__device__ __forceinline__ auto col_argmin(const X &x, S &&through = {}, int first = 0) {
+  return col_extreme<false>(x, through, first);
 }
 
 } // namespace tk

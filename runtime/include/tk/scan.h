@@ -41,7 +41,18 @@ __device__ __forceinline__ T scan_warps(S &through, int i, int first, int step, 
   return before;
 }
 
-/// Running sums along the columns. Rows in more than one warp need a scratch of `row_slots` elements.
+/// Sum of what the groups of L's warps before this one tell of element `i`, each by this warp's counterpart in it.
+template <class L, class T, class S> __device__ __forceinline__ T sum_of_groups_before(S &through, int i) {
+  constexpr int group = L::threads / warp_size;
+  const int warp = through.warp();
+  T x = T(0);
+  for (int before = warp % group; before < warp / group * group; before += group)
+    x = sum_operation{}(x, through.template slot<T>(before, i));
+  return x;
+}
+
+/// Running sums along the columns. Rows in more than one warp need a scratch of `row_slots` elements; rows of which
+/// each group of L's warps holds a share of the columns one of all groups, with an element for each row of a warp.
 template <tile X, class S = no_scratch> __device__ __forceinline__ X cumsum_cols(X x, S &&through = {}) {
   using T = typename X::element;
   using L = typename X::layout;
@@ -82,22 +93,31 @@ template <tile X, class S = no_scratch> __device__ __forceinline__ X cumsum_cols
       carry[a] = plus(carry[a], total[a]);
     }
   }
+  if constexpr (warps == 1 && plain<S>::warps * warp_size > L::threads) {
+    tell_rows<L>(carry, through);
+    through.sync();
+#pragma unroll
+    for (int a = 0; a < X::row_slots; ++a) {
+      const T earlier = sum_of_groups_before<L, T>(through, told_row<L>(a));
+#pragma unroll
+      for (int b = 0; b < X::col_slots; ++b)
+        x.set(a, b, plus(x.at(a, b), earlier));
+    }
+    through.next();
+  }
   return x;
 }
 
-/// Running sums along the rows, through a scratch of all the layout's warps and `scratch_elements<X>` elements.
-template <tile X, class S> __device__ __forceinline__ X cumsum_rows(X x, S &through) {
+/// Running sums along the rows that one group of L's warps holds, through a scratch of these warps and
+/// `scratch_elements<X>` elements. `carry`, zeros at first, becomes the sums of its columns.
+template <tile X, class S>
+__device__ __forceinline__ X cumsum_group_rows(X x, S &&through, typename X::element (&carry)[X::col_slots]) {
   using T = typename X::element;
   using L = typename X::layout;
   constexpr sum_operation plus; // whole numbers wrap
-  if constexpr (!X::has_rows)   // all rows of the layout are its one row
-    return x;
   constexpr int warps = warps_per_row<L>;
   // Lanes of a column are neighbours, or a row's are.
   constexpr int step = L::lane_step == 1 ? lanes_per_row<L> : 1, width = L::lane_step == 1 ? warp_size : L::lane_step;
-  static_assert(S::warps * warp_size == L::threads, "the warps of one group take part, in the order of its rows");
-  static_assert(S::elements >= scratch_elements<X>, "scratch too small");
-  T carry[X::col_slots] = {};
 #pragma unroll
   for (int a = 0; a < X::row_slots; a += L::row_run) {
     T total[X::col_slots] = {};
@@ -118,7 +138,8 @@ template <tile X, class S> __device__ __forceinline__ X cumsum_rows(X x, S &thro
     through.sync();
 #pragma unroll
     for (int b = 0; b < X::col_slots; ++b) {
-      const T earlier = scan_warps(through, scratch_element<X>(b), warp % warps, warps, S::warps / warps, total[b]);
+      const T earlier =
+          scan_warps(through, scratch_element<X>(b), warp % warps, warps, plain<S>::warps / warps, total[b]);
 #pragma unroll
       for (int i = 0; i < L::row_run; ++i)
         x.set(a + i, b, plus(x.at(a + i, b), plus(earlier, carry[b])));
@@ -127,6 +148,37 @@ template <tile X, class S> __device__ __forceinline__ X cumsum_rows(X x, S &thro
     through.next();
   }
   return x;
+}
+
+/// Running sums along the rows, through a scratch of `scratch_elements<X>` elements. Where it has more warps than the
+/// layout, the rows of a group of the layout's warps follow those of the group before.
+template <tile X, class S> __device__ __forceinline__ X cumsum_rows(X x, S &&through) {
+  using T = typename X::element;
+  using L = typename X::layout;
+  constexpr int group = L::threads / warp_size;
+  if constexpr (!X::has_rows) // all rows of the layout are its one row
+    return x;
+  static_assert(plain<S>::warps % group == 0 && plain<S>::elements >= scratch_elements<X>, "scratch too small");
+  T total[X::col_slots] = {};
+  if constexpr (plain<S>::warps == group) {
+    return cumsum_group_rows(x, through, total);
+  } else {
+    x = cumsum_group_rows(x, of_group<group>(through), total);
+    if (writes_scratch<X>())
+#pragma unroll
+      for (int b = 0; b < X::col_slots; ++b)
+        through.template slot<T>(through.warp(), scratch_element<X>(b)) = total[b];
+    through.sync();
+#pragma unroll
+    for (int b = 0; b < X::col_slots; ++b) {
+      const T earlier = sum_of_groups_before<L, T>(through, scratch_element<X>(b));
+#pragma unroll
+      for (int a = 0; a < X::row_slots; ++a)
+        x.set(a, b, sum_operation{}(x.at(a, b), earlier));
+    }
+    through.next();
+    return x;
+  }
 }
 
 } // namespace tk
