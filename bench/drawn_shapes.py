@@ -122,24 +122,32 @@ def title(shape):
     return f"{work} {shape['b']}×{heads} N={shape['n']} L={shape['l']} D={shape['d']}{' causal' if shape['causal'] else ''}"
 
 
-def line(name, rows):
-    ratios = [row["ratio"] for row in rows if "ratio" in row]
-    failed = sum(not row.get("right") for row in rows)
+def summary(ratios):
     if not ratios:
-        return f"| {name} | 0 | | | | {failed} |"
+        return " | | "
     mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
-    share = sum(ratio < 0.95 for ratio in ratios) / len(ratios)
-    return f"| {name} | {len(ratios)} | {mean:.3f} | {min(ratios):.2f} | {share:.0%} | {failed} |"
+    return f"{mean:.3f} | {min(ratios):.2f} | {sum(ratio < 0.95 for ratio in ratios) / len(ratios):.0%}"
+
+
+def line(name, rows, before):
+    """`before`: names of other builds, whose ratios to the same peer follow."""
+    timed = [row for row in rows if "ratio" in row]
+    failed = sum(not row.get("right") for row in rows)
+    others = [[row["ratio"] / row["before"][build]["ratio"] for row in timed if build in row.get("before", {})] for build in before]
+    ends = "".join(f" {summary(ratios)} |" for ratios in others)
+    return f"| {name} | {len(timed)} | {summary([row['ratio'] for row in timed])} | {failed} |{ends}"
 
 
 def table(rows):
-    """Markdown: each kind of work and each of its classes, then the ten rows that are furthest behind."""
-    out = ["| work | timed | geometric mean | least | under 0.95 | wrong or failed |", "|---|---|---|---|---|---|"]
+    """Markdown: each kind of work and each of its classes, beside what other builds reach; then the ten rows that are furthest behind."""
+    before = list(dict.fromkeys(build for row in rows for build in row.get("before", {})))
+    builds = "".join(f" {build} | least | under 0.95 |" for build in before)
+    out = [f"| work | timed | geometric mean | least | under 0.95 | wrong or failed |{builds}", "|---" * (6 + 3 * len(before)) + "|"]
     for work in dict.fromkeys(row["work"] for row in rows):
         of_work = [row for row in rows if row["work"] == work]
-        out.append(line(work, of_work))
+        out.append(line(work, of_work, before))
         for group in sorted({row["class"] for row in of_work}):
-            out.append(line(f"{work}, {group}", [row for row in of_work if row["class"] == group]))
+            out.append(line(f"{work}, {group}", [row for row in of_work if row["class"] == group], before))
     out += ["", "| furthest behind | ratio | µs | the best of others | µs |", "|---|---|---|---|---|"]
     for row in sorted((row for row in rows if "ratio" in row), key=lambda row: row["ratio"])[:10]:
         out.append(f"| {row['name']} | {row['ratio']:.3f} | {row['ms'] * 1e3:.1f} | {row['peer']} | {row['peer_ms'] * 1e3:.1f} |")

@@ -9,7 +9,8 @@ SEED is any word: the hash of the last commit that touches backends/, kernels/ o
 beside cuBLAS and cuBLASLt, attention beside cuDNN and FlashAttention-2 (and 3, where its package is installed), rows beside
 torch.compile. Every result is checked. LOG is JSON, a line a shape: after an interrupt, or where --seconds ran out, the same command
 goes on. Then a table says how it stands. The ratio is the time of the fastest other over ours. With --workspace our kernels may copy operands to
-workspace first, in the time that counts; `--before OUT` then times the same without."""
+workspace first, in the time that counts. `--before OUT` times libraries of another build beside, without workspace; it may be given several
+times. `--workspace --before OUT`, with OUT the folder itself, says what workspace is worth."""
 import argparse
 import ctypes
 import hashlib
@@ -179,7 +180,7 @@ def takes(side):
 
 
 def measure(bench, shape, before):
-    """The row of a shape."""
+    """The row of a shape. `before`: by name, what other builds time it with."""
     work = shape["work"]
     row = shape | {"name": drawn_shapes.title(shape)}
     try:
@@ -188,11 +189,10 @@ def measure(bench, shape, before):
         error = check(ours)
         row |= {"error": error, "right": error < (5e-2 if work.startswith("attention") else 2e-2)}
         sides = {name: side for name, side in sides.items() if takes(side)}
-        if before:
-            sides["before"] = bind(before.library)
-        ms, others = bench.in_turns(ours, *sides.values())
-        row |= {"ms": ms, "others": {name: {"ms": t, "ratio": ratio} for name, (t, ratio, _) in zip(sides, others)}}
-        row |= {"before": row["others"].pop("before")} if before else {}
+        builds = {name: bind(other.library) for name, other in before.items()}
+        ms, others = bench.in_turns(ours, *sides.values(), *builds.values())
+        times = [{"ms": t, "ratio": ratio} for t, ratio, _ in others]
+        row |= {"ms": ms, "others": dict(zip(sides, times)), "before": dict(zip(builds, times[len(sides):]))}
         peer = min(row["others"], key=lambda name: row["others"][name]["ratio"])
         row |= {"peer": peer, "ratio": row["others"][peer]["ratio"], "peer_ms": row["others"][peer]["ms"]}
     except Exception as problem:  # one broken row must not hide the others
@@ -221,10 +221,9 @@ def read_log(path, header):
 def report(row):
     if "failed" in row:
         return f"{row['name']:44} FAILED: {row['failed']}"
-    before = f", before {row['before']['ms'] * 1e3:8.1f} ({row['before']['ratio']:.3f})" if "before" in row else ""
-    others = ", ".join(f"{name} {side['ms'] * 1e3:8.1f} ({side['ratio']:.3f})" for name, side in row["others"].items())
+    sides = ", ".join(f"{name} {side['ms'] * 1e3:8.1f} ({side['ratio']:.3f})" for name, side in (row["others"] | row["before"]).items())
     wrong = "" if row["right"] else " WRONG"
-    return f"{row['name']:44} {row['class']:10} error {row['error']:7.1e}{wrong} {row['ms'] * 1e3:8.1f} µs, {others}{before}"
+    return f"{row['name']:44} {row['class']:10} error {row['error']:7.1e}{wrong} {row['ms'] * 1e3:8.1f} µs, {sides}"
 
 
 def main():
@@ -236,7 +235,7 @@ def main():
     parser.add_argument("--counts", nargs="*", type=int, help="shapes of each kind of work, instead of the usual numbers")
     parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--seconds", type=float, default=math.inf, help="no shape is begun after so many")
-    parser.add_argument("--before", type=Path, help="libraries of another build, timed beside, without workspace")
+    parser.add_argument("--before", type=Path, action="append", default=[], help="libraries of another build, timed beside, without workspace")
     parser.add_argument("--workspace", action="store_true", help="calls NAME_with_workspace of the kernels that have it")
     options = parser.parse_args()
     start = time.monotonic()
@@ -248,7 +247,7 @@ def main():
     done = read_log(options.log, header)
     known = {row["name"] for row in done}
     bench = (WorkspaceBench if options.workspace else Bench)(options.folder, options.rounds, [], ["flash3"])
-    before = Bench(options.before, options.rounds, []) if options.before else None
+    before = {f"before: {folder.name}": Bench(folder, options.rounds, []) for folder in options.before}
     left = 0
     with options.log.open("a") as log:
         for shape in drawn_shapes.shapes(options.seed, counts):

@@ -19,9 +19,13 @@ print("same again:", drawn == drawn_shapes.shapes("a word"))
 print("another seed is the same:", drawn == drawn_shapes.shapes("another word"))
 print("the first three of 120:", products[:3] == drawn_shapes.shapes("a word", {"gemm": 3}))
 timed = {"right": True, "peer": "cuBLAS", "peer_ms": 1.0}
+def before(ratio):
+    return {"before": {"old": {"ms": 1.0, "ratio": ratio}}}
+
+
 print(drawn_shapes.table([
-    timed | {"work": "gemm", "class": "×64", "name": "first", "ratio": 0.5, "ms": 2.0},
-    timed | {"work": "gemm", "class": "odd", "name": "second", "ratio": 2.0, "ms": 0.5, "peer": "cuBLASLt"},
-    timed | {"work": "gemm", "class": "odd", "name": "third", "ratio": 1.0, "ms": 1.0, "right": False},
+    timed | {"work": "gemm", "class": "×64", "name": "first", "ratio": 0.5, "ms": 2.0} | before(0.5),
+    timed | {"work": "gemm", "class": "odd", "name": "second", "ratio": 2.0, "ms": 0.5, "peer": "cuBLASLt"} | before(2.0),
+    timed | {"work": "gemm", "class": "odd", "name": "third", "ratio": 1.0, "ms": 1.0, "right": False} | before(4.0),
     {"work": "rows", "class": "rotary", "name": "fourth", "failed": "no memory", "right": False},
 ]))
