@@ -147,10 +147,12 @@ private:
     std::vector<std::string> tiles, vectors;
     for (const auto &[map, use] : mapUses(plan)) {
       const std::string encoded = encode(*plan.findMap(map), members, use == MapUse::Stores);
+      const std::string fits = fmt::format("{}.{}", argumentsName, members.fits(map));
+      const bool isAskedItself = use == MapUse::Stores || (use == MapUse::LoadsTile && asksEachLoad(plan));
+      if (isAskedItself)
+        line("{} = {};", fits, encoded);
       if (use != MapUse::Stores)
-        (use == MapUse::LoadsTile ? tiles : vectors).push_back(encoded);
-      else
-        line("{}.{} = {};", argumentsName, members.fits(map), encoded);
+        (use == MapUse::LoadsTile ? tiles : vectors).push_back(isAskedItself ? fits : encoded);
     }
     for (const std::string &flag : fitFlags(plan))
       line("{}.{} = {};", argumentsName, members.flag(flag), fmt::join(flag == "loads_fit" ? tiles : vectors, " &&\n"));
@@ -253,10 +255,13 @@ std::string printHeader(const std::vector<planner::PlannedKernel> &kernels,
     forC += commentLines(kernel.signature.doc);
     declare(function, EntryKind::Kernel);
     if (!paddedTensors(kernel.signature, planned).empty()) {
-      forC += "/// The same. Operands whose rows begin at no multiple of 16 bytes are copied to the workspace first.\n";
+      forC +=
+          "/// The same. Operands whose rows begin at no multiple of 16 bytes are copied to the workspace first, where "
+          "that pays.\n";
       declare(function, EntryKind::WithWorkspace);
-      forC += "/// Bytes of workspace that such a call needs, 0 where nothing is copied; -1 where arguments are not "
-              "right.\n";
+      forC +=
+          "/// Bytes of workspace that such a call needs, 0 where nothing can be copied; -1 where arguments are not "
+          "right.\n";
       declare(function, EntryKind::WorkspaceQuery);
     }
     forC += "\n";

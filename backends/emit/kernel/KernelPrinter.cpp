@@ -196,6 +196,9 @@ private:
                            flag == "vectors_fit" ? "and every vector"
                                                  : "the copy engine can load every tensor that it is to");
     for (const auto &[map, use] : mapUses(plan))
+      if (use == MapUse::LoadsTile && asksEachLoad(plan))
+        members.emplace_back(fmt::format("bool {};", kernel.members.fits(map)), "this one at least");
+    for (const auto &[map, use] : mapUses(plan))
       if (use == MapUse::Stores && !plan.aligned)
         members.emplace_back(fmt::format("bool {};", kernel.members.fits(map)), "and store this one");
     size_t width = 0;

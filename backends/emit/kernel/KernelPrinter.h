@@ -39,6 +39,9 @@ std::vector<std::pair<std::string, MapUse>> mapUses(const plan::Plan &plan);
 /// Members of the arguments that say whether all loaded tiles, or all loaded vectors, suit the copy engine: those of
 /// "loads_fit" and "vectors_fit" that the plan needs.
 std::vector<std::string> fitFlags(const plan::Plan &plan);
+/// Whether the launcher also says of each loaded tile by itself whether it suits the engine: where there are several,
+/// threads copy only those that do not.
+bool asksEachLoad(const plan::Plan &plan);
 
 /// A dim of a tensor along which a kernel fetches so many elements through bounds of 32 bits.
 struct Reach {

@@ -193,7 +193,11 @@ private:
   // Staging.cpp
   void printCopies(const plan::Body &body, size_t &i, cpp::Body &out);
   bool isByEngine(const plan::Stmt &copy) const;
-  void copyByThreads(const plan::Stmt &stmt, cpp::Body &out);
+  using RowCopies = std::vector<cpp::Expr>; ///< what is under way, for tk::finish_rows
+  void copyByThreads(const plan::Stmt &stmt, cpp::Body &out, RowCopies *begun = nullptr, const cpp::Expr &onlyIf = {});
+  cpp::Stmt engineWhereFits(const plan::Stmt &copy);
+  void copyAllByThreads(const std::vector<const plan::Stmt *> &byThreads,
+                        const std::vector<const plan::Stmt *> &byEngine, cpp::Body &out);
   void printWaitForLoads(const plan::Stmt &stmt, cpp::Body &out);
   cpp::Expr allLoadsAreWide() const;
   /// Whether the rows of all tensors that loads bring straight to shared memory come in whole 16 bytes: asked where it

@@ -5,6 +5,7 @@
 //
 // A run of Expect and CopyIn fills one stage. What the role's threads copy themselves comes first and is fenced; each
 // thread then arrives for what it copied, one of them announces the engine's bytes and starts its copies.
+#include "backends/emit/kernel/KernelPrinter.h"
 #include "backends/emit/kernel/Views.h"
 
 #include <algorithm>
@@ -16,6 +17,14 @@ using plan::Division;
 using plan::Stmt;
 using plan::StmtKind;
 using plan::VarType;
+
+bool asksEachLoad(const plan::Plan &plan) {
+  std::set<std::string> tensors;
+  for (const auto &[map, use] : mapUses(plan))
+    if (use == MapUse::LoadsTile)
+      tensors.insert(plan.findMap(map)->tensor);
+  return !plan.aligned && tensors.size() > 1;
+}
 
 /// How many chunks of 16 bytes a thread with registers enough has on their way at once, where they go through
 /// registers: a small product of unaligned tensors waits for memory as often as it asks anew.
@@ -129,9 +138,12 @@ cpp::Expr RolePrinter::copyByEngine(const Stmt &stmt) {
   return cpp::call("tk::tma_load", std::move(args));
 }
 
-void RolePrinter::copyByThreads(const Stmt &stmt, cpp::Body &out) {
+void RolePrinter::copyByThreads(const Stmt &stmt, cpp::Body &out, RowCopies *begun, const cpp::Expr &onlyIf) {
   const plan::Buffer *buffer = kernel.plan.findBuffer(stmt.ref.buffer);
   const bool isVector = buffer->rows == 1;
+  const auto add = [&](cpp::Stmt copy) {
+    out.push_back(onlyIf ? cpp::Stmt::ifThen(onlyIf, {std::move(copy)}) : std::move(copy));
+  };
   const int64_t rows = stmt.ref.transposed ? buffer->cols : buffer->rows;
   const int64_t cols = stmt.ref.transposed ? buffer->rows : buffer->cols;
   const bool isShare = stmt.toFirst && stmt.multicast != Division::Whole;
@@ -142,11 +154,10 @@ void RolePrinter::copyByThreads(const Stmt &stmt, cpp::Body &out) {
   instance = own;
   const cpp::Expr threads = cpp::integer(role.totalWarps() * role.lanes);
   if (isVector) {
-    out.push_back(cpp::Stmt::expression(
+    return add(cpp::Stmt::expression(
         cpp::call(cpp::templated("tk::copy_to_shared", {threads}),
                   {stage(stmt.ref), cpp::method(kernel.argument(stmt.view.tensor), "at", parts.origin), parts.cols.end,
                    threadInRole})));
-    return;
   }
   std::vector<cpp::Expr> parameters = {threads};
   if (stmt.ref.transposed) {
@@ -154,24 +165,56 @@ void RolePrinter::copyByThreads(const Stmt &stmt, cpp::Body &out) {
     parameters.push_back(cpp::boolean(true));
   }
   if (kernel.scaleBuffers.count(stmt.ref.buffer)) {
-    out.push_back(cpp::Stmt::expression(cpp::call(cpp::templated("tk::copy_scales", parameters),
-                                                  {stage(stmt.ref), viewExpr(parts, false), threadInRole})));
-    return;
+    return add(cpp::Stmt::expression(cpp::call(cpp::templated("tk::copy_scales", parameters),
+                                               {stage(stmt.ref), viewExpr(parts, false), threadInRole})));
   }
   cpp::Expr from = viewExpr(parts, false);
   if (isPacked(parts.param->elem))
     from = cpp::call(isFloat6(parts.param->elem) ? "tk::packed_bytes" : "tk::pairs", {from});
   if (isFloat6(parts.param->elem)) {
-    out.push_back(cpp::Stmt::expression(
+    return add(cpp::Stmt::expression(
         cpp::call(cpp::templated("tk::copy_padded", parameters), {stage(stmt.ref), from, threadInRole})));
-    return;
   }
   const bool isContiguous = !stmt.ref.transposed && parts.cols.dim + 1 == static_cast<int>(parts.param->dims.size());
-  const std::string callee = isContiguous ? "tk::copy_rows_to_shared" : "tk::copy_to_shared";
+  const std::string callee = !isContiguous ? "tk::copy_to_shared"
+                             : begun       ? "tk::bring_rows"
+                                           : "tk::copy_rows_to_shared";
   if (isContiguous && deepCopies(role.registers) > 0)
     parameters.push_back(cpp::integer(deepCopies(role.registers)));
-  out.push_back(
-      cpp::Stmt::expression(cpp::call(cpp::templated(callee, parameters), {stage(stmt.ref), from, threadInRole})));
+  std::vector<cpp::Expr> args = {stage(stmt.ref), from, threadInRole};
+  if (!isContiguous || !begun)
+    return add(cpp::Stmt::expression(cpp::call(cpp::templated(callee, parameters), std::move(args))));
+  if (onlyIf)
+    args.push_back(onlyIf);
+  begun->push_back(cpp::name(names.take(identifier(stmt.ref.buffer) + "_rows")));
+  out.push_back(cpp::Stmt::declaration("const auto", cpp::print(begun->back()),
+                                       cpp::call(cpp::templated(callee, parameters), std::move(args))));
+}
+
+/// Starts the engine's copy beside those of threads, if the tensor suits it. The thread arrives with the others.
+cpp::Stmt RolePrinter::engineWhereFits(const Stmt &copy) {
+  const cpp::Expr bytes = cpp::integer(kernel.plan.findBuffer(copy.ref.buffer)->copiedBytes());
+  const cpp::Expr announce = copy.toFirst ? cpp::method(barrierRef(copy), "announce_bytes_at", {cpp::integer(0), bytes})
+                                          : cpp::method(barrierRef(copy), "announce_bytes", {bytes});
+  return cpp::Stmt::ifThen(cpp::binary("&&", kernel.fits(copy.map), leader),
+                           {cpp::Stmt::expression(announce), cpp::Stmt::expression(copyByEngine(copy))});
+}
+
+/// What the engine would copy, by the role's threads; where there are several tensors, each that suits the engine by it
+/// all the same.
+void RolePrinter::copyAllByThreads(const std::vector<const Stmt *> &byThreads,
+                                   const std::vector<const Stmt *> &byEngine, cpp::Body &out) {
+  const bool asksEach = asksEachLoad(kernel.plan);
+  RowCopies begun;
+  if (asksEach)
+    for (const Stmt *copy : byEngine)
+      out.push_back(engineWhereFits(*copy));
+  for (const Stmt *copy : byThreads)
+    copyByThreads(*copy, out);
+  for (const Stmt *copy : byEngine)
+    copyByThreads(*copy, out, &begun, asksEach ? cpp::unary("!", kernel.fits(copy->map)) : cpp::Expr());
+  out.push_back(cpp::Stmt::expression(begun.empty() ? cpp::call("tk::finish_copies")
+                                                    : cpp::call("tk::finish_rows", std::move(begun))));
 }
 
 /// Vectors that may not suit the engine are copied by the threads; a role that leaves all to the engine, and a branch
@@ -323,11 +366,7 @@ void RolePrinter::printCopies(const plan::Body &body, size_t &i, cpp::Body &out)
       to.back().orElse = {arrive};
   };
   const auto threads = [&](cpp::Body &to) {
-    for (const Stmt *copy : byThreads)
-      copyByThreads(*copy, to);
-    for (const Stmt *copy : byEngine)
-      copyByThreads(*copy, to);
-    to.push_back(cpp::Stmt::expression(cpp::call("tk::finish_copies")));
+    copyAllByThreads(byThreads, byEngine, to);
     if (expect)
       to.push_back(arrive);
   };

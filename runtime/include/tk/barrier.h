@@ -70,7 +70,16 @@ struct alignas(8) barrier {
   __device__ __forceinline__ void expect_bytes(int bytes) {
     asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(address()), "r"(bytes) : "memory");
   }
-  /// The same at block `rank` of the cluster; it tells what this thread has written, too.
+  /// `bytes` that the copy engine will bring in this phase, without an arrival: one of this thread's comes later.
+  __device__ __forceinline__ void announce_bytes(int bytes) {
+    asm volatile("mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%0], %1;" ::"r"(address()), "r"(bytes) : "memory");
+  }
+  /// The same at block `rank` of the cluster.
+  __device__ __forceinline__ void announce_bytes_at(u32 rank, int bytes) {
+    asm volatile("mbarrier.expect_tx.relaxed.cluster.shared::cluster.b64 [%0], %1;" ::"r"(address_at(rank)), "r"(bytes)
+                 : "memory");
+  }
+  /// One arrival and the bytes at block `rank` of the cluster; it tells what this thread has written, too.
   __device__ __forceinline__ void expect_bytes_at(u32 rank, int bytes) {
     asm volatile("{\n.reg .b32 remote;\n"
                  "mapa.shared::cluster.u32 remote, %0, %1;\n"
