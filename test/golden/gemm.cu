@@ -3723,12 +3723,168 @@ extern "C" tk_status gemm_with_workspace(const tk_tensor *a, const tk_tensor *b,
   const tk::host::device device = tk::host::find_device(call, {9, 0, true}, a_view, b_view, c_view);
   if (!call.ok())
     return call.status();
+  bool copies_a = true;
+  bool copies_b = true;
+  if (T == tk::element::bf16 && (int64_t(M) <= 16) && (int64_t(N) <= 1024) && (int64_t(K) >= 2048)) {
+    copies_a = tk::host::copy_pays(
+        a_view, 1.0 * tk::host::steps(0, N, 64) * tk::host::steps(0, 4, 1),
+        4.0 * tk::host::steps(0, M, 16) * tk::host::steps(0, N, 64) * tk::host::steps(0, 4, 4), 4416, device);
+    copies_b = tk::host::copy_pays(
+        b_view, 1.0 * tk::host::steps(0, M, 16) * tk::host::steps(0, 4, 1),
+        4.0 * tk::host::steps(0, M, 16) * tk::host::steps(0, N, 64) * tk::host::steps(0, 4, 4), 4416, device);
+  } else if (T == tk::element::bf16 && (int64_t(M) <= 16) && (int64_t(N) <= 4224) && (int64_t(K) >= 2048)) {
+    copies_a = tk::host::copy_pays(
+        a_view, 1.0 * tk::host::steps(0, N, 64) * tk::host::steps(0, 2, 1),
+        2.0 * tk::host::steps(0, M, 16) * tk::host::steps(0, N, 64) * tk::host::steps(0, 2, 2), 4416, device);
+    copies_b = tk::host::copy_pays(
+        b_view, 1.0 * tk::host::steps(0, M, 16) * tk::host::steps(0, 2, 1),
+        2.0 * tk::host::steps(0, M, 16) * tk::host::steps(0, N, 64) * tk::host::steps(0, 2, 2), 4416, device);
+  } else if (T == tk::element::bf16 && (int64_t(M) <= 16)) {
+    copies_a = tk::host::copy_pays(a_view, 1.0 * tk::host::steps(0, N, 64),
+                                   1.0 * tk::host::steps(0, M, 16) * tk::host::steps(0, N, 64), 4416, device);
+    copies_b = tk::host::copy_pays(b_view, 1.0 * tk::host::steps(0, M, 16),
+                                   1.0 * tk::host::steps(0, M, 16) * tk::host::steps(0, N, 64), 4416, device);
+  } else if (T == tk::element::bf16 && (int64_t(M) <= 32) && (int64_t(N) <= 1024) && (int64_t(K) >= 2048)) {
+    copies_a = tk::host::copy_pays(
+        a_view, 1.0 * tk::host::steps(0, N, 64) * tk::host::steps(0, 4, 1),
+        4.0 * tk::host::steps(0, M, 32) * tk::host::steps(0, N, 64) * tk::host::steps(0, 4, 4), 4416, device);
+    copies_b = tk::host::copy_pays(
+        b_view, 1.0 * tk::host::steps(0, M, 32) * tk::host::steps(0, 4, 1),
+        4.0 * tk::host::steps(0, M, 32) * tk::host::steps(0, N, 64) * tk::host::steps(0, 4, 4), 4416, device);
+  } else if (T == tk::element::bf16 && (int64_t(M) <= 32)) {
+    copies_a = tk::host::copy_pays(a_view, 1.0 * tk::host::steps(0, N, 64),
+                                   1.0 * tk::host::steps(0, M, 32) * tk::host::steps(0, N, 64), 4416, device);
+    copies_b = tk::host::copy_pays(b_view, 1.0 * tk::host::steps(0, M, 32),
+                                   1.0 * tk::host::steps(0, M, 32) * tk::host::steps(0, N, 64), 4416, device);
+  } else if (T == tk::element::bf16 && (tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) < 16) &&
+             (int64_t(K) >= 1024) &&
+             (((tk::host::ceildiv(int64_t(M), 64) * tk::host::ceildiv(int64_t(N), 64)) * 8) <=
+              (tk::host::divide(int64_t(device.multiprocessors), 11) * 10))) {
+    copies_a = tk::host::copy_pays(
+        a_view, 1.0 * tk::host::steps(0, N, 64) * tk::host::steps(0, 8, 1),
+        8.0 * tk::host::steps(0, M, 64) * tk::host::steps(0, N, 64) * tk::host::steps(0, 8, 8), 4416, device);
+    copies_b = tk::host::copy_pays(
+        b_view, 1.0 * tk::host::steps(0, M, 64) * tk::host::steps(0, 8, 1),
+        8.0 * tk::host::steps(0, M, 64) * tk::host::steps(0, N, 64) * tk::host::steps(0, 8, 8), 4416, device);
+  } else if (T == tk::element::bf16 &&
+             (((tk::host::ceildiv(int64_t(M), 64) * tk::host::ceildiv(int64_t(N), 64)) * 4) <=
+              (tk::host::divide(int64_t(device.multiprocessors), 11) * 10)) &&
+             (((tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) < 16) && (int64_t(K) >= 512)) ||
+              (((tk::host::ceildiv(int64_t(M), 64) * tk::host::ceildiv(int64_t(N), 64)) <= 16) &&
+               (int64_t(K) >= 3072)))) {
+    copies_a = tk::host::copy_pays(
+        a_view, 1.0 * tk::host::steps(0, N, 64) * tk::host::steps(0, 4, 1),
+        4.0 * tk::host::steps(0, M, 64) * tk::host::steps(0, N, 64) * tk::host::steps(0, 4, 4), 4416, device);
+    copies_b = tk::host::copy_pays(
+        b_view, 1.0 * tk::host::steps(0, M, 64) * tk::host::steps(0, 4, 1),
+        4.0 * tk::host::steps(0, M, 64) * tk::host::steps(0, N, 64) * tk::host::steps(0, 4, 4), 4416, device);
+  } else if (T == tk::element::bf16 &&
+             (((tk::host::ceildiv(int64_t(M), 64) * tk::host::ceildiv(int64_t(N), 64)) * 2) <=
+              int64_t(device.multiprocessors)) &&
+             (((tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) < 16) && (int64_t(K) >= 512)) ||
+              (int64_t(K) >= 6144))) {
+    copies_a = tk::host::copy_pays(
+        a_view, 1.0 * tk::host::steps(0, N, 64) * tk::host::steps(0, 2, 1),
+        2.0 * tk::host::steps(0, M, 64) * tk::host::steps(0, N, 64) * tk::host::steps(0, 2, 2), 4416, device);
+    copies_b = tk::host::copy_pays(
+        b_view, 1.0 * tk::host::steps(0, M, 64) * tk::host::steps(0, 2, 1),
+        2.0 * tk::host::steps(0, M, 64) * tk::host::steps(0, N, 64) * tk::host::steps(0, 2, 2), 4416, device);
+  } else if (T == tk::element::bf16 && (int64_t(N) > 64) && (int64_t(N) <= 160) &&
+             ((tk::host::ceildiv(int64_t(M), 64) * 2) <= int64_t(device.multiprocessors)) &&
+             ((int64_t(K) >= 6144) || ((tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) < 16) &&
+                                       (int64_t(K) >= 2048)))) {
+    copies_a = tk::host::copy_pays(
+        a_view, 1.0 * tk::host::steps(0, N, 160) * tk::host::steps(0, 2, 1),
+        2.0 * tk::host::steps(0, M, 64) * tk::host::steps(0, N, 160) * tk::host::steps(0, 2, 2), 4416, device);
+    copies_b = tk::host::copy_pays(
+        b_view, 1.0 * tk::host::steps(0, M, 64) * tk::host::steps(0, 2, 1),
+        2.0 * tk::host::steps(0, M, 64) * tk::host::steps(0, N, 160) * tk::host::steps(0, 2, 2), 4416, device);
+  } else if (T == tk::element::bf16 &&
+             ((int64_t(M) * int64_t(N)) <= (((64 * 64) * 2) * int64_t(device.multiprocessors))) && (int64_t(K) > 128) &&
+             (int64_t(K) <= 192)) {
+    copies_a = tk::host::copy_pays(a_view, 1.0 * tk::host::steps(0, N, 64),
+                                   1.0 * tk::host::steps(0, M, 64) * tk::host::steps(0, N, 64), 4416, device);
+    copies_b = tk::host::copy_pays(b_view, 1.0 * tk::host::steps(0, M, 64),
+                                   1.0 * tk::host::steps(0, M, 64) * tk::host::steps(0, N, 64), 4416, device);
+  } else if (T == tk::element::bf16 && ((tk::host::ceildiv(int64_t(M), 64) * tk::host::ceildiv(int64_t(N), 64)) <=
+                                        int64_t(device.multiprocessors))) {
+    copies_a = tk::host::copy_pays(a_view, 1.0 * tk::host::steps(0, N, 64),
+                                   1.0 * tk::host::steps(0, M, 64) * tk::host::steps(0, N, 64), 4416, device);
+    copies_b = tk::host::copy_pays(b_view, 1.0 * tk::host::steps(0, M, 64),
+                                   1.0 * tk::host::steps(0, M, 64) * tk::host::steps(0, N, 64), 4416, device);
+  } else if (T == tk::element::bf16 && (((tk::host::ceildiv(int64_t(M), 64) * tk::host::ceildiv(int64_t(N), 128)) <=
+                                         int64_t(device.multiprocessors)) ||
+                                        (int64_t(M) <= 64))) {
+    copies_a = tk::host::copy_pays(a_view, 1.0 * tk::host::steps(0, N, 128),
+                                   1.0 * tk::host::steps(0, M, 64) * tk::host::steps(0, N, 128), 4416, device);
+    copies_b = tk::host::copy_pays(b_view, 1.0 * tk::host::steps(0, M, 64),
+                                   1.0 * tk::host::steps(0, M, 64) * tk::host::steps(0, N, 128), 4416, device);
+  } else if (T == tk::element::bf16 && ((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 128)) <=
+                                        int64_t(device.multiprocessors))) {
+    copies_a = tk::host::copy_pays(a_view, 1.0 * tk::host::steps(0, N, 128),
+                                   1.0 * tk::host::steps(0, M, 128) * tk::host::steps(0, N, 128), 4416, device);
+    copies_b = tk::host::copy_pays(b_view, 1.0 * tk::host::steps(0, M, 128),
+                                   1.0 * tk::host::steps(0, M, 128) * tk::host::steps(0, N, 128), 4416, device);
+  } else if (T == tk::element::bf16 &&
+             (tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) >= 16) &&
+             ((((int64_t(K) <= 1024) &&
+                (tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) < 32)) &&
+               ((tk::host::ceildiv((tk::host::ceildiv(int64_t(M), 512) * tk::host::ceildiv(int64_t(N), 192)),
+                                   tk::host::divide((tk::host::divide(int64_t(device.multiprocessors), 11) * 10), 4)) *
+                 149) <= (tk::host::ceildiv((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 128)),
+                                            int64_t(device.multiprocessors)) *
+                          128))) ||
+              ((((int64_t(K) > 1024) &&
+                 (tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) < 32)) ||
+                ((int64_t(K) > 2048) &&
+                 (tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) < 64))) &&
+               ((tk::host::ceildiv((tk::host::ceildiv(int64_t(M), 512) * tk::host::ceildiv(int64_t(N), 192)),
+                                   tk::host::divide((tk::host::divide(int64_t(device.multiprocessors), 11) * 10), 4)) *
+                 186) < (tk::host::ceildiv((tk::host::ceildiv(int64_t(M), 256) * tk::host::ceildiv(int64_t(N), 256)),
+                                           tk::host::divide(int64_t(device.multiprocessors), 2)) *
+                         256))))) {
+    copies_a = tk::host::copy_pays(a_view, 1.0 * tk::host::steps(0, N, 192),
+                                   4.0 * tk::host::steps(0, M, 512) * tk::host::steps(0, N, 192), 4416, device);
+    copies_b = tk::host::copy_pays(b_view, 1.0 * tk::host::steps(0, M, 128),
+                                   4.0 * tk::host::steps(0, M, 512) * tk::host::steps(0, N, 192), 4416, device);
+  } else if (T == tk::element::bf16 &&
+             (tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) >= 16) &&
+             (((int64_t(K) > 1024) && (tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) < 32)) ||
+              ((int64_t(K) > 2048) &&
+               (tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) < 64)))) {
+    copies_a = tk::host::copy_pays(a_view, 1.0 * tk::host::steps(0, N, 256),
+                                   2.0 * tk::host::steps(0, M, 256) * tk::host::steps(0, N, 256), 4416, device);
+    copies_b = tk::host::copy_pays(b_view, 1.0 * tk::host::steps(0, M, 128),
+                                   2.0 * tk::host::steps(0, M, 256) * tk::host::steps(0, N, 256), 4416, device);
+  } else if (T == tk::element::bf16 && (int64_t(K) <= 1024) &&
+             ((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 192)) >
+              int64_t(device.multiprocessors))) {
+    copies_a = tk::host::copy_pays(a_view, 1.0 * tk::host::steps(0, N, 128),
+                                   1.0 * tk::host::steps(0, M, 128) * tk::host::steps(0, N, 128), 4416, device);
+    copies_b = tk::host::copy_pays(b_view, 1.0 * tk::host::steps(0, M, 128),
+                                   1.0 * tk::host::steps(0, M, 128) * tk::host::steps(0, N, 128), 4416, device);
+  } else if (T == tk::element::bf16 &&
+             ((tk::host::ceildiv((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 192)),
+                                 int64_t(device.multiprocessors)) *
+               186) < (tk::host::ceildiv((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 256)),
+                                         int64_t(device.multiprocessors)) *
+                       256))) {
+    copies_a = tk::host::copy_pays(a_view, 1.0 * tk::host::steps(0, N, 192),
+                                   1.0 * tk::host::steps(0, M, 128) * tk::host::steps(0, N, 192), 4416, device);
+    copies_b = tk::host::copy_pays(b_view, 1.0 * tk::host::steps(0, M, 128),
+                                   1.0 * tk::host::steps(0, M, 128) * tk::host::steps(0, N, 192), 4416, device);
+  } else if (T == tk::element::bf16) {
+    copies_a = tk::host::copy_pays(a_view, 1.0 * tk::host::steps(0, N, 256),
+                                   1.0 * tk::host::steps(0, M, 128) * tk::host::steps(0, N, 256), 4416, device);
+    copies_b = tk::host::copy_pays(b_view, 1.0 * tk::host::steps(0, M, 128),
+                                   1.0 * tk::host::steps(0, M, 128) * tk::host::steps(0, N, 256), 4416, device);
+  }
   static_cast<void>(device);
   tk::host::check_workspace(call, workspace, workspace_bytes,
                             tk::host::padded_bytes(a_view) + tk::host::padded_bytes(b_view));
   char *rest = static_cast<char *>(workspace);
-  const tk::host::padded<2> a_padded(call, a_view, rest, stream);
-  const tk::host::padded<2> b_padded(call, b_view, rest, stream);
+  const tk::host::padded<2> a_padded(call, a_view, copies_a, rest, stream);
+  const tk::host::padded<2> b_padded(call, b_view, copies_b, rest, stream);
   if (!call.ok())
     return call.status();
   return ::gemm(a_padded.get(), b_padded.get(), c, stream);

@@ -5,6 +5,7 @@
 #include "backends/cpp/Format.h"
 #include "backends/emit/host/Entries.h"
 #include "backends/emit/host/HostFunction.h"
+#include "backends/emit/host/WorkspaceEntries.h"
 #include "backends/emit/kernel/Types.h"
 #include "support/Diagnostics.h"
 
@@ -19,17 +20,19 @@ public:
 
   std::string kernel() {
     open(EntryKind::Kernel);
-    close(fmt::format("{}.finish({})", argumentsName, call({argumentsName + ".stream()"})));
+    close(fmt::format("{}.finish({})", argumentsName, call(EntryKind::Kernel, {argumentsName + ".stream()"})));
+    return std::move(text);
+  }
+
+  std::string kernelWithWorkspace() {
+    open(EntryKind::Kernel, /*takesWorkspace=*/true);
+    callWithWorkspace(EntryKind::WithWorkspace);
     return std::move(text);
   }
 
   std::string program() {
-    open(EntryKind::Program);
-    line("tk::ffi::workspace {}({}, {}_workspace_bytes({}));", workspaceName, argumentsName,
-         "::" + functionName(EntryKind::Program), fmt::join(names(), ", "));
-    line("if (!{0}.ok())\nreturn {0}.finish();", argumentsName);
-    close(fmt::format("{}.finish({})", argumentsName,
-                      call({workspaceName + ".data()", workspaceName + ".bytes()", argumentsName + ".stream()"})));
+    open(EntryKind::Program, /*takesWorkspace=*/true);
+    callWithWorkspace(EntryKind::Program);
     open(EntryKind::WorkspaceQuery);
     line("{0}->type_index = kTVMFFIInt;\n{0}->v_int64 = ::{1}({2});", result, functionName(EntryKind::WorkspaceQuery),
          fmt::join(names(), ", "));
@@ -39,13 +42,13 @@ public:
 
 private:
   /// As far as to the arguments in C, and the device that they are on.
-  void open(EntryKind kind) {
+  void open(EntryKind kind, bool takesWorkspace = false) {
     const size_t count = signature.order.size();
     const bool isQuery = kind == EntryKind::WorkspaceQuery;
     line("extern \"C\" TVM_FFI_DLL_EXPORT int __tvm_ffi_{}(void *, const TVMFFIAny *{}, int32_t {}, TVMFFIAny *{}) {{",
          functionName(kind), values, this->count, isQuery ? result : "");
     line("tk::ffi::arguments {}(\"{}\", {}, {}, {}, {});", argumentsName, signature.name, values, this->count, count,
-         count + (kind == EntryKind::Program ? 1 : 0));
+         count + (takesWorkspace ? 1 : 0));
     for (const std::string &name : signature.order) {
       const ir::Param *param = findParam(name);
       const bool isTensor = param && param->isTensor;
@@ -57,6 +60,15 @@ private:
       line("const tk::ffi::current_device {}({});", deviceName, argumentsName);
   }
 
+  void callWithWorkspace(EntryKind kind) {
+    line("tk::ffi::workspace {}({}, ::{}({}));", workspaceName, argumentsName, functionName(EntryKind::WorkspaceQuery),
+         fmt::join(names(), ", "));
+    line("if (!{0}.ok())\nreturn {0}.finish();", argumentsName);
+    close(
+        fmt::format("{}.finish({})", argumentsName,
+                    call(kind, {workspaceName + ".data()", workspaceName + ".bytes()", argumentsName + ".stream()"})));
+  }
+
   void close(const std::string &value) { line("return {};\n}}\n", value); }
 
   std::vector<std::string> names() const {
@@ -66,10 +78,10 @@ private:
     return list;
   }
 
-  std::string call(const std::vector<std::string> &trailing) const {
+  std::string call(EntryKind kind, const std::vector<std::string> &trailing) const {
     std::vector<std::string> list = names();
     list.insert(list.end(), trailing.begin(), trailing.end());
-    return fmt::format("::{}({})", functionName(EntryKind::Kernel), fmt::join(list, ", "));
+    return fmt::format("::{}({})", functionName(kind), fmt::join(list, ", "));
   }
 
   const std::string values = fresh("values"), count = fresh("count"), result = fresh("result");
@@ -82,10 +94,15 @@ std::string printFfiFunctions(const Module &module, const std::vector<planner::P
   const Dialect &dialect = dialectOfAll(kernels);
   const FileNames names{kernelNames(kernels), entriesOf(kernels, programs)};
   std::string declarations, functions;
-  forEachKernel(kernels, [&](const KernelInfo &kernel, const auto &) {
+  forEachKernel(kernels, [&](const KernelInfo &kernel, const std::vector<const planner::PlannedKernel *> &planned) {
     FfiFunction function(kernel.signature, sources, dialect, names);
-    declarations += function.declaration(EntryKind::Kernel) + ";\n";
-    functions += function.kernel();
+    const bool usesWorkspace = !paddedTensors(kernel.signature, planned).empty();
+    const std::vector<EntryKind> called = usesWorkspace
+                                              ? std::vector{EntryKind::WithWorkspace, EntryKind::WorkspaceQuery}
+                                              : std::vector{EntryKind::Kernel};
+    for (const EntryKind kind : called)
+      declarations += function.declaration(kind) + ";\n";
+    functions += usesWorkspace ? function.kernelWithWorkspace() : function.kernel();
   });
   forEachProgram(programs, [&](const Signature &signature, const auto &) {
     FfiFunction function(signature, sources, dialect, names);

@@ -20,8 +20,8 @@ struct PlannedKernel;
 
 namespace tkc::cuda {
 
-/// Parameters are those of the entry without the stream, which the caller's framework knows; a program's workspace may
-/// follow them. A program also has `__tvm_ffi_NAME_workspace_bytes`.
+/// Parameters are those of the entry without the stream, which the caller's framework knows; the workspace of a program,
+/// or of a kernel that can use one, may follow them. A program also has `__tvm_ffi_NAME_workspace_bytes`.
 std::string printFfiFunctions(const Module &module, const std::vector<planner::PlannedKernel> &kernels,
                               const std::vector<std::unique_ptr<ProgramPlan>> &programs, const SourceManager &sources);
 

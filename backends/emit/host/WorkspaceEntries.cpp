@@ -5,6 +5,7 @@
 #include "backends/emit/host/Entries.h"
 #include "backends/emit/kernel/KernelPrinter.h"
 #include "backends/emit/kernel/Types.h"
+#include "backends/targets/Description.h"
 
 #include <fmt/ranges.h>
 #include <set>
@@ -12,20 +13,48 @@
 namespace tkc::cuda {
 namespace {
 
-std::set<std::string> loadedByEngine(const std::vector<const planner::PlannedKernel *> &planned) {
+std::set<std::string> loadedByEngine(const plan::Plan &plan) {
   std::set<std::string> tensors;
-  for (const planner::PlannedKernel *kernel : planned)
-    for (const auto &[map, use] : mapUses(*kernel->plan))
-      if (use == MapUse::LoadsTile)
-        tensors.insert(kernel->plan->findMap(map)->tensor);
+  for (const auto &[map, use] : mapUses(plan))
+    if (use == MapUse::LoadsTile)
+      tensors.insert(plan.findMap(map)->tensor);
   return tensors;
+}
+
+/// What a variable depends on, through what computes it; not through the bounds of loops that go through it.
+std::set<std::string> sourcesOf(const plan::Role &role, const std::string &var) {
+  std::set<std::string> all{var};
+  for (size_t before = 0; before != all.size();) {
+    before = all.size();
+    plan::walk(role.body, [&](const plan::Stmt &stmt) {
+      if (stmt.kind == plan::StmtKind::Compute && all.count(stmt.dest))
+        all.insert(stmt.operands.begin(), stmt.operands.end());
+    });
+  }
+  return all;
+}
+
+/// Axes of the grid that say which part of a tensor a block loads: for each step of the others it is loaded anew.
+std::set<std::string> axesOf(const plan::Plan &plan, const std::string &tensor) {
+  std::set<std::string> axes;
+  for (const plan::Role &role : plan.roles)
+    plan::walk(role.body, [&](const plan::Stmt &stmt) {
+      if (stmt.kind == plan::StmtKind::CopyIn && stmt.view.tensor == tensor)
+        for (const std::string &operand : stmt.operands)
+          axes.merge(sourcesOf(role, operand));
+    });
+  return axes;
 }
 
 class WorkspaceEntry : public HostFunction {
 public:
-  WorkspaceEntry(const Signature &signature, std::vector<std::string> copied, const SourceManager &sources,
+  WorkspaceEntry(const Signature &signature, std::vector<std::string> copied,
+                 const std::vector<const planner::PlannedKernel *> &planned, const SourceManager &sources,
                  const Dialect &dialect, const FileNames &names)
-      : HostFunction(signature, sources, dialect, names), copied(std::move(copied)) {}
+      : HostFunction(signature, sources, dialect, names), copied(std::move(copied)), planned(planned) {
+    for (const std::string &tensor : this->copied)
+      pays[tensor] = fresh("copies_" + identifier(tensor));
+  }
 
   std::string definitions(const Architectures &gpus) {
     text = fmt::format("extern \"C\" {} {{\n", declaration(EntryKind::WorkspaceQuery));
@@ -34,7 +63,7 @@ public:
     text += fmt::format("extern \"C\" {} {{\n", declaration(EntryKind::WithWorkspace));
     checkArguments();
     findDevice(gpus);
-    line("static_cast<void>({});", deviceName);
+    askWhatPays(gpus);
     line("tk::host::check_workspace({}, {}, {}, {});", callName, workspaceName, availableName, bytes());
     copyOperands();
     line("if (!{0}.ok())\nreturn {0}.status();", callName);
@@ -50,13 +79,59 @@ private:
     return fmt::format("{}", fmt::join(all, " + "));
   }
 
+  /// By the plan that would be launched without copies.
+  void askWhatPays(const Architectures &gpus) {
+    for (const std::string &tensor : copied)
+      line("bool {} = true;", pays.at(tensor));
+    for (size_t i = 0; i < gpus.size(); ++i) {
+      if (gpus.size() > 1)
+        line("if ({}.code == {}) {{ // {}", deviceName, i, gpus[i]->name);
+      const size_t begin = text.size();
+      for (const planner::PlannedKernel *kernel : planned)
+        if (kernel->plan->arch == gpus[i]->name && !kernel->plan->aligned) {
+          text += text.size() == begin ? "" : "else ";
+          openBranch(kernel->specialization, kernel->conditions);
+          askOf(*kernel->plan, gpus[i]->bandwidthGBs * gpus[i]->rates.memoryShare);
+          text += "}\n";
+        }
+      text += gpus.size() > 1 ? "}\n" : "";
+    }
+    line("static_cast<void>({});", deviceName);
+  }
+
+  void askOf(const plan::Plan &plan, double memoryRate) {
+    const std::set<std::string> loaded = loadedByEngine(plan);
+    for (const std::string &tensor : copied) {
+      std::string times = "1.0", blocks = fmt::format("{}.0", plan.cluster);
+      const std::set<std::string> own = axesOf(plan, tensor);
+      for (const plan::GridAxis &axis : plan.grid.axes) {
+        blocks += " * " + stepsOf(plan, axis, axis.name == plan.grid.clusterAxis ? plan.cluster : 1);
+        times += own.count(axis.name) ? "" : " * " + stepsOf(plan, axis, 1);
+      }
+      if (!loaded.count(tensor))
+        line("{} = false;", pays.at(tensor));
+      else if (!plan.grid.ragged)
+        line("{} = tk::host::copy_pays({}, {}, {}, {:.0f}, {});", pays.at(tensor), view(tensor), times, blocks,
+             memoryRate, deviceName);
+    }
+  }
+
+  /// How many steps of so many tiles an axis has.
+  std::string stepsOf(const plan::Plan &plan, const plan::GridAxis &axis, int64_t tiles) const {
+    HostNames constants;
+    for (const auto &[constant, value] : plan.constants)
+      constants[constant] = std::to_string(value);
+    return fmt::format("tk::host::steps({}, {}, {})", hostExpr(plan, axis.lo, constants),
+                       hostExpr(plan, axis.hi, constants), std::max<int64_t>(axis.tileSize, 1) * tiles);
+  }
+
   void copyOperands() {
     const std::string rest = fresh("rest");
     line("char *{} = static_cast<char *>({});", rest, workspaceName);
     for (const std::string &tensor : copied) {
       copies[tensor] = fresh(identifier(tensor) + "_padded");
-      line("const tk::host::padded<{}> {}({}, {}, {}, {});", findParam(tensor)->dims.size(), copies[tensor], callName,
-           view(tensor), rest, streamName);
+      line("const tk::host::padded<{}> {}({}, {}, {}, {}, {});", findParam(tensor)->dims.size(), copies[tensor],
+           callName, view(tensor), pays.at(tensor), rest, streamName);
     }
   }
 
@@ -70,14 +145,17 @@ private:
   }
 
   const std::vector<std::string> copied;
-  std::map<std::string, std::string> copies; ///< by tensor: what stands for it
+  const std::vector<const planner::PlannedKernel *> &planned;
+  std::map<std::string, std::string> copies, pays; ///< by tensor: what stands for it; the variable that says whether
 };
 
 } // namespace
 
 std::vector<std::string> paddedTensors(const Signature &signature,
                                        const std::vector<const planner::PlannedKernel *> &planned) {
-  const std::set<std::string> loaded = loadedByEngine(planned);
+  std::set<std::string> loaded;
+  for (const planner::PlannedKernel *kernel : planned)
+    loaded.merge(loadedByEngine(*kernel->plan));
   std::vector<std::string> names;
   for (const ir::Param &param : signature.params)
     if (param.mode == ir::ParamMode::In && param.dims.size() > 1 && !isPacked(param.elem) && loaded.count(param.name))
@@ -91,7 +169,7 @@ std::string printWorkspaceEntries(const Signature &signature,
   std::vector<std::string> copied = paddedTensors(signature, planned);
   if (copied.empty())
     return "";
-  WorkspaceEntry entry(signature, std::move(copied), sources, dialect, names);
+  WorkspaceEntry entry(signature, std::move(copied), planned, sources, dialect, names);
   return entry.definitions(gpus) + entry.overloadDefinition(EntryKind::WithWorkspace) +
          entry.overloadDefinition(EntryKind::WorkspaceQuery);
 }

@@ -50,12 +50,23 @@ inline int64_t padded_bytes(const argument &a) {
   return (bytes + 255) / 256 * 256;
 }
 
+/// Whether a copy costs less than to let threads read the tensor anew for each tile that needs it: each byte `times`,
+/// by so many blocks. A copy reads and writes the tensor once, at `memory` bytes a nanosecond, and is a launch.
+inline bool copy_pays(const argument &a, double times, double blocks, double memory, const device &on) {
+  constexpr double launch = 1700; // nanoseconds
+  constexpr double by_words = 30,
+                   shifted = 20; // bytes a nanosecond of a block, of rows that begin at words, and of others
+  const double bytes = double(padded_bytes(a));
+  const double at_once = blocks < on.multiprocessors ? blocks : on.multiprocessors;
+  return bytes * times / (alignment(a) < 4 ? shifted : by_words) > at_once * (launch + 2 * bytes / memory);
+}
+
 /// A tensor of Rank dims as a launch takes it: its copy in workspace, or the caller's.
 template <int Rank> class padded {
 public:
-  /// Copies to `workspace`, which becomes what is left of it.
-  padded(call &c, const argument &a, char *&workspace, api::stream stream) : tensor(a.tensor) {
-    if (!c.ok() || !is_padded_in_workspace(a))
+  /// Copies to `workspace`, which becomes what is left of it, if `copies`.
+  padded(call &c, const argument &a, bool copies, char *&workspace, api::stream stream) : tensor(a.tensor) {
+    if (!c.ok() || !copies || !is_padded_in_workspace(a))
       return;
     int64_t rows = 1, stride = padded_pitch(a) / bytes_of(a.type);
     padded_rows<Rank> g{};
