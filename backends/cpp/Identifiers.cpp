@@ -79,6 +79,13 @@ void addIdentifiers(std::string_view text, Identifiers &names) {
   eachIdentifier(text, [&](size_t begin, size_t end) { names.emplace(text.substr(begin, end - begin)); });
 }
 
+void addIdentifiers(const Expr &expr, Identifiers &names) {
+  if (expr->kind != ExprNode::Member)
+    addIdentifiers(expr->text, names);
+  for (const Expr &child : expr->children)
+    addIdentifiers(child, names);
+}
+
 Identifiers calleesOf(std::string_view text) {
   Identifiers callees;
   for (size_t at = text.find('('); at != std::string_view::npos; at = text.find('(', at + 1)) {

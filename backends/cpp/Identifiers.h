@@ -16,6 +16,7 @@ using Identifiers = std::set<std::string, std::less<>>;
 
 /// Adds the names that a piece of C++ mentions. Of `tk::ceil_div` that is `tk`.
 void addIdentifiers(std::string_view text, Identifiers &names);
+void addIdentifiers(const Expr &expr, Identifiers &names);
 
 /// The functions and methods that it calls: `tk::ceil_div`, of a method its name alone, of a template without its
 /// arguments.

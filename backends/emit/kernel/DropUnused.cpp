@@ -28,13 +28,13 @@ bool isPure(std::string_view callee) {
   return std::find(pureFunctions.begin(), pureFunctions.end(), callee) != pureFunctions.end();
 }
 
-void add(Identifiers &names, const Identifiers &more) { names.insert(more.begin(), more.end()); }
+void add(Identifiers &names, Identifiers more) { names.merge(more); }
 
 void addRead(const Stmt &stmt, Identifiers &names) {
   if (stmt.kind != Stmt::Comment)
     cpp::addIdentifiers(stmt.text, names);
   if (stmt.expr)
-    cpp::addIdentifiers(cpp::print(stmt.expr), names);
+    cpp::addIdentifiers(stmt.expr, names);
 }
 
 /// The variable that a loop's head declares, such as `k` of `const auto k : k_tiles` or `i` of `int i = 0; …`; else
@@ -50,18 +50,18 @@ std::string_view variableOf(std::string_view head) {
 /// What a body mentions, but for what it declares itself.
 Identifiers mentionedFromOutside(const cpp::Body &body);
 
-Identifiers mentionedByLoop(const Stmt &loop) {
-  Identifiers names = mentionedFromOutside(loop.body);
-  addRead(loop, names);
-  names.erase(std::string(variableOf(loop.text)));
-  return names;
+/// `inside` is what its body mentions.
+Identifiers mentionedByLoop(const Stmt &loop, Identifiers inside) {
+  addRead(loop, inside);
+  inside.erase(std::string(variableOf(loop.text)));
+  return inside;
 }
 
 Identifiers mentionedFromOutside(const cpp::Body &body) {
   Identifiers names;
   for (const Stmt &stmt : body) {
     if (stmt.kind == Stmt::For) {
-      add(names, mentionedByLoop(stmt));
+      add(names, mentionedByLoop(stmt, mentionedFromOutside(stmt.body)));
       continue;
     }
     addRead(stmt, names);
@@ -89,7 +89,7 @@ bool mayVanish(const Stmt &stmt, const Identifiers &readLater) {
     if (callee != stepOfWalk)
       return isPure(callee);
     Identifiers names;
-    cpp::addIdentifiers(value, names);
+    cpp::addIdentifiers(stmt.expr, names);
     return std::none_of(names.begin(), names.end(), [&](const std::string &name) { return readLater.contains(name); });
   });
 }
@@ -113,10 +113,11 @@ bool visitDeclaration(Stmt &stmt, Identifiers &read) {
 void visitLoop(Stmt &stmt, Identifiers &read) {
   Identifiers inside = mentionedFromOutside(stmt.body); // an iteration is followed by the next
   dropUnused(stmt.body, inside);
+  inside = mentionedFromOutside(stmt.body);
   const bool isRange = stmt.text.find(" : ") != std::string::npos;
-  if (isRange && !mentionedFromOutside(stmt.body).contains(variableOf(stmt.text)))
+  if (isRange && !inside.contains(variableOf(stmt.text)))
     stmt.text.insert(0, unused);
-  add(read, mentionedByLoop(stmt));
+  add(read, mentionedByLoop(stmt, std::move(inside)));
 }
 
 bool visitLambda(Stmt &stmt, Identifiers &read) {
@@ -125,7 +126,7 @@ bool visitLambda(Stmt &stmt, Identifiers &read) {
   read.erase(stmt.name);
   Identifiers inside;
   dropUnused(stmt.body, inside);
-  add(read, inside);
+  add(read, std::move(inside));
   return true;
 }
 
@@ -133,8 +134,8 @@ void visitBranches(Stmt &stmt, Identifiers &read) {
   Identifiers then = read, otherwise = read;
   dropUnused(stmt.body, then);
   dropUnused(stmt.orElse, otherwise);
-  add(read, then);
-  add(read, otherwise);
+  add(read, std::move(then));
+  add(read, std::move(otherwise));
   addRead(stmt, read);
 }
 

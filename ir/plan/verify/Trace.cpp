@@ -52,7 +52,9 @@ public:
          Quotients &quotients, Facts *facts)
       : plan(plan), summary(summary), role(summary.role), inputs(inputs), scalars(inputs, instance), instance(instance),
         left(left), quotients(quotients), facts(facts), cursors(static_cast<size_t>(summary.numCursors)),
-        occurrences(static_cast<size_t>(summary.numStmts)) {}
+        occurrences(static_cast<size_t>(summary.numStmts)) {
+    events.reserve(static_cast<size_t>(summary.numStmts));
+  }
 
   std::optional<Trace> run(const std::vector<Tile> &tiles) {
     isLaunched = plan.grid.ragged || !tiles.empty();
