@@ -51,27 +51,6 @@ Rect shareOf(const Touched &touched, Division division, int block, int blocks) {
   return partOf(*touched.buffer, division == Division::Rows, block, blocks);
 }
 
-Memory::Memory(const Plan &plan, const Numbering &numbering, const Components &components)
-    : numbering(numbering), components(components), accesses(numbering.slots.size()),
-      overlapping(numbering.slots.size()) {
-  auto bytesOf = [&](size_t slot) {
-    const Buffer &buffer = *numbering.slots[slot].buffer;
-    int64_t begin = buffer.offset + numbering.slots[slot].place() * buffer.stageBytes();
-    return std::pair(begin, begin + buffer.stageBytes());
-  };
-  for (size_t i = 0; i < numbering.slots.size(); ++i)
-    for (size_t j = 0; j < numbering.slots.size(); ++j) {
-      if (numbering.slots[i].buffer == numbering.slots[j].buffer ||
-          numbering.slots[i].block != numbering.slots[j].block || numbering.slots[i].isTensor ||
-          numbering.slots[j].isTensor)
-        continue;
-      auto [begin, end] = bytesOf(i);
-      auto [otherBegin, otherEnd] = bytesOf(j);
-      if (begin < otherEnd && otherBegin < end)
-        overlapping[i].push_back(static_cast<int>(j));
-    }
-}
-
 /// Buffers of tensor memory meet by the columns that they have, in one list for a block.
 int Memory::listOf(int slot) const {
   if (!numbering.isTensor(slot))
@@ -247,7 +226,7 @@ std::string Memory::access(int slot, const Access &access, const Clock &clock) {
     problem = fmt::format("{} reads `{}`, {} of which is written by anything that is sure to come before",
                           describe(access), name(slot), written == 0 ? "nothing" : "not all");
   if (access.isWrite())
-    for (int other : overlapping[static_cast<size_t>(slot)]) {
+    for (int other : numbering.overlapping[static_cast<size_t>(slot)]) {
       for (const Access &before : accesses[static_cast<size_t>(other)]) {
         if (problem.empty())
           problem = conflict(access, before, clock, slot, other);

@@ -19,18 +19,24 @@ public:
   int &at(int component) { return values[static_cast<size_t>(component)]; }
   int at(int component) const { return values[static_cast<size_t>(component)]; }
   void raise(int component, int value) { at(component) = std::max(at(component), value); }
-  void join(const Clock &other) { joinBut(other, 0, 0); }
+  void join(const Clock &other) { join(other, 0, values.size()); }
   /// All components but [skipBegin, skipEnd).
   void joinBut(const Clock &other, int skipBegin, int skipEnd) {
-    for (int i = 0, n = static_cast<int>(values.size()); i < n; ++i)
-      if (i < skipBegin || i >= skipEnd)
-        raise(i, other.at(i));
+    join(other, 0, static_cast<size_t>(skipBegin));
+    join(other, static_cast<size_t>(skipEnd), values.size());
   }
   bool isBefore(const Clock &other) const {
     return std::equal(values.begin(), values.end(), other.values.begin(), [](int x, int y) { return x <= y; });
   }
 
 private:
+  void join(const Clock &other, size_t begin, size_t end) {
+    int *mine = values.data();
+    const int *others = other.values.data();
+    for (size_t i = begin; i < end; ++i)
+      mine[i] = mine[i] < others[i] ? others[i] : mine[i];
+  }
+
   std::vector<int> values;
 };
 
@@ -118,7 +124,8 @@ Rect shareOf(const Touched &touched, Division division, int block, int blocks);
 
 class Memory {
 public:
-  Memory(const Plan &plan, const Numbering &numbering, const Components &components);
+  Memory(const Numbering &numbering, const Components &components)
+      : numbering(numbering), components(components), accesses(numbering.slots.size()) {}
 
   /// Enters an access by a process whose clock is `clock`. Returns what is wrong with it, or nothing.
   std::string access(int slot, const Access &access, const Clock &clock);
@@ -144,7 +151,6 @@ private:
   const Numbering &numbering;
   const Components &components;
   std::vector<std::vector<Access>> accesses; ///< by slot: writes that still count, and reads since
-  std::vector<std::vector<int>> overlapping; ///< by slot: slots of other buffers with bytes in common
 };
 
 } // namespace tkc::plan

@@ -16,7 +16,7 @@ public:
   Run(const Plan &plan, const Numbering &numbering, const std::vector<Process> &processes, const std::string &where,
       Report &report, Facts *facts)
       : plan(plan), numbering(numbering), where(where), report(report), facts(facts), components(processes, numbering),
-        memory(plan, numbering, components), globalMemory(components), barriers(numbering.barriers.size()),
+        memory(numbering, components), globalMemory(components), barriers(numbering.barriers.size()),
         named(static_cast<size_t>(components.numNamed())) {
     for (const Process &process : processes)
       states.push_back({process, Clock(components.count()), 0, 0, 0, 0, 0, 0, -1, 0, false, true, {}});

@@ -39,6 +39,7 @@ void checkOrder(const Plan &plan, const Numbering &numbering, const std::vector<
 void checkFlight(const Role &role, const std::vector<Event> &events, Report &report);
 
 /// Boxes of the copy engine that begin, in a run with these inputs, where it takes none.
-void checkBoxes(const Plan &plan, const Budget &budget, const std::vector<BoxStart> &boxes, const Inputs &inputs, Report &report);
+void checkBoxes(const Plan &plan, const Budget &budget, const std::vector<BoxStart> &boxes, const Inputs &inputs,
+                Report &report);
 
 } // namespace tkc::plan

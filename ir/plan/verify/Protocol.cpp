@@ -96,14 +96,14 @@ private:
       if (!traces)
         continue;
       Report found;
-      check(*traces, chosen, found);
+      checkPlaces(*traces, chosen, found);
+      const auto [events, isNew] = sound.insert(std::move(traces->events));
+      if (isNew) // most sizes make roles do what others did
+        checkEvents(*events, chosen, found);
       if (found.empty())
-        sound.insert(std::move(traces->events));
-      else if (last < Effort::SomeTrips)
-        report.addAll(found);
-      else
-        makeSure(number, found);
-      return;
+        return;
+      sound.erase(events);
+      return last < Effort::SomeTrips ? report.addAll(found) : makeSure(number, found);
     }
   }
 
@@ -112,8 +112,10 @@ private:
   void makeSure(size_t number, Report &found) {
     for (Effort effort : {Effort::All, Effort::SmallTiles, Effort::FewLong}) {
       const Inputs &chosen = inputsOf(effort)[number];
-      if (const std::optional<RunTraces> traces = tracesOf(chosen, stepsToMakeSure))
-        return check(*traces, chosen, report);
+      if (const std::optional<RunTraces> traces = tracesOf(chosen, stepsToMakeSure)) {
+        checkPlaces(*traces, chosen, report);
+        return checkEvents(traces->events, chosen, report);
+      }
     }
     report.addAll(found);
   }
@@ -156,19 +158,21 @@ private:
            std::all_of(plan.params.begin(), plan.params.end(), isAbove);
   }
 
-  void check(const RunTraces &traces, const Inputs &chosen, Report &into) {
+  /// What depends on where in tensors a run is, and on what it divides.
+  void checkPlaces(const RunTraces &traces, const Inputs &chosen, Report &into) {
     checkBoxes(plan, budget, traces.boxes, chosen, into);
     if (quotients.wrong && quotients.isPromised)
       into.add(quotients.wrong->loc, fmt::format("`{}`: the divisor is not positive, or the dividend negative{}",
                                                  print(*quotients.wrong), describe(plan, chosen)));
-    if (sound.contains(traces.events)) // most sizes make roles do what others did
-      return;
+  }
+
+  void checkEvents(const RunEvents &events, const Inputs &chosen, Report &into) {
     size_t at = 0;
     for (int block = 0; block < plan.cluster; ++block)
       for (const RoleSummary &role : roles)
         for (int instance = 0; instance < (role.instancesDiffer ? role.role.instances : 1); ++instance, ++at)
-          checkFlight(role.role, traces.events[at], into);
-    checkOrder(plan, numbering, processesOf(roles, traces.events), describe(plan, chosen), into, facts);
+          checkFlight(role.role, events[at], into);
+    checkOrder(plan, numbering, processesOf(roles, events), describe(plan, chosen), into, facts);
   }
 
   const Plan &plan;

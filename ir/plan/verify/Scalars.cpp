@@ -84,8 +84,8 @@ std::optional<double> unary(ir::OpKind op, double x, ElemType elem) {
 } // namespace
 
 Scalar Scalars::get(const std::string &name) const {
-  auto found = values.find(name);
-  return found == values.end() ? Scalar{} : found->second;
+  const Scalar *found = find(name);
+  return found ? *found : Scalar{};
 }
 
 /// Small enough that a loop over it ends soon; 0 and 1 often enough that it decides branches both ways.
@@ -94,8 +94,9 @@ double Scalars::opaque(const Stmt &stmt, uint64_t occurrence) const {
   hash = mix(hash, std::hash<std::string>()(stmt.name + "/" + stmt.view.tensor));
   bool fromTiles = false;
   for (const std::string &operand : stmt.operands) {
-    Scalar value = get(operand);
-    fromTiles |= !knows(operand);
+    const Scalar *known = find(operand);
+    fromTiles |= !known;
+    const Scalar value = known ? *known : Scalar{};
     hash = mix(mix(hash, std::hash<double>()(value.value)), static_cast<uint64_t>(value.begin));
   }
   // What comes from tiles differs from one execution to the next; what comes from tensors does not.
@@ -116,7 +117,6 @@ int64_t Scalars::edge(const Stmt &stmt) const {
 }
 
 double Scalars::compute(const Stmt &stmt, uint64_t occurrence) const {
-  bool known = std::all_of(stmt.operands.begin(), stmt.operands.end(), [&](auto &name) { return knows(name); });
   switch (stmt.op) {
   case ir::OpKind::Const:
     return stmt.constant;
@@ -141,8 +141,9 @@ double Scalars::compute(const Stmt &stmt, uint64_t occurrence) const {
     break;
   }
   std::optional<double> result;
-  if (known && stmt.operands.size() == 2)
-    result = binary(stmt.op, operand(stmt, 0), operand(stmt, 1));
+  if (stmt.operands.size() == 2)
+    if (const Scalar *x = find(stmt.operands[0]), *y = find(stmt.operands[1]); x && y)
+      result = binary(stmt.op, x->value, y->value);
   return result ? *result : opaque(stmt, occurrence);
 }
 
@@ -156,8 +157,9 @@ void Scalars::run(const Stmt &stmt, const VarType &dest, uint64_t occurrence) {
   }
   Scalar value;
   std::optional<double> simple;
-  if (stmt.kind == StmtKind::Compute && stmt.operands.size() == 1 && knows(stmt.operands[0]))
-    simple = unary(stmt.op, operand(stmt, 0), dest.elem);
+  if (stmt.kind == StmtKind::Compute && stmt.operands.size() == 1)
+    if (const Scalar *x = find(stmt.operands[0]))
+      simple = unary(stmt.op, x->value, dest.elem);
   value.value = simple                           ? *simple
                 : stmt.kind == StmtKind::Compute ? compute(stmt, occurrence)
                                                  : opaque(stmt, occurrence);

@@ -47,8 +47,11 @@ public:
   /// Runs a Compute, Move or Load whose result is a scalar or a tile index. `occurrence` says how often the role has
   /// run this statement before.
   void run(const Stmt &stmt, const VarType &dest, uint64_t occurrence);
-  /// Whether `name` is a scalar or a tile index that has a value.
-  bool knows(const std::string &name) const { return values.count(name) != 0; }
+  /// Null where `name` is no scalar or tile index that has a value.
+  const Scalar *find(const std::string &name) const {
+    const auto found = values.find(name);
+    return found == values.end() ? nullptr : &found->second;
+  }
 
 private:
   double compute(const Stmt &stmt, uint64_t occurrence) const;

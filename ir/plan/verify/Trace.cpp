@@ -22,6 +22,21 @@ Numbering::Numbering(const Plan &plan) : blocks(plan.cluster) {
         for (int stage = 0; stage < barrier.stages; ++stage)
           barriers.push_back({&barrier, stage, block, instance});
   }
+  findOverlaps();
+}
+
+void Numbering::findOverlaps() {
+  overlapping.resize(slots.size());
+  const auto beginOf = [](const Slot &slot) { return slot.buffer->offset + slot.place() * slot.buffer->stageBytes(); };
+  const auto meet = [&](const Slot &one, const Slot &other) {
+    return one.buffer != other.buffer && one.block == other.block && !one.isTensor && !other.isTensor &&
+           beginOf(one) < beginOf(other) + other.buffer->stageBytes() &&
+           beginOf(other) < beginOf(one) + one.buffer->stageBytes();
+  };
+  for (size_t i = 0; i < slots.size(); ++i)
+    for (size_t j = 0; j < slots.size(); ++j)
+      if (meet(slots[i], slots[j]))
+        overlapping[i].push_back(static_cast<int>(j));
 }
 
 int Numbering::slotOf(const std::string &buffer) const {
@@ -41,7 +56,8 @@ bool operator==(const Event &one, const Event &other) {
   };
   return one.kind == other.kind && one.parity == other.parity && one.stmt == other.stmt &&
          one.barrier == other.barrier && one.instance == other.instance && one.a == other.a && one.b == other.b &&
-         one.dest == other.dest && std::ranges::equal(one.scales, other.scales) && same(one.global, other.global);
+         one.dest == other.dest && one.scales[0] == other.scales[0] && one.scales[1] == other.scales[1] &&
+         same(one.global, other.global);
 }
 
 namespace {
@@ -190,8 +206,8 @@ void Tracer::divide(const Stmt &stmt) {
   if (stmt.quotient == ir::Quotient::Any || !isLaunched)
     return;
   const auto isBelow = [&](size_t operand, double least) {
-    const std::string &name = stmt.operands[operand];
-    return scalars.knows(name) && scalars.get(name).value < least;
+    const Scalar *known = scalars.find(stmt.operands[operand]);
+    return known && known->value < least;
   };
   if (isBelow(1, 1) || (stmt.quotient == ir::Quotient::Natural && isBelow(0, 0)))
     quotients.wrong = &stmt;

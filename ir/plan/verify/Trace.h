@@ -128,7 +128,11 @@ struct Numbering {
 
   int blocks; ///< of a cluster
   std::vector<Slot> slots;
+  std::vector<std::vector<int>> overlapping; ///< by slot: slots of other buffers with bytes in common
   std::vector<BarrierStage> barriers;
+
+private:
+  void findOverlaps();
 };
 
 /// What a run showed of divisions of which the plan says more than that they are of integers.
