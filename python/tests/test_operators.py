@@ -14,6 +14,8 @@ from kernels import SCALED
 
 torch = pytest.importorskip("torch")
 
+from torch.utils._python_dispatch import TorchDispatchMode  # noqa: E402
+
 import tkc.torch  # noqa: E402
 
 DEVICE = os.environ.get("TKC_TEST_DEVICE") or ("cuda" if torch.cuda.is_available() else "cpu")
@@ -120,6 +122,33 @@ def test_gradients(ops, dtype, square, with_mask):
 def test_outputs_without_gradient_are_constants(ops):
     y, unused = ops.first(rand(5).requires_grad_())
     assert y.requires_grad and not unused.requires_grad
+
+
+@pytest.mark.parametrize("used", [0, 1])
+def test_gradients_of_outputs_that_nothing_uses_are_zero(ops, used):
+    x = rand(5, 40).requires_grad_()
+    (found,) = torch.autograd.grad(ops.scaled(x)[used].sum(), x)
+    torch.testing.assert_close(found, torch.full_like(x, 2.0))
+
+
+class _Calls(TorchDispatchMode):
+    """The names of PyTorch's functions that are called meanwhile."""
+
+    def __init__(self):
+        super().__init__()
+        self.names = []
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        self.names.append(func.overloadpacket.__name__)
+        return func(*args, **(kwargs or {}))
+
+
+def test_no_zeros_are_made_of_outputs_without_gradient(ops):
+    x = rand(5).requires_grad_()
+    y, _ = ops.first(x)
+    with _Calls() as calls:
+        y.backward(torch.ones_like(y))
+    assert "thrice" in calls.names and not [name for name in calls.names if "zero" in name or "fill" in name]
 
 
 def test_opcheck(ops):

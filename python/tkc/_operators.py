@@ -190,6 +190,7 @@ class _Operator:
         assert gradient
         outputs = [output] if isinstance(output, torch.Tensor) else output
         results = {one.name: value for one, value in zip(self.signature.outputs, outputs)}
+        ctx.set_materialize_grads(False)  # most outputs are kept for this pass alone: no zeros for them
         # Of what nothing takes the gradient, autograd would lose it without a word.
         ctx.mark_non_differentiable(*[value for name, value in results.items() if name not in computed])
         named.update(results)
@@ -217,7 +218,7 @@ class _Operator:
     ) -> Dict[str, Any]:
         """This operator called as a gradient of another one says: its results by the inputs of that one."""
         of = {one.parameter: one for one in gradient.arguments}
-        like = next(iter(brought.values()))
+        like = next(one for one in brought.values() if one is not None)
         named: Dict[str, Any] = {}
         for parameter in self.signature.inputs:
             one = of.get(parameter.name)
@@ -229,7 +230,9 @@ class _Operator:
                     dtype = _tensors.torch_type(parameter.type, parameter.name)
                 named[parameter.name] = like.new_zeros(shape, dtype=dtype)
             elif one.is_gradient:
-                named[parameter.name] = _with_dense_rows(brought[one.value])
+                shape, dtype = shapes[one.value]
+                value = brought[one.value]
+                named[parameter.name] = like.new_zeros(shape, dtype=dtype) if value is None else _with_dense_rows(value)
             else:
                 named[parameter.name] = values[one.value]
         results = self.op(*named.values())
