@@ -122,9 +122,7 @@ class Llama:
             n = self._norm(x, layer.attention_norm, eps=config.eps)
             qkv = self._linear(n, layer.qkv, layer.qkv_bias).view(len(x), -1, config.head)
             k, v = cache.layer(at)
-            own.rotate(
-                qkv, positions, slots, self._cosine, self._sine, layer.q_norm, layer.k_norm, k, v, eps=config.eps
-            )
+            own.rotate(qkv, positions, slots, self._cosine, self._sine, layer.head_norms, k, v, eps=config.eps)
             x = self._linear(attend(at, qkv).view(len(x), -1), layer.out, residual=x)
             n = self._norm(x, layer.mlp_norm, eps=config.eps)
             x = self._linear(self._swiglu(n, layer.gate_up), layer.down, residual=x)

@@ -40,8 +40,8 @@ class Peer(nn.Module):
         qkv = F.linear(self._norm(x, layer.attention_norm), layer.qkv, layer.qkv_bias)
         heads = qkv.view(batch, length, -1, config.head).transpose(1, 2)
         q, k, v = heads.split([config.heads, config.key_heads, config.key_heads], dim=1)
-        if layer.q_norm is not None:
-            q, k = self._norm(q, layer.q_norm), self._norm(k, layer.k_norm)
+        if layer.head_norms is not None:
+            q, k = self._norm(q, layer.head_norms[0]), self._norm(k, layer.head_norms[1])
         k_cache[:, :, begin:end], v_cache[:, :, begin:end] = self._turn(k, begin, end), v
         o = F.scaled_dot_product_attention(
             self._turn(q, begin, end), k_cache[:, :, :end], v_cache[:, :, :end], is_causal=length > 1, enable_gqa=True

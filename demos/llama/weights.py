@@ -20,7 +20,7 @@ class Layer(nn.Module):
         self.qkv, self.out = _empty(rows, config.width), _empty(config.width, config.heads * config.head)
         self.gate_up, self.down = _empty(2 * config.inner, config.width), _empty(config.width, config.inner)
         self.qkv_bias = _empty(rows) if config.family == "qwen2" else None
-        self.q_norm, self.k_norm = (_empty(config.head) if config.family == "qwen3" else None for _ in range(2))
+        self.head_norms = _empty(2, config.head) if config.family == "qwen3" else None  # of queries and of keys
 
 
 class Weights(nn.Module):
@@ -40,8 +40,8 @@ def random_weights(config, device, seed=0, std=0.02):
     with torch.device(device):
         weights = Weights(config)
     generator = torch.Generator(device).manual_seed(seed)
-    for one in weights.parameters():
-        one.data.fill_(1) if one.dim() == 1 else one.data.normal_(0, std, generator=generator)
+    for name, one in weights.named_parameters():
+        one.data.fill_(1) if "norm" in name else one.data.normal_(0, std, generator=generator)
     return weights
 
 
@@ -61,9 +61,9 @@ def read_weights(folder, config, device):
         read.into(layer.down, f"{mlp}down_proj.weight")
         if layer.qkv_bias is not None:
             read.into(layer.qkv_bias, *(f"{own}{one}_proj.bias" for one in "qkv"))
-        if layer.q_norm is not None:
-            read.into(layer.q_norm, f"{own}q_norm.weight")
-            read.into(layer.k_norm, f"{own}k_norm.weight")
+        if layer.head_norms is not None:
+            read.into(layer.head_norms[0], f"{own}q_norm.weight")
+            read.into(layer.head_norms[1], f"{own}k_norm.weight")
     read.into(weights.norm, "model.norm.weight")
     if not config.is_tied:
         read.into(weights.head, "lm_head.weight")

@@ -34,7 +34,8 @@ class Text:
     def batch(self, part, size, generator):
         """Sequences that begin anywhere, and the same moved by one token. `generator` is of the CPU: it draws the same on every machine."""
         tokens = self._parts[part]
-        begin = torch.randint(len(tokens) - self._length, (size, 1), generator=generator).to(tokens.device)
+        begin = torch.randint(len(tokens) - self._length, (size, 1), generator=generator)
+        begin = begin.to(tokens.device, non_blocking=True)  # the CPU goes on ahead of the GPU
         at = begin + torch.arange(self._length, device=tokens.device)
         return tokens[at], tokens[at + 1]
 
