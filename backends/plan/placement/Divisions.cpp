@@ -49,9 +49,11 @@ void Divisions::noteExtents(const ir::Value *value, const Placement &placement) 
   if (type.kind != ir::Type::Tile)
     return;
   Class &found = classes[root(value)];
-  const int64_t unit = static_cast<int64_t>(plan::instructionRows(placement.layout)) * placement.instances;
-  found.indivisible |= type.rows > 1 && type.rows % unit != 0;
-  found.wholeRows |= type.cols > 1 && type.cols % (unitOfCols(placement) * placement.instances) != 0;
+  const int64_t rowUnit = plan::instructionRows(placement.layout), instances = placement.instances;
+  found.indivisible |= type.rows > 1 && type.rows % (rowUnit * instances) != 0;
+  // What is staged by columns has the rows of whole instructions.
+  found.wholeRows |= (type.rows > 1 && type.rows % rowUnit != 0) ||
+                     (type.cols > 1 && type.cols % (unitOfCols(placement) * instances) != 0);
   found.isWide |= type.rows > 1 && type.cols > 1;
 }
 

@@ -26,7 +26,7 @@ private:
     bool imposed = false;
     plan::Division division = plan::Division::Rows;
     bool indivisible = false; ///< some tile has rows that the warpgroups cannot share
-    bool wholeRows = false;   ///< or columns, or rows are combined to something
+    bool wholeRows = false;   ///< or columns, or rows are combined to something, or are no whole instructions
     bool isWide = false;      ///< some tile has rows and columns
   };
   const ir::Value *root(const ir::Value *value);
