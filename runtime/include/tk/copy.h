@@ -223,20 +223,21 @@ __device__ __forceinline__ void copy_straddling(Tile &to, const view<T> &from, i
   }
 }
 
-/// tile ← the view, whose rows are aligned to Bytes, asynchronously in pieces of as many. Lanes side by side have
-/// pieces side by side: what a warp asks for at once lies in few lines of memory.
-template <int Threads, int Bytes, class Tile, class T>
-__device__ __forceinline__ void copy_pieces(Tile &to, const view<T> &from, int thread) {
-  constexpr int count = Bytes / int(sizeof(T)), across = Tile::cols / count;
-  constexpr int lanes = across < Threads ? across : Threads, step = Threads / lanes;
-  if (thread / lanes >= step)
-    return;
+/// The same where rows are aligned to Bytes, asynchronously.
+template <int Step, int Bytes, class Tile, class T>
+__device__ __forceinline__ void copy_aligned(Tile &to, const view<T> &from, int r, int c, int present) {
 #pragma unroll 1
-  for (int c = thread % lanes * count; c < Tile::cols; c += lanes * count) {
-    const int left = from.col_end - c, present = (left < 0 ? 0 : left < count ? left : count) * int(sizeof(T));
-#pragma unroll 2
-    for (int r = thread / lanes; r < Tile::rows; r += step)
-      copy_bytes_async<Bytes>(shared_address(to.at(r, c)), from.at(r, c), from.has_row(r) ? present : 0);
+  for (; r < Tile::rows; r += Step) {
+    const int bytes = from.has_row(r) ? present : 0;
+    const u32 address = shared_address(to.at(r, c));
+    const auto *source = reinterpret_cast<const u8 *>(from.at(r, c));
+    // Every eight lanes are 128 bytes: the next ones take other banks.
+    const int first = computed_here(int(threadIdx.x)) / 8 * Bytes % 16;
+#pragma unroll
+    for (int i = 0; i < 16; i += Bytes) {
+      const int at = first ^ i, left = bytes - at;
+      copy_bytes_async<Bytes>(address + u32(at), source + at, left < 0 ? 0 : left < Bytes ? left : Bytes);
+    }
   }
 }
 
@@ -245,28 +246,14 @@ template <class T> __device__ __forceinline__ u32 row_alignment(const view<T> &f
   return u32(reinterpret_cast<size_t>(from.base)) | u32(from.row_stride) * u32(sizeof(T));
 }
 
-/// tile ← the view, whose columns are contiguous and none before the first, where rows begin at words: asynchronously.
-template <int Threads, class Tile, class T>
-__device__ __forceinline__ void copy_word_rows(Tile &to, const view<T> &from, int thread) {
-  const u32 alignment = row_alignment(from);
-  if (alignment % 16 == 0)
-    return copy_pieces<Threads, 16>(to, from, thread);
-  if constexpr (sizeof(T) <= 8)
-    if (alignment % 8 == 0)
-      return copy_pieces<Threads, 8>(to, from, thread);
-  if constexpr (sizeof(T) <= 4)
-    copy_pieces<Threads, 4>(to, from, thread);
-}
-
-/// The same wherever rows begin, through registers where that is at no word: `Batch` chunks of 16 bytes of a thread at
-/// once. `finish_copies` waits for them.
+/// tile ← the view, whose columns are contiguous: chunks of 16 bytes, asynchronously where rows are aligned to 4 bytes
+/// or more, else through registers, `Batch` chunks of a thread at once. `finish_copies` waits for them.
 template <int Threads, int Batch = 2, class Tile, class T>
 __device__ __forceinline__ void copy_rows_to_shared(Tile &to, const view<T> &from, int thread) {
   constexpr int count = 16 / int(sizeof(T)), across = Tile::cols / count;
   constexpr int lanes = across < Threads ? across : Threads, step = Threads / lanes;
   static_assert(Tile::cols % count == 0, "whole chunks");
-  if (from.col_begin <= 0 && row_alignment(from) % 4 == 0)
-    return copy_word_rows<Threads>(to, from, thread);
+  const u32 alignment = row_alignment(from);
   if (thread / lanes >= step)
     return;
 #pragma unroll 1
@@ -283,7 +270,14 @@ __device__ __forceinline__ void copy_rows_to_shared(Tile &to, const view<T> &fro
     }
     const int left = c < from.col_begin ? 0 : from.col_end - c;
     const int present = (left < 0 ? 0 : left < count ? left : count) * int(sizeof(T));
-    copy_straddling<step, Batch>(to, from, r, c, present);
+    if (alignment % 16 == 0)
+      copy_aligned<step, 16>(to, from, r, c, present);
+    else if (alignment % 8 == 0)
+      copy_aligned<step, 8>(to, from, r, c, present);
+    else if (alignment % 4 == 0)
+      copy_aligned<step, 4>(to, from, r, c, present);
+    else
+      copy_straddling<step, Batch>(to, from, r, c, present);
   }
 }
 

@@ -18,6 +18,36 @@
 
 namespace tk {
 
+/// tile ← the view, whose rows are aligned to Bytes, asynchronously in pieces of as many. Lanes side by side have
+/// pieces side by side: what a warp asks for at once lies in few lines of memory.
+template <int Threads, int Bytes, class Tile, class T>
+__device__ __forceinline__ void copy_pieces(Tile &to, const view<T> &from, int thread) {
+  constexpr int count = Bytes / int(sizeof(T)), across = Tile::cols / count;
+  constexpr int lanes = across < Threads ? across : Threads, step = Threads / lanes;
+  if (thread / lanes >= step)
+    return;
+#pragma unroll 1
+  for (int c = thread % lanes * count; c < Tile::cols; c += lanes * count) {
+    const int left = from.col_end - c, present = (left < 0 ? 0 : left < count ? left : count) * int(sizeof(T));
+#pragma unroll 2
+    for (int r = thread / lanes; r < Tile::rows; r += step)
+      copy_bytes_async<Bytes>(shared_address(to.at(r, c)), from.at(r, c), from.has_row(r) ? present : 0);
+  }
+}
+
+/// tile ← the view, whose columns are contiguous and none before the first, where rows begin at words: asynchronously.
+template <int Threads, class Tile, class T>
+__device__ __forceinline__ void copy_word_rows(Tile &to, const view<T> &from, int thread) {
+  const u32 alignment = row_alignment(from);
+  if (alignment % 16 == 0)
+    return copy_pieces<Threads, 16>(to, from, thread);
+  if constexpr (sizeof(T) <= 8)
+    if (alignment % 8 == 0)
+      return copy_pieces<Threads, 8>(to, from, thread);
+  if constexpr (sizeof(T) <= 4)
+    copy_pieces<Threads, 4>(to, from, thread);
+}
+
 /// What a thread has yet to do for a tile that it helps to copy: nothing, or to shift words.
 template <int Threads, class Tile> class rows_under_way {
   static constexpr int size = sizeof(typename Tile::element);
@@ -123,7 +153,7 @@ __device__ __forceinline__ rows_under_way<Threads, Tile> bring_rows(Tile &to, co
   if (!copies)
     return rows;
   if (!rows.shifts || from.col_begin > 0)
-    copy_rows_to_shared<Threads, Batch>(to, from, thread);
+    copy_rows_to_shared<Threads, Batch>(to, from, thread); // which takes fewer registers
   else if (row_alignment(from) % 4 == 0)
     copy_word_rows<Threads>(to, from, thread);
   else if constexpr (rows.shifts)
