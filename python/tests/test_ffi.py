@@ -374,6 +374,7 @@ def torch(monkeypatch):
         return Tensor(np.zeros(shape, dtype), device.index)
 
     stub.empty = empty
+    stub.empty_strided = lambda shape, strides, dtype, device: empty(shape, dtype, device)
     monkeypatch.setitem(sys.modules, "torch", stub)
     return stub
 

@@ -128,3 +128,17 @@ def test_the_short_way_by_types_and_choices(functions):  # noqa: F811
         assert result.shape == (3, 128) and result.dtype == torch.float16
         kernel(torch.ones(3, 64), out=True)
     assert called == [(torch.float16, 128), (torch.float32, 64)]
+
+
+@needs_cxx
+@pytest.mark.parametrize("shape", [(5, 3, 4), (5, 1, 1), (0, 3, 4), (5, 0, 4), (5, 3, 0), (0, 0, 0)])
+def test_the_short_way_allocates_as_pytorch_does(functions, shape):  # noqa: F811
+    kernel = tkc.load(
+        "kernel turned(x: f32[A, B, C], out y: f32[C, A, B + 1]) { parallel a in tiles(A, 1), b in tiles(B, 1), c in tiles(C, 16) { } }"
+    ).turned
+    called = []
+    kernel._repeat({"x": torch.ones(shape)}, lambda *values: called.append(values), [torch.float16])
+    with tkc.device("cuda"):
+        y = kernel(torch.ones(shape))
+    wanted = torch.empty((shape[2], shape[0], shape[1] + 1), dtype=torch.float16)
+    assert called[0][1] is y and (y.shape, y.stride(), y.dtype) == (wanted.shape, wanted.stride(), wanted.dtype)

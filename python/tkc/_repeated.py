@@ -121,15 +121,25 @@ class _Text:
         except KeyError:  # a symbol that no input says
             shapes = []
         for at, one in enumerate(outputs):
-            made = "raise __tkc_long_way"
+            lines.append(f"if {used[at]} is __tkc_open:")
             if shapes and tensors:
                 like = f"dtype=__tkc_dtypes[{at}], device={tensors[0]}.device"
-                made = f"{used[at]} = __tkc_empty({shapes[at]}, {like})"
-            lines += [
-                f"if {used[at]} is __tkc_open: {made}",
-                f"elif {self._is_unusual(one)}: raise __tkc_long_way",
-            ]
+                lines += ["  " + line for line in self._allocated(used[at], shapes[at], like)]
+            else:
+                lines.append("  raise __tkc_long_way")
+            lines.append(f"elif {self._is_unusual(one)}: raise __tkc_long_way")
         return lines
+
+    @staticmethod
+    def _allocated(name: str, shape: Sequence[str], like: str) -> List[str]:
+        """A dense tensor. PyTorch takes half the time for one whose strides it is told."""
+        dims = [f"__tkc_dim_{at}" for at in range(len(shape))]
+        strides = [" * ".join(f"({dim} or 1)" for dim in dims[at + 1 :]) or "1" for at in range(len(shape))]
+        sizes, steps = ("(" + "".join(one + ", " for one in of) + ")" for of in (dims, strides))
+        return [
+            *(f"{dim} = {text}" for dim, text in zip(dims, shape)),
+            f"{name} = __tkc_empty({sizes}, {steps}, {like})",
+        ]
 
     def _is_unusual(self, parameter: Parameter) -> str:
         """Whether it is no tensor, or not the one that its memory shows, or one whose gradient is asked for. Only
@@ -181,7 +191,7 @@ class _Text:
     ) -> Tuple[Callable[[Mapping[str, Any]], Any], Callable[..., Any]]:
         """The key of a call's arguments by name, and the method."""
         names: Dict[str, Any] = {
-            "__tkc_open": Open, "__tkc_long_way": LongWay, "__tkc_functions": functions, "__tkc_empty": torch.empty,
+            "__tkc_open": Open, "__tkc_long_way": LongWay, "__tkc_functions": functions, "__tkc_empty": torch.empty_strided,
             "__tkc_tensor": torch.Tensor, "__tkc_parameter": torch.nn.Parameter, "__tkc_asked": _devices.asked,
             "__tkc_has_gradients": torch.is_grad_enabled, "__tkc_present": _present, "__tkc_type": type,
             "__tkc_tuple": tuple, "__tkc_exception": Exception, "__tkc_given": _given, "__tkc_passed": _passed,

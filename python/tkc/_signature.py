@@ -196,8 +196,8 @@ class Signature:
         constants = {one.name: int(numbers.get(one.name, one.default)) for one in self.parameters if one.is_const}
         return {**self.bind_symbols(shapes), **self.bind_types(types), **constants}
 
-    def texts_of_shapes(self) -> List[str]:
-        """Expressions for the shapes of the outputs, tuples, from the parameters by their names. They take what
+    def texts_of_shapes(self) -> List[List[str]]:
+        """Of each output expressions for its dims, from the parameters by their names. They take what
         bind_symbols() takes where no tensor is left out, and fail where one that they need is."""
         bound: Dict[str, str] = {}
         for may_be_left_out in (False, True):
@@ -211,7 +211,7 @@ class Signature:
         for parameter in self.parameters:
             if parameter.is_const:
                 bound[parameter.name] = parameter.name
-        return ["(" + "".join(_text(dim, bound) + ", " for dim in one.dims) + ")" for one in self.outputs]
+        return [[_text(dim, bound) for dim in one.dims] for one in self.outputs]
 
     def gradient(self, values: Mapping[str, Any]) -> Optional[Gradient]:
         """The first that serves calls with these dims, constants and types by name; None: there is none."""
