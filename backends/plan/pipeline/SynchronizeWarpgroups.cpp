@@ -6,6 +6,7 @@
 #include "backends/plan/roles/RoleBuilder.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <set>
 #include <string>
@@ -298,7 +299,7 @@ private:
     for (const plan::Stmt &stmt : loop.body)
       rings.merge(ringsIn(stmt, depth));
     plan::Body issue = issueProducts(loop.body, depth);
-    if (groups > mostInFlight) {
+    if (groups > mostInFlight || !firstMoved.empty()) {
       commitTogether(issue);
       groups = 1;
     }
@@ -311,12 +312,16 @@ private:
     releasePrevious(loop.epilogue, rings, 0, loop.loc);
   }
 
-  /// Returns the first register operand that is moved to where products read it; empty: there is none.
+  /// Returns the first register operand that is moved to where products read it; empty: there is none. Else all
+  /// products come last, as ptxas has them wait for each other where registers are written between them.
   std::string makeOperandsAhead(plan::Body &body) {
+    const auto readsRegisters = [](const plan::Stmt &stmt) { return stmt.kind == Kind::Product && !stmt.aShared; };
+    if (std::none_of(body.begin(), body.end(), readsRegisters))
+      return {};
     std::string first;
-    plan::Body result;
+    plan::Body result, moves, products;
     for (plan::Stmt &stmt : body) {
-      if (stmt.kind == Kind::Product && !stmt.aShared) {
+      if (readsRegisters(stmt)) {
         const std::string operand = stmt.operands[0];
         const std::string ahead =
             freshName(operand + "_ahead", [&](const std::string &name) { return role.findVar(name) != nullptr; });
@@ -324,27 +329,26 @@ private:
         const auto made =
             std::find_if(result.begin(), result.end(), [&](const plan::Stmt &other) { return other.dest == operand; });
         made->dest = ahead;
-        plan::Stmt &move = plan::append(result, Kind::Move, made->loc);
+        plan::Stmt &move = plan::append(moves, Kind::Move, made->loc);
         move.dest = operand;
         move.operands = {ahead};
         first = first.empty() ? operand : first;
       }
-      result.push_back(std::move(stmt));
+      (stmt.kind == Kind::Product ? products : result).push_back(std::move(stmt));
     }
+    for (plan::Body *part : {&moves, &products})
+      std::move(part->begin(), part->end(), std::back_inserter(result));
     body = std::move(result);
     return first;
   }
 
-  /// Products that this iteration has issued by then may be in flight beyond the wait.
   void releaseBeforeMove(const std::string &operand, plan::Body &body, const std::set<const RingPlacement *> &rings,
                          SourceLoc loc) {
     const auto move = std::find_if(body.begin(), body.end(), [&](const plan::Stmt &stmt) {
       return stmt.kind == Kind::Move && stmt.dest == operand;
     });
-    const auto issued =
-        std::count_if(body.begin(), move, [](const plan::Stmt &stmt) { return stmt.kind == Kind::ProductCommit; });
     plan::Body released;
-    releasePrevious(released, rings, static_cast<int>(issued), loc);
+    releasePrevious(released, rings, 0, loc);
     body.insert(move, released.begin(), released.end());
   }
 
@@ -362,8 +366,12 @@ private:
     plan::Body issue;
     out = &issue;
     open.clear();
-    for (plan::Stmt &stmt : products) {
+    for (auto next = products.begin(); next != products.end(); ++next) {
+      plan::Stmt &stmt = *next;
       openRings(ringsIn(stmt, depth), stmt.loc);
+      if (stmt.kind == Kind::Product && !stmt.aShared) // and those of the products that follow at once
+        std::for_each(next, products.end(),
+                      [&](const plan::Stmt &other) { openRings(ringsIn(other, depth), other.loc); });
       if (stmt.kind == Kind::Product)
         product(stmt);
       else
