@@ -5,8 +5,10 @@
 #include "frontend/ParserImpl.h"
 
 #include <algorithm>
+#include <utility>
 
 #include <llvm/ADT/ScopeExit.h>
+#include <llvm/Support/Casting.h>
 
 namespace tkc {
 
@@ -16,8 +18,10 @@ File Parser::parseFile() {
   File file;
   file.buffer = buffer;
   while (!at(TokenKind::EndOfFile)) {
-    if (Decl *decl = parseDecl())
+    if (Decl *decl = parseDecl()) {
       file.decls.push_back(decl);
+      addForOthers(file, *decl);
+    }
     if (panicking()) {
       // What starts where the error is would be met again.
       if (atDeclaration())
@@ -29,6 +33,15 @@ File Parser::parseFile() {
   file.comments = lexer.comments();
   file.arena = arena;
   return file;
+}
+
+/// A schedule that names several kernels is a schedule of each.
+void Parser::addForOthers(File &file, const Decl &decl) {
+  for (Identifier &other : std::exchange(otherKernels, {})) {
+    auto *node = arena->make<ScheduleDecl>(llvm::cast<ScheduleDecl>(decl));
+    node->name = std::move(other);
+    file.decls.push_back(node);
+  }
 }
 
 /// The `///` lines that end right above the current token.
@@ -335,6 +348,8 @@ Decl *Parser::parseSchedule() {
   advance();
   auto *node = arena->make<ScheduleDecl>();
   node->name = expectName("the name of a kernel or program");
+  while (accept(TokenKind::Comma))
+    otherKernels.push_back(expectName("the name of a kernel or program"));
   expect(TokenKind::KwFor);
   node->arch = expectName("an architecture");
   if (acceptWord("when"))

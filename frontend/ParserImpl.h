@@ -148,6 +148,7 @@ private:
   ast::Decl *parseReference();
   ast::Decl *parseCase();
   ast::Decl *parseSchedule();
+  void addForOthers(ast::File &file, const ast::Decl &decl);
   ast::Decl *parseGradient();
   std::vector<ast::TypeParam> parseTypeParams();
   std::vector<ast::Param> parseParams();
@@ -162,6 +163,7 @@ private:
   DiagnosticEngine &diagnostics;
   Lexer lexer;
   std::shared_ptr<ast::Arena> arena;
+  std::vector<ast::Identifier> otherKernels; ///< after the first that the schedule just parsed names
   Token current;
   Token lookahead;
   SourceLoc previousEnd;
