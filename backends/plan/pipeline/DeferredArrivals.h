@@ -1,8 +1,8 @@
 // Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Rings into which loading warps copy rows by index, or block scales, asynchronously: they go on to the next stages,
-// and arrive for one when its copies have come. Else each stage would take as long as memory does.
+// Rings into which loading warps copy block scales, asynchronously: they go on to the next stages, and arrive for one
+// when its copies have come. Else each stage would take as long as memory does.
 #pragma once
 
 #include "backends/plan/placement/Placement.h"

@@ -19,22 +19,6 @@ int64_t unitOfCols(const Placement &placement) {
   return placement.layout.kind == plan::Layout::Mfma ? plan::blockSide(placement.layout) : 16;
 }
 
-/// Whether nothing but products reads the value, or what it is transposed to.
-bool isMultipliedAlone(const ir::Value &value) {
-  return std::all_of(value.users.begin(), value.users.end(), [](const ir::Op *user) {
-    return ir::isProduct(*user) || (user->kind == ir::OpKind::Transpose && isMultipliedAlone(*user->result()));
-  });
-}
-
-/// Whether the value does nothing but say which rows another role copies to a ring: no computing thread holds it.
-bool saysWhatIsCopied(const ir::Value &value, const Placement &placement) {
-  return !value.users.empty() && std::all_of(value.users.begin(), value.users.end(), [&](const ir::Op *user) {
-    if (user->kind == ir::OpKind::Load && placement.loadKeys.count(user) != 0)
-      return isMultipliedAlone(*user->result());
-    return user->results.size() == 1 && saysWhatIsCopied(*user->result(), placement);
-  });
-}
-
 } // namespace
 
 plan::Division divisionOf(int64_t rows, int64_t cols, const Placement &placement) {
@@ -57,7 +41,7 @@ Divisions::Divisions(const Nest &nest, const Placement &placement) : byCols(plac
       noteExtents(result.get(), placement);
     noteCombined(op);
   });
-  findColumnVectors(nest, placement);
+  findColumnVectors(nest);
 }
 
 void Divisions::noteExtents(const ir::Value *value, const Placement &placement) {
@@ -141,8 +125,7 @@ void Divisions::visit(const ir::Op &op, const Placement &placement) {
     tieYield(op.body(0));
     tieYield(op.body(1));
   } else if (op.view.hasGather()) {
-    if (op.results.empty() || placement.loadKeys.count(&op) == 0)
-      tieAddresses(op);
+    tieAddresses(op);
   } else if (op.kind != ir::OpKind::Transpose && op.kind != ir::OpKind::Load) {
     tieAll();
   }
@@ -167,7 +150,7 @@ plan::Division Divisions::of(const ir::Value *value) {
 }
 
 /// Orientation spreads between vectors that one op ties together, until nothing changes.
-void Divisions::findColumnVectors(const Nest &nest, const Placement &placement) {
+void Divisions::findColumnVectors(const Nest &nest) {
   auto isVector = [](const ir::Value *value) { return value->type.kind == ir::Type::Vector; };
   size_t before;
   do {
@@ -180,7 +163,7 @@ void Divisions::findColumnVectors(const Nest &nest, const Placement &placement) 
       for (const auto &result : op.results)
         if (isVector(result.get()))
           tied.push_back(result.get());
-      const bool column = (op.kind == ir::OpKind::AsCol && !saysWhatIsCopied(*op.result(), placement)) ||
+      const bool column = op.kind == ir::OpKind::AsCol ||
                           std::any_of(tied.begin(), tied.end(),
                                       [&](const ir::Value *value) { return columnVectors.count(value) != 0; });
       if (column)

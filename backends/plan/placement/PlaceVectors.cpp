@@ -13,7 +13,6 @@
 #include "ir/Products.h"
 
 #include <algorithm>
-#include <fmt/core.h>
 
 namespace tkc::planner {
 namespace {
@@ -24,9 +23,7 @@ constexpr int64_t engineAlignment = 128;
 class VectorPlacer {
 public:
   VectorPlacer(const ir::Function &function, const arch::Description &arch, Placement &out)
-      : function(function), arch(arch), out(out),
-        gathers(std::any_of(out.loadKeys.begin(), out.loadKeys.end(),
-                            [](const auto &each) { return each.first->view.hasGather(); })) {}
+      : function(function), arch(arch), out(out) {}
 
   void place(const ir::Op &load) {
     if (!suits(load))
@@ -48,14 +45,12 @@ public:
     buffer.swizzle = plan::Swizzle::None;
     buffer.loc = load.loc;
     out.buffers.push_back(buffer);
-    member.byEngine = !gathers; // else there are threads that copy anyway, and do not wait for it
-    if (member.byEngine)
-      out.maps.push_back(makeMap(load, buffer, 1));
+    out.maps.push_back(makeMap(load, buffer, 1));
     ringFor(load).members.push_back(member);
     out.notes.push_back(
         {plan::Note::Copies,
-         fmt::format("`{}`: a vector that is loaded ahead by {}, with the tile that it is worked with",
-                     load.view.tensor, member.byEngine ? "the copy engine" : "the loading role's threads"),
+         "`" + load.view.tensor +
+             "`: a vector that is loaded ahead by the copy engine, with the tile that it is worked with",
          load.loc});
   }
 
@@ -127,7 +122,6 @@ private:
   const ir::Function &function;
   const arch::Description &arch;
   Placement &out;
-  const bool gathers; ///< rows by index come through a ring
 };
 
 } // namespace
