@@ -29,7 +29,7 @@ __device__ __forceinline__ void copy_pieces(Tile &to, const view<T> &from, int t
 #pragma unroll 1
   for (int c = thread % lanes * count; c < Tile::cols; c += lanes * count) {
     const int left = from.col_end - c, present = (left < 0 ? 0 : left < count ? left : count) * int(sizeof(T));
-#pragma unroll 2
+#pragma unroll 1
     for (int r = thread / lanes; r < Tile::rows; r += step)
       copy_bytes_async<Bytes>(shared_address(to.at(r, c)), from.at(r, c), from.has_row(r) ? present : 0);
   }
@@ -69,7 +69,7 @@ public:
     address = to.address();
     begins = 16 | (u32(from.row_stride) * size & 3) << 2 | (u32(reinterpret_cast<size_t>(from.base)) & 3);
     const int present = (from.col_end < 0 ? 0 : from.col_end < Tile::cols ? from.col_end : Tile::cols) * size;
-#pragma unroll 2
+#pragma unroll 1
     for (int round = 0; round < rounds; ++round) {
       const int n = number(round, lane_piece()), r = n / in_row, word = n % in_row * width + thread % width;
       if (!all_exist && n >= pieces)
@@ -95,7 +95,7 @@ public:
       return;
 #pragma unroll
     for (int e = 0; e < ends; ++e)
-#pragma unroll 2
+#pragma unroll 1
       for (int round = e * width; round < (e + 1) * width && round < rounds; ++round) {
         const int n = number(round, lane_piece()), r = n / in_row,
                   c = (n % in_row * width + thread % width) * (4 / size);
@@ -145,19 +145,26 @@ private:
   u32 address = 0, held[ends] = {}; ///< held: what follows pieces
 };
 
-/// Begins the copy of a view, whose columns are contiguous, to a tile, if `copies`.
+/// Begins the copy of a view, whose columns are contiguous, to a tile, if `copies`. A role with few registers, which
+/// has a Batch of two, ends it before it begins the next one: what is yet to be done for both would spill.
 template <int Threads, int Batch = 2, class Tile, class T>
 __device__ __forceinline__ rows_under_way<Threads, Tile> bring_rows(Tile &to, const view<T> &from, int thread,
                                                                     bool copies = true) {
   rows_under_way<Threads, Tile> rows;
   if (!copies)
     return rows;
-  if (!rows.shifts || from.col_begin > 0)
+  if (!rows.shifts || from.col_begin > 0) {
     copy_rows_to_shared<Threads, Batch>(to, from, thread); // which takes fewer registers
-  else if (row_alignment(from) % 4 == 0)
+  } else if (row_alignment(from) % 4 == 0) {
     copy_word_rows<Threads>(to, from, thread);
-  else if constexpr (rows.shifts)
+  } else if constexpr (rows.shifts) {
     rows.begin(to, from, thread);
+    if constexpr (Batch <= 2) {
+      asm volatile("cp.async.wait_all;" ::: "memory");
+      rows.finish();
+      return {};
+    }
+  }
   return rows;
 }
 
