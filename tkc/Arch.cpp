@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // `tkc arch [NAME]`: the GPUs, as the planner sees them.
+#include "tkc/CommandLine.h"
 #include "tkc/Driver.h"
 #include "tkc/Targets.h"
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <fmt/ranges.h>
 #include <llvm/Support/FormatVariadic.h>
@@ -58,7 +58,8 @@ private:
     have("eviction priorities", gpu.hasEvictionPriority);
     have("asynchronous copies", gpu.hasAsyncCopy);
     if (gpu.hasBulkTensorCopy)
-      line("bulk tensor copies", fmt::format("boxes of up to {} a dim, at multiples of {} bytes", gpu.maxBoxDim, gpu.boxAlignment));
+      line("bulk tensor copies",
+           fmt::format("boxes of up to {} a dim, at multiples of {} bytes", gpu.maxBoxDim, gpu.boxAlignment));
     if (gpu.directLoadBytes > 0)
       line("loads to shared memory", fmt::format("{} bytes a lane", gpu.directLoadBytes));
     have("matrix loads", gpu.hasMatrixLoad);
@@ -141,9 +142,9 @@ int list(const std::string &name, bool asJson) {
 
 } // namespace
 
-void addArch(CLI::App &app, Action &action) {
+void addArch(Command &app, Action &action) {
   auto name = std::make_shared<std::string>();
-  CLI::App *command = app.add_subcommand("arch", "List the GPUs and what they have");
+  Command *command = app.add_subcommand("arch", "List the GPUs and what they have");
   command->add_option("NAME", *name, "this GPU, or the GPUs of this family, only");
   auto asJson = std::make_shared<bool>(false);
   command->add_flag("--json", *asJson, "for scripts: names and sizes, as a JSON array");

@@ -3,13 +3,12 @@
 //
 // `tkc bench FILE`: the cases of a file, timed on a GPU.
 #include "tkc/Cases.h"
+#include "tkc/CommandLine.h"
 #include "tkc/Driver.h"
 #include "tkc/TestGpu.h"
 
 #include <algorithm>
 #include <memory>
-
-#include <CLI/CLI.hpp>
 
 namespace tkc::driver {
 namespace {
@@ -70,9 +69,9 @@ int runBench(BenchOptions &options) {
 
 } // namespace
 
-void addBench(CLI::App &app, Action &action) {
+void addBench(Command &app, Action &action) {
   auto options = std::make_shared<BenchOptions>();
-  CLI::App *command = app.add_subcommand("bench", "time the cases of a file on a GPU");
+  Command *command = app.add_subcommand("bench", "time the cases of a file on a GPU");
   command->add_option("FILE", options->input, "a .tk file")->required()->type_name("");
   command->add_option("--filter", options->run.filter, "only kernels whose name contains TEXT")->type_name("TEXT");
   addSizeOption(*command, options->sizes);

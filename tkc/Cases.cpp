@@ -4,13 +4,13 @@
 
 #include "ir/passes/PassManager.h"
 #include "ir/passes/Pipeline.h"
+#include "tkc/CommandLine.h"
 #include "tkc/Driver.h"
 #include "tkc/Reproducer.h"
 
 #include <algorithm>
 #include <cstdlib>
 
-#include <CLI/CLI.hpp>
 #include <llvm/ADT/StringRef.h>
 
 namespace tkc::driver {
@@ -49,7 +49,7 @@ Input readInput(const std::string &path, const std::vector<std::string> &schedul
   return {std::move(module), Success};
 }
 
-void addSizeOption(CLI::App &command, std::vector<std::string> &sizes) {
+void addSizeOption(Command &command, std::vector<std::string> &sizes) {
   command.add_option("--size", sizes, "dims, constants and scalars instead of what the file says, as in M=4096,N=4096")
       ->type_name("NAME=N,…")
       ->delimiter(',');

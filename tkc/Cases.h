@@ -15,11 +15,9 @@
 #include <string>
 #include <vector>
 
-namespace CLI {
-class App;
-}
-
 namespace tkc::driver {
+
+class Command; // CommandLine.h
 
 class Session;
 
@@ -31,7 +29,7 @@ struct Input {
 Input readInput(const std::string &path, const std::vector<std::string> &scheduleFiles, Session &session);
 
 /// `--size NAME=N,…`
-void addSizeOption(CLI::App &command, std::vector<std::string> &sizes);
+void addSizeOption(Command &command, std::vector<std::string> &sizes);
 
 /// "BM=64" or "causal=true", the values of an option that may stand several times. Complains where one is something
 /// else.

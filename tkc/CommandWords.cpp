@@ -2,10 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "tkc/CommandWords.h"
 
+#include "tkc/CommandLine.h"
+
 #include <CLI/CLI.hpp>
 #include <fmt/ranges.h>
 
 namespace tkc::driver {
+
+CommandWords::CommandWords(const Command &command) : CommandWords(command.parser()) {}
 
 CommandWords::CommandWords(const CLI::App &app)
     : name(app.get_name()), help(app.get_description()), footer(app.get_footer()) {
@@ -32,10 +36,10 @@ std::string CommandWords::allWords() const {
   return fmt::format("{}", fmt::join(all, " "));
 }
 
-std::vector<CommandWords> subcommands(const CLI::App &app) {
+std::vector<CommandWords> CommandWords::ofSubcommands(const Command &command) {
   std::vector<CommandWords> commands;
-  for (const CLI::App *command : app.get_subcommands([](const CLI::App *) { return true; }))
-    commands.emplace_back(*command);
+  for (const CLI::App *subcommand : command.parser().get_subcommands([](const CLI::App *) { return true; }))
+    commands.push_back(CommandWords(*subcommand));
   return commands;
 }
 

@@ -13,6 +13,8 @@ class App;
 
 namespace tkc::driver {
 
+class Command;
+
 struct OptionWords {
   std::vector<std::string> words; ///< "-o", "--output"; of a file or another argument by place none
   std::string value;              ///< "FILE"; empty where it takes none
@@ -26,11 +28,13 @@ struct CommandWords {
   std::vector<OptionWords> options;   ///< those that begin with a dash
   std::vector<OptionWords> arguments; ///< by place
 
-  explicit CommandWords(const CLI::App &app);
+  explicit CommandWords(const Command &command);
+  static std::vector<CommandWords> ofSubcommands(const Command &command);
   /// Of all options, with spaces between.
   std::string allWords() const;
-};
 
-std::vector<CommandWords> subcommands(const CLI::App &app);
+private:
+  explicit CommandWords(const CLI::App &app);
+};
 
 } // namespace tkc::driver

@@ -4,15 +4,12 @@
 // `tkc FILE -o OUT`: its options. What the file is, its name says: .tk source, .tkir tile IR, .tkplan plan IR.
 #include "tkc/Compile.h"
 
-#include "tkc/Choices.h"
-
 #include "ir/passes/Pipeline.h"
+#include "tkc/CommandLine.h"
 
 #include <cstdio>
 #include <map>
 #include <memory>
-
-#include <CLI/CLI.hpp>
 
 namespace tkc::driver {
 namespace {
@@ -36,11 +33,11 @@ int compile(const CompileOptions &options) {
 }
 
 /// An option that may stand several times, each time with one value.
-CLI::Option *addList(CLI::App &app, const char *flags, std::vector<std::string> &list, const char *help) {
-  return app.add_option(flags, list, help)->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+Option *addList(Command &app, const char *flags, std::vector<std::string> &list, const char *help) {
+  return app.add_option(flags, list, help)->one_each_time();
 }
 
-void addPassOptions(CLI::App &app, CompileOptions &options) {
+void addPassOptions(Command &app, CompileOptions &options) {
   constexpr const char *group = "Looking inside";
   addList(app, "--print-after", options.printAfter, "print the IR after this pass; `elaborate` is before the first")
       ->type_name("PASS")
@@ -69,7 +66,7 @@ void addPassOptions(CLI::App &app, CompileOptions &options) {
 
 } // namespace
 
-void addCompile(CLI::App &app, Action &action) {
+void addCompile(Command &app, Action &action) {
   auto options = std::make_shared<CompileOptions>();
   app.add_option("FILE", options->input, "a .tk file, tile IR to run passes on (.tkir) or plan IR to verify (.tkplan)")
       ->type_name("");
@@ -78,9 +75,8 @@ void addCompile(CLI::App &app, Action &action) {
   static const std::map<std::string, Emit> emits{
       {"ast", Emit::Ast},   {"tile", Emit::Tile},     {"program", Emit::Program}, {"plan", Emit::Plan},
       {"cuda", Emit::Cuda}, {"header", Emit::Header}, {"ffi", Emit::Ffi},         {"signatures", Emit::Signatures}};
-  app.add_option("--emit", options->emit,
+  app.add_choice("--emit", options->emit, emits,
                  "what to write: ast, tile, program, plan, cuda (the default), header, ffi, signatures")
-      ->transform(oneOf(emits))
       ->type_name("KIND");
   app.add_option("--arch", options->arch, "the GPUs to compile for: names or families, `all` or `native`")
       ->type_name("ARCH,…")
@@ -101,12 +97,10 @@ void addCompile(CLI::App &app, Action &action) {
   app.add_option("--MF", options->dependencyFile, "-MF: where -MD writes")->type_name("FILE");
   static const std::map<std::string, DebugBug> bugs{
       {"pass", DebugBug::Pass}, {"plan", DebugBug::Plan}, {"attempt", DebugBug::Attempt}, {"crash", DebugBug::Crash}};
-  app.add_option("--debug-bug", options->debugBug, "acts as if this part of tkc had a bug, for tests")
-      ->transform(oneOf(bugs))
-      ->group("");
+  app.add_choice("--debug-bug", options->debugBug, bugs, "acts as if this part of tkc had a bug, for tests")->group("");
   addPassOptions(app, *options);
   app.final_callback([&app, &action, options] {
-    if (app.get_subcommands().empty())
+    if (!app.has_subcommand())
       action = [options] { return compile(*options); };
   });
 }

@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // `tkc completion SHELL`: what a shell has to know to complete command lines, made from the options' own tables.
+#include "tkc/CommandLine.h"
 #include "tkc/CommandWords.h"
 #include "tkc/Driver.h"
 
-#include <CLI/CLI.hpp>
 #include <fmt/ranges.h>
 
 namespace tkc::driver {
@@ -24,7 +24,7 @@ std::string escaped(const std::string &text, std::string_view special) {
 
 class Script {
 public:
-  explicit Script(const CLI::App &app) : root(app), commands(subcommands(app)) {
+  explicit Script(const Command &app) : root(app), commands(CommandWords::ofSubcommands(app)) {
     for (const CommandWords &command : commands)
       names += (names.empty() ? "" : " ") + command.name;
   }
@@ -92,12 +92,15 @@ private:
 
 } // namespace
 
-void addCompletion(CLI::App &app, Action &action) {
-  CLI::App *command = app.add_subcommand("completion", "print what completes command lines in a shell");
+void addCompletion(Command &app, Action &action) {
+  Command *command = app.add_subcommand("completion", "print what completes command lines in a shell");
   static const std::map<std::string, std::string (Script::*)() const> shells{
       {"bash", &Script::bash}, {"fish", &Script::fish}, {"zsh", &Script::zsh}};
+  std::vector<std::string> names;
+  for (const auto &[name, write] : shells)
+    names.push_back(name);
   auto shell = std::make_shared<std::string>();
-  command->add_option("SHELL", *shell, "bash, fish or zsh")->required()->type_name("")->check(CLI::IsMember(shells));
+  command->add_option("SHELL", *shell, "bash, fish or zsh")->required()->type_name("")->one_of(names);
   command->footer("Examples:\n  source <(tkc completion bash)             in ~/.bashrc\n"
                   "  source <(tkc completion zsh)              in ~/.zshrc, after compinit\n"
                   "  tkc completion fish | source              in ~/.config/fish/config.fish");

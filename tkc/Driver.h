@@ -11,11 +11,9 @@
 #include <optional>
 #include <string>
 
-namespace CLI {
-class App;
-}
-
 namespace tkc::driver {
+
+class Command; // CommandLine.h
 
 /// docs/cli.md lists these; 66, 70 and 73 are those of sysexits.h.
 enum ExitCode : int {
@@ -67,17 +65,17 @@ std::string checkExpectedDiagnostics(const SourceManager &sources, const Diagnos
 using Action = std::function<int()>;
 
 // Each adds its options to the parser; the chosen one sets `action`. One file a subcommand.
-void addCompile(CLI::App &app, Action &action);
-void addArch(CLI::App &app, Action &action);
-void addCompletion(CLI::App &app, Action &action);
-void addMan(CLI::App &app, Action &action);
-void addExplain(CLI::App &app, Action &action);
-void addFmt(CLI::App &app, Action &action);
-void addSchedule(CLI::App &app, Action &action);
-void addServe(CLI::App &app, Action &action);
-void addTest(CLI::App &app, Action &action);
-void addBench(CLI::App &app, Action &action);
-void addProfile(CLI::App &app, Action &action);
-void addTune(CLI::App &app, Action &action);
+void addCompile(Command &app, Action &action);
+void addArch(Command &app, Action &action);
+void addCompletion(Command &app, Action &action);
+void addMan(Command &app, Action &action);
+void addExplain(Command &app, Action &action);
+void addFmt(Command &app, Action &action);
+void addSchedule(Command &app, Action &action);
+void addServe(Command &app, Action &action);
+void addTest(Command &app, Action &action);
+void addBench(Command &app, Action &action);
+void addProfile(Command &app, Action &action);
+void addTune(Command &app, Action &action);
 
 } // namespace tkc::driver

@@ -7,14 +7,13 @@
 #include "harness/Call.h"
 #include "harness/PredictedTimeline.h"
 #include "tkc/Cases.h"
+#include "tkc/CommandLine.h"
 #include "tkc/Driver.h"
 #include "tkc/Targets.h"
 
 #include <algorithm>
 #include <memory>
 #include <set>
-
-#include <CLI/CLI.hpp>
 
 namespace tkc::driver {
 namespace {
@@ -184,9 +183,9 @@ constexpr const char *footer = R"x(Examples:
 
 } // namespace
 
-void addExplain(CLI::App &app, Action &action) {
+void addExplain(Command &app, Action &action) {
   auto options = std::make_shared<ExplainOptions>();
-  CLI::App *command = app.add_subcommand("explain", "say how long the cases of a file will take on a GPU, and why");
+  Command *command = app.add_subcommand("explain", "say how long the cases of a file will take on a GPU, and why");
   command->footer(footer);
   command->add_option("FILE", options->input, "a .tk file")->required()->type_name("");
   command->add_option("--arch", options->arch, "the GPU, or its family")->type_name("ARCH")->capture_default_str();
@@ -194,7 +193,7 @@ void addExplain(CLI::App &app, Action &action) {
       ->type_name("TEXT");
   command->add_option("--case", options->number, "only the Nth bench of each, or the Nth case of what has no bench")
       ->type_name("N")
-      ->check(CLI::Range(1, 1 << 20).description(""));
+      ->range(1, 1 << 20, false);
   command
       ->add_option("--call", options->call,
                    "this call instead of benches, as in `gemm(a = bf16[128, 64], b = bf16[64, 256])`; outputs follow")

@@ -3,14 +3,13 @@
 //
 // `tkc fmt [--check|-i] FILES`
 #include "frontend/Formatter.h"
+#include "tkc/CommandLine.h"
 #include "tkc/Driver.h"
 
 #include <algorithm>
 #include <cstdio>
 #include <memory>
 #include <vector>
-
-#include <CLI/CLI.hpp>
 
 namespace tkc::driver {
 namespace {
@@ -49,9 +48,9 @@ int run(const FmtOptions &options) {
 
 } // namespace
 
-void addFmt(CLI::App &app, Action &action) {
+void addFmt(Command &app, Action &action) {
   auto options = std::make_shared<FmtOptions>();
-  CLI::App *fmt = app.add_subcommand("fmt", "Format .tk and .tks files");
+  Command *fmt = app.add_subcommand("fmt", "Format .tk and .tks files");
   fmt->add_option("FILES", options->files, "what to format; the result goes to standard output")
       ->required()
       ->type_name("");

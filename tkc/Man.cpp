@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // `tkc man`: the page of the manual, in the language of man(7), made from the options' own tables.
+#include "tkc/CommandLine.h"
 #include "tkc/CommandWords.h"
 #include "tkc/Driver.h"
 #include "tkc/Version.h"
 
-#include <CLI/CLI.hpp>
 #include <fmt/ranges.h>
 
 namespace tkc::driver {
@@ -49,7 +49,7 @@ std::string entries(const CommandWords &command) {
   return text;
 }
 
-std::string page(const CLI::App &app) {
+std::string page(const Command &app) {
   const CommandWords root(app);
   std::string text = fmt::format(".TH TKC 1 \"\" \"{}\"\n.SH NAME\ntkc \\- {}\n", escaped(version()),
                                  escaped("GPU kernels from .tk files"));
@@ -57,7 +57,7 @@ std::string page(const CLI::App &app) {
           "\\fBtkc\\fR \\fIcommand\\fR [\\fIoptions\\fR] [\\fIfile\\fR]\n";
   text += fmt::format(".SH DESCRIPTION\n{}\nWithout a command it compiles.\n", escaped(root.help));
   text += ".SH OPTIONS\n" + entries(root) + ".SH COMMANDS\n";
-  for (const CommandWords &command : subcommands(app))
+  for (const CommandWords &command : CommandWords::ofSubcommands(app))
     text += fmt::format(".SS \"tkc {}\"\n{}\n{}{}", escaped(command.name), escaped(command.help), entries(command),
                         verbatim(command.footer));
   return text + ".SH NOTES\n" + verbatim(root.footer);
@@ -65,8 +65,8 @@ std::string page(const CLI::App &app) {
 
 } // namespace
 
-void addMan(CLI::App &app, Action &action) {
-  CLI::App *command = app.add_subcommand("man", "print the page of the manual, for man");
+void addMan(Command &app, Action &action) {
+  Command *command = app.add_subcommand("man", "print the page of the manual, for man");
   command->footer("Examples:\n  tkc man | man -l -                        reads it\n"
                   "  tkc man > ~/.local/share/man/man1/tkc.1   for `man tkc`");
   command->callback([&app, &action] { action = [&app] { return writeOutput("-", page(app)); }; });

@@ -3,7 +3,7 @@
 //
 // `tkc profile FILE`: what the roles of a kernel do when, in one case.
 #include "tkc/Cases.h"
-#include "tkc/Choices.h"
+#include "tkc/CommandLine.h"
 #include "tkc/Driver.h"
 #include "tkc/Files.h"
 #include "tkc/TestGpu.h"
@@ -15,7 +15,6 @@
 #include <map>
 #include <memory>
 
-#include <CLI/CLI.hpp>
 #include <llvm/ADT/StringRef.h>
 
 namespace tkc::driver {
@@ -158,9 +157,9 @@ int runProfile(ProfileOptions &options) {
 
 } // namespace
 
-void addProfile(CLI::App &app, Action &action) {
+void addProfile(Command &app, Action &action) {
   auto options = std::make_shared<ProfileOptions>();
-  CLI::App *command = app.add_subcommand("profile", "show what the roles of a kernel do when");
+  Command *command = app.add_subcommand("profile", "show what the roles of a kernel do when");
   command->footer(footer);
   command->add_option("FILE", options->input, "a .tk file")->required()->type_name("");
   command
@@ -169,7 +168,7 @@ void addProfile(CLI::App &app, Action &action) {
       ->type_name("TEXT");
   command->add_option("--case", options->number, "its Nth case; on a GPU its Nth `bench`, if it has any")
       ->type_name("N")
-      ->check(CLI::Range(1, 1 << 20).description(""))
+      ->range(1, 1 << 20, false)
       ->capture_default_str();
   addSizeOption(*command, options->sizes);
   command->add_option("--set", options->settings, "sets a tune or a schedule's key, as in BM=64; may be repeated")
@@ -177,8 +176,9 @@ void addProfile(CLI::App &app, Action &action) {
   command->add_option("--schedules", options->scheduleFiles, "more schedules, tried before those of the file")
       ->type_name("FILE.tks");
   static const std::map<std::string, bool> targets{{"gpu", false}, {"emulator", true}};
-  command->add_option("--target", options->gpu.emulate, "where it runs: gpu (the default), or emulator, without times")
-      ->transform(oneOf(targets))
+  command
+      ->add_choice("--target", options->gpu.emulate, targets,
+                   "where it runs: gpu (the default), or emulator, without times")
       ->type_name("TARGET");
   command->add_option("--arch", options->gpu.arch, "what to compile for")->type_name("ARCH")->capture_default_str();
   command
@@ -189,7 +189,7 @@ void addProfile(CLI::App &app, Action &action) {
   command
       ->add_option("--records", options->gpu.records, "records that each warp keeps, its first ones; 8192 if not said")
       ->type_name("N")
-      ->check(CLI::Range(64, 1 << 23));
+      ->range(64, 1 << 23);
   command->add_flag("--every-wait", options->gpu.everyWait,
                     "record vector work and waits for products too where a loop does both at once, which keeps the "
                     "compiler from mixing them: slower");

@@ -3,12 +3,11 @@
 //
 // `tkc schedule --list [--arch ARCH]`
 #include "backends/schedule/Schedule.h"
+#include "tkc/CommandLine.h"
 #include "tkc/Driver.h"
 #include "tkc/Targets.h"
 
 #include <memory>
-
-#include <CLI/CLI.hpp>
 
 namespace tkc::driver {
 namespace {
@@ -26,10 +25,10 @@ int listKeys(const std::string &archName) {
 
 } // namespace
 
-void addSchedule(CLI::App &app, Action &action) {
+void addSchedule(Command &app, Action &action) {
   auto archName = std::make_shared<std::string>("sm_90a");
-  CLI::App *command = app.add_subcommand("schedule", "Say what a schedule may set");
-  command->add_flag_function("--list", [](int64_t) {}, "print the keys with their values and defaults")->required();
+  Command *command = app.add_subcommand("schedule", "Say what a schedule may set");
+  command->add_flag_callback("--list", [] {}, "print the keys with their values and defaults")->required();
   command->add_option("--arch", *archName, "the GPU, or its family")->type_name("ARCH")->capture_default_str();
   command->callback([&action, archName] { action = [archName] { return listKeys(*archName); }; });
 }

@@ -4,6 +4,7 @@
 // `tkc serve FILE`: answers calls of another program on the interpreter. For the Python package, which keeps it
 // running.
 #include "tkc/Cases.h"
+#include "tkc/CommandLine.h"
 #include "tkc/Driver.h"
 
 #include "harness/Service.h"
@@ -13,7 +14,6 @@
 #include <memory>
 #include <string>
 
-#include <CLI/CLI.hpp>
 #include <sys/mman.h>
 #include <sys/stat.h>
 
@@ -74,9 +74,9 @@ int serve(const ServeOptions &options) {
 
 } // namespace
 
-void addServe(CLI::App &app, Action &action) {
+void addServe(Command &app, Action &action) {
   auto options = std::make_shared<ServeOptions>();
-  CLI::App *command = app.add_subcommand("serve", "answer calls on the interpreter: a JSON object a line in, one out");
+  Command *command = app.add_subcommand("serve", "answer calls on the interpreter: a JSON object a line in, one out");
   command->add_option("FILE", options->input, "a .tk file")->required()->type_name("");
   command->add_option("--memory", options->memory, "a file descriptor: of the memory that holds the tensors")
       ->required()

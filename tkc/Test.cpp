@@ -3,7 +3,7 @@
 //
 // `tkc test FILE`: the cases of a file against their references.
 #include "tkc/Cases.h"
-#include "tkc/Choices.h"
+#include "tkc/CommandLine.h"
 #include "tkc/Driver.h"
 #include "tkc/Reproducer.h"
 #include "tkc/TestGpu.h"
@@ -18,7 +18,6 @@
 #include <map>
 #include <memory>
 
-#include <CLI/CLI.hpp>
 #include <llvm/ADT/StringRef.h>
 
 namespace tkc::driver {
@@ -52,7 +51,7 @@ void readSample(const std::string &text, harness::RunOptions &options) {
   const auto [first, step] = llvm::StringRef(text).split('/');
   if (first.getAsInteger(10, options.sampleFirst) || step.getAsInteger(10, options.sampleStep) ||
       options.sampleStep == 0)
-    throw CLI::ValidationError("--sample", fmt::format("`{}` is not of the form I/N", text));
+    refuseValue("--sample", fmt::format("`{}` is not of the form I/N", text));
 }
 
 int runTests(TestOptions &options) {
@@ -102,18 +101,17 @@ int runTests(TestOptions &options) {
 
 } // namespace
 
-void addTest(CLI::App &app, Action &action) {
+void addTest(Command &app, Action &action) {
   auto options = std::make_shared<TestOptions>();
-  CLI::App *command = app.add_subcommand("test", "run the cases of a file against their references");
+  Command *command = app.add_subcommand("test", "run the cases of a file against their references");
   command->add_option("FILE", options->input, "a .tk file")->required()->type_name("");
   static const std::map<std::string, Target> targets{
       {"interpreter", Target::Interpreter}, {"gpu", Target::Gpu}, {"emulator", Target::Emulator}};
   command
-      ->add_option(
-          "--target", options->target,
+      ->add_choice(
+          "--target", options->target, targets,
           "where the kernels run: interpreter, on the CPU, rounding exactly; gpu, built with nvcc; emulator, the "
           "emitted file on the CPU, checked")
-      ->transform(oneOf(targets))
       ->type_name("TARGET");
   command
       ->add_option("-o,--output", options->gpu.folder,
@@ -141,7 +139,7 @@ void addTest(CLI::App &app, Action &action) {
       ->needs("--output");
   command->add_option("--filter", options->run.filter, "only kernels whose name contains TEXT")->type_name("TEXT");
   command
-      ->add_option_function<std::string>(
+      ->add_option_function(
           "--sample", [options](const std::string &text) { readSample(text, options->run); },
           "of each kernel's cases only every Nth, from number I on; at least one")
       ->type_name("I/N");

@@ -3,6 +3,7 @@
 //
 // `tkc tune FILE`: searches the schedules of a file's kernels for the calls of its `bench` declarations.
 #include "tkc/Cases.h"
+#include "tkc/CommandLine.h"
 #include "tkc/Driver.h"
 #include "tkc/Files.h"
 #include "tkc/Targets.h"
@@ -19,7 +20,6 @@
 #include <memory>
 #include <set>
 
-#include <CLI/CLI.hpp>
 #include <llvm/ADT/SmallString.h>
 #include <llvm/ADT/StringRef.h>
 #include <llvm/Support/FileSystem.h>
@@ -336,9 +336,9 @@ int runTune(TuneOptions &options) {
 
 } // namespace
 
-void addTune(CLI::App &app, Action &action) {
+void addTune(Command &app, Action &action) {
   auto options = std::make_shared<TuneOptions>();
-  CLI::App *command = app.add_subcommand("tune", "search for faster schedules, on a GPU");
+  Command *command = app.add_subcommand("tune", "search for faster schedules, on a GPU");
   command->footer(footer);
   command->add_option("FILE", options->input, "a .tk file")->required()->type_name("");
   command
@@ -368,10 +368,9 @@ void addTune(CLI::App &app, Action &action) {
       ->type_name("N");
   command->add_option("--seed", options->work.seed, "another seed gives other inputs")->type_name("N");
   command->add_option("--arch", options->arch, "what to compile for; this machine's GPU")->type_name("ARCH");
-  CLI::Option *dry = command->add_flag("--dry-run", options->dryRun, "show what would be built, and what not, and why");
-  CLI::Option *build =
-      command->add_flag("--build-only", options->buildOnly,
-                        "write a folder whose run.sh builds and measures, on any machine with the GPU");
+  Option *dry = command->add_flag("--dry-run", options->dryRun, "show what would be built, and what not, and why");
+  Option *build = command->add_flag("--build-only", options->buildOnly,
+                                    "write a folder whose run.sh builds and measures, on any machine with the GPU");
   command->add_option("--results", options->results, "take the figures of a run elsewhere, and write the schedules")
       ->type_name("FILE.jsonl")
       ->excludes(dry)

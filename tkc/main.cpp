@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The command line. Each subcommand declares its own options (addCompile, …); without one, tkc compiles.
+#include "tkc/CommandLine.h"
 #include "tkc/Driver.h"
 #include "tkc/Reproducer.h"
 #include "tkc/Version.h"
@@ -10,8 +11,6 @@
 #include <csignal>
 #include <cstdio>
 #include <vector>
-
-#include <CLI/CLI.hpp>
 
 namespace tkc::driver {
 namespace {
@@ -33,13 +32,11 @@ Exit codes: 0 done, 1 errors in the input, 2 wrong usage, 66 an input cannot be 
 73 an output cannot be written.)";
 
 int run(int argc, char **argv) {
-  CLI::App app(description, "tkc");
+  CommandLine app(description, version());
   app.footer(footer);
-  app.set_version_flag("--version", version());
-  app.get_formatter()->column_width(34);
   setCommandLine(argc, argv);
-  app.add_option_function<std::string>("--reproduce", setReproducerPath,
-                                       "where a bug in tkc is written down, with all that shows it again")
+  app.add_option_function("--reproduce", setReproducerPath,
+                          "where a bug in tkc is written down, with all that shows it again")
       ->type_name("FILE")
       ->group("Looking inside");
   Action action;
@@ -60,12 +57,8 @@ int run(int argc, char **argv) {
   for (std::string &argument : arguments)
     if (argument == "-MD" || argument == "-MF")
       argument.insert(0, "-");
-  std::reverse(arguments.begin(), arguments.end());
-  try {
-    app.parse(std::move(arguments));
-  } catch (const CLI::ParseError &error) {
-    return endOutput(app.exit(error) == 0 ? Success : Usage);
-  }
+  if (const std::optional<int> code = app.parse(std::move(arguments)))
+    return endOutput(*code == 0 ? Success : Usage);
   return endOutput(catchingBugs(action));
 }
 
