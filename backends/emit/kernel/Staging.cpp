@@ -338,8 +338,6 @@ void RolePrinter::printCopies(const plan::Body &body, size_t &i, cpp::Body &out)
       copyByThreads(*copy, to);
     if (!byThreads.empty())
       to.push_back(cpp::Stmt::expression(cpp::call("tk::finish_copies")));
-    if (byEngine.empty() && byThreads.empty() && kernel.plan.grid.counted) // who asks for the tile arrives by itself
-      return;
     if (byEngine.empty() && byThreads.empty() && engineBytes == 0) { // copies that stand before it
       const cpp::Expr arrives = plan::runsOnOneThread(role) || !kernel.asksLoadsFit()
                                     ? leader
@@ -347,6 +345,8 @@ void RolePrinter::printCopies(const plan::Body &body, size_t &i, cpp::Body &out)
       to.push_back(cpp::Stmt::ifThen(arrives, {arrive}));
       return;
     }
+    if (byEngine.empty() && byThreads.empty() && kernel.plan.grid.counted) // who asks for the tile arrives by itself
+      return;
     if (byEngine.empty() && byThreads.empty()) // bytes of something else
       return emit(elected, to,
                   cpp::method(barrierRef(barrier), "expect_bytes", {cpp::integer(expect->as<plan::Expect>().bytes)}));
