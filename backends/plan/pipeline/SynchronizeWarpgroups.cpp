@@ -2,11 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "backends/plan/pipeline/SynchronizeWarpgroups.h"
 
-#include "backends/plan/roles/FreshName.h"
 #include "backends/plan/roles/RoleBuilder.h"
 
 #include <algorithm>
-#include <iterator>
 #include <map>
 #include <set>
 #include <string>
@@ -240,8 +238,8 @@ private:
 
   // ---- loops that need no product's result: one iteration's stay in flight while the next ones are issued
 
-  /// Nothing in the loop but products needs their results, and every ring has a stage to spare. Vector work on what
-  /// products read may stand beside them, and work that makes their left operands.
+  /// Nothing in the loop but products from shared memory needs their results, and every ring has a stage to spare.
+  /// Vector work on what products read may stand beside them.
   bool keepsProductInFlight(const plan::Stmt &loop, int depth) const {
     if (loop.kind != Kind::For || !loop.prologue.empty() || loop.body.empty())
       return false;
@@ -255,22 +253,8 @@ private:
           std::all_of(rings.begin(), rings.end(), [](const RingPlacement *ring) { return ring->stages > 1; });
       if (stmt.kind != Kind::Product)
         return spare && isBesideProducts(stmt, results);
-      return !stmt.isSynchronous() && (stmt.aShared || isFedByOne(loop.body, stmt)) && !usesStaged(stmt) &&
-             !rings.empty() && spare;
+      return !stmt.isSynchronous() && stmt.aShared && !usesStaged(stmt) && !rings.empty() && spare;
     });
-  }
-
-  /// Whether one computation of the iteration makes the register operand of a product, which alone reads it.
-  static bool isFedByOne(const plan::Body &body, const plan::Stmt &product) {
-    const std::string &operand = product.operands[0];
-    int made = 0, read = 0;
-    for (const plan::Stmt &stmt : body) {
-      made += stmt.dest == operand && stmt.kind == Kind::Compute && read == 0 ? 1 : 0;
-      read += static_cast<int>(std::count(stmt.operands.begin(), stmt.operands.end(), operand));
-      if (stmt.dest == operand && stmt.kind != Kind::Compute)
-        return false;
-    }
-    return made == 1 && read == 1;
   }
 
   /// Work of each thread for itself, on other variables than products have.
@@ -289,67 +273,21 @@ private:
   }
 
   ///   first: products(0)   others: products(k); wait until only they are in flight; release k - 1   end: wait; release
-  /// What makes register operands runs under the products of the iteration before, which read those of theirs: so it
-  /// makes them in other variables, and the wait comes before these are moved.
   void pipelineProducts(plan::Stmt &loop, int depth) {
-    const std::string firstMoved = makeOperandsAhead(loop.body);
     auto groups = static_cast<int>(std::count_if(loop.body.begin(), loop.body.end(),
                                                  [](const plan::Stmt &stmt) { return stmt.kind == Kind::Product; }));
     std::set<const RingPlacement *> rings;
     for (const plan::Stmt &stmt : loop.body)
       rings.merge(ringsIn(stmt, depth));
     plan::Body issue = issueProducts(loop.body, depth);
-    if (groups > mostInFlight || !firstMoved.empty()) {
+    if (groups > mostInFlight) {
       commitTogether(issue);
       groups = 1;
     }
     loop.prologue = issue;
     loop.body = std::move(issue);
-    if (firstMoved.empty())
-      releasePrevious(loop.body, rings, groups, loop.loc);
-    else
-      releaseBeforeMove(firstMoved, loop.body, rings, loop.loc);
+    releasePrevious(loop.body, rings, groups, loop.loc);
     releasePrevious(loop.epilogue, rings, 0, loop.loc);
-  }
-
-  /// Returns the first register operand that is moved to where products read it; empty: there is none. Else all
-  /// products come last, as ptxas has them wait for each other where registers are written between them.
-  std::string makeOperandsAhead(plan::Body &body) {
-    const auto readsRegisters = [](const plan::Stmt &stmt) { return stmt.kind == Kind::Product && !stmt.aShared; };
-    if (std::none_of(body.begin(), body.end(), readsRegisters))
-      return {};
-    std::string first;
-    plan::Body result, moves, products;
-    for (plan::Stmt &stmt : body) {
-      if (readsRegisters(stmt)) {
-        const std::string operand = stmt.operands[0];
-        const std::string ahead =
-            freshName(operand + "_ahead", [&](const std::string &name) { return role.findVar(name) != nullptr; });
-        role.vars.push_back({ahead, role.findVar(operand)->type});
-        const auto made =
-            std::find_if(result.begin(), result.end(), [&](const plan::Stmt &other) { return other.dest == operand; });
-        made->dest = ahead;
-        plan::Stmt &move = plan::append(moves, Kind::Move, made->loc);
-        move.dest = operand;
-        move.operands = {ahead};
-        first = first.empty() ? operand : first;
-      }
-      (stmt.kind == Kind::Product ? products : result).push_back(std::move(stmt));
-    }
-    for (plan::Body *part : {&moves, &products})
-      std::move(part->begin(), part->end(), std::back_inserter(result));
-    body = std::move(result);
-    return first;
-  }
-
-  void releaseBeforeMove(const std::string &operand, plan::Body &body, const std::set<const RingPlacement *> &rings,
-                         SourceLoc loc) {
-    const auto move = std::find_if(body.begin(), body.end(), [&](const plan::Stmt &stmt) {
-      return stmt.kind == Kind::Move && stmt.dest == operand;
-    });
-    plan::Body released;
-    releasePrevious(released, rings, 0, loc);
-    body.insert(move, released.begin(), released.end());
   }
 
   /// All products of an iteration in one group.
@@ -366,12 +304,8 @@ private:
     plan::Body issue;
     out = &issue;
     open.clear();
-    for (auto next = products.begin(); next != products.end(); ++next) {
-      plan::Stmt &stmt = *next;
+    for (plan::Stmt &stmt : products) {
       openRings(ringsIn(stmt, depth), stmt.loc);
-      if (stmt.kind == Kind::Product && !stmt.aShared) // and those of the products that follow at once
-        std::for_each(next, products.end(),
-                      [&](const plan::Stmt &other) { openRings(ringsIn(other, depth), other.loc); });
       if (stmt.kind == Kind::Product)
         product(stmt);
       else
