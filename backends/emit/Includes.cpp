@@ -25,7 +25,6 @@ constexpr Row rows[] = {
     {"copy_to", "copy.h"},
     {"copy_rows", "copy.h"},
     {"finish_copies", "copy.h"},
-    {"bring_rows", "row_copies.h"},
     {"copy_async", "cp_async.h"},
     {"copy_row_async", "row_copy.h"},
     {"copy_led_row_async", "row_copy.h"},

@@ -89,8 +89,9 @@ std::unique_ptr<plan::Plan> planOne(ElaboratedKernel &kernel, const PlanOptions 
   schedule.aligned = kernel.schedule.aligned != nullptr;
   refuseKeys(kernel.schedule.settings, *options.arch, diagnostics);
   const std::vector<std::string> &launched = options.launchedKernels;
-  if (!schedule.earlyLaunch)
-    schedule.earlyLaunch = std::find(launched.begin(), launched.end(), kernel.kernel->signature.name) != launched.end();
+  if (!schedule.earlyLaunch &&
+      std::find(launched.begin(), launched.end(), kernel.kernel->signature.name) != launched.end())
+    schedule.earlyLaunch = true;
   if (diagnostics.numErrors() > errorsBefore || !settleScales(*kernel.function, *options.arch, schedule, diagnostics) ||
       !settleRescaling(*kernel.function, *options.arch, schedule, diagnostics) ||
       (options.transform && !options.transform(*kernel.function)) ||

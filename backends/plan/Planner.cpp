@@ -6,6 +6,7 @@
 #include "backends/plan/analysis/Quotients.h"
 #include "backends/plan/grid/Clusters.h"
 #include "backends/plan/grid/DynamicTiles.h"
+#include "backends/plan/grid/EarlyLaunch.h"
 #include "backends/plan/grid/GridBounds.h"
 #include "backends/plan/grid/PingPong.h"
 #include "backends/plan/grid/SplitK.h"
@@ -68,7 +69,7 @@ private:
     if (!hasTypes())
       return false;
     describe();
-    shared = lowerGrid(function, nest, arch, schedule, *plan);
+    shared = lowerGrid(function, nest, *plan);
     std::string error;
     placement = place(function, nest, arch, schedule, error);
     if (error.empty())
@@ -293,6 +294,7 @@ private:
 
   // ---- the rest
   void finish() {
+    beginEarly(arch, schedule, *plan);
     mergeTensorMaps(*plan);
     allocateShared(*plan, arch.language == arch::Language::Hip, placement.packs);
     plan->grid.dynamic = !answers.empty();

@@ -108,7 +108,7 @@ const std::vector<Key> &keys() {
       {"pingpong", "bool", 0, 1, "false",
        "of a loop of products alone: computing warpgroups take whole tiles in turns, so that one multiplies while the "
        "other stores (Hopper)"},
-      {"early_launch", "bool", 0, 1, "true in programs",
+      {"early_launch", "bool", 0, 1, "true in programs, and where the copy engine loads tiles",
        "launched while the kernel before still runs, for whose end it waits", false, false},
       {"allow_upcast", "bool", 0, 1, "false", "types that the GPU lacks are computed in wider ones, more slowly", false,
        false},

@@ -26,8 +26,9 @@ public:
               const Architectures &gpus, const FileNames &names, const SourceManager &sources, const Dialect &dialect)
       : HostFunction(signature, sources, dialect, names), planned(std::move(planned)), gpus(gpus) {}
 
-  /// The function that does the work. What programs launch is told where it stands among their launches, and is called
-  /// by the C function; else it is the C function itself, or a plain one in the namespace `scope`.
+  /// The function that does the work. What programs launch, or what may follow copies to workspace, is told what stands
+  /// before it, and is called by the C function; else it is the C function itself, or a plain one in the namespace
+  /// `scope`.
   std::string definition(bool isLaunched, const std::string &scope) {
     std::string head = declaration(EntryKind::Kernel);
     if (isLaunched)
@@ -230,7 +231,8 @@ std::string printLaunchers(const std::vector<planner::PlannedKernel> &kernels,
   std::string text;
   forEachKernel(kernels, [&](const KernelInfo &kernel, std::vector<const planner::PlannedKernel *> planned) {
     KernelEntry entry(kernel.signature, planned, gpus, names, sources, dialect);
-    text += entry.definition(isLaunched(kernel, programs), scope);
+    text += entry.definition(
+        isLaunched(kernel, programs) || (scope.empty() && followsCopies(kernel.signature, planned)), scope);
     if (scope.empty())
       text += entry.overloadDefinition(EntryKind::Kernel) +
               printWorkspaceEntries(kernel.signature, planned, gpus, names, sources, dialect);

@@ -67,7 +67,8 @@ public:
     line("tk::host::check_workspace({}, {}, {}, {});", callName, workspaceName, availableName, bytes());
     copyOperands();
     line("if (!{0}.ok())\nreturn {0}.status();", callName);
-    line("return ::{}({}, {});\n}}\n", functionName(EntryKind::Kernel), fmt::join(arguments(), ", "), streamName);
+    line("return ::{}({}{}, {});\n}}\n", functionName(EntryKind::Kernel),
+         followsCopies(signature, planned) ? copiesName + ".next(), " : "", fmt::join(arguments(), ", "), streamName);
     return std::move(text);
   }
 
@@ -125,25 +126,29 @@ private:
                        hostExpr(plan, axis.hi, constants), std::max<int64_t>(axis.tileSize, 1) * tiles);
   }
 
+  /// In one launch.
   void copyOperands() {
-    const std::string rest = fresh("rest");
-    line("char *{} = static_cast<char *>({});", rest, workspaceName);
+    size_t rank = 0;
+    for (const std::string &tensor : copied)
+      rank = std::max(rank, findParam(tensor)->dims.size());
+    line("tk::host::padded_copies<{}, {}> {}({}, {});", copied.size(), rank, copiesName, callName, workspaceName);
     for (const std::string &tensor : copied) {
       copies[tensor] = fresh(identifier(tensor) + "_padded");
-      line("const tk::host::padded<{}> {}({}, {}, {}, {}, {});", findParam(tensor)->dims.size(), copies[tensor],
-           callName, view(tensor), pays.at(tensor), rest, streamName);
+      line("const tk_tensor *const {} = {}.add({}, {});", copies[tensor], copiesName, view(tensor), pays.at(tensor));
     }
+    line("{}.launch({});", copiesName, streamName);
   }
 
   std::vector<std::string> arguments() const {
     std::vector<std::string> list;
     for (const std::string &name : signature.order) {
       const auto copy = copies.find(name);
-      list.push_back(copy == copies.end() ? identifier(name) : copy->second + ".get()");
+      list.push_back(copy == copies.end() ? identifier(name) : copy->second);
     }
     return list;
   }
 
+  const std::string copiesName = fresh("copies");
   const std::vector<std::string> copied;
   const std::vector<const planner::PlannedKernel *> &planned;
   std::map<std::string, std::string> copies, pays; ///< by tensor: what stands for it; the variable that says whether
@@ -161,6 +166,12 @@ std::vector<std::string> paddedTensors(const Signature &signature,
     if (param.mode == ir::ParamMode::In && param.dims.size() > 1 && !isPacked(param.elem) && loaded.count(param.name))
       names.push_back(param.name);
   return names;
+}
+
+bool followsCopies(const Signature &signature, const std::vector<const planner::PlannedKernel *> &planned) {
+  return !paddedTensors(signature, planned).empty() &&
+         std::any_of(planned.begin(), planned.end(),
+                     [](const planner::PlannedKernel *kernel) { return waitsForPrevious(*kernel->plan); });
 }
 
 std::string printWorkspaceEntries(const Signature &signature,

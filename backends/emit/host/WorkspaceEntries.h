@@ -16,6 +16,9 @@ namespace tkc::cuda {
 std::vector<std::string> paddedTensors(const Signature &signature,
                                        const std::vector<const planner::PlannedKernel *> &planned);
 
+/// Whether the kernel has these functions, and some plan of it may begin while the copies run.
+bool followsCopies(const Signature &signature, const std::vector<const planner::PlannedKernel *> &planned);
+
 /// Both functions, in C, and their overloads in C++. Empty where no operand is loaded by the copy engine.
 std::string printWorkspaceEntries(const Signature &signature,
                                   const std::vector<const planner::PlannedKernel *> &planned, const Architectures &gpus,

@@ -193,8 +193,7 @@ private:
   // Staging.cpp
   void printCopies(const plan::Body &body, size_t &i, cpp::Body &out);
   bool isByEngine(const plan::Stmt &copy) const;
-  using RowCopies = std::vector<cpp::Expr>; ///< what is under way, for tk::finish_rows
-  void copyByThreads(const plan::Stmt &stmt, cpp::Body &out, RowCopies *begun = nullptr, const cpp::Expr &onlyIf = {});
+  void copyByThreads(const plan::Stmt &stmt, cpp::Body &out, const cpp::Expr &onlyIf = {});
   cpp::Stmt engineWhereFits(const plan::Stmt &copy);
   void copyAllByThreads(const std::vector<const plan::Stmt *> &byThreads,
                         const std::vector<const plan::Stmt *> &byEngine, cpp::Body &out);

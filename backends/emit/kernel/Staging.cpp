@@ -138,7 +138,7 @@ cpp::Expr RolePrinter::copyByEngine(const Stmt &stmt) {
   return cpp::call("tk::tma_load", std::move(args));
 }
 
-void RolePrinter::copyByThreads(const Stmt &stmt, cpp::Body &out, RowCopies *begun, const cpp::Expr &onlyIf) {
+void RolePrinter::copyByThreads(const Stmt &stmt, cpp::Body &out, const cpp::Expr &onlyIf) {
   const plan::Buffer *buffer = kernel.plan.findBuffer(stmt.ref.buffer);
   const bool isVector = buffer->rows == 1;
   const auto add = [&](cpp::Stmt copy) {
@@ -176,19 +176,10 @@ void RolePrinter::copyByThreads(const Stmt &stmt, cpp::Body &out, RowCopies *beg
         cpp::call(cpp::templated("tk::copy_padded", parameters), {stage(stmt.ref), from, threadInRole})));
   }
   const bool isContiguous = !stmt.ref.transposed && parts.cols.dim + 1 == static_cast<int>(parts.param->dims.size());
-  const std::string callee = !isContiguous ? "tk::copy_to_shared"
-                             : begun       ? "tk::bring_rows"
-                                           : "tk::copy_rows_to_shared";
+  const std::string callee = isContiguous ? "tk::copy_rows_to_shared" : "tk::copy_to_shared";
   if (isContiguous && deepCopies(role.registers) > 0)
     parameters.push_back(cpp::integer(deepCopies(role.registers)));
-  std::vector<cpp::Expr> args = {stage(stmt.ref), from, threadInRole};
-  if (!isContiguous || !begun)
-    return add(cpp::Stmt::expression(cpp::call(cpp::templated(callee, parameters), std::move(args))));
-  if (onlyIf)
-    args.push_back(onlyIf);
-  begun->push_back(cpp::name(names.take(identifier(stmt.ref.buffer) + "_rows")));
-  out.push_back(cpp::Stmt::declaration("const auto", cpp::print(begun->back()),
-                                       cpp::call(cpp::templated(callee, parameters), std::move(args))));
+  add(cpp::Stmt::expression(cpp::call(cpp::templated(callee, parameters), {stage(stmt.ref), from, threadInRole})));
 }
 
 /// Starts the engine's copy beside those of threads, if the tensor suits it. The thread arrives with the others.
@@ -205,16 +196,14 @@ cpp::Stmt RolePrinter::engineWhereFits(const Stmt &copy) {
 void RolePrinter::copyAllByThreads(const std::vector<const Stmt *> &byThreads,
                                    const std::vector<const Stmt *> &byEngine, cpp::Body &out) {
   const bool asksEach = asksEachLoad(kernel.plan);
-  RowCopies begun;
   if (asksEach)
     for (const Stmt *copy : byEngine)
       out.push_back(engineWhereFits(*copy));
   for (const Stmt *copy : byThreads)
     copyByThreads(*copy, out);
   for (const Stmt *copy : byEngine)
-    copyByThreads(*copy, out, &begun, asksEach ? cpp::unary("!", kernel.fits(copy->map)) : cpp::Expr());
-  out.push_back(cpp::Stmt::expression(begun.empty() ? cpp::call("tk::finish_copies")
-                                                    : cpp::call("tk::finish_rows", std::move(begun))));
+    copyByThreads(*copy, out, asksEach ? cpp::unary("!", kernel.fits(copy->map)) : cpp::Expr());
+  out.push_back(cpp::Stmt::expression(cpp::call("tk::finish_copies")));
 }
 
 /// Vectors that may not suit the engine are copied by the threads; a role that leaves all to the engine, and a branch

@@ -47,14 +47,11 @@ plan::GridAxis lowerAxis(const Nest &nest, RoleBuilder &builder, SharedNames &sh
 
 } // namespace
 
-SharedNames lowerGrid(const ir::Function &function, const Nest &nest, const arch::Description &arch,
-                      const Schedule &schedule, plan::Plan &plan) {
+SharedNames lowerGrid(const ir::Function &function, const Nest &nest, plan::Plan &plan) {
   Placement none; // what lies in shared memory has nothing to do with the grid
   none.quotients = quotientsOf(function, nest, false);
   RoleBuilder builder(none, {});
   SharedNames shared;
-  if (arch.hasDependentLaunch && schedule.earlyLaunch.value_or(false))
-    builder.emit(plan::WaitForPrevious(), SourceLoc());
   for (const ir::Op *op : nest.prelude)
     lowerPreludeOp(builder, shared, *op);
   plan.prelude = std::move(builder.role.body);

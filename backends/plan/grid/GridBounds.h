@@ -9,7 +9,6 @@
 namespace tkc::planner {
 
 /// Fills the prelude and the grid's axes of `plan`, in the order of the nest. Returns the names that every role sees.
-SharedNames lowerGrid(const ir::Function &function, const Nest &nest, const arch::Description &arch,
-                      const Schedule &schedule, plan::Plan &plan);
+SharedNames lowerGrid(const ir::Function &function, const Nest &nest, plan::Plan &plan);
 
 } // namespace tkc::planner

@@ -8,20 +8,28 @@
 #include "tk/copy.h"
 #include "tk/host/api.h"
 #include "tk/host/arguments.h"
+#include "tk/sync.h"
 
 namespace tk::host {
 
-/// Rows of elements of Size bytes. Dims and strides (in bytes) of all dims but the last, from the innermost out.
+/// A tensor's rows. Dims and strides (in bytes) of all dims but the last, from the innermost out; ones and zeros
+/// beyond.
 template <int Rank> struct padded_rows {
   const u8 *from;
   u8 *to;
   i64 dims[Rank - 1], strides[Rank - 1];
   i64 row_bytes, chunks; ///< chunks of 16 bytes, of all rows with what follows each
   int across;            ///< of one row
+  int size;              ///< bytes of an element
+  unsigned blocks;       ///< of the launch, which copy this tensor
+};
+template <int Count, int Rank> struct padded_tensors {
+  padded_rows<Rank> of[Count];
 };
 
-template <int Size, int Rank> __global__ void copy_to_padded_rows(const __grid_constant__ padded_rows<Rank> g) {
-  for (i64 i = i64(blockIdx.x) * blockDim.x + threadIdx.x; i < g.chunks; i += i64(gridDim.x) * blockDim.x) {
+template <int Size, int Rank>
+__device__ __forceinline__ void copy_chunks(const padded_rows<Rank> &g, unsigned block, unsigned threads) {
+  for (i64 i = i64(block) * threads + threadIdx.x; i < g.chunks; i += i64(g.blocks) * threads) {
     i64 row = i / g.across, at = 0;
     const i64 column = (i - row * g.across) * 16, left = g.row_bytes - column;
 #pragma unroll
@@ -33,6 +41,23 @@ template <int Size, int Rank> __global__ void copy_to_padded_rows(const __grid_c
     chunk.load(g.from + at + column, int(left < 0 ? 0 : left < 16 ? left : 16));
     *reinterpret_cast<uint4 *>(g.to + i * 16) = chunk.get();
   }
+}
+
+template <int Count, int Rank>
+__global__ void copy_to_padded_rows(const __grid_constant__ padded_tensors<Count, Rank> g) {
+  if constexpr (compute_capability >= 90)
+    launch_dependents();
+  unsigned block = blockIdx.x;
+  int n = 0;
+  for (; n < Count - 1 && block >= g.of[n].blocks; ++n)
+    block -= g.of[n].blocks;
+  const padded_rows<Rank> &rows = g.of[n];
+  if (rows.size == 1)
+    copy_chunks<1>(rows, block, blockDim.x);
+  else if (rows.size == 2)
+    copy_chunks<2>(rows, block, blockDim.x);
+  else
+    copy_chunks<4>(rows, block, blockDim.x);
 }
 
 /// Whether a copy is what the copy engine asks for, and the tensor is not.
@@ -54,64 +79,76 @@ inline int64_t padded_bytes(const argument &a) {
 /// by so many blocks. A copy reads and writes the tensor once, at `memory` bytes a nanosecond, and is a launch.
 inline bool copy_pays(const argument &a, double times, double blocks, double memory, const device &on) {
   constexpr double launch = 1700; // nanoseconds
-  constexpr double by_words = 30,
-                   shifted = 20; // bytes a nanosecond of a block, of rows that begin at words, and of others
+  // Bytes a nanosecond of a block, of rows that begin at words, and of others: measured on an H100
+  // (docs/notes/odd-rows.md).
+  constexpr double by_words = 15, shifted = 7.5;
   const double bytes = double(padded_bytes(a));
   const double at_once = blocks < on.multiprocessors ? blocks : on.multiprocessors;
   return bytes * times / (alignment(a) < 4 ? shifted : by_words) > at_once * (launch + 2 * bytes / memory);
 }
 
-/// A tensor of Rank dims as a launch takes it: its copy in workspace, or the caller's.
-template <int Rank> class padded {
+/// Copies of up to Count tensors of at most Rank dims, which one launch makes: launches cost more than small tensors
+/// do.
+template <int Count, int Rank> class padded_copies {
 public:
-  /// Copies to `workspace`, which becomes what is left of it, if `copies`.
-  padded(call &c, const argument &a, bool copies, char *&workspace, api::stream stream) : tensor(a.tensor) {
-    if (!c.ok() || !copies || !is_padded_in_workspace(a))
-      return;
-    int64_t rows = 1, stride = padded_pitch(a) / bytes_of(a.type);
-    padded_rows<Rank> g{};
-    g.from = reinterpret_cast<const u8 *>(a.data()), g.to = reinterpret_cast<u8 *>(workspace);
-    dims[Rank - 1] = a.dim(Rank - 1), strides[Rank - 1] = 1;
+  padded_copies(call &c, void *workspace) : c(c), rest(static_cast<char *>(workspace)) {}
+  padded_copies(const padded_copies &) = delete; // tensors point into this
+
+  /// The tensor as the next launch takes it: its copy in workspace, if it `pays` and the copy engine asks for one, or
+  /// the caller's.
+  const tk_tensor *add(const argument &a, bool pays) {
+    if (!c.ok() || !pays || !is_padded_in_workspace(a))
+      return a.tensor;
+    const int last = a.rank() - 1, n = count++;
+    padded_rows<Rank> &rows = g.of[n];
+    int64_t stride = padded_pitch(a) / bytes_of(a.type), all = 1;
+    dims[n][last] = a.dim(last), strides[n][last] = 1;
     for (int i = 0; i < Rank - 1; ++i) {
-      const int d = Rank - 2 - i;
-      g.dims[i] = dims[d] = a.dim(d);
-      g.strides[i] = bytes_of(a.type, a.stride(d));
-      strides[d] = stride;
-      stride *= a.dim(d), rows *= a.dim(d);
+      const int d = last - 1 - i;
+      rows.dims[i] = d < 0 ? 1 : a.dim(d);
+      rows.strides[i] = d < 0 ? 0 : bytes_of(a.type, a.stride(d));
+      if (d < 0)
+        continue;
+      dims[n][d] = a.dim(d), strides[n][d] = stride;
+      stride *= a.dim(d), all *= a.dim(d);
     }
-    g.row_bytes = bytes_of(a.type, dims[Rank - 1]);
-    g.across = static_cast<int>(padded_pitch(a) / 16);
-    g.chunks = rows * g.across;
-    copied = *a.tensor;
-    copied.data = workspace, copied.byte_offset = 0, copied.dims = dims, copied.strides = strides;
-    tensor = &copied;
-    workspace += padded_bytes(a);
-    const int size = static_cast<int>(bytes_of(a.type));
-    launch(c,
-           size == 1   ? reinterpret_cast<const void *>(&copy_to_padded_rows<1, Rank>)
-           : size == 2 ? reinterpret_cast<const void *>(&copy_to_padded_rows<2, Rank>)
-                       : reinterpret_cast<const void *>(&copy_to_padded_rows<4, Rank>),
-           g, stream);
+    rows.from = reinterpret_cast<const u8 *>(a.data()), rows.to = reinterpret_cast<u8 *>(rest);
+    rows.row_bytes = bytes_of(a.type, a.dim(last));
+    rows.across = static_cast<int>(padded_pitch(a) / 16);
+    rows.chunks = all * rows.across;
+    rows.size = static_cast<int>(bytes_of(a.type));
+    const i64 needed = (rows.chunks + threads - 1) / threads;
+    rows.blocks = static_cast<unsigned>(needed < most_blocks ? needed : most_blocks);
+    blocks += rows.blocks;
+    copied[n] = *a.tensor;
+    copied[n].data = rest, copied[n].byte_offset = 0, copied[n].dims = dims[n], copied[n].strides = strides[n];
+    rest += padded_bytes(a);
+    return &copied[n];
   }
-  padded(const padded &) = delete; // `copied` points into this
 
-  const tk_tensor *get() const { return tensor; }
-
-private:
-  static void launch(call &c, const void *kernel, padded_rows<Rank> &g, api::stream stream) {
-    constexpr int threads = 256;
-    constexpr i64 most = 65536;
-    const i64 needed = (g.chunks + threads - 1) / threads;
+  void launch(api::stream stream) {
+    if (!c.ok() || count == 0)
+      return;
     void *parameters[] = {&g};
-    const api::error error =
-        api::launch(kernel, static_cast<unsigned>(needed < most ? needed : most), threads, parameters, stream);
+    const api::error error = api::launch(reinterpret_cast<const void *>(&copy_to_padded_rows<Count, Rank>), blocks,
+                                         threads, parameters, stream);
     if (error != api::success)
       c.fail(TK_CUDA_ERROR, "%s", api::text_of(error));
   }
 
-  const tk_tensor *tensor;
-  tk_tensor copied = {};
-  int64_t dims[Rank], strides[Rank];
+  /// How what reads the copies may begin.
+  order next() const { return count > 0 ? order::overlap_previous : order::after_all; }
+
+private:
+  static constexpr unsigned threads = 256, most_blocks = 65536;
+
+  call &c;
+  char *rest;
+  int count = 0;
+  unsigned blocks = 0;
+  padded_tensors<Count, Rank> g{};
+  tk_tensor copied[Count] = {};
+  int64_t dims[Count][Rank] = {}, strides[Count][Rank] = {};
 };
 
 } // namespace tk::host

@@ -1,0 +1,24 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "backends/plan/grid/EarlyLaunch.h"
+
+namespace tkc::planner {
+namespace {
+
+bool loadsTilesByEngine(const plan::Plan &plan) {
+  bool found = false;
+  for (const plan::Role &role : plan.roles)
+    plan::walk(role.body, [&](const plan::Stmt &stmt) {
+      found |= stmt.kind == plan::StmtKind::CopyIn && !stmt.map.empty() && plan.findBuffer(stmt.ref.buffer)->rows > 1;
+    });
+  return found;
+}
+
+} // namespace
+
+void beginEarly(const arch::Description &arch, const Schedule &schedule, plan::Plan &plan) {
+  if (arch.hasDependentLaunch && schedule.earlyLaunch.value_or(loadsTilesByEngine(plan)))
+    plan.prelude.insert(plan.prelude.begin(), plan::Stmt(plan::WaitForPrevious(), SourceLoc()));
+}
+
+} // namespace tkc::planner
