@@ -91,7 +91,7 @@ def build(folder, arch, versions):
     file.write_text(TEXT)
     _tool.tkc([str(file), "--arch", arch, "-o", str(cu)])
     _tool.tkc([str(file), "--arch", arch, "--emit=ffi", "-o", str(functions)])
-    ffi = [word for one in _toolchain._ffi_flags().values() for word in ("-I", one)]
+    ffi = [word for one in _toolchain.ffi_folders() for word in ("-I", one)]
     nvcc = _toolchain.nvcc()
     base = [nvcc.program, "-std=c++20", "-O3", "-shared", "-Xcompiler", "-fPIC", *nvcc.flags, *ffi]
     outputs = {name: folder / f"{name}.so" for name in versions}
@@ -173,10 +173,16 @@ def measure(folder, arch, versions):
         (function, _) = next(iter(call._functions.values()))
         rows["the same, called from Python", kernel] = of_python(lambda f=function, t=tensors: f(*t))
         rows["tkc from Python, out=", kernel] = of_python(lambda c=call, t=tensors: c(t[0], t[1], out=t[2]))
+        # Without what is before it: Python's own call of the object.
+        rows["the same, by the object in C++", kernel] = of_python(lambda c=call.func, t=tensors: c(t[0], t[1], out=t[2]))
         rows["tkc from Python, allocated", kernel] = of_python(lambda c=call, t=tensors: c(t[0], t[1]))
         theirs = {"add": torch.add, "product": torch.mm}[kernel]
         rows["PyTorch, out=", kernel] = of_python(lambda f=theirs, t=tensors: f(t[0], t[1], out=t[2]))
         rows["PyTorch, allocated", kernel] = of_python(lambda f=theirs, t=tensors: f(t[0], t[1]))
+        like = {"dtype": out.dtype, "device": out.device}
+        rows["torch.empty_strided", kernel] = of_python(
+            lambda o=out, k=like: torch.empty_strided(o.shape, o.stride(), **k)
+        )
         rows["torch.empty_like", kernel] = of_python(lambda t=tensors: torch.empty_like(t[2]))
     rows["Triton", "add"] = of_triton(cases["add"])
 

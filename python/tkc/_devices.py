@@ -10,7 +10,8 @@ from typing import Iterator, Optional, Tuple
 
 from ._errors import Error
 
-_asked: "contextvars.ContextVar[Optional[str]]" = contextvars.ContextVar("tkc_device", default=None)
+#: What `device` says here, or None.
+asked_here: "contextvars.ContextVar[Optional[str]]" = contextvars.ContextVar("tkc_device", default=None)
 
 
 def check(name: Optional[str]) -> Optional[str]:
@@ -22,15 +23,14 @@ def check(name: Optional[str]) -> Optional[str]:
 @contextlib.contextmanager
 def device(name: str) -> Iterator[None]:
     """`with tkc.device("cpu"):` runs the calls in it on the interpreter."""
-    token = _asked.set(check(name))
+    token = asked_here.set(check(name))
     try:
         yield
     finally:
-        _asked.reset(token)
+        asked_here.reset(token)
 
 
-#: What `device` says here, or None. It is asked at every call.
-asked = _asked.get
+asked = asked_here.get
 
 
 @functools.lru_cache(maxsize=None)

@@ -3,9 +3,10 @@
 """A kernel or program as a function."""
 
 import contextlib
+import functools
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Optional, Tuple
+from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, Optional, Tuple
 
 from . import _devices, _tensors, _toolchain
 from ._call import Call
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 _DEFAULT_ARCH = "sm_90a"
 
 
-class Kernel:
+class Kernel(functools.partial):
     """Of a module: call it with tensors and numbers, in the order of its parameters without the outputs.
 
     Keywords may name any parameter; `NAME=None` leaves an optional tensor out. Outputs that the call does not pass are
@@ -28,21 +29,29 @@ class Kernel:
     these names, the keyword means the parameter.
     """
 
+    # A partial, as Python calls one without a tuple and a dictionary of its arguments, and as what it calls may change:
+    # any call, or the method of calls that are like one before.
+
+    def __new__(cls, module: "Module", signature: Signature) -> "Kernel":
+        return super().__new__(cls, cls._call)
+
     def __init__(self, module: "Module", signature: Signature):
         self._module = module
         self._functions: Dict[Any, Tuple[Any, Any]] = {}
-        self._repeated = Repeated(signature)
+        self._repeated = Repeated(signature, self._call)
         self.signature = signature
         self.__name__ = self.__qualname__ = signature.name
         self.__doc__ = f"{signature}\n\n{signature.doc}"
+        self._serve(self._call)
+
+    def _serve(self, method: Callable[..., Any]) -> None:
+        """What a call calls from now on."""
+        self.__setstate__((method, (), {}, vars(self)))
 
     def __repr__(self) -> str:
         return f"<tkc kernel {self.signature}>"
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self._call(args, kwargs)
-
-    def _call(self, args: Any, kwargs: Dict[str, Any]) -> Any:
+    def _call(self, /, *args: Any, **kwargs: Any) -> Any:
         """Any call."""
         out, device, stream = (self._option(kwargs, name) for name in ("out", "device", "stream"))
         call = Call(self.signature, args, kwargs, out)
@@ -62,11 +71,9 @@ class Kernel:
         self._repeat({**call.values, **call.numbers}, function, dtypes)
 
     def _repeat(self, values: Mapping[str, Any], function: Any, dtypes: List[Any]) -> None:
-        """Calls of this function with such values go the short way. The kernel gets a class of its own, as Python looks
-        `__call__` up in the class."""
+        """Calls of this function with such values go the short way."""
         self._repeated.remember(values, function, dtypes)
-        if type(self) is Kernel and self._repeated.method is not None:
-            self.__class__ = type("Kernel", (Kernel,), {"__call__": self._repeated.method})
+        self._serve(self._repeated.method or self._call)
 
     def _option(self, kwargs: Dict[str, Any], name: str) -> Any:
         is_parameter = any(one.name == name for one in self.signature.parameters)
@@ -240,8 +247,8 @@ class Kernel:
     def forget(self) -> None:
         """The functions of calls before, as other schedules are there."""
         self._functions.clear()
-        self._repeated = Repeated(self.signature)
-        self.__class__ = Kernel
+        self._repeated = Repeated(self.signature, self._call)
+        self._serve(self._call)
 
     def _chosen(self, args: Any, kwargs: Mapping[str, Any]) -> List[str]:
         """The options for one specialisation, by a call's arguments or by its names."""

@@ -196,22 +196,42 @@ class Signature:
         constants = {one.name: int(numbers.get(one.name, one.default)) for one in self.parameters if one.is_const}
         return {**self.bind_symbols(shapes), **self.bind_types(types), **constants}
 
-    def texts_of_shapes(self) -> List[List[str]]:
-        """Of each output expressions for its dims, from the parameters by their names. They take what
-        bind_symbols() takes where no tensor is left out, and fail where one that they need is."""
-        bound: Dict[str, str] = {}
+    def sources(self) -> Dict[str, Tuple[Parameter, int, int]]:
+        """Of each symbol that an input says the tensor, the dim, and what to take away from it. They are what
+        bind_symbols() takes where no tensor is left out."""
+        found: Dict[str, Tuple[Parameter, int, int]] = {}
         for may_be_left_out in (False, True):
-            for parameter in self.parameters:
-                if parameter.is_output or parameter.is_optional != may_be_left_out:
-                    continue
-                for dim, bind in enumerate(parameter.binds):
-                    if bind is not None:
-                        offset = f" - {bind[1]}" if bind[1] else ""
-                        bound.setdefault(bind[0], f"({parameter.name}.shape[{dim}]{offset})")
-        for parameter in self.parameters:
-            if parameter.is_const:
-                bound[parameter.name] = parameter.name
+            for parameter in self.inputs:
+                if parameter.is_optional == may_be_left_out:
+                    for dim, bind in enumerate(parameter.binds):
+                        if bind is not None:
+                            found.setdefault(bind[0], (parameter, dim, bind[1]))
+        return found
+
+    def texts_of_shapes(self) -> List[List[str]]:
+        """Of each output expressions for its dims, from the parameters by their names. They fail where a tensor that
+        they need is left out."""
+        bound = {one.name: one.name for one in self.parameters if one.is_const}
+        for symbol, (parameter, dim, offset) in self.sources().items():
+            bound[symbol] = f"({parameter.name}.shape[{dim}]{f' - {offset}' if offset else ''})"
         return [[_text(dim, bound) for dim in one.dims] for one in self.outputs]
+
+    def simple_shapes(self) -> Optional[List[List[Tuple[Optional[Parameter], int, int]]]]:
+        """Of each output for each dim a tensor, its dim, and what to add; of a number no tensor. None: some dim is
+        neither."""
+        sources, shapes = self.sources(), []
+        for output in self.outputs:
+            shape: List[Tuple[Optional[Parameter], int, int]] = []
+            for dim, bind in zip(output.dims, output.binds):
+                if isinstance(dim, int):
+                    shape.append((None, 0, dim))
+                elif bind is not None and bind[0] in sources:
+                    parameter, at, offset = sources[bind[0]]
+                    shape.append((parameter, at, bind[1] - offset))
+                else:
+                    return None
+            shapes.append(shape)
+        return shapes
 
     def gradient(self, values: Mapping[str, Any]) -> Optional[Gradient]:
         """The first that serves calls with these dims, constants and types by name; None: there is none."""

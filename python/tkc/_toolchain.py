@@ -9,7 +9,7 @@ import json
 import os
 import shutil
 from pathlib import Path
-from typing import Dict, List, Optional, Sequence, Tuple
+from typing import List, Optional, Sequence, Tuple
 
 from . import _paths, _tool
 from ._errors import Error
@@ -60,19 +60,20 @@ def nvcc() -> Nvcc:
     return _with_host(found)
 
 
+def host_compiler() -> Optional[str]:
+    """The C++ compiler that is asked for, else the first of the system's."""
+    asked = (os.environ.get("NVCC_CCBIN") or os.environ.get("CXX") or "").split()
+    return next(filter(shutil.which, [*asked[:1], "g++", "clang++", "c++"]), None)
+
+
 def _with_host(found: Nvcc) -> Nvcc:
-    """nvcc calls a C++ compiler of the system."""
-    host = os.environ.get("NVCC_CCBIN") or os.environ.get("CXX")
-    if host and shutil.which(host.split()[0]):
-        return Nvcc(found.program, [*found.flags, "-ccbin", host.split()[0]])
-    if shutil.which("g++"):
-        return found
-    for name in ("clang++", "c++"):
-        if shutil.which(name):
-            return Nvcc(found.program, [*found.flags, "-ccbin", name])
-    raise Error(
-        "nvcc needs a C++ compiler, and there is none: install the package g++ (Debian, Ubuntu) or gcc-c++ (Fedora)"
-    )
+    """nvcc calls a C++ compiler of the system, by itself g++."""
+    host = host_compiler()
+    if host is None:
+        raise Error(
+            "nvcc needs a C++ compiler, and there is none: install the package g++ (Debian, Ubuntu) or gcc-c++ (Fedora)"
+        )
+    return found if host == "g++" else Nvcc(found.program, [*found.flags, "-ccbin", host])
 
 
 @functools.lru_cache(maxsize=None)
@@ -109,10 +110,11 @@ def _targets(arch: str) -> List[str]:
 
 
 @functools.lru_cache(maxsize=None)
-def _ffi_flags() -> Dict[str, str]:
+def ffi_folders() -> List[str]:
+    """Where the headers of apache-tvm-ffi and of DLPack are."""
     from tvm_ffi import libinfo
 
-    return {"ffi": libinfo.find_include_path(), "dlpack": libinfo.find_dlpack_include_path()}
+    return [libinfo.find_include_path(), libinfo.find_dlpack_include_path()]
 
 
 def compile_shared(file: str, options: Sequence[str], arch: str, result: Path) -> None:
@@ -120,7 +122,7 @@ def compile_shared(file: str, options: Sequence[str], arch: str, result: Path) -
     from concurrent.futures import ThreadPoolExecutor
 
     compiler = nvcc()
-    ffi = _ffi_flags()
+    includes = [str(_paths.headers()), str(Path(file).resolve().parent), *ffi_folders()]
     stem = str(result.with_suffix(""))
     emitted, functions = stem + ".cu", stem + ".ffi.cpp"
     shared = [file, *options, "--arch", arch]
@@ -134,7 +136,7 @@ def compile_shared(file: str, options: Sequence[str], arch: str, result: Path) -
     _tool.run([
         compiler.program, "-std=c++20", "-O3", "-shared", "-Xcompiler", "-fPIC,-fvisibility=hidden",
         *_targets(arch), *compiler.flags, *extra_flags(),
-        "-I", str(_paths.headers()), "-I", str(Path(file).resolve().parent), "-I", ffi["ffi"], "-I", ffi["dlpack"],
+        *(word for one in includes for word in ("-I", one)),
         emitted, functions, "-o", str(result),
     ])  # fmt: skip
 

@@ -1,0 +1,170 @@
+# Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Repeated calls with PyTorch's tensors, by the object in C++ and by the method in Python: the same arguments arrive, and the
+same calls go the long way. On the CPU, with functions that only note what they were asked."""
+
+import gc
+import weakref
+
+import numpy as np
+import pytest
+from conftest import needs_cxx
+from test_ffi import TEXT, functions, notes  # noqa: F401  # a fixture
+
+import tkc
+from tkc import _devices, _native, _tensors
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("tvm_ffi")
+pytestmark = needs_cxx
+
+SHAPES = """
+kernel wide<T: {f32, bf16}>(x: T[N, M], w: f32[M] = none, out y: T[M, N + 2], out norm: f32[N], const up: bool = false) where M in {64, 128} {
+  parallel i in tiles(N, 16) { norm[i] = zeros(16); }
+}
+"""
+
+
+@pytest.fixture(params=["C++", "Python"])
+def module(request, functions, monkeypatch):  # noqa: F811
+    """Tensors on the CPU are taken for those on a GPU; the functions do not mind."""
+    if request.param == "Python":
+        monkeypatch.setattr(_native, "calls", lambda: None)
+    elif _native.calls() is None:
+        pytest.skip("needs Python's headers")
+    of_torch = _tensors._of_torch
+    monkeypatch.setattr(_tensors, "_of_torch", lambda *of: of_torch(*of)._replace(gpu=0))
+    monkeypatch.setattr(_devices, "count", lambda: 1)
+    monkeypatch.setattr(_devices, "capability", lambda index: (9, 0))
+    module = tkc.load(TEXT)
+    monkeypatch.setattr(type(module), "compiled", lambda self, *of: functions)
+    with tkc.device("cuda"):
+        yield module
+
+
+@pytest.fixture
+def scaled(module, monkeypatch):
+    """The kernel after calls that went the long way, which `long` counts."""
+    kernel = module.scaled
+    x = torch.ones(5)
+    kernel(x, s=1, n=0, out=torch.ones(5))
+    kernel(x, x, 1, 0, True, out=torch.ones(5))
+    kernel.long = 0
+    call = tkc._kernel.Call
+
+    def count(*of):
+        kernel.long += 1
+        return call(*of)
+
+    monkeypatch.setattr("tkc._kernel.Call", count)
+    return kernel
+
+
+def test_arguments_arrive(scaled, functions):  # noqa: F811
+    notes(functions)
+    x, y = torch.ones(6), torch.zeros(6)
+    assert scaled(x, s=2.5, n=-3, out=y) is y
+    assert scaled(x, None, 2, 1, y=y) is y
+    assert scaled(n=4, s=True, x=x, mask=x, square=1, out=y) is y
+    assert scaled(x, x, 0.5, 5, True, y=torch.nn.Parameter(y, requires_grad=False)).shape == (6,)
+    assert scaled(x, mask=None, s=1, n=6, out=None).shape == (6,)
+    assert scaled.long == 0
+    assert notes(functions) == "6 1 0 2.5 -3 0;6 1 0 2 1 0;6 1 1 1 4 1;6 1 1 0.5 5 1;6 1 0 1 6 0;"
+
+
+def test_gradients_and_views(scaled):
+    x, y = torch.ones(5), torch.ones(5)
+    negated = torch.complex(x, x).conj().imag
+    cases = [
+        (lambda: scaled(x.clone().requires_grad_(), s=1, n=0, out=y), "`x` requires a gradient"),
+        (lambda: scaled(x, s=1, n=0, out=y.clone().requires_grad_()), "`y` requires a gradient"),
+        (lambda: scaled(negated, s=1, n=0, out=y), "`x` is a lazily negated view"),
+        (lambda: scaled(x, negated, 1, 0, True, out=y), "`mask` is a lazily negated view"),
+        (lambda: scaled(x, s=1, n=0, out=negated), "`y` is a lazily negated view"),
+        (lambda: scaled(x.to_sparse(), s=1, n=0, out=y), "`x` is torch.sparse_coo"),
+        (lambda: scaled(x.to("meta"), s=1, n=0, out=y), "`x` is on meta"),
+        (lambda: scaled(x, s=1, n=0, out=y, device="gpu"), 'it may be "cpu"'),
+        (lambda: scaled(x, s=1, n=0, out=y, stream=0, device="cpu"), "`x` is on a GPU"),
+        (lambda: scaled(x, None, 1, 0, False, y), "it takes 5 arguments"),
+        (lambda: scaled(x, s=1, n=0, out=(y, y)), "`out` has 2 tensors"),
+        (lambda: scaled(x, s=1, n=0, y=y, out=y), "`out` has 1 tensors, there are 0 outputs"),
+        (lambda: scaled(x, s=1, out=y), "`n` is missing"),
+        (lambda: scaled(x, s=1, n=1.0, out=y), "`n` is not an integer"),
+        (lambda: scaled(x, s=1, n=1 << 70, out=y), "more than 32 bits"),
+        (lambda: scaled(None, s=1, n=0, out=y), "`x` is null"),
+        (lambda: scaled(np.ones(5, "float32"), s=1, n=0, out=y), "`x` is not in the memory of a CUDA device"),
+        (lambda: scaled(x, s=1, n=7, out=y), "scaled: no specialisation"),
+    ]  # fmt: skip
+    for at, (call, message) in enumerate(cases):
+        with pytest.raises(tkc.Error) as error:
+            call()
+        assert message in str(error.value), at
+    assert scaled.long == len(cases)
+    with pytest.raises(tkc.Error, match="`x` is given twice"):
+        scaled(x, x=x, s=1, n=0, out=y)
+    with torch.no_grad():
+        scaled(x.clone().requires_grad_(), s=1, n=0, out=y)
+    assert scaled.long == len(cases)
+    with tkc.device("cpu"), pytest.raises(tkc.Error, match="`x` is on a GPU"):
+        scaled(x, s=1, n=0, out=y)
+
+
+def test_a_number_of_another_kind_is_served(scaled, functions):  # noqa: F811
+    """What is no number of Python goes the long way, which takes it."""
+    notes(functions)
+    x, y = torch.ones(5), torch.ones(5)
+    scaled(x, s=np.float32(0.5), n=np.int64(3), out=y)
+    scaled(x, s=torch.tensor(2.0), n=3, out=y)
+    assert notes(functions) == "5 1 0 0.5 3 0;5 1 0 2 3 0;" and scaled.long <= 2
+
+
+def test_shapes_and_types(functions, module, monkeypatch):  # noqa: F811
+    """Which function serves a call, and what is allocated."""
+    wide = tkc.load(SHAPES).wide
+    asked = []
+
+    def compiled(self, signature, types, constants, arch):
+        asked.append((types["T"], *constants.values()))
+        return Functions
+
+    class Functions:
+        @staticmethod
+        def get_function(name):
+            return functions.get_function("anything")
+
+    monkeypatch.setattr(type(module), "compiled", compiled)
+    for _ in range(2):
+        for dtype in (torch.float32, torch.bfloat16):
+            for columns in (64, 128):
+                for up in (False, True):
+                    for w in (None, torch.ones(columns)):
+                        y, norm = wide(torch.ones(3, columns, dtype=dtype), w, up=up)
+                        assert y.shape == (columns, 5) and y.dtype == dtype and y.stride() == (5, 1)
+                        assert norm.shape == (3,) and norm.dtype == torch.float32
+    assert asked == [(name, columns, up) for name in ("f32", "bf16") for columns in (64, 128) for up in (0, 1)]
+    outputs = torch.ones(64, 2), torch.ones(0)
+    assert wide(torch.ones(0, 64), out=outputs) == outputs
+    y, norm = wide(torch.ones(0, 64))
+    assert y.shape == (64, 2) and norm.shape == (0,)
+
+
+def test_it_holds_nothing(module):
+    """A kernel and what serves it go together."""
+    x = torch.ones(5)
+    kernel = tkc.load(TEXT).scaled
+    kernel(x, s=1, n=0)
+    kernel(x, s=1, n=0)
+    gone = weakref.ref(kernel)
+    del kernel
+    gc.collect()
+    assert gone() is None
+
+
+def test_streams_are_those_of_the_device(module, functions):  # noqa: F811
+    """Nothing is left behind: the function of a later call by hand has no stream."""
+    x = torch.ones(5)
+    module.scaled(x, s=1, n=0)
+    module.scaled(x, s=1, n=0)
+    notes(functions)
+    functions.twice(np.ones(5, "float32"), np.ones(5, "float32"))
+    assert "on (nil)" in notes(functions)

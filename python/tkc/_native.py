@@ -1,0 +1,58 @@
+# Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The short way in C++, _calls.cpp: compiled for this Python where it is first needed, and kept in the cache.
+
+It needs a C++ compiler, as nvcc does, and Python's headers. Where one is missing, calls take the method that
+_repeated.py writes in Python, which does the same.
+"""
+
+import functools
+import importlib.util
+import sys
+import sysconfig
+from pathlib import Path
+from typing import Any, Optional
+
+from . import _cache, _tool, _toolchain
+from ._errors import Error
+
+_SOURCE = Path(__file__).with_name("_calls.cpp")
+
+
+@functools.lru_cache(maxsize=None)
+def calls() -> Optional[Any]:
+    """The type `Calls`, or None."""
+    headers = sysconfig.get_path("include")
+    host = _toolchain.host_compiler()
+    # A Python without its lock is none that _calls.cpp is written for.
+    if not host or not Path(headers, "Python.h").is_file() or sysconfig.get_config_var("Py_GIL_DISABLED"):
+        return None
+    try:
+        return _load(_cache.make(_path(host), functools.partial(_compile, host, headers))).Calls
+    except (Error, ImportError) as error:
+        if _tool.is_verbose():
+            _tool.say(f"calls go through Python alone: {error}")
+        return None
+
+
+def _path(host: str) -> Path:
+    import tvm_ffi
+
+    text = _SOURCE.read_text(encoding="utf-8")
+    key = _cache.key_of("calls", text, host, sys.version, tvm_ffi.__version__)
+    return _cache.path_of(key, sysconfig.get_config_var("EXT_SUFFIX"))
+
+
+def _compile(host: str, headers: str, result: Path) -> None:
+    includes = [word for one in (headers, *_toolchain.ffi_folders()) for word in ("-I", one)]
+    flags = ["-std=c++17", "-O2", "-shared", "-fPIC", "-fvisibility=hidden", "-fno-exceptions", "-fno-rtti"]
+    _tool.run([host, *flags, *includes, str(_SOURCE), "-o", str(result)])
+
+
+def _load(path: Path) -> Any:
+    spec = importlib.util.spec_from_file_location("tkc._calls", path)
+    if spec is None or spec.loader is None:
+        raise ImportError(f"{path} is no module")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
