@@ -230,7 +230,7 @@ private:
     if (hasProducer) {
       block.load = lowerLoadRole(nest, placement, shared,
                                  {firstFreeBarrier(consumer.role, products), block.loadingWarps * arch.warpSize});
-      const std::set<std::string> toldLate = deferArrivals(*block.load, placement);
+      const std::set<std::string> toldLate = deferArrivals(*block.load, readersOf(consumer.role, products), placement);
       addRingBarriers(placement, block.loadingWarps, toldLate, products ? &products->emptyArrivals : nullptr, *plan);
     }
     if (plan->cluster > 1) // the others still arrive here
@@ -259,6 +259,16 @@ private:
       role.lanes = arch.warpSize;
     plan->roles = std::move(roles);
     return true;
+  }
+
+  /// The roles that wait for rings.
+  static Readers readersOf(const plan::Role &consumer, const std::optional<MatrixRoleResult> &products) {
+    Readers readers{&consumer};
+    if (products)
+      readers.push_back(&products->matrix);
+    if (products && products->correction)
+      readers.push_back(&*products->correction);
+    return readers;
   }
 
   bool sharesMemory() const {

@@ -22,7 +22,7 @@ using namespace tkc;
 namespace {
 
 struct Options {
-  std::string path, arch = "sm_90a", kernel, subject, folder;
+  std::string path, arch = "sm_90a", kernel, subject, only, folder;
   size_t first = 0, step = 1; ///< of the mutants
   std::map<std::string, int64_t> tunes;
   std::map<std::string, double> sizes;
@@ -65,6 +65,7 @@ int main(int argc, char **argv) {
                  "the program that launches the kernel, of which the first case runs instead");
   app.add_option("--first", options.first, "the number of the first mutant");
   app.add_option("--step", options.step, "only every so many mutants")->check(CLI::PositiveNumber);
+  app.add_option("--only", options.only, "only mutants of which this is said, in part");
   app.add_option("-o", options.folder, "where the programs go")->required();
   app.add_option("--tune", options.tunes, "tunes and schedule keys: NAME VALUE");
   app.add_option("--size", options.sizes, "dims of the case: NAME VALUE");
@@ -78,8 +79,11 @@ int main(int argc, char **argv) {
   makeProgram(
       *module, options,
       [&](plan::Plan &plan) {
-        if (plan.kernel == options.kernel)
-          mutants = mutantsOf(plan);
+        if (plan.kernel != options.kernel)
+          return;
+        mutants = mutantsOf(plan);
+        std::erase_if(mutants,
+                      [&](const Mutant &mutant) { return mutant.change.find(options.only) == std::string::npos; });
       },
       sources, diagnostics);
   for (size_t i = options.first; i < mutants.size(); i += options.step) {

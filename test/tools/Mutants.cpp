@@ -4,6 +4,7 @@
 
 #include "ir/plan/verify/Verify.h"
 
+#include <algorithm>
 #include <fmt/core.h>
 #include <functional>
 #include <map>
@@ -170,11 +171,33 @@ private:
       }
       if (stmt.kind == StmtKind::Arrive && original.roles[role].warps > 1) // one warp arrives once either way
         change("other threads in", [](Body &body, size_t i) { flip(body[i].as<plan::Arrive>().byWarps); }, false);
+      if (stmt.kind == StmtKind::If && plan::any(stmt.body, isArrival))
+        tellsLater(role, finish, number, stmt);
       if (stmt.kind == StmtKind::If && !stmt.map.empty() && !stmt.operands.empty())
         change("wherever tiles begin", [](Body &body, size_t i) { body[i].operands.clear(); }, false);
       if (stmt.kind == StmtKind::Expect)
         change("16 bytes fewer in", [](Body &body, size_t i) { body[i].as<plan::Expect>().bytes -= 16; }, false);
     }
+  }
+
+  static bool isArrival(const Stmt &stmt) { return stmt.kind == StmtKind::Arrive; }
+
+  /// Arrivals for tiles before, which a branch holds, after those waits of the tile ahead that they come before.
+  void tellsLater(size_t role, bool finish, size_t number, const Stmt &branch) {
+    const auto swap = [](Body &body, size_t i) {
+      if (i + 1 < body.size() && body[i + 1].kind == StmtKind::Ahead)
+        std::swap(body[i], body[i + 1]);
+    };
+    bool isBefore = false;
+    forEach(bodyOf(original.roles[role], finish), [&](const Body &body, size_t i) {
+      isBefore |= &body[i] == &branch && i + 1 < body.size() && body[i + 1].kind == StmtKind::Ahead;
+    });
+    const auto arrival = std::find_if(branch.body.begin(), branch.body.end(), isArrival);
+    if (isBefore && arrival != branch.body.end())
+      mutants.push_back(
+          {changed(role, finish, number, swap),
+           fmt::format("after the tile ahead was asked for, `{}` of `{}`", print(*arrival), original.roles[role].name),
+           branch.loc, "no wait that it then comes after depends on it"});
   }
 
   Plan changed(size_t role, bool finish, size_t number, const std::function<void(Body &, size_t)> &apply) {

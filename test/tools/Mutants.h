@@ -18,7 +18,8 @@ struct Mutant {
 };
 
 /// Every mutant of a sound plan: each synchronising statement dropped, each phase flipped, each wait for groups one
-/// group weaker, each ring one stage shallower in one of its parts, and in all of them.
+/// group weaker, arrivals for earlier tiles later, each ring one stage shallower in one of its parts, and in all of
+/// them.
 std::vector<Mutant> mutantsOf(const plan::Plan &plan);
 
 /// Hands `visit` each plan with one operand of another size, type, layout, division or name: variables, what statements

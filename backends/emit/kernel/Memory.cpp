@@ -119,13 +119,15 @@ RolePrinter::ViewParts RolePrinter::viewOf(const Stmt &stmt, int64_t rows, int64
   parts.param = kernel.findParam(stmt.view.tensor);
   parts.isStored = stmt.kind == StmtKind::Store || stmt.kind == StmtKind::Atomic;
   parts.isCopied = stmt.kind == StmtKind::CopyIn || stmt.kind == StmtKind::Fetch;
-  const int axes = static_cast<int>(std::count_if(stmt.view.indices.begin(), stmt.view.indices.end(),
-                                                  [](const ViewIndex &i) { return i.kind != ViewIndex::Element; }));
+  const int axes =
+      static_cast<int>(std::count_if(stmt.view.indices.begin(), stmt.view.indices.end(), [](const ViewIndex &i) {
+        return i.kind != ViewIndex::Element && i.kind != ViewIndex::Gather;
+      }));
   int seen = 0;
   for (size_t d = 0; d < stmt.view.indices.size(); ++d) {
     const ViewIndex &index = stmt.view.indices[d];
-    if (index.kind == ViewIndex::Element) {
-      parts.origin.push_back(value(stmt.operands[index.operand]));
+    if (index.kind == ViewIndex::Element || index.kind == ViewIndex::Gather) { // rows by index: from the dim's start
+      parts.origin.push_back(index.kind == ViewIndex::Gather ? cpp::integer(0) : value(stmt.operands[index.operand]));
       continue;
     }
     const bool isRows = axes == 2 ? seen == 0 : isColumn;

@@ -152,6 +152,17 @@ void RolePrinter::copyByThreads(const Stmt &stmt, cpp::Body &out, const cpp::Exp
     instance = cpp::name("rank");
   ViewParts parts = viewOf(stmt, rows, cols, false, isShare ? stmt.multicast : Division::Whole);
   instance = own;
+  if (stmt.view.hasGather()) { // the columns of indices say where each thread's rows begin
+    const auto index = std::find_if(stmt.view.indices.begin(), stmt.view.indices.end(),
+                                    [](const ir::ViewIndex &each) { return each.kind == ir::ViewIndex::Gather; });
+    cpp::Expr offsets, exists;
+    const cpp::Expr base = gathered(stmt, typeOf(stmt.operands[index->operand]), offsets, exists);
+    const cpp::Expr wide =
+        suitsWide(parts) ? cpp::member(kernel.argument(stmt.view.tensor), "wide") : cpp::boolean(false);
+    out.push_back(cpp::Stmt::expression(
+        cpp::call("tk::copy_rows_by_index", {stage(stmt.ref), wide, base, offsets, exists, parts.cols.end})));
+    return;
+  }
   const cpp::Expr threads = cpp::integer(role.totalWarps() * role.lanes);
   if (isVector) {
     return add(cpp::Stmt::expression(
@@ -217,7 +228,7 @@ bool RolePrinter::isByEngine(const Stmt &copy) const {
 void RolePrinter::copyAsync(const Stmt &stmt, cpp::Body &out) {
   const plan::Buffer *buffer = kernel.plan.findBuffer(stmt.ref.buffer);
   const ViewParts parts = viewOf(stmt, buffer->rows, buffer->cols, false, Division::Whole);
-  if (stmt.ref.transposed || kernel.scaleBuffers.count(stmt.ref.buffer) || !suitsWide(parts))
+  if (stmt.ref.transposed || stmt.view.hasGather() || kernel.scaleBuffers.count(stmt.ref.buffer) || !suitsWide(parts))
     return copyByThreads(stmt, out);
   const cpp::Expr threads = cpp::integer(static_cast<int64_t>(role.totalWarps()) * role.lanes);
   const cpp::Expr ofTensor = cpp::member(kernel.argument(stmt.view.tensor), "wide");

@@ -21,8 +21,14 @@ std::string loadKey(const ir::Op &load);
 /// does not write there. What is `contested` (MemoryDependence.h) nobody loads ahead.
 bool isProducerComputed(const ir::Op &load, const ir::OpSet &contested);
 
-/// A load that can go to shared memory ahead of its use. Gathers and fills other than zero go through registers.
+/// A load of a rectangle that can go to shared memory ahead of its use. Fills other than zero go through registers.
 bool isRingLoad(const ir::Value *value, const ir::OpSet &contested);
+
+/// The same of a tile whose rows are picked by columns of indices: the threads that copy can compute those.
+bool isRowGather(const ir::Value *value, const ir::OpSet &contested);
+
+/// A vector, or a tile of one column, with so many elements.
+bool isColumnOf(const ir::Type &type, int64_t rows);
 
 /// How many loops, inside the tile, are around an op.
 int depthOf(const ir::Op &op);

@@ -19,6 +19,20 @@ int64_t unitOfCols(const Placement &placement) {
   return placement.layout.kind == plan::Layout::Mfma ? plan::blockSide(placement.layout) : 16;
 }
 
+/// Whether nothing but products reads the value, or what it is transposed to.
+bool isMultipliedAlone(const ir::Value &value) {
+  return std::all_of(value.users.begin(), value.users.end(), [](const ir::Op *user) {
+    return ir::isProduct(*user) || (user->kind == ir::OpKind::Transpose && isMultipliedAlone(*user->result()));
+  });
+}
+
+/// Whether the value does nothing but say which rows another role copies to a ring: no computing thread holds it.
+bool saysWhatIsCopied(const ir::Value &value, const Placement &placement) {
+  const std::optional<ir::OpSet> loads = placement.rowsPickedBy(value);
+  return loads && std::all_of(loads->begin(), loads->end(),
+                              [](const ir::Op *load) { return isMultipliedAlone(*load->result()); });
+}
+
 } // namespace
 
 plan::Division divisionOf(int64_t rows, int64_t cols, const Placement &placement) {
@@ -41,7 +55,7 @@ Divisions::Divisions(const Nest &nest, const Placement &placement) : byCols(plac
       noteExtents(result.get(), placement);
     noteCombined(op);
   });
-  findColumnVectors(nest);
+  findColumnVectors(nest, placement);
 }
 
 void Divisions::noteExtents(const ir::Value *value, const Placement &placement) {
@@ -125,7 +139,8 @@ void Divisions::visit(const ir::Op &op, const Placement &placement) {
     tieYield(op.body(0));
     tieYield(op.body(1));
   } else if (op.view.hasGather()) {
-    tieAddresses(op);
+    if (op.results.empty() || placement.loadKeys.count(&op) == 0)
+      tieAddresses(op);
   } else if (op.kind != ir::OpKind::Transpose && op.kind != ir::OpKind::Load) {
     tieAll();
   }
@@ -150,7 +165,7 @@ plan::Division Divisions::of(const ir::Value *value) {
 }
 
 /// Orientation spreads between vectors that one op ties together, until nothing changes.
-void Divisions::findColumnVectors(const Nest &nest) {
+void Divisions::findColumnVectors(const Nest &nest, const Placement &placement) {
   auto isVector = [](const ir::Value *value) { return value->type.kind == ir::Type::Vector; };
   size_t before;
   do {
@@ -163,7 +178,7 @@ void Divisions::findColumnVectors(const Nest &nest) {
       for (const auto &result : op.results)
         if (isVector(result.get()))
           tied.push_back(result.get());
-      const bool column = op.kind == ir::OpKind::AsCol ||
+      const bool column = (op.kind == ir::OpKind::AsCol && !saysWhatIsCopied(*op.result(), placement)) ||
                           std::any_of(tied.begin(), tied.end(),
                                       [&](const ir::Value *value) { return columnVectors.count(value) != 0; });
       if (column)

@@ -37,7 +37,7 @@ private:
   void noteExtents(const ir::Value *value, const Placement &placement);
   void noteCombined(const ir::Op &op);
 
-  void findColumnVectors(const Nest &nest);
+  void findColumnVectors(const Nest &nest, const Placement &placement);
 
   const bool byCols;
   ir::ValueMap<Class> classes;

@@ -120,11 +120,8 @@ private:
       return {Operand::Register, ir::factorOf(dot, 0), false, "", false, oneRow};
     }
     auto [value, transposed] = throughTransposes(ir::factorOf(dot, position));
-    // The contraction runs along the columns of a left operand and the rows of a right one.
-    const bool alongK = (position == 0) != transposed;
-    const bool transposing =
-        !alongK && ((instruction && !instruction->anyMajor) || (position == 0 && isNarrowerThanRow(dot, value->type)));
-    if (isRingLoad(value, out.contested))
+    const bool transposing = isStoredTransposed(dot, position, instruction, *value, transposed);
+    if (isRingLoad(value, out.contested) || comesByIndex(value))
       return placeLoad(dot, position, *value->definingOp, transposed, transposing);
     if (position == 0 && !transposed && takesRegisters(instruction) && !isDividedByCols(out, dot))
       return {Operand::Register,
@@ -134,6 +131,35 @@ private:
               false,
               "it is computed, and the instruction takes a left operand from registers"};
     return stage(dot, position, value, transposed, transposing);
+  }
+
+  /// Whether the instruction wants the other axis of what is stored contiguous.
+  bool isStoredTransposed(const ir::Op &dot, size_t position, const arch::MatrixInstruction *instruction,
+                          const ir::Value &value, bool transposed) const {
+    // The contraction runs along the columns of a left operand and the rows of a right one.
+    const bool alongK = (position == 0) != transposed;
+    return !alongK &&
+           ((instruction && !instruction->anyMajor) || (position == 0 && isNarrowerThanRow(dot, value.type)));
+  }
+
+  /// Whether the loading role's threads copy the rows that columns of indices name, as all products take them.
+  bool comesByIndex(const ir::Value *value) const {
+    return !out.copiesItself && arch.hasAsyncCopy && isRowGather(value, out.contested) &&
+           isTakenAsItLies(*value, *value);
+  }
+
+  /// Whether all products of `value`, the loaded tile or its transpose, read it in shared memory as it was loaded.
+  bool isTakenAsItLies(const ir::Value &value, const ir::Value &loaded, bool transposed = false) const {
+    return std::all_of(value.users.begin(), value.users.end(), [&](const ir::Op *user) {
+      if (user->kind == ir::OpKind::Transpose)
+        return isTakenAsItLies(*user->result(), loaded, !transposed);
+      for (const size_t position : {0, 1})
+        if (ir::isProduct(*user) && ir::factorOf(*user, position) == &value &&
+            ((position == 0 && user->result()->type.rows == 1) ||
+             isStoredTransposed(*user, position, instructionOf(*user, arch, out), loaded, transposed)))
+          return false;
+      return true;
+    });
   }
 
   /// Whether a left operand whose columns are contracted along would be wider in memory than the product has rows: a

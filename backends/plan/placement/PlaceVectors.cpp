@@ -13,6 +13,7 @@
 #include "ir/Products.h"
 
 #include <algorithm>
+#include <fmt/core.h>
 
 namespace tkc::planner {
 namespace {
@@ -23,7 +24,9 @@ constexpr int64_t engineAlignment = 128;
 class VectorPlacer {
 public:
   VectorPlacer(const ir::Function &function, const arch::Description &arch, Placement &out)
-      : function(function), arch(arch), out(out) {}
+      : function(function), arch(arch), out(out),
+        gathers(std::any_of(out.loadKeys.begin(), out.loadKeys.end(),
+                            [](const auto &each) { return each.first->view.hasGather(); })) {}
 
   void place(const ir::Op &load) {
     if (!suits(load))
@@ -45,19 +48,22 @@ public:
     buffer.swizzle = plan::Swizzle::None;
     buffer.loc = load.loc;
     out.buffers.push_back(buffer);
-    out.maps.push_back(makeMap(load, buffer, 1));
+    member.byEngine = !gathers; // else there are threads that copy anyway, and do not wait for it
+    if (member.byEngine)
+      out.maps.push_back(makeMap(load, buffer, 1));
     ringFor(load).members.push_back(member);
     out.notes.push_back(
         {plan::Note::Copies,
-         "`" + load.view.tensor +
-             "`: a vector that is loaded ahead by the copy engine, with the tile that it is worked with",
+         fmt::format("`{}`: a vector that is loaded ahead by {}, with the tile that it is worked with",
+                     load.view.tensor, member.byEngine ? "the copy engine" : "the loading role's threads"),
          load.loc});
   }
 
 private:
   bool suits(const ir::Op &load) const {
     const ir::Type &type = load.result()->type;
-    if (type.kind != ir::Type::Vector || !isProducerComputed(load, out.contested) || !suitsCopyEngine(function, load))
+    if (type.kind != ir::Type::Vector || !isProducerComputed(load, out.contested) || !suitsCopyEngine(function, load) ||
+        out.rowsPickedBy(*load.result()))
       return false;
     const ir::Param *tensor = function.findParam(load.view.tensor);
     const plan::VarType &home = out.types.at(load.result());
@@ -122,6 +128,7 @@ private:
   const ir::Function &function;
   const arch::Description &arch;
   Placement &out;
+  const bool gathers; ///< rows by index come through a ring
 };
 
 } // namespace

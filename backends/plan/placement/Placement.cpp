@@ -38,6 +38,23 @@ bool Placement::onlyFeedsProducts(const ir::Value *value) const {
   });
 }
 
+std::optional<ir::OpSet> Placement::rowsPickedBy(const ir::Value &value) const {
+  ir::OpSet loads;
+  for (const ir::Op *user : value.users) {
+    if (user->kind == ir::OpKind::Load && loadKeys.count(user) != 0) {
+      loads.insert(user);
+      continue;
+    }
+    std::optional<ir::OpSet> others;
+    if (user->results.size() == 1 && user->bodies.empty())
+      others = rowsPickedBy(*user->result());
+    if (!others)
+      return std::nullopt;
+    loads.merge(*others);
+  }
+  return value.users.empty() ? std::nullopt : std::optional(loads);
+}
+
 plan::Layout Placement::layoutOf(int64_t rows, plan::Division division) const {
   plan::Layout found = layout;
   const int64_t unit = plan::instructionRows(layout) * (division == plan::Division::Rows ? instances : 1);

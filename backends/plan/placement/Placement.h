@@ -12,6 +12,7 @@
 #include "ir/plan/PlanIR.h"
 
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -146,6 +147,8 @@ struct Placement {
   bool isScales(const std::string &buffer) const;
   /// Whether nothing reads the value itself: products read what it transposes, where that lies in shared memory.
   bool onlyFeedsProducts(const ir::Value *value) const;
+  /// Loads to rings whose rows the value picks, if it does nothing else: no computing thread needs it for them.
+  std::optional<ir::OpSet> rowsPickedBy(const ir::Value &value) const;
   /// The layout of tiles of so many rows that instances share like that.
   plan::Layout layoutOf(int64_t rows, plan::Division division) const;
   const RingPlacement *findRing(const std::string &key) const;

@@ -2,11 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "backends/plan/roles/LoadRole.h"
 
+#include "backends/plan/analysis/LoadAnalysis.h"
 #include "backends/plan/analysis/Nest.h"
+#include "backends/plan/placement/ProductShapes.h"
 #include "backends/plan/roles/BackwardSlices.h"
 #include "ir/Views.h"
 
 #include <algorithm>
+#include <cctype>
 #include <set>
 
 namespace tkc::planner {
@@ -15,7 +18,11 @@ namespace {
 class Lowering : public RoleBuilder {
 public:
   Lowering(const Nest &nest, const Placement &placement, const SharedNames &shared, plan::NamedBarrier meeting)
-      : RoleBuilder(placement, shared), nest(nest), meeting(meeting), needed(producerOps(nest, placement)) {}
+      : RoleBuilder(placement, shared), nest(nest), meeting(meeting), needed(producerOps(nest, placement)) {
+    for (const auto &[load, key] : placement.loadKeys)
+      if (load->view.hasGather())
+        addRowIndices(*load);
+  }
 
   plan::Role run() {
     role.name = "producer";
@@ -41,15 +48,50 @@ private:
     for (const ir::Op *op : ops) {
       if (!needed.count(op))
         continue;
+      if (rowIndices.count(op))
+        emitRowIndex(*op);
       if (const RingPlacement *ring = ringOf(op)) {
         if (op == loadsOf[ring].back())
           fill(*ring, loadsOf[ring]);
       } else if (op->kind == ir::OpKind::For) {
         emitWalk(*op, [&] { lowerBlock(opsOf(op->body())); });
-      } else if (op->kind != ir::OpKind::Yield) {
+      } else if (op->kind != ir::OpKind::Yield && !rowIndices.count(op)) {
         emitCompute(*op);
       }
     }
+  }
+
+  // ---- rows by index: columns that say which, in a layout of this role
+  void addRowIndices(const ir::Op &user) {
+    for (const ir::Value *operand : user.operands())
+      if (const ir::Op *op = operand->definingOp;
+          op && isColumnOf(operand->type, operand->type.rows) && rowIndices.insert(op).second)
+        addRowIndices(*op);
+  }
+
+  /// Eight threads have the same rows, of which they copy neighbouring chunks.
+  int rowsAtOnce() const { return meeting.threads / threadsPerRow; }
+
+  void emitRowIndex(const ir::Op &op) {
+    if (op.kind == ir::OpKind::AsCol)
+      return alias(op.result(), use(op.operand(0)));
+    const ir::Type &type = op.result()->type;
+    const plan::Layout layout{plan::Layout::Rows, meeting.threads, threadsPerRow, 1};
+    const std::string &name = op.result()->name;
+    alias(op.result(), declare(name.empty() || std::isdigit(static_cast<unsigned char>(name[0])) ? "rows" : name,
+                               {plan::VarType::Column, type.elem, roundUp(type.rows, rowsAtOnce()), 1, layout, {}}));
+    emitCompute(op).view = viewOf(op);
+  }
+
+  /// With the rows that exist where a column of indices has more.
+  ir::View viewOf(const ir::Op &load) const {
+    ir::View view = load.view;
+    for (ir::ViewIndex &index : view.indices)
+      if (index.kind == ir::ViewIndex::Gather) {
+        const int64_t rows = load.operand(index.operand)->type.rows;
+        index.hi = rows % rowsAtOnce() == 0 ? 0 : rows;
+      }
+    return view;
   }
 
   /// One stage of a ring: wait until it was drained, announce the bytes, start the copies.
@@ -154,7 +196,7 @@ private:
     for (const ir::Value *operand : load.operands())
       operands.push_back(use(operand));
     plan::Stmt &copy = emit(Kind::CopyIn, load.loc);
-    copy.view = load.view;
+    copy.view = viewOf(load);
     copy.operands = std::move(operands);
     copy.hasElse = load.hasElse;
     copy.map = member.byEngine ? member.buffer + "_map" : "";
@@ -167,8 +209,9 @@ private:
   }
 
   const Nest &nest;
+  static constexpr int threadsPerRow = 8;
   const plan::NamedBarrier meeting;
-  ir::OpSet needed;
+  ir::OpSet needed, rowIndices;
 };
 
 } // namespace

@@ -159,7 +159,9 @@ private:
     if (buffer.elem != param->elem)
       return refuse("`{}` has elements of {}, `{}` of {}", param->name, spelling(param->elem), buffer.name,
                     spelling(buffer.elem));
-    if (stmt.view.hasGather() || axes.empty() || axes.size() > 2)
+    if (stmt.view.hasGather())
+      return gatheredRows(buffer);
+    if (axes.empty() || axes.size() > 2)
       return refuse("copies rectangles of one or two axes");
     if (!stmt.map.empty())
       box(*plan.findMap(stmt.map));
@@ -168,6 +170,29 @@ private:
     const bool transposed = stmt.ref.transposed;
     along(Division::Rows, axes.size() == 2 ? axes[0].size : 1, transposed ? buffer.cols : buffer.rows);
     along(Division::Cols, axes.back().size, transposed ? buffer.rows : buffer.cols);
+  }
+
+  /// Rows by columns of indices, of which all threads of the role have some, and the last dim along the columns.
+  void gatheredRows(const Buffer &buffer) {
+    const bool isRun = axes.size() == 1 && axes.front().dim + 1 == stmt.view.indices.size();
+    if (stmt.kind != StmtKind::CopyIn || !stmt.map.empty() || stmt.ref.transposed || isPacked(buffer.elem) || !isRun)
+      return refuse("threads copy rows by index into a stage as they lie");
+    const VarType *first = nullptr;
+    for (const ViewIndex &index : stmt.view.indices) {
+      if (index.kind != ViewIndex::Gather)
+        continue;
+      const std::string &name = stmt.operands[index.operand];
+      const VarType &type = typeOf(name);
+      first = first ? first : &type;
+      if (type.kind != VarType::Column || type.layout.kind != Layout::Rows)
+        return refuse("rows are picked by a column in a layout of rows, and `{}` is {}", name, print(type));
+      if (type.rows != first->rows || !liesAlike(type, *first))
+        return refuse("the threads that have the indices `{}`, {}, do not have those of {}", name, print(type),
+                      print(*first));
+      if (const int64_t rows = index.hi > 0 ? index.hi : type.rows; rows > buffer.rows)
+        return refuse("`{}` picks {} rows, a stage of `{}` has {}", name, rows, buffer.name, buffer.rows);
+    }
+    along(Division::Cols, axes.back().size, buffer.cols);
   }
 
   /// The copy engine's box lies along the axes of the slice, and goes by elements.
