@@ -22,12 +22,12 @@ OF_ROWS = ({"align_rows": 1}, {"align_rows": 1, "late_sums": 1}, {"align_rows": 
            {"align_rows": 1, "keep": 4, "keep_ahead": 1}, {"keep": 2, "keep_ahead": 1}, {"late_sums": 1, "warps": 8}, {"late_sums": 1, "vector": 1})
 
 
-def axis(k, letter, kind, sizes):
-    """An axis of tiles; most tiles are whole, and most rows begin where copies can."""
+def axis(k, letter, kind, sizes, rounds=()):
+    """An axis of tiles; most tiles are whole, and most rows begin where copies can. `rounds`: further numbers of tiles that it may have."""
     with k.choices.span():
         size = k.choices.pick(sizes)
         dim = letter.upper()
-        extents = grown(k, [2 * size, size, size + 8, 3 * size, max(8, size - 8), 8, 2 * size + 1, 1], kind)
+        extents = grown(k, [2 * size, size, size + 8, 3 * size, max(8, size - 8), 8, 2 * size + 1, 1, *(size * each for each in rounds)], kind)
         k.dims[dim] = k.choices.pick(extents)
         k.others[dim] = [extent for extent in extents if extent <= k.dims[dim]]
         return Axis(letter, dim, k.dims[dim], size, str(size), letter, f"0..{dim}", kind)

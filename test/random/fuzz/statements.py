@@ -6,6 +6,7 @@ import re
 
 import constructs
 import expressions
+import gathers
 import layouts
 import patterns
 import programs
@@ -534,8 +535,11 @@ def body(k, statements):
 def kernel(k):
     """A whole random kernel, with its cases."""
     k.places, k.fixed, k.scope, k.entries, k.program_part, k.branches = [], [], [], [], False, 0
-    if k.choices.chance(8):
+    of_hundred = k.choices.below(100)
+    if of_hundred >= 92:
         programs.program(k)
+    elif of_hundred >= 87:
+        k.choices.pick(gathers.PATTERNS)(k)
     elif k.choices.chance(25):
         k.choices.pick(patterns.PATTERNS)(k)
     elif k.choices.chance(15):
