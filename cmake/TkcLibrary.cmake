@@ -17,15 +17,19 @@ function(tkc_library name)
   target_link_libraries(${name} PUBLIC tkc_options ${arg_LINK})
 endfunction()
 
-# LLVM, Clang and fmt: shared in developer builds; in release builds archives by name, because the CMake targets of the
-# Debian packages pull in the shared libraries.
+# LLVM and Clang are archives by name, because the CMake targets of the Debian packages pull in the shared libraries.
 add_library(tkc_llvm INTERFACE)
 add_library(tkc_clang INTERFACE)
+include(cmake/LLVMArchives.cmake)
+target_link_options(tkc_options INTERFACE -Wl,--gc-sections)
+
 add_library(tkc_fmt INTERFACE)
 if(TKC_STATIC)
-  include(cmake/StaticLLVM.cmake)
+  # fmt's compiled half, which Debian has only as a shared library; header-only it costs each file seconds.
+  add_library(tkc_static_fmt STATIC ${CMAKE_CURRENT_LIST_DIR}/StaticFmt.cpp)
+  target_link_libraries(tkc_fmt INTERFACE tkc_static_fmt)
+  target_link_options(tkc_options INTERFACE
+    $<IF:$<BOOL:${TKC_FULLY_STATIC}>,-static,-static-libstdc++$<SEMICOLON>-static-libgcc> -Wl,-O2 $<$<CONFIG:Release>:-s>)
 else()
-  target_link_libraries(tkc_llvm INTERFACE LLVM)
-  target_link_libraries(tkc_clang INTERFACE clang-cpp LLVM)
   target_link_libraries(tkc_fmt INTERFACE fmt::fmt)
 endif()
