@@ -4,13 +4,15 @@
 
 `compile(source, gpu, folder)` gives {"kernels": {name: {...}}, "faults": [...]}: of each kernel its registers a thread and the
 matrix instructions in each innermost loop that has some; as faults spills, stack frames, local memory, the messages by
-which ptxas says that it serialised or repaired something, and every other warning."""
+which ptxas says that it serialised or repaired something, writes of registers that a product in flight reads, and every other
+warning."""
 import pathlib
 import re
 import shutil
 import subprocess
 
 import cache
+import in_flight
 
 # What of ROCm's headers emitted files use, for machines without them.
 HIP_HEADERS = pathlib.Path(__file__).resolve().parents[2] / "emulator/shim"
@@ -92,6 +94,8 @@ def read_nvidia(messages, ptx):
             kernels[plain(name)] = {"registers": int(found[1])}
     for part in ptx.split(".entry ")[1:]:
         name, body = re.match(r"\w+", part)[0], part
+        if early := in_flight.overwritten(body):
+            faults.append(f"{plain(name)}: writes what a product in flight reads: {early[0]}")
         if plain(name) in kernels:
             kernels[plain(name)]["loops"] = loops(body, r"^(\$L\w+):", r"\bbra(?:\.uni)?\s+(\$L\w+)",
                                                   r"\b(?:wgmma\.mma_async|mma\.sync|tcgen05\.mma)\b")

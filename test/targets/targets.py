@@ -8,7 +8,8 @@
 Writes FOLDER/targets.md (tables), targets.json, and targets-*.xml (JUnit). What went in decides whether something is done again:
 results are kept in $TKC_CACHE (~/.cache/tkc). Without --all a covering subset: on each architecture one specialisation and one
 case in six of each kernel, others on other architectures; without --arch, architectures of one family by turns. Fails on
-spills to memory, stack frames, local memory, on what ptxas serialised or repaired, on whatever the emulator finds, and on bank conflicts
+spills to memory, stack frames, local memory, on what ptxas serialised or repaired, on writes of registers that a product in flight
+reads (in_flight.py), on whatever the emulator finds, and on bank conflicts
 in loops and superfluous products, of the first case of each kernel (without --all or --arch, of each file on one architecture).
 Spills that known-spills.txt lists are counted and shown apart; known-counts.txt lists conflicts and products."""
 import argparse
@@ -27,6 +28,7 @@ import xml.sax.saxutils as xml
 import cache
 import compilers
 import counts
+import in_flight
 
 root = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(root / "test"))
@@ -69,7 +71,7 @@ def compile_one(options, store, spec, gpu):
             return {"kernels": {}, "faults": [run.stderr.strip()[:2000]]}, False
         plan = re.search(r"^  threads (\d+) cluster \d+ shared (\d+)", tkc(options, *chosen, "--emit=plan").stdout, re.M)
         key = cache.digest("compile", source, " ".join(compilers.command(gpu, "", "")), compilers.version(compilers.find(gpu)),
-                           pathlib.Path(compilers.__file__))
+                           pathlib.Path(compilers.__file__), pathlib.Path(in_flight.__file__))
         result, known = store.remembered(key, lambda: compilers.compile(source, gpu, folder))
         result = judged(result)
         if plan:
