@@ -6,6 +6,7 @@
 #include "backends/plan/LegalizeRescaling.h"
 #include "backends/plan/Planner.h"
 #include "backends/plan/Scales.h"
+#include "backends/plan/analysis/LoadAnalysis.h"
 #include "backends/plan/placement/PlaceDirectLoads.h"
 #include "frontend/AST.h"
 #include "ir/Products.h"
@@ -60,12 +61,19 @@ std::string schedulesOfOthers(const KernelInfo &kernel, const arch::Description 
   return others.empty() ? "" : fmt::format("; its schedules are for {} only", fmt::join(others, ", "));
 }
 
-/// Products of a warpgroup have 64 rows, however few of them exist.
-void turnFewRows(ir::Function &function, const arch::Description &arch) {
+/// Products of a warpgroup have 64 rows, however few of them exist. A right operand that is widened on its way would be
+/// staged in shared memory; as a left one it stays in registers.
+void turnProducts(ir::Function &function, const arch::Description &arch) {
   ir::turnProducts(function, [&](const ir::Op &product) {
     const arch::MatrixInstruction *instruction =
         arch.findMatrixInstruction(ir::factorOf(product, 0)->type.elem, ir::factorOf(product, 1)->type.elem);
-    return instruction && instruction->issuer == arch::Issuer::Warpgroup;
+    if (!instruction)
+      return false;
+    const ir::Op *right = throughTransposes(ir::factorOf(product, 1)).first->definingOp;
+    if (right && right->kind == ir::OpKind::Load)
+      return instruction->issuer == arch::Issuer::Warpgroup;
+    return instruction->registerA && (instruction->aSpaces & arch::Registers) != 0 &&
+           product.result()->type.cols % instruction->m == 0;
   });
 }
 
@@ -99,7 +107,7 @@ std::unique_ptr<plan::Plan> planOne(ElaboratedKernel &kernel, const PlanOptions 
       // packed elements are masked where a loop ends, so that no copy brings them, is known after the passes alone.
       !settleScales(*kernel.function, *options.arch, schedule, diagnostics))
     return nullptr;
-  turnFewRows(*kernel.function, *options.arch);
+  turnProducts(*kernel.function, *options.arch);
   ir::loopBranches(*kernel.function);
   std::unique_ptr<plan::Plan> plan = planOrSeparate(*kernel.function, *options.arch, schedule, diagnostics);
   if (plan && schedule.aligned && plan->maps.empty()) {

@@ -1,17 +1,22 @@
 // Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Sums of products with few rows, computed as their transposes. An instruction of 64 rows would leave most of them
-// empty, and a stage would hold as much of nothing as of what is loaded; with the operands exchanged the many columns
-// are the rows:
+// Sums of products, computed as their transposes, where that suits the instructions. Products with few rows: an
+// instruction of 64 rows would leave most of them empty, and a stage would hold as much of nothing as of what is
+// loaded; with the operands exchanged the many columns are the rows:
 //   %r = for %k carry(%acc = full : 16x64) { %acc' = dot %a, %b, %acc … }
 // ⇒ %t = for %k carry(%acc = full : 64x16) { %acc' = dot %bᵀ, %aᵀ, %acc … }
 //   %r = transpose %t
+// Products whose right operand is widened on its way, as 8-bit weights are: a right operand is read from shared memory,
+// where it would have to be stored first. A left one is taken from registers:
+//   dot %x, (transpose (cast %w : bf16)), %acc  ⇒  dot (cast %w : bf16), (transpose %x), %acc
 // Only where nothing in the loop reads the sum, so that it is transposed once. Parts of a split loop follow each other:
 // the transpositions between them cancel.
+#include "ir/Effects.h"
 #include "ir/Products.h"
 #include "ir/passes/Passes.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace tkc::ir {
@@ -46,6 +51,34 @@ private:
     return op && (op->kind == OpKind::Load || (op->kind == OpKind::Transpose && isLoaded(op->operand(0))));
   }
 
+  /// The transpose of what work on elements makes of loads in the same block, one of which it widens, and of nothing
+  /// else there.
+  static bool isWidened(const Value *factor) {
+    const Op *op = factor->definingOp;
+    if (!op || op->kind != OpKind::Transpose || isLoaded(factor))
+      return false;
+    bool widens = false;
+    return !searchBack(op->operand(0), [&](const Value *at, std::vector<const Value *> &next) {
+      const Op *made = at->definingOp;
+      if (!made || made->parent != op->parent || !at->type.isTile())
+        return false;
+      widens |= made->kind == OpKind::Load && bitWidth(at->type.elem) < bitWidth(factor->type.elem);
+      const bool isWork = isElementwiseUnary(made->kind) || isElementwiseBinary(made->kind) ||
+                          made->kind == OpKind::Cast || made->kind == OpKind::Select;
+      if (isWork)
+        next.assign(made->operands().begin(), made->operands().end());
+      return made->kind != OpKind::Load && made->kind != OpKind::Full && !isVectorAsTile(at) && !isWork;
+    }) && widens;
+  }
+
+  /// Whether the transpose suits the instruction better.
+  bool isBetterTurned(const Op &product) const {
+    const Type &type = product.result()->type;
+    const Value *right = factorOf(product, 1);
+    return isLoaded(factorOf(product, 0)) && type.rows > 1 && (isLoaded(right) ? hasFewRows(type) : isWidened(right)) &&
+           isWanted(product);
+  }
+
   /// The products that add to carried value `i` one after the other; empty where anything else reads it.
   std::vector<Op *> sumOf(const Op &loop, size_t i) const {
     std::vector<Op *> products;
@@ -54,8 +87,7 @@ private:
       Op *user = at->users[0];
       if (user == body.terminator())
         return user->operand(i) == at ? products : std::vector<Op *>();
-      if (user->kind != OpKind::Dot || addendOf(*user) != at || user->parent != &body ||
-          !isLoaded(factorOf(*user, 0)) || !isLoaded(factorOf(*user, 1)) || !isWanted(*user))
+      if (user->kind != OpKind::Dot || addendOf(*user) != at || user->parent != &body || !isBetterTurned(*user))
         break;
       products.push_back(user);
     }
@@ -74,8 +106,6 @@ private:
 
   void turn(Op &loop, size_t i) {
     Value *arg = loop.body().args[i + 1].get();
-    if (!hasFewRows(arg->type))
-      return;
     const std::vector<Op *> products = sumOf(loop, i);
     if (products.empty())
       return;
@@ -95,13 +125,17 @@ private:
     turnBack(loop, i);
   }
 
-  /// What reads the result gets it as it was.
+  /// What reads the result gets it as it was. Of a large one the work on elements that follows is done first, as it
+  /// narrows the result: that makes less to turn.
   void turnBack(Op &loop, size_t i) {
     Value *result = loop.result(i);
+    const bool isLarge = result->type.rows > fewRows;
     result->type = turned(result->type);
-    Builder builder(function, loop.parent);
-    auto after = std::next(loop.position);
-    if (after != loop.parent->ops.end())
+    while (isLarge && result->users.size() == 1 && turnReader(*result->users.front(), *result))
+      result = result->users.front()->result();
+    Builder builder(function, result->definingOp->parent);
+    auto after = std::next(result->definingOp->position);
+    if (after != result->definingOp->parent->ops.end())
       builder.setInsertionPointBefore(after->get());
     const std::vector<Op *> users = result->users;
     builder.setLoc(users.empty() ? loop.loc : users.front()->loc);
@@ -111,6 +145,32 @@ private:
       for (size_t at = 0; at < user->operands().size(); ++at)
         if (user->operand(at) == result)
           user->setOperand(at, back);
+  }
+
+  static bool isVectorAsTile(const Value *value) {
+    return value->definingOp && (value->definingOp->kind == OpKind::AsCol || value->definingOp->kind == OpKind::AsRow);
+  }
+
+  /// Work on the elements of what is turned, with scalars and vectors.
+  bool turnReader(Op &reader, const Value &turnedOperand) {
+    const bool isWork =
+        isElementwiseUnary(reader.kind) || isElementwiseBinary(reader.kind) || reader.kind == OpKind::Cast;
+    if (!isWork || reader.parent != turnedOperand.definingOp->parent ||
+        !std::all_of(reader.operands().begin(), reader.operands().end(), [&](const Value *operand) {
+          return operand == &turnedOperand || operand->type.isScalar() || isVectorAsTile(operand);
+        }))
+      return false;
+    Builder builder(function, reader.parent);
+    builder.setInsertionPointBefore(&reader);
+    builder.setLoc(reader.loc);
+    for (size_t at = 0; at < reader.operands().size(); ++at)
+      if (const Value *operand = reader.operand(at); isVectorAsTile(operand)) {
+        Value *vector = operand->definingOp->operand(0);
+        const bool isColumn = operand->definingOp->kind == OpKind::AsCol;
+        reader.setOperand(at, isColumn ? builder.asRow(vector) : builder.asCol(vector));
+      }
+    reader.result()->type = turned(reader.result()->type);
+    return true;
   }
 
   /// A transposition that nothing reads any more goes with its last use.

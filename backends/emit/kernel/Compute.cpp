@@ -70,8 +70,8 @@ void RolePrinter::assign(const Stmt &stmt, cpp::Expr value, cpp::Body &out) {
   }
   const VarType &type = typeOf(stmt.dest);
   const std::string spelled = type.kind == VarType::Scalar ? elementType(type.elem) : "auto";
-  out.push_back(
-      cpp::Stmt::declaration((uses.isAssignedOnce(stmt.dest) ? "const " : "") + spelled, name, std::move(value)));
+  const bool isConst = uses.isAssignedOnce(stmt.dest) && !namedByWaits.count(stmt.dest);
+  out.push_back(cpp::Stmt::declaration((isConst ? "const " : "") + spelled, name, std::move(value)));
 }
 
 void RolePrinter::printCompute(const Stmt &stmt, cpp::Body &out) {

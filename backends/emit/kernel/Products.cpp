@@ -4,6 +4,8 @@
 // Matrix products. A wait names the registers that it hands back, and a fence those that were touched, so that the
 // compiler keeps accesses on the right side; registers in flight are named by neither. Which these are follows from the
 // order of groups, with loops walked twice for what comes around.
+// What is loaded while a product in flight reads registers may be there to make its next operand. The wait names that,
+// too: a computation from it is then not moved before the wait.
 #include "backends/emit/kernel/RolePrinter.h"
 
 #include <fmt/core.h>
@@ -20,8 +22,14 @@ void RolePrinter::trackProducts(const plan::Body &body) {
       if (stmt.isSynchronous() || stmt.isTensorProduct())
         break;
       groupsInFlight.back().insert(stmt.dest);
-      if (!stmt.aShared)
+      if (!stmt.aShared) {
         groupsInFlight.back().insert(stmt.operands[0]);
+        readInFlight.insert(stmt.operands[0]);
+      }
+      break;
+    case StmtKind::LoadShared:
+      if (!readInFlight.empty() && isPinnable(stmt.dest))
+        loadedMeanwhile.insert(stmt.dest);
       break;
     case StmtKind::ProductFence:
       for (const auto &group : groupsInFlight)
@@ -36,6 +44,11 @@ void RolePrinter::trackProducts(const plan::Body &body) {
         retired.insert(groupsInFlight.front().begin(), groupsInFlight.front().end());
         groupsInFlight.erase(groupsInFlight.begin());
       }
+      for (const std::string &var : retired)
+        readInFlight.erase(var);
+      retired.insert(loadedMeanwhile.begin(), loadedMeanwhile.end());
+      namedByWaits.merge(loadedMeanwhile);
+      loadedMeanwhile.clear();
       for (const auto &group : groupsInFlight)
         for (const std::string &var : group)
           retired.erase(var);
@@ -53,6 +66,13 @@ void RolePrinter::trackProducts(const plan::Body &body) {
       break;
     }
   }
+}
+
+/// Whether a wait can name it (tk/pin.h).
+bool RolePrinter::isPinnable(const std::string &var) const {
+  const plan::VarType &type = typeOf(var);
+  return type.kind != plan::VarType::Scalar && type.elem != ElemType::Bool && bitWidth(type.elem) <= 32 &&
+         !isPacked(type.elem);
 }
 
 void RolePrinter::printProductFence(const plan::Body &body, size_t i, cpp::Body &out) {

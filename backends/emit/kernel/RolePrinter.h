@@ -228,6 +228,7 @@ private:
   void printProductFence(const plan::Body &body, size_t i, cpp::Body &out);
   void printProductWait(const plan::Stmt &stmt, cpp::Body &out);
   void trackProducts(const plan::Body &body);
+  bool isPinnable(const std::string &var) const;
 
   /// Records that are printed as one group: the first one's event, how many, how many so far.
   struct RecordGroup {
@@ -257,6 +258,8 @@ private:
   std::map<const plan::Stmt *, std::set<std::string>> retiredAt;  ///< variables that a ProductWait hands back
   std::map<const plan::Stmt *, std::set<std::string>> inFlightAt; ///< variables not to touch at a ProductFence
   std::vector<std::set<std::string>> groupsInFlight;              ///< while tracking; the last one is still open
+  std::set<std::string> readInFlight, loadedMeanwhile;            ///< while tracking: register operands; loads beside them
+  std::set<std::string> namedByWaits;                             ///< which are no constants
   /// Not null: where to note the tensors that the text being printed takes to suit copies of 16 bytes.
   std::set<std::string> *assumedWide = nullptr;
   std::string alignmentName; ///< of the variable that says where vectors begin, in a role whose rows are aligned

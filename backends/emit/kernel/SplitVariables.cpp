@@ -3,6 +3,7 @@
 //
 //   for j { prologue { s = a; use s }  s = b; use s  epilogue { } }   with no other use of s
 //   ⇒ for j { prologue { s = a; use s }  s@body = b; use s@body  epilogue { } }
+// A product in flight uses its register operand until somebody waits for it.
 #include "backends/emit/kernel/SplitVariables.h"
 
 #include <algorithm>
@@ -74,6 +75,18 @@ private:
     return starting;
   }
 
+  /// Register operands of products that the body issues and does not wait for.
+  static std::set<std::string> inFlightAtEnd(const plan::Body &body) {
+    std::set<std::string> vars;
+    for (const Stmt &stmt : body) {
+      if (stmt.kind == StmtKind::ProductWait)
+        vars.clear();
+      else if (stmt.kind == StmtKind::Product && !stmt.aShared && !stmt.isSynchronous())
+        vars.insert(stmt.operands[0]);
+    }
+    return vars;
+  }
+
   void splitLoop(Stmt &loop) {
     struct Part {
       plan::Body *body;
@@ -83,14 +96,16 @@ private:
     };
     Part parts[] = {{&loop.prologue, "", {}, {}}, {&loop.body, "@body", {}, {}}, {&loop.epilogue, "@epilogue", {}, {}}};
     Counts inLoop;
+    std::set<std::string> inFlight;
     for (Part &part : parts) {
+      inFlight.merge(inFlightAtEnd(*part.body));
       count(*part.body, part.counts);
       part.starting = startingVars(*part.body);
       for (const auto &[var, n] : part.counts)
         inLoop[var] += n;
     }
     for (const auto &[var, n] : inLoop) {
-      const bool ownsAll = splittable.count(var) && total[var] == n;
+      const bool ownsAll = splittable.count(var) && total[var] == n && !inFlight.count(var);
       const bool startsEach = std::all_of(std::begin(parts), std::end(parts), [&](const Part &part) {
         return !part.counts.count(var) || part.starting.count(var);
       });

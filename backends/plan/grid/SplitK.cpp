@@ -58,13 +58,25 @@ private:
       return "copies or products follow the first loop";
     std::string why;
     plan::walk(loop->body, [&](const Stmt &stmt) {
-      if (stmt.kind == Kind::Compute && !isScalar(role, stmt.dest))
+      if (stmt.kind == Kind::Compute && !isScalar(role, stmt.dest) && isKnownOutside(role, *loop, stmt.dest))
         why = "the loop does more than multiply";
     });
     for (const std::string &acc : accumulators(*loop))
       if (!beginsWithZero(role, acc))
         why = "a sum does not begin with zero, which each block would count";
     return why;
+  }
+
+  /// Whether anything but the loop names the variable. Else it is made anew in each iteration, as operands are that are
+  /// widened on their way.
+  static bool isKnownOutside(const plan::Role &role, const Stmt &loop, const std::string &name) {
+    const auto names = [&](const Stmt &stmt) {
+      return stmt.dest == name || std::find(stmt.operands.begin(), stmt.operands.end(), name) != stmt.operands.end();
+    };
+    return std::any_of(role.body.begin(), role.body.end(),
+                       [&](const Stmt &stmt) { return &stmt != &loop && plan::any(stmt, names); }) ||
+           std::any_of(role.finish.begin(), role.finish.end(),
+                       [&](const Stmt &stmt) { return plan::any(stmt, names); });
   }
 
   static bool isScalar(const plan::Role &role, const std::string &name) {

@@ -23,6 +23,10 @@ public:
       if (ring.depth == 0 && !ring.isCopiedAgain)
         for (const RingMember &member : ring.members)
           onceLoaded.insert(member.buffer);
+    for (const RingPlacement &ring : placement.rings)
+      for (const RingMember &member : ring.members)
+        if (ring.stages == 1)
+          singleStaged.insert(member.buffer);
   }
 
   void run() {
@@ -98,6 +102,11 @@ private:
         unpublished.insert(stmt.ref.buffer);
       break;
     case Kind::LoadShared:
+      if (underWay.count(stmt.ref.buffer))
+        landed(stmt.loc);
+      if (memory.count(stmt.ref.buffer) || singleStaged.count(stmt.ref.buffer))
+        stillRead.insert(stmt.ref.buffer);
+      break;
     case Kind::CopyOut:
       if (memory.count(stmt.ref.buffer))
         stillRead.insert(stmt.ref.buffer);
@@ -272,6 +281,7 @@ private:
   const bool byLoads; ///< waits count loads to shared memory
   const MemoryOf &memory;
   Names staged, onceLoaded;
+  Names singleStaged;            ///< of rings
   Names stillRead;               ///< buffers of one stage that some thread may be multiplying out of
   Names written;                 ///< of those that share memory: filled since the last barrier
   Names unpublished;             ///< staging buffers written since the last barrier

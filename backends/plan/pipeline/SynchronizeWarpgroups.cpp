@@ -2,9 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "backends/plan/pipeline/SynchronizeWarpgroups.h"
 
+#include "backends/plan/roles/FreshName.h"
 #include "backends/plan/roles/RoleBuilder.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <set>
 #include <string>
@@ -238,8 +240,8 @@ private:
 
   // ---- loops that need no product's result: one iteration's stay in flight while the next ones are issued
 
-  /// Nothing in the loop but products from shared memory needs their results, and every ring has a stage to spare.
-  /// Vector work on what products read may stand beside them.
+  /// Nothing in the loop but products needs their results, and every ring has a stage to spare. Vector work on what
+  /// products read may stand beside them, and work that makes their left operands.
   bool keepsProductInFlight(const plan::Stmt &loop, int depth) const {
     if (loop.kind != Kind::For || !loop.prologue.empty() || loop.body.empty())
       return false;
@@ -253,8 +255,18 @@ private:
           std::all_of(rings.begin(), rings.end(), [](const RingPlacement *ring) { return ring->stages > 1; });
       if (stmt.kind != Kind::Product)
         return spare && isBesideProducts(stmt, results);
-      return !stmt.isSynchronous() && stmt.aShared && !usesStaged(stmt) && !rings.empty() && spare;
+      return !stmt.isSynchronous() && (stmt.aShared || isComputed(loop.body, stmt)) && !usesStaged(stmt) &&
+             !rings.empty() && spare;
     });
+  }
+
+  /// Whether one computation of the iteration makes the register operand of a product.
+  static bool isComputed(const plan::Body &body, const plan::Stmt &product) {
+    std::vector<const plan::Stmt *> makers;
+    for (const plan::Stmt &stmt : body)
+      if (stmt.dest == product.operands[0])
+        makers.push_back(&stmt);
+    return makers.size() == 1 && makers.front()->kind == Kind::Compute;
   }
 
   /// Work of each thread for itself, on other variables than products have.
@@ -273,21 +285,51 @@ private:
   }
 
   ///   first: products(0)   others: products(k); wait until only they are in flight; release k - 1   end: wait; release
+  /// Register operands are written where nothing reads them. So what they are made of is loaded under the products of the
+  /// iteration before, and then those are waited for. Other registers would not do: compilers see no use of a register
+  /// by a product in flight, and make one of the two.
   void pipelineProducts(plan::Stmt &loop, int depth) {
+    const bool makesOperands = std::any_of(loop.body.begin(), loop.body.end(), [](const plan::Stmt &stmt) {
+      return stmt.kind == Kind::Product && !stmt.aShared;
+    });
+    if (makesOperands)
+      sortForOperands(loop.body);
     auto groups = static_cast<int>(std::count_if(loop.body.begin(), loop.body.end(),
                                                  [](const plan::Stmt &stmt) { return stmt.kind == Kind::Product; }));
     std::set<const RingPlacement *> rings;
     for (const plan::Stmt &stmt : loop.body)
       rings.merge(ringsIn(stmt, depth));
     plan::Body issue = issueProducts(loop.body, depth);
-    if (groups > mostInFlight) {
+    if (groups > mostInFlight || makesOperands) {
       commitTogether(issue);
       groups = 1;
     }
     loop.prologue = issue;
     loop.body = std::move(issue);
-    releasePrevious(loop.body, rings, groups, loop.loc);
+    if (makesOperands)
+      releaseAfterLoads(loop.body, rings, loop.loc);
+    else
+      releasePrevious(loop.body, rings, groups, loop.loc);
     releasePrevious(loop.epilogue, rings, 0, loop.loc);
+  }
+
+  /// Loads first, then computations, then all products: ptxas has these wait for each other where registers are written
+  /// between them.
+  static void sortForOperands(plan::Body &body) {
+    plan::Body loads, made, products;
+    for (plan::Stmt &stmt : body)
+      (stmt.kind == Kind::LoadShared ? loads : stmt.kind == Kind::Product ? products : made).push_back(std::move(stmt));
+    for (plan::Body *part : {&made, &products})
+      std::move(part->begin(), part->end(), std::back_inserter(loads));
+    body = std::move(loads);
+  }
+
+  void releaseAfterLoads(plan::Body &body, const std::set<const RingPlacement *> &rings, SourceLoc loc) {
+    const auto last = std::find_if(body.rbegin(), body.rend(),
+                                   [](const plan::Stmt &stmt) { return stmt.kind == Kind::LoadShared; });
+    plan::Body released;
+    releasePrevious(released, rings, 0, loc);
+    body.insert(last.base(), released.begin(), released.end());
   }
 
   /// All products of an iteration in one group.
@@ -304,8 +346,12 @@ private:
     plan::Body issue;
     out = &issue;
     open.clear();
-    for (plan::Stmt &stmt : products) {
+    for (auto next = products.begin(); next != products.end(); ++next) {
+      plan::Stmt &stmt = *next;
       openRings(ringsIn(stmt, depth), stmt.loc);
+      if (stmt.kind == Kind::Product && !stmt.aShared) // and those of the products that follow at once
+        std::for_each(next, products.end(),
+                      [&](const plan::Stmt &other) { openRings(ringsIn(other, depth), other.loc); });
       if (stmt.kind == Kind::Product)
         product(stmt);
       else

@@ -12,6 +12,7 @@
 #include "backends/plan/placement/PlaceBoxes.h"
 #include "backends/plan/placement/PlaceBulkStores.h"
 #include "backends/plan/placement/PlaceCoalescedStores.h"
+#include "backends/plan/placement/PlaceConverted.h"
 #include "backends/plan/placement/PlaceDirectLoads.h"
 #include "backends/plan/placement/PlaceVectors.h"
 #include "backends/plan/placement/ProductShapes.h"
@@ -57,6 +58,7 @@ public:
     if (std::string why = whyOperandsDoNotFit(nest, out); !why.empty())
       error = std::move(why);
     placeVectors(function, nest, arch, out);
+    placeConverted(function, nest, arch, out);
     placeBoxes(function, arch, out);
     for (RingPlacement &ring : out.rings)
       ring.multipliedByWarps = out.multipliesByWarps();
@@ -270,7 +272,8 @@ private:
       std::swap(stored.rows, stored.cols);
     const plan::Buffer &buffer = addBuffer(member.buffer, forOperand(dot, position, transposed != transposing, stored),
                                            stored.elem, load.loc, contractedAtOnce(dot));
-    const std::string whyNot = whyNotByEngine(load, buffer, stored, transposing);
+    const std::string whyNot =
+        transposing ? "it is stored transposed" : whyNotByEngine(function, arch, load, buffer, stored);
     member.byEngine = whyNot.empty();
     out.note(
         plan::Note::Copies, load.loc,
@@ -309,24 +312,6 @@ private:
     return boxStarts(function, load, step) == BoxStarts::Always
                ? ""
                : fmt::format("and a tile that does not begin at a multiple of {} columns, ", step);
-  }
-
-  std::string whyNotByEngine(const ir::Op &load, const plan::Buffer &buffer, const ir::Type &stored,
-                             bool transposing) const {
-    if (!arch.hasBulkTensorCopy)
-      return fmt::format("`{}` has no copy engine", arch.name);
-    if (transposing)
-      return "it is stored transposed";
-    if (std::string why = whyNotByCopyEngine(function, load); !why.empty())
-      return why;
-    if (buffer.rows != stored.rows || buffer.cols != stored.cols)
-      return fmt::format("its tile of {}x{} is padded to {}x{}", stored.rows, stored.cols, buffer.rows, buffer.cols);
-    if (isFloat6(buffer.elem) && buffer.cols % plan::float6BoxCols != 0)
-      return fmt::format("the engine takes elements of six bits by {} of a row", plan::float6BoxCols);
-    if (const int64_t step = plan::boxStep(buffer.elem, arch.boxAlignment);
-        boxStarts(function, load, step) == BoxStarts::Never)
-      return fmt::format("its tiles begin at no multiple of {} columns, as the engine's boxes do", step);
-    return stored.rows > arch.maxBoxDim ? fmt::format("a copy has at most {} rows", arch.maxBoxDim) : "";
   }
 
   /// An instance's part of a tile along its columns, where threads stage or multiply it, is whole panels, and where the
@@ -430,7 +415,8 @@ private:
       auto key = out.loadKeys.find(&op);
       if (key == out.loadKeys.end())
         out.registerLoads.insert(&op);
-      else if (!out.findMember(key->second)->isVector && hasVectorUse(op.result())) {
+      else if (const RingMember &member = findRingMember(key->second);
+               !member.isVector && !member.isReadByThreads && hasVectorUse(op.result())) {
         if (isReadInRing(op))
           findRingMember(key->second).isReadByThreads = true;
         else

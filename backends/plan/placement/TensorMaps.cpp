@@ -2,9 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "backends/plan/placement/TensorMaps.h"
 
+#include "backends/plan/analysis/CopyEngineAccess.h"
 #include "ir/Views.h"
 
 #include <algorithm>
+#include <fmt/core.h>
 #include <tuple>
 
 namespace tkc::planner {
@@ -20,6 +22,22 @@ plan::TensorMap makeMap(const ir::Op &access, const plan::Buffer &buffer, int64_
   map.boxCols = span ? std::min(buffer.cols, span * 8 / plan::sharedBits(buffer.elem)) : buffer.cols;
   map.swizzle = buffer.swizzle;
   return map;
+}
+
+std::string whyNotByEngine(const ir::Function &function, const arch::Description &arch, const ir::Op &load,
+                           const plan::Buffer &buffer, const ir::Type &stored) {
+  if (!arch.hasBulkTensorCopy)
+    return fmt::format("`{}` has no copy engine", arch.name);
+  if (std::string why = whyNotByCopyEngine(function, load); !why.empty())
+    return why;
+  if (buffer.rows != stored.rows || buffer.cols != stored.cols)
+    return fmt::format("its tile of {}x{} is padded to {}x{}", stored.rows, stored.cols, buffer.rows, buffer.cols);
+  if (isFloat6(buffer.elem) && buffer.cols % plan::float6BoxCols != 0)
+    return fmt::format("the engine takes elements of six bits by {} of a row", plan::float6BoxCols);
+  if (const int64_t step = plan::boxStep(buffer.elem, arch.boxAlignment);
+      boxStarts(function, load, step) == BoxStarts::Never)
+    return fmt::format("its tiles begin at no multiple of {} columns, as the engine's boxes do", step);
+  return stored.rows > arch.maxBoxDim ? fmt::format("a copy has at most {} rows", arch.maxBoxDim) : "";
 }
 
 plan::Swizzle chooseSwizzle(int64_t rowBytes) {

@@ -5,11 +5,17 @@
 #include "backends/plan/placement/SharedUse.h"
 
 #include <algorithm>
+#include <set>
+#include <string>
 
 namespace tkc::planner {
 
 void allocateShared(plan::Plan &plan, bool isPlacedByCompiler, bool packs) {
-  const auto hasSwizzle = [](const plan::Buffer &buffer) { return buffer.swizzle != plan::Swizzle::None; };
+  std::set<std::string> swizzled; // buffers that have one, or whose memory such a buffer has as well
+  for (const plan::Buffer &buffer : plan.buffers)
+    if (buffer.swizzle != plan::Swizzle::None)
+      swizzled.insert({buffer.name, buffer.aliasOf});
+  const auto hasSwizzle = [&](const plan::Buffer &buffer) { return swizzled.count(buffer.name) != 0; };
   if (packs)
     std::stable_partition(plan.buffers.begin(), plan.buffers.end(), hasSwizzle);
   int64_t offset = 0;

@@ -8,12 +8,14 @@
 
 namespace tkc::planner {
 
-bool multipliesOutOf(const plan::Stmt &stmt, const RingPlacement &ring) {
+bool readsOutOf(const plan::Stmt &stmt, const RingPlacement &ring) {
   const auto has = [&](const std::string &buffer) {
     return std::any_of(ring.members.begin(), ring.members.end(),
                        [&](const RingMember &member) { return member.buffer == buffer; });
   };
   return plan::any(stmt, [&](const plan::Stmt &inner) {
+    if (inner.kind == plan::StmtKind::LoadShared)
+      return has(inner.ref.buffer);
     const std::vector<plan::BufferRef> refs = plan::operandRefs(inner);
     return std::any_of(refs.begin(), refs.end(), [&](const plan::BufferRef &ref) { return has(ref.buffer); });
   });
@@ -59,7 +61,7 @@ private:
     Use use{&ring};
     bool found = false;
     for (size_t i = 0; i < loop.body.size(); ++i)
-      if (multipliesOutOf(loop.body[i], ring)) {
+      if (readsOutOf(loop.body[i], ring)) {
         use.first = found ? use.first : i;
         use.last = i;
         found = true;

@@ -25,8 +25,8 @@
 
 namespace tkc::planner {
 
-/// Whether `stmt`, or what it holds, multiplies out of one of the ring's buffers.
-bool multipliesOutOf(const plan::Stmt &stmt, const RingPlacement &ring);
+/// Whether `stmt`, or what it holds, multiplies out of one of the ring's buffers, or has threads read it.
+bool readsOutOf(const plan::Stmt &stmt, const RingPlacement &ring);
 
 /// Emits one fill of a stage of the ring: the copies of the tile that is `count` after the loop's, or, at the loop's
 /// start, number `count`.

@@ -140,9 +140,7 @@ plan::BufferRef ComputeProducts::refTo(const Operand &operand, plan::Division sl
   plan::BufferRef ref{operand.buffer, "", operand.transposed, slice};
   if (operand.kind != Operand::Ring)
     return ref;
-  const RingPlacement &ring = *placement.findRing(placement.loadKeys.at(operand.value->definingOp));
-  if (ring.stages > 1 || !placement.copiesItself)
-    ref.cursor = ring.cursor();
+  ref.cursor = stageCursor(placement, *placement.findRing(placement.loadKeys.at(operand.value->definingOp)));
   return ref;
 }
 

@@ -14,6 +14,11 @@
 
 namespace tkc::planner {
 
+/// By which the computing role finds a ring's stage; empty: it fills the only one itself.
+inline std::string stageCursor(const Placement &placement, const RingPlacement &ring) {
+  return ring.stages > 1 || !placement.copiesItself ? ring.cursor() : "";
+}
+
 class ComputeProducts {
 public:
   ComputeProducts(RoleBuilder &builder, const Placement &placement, std::vector<Unsupported> &unsupported)

@@ -3,6 +3,7 @@
 #include "backends/plan/roles/ComputeRole.h"
 
 #include "backends/plan/analysis/Nest.h"
+#include "backends/plan/placement/TensorMaps.h"
 #include "backends/plan/roles/BackwardSlices.h"
 #include "backends/plan/roles/CarriedVariables.h"
 #include "backends/plan/roles/ComputeProducts.h"
@@ -139,7 +140,7 @@ private:
     const std::string dest = define(load.result());
     plan::Stmt &stmt = emit(Kind::LoadShared, load.loc);
     stmt.dest = dest;
-    stmt.ref = {member.buffer, ring.cursor(), false, plan::heldPart(type)};
+    stmt.ref = {member.buffer, stageCursor(placement, ring), false, plan::heldPart(type)};
   }
 
   /// A vector's stage is a row; a column reads it transposed. What all instances hold, each reads whole.
@@ -173,22 +174,40 @@ private:
     const plan::VarType from = typeOf(op.operand(0)), to = typeOf(op.result());
     if (isPacked(from.elem))
       return unsupported(op, "a transposition of packed elements");
+    const plan::Swizzle swizzle = swizzleOfTurned(from, to);
+    const bool turnsFirst = swizzle != plan::Swizzle::None;
     plan::Buffer buffer;
-    buffer.name = placement.uniqueBuffer("transposed_" + use(op.operand(0)));
+    buffer.name = placement.uniqueBuffer((turnsFirst ? "turned_" : "transposed_") + use(op.operand(0)));
     buffer.elem = from.elem;
     buffer.rows = std::max(from.rows, to.cols);
     buffer.cols = std::max(from.cols, to.rows);
-    buffer.swizzle = plan::Swizzle::None;
+    buffer.swizzle = swizzle;
     buffer.loc = op.loc;
+    if (turnsFirst)
+      std::swap(buffer.rows, buffer.cols);
     addScratch(buffer, result.scratch.end());
     result.transposed.insert(buffer.name);
     syncAll(op.loc);
-    emitStoreShared(use(op.operand(0)), from, buffer.name, false, op.loc);
+    emitStoreShared(use(op.operand(0)), from, buffer.name, turnsFirst, op.loc);
     syncAll(op.loc);
     const std::string dest = define(op.result());
     plan::Stmt &read = emit(Kind::LoadShared, op.loc);
     read.dest = dest;
-    read.ref = {buffer.name, "", true, plan::heldPart(to)};
+    read.ref = {buffer.name, "", !turnsFirst, plan::heldPart(to)};
+  }
+
+  /// Accumulators of warpgroups with elements of 16 bits are stored by whole matrices, each turned, to memory that
+  /// holds the transpose and has this swizzle. None: elements are turned as they are read.
+  plan::Swizzle swizzleOfTurned(const plan::VarType &from, const plan::VarType &to) const {
+    const auto isAccumulator = [](const plan::VarType &type) {
+      return type.kind == plan::VarType::Fragment &&
+             (type.layout.kind == plan::Layout::Mma || type.layout.kind == plan::Layout::Tensor);
+    };
+    if (bitWidth(from.elem) != 16 || !isAccumulator(from) || !isAccumulator(to) || from.rows != to.cols ||
+        from.cols != to.rows)
+      return plan::Swizzle::None;
+    const bool isShared = from.division == plan::Division::Rows || to.division == plan::Division::Cols;
+    return chooseSwizzle(plan::sharedBytes(from.elem, to.cols / (isShared ? placement.instances : 1)));
   }
 
   /// After it all threads see what each has done to global memory.

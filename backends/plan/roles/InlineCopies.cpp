@@ -68,7 +68,7 @@ void InlineCopies::pipeline(const ir::Op &loop, plan::Stmt &stmt) {
       rings.push_back(ring);
   for (const RingPlacement &ring : placement.rings)
     if (ring.isCopiedAgain && std::any_of(stmt.body.begin(), stmt.body.end(), [&](const plan::Stmt &inner) {
-          return inner.kind == Kind::Product && multipliesOutOf(inner, ring);
+          return inner.kind == Kind::Product && readsOutOf(inner, ring);
         }))
       rings.push_back(&ring);
   for (plan::Stmt &inner : stmt.body)

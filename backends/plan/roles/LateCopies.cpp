@@ -16,7 +16,7 @@ void copyBeforeUse(RoleBuilder &builder, plan::Stmt &loop, const std::vector<con
   builder.into(result, [&] {
     for (plan::Stmt &stmt : lowered) {
       const auto used = std::stable_partition(left.begin(), left.end(),
-                                              [&](const RingPlacement *ring) { return !multipliesOutOf(stmt, *ring); });
+                                              [&](const RingPlacement *ring) { return !readsOutOf(stmt, *ring); });
       if (used != left.end()) {
         builder.emit(plan::Sync(), loop.loc); // its threads are known once the role is complete: synchronizeBlock
         std::for_each(used, left.end(), [&](const RingPlacement *ring) { copy(*ring); });

@@ -4,7 +4,8 @@
 // Registers of products in flight. PTX ISA, "Asynchronous wgmma operations": accumulators, and A where it is in
 // registers, may not be touched between the product and a wait that covers its group; and `wgmma.fence` comes between
 // any other access to them and the next product, except between products into one accumulator. No variable is both: an
-// accumulator's elements are wider than those of an operand (Factors.cpp).
+// accumulator's elements are wider than those of an operand (Factors.cpp). A variable and what it was moved from may be one
+// register, since compilers do not see that a product in flight still reads it.
 #include "ir/plan/verify/Order.h"
 
 #include <algorithm>
@@ -92,6 +93,7 @@ private:
     }
     if (stmt.dest.empty())
       return;
+    noteMove(stmt);
     State &state = stateOf(stmt.dest);
     state.dirty = true;
     if (std::max(state.written, state.read) > retired)
@@ -100,17 +102,27 @@ private:
                              print(stmt), stmt.dest, print(*state.product)));
   }
 
+  void noteMove(const Stmt &stmt) {
+    for (auto at = movedFrom.begin(); at != movedFrom.end();)
+      at = at->first == stmt.dest || at->second == stmt.dest ? movedFrom.erase(at) : std::next(at);
+    if (stmt.kind == StmtKind::Move && stmt.operands[0] != stmt.dest)
+      movedFrom[stmt.dest] = stmt.operands[0];
+  }
+
   void product(const Stmt &stmt) {
     State &dest = stateOf(stmt.dest);
     std::string unfenced = dest.dirty ? stmt.dest : "";
     dest.written = committed + 1;
     dest.product = &stmt;
     if (!stmt.aShared && !stmt.operands.empty()) {
-      State &a = stateOf(stmt.operands[0]);
-      if (a.dirty)
+      if (stateOf(stmt.operands[0]).dirty)
         unfenced = stmt.operands[0];
-      a.read = committed + 1;
-      a.product = &stmt;
+      for (auto name = stmt.operands[0];; name = movedFrom.at(name)) {
+        stateOf(name).read = committed + 1;
+        stateOf(name).product = &stmt;
+        if (!movedFrom.count(name))
+          break;
+      }
     }
     if (!unfenced.empty())
       report.add(stmt.loc,
@@ -121,6 +133,7 @@ private:
   const Role &role;
   Report &report;
   std::map<std::string, State> registers;
+  std::map<std::string, std::string> movedFrom; ///< while both hold the same
   int committed = 0, retired = 0;
   bool fenced = false;
 };

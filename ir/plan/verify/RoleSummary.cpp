@@ -24,6 +24,8 @@ public:
         productRegisters.insert(stmt.dest);
         productRegisters.insert(stmt.operands.begin(), stmt.operands.end());
       });
+    while (insertMoved(role))
+      ;
   }
 
   ResolvedBody resolve(const Body &body) {
@@ -35,6 +37,17 @@ public:
   }
 
 private:
+  /// What is moved to such a variable may be the same register.
+  bool insertMoved(const Role &role) {
+    bool isNew = false;
+    for (const Body *body : {&role.body, &role.finish})
+      walk(*body, [&](const Stmt &stmt) {
+        if (stmt.kind == StmtKind::Move && productRegisters.count(stmt.dest))
+          isNew |= productRegisters.insert(stmt.operands[0]).second;
+      });
+    return isNew;
+  }
+
   ResolvedStmt resolve(const Stmt &stmt) {
     ResolvedStmt result;
     result.stmt = &stmt;
@@ -94,7 +107,7 @@ private:
   RoleSummary &summary;
   std::unordered_map<std::string, const VarType *> types; ///< of the variables that the role sees, axes apart
   std::unordered_map<std::string, int> cursors;
-  std::set<std::string> productRegisters; ///< variables that products write, or read as A
+  std::set<std::string> productRegisters; ///< variables that products write, or read as A; what is moved to these
 };
 
 } // namespace

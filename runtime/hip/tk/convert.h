@@ -42,6 +42,12 @@ __device__ __forceinline__ void widen2_e5m2(unsigned short pair, float &low, flo
   high = widen_float8<e5m2_format>(static_cast<unsigned char>(pair >> 8));
 }
 
+/// The float of byte `Which` of a word, for which there is an instruction.
+template <int Which, bool Signed> __device__ __forceinline__ float widen_byte(unsigned word) {
+  const auto byte = static_cast<unsigned char>(word >> 8 * Which);
+  return Signed ? static_cast<float>(static_cast<signed char>(byte)) : static_cast<float>(byte);
+}
+
 /// The nearest float with 10 mantissa bits, ties to even; infinities and NaN stay as they are.
 __device__ __forceinline__ unsigned round_to_tf32(float x) {
   const unsigned bits = __builtin_bit_cast(unsigned, x), rounded = (bits + 0xfff + (bits >> 13 & 1)) & ~0x1fffu;

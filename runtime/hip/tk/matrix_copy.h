@@ -24,6 +24,8 @@ inline constexpr bool moves_by_matrices =
     gfx == 950 && mfma_tile<typename X::layout> != 0 && is_float16<typename X::element> && X::has_rows && X::has_cols &&
     X::col_slots % 8 == 0 && Tile::swizzle != 0;
 
+template <class X, class Tile, int Rows> inline constexpr bool transposes_by_matrices = false;
+
 /// The odd groups of Lanes lanes of `x` and the even ones of `y` change places.
 template <int Lanes> __device__ __forceinline__ void swap_lanes(u32 &x, u32 &y) {
   if constexpr (gfx == 950) {

@@ -72,6 +72,14 @@ __device__ __forceinline__ void widen2_e5m2(unsigned short pair, float &low, flo
   }
 }
 
+/// The float of byte `Which` of a word. As the low bits of 2²³ a byte is a float, and to subtract what it is too large
+/// by is faster than a conversion.
+template <int Which, bool Signed> __device__ __forceinline__ float widen_byte(unsigned word) {
+  constexpr float two23 = 8388608;
+  const unsigned above = Signed ? word ^ 0x80808080u : word; // a signed byte as the unsigned one that is 128 more
+  return __uint_as_float(__byte_perm(above, 0x4b000000u, 0x7440 | Which)) - (Signed ? two23 + 128 : two23);
+}
+
 /// The nearest float with 10 mantissa bits, ties to even; infinities and NaN stay as they are.
 __device__ __forceinline__ unsigned round_to_tf32(float x) {
   if constexpr (compute_capability >= 90) {

@@ -298,7 +298,15 @@ template <class T, tile X> __device__ __forceinline__ with_element<T, X> cast(co
     for (int i = 0; i < X::size; i += 4)
       result.data.words[i / 4] = pack2_float8<T>(x.data.get(i), x.data.get(i + 1)) |
                                  u32(pack2_float8<T>(x.data.get(i + 2), x.data.get(i + 3))) << 16;
-  } else if constexpr (same<T, float> && (is_float16<From> || is_float8<From>) && X::size % 2 == 0) {
+  } else if constexpr (is_float16<T> && is_integer8<From> && X::size % 2 == 0) {
+#pragma unroll
+    for (int i = 0; i < X::size; i += 2) {
+      float low, high;
+      unpack2<From>(x.data.words[i / 4] >> i % 4 * 8, low, high);
+      result.data.words[i / 2] = pack2<T>(low, high);
+    }
+  } else if constexpr (same<T, float> && (is_float16<From> || is_float8<From> || is_integer8<From>) &&
+                       X::size % 2 == 0) {
     constexpr int bits = 8 * sizeof(From);
 #pragma unroll
     for (int i = 0; i < X::size; i += 2) {

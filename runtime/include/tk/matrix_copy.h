@@ -24,6 +24,16 @@ inline constexpr bool moves_by_matrices =
     (same<typename X::layout, mma_layout> || same<typename X::layout, tensor_layout>) && X::has_rows && X::has_cols &&
     X::cols % 16 == 0 && Tile::swizzle != 0;
 
+__device__ __forceinline__ void store_matrices_transposed(u32 address, const u32 *words) {
+  asm volatile("stmatrix.sync.aligned.m8n8.x4.trans.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(address), "r"(words[0]),
+               "r"(words[1]), "r"(words[2]), "r"(words[3])
+               : "memory");
+}
+
+/// Whether `Rows` rows of it can go to memory that holds its transpose.
+template <class X, class Tile, int Rows>
+inline constexpr bool transposes_by_matrices = moves_by_matrices<X, Tile> && (Rows >= X::rows || Rows % 16 == 0);
+
 /// Calls f(register word, address) for each 16×16 block of a fragment: the address that this lane supplies.
 /// `Rows`: of what is there; blocks beyond are left out.
 template <class X, class Tile, int Rows = X::rows, class F>
@@ -47,6 +57,25 @@ template <class Tile, int Rows, int Cols, class X>
 __device__ __forceinline__ void store_by_matrices(const shared_slice<Tile, Rows, Cols> &to, const X &x) {
   constexpr int rows = Rows < X::rows ? Rows : X::rows;
   for_each_block<X, Tile, rows>(to.address, [&](int word, u32 at) { store_matrices(at, x.data.words + word); });
+}
+/// slice ← x, where the slice is the transpose of what the tile holds.
+template <class Tile, int Rows, int Cols, class X>
+__device__ __forceinline__ void store_transposed_by_matrices(const shared_slice<Tile, Rows, Cols, true> &to,
+                                                             const X &x) {
+  using L = typename X::layout;
+  const int thread = rank<L>();
+  const int across = thread % 8 + thread % 32 / 16 * 8,
+            along = thread / 8 % 2 * 8; // of the matrix that the lane serves
+#pragma unroll
+  for (int block = 0; block < X::row_slots / 2; ++block) {
+    const int first = L::row(thread / 32 * 32, 2 * block);
+    if (Rows < X::rows && first >= Rows)
+      continue;
+#pragma unroll
+    for (int c = 0; c < X::cols; c += 16)
+      store_matrices_transposed(to.address + Tile::offset(c + across, first + along),
+                                x.data.words + block * X::cols / 4 + c / 4);
+  }
 }
 template <class Tile, int Rows, int Cols, class X>
 __device__ __forceinline__ void load_by_matrices(const shared_slice<Tile, Rows, Cols> &from, X &x) {

@@ -19,6 +19,12 @@ template <class X> __device__ constexpr int shared_chunk() {
   constexpr int count = X::layout::run * size > 16 ? 16 / size : X::layout::run;
   return X::has_cols && count * size >= 4 ? count : 1;
 }
+/// The same, or two elements that are half a register.
+template <class X> __device__ constexpr int shared_chunk_or_pair() {
+  const bool is_pair =
+      decltype(X::data)::packed && X::has_cols && sizeof(typename X::element) == 1 && X::layout::run == 2;
+  return is_pair ? 2 : shared_chunk<X>();
+}
 
 /// One element.
 template <class T> __device__ __forceinline__ void put_element(u32 address, T value) {
@@ -27,8 +33,12 @@ template <class T> __device__ __forceinline__ void put_element(u32 address, T va
 
 /// Moves the `Count` elements from (a, b) on.
 template <int Count, tile X> __device__ __forceinline__ void put_chunk(u32 address, const X &x, int a, int b) {
-  if constexpr (Count * sizeof(typename X::element) < 4) {
+  if constexpr (Count == 1 && sizeof(typename X::element) < 4) {
     *shared_pointer<typename X::element>(address) = x.at(a, b);
+  } else if constexpr (Count * sizeof(typename X::element) < 4) {
+    constexpr int per_word = decltype(x.data)::per_word;
+    const int first = X::index(a, b);
+    *shared_pointer<u16>(address) = u16(x.data.words[first / per_word] >> first % per_word * 8);
   } else {
     u32 words[Count * sizeof(typename X::element) / 4];
     chunk_words<Count>(x, a, b, words);
@@ -48,8 +58,13 @@ __device__ __forceinline__ void put_chunk_of(u32 address, const X &x, int a, int
   store_shared_words<count>(address, words);
 }
 template <int Count, tile X> __device__ __forceinline__ void get_chunk(u32 address, X &x, int a, int b) {
-  if constexpr (Count * sizeof(typename X::element) < 4) {
+  if constexpr (Count == 1 && sizeof(typename X::element) < 4) {
     x.set(a, b, *shared_pointer<typename X::element>(address));
+  } else if constexpr (Count * sizeof(typename X::element) < 4) {
+    constexpr int per_word = decltype(x.data)::per_word;
+    const int first = X::index(a, b), shift = first % per_word * 8;
+    u32 &word = x.data.words[first / per_word];
+    word = (word & ~(0xffffu << shift)) | u32(*shared_pointer<u16>(address)) << shift;
   } else {
     u32 words[Count * sizeof(typename X::element) / 4];
     load_shared_words<int(Count * sizeof(typename X::element) / 4)>(address, words);
@@ -92,7 +107,7 @@ __device__ __forceinline__ void store_shared(const shared_slice<Tile, Rows, Cols
     store_by_matrices(to, x);
   } else {
     using turns = taking_turns<X, Tile>;
-    constexpr int count = shared_chunk<X>();
+    constexpr int count = shared_chunk_or_pair<X>();
     const int thread = rank<typename X::layout>();
     const bool turned = turns::bytes && X::layout::row(thread, 0) >> turns::row_bit & 1;
     if constexpr (Tile::swizzle == 0)
@@ -113,18 +128,22 @@ __device__ __forceinline__ void store_shared(const shared_slice<Tile, Rows, Cols
   }
 }
 
-/// slice ← x, where the slice is the transpose of what the tile holds, an element at a time.
+/// slice ← x, where the slice is the transpose of what the tile holds: by matrices, else an element at a time.
 template <class Tile, int Rows, int Cols, tile X>
 __device__ __forceinline__ void store_shared(const shared_slice<Tile, Rows, Cols, true> &to, const X &x) {
   static_assert(same<typename X::element, typename Tile::element>, "cast first");
   static_assert(Cols >= X::cols, "the tile does not fit");
-  const int thread = rank<typename X::layout>();
+  if constexpr (transposes_by_matrices<X, Tile, Rows>) {
+    store_transposed_by_matrices(to, x);
+  } else {
+    const int thread = rank<typename X::layout>();
 #pragma unroll
-  for (int a = 0; a < X::row_slots; ++a)
+    for (int a = 0; a < X::row_slots; ++a)
 #pragma unroll
-    for (int b = 0; b < X::col_slots; ++b)
-      if (Rows >= X::rows || X::layout::row(thread, a) < Rows)
-        put_element(to.address + Tile::offset(X::layout::col(thread, b), X::layout::row(thread, a)), x.at(a, b));
+      for (int b = 0; b < X::col_slots; ++b)
+        if (Rows >= X::rows || X::layout::row(thread, a) < Rows)
+          put_element(to.address + Tile::offset(X::layout::col(thread, b), X::layout::row(thread, a)), x.at(a, b));
+  }
 }
 
 /// X ← slice, from its first row and column on.
@@ -137,7 +156,7 @@ __device__ __forceinline__ X load_shared(const shared_slice<Tile, Rows, Cols> &f
   if constexpr (moves_by_matrices<X, Tile>) {
     load_by_matrices(from, result);
   } else {
-    constexpr int count = shared_chunk<X>();
+    constexpr int count = shared_chunk_or_pair<X>();
     const int thread = rank<typename X::layout>();
 #pragma unroll
     for (int a = 0; a < X::row_slots; ++a)

@@ -141,6 +141,8 @@ template <class To> __device__ __forceinline__ To from_float(float x) {
   }
 }
 
+template <class T> inline constexpr bool is_integer8 = same<T, i8> || same<T, u8>;
+
 /// The floats of two packed elements, the first in the low bits.
 template <class From> __device__ __forceinline__ void unpack2(u32 pair, float &low, float &high) {
   if constexpr (same<From, bf16>) {
@@ -148,6 +150,9 @@ template <class From> __device__ __forceinline__ void unpack2(u32 pair, float &l
     high = __builtin_bit_cast(float, pair & 0xffff0000u);
   } else if constexpr (same<From, half>) {
     widen2_half(pair, low, high);
+  } else if constexpr (is_integer8<From>) {
+    low = widen_byte<0, same<From, i8>>(pair);
+    high = widen_byte<1, same<From, i8>>(pair);
   } else if constexpr (same<From, f8e4m3>) {
     widen2_e4m3(u16(pair), low, high);
   } else {
@@ -189,6 +194,8 @@ template <class To, class From> __device__ __forceinline__ To cast_scalar(From x
     return x;
   else if constexpr (is_storage_float<From>)
     return cast_scalar<To>(to_float(x));
+  else if constexpr (is_storage_float<To> && is_integer8<From>)
+    return from_float<To>(float(x));
   else if constexpr (is_storage_float<To> && same<From, i64>)
     return from_float<To>(round_to_odd(to_odd_double(x)));
   else if constexpr (is_storage_float<To> && !same<From, float>)
