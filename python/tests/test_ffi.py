@@ -33,6 +33,13 @@ program twice(x: f32[N], out y: f32[N]) {
   scaled(x, between, s = 2, n = 0);
   scaled(between, y, s = 2, n = 0);
 }
+kernel product(a: f16[M, K], b: f16[K, N], out c: f16[M, N]) {
+  parallel m in tiles(M, 64), n in tiles(N, 64) {
+    var acc = zeros(64, 64);
+    for k in tiles(K, 64) { acc += a[m, k] @ b[k, n]; }
+    c[m, n] = acc;
+  }
+}
 """
 
 # What the entries of the first file would be, and the runtime's functions that ffi.h calls.
@@ -80,6 +87,16 @@ extern "C" tk_status twice(const tk_tensor *x, const tk_tensor *, void *workspac
   if (!x)
     return status(TK_BAD_ARGUMENT, "twice: `x` is null");
   note("twice with %d%s on %p;", int(bytes), workspace ? "" : " nowhere", (void *)stream);
+  return status(TK_OK, "");
+}
+extern "C" tk_status product(const tk_tensor *, const tk_tensor *, const tk_tensor *, CUstream_st *) {
+  note("product;");
+  return status(TK_OK, "");
+}
+extern "C" int64_t product_workspace_bytes(const tk_tensor *, const tk_tensor *, const tk_tensor *) { return 512; }
+extern "C" tk_status product_with_workspace(const tk_tensor *, const tk_tensor *, const tk_tensor *, void *, int64_t bytes,
+                                            CUstream_st *) {
+  note("product with %d;", int(bytes));
   return status(TK_OK, "");
 }
 extern "C" int __tvm_ffi_twice(void *, const TVMFFIAny *, int32_t, TVMFFIAny *);
@@ -187,6 +204,20 @@ def test_a_program_takes_a_workspace(functions):
     assert notes(functions) == "twice with 20 on (nil);"
     with pytest.raises(ValueError, match="twice: `x` is null"):
         functions.twice(None, x)
+
+
+@needs_cxx
+def test_workspace_is_asked_for_where_rows_are_not_aligned(functions):
+    wide = np.ones((16, 17), "float16")
+    aligned, shifted, odd = np.ones((16, 16), "float16"), np.ones((16, 24), "float16")[:, 1:17], wide[:, :16]
+    functions.product(aligned, aligned, shifted)  # an output is not copied
+    functions.product(aligned, odd[:1], odd)  # the stride of one row says nothing
+    assert notes(functions) == "product;product;"
+    for operands in ((shifted, aligned), (aligned, shifted), (odd, aligned)):
+        functions.product(*operands, aligned)
+    assert notes(functions) == "take 512 on (nil);product with 512;give on (nil);" * 3
+    functions.product(aligned, aligned, aligned, np.empty(768, "uint8"))  # the entry sees whether it can be one
+    assert notes(functions) == "product with 768;"
 
 
 @needs_nvcc

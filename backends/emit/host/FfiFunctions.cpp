@@ -20,12 +20,15 @@ public:
 
   std::string kernel() {
     open(EntryKind::Kernel);
-    close(fmt::format("{}.finish({})", argumentsName, call(EntryKind::Kernel, {argumentsName + ".stream()"})));
+    close(finish(EntryKind::Kernel, {}));
     return std::move(text);
   }
 
-  std::string kernelWithWorkspace() {
+  /// `copied`: tensors that may be copied to workspace. To ask how much that takes checks the arguments once more.
+  std::string kernelWithWorkspace(const std::vector<std::string> &copied) {
     open(EntryKind::Kernel, /*takesWorkspace=*/true);
+    line("if ({}.needs_no_workspace({}))", argumentsName, fmt::join(identifiers(copied), ", "));
+    line("return {};", finish(EntryKind::Kernel, {}));
     callWithWorkspace(EntryKind::WithWorkspace);
     return std::move(text);
   }
@@ -64,24 +67,25 @@ private:
     line("tk::ffi::workspace {}({}, ::{}({}));", workspaceName, argumentsName, functionName(EntryKind::WorkspaceQuery),
          fmt::join(names(), ", "));
     line("if (!{0}.ok())\nreturn {0}.finish();", argumentsName);
-    close(
-        fmt::format("{}.finish({})", argumentsName,
-                    call(kind, {workspaceName + ".data()", workspaceName + ".bytes()", argumentsName + ".stream()"})));
+    close(finish(kind, {workspaceName + ".data()", workspaceName + ".bytes()"}));
   }
 
   void close(const std::string &value) { line("return {};\n}}\n", value); }
 
-  std::vector<std::string> names() const {
+  std::vector<std::string> identifiers(const std::vector<std::string> &names) const {
     std::vector<std::string> list;
-    for (const std::string &name : signature.order)
+    for (const std::string &name : names)
       list.push_back(identifier(name));
     return list;
   }
+  std::vector<std::string> names() const { return identifiers(signature.order); }
 
-  std::string call(EntryKind kind, const std::vector<std::string> &trailing) const {
+  /// The call of an entry, which takes `trailing` and the stream behind the arguments, and what becomes of its status.
+  std::string finish(EntryKind kind, const std::vector<std::string> &trailing) const {
     std::vector<std::string> list = names();
     list.insert(list.end(), trailing.begin(), trailing.end());
-    return fmt::format("::{}({})", functionName(kind), fmt::join(list, ", "));
+    list.push_back(argumentsName + ".stream()");
+    return fmt::format("{}.finish(::{}({}))", argumentsName, functionName(kind), fmt::join(list, ", "));
   }
 
   const std::string values = fresh("values"), count = fresh("count"), result = fresh("result");
@@ -96,13 +100,13 @@ std::string printFfiFunctions(const Module &module, const std::vector<planner::P
   std::string declarations, functions;
   forEachKernel(kernels, [&](const KernelInfo &kernel, const std::vector<const planner::PlannedKernel *> &planned) {
     FfiFunction function(kernel.signature, sources, dialect, names);
-    const bool usesWorkspace = !paddedTensors(kernel.signature, planned).empty();
-    const std::vector<EntryKind> called = usesWorkspace
-                                              ? std::vector{EntryKind::WithWorkspace, EntryKind::WorkspaceQuery}
-                                              : std::vector{EntryKind::Kernel};
+    const std::vector<std::string> copied = paddedTensors(kernel.signature, planned);
+    std::vector<EntryKind> called{EntryKind::Kernel};
+    if (!copied.empty())
+      called.insert(called.end(), {EntryKind::WithWorkspace, EntryKind::WorkspaceQuery});
     for (const EntryKind kind : called)
       declarations += function.declaration(kind) + ";\n";
-    functions += usesWorkspace ? function.kernelWithWorkspace() : function.kernel();
+    functions += copied.empty() ? function.kernel() : function.kernelWithWorkspace(copied);
   });
   forEachProgram(programs, [&](const Signature &signature, const auto &) {
     FfiFunction function(signature, sources, dialect, names);

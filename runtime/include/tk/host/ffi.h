@@ -65,6 +65,12 @@ public:
   /// Whether another argument was passed.
   bool has_next() const { return ok() && taken < count; }
 
+  /// Whether the entry with workspace would do what the one without does: the call passes none, and no tensor of these
+  /// needs a copy there. May say no of any call.
+  template <class... Tensors> bool needs_no_workspace(const Tensors *...tensors) const {
+    return !has_next() && (rows_are_aligned(tensors) && ...);
+  }
+
   /// The GPU of the first tensor that is on one.
   struct gpu {
     bool is_known = false;
@@ -98,6 +104,19 @@ public:
   int finish() const { return failed ? -1 : 0; }
 
 private:
+  /// As the copy engine asks for; the entry checks whatever else a tensor has to be.
+  static bool rows_are_aligned(const tk_tensor *tensor) {
+    if (!tensor)
+      return true;
+    if (!tensor->strides)
+      return tensor->rank <= 1;
+    uint64_t starts = reinterpret_cast<uintptr_t>(tensor->data) + tensor->byte_offset;
+    for (int d = 0; d < tensor->rank - 1; ++d)
+      if (tensor->dims[d] > 1)
+        starts |= static_cast<uint64_t>(tensor->strides[d]) * tensor->type_bits * tensor->type_lanes / 8;
+    return starts % 16 == 0;
+  }
+
   static bool is_gpu(int device_type) { return device_type == kDLCUDA || device_type == kDLROCM; }
 
   const TVMFFIAny *next() { return has_next() ? &values[taken++] : nullptr; }
