@@ -8,12 +8,16 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <llvm/Support/FileSystem.h>
+#include <llvm/Support/Path.h>
 
 #include <algorithm>
 #include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <thread>
+
+using namespace tkc::emulator;
 
 namespace {
 
@@ -29,17 +33,29 @@ std::string write(const std::string &path, const std::string &text) {
   return std::fclose(file) == 0 && written ? "" : fmt::format("cannot write `{}`", path);
 }
 
+/// Where the headers are that compiling takes: of an installation, in `emulator` beside the program's folder, or of this
+/// build.
+void findHeaders(FrontendOptions &frontend) {
+  using namespace llvm::sys;
+  const std::string program = fs::getMainExecutable(nullptr, nullptr);
+  const std::string installed = (path::parent_path(path::parent_path(program)) + "/emulator").str();
+  frontend.shim = installed + "/shim";
+  frontend.clang = installed + "/bin/clang++"; // is not there: Clang looks for its own headers from it
+  if (fs::is_directory(frontend.shim))
+    return;
+  frontend.shim = TKC_EMULATOR_SHIM;
+  frontend.clang = TKC_CLANG;
+}
+
 } // namespace
 
 int main(int argc, char **argv) {
-  using namespace tkc::emulator;
   CLI::App app("Runs a CUDA or HIP program on the CPU, instruction by instruction, and checks it");
   std::string file;
   std::vector<std::string> arguments;
   Options options;
   FrontendOptions frontend;
-  frontend.shim = TKC_EMULATOR_SHIM;
-  frontend.clang = TKC_CLANG;
+  findHeaders(frontend);
   options.workers = std::max(1u, std::thread::hardware_concurrency());
   app.add_option("FILE", file, "a .cu or .hip file with a main function")->required()->type_name("");
   app.add_option("ARGUMENT", arguments, "for the program")->type_name("");
