@@ -70,7 +70,7 @@ def tokens_of_experts(k):
     type = k.choices.pick(TYPES)
     x = k.tensor(["L", "K"], type)
     rows = Rows(k, "L", "M")
-    number = 2 if k.choices.chance(50) and m.size * n.size <= 16384 else 1      # sums of two that are larger fit no registers
+    number = 2 if k.choices.chance(50) and n.size <= 128 else 1     # two wider sums do not fit a warpgroup's registers
     weights = [k.tensor(["E", "N", "K"], type, "normal(std = 0.25)") for _ in range(number)]
     k.lines.append(f"  parallel {', '.join(parts)}, n in tiles(N, {n.size_text}) {{")
     k.say(f"let row = {rows.picked('m', '.col')};")
