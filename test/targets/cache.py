@@ -17,9 +17,9 @@ def digest(*parts):
     return whole.hexdigest()
 
 
-def digest_folder(folder):
-    """Of every file under it, by name and content."""
-    files = sorted(path for path in folder.rglob("*") if path.is_file())
+def digest_folder(folder, leaving_out=()):
+    """Of every file under it, by name and content, but those of some names."""
+    files = sorted(path for path in folder.rglob("*") if path.is_file() and path.name not in leaving_out)
     return digest(*(part for path in files for part in (str(path.relative_to(folder)), path)))
 
 
@@ -35,6 +35,7 @@ class Cache:
     def __init__(self, folder):
         self.folder = pathlib.Path(folder)
         self.folder.mkdir(parents=True, exist_ok=True)
+        self.began_empty = not any(self.folder.iterdir())
 
     def remembered(self, key, compute):
         """The result of `compute()`, which is JSON, from this run or an earlier one; and whether it was an earlier one.
@@ -46,12 +47,16 @@ class Cache:
             result = compute()
         except Interrupted as interrupted:
             return interrupted.result, False
-        if result is not None:
-            handle, name = tempfile.mkstemp(dir=self.folder)
-            with os.fdopen(handle, "w") as file:
-                json.dump(result, file)
-            os.replace(name, path)
+        self.keep(key, result)
         return result, False
+
+    def keep(self, key, result):
+        if result is None:
+            return
+        handle, name = tempfile.mkstemp(dir=self.folder)
+        with os.fdopen(handle, "w") as file:
+            json.dump(result, file)
+        os.replace(name, self.folder / f"{key}.json")
 
 
 def default_folder():

@@ -87,44 +87,61 @@ def judged(result):
     return {**result, "faults": [fault for fault in result["faults"] if fault not in notes], "notes": notes}
 
 
+def run_written(options, store, chosen, key_of, run, is_kept):
+    """What `run(program)` makes of the program that `tkc CHOSEN` writes into a folder, and whether it was known. The program is written
+    first, as it is what a result is known by; but where the cache began empty nothing can be known, and tkc, which plans again when it
+    runs a program, is called once. Of what a full run does not end well with nothing is kept then."""
+    with tempfile.TemporaryDirectory() as folder:
+        program = pathlib.Path(folder) / "program"
+
+        def key():
+            return key_of(cache.digest_folder(program, leaving_out=("results", "errors")))
+
+        if store.began_empty:
+            try:
+                result = run(program)
+            except cache.Interrupted as interrupted:
+                return interrupted.result, False
+            if is_kept(result):
+                store.keep(key(), result)
+            return result, False
+        if tkc(options, *chosen, "--build-only", "-o", program).returncode != 0:
+            # A case that has no program, of a kernel that this GPU cannot have, is named in the results of a full run.
+            return run(program), False
+        return store.remembered(key(), lambda: run(program))
+
+
 def emulate_one(options, store, file, gpu, sample, emulator):
     """The cases of a file on the emulator: {"cases": [{"kernel", "case", "passed", "message"}]}, and whether it was known."""
     chosen = ["test", file, "--target=emulator", "--arch", gpu["name"], "--sample", sample]
-    with tempfile.TemporaryDirectory() as folder:
-        folder = pathlib.Path(folder)
-        written = tkc(options, *chosen, "--build-only", "-o", folder / "program")
-        refused = {"kernel": file.stem, "case": "", "passed": False}
+    refused = {"kernel": file.stem, "case": "", "passed": False}
 
-        def run():
-            done = tkc(options, *chosen, "-o", folder / "program", "--json", folder / "results.json")
-            if done.returncode < 0:
-                raise cache.Interrupted({"cases": [{**refused, "message": f"signal {-done.returncode} ended it"}]})
-            results = folder / "results.json"
-            if not results.exists():
-                return {"cases": [{**refused, "message": (done.stderr.strip() or f"exit status {done.returncode}")[:2000]}]}
-            return {"cases": json.loads(results.read_text())["cases"]}
+    def run(program):
+        results = program.parent / "results.json"
+        done = tkc(options, *chosen, "-o", program, "--json", results)
+        if done.returncode < 0:
+            raise cache.Interrupted({"cases": [{**refused, "message": f"signal {-done.returncode} ended it"}]})
+        if not results.exists():
+            return {"cases": [{**refused, "message": (done.stderr.strip() or f"exit status {done.returncode}")[:2000]}]}
+        return {"cases": json.loads(results.read_text())["cases"]}
 
-        if written.returncode != 0:
-            # A case that has no program, of a kernel that this GPU cannot have, is named in the results of a full run.
-            return run(), False
-        return store.remembered(cache.digest("emulate", cache.digest_folder(folder / "program"), emulator, gpu["name"]), run)
+    return run_written(options, store, chosen, lambda program: cache.digest("emulate", program, emulator, gpu["name"]), run,
+                       lambda result: all(case["passed"] for case in result["cases"]))
 
 
 def count_one(options, store, file, gpu, emulator):
     """What the emulator counts in the first case of each kernel of a file, which is one of whole tiles: counts.summary, or None where
     nothing ran; and whether it was known."""
     chosen = ["test", file, "--target=emulator", "--arch", gpu["name"], "--sample", "0/1000000"]
-    with tempfile.TemporaryDirectory() as folder:
-        folder = pathlib.Path(folder)
-        tkc(options, *chosen, "--build-only", "-o", folder / "program")
 
-        def run():
-            tkc(options, *chosen, "-o", folder / "program", "--counts", folder / "counts.json")
-            counted = folder / "counts.json"
-            return counts.summary(json.loads(counted.read_text()), file) if counted.exists() else None
+    def run(program):
+        counted = program.parent / "counts.json"
+        tkc(options, *chosen, "-o", program, "--counts", counted)
+        return counts.summary(json.loads(counted.read_text()), file) if counted.exists() else None
 
-        key = cache.digest("count", cache.digest_folder(folder / "program"), emulator, pathlib.Path(counts.__file__), gpu["name"])
-        return store.remembered(key, run)
+    return run_written(options, store, chosen,
+                       lambda program: cache.digest("count", program, emulator, pathlib.Path(counts.__file__), gpu["name"]), run,
+                       lambda result: result is not None)
 
 
 def blocks_at_once(result, kernel, gpu):
