@@ -74,7 +74,8 @@ def by_tkc(width=None):
     compiled now, on all processors; else each operator is at its first call."""
     import tkc.torch
 
-    module = tkc.load(Path(__file__).with_name("gpt.tk"))
+    here = Path(__file__).parent
+    module = tkc.load(here / "gpt.tk", schedules=[here / "h100.tks"])
     if width:
         constants = {"embed": {}, "attention_block": {"C": width}, "mlp_block": {"C": width}, "head": {"C": width}}
         wanted = [(name + end, chosen) for name, chosen in constants.items() for end in ("", "_backward")]
