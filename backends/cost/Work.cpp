@@ -20,6 +20,9 @@ using plan::VarType;
 namespace {
 
 constexpr int64_t bankBytes = 4; ///< that a bank of shared memory gives at once
+/// Times that a read of another block's shared memory takes as long as one of the block's own. An H100 read 21 to 34
+/// bytes a clock of other blocks (docs/notes/sums-in-slices.md).
+constexpr double otherBlocks = 5;
 
 /// Instructions for one element of f32, as the runtime's headers (tk/math.h, tk/elementwise.h) come out of the
 /// compiler.
@@ -257,8 +260,11 @@ Work workOf(const plan::Plan &plan, const plan::Role &role, const Stmt &stmt, in
     return last ? accesses(plan, role, stmt, *last, alignment) : Work{.others = 4 * threads};
   case StmtKind::Atomic:
     return last ? times(accesses(plan, role, stmt, *last, alignment), 2) : Work{.others = 8 * threads};
-  case StmtKind::LoadShared:
-    return dest ? transposedAccess(plan, role, stmt, *dest, sharedSpan) : Work{};
+  case StmtKind::LoadShared: {
+    Work work = dest ? transposedAccess(plan, role, stmt, *dest, sharedSpan) : Work{};
+    work.sharedBytes *= stmt.fromBlock > 0 ? otherBlocks : 1;
+    return work;
+  }
   case StmtKind::LookUp:
     return dest ? lookUps(plan, role, stmt, *dest, sharedSpan) : Work{};
   case StmtKind::StoreShared: {

@@ -137,8 +137,10 @@ struct Stmt {
   std::string map;       ///< CopyIn, CopyOut
   bool reducing = false; ///< CopyOut: adds in global memory
 
-  /// LoadShared: of the block of the cluster with this rank, which is not its own; 0: the block's own.
+  /// LoadShared: of the block that comes so many after the block itself, going around the cluster; 0: its own.
   int fromBlock = 0;
+  /// LoadShared: `Cols`: of the stage's columns, as many shares as there are blocks, that of the block's rank.
+  Division share = Division::Whole;
   BufferRef ref;                 ///< LoadShared, StoreShared, LookUp, CopyIn, CopyOut; Product: b
   std::vector<BufferRef> scales; ///< Product: block scales of a and b, in shared memory; empty: none
   bool aShared = false;          ///< Product: a is aRef, in shared or tensor memory, else the variable operands[0]

@@ -180,8 +180,9 @@ std::string head(const Stmt &stmt) {
                        stmt.operands.empty() ? "?" : stmt.operands.back());
   }
   case StmtKind::LoadShared:
-    return fmt::format("{} = load_shared {}{}", stmt.dest, print(stmt.ref),
-                       stmt.fromBlock > 0 ? fmt::format(" of block {}", stmt.fromBlock) : "");
+    return fmt::format("{} = load_shared {}{}{}", stmt.dest, print(stmt.ref),
+                       stmt.share == Division::Whole ? "" : fmt::format(" share {}", spelling(stmt.share)),
+                       stmt.fromBlock > 0 ? fmt::format(" of block {} on", stmt.fromBlock) : "");
   case StmtKind::StoreShared:
     return fmt::format("{}store_shared {} = {}{}", stmt.firstInstance ? "first " : "", print(stmt.ref), columns(stmt),
                        operand(stmt, 0));

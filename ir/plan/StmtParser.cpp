@@ -174,9 +174,12 @@ void Parser::assignment(Stmt &stmt) {
   } else if (accept("load_shared")) {
     stmt.kind = StmtKind::LoadShared;
     stmt.ref = bufferRef();
+    if (accept("share"))
+      stmt.share = division();
     if (accept("of")) {
       expect("block");
       stmt.fromBlock = static_cast<int>(number());
+      expect("on");
     }
   } else if (accept("look_up")) {
     stmt.kind = StmtKind::LookUp;

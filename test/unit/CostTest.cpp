@@ -213,6 +213,36 @@ TEST(Cost, WordsOfOneBankComeOneByOne) {
   EXPECT_NEAR(readingColumns("128B", gpu(1000)), 64 * 64 / 32 * 4, 64);
 }
 
+/// Clusters of two whose blocks read a tile of shared memory of 16 KiB for each tile of 64 rows, `from` a block.
+double readingOf(const std::string &from, const arch::Description &arch) {
+  const std::string text = fmt::format(R"(plan @worker for sm_90a {{}} (out c: f32[M, N]) {{
+  threads 128 cluster 2 shared 16384
+  prelude {{
+    var zero: i32
+    var two: i32
+    var N: i32
+    zero = const 0
+    two = const 2
+    N = dim @N
+  }}
+  grid clusters along part {{ n in tiles(zero, N, 64), part in zero..two }}
+  buffer s: f32[64x64] swizzle 128B stages 1 offset 0
+  role worker warps 0..4 instances 1 registers 128 {{
+    var x: fragment<f32, 64x64, mma, whole>
+    x = load_shared s[0]{}
+  }}
+}}
+)",
+                                       from);
+  return (nsOf(text, arch, 64 * 1100, 1) - nsOf(text, arch, 64 * 100, 1)) / 1000;
+}
+
+TEST(Cost, SharedMemoryOfOtherBlocksIsSlower) {
+  const arch::Description arch = gpu(1000, 2);
+  EXPECT_NEAR(readingOf("", arch), 16384 / 128, 24);
+  EXPECT_NEAR(readingOf(" of block 1 on", arch), 5 * 16384 / 128, 24);
+}
+
 /// Products read 16 KiB and copies write as much: at 64 bytes a clock, twice what either takes.
 TEST(Cost, SharedMemoryServesProductsAndCopies) {
   arch::Description arch = gpu(1000);

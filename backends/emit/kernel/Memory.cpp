@@ -79,6 +79,9 @@ bool RolePrinter::isMultiple(const std::string &var, int64_t factor, const cpp::
   case OpKind::Min:
   case OpKind::Max:
     return is(0) && is(1);
+  case OpKind::Begin:
+  case OpKind::End:
+    return stmt->tileSize == 0 && liesAtMultiples(stmt->operands[0], factor, dim);
   default:
     return false;
   }
@@ -326,9 +329,15 @@ void RolePrinter::printLoadShared(const Stmt &stmt, cpp::Body &out) {
   const std::string callee = stmt.fromBlock > 0 ? "tk::load_cluster_shared"
                              : args.empty()     ? "tk::load_shared"
                                                 : "tk::load_led_shared";
-  args.push_back(slice(stmt.ref));
+  if (stmt.share == Division::Whole) {
+    args.push_back(slice(stmt.ref));
+  } else {
+    const std::string shares = fmt::format("{}.cols_of<{}>", cpp::print(stage(stmt.ref)), type.cols);
+    args.push_back(cpp::call(cpp::name(shares), {cpp::name("rank")}));
+  }
   if (stmt.fromBlock > 0)
-    args.push_back(cpp::integer(stmt.fromBlock));
+    args.push_back(cpp::binary("%", cpp::binary("+", cpp::name("rank"), cpp::integer(stmt.fromBlock)),
+                               cpp::integer(kernel.plan.cluster)));
   assign(stmt, cpp::call(cpp::templated(callee, {cpp::name(typeText(stmt.dest))}), std::move(args)), out);
 }
 

@@ -2,7 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "backends/plan/grid/SplitK.h"
 
-#include "backends/plan/roles/FreshName.h"
+#include "backends/plan/grid/IntegerCode.h"
+#include "backends/plan/grid/SumSlices.h"
+#include "backends/plan/placement/TensorMaps.h"
 #include <algorithm>
 #include <fmt/core.h>
 #include <set>
@@ -37,6 +39,7 @@ public:
       taken.insert(buffer.name);
   }
 
+  /// What stands against it, or nothing.
   std::string run() {
     for (const plan::Role &role : plan.roles)
       if (const std::string why = whyNot(role); !why.empty())
@@ -46,6 +49,9 @@ public:
       split(role);
     return "";
   }
+
+  /// After `run`: each block adds up its share of the columns.
+  bool inSlices = false;
 
 private:
   // ---- what can be split
@@ -146,68 +152,66 @@ private:
     else
       std::move(after.begin(), after.end(), std::back_inserter(role.body));
     if (!sums.empty())
-      plan::append(role.finish, plan::ClusterSync(), plan.loc); // until the first has read
-  }
-
-  std::string compute(plan::Role &role, plan::Body &body, ir::OpKind op, const std::string &hint,
-                      std::vector<std::string> operands, SourceLoc loc, double constant = 0) {
-    const std::string name = freshName(hint, taken);
-    role.vars.push_back({name, integer()});
-    Stmt &stmt = plan::append(body, Kind::Compute, loc);
-    stmt.op = op;
-    stmt.dest = name;
-    stmt.operands = std::move(operands);
-    stmt.constant = constant;
-    return name;
+      plan::append(role.finish, plan::ClusterSync(), plan.loc); // until the others have read
   }
 
   /// The loop's range becomes the block's part of it: so many whole tiles, and the last block has what is left.
   void narrow(plan::Role &role, Stmt &loop) {
     using ir::OpKind;
     plan::Body &body = role.body;
-    const SourceLoc loc = loop.loc;
-    const auto number = [&](const std::string &hint, int64_t value) {
-      return compute(role, body, OpKind::Const, hint, {}, loc, static_cast<double>(value));
-    };
+    IntegerCode code(role, taken, loop.loc);
     const std::string lo = loop.operands[0], hi = loop.operands[1];
-    const std::string extent = compute(role, body, OpKind::Sub, "extent_value", {hi, lo}, loc);
-    const std::string rest = number("rest_value", loop.tileSize * blocks - 1),
-                      whole = number("whole_value", loop.tileSize * blocks);
-    const std::string padded = compute(role, body, OpKind::Add, "padded_value", {extent, rest}, loc);
-    const std::string tiles = compute(role, body, OpKind::Div, "tiles_value", {padded, whole}, loc);
-    const std::string size = number("size_value", loop.tileSize);
-    const std::string share = compute(role, body, OpKind::Mul, "part_size", {tiles, size}, loc);
-    const std::string skipped = compute(role, body, OpKind::Mul, "skipped_value", {share, part}, loc);
-    const std::string from = compute(role, body, OpKind::Add, "from_value", {lo, skipped}, loc);
-    const std::string begin = compute(role, body, OpKind::Min, "part_begin", {from, hi}, loc);
-    const std::string to = compute(role, body, OpKind::Add, "to_value", {begin, share}, loc);
-    const std::string end = compute(role, body, OpKind::Min, "part_end", {to, hi}, loc);
+    const std::string extent = code.compute(body, OpKind::Sub, "extent_value", {hi, lo});
+    const std::string rest = code.constant(body, "rest_value", loop.tileSize * blocks - 1),
+                      whole = code.constant(body, "whole_value", loop.tileSize * blocks);
+    const std::string padded = code.compute(body, OpKind::Add, "padded_value", {extent, rest});
+    const std::string tiles = code.compute(body, OpKind::Div, "tiles_value", {padded, whole});
+    const std::string size = code.constant(body, "size_value", loop.tileSize);
+    const std::string share = code.compute(body, OpKind::Mul, "part_size", {tiles, size});
+    const std::string skipped = code.compute(body, OpKind::Mul, "skipped_value", {share, part});
+    const std::string from = code.compute(body, OpKind::Add, "from_value", {lo, skipped});
+    const std::string begin = code.compute(body, OpKind::Min, "part_begin", {from, hi});
+    const std::string to = code.compute(body, OpKind::Add, "to_value", {begin, share});
+    const std::string end = code.compute(body, OpKind::Min, "part_end", {to, hi});
     loop.operands = {begin, end};
   }
 
-  /// Every block leaves its sums where the first one can read them; that has the rest of the role for itself.
+  /// Every block leaves its sums where the others can read them, and adds up its share of the columns, or the first
+  /// block adds up all.
   void addUp(plan::Role &role, const std::vector<std::string> &sums, plan::Body rest) {
     const SourceLoc loc = rest.empty() || !rest.front().loc.isValid() ? plan.loc : rest.front().loc;
-    for (const std::string &sum : sums) {
-      const plan::VarType type = role.findVar(sum)->type;
-      plan::Buffer buffer;
-      buffer.name = bufferOf[sum] = freshName(sum + "_part", taken);
-      buffer.elem = type.elem;
-      buffer.rows = type.rows;
-      buffer.cols = type.cols;
-      const int64_t rowBytes = type.cols * 4;
-      buffer.swizzle = rowBytes % 128 == 0  ? plan::Swizzle::B128
-                       : rowBytes % 64 == 0 ? plan::Swizzle::B64
-                                            : plan::Swizzle::None;
-      buffer.loc = loc;
-      plan.buffers.push_back(buffer);
-      Stmt &write = plan::append(role.body, Kind::StoreShared, loc);
-      write.operands = {sum};
-      write.ref = {buffer.name, "", false, plan::heldPart(type)};
-    }
+    const std::optional<SumSlices> slices = SumSlices::of(plan, role, sums, rest, blocks);
+    inSlices = slices.has_value();
+    for (const std::string &sum : sums)
+      leave(role, sum, slices ? slices->columns() : role.findVar(sum)->type.cols, loc);
     plan::append(role.body, plan::ClusterSync(), loc);
-    const std::string zero = compute(role, role.body, ir::OpKind::Const, "first_value", {}, loc);
-    const std::string isFirst = compute(role, role.body, ir::OpKind::Eq, "is_first_value", {part, zero}, loc);
+    plan::Body after = slices ? slices->lower(role, std::move(rest), part, bufferOf, taken)
+                              : inFirst(role, sums, std::move(rest), loc);
+    std::move(after.begin(), after.end(), std::back_inserter(role.body));
+  }
+
+  /// `readCols`: columns that a block reads at once, whole panels.
+  void leave(plan::Role &role, const std::string &sum, int64_t readCols, SourceLoc loc) {
+    const plan::VarType type = role.findVar(sum)->type;
+    plan::Buffer buffer;
+    buffer.name = bufferOf[sum] = freshName(sum + "_part", taken);
+    buffer.elem = type.elem;
+    buffer.rows = type.rows;
+    buffer.cols = type.cols;
+    buffer.swizzle = chooseSwizzle(readCols * byteWidth(type.elem));
+    buffer.loc = loc;
+    plan.buffers.push_back(buffer);
+    Stmt &write = plan::append(role.body, Kind::StoreShared, loc);
+    write.operands = {sum};
+    write.ref = {buffer.name, "", false, plan::heldPart(type)};
+  }
+
+  /// The first block adds up all, and has the rest of the role for itself.
+  plan::Body inFirst(plan::Role &role, const std::vector<std::string> &sums, plan::Body rest, SourceLoc loc) {
+    plan::Body body;
+    IntegerCode code(role, taken, loc);
+    const std::string zero = code.constant(body, "first_value", 0);
+    const std::string isFirst = code.compute(body, ir::OpKind::Eq, "is_first_value", {part, zero});
     role.vars.back().type.elem = ElemType::Bool;
     Stmt branch;
     branch.kind = Kind::If;
@@ -217,7 +221,8 @@ private:
       for (const std::string &sum : sums)
         add(role, branch.body, sum, block, loc);
     std::move(rest.begin(), rest.end(), std::back_inserter(branch.body));
-    role.body.push_back(std::move(branch));
+    body.push_back(std::move(branch));
+    return body;
   }
 
   void add(plan::Role &role, plan::Body &body, const std::string &sum, int block, SourceLoc loc) {
@@ -261,15 +266,18 @@ std::string splitK(const TileScheduler &tiles, bool isShared, Placement &placeme
   const auto blocks = static_cast<int>(tiles.schedule.split.value_or(1));
   if (blocks == 1)
     return {};
-  std::string why = whyNotSplit(tiles, blocks, isShared);
-  if (why.empty())
-    why = Splitter(plan, blocks).run();
-  if (why.empty())
-    placement.note(plan::Note::Cluster, {},
-                   fmt::format("{} blocks, as the schedule says, each with a part of the loop; the first adds up what "
-                               "the others leave in their shared memory",
-                               blocks));
-  return why;
+  if (std::string why = whyNotSplit(tiles, blocks, isShared); !why.empty())
+    return why;
+  Splitter splitter(plan, blocks);
+  if (std::string why = splitter.run(); !why.empty())
+    return why;
+  placement.note(plan::Note::Cluster, {},
+                 fmt::format("{} blocks, as the schedule says, each with a part of the loop; {}, of what {} leave in "
+                             "their shared memory",
+                             blocks,
+                             splitter.inSlices ? "each adds up its share of the columns" : "the first adds up the sums",
+                             splitter.inSlices ? "all" : "the others"));
+  return {};
 }
 
 } // namespace tkc::planner

@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Sums that the blocks of a cluster share out (split-K). Few tiles leave most multiprocessors idle, and each block
-// alone with a long loop. With the key `split` a cluster has one tile: each block adds up its part of the loop, and the
-// first one takes the others' accumulators from their shared memory, in the order of their ranks, and goes on alone. No
-// workspace, no second kernel, and the same bits every time.
+// alone with a long loop. With the key `split` a cluster has one tile: each block adds up its part of the loop, and
+// then takes its share of the columns from the accumulators of all (SumSlices.h), or, where what follows does more than
+// work on elements, the first one all of them and goes on alone. No workspace, no second kernel, and the same bits
+// every time, as each adds in one order.
 #pragma once
 
 #include "backends/plan/grid/TileScheduler.h"

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "backends/plan/placement/PlaceOperands.h"
 
+#include "backends/plan/analysis/AfterProducts.h"
 #include "backends/plan/analysis/CopyEngineAccess.h"
 #include "backends/plan/analysis/LoadAnalysis.h"
 #include "backends/plan/analysis/MemoryDependence.h"
@@ -66,6 +67,9 @@ public:
       copyAgainInLoops();
     findRegisterLoads();
     placeDirectLoads(function, nest, arch, schedule.persistent.value_or(false) || nest.isRagged(), out);
+    // A block's share of the columns of a split sum is few: its threads store them as they have them.
+    if (schedule.split.value_or(1) > 1 && worksOnElementsAfterProducts(nest))
+      return std::move(out);
     placeBulkStores(function, nest, arch, out);
     placeCoalescedStores(function, nest, out);
     return std::move(out);

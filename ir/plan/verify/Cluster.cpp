@@ -4,6 +4,7 @@
 // What blocks of a cluster do for each other, statement by statement. That it comes in time is Order.cpp's.
 #include "ir/plan/verify/Verify.h"
 
+#include <algorithm>
 #include <fmt/core.h>
 
 namespace tkc::plan {
@@ -51,17 +52,34 @@ private:
 
   void check(const Stmt &stmt) {
     const bool shares = stmt.multicast != Division::Whole;
-    if (plan.cluster == 1 &&
-        (reachesOtherBlocks(stmt) || stmt.inFirst || role.inFirst || stmt.kind == StmtKind::ClusterSync))
+    if (plan.cluster == 1 && (reachesOtherBlocks(stmt) || stmt.share != Division::Whole || stmt.inFirst ||
+                              role.inFirst || stmt.kind == StmtKind::ClusterSync))
       return complain(stmt, "the plan has no clusters");
     if (shares)
       share(stmt);
     if (stmt.fromBlock < 0 || stmt.fromBlock >= plan.cluster)
       complain(stmt, "the cluster has no such block");
+    if (stmt.share != Division::Whole)
+      shareOfRank(stmt);
     if (stmt.byPair && (plan.cluster != 2 || !role.inFirst))
       complain(stmt, "a pair is a cluster of two blocks, and the first one's role issues its products");
     if (stmt.kind == StmtKind::CopyIn && stmt.toFirst)
       forPair(stmt);
+  }
+
+  /// A rank is a number, and what begins there is a panel.
+  void shareOfRank(const Stmt &stmt) {
+    const Buffer *buffer = plan.findBuffer(stmt.ref.buffer);
+    const auto axis = std::find_if(plan.grid.axes.begin(), plan.grid.axes.end(),
+                                   [&](const GridAxis &each) { return each.name == plan.grid.clusterAxis; });
+    if (axis == plan.grid.axes.end() || axis->tileSize > 0)
+      return complain(stmt, "no axis of whole numbers is that of the cluster's blocks");
+    const int64_t span = bytes(buffer->swizzle);
+    if (stmt.share != Division::Cols || stmt.ref.transposed || stmt.ref.slice == Division::Cols || buffer->rows == 1 ||
+        buffer->cols % plan.cluster != 0)
+      return complain(stmt, "shares for {} blocks are of columns", plan.cluster);
+    if (span > 0 && sharedBytes(buffer->elem, buffer->cols / plan.cluster) % span != 0)
+      complain(stmt, "a share of `{}` is no whole panels of swizzle {}", buffer->name, spelling(buffer->swizzle));
   }
 
   /// A stage holds what this block has of the tile: its share, or all.

@@ -101,7 +101,7 @@ struct Access {
   size_t event; ///< of the process' trace
   Rect rect;
   End end;
-  int syncs;               ///< named barriers that the process had passed
+  int syncs;               ///< barriers of its threads that the process had passed
   int slot = -1;           ///< what the access names; all buffers of tensor memory share one list
   int64_t step = -1;       ///< of the cursor that names the stage: Touched::step
   bool isSurplus = false;  ///< Touched::isSurplus

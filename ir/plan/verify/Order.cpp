@@ -47,7 +47,7 @@ private:
     Process process;
     Clock clock;
     size_t at;
-    int syncs;          ///< named barriers passed
+    int syncs;          ///< barriers of its own threads passed: named ones, and those of the cluster
     int committed;      ///< product groups
     int bulk;           ///< bulk groups committed
     int copies;         ///< copy groups committed, or loads to shared memory issued
@@ -206,7 +206,7 @@ private:
     case Event::StoreShared: {
       int time = ++state.clock.at(components.generic(p));
       Access::Agent agent = event.kind == Event::LoadShared ? Access::GenericRead : Access::GenericWrite;
-      const int block = event.stmt->fromBlock > 0 ? event.stmt->fromBlock : state.process.block;
+      const int block = (state.process.block + event.stmt->fromBlock) % numbering.blocks;
       for (const Touched &touched : {event.a, event.b, event.scales[0], event.scales[1]})
         access(p, event, touched, agent, {components.generic(p), time}, block);
       if (block != state.process.block)
@@ -310,8 +310,17 @@ private:
     const bool isGeneric = agent == Access::GenericRead || agent == Access::GenericWrite;
     const Rect rect = numbering.isTensor(slot)
                           ? tensorRectOf(touched, numbering.slots[static_cast<size_t>(slot)].stage, process, isGeneric)
-                          : rectOf(touched, process);
+                          : shareOfRank(rectOf(touched, process), event, process.block);
     access(p, event, slot, rect, agent, end, touched);
+  }
+
+  /// Of what an instance reads, the columns that are those of the block's rank.
+  Rect shareOfRank(Rect rect, const Event &event, int rank) const {
+    if (event.stmt->share == Division::Cols) {
+      const Rect share = shareOf(event.a, Division::Cols, rank, numbering.blocks);
+      rect.colLo = share.colLo, rect.colHi = share.colHi;
+    }
+    return rect;
   }
 
   void access(size_t p, const Event &event, int slot, const Rect &rect, Access::Agent agent, Access::End end,
@@ -538,6 +547,7 @@ private:
     state.clock.join(clusterJoins[generation]);
     state.atClusterSync = false;
     ++state.clusterSyncs;
+    ++state.syncs;
     return true;
   }
 

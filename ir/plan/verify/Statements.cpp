@@ -318,6 +318,8 @@ private:
   void fits(const VarType &type, const BufferRef &ref, const Stmt &stmt) {
     const Buffer &buffer = *plan.findBuffer(ref.buffer);
     int64_t rows = ref.transposed ? buffer.cols : buffer.rows, cols = ref.transposed ? buffer.rows : buffer.cols;
+    if (stmt.share == Division::Cols)
+      cols /= plan.cluster;
     int64_t tileCols = stmt.colLo == 0 && stmt.colHi == 0 ? type.cols : stmt.colHi - stmt.colLo;
     const bool rowsFit = type.rows == rows || padsRows(type, rows, stmt) ||
                          (type.rows < rows && heldPart(type) != Division::Rows && isForThreadsOnly(buffer));
