@@ -170,13 +170,13 @@ __global__ void __launch_bounds__(256, 1) gemm_bf16_BK128_BM16_BN64_split4_stage
     tk::cluster_sync();
     if (part == 0) {
       const auto acc_value_of_1 =
-          tk::load_cluster_shared<tk::fragment<float, 64, 16, tk::mma_layout>>(shared.acc_part, 1);
+          tk::load_cluster_shared<tk::fragment<float, 64, 16, tk::mma_layout>>(shared.acc_part, (rank + 1) % 4);
       acc += acc_value_of_1;
       const auto acc_value_of_2 =
-          tk::load_cluster_shared<tk::fragment<float, 64, 16, tk::mma_layout>>(shared.acc_part, 2);
+          tk::load_cluster_shared<tk::fragment<float, 64, 16, tk::mma_layout>>(shared.acc_part, (rank + 2) % 4);
       acc += acc_value_of_2;
       const auto acc_value_of_3 =
-          tk::load_cluster_shared<tk::fragment<float, 64, 16, tk::mma_layout>>(shared.acc_part, 3);
+          tk::load_cluster_shared<tk::fragment<float, 64, 16, tk::mma_layout>>(shared.acc_part, (rank + 3) % 4);
       acc += acc_value_of_3;
       tk::sync(1, 128);
       tk::store_shared(shared.transposed_acc, acc);
@@ -342,7 +342,7 @@ __global__ void __launch_bounds__(256, 1) gemm_bf16_BK128_BM16_BN64_split2_stage
     tk::cluster_sync();
     if (part == 0) {
       const auto acc_value_of_1 =
-          tk::load_cluster_shared<tk::fragment<float, 64, 16, tk::mma_layout>>(shared.acc_part, 1);
+          tk::load_cluster_shared<tk::fragment<float, 64, 16, tk::mma_layout>>(shared.acc_part, (rank + 1) % 2);
       acc += acc_value_of_1;
       tk::sync(1, 128);
       tk::store_shared(shared.transposed_acc, acc);
@@ -657,13 +657,13 @@ __global__ void __launch_bounds__(256, 1)
     tk::cluster_sync();
     if (part == 0) {
       const auto acc_value_of_1 =
-          tk::load_cluster_shared<tk::fragment<float, 64, 32, tk::mma_layout>>(shared.acc_part, 1);
+          tk::load_cluster_shared<tk::fragment<float, 64, 32, tk::mma_layout>>(shared.acc_part, (rank + 1) % 4);
       acc += acc_value_of_1;
       const auto acc_value_of_2 =
-          tk::load_cluster_shared<tk::fragment<float, 64, 32, tk::mma_layout>>(shared.acc_part, 2);
+          tk::load_cluster_shared<tk::fragment<float, 64, 32, tk::mma_layout>>(shared.acc_part, (rank + 2) % 4);
       acc += acc_value_of_2;
       const auto acc_value_of_3 =
-          tk::load_cluster_shared<tk::fragment<float, 64, 32, tk::mma_layout>>(shared.acc_part, 3);
+          tk::load_cluster_shared<tk::fragment<float, 64, 32, tk::mma_layout>>(shared.acc_part, (rank + 3) % 4);
       acc += acc_value_of_3;
       tk::sync(1, 128);
       tk::store_shared(shared.transposed_acc, acc);
@@ -830,24 +830,21 @@ __global__ void __launch_bounds__(256, 1)
 struct gemm_bf16_BK128_BM64_BN64_split8_stages6_arguments {
   tk::tensor_map a_map;
   tk::tensor_map b_map;
-  tk::tensor_map c_piece_map;
   tk::global<const tk::bf16, 2> a;
   tk::global<const tk::bf16, 2> b;
   tk::global<tk::bf16, 2> c;
   int M;
   int K;
   int N;
-  bool loads_fit;        // the copy engine can load every tensor that it is to
-  bool a_map_fits;       // this one at least
-  bool b_map_fits;       // this one at least
-  bool c_piece_map_fits; // and store this one
+  bool loads_fit;  // the copy engine can load every tensor that it is to
+  bool a_map_fits; // this one at least
+  bool b_map_fits; // this one at least
 };
 
 struct gemm_bf16_BK128_BM64_BN64_split8_stages6_shared {
   tk::shared_tile<tk::bf16, 64, 128> a[6];
   tk::shared_tile<tk::bf16, 128, 64> b[6];
-  tk::shared_tile<tk::bf16, 64, 64> c_piece;
-  tk::shared_tile<float, 64, 64> acc_part;
+  alignas(1024) tk::shared_tile<float, 64, 64, 32> acc_part;
   tk::barrier a_b_full[6];
   tk::barrier a_b_empty[6];
 };
@@ -857,7 +854,7 @@ struct gemm_bf16_BK128_BM64_BN64_split8_stages6_shared {
 /// BM = 64, BN = 64, BK = 128.
 /// Plan: stages: a_b 6; warpgroups: 1; overlap: 0; persistent: false; cluster: 8 along part.
 /// Roles: producer of 4 warps, consumer of 4 warps.
-/// Shared memory: a 96 KiB, b 96 KiB, c_piece 8 KiB, acc_part 16 KiB.
+/// Shared memory: a 96 KiB, b 96 KiB, acc_part 16 KiB.
 __global__ void __launch_bounds__(256, 1) gemm_bf16_BK128_BM64_BN64_split8_stages6(
     const __grid_constant__ gemm_bf16_BK128_BM64_BN64_split8_stages6_arguments g) {
   auto &shared = tk::shared_at<gemm_bf16_BK128_BM64_BN64_split8_stages6_shared>(0);
@@ -979,52 +976,36 @@ __global__ void __launch_bounds__(256, 1) gemm_bf16_BK128_BM64_BN64_split8_stage
     // gemm.tk:10  c[m, n] = acc;
     tk::store_shared(shared.acc_part, acc);
     tk::cluster_sync();
-    if (part == 0) {
-      const auto acc_value_of_1 =
-          tk::load_cluster_shared<tk::fragment<float, 64, 64, tk::mma_layout>>(shared.acc_part, 1);
-      acc += acc_value_of_1;
-      const auto acc_value_of_2 =
-          tk::load_cluster_shared<tk::fragment<float, 64, 64, tk::mma_layout>>(shared.acc_part, 2);
-      acc += acc_value_of_2;
-      const auto acc_value_of_3 =
-          tk::load_cluster_shared<tk::fragment<float, 64, 64, tk::mma_layout>>(shared.acc_part, 3);
-      acc += acc_value_of_3;
-      const auto acc_value_of_4 =
-          tk::load_cluster_shared<tk::fragment<float, 64, 64, tk::mma_layout>>(shared.acc_part, 4);
-      acc += acc_value_of_4;
-      const auto acc_value_of_5 =
-          tk::load_cluster_shared<tk::fragment<float, 64, 64, tk::mma_layout>>(shared.acc_part, 5);
-      acc += acc_value_of_5;
-      const auto acc_value_of_6 =
-          tk::load_cluster_shared<tk::fragment<float, 64, 64, tk::mma_layout>>(shared.acc_part, 6);
-      acc += acc_value_of_6;
-      const auto acc_value_of_7 =
-          tk::load_cluster_shared<tk::fragment<float, 64, 64, tk::mma_layout>>(shared.acc_part, 7);
-      acc += acc_value_of_7;
-      const auto acc_bf16 = tk::cast<tk::bf16>(acc);
-      if (g.c_piece_map_fits) {
-        if (tk::thread_in_warpgroup() == 0)
-          tk::bulk_wait_read<0>();
-        tk::sync(2, 128);
-        tk::store_shared(shared.c_piece, acc_bf16);
-        tk::fence_proxy_async();
-        tk::sync(2, 128);
-        if (tk::thread_in_warpgroup() == 0) {
-          tk::tma_store(g.c_piece_map, shared.c_piece, n.begin, m.begin);
-          tk::bulk_commit();
-        }
-      } else {
-        // gemm.tk:10  c[m, n] = acc;
-        tk::sync(2, 128);
-        tk::store_shared(shared.c_piece, acc_bf16);
-        tk::sync(2, 128);
-        tk::copy_from_shared<128>(
-            tk::view<tk::bf16>{g.c.at(m.begin, n.begin), g.c.stride(0), m.end - m.begin, n.end - n.begin},
-            shared.c_piece, tk::thread_in_warpgroup());
-      }
+    const int share_begin = n.begin + part * 8;
+    const int share_end = share_begin + tk::min(n.end - share_begin, 8);
+    for (const auto n_share : tk::tiles<8>{share_begin, share_end}) {
+      auto acc_share = tk::load_shared<tk::fragment<float, 64, 8, tk::mma_layout>>(shared.acc_part.cols_of<8>(rank));
+      const auto acc_of_1 = tk::load_cluster_shared<tk::fragment<float, 64, 8, tk::mma_layout>>(
+          shared.acc_part.cols_of<8>(rank), (rank + 1) % 8);
+      const auto acc_of_2 = tk::load_cluster_shared<tk::fragment<float, 64, 8, tk::mma_layout>>(
+          shared.acc_part.cols_of<8>(rank), (rank + 2) % 8);
+      const auto acc_of_3 = tk::load_cluster_shared<tk::fragment<float, 64, 8, tk::mma_layout>>(
+          shared.acc_part.cols_of<8>(rank), (rank + 3) % 8);
+      const auto acc_of_4 = tk::load_cluster_shared<tk::fragment<float, 64, 8, tk::mma_layout>>(
+          shared.acc_part.cols_of<8>(rank), (rank + 4) % 8);
+      const auto acc_of_5 = tk::load_cluster_shared<tk::fragment<float, 64, 8, tk::mma_layout>>(
+          shared.acc_part.cols_of<8>(rank), (rank + 5) % 8);
+      const auto acc_of_6 = tk::load_cluster_shared<tk::fragment<float, 64, 8, tk::mma_layout>>(
+          shared.acc_part.cols_of<8>(rank), (rank + 6) % 8);
+      const auto acc_of_7 = tk::load_cluster_shared<tk::fragment<float, 64, 8, tk::mma_layout>>(
+          shared.acc_part.cols_of<8>(rank), (rank + 7) % 8);
+      acc_share += acc_of_1;
+      acc_share += acc_of_2;
+      acc_share += acc_of_3;
+      acc_share += acc_of_4;
+      acc_share += acc_of_5;
+      acc_share += acc_of_6;
+      acc_share += acc_of_7;
+      tk::store(g.c.wide,
+                tk::view<tk::bf16, 16>{g.c.at(m.begin, n_share.begin), g.c.stride(0), m.end - m.begin,
+                                       n_share.end - n_share.begin},
+                tk::cast<tk::bf16>(acc_share));
     }
-    if (tk::thread_in_warpgroup() == 0)
-      tk::bulk_wait_read<0>();
     // gemm.tk:5  kernel gemm<T: {bf16, f16}>(a: T[M, K], b: T[K, N], out c: T[M, N]) {
     tk::cluster_sync();
   }
@@ -1033,24 +1014,21 @@ __global__ void __launch_bounds__(256, 1) gemm_bf16_BK128_BM64_BN64_split8_stage
 struct gemm_bf16_BM64_BN64_split4_stages10_arguments {
   tk::tensor_map a_map;
   tk::tensor_map b_map;
-  tk::tensor_map c_piece_map;
   tk::global<const tk::bf16, 2> a;
   tk::global<const tk::bf16, 2> b;
   tk::global<tk::bf16, 2> c;
   int M;
   int K;
   int N;
-  bool loads_fit;        // the copy engine can load every tensor that it is to
-  bool a_map_fits;       // this one at least
-  bool b_map_fits;       // this one at least
-  bool c_piece_map_fits; // and store this one
+  bool loads_fit;  // the copy engine can load every tensor that it is to
+  bool a_map_fits; // this one at least
+  bool b_map_fits; // this one at least
 };
 
 struct gemm_bf16_BM64_BN64_split4_stages10_shared {
   tk::shared_tile<tk::bf16, 64, 64> a[10];
   tk::shared_tile<tk::bf16, 64, 64> b[10];
-  tk::shared_tile<tk::bf16, 64, 64> c_piece;
-  tk::shared_tile<float, 64, 64> acc_part;
+  alignas(1024) tk::shared_tile<float, 64, 64, 64> acc_part;
   tk::barrier a_b_full[10];
   tk::barrier a_b_empty[10];
 };
@@ -1060,7 +1038,7 @@ struct gemm_bf16_BM64_BN64_split4_stages10_shared {
 /// BM = 64, BN = 64, BK = 64.
 /// Plan: stages: a_b 10; warpgroups: 1; overlap: 0; persistent: false; cluster: 4 along part.
 /// Roles: producer of 4 warps, consumer of 4 warps.
-/// Shared memory: a 80 KiB, b 80 KiB, c_piece 8 KiB, acc_part 16 KiB.
+/// Shared memory: a 80 KiB, b 80 KiB, acc_part 16 KiB.
 __global__ void __launch_bounds__(256, 1)
     gemm_bf16_BM64_BN64_split4_stages10(const __grid_constant__ gemm_bf16_BM64_BN64_split4_stages10_arguments g) {
   auto &shared = tk::shared_at<gemm_bf16_BM64_BN64_split4_stages10_shared>(0);
@@ -1182,40 +1160,24 @@ __global__ void __launch_bounds__(256, 1)
     // gemm.tk:10  c[m, n] = acc;
     tk::store_shared(shared.acc_part, acc);
     tk::cluster_sync();
-    if (part == 0) {
-      const auto acc_value_of_1 =
-          tk::load_cluster_shared<tk::fragment<float, 64, 64, tk::mma_layout>>(shared.acc_part, 1);
-      acc += acc_value_of_1;
-      const auto acc_value_of_2 =
-          tk::load_cluster_shared<tk::fragment<float, 64, 64, tk::mma_layout>>(shared.acc_part, 2);
-      acc += acc_value_of_2;
-      const auto acc_value_of_3 =
-          tk::load_cluster_shared<tk::fragment<float, 64, 64, tk::mma_layout>>(shared.acc_part, 3);
-      acc += acc_value_of_3;
-      const auto acc_bf16 = tk::cast<tk::bf16>(acc);
-      if (g.c_piece_map_fits) {
-        if (tk::thread_in_warpgroup() == 0)
-          tk::bulk_wait_read<0>();
-        tk::sync(2, 128);
-        tk::store_shared(shared.c_piece, acc_bf16);
-        tk::fence_proxy_async();
-        tk::sync(2, 128);
-        if (tk::thread_in_warpgroup() == 0) {
-          tk::tma_store(g.c_piece_map, shared.c_piece, n.begin, m.begin);
-          tk::bulk_commit();
-        }
-      } else {
-        // gemm.tk:10  c[m, n] = acc;
-        tk::sync(2, 128);
-        tk::store_shared(shared.c_piece, acc_bf16);
-        tk::sync(2, 128);
-        tk::copy_from_shared<128>(
-            tk::view<tk::bf16>{g.c.at(m.begin, n.begin), g.c.stride(0), m.end - m.begin, n.end - n.begin},
-            shared.c_piece, tk::thread_in_warpgroup());
-      }
+    const int share_begin = n.begin + part * 16;
+    const int share_end = share_begin + tk::min(n.end - share_begin, 16);
+    for (const auto n_share : tk::tiles<16>{share_begin, share_end}) {
+      auto acc_share = tk::load_shared<tk::fragment<float, 64, 16, tk::mma_layout>>(shared.acc_part.cols_of<16>(rank));
+      const auto acc_of_1 = tk::load_cluster_shared<tk::fragment<float, 64, 16, tk::mma_layout>>(
+          shared.acc_part.cols_of<16>(rank), (rank + 1) % 4);
+      const auto acc_of_2 = tk::load_cluster_shared<tk::fragment<float, 64, 16, tk::mma_layout>>(
+          shared.acc_part.cols_of<16>(rank), (rank + 2) % 4);
+      const auto acc_of_3 = tk::load_cluster_shared<tk::fragment<float, 64, 16, tk::mma_layout>>(
+          shared.acc_part.cols_of<16>(rank), (rank + 3) % 4);
+      acc_share += acc_of_1;
+      acc_share += acc_of_2;
+      acc_share += acc_of_3;
+      tk::store(g.c.wide,
+                tk::view<tk::bf16, 16>{g.c.at(m.begin, n_share.begin), g.c.stride(0), m.end - m.begin,
+                                       n_share.end - n_share.begin},
+                tk::cast<tk::bf16>(acc_share));
     }
-    if (tk::thread_in_warpgroup() == 0)
-      tk::bulk_wait_read<0>();
     // gemm.tk:5  kernel gemm<T: {bf16, f16}>(a: T[M, K], b: T[K, N], out c: T[M, N]) {
     tk::cluster_sync();
   }
@@ -1224,23 +1186,20 @@ __global__ void __launch_bounds__(256, 1)
 struct gemm_bf16_BM64_BN64_split2_stages10_arguments {
   tk::tensor_map a_map;
   tk::tensor_map b_map;
-  tk::tensor_map c_piece_map;
   tk::global<const tk::bf16, 2> a;
   tk::global<const tk::bf16, 2> b;
   tk::global<tk::bf16, 2> c;
   int M;
   int K;
   int N;
-  bool loads_fit;        // the copy engine can load every tensor that it is to
-  bool a_map_fits;       // this one at least
-  bool b_map_fits;       // this one at least
-  bool c_piece_map_fits; // and store this one
+  bool loads_fit;  // the copy engine can load every tensor that it is to
+  bool a_map_fits; // this one at least
+  bool b_map_fits; // this one at least
 };
 
 struct gemm_bf16_BM64_BN64_split2_stages10_shared {
   tk::shared_tile<tk::bf16, 64, 64> a[10];
   tk::shared_tile<tk::bf16, 64, 64> b[10];
-  tk::shared_tile<tk::bf16, 64, 64> c_piece;
   tk::shared_tile<float, 64, 64> acc_part;
   tk::barrier a_b_full[10];
   tk::barrier a_b_empty[10];
@@ -1251,7 +1210,7 @@ struct gemm_bf16_BM64_BN64_split2_stages10_shared {
 /// BM = 64, BN = 64, BK = 64.
 /// Plan: stages: a_b 10; warpgroups: 1; overlap: 0; persistent: false; cluster: 2 along part.
 /// Roles: producer of 4 warps, consumer of 4 warps.
-/// Shared memory: a 80 KiB, b 80 KiB, c_piece 8 KiB, acc_part 16 KiB.
+/// Shared memory: a 80 KiB, b 80 KiB, acc_part 16 KiB.
 __global__ void __launch_bounds__(256, 1)
     gemm_bf16_BM64_BN64_split2_stages10(const __grid_constant__ gemm_bf16_BM64_BN64_split2_stages10_arguments g) {
   auto &shared = tk::shared_at<gemm_bf16_BM64_BN64_split2_stages10_shared>(0);
@@ -1373,34 +1332,18 @@ __global__ void __launch_bounds__(256, 1)
     // gemm.tk:10  c[m, n] = acc;
     tk::store_shared(shared.acc_part, acc);
     tk::cluster_sync();
-    if (part == 0) {
-      const auto acc_value_of_1 =
-          tk::load_cluster_shared<tk::fragment<float, 64, 64, tk::mma_layout>>(shared.acc_part, 1);
-      acc += acc_value_of_1;
-      const auto acc_bf16 = tk::cast<tk::bf16>(acc);
-      if (g.c_piece_map_fits) {
-        if (tk::thread_in_warpgroup() == 0)
-          tk::bulk_wait_read<0>();
-        tk::sync(2, 128);
-        tk::store_shared(shared.c_piece, acc_bf16);
-        tk::fence_proxy_async();
-        tk::sync(2, 128);
-        if (tk::thread_in_warpgroup() == 0) {
-          tk::tma_store(g.c_piece_map, shared.c_piece, n.begin, m.begin);
-          tk::bulk_commit();
-        }
-      } else {
-        // gemm.tk:10  c[m, n] = acc;
-        tk::sync(2, 128);
-        tk::store_shared(shared.c_piece, acc_bf16);
-        tk::sync(2, 128);
-        tk::copy_from_shared<128>(
-            tk::view<tk::bf16>{g.c.at(m.begin, n.begin), g.c.stride(0), m.end - m.begin, n.end - n.begin},
-            shared.c_piece, tk::thread_in_warpgroup());
-      }
+    const int share_begin = n.begin + part * 32;
+    const int share_end = share_begin + tk::min(n.end - share_begin, 32);
+    for (const auto n_share : tk::tiles<32>{share_begin, share_end}) {
+      auto acc_share = tk::load_shared<tk::fragment<float, 64, 32, tk::mma_layout>>(shared.acc_part.cols_of<32>(rank));
+      const auto acc_of_1 = tk::load_cluster_shared<tk::fragment<float, 64, 32, tk::mma_layout>>(
+          shared.acc_part.cols_of<32>(rank), (rank + 1) % 2);
+      acc_share += acc_of_1;
+      tk::store(g.c.wide,
+                tk::view<tk::bf16, 16>{g.c.at(m.begin, n_share.begin), g.c.stride(0), m.end - m.begin,
+                                       n_share.end - n_share.begin},
+                tk::cast<tk::bf16>(acc_share));
     }
-    if (tk::thread_in_warpgroup() == 0)
-      tk::bulk_wait_read<0>();
     // gemm.tk:5  kernel gemm<T: {bf16, f16}>(a: T[M, K], b: T[K, N], out c: T[M, N]) {
     tk::cluster_sync();
   }
@@ -1423,7 +1366,7 @@ struct gemm_bf16_BM64_BN160_split2_stages4_arguments {
 struct gemm_bf16_BM64_BN160_split2_stages4_shared {
   tk::shared_tile<tk::bf16, 64, 64> a[4];
   alignas(1024) tk::shared_tile<tk::bf16, 64, 160, 64> b[4];
-  tk::shared_tile<float, 64, 160> acc_part;
+  alignas(1024) tk::shared_tile<float, 64, 160, 64> acc_part;
   tk::barrier a_b_full[4];
   tk::barrier a_b_empty[4];
 };
@@ -1555,13 +1498,17 @@ __global__ void __launch_bounds__(256, 1)
     // gemm.tk:10  c[m, n] = acc;
     tk::store_shared(shared.acc_part, acc);
     tk::cluster_sync();
-    if (part == 0) {
-      const auto acc_value_of_1 =
-          tk::load_cluster_shared<tk::fragment<float, 64, 160, tk::mma_layout>>(shared.acc_part, 1);
-      acc += acc_value_of_1;
+    const int share_begin = n.begin + part * 80;
+    const int share_end = share_begin + tk::min(n.end - share_begin, 80);
+    for (const auto n_share : tk::tiles<80>{share_begin, share_end}) {
+      auto acc_share = tk::load_shared<tk::fragment<float, 64, 80, tk::mma_layout>>(shared.acc_part.cols_of<80>(rank));
+      const auto acc_of_1 = tk::load_cluster_shared<tk::fragment<float, 64, 80, tk::mma_layout>>(
+          shared.acc_part.cols_of<80>(rank), (rank + 1) % 2);
+      acc_share += acc_of_1;
       tk::store(g.c.wide,
-                tk::view<tk::bf16, 16>{g.c.at(m.begin, n.begin), g.c.stride(0), m.end - m.begin, n.end - n.begin},
-                tk::cast<tk::bf16>(acc));
+                tk::view<tk::bf16, 16>{g.c.at(m.begin, n_share.begin), g.c.stride(0), m.end - m.begin,
+                                       n_share.end - n_share.begin},
+                tk::cast<tk::bf16>(acc_share));
     }
     // gemm.tk:5  kernel gemm<T: {bf16, f16}>(a: T[M, K], b: T[K, N], out c: T[M, N]) {
     tk::cluster_sync();
@@ -3518,10 +3465,11 @@ static tk_status gemm(tk::host::order order, const tk_tensor *a, const tk_tensor
                      int(sizeof(gemm_bf16_BM32_BN64_stages16_shared)) + 1024, stream, order);
     return call.status();
   }
-  if (T == tk::element::bf16 && (tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) < 16) &&
-      (int64_t(K) >= 1024) &&
+  if (T == tk::element::bf16 &&
       (((tk::host::ceildiv(int64_t(M), 64) * tk::host::ceildiv(int64_t(N), 64)) * 8) <=
-       (tk::host::divide(int64_t(device.multiprocessors), 11) * 10))) {
+       (tk::host::divide(int64_t(device.multiprocessors), 11) * 10)) &&
+      (((tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) < 16) && (int64_t(K) >= 1024)) ||
+       (int64_t(K) >= 4096))) {
     gemm_bf16_BK128_BM64_BN64_split8_stages6_arguments arguments{};
     arguments.a = tk::host::make_global<const tk::bf16, 2>(a_view);
     arguments.b = tk::host::make_global<const tk::bf16, 2>(b_view);
@@ -3531,7 +3479,6 @@ static tk_status gemm(tk::host::order order, const tk_tensor *a, const tk_tensor
     arguments.N = N;
     arguments.a_map_fits = tk::host::encode_map(arguments.a_map, a_view, {0, 64, 64, 128, false, 128});
     arguments.b_map_fits = tk::host::encode_map(arguments.b_map, b_view, {0, 128, 64, 128, false, 128});
-    arguments.c_piece_map_fits = tk::host::encode_map(arguments.c_piece_map, c_view, {0, 64, 64, 128, true});
     arguments.loads_fit = arguments.a_map_fits && arguments.b_map_fits;
     tk::host::launch(call, device, gemm_bf16_BK128_BM64_BN64_split8_stages6, arguments,
                      tk::host::steps(0, M, 64) * tk::host::steps(0, N, 64) * tk::host::steps(0, 8, 8) * 8, false, 256,
@@ -3542,7 +3489,7 @@ static tk_status gemm(tk::host::order order, const tk_tensor *a, const tk_tensor
       (((tk::host::ceildiv(int64_t(M), 64) * tk::host::ceildiv(int64_t(N), 64)) * 4) <=
        (tk::host::divide(int64_t(device.multiprocessors), 11) * 10)) &&
       (((tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) < 16) && (int64_t(K) >= 512)) ||
-       (((tk::host::ceildiv(int64_t(M), 64) * tk::host::ceildiv(int64_t(N), 64)) <= 16) && (int64_t(K) >= 3072)))) {
+       (int64_t(K) >= 2560))) {
     gemm_bf16_BM64_BN64_split4_stages10_arguments arguments{};
     arguments.a = tk::host::make_global<const tk::bf16, 2>(a_view);
     arguments.b = tk::host::make_global<const tk::bf16, 2>(b_view);
@@ -3552,7 +3499,6 @@ static tk_status gemm(tk::host::order order, const tk_tensor *a, const tk_tensor
     arguments.N = N;
     arguments.a_map_fits = tk::host::encode_map(arguments.a_map, a_view, {0, 64, 64, 128, false, 128});
     arguments.b_map_fits = tk::host::encode_map(arguments.b_map, b_view, {0, 64, 64, 128, false, 128});
-    arguments.c_piece_map_fits = tk::host::encode_map(arguments.c_piece_map, c_view, {0, 64, 64, 128, true});
     arguments.loads_fit = arguments.a_map_fits && arguments.b_map_fits;
     tk::host::launch(call, device, gemm_bf16_BM64_BN64_split4_stages10, arguments,
                      tk::host::steps(0, M, 64) * tk::host::steps(0, N, 64) * tk::host::steps(0, 4, 4) * 4, false, 256,
@@ -3573,7 +3519,6 @@ static tk_status gemm(tk::host::order order, const tk_tensor *a, const tk_tensor
     arguments.N = N;
     arguments.a_map_fits = tk::host::encode_map(arguments.a_map, a_view, {0, 64, 64, 128, false, 128});
     arguments.b_map_fits = tk::host::encode_map(arguments.b_map, b_view, {0, 64, 64, 128, false, 128});
-    arguments.c_piece_map_fits = tk::host::encode_map(arguments.c_piece_map, c_view, {0, 64, 64, 128, true});
     arguments.loads_fit = arguments.a_map_fits && arguments.b_map_fits;
     tk::host::launch(call, device, gemm_bf16_BM64_BN64_split2_stages10, arguments,
                      tk::host::steps(0, M, 64) * tk::host::steps(0, N, 64) * tk::host::steps(0, 2, 2) * 2, false, 256,
@@ -3884,10 +3829,12 @@ extern "C" tk_status gemm_with_workspace(const tk_tensor *a, const tk_tensor *b,
                                    1.0 * tk::host::steps(0, M, 32) * tk::host::steps(0, N, 64), 4416, device);
     copies_b = tk::host::copy_pays(b_view, 1.0 * tk::host::steps(0, M, 32),
                                    1.0 * tk::host::steps(0, M, 32) * tk::host::steps(0, N, 64), 4416, device);
-  } else if (T == tk::element::bf16 && (tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) < 16) &&
-             (int64_t(K) >= 1024) &&
+  } else if (T == tk::element::bf16 &&
              (((tk::host::ceildiv(int64_t(M), 64) * tk::host::ceildiv(int64_t(N), 64)) * 8) <=
-              (tk::host::divide(int64_t(device.multiprocessors), 11) * 10))) {
+              (tk::host::divide(int64_t(device.multiprocessors), 11) * 10)) &&
+             (((tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) < 16) &&
+               (int64_t(K) >= 1024)) ||
+              (int64_t(K) >= 4096))) {
     copies_a = tk::host::copy_pays(
         a_view, 1.0 * tk::host::steps(0, N, 64) * tk::host::steps(0, 8, 1),
         8.0 * tk::host::steps(0, M, 64) * tk::host::steps(0, N, 64) * tk::host::steps(0, 8, 8), 4416, device);
@@ -3898,8 +3845,7 @@ extern "C" tk_status gemm_with_workspace(const tk_tensor *a, const tk_tensor *b,
              (((tk::host::ceildiv(int64_t(M), 64) * tk::host::ceildiv(int64_t(N), 64)) * 4) <=
               (tk::host::divide(int64_t(device.multiprocessors), 11) * 10)) &&
              (((tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) < 16) && (int64_t(K) >= 512)) ||
-              (((tk::host::ceildiv(int64_t(M), 64) * tk::host::ceildiv(int64_t(N), 64)) <= 16) &&
-               (int64_t(K) >= 3072)))) {
+              (int64_t(K) >= 2560))) {
     copies_a = tk::host::copy_pays(
         a_view, 1.0 * tk::host::steps(0, N, 64) * tk::host::steps(0, 4, 1),
         4.0 * tk::host::steps(0, M, 64) * tk::host::steps(0, N, 64) * tk::host::steps(0, 4, 4), 4416, device);
