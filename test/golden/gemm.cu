@@ -108,16 +108,14 @@ __global__ void __launch_bounds__(256, 1) gemm_bf16_BK128_BM16_BN64_split4_stage
           shared.b_a_full[b_a_at.slot].announce_bytes(16384);
           tk::tma_load(shared.b[b_a_at.slot], g.b_map, shared.b_a_full[b_a_at.slot], n.begin, k.begin);
         }
-        if (!g.a_map_fits)
-          tk::copy_rows_to_shared<128, 16>(
-              shared.a[b_a_at.slot],
-              tk::view<const tk::bf16>{g.a.at(m.begin, k.begin), g.a.stride(0), m.end - m.begin, k.end - k.begin},
-              tk::thread_in_warpgroup());
-        if (!g.b_map_fits)
-          tk::copy_rows_to_shared<128, 16>(
-              shared.b[b_a_at.slot],
-              tk::view<const tk::bf16>{g.b.at(k.begin, n.begin), g.b.stride(0), k.end - k.begin, n.end - n.begin},
-              tk::thread_in_warpgroup());
+        tk::copy_rows_to_shared<128, 16>(
+            shared.a[b_a_at.slot],
+            tk::view<const tk::bf16>{g.a.at(m.begin, k.begin), g.a.stride(0), m.end - m.begin, k.end - k.begin},
+            tk::thread_in_warpgroup(), !g.a_map_fits);
+        tk::copy_rows_to_shared<128, 16>(
+            shared.b[b_a_at.slot],
+            tk::view<const tk::bf16>{g.b.at(k.begin, n.begin), g.b.stride(0), k.end - k.begin, n.end - n.begin},
+            tk::thread_in_warpgroup(), !g.b_map_fits);
         tk::finish_copies();
         shared.b_a_full[b_a_at.slot].arrive();
         b_a_at.advance();
@@ -280,16 +278,14 @@ __global__ void __launch_bounds__(256, 1) gemm_bf16_BK128_BM16_BN64_split2_stage
           shared.b_a_full[b_a_at.slot].announce_bytes(16384);
           tk::tma_load(shared.b[b_a_at.slot], g.b_map, shared.b_a_full[b_a_at.slot], n.begin, k.begin);
         }
-        if (!g.a_map_fits)
-          tk::copy_rows_to_shared<128, 16>(
-              shared.a[b_a_at.slot],
-              tk::view<const tk::bf16>{g.a.at(m.begin, k.begin), g.a.stride(0), m.end - m.begin, k.end - k.begin},
-              tk::thread_in_warpgroup());
-        if (!g.b_map_fits)
-          tk::copy_rows_to_shared<128, 16>(
-              shared.b[b_a_at.slot],
-              tk::view<const tk::bf16>{g.b.at(k.begin, n.begin), g.b.stride(0), k.end - k.begin, n.end - n.begin},
-              tk::thread_in_warpgroup());
+        tk::copy_rows_to_shared<128, 16>(
+            shared.a[b_a_at.slot],
+            tk::view<const tk::bf16>{g.a.at(m.begin, k.begin), g.a.stride(0), m.end - m.begin, k.end - k.begin},
+            tk::thread_in_warpgroup(), !g.a_map_fits);
+        tk::copy_rows_to_shared<128, 16>(
+            shared.b[b_a_at.slot],
+            tk::view<const tk::bf16>{g.b.at(k.begin, n.begin), g.b.stride(0), k.end - k.begin, n.end - n.begin},
+            tk::thread_in_warpgroup(), !g.b_map_fits);
         tk::finish_copies();
         shared.b_a_full[b_a_at.slot].arrive();
         b_a_at.advance();
@@ -439,16 +435,14 @@ __global__ void __launch_bounds__(256, 1)
             shared.b_a_full[b_a_at.slot].announce_bytes(16384);
             tk::tma_load(shared.b[b_a_at.slot], g.b_map, shared.b_a_full[b_a_at.slot], n.begin, k.begin);
           }
-          if (!g.a_map_fits)
-            tk::copy_rows_to_shared<128, 16>(
-                shared.a[b_a_at.slot],
-                tk::view<const tk::bf16>{g.a.at(m.begin, k.begin), g.a.stride(0), m.end - m.begin, k.end - k.begin},
-                tk::thread_in_warpgroup());
-          if (!g.b_map_fits)
-            tk::copy_rows_to_shared<128, 16>(
-                shared.b[b_a_at.slot],
-                tk::view<const tk::bf16>{g.b.at(k.begin, n.begin), g.b.stride(0), k.end - k.begin, n.end - n.begin},
-                tk::thread_in_warpgroup());
+          tk::copy_rows_to_shared<128, 16>(
+              shared.a[b_a_at.slot],
+              tk::view<const tk::bf16>{g.a.at(m.begin, k.begin), g.a.stride(0), m.end - m.begin, k.end - k.begin},
+              tk::thread_in_warpgroup(), !g.a_map_fits);
+          tk::copy_rows_to_shared<128, 16>(
+              shared.b[b_a_at.slot],
+              tk::view<const tk::bf16>{g.b.at(k.begin, n.begin), g.b.stride(0), k.end - k.begin, n.end - n.begin},
+              tk::thread_in_warpgroup(), !g.b_map_fits);
           tk::finish_copies();
           shared.b_a_full[b_a_at.slot].arrive();
           b_a_at.advance();
@@ -595,16 +589,14 @@ __global__ void __launch_bounds__(256, 1)
           shared.b_a_full[b_a_at.slot].announce_bytes(8192);
           tk::tma_load(shared.b[b_a_at.slot], g.b_map, shared.b_a_full[b_a_at.slot], n.begin, k.begin);
         }
-        if (!g.a_map_fits)
-          tk::copy_rows_to_shared<128, 16>(
-              shared.a[b_a_at.slot],
-              tk::view<const tk::bf16>{g.a.at(m.begin, k.begin), g.a.stride(0), m.end - m.begin, k.end - k.begin},
-              tk::thread_in_warpgroup());
-        if (!g.b_map_fits)
-          tk::copy_rows_to_shared<128, 16>(
-              shared.b[b_a_at.slot],
-              tk::view<const tk::bf16>{g.b.at(k.begin, n.begin), g.b.stride(0), k.end - k.begin, n.end - n.begin},
-              tk::thread_in_warpgroup());
+        tk::copy_rows_to_shared<128, 16>(
+            shared.a[b_a_at.slot],
+            tk::view<const tk::bf16>{g.a.at(m.begin, k.begin), g.a.stride(0), m.end - m.begin, k.end - k.begin},
+            tk::thread_in_warpgroup(), !g.a_map_fits);
+        tk::copy_rows_to_shared<128, 16>(
+            shared.b[b_a_at.slot],
+            tk::view<const tk::bf16>{g.b.at(k.begin, n.begin), g.b.stride(0), k.end - k.begin, n.end - n.begin},
+            tk::thread_in_warpgroup(), !g.b_map_fits);
         tk::finish_copies();
         shared.b_a_full[b_a_at.slot].arrive();
         b_a_at.advance();
@@ -760,16 +752,14 @@ __global__ void __launch_bounds__(256, 1)
             shared.b_a_full[b_a_at.slot].announce_bytes(8192);
             tk::tma_load(shared.b[b_a_at.slot], g.b_map, shared.b_a_full[b_a_at.slot], n.begin, k.begin);
           }
-          if (!g.a_map_fits)
-            tk::copy_rows_to_shared<128, 16>(
-                shared.a[b_a_at.slot],
-                tk::view<const tk::bf16>{g.a.at(m.begin, k.begin), g.a.stride(0), m.end - m.begin, k.end - k.begin},
-                tk::thread_in_warpgroup());
-          if (!g.b_map_fits)
-            tk::copy_rows_to_shared<128, 16>(
-                shared.b[b_a_at.slot],
-                tk::view<const tk::bf16>{g.b.at(k.begin, n.begin), g.b.stride(0), k.end - k.begin, n.end - n.begin},
-                tk::thread_in_warpgroup());
+          tk::copy_rows_to_shared<128, 16>(
+              shared.a[b_a_at.slot],
+              tk::view<const tk::bf16>{g.a.at(m.begin, k.begin), g.a.stride(0), m.end - m.begin, k.end - k.begin},
+              tk::thread_in_warpgroup(), !g.a_map_fits);
+          tk::copy_rows_to_shared<128, 16>(
+              shared.b[b_a_at.slot],
+              tk::view<const tk::bf16>{g.b.at(k.begin, n.begin), g.b.stride(0), k.end - k.begin, n.end - n.begin},
+              tk::thread_in_warpgroup(), !g.b_map_fits);
           tk::finish_copies();
           shared.b_a_full[b_a_at.slot].arrive();
           b_a_at.advance();
@@ -915,16 +905,14 @@ __global__ void __launch_bounds__(256, 1) gemm_bf16_BK128_BM64_BN64_split8_stage
           shared.a_b_full[a_b_at.slot].announce_bytes(16384);
           tk::tma_load(shared.b[a_b_at.slot], g.b_map, shared.a_b_full[a_b_at.slot], n.begin, k.begin);
         }
-        if (!g.a_map_fits)
-          tk::copy_rows_to_shared<128, 16>(
-              shared.a[a_b_at.slot],
-              tk::view<const tk::bf16>{g.a.at(m.begin, k.begin), g.a.stride(0), m.end - m.begin, k.end - k.begin},
-              tk::thread_in_warpgroup());
-        if (!g.b_map_fits)
-          tk::copy_rows_to_shared<128, 16>(
-              shared.b[a_b_at.slot],
-              tk::view<const tk::bf16>{g.b.at(k.begin, n.begin), g.b.stride(0), k.end - k.begin, n.end - n.begin},
-              tk::thread_in_warpgroup());
+        tk::copy_rows_to_shared<128, 16>(
+            shared.a[a_b_at.slot],
+            tk::view<const tk::bf16>{g.a.at(m.begin, k.begin), g.a.stride(0), m.end - m.begin, k.end - k.begin},
+            tk::thread_in_warpgroup(), !g.a_map_fits);
+        tk::copy_rows_to_shared<128, 16>(
+            shared.b[a_b_at.slot],
+            tk::view<const tk::bf16>{g.b.at(k.begin, n.begin), g.b.stride(0), k.end - k.begin, n.end - n.begin},
+            tk::thread_in_warpgroup(), !g.b_map_fits);
         tk::finish_copies();
         shared.a_b_full[a_b_at.slot].arrive();
         a_b_at.advance();
@@ -1099,16 +1087,14 @@ __global__ void __launch_bounds__(256, 1)
           shared.a_b_full[a_b_at.slot].announce_bytes(8192);
           tk::tma_load(shared.b[a_b_at.slot], g.b_map, shared.a_b_full[a_b_at.slot], n.begin, k.begin);
         }
-        if (!g.a_map_fits)
-          tk::copy_rows_to_shared<128, 16>(
-              shared.a[a_b_at.slot],
-              tk::view<const tk::bf16>{g.a.at(m.begin, k.begin), g.a.stride(0), m.end - m.begin, k.end - k.begin},
-              tk::thread_in_warpgroup());
-        if (!g.b_map_fits)
-          tk::copy_rows_to_shared<128, 16>(
-              shared.b[a_b_at.slot],
-              tk::view<const tk::bf16>{g.b.at(k.begin, n.begin), g.b.stride(0), k.end - k.begin, n.end - n.begin},
-              tk::thread_in_warpgroup());
+        tk::copy_rows_to_shared<128, 16>(
+            shared.a[a_b_at.slot],
+            tk::view<const tk::bf16>{g.a.at(m.begin, k.begin), g.a.stride(0), m.end - m.begin, k.end - k.begin},
+            tk::thread_in_warpgroup(), !g.a_map_fits);
+        tk::copy_rows_to_shared<128, 16>(
+            shared.b[a_b_at.slot],
+            tk::view<const tk::bf16>{g.b.at(k.begin, n.begin), g.b.stride(0), k.end - k.begin, n.end - n.begin},
+            tk::thread_in_warpgroup(), !g.b_map_fits);
         tk::finish_copies();
         shared.a_b_full[a_b_at.slot].arrive();
         a_b_at.advance();
@@ -1271,16 +1257,14 @@ __global__ void __launch_bounds__(256, 1)
           shared.a_b_full[a_b_at.slot].announce_bytes(8192);
           tk::tma_load(shared.b[a_b_at.slot], g.b_map, shared.a_b_full[a_b_at.slot], n.begin, k.begin);
         }
-        if (!g.a_map_fits)
-          tk::copy_rows_to_shared<128, 16>(
-              shared.a[a_b_at.slot],
-              tk::view<const tk::bf16>{g.a.at(m.begin, k.begin), g.a.stride(0), m.end - m.begin, k.end - k.begin},
-              tk::thread_in_warpgroup());
-        if (!g.b_map_fits)
-          tk::copy_rows_to_shared<128, 16>(
-              shared.b[a_b_at.slot],
-              tk::view<const tk::bf16>{g.b.at(k.begin, n.begin), g.b.stride(0), k.end - k.begin, n.end - n.begin},
-              tk::thread_in_warpgroup());
+        tk::copy_rows_to_shared<128, 16>(
+            shared.a[a_b_at.slot],
+            tk::view<const tk::bf16>{g.a.at(m.begin, k.begin), g.a.stride(0), m.end - m.begin, k.end - k.begin},
+            tk::thread_in_warpgroup(), !g.a_map_fits);
+        tk::copy_rows_to_shared<128, 16>(
+            shared.b[a_b_at.slot],
+            tk::view<const tk::bf16>{g.b.at(k.begin, n.begin), g.b.stride(0), k.end - k.begin, n.end - n.begin},
+            tk::thread_in_warpgroup(), !g.b_map_fits);
         tk::finish_copies();
         shared.a_b_full[a_b_at.slot].arrive();
         a_b_at.advance();
@@ -1437,16 +1421,14 @@ __global__ void __launch_bounds__(256, 1)
           shared.a_b_full[a_b_at.slot].announce_bytes(20480);
           tk::tma_load(shared.b[a_b_at.slot], g.b_map, shared.a_b_full[a_b_at.slot], n.begin, k.begin);
         }
-        if (!g.a_map_fits)
-          tk::copy_rows_to_shared<128, 16>(
-              shared.a[a_b_at.slot],
-              tk::view<const tk::bf16>{g.a.at(m.begin, k.begin), g.a.stride(0), m.end - m.begin, k.end - k.begin},
-              tk::thread_in_warpgroup());
-        if (!g.b_map_fits)
-          tk::copy_rows_to_shared<128, 16>(
-              shared.b[a_b_at.slot],
-              tk::view<const tk::bf16>{g.b.at(k.begin, n.begin), g.b.stride(0), k.end - k.begin, n.end - n.begin},
-              tk::thread_in_warpgroup());
+        tk::copy_rows_to_shared<128, 16>(
+            shared.a[a_b_at.slot],
+            tk::view<const tk::bf16>{g.a.at(m.begin, k.begin), g.a.stride(0), m.end - m.begin, k.end - k.begin},
+            tk::thread_in_warpgroup(), !g.a_map_fits);
+        tk::copy_rows_to_shared<128, 16>(
+            shared.b[a_b_at.slot],
+            tk::view<const tk::bf16>{g.b.at(k.begin, n.begin), g.b.stride(0), k.end - k.begin, n.end - n.begin},
+            tk::thread_in_warpgroup(), !g.b_map_fits);
         tk::finish_copies();
         shared.a_b_full[a_b_at.slot].arrive();
         a_b_at.advance();
@@ -1599,16 +1581,14 @@ __global__ void __launch_bounds__(256, 1)
             shared.a_b_full[a_b_at.slot].announce_bytes(8192);
             tk::tma_load(shared.b[a_b_at.slot], g.b_map, shared.a_b_full[a_b_at.slot], n.begin, k.begin);
           }
-          if (!g.a_map_fits)
-            tk::copy_rows_to_shared<128, 16>(
-                shared.a[a_b_at.slot],
-                tk::view<const tk::bf16>{g.a.at(m.begin, k.begin), g.a.stride(0), m.end - m.begin, k.end - k.begin},
-                tk::thread_in_warpgroup());
-          if (!g.b_map_fits)
-            tk::copy_rows_to_shared<128, 16>(
-                shared.b[a_b_at.slot],
-                tk::view<const tk::bf16>{g.b.at(k.begin, n.begin), g.b.stride(0), k.end - k.begin, n.end - n.begin},
-                tk::thread_in_warpgroup());
+          tk::copy_rows_to_shared<128, 16>(
+              shared.a[a_b_at.slot],
+              tk::view<const tk::bf16>{g.a.at(m.begin, k.begin), g.a.stride(0), m.end - m.begin, k.end - k.begin},
+              tk::thread_in_warpgroup(), !g.a_map_fits);
+          tk::copy_rows_to_shared<128, 16>(
+              shared.b[a_b_at.slot],
+              tk::view<const tk::bf16>{g.b.at(k.begin, n.begin), g.b.stride(0), k.end - k.begin, n.end - n.begin},
+              tk::thread_in_warpgroup(), !g.b_map_fits);
           tk::finish_copies();
           shared.a_b_full[a_b_at.slot].arrive();
           a_b_at.advance();
@@ -1772,16 +1752,14 @@ __global__ void __launch_bounds__(384, 1)
             tk::tma_load_multicast(shared.b[a_b_at.slot].rows_of<16>(rank), g.b_map, shared.a_b_full[a_b_at.slot], 15,
                                    n.begin, k.begin + rank * 16);
           }
-          if (!g.a_map_fits)
-            tk::copy_rows_to_shared<128>(
-                shared.a[a_b_at.slot],
-                tk::view<const tk::bf16>{g.a.at(m.begin, k.begin), g.a.stride(0), m.end - m.begin, k.end - k.begin},
-                tk::thread_in_warpgroup());
-          if (!g.b_map_fits)
-            tk::copy_rows_to_shared<128>(
-                shared.b[a_b_at.slot],
-                tk::view<const tk::bf16>{g.b.at(k.begin, n.begin), g.b.stride(0), k.end - k.begin, n.end - n.begin},
-                tk::thread_in_warpgroup());
+          tk::copy_rows_to_shared<128>(
+              shared.a[a_b_at.slot],
+              tk::view<const tk::bf16>{g.a.at(m.begin, k.begin), g.a.stride(0), m.end - m.begin, k.end - k.begin},
+              tk::thread_in_warpgroup(), !g.a_map_fits);
+          tk::copy_rows_to_shared<128>(
+              shared.b[a_b_at.slot],
+              tk::view<const tk::bf16>{g.b.at(k.begin, n.begin), g.b.stride(0), k.end - k.begin, n.end - n.begin},
+              tk::thread_in_warpgroup(), !g.b_map_fits);
           tk::finish_copies();
           shared.a_b_full[a_b_at.slot].arrive();
           a_b_at.advance();
@@ -1962,16 +1940,14 @@ __global__ void __launch_bounds__(256, 1)
             shared.a_b_full[a_b_at.slot].announce_bytes(24576);
             tk::tma_load(shared.b[a_b_at.slot], g.b_map, shared.a_b_full[a_b_at.slot], n.begin, k.begin);
           }
-          if (!g.a_map_fits)
-            tk::copy_rows_to_shared<128, 16>(
-                shared.a[a_b_at.slot],
-                tk::view<const tk::bf16>{g.a.at(m.begin, k.begin), g.a.stride(0), m.end - m.begin, k.end - k.begin},
-                tk::thread_in_warpgroup());
-          if (!g.b_map_fits)
-            tk::copy_rows_to_shared<128, 16>(
-                shared.b[a_b_at.slot],
-                tk::view<const tk::bf16>{g.b.at(k.begin, n.begin), g.b.stride(0), k.end - k.begin, n.end - n.begin},
-                tk::thread_in_warpgroup());
+          tk::copy_rows_to_shared<128, 16>(
+              shared.a[a_b_at.slot],
+              tk::view<const tk::bf16>{g.a.at(m.begin, k.begin), g.a.stride(0), m.end - m.begin, k.end - k.begin},
+              tk::thread_in_warpgroup(), !g.a_map_fits);
+          tk::copy_rows_to_shared<128, 16>(
+              shared.b[a_b_at.slot],
+              tk::view<const tk::bf16>{g.b.at(k.begin, n.begin), g.b.stride(0), k.end - k.begin, n.end - n.begin},
+              tk::thread_in_warpgroup(), !g.b_map_fits);
           tk::finish_copies();
           shared.a_b_full[a_b_at.slot].arrive();
           a_b_at.advance();
@@ -2166,16 +2142,14 @@ __global__ void __launch_bounds__(256, 1)
             shared.a_b_full[a_b_at.slot].announce_bytes(16384);
             tk::tma_load(shared.b[a_b_at.slot], g.b_map, shared.a_b_full[a_b_at.slot], n.begin, k.begin);
           }
-          if (!g.a_map_fits)
-            tk::copy_rows_to_shared<128, 16>(
-                shared.a[a_b_at.slot],
-                tk::view<const tk::bf16>{g.a.at(m.begin, k.begin), g.a.stride(0), m.end - m.begin, k.end - k.begin},
-                tk::thread_in_warpgroup());
-          if (!g.b_map_fits)
-            tk::copy_rows_to_shared<128, 16>(
-                shared.b[a_b_at.slot],
-                tk::view<const tk::bf16>{g.b.at(k.begin, n.begin), g.b.stride(0), k.end - k.begin, n.end - n.begin},
-                tk::thread_in_warpgroup());
+          tk::copy_rows_to_shared<128, 16>(
+              shared.a[a_b_at.slot],
+              tk::view<const tk::bf16>{g.a.at(m.begin, k.begin), g.a.stride(0), m.end - m.begin, k.end - k.begin},
+              tk::thread_in_warpgroup(), !g.a_map_fits);
+          tk::copy_rows_to_shared<128, 16>(
+              shared.b[a_b_at.slot],
+              tk::view<const tk::bf16>{g.b.at(k.begin, n.begin), g.b.stride(0), k.end - k.begin, n.end - n.begin},
+              tk::thread_in_warpgroup(), !g.b_map_fits);
           tk::finish_copies();
           shared.a_b_full[a_b_at.slot].arrive();
           a_b_at.advance();
@@ -2361,16 +2335,14 @@ __global__ void __launch_bounds__(384, 1) gemm_bf16_BN192_cluster4_pingpong1_ras
             tk::tma_load_multicast(shared.b[a_b_at.slot].rows_of<16>(rank), g.b_map, shared.a_b_full[a_b_at.slot], 15,
                                    n.begin, k.begin + rank * 16);
           }
-          if (!g.a_map_fits)
-            tk::copy_rows_to_shared<128>(
-                shared.a[a_b_at.slot],
-                tk::view<const tk::bf16>{g.a.at(m.begin, k.begin), g.a.stride(0), m.end - m.begin, k.end - k.begin},
-                tk::thread_in_warpgroup());
-          if (!g.b_map_fits)
-            tk::copy_rows_to_shared<128>(
-                shared.b[a_b_at.slot],
-                tk::view<const tk::bf16>{g.b.at(k.begin, n.begin), g.b.stride(0), k.end - k.begin, n.end - n.begin},
-                tk::thread_in_warpgroup());
+          tk::copy_rows_to_shared<128>(
+              shared.a[a_b_at.slot],
+              tk::view<const tk::bf16>{g.a.at(m.begin, k.begin), g.a.stride(0), m.end - m.begin, k.end - k.begin},
+              tk::thread_in_warpgroup(), !g.a_map_fits);
+          tk::copy_rows_to_shared<128>(
+              shared.b[a_b_at.slot],
+              tk::view<const tk::bf16>{g.b.at(k.begin, n.begin), g.b.stride(0), k.end - k.begin, n.end - n.begin},
+              tk::thread_in_warpgroup(), !g.b_map_fits);
           tk::finish_copies();
           shared.a_b_full[a_b_at.slot].arrive();
           a_b_at.advance();
@@ -2585,16 +2557,14 @@ __global__ void __launch_bounds__(384, 1) gemm_bf16_cluster2(const __grid_consta
             tk::tma_load_multicast(shared.b[a_b_at.slot].cols_of<128>(rank), g.b_map, shared.a_b_full[a_b_at.slot], 3,
                                    n.begin + rank * 128, k.begin);
           }
-          if (!g.a_map_fits)
-            tk::copy_rows_to_shared<128>(
-                shared.a[a_b_at.slot],
-                tk::view<const tk::bf16>{g.a.at(m.begin, k.begin), g.a.stride(0), m.end - m.begin, k.end - k.begin},
-                tk::thread_in_warpgroup());
-          if (!g.b_map_fits)
-            tk::copy_rows_to_shared<128>(
-                shared.b[a_b_at.slot],
-                tk::view<const tk::bf16>{g.b.at(k.begin, n.begin), g.b.stride(0), k.end - k.begin, n.end - n.begin},
-                tk::thread_in_warpgroup());
+          tk::copy_rows_to_shared<128>(
+              shared.a[a_b_at.slot],
+              tk::view<const tk::bf16>{g.a.at(m.begin, k.begin), g.a.stride(0), m.end - m.begin, k.end - k.begin},
+              tk::thread_in_warpgroup(), !g.a_map_fits);
+          tk::copy_rows_to_shared<128>(
+              shared.b[a_b_at.slot],
+              tk::view<const tk::bf16>{g.b.at(k.begin, n.begin), g.b.stride(0), k.end - k.begin, n.end - n.begin},
+              tk::thread_in_warpgroup(), !g.b_map_fits);
           tk::finish_copies();
           shared.a_b_full[a_b_at.slot].arrive();
           a_b_at.advance();
@@ -2810,16 +2780,14 @@ __global__ void __launch_bounds__(384, 1) gemm_bf16_BN128(const __grid_constant_
             shared.a_b_full[a_b_at.slot].announce_bytes(16384);
             tk::tma_load(shared.b[a_b_at.slot], g.b_map, shared.a_b_full[a_b_at.slot], n.begin, k.begin);
           }
-          if (!g.a_map_fits)
-            tk::copy_rows_to_shared<128>(
-                shared.a[a_b_at.slot],
-                tk::view<const tk::bf16>{g.a.at(m.begin, k.begin), g.a.stride(0), m.end - m.begin, k.end - k.begin},
-                tk::thread_in_warpgroup());
-          if (!g.b_map_fits)
-            tk::copy_rows_to_shared<128>(
-                shared.b[a_b_at.slot],
-                tk::view<const tk::bf16>{g.b.at(k.begin, n.begin), g.b.stride(0), k.end - k.begin, n.end - n.begin},
-                tk::thread_in_warpgroup());
+          tk::copy_rows_to_shared<128>(
+              shared.a[a_b_at.slot],
+              tk::view<const tk::bf16>{g.a.at(m.begin, k.begin), g.a.stride(0), m.end - m.begin, k.end - k.begin},
+              tk::thread_in_warpgroup(), !g.a_map_fits);
+          tk::copy_rows_to_shared<128>(
+              shared.b[a_b_at.slot],
+              tk::view<const tk::bf16>{g.b.at(k.begin, n.begin), g.b.stride(0), k.end - k.begin, n.end - n.begin},
+              tk::thread_in_warpgroup(), !g.b_map_fits);
           tk::finish_copies();
           shared.a_b_full[a_b_at.slot].arrive();
           a_b_at.advance();
@@ -3001,16 +2969,14 @@ __global__ void __launch_bounds__(384, 1)
             shared.a_b_full[a_b_at.slot].announce_bytes(24576);
             tk::tma_load(shared.b[a_b_at.slot], g.b_map, shared.a_b_full[a_b_at.slot], n.begin, k.begin);
           }
-          if (!g.a_map_fits)
-            tk::copy_rows_to_shared<128>(
-                shared.a[a_b_at.slot],
-                tk::view<const tk::bf16>{g.a.at(m.begin, k.begin), g.a.stride(0), m.end - m.begin, k.end - k.begin},
-                tk::thread_in_warpgroup());
-          if (!g.b_map_fits)
-            tk::copy_rows_to_shared<128>(
-                shared.b[a_b_at.slot],
-                tk::view<const tk::bf16>{g.b.at(k.begin, n.begin), g.b.stride(0), k.end - k.begin, n.end - n.begin},
-                tk::thread_in_warpgroup());
+          tk::copy_rows_to_shared<128>(
+              shared.a[a_b_at.slot],
+              tk::view<const tk::bf16>{g.a.at(m.begin, k.begin), g.a.stride(0), m.end - m.begin, k.end - k.begin},
+              tk::thread_in_warpgroup(), !g.a_map_fits);
+          tk::copy_rows_to_shared<128>(
+              shared.b[a_b_at.slot],
+              tk::view<const tk::bf16>{g.b.at(k.begin, n.begin), g.b.stride(0), k.end - k.begin, n.end - n.begin},
+              tk::thread_in_warpgroup(), !g.b_map_fits);
           tk::finish_copies();
           shared.a_b_full[a_b_at.slot].arrive();
           a_b_at.advance();
@@ -3218,16 +3184,14 @@ __global__ void __launch_bounds__(384, 1) gemm_bf16(const __grid_constant__ gemm
             shared.a_b_full[a_b_at.slot].announce_bytes(32768);
             tk::tma_load(shared.b[a_b_at.slot], g.b_map, shared.a_b_full[a_b_at.slot], n.begin, k.begin);
           }
-          if (!g.a_map_fits)
-            tk::copy_rows_to_shared<128>(
-                shared.a[a_b_at.slot],
-                tk::view<const tk::bf16>{g.a.at(m.begin, k.begin), g.a.stride(0), m.end - m.begin, k.end - k.begin},
-                tk::thread_in_warpgroup());
-          if (!g.b_map_fits)
-            tk::copy_rows_to_shared<128>(
-                shared.b[a_b_at.slot],
-                tk::view<const tk::bf16>{g.b.at(k.begin, n.begin), g.b.stride(0), k.end - k.begin, n.end - n.begin},
-                tk::thread_in_warpgroup());
+          tk::copy_rows_to_shared<128>(
+              shared.a[a_b_at.slot],
+              tk::view<const tk::bf16>{g.a.at(m.begin, k.begin), g.a.stride(0), m.end - m.begin, k.end - k.begin},
+              tk::thread_in_warpgroup(), !g.a_map_fits);
+          tk::copy_rows_to_shared<128>(
+              shared.b[a_b_at.slot],
+              tk::view<const tk::bf16>{g.b.at(k.begin, n.begin), g.b.stride(0), k.end - k.begin, n.end - n.begin},
+              tk::thread_in_warpgroup(), !g.b_map_fits);
           tk::finish_copies();
           shared.a_b_full[a_b_at.slot].arrive();
           a_b_at.advance();

@@ -190,7 +190,11 @@ void RolePrinter::copyByThreads(const Stmt &stmt, cpp::Body &out, const cpp::Exp
   const std::string callee = isContiguous ? "tk::copy_rows_to_shared" : "tk::copy_to_shared";
   if (isContiguous && deepCopies(role.registers) > 0)
     parameters.push_back(cpp::integer(deepCopies(role.registers)));
-  add(cpp::Stmt::expression(cpp::call(cpp::templated(callee, parameters), {stage(stmt.ref), from, threadInRole})));
+  std::vector<cpp::Expr> args = {stage(stmt.ref), from, threadInRole};
+  if (!isContiguous || !onlyIf)
+    return add(cpp::Stmt::expression(cpp::call(cpp::templated(callee, parameters), std::move(args))));
+  args.push_back(onlyIf);
+  out.push_back(cpp::Stmt::expression(cpp::call(cpp::templated(callee, parameters), std::move(args))));
 }
 
 /// Starts the engine's copy beside those of threads, if the tensor suits it. The thread arrives with the others.
