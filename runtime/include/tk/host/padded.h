@@ -91,7 +91,7 @@ inline bool copy_pays(const argument &a, double times, double blocks, double mem
 /// do.
 template <int Count, int Rank> class padded_copies {
 public:
-  padded_copies(call &c, void *workspace) : c(c), rest(static_cast<char *>(workspace)) {}
+  padded_copies(call &with, void *workspace) : c(with), rest(static_cast<char *>(workspace)) {}
   padded_copies(const padded_copies &) = delete; // tensors point into this
 
   /// The tensor as the next launch takes it: its copy in workspace, if it `pays` and the copy engine asks for one, or
