@@ -181,10 +181,11 @@ __global__ void __launch_bounds__(384, 1)
           shared.q_full[q_at.slot].announce_bytes(32768);
           tk::tma_load(shared.q[q_at.slot], g.q_map, shared.q_full[q_at.slot], 0, i.begin, h, b);
         }
-        tk::copy_rows_to_shared<96>(
-            shared.q[q_at.slot],
-            tk::view<const tk::bf16>{g.q.at(b, h, i.begin, 0), g.q.stride(2), i.end - i.begin, 128},
-            (int(threadIdx.x) - 288) % 96, !g.q_map_fits);
+        if (!g.q_map_fits)
+          tk::copy_rows_to_shared<96>(
+              shared.q[q_at.slot],
+              tk::view<const tk::bf16>{g.q.at(b, h, i.begin, 0), g.q.stride(2), i.end - i.begin, 128},
+              (int(threadIdx.x) - 288) % 96);
         tk::finish_copies();
         shared.q_full[q_at.slot].arrive();
         q_at.advance();
@@ -197,9 +198,10 @@ __global__ void __launch_bounds__(384, 1)
             shared.k_full[k_at.slot].announce_bytes(32768);
             tk::tma_load(shared.k[k_at.slot], g.k_map, shared.k_full[k_at.slot], 0, j.begin, g2, b);
           }
-          tk::copy_rows_to_shared<96>(shared.k[k_at.slot],
-                                      tk::view<const tk::bf16>{g.k.at(b, g2, j.begin, 0), g.k.stride(2), 128, 128},
-                                      (int(threadIdx.x) - 288) % 96, !g.k_map_fits);
+          if (!g.k_map_fits)
+            tk::copy_rows_to_shared<96>(shared.k[k_at.slot],
+                                        tk::view<const tk::bf16>{g.k.at(b, g2, j.begin, 0), g.k.stride(2), 128, 128},
+                                        (int(threadIdx.x) - 288) % 96);
           tk::finish_copies();
           shared.k_full[k_at.slot].arrive();
           k_at.advance();
@@ -209,9 +211,10 @@ __global__ void __launch_bounds__(384, 1)
             shared.v_full[v_at.slot].announce_bytes(32768);
             tk::tma_load(shared.v[v_at.slot], g.v_map, shared.v_full[v_at.slot], 0, j.begin, g2, b);
           }
-          tk::copy_rows_to_shared<96>(shared.v[v_at.slot],
-                                      tk::view<const tk::bf16>{g.v.at(b, g2, j.begin, 0), g.v.stride(2), 128, 128},
-                                      (int(threadIdx.x) - 288) % 96, !g.v_map_fits);
+          if (!g.v_map_fits)
+            tk::copy_rows_to_shared<96>(shared.v[v_at.slot],
+                                        tk::view<const tk::bf16>{g.v.at(b, g2, j.begin, 0), g.v.stride(2), 128, 128},
+                                        (int(threadIdx.x) - 288) % 96);
           tk::finish_copies();
           shared.v_full[v_at.slot].arrive();
           v_at.advance();
@@ -226,10 +229,11 @@ __global__ void __launch_bounds__(384, 1)
             shared.k_full[k_at.slot].announce_bytes(32768);
             tk::tma_load(shared.k[k_at.slot], g.k_map, shared.k_full[k_at.slot], 0, j_2.begin, g2, b);
           }
-          tk::copy_rows_to_shared<96>(
-              shared.k[k_at.slot],
-              tk::view<const tk::bf16>{g.k.at(b, g2, j_2.begin, 0), g.k.stride(2), j_2.end - j_2.begin, 128},
-              (int(threadIdx.x) - 288) % 96, !g.k_map_fits);
+          if (!g.k_map_fits)
+            tk::copy_rows_to_shared<96>(
+                shared.k[k_at.slot],
+                tk::view<const tk::bf16>{g.k.at(b, g2, j_2.begin, 0), g.k.stride(2), j_2.end - j_2.begin, 128},
+                (int(threadIdx.x) - 288) % 96);
           tk::finish_copies();
           shared.k_full[k_at.slot].arrive();
           k_at.advance();
@@ -239,10 +243,11 @@ __global__ void __launch_bounds__(384, 1)
             shared.v_full[v_at.slot].announce_bytes(32768);
             tk::tma_load(shared.v[v_at.slot], g.v_map, shared.v_full[v_at.slot], 0, j_2.begin, g2, b);
           }
-          tk::copy_rows_to_shared<96>(
-              shared.v[v_at.slot],
-              tk::view<const tk::bf16>{g.v.at(b, g2, j_2.begin, 0), g.v.stride(2), j_2.end - j_2.begin, 128},
-              (int(threadIdx.x) - 288) % 96, !g.v_map_fits);
+          if (!g.v_map_fits)
+            tk::copy_rows_to_shared<96>(
+                shared.v[v_at.slot],
+                tk::view<const tk::bf16>{g.v.at(b, g2, j_2.begin, 0), g.v.stride(2), j_2.end - j_2.begin, 128},
+                (int(threadIdx.x) - 288) % 96);
           tk::finish_copies();
           shared.v_full[v_at.slot].arrive();
           v_at.advance();

@@ -193,7 +193,9 @@ private:
   // Staging.cpp
   void printCopies(const plan::Body &body, size_t &i, cpp::Body &out);
   bool isByEngine(const plan::Stmt &copy) const;
-  void copyByThreads(const plan::Stmt &stmt, cpp::Body &out, const cpp::Expr &onlyIf = {});
+  /// Of several operands of a stage, each with a condition, the branches stand within the copies: around them they
+  /// spill a register of some roles, and where there is one operand it is the other way round.
+  void copyByThreads(const plan::Stmt &stmt, cpp::Body &out, const cpp::Expr &onlyIf = {}, bool isOneOfSeveral = false);
   cpp::Stmt engineWhereFits(const plan::Stmt &copy);
   void copyAllByThreads(const std::vector<const plan::Stmt *> &byThreads,
                         const std::vector<const plan::Stmt *> &byEngine, cpp::Body &out);
@@ -258,8 +260,8 @@ private:
   std::map<const plan::Stmt *, std::set<std::string>> retiredAt;  ///< variables that a ProductWait hands back
   std::map<const plan::Stmt *, std::set<std::string>> inFlightAt; ///< variables not to touch at a ProductFence
   std::vector<std::set<std::string>> groupsInFlight;              ///< while tracking; the last one is still open
-  std::set<std::string> readInFlight, loadedMeanwhile;            ///< while tracking: register operands; loads beside them
-  std::set<std::string> namedByWaits;                             ///< which are no constants
+  std::set<std::string> readInFlight, loadedMeanwhile; ///< while tracking: register operands; loads beside them
+  std::set<std::string> namedByWaits;                  ///< which are no constants
   /// Not null: where to note the tensors that the text being printed takes to suit copies of 16 bytes.
   std::set<std::string> *assumedWide = nullptr;
   std::string alignmentName; ///< of the variable that says where vectors begin, in a role whose rows are aligned

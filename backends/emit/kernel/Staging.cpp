@@ -138,7 +138,7 @@ cpp::Expr RolePrinter::copyByEngine(const Stmt &stmt) {
   return cpp::call("tk::tma_load", std::move(args));
 }
 
-void RolePrinter::copyByThreads(const Stmt &stmt, cpp::Body &out, const cpp::Expr &onlyIf) {
+void RolePrinter::copyByThreads(const Stmt &stmt, cpp::Body &out, const cpp::Expr &onlyIf, bool isOneOfSeveral) {
   const plan::Buffer *buffer = kernel.plan.findBuffer(stmt.ref.buffer);
   const bool isVector = buffer->rows == 1;
   const auto add = [&](cpp::Stmt copy) {
@@ -191,7 +191,7 @@ void RolePrinter::copyByThreads(const Stmt &stmt, cpp::Body &out, const cpp::Exp
   if (isContiguous && deepCopies(role.registers) > 0)
     parameters.push_back(cpp::integer(deepCopies(role.registers)));
   std::vector<cpp::Expr> args = {stage(stmt.ref), from, threadInRole};
-  if (!isContiguous || !onlyIf)
+  if (!isContiguous || !onlyIf || !isOneOfSeveral)
     return add(cpp::Stmt::expression(cpp::call(cpp::templated(callee, parameters), std::move(args))));
   args.push_back(onlyIf);
   out.push_back(cpp::Stmt::expression(cpp::call(cpp::templated(callee, parameters), std::move(args))));
@@ -217,7 +217,7 @@ void RolePrinter::copyAllByThreads(const std::vector<const Stmt *> &byThreads,
   for (const Stmt *copy : byThreads)
     copyByThreads(*copy, out);
   for (const Stmt *copy : byEngine)
-    copyByThreads(*copy, out, asksEach ? cpp::unary("!", kernel.fits(copy->map)) : cpp::Expr());
+    copyByThreads(*copy, out, asksEach ? cpp::unary("!", kernel.fits(copy->map)) : cpp::Expr(), byEngine.size() > 1);
   out.push_back(cpp::Stmt::expression(cpp::call("tk::finish_copies")));
 }
 

@@ -248,7 +248,7 @@ template <class T> __device__ __forceinline__ u32 row_alignment(const view<T> &f
 
 /// tile ← the view, whose columns are contiguous: chunks of 16 bytes, asynchronously where rows are aligned to 4 bytes
 /// or more, else through registers, `Batch` chunks of a thread at once. `finish_copies` waits for them. Nothing is done
-/// unless it `copies`: a branch around the call spilled a register of a role with few, and one in here does not.
+/// unless it `copies`.
 template <int Threads, int Batch = 2, class Tile, class T>
 __device__ __forceinline__ void copy_rows_to_shared(Tile &to, const view<T> &from, int thread, bool copies = true) {
   constexpr int count = 16 / int(sizeof(T)), across = Tile::cols / count;
