@@ -55,6 +55,9 @@ std::optional<OpKind> parseOpKind(std::string_view name) {
 
 bool isElementwiseUnary(OpKind kind) { return rowOf(kind).family == Family::Unary; }
 bool isElementwiseBinary(OpKind kind) { return rowOf(kind).family == Family::Binary; }
+bool isElementwise(OpKind kind) {
+  return isElementwiseUnary(kind) || isElementwiseBinary(kind) || kind == OpKind::Cast || kind == OpKind::Select;
+}
 bool isCompare(OpKind kind) { return rowOf(kind).domain == Domain::Compare; }
 
 bool hasEffect(OpKind kind) {

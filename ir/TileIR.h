@@ -62,6 +62,8 @@ std::string_view spelling(OpKind kind);
 std::optional<OpKind> parseOpKind(std::string_view name);
 bool isElementwiseUnary(OpKind kind);
 bool isElementwiseBinary(OpKind kind);
+/// Either of them, a cast or a selection: each element of the result is made of elements at its place.
+bool isElementwise(OpKind kind);
 bool isCompare(OpKind kind);
 /// Load, Store, Atomic, and control flow that contains them are kept in order; the rest is free to move.
 bool hasEffect(OpKind kind);

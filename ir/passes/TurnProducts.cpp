@@ -63,8 +63,7 @@ private:
       if (!made || made->parent != op->parent || !at->type.isTile())
         return false;
       widens |= made->kind == OpKind::Load && bitWidth(at->type.elem) < bitWidth(factor->type.elem);
-      const bool isWork = isElementwiseUnary(made->kind) || isElementwiseBinary(made->kind) ||
-                          made->kind == OpKind::Cast || made->kind == OpKind::Select;
+      const bool isWork = isElementwise(made->kind);
       if (isWork)
         next.assign(made->operands().begin(), made->operands().end());
       return made->kind != OpKind::Load && made->kind != OpKind::Full && !isVectorAsTile(at) && !isWork;

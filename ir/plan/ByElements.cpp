@@ -52,8 +52,7 @@ bool isByElements(const Stmt &stmt) {
     return false;
   if (stmt.op == OpKind::Div || stmt.op == OpKind::Mod)
     return false;
-  return ir::isElementwiseUnary(stmt.op) || ir::isElementwiseBinary(stmt.op) || stmt.op == OpKind::Cast ||
-         stmt.op == OpKind::Select;
+  return ir::isElementwise(stmt.op);
 }
 
 std::vector<const Stmt *> runByElements(const Body &body, size_t first, const Accesses &accesses,

@@ -46,6 +46,11 @@ std::set<std::string> axesOf(const plan::Plan &plan, const std::string &tensor) 
   return axes;
 }
 
+bool mayBeginEarly(const std::vector<const planner::PlannedKernel *> &planned) {
+  return std::any_of(planned.begin(), planned.end(),
+                     [](const planner::PlannedKernel *kernel) { return waitsForPrevious(*kernel->plan); });
+}
+
 class WorkspaceEntry : public HostFunction {
 public:
   WorkspaceEntry(const Signature &signature, std::vector<std::string> copied,
@@ -68,7 +73,7 @@ public:
     copyOperands();
     line("if (!{0}.ok())\nreturn {0}.status();", callName);
     line("return ::{}({}{}, {});\n}}\n", functionName(EntryKind::Kernel),
-         followsCopies(signature, planned) ? copiesName + ".next(), " : "", fmt::join(arguments(), ", "), streamName);
+         mayBeginEarly(planned) ? copiesName + ".next(), " : "", fmt::join(arguments(), ", "), streamName);
     return std::move(text);
   }
 
@@ -169,9 +174,7 @@ std::vector<std::string> paddedTensors(const Signature &signature,
 }
 
 bool followsCopies(const Signature &signature, const std::vector<const planner::PlannedKernel *> &planned) {
-  return !paddedTensors(signature, planned).empty() &&
-         std::any_of(planned.begin(), planned.end(),
-                     [](const planner::PlannedKernel *kernel) { return waitsForPrevious(*kernel->plan); });
+  return mayBeginEarly(planned) && !paddedTensors(signature, planned).empty();
 }
 
 std::string printWorkspaceEntries(const Signature &signature,

@@ -16,34 +16,33 @@ bool isLoopOfProducts(const ir::Op *op) {
                                                 [](const auto &inner) { return ir::isProduct(*inner); });
 }
 
+/// Spread vectors and accesses to memory take columns for themselves, too.
+bool takesAnyColumns(OpKind kind) {
+  return kind == OpKind::AsCol || kind == OpKind::AsRow || kind == OpKind::Load || kind == OpKind::Store ||
+         kind == OpKind::Atomic || isWorkOnElements(kind);
+}
+
+} // namespace
+
 bool isWorkOnElements(OpKind kind) {
   switch (kind) {
   case OpKind::Const:
   case OpKind::Dim:
   case OpKind::Param:
-  case OpKind::Cast:
-  case OpKind::Select:
   case OpKind::Full:
   case OpKind::Elements:
-  case OpKind::AsCol:
-  case OpKind::AsRow:
   case OpKind::Philox:
-  case OpKind::Load:
-  case OpKind::Store:
-  case OpKind::Atomic:
   case OpKind::ExternCall:
     return true;
   default:
-    return ir::isElementwiseUnary(kind) || ir::isElementwiseBinary(kind);
+    return ir::isElementwise(kind);
   }
 }
-
-} // namespace
 
 bool worksOnElementsAfterProducts(const Nest &nest) {
   const auto last = std::find_if(nest.tileOps.rbegin(), nest.tileOps.rend(), isLoopOfProducts).base();
   return last != nest.tileOps.begin() &&
-         std::all_of(last, nest.tileOps.end(), [](const ir::Op *op) { return isWorkOnElements(op->kind); });
+         std::all_of(last, nest.tileOps.end(), [](const ir::Op *op) { return takesAnyColumns(op->kind); });
 }
 
 } // namespace tkc::planner

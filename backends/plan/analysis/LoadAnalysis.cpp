@@ -11,17 +11,15 @@ namespace tkc::planner {
 namespace {
 
 /// Whether each thread finds its elements of a column from the same rows of other columns, or loads them.
-bool isElementwise(const ir::Op &op) {
+bool isFoundByRow(const ir::Op &op) {
   switch (op.kind) {
-  case ir::OpKind::Cast:
-  case ir::OpKind::Select:
   case ir::OpKind::Full:
   case ir::OpKind::Elements:
   case ir::OpKind::AsCol:
   case ir::OpKind::Load:
     return true;
   default:
-    return ir::isElementwiseUnary(op.kind) || ir::isElementwiseBinary(op.kind);
+    return ir::isElementwise(op.kind);
   }
 }
 
@@ -33,7 +31,7 @@ bool isProducerComputable(const ir::Value *value, const ir::OpSet &contested, in
     if (op)
       next.assign(op->operands().begin(), op->operands().end());
     const bool isScalar = at->type.isScalar() || at->type.kind == ir::Type::TileIndex;
-    const bool isColumn = rows > 0 && op && isElementwise(*op) && isColumnOf(at->type, rows);
+    const bool isColumn = rows > 0 && op && isFoundByRow(*op) && isColumnOf(at->type, rows);
     return (!isScalar && !isColumn) || contested.count(op) != 0 ||
            (op ? !op->bodies.empty() : at->index != 0); // a carried value
   });

@@ -2,16 +2,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "backends/plan/grid/EarlyLaunch.h"
 
+#include <algorithm>
+
 namespace tkc::planner {
 namespace {
 
 bool loadsTilesByEngine(const plan::Plan &plan) {
-  bool found = false;
-  for (const plan::Role &role : plan.roles)
-    plan::walk(role.body, [&](const plan::Stmt &stmt) {
-      found |= stmt.kind == plan::StmtKind::CopyIn && !stmt.map.empty() && plan.findBuffer(stmt.ref.buffer)->rows > 1;
-    });
-  return found;
+  const auto loads = [&](const plan::Stmt &stmt) {
+    return stmt.kind == plan::StmtKind::CopyIn && !stmt.map.empty() && plan.findBuffer(stmt.ref.buffer)->rows > 1;
+  };
+  return std::any_of(plan.roles.begin(), plan.roles.end(),
+                     [&](const plan::Role &role) { return plan::any(role.body, loads); });
 }
 
 } // namespace

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "backends/plan/grid/SumSlices.h"
 
+#include "backends/plan/analysis/AfterProducts.h"
 #include "backends/plan/grid/IntegerCode.h"
 
 #include <algorithm>
@@ -28,22 +29,7 @@ bool accessesTensor(const Stmt &stmt) { return stmt.kind == Kind::Load || writes
 bool isElementwise(const Stmt &stmt) {
   if (stmt.kind == Kind::Move)
     return true;
-  if (stmt.kind != Kind::Compute || !stmt.ref.buffer.empty())
-    return false;
-  switch (stmt.op) {
-  case OpKind::Const:
-  case OpKind::Dim:
-  case OpKind::Param:
-  case OpKind::Cast:
-  case OpKind::Select:
-  case OpKind::Full:
-  case OpKind::Elements:
-  case OpKind::Philox:
-  case OpKind::ExternCall:
-    return true;
-  default:
-    return ir::isElementwiseUnary(stmt.op) || ir::isElementwiseBinary(stmt.op);
-  }
+  return stmt.kind == Kind::Compute && stmt.ref.buffer.empty() && isWorkOnElements(stmt.op);
 }
 
 /// The tile index along the last axis that a slice of two axes, or of one, keeps; empty: it is something else.

@@ -223,11 +223,11 @@ private:
 } // namespace
 
 std::set<std::string> deferArrivals(plan::Role &producer, const Readers &readers, const Placement &placement) {
-  std::set<const plan::Stmt *> suitable;
-  std::set<std::string> others; // barriers of what is filled elsewhere, too
+  std::map<const plan::Stmt *, int> suitable; // by how many tiles arrivals may be behind
+  std::set<std::string> others;               // barriers of what is filled elsewhere, too
   for (const plan::Stmt &stmt : producer.body)
-    if (fillsLate(stmt, placement) && mostBehind(stmt, producer, readers) > 0)
-      suitable.insert(&stmt);
+    if (const int behind = fillsLate(stmt, placement) ? mostBehind(stmt, producer, readers) : 0; behind > 0)
+      suitable[&stmt] = behind;
     else
       plan::walk(stmt, [&](const plan::Stmt &inner) {
         if (inner.kind == Kind::Expect)
@@ -239,11 +239,11 @@ std::set<std::string> deferArrivals(plan::Role &producer, const Readers &readers
     return std::any_of(late.begin(), late.end(), [&](const std::string &each) { return others.count(each) != 0; });
   };
   for (auto at = suitable.begin(); at != suitable.end();) {
-    if (!sharesRings(*at)) {
+    if (!sharesRings(at->first)) {
       ++at;
       continue;
     }
-    others.merge(barriersOf(**at, false));
+    others.merge(barriersOf(*at->first, false));
     suitable.erase(at);
     at = suitable.begin();
   }
@@ -251,12 +251,13 @@ std::set<std::string> deferArrivals(plan::Role &producer, const Readers &readers
   std::map<std::string, std::string> told;
   plan::Body all;
   for (plan::Stmt &stmt : producer.body) {
-    if (!suitable.count(&stmt)) {
+    const auto late = suitable.find(&stmt);
+    if (late == suitable.end()) {
       all.push_back(std::move(stmt));
       continue;
     }
     barriers.merge(barriersOf(stmt, true));
-    for (plan::Stmt &each : LateWalk(producer, placement, stmt, mostBehind(stmt, producer, readers), told).run())
+    for (plan::Stmt &each : LateWalk(producer, placement, stmt, late->second, told).run())
       all.push_back(std::move(each));
   }
   producer.body = std::move(all);

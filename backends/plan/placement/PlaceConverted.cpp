@@ -34,18 +34,13 @@ public:
         return false;
       if (op->kind == ir::OpKind::Load && bitWidth(at->type.elem) < bitWidth(operand.value->type.elem))
         place(*op, dot);
-      else if (worksOnElements(*op))
+      else if (ir::isElementwise(op->kind))
         next.assign(op->operands().begin(), op->operands().end());
       return false;
     });
   }
 
 private:
-  static bool worksOnElements(const ir::Op &op) {
-    return ir::isElementwiseUnary(op.kind) || ir::isElementwiseBinary(op.kind) || op.kind == ir::OpKind::Cast ||
-           op.kind == ir::OpKind::Select;
-  }
-
   void place(const ir::Op &load, const ir::Op &dot) {
     if (out.loadKeys.count(&load) != 0 || !suits(load))
       return;
