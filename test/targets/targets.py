@@ -7,7 +7,7 @@
 
 Writes FOLDER/targets.md (tables), targets.json, and targets-*.xml (JUnit). What went in decides whether something is done again:
 results are kept in $TKC_CACHE (~/.cache/tkc). Without --all a covering subset: on each architecture one specialisation and one
-case in six of each kernel, others on other architectures; without --arch, architectures of one family by turns. Fails on
+case in six of each kernel, others on other architectures; without --arch, architectures of one family by turns (turns.py). Fails on
 spills to memory, stack frames, local memory, on what ptxas serialised or repaired, on writes of registers that a product in flight
 reads (in_flight.py), on whatever the emulator finds, and on bank conflicts
 in loops and superfluous products, of the first case of each kernel (without --all or --arch, of each file on one architecture).
@@ -29,6 +29,7 @@ import cache
 import compilers
 import counts
 import in_flight
+import turns
 
 root = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(root / "test"))
@@ -153,10 +154,9 @@ def blocks_at_once(result, kernel, gpu):
     return min(by_registers, by_shared, gpu["threads_per_multiprocessor"] // (warps * 32))
 
 
-def takes_turn(gpu, gpus, number):
-    """Whether it is this GPU's turn among those of its family (`tkc arch`), which code of the same instructions runs on."""
-    family = [other["name"] for other in gpus if other["families"][0] == gpu["families"][0]]
-    return family[number % len(family)] == gpu["name"]
+def family_of(gpu, gpus):
+    """This GPU and others of its family (`tkc arch`), which code of the same instructions runs on."""
+    return [other for other in gpus if other["families"][0] == gpu["families"][0]]
 
 
 class Progress:
@@ -259,19 +259,18 @@ def main():
                 if not compilers.find(gpu):
                     compiled.append((gpu["name"], kernel, "", "no compiler for it here"))
                     continue
-                number = sum(map(ord, kernel))
-                if by_turns and not takes_turn(gpu, gpus, number):
+                if by_turns and gpu != turns.chosen(kernel, family_of(gpu, gpus)):
                     continue
-                for spec in specs if options.all else [specs[(known_gpus.index(gpu) + number) % len(specs)]]:
+                for spec in specs if options.all else [specs[(known_gpus.index(gpu) + turns.number(kernel)) % len(specs)]]:
                     jobs.append(("compile", (spec, gpu["name"]), lambda spec=spec, gpu=gpu: compile_one(options, store, spec, gpu)))
     if options.only != "compile":
         emulator = cache.digest_folder(root / "emulator")
-        for position, file in enumerate(files):
+        for file in files:
             for gpu in gpus:
                 sample = "0/1" if options.all else f"{known_gpus.index(gpu)}/6"
-                if not by_turns or (known_gpus.index(gpu) + position) % len(known_gpus) == 0:
+                if not by_turns or gpu == turns.chosen(file.stem, gpus):
                     jobs.append(("count", (file, gpu["name"]), lambda file=file, gpu=gpu: count_one(options, store, file, gpu, emulator)))
-                if not by_turns or takes_turn(gpu, gpus, position):
+                if not by_turns or gpu == turns.chosen(file.stem, family_of(gpu, gpus)):
                     jobs.append(("emulate", (file, gpu["name"]),
                                  lambda file=file, gpu=gpu, sample=sample: emulate_one(options, store, file, gpu, sample, emulator)))
 
