@@ -441,9 +441,13 @@ private:
         table += fmt::format("    {{{}, {}}},\n", row.entry, row.traced);
     const char *verb = isProfile(purpose) ? "profile" : "run";
     const char *header = isProfile(purpose) ? "profile" : "test";
-    return fmt::format("{}#include \"tk/host/{}.h\"\n\n{}\nint main(int argc, char **argv) {{\n"
+    // Device code is compiled without what only the host runs, which takes compilers as long as a small kernel.
+    return fmt::format("{}#include \"tk/host/random.h\"\n\n"
+                       "#if !defined(__CUDA_ARCH__) && !defined(__HIP_DEVICE_COMPILE__)\n"
+                       "#include \"tk/host/{}.h\"\n\n{}\nint main(int argc, char **argv) {{\n"
                        "  static const tk::test::entry entries[] = {{\n{}  }};\n"
-                       "  return tk::test::{}(entries, argc, argv);\n}}\n",
+                       "  return tk::test::{}(entries, argc, argv);\n}}\n"
+                       "#endif\n",
                        code, header, calls, table, verb);
   }
 
