@@ -3,17 +3,25 @@
 #include "emulator/Frontend.h"
 
 #include <clang/Basic/Diagnostic.h>
+#include <clang/Basic/Version.h>
 #include <clang/CodeGen/CodeGenAction.h>
 #include <clang/Driver/Compilation.h>
 #include <clang/Driver/Driver.h>
 #include <clang/Frontend/CompilerInstance.h>
 #include <clang/Frontend/CompilerInvocation.h>
+#include <clang/Frontend/FrontendActions.h>
 #include <clang/Frontend/TextDiagnosticPrinter.h>
+#include <clang/Lex/PreprocessorOptions.h>
+#include <fmt/format.h>
+#include <llvm/ADT/STLFunctionalExtras.h>
+#include <llvm/ADT/StringExtras.h>
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/Module.h>
+#include <llvm/Support/FileSystem.h>
 #include <llvm/Support/MemoryBuffer.h>
 #include <llvm/Support/VirtualFileSystem.h>
 #include <llvm/Support/raw_ostream.h>
+#include <llvm/Support/xxhash.h>
 #include <llvm/TargetParser/Host.h>
 
 #include <thread>
@@ -40,6 +48,8 @@ std::unique_ptr<llvm::MemoryBuffer> withStringOperands(std::unique_ptr<llvm::Mem
   return llvm::MemoryBuffer::getMemBufferCopy(text, buffer->getBufferIdentifier());
 }
 
+constexpr const char *precompiledSuffix = ".pch";
+
 class CudaFile : public llvm::vfs::File {
 public:
   explicit CudaFile(std::unique_ptr<llvm::vfs::File> file) : file(std::move(file)) {}
@@ -63,7 +73,7 @@ public:
 
   llvm::ErrorOr<std::unique_ptr<llvm::vfs::File>> openFileForRead(const llvm::Twine &path) override {
     llvm::ErrorOr<std::unique_ptr<llvm::vfs::File>> file = ProxyFileSystem::openFileForRead(path);
-    if (!file)
+    if (!file || path.str().ends_with(precompiledSuffix))
       return file;
     return std::unique_ptr<llvm::vfs::File>(std::make_unique<CudaFile>(std::move(*file)));
   }
@@ -89,8 +99,7 @@ std::vector<std::string> arguments(const std::string &path, const FrontendOption
   else
     result.emplace_back("-O0");
   if (!options.isHip()) {
-    result.insert(result.end(), {"--cuda-path=/nowhere", "-Xclang", "-target-sdk-version=12.8", "-include",
-                                 "tkc_emulator_prelude.h"});
+    result.insert(result.end(), {"--cuda-path=/nowhere", "-Xclang", "-target-sdk-version=12.8"});
     if (side == Side::Device)
       result.insert(result.end(), {"-Xclang", "-target-feature", "-Xclang", "+ptx88", "-Wno-unknown-cuda-version"});
   }
@@ -124,37 +133,92 @@ std::unique_ptr<clang::CompilerInvocation> makeInvocation(const std::vector<std:
     auto invocation = std::make_unique<clang::CompilerInvocation>();
     if (!clang::CompilerInvocation::CreateFromArgs(*invocation, llvm::ArrayRef(list).drop_front(), diagnostics))
       return nullptr;
-    invocation->getFrontendOpts().DisableFree = false;
-    invocation->getCodeGenOpts().DisableFree = false;
     return invocation;
   }
   return nullptr;
 }
 
-std::unique_ptr<llvm::Module> compile(const std::string &path, const FrontendOptions &options, Side side,
-                                      llvm::LLVMContext &context, std::string &errors) {
-  llvm::raw_string_ostream out(errors);
-  clang::DiagnosticOptions diagnosticOptions;
-  clang::TextDiagnosticPrinter printer(out, diagnosticOptions);
-  clang::DiagnosticsEngine diagnostics(clang::DiagnosticIDs::create(), diagnosticOptions, &printer,
-                                       /*ShouldOwnClient=*/false);
-  diagnostics.setIgnoreAllWarnings(true);
-  std::unique_ptr<clang::CompilerInvocation> invocation = makeInvocation(arguments(path, options, side), diagnostics);
-  if (!invocation) {
-    out << "Clang does not take its arguments\n";
-    return nullptr;
+/// One of the two compilations of a file.
+class Compilation {
+public:
+  Compilation(std::string path, const FrontendOptions &options, Side side, llvm::LLVMContext &context)
+      : path(std::move(path)), options(options), side(side), context(context) {}
+
+  /// Null if Clang refuses the file; `errors` has what it says then. Clang refuses a precompiled header as well, if the
+  /// headers that it was made from have changed: the file is compiled again without it, and it is removed.
+  std::unique_ptr<llvm::Module> run() {
+    const std::string precompiled = precompiledHeader();
+    std::unique_ptr<llvm::Module> module = compile(precompiled);
+    if (module || precompiled.empty())
+      return module;
+    module = compile("");
+    if (module)
+      llvm::sys::fs::remove(precompiled);
+    return module;
   }
-  clang::CompilerInstance compiler(std::move(invocation));
-  compiler.setVirtualFileSystem(llvm::makeIntrusiveRefCnt<CudaFileSystem>(llvm::vfs::getRealFileSystem()));
-  compiler.createFileManager();
-  compiler.createDiagnostics(&printer, /*ShouldOwnClient=*/false);
-  compiler.getDiagnostics().setIgnoreAllWarnings(true);
-  compiler.setVerboseOutputStream(llvm::nulls());
-  clang::EmitLLVMOnlyAction action(&context);
-  if (!compiler.ExecuteAction(action))
-    return nullptr;
-  return action.takeModule();
-}
+
+  std::string errors;
+
+private:
+  /// The headers that every emitted file includes, as Clang keeps them for this GPU and side, in the cache; made when
+  /// first needed. Empty without a cache, or where they cannot be written.
+  std::string precompiledHeader() {
+    if (options.cache.empty() || llvm::sys::fs::create_directories(options.cache))
+      return "";
+    FrontendOptions withoutFolders = options;
+    withoutFolders.includePaths.clear();
+    const std::vector<std::string> all = arguments(options.shim + "/tkc_emulator_headers.h", withoutFolders, side);
+    const std::string key = clang::getClangFullVersion() + llvm::join(all, "\n");
+    const std::string result =
+        fmt::format("{}/headers-{:016x}{}", options.cache, llvm::xxh3_64bits(llvm::StringRef(key)), precompiledSuffix);
+    if (llvm::sys::fs::exists(result))
+      return result;
+    // Clang writes it under another name first: who finds the file finds it whole.
+    const auto keep = [&](clang::CompilerInvocation &invocation) { invocation.getFrontendOpts().OutputFile = result; };
+    clang::GeneratePCHAction action;
+    return execute(all, action, keep) ? result : "";
+  }
+
+  std::unique_ptr<llvm::Module> compile(const std::string &precompiled) {
+    const auto include = [&](clang::CompilerInvocation &invocation) {
+      if (!precompiled.empty())
+        invocation.getPreprocessorOpts().ImplicitPCHInclude = precompiled;
+      else if (!options.isHip())
+        invocation.getPreprocessorOpts().Includes.emplace_back("tkc_emulator_prelude.h");
+    };
+    clang::EmitLLVMOnlyAction action(&context);
+    return execute(arguments(path, options, side), action, include) ? action.takeModule() : nullptr;
+  }
+
+  bool execute(const std::vector<std::string> &all, clang::FrontendAction &action,
+               llvm::function_ref<void(clang::CompilerInvocation &)> change) {
+    errors.clear();
+    llvm::raw_string_ostream out(errors);
+    clang::DiagnosticOptions diagnosticOptions;
+    clang::TextDiagnosticPrinter printer(out, diagnosticOptions);
+    clang::DiagnosticsEngine diagnostics(clang::DiagnosticIDs::create(), diagnosticOptions, &printer,
+                                         /*ShouldOwnClient=*/false);
+    diagnostics.setIgnoreAllWarnings(true);
+    std::unique_ptr<clang::CompilerInvocation> invocation = makeInvocation(all, diagnostics);
+    if (!invocation) {
+      out << "Clang does not take its arguments\n";
+      return false;
+    }
+    change(*invocation);
+    clang::CompilerInstance compiler(std::move(invocation));
+    compiler.setVirtualFileSystem(llvm::makeIntrusiveRefCnt<CudaFileSystem>(llvm::vfs::getRealFileSystem()));
+    compiler.createFileManager();
+    compiler.createDiagnostics(&printer, /*ShouldOwnClient=*/false);
+    compiler.getDiagnostics().setIgnoreAllWarnings(true);
+    compiler.setVerboseOutputStream(llvm::nulls());
+    return compiler.ExecuteAction(action);
+  }
+
+  const std::string path;
+  const FrontendOptions &options;
+  const Side side;
+  llvm::LLVMContext &context;
+};
 
 } // namespace
 
@@ -162,14 +226,15 @@ CompiledFile compileFile(const std::string &path, const FrontendOptions &options
   CompiledFile result;
   result.deviceContext = std::make_unique<llvm::LLVMContext>();
   result.hostContext = std::make_unique<llvm::LLVMContext>();
-  std::string deviceErrors, hostErrors;
-  std::thread host([&] { result.host = compile(path, options, Side::Host, *result.hostContext, hostErrors); });
-  result.device = compile(path, options, Side::Device, *result.deviceContext, deviceErrors);
-  host.join();
+  Compilation device(path, options, Side::Device, *result.deviceContext);
+  Compilation host(path, options, Side::Host, *result.hostContext);
+  std::thread beside([&] { result.host = host.run(); });
+  result.device = device.run();
+  beside.join();
   if (!result.device)
-    result.errors = deviceErrors;
+    result.errors = device.errors;
   else if (!result.host)
-    result.errors = hostErrors;
+    result.errors = host.errors;
   return result;
 }
 

@@ -32,6 +32,7 @@ struct FrontendOptions {
   std::vector<std::string> includePaths;
   std::string shim;             ///< the folder of the shim headers
   std::string clang;            ///< the path of the Clang whose headers and defaults are used
+  std::string cache;            ///< a folder that keeps the precompiled headers, or empty for none
   bool compileAtLaunch = false; ///< each kernel when it is first launched, rather than all in parallel before that
 
   bool isHip() const { return arch.starts_with("gfx"); }

@@ -144,7 +144,12 @@ private:
   }
 
   std::string addHost(CompiledFile file) {
-    llvm::Expected<std::unique_ptr<llvm::orc::LLJIT>> made = llvm::orc::LLJITBuilder().create();
+    llvm::Expected<llvm::orc::JITTargetMachineBuilder> machine = llvm::orc::JITTargetMachineBuilder::detectHost();
+    if (!machine)
+      return llvm::toString(machine.takeError());
+    machine->setCodeGenOptLevel(llvm::CodeGenOptLevel::None); // most host code runs once
+    llvm::Expected<std::unique_ptr<llvm::orc::LLJIT>> made =
+        llvm::orc::LLJITBuilder().setJITTargetMachineBuilder(std::move(*machine)).create();
     if (!made)
       return llvm::toString(made.takeError());
     jit = std::move(*made);

@@ -8,6 +8,7 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <llvm/ADT/SmallString.h>
 #include <llvm/Support/FileSystem.h>
 #include <llvm/Support/Path.h>
 
@@ -33,8 +34,8 @@ std::string write(const std::string &path, const std::string &text) {
   return std::fclose(file) == 0 && written ? "" : fmt::format("cannot write `{}`", path);
 }
 
-/// Where the headers are that compiling takes: of an installation, in `emulator` beside the program's folder, or of this
-/// build.
+/// Where the headers are that compiling takes: of an installation, in `emulator` beside the program's folder, or of
+/// this build.
 void findHeaders(FrontendOptions &frontend) {
   using namespace llvm::sys;
   const std::string program = fs::getMainExecutable(nullptr, nullptr);
@@ -47,6 +48,18 @@ void findHeaders(FrontendOptions &frontend) {
   frontend.clang = TKC_CLANG;
 }
 
+/// Where precompiled headers are kept: the folder that Python's cache is in as well. Empty if there is no home.
+std::string cacheFolder() {
+  llvm::SmallString<128> folder;
+  if (const char *named = std::getenv("TKC_CACHE_DIR"); named && *named)
+    folder = named;
+  else if (llvm::sys::path::cache_directory(folder))
+    llvm::sys::path::append(folder, "tkc");
+  if (!folder.empty())
+    llvm::sys::path::append(folder, "emulator");
+  return folder.str().str();
+}
+
 } // namespace
 
 int main(int argc, char **argv) {
@@ -56,6 +69,7 @@ int main(int argc, char **argv) {
   Options options;
   FrontendOptions frontend;
   findHeaders(frontend);
+  frontend.cache = cacheFolder();
   options.workers = std::max(1u, std::thread::hardware_concurrency());
   app.add_option("FILE", file, "a .cu or .hip file with a main function")->required()->type_name("");
   app.add_option("ARGUMENT", arguments, "for the program")->type_name("");

@@ -27,6 +27,7 @@ config.substitutions += [
 path = [os.path.join(config.tkc_build, "tkc"), os.path.join(config.tkc_build, "test", "tools"), config.llvm_tools, "/usr/local/cuda/bin", config.environment["PATH"]]
 config.environment["PATH"] = os.pathsep.join(path)
 config.substitutions.append(("%path", config.environment["PATH"]))
+config.environment["TKC_CACHE_DIR"] = os.path.join(config.tkc_build, "test", "cache")  # the emulator's precompiled headers
 for name in ("CCACHE_DIR", "CUDA_VISIBLE_DEVICES"):
     if name in os.environ:
         config.environment[name] = os.environ[name]

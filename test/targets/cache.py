@@ -35,7 +35,7 @@ class Cache:
     def __init__(self, folder):
         self.folder = pathlib.Path(folder)
         self.folder.mkdir(parents=True, exist_ok=True)
-        self.began_empty = not any(self.folder.iterdir())
+        self.began_empty = not any(self.folder.glob("*.json"))
 
     def remembered(self, key, compute):
         """The result of `compute()`, which is JSON, from this run or an earlier one; and whether it was an earlier one.
