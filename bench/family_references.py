@@ -1,0 +1,258 @@
+# Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What the kernels of families.py compute, in f64 with PyTorch, on the device of the tensors. Where a matrix of all pairs of steps would
+not fit memory, heads or rows are taken a few at a time."""
+import math
+
+import torch
+
+PAIRS = 1 << 27  # elements of a matrix of pairs at a time: 1 GiB
+
+
+def heads(x):
+    """[B, H, …] in f64 as [B · H, …]."""
+    return x.double().flatten(0, 1)
+
+
+def by_parts(count, elements, function):
+    """function(part) for slices of 0..count, each so long that count times `elements` numbers fit; the results joined."""
+    step = max(1, PAIRS // max(1, elements))
+    results = [function(slice(begin, begin + step)) for begin in range(0, count, step)]
+    return [torch.cat(each) for each in zip(*results)]
+
+
+def recurrent(q, k, v, scale, gate=None, beta=None):
+    """o [B, H, N, E] and the last state [B, H, D, E] of state[t] = exp(gate[t]) state[t - 1] + k[t] w[t]ᵀ, o[t] = scale · q[t] · state[t]; w is v,
+    or with beta what the delta rule writes. A gate is one number for each step, [B, H, N, 1], or for each channel, [B, H, N, D]."""
+    batch, count = q.shape[:2]
+    qs, ks, vs = heads(q), heads(k), heads(v)
+    decays = None if gate is None else heads(gate).exp()[..., None]
+    betas = None if beta is None else heads(beta)[..., None, None]
+    state = qs.new_zeros(qs.shape[0], qs.shape[2], vs.shape[2])
+    o = torch.empty_like(vs)
+    for t in range(qs.shape[1]):
+        if decays is not None:
+            state *= decays[:, t]
+        w = vs[:, t, None]
+        if betas is not None:
+            w = betas[:, t] * (w - ks[:, t, None] @ state)
+        state.baddbmm_(ks[:, t, :, None], w)
+        torch.bmm(qs[:, t, None], state, out=o[:, t, None])
+    return (o * scale).unflatten(0, (batch, count)), state.unflatten(0, (batch, count))
+
+
+def delta_step(q, k, v, beta, scale, decayed):
+    """One step of the delta rule on a state [B, H, D, E] that has decayed: o and the new state."""
+    q, k, v, beta, decayed = (x.double() for x in (q, k, v, beta, decayed))
+    w = beta[..., None] * (v - (k[..., None, :] @ decayed)[..., 0, :])
+    state = decayed + k[..., None] * w[..., None, :]
+    return scale * (q[..., None, :] @ state)[..., 0, :], state
+
+
+def mamba(c, b, x, dt, a, skip):
+    """y [B, L, H, D] and the last state [B, H, D, N] of Mamba-2's scan."""
+    share = x.shape[2] // b.shape[2]
+    c, b = (each.transpose(1, 2).repeat_interleave(share, 1) for each in (c, b))
+    values = x.transpose(1, 2).double()
+    step = dt.double()[..., None]
+    y, state = recurrent(c, b, values * step, 1.0, gate=step * a.double()[:, None, None])
+    return (y + skip.double()[:, None, None] * values).transpose(1, 2), state.transpose(2, 3)
+
+
+def simple_gated_gradients(q, k, v, grad, gate, scale):
+    """dq, dk, dv of simple gated linear attention."""
+    batch, count, n, _ = q.shape
+    decay = heads(gate).cumsum(-1)
+    seen = torch.ones(n, n, dtype=torch.bool, device=q.device).tril()
+
+    def gradients(part):
+        qs, ks, vs, gs = (heads(x)[part] for x in (q, k, v, grad))
+        weight = scale * (decay[part, :, None] - decay[part, None, :]).masked_fill(~seen, -math.inf).exp()
+        ds = weight * (gs @ vs.mT)
+        return ds @ ks, ds.mT @ qs, (weight * (qs @ ks.mT)).mT @ gs
+
+    return [x.unflatten(0, (batch, count)) for x in by_parts(batch * count, 3 * n * n, gradients)]
+
+
+def based(q, k, v):
+    """o and the parts of the last state as based.tk keeps them."""
+    batch, count, n, _ = q.shape
+    qs, ks, vs = heads(q), heads(k), heads(v)
+
+    def output(part):
+        s = qs[part] @ ks[part].mT / 4
+        return ((1 + s + s * s / 2).tril() @ vs[part],)
+
+    (o,) = by_parts(batch * count, 3 * n * n, output)
+    second = torch.stack([(ks[:, :, i : i + 1] * ks).mT @ vs for i in range(ks.shape[2])], 1)  # [X, 16, 16, E]
+    last = torch.zeros_like(second[:, :4].flatten(1, 2))
+    last[:, :16], last[:, 16] = ks.mT @ vs, vs.sum(1)
+    state = torch.cat((second.flatten(1, 2).unflatten(1, (4, 64)), last[:, None]), 1)
+    return [o.unflatten(0, (batch, count)), state.unflatten(0, (batch, count))]
+
+
+def hedgehog(q, k, v, wq, wk, alpha, beta, scale, chunk):
+    batch, count, n, _ = q.shape
+    tile = torch.arange(n, device=q.device) // chunk
+    apart = tile[:, None] - tile[None, :]
+    near = (apart <= 1) & torch.ones(n, n, dtype=torch.bool, device=q.device).tril()
+
+    def features(x, w, part):
+        y = heads(x)[part] @ w.double().repeat(batch, 1, 1)[part]
+        return torch.cat((y.softmax(-1), (-y).softmax(-1)), -1)
+
+    def output(part):
+        s = (heads(q)[part] @ heads(k)[part].mT * scale).masked_fill(~near, -math.inf)
+        factors = [x.double().repeat(batch)[part, None, None] for x in (alpha, beta)]
+        far = (features(q, wq, part) @ features(k, wk, part).mT).masked_fill(apart <= 1, 0)
+        weight = factors[0] * (s - s.amax(-1, keepdim=True)).exp() + factors[1] * far
+        return (weight @ heads(v)[part] / weight.sum(-1, keepdim=True),)
+
+    (o,) = by_parts(batch * count, 4 * n * n, output)
+    return o.unflatten(0, (batch, count))
+
+
+def latent_prefill(q, k, kr, v, scale, causal):
+    """o and lse; as many queries as keys."""
+    batch, count, n, _ = q.shape
+    o, lse = q.new_empty(batch, count, n, v.shape[3], dtype=torch.float64), q.new_empty(batch, count, n, dtype=torch.float64)
+    at = torch.arange(n, device=q.device)
+    for b in range(batch):
+        for h in range(count):
+            keys = torch.cat((k[b, h], kr[b]), -1).double()
+
+            def rows(part):
+                s = scale * (q[b, h, part].double() @ keys.T)
+                if causal:
+                    s = s.masked_fill(at[None, :] > at[part, None], -math.inf)
+                return s.softmax(-1) @ v[b, h].double(), s.logsumexp(-1)
+
+            o[b, h], lse[b, h] = by_parts(n, 2 * n, rows)
+    return [o, lse]
+
+
+def latent_decode(q, kv, pages, lens, scale):
+    rows = []
+    for b, length in enumerate(lens.tolist()):
+        keys = kv[pages[b].long()].flatten(0, 1)[:length].double()
+        rows.append((scale * q[b].double() @ keys.T).softmax(-1) @ keys[:, :512])
+    return torch.stack(rows)
+
+
+def chosen_experts(logits, k):
+    """The k experts of each row, the first of equals, and their weights."""
+    order = logits.double().sort(stable=True, dim=-1, descending=True).indices[:, :k]
+    return order, logits.double().gather(1, order).softmax(-1)
+
+
+def experts(x, expert, weight, gate, up, down):
+    y = torch.zeros(x.shape, dtype=torch.float64, device=x.device)
+    for e in range(gate.shape[0]):
+        row, place = (expert == e).nonzero(as_tuple=True)
+        rows = x[row].double()
+        h = torch.nn.functional.silu(rows @ gate[e].double().T) * (rows @ up[e].double().T)
+        y.index_add_(0, row, h @ down[e].double().T * weight[row, place, None].double())
+    return y
+
+
+def index_logits(q, w, k, lens, scale):
+    """-inf for tokens after the query."""
+    batch, n, count, _ = q.shape
+    result = torch.zeros(batch, n, k.shape[1], dtype=torch.float64, device=q.device)
+    for b in range(batch):
+        keys = k[b].to(torch.float32).double().T
+        for h in range(count):
+            result[b] += w[b, :, h, None].double() * (q[b, :, h].to(torch.float32).double() @ keys).clamp_(min=0)
+        if scale is not None:
+            result[b] *= scale[b].double()
+        last = torch.arange(n, device=q.device)[:, None] + (lens[b] - n)
+        result[b].masked_fill_(torch.arange(k.shape[1], device=q.device)[None, :] > last, -math.inf)
+    return result
+
+
+def sparse_decode(q, kv, chosen, lens, scale):
+    """One query a sequence, all chosen tokens of which are before it."""
+    rows = []
+    for b in range(q.shape[0]):
+        keys = kv[b, chosen[b, 0].long()].double()
+        rows.append((scale * q[b, 0].double() @ keys.T).softmax(-1) @ keys[:, :512])
+    return torch.stack(rows)[:, None]
+
+
+def largest_columns(x, k):
+    """The numbers of the k largest columns of each row, the first of equals, in ascending order."""
+    return x.sort(stable=True, dim=-1, descending=True).indices[:, :k].sort(-1).values
+
+
+def outside_of_token(token, x, u, temperature, top_k, top_p):
+    """By how much of the probability u is outside of the interval that belongs to each row's token; 0 where the token is right."""
+    worst = 0.0
+    for i in range(x.shape[0]):
+        row = x[i].double() / temperature[i].double()
+        p = row.softmax(-1)
+        kept = torch.ones_like(p, dtype=torch.bool)
+        if top_k[i] > 0:
+            kept &= row >= row.topk(int(top_k[i])).values[-1]
+        if top_p[i] < 1:
+            ordered = (p * kept).sort(descending=True).values
+            total = ordered.cumsum(0)
+            last = int((total < top_p[i].double() * total[-1]).sum())
+            kept &= p >= ordered[min(last, len(ordered) - 1)]
+        share = torch.where(kept, p, 0).cumsum(0)
+        share = share / share[-1]
+        at = int(token[i])
+        if not 0 <= at < len(share):
+            return math.inf
+        before = share[at - 1] if at else share.new_zeros(())
+        worst = max(worst, float(before - u[i]), float(u[i] - share[at]))
+    return worst
+
+
+def head_cross_entropy(x, w, target):
+    """The loss and the log-sum-exp of each row."""
+    def rows(part):
+        y = x[part].double() @ weights
+        total = y.logsumexp(-1)
+        return total - y.gather(1, target[part, None])[:, 0], total
+
+    weights = w.double().T
+    return by_parts(x.shape[0], 2 * w.shape[0], rows)
+
+
+def convolved(x, spectrum):
+    """The first elements of the circular convolution with a filter whose transform has as many points as x [B, H, L] or more."""
+    points = spectrum.shape[-1]
+    product = torch.fft.rfft(x.double(), n=points) * spectrum[:, : points // 2 + 1]
+    return torch.fft.irfft(product, n=points)[..., : x.shape[-1]]
+
+
+def attention_gradients(q, k, v, grad, scale):
+    """dq, dk, dv of causal attention with grouped queries, and o and lse of its forward pass."""
+    batch, count, n, _ = q.shape
+    share = count // k.shape[1]
+    seen = torch.ones(n, n, dtype=torch.bool, device=q.device).tril()
+    dq, dk, dv = (torch.zeros(x.shape, dtype=torch.float64, device=q.device) for x in (q, k, v))
+    o, lse = torch.empty_like(dq), dq.new_empty(batch, count, n)
+    for b in range(batch):
+        for h in range(count):
+            g = h // share
+            qs, ks, vs, gs = q[b, h].double(), k[b, g].double(), v[b, g].double(), grad[b, h].double()
+            s = (scale * qs @ ks.T).masked_fill(~seen, -math.inf)
+            lse[b, h] = s.logsumexp(-1)
+            p = (s - lse[b, h][:, None]).exp()
+            o[b, h] = p @ vs
+            ds = p * (gs @ vs.T - (o[b, h] * gs).sum(-1, keepdim=True))
+            dq[b, h] = scale * ds @ ks
+            dk[b, g] += scale * ds.T @ qs
+            dv[b, g] += p.T @ gs
+    return (dq, dk, dv), o, lse
+
+
+FP4 = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0)
+
+
+def from_nvfp4(codes, scales):
+    """The numbers of bytes that hold two of f4e2m1, times a scale for each 16 elements."""
+    table = torch.tensor(FP4 + tuple(-x for x in FP4), dtype=torch.float32, device=codes.device)
+    low_first = torch.stack((codes & 15, codes >> 4), -1).flatten(1).long()
+    return table[low_first] * scales.float().repeat_interleave(16, 1)

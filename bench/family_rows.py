@@ -1,0 +1,511 @@
+# Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The rows of families.py: for each kernel fresh random inputs, its f64 reference, its peers, and what it is asked to reach."""
+import functools
+import math
+from dataclasses import dataclass, field
+from typing import Callable, Dict, List, Optional, Tuple
+
+import torch
+
+import family_peers as peers
+import family_references as references
+
+
+@dataclass
+class Work:
+    """What a row does. `run` launches tkc's kernel, which writes `outputs`; `wanted` gives them in f64. A peer is what prepares its call
+    and returns it; the call returns the first of `outputs`, or nothing that can be compared."""
+
+    run: Callable[[], object]
+    outputs: List[torch.Tensor]
+    wanted: Callable[[], List[torch.Tensor]]
+    peers: Dict[str, Callable[[], Callable[[], List[torch.Tensor]]]]
+    moved: int
+    flops: float
+    limit: float = 2e-2
+    peer_limit: float = 5e-2
+    error: Optional[Callable[[], float]] = None  # instead of the difference to `wanted`
+    before: Callable[[], object] = lambda: None  # what the checked call needs again: a state, a sum
+    compared: Callable[[List[torch.Tensor]], List[torch.Tensor]] = lambda results: results  # of a peer, untimed
+
+
+@dataclass
+class Row:
+    name: str
+    make: Callable[["Kit"], Work]
+    share: float = 0.0           # asked, of the limit
+    ratio: float = 0.0           # asked: the fastest peer's time over ours
+    of: str = ""                 # the peer that the ratio is asked of, where it is not the fastest of all
+    processes: int = 1           # that compile for it before it is timed
+    seconds: int = 60
+    note: str = ""
+
+
+@dataclass
+class Kit:
+    """Where a row's tensors are, and whether its sizes are those of a dry run."""
+
+    device: str
+    small: bool
+    modules: Dict[str, object] = field(default_factory=dict)
+
+    def sizes(self, full, small):
+        return small if self.small else full
+
+    def normal(self, *dims, std=1.0, dtype=torch.bfloat16):
+        return (torch.randn(*dims, device=self.device) * std).to(dtype)
+
+    def uniform(self, *dims, low=0.0, high=1.0, dtype=torch.float32):
+        return (torch.rand(*dims, device=self.device) * (high - low) + low).to(dtype)
+
+    def empty(self, *dims, dtype=torch.bfloat16):
+        return torch.empty(*dims, device=self.device, dtype=dtype)
+
+    def integers(self, values):
+        return torch.as_tensor(values, dtype=torch.int32, device=self.device)
+
+    def kernel(self, file, name):
+        import tkc
+
+        if file not in self.modules:
+            self.modules[file] = tkc.load(tkc.library / file)
+        return self.modules[file][name]
+
+
+def bytes_of(*tensors):
+    return sum(x.numel() * x.element_size() for x in tensors)
+
+
+FLA, CHUNK = "flash-linear-attention", 64
+
+
+def chunk_flops(rows, d, e):
+    """Of linear attention by chunks: what a step sees of its chunk, half of it masked, and of the state, which it also changes."""
+    return rows * (CHUNK * (d + e) + 4.0 * d * e)
+
+
+# ---- linear attention ---------------------------------------------------------------------------------------------------------
+
+
+def linear(kit, kind, d, e=64):
+    b, h, n = kit.sizes((16, 16, 4096), (1, 2, 130))
+    q, k, v, scale = kit.normal(b, h, n, d), kit.normal(b, h, n, d), kit.normal(b, h, n, e), d**-0.5
+    o, last = torch.empty_like(v), kit.empty(b, h, d, e, dtype=torch.float32)
+    tensors, gates, each_gate = {"q": q, "k": k, "v": v}, (), None
+    if kind == "retention":  # flash-linear-attention has the gates of the paper
+        gates = (torch.log(1 - 2.0 ** (-5 - torch.arange(h, device=kit.device, dtype=torch.float32))),)
+        each_gate = gates[0][None, :, None, None].expand(b, h, n, 1)
+    elif kind == "simple_gated":
+        gates = (kit.uniform(b, h, n, low=-0.2, high=0),)
+        each_gate, tensors = gates[0][..., None], tensors | {"g": gates[0]}
+    call = kit.kernel("linear_attention/linear_attention.tk", kind)
+    module = {"linear_attention": "linear_attn", "retention": "retention", "simple_gated": "simple_gla"}[kind]
+    extra = {"normalize": False} if kind == "linear_attention" else {}
+    sides = {FLA: lambda: peers.chunked(module, f"chunk_{module}", tensors, scale=scale, **extra)}
+    if kind == "linear_attention":
+        sides[f"{FLA}, fused"] = lambda: peers.chunked(module, "fused_chunk_linear_attn", tensors, scale=scale, **extra)
+    return Work(lambda: call(q, k, v, *gates, scale, out=[o, last]), [o, last],
+                lambda: references.recurrent(q, k, v, scale, each_gate), sides, bytes_of(q, k, v, o, last, *gates),
+                chunk_flops(b * h * n, d, e))
+
+
+def linear_backward(kit, has_gates):
+    """With gates of 0 it is the backward pass of linear attention."""
+    b, h, n = kit.sizes((16, 16, 4096), (1, 2, 130))
+    q, k, v, grad = (kit.normal(b, h, n, 64) for _ in range(4))
+    gate = kit.uniform(b, h, n, low=-0.2, high=0) if has_gates else torch.zeros(b, h, n, device=kit.device)
+    scale, outputs = 0.125, [torch.empty_like(q) for _ in range(3)]
+    call = kit.kernel("linear_attention/linear_attention_backward.tk", "simple_gated_backward")
+    module, extra = ("simple_gla", {"g": peers.placed(gate)[0]}) if has_gates else ("linear_attn", {"normalize": False})
+    return Work(lambda: call(q, k, v, grad, gate, scale, out=outputs), outputs,
+                lambda: references.simple_gated_gradients(q, k, v, grad, gate, scale),
+                {FLA: lambda: peers.gradients(module, f"chunk_{module}", q, k, v, grad, scale=scale, **extra)},
+                bytes_of(q, k, v, grad, gate, *outputs), 3 * chunk_flops(b * h * n, 64, 64))
+
+
+def gated(kit, d):
+    b, h, n = kit.sizes((16, 16, 4096), (1, 2, 130))
+    q, k, v, scale = kit.normal(b, h, n, d), kit.normal(b, h, n, d), kit.normal(b, h, n, 64), d**-0.5
+    gate, o, last = kit.uniform(b, h, n, d, low=-0.3, high=0), torch.empty_like(v), kit.empty(b, h, d, 64, dtype=torch.float32)
+    call = kit.kernel("linear_attention/gated.tk", "gated")
+    return Work(lambda: call(q, k, v, gate, scale, out=[o, last]), [o, last],
+                lambda: references.recurrent(q, k, v, scale, gate),
+                {FLA: lambda: peers.chunked("gla", "chunk_gla", {"q": q, "k": k, "v": v, "g": gate}, scale=scale)},
+                bytes_of(q, k, v, gate, o, last), chunk_flops(b * h * n, d, 64))
+
+
+# ---- delta rules --------------------------------------------------------------------------------------------------------------
+
+
+def unit_keys(kit, *dims):
+    """The rule's keys have length 1: with longer ones its state grows without bound."""
+    x = kit.normal(*dims, dtype=torch.float32)
+    return (x / x.norm(dim=-1, keepdim=True)).to(torch.bfloat16)
+
+
+def delta_flops(rows, d, e):
+    """Of a chunk: k kᵀ, the inverse (about two products of its size and as many again), q kᵀ, and five products with state or values."""
+    return rows * (CHUNK * 2.0 * d + CHUNK * 2 * CHUNK + 2.0 * CHUNK * e + 6.0 * d * e)
+
+
+def delta(kit, kind, d, batch):
+    b, h, n = kit.sizes((batch, 16, 4096), (1, 2, 130))
+    q, k, v, scale = kit.normal(b, h, n, d), unit_keys(kit, b, h, n, d), kit.normal(b, h, n, d), d**-0.5
+    beta, o = kit.uniform(b, h, n), torch.empty_like(v)
+    gate = torch.zeros_like(beta) if kind == "delta" else kit.uniform(b, h, n, low=-0.2, high=0)
+    call = kit.kernel("linear_attention/delta.tk", "gated_delta")
+    tensors, module = {"q": q, "k": k, "v": v, "beta": beta}, "delta_rule"
+    if kind != "delta":
+        tensors, module = tensors | {"g": gate}, "gated_delta_rule"
+    return Work(lambda: call(q, k, v, gate, beta, scale, out=[o]), [o],
+                lambda: references.recurrent(q, k, v, scale, gate[..., None], beta)[:1],
+                {FLA: lambda: peers.chunked(module, f"chunk_{module}", tensors, state=False, scale=scale)},
+                bytes_of(q, k, v, gate, beta, o), delta_flops(b * h * n, d, d))
+
+
+def kimi(kit):
+    b, h, n = kit.sizes((4, 16, 4096), (1, 2, 130))
+    q, k, v, scale = kit.normal(b, h, n, 128), unit_keys(kit, b, h, n, 128), kit.normal(b, h, n, 128), 128**-0.5
+    gate, beta, o = kit.uniform(b, h, n, 128, low=-0.2, high=0), kit.uniform(b, h, n), torch.empty_like(v)
+    last = kit.empty(b, h, 128, 128, dtype=torch.float32)
+    call = kit.kernel("linear_attention/kimi_delta.tk", "kimi_delta")
+    return Work(lambda: call(q, k, v, gate, beta, scale, out=[o, last]), [o, last],
+                lambda: references.recurrent(q, k, v, scale, gate, beta),
+                {FLA: lambda: peers.chunked("kda", "chunk_kda", {"q": q, "k": k, "v": v, "g": gate, "beta": beta}, scale=scale)},
+                bytes_of(q, k, v, gate, beta, o, last), delta_flops(b * h * n, 128, 128))
+
+
+def delta_step(kit, kind):
+    b, h = kit.sizes((64, 32), (2, 2))
+    q, k, v, scale = kit.normal(b, h, 128), unit_keys(kit, b, h, 128), kit.normal(b, h, 128), 128**-0.5
+    beta, start = kit.uniform(b, h), kit.normal(b, h, 128, 128, dtype=torch.float32)
+    gate = kit.uniform(b, h, 128, low=-0.5, high=0) if kind == "kimi" else kit.uniform(b, h, low=-0.5, high=0)
+    state, o = start.clone(), torch.empty_like(v)
+    file, name = ("kimi_delta.tk", "kimi_delta_step") if kind == "kimi" else ("delta.tk", "gated_delta_step")
+    call = kit.kernel(f"linear_attention/{file}", name)
+    module = "kda" if kind == "kimi" else "gated_delta_rule"
+
+    def wanted():
+        decay = gate.double().exp()
+        y, after = references.delta_step(q, k, v, beta, scale, start.double() * (decay[..., None] if kind == "kimi" else decay[..., None, None]))
+        return [after, y]
+
+    tensors = {"q": q, "k": k, "v": v, "g": gate, "beta": beta}
+    return Work(lambda: call(q, k, v, gate, beta, scale, state, out=[o]), [state, o], wanted,
+                {FLA: lambda: peers.recurrent_step(module, f"fused_recurrent_{module}", tensors, start, scale)},
+                2 * bytes_of(state) + bytes_of(q, k, v, gate, o), 8.0 * state.numel(), before=lambda: state.copy_(start))
+
+
+# ---- Based and Hedgehog -------------------------------------------------------------------------------------------------------
+
+
+def based(kit, batch):
+    b, h, n = kit.sizes((batch, 16, 4096), (1, 2, 130))
+    q, k, v = kit.normal(b, h, n, 16), kit.normal(b, h, n, 16), kit.normal(b, h, n, 64)
+    o, state = kit.empty(b, h, n, 64, dtype=torch.float32), kit.empty(b, h, 5, 64, 64, dtype=torch.float32)
+    call = kit.kernel("linear_attention/based.tk", "based")
+    sides = {f"{FLA}, parallel": lambda: peers.based("parallel_based", q, k, v),
+             f"{FLA}, chunked": lambda: peers.based("fused_chunk_based", q, k, v)}
+    return Work(lambda: call(q, k, v, out=[o, state]), [o, state], lambda: references.based(q, k, v), sides,
+                bytes_of(q, k, v, o, state), b * h * n * (CHUNK * (16 + 64) + 4.0 * 273 * 64))
+
+
+def hedgehog(kit):
+    (b, h, n), d, f = kit.sizes((4, 32, 4096), (1, 2, 192)), 128, 64
+    q, k, v = (kit.normal(b, h, n, d) for _ in range(3))
+    wq, wk, scale = kit.normal(h, d, f, std=0.1), kit.normal(h, d, f, std=0.1), d**-0.5
+    alpha, beta, o = kit.uniform(h, low=0.3, high=0.7), torch.ones(h, device=kit.device), torch.empty_like(q)
+    call = kit.kernel("linear_attention/hedgehog.tk", "hedgehog")
+    inputs = (q, k, v, wq, wk, alpha, beta)
+    flops = b * h * n * (4.0 * d * f + 4.0 * d * 1.5 * CHUNK + 8.0 * f * d)
+    return Work(lambda: call(*inputs, scale, out=[o]), [o], lambda: [references.hedgehog(*inputs, scale, CHUNK)],
+                {"LoLCATS, torch.compile": lambda: peers.lolcats(*inputs, CHUNK)}, bytes_of(*inputs, o), flops)
+
+
+# ---- Mamba-2 ------------------------------------------------------------------------------------------------------------------
+
+
+def mamba(kit, groups, n):
+    (b, length, h), d = kit.sizes((16, 4096, 32), (1, 130, 16)), 64
+    c, bt, x = kit.normal(b, length, groups, n, std=0.3), kit.normal(b, length, groups, n, std=0.3), kit.normal(b, length, h, d)
+    dt, a, skip = kit.uniform(b, h, length, low=0.01, high=0.2), -kit.uniform(h, low=1, high=16), kit.normal(h, dtype=torch.float32)
+    y, last = torch.empty_like(x), kit.empty(b, h, d, n, dtype=torch.float32)
+    call, inputs = kit.kernel("state_space/mamba2.tk", "chunk_scan"), (c, bt, x, dt, a, skip)
+    return Work(lambda: call(*inputs, out=[y, last]), [y, last], lambda: references.mamba(*inputs),
+                {"mamba_ssm": lambda: peers.chunk_scan(*inputs)}, bytes_of(*inputs, y, last), chunk_flops(b * h * length, n, d))
+
+
+def mamba_step(kit):
+    (b, h), d, n = kit.sizes((64, 32), (2, 2)), 64, 128
+    c, bt, x = kit.normal(b, 1, n), kit.normal(b, 1, n), kit.normal(b, h, d)
+    dt, a, skip = kit.uniform(b, h, low=0.01, high=0.2), -kit.uniform(h, low=1, high=16), kit.normal(h, dtype=torch.float32)
+    start = kit.normal(b, h, d, n, dtype=torch.float32)
+    state, theirs, y = start.clone(), start.clone(), torch.empty_like(x)
+    call = kit.kernel("state_space/mamba2.tk", "chunk_scan_step")
+
+    def wanted():
+        step = dt.double()[..., None, None]
+        after = start.double() * (step * a.double()[:, None, None]).exp() + step * x.double()[..., None] * bt.double()[:, :, None]
+        return [after, (after * c.double()[:, :, None]).sum(-1) + skip.double()[:, None] * x.double()]
+
+    return Work(lambda: call(c, bt, x, dt, a, skip, state, out=[y]), [state, y], wanted,
+                {"mamba_ssm": lambda: peers.chunk_scan_step(c, bt, x, dt, a, skip, theirs)},
+                2 * bytes_of(state) + bytes_of(c, bt, x, y), 5.0 * state.numel(), before=lambda: state.copy_(start))
+
+
+# ---- long convolution ---------------------------------------------------------------------------------------------------------
+
+
+def convolution(kit, m):
+    """Causal: half of the points are zeros."""
+    b, h = kit.sizes((16, 768), (2, 2))
+    rows, points = m // 2, m * m
+    x, y = kit.normal(b, h, rows, m), kit.empty(b, h, rows, m)
+    numbers = torch.arange(m, device=kit.device, dtype=torch.float64)
+    apart = numbers[:, None] * numbers[None, :]
+    first, twiddles = 2 * math.pi * apart / m, 2 * math.pi * apart / points
+    taps = kit.normal(h, points // 2, dtype=torch.float64) / math.sqrt(points / 2)
+    spectrum = torch.fft.fft(taps, n=points)
+    by_rows = spectrum.unflatten(1, (m, m)).mT  # point p + m · q at [p, q]
+    constants = [first.cos().bfloat16(), (-first.sin()).bfloat16(), twiddles.cos().float(), (-twiddles.sin()).float(),
+                 by_rows.real.float().contiguous(), by_rows.imag.float().contiguous()]
+    half = spectrum[:, : points // 2 + 1].to(torch.complex64)
+
+    def fft():
+        flat = x.flatten(2).float()
+        return [torch.fft.irfft(torch.fft.rfft(flat, n=points) * half, n=points)[..., : rows * m].bfloat16().view_as(y)]
+
+    call = kit.kernel("long_convolution/fft_convolution.tk", "fft_convolution")
+    return Work(lambda: call(x, *constants, out=[y]), [y], lambda: [references.convolved(x.flatten(2), spectrum).view(y.shape)],
+                {"torch.fft": lambda: fft}, bytes_of(x, y, *constants), b * h * 2.0 * m**3 * 12, limit=4e-2)
+
+
+# ---- latent attention ---------------------------------------------------------------------------------------------------------
+
+
+def prefill(kit, causal):
+    b, h, n = kit.sizes((2, 16, 8192), (1, 2, 130))
+    q, k, kr, v, scale = kit.normal(b, h, n, 192), kit.normal(b, h, n, 128), kit.normal(b, n, 64), kit.normal(b, h, n, 128), 192**-0.5
+    o, lse = torch.empty_like(v), kit.empty(b, h, n, dtype=torch.float32)
+    call = kit.kernel("latent_attention/latent_prefill.tk", "latent_prefill")
+    inputs = (q, k, kr, v, scale, causal)
+    sides = {"FlashAttention-3": lambda: peers.flash3(*inputs)}
+    for name, backend in peers.ATTENTION_BACKENDS.items():
+        sides[name] = functools.partial(peers.latent_attention, backend, *inputs)
+    return Work(lambda: call(q, k, kr, v, scale, causal=causal, out=[o, lse]), [o, lse],
+                lambda: references.latent_prefill(*inputs), sides, bytes_of(q, k, kr, v, o, lse),
+                2.0 * b * h * n * n * (192 + 128) * (0.5 if causal else 1), limit=5e-2)
+
+
+def decode(kit, b, h, splits, step):
+    pages = kit.sizes(64, 3)
+    b, h = kit.sizes((b, h), (2, h))
+    lens = kit.integers([max(1, pages * 64 - i * step) for i in range(b)])
+    q, kv = kit.normal(b, h, 576), kit.normal(b * pages, 64, 576)
+    table = torch.randperm(b * pages, device=kit.device).to(torch.int32).view(b, pages)
+    o, scale = kit.empty(b, h, 512), 576**-0.5
+    call = kit.kernel("latent_attention/latent_decode.tk", "latent_decode")
+    tokens = int(lens.sum())
+    return Work(lambda: call(q, kv, table, lens, scale, splits, out=[o]), [o],
+                lambda: [references.latent_decode(q, kv, table, lens, scale)],
+                {"FlashMLA": lambda: peers.flash_mla(q, kv, table, lens, scale)}, tokens * 1152 + bytes_of(q, o),
+                2.0 * tokens * h * (576 + 512), limit=5e-2)
+
+
+# ---- experts ------------------------------------------------------------------------------------------------------------------
+
+
+def experts_inputs(kit):
+    n, c, e, f, k = kit.sizes((4096, 2048, 128, 1024, 8), (40, 64, 8, 64, 2))
+    x, logits = kit.normal(n, c), kit.normal(n, e)
+    both, down = kit.normal(e, 2 * f, c, std=c**-0.5), kit.normal(e, c, f, std=f**-0.5)
+    expert, weight = references.chosen_experts(logits, k)
+    return x, logits, both, down, expert, weight, k
+
+
+def experts_layer(kit):
+    x, logits, both, down, expert, weight, k = experts_inputs(kit)
+    f = both.shape[1] // 2
+    gate, up, y = both[:, :f], both[:, f:], kit.empty(*x.shape, dtype=torch.float32)
+    call = kit.kernel("experts/moe.tk", "moe")
+    return Work(lambda: call(x, logits, gate, up, down, K=k, out=[y]), [y],
+                lambda: [references.experts(x, expert, weight, gate, up, down)],
+                {"grouped_mm, torch.compile": lambda: peers.experts_layer(x, logits, both, down, k)},
+                bytes_of(x, logits, both, down, y), 6.0 * expert.numel() * x.shape[1] * f)
+
+
+def grouped(kit):
+    """gate_up, which also gathers rows and applies silu, and combine, which also weighs and adds rows."""
+    x, logits, both, down, expert, weight, k = experts_inputs(kit)
+    f, count = both.shape[1] // 2, expert.numel()
+    gate, up = both[:, :f], both[:, f:]
+    order = expert.flatten().sort(stable=True).indices
+    rows, scale = (order // k).to(torch.int32), weight.flatten()[order].float()
+    ends = torch.bincount(expert.flatten(), minlength=both.shape[0]).cumsum(0).to(torch.int32)
+    offsets = torch.cat((torch.zeros_like(ends[:1]), ends))
+    h, y = kit.empty(count, f), torch.zeros(x.shape, device=kit.device)
+    first, second = (kit.kernel("experts/moe.tk", name) for name in ("gate_up", "combine"))
+
+    def run():
+        first(x, rows, offsets, gate, up, out=[h])
+        second(h, rows, scale, offsets, down, y)
+
+    hidden = kit.normal(count, f)
+    return Work(run, [y], lambda: [references.experts(x, expert, weight, gate, up, down)],
+                {"grouped_mm": lambda: peers.grouped_products(x[order // k], hidden, ends, both, down)},
+                bytes_of(x, both, down, y), 6.0 * count * x.shape[1] * f, before=y.zero_, compared=lambda results: [])
+
+
+# ---- sparse attention ---------------------------------------------------------------------------------------------------------
+
+
+def indexer(kit, dtype):
+    n, length, h = kit.sizes((4096, 32768, 64), (40, 200, 3))
+    q, k, w = kit.normal(1, n, h, 128, dtype=dtype), kit.normal(1, length, 128, dtype=dtype), kit.uniform(1, n, h)
+    lens, scale = kit.integers([length]), None if dtype == torch.bfloat16 else kit.uniform(1, length, low=0.5)
+    logits = kit.empty(1, n, length, dtype=torch.float32)
+    call = kit.kernel("sparse_attention/sparse_attention.tk", "index_logits")
+    pairs = n * (length - n) + n * (n + 1) / 2
+    peak = 1 if dtype == torch.bfloat16 else 2  # float8 is multiplied at twice the rate
+    return Work(lambda: call(q, w, k, lens, scale=scale, out=[logits]), [logits],
+                lambda: [references.index_logits(q, w, k, lens, scale)], {}, bytes_of(q, k, w, logits), 256.0 * h * pairs / peak)
+
+
+def top_k(kit):
+    (n, v), k = kit.sizes((4096, 32768), (3, 500)), kit.sizes(2048, 40)
+    x, order = kit.normal(n, v, dtype=torch.float32), kit.empty(n, k, dtype=torch.int32)
+    call = kit.kernel("sampling.tk", "top_k")
+    return Work(lambda: call(x, k, out=[order]), [order], lambda: [references.largest_columns(x, k)],
+                {"torch.topk": lambda: lambda: [x.topk(k, -1).indices]}, bytes_of(x, order), 0.0, limit=1e-12, peer_limit=1e-12,
+                compared=lambda results: [results[0].sort(-1).values])
+
+
+def sparse_decode(kit):
+    (b, h, length), k = kit.sizes((64, 128, 8192), (2, 16, 200)), kit.sizes(2048, 64)
+    q, kv, scale = kit.normal(b, 1, h, 576), kit.normal(b, length, 576), 576**-0.5
+    chosen = torch.rand(b, 1, length, device=kit.device).topk(k, -1).indices.to(torch.int32)
+    lens, o = kit.integers([length] * b), kit.empty(b, 1, h, 512)
+    call = kit.kernel("sparse_attention/sparse_attention.tk", "sparse_decode")
+    return Work(lambda: call(q, kv, chosen, lens, scale, 1, out=[o]), [o],
+                lambda: [references.sparse_decode(q, kv, chosen, lens, scale)], {}, b * k * 1152 + bytes_of(q, o, chosen),
+                2.0 * b * h * k * (576 + 512), limit=5e-2)
+
+
+# ---- products and losses ------------------------------------------------------------------------------------------------------
+
+
+def gemv(kit):
+    m, k = kit.sizes((8192, 8192), (37, 300))
+    a, x, y = kit.normal(m, k), kit.normal(k), kit.empty(m)
+    call = kit.kernel("gemv.tk", "gemv")
+    return Work(lambda: call(a, x, out=[y]), [y], lambda: [a.double() @ x.double()],
+                {"cuBLAS": lambda: lambda: [torch.mv(a, x)]}, bytes_of(a, x, y), 2.0 * m * k)
+
+
+def batched(kit):
+    b, size = kit.sizes((64, 1024), (2, 130))
+    a, w, c = kit.normal(b, size, size), kit.normal(b, size, size), kit.empty(b, size, size)
+    call = kit.kernel("batched_gemm.tk", "batched_gemm")
+    return Work(lambda: call(a, w, out=[c]), [c], lambda: [a.double() @ w.double()],
+                {"cuBLAS": lambda: lambda: [torch.bmm(a, w)]}, bytes_of(a, w, c), 2.0 * b * size**3)
+
+
+def head(kit):
+    n, k, v = kit.sizes((8192, 4096, 128256), (40, 64, 500))
+    x, w, target = kit.normal(n, k), kit.normal(v, k, std=k**-0.5), torch.randint(v, (n,), device=kit.device)
+    loss, total = (kit.empty(n, dtype=torch.float32) for _ in range(2))
+    call = kit.kernel("head_cross_entropy.tk", "head_cross_entropy")
+    return Work(lambda: call(x, w, target, 2, out=[loss, total]), [loss, total],
+                lambda: references.head_cross_entropy(x, w, target),
+                {"PyTorch": lambda: lambda: peers.head_loss(x, w, target),
+                 "torch.compile": lambda: peers.compiled(peers.head_loss, x, w, target)}, bytes_of(x, w, loss, total), 2.0 * n * k * v)
+
+
+def sample(kit, dtype, number, share):
+    n, v = kit.sizes((64, 131072), (3, 600))
+    x, u = kit.normal(n, v, dtype=dtype), kit.uniform(n)
+    temperature, top_p = torch.full((n,), 0.8, device=kit.device), torch.full((n,), share, device=kit.device)
+    count, token = kit.integers([number] * n), kit.empty(n, dtype=torch.int32)
+    call = kit.kernel("sampling.tk", "sample")
+    return Work(lambda: call(x, u, temperature, count, top_p, out=[token]), [token], lambda: [],
+                {"PyTorch": lambda: peers.sampled(x, temperature, number, share)}, bytes_of(x, u, token), 0.0, limit=1e-4,
+                error=lambda: references.outside_of_token(token, x, u, temperature, count, top_p), compared=lambda results: [])
+
+
+def nvfp4(kit):
+    size = kit.sizes(8192, 160)
+    a, b = (torch.randint(256, (size, size // 2), device=kit.device, dtype=torch.uint8) for _ in range(2))
+    sa, sb = (kit.uniform(size, size // 16, low=0.1, high=4, dtype=torch.float8_e4m3fn) for _ in range(2))
+    c, scale = kit.empty(size, size), 0.01
+    widened = [references.from_nvfp4(x, s).bfloat16() for x, s in ((a, sa), (b, sb))]  # exactly
+    call = kit.kernel("extra/mx_gemm.tk", "gemm_nvfp4")
+    codes = [x.view(torch.float4_e2m1fn_x2) for x in (a, b)]
+    return Work(lambda: call(codes[0], sa, codes[1], sb, scale, out=[c]), [c],
+                lambda: [scale * (widened[0].double() @ widened[1].double().T)],
+                {"cuBLAS in bf16": lambda: lambda: [torch.mm(widened[0], widened[1].T)]}, bytes_of(a, b, sa, sb, c), 2.0 * size**3,
+                compared=lambda results: [results[0].double() * scale])
+
+
+def grouped_backward(kit):
+    """Beside our own backward pass of as many key heads as heads: the ratio is that of their rates."""
+    (b, h, n), g = kit.sizes((4, 16, 4096), (1, 4, 130)), 2
+    q, grad, k, v = kit.normal(b, h, n, 128), kit.normal(b, h, n, 128), kit.normal(b, g, n, 128), kit.normal(b, g, n, 128)
+    outputs, scale = [torch.empty_like(x) for x in (q, k, v)], 128**-0.5
+    wanted, o, lse = references.attention_gradients(q, k, v, grad, scale)
+    o, lse = o.to(torch.bfloat16), lse.float()
+    keys, values = (x.repeat_interleave(h // g, 1) for x in (k, v))
+    dense, others = kit.kernel("attention_backward.tk", "attn_bwd"), [torch.empty_like(q) for _ in range(3)]
+    call = kit.kernel("attention_backward.tk", "attn_bwd_gqa")
+    return Work(lambda: call(q, k, v, o, grad, lse, scale, causal=True, out=outputs), outputs, lambda: list(wanted),
+                {"attn_bwd, not grouped": lambda: lambda: dense(q, keys, values, o, grad, lse, scale, causal=True, out=others)[:1]},
+                bytes_of(q, k, v, o, grad, *outputs), 5.0 * b * h * n * n * 128, limit=5e-2)
+
+
+def rows():
+    for d in (64, 128):
+        for kind, name in (("linear_attention", "linear attention"), ("retention", "retention"), ("simple_gated", "simple gated")):
+            yield Row(f"{name} {d}", functools.partial(linear, kind=kind, d=d), share=0.6, ratio=1.5, processes=4)
+    yield Row("simple gated 64, backward", functools.partial(linear_backward, has_gates=True), ratio=1.5, processes=6, seconds=120)
+    yield Row("linear attention 64, backward", functools.partial(linear_backward, has_gates=False), ratio=1.5, processes=6, seconds=120)
+    yield Row("Mamba-2, 1 group, state 128", functools.partial(mamba, groups=1, n=128), share=0.5, ratio=3, processes=3)
+    for n in (128, 64):
+        yield Row(f"Mamba-2, 16 groups, state {n}", functools.partial(mamba, groups=16, n=n), share=0.6, ratio=2, processes=3)
+    yield Row("Mamba-2, a step", mamba_step)
+    for d in (64, 128):
+        yield Row(f"gated linear attention {d}", functools.partial(gated, d=d), ratio=3, processes=8, seconds=120)
+    for d, batch in ((64, 16), (128, 4)):
+        yield Row(f"delta {d}", functools.partial(delta, kind="delta", d=d, batch=batch), ratio=2, processes=3)
+        yield Row(f"gated delta {d}", functools.partial(delta, kind="gated", d=d, batch=batch), ratio=2, processes=3)
+    yield Row("Kimi delta 128", kimi, ratio=2, processes=4)
+    yield Row("gated delta, a step", functools.partial(delta_step, kind="gated"))
+    yield Row("Kimi delta, a step", functools.partial(delta_step, kind="kimi"))
+    for batch in (4, 16):
+        yield Row(f"Based, batch {batch}", functools.partial(based, batch=batch), ratio=6)
+    for m in (64, 32):
+        yield Row(f"FFT convolution, {m * m // 2} of {m * m} points", functools.partial(convolution, m=m), ratio=4,
+                  note="asked of 4096 of 8192 points, which the kernel does not have")
+    yield Row("latent prefill, causal", functools.partial(prefill, causal=True), ratio=1, of="FlashAttention-3")
+    yield Row("latent prefill, full", functools.partial(prefill, causal=False), ratio=1, of="FlashAttention-3")
+    yield Row("latent decode, 32 × 128 heads", functools.partial(decode, b=32, h=128, splits=2, step=0), ratio=0.9)
+    yield Row("latent decode, 128 × 16 heads", functools.partial(decode, b=128, h=16, splits=1, step=16), ratio=0.9)
+    yield Row("experts, the grouped products", grouped, ratio=1)
+    yield Row("experts, the layer", experts_layer, ratio=1.1, seconds=90)
+    yield Row("indexer's logits, bf16", functools.partial(indexer, dtype=torch.bfloat16), share=0.5)
+    yield Row("indexer's logits, f8e4m3", functools.partial(indexer, dtype=torch.float8_e4m3fn), share=0.5)
+    yield Row("top_k, 2048 of 32768", top_k, share=0.5)
+    yield Row("sparse decode", sparse_decode, share=0.5)
+    yield Row("GEMV 8192²", gemv, share=0.9)
+    yield Row("batched GEMM 64 × 1024³", batched, ratio=1)
+    yield Row("head with cross-entropy", head, share=0.9, seconds=90)
+    yield Row("sampling, top-k and top-p, bf16", functools.partial(sample, dtype=torch.bfloat16, number=50, share=0.9), ratio=2)
+    yield Row("sampling, top-p, f32", functools.partial(sample, dtype=torch.float32, number=0, share=0.9), ratio=2)
+    yield Row("NVFP4 weights 8192³", nvfp4, ratio=0.5)
+    yield Row("attention backward, grouped", grouped_backward, ratio=0.85)
+    yield Row("Hedgehog", hedgehog, ratio=3, processes=0, seconds=150)  # its peer's matrices fill the memory: nothing beside it
+
+
+# What families are asked for and the library does not have.
+MISSING = ["FFT convolution of 4096 elements padded to 8192, in tf32, in two passes, backward", "experts in float8 with block scales",
+           "attention backward with ragged or windowed keys",
+           "backward of Mamba-2, gated linear attention, delta rules, Based, Hedgehog, and of the head with cross-entropy"]
