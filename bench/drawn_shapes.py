@@ -11,7 +11,7 @@ import sys
 # What rows of the worst tensor of a product of bf16 begin at multiples of, in elements, and of no more.
 PITCHES = {"×64": 64, "32 bytes": 16, "16 bytes": 8, "odd": 1}
 LAYOUTS = ("nn", "nt", "tn", "tt")
-COUNTS = {"gemm": 120, "gemm_f8": 40, "attention": 40, "attention backward": 30, "rows": 40}
+COUNTS = {"gemm": 120, "gemm_f8": 40, "attention": 40, "attention backward": 30, "rows": 40, "decoding": 20}
 LARGEST_PRODUCT = 4e12  # operations: 8 ms on an H100
 
 
@@ -93,7 +93,17 @@ def rows(draw, index):
             return kind, {"kind": kind, "n": n, "c": c}
 
 
-DRAWS = {"gemm": gemm, "gemm_f8": gemm_f8, "attention": attention, "attention backward": attention_backward, "rows": rows}
+def decoding(draw, index):
+    """One query a sequence, as many heads to a key head as the kernel packs."""
+    ratio, d = (1, 2, 4, 8)[index % 4], (64, 128)[index // 4 % 2]
+    while True:
+        b, g, l = log_uniform(draw, 1, 128), log_uniform(draw, 1, 32), log_uniform(draw, 128, 65536)
+        if 1 << 20 <= b * g * l * d <= 1 << 28:
+            return f"{ratio} to a key head", {"b": b, "h": g * ratio, "g": g, "n": 1, "l": l, "d": d}
+
+
+DRAWS = {"gemm": gemm, "gemm_f8": gemm_f8, "attention": attention, "attention backward": attention_backward, "rows": rows,
+         "decoding": decoding}
 
 
 def shapes(seed, counts=COUNTS):
@@ -119,7 +129,7 @@ def title(shape):
     if work == "rows":
         return f"{shape['kind']} {shape['n']}×{shape['c']}"
     heads = str(shape["h"]) if shape["h"] == shape["g"] else f"{shape['h']}/{shape['g']}"
-    return f"{work} {shape['b']}×{heads} N={shape['n']} L={shape['l']} D={shape['d']}{' causal' if shape['causal'] else ''}"
+    return f"{work} {shape['b']}×{heads} N={shape['n']} L={shape['l']} D={shape['d']}{' causal' if shape.get('causal') else ''}"
 
 
 def summary(ratios):

@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Times the library on shapes drawn at random, beside the best of what PyTorch has for each. Nobody tuned for these.
 
-    bench/build.sh OUT gemm attention attention_backward norms softmax rotary   # where tkc and nvcc are
+    bench/build.sh OUT gemm attention attention_backward norms softmax rotary extra/decode   # where tkc and nvcc are
     python3 bench/random_shapes.py SEED OUT --log LOG                           # on the GPU
 
 SEED is any word: the hash of the last commit that touches backends/, kernels/ or runtime/ is one that nobody chose. Products are timed
-beside cuBLAS and cuBLASLt, attention beside cuDNN and FlashAttention-2 (and 3, where its package is installed), rows beside
+beside cuBLAS and cuBLASLt, attention and decoding beside cuDNN and FlashAttention-2 (and 3, where its package is installed), rows beside
 torch.compile. Every result is checked. LOG is JSON, a line a shape: after an interrupt, or where --seconds ran out, the same command
 goes on. Then a table says how it stands. The ratio is the time of the fastest other over ours. With --workspace our kernels may copy operands to
 workspace first, in the time that counts. `--before OUT` times libraries of another build beside, without workspace; it may be given several
@@ -27,9 +27,10 @@ from torch.nn.attention import SDPBackend
 import drawn_shapes
 from attentions import called_by
 from side_by_side import Bench, Library, check_with, normal
+from split_keys import parts_of_keys
 
 LIBRARIES = {"gemm": ["gemm"], "gemm_f8": ["gemm"], "attention": ["attention"],
-             "attention backward": ["attention", "attention_backward"], "rows": ["norms", "softmax", "rotary"]}
+             "attention backward": ["attention", "attention_backward"], "rows": ["norms", "softmax", "rotary"], "decoding": ["decode"]}
 BACKENDS = {"cuDNN": SDPBackend.CUDNN_ATTENTION, "FlashAttention-2": SDPBackend.FLASH_ATTENTION}
 NORM_LENGTHS, SOFTMAX_LENGTHS = (1024, 2048, 4096, 8192), (512, 1024, 2048, 4096, 8192, 16384)
 
@@ -57,6 +58,14 @@ def by_blas(library, multiply):
         return multiply()
 
     return run
+
+
+def with_room(library, program, *arguments):
+    """What launches a program, with the workspace that it needs."""
+    size = library.workspace_bytes(program, *arguments)
+    workspace = torch.empty(max(size, 1), device="cuda", dtype=torch.uint8)
+    launch = library.bind(program, *arguments, ctypes.c_void_p(workspace.data_ptr()), ctypes.c_int64(size))
+    return lambda keep=workspace: launch()
 
 
 def both_blas(multiply):
@@ -114,14 +123,22 @@ def attention_backward(bench, s):
         sides[name] = lambda result=result, inputs=inputs: torch.autograd.grad(result, inputs, grad, retain_graph=True)
     sides |= {name: guest.gradients(q, k, v, grad, causal) for name, guest in bench.guests.items()}
 
-    def ours(library):
-        program = library("attention_backward")
-        size = program.workspace_bytes("attn_bwd", *arguments)
-        workspace = torch.empty(size, device="cuda", dtype=torch.uint8)
-        launch = program.bind("attn_bwd", *arguments, ctypes.c_void_p(workspace.data_ptr()), ctypes.c_int64(size))
-        return lambda keep=workspace: launch()
+    return (lambda library: with_room(library("attention_backward"), "attn_bwd", *arguments), sides,
+            check_with(gradients, lambda: first_of(sides)()))
 
-    return ours, sides, check_with(gradients, lambda: first_of(sides)())
+
+def decoding(bench, s):
+    """One query a sequence, whose keys are split in as many parts as their number asks for."""
+    q, o, ratio = normal(s["b"], s["h"], 1, s["d"]), normal(s["b"], s["h"], s["d"]), s["h"] // s["g"]
+    k, v = (normal(s["b"], s["g"], s["l"], s["d"]) for _ in range(2))
+    splits, scale = parts_of_keys(s["b"] * s["g"], s["l"]), 1 / math.sqrt(s["d"])
+    sides = {name: lambda call=called_by(backend): call(q, k, v, enable_gqa=ratio != 1) for name, backend in BACKENDS.items()}
+
+    def wanted():
+        packed = q.view(s["b"], s["g"], ratio, s["d"]).float()
+        return [((packed @ k.float().mT * scale).softmax(-1) @ v.float()).view_as(o)]
+
+    return (lambda library: with_room(library("decode"), "decode", q[:, :, 0], k, v, scale, splits, o, ratio), sides, check_with([o], wanted))
 
 
 def rotate(x, cosine, sine):
@@ -157,7 +174,8 @@ def rows(bench, s):
             check_with([y], lambda: [norm(x.float(), *(each.float() for each in parameters))]))
 
 
-WORKS = {"gemm": gemm, "gemm_f8": gemm_f8, "attention": attention, "attention backward": attention_backward, "rows": rows}
+WORKS = {"gemm": gemm, "gemm_f8": gemm_f8, "attention": attention, "attention backward": attention_backward, "rows": rows,
+         "decoding": decoding}
 
 
 def first_of(sides):
@@ -187,7 +205,7 @@ def measure(bench, shape, before):
         bind, sides, check = WORKS[work](bench, shape)
         ours = bind(bench.library)
         error = check(ours)
-        row |= {"error": error, "right": error < (5e-2 if work.startswith("attention") else 2e-2)}
+        row |= {"error": error, "right": error < (5e-2 if work.startswith("attention") or work == "decoding" else 2e-2)}
         sides = {name: side for name, side in sides.items() if takes(side)}
         builds = {name: bind(other.library) for name, other in before.items()}
         ms, others = bench.in_turns(ours, *sides.values(), *builds.values())
