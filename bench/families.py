@@ -106,14 +106,20 @@ def measure(row, kit, bench):
 # ---- the processes ------------------------------------------------------------------------------------------------------------
 
 
-def prepare(row, part):
-    """Runs our kernel and the peers once. `part`: (i, n), this process compiles every n-th of what an autotuner tries."""
-    family_peers.shorten_trials(part, milliseconds=1)
-    work = row.make(Kit("cuda", small=False))
-    for side in ([lambda: work.run] if part[0] == 0 else []) + list(work.peers.values()):
-        with contextlib.suppress(Exception):  # said when the row is timed
-            side()()
-    torch.cuda.synchronize()
+def prepare(tasks):
+    """Runs kernels and peers of rows once, each (NAME, i): of what an autotuner tries for row NAME, every n-th configuration from the i-th
+    on, where n processes share the row out. What fails here fails again, and is said, where the row is timed."""
+    by_name = {row.name: row for row in rows()}
+    family_peers.shorten_trials((tasks[0][1], by_name[tasks[0][0]].processes), milliseconds=1)
+    for name, index in tasks:
+        with contextlib.suppress(Exception):
+            work = by_name[name].make(Kit("cuda", small=False))
+            for side in ([lambda: work.run] if index == 0 else []) + list(work.peers.values()):
+                with contextlib.suppress(Exception):
+                    side()()
+            torch.cuda.synchronize()
+        work = None
+        torch.cuda.empty_cache()
 
 
 def time_rows(names, log, rounds, deadline):
@@ -137,19 +143,20 @@ def call_myself(*arguments):
 
 
 def prepare_all(wanted, jobs, seconds):
-    """Compiles on all processors what the rows need. What fails here fails again, and is said, where the row is timed."""
+    """Compiles on all processors what the rows need: those that several processes share out first, and three of the others a process."""
     begin = time.monotonic()
 
-    def one(task):
-        row, index = task
+    def one(tasks):
         left = seconds - (time.monotonic() - begin)
         if left > 0:
             with contextlib.suppress(subprocess.TimeoutExpired):
-                subprocess.run(call_myself("--prepare", row.name, index), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=left)
+                subprocess.run(call_myself("--prepare", json.dumps(tasks)), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=left)
 
-    tasks = [(row, index) for row in wanted for index in range(row.processes)]
+    shared = sorted((row for row in wanted if row.processes > 1), key=lambda row: -row.processes)
+    alone = [(row.name, 0) for row in wanted if row.processes == 1]
+    tasks = [[(row.name, index)] for row in shared for index in range(row.processes)] + [alone[i : i + 3] for i in range(0, len(alone), 3)]
     with ThreadPoolExecutor(jobs) as pool:
-        list(pool.map(one, sorted(tasks, key=lambda task: -task[0].processes)))
+        list(pool.map(one, tasks))
     print(f"compiled in {time.monotonic() - begin:.0f} s by {len(tasks)} processes, {jobs} at a time", flush=True)
 
 
@@ -174,7 +181,7 @@ def watch(process, names, log, by_name, errors):
     if process.returncode in (0, OUT_OF_TIME) or done == len(names):
         return
     last = (lines_of(errors) or [""])[-1][:160]
-    why = f"took longer than {by_name[names[done]].seconds} s" if process.returncode == -9 else f"ended the process: {last}"
+    why = f"took longer than {by_name[names[done]].seconds} s" if process.returncode == -9 else f"ended the process, exit code {process.returncode}: {last}"
     with log.open("a") as file:
         file.write(json.dumps({"name": names[done], "failed": why, "right": False}) + "\n")
 
@@ -216,7 +223,7 @@ def verdict(row, result, device):
         asked.append((f"≥ {row.ratio:g} × {row.of or 'the peer'}", side["ratio"] >= row.ratio))
     elif row.ratio:
         asked.append(("≥ 0.5 of the limit, without its peer", share >= 0.5))
-    return "; ".join(text for text, _ in asked), all(met for _, met in asked) and result["right"]
+    return "; ".join(text for text, _ in asked) or "–", all(met for _, met in asked) and result["right"]
 
 
 def report(result):
@@ -244,7 +251,8 @@ def table(results, device):
         limit = limit_of(result, device)
         asked, met = verdict(row, result, device)
         theirs = f"{name} | {side['ms'] * 1e3:.1f} | {side['ratio']:.2f}" if side else "none | – | –"
-        met = ("yes" if met else "no" if result["right"] else "WRONG") + (f" ({row.note})" if row.note else "")
+        met = "WRONG" if not result["right"] else "–" if asked == "–" else "yes" if met else "no"
+        met += f" ({row.note})" if row.note else ""
         out.append(f"| {row.name} | {result['ms'] * 1e3:.1f} | {theirs} | {limit * 1e3:.1f} | {limit / result['ms']:.2f} | {asked} | {met} |")
     out += [""] + [f"- {result['name']}, {name}: {text}" for result in results for name, text in result.get("missing", {}).items()]
     out += [f"- not in the library: {text}" for text in MISSING]
@@ -259,8 +267,8 @@ def options_of():
     parser.add_argument("--only", nargs="*", default=[], help="rows whose name contains one of these")
     parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--seconds", type=float, default=math.inf, help="no row is begun after so many")
-    parser.add_argument("--jobs", type=int, default=max(1, (os.cpu_count() or 1) * 3 // 4), help="processes that compile at once")
-    parser.add_argument("--prepare", nargs=2, help=argparse.SUPPRESS)
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes that compile at once")
+    parser.add_argument("--prepare", help=argparse.SUPPRESS)
     parser.add_argument("--worker", help=argparse.SUPPRESS)
     parser.add_argument("--until", type=float, default=math.inf, help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -276,8 +284,7 @@ def main():
         os.environ["TKC_COMPILER"] = found
     wanted = [row for row in rows() if not options.only or any(part in row.name for part in options.only)]
     if options.prepare:
-        row = next(row for row in wanted if row.name == options.prepare[0])
-        return prepare(row, (int(options.prepare[1]), row.processes))
+        return prepare(json.loads(options.prepare))
     if options.worker:
         return time_rows(json.loads(options.worker), options.log, options.rounds, options.until)
     if options.dry:

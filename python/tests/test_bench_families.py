@@ -71,7 +71,7 @@ def test_a_row_that_raises_is_a_row():
 
 
 @pytest.mark.parametrize(
-    "then, why", [("time.sleep(60)", "took longer than 1 s"), ("sys.exit('a fault')", "ended the process: a fault")]
+    "then, why", [("time.sleep(60)", "took longer than 1 s"), ("sys.exit('a fault')", "ended the process, exit code 1: a fault")]
 )
 def test_a_process_that_hangs_or_ends(tmp_path, monkeypatch, then, why):
     """The first row is written; the second one hangs, or ends the process."""
