@@ -36,7 +36,7 @@ from side_by_side import LEAD, Bench, largest_error, poison
 BANDWIDTHS = {"H200": 4.2e12}  # bytes a second; of others H100's
 BANDWIDTH, RATE = 3.0e12, 600e12
 START = 45  # seconds that a process may take to begin its first row
-OUT_OF_TIME = 3  # the exit code of a process that began no further row
+LEFT_OFF = 3  # the exit code of a process that began no further row: time is over, or a fault has left its GPU context unusable
 
 
 class PatientBench(Bench):
@@ -122,6 +122,15 @@ def prepare(tasks):
         torch.cuda.empty_cache()
 
 
+def context_works():
+    try:
+        torch.cuda.synchronize()
+        torch.cuda.empty_cache()
+        return True
+    except RuntimeError:
+        return False
+
+
 def time_rows(names, log, rounds, deadline):
     """The timing process: a line of the log for each row."""
     family_peers.shorten_trials()
@@ -129,13 +138,14 @@ def time_rows(names, log, rounds, deadline):
     by_name = {row.name: row for row in rows()}
     for name in names:
         if time.time() > deadline:
-            sys.exit(OUT_OF_TIME)
+            sys.exit(LEFT_OFF)
         result = measure(by_name[name], kit, bench)
         bench.leads.clear()
-        torch.cuda.empty_cache()
         with log.open("a") as file:
             file.write(json.dumps(result, ensure_ascii=False) + "\n")
         print(report(result), flush=True)
+        if not context_works():
+            os._exit(LEFT_OFF)  # an orderly exit would wait for the GPU
 
 
 def call_myself(*arguments):
@@ -178,7 +188,7 @@ def watch(process, names, log, by_name, errors):
             break
         time.sleep(0.2)
     done = len(lines_of(log)) - known
-    if process.returncode in (0, OUT_OF_TIME) or done == len(names):
+    if process.returncode in (0, LEFT_OFF) or done == len(names):
         return
     last = (lines_of(errors) or [""])[-1][:160]
     why = f"took longer than {by_name[names[done]].seconds} s" if process.returncode == -9 else f"ended the process, exit code {process.returncode}: {last}"
