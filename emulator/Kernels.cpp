@@ -189,7 +189,7 @@ private:
     llvm::Expected<llvm::orc::JITTargetMachineBuilder> builder = llvm::orc::JITTargetMachineBuilder::detectHost();
     if (!builder)
       return fail(llvm::toString(builder.takeError()));
-    builder->setCodeGenOptLevel(llvm::CodeGenOptLevel::Less);
+    builder->setCodeGenOptLevel(llvm::CodeGenOptLevel::None); // small cases run shorter than better code takes to make
     llvm::Expected<std::unique_ptr<llvm::TargetMachine>> machine = builder->createTargetMachine();
     if (!machine)
       return fail(llvm::toString(machine.takeError()));

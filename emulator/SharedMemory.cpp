@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "emulator/SharedMemory.h"
 
+#include <algorithm>
 #include <cstring>
 #include <new>
 
@@ -31,6 +32,7 @@ void SharedMemory::start(uint32_t slot, uint32_t size, uint32_t system) {
   bytes = size;
   cells.assign(size, Cell());
   readers.clear();
+  unusedReaders.clear();
   // NaN in every type of float, and no sensible index.
   std::memset(reinterpret_cast<void *>(static_cast<uint64_t>(begin())), 0xff, bytes);
 }
@@ -53,20 +55,46 @@ std::optional<Conflict> SharedMemory::read(uint32_t address, uint32_t size, cons
 void SharedMemory::addReader(Cell &cell, const Agent &agent) {
   const Access access{agent.epoch, agent.site};
   if (cell.read.epoch.component == manyReaders) {
-    std::vector<Access> &list = readers[cell.read.epoch.time];
-    for (Access &reader : list)
-      if (reader.epoch.component == agent.epoch.component || agent.knows.happened.knows(reader.epoch)) {
-        reader = access;
-        return;
-      }
-    list.push_back(access);
+    readers[cell.read.epoch.time].add(access, agent.knows);
   } else if (cell.read.epoch.component == noComponent || cell.read.epoch.component == agent.epoch.component ||
              agent.knows.happened.knows(cell.read.epoch)) {
     cell.read = access;
   } else {
-    readers.push_back({cell.read, access});
-    cell.read.epoch = {manyReaders, static_cast<uint32_t>(readers.size() - 1)};
+    if (unusedReaders.empty()) {
+      unusedReaders.push_back(static_cast<uint32_t>(readers.size()));
+      readers.emplace_back();
+    }
+    const uint32_t list = unusedReaders.back();
+    unusedReaders.pop_back();
+    readers[list].begin(cell.read, access);
+    cell.read.epoch = {manyReaders, list};
   }
+}
+
+void SharedMemory::Readers::begin(const Access &first, const Access &second) {
+  list.assign({first, second});
+  room = 16;
+}
+
+void SharedMemory::Readers::add(const Access &access, const Knowledge &knows) {
+  if (list.back().epoch.component == access.epoch.component) {
+    list.back() = access;
+    return;
+  }
+  list.push_back(access);
+  if (list.size() < room)
+    return;
+  // Whoever knows of the later of two reads that are in order, or of one component, knows of the earlier.
+  std::erase_if(list, [&](const Access &reader) {
+    return reader.epoch.component != access.epoch.component && knows.happened.knows(reader.epoch);
+  });
+  std::sort(list.begin(), list.end(), [](const Access &a, const Access &b) {
+    return a.epoch.component != b.epoch.component ? a.epoch.component < b.epoch.component : a.epoch.time > b.epoch.time;
+  });
+  list.erase(std::unique(list.begin(), list.end(),
+                         [](const Access &a, const Access &b) { return a.epoch.component == b.epoch.component; }),
+             list.end());
+  room = std::max<size_t>(16, 2 * list.size());
 }
 
 std::optional<Conflict> SharedMemory::checkReaders(const Cell &cell, uint32_t address, const Agent &agent) const {
@@ -78,7 +106,7 @@ std::optional<Conflict> SharedMemory::checkReaders(const Cell &cell, uint32_t ad
       return Conflict{Conflict::Kind::WriteAfterRead, address, cell.read.epoch, cell.read.site};
     return std::nullopt;
   }
-  for (const Access &reader : readers[cell.read.epoch.time])
+  for (const Access &reader : readers[cell.read.epoch.time].list)
     if (conflict(reader))
       return Conflict{Conflict::Kind::WriteAfterRead, address, reader.epoch, reader.site};
   return std::nullopt;
@@ -109,7 +137,7 @@ void SharedMemory::setWriter(Cell &cell, const Agent &agent) {
   cell.write = {agent.epoch, agent.site};
   cell.writtenByAsync = agent.isAsync;
   if (cell.read.epoch.component == manyReaders)
-    readers[cell.read.epoch.time].clear();
+    unusedReaders.push_back(cell.read.epoch.time);
   cell.read = Access();
 }
 

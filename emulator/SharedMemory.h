@@ -82,13 +82,24 @@ private:
     bool writtenByAsync = false;
   };
 
+  /// Those that read a byte with nothing between. Of a component, or of reads in order, the latest counts; the others
+  /// are dropped from time to time, as looking for them at each read would take longest of all.
+  struct Readers {
+    std::vector<Access> list;
+    size_t room = 0; ///< the length at which the list is cleaned
+
+    void begin(const Access &first, const Access &second);
+    void add(const Access &access, const Knowledge &knows);
+  };
+
   void setWriter(Cell &cell, const Agent &agent);
   void addReader(Cell &cell, const Agent &agent);
   std::optional<Conflict> checkReaders(const Cell &cell, uint32_t address, const Agent &agent) const;
 
   uint32_t base = 0, bytes = 0;
   std::vector<Cell> cells;
-  std::vector<std::vector<Access>> readers; ///< of bytes that several read with nothing between
+  std::vector<Readers> readers;
+  std::vector<uint32_t> unusedReaders; ///< indices of lists of bytes that have been written since
 };
 
 } // namespace tkc::emulator
