@@ -174,6 +174,11 @@ def lines_of(path):
     return path.read_text().splitlines() if path.exists() else []
 
 
+def forget_failures(log):
+    kept = [line for line in lines_of(log) if "failed" not in json.loads(line)]
+    log.write_text("".join(line + "\n" for line in kept))
+
+
 def watch(process, names, log, by_name, errors):
     """Waits for a timing process. A row that takes longer than it may ends it. Adds the row that ended it to the log."""
     begin, known = time.monotonic(), len(lines_of(log))
@@ -275,6 +280,7 @@ def options_of():
     parser.add_argument("--dry", action="store_true", help="small sizes on the CPU: kernels on tkc's interpreter, peers that run there")
     parser.add_argument("--tkc", help="the compiler, else the package's own, TKC_COMPILER or tkc in PATH")
     parser.add_argument("--only", nargs="*", default=[], help="rows whose name contains one of these")
+    parser.add_argument("--again", action="store_true", help="tries rows again that failed before")
     parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--seconds", type=float, default=math.inf, help="no row is begun after so many")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes that compile at once")
@@ -305,6 +311,8 @@ def main():
         return 0 if all(result["right"] for result in results) else 1
     device = torch.cuda.get_device_name()
     compiler = hashlib.sha256(Path(os.environ["TKC_COMPILER"]).read_bytes()).hexdigest()[:16] if "TKC_COMPILER" in os.environ else "the package's"
+    if options.again:
+        forget_failures(options.log)
     known = {row["name"] for row in read_log(options.log, {"device": device, "torch": torch.__version__, "compiler": compiler})}
     left = [row for row in wanted if row.name not in known]
     prepare_all(left, options.jobs, min(300, options.seconds / 2))

@@ -87,3 +87,10 @@ def test_a_process_that_hangs_or_ends(tmp_path, monkeypatch, then, why):
     lines = [json.loads(line) for line in log.read_text().splitlines()]
     assert [line.get("name") for line in lines] == [None, "first", "second"] and lines[2]["failed"] == why
     assert time.monotonic() - begin < 20
+
+
+def test_failed_rows_are_forgotten(tmp_path):
+    log = tmp_path / "log.jsonl"
+    log.write_text('{"device": "one"}\n{"name": "first", "failed": "why"}\n{"name": "second"}\n')
+    families.forget_failures(log)
+    assert log.read_text() == '{"device": "one"}\n{"name": "second"}\n'
