@@ -102,6 +102,13 @@ private:
   std::string text;
 };
 
+/// Who issues the fastest matrix instruction, which decides how kernels of products are built.
+std::string issuerOfProducts(const arch::Description &gpu) {
+  const auto fastest = std::max_element(gpu.matrixInstructions.begin(), gpu.matrixInstructions.end(),
+                                        [](const auto &a, const auto &b) { return a.macsPerClock < b.macsPerClock; });
+  return std::string(fastest == gpu.matrixInstructions.end() ? "" : spelling(fastest->issuer));
+}
+
 /// What scripts ask for: names and sizes.
 llvm::json::Value json(const arch::Description &gpu) {
   return llvm::json::Object{{"name", gpu.name},
@@ -109,6 +116,7 @@ llvm::json::Value json(const arch::Description &gpu) {
                             {"part", gpu.part},
                             {"compiles", gpu.hasBackend},
                             {"amd", gpu.capability.major == 0},
+                            {"products_by", issuerOfProducts(gpu)},
                             {"shared_bytes_per_block", gpu.sharedBytesPerBlock},
                             {"shared_bytes_per_multiprocessor", gpu.sharedBytesPerMultiprocessor},
                             {"registers_per_multiprocessor", gpu.registersPerMultiprocessor},

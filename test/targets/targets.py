@@ -7,10 +7,9 @@
 
 Writes FOLDER/targets.md (tables), targets.json, and targets-*.xml (JUnit). What went in decides whether something is done again:
 results are kept in $TKC_CACHE (~/.cache/tkc). Without --all a covering subset: on each architecture one specialisation and one
-case in six of each kernel, others on other architectures; without --arch, architectures of one family by turns (turns.py). Fails on
-spills to memory, stack frames, local memory, on what ptxas serialised or repaired, on writes of registers that a product in flight
-reads (in_flight.py), on whatever the emulator finds, and on bank conflicts
-in loops and superfluous products, of the first case of each kernel (without --all or --arch, of each file on one architecture).
+case in six of each kernel, others on other architectures; without --arch, architectures whose kernels are built alike by turns
+(turns.py). Fails on spills to memory, stack frames, local memory, on what ptxas serialised or repaired, on writes of registers that a
+product in flight reads (in_flight.py), on whatever the emulator finds, and on bank conflicts in loops and superfluous products, of the first case of each kernel (without --all or --arch, of each file on one architecture).
 Spills that known-spills.txt lists are counted and shown apart; known-counts.txt lists conflicts and products."""
 import argparse
 import collections
@@ -154,11 +153,6 @@ def blocks_at_once(result, kernel, gpu):
     return min(by_registers, by_shared, gpu["threads_per_multiprocessor"] // (warps * 32))
 
 
-def family_of(gpu, gpus):
-    """This GPU and others of its family (`tkc arch`), which code of the same instructions runs on."""
-    return [other for other in gpus if other["families"][0] == gpu["families"][0]]
-
-
 class Progress:
     """A line that says how far it is; none where nobody watches."""
 
@@ -259,7 +253,7 @@ def main():
                 if not compilers.find(gpu):
                     compiled.append((gpu["name"], kernel, "", "no compiler for it here"))
                     continue
-                if by_turns and gpu != turns.chosen(kernel, family_of(gpu, gpus)):
+                if by_turns and gpu != turns.chosen(kernel, turns.of_a_kind(gpu, gpus)):
                     continue
                 for spec in specs if options.all else [specs[(known_gpus.index(gpu) + turns.number(kernel)) % len(specs)]]:
                     jobs.append(("compile", (spec, gpu["name"]), lambda spec=spec, gpu=gpu: compile_one(options, store, spec, gpu)))
@@ -270,7 +264,7 @@ def main():
                 sample = "0/1" if options.all else f"{known_gpus.index(gpu)}/6"
                 if not by_turns or gpu == turns.chosen(file.stem, gpus):
                     jobs.append(("count", (file, gpu["name"]), lambda file=file, gpu=gpu: count_one(options, store, file, gpu, emulator)))
-                if not by_turns or gpu == turns.chosen(file.stem, family_of(gpu, gpus)):
+                if not by_turns or gpu == turns.chosen(file.stem, turns.of_a_kind(gpu, gpus)):
                     jobs.append(("emulate", (file, gpu["name"]),
                                  lambda file=file, gpu=gpu, sample=sample: emulate_one(options, store, file, gpu, sample, emulator)))
 

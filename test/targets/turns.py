@@ -8,6 +8,12 @@ def chosen(name, gpus):
     return gpus[number(name) % len(gpus)]
 
 
+def of_a_kind(gpu, gpus):
+    """This GPU and those whose kernels are built alike, because the same threads issue their matrix instructions (`tkc arch --json`):
+    a warp, a warpgroup, one thread, or a wave of AMD's."""
+    return [other for other in gpus if other["products_by"] == gpu["products_by"]]
+
+
 def number(name):
     """A number that depends on nothing but the name."""
     return sum(map(ord, name))
