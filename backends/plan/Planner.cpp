@@ -26,6 +26,7 @@
 #include "backends/plan/resources/RingDepth.h"
 #include "backends/plan/resources/ScratchMemory.h"
 #include "backends/plan/resources/ShareMemory.h"
+#include "backends/plan/resources/SharedGrain.h"
 #include "backends/plan/resources/SharedMemory.h"
 #include "backends/plan/resources/WarpRegisters.h"
 #include "backends/plan/roles/BulkReduceRole.h"
@@ -306,6 +307,7 @@ private:
   void finish() {
     beginEarly(arch, schedule, *plan);
     mergeTensorMaps(*plan);
+    chooseSharedGrains(*plan, arch.sharedGrain);
     allocateShared(*plan, arch.language == arch::Language::Hip, placement.packs);
     plan->grid.dynamic = !answers.empty();
     tiles.settle(*plan, placement, overlapped);

@@ -49,6 +49,7 @@ plan::Budget Description::budget() const {
           tensorMemoryColumns,
           hasClusterLaunchControl,
           sharedSpan,
+          sharedGrain,
           hasTransposingRead,
           chiplets,
           directLoadBytes};

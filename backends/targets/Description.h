@@ -97,6 +97,7 @@ struct Description {
   int64_t sharedBytesPerBlock; ///< dynamic, after opting in
   int64_t sharedBytesPerMultiprocessor;
   int64_t sharedSpan = 128;       ///< bytes that its banks serve at once, of a read
+  int sharedGrain = 16;           ///< fewest bytes of a row that swizzles may keep together
   int registersPerMultiprocessor; ///< 32-bit
   int maxRegistersPerThread;
   int maxThreadsPerBlock;

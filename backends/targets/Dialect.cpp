@@ -18,7 +18,6 @@ constexpr Dialect inCuda{.numbers = "",
                          .overlay = "",
                          .rereadsArguments = false,
                          .masksInTurns = false,
-                         .hasStagedTiles = false,
                          .hasStaticShared = false};
 constexpr Dialect inHip{.numbers = "tk::",
                         .stream = "ihipStream_t",
@@ -29,7 +28,6 @@ constexpr Dialect inHip{.numbers = "tk::",
                         .overlay = "hip/",
                         .rereadsArguments = true,
                         .masksInTurns = true,
-                        .hasStagedTiles = true,
                         .hasStaticShared = true};
 
 } // namespace

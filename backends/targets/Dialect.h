@@ -22,7 +22,6 @@ struct Dialect {
   bool rereadsArguments = false; ///< loops over tiles ask for a kernel's arguments again, so that they are not kept in
                                  ///< registers from one to the next
   bool masksInTurns = false;     ///< a condition of a tile's elements takes scalar registers, of which there are few
-  bool hasStagedTiles = false;   ///< tiles that registers are stored to, for products, have a type of their own
   bool hasStaticShared = false;  ///< shared memory is a variable of the kernel; else placed in what the launch asks for
 
   /// "int(threadIdx.x)"

@@ -401,6 +401,8 @@ Buffer Parser::buffer() {
   shape(buffer.rows, buffer.cols);
   expect("]");
   buffer.swizzle = swizzle();
+  if (accept("grain"))
+    buffer.grain = smallInteger();
   expect("stages");
   buffer.stages = smallInteger();
   if (accept("instances"))

@@ -41,6 +41,7 @@ struct Buffer {
   int64_t rows = 0; ///< of one stage, as stored: rows of `cols` contiguous elements
   int64_t cols = 0;
   Swizzle swizzle = Swizzle::B128;
+  int grain = 16; ///< bytes of a row that the swizzle keeps together: 16, or where waves read, 8 or 4
   int stages = 1;
   int instances = 1;   ///< more than 1: instance i of whatever role uses its own: each stage is so many tiles
   int64_t offset = 0;  ///< bytes from the 1024-byte aligned start of shared memory
@@ -408,6 +409,7 @@ struct Budget {
   int tensorColumns = 0;                ///< 0: no tensor memory
   bool hasClusterLaunchControl = false; ///< a block can take over the work of blocks that have not started
   int64_t sharedSpan = 128;             ///< Plan::sharedSpan
+  int sharedGrain = 16;                 ///< the least Buffer::grain
   bool transposesBytes = false;         ///< as it reads shared memory: waves take 8-bit operands that lie either way
   int chiplets = 1;                     ///< dies that blocks go around
   int directLoadBytes = 0;              ///< that a load to shared memory brings each thread

@@ -374,8 +374,9 @@ void Printer::resources(const Plan &plan) {
                      map.boxCols, map.rowDim, map.colDim, spelling(map.swizzle),
                      map.fetched == TensorMap().fetched ? "" : fmt::format(" fetch {}", map.fetched), map.buffer));
   for (const Buffer &buffer : plan.buffers)
-    line(fmt::format("buffer {}: {}[{}x{}] swizzle {} stages {}{} offset {}{}", buffer.name, spelling(buffer.elem),
-                     buffer.rows, buffer.cols, spelling(buffer.swizzle), buffer.stages,
+    line(fmt::format("buffer {}: {}[{}x{}] swizzle {}{} stages {}{} offset {}{}", buffer.name, spelling(buffer.elem),
+                     buffer.rows, buffer.cols, spelling(buffer.swizzle),
+                     buffer.grain == Buffer().grain ? "" : fmt::format(" grain {}", buffer.grain), buffer.stages,
                      buffer.instances == 1 ? "" : fmt::format(" instances {}", buffer.instances), buffer.offset,
                      buffer.aliasOf.empty() ? "" : " alias " + buffer.aliasOf));
   if (plan.tensorColumns > 0)

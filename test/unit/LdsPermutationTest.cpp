@@ -98,6 +98,25 @@ TEST(LdsPermutation, HasNoBankConflictsInStagedTiles) {
   checkStagedTiles<942, 32>(Cdna::Cdna3);
 }
 
+/// Elements of 8 bits that are widened in registers: 4 bytes of each row, an accumulator's run, in tiles of grain 4; and
+/// one byte of each, as products by threads read them.
+template <int Gpu, int Swizzle> void checkBytes(Cdna gpu) {
+  for (const int tile : {32, 16})
+    for (int first = 0; first + 64 / tile * 4 <= Swizzle; first += 64 / tile * 4) {
+      const auto place = [&](int lane) { return std::pair(lane % tile, first + lane / tile * 4); };
+      expectNoConflict<Gpu, Swizzle, 4>(gpu, 4, false, place, "widened");
+      expectNoConflict<Gpu, Swizzle, 4>(gpu, 1, false, place, "a byte each");
+    }
+}
+
+TEST(LdsPermutation, HasNoBankConflictsInTilesOfBytes) {
+  checkBytes<90, 128>(Cdna::Cdna2);
+  checkBytes<90, 64>(Cdna::Cdna2);
+  checkBytes<942, 128>(Cdna::Cdna3);
+  checkBytes<942, 64>(Cdna::Cdna3);
+  checkBytes<942, 32>(Cdna::Cdna3);
+}
+
 /// Four 16-bit rows a read (two reads bring the eight that a lane contracts), or eight of 8 bits.
 template <int Bytes, int Swizzle> void checkDownTheColumns(int tile, int elements) {
   using read = tk::transposing_read<Bytes>;

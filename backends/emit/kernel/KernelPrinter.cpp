@@ -254,8 +254,7 @@ private:
     const std::string type =
         areScales && scales->second
             ? fmt::format("tk::scale_tile<{}, {}, {}>", elementType(buffer.elem), buffer.rows, buffer.cols)
-            : bufferType(buffer, split ? buffer.rows / sharing : buffer.rows, areScales,
-                         isStaged(buffer) ? "tk::staged_tile" : "tk::shared_tile");
+            : bufferType(buffer, split ? buffer.rows / sharing : buffer.rows, areScales);
     const bool aligned = buffer.swizzle == plan::Swizzle::B128 && buffer.rows > 1 && buffer.cols > 1;
     const int64_t alignment = buffer.offset % (8 * plan.sharedSpan) == 0 ? 8 * plan.sharedSpan : packedAlignment;
     return fmt::format("{}{} {}{}{};\n", aligned ? "" : fmt::format("alignas({}) ", alignment), type,
@@ -265,21 +264,6 @@ private:
 
   /// Of buffers that do not begin where swizzles repeat.
   static constexpr int64_t packedAlignment = 128;
-
-  /// Whether only registers are stored to it, and products are all that reads it.
-  bool isStaged(const plan::Buffer &buffer) const {
-    if (!dialect.hasStagedTiles || buffer.swizzle == plan::Swizzle::None)
-      return false;
-    bool isStored = false, isOnlyRead = true;
-    walk(plan, [&](const Stmt &stmt) {
-      const bool isOperand = stmt.kind == StmtKind::Product;
-      const bool stores = stmt.kind == StmtKind::StoreShared && !stmt.ref.transposed;
-      const bool uses = stmt.ref.buffer == buffer.name || stmt.aRef.buffer == buffer.name;
-      isStored |= uses && stores;
-      isOnlyRead &= !uses || isOperand || stores;
-    });
-    return isStored && isOnlyRead;
-  }
 
   bool isResponse(const std::string &buffer) const {
     return any(plan, [&](const Stmt &stmt) { return stmt.kind == StmtKind::Claim && stmt.ref.buffer == buffer; });

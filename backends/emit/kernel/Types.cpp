@@ -106,15 +106,18 @@ std::string variableType(const plan::VarType &type, int instances) {
   return {};
 }
 
-std::string bufferType(const plan::Buffer &buffer, int64_t rows, bool isTile, std::string_view tileType) {
+std::string bufferType(const plan::Buffer &buffer, int64_t rows, bool isTile) {
   const std::string elem = storedType(buffer.elem);
   const int64_t cols = storedCount(buffer.elem, buffer.cols);
   if (!isTile && (rows == 1 || buffer.cols == 1))
     return fmt::format("tk::shared_vector<{}, {}>", elem, rows * cols);
   const int64_t swizzle = plan::bytes(buffer.swizzle);
-  if (swizzle == 128)
-    return fmt::format("{}<{}, {}, {}>", tileType, elem, rows, cols);
-  return fmt::format("{}<{}, {}, {}, {}>", tileType, elem, rows, cols, swizzle);
+  std::string others; // where they are not the defaults
+  if (swizzle != 128 || buffer.grain != plan::Buffer().grain)
+    others = fmt::format(", {}", swizzle);
+  if (buffer.grain != plan::Buffer().grain)
+    others += fmt::format(", {}", buffer.grain);
+  return fmt::format("tk::shared_tile<{}, {}, {}{}>", elem, rows, cols, others);
 }
 
 std::string identifier(std::string_view name) {

@@ -26,8 +26,7 @@ std::string storedType(ElemType type);
 int64_t storedCount(ElemType type, int64_t elements);
 /// "tk::shared_tile<tk::bf16, 128, 64>", or a shared_vector where the buffer has one row or one column, unless
 /// `isTile`: a tile in any case. `tileType`: what a tile is called.
-std::string bufferType(const plan::Buffer &buffer, int64_t rows, bool isTile = false,
-                       std::string_view tileType = "tk::shared_tile");
+std::string bufferType(const plan::Buffer &buffer, int64_t rows, bool isTile = false);
 
 /// Rows and columns of the part that one instance holds.
 int64_t partRows(const plan::VarType &type, int instances);

@@ -48,6 +48,7 @@ const Description gfx90a{
     .sharedBytesPerBlock = 64 * 1024,
     .sharedBytesPerMultiprocessor = 64 * 1024,
     .sharedSpan = 256,
+    .sharedGrain = 4,
     .registersPerMultiprocessor = 128 * 1024,
     .maxRegistersPerThread = 512,
     .maxThreadsPerBlock = 1024,

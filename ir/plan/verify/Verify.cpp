@@ -99,6 +99,7 @@ std::vector<Violation> verify(const Plan &plan, const Budget &budget) {
   checkOperands(plan, report);
   checkAssigned(plan, report);
   checkWaves(plan, budget, report);
+  checkGrains(plan, budget, report);
   if (!report.empty())
     return report.take();
   checkBudgets(plan, budget, report);

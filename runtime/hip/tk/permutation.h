@@ -11,9 +11,6 @@ namespace tk {
 /// Rows after which the permutation repeats.
 inline constexpr int permuted_rows = 16;
 
-/// Bytes that stay together in tiles of 16-bit elements that registers are stored to and products read.
-inline constexpr int staged_grain = gfx == 950 ? 16 : 8;
-
 /// Where the byte `offset` of a panel with rows of Swizzle bytes lies; the panel stands at a multiple of
 /// permuted_rows · Swizzle.
 template <int Swizzle, int Grain = 16> __host__ __device__ constexpr int permute(int offset) {

@@ -29,6 +29,32 @@ template <int Rows, int Cols, int Step, int Threads, bool DownFirst = false> str
   }
 };
 
+/// x and y change places where all bits of `mask` are set, and stay where none is: by bits, since compilers make of a
+/// selection between two of an array's elements one of their addresses, and then keep the array in memory.
+__device__ __forceinline__ void exchange_by(u32 mask, u32 &x, u32 &y) {
+  const u32 first = (y & mask) | (x & ~mask);
+  y = (x & mask) | (y & ~mask);
+  x = first;
+}
+
+/// Stores the chunk of 16 bytes that begins with element (r, c) of a tile: in the order in which the swizzle has its
+/// parts, where its grain is finer.
+template <class Tile> __device__ __forceinline__ void store_chunk(u32 address, int r, int c, const u32 *words) {
+  constexpr int grain = Tile::swizzle ? Tile::grain : 16;
+  u32 placed[4] = {words[0], words[1], words[2], words[3]};
+  if constexpr (grain <= 8) {
+    const u32 mask = 0u - (u32(r) >> 3 & 1);
+    exchange_by(mask, placed[0], placed[2]);
+    exchange_by(mask, placed[1], placed[3]);
+  }
+  if constexpr (grain == 4) {
+    const u32 mask = 0u - (u32(r) >> 4 & 1);
+    exchange_by(mask, placed[0], placed[1]);
+    exchange_by(mask, placed[2], placed[3]);
+  }
+  store_shared_words<4>(address + u32(Tile::offset(r, c) & ~15), placed);
+}
+
 /// A thread's share of a tile, in chunks of 16 bytes.
 template <class T, int Rows, int Cols, int Threads, bool DownFirst = false> struct share {
   static constexpr int count = 16 / int(sizeof(T));
@@ -63,8 +89,7 @@ template <class T, int Rows, int Cols, int Threads, bool DownFirst = false> stru
   template <class Tile> __device__ __forceinline__ void place(Tile &to, int thread) const {
     static_assert(same<typename Tile::element, T> && Tile::rows == Rows && Tile::cols == Cols);
     const u32 address = to.address();
-    chunks::for_each(thread,
-                     [&](int i, int r, int c) { store_shared_words<4>(address + u32(Tile::offset(r, c)), words[i]); });
+    chunks::for_each(thread, [&](int i, int r, int c) { store_chunk<Tile>(address, r, c, words[i]); });
   }
 };
 

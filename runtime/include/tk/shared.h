@@ -52,10 +52,6 @@ struct alignas(Swizzle ? permuted_rows *Swizzle : 16) shared_tile : tile_layout<
   }
 };
 
-/// What registers are stored to and products read.
-template <class Element, int Rows, int Cols, int Swizzle = 128>
-using staged_tile = shared_tile<Element, Rows, Cols, Swizzle, Swizzle && sizeof(Element) == 2 ? staged_grain : 16>;
-
 /// Elements in shared memory, contiguous: a column or a row of a tile.
 template <class Element, int Count> struct alignas(16) shared_vector {
   using element = Element;

@@ -108,6 +108,7 @@ __device__ __forceinline__ void store_shared(const shared_slice<Tile, Rows, Cols
   } else {
     using turns = taking_turns<X, Tile>;
     constexpr int count = shared_chunk_or_pair<X>();
+    static_assert(count * int(sizeof(T)) <= Tile::grain, "the swizzle would divide what is stored at once");
     const int thread = rank<typename X::layout>();
     const bool turned = turns::bytes && X::layout::row(thread, 0) >> turns::row_bit & 1;
     if constexpr (Tile::swizzle == 0)
@@ -157,6 +158,7 @@ __device__ __forceinline__ X load_shared(const shared_slice<Tile, Rows, Cols> &f
     load_by_matrices(from, result);
   } else {
     constexpr int count = shared_chunk_or_pair<X>();
+    static_assert(count * int(sizeof(T)) <= Tile::grain, "the swizzle has divided what is read at once");
     const int thread = rank<typename X::layout>();
 #pragma unroll
     for (int a = 0; a < X::row_slots; ++a)

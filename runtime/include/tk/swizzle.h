@@ -12,7 +12,7 @@
 namespace tk {
 
 /// Swizzle: 32, 64 or 128, the bytes of a panel's row, or 0 for plain row-major. Grain: 16, the bytes that stay
-/// together; 8 where the permutation of a GPU has that.
+/// together; 8 or 4 where the permutation of a GPU has that.
 template <class Element, int Rows, int Cols, int Swizzle, int Grain = 16> struct tile_layout {
   static constexpr int rows = Rows, cols = Cols, swizzle = Swizzle, grain = Grain;
   static constexpr int row_bytes = Swizzle ? Swizzle : Cols * int(sizeof(Element));
