@@ -33,17 +33,19 @@ def loop_lines(text):
 def summary(counts, file):
     """Of a file's kernels, by the names of the emitted functions: {"done", "needed": multiply-adds of matrix instructions of all;
     "kernels": {name: {"loops", "others": {"accesses", "conflicts"}}}; "conflicts": what conflicts in loops, one text a line of the
-    source}. A conflict is a time that the banks are busy beyond the least."""
+    source}. A conflict is a time that the banks are busy beyond the least. What compilers joined from several places, as the copies of
+    an unrolled loop, has no line, and counts as if it stood in a loop."""
     in_loop = {f"{file.name}:{line}" for line in loop_lines(file.read_text())}
     kernels, lines = collections.defaultdict(lambda: {part: {"accesses": 0, "conflicts": 0} for part in ("loops", "others")}), {}
     for row in counts["shared"]:
-        kernel, looped = compilers.plain(row["kernel"]), row["line"] in in_loop
+        kernel, line = compilers.plain(row["kernel"]), row["line"] or "an unknown line"
+        looped = not row["line"] or row["line"] in in_loop
         part = kernels[kernel]["loops" if looped else "others"]
         conflicts = row["served"] - row["least"]
         part["accesses"] += row["accesses"]
         part["conflicts"] += conflicts
         if looped and conflicts:
-            how = f"{row['line']} {'writes' if row['writes'] else 'reads'} {row['bytes']} bytes a lane in {kernel}"
+            how = f"{line} {'writes' if row['writes'] else 'reads'} {row['bytes']} bytes a lane in {kernel}"
             lines[how] = [sum(pair) for pair in zip(lines.get(how, [0, 0]), (conflicts, row["accesses"]))]
     return {"done": sum(kernel["multiplyAdds"] for kernel in counts["products"]), "needed": counts.get("neededMultiplyAdds", 0),
             "kernels": kernels,
