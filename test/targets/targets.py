@@ -48,7 +48,7 @@ def specialisations(options, file):
     run = tkc(options, file, "--emit=tile")
     if run.returncode != 0:
         sys.exit(f"tkc {file} --emit=tile\n{run.stderr}")
-    for name, types, rest in re.findall(r"^func @(\w+)(?:<(.*?)>)?\(.*?\)(?: where (.*?))? \{$", run.stdout, re.M):
+    for name, types, rest in re.findall(r"^func @(\w+)(?:<(.*?)>)?\(.*?\)(?: where (.*?))?(?: given .*?)? \{$", run.stdout, re.M):
         fixed = [item for item in (types + ", " + rest).split(", ") if item and not item.startswith("tune ")]
         spec = Spec(file, name, tuple(item.replace(" ", "") for item in fixed))
         if spec not in found[name]:
