@@ -104,6 +104,18 @@ def chunk_scan(c, b, x, dt, a, skip):
     return lambda: operator(x, steps, a, b, c, chunk_size=256, D=skip, return_final_states=True)
 
 
+def chunk_scan_gradients(c, b, x, dt, a, skip, grad):
+    """The backward pass alone."""
+    c, b, x, steps, a, skip = inputs = [each.detach().requires_grad_() for each in (c, b, x, swapped(dt).contiguous(), a, skip)]
+    y = mamba("ssd_combined", "mamba_chunk_scan_combined")(x, steps, a, b, c, chunk_size=256, D=skip)
+
+    def launch():
+        dc, db, dx, ddt, da, dskip = torch.autograd.grad(y, inputs, grad, retain_graph=True)
+        return [dc, db, dx, swapped(ddt), da, dskip]
+
+    return launch
+
+
 def chunk_scan_step(c, b, x, dt, a, skip, state):
     operator, (batch, count, width, n) = mamba("selective_state_update", "selective_state_update"), state.shape
     steps = dt[:, :, None].expand(batch, count, width)

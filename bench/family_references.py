@@ -59,6 +59,32 @@ def mamba(c, b, x, dt, a, skip):
     return (y + skip.double()[:, None, None] * values).transpose(1, 2), state.transpose(2, 3)
 
 
+def mamba_gradients(c, b, x, dt, a, skip, grad):
+    """dc, db, dx, ddt, da and dskip of Mamba-2's scan."""
+    (batch, n, count, _), share = x.shape, x.shape[2] // b.shape[2]
+    steps, rates, skips = heads(dt), a.double().repeat(batch), skip.double().repeat(batch)
+    decay = (steps * rates[:, None]).cumsum(-1)
+    seen = torch.ones(n, n, dtype=torch.bool, device=x.device).tril()
+    of_heads = [heads(each.transpose(1, 2).repeat_interleave(count // each.shape[2], 1)) for each in (c, b, x, grad)]
+
+    def gradients(part):
+        cs, bs, xs, gs = (each[part] for each in of_heads)
+        step = steps[part, None]
+        weight = (decay[part, :, None] - decay[part, None, :]).masked_fill(~seen, -math.inf).exp()
+        seen_values, met = weight * (cs @ bs.mT), weight * (gs @ xs.mT)
+        dc, db = met @ (bs * step.mT), (met.mT @ cs) * step.mT
+        dx = (seen_values.mT @ gs) * step.mT + gs * skips[part, None, None]
+        later = (seen_values * (gs @ xs.mT)).flip(1).cumsum(1).flip(1)  # the sum over this step and all later ones
+        rest = (later * step).tril(-1).sum(-1)
+        ddt = later.diagonal(dim1=1, dim2=2) + rest * rates[part, None]
+        return dc, db, dx, ddt, (rest * steps[part]).sum(-1), (gs * xs).sum((1, 2))
+
+    results = by_parts(batch * count, 5 * n * n, gradients)
+    dc, db, dx, ddt, da, dskip = (each.unflatten(0, (batch, count)) for each in results)
+    dc, db = (each.unflatten(1, (-1, share)).sum(2) for each in (dc, db))
+    return [*(each.transpose(1, 2) for each in (dc, db, dx)), ddt, da.sum(0), dskip.sum(0)]
+
+
 def simple_gated_gradients(q, k, v, grad, gate, scale):
     """dq, dk, dv of simple gated linear attention."""
     batch, count, n, _ = q.shape

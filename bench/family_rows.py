@@ -236,6 +236,18 @@ def mamba(kit, groups, n):
                 {"mamba_ssm": lambda: peers.chunk_scan(*inputs)}, bytes_of(*inputs, y, last), chunk_flops(b * h * length, n, d))
 
 
+def mamba_backward(kit, groups, n):
+    (b, length, h), d = kit.sizes((16, 4096, 32), (1, 130, 16)), 64
+    c, bt, x = kit.normal(b, length, groups, n, std=0.3), kit.normal(b, length, groups, n, std=0.3), kit.normal(b, length, h, d)
+    dt, a, skip = kit.uniform(b, h, length, low=0.01, high=0.2), -kit.uniform(h, low=1, high=16), kit.normal(h, dtype=torch.float32)
+    inputs = (c, bt, x, dt, a, skip, kit.normal(b, length, h, d))
+    outputs = [torch.empty_like(each) for each in inputs[:6]]
+    call = kit.kernel("state_space/mamba2_backward.tk", "chunk_scan_backward")
+    return Work(lambda: call(*inputs, out=outputs), outputs, lambda: references.mamba_gradients(*inputs),
+                {"mamba_ssm": lambda: peers.chunk_scan_gradients(*inputs)}, bytes_of(*inputs, *outputs),
+                3 * chunk_flops(b * h * length, n, d))
+
+
 def mamba_step(kit):
     (b, h), d, n = kit.sizes((64, 32), (2, 2)), 64, 128
     c, bt, x = kit.normal(b, 1, n), kit.normal(b, 1, n), kit.normal(b, h, d)
@@ -471,6 +483,10 @@ def rows():
     yield Row("Mamba-2, 1 group, state 128", functools.partial(mamba, groups=1, n=128), share=0.5, ratio=3, processes=3)
     for n in (128, 64):
         yield Row(f"Mamba-2, 16 groups, state {n}", functools.partial(mamba, groups=16, n=n), share=0.6, ratio=2, processes=3)
+    yield Row("Mamba-2, 1 group, state 128, backward", functools.partial(mamba_backward, groups=1, n=128), ratio=1.5, processes=4,
+              seconds=120)
+    yield Row("Mamba-2, 16 groups, state 64, backward", functools.partial(mamba_backward, groups=16, n=64), ratio=1.5, processes=4,
+              seconds=120)
     yield Row("Mamba-2, a step", mamba_step)
     for d in (64, 128):
         yield Row(f"gated linear attention {d}", functools.partial(gated, d=d), ratio=3, processes=8, seconds=120)
