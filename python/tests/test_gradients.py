@@ -7,6 +7,14 @@ import pytest
 
 import tkc
 
+#: Inputs are multiples of it, and no larger than 3: with two steps more they are exact in bf16.
+STEP = 2.0**-5
+
+
+def _array(values, elem):
+    return tkc.array(values, elem)
+
+
 #: File, kernel, and the type, shape or value of each input; calls for every `when` of every gradient of the library.
 CALLS = [
     ("attention.tk", "attn_fwd", {"q": ("bf16", (1, 2, 5, 64)), "k": ("bf16", (1, 2, 7, 64)), "v": ("bf16", (1, 2, 7, 64)),
@@ -22,16 +30,13 @@ CALLS = [
     ("linear_attention/linear_attention.tk", "simple_gated",
      {"q": ("bf16", (1, 2, 7, 64)), "k": ("bf16", (1, 2, 7, 64)), "v": ("bf16", (1, 2, 7, 64)),
       "gate": np.full((1, 2, 7), -0.1, dtype="float32"), "scale": 0.125}),
+    ("state_space/mamba2.tk", "chunk_scan",
+     {"c": ("bf16", (1, 7, 1, 64)), "b": ("bf16", (1, 7, 1, 64)), "x": ("bf16", (1, 7, 2, 64)),
+      "dt": _array(np.arange(2, 16).reshape(1, 2, 7) * STEP, "f32"), "a": _array(np.array([-0.5, -2.0]), "f32"),
+      "skip": ("f32", (2,))}),
     ("extra/embedding.tk", "embedding", {"table": ("bf16", (6, 5)), "ids": np.array([3, -1, 0, 5, 3])}),
     ("extra/dropout.tk", "dropout", {"x": ("bf16", (6, 40)), "p": 0.25, "seed": 7}),
 ]  # fmt: skip
-
-#: Inputs are multiples of it, and no larger than 3: with two steps more they are exact in bf16.
-STEP = 2.0**-5
-
-
-def _array(values, elem):
-    return tkc.array(values, elem)
 
 
 def _value(array):
