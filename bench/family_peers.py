@@ -220,6 +220,18 @@ def grouped_products(x, h, ends, both, down):
     return launch
 
 
+def scaled_grouped_products(x, h, ends, both, down):
+    """The same in float8, with one scale for each row of either operand."""
+    scales = [torch.ones(w.shape[:2], device=x.device) for w in (both, down)]
+    ones = torch.ones(x.shape[0], device=x.device)
+
+    def launch():
+        return [torch._scaled_grouped_mm(rows, w.mT, ones, scale, offs=ends, out_dtype=torch.bfloat16)
+                for rows, w, scale in ((x, both, scales[0]), (h, down, scales[1]))]
+
+    return launch
+
+
 def experts_layer(x, logits, both, down, k):
     """The whole layer with grouped products, under torch.compile."""
     def layer(x, logits, both, down):

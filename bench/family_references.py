@@ -181,6 +181,31 @@ def experts(x, expert, weight, gate, up, down):
     return y
 
 
+def unblocked(x, scale):
+    """x times its scales, one for each 128 columns of a row, [columns / 128, rows]; f64."""
+    return x.float().double() * scale.T.double().repeat_interleave(128, 1)[:, :x.shape[1]]
+
+
+def unblocked_weights(w, scale):
+    """w times its scales, one for each 128 × 128 elements; f64."""
+    scale = scale.double().repeat_interleave(128, 0).repeat_interleave(128, 1)
+    return w.float().double() * scale[:w.shape[0], :w.shape[1]]
+
+
+def experts_float8(x, scale_x, rows, offsets, gate, scale_gate, up, scale_up, down, scale_down):
+    """Row by row in the order of the experts; what lies between the products is rounded to float8, in blocks of 128 columns."""
+    x = unblocked(x, scale_x)
+    y = torch.empty(len(rows), down.shape[1], dtype=torch.float64, device=x.device)
+    for e, (begin, end) in enumerate(zip(offsets.tolist(), offsets[1:].tolist())):
+        mine = x[rows[begin:end].long()]
+        products = [mine @ unblocked_weights(w[e], scale[e]).T for w, scale in ((gate, scale_gate), (up, scale_up))]
+        h = (torch.nn.functional.silu(products[0]) * products[1]).unflatten(1, (-1, 128))
+        scale_h = h.abs().amax(-1, keepdim=True).clamp_(min=1e-30) / 448
+        h = ((h / scale_h).to(torch.float8_e4m3fn).double() * scale_h).flatten(1)
+        y[begin:end] = h @ unblocked_weights(down[e], scale_down[e]).T
+    return y
+
+
 def index_logits(q, w, k, lens, scale):
     """-inf for tokens after the query."""
     batch, n, count, _ = q.shape
