@@ -34,6 +34,9 @@ CALLS = [
      {"c": ("bf16", (1, 7, 1, 64)), "b": ("bf16", (1, 7, 1, 64)), "x": ("bf16", (1, 7, 2, 64)),
       "dt": _array(np.arange(2, 16).reshape(1, 2, 7) * STEP, "f32"), "a": _array(np.array([-0.5, -2.0]), "f32"),
       "skip": ("f32", (2,))}),
+    ("linear_attention/gated.tk", "gated",
+     {"q": ("bf16", (1, 1, 7, 64)), "k": ("bf16", (1, 1, 7, 64)), "v": ("bf16", (1, 1, 7, 64)),
+      "gate": _array(-np.arange(3, 3 + 7 * 64).reshape(1, 1, 7, 64) % 40 * STEP - 3 * STEP, "f32"), "scale": 0.125}),
     ("extra/embedding.tk", "embedding", {"table": ("bf16", (6, 5)), "ids": np.array([3, -1, 0, 5, 3])}),
     ("extra/dropout.tk", "dropout", {"x": ("bf16", (6, 40)), "p": 0.25, "seed": 7}),
 ]  # fmt: skip
