@@ -81,6 +81,13 @@ def gradients(module, name, q, k, v, grad, **keywords):
     return lambda: [swapped(x) for x in torch.autograd.grad(o, inputs, upstream, retain_graph=True)]
 
 
+def gated_gradients(q, k, v, grad, gate, scale):
+    """The backward pass of gated linear attention, with the gates' gradient."""
+    inputs, upstream = [x.requires_grad_() for x in placed(q, k, v, gate)], swapped(grad).contiguous()
+    o, _ = fla("gla", "chunk_gla")(**dict(zip("qkvg", inputs)), scale=scale)
+    return lambda: [swapped(x) for x in torch.autograd.grad(o, inputs, upstream, retain_graph=True)]
+
+
 # ---- mamba_ssm ----------------------------------------------------------------------------------------------------------------
 
 

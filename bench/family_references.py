@@ -100,6 +100,23 @@ def simple_gated_gradients(q, k, v, grad, gate, scale):
     return [x.unflatten(0, (batch, count)) for x in by_parts(batch * count, 3 * n * n, gradients)]
 
 
+def gated_gradients(q, k, v, grad, gate, scale):
+    """dq, dk, dv and dgate of gated linear attention."""
+    batch, count, n, _ = q.shape
+    qs, ks, vs, gs, decays = heads(q) * scale, heads(k), heads(v), heads(grad), heads(gate).exp()[..., None]
+    dq, dk, dv = torch.empty_like(qs), torch.empty_like(ks), torch.empty_like(vs)
+    state, dstate = (qs.new_zeros(qs.shape[0], qs.shape[2], vs.shape[2]) for _ in range(2))
+    for t in range(n):
+        state.mul_(decays[:, t]).baddbmm_(ks[:, t, :, None], vs[:, t, None])
+        dq[:, t] = scale * (state @ gs[:, t, :, None])[..., 0]
+    for t in reversed(range(n)):
+        dstate.baddbmm_(qs[:, t, :, None], gs[:, t, None])
+        dk[:, t], dv[:, t] = (dstate @ vs[:, t, :, None])[..., 0], (ks[:, t, None] @ dstate)[:, 0]
+        dstate *= decays[:, t]
+    dgate = (qs / scale * dq - ks * dk).flip(1).cumsum(1).flip(1)
+    return [x.unflatten(0, (batch, count)) for x in (dq, dk, dv, dgate)]
+
+
 def based(q, k, v):
     """o and the parts of the last state as based.tk keeps them."""
     batch, count, n, _ = q.shape

@@ -135,6 +135,18 @@ def gated(kit, d):
                 bytes_of(q, k, v, gate, o, last), chunk_flops(b * h * n, d, 64))
 
 
+def gated_backward(kit, d):
+    b, h, n = kit.sizes((16, 16, 4096), (1, 2, 130))
+    q, k, v, grad = kit.normal(b, h, n, d), kit.normal(b, h, n, d), kit.normal(b, h, n, 64), kit.normal(b, h, n, 64)
+    gate, scale = kit.uniform(b, h, n, d, low=-0.3, high=0), d**-0.5
+    outputs = [torch.empty_like(each) for each in (q, k, v, gate)]
+    call = kit.kernel("linear_attention/gated_backward.tk", "gated_backward")
+    return Work(lambda: call(q, k, v, gate, scale, grad, out=outputs), outputs,
+                lambda: references.gated_gradients(q, k, v, grad, gate, scale),
+                {FLA: lambda: peers.gated_gradients(q, k, v, grad, gate, scale)},
+                bytes_of(q, k, v, grad, gate, *outputs), 3 * chunk_flops(b * h * n, d, 64))
+
+
 # ---- delta rules --------------------------------------------------------------------------------------------------------------
 
 
@@ -521,6 +533,7 @@ def rows():
     yield Row("Mamba-2, a step", mamba_step)
     for d in (64, 128):
         yield Row(f"gated linear attention {d}", functools.partial(gated, d=d), ratio=3, processes=8, seconds=120)
+    yield Row("gated linear attention 64, backward", functools.partial(gated_backward, d=64), ratio=1.5, processes=8, seconds=120)
     for d, batch in ((64, 16), (128, 4)):
         yield Row(f"delta {d}", functools.partial(delta, kind="delta", d=d, batch=batch), ratio=2, processes=3)
         yield Row(f"gated delta {d}", functools.partial(delta, kind="gated", d=d, batch=batch), ratio=2, processes=3)
