@@ -569,5 +569,5 @@ def rows():
 
 # What families are asked for and the library does not have.
 MISSING = ["FFT convolution of 4096 elements padded to 8192, in tf32, in two passes, backward",
-           "attention backward with ragged or windowed keys",
+           "attention backward with ragged keys, and a row that times that with windowed keys (kernels/extra/window_training.tk)",
            "backward of Mamba-2, gated linear attention, delta rules, Based, Hedgehog, and of the head with cross-entropy"]
