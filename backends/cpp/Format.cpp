@@ -57,12 +57,14 @@ using BrokenLines = std::map<std::string_view, std::string>;
 
 constexpr std::string_view separator = "tk_next_line;";
 
-/// Lines that make the head of a block, or of a loop over the statement on the next line, complete.
+/// Lines that make the head of a class, of a block, or of a loop over the statement on the next line, complete.
 std::vector<std::string_view> completion(std::string_view line) {
   if (line.back() == ';')
     return {};
-  return line.back() == '{' ? std::vector<std::string_view>{"tk_body;", "}"}
-                            : std::vector<std::string_view>{"tk_body;"};
+  if (line.back() != '{')
+    return {"tk_body;"};
+  const bool isClass = line.substr(indentOf(line)).starts_with("struct ");
+  return {"tk_body;", isClass ? "};" : "}"};
 }
 
 /// Breaks lines of one indentation. Those within functions are formatted as statements of one function, with as many
@@ -89,7 +91,8 @@ void breakLines(size_t indent, const std::vector<BrokenLines::iterator> &lines) 
     std::vector<std::string_view> pieces;
     while (!rest.empty() && (pieces.empty() || pieces.back().substr(indentOf(pieces.back())) != separator))
       pieces.push_back(takeLine(rest));
-    if (pieces.size() <= completion(line->first).size())
+    const bool isWhole = !pieces.empty() && pieces.back().substr(indentOf(pieces.back())) == separator;
+    if (!isWhole || pieces.size() <= completion(line->first).size())
       return; // not laid out as a statement: this line and the next stay as they are
     pieces.resize(pieces.size() - completion(line->first).size() - 1);
     for (const std::string_view piece : pieces)

@@ -81,4 +81,13 @@ TEST(Cpp, LongLinesBreakAsInTheWholeText) {
   EXPECT_EQ(tkc::breakLongLines(code), tkc::formatCpp(code));
 }
 
+TEST(Cpp, LongHeadsBreakAsInTheWholeText) {
+  const std::string x(130, 'x');
+  for (const std::string head : {"struct ", "struct __align__(128) ", "void f(int ", "extern \"C\" int "}) {
+    const std::string tail = head.starts_with("void") ? ") {" : head.starts_with("extern") ? "() {" : " {";
+    const std::string code = head + x + tail + "\n  int a;\n" + (head.starts_with("struct") ? "};\n" : "}\n");
+    EXPECT_EQ(tkc::breakLongLines(code), tkc::formatCpp(code));
+  }
+}
+
 } // namespace
