@@ -5,10 +5,10 @@
 #include "emulator/Formats.h"
 #include "emulator/GlobalAccess.h"
 #include "emulator/Models.h"
+#include "emulator/models/AtomicUpdate.h"
 
 #include <algorithm>
 #include <array>
-#include <mutex>
 
 namespace tkc::emulator {
 namespace {
@@ -157,24 +157,26 @@ uint64_t updateElement(const BoundInstruction &instruction, uint64_t old, uint64
   }
 }
 
-/// Blocks run at the same time; their updates of one element take turns.
-std::mutex &updateMutex(uint64_t address) {
-  static std::mutex mutexes[64];
-  return mutexes[address / 16 % 64];
+/// The old value, of the last element. Each element of a vector is updated by itself.
+template <class Bits>
+uint64_t updateElements(const BoundInstruction &instruction, char *at, const uint64_t *values, uint64_t compared) {
+  uint64_t old = 0;
+  for (int i = 0; i < instruction.settings[Elements]; ++i)
+    old = updateAtomically<Bits>(at + static_cast<size_t>(i) * sizeof(Bits), [&](Bits found) {
+      return static_cast<Bits>(updateElement(instruction, found, values[i], compared));
+    });
+  return old;
 }
 
-/// The old value, of the last element.
 uint64_t update(const BoundInstruction &instruction, char *at, const uint64_t *values, uint64_t compared) {
-  const auto bytes = static_cast<size_t>(instruction.settings[Bytes]);
-  const std::lock_guard lock(updateMutex(reinterpret_cast<uint64_t>(at)));
-  uint64_t old = 0;
-  for (int i = 0; i < instruction.settings[Elements]; ++i) {
-    old = 0;
-    std::memcpy(&old, at + static_cast<size_t>(i) * bytes, bytes);
-    const uint64_t now = updateElement(instruction, old, values[i], compared);
-    std::memcpy(at + static_cast<size_t>(i) * bytes, &now, bytes);
+  switch (instruction.settings[Bytes]) {
+  case 2:
+    return updateElements<uint16_t>(instruction, at, values, compared);
+  case 4:
+    return updateElements<uint32_t>(instruction, at, values, compared);
+  default:
+    return updateElements<uint64_t>(instruction, at, values, compared);
   }
-  return old;
 }
 
 void reduce(const BoundInstruction &instruction, uint64_t *slots) {

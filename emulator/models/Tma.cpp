@@ -6,6 +6,7 @@
 #include "emulator/Formats.h"
 #include "emulator/GlobalAccess.h"
 #include "emulator/TensorMap.h"
+#include "emulator/models/AtomicUpdate.h"
 #include "emulator/models/Barriers.h"
 
 #include <fmt/core.h>
@@ -274,45 +275,43 @@ void overwrite(const TensorMap &map, char *to, const char *from, size_t elements
   std::memcpy(to, from, elements * static_cast<size_t>(map.elementBytes()));
 }
 
-template <class T> void addElements(char *to, const char *from, size_t elements) {
+/// `T`: the elements' type, `Bits` an integer of its size.
+template <class T, class Bits> void addElements(char *to, const char *from, size_t elements) {
   for (size_t i = 0; i < elements; ++i) {
-    T sum, x;
-    std::memcpy(&sum, to + i * sizeof(T), sizeof(T));
+    T x;
     std::memcpy(&x, from + i * sizeof(T), sizeof(T));
-    sum = static_cast<T>(sum + x);
-    std::memcpy(to + i * sizeof(T), &sum, sizeof(T));
+    updateAtomically<Bits>(to + i * sizeof(T),
+                           [&](Bits old) { return std::bit_cast<Bits>(static_cast<T>(std::bit_cast<T>(old) + x)); });
   }
 }
 
 void addNarrow(const NarrowFormat &format, char *to, const char *from, size_t elements) {
   for (size_t i = 0; i < elements; ++i) {
-    uint16_t sum, x;
-    std::memcpy(&sum, to + 2 * i, 2);
+    uint16_t x;
     std::memcpy(&x, from + 2 * i, 2);
-    sum = static_cast<uint16_t>(encode(format, decode(format, sum) + decode(format, x)));
-    std::memcpy(to + 2 * i, &sum, 2);
+    updateAtomically<uint16_t>(to + 2 * i, [&](uint16_t old) {
+      return static_cast<uint16_t>(encode(format, decode(format, old) + decode(format, x)));
+    });
   }
 }
 
 void add(const TensorMap &map, char *to, const char *from, size_t elements) {
-  static std::mutex mutex; // blocks run at the same time
-  const std::lock_guard lock(mutex);
   switch (map.type) {
   case TensorType::F32:
   case TensorType::F32Flushed:
-    return addElements<float>(to, from, elements);
+    return addElements<float, uint32_t>(to, from, elements);
   case TensorType::F64:
-    return addElements<double>(to, from, elements);
+    return addElements<double, uint64_t>(to, from, elements);
   case TensorType::F16:
     return addNarrow(f16, to, from, elements);
   case TensorType::BF16:
     return addNarrow(bf16, to, from, elements);
   case TensorType::I32:
   case TensorType::U32:
-    return addElements<uint32_t>(to, from, elements);
+    return addElements<uint32_t, uint32_t>(to, from, elements);
   case TensorType::I64:
   case TensorType::U64:
-    return addElements<uint64_t>(to, from, elements);
+    return addElements<uint64_t, uint64_t>(to, from, elements);
   case TensorType::U8:
   case TensorType::U16:
   case TensorType::TF32:
