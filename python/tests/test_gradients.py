@@ -37,6 +37,10 @@ CALLS = [
     ("linear_attention/gated.tk", "gated",
      {"q": ("bf16", (1, 1, 7, 64)), "k": ("bf16", (1, 1, 7, 64)), "v": ("bf16", (1, 1, 7, 64)),
       "gate": _array(-np.arange(3, 3 + 7 * 64).reshape(1, 1, 7, 64) % 40 * STEP - 3 * STEP, "f32"), "scale": 0.125}),
+    ("extra/window_training.tk", "window_fwd",
+     {"q": ("bf16", (1, 2, 7, 64)), "k": ("bf16", (1, 2, 7, 64)), "v": ("bf16", (1, 2, 7, 64)), "scale": 0.125, "window": 3}),
+    ("extra/window_training.tk", "window_fwd",
+     {"q": ("bf16", (1, 4, 7, 64)), "k": ("bf16", (1, 2, 7, 64)), "v": ("bf16", (1, 2, 7, 64)), "scale": 0.125, "window": 4}),
     ("extra/embedding.tk", "embedding", {"table": ("bf16", (6, 5)), "ids": np.array([3, -1, 0, 5, 3])}),
     ("extra/dropout.tk", "dropout", {"x": ("bf16", (6, 40)), "p": 0.25, "seed": 7}),
 ]  # fmt: skip
