@@ -29,6 +29,13 @@
 
 namespace tkc::emulator {
 
+llvm::Expected<llvm::orc::JITTargetMachineBuilder> hostMachine() {
+  llvm::Expected<llvm::orc::JITTargetMachineBuilder> machine = llvm::orc::JITTargetMachineBuilder::detectHost();
+  if (machine)
+    machine->setCodeGenOptLevel(llvm::CodeGenOptLevel::None);
+  return machine;
+}
+
 std::vector<std::string> kernelNames(const llvm::Module &device) {
   std::vector<std::string> names;
   for (const llvm::Function &function : device)
@@ -186,10 +193,9 @@ private:
   }
 
   void generateCode(LoweringContext &lowering) {
-    llvm::Expected<llvm::orc::JITTargetMachineBuilder> builder = llvm::orc::JITTargetMachineBuilder::detectHost();
+    llvm::Expected<llvm::orc::JITTargetMachineBuilder> builder = hostMachine();
     if (!builder)
       return fail(llvm::toString(builder.takeError()));
-    builder->setCodeGenOptLevel(llvm::CodeGenOptLevel::None); // small cases run shorter than better code takes to make
     llvm::Expected<std::unique_ptr<llvm::TargetMachine>> machine = builder->createTargetMachine();
     if (!machine)
       return fail(llvm::toString(machine.takeError()));

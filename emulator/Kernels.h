@@ -16,6 +16,10 @@
 namespace llvm {
 class MemoryBuffer;
 class Module;
+template <class T> class Expected;
+namespace orc {
+class JITTargetMachineBuilder;
+}
 } // namespace llvm
 
 namespace tkc::emulator {
@@ -27,6 +31,10 @@ struct CompiledKernel {
   std::unique_ptr<llvm::MemoryBuffer> object;
   std::string error; ///< empty if it compiled
 };
+
+/// What makes code for this machine, of kernels and of the host's side, without optimising it: small cases run shorter
+/// than better code takes to make.
+llvm::Expected<llvm::orc::JITTargetMachineBuilder> hostMachine();
 
 /// Names of the kernels that a device module defines.
 std::vector<std::string> kernelNames(const llvm::Module &device);

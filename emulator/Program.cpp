@@ -144,10 +144,9 @@ private:
   }
 
   std::string addHost(CompiledFile file) {
-    llvm::Expected<llvm::orc::JITTargetMachineBuilder> machine = llvm::orc::JITTargetMachineBuilder::detectHost();
+    llvm::Expected<llvm::orc::JITTargetMachineBuilder> machine = hostMachine();
     if (!machine)
       return llvm::toString(machine.takeError());
-    machine->setCodeGenOptLevel(llvm::CodeGenOptLevel::None); // most host code runs once
     llvm::Expected<std::unique_ptr<llvm::orc::LLJIT>> made =
         llvm::orc::LLJITBuilder().setJITTargetMachineBuilder(std::move(*machine)).create();
     if (!made)

@@ -5,18 +5,16 @@
 // meets threads that add.
 #pragma once
 
-#include <bit>
-#include <cstdint>
+#include <atomic>
 
 namespace tkc::emulator {
 
 /// The element at `at`, of as many bits as `Bits`, becomes `change(its value)`, and no other atomic update comes
 /// between. Gives what it was.
-template <class Bits, class Change> Bits updateAtomically(char *at, Change change) {
-  auto *element = reinterpret_cast<Bits *>(at);
-  Bits old = __atomic_load_n(element, __ATOMIC_SEQ_CST);
-  while (!__atomic_compare_exchange_n(element, &old, static_cast<Bits>(change(old)), false, __ATOMIC_SEQ_CST,
-                                      __ATOMIC_SEQ_CST)) {
+template <class Bits, class Change> Bits updateAtomically(void *at, Change change) {
+  std::atomic_ref<Bits> element(*static_cast<Bits *>(at));
+  Bits old = element.load();
+  while (!element.compare_exchange_weak(old, static_cast<Bits>(change(old)))) {
   }
   return old;
 }

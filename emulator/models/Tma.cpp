@@ -12,6 +12,7 @@
 #include <fmt/core.h>
 
 #include <array>
+#include <bit>
 
 namespace tkc::emulator {
 namespace {

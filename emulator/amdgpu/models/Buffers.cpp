@@ -5,10 +5,10 @@
 // ISA": "Buffer Addressing", "Range Checking", "Memory Buffer Load to LDS"; LLVM's IntrinsicsAMDGPU.td.
 #include "emulator/Formats.h"
 #include "emulator/amdgpu/WaveModels.h"
+#include "emulator/models/AtomicUpdate.h"
 
 #include <fmt/core.h>
 
-#include <atomic>
 #include <compare>
 #include <mutex>
 #include <set>
@@ -183,11 +183,7 @@ uint64_t updated(const WaveInstruction &instruction, uint64_t x, uint64_t y) {
 }
 
 template <class Word> Word update(const WaveInstruction &instruction, void *memory, Word operand) {
-  std::atomic_ref<Word> word(*static_cast<Word *>(memory));
-  Word old = word.load();
-  while (!word.compare_exchange_weak(old, static_cast<Word>(updated(instruction, old, operand))))
-    ;
-  return old;
+  return updateAtomically<Word>(memory, [&](Word old) { return updated(instruction, old, operand); });
 }
 
 /// `data, descriptor, vector offset, scalar offset, cache policy`; all of it is in range or nothing.
