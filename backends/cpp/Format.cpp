@@ -89,10 +89,10 @@ void breakLines(size_t indent, const std::vector<BrokenLines::iterator> &lines) 
   const std::string shift(inFunction ? indent - 2 : 0, ' ');
   for (const auto &line : lines) {
     std::vector<std::string_view> pieces;
-    while (!rest.empty() && (pieces.empty() || pieces.back().substr(indentOf(pieces.back())) != separator))
+    const auto isWhole = [&] { return !pieces.empty() && pieces.back().substr(indentOf(pieces.back())) == separator; };
+    while (!rest.empty() && !isWhole())
       pieces.push_back(takeLine(rest));
-    const bool isWhole = !pieces.empty() && pieces.back().substr(indentOf(pieces.back())) == separator;
-    if (!isWhole || pieces.size() <= completion(line->first).size())
+    if (!isWhole() || pieces.size() <= completion(line->first).size())
       return; // not laid out as a statement: this line and the next stay as they are
     pieces.resize(pieces.size() - completion(line->first).size() - 1);
     for (const std::string_view piece : pieces)

@@ -8,8 +8,9 @@
 Writes FOLDER/targets.md (tables), targets.json, and targets-*.xml (JUnit). What went in decides whether something is done again:
 results are kept in $TKC_CACHE (~/.cache/tkc). Without --all a covering subset: on each architecture one specialisation and one
 case in six of each kernel, others on other architectures; without --arch, architectures whose kernels are built alike by turns
-(turns.py). Fails on spills to memory, stack frames, local memory, on what ptxas serialised or repaired, on writes of registers that a
-product in flight reads (in_flight.py), on whatever the emulator finds, and on bank conflicts in loops and superfluous products, of the first case of each kernel (without --all or --arch, of each file on one architecture).
+(turns.py). Fails on spills to memory, stack frames, local memory, on what ptxas serialised or repaired, on writes of registers that
+a product in flight reads (in_flight.py), on whatever the emulator finds, and on bank conflicts in loops and superfluous products, of
+the first case of each kernel (without --all or --arch, of each file on one architecture).
 Spills that known-spills.txt lists are counted and shown apart; known-counts.txt lists conflicts and products."""
 import argparse
 import collections

@@ -83,7 +83,7 @@ TEST(LdsPermutation, HasNoBankConflictsInReadsByElements) {
 }
 
 /// Accumulators are stored by 8 bytes to tiles of grain 8, and read by 8 along k.
-template <int Gpu, int Swizzle> void checkStagedTiles(Cdna gpu) {
+template <int Gpu, int Swizzle> void checkRuns(Cdna gpu) {
   for (const bool writes : {true, false})
     for (const int tile : {32, 16})
       for (int first = 0; first + 64 / tile * 8 <= Swizzle; first += 64 / tile * 8)
@@ -91,15 +91,15 @@ template <int Gpu, int Swizzle> void checkStagedTiles(Cdna gpu) {
             gpu, 8, writes, [&](int lane) { return std::pair(lane % tile, first + lane / tile * 8); }, "staged");
 }
 
-TEST(LdsPermutation, HasNoBankConflictsInStagedTiles) {
-  checkStagedTiles<90, 128>(Cdna::Cdna2);
-  checkStagedTiles<942, 128>(Cdna::Cdna3);
-  checkStagedTiles<942, 64>(Cdna::Cdna3);
-  checkStagedTiles<942, 32>(Cdna::Cdna3);
+TEST(LdsPermutation, HasNoBankConflictsInTilesOfRuns) {
+  checkRuns<90, 128>(Cdna::Cdna2);
+  checkRuns<942, 128>(Cdna::Cdna3);
+  checkRuns<942, 64>(Cdna::Cdna3);
+  checkRuns<942, 32>(Cdna::Cdna3);
 }
 
-/// Elements of 8 bits that are widened in registers: 4 bytes of each row, an accumulator's run, in tiles of grain 4; and
-/// one byte of each, as products by threads read them.
+/// Elements of 8 bits that are widened in registers: 4 bytes of each row, an accumulator's run, in tiles of grain 4;
+/// and one byte of each, as products by threads read them.
 template <int Gpu, int Swizzle> void checkBytes(Cdna gpu) {
   for (const int tile : {32, 16})
     for (int first = 0; first + 64 / tile * 4 <= Swizzle; first += 64 / tile * 4) {

@@ -25,7 +25,7 @@ std::string storedType(ElemType type);
 /// How many of these so many elements are.
 int64_t storedCount(ElemType type, int64_t elements);
 /// "tk::shared_tile<tk::bf16, 128, 64>", or a shared_vector where the buffer has one row or one column, unless
-/// `isTile`: a tile in any case. `tileType`: what a tile is called.
+/// `isTile`: a tile in any case.
 std::string bufferType(const plan::Buffer &buffer, int64_t rows, bool isTile = false);
 
 /// Rows and columns of the part that one instance holds.

@@ -40,7 +40,7 @@ template <class T> __device__ void write_random(void *data, u64 count, u64 seed)
     static_cast<T *>(data)[i] = random_element<T>(random_bits(seed, i));
 }
 
-/// Of the type of that number. One kernel for all types takes compilers a third of the time of one for each.
+/// Of the type of that number. One kernel for all types, so that a program has no dozen of kernels to compile for it.
 template <class... Types> __global__ void random_elements(void *data, unsigned type, u64 count, u64 seed) {
   unsigned number = 0;
   ((number++ == type ? write_random<Types>(data, count, seed) : void()), ...);
