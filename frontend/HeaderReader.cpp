@@ -84,6 +84,9 @@ std::string cudaSpelling(ElemType elem) {
     return "unsigned char";
   case ElemType::Bool:
     return "bool";
+  case ElemType::U4: // C++ has no such types
+  case ElemType::I4:
+    return std::string(spelling(elem));
   }
   return {};
 }

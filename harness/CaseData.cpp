@@ -223,6 +223,10 @@ uint64_t encodeElement(ElemType elem, Number number) {
     return static_cast<uint8_t>(static_cast<int8_t>(value));
   case ElemType::U8:
     return static_cast<uint8_t>(value);
+  case ElemType::I4:
+    return static_cast<uint8_t>(static_cast<int8_t>(value)) & 0xf;
+  case ElemType::U4:
+    return static_cast<uint8_t>(value) & 0xf;
   case ElemType::Bool:
     return value != 0;
   }
@@ -260,6 +264,10 @@ double decodeElement(ElemType elem, uint64_t bits) {
     return static_cast<int8_t>(bits);
   case ElemType::U8:
     return static_cast<uint8_t>(bits);
+  case ElemType::I4:
+    return static_cast<int>((bits & 0xf) ^ 8) - 8; // two's complement
+  case ElemType::U4:
+    return static_cast<int>(bits & 0xf);
   case ElemType::Bool:
     return (bits & 0xff) != 0;
   }

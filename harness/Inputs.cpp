@@ -301,6 +301,12 @@ void makeDefaultInput(Tensor &tensor, uint64_t seed) {
     case ElemType::U8:
       value = static_cast<double>(random.integer(0, 255));
       break;
+    case ElemType::I4:
+      value = static_cast<double>(random.integer(-8, 7));
+      break;
+    case ElemType::U4:
+      value = static_cast<double>(random.integer(0, 15));
+      break;
     case ElemType::Bool:
       value = static_cast<double>(random.integer(0, 1));
       break;

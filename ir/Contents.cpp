@@ -299,7 +299,7 @@ Contents convert(ElemType to, Contents x) {
   return each(x, [&](Kind x) -> int {
     if (to == ElemType::F8E8M0) // has no zero
       return x == Contents::NaN || x == Contents::One ? int(x) : anyPositive;
-    if (isPacked(to) && x == Contents::NaN) // becomes the largest number
+    if (isPackedFloat(to) && x == Contents::NaN) // becomes the largest number
       return Contents::Positive;
     if (x == Contents::Positive || x == Contents::Negative) // may become zero
       return finite(isNegative(x));

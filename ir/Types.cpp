@@ -29,7 +29,7 @@ Value *edgeOf(Value *tileIndex, int64_t divisor) {
 int64_t stepOf(const Value *end, int64_t size) { return end ? end->type.rows / size : 1; }
 
 std::optional<BlockScaling> findBlockScaling(ElemType elem, ElemType scale) {
-  const bool isNarrow = isFloat8(elem) || isPacked(elem);
+  const bool isNarrow = isFloat8(elem) || isPackedFloat(elem);
   if (isNarrow && scale == ElemType::F8E8M0)
     return BlockScaling{elem, scale, 32};
   if (elem == ElemType::F4E2M1 && scale == ElemType::F8E4M3)

@@ -17,7 +17,7 @@ struct Row {
   bool isFloat;
 };
 
-constexpr std::array<Row, 16> rows{{
+constexpr std::array<Row, 18> rows{{
     {ElemType::F64, "f64", 64, true},
     {ElemType::F32, "f32", 32, true},
     {ElemType::TF32, "tf32", 32, true},
@@ -34,6 +34,8 @@ constexpr std::array<Row, 16> rows{{
     {ElemType::F4E2M1, "f4e2m1", 4, true},
     {ElemType::F6E2M3, "f6e2m3", 6, true},
     {ElemType::F6E3M2, "f6e3m2", 6, true},
+    {ElemType::U4, "u4", 4, false},
+    {ElemType::I4, "i4", 4, false},
 }};
 
 const Row &rowOf(ElemType type) { return rows[static_cast<size_t>(type)]; }

@@ -19,8 +19,8 @@ using Limits = std::numeric_limits<int64_t>;
 std::pair<int64_t, int64_t> limitsOf(ElemType elem) {
   if (elem == ElemType::Bool)
     return {0, 1};
-  if (elem == ElemType::U8)
-    return {0, 255};
+  if (elem == ElemType::U8 || elem == ElemType::U4)
+    return {0, (int64_t{1} << bitWidth(elem)) - 1};
   const int64_t most = static_cast<int64_t>((uint64_t{1} << (bitWidth(elem) - 1)) - 1);
   return {-most - 1, most};
 }
@@ -70,7 +70,8 @@ std::string outOfRange(ElemType elem, Number value) {
   const auto [least, most] = limitsOf(elem);
   const std::string numbers =
       elem == ElemType::Bool ? "true or false" : fmt::format("a whole number from {} to {}", least, most);
-  const char *article = elem == ElemType::Bool || elem == ElemType::U8 ? "a" : "an";
+  const bool isVowel = elem != ElemType::Bool && elem != ElemType::U8 && elem != ElemType::U4; // "an `i32`", "a `u8`"
+  const char *article = isVowel ? "an" : "a";
   return fmt::format("{} `{}` ({}); this is {}", article, spelling(elem), numbers, value.str());
 }
 

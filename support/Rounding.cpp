@@ -37,6 +37,10 @@ double roundTo(ElemType elem, double value) {
     return truncateTo(-128, 127, value);
   case ElemType::U8:
     return truncateTo(0, 255, value);
+  case ElemType::I4:
+    return truncateTo(-8, 7, value);
+  case ElemType::U4:
+    return truncateTo(0, 15, value);
   case ElemType::Bool:
     return value != 0;
   }
@@ -72,6 +76,8 @@ const FloatFormat *formatOf(ElemType elem) {
   case ElemType::I32:
   case ElemType::I8:
   case ElemType::U8:
+  case ElemType::I4:
+  case ElemType::U4:
   case ElemType::Bool:
     return nullptr;
   }

@@ -17,7 +17,7 @@
 
 (defconst tk-mode-types
   '("f64" "f32" "tf32" "f16" "bf16" "f8e4m3" "f8e5m2" "f8e8m0" "f6e2m3" "f6e3m2" "f4e2m1"
-    "i64" "i32" "i8" "u8" "bool"))
+    "i64" "i32" "i8" "u8" "i4" "u4" "bool"))
 
 (defconst tk-mode-functions
   '("min" "max" "abs" "exp" "exp2" "log" "log2" "sqrt" "rsqrt" "rcp" "tanh" "sin" "cos"

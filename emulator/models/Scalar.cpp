@@ -64,6 +64,17 @@ template <const NarrowFormat &Format> void unpackToHalves(const BoundInstruction
   slots[0] = uint64_t(encode(f16, decode(Format, bits >> 8 & 0xff))) << 16 | encode(f16, decode(Format, bits & 0xff));
 }
 
+/// Of both halves of words. A double between the sum and its rounding changes nothing where the terms are whole
+/// numbers.
+template <const NarrowFormat &Format> void multiplyAdd(const BoundInstruction &, uint64_t *slots) {
+  uint64_t result = 0;
+  for (int shift = 0; shift < 32; shift += 16) {
+    const auto at = [&](uint64_t slot) { return decode(Format, static_cast<uint32_t>(slot >> shift) & 0xffff); };
+    result |= uint64_t(encode(Format, std::fma(at(slots[1]), at(slots[2]), at(slots[3])))) << shift;
+  }
+  slots[0] = result;
+}
+
 /// Nearest, ties away from zero (`.rna`) or to even (`.rn`).
 void toTf32(const BoundInstruction &instruction, uint64_t *slots) {
   const auto bits = static_cast<uint32_t>(slots[1]);
@@ -119,6 +130,16 @@ void setIfNotEqual(const BoundInstruction &i, uint64_t *slots) { slots[0] = mask
 
 void setIfLess(const BoundInstruction &i, uint64_t *slots) { slots[0] = mask(slots[1], i) < mask(slots[2], i); }
 
+/// By a table of what each triple of bits gives.
+void logic(const BoundInstruction &, uint64_t *slots) {
+  uint64_t result = 0;
+  for (int triple = 0; triple < 8; ++triple)
+    if (slots[4] >> triple & 1)
+      result |= (triple & 4 ? slots[1] : ~slots[1]) & (triple & 2 ? slots[2] : ~slots[2]) &
+                (triple & 1 ? slots[3] : ~slots[3]);
+  slots[0] = static_cast<uint32_t>(result);
+}
+
 void add(const BoundInstruction &, uint64_t *slots) { slots[0] = static_cast<uint32_t>(slots[1] + slots[2]); }
 
 void smaller(const BoundInstruction &, uint64_t *slots) {
@@ -153,6 +174,8 @@ constexpr Model table[] = {
     {"cvt.f32.bf16", widen<bf16>},
     {"cvt.rn.f16x2.e4m3x2", unpackToHalves<f8e4m3>},
     {"cvt.rn.f16x2.e5m2x2", unpackToHalves<f8e5m2>},
+    {"fma.rn.bf16x2", multiplyAdd<bf16>},
+    {"fma.rn.f16x2", multiplyAdd<f16>},
     {"cvt.rn.tf32.f32", toTf32},
     {"cvt.rna.tf32.f32", toTf32},
     {"cvt.rzi.s32.f32", truncateFloat},
@@ -160,6 +183,7 @@ constexpr Model table[] = {
     {"mov.*", move},
     {"add.u32", add},
     {"min.u32", smaller},
+    {"lop3.b32", logic},
     {"selp.*", select},
     {"setp.eq.*", setIfEqual, decodeWidth},
     {"setp.ne.*", setIfNotEqual, decodeWidth},

@@ -15,7 +15,9 @@ bool Elaborator::checkMatMulTypes(ElemType lhs, ElemType rhs, const ast::BinaryE
   auto both = [&](Reported reported) { reported.range(expr.lhs->range).range(expr.rhs->range); };
   for (ElemType elem : {lhs, rhs})
     if (isPacked(elem)) {
-      both(error(Diag::matmul_unscaled, expr.opRange, spelling(elem)));
+      both(isFloat(elem) ? error(Diag::matmul_unscaled, expr.opRange, spelling(elem))
+                         : error(Diag::matmul_four_bits, expr.opRange, spelling(elem),
+                                 spelling(elem == ElemType::U4 ? ElemType::U8 : ElemType::I8)));
       return false;
     }
   for (ElemType elem : {lhs, rhs})

@@ -77,6 +77,8 @@ private:
     auto checkType = [&](const ast::Identifier &type) {
       if (!parseElemType(type.text) && !type.text.empty())
         reportUnknown(reporter, "type", type.text, type.range, {"f64", "f32", "f16", "bf16", "i64", "i32", "bool"});
+      if (const auto elem = parseElemType(type.text); elem && isPacked(*elem) && isInteger(*elem))
+        reporter.error(Diag::packed_scalar, type.range, type.text);
     };
     for (const ast::Param &param : decl.params) {
       checkType(param.type);

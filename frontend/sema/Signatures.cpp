@@ -18,8 +18,9 @@ namespace tkc::sema {
 namespace {
 
 const std::vector<std::string> &elemTypeNames() {
-  static const std::vector<std::string> names = {"f64", "f32", "tf32", "f16",  "bf16",   "f8e4m3", "f8e5m2", "i64",
-                                                 "i32", "i8",  "u8",   "bool", "f8e8m0", "f4e2m1", "f6e2m3", "f6e3m2"};
+  static const std::vector<std::string> names = {"f64",    "f32",    "tf32",   "f16",    "bf16", "f8e4m3",
+                                                 "f8e5m2", "i64",    "i32",    "i8",     "u8",   "bool",
+                                                 "f8e8m0", "f4e2m1", "f6e2m3", "f6e3m2", "u4",   "i4"};
   return names;
 }
 

@@ -277,6 +277,8 @@ template <class To, class From> void convert(ElemType elem, Region region, To *o
   case ElemType::I32:
   case ElemType::I8:
   case ElemType::U8:
+  case ElemType::I4:
+  case ElemType::U4:
   case ElemType::Bool:
     return mapUnary(region, out, x, [elem](From v) { return toInteger<To>(elem, v); });
   }

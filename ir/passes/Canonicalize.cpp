@@ -21,9 +21,9 @@ bool isExactCast(ElemType from, ElemType to) {
   if (from == to || to == ElemType::F64)
     return from != ElemType::I64;
   if (to == ElemType::F32)
-    return isFloat(from) ? from != ElemType::F64 : bitWidth(from) == 8;
+    return isFloat(from) ? from != ElemType::F64 : bitWidth(from) <= 8;
   if (to == ElemType::TF32 || to == ElemType::BF16)
-    return from == ElemType::BF16 || saturates(from) || (to == ElemType::TF32 && from == ElemType::F16);
+    return from == ElemType::BF16 || saturates(from) || isPacked(from) || (to == ElemType::TF32 && from == ElemType::F16);
   if (to == ElemType::F16)
     return isFloat8(from) || isPacked(from);
   if (to == ElemType::F8E4M3)

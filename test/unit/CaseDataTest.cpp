@@ -14,7 +14,7 @@ namespace {
 
 TEST(CaseData, EveryNumberOfTheNarrowFormatsGoesThereAndBack) {
   for (ElemType elem : {ElemType::F16, ElemType::BF16, ElemType::F8E4M3, ElemType::F8E5M2, ElemType::F8E8M0,
-                        ElemType::F4E2M1, ElemType::F6E2M3, ElemType::F6E3M2})
+                        ElemType::F4E2M1, ElemType::F6E2M3, ElemType::F6E3M2, ElemType::U4, ElemType::I4})
     for (uint64_t bits = 0; bits < (uint64_t{1} << bitWidth(elem)); ++bits) {
       const double value = decodeElement(elem, bits);
       if (std::isnan(value))
@@ -38,6 +38,9 @@ TEST(CaseData, KnownBits) {
   EXPECT_EQ(encodeElement(ElemType::F6E3M2, 28), 0x1fu);
   EXPECT_EQ(encodeElement(ElemType::F6E3M2, 1), 0x0cu);
   EXPECT_EQ(encodeElement(ElemType::I32, -2), 0xfffffffeu);
+  EXPECT_EQ(encodeElement(ElemType::I4, -2), 0xeu);
+  EXPECT_EQ(decodeElement(ElemType::I4, 0x78), -8);
+  EXPECT_EQ(decodeElement(ElemType::U4, 0x78), 8);
   EXPECT_TRUE(std::isnan(decodeElement(ElemType::F8E4M3, encodeElement(ElemType::F8E4M3, NAN))));
 }
 

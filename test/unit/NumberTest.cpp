@@ -22,6 +22,8 @@ TEST(Number, BecomesTheNearestInteger) {
 TEST(Number, RoundsToAnIntegerTypeBySaturating) {
   EXPECT_EQ(roundTo(ElemType::I32, Number::ofInteger(1LL << 40)).toDouble(), 2147483647);
   EXPECT_EQ(roundTo(ElemType::U8, Number::ofInteger(-1)).toDouble(), 0);
+  EXPECT_EQ(roundTo(ElemType::U4, Number::ofInteger(16)).toDouble(), 15);
+  EXPECT_EQ(roundTo(ElemType::I4, Number::ofInteger(-9)).toDouble(), -8);
   EXPECT_EQ(roundTo(ElemType::I64, Number::ofInteger((1LL << 53) + 1)).toInteger(), (1LL << 53) + 1);
 }
 
@@ -32,6 +34,10 @@ TEST(Number, IsInRangeOfATypeThatHasIt) {
   EXPECT_FALSE(isInRange(ElemType::I32, 0.5));
   EXPECT_FALSE(isInRange(ElemType::I8, NAN));
   EXPECT_FALSE(isInRange(ElemType::Bool, 2));
+  EXPECT_FALSE(isInRange(ElemType::U4, 16));
+  EXPECT_TRUE(isInRange(ElemType::I4, -8));
+  EXPECT_EQ(outOfRange(ElemType::U4, 16), "a `u4` (a whole number from 0 to 15); this is 16");
+  EXPECT_EQ(outOfRange(ElemType::I4, -9), "an `i4` (a whole number from -8 to 7); this is -9");
   EXPECT_TRUE(isInRange(ElemType::F16, 1e30));
 }
 

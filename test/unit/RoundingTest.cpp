@@ -69,6 +69,14 @@ TEST(Rounding, F4E2M1SaturatesAndHasNoNaN) {
   EXPECT_EQ(roundTo(ElemType::F4E2M1, NAN), 6);
 }
 
+TEST(Rounding, IntegersOfFourBitsSaturate) {
+  EXPECT_EQ(roundTo(ElemType::U4, 15.9), 15);
+  EXPECT_EQ(roundTo(ElemType::U4, -1), 0);
+  EXPECT_EQ(roundTo(ElemType::I4, -100), -8);
+  EXPECT_EQ(roundTo(ElemType::I4, 7.5), 7);
+  EXPECT_EQ(roundTo(ElemType::I4, NAN), 0);
+}
+
 TEST(Rounding, Float6SaturatesAndHasNoNaN) {
   EXPECT_EQ(roundTo(ElemType::F6E2M3, 0.0625), 0);
   EXPECT_EQ(roundTo(ElemType::F6E2M3, 7.25), 7);

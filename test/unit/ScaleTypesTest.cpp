@@ -7,7 +7,7 @@
 #include "support/Tensor.h"
 #include "tk/host/check.h"
 #include "tk/scale_types.h"
-#include "tk/small_floats.h"
+#include "tk/small_integers.h"
 
 #include <bit>
 #include <cmath>
@@ -48,6 +48,9 @@ TEST(ScaleTypes, WidenAsTheCompilerDoes) {
     const double value = harness::decodeElement(ElemType::F4E2M1, code);
     ASSERT_EQ(tk::widen_f4e2m1(code), value);
     ASSERT_EQ(std::signbit(tk::widen_f4e2m1(code)), std::signbit(value));
+    const auto bits = static_cast<unsigned char>(code);
+    ASSERT_EQ(tk::widen_integer(tk::u4{bits}), harness::decodeElement(ElemType::U4, code));
+    ASSERT_EQ(tk::widen_integer(tk::i4{bits}), harness::decodeElement(ElemType::I4, code));
   }
   for (unsigned code = 0; code < 64; ++code) {
     const float e2m3 = tk::widen_float6<tk::e2m3_format>(code), e3m2 = tk::widen_float6<tk::e3m2_format>(code);

@@ -18,6 +18,8 @@ std::string hostType(ElemType elem) {
   case ElemType::I32:
   case ElemType::I8:
   case ElemType::U8:
+  case ElemType::I4:
+  case ElemType::U4:
     return "int32_t";
   case ElemType::I64:
     return "int64_t";
@@ -68,6 +70,10 @@ std::string hostElement(ElemType elem) {
     return "tk::element::int8";
   case ElemType::U8:
     return "tk::element::uint8";
+  case ElemType::I4:
+    return "tk::element::int4";
+  case ElemType::U4:
+    return "tk::element::uint4";
   case ElemType::I32:
     return "tk::element::int32";
   case ElemType::I64:
@@ -274,9 +280,12 @@ void HostFunction::findDevice(const Architectures &gpus) {
 }
 
 void HostFunction::takeTensors() {
-  for (const ir::Param *param : tensors())
-    line("const tk::host::argument {} = {}.tensor(\"{}\", {}, {}{});", view(param->name), callName, param->name,
-         identifier(param->name), param->dims.size(), param->isOptional ? ", true" : "");
+  for (const ir::Param *param : tensors()) {
+    const bool mayBeBytes = isPacked(param->elem) && isInteger(param->elem) && !signature.typeParamOf.count(param->name);
+    line("const tk::host::argument {} = {}.tensor(\"{}\", {}, {}{}{});", view(param->name), callName, param->name,
+         identifier(param->name), param->dims.size(), param->isOptional ? ", true" : mayBeBytes ? ", false" : "",
+         mayBeBytes ? ", " + hostElement(param->elem) : "");
+  }
 }
 
 void HostFunction::bindTypes() {

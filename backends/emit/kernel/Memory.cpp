@@ -326,9 +326,10 @@ void RolePrinter::printLoadShared(const Stmt &stmt, cpp::Body &out) {
   std::vector<cpp::Expr> args;
   if (type.layout.aligned && kernel.plan.findBuffer(stmt.ref.buffer)->cols > type.cols)
     args.push_back(cpp::name(alignmentName));
-  const std::string callee = stmt.fromBlock > 0 ? "tk::load_cluster_shared"
-                             : args.empty()     ? "tk::load_shared"
-                                                : "tk::load_led_shared";
+  const std::string callee = stmt.fromBlock > 0    ? "tk::load_cluster_shared"
+                             : isPacked(type.elem) ? "tk::load_pairs"
+                             : args.empty()        ? "tk::load_shared"
+                                                   : "tk::load_led_shared";
   if (stmt.share == Division::Whole) {
     args.push_back(slice(stmt.ref));
   } else {

@@ -60,7 +60,7 @@ cpp::Expr RolePrinter::slice(const plan::BufferRef &ref) const {
   if (!instance || ref.slice == Division::Whole || kernel.splitBuffers.count(ref.buffer))
     return ref.transposed ? cpp::method(tile, "T") : tile;
   const bool alongRows = (ref.slice == Division::Rows) != ref.transposed;
-  const int64_t count = (alongRows ? buffer->rows : buffer->cols) / role.instances;
+  const int64_t count = (alongRows ? buffer->rows : storedCount(buffer->elem, buffer->cols)) / role.instances;
   cpp::Expr part = cpp::call(
       cpp::name(fmt::format("{}.{}_of<{}>", cpp::print(tile), alongRows ? "rows" : "cols", count)), {instance});
   return ref.transposed ? cpp::method(part, "T") : part;
@@ -232,7 +232,9 @@ bool RolePrinter::isByEngine(const Stmt &copy) const {
 void RolePrinter::copyAsync(const Stmt &stmt, cpp::Body &out) {
   const plan::Buffer *buffer = kernel.plan.findBuffer(stmt.ref.buffer);
   const ViewParts parts = viewOf(stmt, buffer->rows, buffer->cols, false, Division::Whole);
-  if (stmt.ref.transposed || stmt.view.hasGather() || kernel.scaleBuffers.count(stmt.ref.buffer) || !suitsWide(parts))
+  const bool byPairs = isPacked(buffer->elem) && !isFloat6(buffer->elem);
+  if (stmt.ref.transposed || stmt.view.hasGather() || kernel.scaleBuffers.count(stmt.ref.buffer) ||
+      !(byPairs ? parts.cols.dim >= 0 && parts.cols.align == 16 : suitsWide(parts)))
     return copyByThreads(stmt, out);
   const cpp::Expr threads = cpp::integer(static_cast<int64_t>(role.totalWarps()) * role.lanes);
   const cpp::Expr ofTensor = cpp::member(kernel.argument(stmt.view.tensor), "wide");
@@ -252,7 +254,7 @@ void RolePrinter::copyAsync(const Stmt &stmt, cpp::Body &out) {
     args.push_back(assumedWide ? cpp::name("true") : ofTensor);
   else if (wide != Wide::Yes)
     args.push_back(wide == Wide::No ? cpp::boolean(false) : ofTensor);
-  args.push_back(viewExpr(parts, true));
+  args.push_back(byPairs ? cpp::call("tk::pairs", {viewExpr(parts, true)}) : viewExpr(parts, true));
   args.push_back(threadInRole);
   const std::string callee = stmt.loads > 0      ? "tk::load_direct"
                              : buffer->rows == 1 ? "tk::copy_row_async"

@@ -43,6 +43,10 @@ std::string elementType(ElemType type) {
     return "tk::i8";
   case ElemType::U8:
     return "tk::u8";
+  case ElemType::I4:
+    return "tk::i4";
+  case ElemType::U4:
+    return "tk::u4";
   case ElemType::Bool:
     return "bool";
   }

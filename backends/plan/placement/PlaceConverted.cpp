@@ -80,7 +80,7 @@ private:
     const plan::VarType &home = out.types.at(load.result());
     const ir::Param *tensor = function.findParam(load.view.tensor);
     return depthOf(load) > 0 && isRingLoad(load.result(), out.contested) && home.kind == plan::VarType::Fragment &&
-           tensor->elem == home.elem && home.elem != ElemType::Bool && !isPacked(home.elem) &&
+           tensor->elem == home.elem && home.elem != ElemType::Bool && !isPackedFloat(home.elem) &&
            chooseSwizzle(plan::sharedBytes(home.elem, colsOfInstance(home))) != plan::Swizzle::None;
   }
 

@@ -18,7 +18,7 @@ std::pair<int64_t, int64_t> shapeOf(const Plan &plan, const BufferRef &ref) {
 /// The block of elements along k that a scale of this type is for; 0: no such scales.
 int64_t blockOf(ElemType factor, ElemType scale) {
   if (scale == ElemType::F8E8M0)
-    return isFloat8(factor) || isPacked(factor) ? 32 : 0;
+    return isFloat8(factor) || isPackedFloat(factor) ? 32 : 0;
   return scale == ElemType::F8E4M3 && factor == ElemType::F4E2M1 ? 16 : 0;
 }
 

@@ -48,6 +48,18 @@ template <int Which, bool Signed> __device__ __forceinline__ float widen_byte(un
   return Signed ? static_cast<float>(static_cast<signed char>(byte)) : static_cast<float>(byte);
 }
 
+/// The float of the `at`-th four bits of a word, and those of byte `at` as two numbers of 16 bits.
+template <bool Signed> __device__ __forceinline__ float widen_half_byte(unsigned word, int at) {
+  const unsigned bits = word >> 4 * at & 15;
+  return Signed ? static_cast<float>(static_cast<int>(bits ^ 8) - 8) : static_cast<float>(bits);
+}
+template <bool Signed> __device__ __forceinline__ unsigned widen_byte_to_bf16(unsigned word, int at) {
+  return pack2_bf16(widen_half_byte<Signed>(word, 2 * at), widen_half_byte<Signed>(word, 2 * at + 1));
+}
+template <bool Signed> __device__ __forceinline__ unsigned widen_byte_to_half(unsigned word, int at) {
+  return pack2_half(widen_half_byte<Signed>(word, 2 * at), widen_half_byte<Signed>(word, 2 * at + 1));
+}
+
 /// The nearest float with 10 mantissa bits, ties to even; infinities and NaN stay as they are.
 __device__ __forceinline__ unsigned round_to_tf32(float x) {
   const unsigned bits = __builtin_bit_cast(unsigned, x), rounded = (bits + 0xfff + (bits >> 13 & 1)) & ~0x1fffu;

@@ -38,13 +38,13 @@ template <class T, int Rows, int Cols, int Threads, bool DownFirst = false> stru
 };
 
 /// share ← the view of packed elements, by 16 bytes where all rows are aligned so.
-template <class Share, int Align>
-__device__ __forceinline__ void fetch_pairs(Share &to, const view<const f4e2m1, Align> &packed, int thread) {
-  const view<const f4e2m1_pair> from = pairs(packed);
+template <class Share, class T, int Align>
+__device__ __forceinline__ void fetch_pairs(Share &to, const view<const T, Align> &packed, int thread) {
+  const auto from = pairs(packed);
   const u64 places = u64(from.base) | u64(from.row_stride) | u64(from.col_begin) | u64(from.col_end);
   to.fetch(places % 16 == 0,
-           view<const f4e2m1_pair, 16>{from.base, from.row_stride, from.row_end, from.col_end, 1, from.row_begin,
-                                       from.col_begin},
+           view<const typename pair_of<T>::type, 16>{from.base, from.row_stride, from.row_end, from.col_end, 1,
+                                                     from.row_begin, from.col_begin},
            thread);
 }
 

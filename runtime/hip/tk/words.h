@@ -74,6 +74,11 @@ template <> __device__ __forceinline__ void load_shared_words<3>(u32 address, u3
   words[0] = from->each[0], words[1] = from->each[1], words[2] = from->each[2];
 }
 
+/// Byte `at` of a word, and above it that of another, in the low half; above that is anything.
+__device__ __forceinline__ u32 two_bytes(u32 low, u32 high, int at) {
+  return (low >> 8 * at & 0xff) | (high >> 8 * at & 0xff) << 8;
+}
+
 /// The word from byte `first`, 0 to 3, of two words on.
 __device__ __forceinline__ u32 word_from(u32 low, u32 high, int first) {
   return u32((u64(high) << 32 | low) >> first * 8);

@@ -80,6 +80,43 @@ template <int Which, bool Signed> __device__ __forceinline__ float widen_byte(un
   return __uint_as_float(__byte_perm(above, 0x4b000000u, 0x7440 | Which)) - (Signed ? two23 + 128 : two23);
 }
 
+/// (word & mask) ^ bits, one instruction; compilers make two of it where both are constants.
+__device__ __forceinline__ unsigned masked_xor(unsigned word, unsigned mask, unsigned bits) {
+  unsigned result;
+  asm("lop3.b32 %0, %1, %2, %3, 0x6a;" : "=r"(result) : "r"(word), "r"(mask), "r"(bits));
+  return result;
+}
+
+/// The float of the `at`-th four bits of a word, by the same: they stay where they are, and what they make too large is
+/// divided by.
+template <bool Signed> __device__ __forceinline__ float widen_half_byte(unsigned word, int at) {
+  const int moved = at > 4 ? 3 : 0, shift = 4 * (at - moved); // at most 16, within the low bits of 2²³
+  const unsigned flip = Signed ? 8u << shift : 0;             // 8 more, and so not negative
+  const float two23 = __uint_as_float(unsigned(150 - shift) << 23);
+  const float above = __uint_as_float(masked_xor(word >> 4 * moved, 0xfu << shift, 0x4b000000u | flip));
+  return ::fmaf(above, __uint_as_float(unsigned(127 - shift) << 23), -(two23 + (Signed ? 8 : 0)));
+}
+
+/// Those of byte `at` as two numbers of 16 bits: the low bits of 128 (bf16), or 1024 (half), which is subtracted.
+template <bool Signed> __device__ __forceinline__ unsigned spread_byte(unsigned word, int at, unsigned base) {
+  const unsigned halves = __byte_perm(word, word >> 4, unsigned(at | (4 + at) << 8));
+  return masked_xor(halves, 0x000f000f, base | (Signed ? 0x00080008 : 0));
+}
+template <bool Signed> __device__ __forceinline__ unsigned widen_byte_to_bf16(unsigned word, int at) {
+  unsigned pair;
+  asm("fma.rn.bf16x2 %0, %1, %2, %3;"
+      : "=r"(pair)
+      : "r"(spread_byte<Signed>(word, at, 0x43004300)), "r"(0x3f803f80), "r"(Signed ? 0xc308c308 : 0xc300c300));
+  return pair;
+}
+template <bool Signed> __device__ __forceinline__ unsigned widen_byte_to_half(unsigned word, int at) {
+  unsigned pair;
+  asm("fma.rn.f16x2 %0, %1, %2, %3;"
+      : "=r"(pair)
+      : "r"(spread_byte<Signed>(word, at, 0x64006400)), "r"(0x3c003c00), "r"(Signed ? 0xe408e408 : 0xe400e400));
+  return pair;
+}
+
 /// The nearest float with 10 mantissa bits, ties to even; infinities and NaN stay as they are.
 __device__ __forceinline__ unsigned round_to_tf32(float x) {
   if constexpr (compute_capability >= 90) {

@@ -51,6 +51,23 @@ struct registers<T, Count> {
   }
 };
 
+/// Eight a word, as they lie in memory.
+template <class T, int Count>
+  requires is_integer4<T>
+struct registers<T, Count> {
+  static constexpr bool packed = true;
+  static constexpr int per_word = 8;
+  static constexpr int word_count = (Count + per_word - 1) / per_word;
+  u32 words[word_count];
+
+  __device__ __forceinline__ T get(int i) const { return T{u8(words[i / per_word] >> i % per_word * 4 & 15)}; }
+  __device__ __forceinline__ void set(int i, T value) {
+    const int shift = i % per_word * 4;
+    u32 &word = words[i / per_word];
+    word = (word & ~(15u << shift)) | u32(value.bits) << shift;
+  }
+};
+
 /// Which axes a value has, and its extent along them; scalars have none.
 template <class X> struct shape_of {
   using element = X;
@@ -305,6 +322,14 @@ template <class T, tile X> __device__ __forceinline__ with_element<T, X> cast(co
       unpack2<From>(x.data.words[i / 4] >> i % 4 * 8, low, high);
       result.data.words[i / 2] = pack2<T>(low, high);
     }
+  } else if constexpr (is_float16<T> && is_integer4<From> && X::size % 2 == 0) {
+#pragma unroll
+    for (int i = 0; i < X::size; i += 2)
+      result.data.words[i / 2] = widen2_integers<T, From>(x.data.words[i / 8], i % 8 / 2);
+  } else if constexpr (same<T, float> && is_integer4<From>) {
+#pragma unroll
+    for (int i = 0; i < X::size; ++i)
+      result.data.set(i, widen_half_byte<same<From, i4>>(x.data.words[i / 8], i % 8));
   } else if constexpr (same<T, float> && (is_float16<From> || is_float8<From> || is_integer8<From>) &&
                        X::size % 2 == 0) {
     constexpr int bits = 8 * sizeof(From);

@@ -1,7 +1,8 @@
 // Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Packed elements as bytes, which is what copies take: f4e2m1 by pairs, in which matrix instructions take them, too.
+// Packed elements as bytes, which is what copies take: those of four bits by pairs, in which matrix instructions take
+// f4e2m1, too.
 #pragma once
 
 #include "tk/memory.h"
@@ -12,10 +13,28 @@ namespace tk {
 struct f4e2m1_pair {
   u8 bits;
 };
+struct u4_pair {
+  u8 bits;
+};
+struct i4_pair {
+  u8 bits;
+};
+
+template <class T> struct pair_of;
+template <> struct pair_of<f4e2m1> {
+  using type = f4e2m1_pair;
+};
+template <> struct pair_of<u4> {
+  using type = u4_pair;
+};
+template <> struct pair_of<i4> {
+  using type = i4_pair;
+};
 
 /// The view in pairs: of whole ones, as the last dim and all strides of a packed tensor are even.
-template <int Align> __device__ __forceinline__ view<const f4e2m1_pair> pairs(const view<const f4e2m1, Align> &from) {
-  return {reinterpret_cast<const f4e2m1_pair *>(from.base.group()),
+template <class T, int Align>
+__device__ __forceinline__ view<const typename pair_of<T>::type, Align> pairs(const view<const T, Align> &from) {
+  return {reinterpret_cast<const typename pair_of<T>::type *>(from.base.group()),
           from.row_stride / 2,
           from.row_end,
           (from.col_end + 1) / 2,

@@ -10,7 +10,7 @@
 
 #include "tk/convert.h"
 #include "tk/scale_types.h"
-#include "tk/small_floats.h"
+#include "tk/small_integers.h"
 
 namespace tk {
 
@@ -58,6 +58,8 @@ template <class T> using plain = typename without_reference<T>::type;
 
 template <class T> inline constexpr bool is_float8 = same<T, f8e4m3> || same<T, f8e5m2>;
 template <class T> inline constexpr bool is_float16 = same<T, bf16> || same<T, half>;
+template <class T> inline constexpr bool is_integer8 = same<T, i8> || same<T, u8>;
+template <class T> inline constexpr bool is_integer4 = same<T, i4> || same<T, u4>;
 
 [[maybe_unused]] static __device__ constexpr float inf = __builtin_huge_valf();
 [[maybe_unused]] static __device__ constexpr float nan = __builtin_nanf("");
@@ -107,9 +109,9 @@ __device__ __forceinline__ int clamp_to_int(i64 x) {
   return x > most ? most : x < -most - 1 ? -most - 1 : int(x);
 }
 
-/// The integer nearest to `x` that an 8-bit To holds.
+/// The integer nearest to `x` that a To of 8 or 4 bits holds.
 template <class To> __device__ __forceinline__ int clamp(int x) {
-  constexpr int low = same<To, i8> ? -128 : 0, high = low + 255;
+  constexpr int low = same<To, i8> ? -128 : same<To, i4> ? -8 : 0, high = low + (is_integer4<To> ? 15 : 255);
   return x < low ? low : x > high ? high : x;
 }
 
@@ -132,6 +134,8 @@ template <class To> __device__ __forceinline__ To from_float(float x) {
     return x != 0.0f;
   } else if constexpr (same<To, i8> || same<To, u8>) {
     return To(clamp<To>(truncate(x)));
+  } else if constexpr (is_integer4<To>) {
+    return To{u8(clamp<To>(truncate(x)) & 15)};
   } else if constexpr (same<To, int>) {
     return truncate(x);
   } else if constexpr (same<To, i64>) {
@@ -140,8 +144,6 @@ template <class To> __device__ __forceinline__ To from_float(float x) {
     return To(x);
   }
 }
-
-template <class T> inline constexpr bool is_integer8 = same<T, i8> || same<T, u8>;
 
 /// The floats of two packed elements, the first in the low bits.
 template <class From> __device__ __forceinline__ void unpack2(u32 pair, float &low, float &high) {
@@ -158,6 +160,14 @@ template <class From> __device__ __forceinline__ void unpack2(u32 pair, float &l
   } else {
     widen2_e5m2(u16(pair), low, high);
   }
+}
+
+/// Two integers of four bits, byte `at` of a word, as two T of 16 bits.
+template <class T, class From> __device__ __forceinline__ u32 widen2_integers(u32 word, int at) {
+  if constexpr (same<T, bf16>)
+    return widen_byte_to_bf16<same<From, i4>>(word, at);
+  else
+    return widen_byte_to_half<same<From, i4>>(word, at);
 }
 
 template <class From> __device__ __forceinline__ float to_float(From x) {
@@ -179,6 +189,8 @@ template <class From> __device__ __forceinline__ float to_float(From x) {
     return widen_float6<e2m3_format>(x.bits);
   } else if constexpr (same<From, f6e3m2>) {
     return widen_float6<e3m2_format>(x.bits);
+  } else if constexpr (is_integer4<From>) {
+    return float(widen_integer(x));
   } else {
     return float(x);
   }
@@ -186,7 +198,7 @@ template <class From> __device__ __forceinline__ float to_float(From x) {
 
 template <class T>
 inline constexpr bool is_storage_float =
-    is_float16<T> || is_float8<T> || same<T, tf32> || same<T, f8e8m0> || packed_element<T>;
+    is_float16<T> || is_float8<T> || same<T, tf32> || same<T, f8e8m0> || (packed_element<T> && !is_integer4<T>);
 
 /// `x` as a To, rounded once to nearest even. Towards zero to an integer: what does not fit saturates, NaN gives 0.
 template <class To, class From> __device__ __forceinline__ To cast_scalar(From x) {
@@ -194,6 +206,10 @@ template <class To, class From> __device__ __forceinline__ To cast_scalar(From x
     return x;
   else if constexpr (is_storage_float<From>)
     return cast_scalar<To>(to_float(x));
+  else if constexpr (is_integer4<From> && is_storage_float<To>)
+    return from_float<To>(to_float(x));
+  else if constexpr (is_integer4<From>)
+    return cast_scalar<To>(widen_integer(x));
   else if constexpr (is_storage_float<To> && is_integer8<From>)
     return from_float<To>(float(x));
   else if constexpr (is_storage_float<To> && same<From, i64>)
@@ -206,6 +222,8 @@ template <class To, class From> __device__ __forceinline__ To cast_scalar(From x
     return x != From(0);
   else if constexpr (same<To, i8> || same<To, u8>)
     return To(clamp<To>(cast_scalar<int>(x)));
+  else if constexpr (is_integer4<To>)
+    return To{u8(clamp<To>(cast_scalar<int>(x)) & 15)};
   else if constexpr (same<To, int> && same<From, i64>)
     return clamp_to_int(x);
   else if constexpr (same<To, int> && same<From, double>)

@@ -63,6 +63,11 @@ template <int Words> __device__ __forceinline__ void load_shared_words(u32 addre
     asm volatile("ld.shared.b32 %0, [%1];" : "=r"(words[0]) : "r"(address) : "memory");
 }
 
+/// Byte `at` of a word, and above it that of another, in the low half; above that is anything.
+__device__ __forceinline__ u32 two_bytes(u32 low, u32 high, int at) {
+  return __byte_perm(low, high, u32(at | (4 + at) << 4));
+}
+
 /// The word from byte `first`, 0 to 3, of two words on.
 __device__ __forceinline__ u32 word_from(u32 low, u32 high, int first) {
   return __funnelshift_r(low, high, u32(first) * 8);

@@ -13,8 +13,8 @@
 namespace tk::host {
 
 inline const char *name_of(element type) {
-  constexpr const char *names[] = {"f64", "f32", "f16",  "bf16",   "f8e4m3", "f8e5m2", "i64",   "i32",
-                                   "i8",  "u8",  "bool", "f8e8m0", "f4e2m1", "f6e2m3", "f6e3m2"};
+  constexpr const char *names[] = {"f64", "f32",  "f16",    "bf16",   "f8e4m3", "f8e5m2", "i64", "i32", "i8",
+                                   "u8",  "bool", "f8e8m0", "f4e2m1", "f6e2m3", "f6e3m2", "u4",  "i4"};
   return names[static_cast<int>(type)];
 }
 
@@ -46,14 +46,15 @@ struct argument {
   const char *name = "";
   const tk_tensor *tensor = nullptr;
   element type = element::f32;
+  int lanes = 1; ///< 2: the last dim and the strides of the tensor count pairs
 
   explicit operator bool() const { return tensor != nullptr; }
   char *data() const { return tensor ? static_cast<char *>(tensor->data) + tensor->byte_offset : nullptr; }
   int rank() const { return tensor->rank; }
-  int64_t dim(int i) const { return tensor->dims[i] * (i == rank() - 1 ? tensor->type_lanes : 1); }
+  int64_t dim(int i) const { return tensor->dims[i] * (i == rank() - 1 ? lanes : 1); }
   int64_t stride(int i) const {
     if (tensor->strides)
-      return tensor->strides[i] * (i == rank() - 1 ? 1 : tensor->type_lanes);
+      return tensor->strides[i] * (i == rank() - 1 ? 1 : lanes);
     int64_t stride = 1;
     for (int d = tensor->rank - 1; d > i; --d)
       stride *= dim(d);
@@ -85,8 +86,10 @@ public:
     va_end(arguments);
   }
 
-  /// Null, rank, element type, contiguous last dim, device memory.
-  argument tensor(const char *name, const tk_tensor *t, int rank, bool optional = false) {
+  /// Null, rank, element type, contiguous last dim, device memory. Bytes are taken for pairs of the integers of four bits
+  /// that `pairs` names: frameworks have no such type.
+  argument tensor(const char *name, const tk_tensor *t, int rank, bool optional = false,
+                  element pairs = element::uint8) {
     argument result{name, nullptr, element::f32};
     if (!ok())
       return result;
@@ -109,9 +112,12 @@ public:
       return result;
     }
     result.tensor = t;
+    result.lanes = t->type_lanes;
+    if (result.type == element::uint8 && pairs != element::uint8)
+      result.type = pairs, result.lanes = 2;
     for (int d = 0; d < rank; ++d)
-      if (t->dims[d] < 0 || t->dims[d] > INT32_MAX)
-        fail(TK_BAD_ARGUMENT, "dim %d of `%s` is %lld; dims go up to 2147483647", d, name, (long long)t->dims[d]);
+      if (t->dims[d] < 0 || result.dim(d) > INT32_MAX)
+        fail(TK_BAD_ARGUMENT, "dim %d of `%s` is %lld; dims go up to 2147483647", d, name, (long long)result.dim(d));
     if (ok() && result.is_empty()) // NumPy and CuPy say then that all strides are 0
       return result;
     if (ok() && rank > 0 && result.stride(rank - 1) != 1 && result.dim(rank - 1) > 1)

@@ -71,8 +71,8 @@ inline int bytes_fetched(const argument &a, const box &b) { return alignment(a) 
 /// dim is one of 128 elements.
 [[gnu::visibility("hidden")]] inline bool encode_map(tensor_map &map, const argument &a, const box &b) {
   // CU_TENSOR_MAP_DATA_TYPE_* of each element; pairs of four bits go by the byte.
-  constexpr int types[] = {8, 7, 6, 9, 0, 0, 5, 3, 0, 0, 0, 0, 0, 15, 15};
-  const int in_a_byte = a.type == element::f4e2m1 ? 2 : 1;
+  constexpr int types[] = {8, 7, 6, 9, 0, 0, 5, 3, 0, 0, 0, 0, 0, 15, 15, 0, 0};
+  const int in_a_byte = bits_of(a.type) == 4 ? 2 : 1;
   const bool padded = bits_of(a.type) == 6;
   const unsigned alignment = padded ? 32 : 16;
   const int rank = a.rank();

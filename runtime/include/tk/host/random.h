@@ -51,7 +51,8 @@ inline api::error fill_random(void *data, unsigned type, u64 count, u64 seed) {
   if (count == 0)
     return api::success;
   constexpr auto kernel =
-      &random_elements<double, float, float, half, bf16, f8e4m3, f8e5m2, i64, int, i8, u8, bool, f8e8m0, u8, u8, u8>;
+      &random_elements<double, float, float, half, bf16, f8e4m3, f8e5m2, i64, int, i8, u8, bool, f8e8m0, u8, u8, u8,
+                       u8, u8>;
   void *parameters[] = {&data, &type, &count, &seed};
   api::launch(reinterpret_cast<const void *>(kernel), 1024, 256, parameters, nullptr);
   return api::last_error();

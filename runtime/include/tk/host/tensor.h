@@ -25,7 +25,8 @@ typedef struct tk_tensor {
   /// 15 f6e2m3fn, 16 f6e3m2fn
   uint8_t type_code;
   uint8_t type_bits;
-  uint16_t type_lanes; ///< 1; 2 where the last dim and the strides count pairs of f4e2m1, as PyTorch has it
+  uint16_t
+      type_lanes; ///< 1; 2 where the last dim and the strides count pairs of four bits, as PyTorch has it of f4e2m1
   int64_t *dims;
   int64_t *strides;     ///< in elements; null: row-major without gaps
   uint64_t byte_offset; ///< from data to the first element
@@ -74,12 +75,14 @@ enum class element : unsigned char {
   f8e8m0,
   f4e2m1,
   f6e2m3,
-  f6e3m2
+  f6e3m2,
+  uint4,
+  int4
 };
 
 /// Of each element type, DLDataTypeCode and bits.
-inline constexpr uint8_t type_codes[] = {2, 2, 2, 4, 10, 12, 0, 0, 0, 1, 6, 14, 17, 15, 16};
-inline constexpr uint8_t type_bits[] = {64, 32, 16, 16, 8, 8, 64, 32, 8, 8, 8, 8, 4, 6, 6};
+inline constexpr uint8_t type_codes[] = {2, 2, 2, 4, 10, 12, 0, 0, 0, 1, 6, 14, 17, 15, 16, 1, 0};
+inline constexpr uint8_t type_bits[] = {64, 32, 16, 16, 8, 8, 64, 32, 8, 8, 8, 8, 4, 6, 6, 4, 4};
 
 /// The element type that a C++ type is.
 template <class T> struct element_of;

@@ -42,7 +42,7 @@ struct tensor {
   static constexpr unsigned char untouched = 0xa5;
 
   int bits_per_element() const {
-    constexpr int bits[] = {64, 32, 32, 16, 16, 8, 8, 64, 32, 8, 8, 8, 8, 4, 6, 6};
+    constexpr int bits[] = {64, 32, 32, 16, 16, 8, 8, 64, 32, 8, 8, 8, 8, 4, 6, 6, 4, 4};
     return bits[type];
   }
   /// Of an element; of a packed type 1.
@@ -115,6 +115,10 @@ inline double element_value(const unsigned char *at, uint32_t type, int bit) {
     return narrow_value(code(6), 2, 3, false, false);
   case 15:
     return narrow_value(code(6), 3, 2, false, false);
+  case 16:
+    return code(4);
+  case 17:
+    return int(code(4) ^ 8) - 8;
   default:
     return *at;
   }
@@ -125,8 +129,8 @@ inline constexpr uint32_t wide_integer = 7;
 
 /// DLPack's type code and bits of an element type.
 inline void set_type(tk_tensor &view, uint32_t type) {
-  constexpr unsigned char codes[] = {2, 2, 2, 2, 4, 10, 12, 0, 0, 0, 1, 6, 14, 17, 15, 16};
-  constexpr unsigned char bits[] = {64, 32, 32, 16, 16, 8, 8, 64, 32, 8, 8, 8, 8, 4, 6, 6};
+  constexpr unsigned char codes[] = {2, 2, 2, 2, 4, 10, 12, 0, 0, 0, 1, 6, 14, 17, 15, 16, 1, 0};
+  constexpr unsigned char bits[] = {64, 32, 32, 16, 16, 8, 8, 64, 32, 8, 8, 8, 8, 4, 6, 6, 4, 4};
   view.type_code = codes[type], view.type_bits = bits[type], view.type_lanes = 1;
 }
 

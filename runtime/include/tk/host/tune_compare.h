@@ -86,7 +86,7 @@ void launch_compare(const void *got, const void *wanted, const rows &shape, doub
 
 /// Roundings of 16 units in the last place of the coarser of the tensor's type and what came before it.
 inline double slack_of(unsigned type, double roundoff) {
-  constexpr int mantissa_bits[] = {52, 23, 23, 10, 7, 3, 2, 63, 63, 63, 63, 63, 63, 1, 3, 2};
+  constexpr int mantissa_bits[] = {52, 23, 23, 10, 7, 3, 2, 63, 63, 63, 63, 63, 63, 1, 3, 2, 63, 63};
   const double own = std::ldexp(1.0, -mantissa_bits[type] - 1);
   return 16 * (own > roundoff ? own : roundoff);
 }
