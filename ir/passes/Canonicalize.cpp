@@ -9,9 +9,14 @@
 //   select (not c), x, y           ⇒ select c, y, x
 //   select c, (select d, x, y), y  ⇒ select (and c, d), x, y
 //   cast (cast x)                  ⇒ cast x               where the inner one keeps every value
+//   cast (transpose x)             ⇒ transpose (cast x)   of packed x: what shares bytes is not turned by itself
+//   transpose x                    ⇒ cast (transpose (cast x))   of packed x, where anything but products and casts reads it
 //   eq (cast (elements k)), y      ⇒ eq (elements k), (cast y)   of an i64 y: places need no 64 bits
 #include "ir/Effects.h"
+#include "ir/Products.h"
 #include "ir/passes/Passes.h"
+
+#include <algorithm>
 
 namespace tkc::ir {
 namespace {
@@ -124,10 +129,7 @@ private:
     case OpKind::Select:
       return simplerSelect(op);
     case OpKind::Cast:
-      if (Op *inner = definedBy(op.operand(0), OpKind::Cast))
-        if (Value *source = inner->operand(0); isExactCast(source->type.elem, inner->result()->type.elem))
-          return source->type.elem == op.result()->type.elem ? source : before(op).cast(op.result()->type.elem, source);
-      return nullptr;
+      return simplerCast(op);
     default: // nothing to say about the others
       return nullptr;
     }
@@ -178,7 +180,35 @@ private:
       return before(op).asRow(inner->operand(0));
     if (Op *inner = definedBy(x, OpKind::AsRow))
       return before(op).asCol(inner->operand(0));
-    return nullptr;
+    return isTurnedWhole(op) ? turnedByBytes(op) : nullptr;
+  }
+
+  /// A transpose of packed elements that itself is stored, chosen or carried.
+  static bool isTurnedWhole(const Op &transpose) {
+    const auto &users = transpose.result()->users;
+    return isPacked(transpose.result()->type.elem) && std::any_of(users.begin(), users.end(), [](const Op *user) {
+             return !isProduct(*user) && user->kind != OpKind::Cast && user->kind != OpKind::Transpose;
+           });
+  }
+
+  /// In a type that holds every number of the packed one in whole bytes.
+  Value *turnedByBytes(Op &transpose) {
+    const ElemType packed = transpose.result()->type.elem;
+    const ElemType wide = isFloat(packed) ? ElemType::F16 : packed == ElemType::U4 ? ElemType::U8 : ElemType::I8;
+    Builder builder = before(transpose);
+    return builder.cast(packed, builder.transpose(builder.cast(wide, transpose.operand(0))));
+  }
+
+  Value *simplerCast(Op &op) {
+    const ElemType elem = op.result()->type.elem;
+    if (Op *inner = definedBy(op.operand(0), OpKind::Cast))
+      if (Value *source = inner->operand(0); isExactCast(source->type.elem, inner->result()->type.elem))
+        return source->type.elem == elem ? source : before(op).cast(elem, source);
+    Op *inner = definedBy(op.operand(0), OpKind::Transpose);
+    if (!inner || !isPacked(inner->result()->type.elem))
+      return nullptr;
+    Builder builder = before(op);
+    return builder.transpose(builder.cast(elem, inner->operand(0)));
   }
 
   Value *simplerSelect(Op &op) {
