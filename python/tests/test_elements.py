@@ -9,7 +9,7 @@ import tkc
 from tkc import _elements
 
 TYPES = [one for one in _elements.WIDTHS if one != "tf32"]
-FLOATS = [one for one in TYPES if one not in ("i64", "i32", "i8", "u8", "bool")]
+FLOATS = [one for one in TYPES if one not in ("i64", "i32", "i8", "u8", "u4", "i4", "bool")]
 
 
 def every_code(elem, columns=16):
@@ -105,3 +105,33 @@ def test_packed_rows_with_strides():
     np.testing.assert_array_equal(copy(tkc.Array(bits[::2, :8], "f4e2m1")).bits, bits[::2, :8])
     with pytest.raises(tkc.Error, match="the last dim of `x` has stride 2"):
         copy(tkc.Array(bits[:, ::2], "f4e2m1"))
+
+
+@pytest.mark.parametrize("elem, least", [("u4", 0), ("i4", -8)])
+def test_integers_of_four_bits(elem, least):
+    narrow = tkc.load(
+        f"kernel narrow(x: f32[M, N], out y: {elem}[M, N]) {{ parallel i in tiles(M, 16), j in tiles(N, 16) {{ y[i, j] = {elem}(x[i, j]); }} }}"
+    ).narrow
+    values = np.array([[-100, -8.9, -8, -0.5, 0, 0.9, 7, 7.9, 8, 15, 15.9, 100, np.inf, -np.inf, np.nan, 3]], "float32")
+    y = narrow(values)
+    assert y.type == elem and y.bits.dtype == np.uint8 and y.bits.shape == (1, 8)
+    np.testing.assert_array_equal(y.numpy(), tkc.array(values, elem).numpy())
+    np.testing.assert_array_equal(y.numpy(), np.clip(np.trunc(np.nan_to_num(values)), least, least + 15))
+
+
+def test_bytes_are_pairs_of_integers_of_four_bits():
+    widen = tkc.load(
+        "kernel widen(x: i4[M, N], out y: i32[M, N]) { parallel i in tiles(M, 16), j in tiles(N, 16) { y[i, j] = x[i, j]; } }"
+    ).widen
+    packed = np.arange(64, dtype="u1").reshape(4, 16) * 5
+    want = tkc.Array(packed, "i4").numpy()
+    np.testing.assert_array_equal(widen(packed), want)
+    np.testing.assert_array_equal(widen(packed[::2, 2:10]), want[::2, 4:20])
+    np.testing.assert_array_equal(want[..., 0], (packed[..., 0].astype(int) & 15 ^ 8) - 8)
+    out = np.zeros((2, 8), "u1")
+    tkc.load(
+        "kernel narrow(x: i32[M, N], out y: u4[M, N]) { parallel i in tiles(M, 16), j in tiles(N, 16) { y[i, j] = x[i, j]; } }"
+    ).narrow(np.arange(32, dtype="i4").reshape(2, 16), out=out)
+    np.testing.assert_array_equal(out[0], np.arange(8) * 2 | (np.arange(8) * 2 + 1) << 4)
+    with pytest.raises(tkc.Error, match="the last dim of `x` has stride 2"):
+        widen(packed[:, ::2])

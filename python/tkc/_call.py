@@ -57,7 +57,7 @@ class Call:
             self.values[parameter.name] = None
             return
         try:
-            view = _tensors.view_of(value, parameter.name)
+            view = _tensors.seen_as(_tensors.view_of(value, parameter.name), parameter.type)
         except Error as error:
             raise self.fail(str(error)) from None
         if len(view.shape) != len(parameter.dims):
@@ -91,7 +91,7 @@ class Call:
             except Error as error:
                 raise self.fail(str(error)) from None
             self.values[parameter.name] = value
-            self.views[parameter.name] = _tensors.view_of(value, parameter.name)
+            self.views[parameter.name] = _tensors.seen_as(_tensors.view_of(value, parameter.name), parameter.type)
 
     def shape_of(self, parameter: Parameter, symbols: Mapping[str, int]) -> Tuple[int, ...]:
         values = {**symbols, **self.constants(symbols)}

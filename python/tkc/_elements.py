@@ -11,7 +11,7 @@ from ._errors import Error
 
 WIDTHS = {
     "f64": 64, "f32": 32, "tf32": 32, "f16": 16, "bf16": 16, "f8e4m3": 8, "f8e5m2": 8, "f8e8m0": 8,
-    "f6e2m3": 6, "f6e3m2": 6, "f4e2m1": 4, "i64": 64, "i32": 32, "i8": 8, "u8": 8, "bool": 8,
+    "f6e2m3": 6, "f6e3m2": 6, "f4e2m1": 4, "i64": 64, "i32": 32, "i8": 8, "u8": 8, "u4": 4, "i4": 4, "bool": 8,
 }  # fmt: skip
 
 # Those that NumPy has, each with its bits.
@@ -19,6 +19,9 @@ NATIVE = {
     "f64": "float64", "f32": "float32", "tf32": "float32", "f16": "float16", "i64": "int64", "i32": "int32",
     "i8": "int8", "u8": "uint8", "bool": "bool",
 }  # fmt: skip
+
+# Integers that share bytes, each with its least and its greatest number. Frameworks have bytes for two of them.
+PAIRED = {"u4": (0, 15), "i4": (-8, 7)}
 
 # Exponent and mantissa bits, and the largest code that is a finite number. OCP 8-bit and Microscaling formats.
 _FORMATS = {
@@ -52,6 +55,8 @@ def _values(elem: str) -> "np.ndarray[Any, Any]":
     codes = np.arange(1 << WIDTHS[elem])
     if elem == "f8e8m0":
         return np.where(codes == 255, np.nan, np.ldexp(1.0, codes - 127))
+    if elem in PAIRED:
+        return np.where(codes > PAIRED[elem][1], codes - 16, codes)
     exponent_bits, mantissa_bits, last = _FORMATS[elem]
     bias = (1 << (exponent_bits - 1)) - 1
     magnitude = codes & ((1 << (exponent_bits + mantissa_bits)) - 1)
@@ -91,12 +96,12 @@ def decode(bits: "np.ndarray[Any, Any]", elem: str) -> "np.ndarray[Any, Any]":
     if elem == "bf16":
         return (bits.astype("u4") << 16).view("float32")
     codes = _unpack(bits, WIDTHS[elem]) if WIDTHS[elem] < 8 else bits
-    return _values(elem)[codes].astype("float32")
+    return _values(elem)[codes].astype("int8" if elem in PAIRED else "float32")
 
 
 def encode(values: Any, elem: str) -> "np.ndarray[Any, Any]":
     """Rounded to nearest, ties to even. As in .tk, types of at most eight bits take their largest number for what is
-    beyond it, and f8e8m0 rounds up."""
+    beyond it, f8e8m0 rounds up, and integers of four bits cut off what is behind the point."""
     if elem in NATIVE:
         with np.errstate(over="ignore", invalid="ignore"):
             return np.ascontiguousarray(np.asarray(values).astype(NATIVE[elem])).view(bits_dtype(elem))
@@ -107,6 +112,9 @@ def encode(values: Any, elem: str) -> "np.ndarray[Any, Any]":
         fraction, exponent = np.frexp(exact)
         code = np.clip(exponent - (fraction == 0.5) + 127, 0, 254)
         return np.where(np.isnan(exact), 255, np.where(exact > 0, code, 0)).astype("u1")
+    if elem in PAIRED:
+        whole = np.clip(np.trunc(np.nan_to_num(exact, posinf=np.inf, neginf=-np.inf)), *PAIRED[elem])
+        return _pack(whole.astype("i1").view("u1") & 15, 4)
     rounded = _round(exact, elem)
     if elem == "bf16":
         with np.errstate(over="ignore"):
@@ -124,7 +132,7 @@ def encode(values: Any, elem: str) -> "np.ndarray[Any, Any]":
 class Array:
     """A tensor on the CPU of an element type that NumPy need not have: `bits`, unsigned integers, and `type`.
 
-    Of f4e2m1, f6e2m3 and f6e3m2, whose elements share bytes, `bits` are bytes and its last dim is in bytes.
+    Of types of less than eight bits, whose elements share bytes, `bits` are bytes and its last dim is in bytes.
     """
 
     def __init__(self, bits: Any, type: str):
@@ -143,7 +151,7 @@ class Array:
         return (*self.bits.shape[:-1], self.bits.shape[-1] * 8 // width)
 
     def numpy(self) -> "np.ndarray[Any, Any]":
-        """Its values, as float32 where NumPy lacks the type."""
+        """Its values, as float32 where NumPy lacks the type, integers of four bits as int8."""
         return decode(self.bits, self.type)
 
     def __repr__(self) -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, Optional, 
 
 from . import _devices, _tensors, _toolchain
 from ._call import Call
+from ._elements import WIDTHS
 from ._errors import Error
 from ._repeated import Repeated
 from ._signature import Gradient, Signature, number
@@ -64,7 +65,7 @@ class Kernel(functools.partial):
     def _remember(self, call: Call, function: Any) -> None:
         """Calls like this one may go the short way, which has no workspace and no types with two elements in a byte."""
         views = call.views.values()
-        if self.signature.is_program or any(one.framework != "torch" or one.elem == "f4e2m1" for one in views):
+        if self.signature.is_program or any(one.framework != "torch" or WIDTHS[one.elem] == 4 for one in views):
             return
         outputs = [call.views.get(one.name) for one in self.signature.outputs]
         dtypes = [None if one is None else one.value.dtype for one in outputs]
@@ -282,9 +283,9 @@ def _on_cpu(view: _tensors.View, name: str) -> _tensors.View:
     if view.gpu is None:
         return view
     if view.framework == "torch":
-        return _tensors.view_of(view.value.detach().cpu(), name)
+        return _tensors.seen_as(_tensors.view_of(view.value.detach().cpu(), name), view.elem)
     if hasattr(view.value, "get"):  # CuPy
-        return _tensors.view_of(view.value.get(), name)
+        return _tensors.seen_as(_tensors.view_of(view.value.get(), name), view.elem)
     raise Error(f"`{name}` is on a GPU: pass a copy on the CPU")
 
 

@@ -10,6 +10,7 @@ from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple, Union
 import torch
 
 from . import _devices, _tensors
+from ._elements import WIDTHS
 from ._errors import Error
 from ._kernel import Kernel
 from ._module import Module, load
@@ -142,7 +143,7 @@ class _Operator:
     def _empty(parameter: Parameter, values: Mapping[str, Any], like: Any) -> Any:
         elem = values.get(parameter.type, parameter.type)
         shape = tuple(evaluate(dim, values) for dim in parameter.dims)
-        if elem == "f4e2m1":
+        if WIDTHS[elem] == 4:
             shape = (*shape[:-1], shape[-1] // 2)
         return like.new_empty(shape, dtype=_tensors.torch_type(elem, parameter.name))
 
@@ -160,7 +161,9 @@ class _Operator:
             value = named[parameter.name]
             if not parameter.is_tensor or value is None:
                 continue
-            types[parameter.name], shapes[parameter.name] = _tensors.torch_elements(value, parameter.name)
+            types[parameter.name], shapes[parameter.name] = _tensors.torch_elements(
+                value, parameter.name, parameter.type
+            )
             if len(shapes[parameter.name]) != len(parameter.dims):
                 words = f"`{parameter.name}` has {value.dim()} dims, it needs {len(parameter.dims)}"
                 raise Error(f"{self.signature.name}: {words}")

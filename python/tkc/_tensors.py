@@ -5,7 +5,7 @@
 import sys
 from typing import Any, Dict, NamedTuple, Optional, Set, Tuple
 
-from ._elements import NATIVE, WIDTHS, Array, bits_dtype, stored_shape
+from ._elements import NATIVE, PAIRED, WIDTHS, Array, bits_dtype, stored_shape
 from ._errors import Error
 
 # By what NumPy, ml_dtypes, CuPy and JAX call them; PyTorch's names are these behind "torch.".
@@ -20,6 +20,8 @@ _NAMES["tf32"] = "float32"
 
 def name_of(elem: str) -> str:
     """What the frameworks call an element type."""
+    if elem not in _NAMES:
+        raise Error(f"no framework has {elem}")
     return _NAMES[elem]
 
 
@@ -56,17 +58,28 @@ def view_of(value: Any, name: str) -> View:
                 int(index) if int(kind) == 2 else None)  # fmt: skip
 
 
-def torch_elements(value: Any, name: str) -> Tuple[str, Tuple[int, ...]]:
-    """The element type and the dims in elements of a tensor of PyTorch, whose dims may be symbolic."""
+def seen_as(view: View, elem: str) -> View:
+    """Bytes, where a kernel has integers of four bits, as two of these each."""
+    if elem not in PAIRED or view.elem != "u8" or not view.shape:
+        return view
+    strides = view.strides and (*(stride * 2 for stride in view.strides[:-1]), view.strides[-1])
+    return view._replace(elem=elem, shape=(*view.shape[:-1], view.shape[-1] * 2), strides=strides)
+
+
+def torch_elements(value: Any, name: str, wanted: str = "") -> Tuple[str, Tuple[int, ...]]:
+    """The element type and the dims in elements of a tensor of PyTorch, whose dims may be symbolic. Bytes are pairs where
+    integers of four bits are wanted."""
     elem, shape = _elem(value.dtype, name), tuple(value.shape)
-    if elem == "f4e2m1" and shape:
+    if elem == "u8" and wanted in PAIRED:
+        elem = wanted
+    if shape and (elem == "f4e2m1" or elem in PAIRED):
         shape = (*shape[:-1], shape[-1] * 2)
     return elem, shape
 
 
 def torch_type(elem: str, name: str) -> Any:
-    """PyTorch's dtype of an element type; `name` is the tensor that would have it."""
-    dtype = getattr(sys.modules["torch"], _NAMES.get(elem, "?"), None)
+    """PyTorch's dtype of an element type, bytes for two integers of four bits; `name` is the tensor that would have it."""
+    dtype = getattr(sys.modules["torch"], "uint8" if elem in PAIRED else _NAMES.get(elem, "?"), None)
     if dtype is None:
         raise Error(f"PyTorch has no {elem}: pass `{name}`")
     return dtype
@@ -148,7 +161,7 @@ def allocate(like: Optional[View], elem: str, shape: Tuple[int, ...], name: str)
     if like is not None and like.framework == "torch":
         torch = sys.modules["torch"]
         dtype = torch_type(elem, name)
-        if elem == "f4e2m1":
+        if WIDTHS[elem] == 4:
             shape = stored_shape(elem, shape)
         return torch.empty(shape, dtype=dtype, device=like.value.device)
     if like is not None and like.framework == "other":
