@@ -48,6 +48,14 @@ template <int Which, bool Signed> __device__ __forceinline__ float widen_byte(un
   return Signed ? static_cast<float>(static_cast<signed char>(byte)) : static_cast<float>(byte);
 }
 
+/// Bytes `at` and `at + 1` of a word as two numbers of 16 bits.
+__device__ __forceinline__ unsigned widen_bytes_to_bf16(unsigned word, int at) {
+  return pack2_bf16(widen_byte<0, true>(word >> 8 * at), widen_byte<1, true>(word >> 8 * at));
+}
+template <bool Signed> __device__ __forceinline__ unsigned widen_bytes_to_half(unsigned word, int at) {
+  return pack2_half(widen_byte<0, Signed>(word >> 8 * at), widen_byte<1, Signed>(word >> 8 * at));
+}
+
 /// The float of the `at`-th four bits of a word, and those of byte `at` as two numbers of 16 bits.
 template <bool Signed> __device__ __forceinline__ float widen_half_byte(unsigned word, int at) {
   const unsigned bits = word >> 4 * at & 15;

@@ -317,11 +317,8 @@ template <class T, tile X> __device__ __forceinline__ with_element<T, X> cast(co
                                  u32(pack2_float8<T>(x.data.get(i + 2), x.data.get(i + 3))) << 16;
   } else if constexpr (is_float16<T> && is_integer8<From> && X::size % 2 == 0) {
 #pragma unroll
-    for (int i = 0; i < X::size; i += 2) {
-      float low, high;
-      unpack2<From>(x.data.words[i / 4] >> i % 4 * 8, low, high);
-      result.data.words[i / 2] = pack2<T>(low, high);
-    }
+    for (int i = 0; i < X::size; i += 2)
+      result.data.words[i / 2] = widen2_bytes<T, From>(x.data.words[i / 4], i % 4);
   } else if constexpr (is_float16<T> && is_integer4<From> && X::size % 2 == 0) {
 #pragma unroll
     for (int i = 0; i < X::size; i += 2)

@@ -162,6 +162,19 @@ template <class From> __device__ __forceinline__ void unpack2(u32 pair, float &l
   }
 }
 
+/// Two integers of eight bits, from byte `at` of a word on, as two T of 16 bits.
+template <class T, class From> __device__ __forceinline__ u32 widen2_bytes(u32 word, int at) {
+  if constexpr (same<T, half>) {
+    return widen_bytes_to_half<same<From, i8>>(word, at);
+  } else if constexpr (same<From, i8>) {
+    return widen_bytes_to_bf16(word, at);
+  } else {
+    float low, high;
+    unpack2<From>(word >> 8 * at, low, high);
+    return pack2<T>(low, high);
+  }
+}
+
 /// Two integers of four bits, byte `at` of a word, as two T of 16 bits.
 template <class T, class From> __device__ __forceinline__ u32 widen2_integers(u32 word, int at) {
   if constexpr (same<T, bf16>)
