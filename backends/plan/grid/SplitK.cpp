@@ -62,15 +62,30 @@ private:
       return "there is no loop over tiles that has all copies and products";
     if (std::find_if(loop + 1, role.body.end(), isLoop) != role.body.end())
       return "copies or products follow the first loop";
+    const std::vector<std::string> sums = sumsOf(role, *loop);
+    const auto isSum = [&](const std::string &name) { return std::find(sums.begin(), sums.end(), name) != sums.end(); };
     std::string why;
     plan::walk(loop->body, [&](const Stmt &stmt) {
-      if (stmt.kind == Kind::Compute && !isScalar(role, stmt.dest) && isKnownOutside(role, *loop, stmt.dest))
-        why = "the loop does more than multiply";
+      const std::string *sum = addsTo(stmt);
+      if (!stmt.dest.empty() && !(sum && isSum(*sum)) && isKnownOutside(role, *loop, stmt.dest))
+        why = "the loop does more than multiply and add up";
+      for (const std::string &operand : stmt.operands)
+        if (isSum(operand) && !(sum && *sum == operand))
+          why = "the loop reads a sum, of which each block has a part";
     });
-    for (const std::string &acc : accumulators(*loop))
-      if (!beginsWithZero(role, acc))
+    for (const std::string &sum : sums)
+      if (why.empty() && !beginsWithZero(role, sum))
         why = "a sum does not begin with zero, which each block would count";
     return why;
+  }
+
+  /// The variable to which a statement adds something else: a product to its accumulators, or vector work.
+  static const std::string *addsTo(const Stmt &stmt) {
+    if (stmt.kind == Kind::Product)
+      return stmt.accumulate ? &stmt.dest : nullptr;
+    const bool adds = stmt.kind == Kind::Compute && stmt.op == ir::OpKind::Add && stmt.operands.size() == 2 &&
+                      (stmt.operands[0] == stmt.dest) != (stmt.operands[1] == stmt.dest);
+    return adds ? &stmt.dest : nullptr;
   }
 
   /// Whether anything but the loop names the variable. Else it is made anew in each iteration, as operands are that are
@@ -85,19 +100,16 @@ private:
                        [&](const Stmt &stmt) { return plan::any(stmt, names); });
   }
 
-  static bool isScalar(const plan::Role &role, const std::string &name) {
-    const plan::Var *var = role.findVar(name);
-    return !var || (var->type.kind != plan::VarType::Fragment && var->type.kind != plan::VarType::Column &&
-                    var->type.kind != plan::VarType::Row);
-  }
-
-  static std::vector<std::string> accumulators(const Stmt &loop) {
+  /// What the loop adds up: a product that is made anew in each iteration is none of them.
+  static std::vector<std::string> sumsOf(const plan::Role &role, const Stmt &loop) {
     std::vector<std::string> names;
-    const auto note = [&](const Stmt &stmt) {
-      if (stmt.kind == Kind::Product && std::find(names.begin(), names.end(), stmt.dest) == names.end())
-        names.push_back(stmt.dest);
-    };
-    plan::walk(loop, note);
+    plan::walk(loop.body, [&](const Stmt &stmt) {
+      const std::string *sum = addsTo(stmt);
+      const plan::Var *var = sum ? role.findVar(*sum) : nullptr;
+      if (var && var->type.kind == plan::VarType::Fragment && isKnownOutside(role, loop, *sum) &&
+          std::find(names.begin(), names.end(), *sum) == names.end())
+        names.push_back(*sum);
+    });
     return names;
   }
 
@@ -140,12 +152,12 @@ private:
   void split(plan::Role &role) {
     const auto loop = std::find_if(role.body.begin(), role.body.end(),
                                    [](const Stmt &stmt) { return plan::any(stmt, worksOnTiles); });
+    const std::vector<std::string> sums = sumsOf(role, *loop);
     plan::Body before(std::make_move_iterator(role.body.begin()), std::make_move_iterator(loop));
     Stmt shared = std::move(*loop);
     plan::Body after(std::make_move_iterator(loop + 1), std::make_move_iterator(role.body.end()));
     role.body = std::move(before);
     narrow(role, shared);
-    const std::vector<std::string> sums = accumulators(shared);
     role.body.push_back(std::move(shared));
     if (!sums.empty())
       addUp(role, sums, std::move(after));
