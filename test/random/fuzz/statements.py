@@ -8,6 +8,7 @@ import constructs
 import expressions
 import gathers
 import layouts
+import moves
 import patterns
 import programs
 import regular
@@ -540,6 +541,8 @@ def kernel(k):
         programs.program(k)
     elif of_hundred >= 87:
         k.choices.pick(gathers.PATTERNS)(k)
+    elif of_hundred >= 83:
+        k.choices.pick(moves.PATTERNS)(k)
     elif k.choices.chance(25):
         k.choices.pick(patterns.PATTERNS)(k)
     elif k.choices.chance(15):
