@@ -288,10 +288,17 @@ def head_cross_entropy(x, w, target):
 
 
 def convolved(x, spectrum):
-    """The first elements of the circular convolution with a filter whose transform has as many points as x [B, H, L] or more."""
-    points = spectrum.shape[-1]
-    product = torch.fft.rfft(x.double(), n=points) * spectrum[:, : points // 2 + 1]
-    return torch.fft.irfft(product, n=points)[..., : x.shape[-1]]
+    """The first elements of the circular convolution of x [B, H, L], with zeros behind it, with real filters. `spectrum` is what rfft makes of these."""
+    points = 2 * (spectrum.shape[-1] - 1)
+    return torch.fft.irfft(torch.fft.rfft(x.double(), n=points) * spectrum, n=points)[..., : x.shape[-1]]
+
+
+def convolution_gradients(x, dy, spectrum):
+    """Of x, and of the filters' elements, summed over the batch."""
+    points, n = 2 * (spectrum.shape[-1] - 1), x.shape[-1]
+    of_x, of_dy = torch.fft.rfft(x.double(), n=points), torch.fft.rfft(dy.double(), n=points)
+    dx = torch.fft.irfft(of_dy * spectrum.conj(), n=points)[..., :n]
+    return [dx, torch.fft.irfft((of_dy * of_x.conj()).sum(0), n=points)[..., :n]]
 
 
 def attention_gradients(q, k, v, grad, scale):
