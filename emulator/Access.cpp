@@ -32,8 +32,10 @@ std::string describe(const Cluster &cluster, const Conflict &conflict, uint32_t 
     return fmt::format("race: {}writes {} without waiting for the write by {}", subject, place, other);
   case Conflict::Kind::WriteAfterRead:
     return fmt::format("race: {}writes {} without waiting for the read by {}", subject, place, other);
-  case Conflict::Kind::MissingProxyFence:
+  case Conflict::Kind::UnfencedWrite:
     return fmt::format("race: {}{} {} with no proxy fence after the write by {}", subject, verb(kind), place, other);
+  case Conflict::Kind::UnfencedRead:
+    return fmt::format("race: {}{} {} with no proxy fence after the read by {}", subject, verb(kind), place, other);
   }
   return {};
 }

@@ -68,8 +68,9 @@ std::string describe(const Cluster &cluster, const GlobalMemory::Allocation &all
     return fmt::format("race: {}writes {} without an order after the write by {}", subject, place, other);
   case Conflict::Kind::WriteAfterRead:
     return fmt::format("race: {}writes {} without an order after the read by {}", subject, place, other);
-  case Conflict::Kind::MissingProxyFence:
+  case Conflict::Kind::UnfencedWrite:
     return fmt::format("race: {}accesses {} with no proxy fence after the write by {}", subject, place, other);
+  case Conflict::Kind::UnfencedRead: // of shared memory alone
   case Conflict::Kind::Uninitialised:
     break;
   }

@@ -68,7 +68,7 @@ std::optional<Conflict::Kind> conflictWithWrite(const Record &write, const Recor
     return kind == GlobalAccess::Read ? Conflict::Kind::ReadAfterWrite : Conflict::Kind::WriteAfterWrite;
   if (agent.isAsync && !write.isAsync && write.cluster == agent.cluster && write.time != lastTime &&
       !agent.knows.fenced.knows({write.component, write.time}))
-    return Conflict::Kind::MissingProxyFence;
+    return Conflict::Kind::UnfencedWrite;
   return std::nullopt;
 }
 

@@ -59,7 +59,8 @@ Block::Block(Cluster &cluster, uint32_t rank, uint32_t slot, Dim3 position)
     : cluster(cluster), rank(rank), position(position) {
   const Launch &launch = cluster.launch;
   shared.start(slot, launch.traits.staticShared + launch.dynamicShared,
-               launch.options->cdna == Cdna::None ? SharedMemory::reserved : 0);
+               launch.options->cdna == Cdna::None ? SharedMemory::reserved : 0,
+               static_cast<uint32_t>(launch.block.count() * launch.cluster.count()));
   const auto threads = static_cast<uint32_t>(launch.block.count());
   warps.resize((threads + 31) / 32);
   for (uint32_t i = 0; i < warps.size(); ++i) {

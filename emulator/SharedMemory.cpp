@@ -27,9 +27,10 @@ SharedArena::SharedArena(size_t slots) : bytes(slots * slotBytes) {
 
 SharedArena::~SharedArena() { munmap(reinterpret_cast<void *>(static_cast<uint64_t>(base)), bytes); }
 
-void SharedMemory::start(uint32_t slot, uint32_t size, uint32_t system) {
+void SharedMemory::start(uint32_t slot, uint32_t size, uint32_t system, uint32_t threadComponents) {
   base = slot + system;
   bytes = size;
+  threads = threadComponents;
   cells.assign(size, Cell());
   readers.clear();
   unusedReaders.clear();
@@ -46,7 +47,7 @@ std::optional<Conflict> SharedMemory::read(uint32_t address, uint32_t size, cons
     if (!agent.knows.happened.knows(write.epoch))
       return Conflict{Conflict::Kind::ReadAfterWrite, at, write.epoch, write.site};
     if (agent.isAsync && !cell.writtenByAsync && !agent.knows.fenced.knows(write.epoch))
-      return Conflict{Conflict::Kind::MissingProxyFence, at, write.epoch, write.site};
+      return Conflict{Conflict::Kind::UnfencedWrite, at, write.epoch, write.site};
     addReader(cell, agent);
   }
   return std::nullopt;
@@ -98,17 +99,20 @@ void SharedMemory::Readers::add(const Access &access, const Knowledge &knows) {
 }
 
 std::optional<Conflict> SharedMemory::checkReaders(const Cell &cell, uint32_t address, const Agent &agent) const {
-  const auto conflict = [&](const Access &reader) {
-    return reader.epoch.component != noComponent && !agent.knows.happened.knows(reader.epoch);
-  };
-  if (cell.read.epoch.component != manyReaders) {
-    if (conflict(cell.read))
-      return Conflict{Conflict::Kind::WriteAfterRead, address, cell.read.epoch, cell.read.site};
-    return std::nullopt;
-  }
-  for (const Access &reader : readers[cell.read.epoch.time].list)
-    if (conflict(reader))
+  const auto conflict = [&](const Access &reader) -> std::optional<Conflict> {
+    if (reader.epoch.component == noComponent)
+      return std::nullopt;
+    if (!agent.knows.happened.knows(reader.epoch))
       return Conflict{Conflict::Kind::WriteAfterRead, address, reader.epoch, reader.site};
+    if (agent.isAsync && reader.epoch.component < threads && !agent.knows.fenced.knows(reader.epoch))
+      return Conflict{Conflict::Kind::UnfencedRead, address, reader.epoch, reader.site};
+    return std::nullopt;
+  };
+  if (cell.read.epoch.component != manyReaders)
+    return conflict(cell.read);
+  for (const Access &reader : readers[cell.read.epoch.time].list)
+    if (std::optional<Conflict> found = conflict(reader))
+      return found;
   return std::nullopt;
 }
 
@@ -119,7 +123,7 @@ std::optional<Conflict> SharedMemory::write(uint32_t address, uint32_t size, con
       if (!agent.knows.happened.knows(cell.write.epoch))
         return Conflict{Conflict::Kind::WriteAfterWrite, at, cell.write.epoch, cell.write.site};
       if (agent.isAsync && !cell.writtenByAsync && !agent.knows.fenced.knows(cell.write.epoch))
-        return Conflict{Conflict::Kind::MissingProxyFence, at, cell.write.epoch, cell.write.site};
+        return Conflict{Conflict::Kind::UnfencedWrite, at, cell.write.epoch, cell.write.site};
     }
     if (std::optional<Conflict> conflict = checkReaders(cell, at, agent))
       return conflict;

@@ -44,7 +44,14 @@ struct Agent {
 
 /// Two accesses that nothing orders, or a read of what nobody wrote.
 struct Conflict {
-  enum class Kind : uint8_t { Uninitialised, ReadAfterWrite, WriteAfterWrite, WriteAfterRead, MissingProxyFence };
+  enum class Kind : uint8_t {
+    Uninitialised,
+    ReadAfterWrite,
+    WriteAfterWrite,
+    WriteAfterRead,
+    UnfencedWrite,
+    UnfencedRead
+  };
   Kind kind;
   uint32_t address; ///< of the first byte
   Epoch other;      ///< the access before
@@ -57,7 +64,8 @@ public:
   static constexpr uint32_t reserved = 1024;
 
   /// `bytes` are those that the kernel asked for, static and dynamic; they begin `system` bytes after the slot.
-  void start(uint32_t slot, uint32_t bytes, uint32_t system);
+  /// Components of clocks below `threads` are threads.
+  void start(uint32_t slot, uint32_t bytes, uint32_t system, uint32_t threads);
 
   uint32_t begin() const { return base; }
   uint32_t end() const { return base + bytes; }
@@ -96,7 +104,7 @@ private:
   void addReader(Cell &cell, const Agent &agent);
   std::optional<Conflict> checkReaders(const Cell &cell, uint32_t address, const Agent &agent) const;
 
-  uint32_t base = 0, bytes = 0;
+  uint32_t base = 0, bytes = 0, threads = 0;
   std::vector<Cell> cells;
   std::vector<Readers> readers;
   std::vector<uint32_t> unusedReaders; ///< indices of lists of bytes that have been written since

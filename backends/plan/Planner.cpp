@@ -14,6 +14,7 @@
 #include "backends/plan/grid/TileScheduler.h"
 #include "backends/plan/pipeline/AlternateStaging.h"
 #include "backends/plan/pipeline/DeferredArrivals.h"
+#include "backends/plan/pipeline/FenceReads.h"
 #include "backends/plan/pipeline/JoinPipelines.h"
 #include "backends/plan/pipeline/RingBarriers.h"
 #include "backends/plan/pipeline/SynchronizeBlock.h"
@@ -259,6 +260,7 @@ private:
     for (plan::Role &role : roles)
       role.lanes = arch.warpSize;
     plan->roles = std::move(roles);
+    fenceReads(*plan);
     return true;
   }
 

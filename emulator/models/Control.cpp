@@ -59,10 +59,14 @@ void claimRegisters(const BoundInstruction &instruction, uint64_t *slots) { resi
 void releaseRegisters(const BoundInstruction &instruction, uint64_t *slots) { resize(instruction, slots, false); }
 
 /// Writes that this thread knows of are from now on visible to the asynchronous engines, for whoever learns of the
-/// fence: PTX ISA, "Memory Consistency Model", "Causality order": a fence may lie anywhere on the path.
+/// fence: PTX ISA, "Memory Consistency Model", "Causality order": a fence may lie anywhere on the path. Its reads are
+/// over, too: an arrival alone does not wait for them, and the copy engine has been seen to overwrite what was still to
+/// be read. What the thread does from here on has not been fenced.
 void fenceProxy(const BoundInstruction &, uint64_t *) {
   Thread &thread = current();
   thread.knows.fenced.join(thread.knows.happened);
+  ++thread.time;
+  thread.knows.happened.raise(thread.component, thread.time);
   publishMbarriers(*thread.block);
 }
 

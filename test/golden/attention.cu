@@ -159,6 +159,7 @@ __global__ void __launch_bounds__(384, 1)
           }
           shared.tile_full[tile_at.slot].wait(tile_at.phase);
           block = tk::next_counted(shared.tile[tile_at.slot]);
+          tk::fence_proxy_async();
           shared.tile_empty[tile_at.slot].arrive();
           tile_at.advance();
         }
@@ -254,6 +255,7 @@ __global__ void __launch_bounds__(384, 1)
         }
         shared.tile_full[tile_at.slot].wait(tile_at.phase);
         block = tk::next_counted(shared.tile[tile_at.slot]);
+        tk::fence_proxy_async();
         shared.tile_empty[tile_at.slot].arrive_warp();
         tile_at.advance();
       }
@@ -271,6 +273,7 @@ __global__ void __launch_bounds__(384, 1)
                           tile_of);
       shared.tile_full[tile_at.slot].wait(tile_at.phase);
       block = tk::next_counted(shared.tile[tile_at.slot]);
+      tk::fence_proxy_async();
       shared.tile_empty[tile_at.slot].arrive_warp();
       tile_at.advance();
     }
@@ -513,6 +516,7 @@ __global__ void __launch_bounds__(384, 1)
                 (m + tk::log2(l_sum)) * 0.6931472f);
       shared.tile_full[tile_at.slot].wait(tile_at.phase);
       block = tk::next_counted(shared.tile[tile_at.slot]);
+      tk::fence_proxy_async();
       shared.tile_empty[tile_at.slot].arrive_warp();
       tile_at.advance();
     }

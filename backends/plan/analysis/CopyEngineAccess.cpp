@@ -58,9 +58,9 @@ const ir::Op *loopOf(const ir::Value *tileIndex) {
   return tileIndex->definingOp || !tileIndex->ownerBlock ? nullptr : tileIndex->ownerBlock->parent;
 }
 
-/// A load may bring what the tensor has beyond the end of the tile's range, moved or not: passes take it for that, or for
-/// zero where the tensor ends (`EdgeAnalysis::loadedBeyond`). A store may not write there.
-/// Tiles of a loop start at lo + n · size; with lo a multiple too, whatever is a multiple is a boundary between tiles.
+/// A load may bring what the tensor has beyond the end of the tile's range, moved or not: passes take it for that, or
+/// for zero where the tensor ends (`EdgeAnalysis::loadedBeyond`). A store may not write there. Tiles of a loop start at
+/// lo + n · size; with lo a multiple too, whatever is a multiple is a boundary between tiles.
 bool rangeSuits(ir::OpKind access, ir::Value *tileIndex, const ir::DimExpr &dim) {
   if (access == ir::OpKind::Load)
     return loopOf(ir::rootTileIndex(tileIndex)) != nullptr;

@@ -141,8 +141,13 @@ bool Memory::isOrdered(const Access &now, const Access &before, const Clock &clo
   return clock.at(before.end.component) >= before.end.value;
 }
 
-/// Generic writes are visible to copies and products once each writing thread has fenced them.
+/// Generic writes are visible to copies and products once each writing thread has fenced them. Generic reads are over
+/// for the copy engine once each reading thread has fenced them: an arrival does not wait for loads on their way.
 bool Memory::isFenced(const Access &now, const Access &before, const Clock &clock) const {
+  const bool isByEngine =
+      now.agent == Access::CopyWrite && (!now.stmt->map.empty() || now.stmt->kind == StmtKind::Claim);
+  if (before.agent == Access::GenericRead)
+    return !isByEngine || clock.at(components.fence(before.process)) >= before.end.value;
   const bool copied = before.agent == Access::ThreadCopy;
   if (now.isGeneric() || now.agent == Access::ThreadCopy || !(copied || before.agent == Access::GenericWrite))
     return true;
@@ -184,8 +189,9 @@ std::string Memory::conflict(const Access &now, const Access &before, const Cloc
   if (numbering.isTensor(slot))
     return unfencedTensor(now, before, clock);
   if (!isFenced(now, before, clock))
-    return fmt::format("{} {} `{}`{} after {} without a `fence_proxy` by the writing threads in between", describe(now),
-                       now.isWrite() ? "overwrites" : "reads", name(slot), shares, describe(before));
+    return fmt::format("{} {} `{}`{} after {} without a `fence_proxy` by the {} threads in between", describe(now),
+                       now.isWrite() ? "overwrites" : "reads", name(slot), shares, describe(before),
+                       before.isWrite() ? "writing" : "reading");
   return {};
 }
 

@@ -46,7 +46,6 @@ bool runsOnOneThread(const Role &role) {
     case StmtKind::LoadShared:
     case StmtKind::LookUp:
     case StmtKind::StoreShared:
-    case StmtKind::FenceProxy:
     case StmtKind::Sync:
     case StmtKind::LoadTensor:
     case StmtKind::StoreTensor:
@@ -64,6 +63,7 @@ bool runsOnOneThread(const Role &role) {
     case StmtKind::Arrive:
       can &= !stmt.as<Arrive>().byWarps;
       return;
+    case StmtKind::FenceProxy: // each thread fences its own accesses
     case StmtKind::TensorFence:
     case StmtKind::Claim:
     case StmtKind::NextTile:

@@ -33,6 +33,7 @@ enum class bug {
   lane_left_out,
   divergent_collective,
   different_resizes,
+  no_fence_of_read,
 };
 
 using tile = tk::shared_tile<tk::bf16, 64, 64>;
@@ -113,6 +114,15 @@ __global__ void __launch_bounds__(128, 1)
     }
   if constexpr (Bug != bug::no_wait_for_product)
     tk::mma_wait<0>(x);
+  if constexpr (Bug == bug::no_fence_of_read) {
+    [[maybe_unused]] const int read = reinterpret_cast<volatile int *>(&shared.b)[threadIdx.x];
+    tk::sync(1, 128);
+    if (first) {
+      shared.other.expect_bytes(8192);
+      tk::tma_load(shared.b, b, shared.other, 0, 0);
+      shared.other.wait(0);
+    }
+  }
 
   tk::store_shared(shared.c, tk::cast<tk::bf16>(x));
   if constexpr (Bug != bug::no_proxy_fence)
@@ -183,4 +193,5 @@ int main() {
   run<bug::lane_left_out>("lane_left_out");
   run<bug::divergent_collective>("divergent_collective");
   run<bug::different_resizes>("different_resizes");
+  run<bug::no_fence_of_read>("no_fence_of_read");
 }
