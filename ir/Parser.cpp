@@ -735,6 +735,11 @@ private:
     } else if (!expectValue(lo) || !expect("..") || !expectValue(hi)) {
       return false;
     }
+    if (op.kind == OpKind::For && op.tileSize != 0 && accept("of")) {
+      if (!expect("one"))
+        return false;
+      op.constant = 1;
+    }
     op.byMasks = op.kind == OpKind::For && accept("by");
     if (op.byMasks && !expect("masks"))
       return false;

@@ -199,6 +199,8 @@ private:
     else
       fmt::format_to(out, " {} in tiles({}, {}, {})", ref(induction), ref(op.operand(0)), ref(op.operand(1)),
                      op.tileSize);
+    if (op.constant == 1)
+      text += " of one";
     if (op.byMasks)
       text += " by masks";
   }

@@ -200,7 +200,7 @@ public:
   Block *parent = nullptr;
   std::list<std::unique_ptr<Op>>::iterator position; ///< in parent->ops
 
-  // Const: a double holds every i32, i64 index in use and f32; f64 as written.
+  // Const: a double holds every i32, i64 index in use and f32; f64 as written. For: 1 where it has one tile at most.
   double constant = 0;
   std::string name; ///< Dim: the symbol; Param: the parameter; ExternCall: the function
   int axis = 0;     ///< Reduce, Cumsum, Elements: 0 runs down the rows (Elements: a column), 1 across

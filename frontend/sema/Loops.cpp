@@ -9,12 +9,14 @@
 // what came out until it fits. Edges only ever become more definite, so this ends after a few rounds.
 #include "frontend/sema/Elaborator.h"
 #include "frontend/sema/ModulePhases.h"
+#include "ir/Effects.h"
 
 #include "llvm/Support/Casting.h"
 
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
 
 namespace tkc::sema {
 
@@ -160,6 +162,40 @@ void Elaborator::forStatement(const ast::ForStmt &stmt) {
   }
 }
 
+namespace {
+
+bool isNamed(const ast::Expr *expr, const std::string &name) {
+  auto *named = llvm::dyn_cast<ast::NameExpr>(expr);
+  return named && named->name == name;
+}
+
+/// Of `name < 4`, `4 > name`, `name <= 3`, `3 >= name`: 3; nullopt where the condition says nothing of the kind.
+std::optional<double> mostOf(const std::string &name, const ast::Expr *condition) {
+  auto *comparison = llvm::dyn_cast<ast::BinaryExpr>(condition);
+  const bool isTurned = comparison && isNamed(comparison->rhs, name);
+  if (!comparison || (!isTurned && !isNamed(comparison->lhs, name)))
+    return std::nullopt;
+  const bool isStrict = comparison->op == (isTurned ? ast::BinaryOp::Gt : ast::BinaryOp::Lt);
+  auto *number = llvm::dyn_cast<ast::NumberExpr>(isTurned ? comparison->lhs : comparison->rhs);
+  if (!number || (!isStrict && comparison->op != (isTurned ? ast::BinaryOp::Ge : ast::BinaryOp::Le)))
+    return std::nullopt;
+  return isStrict ? std::ceil(number->value) - 1 : std::floor(number->value);
+}
+
+/// Whether tiles(lo, hi, size) has a single tile at most, as the conditions bound the dim `hi`.
+bool hasOneTile(const ir::Value *lo, const ir::Value *hi, int64_t size,
+                const std::vector<const ast::Expr *> &conditions) {
+  const std::optional<double> first = ir::constantOf(lo);
+  if (size == 0 || !first || *first < 0 || !hi->definingOp || hi->definingOp->kind != ir::OpKind::Dim)
+    return false;
+  return std::any_of(conditions.begin(), conditions.end(), [&](const ast::Expr *condition) {
+    const std::optional<double> most = mostOf(hi->definingOp->name, condition);
+    return most && *most <= *first + static_cast<double>(size);
+  });
+}
+
+} // namespace
+
 bool Elaborator::tryLoop(const ast::ForStmt &stmt, const Range &range, std::vector<Carried> &carried) {
   std::vector<Val> before = snapshot();
   std::set<std::string> writtenBefore = written;
@@ -168,6 +204,10 @@ bool Elaborator::tryLoop(const ast::ForStmt &stmt, const Range &range, std::vect
     initial.push_back(before[each.id].value);
   builder.setLoc(stmt.range.begin);
   ir::Op *op = builder.forLoop(range.lo, range.hi, range.tileSize, stmt.binding.name.text, initial);
+  const auto hasOne = [&](const std::vector<const ast::Expr *> &conditions) {
+    return hasOneTile(range.lo, range.hi, range.tileSize, conditions);
+  };
+  op->constant = hasOne(promised) || hasOne(kernel.signature.conditions) ? 1 : 0;
   ir::Block *outer = builder.insertionBlock();
   ir::Value *induction = op->body().args[0].get();
   for (size_t i = 0; i < carried.size(); ++i) {

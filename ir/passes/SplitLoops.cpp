@@ -392,7 +392,7 @@ void collectLoops(Block &block, std::vector<Op *> &loops) {
   for (auto &op : block.ops) {
     for (auto &body : op->bodies)
       collectLoops(*body, loops);
-    if (op->kind == OpKind::For && op->tileSize != 0)
+    if (op->kind == OpKind::For && op->tileSize != 0 && op->constant != 1) // of one tile nothing is saved
       loops.push_back(op.get());
   }
 }

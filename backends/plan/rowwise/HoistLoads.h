@@ -14,9 +14,9 @@
 
 namespace tkc::planner {
 
-/// Moves such loads of a role that is all of a block (plan.threads of them) to its first load, as long as several
-/// blocks share a multiprocessor by the registers of their tiles; with fewer, registers are dearer than time. Returns
-/// the tensors that they read.
+/// Moves such loads of a role that is all of a block (plan.threads of them) to its first load, and those of a loop to
+/// the first load of an iteration, as long as several blocks share a multiprocessor by the registers of their tiles;
+/// with fewer, registers are dearer than time. Returns the tensors that they read.
 std::vector<std::string> hoistLoads(plan::Role &role, const plan::Plan &plan, const arch::Description &arch);
 
 } // namespace tkc::planner
