@@ -15,6 +15,296 @@
 
 namespace {
 
+struct softmax_any_f16_BC256_BM4_warps4_arguments {
+  tk::global<const tk::half, 2> x;
+  tk::global<tk::half, 2> y;
+  int N;
+  int C;
+};
+
+/// softmax.tk:26  softmax_any, for sm_90a.
+/// y = softmax of rows of any length: maximum and sum in one pass, the result in a second. What is -inf becomes 0; a
+/// row of -inf alone
+/// becomes NaN.
+/// BM = 4, BC = 256.
+/// Plan: stages: none; warpgroups: 1; overlap: 0; persistent: false.
+/// Roles: worker of 4 warps.
+__global__ void __launch_bounds__(128)
+    softmax_any_f16_BC256_BM4_warps4(const __grid_constant__ softmax_any_f16_BC256_BM4_warps4_arguments g) {
+  const tk::tiles<4> i_tiles{0, g.N};
+  const auto i = i_tiles[int(blockIdx.x)];
+  // softmax.tk:38  for c in tiles(C, BC) { y[i, c] = exp2(x[i, c] * LOG2E - total); }
+  for (const auto c : tk::tiles<256>{0, g.C}) {
+    // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
+    const auto x = tk::load<tk::fragment<tk::half, 4, 256, tk::row_layout<128, 32, 8>>>(
+        g.x.wide,
+        tk::view<const tk::half, 16>{g.x.at(i.begin, c.begin), g.x.stride(0), i.end - i.begin, c.end - c.begin});
+    const auto raw = tk::where(tk::col_index<tk::row<int, 256, tk::row_layout<128, 32, 8>>>() + c.begin < g.C,
+                               tk::cast<float>(x), -tk::inf);
+    // softmax.tk:33  let m_new = max(m, rowmax(t));
+    const auto m_new = tk::max(tk::row_max_or_nan(raw) * 1.442695f, -3.4028235e+38f);
+    // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
+    const auto t = raw * 1.442695f;
+    // softmax.tk:34  l = l * exp2(m - m_new) + rowsum(exp2(t - m_new));
+    const auto l = tk::exp2(-3.4028235e+38f - m_new) * 0.0f + tk::row_sum(tk::exp2(t - m_new));
+    // softmax.tk:37  let total = m + log2(l);
+    const auto total = m_new + tk::log2(l);
+    tk::store(g.y.wide,
+              tk::view<tk::half, 16>{g.y.at(i.begin, c.begin), g.y.stride(0), i.end - i.begin, c.end - c.begin},
+              tk::cast<tk::half>(tk::exp2(t - total)));
+  }
+}
+
+struct softmax_any_f16_BC512_BM4_warps4_arguments {
+  tk::global<const tk::half, 2> x;
+  tk::global<tk::half, 2> y;
+  int N;
+  int C;
+};
+
+/// softmax.tk:26  softmax_any, for sm_90a.
+/// y = softmax of rows of any length: maximum and sum in one pass, the result in a second. What is -inf becomes 0; a
+/// row of -inf alone
+/// becomes NaN.
+/// BM = 4, BC = 512.
+/// Plan: stages: none; warpgroups: 1; overlap: 0; persistent: false.
+/// Roles: worker of 4 warps.
+__global__ void __launch_bounds__(128)
+    softmax_any_f16_BC512_BM4_warps4(const __grid_constant__ softmax_any_f16_BC512_BM4_warps4_arguments g) {
+  const tk::tiles<4> i_tiles{0, g.N};
+  const auto i = i_tiles[int(blockIdx.x)];
+  // softmax.tk:38  for c in tiles(C, BC) { y[i, c] = exp2(x[i, c] * LOG2E - total); }
+  for (const auto c : tk::tiles<512>{0, g.C}) {
+    // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
+    const auto x = tk::load<tk::fragment<tk::half, 4, 512, tk::row_layout<128, 32, 8>>>(
+        g.x.wide,
+        tk::view<const tk::half, 16>{g.x.at(i.begin, c.begin), g.x.stride(0), i.end - i.begin, c.end - c.begin});
+    const auto raw = tk::where(tk::col_index<tk::row<int, 512, tk::row_layout<128, 32, 8>>>() + c.begin < g.C,
+                               tk::cast<float>(x), -tk::inf);
+    // softmax.tk:33  let m_new = max(m, rowmax(t));
+    const auto m_new = tk::max(tk::row_max_or_nan(raw) * 1.442695f, -3.4028235e+38f);
+    // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
+    const auto t = raw * 1.442695f;
+    // softmax.tk:34  l = l * exp2(m - m_new) + rowsum(exp2(t - m_new));
+    const auto l = tk::exp2(-3.4028235e+38f - m_new) * 0.0f + tk::row_sum(tk::exp2(t - m_new));
+    // softmax.tk:37  let total = m + log2(l);
+    const auto total = m_new + tk::log2(l);
+    tk::store(g.y.wide,
+              tk::view<tk::half, 16>{g.y.at(i.begin, c.begin), g.y.stride(0), i.end - i.begin, c.end - c.begin},
+              tk::cast<tk::half>(tk::exp2(t - total)));
+  }
+}
+
+struct softmax_any_f16_BC1024_BM2_warps2_arguments {
+  tk::global<const tk::half, 2> x;
+  tk::global<tk::half, 2> y;
+  int N;
+  int C;
+};
+
+/// softmax.tk:26  softmax_any, for sm_90a.
+/// y = softmax of rows of any length: maximum and sum in one pass, the result in a second. What is -inf becomes 0; a
+/// row of -inf alone
+/// becomes NaN.
+/// BM = 2, BC = 1024.
+/// Plan: stages: none; warpgroups: 1; overlap: 0; persistent: false.
+/// Roles: worker of 2 warps.
+__global__ void __launch_bounds__(64)
+    softmax_any_f16_BC1024_BM2_warps2(const __grid_constant__ softmax_any_f16_BC1024_BM2_warps2_arguments g) {
+  const tk::tiles<2> i_tiles{0, g.N};
+  const auto i = i_tiles[int(blockIdx.x)];
+  // softmax.tk:38  for c in tiles(C, BC) { y[i, c] = exp2(x[i, c] * LOG2E - total); }
+  for (const auto c : tk::tiles<1024>{0, g.C}) {
+    // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
+    const auto x = tk::load<tk::fragment<tk::half, 2, 1024, tk::row_layout<64, 32, 8>>>(
+        g.x.wide,
+        tk::view<const tk::half, 16>{g.x.at(i.begin, c.begin), g.x.stride(0), i.end - i.begin, c.end - c.begin});
+    const auto raw = tk::where(tk::col_index<tk::row<int, 1024, tk::row_layout<64, 32, 8>>>() + c.begin < g.C,
+                               tk::cast<float>(x), -tk::inf);
+    // softmax.tk:33  let m_new = max(m, rowmax(t));
+    const auto m_new = tk::max(tk::row_max_or_nan(raw) * 1.442695f, -3.4028235e+38f);
+    // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
+    const auto t = raw * 1.442695f;
+    // softmax.tk:34  l = l * exp2(m - m_new) + rowsum(exp2(t - m_new));
+    const auto l = tk::exp2(-3.4028235e+38f - m_new) * 0.0f + tk::row_sum(tk::exp2(t - m_new));
+    // softmax.tk:37  let total = m + log2(l);
+    const auto total = m_new + tk::log2(l);
+    tk::store(g.y.wide,
+              tk::view<tk::half, 16>{g.y.at(i.begin, c.begin), g.y.stride(0), i.end - i.begin, c.end - c.begin},
+              tk::cast<tk::half>(tk::exp2(t - total)));
+  }
+}
+
+struct softmax_any_f16_BC2048_BM1_arguments {
+  tk::global<const tk::half, 2> x;
+  tk::global<tk::half, 2> y;
+  int N;
+  int C;
+};
+
+struct softmax_any_f16_BC2048_BM1_shared {
+  tk::scratch_memory<4, 8> reduce_scratch;
+};
+
+/// softmax.tk:26  softmax_any, for sm_90a.
+/// y = softmax of rows of any length: maximum and sum in one pass, the result in a second. What is -inf becomes 0; a
+/// row of -inf alone
+/// becomes NaN.
+/// BM = 1, BC = 2048.
+/// Plan: stages: none; warpgroups: 1; overlap: 0; persistent: false.
+/// Roles: worker of 4 warps.
+/// Shared memory: reduce_scratch 512 bytes.
+__global__ void __launch_bounds__(128)
+    softmax_any_f16_BC2048_BM1(const __grid_constant__ softmax_any_f16_BC2048_BM1_arguments g) {
+  auto &shared = tk::shared_at<softmax_any_f16_BC2048_BM1_shared>(0);
+  const tk::tiles<1> i_tiles{0, g.N};
+  tk::scratch<4, 8> reduce_scratch{shared.reduce_scratch, 1};
+  const auto i = i_tiles[int(blockIdx.x)];
+  // softmax.tk:38  for c in tiles(C, BC) { y[i, c] = exp2(x[i, c] * LOG2E - total); }
+  for (const auto c : tk::tiles<2048>{0, g.C}) {
+    // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
+    const auto x = tk::load<tk::row<tk::half, 2048, tk::row_layout<128, 128, 8>>>(
+        g.x.wide, tk::view<const tk::half, 16>{g.x.at(i.begin, c.begin), g.x.stride(0), 1, c.end - c.begin});
+    const auto raw = tk::where(tk::col_index<tk::row<int, 2048, tk::row_layout<128, 128, 8>>>() + c.begin < g.C,
+                               tk::cast<float>(x), -tk::inf);
+    // softmax.tk:33  let m_new = max(m, rowmax(t));
+    const float reduce_value = tk::row_max_or_nan(raw, reduce_scratch);
+    const float m_new = tk::max(reduce_value * 1.442695f, -3.4028235e+38f);
+    // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
+    const auto t = raw * 1.442695f;
+    // softmax.tk:34  l = l * exp2(m - m_new) + rowsum(exp2(t - m_new));
+    const float reduce_value_2 = tk::row_sum(tk::exp2(t - m_new), reduce_scratch);
+    const float l = tk::exp2(-3.4028235e+38f - m_new) * 0.0f + reduce_value_2;
+    // softmax.tk:37  let total = m + log2(l);
+    const float total = m_new + tk::log2(l);
+    tk::store(g.y.wide, tk::view<tk::half, 16>{g.y.at(i.begin, c.begin), g.y.stride(0), 1, c.end - c.begin},
+              tk::cast<tk::half>(tk::exp2(t - total)));
+  }
+}
+
+struct softmax_any_f16_BC4096_BM1_arguments {
+  tk::global<const tk::half, 2> x;
+  tk::global<tk::half, 2> y;
+  int N;
+  int C;
+};
+
+struct softmax_any_f16_BC4096_BM1_shared {
+  tk::scratch_memory<4, 8> reduce_scratch;
+};
+
+/// softmax.tk:26  softmax_any, for sm_90a.
+/// y = softmax of rows of any length: maximum and sum in one pass, the result in a second. What is -inf becomes 0; a
+/// row of -inf alone
+/// becomes NaN.
+/// BM = 1, BC = 4096.
+/// Plan: stages: none; warpgroups: 1; overlap: 0; persistent: false.
+/// Roles: worker of 4 warps.
+/// Shared memory: reduce_scratch 512 bytes.
+__global__ void __launch_bounds__(128)
+    softmax_any_f16_BC4096_BM1(const __grid_constant__ softmax_any_f16_BC4096_BM1_arguments g) {
+  auto &shared = tk::shared_at<softmax_any_f16_BC4096_BM1_shared>(0);
+  const tk::tiles<1> i_tiles{0, g.N};
+  tk::scratch<4, 8> reduce_scratch{shared.reduce_scratch, 1};
+  const auto i = i_tiles[int(blockIdx.x)];
+  // softmax.tk:38  for c in tiles(C, BC) { y[i, c] = exp2(x[i, c] * LOG2E - total); }
+  for (const auto c : tk::tiles<4096>{0, g.C}) {
+    // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
+    const auto x = tk::load<tk::row<tk::half, 4096, tk::row_layout<128, 128, 8>>>(
+        g.x.wide, tk::view<const tk::half, 16>{g.x.at(i.begin, c.begin), g.x.stride(0), 1, c.end - c.begin});
+    const auto raw = tk::where(tk::col_index<tk::row<int, 4096, tk::row_layout<128, 128, 8>>>() + c.begin < g.C,
+                               tk::cast<float>(x), -tk::inf);
+    // softmax.tk:33  let m_new = max(m, rowmax(t));
+    const float reduce_value = tk::row_max_or_nan(raw, reduce_scratch);
+    const float m_new = tk::max(reduce_value * 1.442695f, -3.4028235e+38f);
+    // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
+    const auto t = raw * 1.442695f;
+    // softmax.tk:34  l = l * exp2(m - m_new) + rowsum(exp2(t - m_new));
+    const float reduce_value_2 = tk::row_sum(tk::exp2(t - m_new), reduce_scratch);
+    const float l = tk::exp2(-3.4028235e+38f - m_new) * 0.0f + reduce_value_2;
+    // softmax.tk:37  let total = m + log2(l);
+    const float total = m_new + tk::log2(l);
+    tk::store(g.y.wide, tk::view<tk::half, 16>{g.y.at(i.begin, c.begin), g.y.stride(0), 1, c.end - c.begin},
+              tk::cast<tk::half>(tk::exp2(t - total)));
+  }
+}
+
+struct softmax_any_f16_BC256_BM4_vector1_warps4_arguments {
+  tk::global<const tk::half, 2> x;
+  tk::global<tk::half, 2> y;
+  int N;
+  int C;
+};
+
+/// softmax.tk:26  softmax_any, for sm_90a.
+/// y = softmax of rows of any length: maximum and sum in one pass, the result in a second. What is -inf becomes 0; a
+/// row of -inf alone
+/// becomes NaN.
+/// BM = 4, BC = 256.
+/// Plan: stages: none; warpgroups: 1; overlap: 0; persistent: false.
+/// Roles: worker of 4 warps.
+__global__ void __launch_bounds__(128) softmax_any_f16_BC256_BM4_vector1_warps4(
+    const __grid_constant__ softmax_any_f16_BC256_BM4_vector1_warps4_arguments g) {
+  const tk::tiles<4> i_tiles{0, g.N};
+  const auto i = i_tiles[int(blockIdx.x)];
+  // softmax.tk:38  for c in tiles(C, BC) { y[i, c] = exp2(x[i, c] * LOG2E - total); }
+  for (const auto c : tk::tiles<256>{0, g.C}) {
+    // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
+    const auto x = tk::load<tk::fragment<tk::half, 4, 256, tk::row_layout<128, 32, 1>>>(
+        tk::view<const tk::half>{g.x.at(i.begin, c.begin), g.x.stride(0), i.end - i.begin, c.end - c.begin});
+    const auto raw = tk::where(tk::col_index<tk::row<int, 256, tk::row_layout<128, 32, 1>>>() + c.begin < g.C,
+                               tk::cast<float>(x), -tk::inf);
+    // softmax.tk:33  let m_new = max(m, rowmax(t));
+    const auto m_new = tk::max(tk::row_max_or_nan(raw) * 1.442695f, -3.4028235e+38f);
+    // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
+    const auto t = raw * 1.442695f;
+    // softmax.tk:34  l = l * exp2(m - m_new) + rowsum(exp2(t - m_new));
+    const auto l = tk::exp2(-3.4028235e+38f - m_new) * 0.0f + tk::row_sum(tk::exp2(t - m_new));
+    // softmax.tk:37  let total = m + log2(l);
+    const auto total = m_new + tk::log2(l);
+    tk::store(tk::view<tk::half>{g.y.at(i.begin, c.begin), g.y.stride(0), i.end - i.begin, c.end - c.begin},
+              tk::cast<tk::half>(tk::exp2(t - total)));
+  }
+}
+
+struct softmax_any_f16_BC512_BM8_vector1_warps4_arguments {
+  tk::global<const tk::half, 2> x;
+  tk::global<tk::half, 2> y;
+  int N;
+  int C;
+};
+
+/// softmax.tk:26  softmax_any, for sm_90a.
+/// y = softmax of rows of any length: maximum and sum in one pass, the result in a second. What is -inf becomes 0; a
+/// row of -inf alone
+/// becomes NaN.
+/// BM = 8, BC = 512.
+/// Plan: stages: none; warpgroups: 1; overlap: 0; persistent: false.
+/// Roles: worker of 4 warps.
+__global__ void __launch_bounds__(128) softmax_any_f16_BC512_BM8_vector1_warps4(
+    const __grid_constant__ softmax_any_f16_BC512_BM8_vector1_warps4_arguments g) {
+  const tk::tiles<8> i_tiles{0, g.N};
+  const auto i = i_tiles[int(blockIdx.x)];
+  // softmax.tk:38  for c in tiles(C, BC) { y[i, c] = exp2(x[i, c] * LOG2E - total); }
+  for (const auto c : tk::tiles<512>{0, g.C}) {
+    // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
+    const auto x = tk::load<tk::fragment<tk::half, 8, 512, tk::row_layout<128, 32, 1>>>(
+        tk::view<const tk::half>{g.x.at(i.begin, c.begin), g.x.stride(0), i.end - i.begin, c.end - c.begin});
+    const auto raw = tk::where(tk::col_index<tk::row<int, 512, tk::row_layout<128, 32, 1>>>() + c.begin < g.C,
+                               tk::cast<float>(x), -tk::inf);
+    // softmax.tk:33  let m_new = max(m, rowmax(t));
+    const auto m_new = tk::max(tk::row_max_or_nan(raw) * 1.442695f, -3.4028235e+38f);
+    // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
+    const auto t = raw * 1.442695f;
+    // softmax.tk:34  l = l * exp2(m - m_new) + rowsum(exp2(t - m_new));
+    const auto l = tk::exp2(-3.4028235e+38f - m_new) * 0.0f + tk::row_sum(tk::exp2(t - m_new));
+    // softmax.tk:37  let total = m + log2(l);
+    const auto total = m_new + tk::log2(l);
+    tk::store(tk::view<tk::half>{g.y.at(i.begin, c.begin), g.y.stride(0), i.end - i.begin, c.end - c.begin},
+              tk::cast<tk::half>(tk::exp2(t - total)));
+  }
+}
+
 struct softmax_any_f16_BC10240_BM1_align_rows1_keep5_keep_ahead1_late_sums1_warps8_arguments {
   tk::global<const tk::half, 2> x;
   tk::global<tk::half, 2> y;
@@ -1332,6 +1622,76 @@ extern "C" tk_status softmax_any(const tk_tensor *x, const tk_tensor *y, struct 
   const tk::host::device device = tk::host::find_device(call, {9, 0, true}, x_view, y_view);
   if (!call.ok())
     return call.status();
+  if (T == tk::element::f16 && (tk::host::modulo(int64_t(C), 8) == 0) && (int64_t(C) <= 256)) {
+    softmax_any_f16_BC256_BM4_warps4_arguments arguments{};
+    arguments.x = tk::host::make_global<const tk::half, 2>(x_view);
+    arguments.y = tk::host::make_global<tk::half, 2>(y_view);
+    arguments.N = N;
+    arguments.C = C;
+    tk::host::launch(call, device, softmax_any_f16_BC256_BM4_warps4, arguments, tk::host::steps(0, N, 4), false, 128, 0,
+                     stream);
+    return call.status();
+  }
+  if (T == tk::element::f16 && (tk::host::modulo(int64_t(C), 8) == 0) && (int64_t(C) <= 512)) {
+    softmax_any_f16_BC512_BM4_warps4_arguments arguments{};
+    arguments.x = tk::host::make_global<const tk::half, 2>(x_view);
+    arguments.y = tk::host::make_global<tk::half, 2>(y_view);
+    arguments.N = N;
+    arguments.C = C;
+    tk::host::launch(call, device, softmax_any_f16_BC512_BM4_warps4, arguments, tk::host::steps(0, N, 4), false, 128, 0,
+                     stream);
+    return call.status();
+  }
+  if (T == tk::element::f16 && (tk::host::modulo(int64_t(C), 8) == 0) && (int64_t(C) <= 1024)) {
+    softmax_any_f16_BC1024_BM2_warps2_arguments arguments{};
+    arguments.x = tk::host::make_global<const tk::half, 2>(x_view);
+    arguments.y = tk::host::make_global<tk::half, 2>(y_view);
+    arguments.N = N;
+    arguments.C = C;
+    tk::host::launch(call, device, softmax_any_f16_BC1024_BM2_warps2, arguments, tk::host::steps(0, N, 2), false, 64, 0,
+                     stream);
+    return call.status();
+  }
+  if (T == tk::element::f16 && (tk::host::modulo(int64_t(C), 8) == 0) && (int64_t(C) <= 2048)) {
+    softmax_any_f16_BC2048_BM1_arguments arguments{};
+    arguments.x = tk::host::make_global<const tk::half, 2>(x_view);
+    arguments.y = tk::host::make_global<tk::half, 2>(y_view);
+    arguments.N = N;
+    arguments.C = C;
+    tk::host::launch(call, device, softmax_any_f16_BC2048_BM1, arguments, tk::host::steps(0, N, 1), false, 128,
+                     int(sizeof(softmax_any_f16_BC2048_BM1_shared)) + 1024, stream);
+    return call.status();
+  }
+  if (T == tk::element::f16 && (tk::host::modulo(int64_t(C), 8) == 0) && (int64_t(C) <= 4096)) {
+    softmax_any_f16_BC4096_BM1_arguments arguments{};
+    arguments.x = tk::host::make_global<const tk::half, 2>(x_view);
+    arguments.y = tk::host::make_global<tk::half, 2>(y_view);
+    arguments.N = N;
+    arguments.C = C;
+    tk::host::launch(call, device, softmax_any_f16_BC4096_BM1, arguments, tk::host::steps(0, N, 1), false, 128,
+                     int(sizeof(softmax_any_f16_BC4096_BM1_shared)) + 1024, stream);
+    return call.status();
+  }
+  if (T == tk::element::f16 && (int64_t(C) <= 256)) {
+    softmax_any_f16_BC256_BM4_vector1_warps4_arguments arguments{};
+    arguments.x = tk::host::make_global<const tk::half, 2>(x_view);
+    arguments.y = tk::host::make_global<tk::half, 2>(y_view);
+    arguments.N = N;
+    arguments.C = C;
+    tk::host::launch(call, device, softmax_any_f16_BC256_BM4_vector1_warps4, arguments, tk::host::steps(0, N, 4), false,
+                     128, 0, stream);
+    return call.status();
+  }
+  if (T == tk::element::f16 && (int64_t(C) <= 512)) {
+    softmax_any_f16_BC512_BM8_vector1_warps4_arguments arguments{};
+    arguments.x = tk::host::make_global<const tk::half, 2>(x_view);
+    arguments.y = tk::host::make_global<tk::half, 2>(y_view);
+    arguments.N = N;
+    arguments.C = C;
+    tk::host::launch(call, device, softmax_any_f16_BC512_BM8_vector1_warps4, arguments, tk::host::steps(0, N, 8), false,
+                     128, 0, stream);
+    return call.status();
+  }
   if (T == tk::element::f16 &&
       ((int64_t(C) > 32768) || ((tk::host::modulo(int64_t(C), 8) != 0) && (int64_t(C) > 20480)))) {
     softmax_any_f16_BC10240_BM1_align_rows1_keep5_keep_ahead1_late_sums1_warps8_arguments arguments{};
