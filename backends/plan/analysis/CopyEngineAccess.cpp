@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string_view>
 
 namespace tkc::planner {
 namespace {
@@ -72,6 +73,8 @@ bool rangeSuits(ir::OpKind access, ir::Value *tileIndex, const ir::DimExpr &dim)
          (isMultipleOf(loop->operand(0), size) && stopsWithTensor(loop->operand(1), dim, size));
 }
 
+constexpr std::string_view stopsEarly = "its tiles may stop before the tensor does";
+
 } // namespace
 
 bool suitsCopyEngine(const ir::Function &function, const ir::Op &access) {
@@ -98,9 +101,13 @@ std::string whyNotByCopyEngine(const ir::Function &function, const ir::Op &acces
       return "it has an element for each few of its tile index";
     if (index.kind == ir::ViewIndex::Tiled &&
         !rangeSuits(access.kind, access.operand(index.operand), tensor->dims[dim]))
-      return "its tiles may stop before the tensor does";
+      return std::string(stopsEarly);
   }
   return "";
+}
+
+bool mayStopBeforeTensor(const ir::Function &function, const ir::Op &access) {
+  return whyNotByCopyEngine(function, access) == stopsEarly;
 }
 
 bool beginsWide(const ir::Function &function, const ir::Op &access) {

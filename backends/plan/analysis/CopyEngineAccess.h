@@ -16,6 +16,9 @@ bool suitsCopyEngine(const ir::Function &function, const ir::Op &access);
 /// Why the copy engine cannot do it; empty where it can.
 std::string whyNotByCopyEngine(const ir::Function &function, const ir::Op &access);
 
+/// Whether all that stands against it is that tiles may stop before the tensor does.
+bool mayStopBeforeTensor(const ir::Function &function, const ir::Op &access);
+
 /// Where boxes begin along the rows of their tensor: whether at multiples of so many columns.
 enum class BoxStarts : uint8_t { Always, Sometimes, Never };
 BoxStarts boxStarts(const ir::Function &function, const ir::Op &access, int64_t step);

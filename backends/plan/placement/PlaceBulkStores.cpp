@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Which stores and additions to tensors go through shared memory and the copy engine. Those that share a shape share
-// their staging buffer: each waits until the last has left it.
+// their staging buffer: each waits until the last has left it. Stores of tiles that may stop before their tensor does go
+// the same way, but threads copy what is staged: whole lines of memory, which the accumulators' layout has not.
 #include "backends/plan/placement/PlaceBulkStores.h"
 
 #include "backends/plan/analysis/CopyEngineAccess.h"
@@ -28,10 +29,13 @@ public:
     const ir::Value *value = op.operands().back();
     const bool isEarly = out.contested.count(&op) != 0 && out.lastWrites.count(&op) == 0;
     const ElemType elem = function.findParam(op.view.tensor)->elem;
-    if (isEarly || value->type.kind != ir::Type::Tile || !suitsCopyEngine(function, op))
+    if (isEarly || value->type.kind != ir::Type::Tile)
+      return;
+    const bool byThreads = leavesByThreads(op, elem);
+    if (!byThreads && !suitsCopyEngine(function, op))
       return;
     const BoxStarts starts = boxStarts(function, op, plan::boxStep(elem, arch.boxAlignment));
-    if (starts == BoxStarts::Never || (starts == BoxStarts::Sometimes && out.aligned))
+    if (!byThreads && (starts == BoxStarts::Never || (starts == BoxStarts::Sometimes && out.aligned)))
       return;
     const plan::VarType &type = out.types.at(value);
     const bool exact =
@@ -43,6 +47,8 @@ public:
     if (type.division == plan::Division::Whole && out.instances > 1) // the first instance alone stores
       return;
     plan::Buffer buffer = stagingBuffer(type, elem, depth > 0, op.loc);
+    if (byThreads && !leavesRings(buffer.totalBytes()))
+      return;
     if (type.cols % buffer.cols != 0 || boxRows(type) > arch.maxBoxDim || (byCols && !hasPanelsEach(buffer)))
       return;
     if (const std::string shared = bufferLike(buffer); !shared.empty()) {
@@ -53,8 +59,16 @@ public:
       buffer.name = out.uniqueBuffer(op.view.tensor + "_piece");
       out.buffers.push_back(buffer);
     }
-    out.stores[&op] = {buffer.name, mapFor(op, buffer, boxRows(type)), buffer.cols, buffer.stages,
+    out.stores[&op] = {buffer.name, byThreads ? "" : mapFor(op, buffer, boxRows(type)), buffer.cols, buffer.stages,
                        !adds && !hasLaterProduct(nest, op)};
+    if (byThreads) {
+      out.notes.push_back({plan::Note::Copies,
+                           fmt::format("`{}`: written by the threads, row by row, through shared memory {} columns at a "
+                                       "time: {}",
+                                       op.view.tensor, buffer.cols, whyNotByCopyEngine(function, op)),
+                           op.loc});
+      return;
+    }
     if (starts == BoxStarts::Sometimes)
       out.asksStart.insert(&op);
     out.notes.push_back({plan::Note::Copies,
@@ -67,6 +81,21 @@ public:
   }
 
 private:
+  /// Whether threads copy out what is staged. Of 32-bit elements they store whole sectors from where they have them.
+  bool leavesByThreads(const ir::Op &op, ElemType elem) const {
+    return op.kind == ir::OpKind::Store && bitWidth(elem) < 32 && !out.copiesItself && !out.multipliesByWarps() && !out.usesTensorMemory() &&
+           mayStopBeforeTensor(function, op);
+  }
+
+  /// Whether the rings of loops have all their stages beside a buffer of so many bytes: loads that come late cost more.
+  /// Kernels without such rings run in several blocks a multiprocessor, and these hide their stores.
+  bool leavesRings(int64_t bytes) {
+    int64_t further = 0;
+    for (const RingPlacement &ring : out.rings)
+      further += ring.depth > 0 ? (defaultStages - 1) * stageBytes(out, ring) : 0;
+    return further > 0 && hasRoom(out, arch, further + bytes);
+  }
+
   /// A quad of a warp's accumulator holds 8 neighbouring columns: whole sectors of memory only in 32-bit elements.
   bool gainsByCols(ElemType elem) const {
     return (out.multipliesByWarps() || out.usesTensorMemory()) && bitWidth(elem) < 32;

@@ -6,6 +6,9 @@
 
 namespace tkc::planner {
 
+/// Stages of a ring in a loop where no schedule says: staging buffers of what threads store leave room for them.
+constexpr int defaultStages = 4;
+
 /// Enters the stores after all loops, and the additions (`+=`) anywhere, that the copy engine can do into
 /// `placement.stores`, with their staging buffers and tensor maps. Register homes are known by then.
 void placeBulkStores(const ir::Function &function, const Nest &nest, const arch::Description &arch,

@@ -15,9 +15,13 @@ int64_t stageBytes(Placement &placement, const RingPlacement &ring) {
   return bytes;
 }
 
+bool isWhole(const Placement &placement, const StorePlacement &store) {
+  return placement.copiesItself && store.map.empty();
+}
+
 bool isWholeStore(const Placement &placement, const std::string &buffer) {
   return std::any_of(placement.stores.begin(), placement.stores.end(),
-                     [&](const auto &store) { return store.second.buffer == buffer && store.second.map.empty(); });
+                     [&](const auto &store) { return store.second.buffer == buffer && isWhole(placement, store.second); });
 }
 
 int64_t usedBytes(const Placement &placement) {

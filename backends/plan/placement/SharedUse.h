@@ -21,7 +21,9 @@ int64_t aligned(int64_t bytes, int64_t alignment);
 /// Of one stage of all buffers of a ring.
 int64_t stageBytes(Placement &placement, const RingPlacement &ring);
 
-/// Whether threads store through the buffer, whole.
+/// Whether the block stages all of the tile at once, in memory of a ring that is done, and threads copy it out.
+bool isWhole(const Placement &placement, const StorePlacement &store);
+/// Whether such a store goes through the buffer.
 bool isWholeStore(const Placement &placement, const std::string &buffer);
 
 /// Of all buffers as they stand, with what lies beside them.

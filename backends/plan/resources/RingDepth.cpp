@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "backends/plan/resources/RingDepth.h"
 
+#include "backends/plan/placement/PlaceBulkStores.h"
 #include "backends/plan/placement/SharedUse.h"
 
 #include <algorithm>
@@ -12,7 +13,6 @@
 namespace tkc::planner {
 namespace {
 
-constexpr int defaultStages = 4;
 constexpr int defaultOwnStages = 3;
 constexpr int defaultStagesThroughRegisters = 2; ///< one tile ahead is on its way in registers
 constexpr int64_t mostBarrierBytes = 512;        ///< where buffers are packed
@@ -93,7 +93,7 @@ void aliasWholeStores(Placement &placement) {
   const std::string hostName = host ? host->name : "";
   const int64_t hostBytes = host ? host->totalBytes() : 0;
   std::erase_if(placement.stores, [&](const auto &store) {
-    if (!store.second.map.empty())
+    if (!isWhole(placement, store.second))
       return false;
     plan::Buffer &buffer = *placement.findBuffer(store.second.buffer);
     buffer.aliasOf = hostName;

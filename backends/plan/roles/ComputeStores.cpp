@@ -1,6 +1,7 @@
 // Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "backends/plan/roles/ComputeStores.h"
+#include "backends/plan/placement/SharedUse.h"
 #include "ir/Views.h"
 
 #include <algorithm>
@@ -29,8 +30,10 @@ void ComputeStores::lower(const ir::Op &store, const std::string &source, plan::
   auto found = placement.stores.find(&store);
   if (found == placement.stores.end())
     return lowerDirectStore(store, source, kind);
-  if (found->second.map.empty())
+  if (isWhole(placement, found->second))
     return storeWhole(store, source, found->second);
+  if (found->second.map.empty())
+    return storeInPieces(store, source, found->second, false);
   if (aligned)
     return storeInPieces(store, source, found->second, true);
   plan::Stmt branch;
