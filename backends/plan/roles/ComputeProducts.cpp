@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "backends/plan/roles/ComputeProducts.h"
 
+#include "backends/plan/placement/TileRegisters.h"
 #include "backends/plan/roles/CarriedVariables.h"
 #include "ir/Effects.h"
 #include "ir/Products.h"
@@ -77,19 +78,12 @@ void ComputeProducts::emitProduct(const ir::Op &dot, const std::string &dest, bo
   }
 }
 
-int64_t ComputeProducts::registersOf(const plan::VarType &type) const {
-  if (type.kind != plan::VarType::Fragment)
-    return 0;
-  const int holders = type.division == plan::Division::Whole ? 1 : placement.instances;
-  return type.rows * type.cols * std::max<int64_t>(byteWidth(type.elem), 4) / 4 / (type.layout.threads * holders);
-}
-
 int ComputeProducts::stepsAtATime(const ir::Op &dot, const plan::VarType &made) const {
-  int64_t registers = registersOf(made);
+  int64_t registers = registersOf(made, placement.instances);
   for (const ir::Op *at = repeatingOp(dot.parent); at; at = repeatingOp(at->parent))
     if (at->kind == ir::OpKind::For)
       for (size_t i = 1; i < at->body().args.size(); ++i)
-        registers += registersOf(builder.typeOf(at->body().args[i].get()));
+        registers += registersOf(builder.typeOf(at->body().args[i].get()), placement.instances);
   // ptxas loads further ahead than Clang does.
   const int64_t mostOfThem = placement.maxRegistersPerThread * (placement.multipliesByWarps() ? 15 : 20) / 32;
   constexpr int64_t loadsAtATime = 24;

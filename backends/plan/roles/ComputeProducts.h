@@ -34,8 +34,6 @@ private:
   static bool isOverwritten(const ir::Value &addend, const ir::Op &dot);
   bool isRingOperand(const ir::Op &dot, size_t side) const;
   void emitProduct(const ir::Op &dot, const std::string &dest, bool accumulates);
-  /// Registers a thread that a tile takes.
-  int64_t registersOf(const plan::VarType &type) const;
   /// How many steps of k a product that fills most registers, with what the loops around it carry, takes at a time: as
   /// the compiler loads all operands of one stretch ahead, these have to fit beside. 0: all.
   int stepsAtATime(const ir::Op &dot, const plan::VarType &made) const;

@@ -4,6 +4,8 @@
 
 #include "backends/plan/analysis/LoadAnalysis.h"
 #include "backends/plan/analysis/Nest.h"
+#include "backends/plan/placement/TileRegisters.h"
+#include "backends/plan/roles/CarriedVariables.h"
 #include "ir/Products.h"
 
 #include <algorithm>
@@ -19,6 +21,7 @@ public:
           std::vector<plan::Note> &notes)
       : ops(ops), loop(loop), placement(placement), notes(notes), inBody(ops.begin(), ops.end()) {
     findOfProducts();
+    oneByOne = placement.instances > 1 && registersOfResults() > placement.maxRegistersPerThread;
   }
 
   std::vector<ScheduledOp> run(int overlap) {
@@ -53,8 +56,10 @@ private:
   /// What this iteration still works with comes before what only accumulates: groups complete in order. Products of
   /// warps are over when their statement is: early ones would hold registers for nothing, and, where operands are copied
   /// late, shared memory.
+  /// Products whose results do not all fit in registers at once are issued where they stand, each after the work on the
+  /// result before it: other warpgroups' products run meanwhile.
   void takeReadyProducts() {
-    if (placement.multipliesByWarps() || placement.copiesLate)
+    if (placement.multipliesByWarps() || placement.copiesLate || oneByOne)
       return;
     for (bool onlyAccumulates : {false, true})
       for (const ir::Op *op : ops)
@@ -63,6 +68,28 @@ private:
           takeBeforeStaging(*op);
           take(op);
         }
+  }
+
+  /// A thread's registers for what the loops around carry, and for all results that the iteration itself works with.
+  int64_t registersOfResults() const {
+    if (placement.usesTensorMemory())
+      return 0;
+    int64_t registers = 0;
+    for (const ir::Op *op : ops)
+      if (ir::isProduct(*op) && !isOnlyCarried(*op))
+        registers += registersOf(op->result());
+    if (registers == 0)
+      return 0;
+    for (const ir::Op *around = loop; around; around = repeatingOp(around->parent))
+      if (around->kind == ir::OpKind::For)
+        for (const auto &carried : around->body().args)
+          registers += registersOf(carried.get());
+    return registers;
+  }
+
+  int64_t registersOf(const ir::Value *value) const {
+    const auto type = placement.types.find(value);
+    return type == placement.types.end() ? 0 : planner::registersOf(type->second, placement.instances);
   }
 
   /// An operand that is staged costs a barrier of all warpgroups. Products that do not read it and only accumulate are
@@ -259,6 +286,7 @@ private:
   std::vector<plan::Note> &notes;
   ir::OpSet inBody;
 
+  bool oneByOne = false; ///< products, rather than each as soon as it can be
   ir::OpSet ofProducts;
   mutable ir::OpMap<ir::OpSet> dependences; ///< of products, as they are asked for
   std::vector<const ir::Op *> late;         ///< products of stage 1, in order of the source
