@@ -198,6 +198,16 @@ def experts(x, expert, weight, gate, up, down):
     return y
 
 
+def expert_rows(x, offsets, gate, up, down):
+    """Of rows in the order of their experts, without the weights of these."""
+    y = torch.empty(len(x), down.shape[1], dtype=torch.float64, device=x.device)
+    for e, (begin, end) in enumerate(zip(offsets.tolist(), offsets[1:].tolist())):
+        rows = x[begin:end].double()
+        h = torch.nn.functional.silu(rows @ gate[e].double().T) * (rows @ up[e].double().T)
+        y[begin:end] = h @ down[e].double().T
+    return y
+
+
 def unblocked(x, scale):
     """x times its scales, one for each 128 columns of a row, [columns / 128, rows]; f64."""
     return x.float().double() * scale.T.double().repeat_interleave(128, 1)[:, :x.shape[1]]
@@ -209,12 +219,12 @@ def unblocked_weights(w, scale):
     return w.float().double() * scale[:w.shape[0], :w.shape[1]]
 
 
-def experts_float8(x, scale_x, rows, offsets, gate, scale_gate, up, scale_up, down, scale_down):
+def experts_float8(x, scale_x, offsets, gate, scale_gate, up, scale_up, down, scale_down):
     """Row by row in the order of the experts; what lies between the products is rounded to float8, in blocks of 128 columns."""
     x = unblocked(x, scale_x)
-    y = torch.empty(len(rows), down.shape[1], dtype=torch.float64, device=x.device)
+    y = torch.empty(len(x), down.shape[1], dtype=torch.float64, device=x.device)
     for e, (begin, end) in enumerate(zip(offsets.tolist(), offsets[1:].tolist())):
-        mine = x[rows[begin:end].long()]
+        mine = x[begin:end]
         products = [mine @ unblocked_weights(w[e], scale[e]).T for w, scale in ((gate, scale_gate), (up, scale_up))]
         h = (torch.nn.functional.silu(products[0]) * products[1]).unflatten(1, (-1, 128))
         scale_h = h.abs().amax(-1, keepdim=True).clamp_(min=1e-30) / 448

@@ -449,27 +449,27 @@ def by_expert(expert, number):
 
 
 def grouped(kit):
-    """gate_up, which also gathers rows and applies silu, and combine, which also weighs and adds rows."""
+    """The two products of rows that are sorted already, as the peer has them; gate_up also applies silu."""
     x, logits, both, down, expert, weight, k = experts_inputs(kit)
     f, count = both.shape[1] // 2, expert.numel()
     gate, up = both[:, :f], both[:, f:]
     order, offsets, ends = by_expert(expert, both.shape[0])
-    rows, scale = (order // k).to(torch.int32), weight.flatten()[order].float()
-    h, y = kit.empty(count, f), torch.zeros(x.shape, device=kit.device)
-    first, second = (kit.kernel("experts/moe.tk", name) for name in ("gate_up", "combine"))
+    rows, h, y = x[order // k], kit.empty(count, f), kit.empty(count, x.shape[1])
+    first, second = (kit.kernel("experts/moe.tk", name) for name in ("gate_up", "down_rows"))
 
     def run():
-        first(x, rows, offsets, gate, up, out=[h])
-        second(h, rows, scale, offsets, down, y)
+        first(rows, offsets, gate, up, out=[h])
+        second(h, offsets, down, out=[y])
 
     hidden = kit.normal(count, f)
-    return Work(run, [y], lambda: [references.experts(x, expert, weight, gate, up, down)],
-                {"grouped_mm": lambda: peers.grouped_products(x[order // k], hidden, ends, both, down)},
-                bytes_of(x, both, down, y), 6.0 * count * x.shape[1] * f, before=y.zero_, compared=lambda results: [])
+    return Work(run, [y], lambda: [references.expert_rows(rows, offsets, gate, up, down)],
+                {"grouped_mm": lambda: peers.grouped_products(rows, hidden, ends, both, down)},
+                bytes_of(rows, both, down, y), 6.0 * count * x.shape[1] * f, compared=lambda results: [])
 
 
 def grouped_float8(kit):
-    """gate_up_float8, which also gathers rows, applies silu and quantises, and down_float8. The peer has one scale a row of either operand."""
+    """The two products of rows that are sorted already, as the peer has them; gate_up_float8 also applies silu and quantises. The peer has
+    one scale a row of either operand."""
     n, c, e, f, k = kit.sizes((4096, 2048, 128, 1024, 8), (40, 136, 8, 128, 2))
     eight, blocks = torch.float8_e4m3fn, (c + 127) // 128
     x, scale_x = kit.normal(n, c, dtype=eight), kit.uniform(blocks, n, low=0.5, high=1.5)
@@ -478,20 +478,20 @@ def grouped_float8(kit):
     scale_down = kit.uniform(e, blocks, f // 128, low=0.5, high=1.5) * f**-0.5
     expert, _ = references.chosen_experts(kit.normal(n, e), k)
     order, offsets, ends = by_expert(expert, e)
-    rows, count = (order // k).to(torch.int32), order.numel()
+    count, sorted_x = order.numel(), x.view(torch.uint8)[order // k].view(eight)
+    sorted_scale = scale_x[:, order // k].contiguous()
     weights = (both[:, :f], scale_both[:, :f // 128], both[:, f:], scale_both[:, f // 128:])
     h, scale_h = kit.empty(count, f, dtype=eight), kit.empty(f // 128, count, dtype=torch.float32)
     y = kit.empty(count, c)
     first, second = (kit.kernel("experts/moe_float8.tk", name) for name in ("gate_up_float8", "down_float8"))
 
     def run():
-        first(x, scale_x, rows, offsets, *weights, out=[h, scale_h])
+        first(sorted_x, sorted_scale, offsets, *weights, out=[h, scale_h])
         second(h, scale_h, offsets, down, scale_down, out=[y])
 
-    sorted_x = lambda: x.view(torch.uint8)[order // k].view(eight)
-    return Work(run, [y], lambda: [references.experts_float8(x, scale_x, rows, offsets, *weights, down, scale_down)],
-                {"_scaled_grouped_mm, a scale a row": lambda: peers.scaled_grouped_products(sorted_x(), h, ends, both, down)},
-                bytes_of(x, both, down, y), 3.0 * count * c * f, compared=lambda results: [])  # products: at twice bf16's rate
+    return Work(run, [y], lambda: [references.experts_float8(sorted_x, sorted_scale, offsets, *weights, down, scale_down)],
+                {"_scaled_grouped_mm, a scale a row": lambda: peers.scaled_grouped_products(sorted_x, h, ends, both, down)},
+                bytes_of(sorted_x, both, down, y), 3.0 * count * c * f, compared=lambda results: [])  # products: at twice bf16's rate
 
 
 # ---- sparse attention ---------------------------------------------------------------------------------------------------------
@@ -576,7 +576,7 @@ def nvfp4(kit):
     sa, sb = (kit.uniform(size, size // 16, low=0.1, high=4, dtype=torch.float8_e4m3fn) for _ in range(2))
     c, scale = kit.empty(size, size), 0.01
     widened = [references.from_nvfp4(x, s).bfloat16() for x, s in ((a, sa), (b, sb))]  # exactly
-    call = kit.kernel("extra/mx_gemm.tk", "gemm_nvfp4")
+    call = kit.kernel("extra/mx_gemm.tk", "gemm_nvfp4_widened")
     codes = [x.view(torch.float4_e2m1fn_x2) for x in (a, b)]
     return Work(lambda: call(codes[0], sa, codes[1], sb, scale, out=[c]), [c],
                 lambda: [scale * (widened[0].double() @ widened[1].double().T)],
