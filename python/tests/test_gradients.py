@@ -15,6 +15,21 @@ def _array(values, elem):
     return tkc.array(values, elem)
 
 
+def _turns(angles):
+    """exp(-2πi · angles), the real and the imaginary part."""
+    return [np.cos(2 * np.pi * angles), -np.sin(2 * np.pi * angles)]
+
+
+def _convolution():
+    """Two rows of 32 elements with factors of a transform of 2048 points, as the kernel's cases have them."""
+    p, i, q = (np.arange(size) for size in (64, 64, 32))
+    g = _turns(np.outer(p + 0.25, i + 0.25) / 64)
+    f = _turns(np.outer(q, q) / 32)
+    t = _turns(np.outer(p + 0.25, q) / 2048 - (p[:, None] + 0.25) / 256)
+    return {"x": ("bf16", (1, 1, 2, 32)), "g": _array(np.array(g), "bf16"), "f": _array(np.array([*f, -f[1]]), "bf16"),
+            "t": _array(np.array(t), "f32"), "k": ("f32", (2, 1, 64, 32))}  # fmt: skip
+
+
 #: File, kernel, and the type, shape or value of each input; calls for every `when` of every gradient of the library.
 CALLS = [
     ("attention.tk", "attn_fwd", {"q": ("bf16", (1, 2, 5, 64)), "k": ("bf16", (1, 2, 7, 64)), "v": ("bf16", (1, 2, 7, 64)),
@@ -37,6 +52,7 @@ CALLS = [
     ("linear_attention/gated.tk", "gated",
      {"q": ("bf16", (1, 1, 7, 64)), "k": ("bf16", (1, 1, 7, 64)), "v": ("bf16", (1, 1, 7, 64)),
       "gate": _array(-np.arange(3, 3 + 7 * 64).reshape(1, 1, 7, 64) % 40 * STEP - 3 * STEP, "f32"), "scale": 0.125}),
+    ("long_convolution/fft_convolution.tk", "fft_convolution", _convolution()),
     ("extra/window_training.tk", "window_fwd",
      {"q": ("bf16", (1, 2, 7, 64)), "k": ("bf16", (1, 2, 7, 64)), "v": ("bf16", (1, 2, 7, 64)), "scale": 0.125, "window": 3}),
     ("extra/window_training.tk", "window_fwd",
