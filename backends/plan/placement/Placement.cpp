@@ -32,8 +32,8 @@ bool Placement::isScales(const std::string &buffer) const {
 
 bool Placement::onlyFeedsProducts(const ir::Value *value) const {
   return std::all_of(value->users.begin(), value->users.end(), [&](const ir::Op *user) {
-    if (ir::isProduct(*user))
-      return products.at(user).a.value != value;
+    if (ir::isProduct(*user)) // what it adds to is in registers
+      return products.at(user).a.value != value && ir::addendOf(*user) != value;
     return user->kind == ir::OpKind::Transpose && onlyFeedsProducts(user->result());
   });
 }

@@ -54,10 +54,9 @@ private:
   }
 
   /// What this iteration still works with comes before what only accumulates: groups complete in order. Products of
-  /// warps are over when their statement is: early ones would hold registers for nothing, and, where operands are copied
-  /// late, shared memory.
-  /// Products whose results do not all fit in registers at once are issued where they stand, each after the work on the
-  /// result before it: other warpgroups' products run meanwhile.
+  /// warps are over when their statement is: early ones would hold registers for nothing, and, where operands are
+  /// copied late, shared memory. Products whose results do not all fit in registers at once are issued where they
+  /// stand, each after the work on the result before it: other warpgroups' products run meanwhile.
   void takeReadyProducts() {
     if (placement.multipliesByWarps() || placement.copiesLate || oneByOne)
       return;
@@ -132,7 +131,9 @@ private:
 
   bool isReady(const ir::Op &op, const ir::OpSet &done) const {
     return std::all_of(op.operands().begin(), op.operands().end(), [&](const ir::Value *operand) {
-      if (ir::isProduct(op) && !isFedFrom(op, operand)) // a product reads what was transposed where it lies
+      // A product reads what was transposed where it lies, unless it takes it from registers: a left operand, or an
+      // addend.
+      if (ir::isProduct(op) && !isFedFrom(op, operand) && operand != ir::addendOf(op))
         operand = throughTransposes(operand).first;
       return !operand->definingOp || !inBody.count(operand->definingOp) || done.count(operand->definingOp) ||
              (!isLate(operand->definingOp) && isSharedOperand(op, operand) &&
