@@ -157,8 +157,7 @@ void releaseToOthers(Thread &thread, uint64_t address) {
   if (thread.knows.others)
     all->join(*thread.knows.others);
   variable = std::move(all);
-  ++thread.time;
-  thread.knows.happened.raise(thread.component, thread.time);
+  beginEpoch(thread);
 }
 
 void acquireFromOthers(Thread &thread, uint64_t address) {

@@ -49,10 +49,14 @@ void reportError(SiteId site, const std::string &what) {
 
 void acquire(Thread &thread, const Knowledge &from) { thread.knows.join(from); }
 
-void release(Thread &thread, Knowledge &to) {
-  to.join(thread.knows);
+void beginEpoch(Thread &thread) {
   ++thread.time;
   thread.knows.happened.raise(thread.component, thread.time);
+}
+
+void release(Thread &thread, Knowledge &to) {
+  to.join(thread.knows);
+  beginEpoch(thread);
 }
 
 Block::Block(Cluster &cluster, uint32_t rank, uint32_t slot, Dim3 position)

@@ -308,6 +308,8 @@ std::string runLaunch(Launch &launch);
 void acquire(Thread &thread, const Knowledge &from);
 /// What the thread knows goes into `to`; what it does from here on does not.
 void release(Thread &thread, Knowledge &to);
+/// What the thread does from here on is later than what others may know of it.
+void beginEpoch(Thread &thread);
 /// Waits until `lanes` of the warp have come to `operation`; the last of them runs `all` on behalf of everyone.
 void meet(Thread &thread, const void *operation, uint32_t mask, uint64_t *slots, const char *name,
           const std::function<void(Collective &)> &all);

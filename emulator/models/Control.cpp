@@ -65,8 +65,7 @@ void releaseRegisters(const BoundInstruction &instruction, uint64_t *slots) { re
 void fenceProxy(const BoundInstruction &, uint64_t *) {
   Thread &thread = current();
   thread.knows.fenced.join(thread.knows.happened);
-  ++thread.time;
-  thread.knows.happened.raise(thread.component, thread.time);
+  beginEpoch(thread);
   publishMbarriers(*thread.block);
 }
 

@@ -85,7 +85,7 @@ private:
   /// One thread arrives for all at `arrival`, behind a barrier of theirs, before which each fences. A role of one
   /// thread has no such barrier.
   static size_t beforeBarrier(const plan::Body &body, size_t arrival) {
-    for (size_t at = arrival; at-- > 0 && readAt(body[at]).empty() && body[at].bodies()[1]->empty();)
+    for (size_t at = arrival; at-- > 0 && readAt(body[at]).empty() && body[at].body.empty();)
       if (body[at].kind == Kind::Sync)
         return at;
     return arrival;

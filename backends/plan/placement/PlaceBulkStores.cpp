@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Which stores and additions to tensors go through shared memory and the copy engine. Those that share a shape share
-// their staging buffer: each waits until the last has left it. Stores of tiles that may stop before their tensor does go
-// the same way, but threads copy what is staged: whole lines of memory, which the accumulators' layout has not.
+// their staging buffer: each waits until the last has left it. Stores of tiles that may stop before their tensor does
+// go the same way, but threads copy what is staged: whole lines of memory, which the accumulators' layout has not.
 #include "backends/plan/placement/PlaceBulkStores.h"
 
 #include "backends/plan/analysis/CopyEngineAccess.h"
@@ -62,11 +62,12 @@ public:
     out.stores[&op] = {buffer.name, byThreads ? "" : mapFor(op, buffer, boxRows(type)), buffer.cols, buffer.stages,
                        !adds && !hasLaterProduct(nest, op)};
     if (byThreads) {
-      out.notes.push_back({plan::Note::Copies,
-                           fmt::format("`{}`: written by the threads, row by row, through shared memory {} columns at a "
-                                       "time: {}",
-                                       op.view.tensor, buffer.cols, whyNotByCopyEngine(function, op)),
-                           op.loc});
+      out.notes.push_back(
+          {plan::Note::Copies,
+           fmt::format("`{}`: written by the threads, row by row, through shared memory {} columns at a "
+                       "time: {}",
+                       op.view.tensor, buffer.cols, whyNotByCopyEngine(function, op)),
+           op.loc});
       return;
     }
     if (starts == BoxStarts::Sometimes)
@@ -83,8 +84,8 @@ public:
 private:
   /// Whether threads copy out what is staged. Of 32-bit elements they store whole sectors from where they have them.
   bool leavesByThreads(const ir::Op &op, ElemType elem) const {
-    return op.kind == ir::OpKind::Store && bitWidth(elem) < 32 && !out.copiesItself && !out.multipliesByWarps() && !out.usesTensorMemory() &&
-           mayStopBeforeTensor(function, op);
+    return op.kind == ir::OpKind::Store && bitWidth(elem) < 32 && !out.copiesItself && !out.multipliesByWarps() &&
+           !out.usesTensorMemory() && mayStopBeforeTensor(function, op);
   }
 
   /// Whether the rings of loops have all their stages beside a buffer of so many bytes: loads that come late cost more.

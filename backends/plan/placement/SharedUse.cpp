@@ -20,8 +20,9 @@ bool isWhole(const Placement &placement, const StorePlacement &store) {
 }
 
 bool isWholeStore(const Placement &placement, const std::string &buffer) {
-  return std::any_of(placement.stores.begin(), placement.stores.end(),
-                     [&](const auto &store) { return store.second.buffer == buffer && isWhole(placement, store.second); });
+  return std::any_of(placement.stores.begin(), placement.stores.end(), [&](const auto &store) {
+    return store.second.buffer == buffer && isWhole(placement, store.second);
+  });
 }
 
 int64_t usedBytes(const Placement &placement) {

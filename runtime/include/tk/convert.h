@@ -87,27 +87,33 @@ __device__ __forceinline__ unsigned masked_xor(unsigned word, unsigned mask, uns
   return result;
 }
 
-/// Bytes `at` and `at + 1` of a word as two numbers of 16 bits. A bf16 has room for seven bits below 128: of a signed byte
-/// these are less by 128, or by 256 where it is negative. A half has room for all eight below 1024.
-__device__ __forceinline__ unsigned widen_bytes_to_bf16(unsigned word, int at) {
-  const unsigned bytes = __byte_perm(word, 0, unsigned(at | 0x40 | (at + 1) << 8 | 0x4000));
-  const unsigned low = masked_xor(bytes, 0x007f007f, 0x43004300), sign = masked_xor(bytes, 0x00800080, 0x43004300);
+/// x · y + z of both halves of words, one instruction.
+__device__ __forceinline__ unsigned fma2_bf16(unsigned x, unsigned y, unsigned z) {
   unsigned pair;
-  asm("fma.rn.bf16x2 %0, %1, %2, %3;" : "=r"(pair) : "r"(sign), "r"(0xbf80bf80), "r"(low));
+  asm("fma.rn.bf16x2 %0, %1, %2, %3;" : "=r"(pair) : "r"(x), "r"(y), "r"(z));
   return pair;
 }
-template <bool Signed> __device__ __forceinline__ unsigned widen_bytes_to_half(unsigned word, int at) {
-  const unsigned above = Signed ? word ^ 0x80808080u : word;
+__device__ __forceinline__ unsigned fma2_half(unsigned x, unsigned y, unsigned z) {
   unsigned pair;
-  asm("fma.rn.f16x2 %0, %1, %2, %3;"
-      : "=r"(pair)
-      : "r"(__byte_perm(above, 0x64646464, unsigned(at | 0x40 | (at + 1) << 8 | 0x4000))), "r"(0x3c003c00),
-        "r"(Signed ? 0xe480e480 : 0xe400e400));
+  asm("fma.rn.f16x2 %0, %1, %2, %3;" : "=r"(pair) : "r"(x), "r"(y), "r"(z));
   return pair;
 }
 
-/// The float of the `at`-th four bits of a word, by what `widen_byte` does: they stay where they are, and what they make too large is
-/// divided by.
+/// Bytes `at` and `at + 1` of a word as two numbers of 16 bits. A bf16 has room for seven bits below 128: of a signed
+/// byte these are less by 128, or by 256 where it is negative. A half has room for all eight below 1024.
+__device__ __forceinline__ unsigned widen_bytes_to_bf16(unsigned word, int at) {
+  const unsigned bytes = __byte_perm(word, 0, unsigned(at | 0x40 | (at + 1) << 8 | 0x4000));
+  const unsigned low = masked_xor(bytes, 0x007f007f, 0x43004300), sign = masked_xor(bytes, 0x00800080, 0x43004300);
+  return fma2_bf16(sign, 0xbf80bf80, low);
+}
+template <bool Signed> __device__ __forceinline__ unsigned widen_bytes_to_half(unsigned word, int at) {
+  const unsigned above = Signed ? word ^ 0x80808080u : word;
+  const unsigned halves = __byte_perm(above, 0x64646464, unsigned(at | 0x40 | (at + 1) << 8 | 0x4000));
+  return fma2_half(halves, 0x3c003c00, Signed ? 0xe480e480 : 0xe400e400);
+}
+
+/// The float of the `at`-th four bits of a word, by what `widen_byte` does: they stay where they are, and what they
+/// make too large is divided by.
 template <bool Signed> __device__ __forceinline__ float widen_half_byte(unsigned word, int at) {
   const int moved = at > 4 ? 3 : 0, shift = 4 * (at - moved); // at most 16, within the low bits of 2²³
   const unsigned flip = Signed ? 8u << shift : 0;             // 8 more, and so not negative
@@ -122,18 +128,10 @@ template <bool Signed> __device__ __forceinline__ unsigned spread_byte(unsigned 
   return masked_xor(halves, 0x000f000f, base | (Signed ? 0x00080008 : 0));
 }
 template <bool Signed> __device__ __forceinline__ unsigned widen_byte_to_bf16(unsigned word, int at) {
-  unsigned pair;
-  asm("fma.rn.bf16x2 %0, %1, %2, %3;"
-      : "=r"(pair)
-      : "r"(spread_byte<Signed>(word, at, 0x43004300)), "r"(0x3f803f80), "r"(Signed ? 0xc308c308 : 0xc300c300));
-  return pair;
+  return fma2_bf16(spread_byte<Signed>(word, at, 0x43004300), 0x3f803f80, Signed ? 0xc308c308 : 0xc300c300);
 }
 template <bool Signed> __device__ __forceinline__ unsigned widen_byte_to_half(unsigned word, int at) {
-  unsigned pair;
-  asm("fma.rn.f16x2 %0, %1, %2, %3;"
-      : "=r"(pair)
-      : "r"(spread_byte<Signed>(word, at, 0x64006400)), "r"(0x3c003c00), "r"(Signed ? 0xe408e408 : 0xe400e400));
-  return pair;
+  return fma2_half(spread_byte<Signed>(word, at, 0x64006400), 0x3c003c00, Signed ? 0xe408e408 : 0xe400e400);
 }
 
 /// The nearest float with 10 mantissa bits, ties to even; infinities and NaN stay as they are.
