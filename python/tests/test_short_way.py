@@ -3,6 +3,7 @@
 """Repeated calls with PyTorch's tensors, by the object in C++ and by the method in Python: the same arguments arrive, and the
 same calls go the long way. On the CPU, with functions that only note what they were asked."""
 
+import ctypes
 import gc
 import weakref
 
@@ -168,3 +169,42 @@ def test_streams_are_those_of_the_device(module, functions):  # noqa: F811
     notes(functions)
     functions.twice(np.ones(5, "float32"), np.ones(5, "float32"))
     assert "on (nil)" in notes(functions)
+
+
+@pytest.fixture
+def freed_memory_is_overwritten():
+    """By glibc's malloc, so that who reads it after all is seen."""
+    perturb = -6  # M_PERTURB
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", lambda *of: None)
+    mallopt(perturb, 85)
+    yield
+    mallopt(perturb, 0)
+
+
+def test_a_kernel_changes_while_it_serves_a_call(module, freed_memory_is_overwritten):
+    """PyTorch may run other code where an output is allocated: here one that calls the kernel in another way, and one that
+    makes it forget what it knows."""
+    from torch.utils._python_dispatch import TorchDispatchMode
+
+    x = torch.ones(5)
+    kernel = module.scaled
+
+    class Meanwhile(TorchDispatchMode):
+        def __init__(self, run):
+            super().__init__()
+            self.run = run
+
+        def __torch_dispatch__(self, function, types, arguments=(), keywords=None):
+            self.run()
+            return function(*arguments, **(keywords or {}))
+
+    def once_more():
+        kernel(x, s=1, n=0, square=True)
+        kernel(x, x, s=1, n=0)
+
+    for run in (once_more, kernel.forget):
+        for _ in range(2):
+            kernel(x, s=1, n=0)
+        with Meanwhile(run):
+            assert kernel(x, s=1, n=0).shape == (5,)
+        kernel.forget()

@@ -12,6 +12,7 @@
 
 #include <array>
 #include <cstring>
+#include <deque>
 #include <tvm/ffi/extra/c_env_api.h>
 #include <utility>
 #include <vector>
@@ -99,7 +100,7 @@ struct calls_data {
   int inputs = 0;
   std::vector<part> key;
   std::vector<std::vector<size>> shapes; ///< of the outputs; empty: they must be passed
-  std::vector<known> functions;
+  std::deque<known> functions; ///< where each stays where it is: other threads add to them while a call is served
   framework torch;
 };
 
@@ -417,6 +418,7 @@ private:
 // ---- the type of Python ------------------------------------------------------------------------------------------------
 
 PyObject *serve(PyObject *self, PyObject *const *arguments, size_t flags, PyObject *names) {
+  const object kept = object::shared(self); // its kernel may get another one meanwhile
   calls_data &data = *reinterpret_cast<calls *>(self)->data;
   const Py_ssize_t positional = PyVectorcall_NARGS(flags);
   {
