@@ -14,7 +14,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import time
+import timeit
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -72,17 +72,11 @@ def median(round_ns, rounds=15):
 CALLS = 200
 
 
-def of_python(call):
-    for _ in range(CALLS):
-        call()
-
-    def one_round():
-        start = time.perf_counter_ns()
-        for _ in range(CALLS):
-            call()
-        return (time.perf_counter_ns() - start) / CALLS
-
-    return median(one_round)
+def of_python(statement, **names):
+    """Of a statement, whose loop takes some 10 ns."""
+    timer = timeit.Timer(statement, globals=names)
+    timer.timeit(CALLS)
+    return median(lambda: timer.timeit(CALLS) / CALLS * 1e9)
 
 
 def build(folder, arch, versions):
@@ -131,7 +125,7 @@ def of_triton(tensors):
         at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
         tl.store(z + at, tl.load(x + at, mask=at < n) + tl.load(y + at, mask=at < n), mask=at < n)
 
-    return of_python(lambda: add[(1,)](*tensors, 256, BLOCK=256))
+    return of_python("launch(x, y, z, 256, BLOCK=256)", launch=add[(1,)], **dict(zip("xyz", tensors)))
 
 
 def main():
@@ -142,15 +136,16 @@ def main():
     arch = _toolchain.arch_for(_devices.capability(0))
     folder = Path(tempfile.mkdtemp())
     try:
-        measure(folder, arch, versions)
+        libraries, loops = build(folder, arch, versions)
+        module = tkc.load(TEXT)
+        module.compile(arch)
+        show(measured(libraries, loops, module))
     finally:
         shutil.rmtree(folder)
 
 
-def measure(folder, arch, versions):
-    libraries, loops = build(folder, arch, versions)
-    module = tkc.load(TEXT)
-    module.compile(arch)
+def measured(libraries, loops, module):
+    """Nanoseconds by what is called and by kernel."""
     generator = torch.Generator("cuda").manual_seed(0)
     x, y = (torch.rand(256, device="cuda", generator=generator) for _ in range(2))
     a, b = (torch.rand(128, 128, device="cuda", generator=generator).half() for _ in range(2))
@@ -171,29 +166,35 @@ def measure(folder, arch, versions):
         call, out = getattr(module, kernel), tensors[2]
         call(*tensors[:2], out=out)
         (function, _) = next(iter(call._functions.values()))
-        rows["the same, called from Python", kernel] = of_python(lambda f=function, t=tensors: f(*t))
-        rows["tkc from Python, out=", kernel] = of_python(lambda c=call, t=tensors: c(t[0], t[1], out=t[2]))
+        names = {**dict(zip("xyz", tensors)), "call": call, "function": function}
+        rows["the same, called from Python", kernel] = of_python("function(x, y, z)", **names)
+        rows["tkc from Python, out=", kernel] = of_python("call(x, y, out=z)", **names)
         # Without what is before it: Python's own call of the object.
-        rows["the same, by the object in C++", kernel] = of_python(lambda c=call.func, t=tensors: c(t[0], t[1], out=t[2]))
-        rows["tkc from Python, allocated", kernel] = of_python(lambda c=call, t=tensors: c(t[0], t[1]))
-        theirs = {"add": torch.add, "product": torch.mm}[kernel]
-        rows["PyTorch, out=", kernel] = of_python(lambda f=theirs, t=tensors: f(t[0], t[1], out=t[2]))
-        rows["PyTorch, allocated", kernel] = of_python(lambda f=theirs, t=tensors: f(t[0], t[1]))
+        rows["the same, by the object in C++", kernel] = of_python("served(x, y, out=z)", served=call.func, **names)
+        rows["tkc from Python, allocated", kernel] = of_python("call(x, y)", **names)
+        names["call"] = {"add": torch.add, "product": torch.mm}[kernel]
+        rows["PyTorch, out=", kernel] = of_python("call(x, y, out=z)", **names)
+        rows["PyTorch, allocated", kernel] = of_python("call(x, y)", **names)
         like = {"dtype": out.dtype, "device": out.device}
-        rows["torch.empty_strided", kernel] = of_python(
-            lambda o=out, k=like: torch.empty_strided(o.shape, o.stride(), **k)
-        )
-        rows["torch.empty_like", kernel] = of_python(lambda t=tensors: torch.empty_like(t[2]))
+        names = {"torch": torch, "z": out, "shape": out.shape, "strides": out.stride(), **like}
+        options = "dtype=dtype, device=device"
+        rows["torch.empty", kernel] = of_python(f"torch.empty(shape, {options})", **names)
+        rows["torch.empty_strided", kernel] = of_python(f"torch.empty_strided(shape, strides, {options})", **names)
+        rows["torch.empty_like", kernel] = of_python("torch.empty_like(z)", **names)
     rows["Triton", "add"] = of_triton(cases["add"])
+    return rows
 
+
+def show(rows):
+    kernels = ("add", "product")
     gpu = torch.cuda.get_device_name()
     driver = subprocess.run(
         ["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"], capture_output=True, text=True
     )
     print(f"{gpu}, driver {driver.stdout.split()[:1]}, torch {torch.__version__}, nanoseconds a call")
-    print(f"{'':60} {'add':>8} {'product':>8}")
+    print(f"{'':60} " + " ".join(f"{kernel:>8}" for kernel in kernels))
     for name in dict.fromkeys(name for name, _ in rows):
-        words = [rows.get((name, kernel)) for kernel in cases]
+        words = [rows.get((name, kernel)) for kernel in kernels]
         print(f"{name:60} " + " ".join("       –" if one is None else f"{one:8.0f}" for one in words))
 
 

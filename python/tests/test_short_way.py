@@ -1,7 +1,8 @@
 # Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Repeated calls with PyTorch's tensors, by the object in C++ and by the method in Python: the same arguments arrive, and the
-same calls go the long way. On the CPU, with functions that only note what they were asked."""
+"""Repeated calls with PyTorch's tensors, by the object in C++, which asks PyTorch past its Python or not, and by the method in
+Python: the same arguments arrive, and the same calls go the long way. On the CPU, with functions that only note what they
+were asked."""
 
 import ctypes
 import gc
@@ -26,13 +27,15 @@ kernel wide<T: {f32, bf16}>(x: T[N, M], w: f32[M] = none, out y: T[M, N + 2], ou
 """
 
 
-@pytest.fixture(params=["C++", "Python"])
+@pytest.fixture(params=["C++", "C++ that asks Python", "Python"])
 def module(request, functions, monkeypatch):  # noqa: F811
     """Tensors on the CPU are taken for those on a GPU; the functions do not mind."""
     if request.param == "Python":
         monkeypatch.setattr(_native, "calls", lambda: None)
     elif _native.calls() is None:
         pytest.skip("needs Python's headers")
+    elif request.param == "C++ that asks Python":
+        monkeypatch.setattr(_tensors, "examples", lambda torch: [])
     of_torch = _tensors._of_torch
     monkeypatch.setattr(_tensors, "_of_torch", lambda *of: of_torch(*of)._replace(gpu=0))
     monkeypatch.setattr(_devices, "count", lambda: 1)
@@ -208,3 +211,17 @@ def test_a_kernel_changes_while_it_serves_a_call(module, freed_memory_is_overwri
         with Meanwhile(run):
             assert kernel(x, s=1, n=0).shape == (5,)
         kernel.forget()
+
+
+@pytest.mark.parametrize("change", [None, (1, 0), (2, True), (3, True)])
+def test_pytorch_is_asked_past_its_python_where_it_answers_alike(functions, monkeypatch, change):  # noqa: F811
+    """An example that has another address, is negated, or requires a gradient, each only by what is said of it."""
+    calls = _native.calls()
+    if calls is None:
+        pytest.skip("needs Python's headers")
+    examples = [list(one) for one in _tensors.examples(torch)]
+    if change:
+        at, value = change
+        examples[1][at] = value
+    made = calls(torch, [tuple(one) for one in examples], _devices.asked_here, len, 0, [], [], [], None)
+    assert made.asks_python == (change is not None)

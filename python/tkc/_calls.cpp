@@ -1,49 +1,36 @@
 // Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A kernel's repeated calls from Python, in a microsecond: `Calls` takes a call's arguments, and calls the function that a call
-// like this one was given before. What it does not take, and what the launcher refuses, goes the long way, which is
-// another callable. What decides is written in _repeated.py, which makes one of these for each kernel.
+// A kernel's repeated calls from Python, in a microsecond: `Calls` takes a call's arguments, and calls the function
+// that a call like this one was given before. What it does not take, and what the launcher refuses, goes the long way,
+// which is another callable. What decides is written in _repeated.py, which makes one of these for each kernel.
 //
 // Tensors are those of PyTorch, seen by DLPack's functions for C. Compiled by _native.py, for the Python that runs it.
-#define PY_SSIZE_T_CLEAN
-#include <Python.h>
-#include <structmember.h>
+#include "_pytorch.h"
 
+#include <algorithm>
 #include <array>
+#include <cstdint>
 #include <cstring>
 #include <deque>
+#include <structmember.h>
 #include <tvm/ffi/extra/c_env_api.h>
 #include <utility>
 #include <vector>
 
 namespace {
 
-constexpr int max_parameters = 32, max_rank = 8;
+using tkc::framework;
+using tkc::object;
 
-/// A counted reference.
-class object {
-public:
-  object() = default;
-  explicit object(PyObject *owned) : of(owned) {}
-  object(object &&other) noexcept : of(std::exchange(other.of, nullptr)) {}
-  object &operator=(object &&other) noexcept { return std::swap(of, other.of), *this; }
-  ~object() { Py_XDECREF(of); }
-  static object shared(PyObject *of) { return Py_XINCREF(of), object(of); }
-  PyObject *get() const { return of; }
-  PyObject *release() { return std::exchange(of, nullptr); }
-  explicit operator bool() const { return of != nullptr; }
-
-private:
-  PyObject *of = nullptr;
-};
+constexpr int max_parameters = 32, max_rank = 8; // the bits of `call::allocated`
 
 struct parameter {
-  PyObject *name;       ///< interned, as are the names of a call's keywords
-  object fallback;      ///< its value where a call has none; null: there must be one
+  PyObject *name;  ///< interned, as are the names of a call's keywords
+  object fallback; ///< its value where a call has none; null: there must be one
   int is_tensor, is_optional;
-  int may_be_negated;   ///< by PyTorch, lazily
-  int position;         ///< among the arguments of the function
+  int may_be_negated; ///< by PyTorch, lazily
+  int position;       ///< among the arguments of the function
 };
 
 /// A dim of an output: that of a tensor and an offset, or a number.
@@ -64,14 +51,8 @@ struct known {
   object function; ///< of tvm_ffi, which owns the handle
   TVMFFIObjectHandle handle;
   std::vector<object> dtypes; ///< of the outputs
-};
-
-/// What of PyTorch is called.
-struct framework {
-  const DLPackExchangeAPI *api = nullptr;
-  PyTypeObject *tensor = nullptr, *parameter = nullptr;
-  object has_gradients, is_negated, empty, asked_device;
-  object requires_grad, device, empty_keywords;
+  object device;              ///< as PyTorch calls the one where the last outputs were allocated
+  DLDevice allocates_on = {};
 };
 
 /// DLPack's view of a tensor. Strides of dims with one element say nothing, and are 1.
@@ -105,19 +86,27 @@ struct calls_data {
 };
 
 struct calls {
-  PyObject_HEAD
-  vectorcallfunc vectorcall;
+  PyObject_HEAD vectorcallfunc vectorcall;
   calls_data *data;
+  bool asks_python; ///< of tensors, where PyTorch's functions are not used
 };
 
 /// One call. Every step says whether the short way goes on.
 class call {
 public:
-  explicit call(calls_data &of) : of(of), count(static_cast<int>(of.parameters.size())) {}
+  explicit call(calls_data &of) : of(of), count(static_cast<int>(of.parameters.size())) {
+    std::fill_n(values.begin(), count, nullptr);
+  }
+  ~call() {
+    for (int i = of.inputs; i < count; ++i)
+      if (is_allocated(i))
+        Py_DECREF(values[i]);
+  }
+  call(const call &) = delete;
 
   /// Null, with an error or none, where the call has to go the long way. `has_run` says whether it was served.
   PyObject *run(PyObject *const *arguments, Py_ssize_t positional, PyObject *names) {
-    const known *found = nullptr;
+    known *found = nullptr;
     if (!bind(arguments, positional, names) || !is_for_gpu() || !take_inputs() || !take_passed_outputs() ||
         !(found = find()) || !allocate(*found) || !launch(*found))
       return nullptr;
@@ -190,10 +179,7 @@ private:
   }
 
   bool take_inputs() {
-    const object enabled(PyObject_CallNoArgs(of.torch.has_gradients.get()));
-    if (!enabled)
-      return false;
-    has_gradients = enabled.get() != Py_False;
+    has_gradients = !of.torch.records_no_gradients();
     for (int i = 0; i < of.inputs; ++i)
       if (of.parameters[i].is_tensor && !take_tensor(i))
         return false;
@@ -215,20 +201,17 @@ private:
       return p.is_optional;
     if (Py_TYPE(value) != of.torch.tensor && Py_TYPE(value) != of.torch.parameter)
       return false;
-    if (has_gradients && !is_false(object(PyObject_GetAttr(value, of.torch.requires_grad.get()))))
+    if (has_gradients && !of.torch.requires_no_gradient(value))
       return false;
-    if (p.may_be_negated && !is_false(object(PyObject_Vectorcall(of.torch.is_negated.get(), &value, 1, nullptr))))
+    if (p.may_be_negated && !of.torch.is_not_negated(value))
       return false;
     return look(i);
   }
 
-  static bool is_false(const object &answer) { return answer.get() == Py_False; }
+  bool look(int i) { return of.torch.look(values[i], views[i].tensor) && views[i].normalize(); }
 
-  bool look(int i) {
-    return of.torch.api->dltensor_from_py_object_no_sync(values[i], &views[i].tensor) == 0 && views[i].normalize();
-  }
-
-  // ---- the function --------------------------------------------------------------------------------------------------
+  // ---- the function
+  // --------------------------------------------------------------------------------------------------
 
   bool key_of(std::array<int64_t, max_parameters> &numbers) const {
     for (size_t at = 0; at < of.key.size(); ++at)
@@ -266,54 +249,68 @@ private:
     return true;
   }
 
-  const known *find() const {
+  known *find() const {
     std::array<int64_t, max_parameters> numbers;
     if (!key_of(numbers))
       return nullptr;
-    for (const known &one : of.functions)
+    for (known &one : of.functions)
       if (std::memcmp(one.key.data(), numbers.data(), one.key.size() * sizeof(int64_t)) == 0)
         return &one;
     return nullptr;
   }
 
-  // ---- outputs -------------------------------------------------------------------------------------------------------
+  // ---- outputs
+  // -------------------------------------------------------------------------------------------------------
 
-  bool allocate(const known &function) {
+  bool is_allocated(int i) const { return allocated >> i & 1; }
+
+  bool allocate(known &function) {
     for (int i = of.inputs; i < count; ++i)
       if (!values[i]) {
-        if (of.shapes.empty())
+        if (of.shapes.empty() || !take_device(function))
           return false;
-        allocated[i] = new_tensor(of.shapes[i - of.inputs], function.dtypes[i - of.inputs].get());
-        values[i] = allocated[i].get();
-        if (!values[i] || !look(i))
+        const int output = i - of.inputs;
+        if (!(values[i] = new_tensor(of.shapes[output], function.dtypes[output].get(), function.device.get())))
+          return false;
+        allocated |= uint32_t(1) << i;
+        if (!look(i))
           return false;
       }
     return true;
   }
 
-  object new_tensor(const std::vector<size> &shape, PyObject *dtype) const {
+  PyObject *new_tensor(const std::vector<size> &shape, PyObject *dtype, PyObject *device) const {
     const Py_ssize_t rank = static_cast<Py_ssize_t>(shape.size());
-    object sizes(PyTuple_New(rank)), strides(PyTuple_New(rank)), device(device_of_first());
-    if (!sizes || !strides || !device)
-      return {};
+    const object sizes(PyTuple_New(rank)), strides(PyTuple_New(rank));
+    if (!sizes || !strides)
+      return nullptr;
     long long stride = 1;
     for (Py_ssize_t d = rank; d-- > 0;) {
       long long extent = 0;
       if (!extent_of(shape[d], extent))
-        return {};
+        return nullptr;
       PyTuple_SET_ITEM(sizes.get(), d, PyLong_FromLongLong(extent));
       PyTuple_SET_ITEM(strides.get(), d, PyLong_FromLongLong(stride));
       stride *= extent > 0 ? extent : 1;
     }
-    PyObject *arguments[] = {sizes.get(), strides.get(), dtype, device.get()};
-    return object(PyObject_Vectorcall(of.torch.empty.get(), arguments, 2, of.torch.empty_keywords.get()));
+    PyObject *arguments[] = {sizes.get(), strides.get(), dtype, device};
+    return PyObject_Vectorcall(of.torch.empty.get(), arguments, 2, of.torch.empty_keywords.get());
   }
 
-  PyObject *device_of_first() const {
-    for (int i = 0; i < of.inputs; ++i)
-      if (of.parameters[i].is_tensor)
-        return PyObject_GetAttr(values[i], of.torch.device.get());
-    return nullptr;
+  /// That of the first tensor.
+  bool take_device(known &function) const {
+    int first = 0;
+    while (first < of.inputs && !of.parameters[first].is_tensor)
+      ++first;
+    if (first == of.inputs || values[first] == Py_None)
+      return false;
+    const DLDevice on = views[first].tensor.device;
+    if (function.device && on.device_type == function.allocates_on.device_type &&
+        on.device_id == function.allocates_on.device_id)
+      return true;
+    function.device = object(PyObject_GetAttr(values[first], of.torch.device.get()));
+    function.allocates_on = on;
+    return bool(function.device);
   }
 
   bool extent_of(const size &s, long long &extent) const {
@@ -341,7 +338,8 @@ private:
     return tuple;
   }
 
-  // ---- the launch ----------------------------------------------------------------------------------------------------
+  // ---- the launch
+  // ----------------------------------------------------------------------------------------------------
 
   /// Numbers of Python alone; the launcher checks what they are for.
   static bool pack_number(PyObject *value, TVMFFIAny &packed) {
@@ -393,11 +391,9 @@ private:
       return false;
     TVMFFIAny result = {};
     int code = 0;
-    Py_BEGIN_ALLOW_THREADS
-    code = TVMFFIFunctionCall(function.handle, packed.data(), count, &result);
-    Py_END_ALLOW_THREADS
-    if (on && before != stream)
-      TVMFFIEnvSetStream(on->device.device_type, on->device.device_id, before, nullptr);
+    Py_BEGIN_ALLOW_THREADS code = TVMFFIFunctionCall(function.handle, packed.data(), count, &result);
+    Py_END_ALLOW_THREADS if (on && before != stream)
+        TVMFFIEnvSetStream(on->device.device_type, on->device.device_id, before, nullptr);
     if (code == 0)
       return true;
     TVMFFIObjectHandle error = nullptr; // the long way meets it again
@@ -410,12 +406,14 @@ private:
   calls_data &of;
   const int count;
   bool has_gradients = false;
-  std::array<PyObject *, max_parameters> values = {}; ///< borrowed; of what a call does not pass the default or what is allocated
-  std::array<object, max_parameters> allocated;
+  std::array<PyObject *, max_parameters>
+      values;             ///< borrowed; of what a call does not pass the default or what is allocated
+  uint32_t allocated = 0; ///< which of them are, a bit for each
   std::array<view, max_parameters> views;
 };
 
-// ---- the type of Python ------------------------------------------------------------------------------------------------
+// ---- the type of Python
+// ------------------------------------------------------------------------------------------------
 
 PyObject *serve(PyObject *self, PyObject *const *arguments, size_t flags, PyObject *names) {
   const object kept = object::shared(self); // its kernel may get another one meanwhile
@@ -429,16 +427,6 @@ PyObject *serve(PyObject *self, PyObject *const *arguments, size_t flags, PyObje
   }
   PyErr_Clear();
   return PyObject_Vectorcall(data.long_way.get(), arguments, positional, names);
-}
-
-const DLPackExchangeAPI *exchange_of(PyObject *type) {
-  const object capsule(PyObject_GetAttrString(type, "__dlpack_c_exchange_api__"));
-  if (!capsule)
-    return nullptr;
-  auto *api = static_cast<const DLPackExchangeAPI *>(PyCapsule_GetPointer(capsule.get(), "dlpack_exchange_api"));
-  if (api && (api->header.version.major != DLPACK_MAJOR_VERSION || !api->dltensor_from_py_object_no_sync))
-    return PyErr_SetString(PyExc_TypeError, "another version of DLPack"), nullptr;
-  return api;
 }
 
 bool take_parameters(calls_data &data, PyObject *list) {
@@ -484,30 +472,14 @@ bool take_shapes(calls_data &data, PyObject *list) {
   return true;
 }
 
-bool take_framework(framework &torch, PyObject *module, PyObject *asked_device) {
-  const object tensor(PyObject_GetAttrString(module, "Tensor")), nn(PyObject_GetAttrString(module, "nn"));
-  const object parameter(nn ? PyObject_GetAttrString(nn.get(), "Parameter") : nullptr);
-  if (!tensor || !parameter || !(torch.api = exchange_of(tensor.get())))
-    return false;
-  torch.tensor = reinterpret_cast<PyTypeObject *>(object::shared(tensor.get()).release());
-  torch.parameter = reinterpret_cast<PyTypeObject *>(object::shared(parameter.get()).release());
-  torch.has_gradients = object(PyObject_GetAttrString(module, "is_grad_enabled"));
-  torch.is_negated = object(PyObject_GetAttrString(tensor.get(), "is_neg"));
-  torch.empty = object(PyObject_GetAttrString(module, "empty_strided"));
-  torch.requires_grad = object(PyUnicode_InternFromString("requires_grad"));
-  torch.device = object(PyUnicode_InternFromString("device"));
-  torch.empty_keywords = object(Py_BuildValue("(ss)", "dtype", "device"));
-  torch.asked_device = object::shared(asked_device);
-  return torch.has_gradients && torch.is_negated && torch.empty;
-}
-
-/// Calls(torch, asked_device, long_way, inputs, parameters, key, shapes, out_name)
+/// Calls(torch, examples, asked_device, long_way, inputs, parameters, key, shapes, out_name)
 PyObject *make(PyTypeObject *type, PyObject *arguments, PyObject *) {
-  PyObject *torch = nullptr, *asked = nullptr, *long_way = nullptr, *parameters = nullptr, *key = nullptr;
+  PyObject *torch = nullptr, *examples = nullptr, *asked = nullptr, *long_way = nullptr, *parameters = nullptr,
+           *key = nullptr;
   PyObject *shapes = nullptr, *out_name = nullptr;
   int inputs = 0;
-  if (!PyArg_ParseTuple(arguments, "OOOiO!O!O!O", &torch, &asked, &long_way, &inputs, &PyList_Type, &parameters,
-                        &PyList_Type, &key, &PyList_Type, &shapes, &out_name))
+  if (!PyArg_ParseTuple(arguments, "OO!OOiO!O!O!O", &torch, &PyList_Type, &examples, &asked, &long_way, &inputs,
+                        &PyList_Type, &parameters, &PyList_Type, &key, &PyList_Type, &shapes, &out_name))
     return nullptr;
   if (PyList_GET_SIZE(parameters) > max_parameters || PyList_GET_SIZE(key) > max_parameters)
     return PyErr_SetString(PyExc_ValueError, "too many parameters"), nullptr;
@@ -524,9 +496,10 @@ PyObject *make(PyTypeObject *type, PyObject *arguments, PyObject *) {
     PyUnicode_InternInPlace(&out_name);
     made->data->out_name = object(out_name);
   }
-  if (!take_framework(made->data->torch, torch, asked) || !take_parameters(*made->data, parameters) ||
+  if (!tkc::take_framework(made->data->torch, torch, asked, examples) || !take_parameters(*made->data, parameters) ||
       !take_key(*made->data, key) || !take_shapes(*made->data, shapes))
     return nullptr;
+  made->asks_python = !made->data->torch.is_inside;
   return self.release();
 }
 
@@ -568,12 +541,16 @@ void destroy(PyObject *self) {
 PyMethodDef methods[] = {{"remember", remember, METH_VARARGS, nullptr}, {}};
 PyMemberDef members[] = {
     {"__vectorcalloffset__", T_PYSSIZET, offsetof(calls, vectorcall), READONLY, nullptr},
+    {"asks_python", T_BOOL, offsetof(calls, asks_python), READONLY, nullptr},
     {},
 };
 PyType_Slot slots[] = {
-    {Py_tp_new, reinterpret_cast<void *>(make)},         {Py_tp_dealloc, reinterpret_cast<void *>(destroy)},
-    {Py_tp_traverse, reinterpret_cast<void *>(traverse)}, {Py_tp_call, reinterpret_cast<void *>(PyVectorcall_Call)},
-    {Py_tp_methods, methods},                            {Py_tp_members, members},
+    {Py_tp_new, reinterpret_cast<void *>(make)},
+    {Py_tp_dealloc, reinterpret_cast<void *>(destroy)},
+    {Py_tp_traverse, reinterpret_cast<void *>(traverse)},
+    {Py_tp_call, reinterpret_cast<void *>(PyVectorcall_Call)},
+    {Py_tp_methods, methods},
+    {Py_tp_members, members},
     {},
 };
 PyType_Spec spec = {"tkc._calls.Calls", sizeof(calls), 0,

@@ -16,7 +16,7 @@ from typing import Any, Optional
 from . import _cache, _tool, _toolchain
 from ._errors import Error
 
-_SOURCE = Path(__file__).with_name("_calls.cpp")
+_SOURCE, *_INCLUDED = (Path(__file__).with_name(name) for name in ("_calls.cpp", "_pytorch.h"))
 
 
 @functools.lru_cache(maxsize=None)
@@ -38,14 +38,14 @@ def calls() -> Optional[Any]:
 def _path(host: str) -> Path:
     import tvm_ffi
 
-    text = _SOURCE.read_text(encoding="utf-8")
-    key = _cache.key_of("calls", text, host, sys.version, tvm_ffi.__version__)
+    texts = [one.read_text(encoding="utf-8") for one in (_SOURCE, *_INCLUDED)]
+    key = _cache.key_of("calls", *texts, host, sys.version, tvm_ffi.__version__)
     return _cache.path_of(key, sysconfig.get_config_var("EXT_SUFFIX"))
 
 
 def _compile(host: str, headers: str, result: Path) -> None:
     includes = [word for one in (headers, *_toolchain.ffi_folders()) for word in ("-I", one)]
-    flags = ["-std=c++17", "-O2", "-shared", "-fPIC", "-fvisibility=hidden", "-fno-exceptions", "-fno-rtti"]
+    flags = ["-std=c++17", "-O2", "-shared", "-fPIC", "-fvisibility=hidden", "-fno-rtti"]
     _tool.run([host, *flags, *includes, str(_SOURCE), "-o", str(result)])
 
 

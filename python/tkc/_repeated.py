@@ -258,7 +258,10 @@ class _Text:
             for shape in self._signature.simple_shapes() or []
         ]
         out = "out" if self._has_out else None
-        return calls(torch, _devices.asked_here, long_way, len(self._signature.inputs), parameters, key, shapes, out)
+        examples = _tensors.examples(torch)
+        return calls(
+            torch, examples, _devices.asked_here, long_way, len(self._signature.inputs), parameters, key, shapes, out
+        )
 
 
 def _default(parameter: Parameter) -> Any:
