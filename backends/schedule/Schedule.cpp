@@ -116,7 +116,8 @@ const std::vector<Key> &keys() {
        "rows of a raster group of the grid: of tiles, for L2, or of sequences of tiles whose longest go first"},
       {"cluster", "int", 1, 4, "1", "blocks that load shares of a common operand for each other: 1, 2 or 4"},
       {"split", "int", 1, 8, "1",
-       "blocks of a cluster that share out the loop of products of one tile, and add up: 1, 2, 4 or 8"},
+       "blocks of a cluster that share out the loop of products of one tile, and add up, also attention's: 1, 2, 4 or "
+       "8"},
       {"correction", "bool", 0, 1, "false",
        "a warpgroup of its own rescales accumulators in tensor memory, of one or two computing ones; of one it also "
        "stores them"},

@@ -3,6 +3,7 @@
 #include "backends/plan/grid/SplitK.h"
 
 #include "backends/plan/grid/IntegerCode.h"
+#include "backends/plan/grid/OnlineParts.h"
 #include "backends/plan/grid/SumSlices.h"
 #include "backends/plan/placement/TensorMaps.h"
 #include <algorithm>
@@ -25,9 +26,19 @@ plan::VarType integer() {
   return type;
 }
 
+/// Loops of a role that follow each other, as masks split them: together they go over one range.
+struct LoopChain {
+  size_t first = 0, last = 0; ///< in the role's body
+
+  bool has(const plan::Role &role, const Stmt &stmt) const {
+    return &stmt >= &role.body[first] && &stmt <= &role.body[last];
+  }
+};
+
 class Splitter {
 public:
-  Splitter(plan::Plan &plan, int blocks) : plan(plan), blocks(blocks) {
+  Splitter(plan::Plan &plan, int blocks, std::optional<OnlineSums> online)
+      : plan(plan), blocks(blocks), online(online) {
     for (const plan::Var &var : plan.preludeVars)
       taken.insert(var.name);
     for (const plan::GridAxis &axis : plan.grid.axes)
@@ -41,7 +52,7 @@ public:
 
   /// What stands against it, or nothing.
   std::string run() {
-    for (const plan::Role &role : plan.roles)
+    for (plan::Role &role : plan.roles)
       if (const std::string why = whyNot(role); !why.empty())
         return why;
     addAxis();
@@ -56,27 +67,176 @@ public:
 private:
   // ---- what can be split
   std::string whyNot(const plan::Role &role) const {
-    const auto isLoop = [](const Stmt &stmt) { return plan::any(stmt, worksOnTiles); };
-    const auto loop = std::find_if(role.body.begin(), role.body.end(), isLoop);
-    if (loop == role.body.end() || loop->kind != Kind::For || loop->tileSize == 0 || loop->operands.size() != 2)
-      return "there is no loop over tiles that has all copies and products";
-    if (std::find_if(loop + 1, role.body.end(), isLoop) != role.body.end())
-      return "copies or products follow the first loop";
-    const std::vector<std::string> sums = sumsOf(role, *loop);
-    const auto isSum = [&](const std::string &name) { return std::find(sums.begin(), sums.end(), name) != sums.end(); };
     std::string why;
-    plan::walk(loop->body, [&](const Stmt &stmt) {
-      const std::string *sum = addsTo(stmt);
-      if (!stmt.dest.empty() && !(sum && isSum(*sum)) && isKnownOutside(role, *loop, stmt.dest))
-        why = "the loop does more than multiply and add up";
-      for (const std::string &operand : stmt.operands)
-        if (isSum(operand) && !(sum && *sum == operand))
-          why = "the loop reads a sum, of which each block has a part";
-    });
-    for (const std::string &sum : sums)
+    const std::optional<LoopChain> loops = chainOf(role, why);
+    if (!loops)
+      return why;
+    if (why = whyNoRange(role, *loops); !why.empty())
+      return why;
+    const Carried carried = carriedBy(role, *loops);
+    return online ? whyNotOnline(role, *loops, carried) : whyNoSums(role, *loops, carried.tiles);
+  }
+
+  /// Null, with `why`, where something else copies or multiplies, but for copies of operands that all iterations use.
+  static std::optional<LoopChain> chainOf(const plan::Role &role, std::string &why) {
+    std::optional<LoopChain> chain;
+    for (size_t i = 0; i < role.body.size(); ++i) {
+      const Stmt &stmt = role.body[i];
+      if (!plan::any(stmt, worksOnTiles) || (stmt.kind == Kind::CopyIn && !chain))
+        continue;
+      if (stmt.kind != Kind::For || stmt.tileSize == 0) {
+        why = chain ? "copies or products follow the first loop"
+                    : "there is no loop over tiles that has all copies and products";
+        return std::nullopt;
+      }
+      chain = LoopChain{chain ? chain->first : i, i};
+    }
+    if (!chain)
+      why = "there is no loop over tiles that has all copies and products";
+    return chain;
+  }
+
+  /// Loops that follow each other go over one range if each begins where the one before ends, with whole tiles before.
+  std::string whyNoRange(const plan::Role &role, const LoopChain &loops) const {
+    const Stmt *before = nullptr;
+    const Stmt &first = role.body[loops.first];
+    for (size_t i = loops.first; i <= loops.last; ++i) {
+      const Stmt &stmt = role.body[i];
+      if (stmt.kind != Kind::For) {
+        if (!isInteger(role, stmt))
+          return "more than numbers stands between the loops";
+        continue;
+      }
+      const bool goesOn = before && stmt.operands[0] == before->operands[1] && stmt.tileSize == first.tileSize &&
+                          isAfterWhole(role, loops, stmt.operands[0]);
+      const bool isJoined = stmt.operands.size() == 2 || (before && stmt.operands[2] == first.operands[0]);
+      if ((before && !goesOn) || !isJoined)
+        return "the loops are no parts of one range, of whole tiles but for the last";
+      before = &stmt;
+    }
+    return {};
+  }
+
+  /// Computes a number of numbers.
+  static bool isInteger(const plan::Role &role, const Stmt &stmt) {
+    const plan::Var *var = stmt.kind == Kind::Compute ? role.findVar(stmt.dest) : nullptr;
+    return var && var->type.kind == plan::VarType::Scalar;
+  }
+
+  static const Stmt *definition(const plan::Body &body, const std::string &name) {
+    const auto found = std::find_if(body.begin(), body.end(), [&](const Stmt &stmt) { return stmt.dest == name; });
+    return found == body.end() ? nullptr : &*found;
+  }
+
+  /// Whether whole tiles lie between the begin of the range and a number, or the range ends there.
+  bool isAfterWhole(const plan::Role &role, const LoopChain &loops, const std::string &name) const {
+    const std::string &lo = role.body[loops.first].operands[0], &hi = role.body[loops.last].operands[1];
+    const int64_t tile = role.body[loops.first].tileSize;
+    if (name == lo || name == hi || (isMultiple(role, name, tile) && isMultiple(role, lo, tile)))
+      return true;
+    const Stmt *stmt = definition(role.body, name);
+    if (!stmt || stmt->kind != Kind::Compute || stmt->operands.size() != 2)
+      return false;
+    const std::string &one = stmt->operands[0], &other = stmt->operands[1];
+    if (stmt->op == ir::OpKind::Add)
+      return (one == lo && isMultiple(role, other, tile)) || (other == lo && isMultiple(role, one, tile));
+    return (stmt->op == ir::OpKind::Min || stmt->op == ir::OpKind::Max) && isAfterWhole(role, loops, one) &&
+           isAfterWhole(role, loops, other);
+  }
+
+  /// Whether a number is a multiple of another, by how it is computed.
+  bool isMultiple(const plan::Role &role, const std::string &name, int64_t of) const {
+    const Stmt *stmt = definition(role.body, name);
+    stmt = stmt ? stmt : definition(plan.prelude, name);
+    if (!stmt || stmt->kind != Kind::Compute)
+      return false;
+    const auto is = [&](size_t i) { return isMultiple(role, stmt->operands[i], of); };
+    switch (stmt->op) {
+    case ir::OpKind::Const:
+      return static_cast<int64_t>(stmt->constant) % of == 0;
+    case ir::OpKind::Mul:
+      return is(0) || is(1);
+    case ir::OpKind::Add:
+    case ir::OpKind::Sub:
+    case ir::OpKind::Min:
+    case ir::OpKind::Max:
+      return is(0) && is(1);
+    default:
+      return false;
+    }
+  }
+
+  // ---- what the loops leave behind
+
+  /// Tiles and columns of numbers that the loops write and something else knows.
+  struct Carried {
+    std::vector<std::string> tiles, columns;
+    std::vector<std::string> maxima; ///< columns that take the place of one that was compared with them
+  };
+
+  static Carried carriedBy(const plan::Role &role, const LoopChain &loops) {
+    Carried carried;
+    std::set<std::string> seen;
+    const auto add = [&](const Stmt &stmt) {
+      const plan::Var *var = role.findVar(stmt.dest);
+      if (!var || !isKnownOutside(role, loops, stmt.dest) || !seen.insert(stmt.dest).second)
+        return;
+      if (var->type.kind == plan::VarType::Fragment)
+        carried.tiles.push_back(stmt.dest);
+      if (var->type.kind == plan::VarType::Column)
+        (stmt.kind == Kind::Move ? carried.maxima : carried.columns).push_back(stmt.dest);
+    };
+    for (size_t i = loops.first; i <= loops.last; ++i)
+      if (role.body[i].kind == Kind::For)
+        plan::walk(role.body[i], [&](const Stmt &stmt) {
+          if (&stmt != &role.body[i])
+            add(stmt);
+        });
+    return carried;
+  }
+
+  /// Sums that nothing in the loops reads.
+  static std::string whyNoSums(const plan::Role &role, const LoopChain &loops, const std::vector<std::string> &tiles) {
+    const auto isSum = [&](const std::string &name) {
+      return std::find(tiles.begin(), tiles.end(), name) != tiles.end();
+    };
+    std::string why;
+    for (size_t i = loops.first; i <= loops.last; ++i)
+      for (const plan::Body *body : role.body[i].bodies())
+        plan::walk(*body, [&](const Stmt &stmt) {
+          const std::string *sum = addsTo(stmt);
+          if (!stmt.dest.empty() && !(sum && isSum(*sum)) && isKnownOutside(role, loops, stmt.dest))
+            why = "the loop does more than multiply and add up";
+          for (const std::string &operand : stmt.operands)
+            if (isSum(operand) && !(sum && *sum == operand))
+              why = "the loop reads a sum, of which each block has a part";
+        });
+    for (const std::string &sum : tiles)
       if (why.empty() && !beginsWithZero(role, sum))
         why = "a sum does not begin with zero, which each block would count";
     return why;
+  }
+
+  /// `online` says that the kernel's loops carry such sums alone: here are as many.
+  std::string whyNotOnline(const plan::Role &role, const LoopChain &loops, const Carried &carried) const {
+    if (carried.tiles.empty() && carried.columns.empty() && carried.maxima.empty())
+      return {}; // a role that loads
+    const plan::VarType *like = carried.tiles.empty() ? nullptr : &role.findVar(carried.tiles.front())->type;
+    const auto isBeside = [&](const std::string &name) {
+      const plan::VarType &type = role.findVar(name)->type;
+      return type.elem == ElemType::F32 && type.rows == like->rows && type.layout == like->layout &&
+             type.division == like->division && type.division != plan::Division::Cols;
+    };
+    const auto all = [&](const std::vector<std::string> &names) {
+      return std::all_of(names.begin(), names.end(), isBeside);
+    };
+    if (!like || carried.maxima.size() != 1 || carried.tiles.size() + carried.columns.size() != online->sums ||
+        !all(carried.tiles) || !all(carried.columns) || !all(carried.maxima))
+      return "of sums that go by a maximum each row is in one warp, and none is kept in parts (`late_sums`)";
+    for (size_t i = loops.first; i <= loops.last; ++i)
+      if (plan::any(role.body[i], [](const Stmt &stmt) { return stmt.byThreads; }))
+        return "a row's sums are kept in parts";
+    return {};
   }
 
   /// The variable to which a statement adds something else: a product to its accumulators, or vector work.
@@ -88,41 +248,24 @@ private:
     return adds ? &stmt.dest : nullptr;
   }
 
-  /// Whether anything but the loop names the variable. Else it is made anew in each iteration, as operands are that are
-  /// widened on their way.
-  static bool isKnownOutside(const plan::Role &role, const Stmt &loop, const std::string &name) {
+  /// Whether anything but the loops names the variable. Else it is made anew in each iteration, as operands are that
+  /// are widened on their way.
+  static bool isKnownOutside(const plan::Role &role, const LoopChain &loops, const std::string &name) {
     const auto names = [&](const Stmt &stmt) {
       return stmt.dest == name || std::find(stmt.operands.begin(), stmt.operands.end(), name) != stmt.operands.end();
     };
     return std::any_of(role.body.begin(), role.body.end(),
-                       [&](const Stmt &stmt) { return &stmt != &loop && plan::any(stmt, names); }) ||
+                       [&](const Stmt &stmt) { return !loops.has(role, stmt) && plan::any(stmt, names); }) ||
            std::any_of(role.finish.begin(), role.finish.end(),
                        [&](const Stmt &stmt) { return plan::any(stmt, names); });
   }
 
-  /// What the loop adds up: a product that is made anew in each iteration is none of them.
-  static std::vector<std::string> sumsOf(const plan::Role &role, const Stmt &loop) {
-    std::vector<std::string> names;
-    plan::walk(loop.body, [&](const Stmt &stmt) {
-      const std::string *sum = addsTo(stmt);
-      const plan::Var *var = sum ? role.findVar(*sum) : nullptr;
-      if (var && var->type.kind == plan::VarType::Fragment && isKnownOutside(role, loop, *sum) &&
-          std::find(names.begin(), names.end(), *sum) == names.end())
-        names.push_back(*sum);
-    });
-    return names;
-  }
-
   static bool beginsWithZero(const plan::Role &role, const std::string &name) {
-    const auto definition = [&](const std::string &of) {
-      return std::find_if(role.body.begin(), role.body.end(), [&](const Stmt &stmt) { return stmt.dest == of; });
-    };
-    const auto full = definition(name);
-    if (full == role.body.end() || full->kind != Kind::Compute || full->op != ir::OpKind::Full)
+    const Stmt *full = definition(role.body, name);
+    if (!full || full->kind != Kind::Compute || full->op != ir::OpKind::Full)
       return false;
-    const auto value = definition(full->operands[0]);
-    return value != role.body.end() && value->kind == Kind::Compute && value->op == ir::OpKind::Const &&
-           value->constant == 0;
+    const Stmt *value = definition(role.body, full->operands[0]);
+    return value && value->kind == Kind::Compute && value->op == ir::OpKind::Const && value->constant == 0;
   }
 
   // ---- the grid
@@ -150,55 +293,86 @@ private:
 
   // ---- a role
   void split(plan::Role &role) {
-    const auto loop = std::find_if(role.body.begin(), role.body.end(),
-                                   [](const Stmt &stmt) { return plan::any(stmt, worksOnTiles); });
-    const std::vector<std::string> sums = sumsOf(role, *loop);
-    plan::Body before(std::make_move_iterator(role.body.begin()), std::make_move_iterator(loop));
-    Stmt shared = std::move(*loop);
-    plan::Body after(std::make_move_iterator(loop + 1), std::make_move_iterator(role.body.end()));
-    role.body = std::move(before);
-    narrow(role, shared);
-    role.body.push_back(std::move(shared));
-    if (!sums.empty())
-      addUp(role, sums, std::move(after));
-    else
-      std::move(after.begin(), after.end(), std::back_inserter(role.body));
-    if (!sums.empty())
+    std::string why;
+    const LoopChain chain = *chainOf(role, why);
+    const Carried carried = carriedBy(role, chain);
+    plan::Body all = std::move(role.body), loops;
+    role.body.clear();
+    for (size_t i = 0; i <= chain.last; ++i)
+      (all[i].kind == Kind::For && i >= chain.first ? loops : role.body).push_back(std::move(all[i]));
+    narrow(role, loops);
+    std::move(loops.begin(), loops.end(), std::back_inserter(role.body));
+    const auto behind = all.begin() + static_cast<ptrdiff_t>(chain.last + 1), after = endOfFrees(behind, all.end());
+    std::move(behind, after, std::back_inserter(role.body));
+    plan::Body rest(std::make_move_iterator(after), std::make_move_iterator(all.end()));
+    if (!carried.tiles.empty()) {
+      addUp(role, carried, std::move(rest));
       plan::append(role.finish, plan::ClusterSync(), plan.loc); // until the others have read
+    } else {
+      std::move(rest.begin(), rest.end(), std::back_inserter(role.body));
+    }
   }
 
-  /// The loop's range becomes the block's part of it: so many whole tiles, and the last block has what is left.
-  void narrow(plan::Role &role, Stmt &loop) {
+  /// The end of what gives back operands that were loaded before the loop, all blocks theirs.
+  static plan::Body::iterator endOfFrees(plan::Body::iterator from, plan::Body::iterator end) {
+    plan::Body::iterator last = from;
+    for (auto it = from;
+         it != end && (it->kind == Kind::Sync || it->kind == Kind::Arrive || it->kind == Kind::Advance);)
+      if (it++->kind != Kind::Sync)
+        last = it;
+    return last;
+  }
+
+  /// The range of the loops becomes the block's part of it: so many whole tiles, and the last block has what is left.
+  void narrow(plan::Role &role, plan::Body &loops) {
     using ir::OpKind;
     plan::Body &body = role.body;
-    IntegerCode code(role, taken, loop.loc);
-    const std::string lo = loop.operands[0], hi = loop.operands[1];
+    IntegerCode code(role, taken, loops.front().loc);
+    const int64_t tile = loops.front().tileSize;
+    const std::string lo = loops.front().operands[0], hi = loops.back().operands[1];
     const std::string extent = code.compute(body, OpKind::Sub, "extent_value", {hi, lo});
-    const std::string rest = code.constant(body, "rest_value", loop.tileSize * blocks - 1),
-                      whole = code.constant(body, "whole_value", loop.tileSize * blocks);
+    const std::string rest = code.constant(body, "rest_value", tile * blocks - 1),
+                      whole = code.constant(body, "whole_value", tile * blocks);
     const std::string padded = code.compute(body, OpKind::Add, "padded_value", {extent, rest});
     const std::string tiles = code.compute(body, OpKind::Div, "tiles_value", {padded, whole});
-    const std::string size = code.constant(body, "size_value", loop.tileSize);
+    const std::string size = code.constant(body, "size_value", tile);
     const std::string share = code.compute(body, OpKind::Mul, "part_size", {tiles, size});
     const std::string skipped = code.compute(body, OpKind::Mul, "skipped_value", {share, part});
     const std::string from = code.compute(body, OpKind::Add, "from_value", {lo, skipped});
     const std::string begin = code.compute(body, OpKind::Min, "part_begin", {from, hi});
     const std::string to = code.compute(body, OpKind::Add, "to_value", {begin, share});
     const std::string end = code.compute(body, OpKind::Min, "part_end", {to, hi});
-    loop.operands = {begin, end};
+    std::string next = begin;
+    for (Stmt &loop : loops) {
+      loop.operands[0] = next;
+      if (&loop != &loops.back()) {
+        const std::string later = code.compute(body, OpKind::Max, "later_value", {loop.operands[1], begin});
+        next = code.compute(body, OpKind::Min, "part_split", {later, end});
+      }
+      loop.operands[1] = &loop == &loops.back() ? end : next;
+      if (loop.operands.size() > 2)
+        loop.operands[2] = begin;
+    }
   }
 
   /// Every block leaves its sums where the others can read them, and adds up its share of the columns, or the first
   /// block adds up all.
-  void addUp(plan::Role &role, const std::vector<std::string> &sums, plan::Body rest) {
+  void addUp(plan::Role &role, const Carried &carried, plan::Body rest) {
     const SourceLoc loc = rest.empty() || !rest.front().loc.isValid() ? plan.loc : rest.front().loc;
+    const std::vector<std::string> &sums = carried.tiles;
     const std::optional<SumSlices> slices = SumSlices::of(plan, role, sums, rest, blocks);
     inSlices = slices.has_value();
+    std::optional<OnlineParts> parts;
+    if (online)
+      parts.emplace(plan, role, *online, carried.maxima.front(), carried.columns, blocks, taken);
     for (const std::string &sum : sums)
       leave(role, sum, slices ? slices->columns() : role.findVar(sum)->type.cols, loc);
+    if (parts)
+      parts->leave(role.body, role.findVar(sums.front())->type, loc);
     plan::append(role.body, plan::ClusterSync(), loc);
-    plan::Body after = slices ? slices->lower(role, std::move(rest), part, bufferOf, taken)
-                              : inFirst(role, sums, std::move(rest), loc);
+    const std::vector<std::string> scales = parts ? parts->merge(role.body, loc) : std::vector<std::string>();
+    plan::Body after = slices ? slices->lower(role, std::move(rest), part, bufferOf, scales, taken)
+                              : inFirst(role, sums, scales, std::move(rest), loc);
     std::move(after.begin(), after.end(), std::back_inserter(role.body));
   }
 
@@ -219,7 +393,8 @@ private:
   }
 
   /// The first block adds up all, and has the rest of the role for itself.
-  plan::Body inFirst(plan::Role &role, const std::vector<std::string> &sums, plan::Body rest, SourceLoc loc) {
+  plan::Body inFirst(plan::Role &role, const std::vector<std::string> &sums, const std::vector<std::string> &scales,
+                     plan::Body rest, SourceLoc loc) {
     plan::Body body;
     IntegerCode code(role, taken, loc);
     const std::string zero = code.constant(body, "first_value", 0);
@@ -229,15 +404,19 @@ private:
     branch.kind = Kind::If;
     branch.loc = loc;
     branch.operands = {isFirst};
+    for (const std::string &sum : sums)
+      if (!scales.empty())
+        inPlace(branch.body, ir::OpKind::Mul, sum, scales.front(), loc);
     for (int block = 1; block < blocks; ++block)
       for (const std::string &sum : sums)
-        add(role, branch.body, sum, block, loc);
+        add(role, branch.body, sum, block, scales, loc);
     std::move(rest.begin(), rest.end(), std::back_inserter(branch.body));
     body.push_back(std::move(branch));
     return body;
   }
 
-  void add(plan::Role &role, plan::Body &body, const std::string &sum, int block, SourceLoc loc) {
+  void add(plan::Role &role, plan::Body &body, const std::string &sum, int block,
+           const std::vector<std::string> &scales, SourceLoc loc) {
     const plan::VarType type = role.findVar(sum)->type;
     const std::string theirs = freshName(sum + "_value_of_" + std::to_string(block), taken);
     role.vars.push_back({theirs, type});
@@ -245,14 +424,21 @@ private:
     read.dest = theirs;
     read.ref = {bufferOf.at(sum), "", false, plan::heldPart(type)};
     read.fromBlock = block;
-    Stmt &both = plan::append(body, Kind::Compute, loc);
-    both.op = ir::OpKind::Add;
-    both.dest = sum;
-    both.operands = {sum, theirs};
+    if (!scales.empty())
+      inPlace(body, ir::OpKind::Mul, theirs, scales[static_cast<size_t>(block)], loc);
+    inPlace(body, ir::OpKind::Add, sum, theirs, loc);
+  }
+
+  static void inPlace(plan::Body &body, ir::OpKind op, const std::string &name, const std::string &by, SourceLoc loc) {
+    Stmt &stmt = plan::append(body, Kind::Compute, loc);
+    stmt.op = op;
+    stmt.dest = name;
+    stmt.operands = {name, by};
   }
 
   plan::Plan &plan;
   const int blocks;
+  const std::optional<OnlineSums> online;
   std::string part; ///< the axis
   std::set<std::string> taken;
   std::map<std::string, std::string> bufferOf;
@@ -280,8 +466,12 @@ std::string splitK(const TileScheduler &tiles, bool isShared, Placement &placeme
     return {};
   if (std::string why = whyNotSplit(tiles, blocks, isShared); !why.empty())
     return why;
-  Splitter splitter(plan, blocks);
-  if (std::string why = splitter.run(); !why.empty())
+  std::string why;
+  const std::optional<OnlineSums> online = findOnlineSums(tiles.nest, why);
+  if (!why.empty())
+    return why;
+  Splitter splitter(plan, blocks, online);
+  if (why = splitter.run(); !why.empty())
     return why;
   placement.note(plan::Note::Cluster, {},
                  fmt::format("{} blocks, as the schedule says, each with a part of the loop; {}, of what {} leave in "

@@ -4,8 +4,9 @@
 // Sums that the blocks of a cluster share out (split-K). Few tiles leave most multiprocessors idle, and each block
 // alone with a long loop. With the key `split` a cluster has one tile: each block adds up its part of the loop, and
 // then takes its share of the columns from the accumulators of all (SumSlices.h), or, where what follows does more than
-// work on elements, the first one all of them and goes on alone. No workspace, no second kernel, and the same bits
-// every time, as each adds in one order.
+// work on elements, the first one all of them and goes on alone. Sums that go by a maximum are scaled to the largest of
+// all blocks before (OnlineParts.h). No workspace, no second kernel, and the same bits every time, as each adds in one
+// order.
 #pragma once
 
 #include "backends/plan/grid/TileScheduler.h"

@@ -32,12 +32,23 @@ bool isElementwise(const Stmt &stmt) {
   return stmt.kind == Kind::Compute && stmt.ref.buffer.empty() && isWorkOnElements(stmt.op);
 }
 
-/// The tile index along the last axis that a slice of two axes, or of one, keeps; empty: it is something else.
+/// The index along the last axis that a slice of two axes, or of one, keeps; null: there is none.
+template <class AnyStmt> auto lastIndex(AnyStmt &stmt) {
+  const auto index = std::find_if(stmt.view.indices.rbegin(), stmt.view.indices.rend(),
+                                  [](const ir::ViewIndex &each) { return each.kind != ir::ViewIndex::Element; });
+  return index == stmt.view.indices.rend() ? nullptr : &*index;
+}
+
+/// The tile index along that axis; empty: it is something else.
 std::string lastAxis(const Stmt &stmt) {
-  for (auto index = stmt.view.indices.rbegin(); index != stmt.view.indices.rend(); ++index)
-    if (index->kind != ir::ViewIndex::Element)
-      return index->kind == ir::ViewIndex::Tiled && index->divisor == 1 ? stmt.operands[index->operand] : "";
-  return {};
+  const ir::ViewIndex *index = lastIndex(stmt);
+  return index && index->kind == ir::ViewIndex::Tiled && index->divisor == 1 ? stmt.operands[index->operand] : "";
+}
+
+/// Whether that axis is all of a dim of so many elements.
+bool takesAll(const Stmt &stmt, int64_t cols) {
+  const ir::ViewIndex *index = lastIndex(stmt);
+  return index && index->kind == ir::ViewIndex::All && index->hi == cols && !stmt.hasElse;
 }
 
 /// Looks through what follows the sums.
@@ -46,19 +57,22 @@ public:
   Rest(const plan::Plan &plan, const plan::Role &role, const std::vector<std::string> &sums, const plan::Body &body)
       : plan(plan), role(role), sums(sums), body(body), cols(role.findVar(sums.front())->type.cols) {}
 
-  /// The axis of the grid along which all columns lie; empty where not all work is on elements.
-  std::string axis() {
-    const auto store = std::find_if(body.begin(), body.end(), writesTensor);
+  /// The axis of the grid along which all columns lie, empty where they are all of a dim; null where not all work is on
+  /// elements.
+  std::optional<std::string> axis() {
+    const auto store = std::find_if(body.begin(), body.end(), [&](const Stmt &stmt) {
+      const plan::VarType *type = writesTensor(stmt) ? typeOf(stmt.operands.back()) : nullptr;
+      return type && hasColumns(*type);
+    });
     if (store == body.end() || !std::all_of(sums.begin(), sums.end(), [&](auto &sum) { return isSplit(sum); }))
-      return {};
+      return std::nullopt;
     found = lastAxis(*store);
     const bool isAxis = std::any_of(plan.grid.axes.begin(), plan.grid.axes.end(), [&](const plan::GridAxis &each) {
       return each.name == found && each.tileSize == cols;
     });
-    return isAxis && std::all_of(body.begin(), body.end(), [&](const Stmt &stmt) { return suits(stmt); }) &&
-                   knowsNothingElse()
-               ? found
-               : "";
+    const bool suitsAll = (isAxis || takesAll(*store, cols)) && knowsNothingElse() &&
+                          std::all_of(body.begin(), body.end(), [&](const Stmt &stmt) { return suits(stmt); });
+    return suitsAll ? std::optional(found) : std::nullopt;
   }
 
 private:
@@ -87,8 +101,11 @@ private:
     return accessesTensor(stmt) ? suitsAccess(stmt) : isElementwise(stmt) && suitsWork(stmt);
   }
 
-  /// Numbers of columns are a row.
+  /// Numbers of columns are a row of the axis' tile.
   bool suitsWork(const Stmt &stmt) const {
+    const bool isNumbered = stmt.op == OpKind::Elements || stmt.op == OpKind::Philox || stmt.op == OpKind::ExternCall;
+    if (found.empty() && isNumbered)
+      return false;
     const bool usesAxis = std::find(stmt.operands.begin(), stmt.operands.end(), found) != stmt.operands.end();
     const plan::VarType *type = typeOf(stmt.dest);
     return !usesAxis || (stmt.op == OpKind::Elements && type && type->kind == plan::VarType::Row);
@@ -101,8 +118,9 @@ private:
     if (stmt.view.hasGather() || !type || !suits(held) || stmt.firstInstance || stmt.own)
       return false;
     if (!hasColumns(*type))
-      return uses == 0 && !writesTensor(stmt);
-    return uses == 1 && lastAxis(stmt) == found && (type->kind == plan::VarType::Fragment || !writesTensor(stmt));
+      return uses == 0;
+    return (found.empty() ? takesAll(stmt, cols) : uses == 1 && lastAxis(stmt) == found) &&
+           (type->kind == plan::VarType::Fragment || !writesTensor(stmt));
   }
 
   /// Tiles are either the sums, or made here, and read here alone. What is stored is read at its own place at most.
@@ -150,15 +168,16 @@ std::optional<SumSlices> SumSlices::of(const plan::Plan &plan, const plan::Role 
   const int64_t cols = role.findVar(sums.front())->type.cols;
   if (cols % (blocks * columnsOfLayout) != 0)
     return std::nullopt;
-  std::string axis = Rest(plan, role, sums, rest).axis();
-  if (axis.empty())
+  std::optional<std::string> axis = Rest(plan, role, sums, rest).axis();
+  if (!axis)
     return std::nullopt;
-  return SumSlices(sums, blocks, std::move(axis), cols / blocks);
+  return SumSlices(sums, blocks, std::move(*axis), cols / blocks);
 }
 
 /// All reads are under way before the first addition.
 void SumSlices::addUp(plan::Role &role, plan::Body &body, const std::string &sum, const std::string &share,
-                      const std::string &buffer, SourceLoc loc, std::set<std::string> &taken) const {
+                      const std::string &buffer, const std::vector<std::string> &scales, SourceLoc loc,
+                      std::set<std::string> &taken) const {
   const plan::VarType type = role.findVar(share)->type;
   std::vector<std::string> others;
   for (int block = 0; block < blocks; ++block) {
@@ -173,22 +192,45 @@ void SumSlices::addUp(plan::Role &role, plan::Body &body, const std::string &sum
     read.share = plan::Division::Cols;
     read.fromBlock = block;
   }
-  for (const std::string &other : others) {
-    Stmt &both = plan::append(body, Kind::Compute, loc);
-    both.op = OpKind::Add;
-    both.dest = share;
-    both.operands = {share, other};
+  const auto inPlace = [&](OpKind op, const std::string &name, const std::string &by) {
+    Stmt &stmt = plan::append(body, Kind::Compute, loc);
+    stmt.op = op;
+    stmt.dest = name;
+    stmt.operands = {name, by};
+  };
+  if (!scales.empty())
+    inPlace(OpKind::Mul, share, scales.front());
+  for (size_t i = 0; i < others.size(); ++i) {
+    if (!scales.empty())
+      inPlace(OpKind::Mul, others[i], scales[i + 1]);
+    inPlace(OpKind::Add, share, others[i]);
   }
 }
 
+/// A share of the columns takes the place of all of a dim, by an index of its own.
+void SumSlices::narrow(Stmt &stmt, const std::string &share) const {
+  if (!axis.empty() || !accessesTensor(stmt) || !takesAll(stmt, cols * blocks))
+    return;
+  const size_t at = writesTensor(stmt) ? stmt.operands.size() - 1 : stmt.operands.size();
+  ir::ViewIndex &index = *lastIndex(stmt);
+  index = {};
+  index.kind = ir::ViewIndex::Tiled;
+  index.operand = static_cast<unsigned>(at);
+  stmt.operands.insert(stmt.operands.begin() + static_cast<ptrdiff_t>(at), share);
+}
+
 plan::Body SumSlices::lower(plan::Role &role, plan::Body rest, const std::string &part,
-                            const std::map<std::string, std::string> &bufferOf, std::set<std::string> &taken) const {
+                            const std::map<std::string, std::string> &bufferOf, const std::vector<std::string> &scales,
+                            std::set<std::string> &taken) const {
   const SourceLoc loc = rest.front().loc;
   plan::Body result;
   IntegerCode code(role, taken, loc);
   // No sum but that of what exists is formed, as a tile may end where i32 does.
-  const std::string begin = code.compute(result, OpKind::Begin, "begin_value", {axis});
-  const std::string end = code.compute(result, OpKind::End, "end_value", {axis});
+  const bool isAxis = !axis.empty();
+  const std::string begin =
+      isAxis ? code.compute(result, OpKind::Begin, "begin_value", {axis}) : code.constant(result, "begin_value", 0);
+  const std::string end = isAxis ? code.compute(result, OpKind::End, "end_value", {axis})
+                                 : code.constant(result, "end_value", cols * blocks);
   const std::string size = code.constant(result, "share_size", cols);
   const std::string skipped = code.compute(result, OpKind::Mul, "skipped_value", {part, size});
   const std::string from = code.compute(result, OpKind::Add, "share_begin", {begin, skipped});
@@ -202,7 +244,9 @@ plan::Body SumSlices::lower(plan::Role &role, plan::Body rest, const std::string
   loop.loc = loc;
   loop.tileSize = cols;
   loop.operands = {from, to};
-  loop.dest = renamed[axis] = freshName(axis + "_share", taken);
+  loop.dest = freshName(isAxis ? axis + "_share" : "cols_share", taken);
+  if (isAxis)
+    renamed[axis] = loop.dest;
   plan::VarType index;
   index.kind = plan::VarType::TileIndex;
   index.elem = ElemType::I32;
@@ -213,7 +257,18 @@ plan::Body SumSlices::lower(plan::Role &role, plan::Body rest, const std::string
     type.cols = cols;
     const std::string share = renamed[sum] = freshName(sum + "_share", taken);
     role.vars.push_back({share, type});
-    addUp(role, loop.body, sum, share, bufferOf.at(sum), loc, taken);
+    addUp(role, loop.body, sum, share, bufferOf.at(sum), scales, loc, taken);
+  }
+  const auto storesNoColumns = [&](const Stmt &stmt) {
+    return writesTensor(stmt) && !hasColumns(role.findVar(stmt.operands.back())->type);
+  };
+  Stmt first; // does what all would do alike
+  first.kind = Kind::If;
+  first.loc = loc;
+  if (std::any_of(rest.begin(), rest.end(), storesNoColumns)) {
+    const std::string zero = code.constant(result, "first_value", 0);
+    first.operands = {code.compute(result, OpKind::Eq, "is_first_value", {part, zero})};
+    role.vars.back().type.elem = ElemType::Bool;
   }
   const auto rename = [&](std::string &name) {
     if (const auto entry = renamed.find(name); entry != renamed.end())
@@ -223,12 +278,15 @@ plan::Body SumSlices::lower(plan::Role &role, plan::Body rest, const std::string
   for (Stmt &stmt : rest) {
     rename(stmt.dest);
     std::for_each(stmt.operands.begin(), stmt.operands.end(), rename);
+    narrow(stmt, loop.dest);
     narrowed.insert(stmt.dest);
-    loop.body.push_back(std::move(stmt));
+    (storesNoColumns(stmt) ? first.body : loop.body).push_back(std::move(stmt));
   }
   for (plan::Var &var : role.vars)
     if (narrowed.count(var.name) != 0 && hasColumns(var.type))
       var.type.cols = cols;
+  if (!first.body.empty())
+    loop.body.push_back(std::move(first));
   result.push_back(std::move(loop));
   return result;
 }

@@ -36,20 +36,25 @@ public:
   int64_t columns() const { return cols; }
 
   /// The loop that takes the place of `rest`, with what it needs before it. `part` is the block's rank; `bufferOf` says
-  /// where the blocks left which sum.
+  /// where the blocks left which sum. `scales`, if any: by what those of the block are to be multiplied, then those of
+  /// the blocks that come next.
   plan::Body lower(plan::Role &role, plan::Body rest, const std::string &part,
-                   const std::map<std::string, std::string> &bufferOf, std::set<std::string> &taken) const;
+                   const std::map<std::string, std::string> &bufferOf, const std::vector<std::string> &scales,
+                   std::set<std::string> &taken) const;
 
 private:
   SumSlices(std::vector<std::string> sums, int blocks, std::string axis, int64_t cols)
       : sums(std::move(sums)), blocks(blocks), axis(std::move(axis)), cols(cols) {}
 
   void addUp(plan::Role &role, plan::Body &body, const std::string &sum, const std::string &share,
-             const std::string &buffer, SourceLoc loc, std::set<std::string> &taken) const;
+             const std::string &buffer, const std::vector<std::string> &scales, SourceLoc loc,
+             std::set<std::string> &taken) const;
+
+  void narrow(plan::Stmt &stmt, const std::string &share) const;
 
   std::vector<std::string> sums;
   int blocks;
-  std::string axis; ///< of the grid, along which the columns lie
+  std::string axis; ///< of the grid, along which the columns lie; empty: they are all of a dim
   int64_t cols;     ///< of a share
 };
 
