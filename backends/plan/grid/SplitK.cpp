@@ -172,6 +172,7 @@ private:
   struct Carried {
     std::vector<std::string> tiles, columns;
     std::vector<std::string> maxima; ///< columns that take the place of one that was compared with them
+    bool others = false;             ///< rows or numbers as well
   };
 
   static Carried carriedBy(const plan::Role &role, const LoopChain &loops) {
@@ -183,8 +184,10 @@ private:
         return;
       if (var->type.kind == plan::VarType::Fragment)
         carried.tiles.push_back(stmt.dest);
-      if (var->type.kind == plan::VarType::Column)
+      else if (var->type.kind == plan::VarType::Column)
         (stmt.kind == Kind::Move ? carried.maxima : carried.columns).push_back(stmt.dest);
+      else
+        carried.others = true;
     };
     for (size_t i = loops.first; i <= loops.last; ++i)
       if (role.body[i].kind == Kind::For)
@@ -219,7 +222,10 @@ private:
 
   /// `online` says that the kernel's loops carry such sums alone: here are as many.
   std::string whyNotOnline(const plan::Role &role, const LoopChain &loops, const Carried &carried) const {
-    if (carried.tiles.empty() && carried.columns.empty() && carried.maxima.empty())
+    const auto isProduct = [](const Stmt &stmt) { return stmt.kind == Kind::Product; };
+    const bool multiplies =
+        std::any_of(role.body.begin(), role.body.end(), [&](const Stmt &stmt) { return plan::any(stmt, isProduct); });
+    if (!multiplies && carried.tiles.empty() && carried.columns.empty() && carried.maxima.empty() && !carried.others)
       return {}; // a role that loads
     const plan::VarType *like = carried.tiles.empty() ? nullptr : &role.findVar(carried.tiles.front())->type;
     const auto isBeside = [&](const std::string &name) {
@@ -230,9 +236,10 @@ private:
     const auto all = [&](const std::vector<std::string> &names) {
       return std::all_of(names.begin(), names.end(), isBeside);
     };
-    if (!like || carried.maxima.size() != 1 || carried.tiles.size() + carried.columns.size() != online->sums ||
-        !all(carried.tiles) || !all(carried.columns) || !all(carried.maxima))
-      return "of sums that go by a maximum each row is in one warp, and none is kept in parts (`late_sums`)";
+    if (!like || carried.others || carried.maxima.size() != 1 ||
+        carried.tiles.size() + carried.columns.size() != online->sums || !all(carried.tiles) || !all(carried.columns) ||
+        !all(carried.maxima))
+      return "sums that go by a maximum are tiles and columns of several rows, each in one warp";
     for (size_t i = loops.first; i <= loops.last; ++i)
       if (plan::any(role.body[i], [](const Stmt &stmt) { return stmt.byThreads; }))
         return "a row's sums are kept in parts";
