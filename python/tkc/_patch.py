@@ -13,10 +13,9 @@ import torch
 import torch.nn.functional as F
 
 from . import _paths, _tensors
-from ._kernel import Kernel
 from ._module import load
 from ._operators import register
-from ._signature import evaluate
+from ._signature import Signature, evaluate
 
 #: PyTorch's own functions.
 _OWN: Dict[str, Callable[..., Any]] = {
@@ -30,8 +29,9 @@ _elems = {getattr(torch, name): elem for name, elem in _tensors.ELEMS.items() if
 #: Whose tensors are taken.
 _devices = {"cuda"}
 
-#: Kernels of the library and their operators by name, once something is patched.
-_operators: Dict[str, Tuple[Kernel, Any]] = {}
+#: Signatures of the library's kernels and their operators by name, once something is patched. Not the kernels themselves:
+#: torch.compile sees nothing of a `functools.partial` but what it calls.
+_operators: Dict[str, Tuple[Signature, Any]] = {}
 
 
 def _load() -> None:
@@ -39,21 +39,20 @@ def _load() -> None:
         for file in _FILES:
             module = load(_paths.library / file)
             operators = register(module)
-            _operators.update({one.signature.name: (one, getattr(operators, one.signature.name)) for one in module})
+            _operators.update({one.signature.name: (one.signature, getattr(operators, one.signature.name)) for one in module})
 
 
 def _call(name: str, **arguments: Any) -> Optional[Tuple[Any, ...]]:
     """What the operator returns, as a tuple; None where it does not take the call."""
-    kernel, operator = _operators[name]
-    if not _takes(kernel, arguments):
+    signature, operator = _operators[name]
+    if not _takes(signature, arguments):
         return None
     result = operator(**arguments)
     return (result,) if isinstance(result, torch.Tensor) else tuple(result)
 
 
-def _takes(kernel: Kernel, arguments: Dict[str, Any]) -> bool:
+def _takes(signature: Signature, arguments: Dict[str, Any]) -> bool:
     """Whether a specialisation is for these tensors, and a gradient for those that want one."""
-    signature = kernel.signature
     shapes: Dict[str, Any] = {}
     types: Dict[str, str] = {}
     for parameter in signature.inputs:
