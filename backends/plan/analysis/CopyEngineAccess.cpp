@@ -7,8 +7,8 @@
 #include "ir/RangeAnalysis.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
-#include <string_view>
 
 namespace tkc::planner {
 namespace {
@@ -73,15 +73,8 @@ bool rangeSuits(ir::OpKind access, ir::Value *tileIndex, const ir::DimExpr &dim)
          (isMultipleOf(loop->operand(0), size) && stopsWithTensor(loop->operand(1), dim, size));
 }
 
-constexpr std::string_view stopsEarly = "its tiles may stop before the tensor does";
-
-} // namespace
-
-bool suitsCopyEngine(const ir::Function &function, const ir::Op &access) {
-  return whyNotByCopyEngine(function, access).empty();
-}
-
-std::string whyNotByCopyEngine(const ir::Function &function, const ir::Op &access) {
+/// Why the copy engine cannot do an access wherever its tiles stop; empty where it can.
+std::string whyNeverByCopyEngine(const ir::Function &function, const ir::Op &access) {
   const ir::Param *tensor = function.findParam(access.view.tensor);
   auto [rowDim, colDim] = rangedDims(access.view);
   const int rank = static_cast<int>(tensor->dims.size());
@@ -99,15 +92,34 @@ std::string whyNotByCopyEngine(const ir::Function &function, const ir::Op &acces
       return "it gathers rows or columns";
     if (index.divisor != 1)
       return "it has an element for each few of its tile index";
-    if (index.kind == ir::ViewIndex::Tiled &&
-        !rangeSuits(access.kind, access.operand(index.operand), tensor->dims[dim]))
-      return std::string(stopsEarly);
   }
   return "";
 }
 
+bool stopsEarly(const ir::Function &function, const ir::Op &access) {
+  const ir::Param *tensor = function.findParam(access.view.tensor);
+  auto [rowDim, colDim] = rangedDims(access.view);
+  const std::array dims{rowDim, colDim};
+  return std::any_of(dims.begin(), dims.end(), [&](int dim) {
+    const ir::ViewIndex *index = dim < 0 ? nullptr : &access.view.indices[dim];
+    return index && index->kind == ir::ViewIndex::Tiled &&
+           !rangeSuits(access.kind, access.operand(index->operand), tensor->dims[dim]);
+  });
+}
+
+} // namespace
+
+bool suitsCopyEngine(const ir::Function &function, const ir::Op &access) {
+  return whyNotByCopyEngine(function, access).empty();
+}
+
+std::string whyNotByCopyEngine(const ir::Function &function, const ir::Op &access) {
+  std::string why = whyNeverByCopyEngine(function, access);
+  return why.empty() && stopsEarly(function, access) ? "its tiles may stop before the tensor does" : why;
+}
+
 bool mayStopBeforeTensor(const ir::Function &function, const ir::Op &access) {
-  return whyNotByCopyEngine(function, access) == stopsEarly;
+  return whyNeverByCopyEngine(function, access).empty() && stopsEarly(function, access);
 }
 
 bool beginsWide(const ir::Function &function, const ir::Op &access) {
