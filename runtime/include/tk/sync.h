@@ -46,7 +46,13 @@ __device__ __forceinline__ void cluster_sync() {
 
 /// Programmatic dependent launch: waits until the kernels that this one depends on have finished and flushed.
 __device__ __forceinline__ void wait_for_dependencies() { asm volatile("griddepcontrol.wait;" ::: "memory"); }
-/// Lets the kernels that depend on this one start, once all blocks have said so.
-__device__ __forceinline__ void launch_dependents() { asm volatile("griddepcontrol.launch_dependents;" ::: "memory"); }
+/// Lets the kernels that depend on this one start, once all blocks have said so or ended. Only blocks of a small grid say
+/// so. Those of a large one end one after another, and the next kernel's blocks would take their places in that order:
+/// neighbours, which read the same operands, would then be far apart (docs/notes/early-launch.md).
+__device__ __forceinline__ void launch_dependents() {
+  constexpr unsigned small_grid = 512; // blocks
+  if (gridDim.x <= small_grid)
+    asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+}
 
 } // namespace tk
