@@ -121,9 +121,10 @@ std::string chooseDynamicTiles(const TileScheduler &tiles, Placement &placement,
 }
 
 /// Behind the answer come the next tile's first loads. Rings of more than two stages leave the loading role early
-/// enough for both; a step more does, where the last loop is one.
+/// enough for both; a step more does, where the last loop is one. Ahead: a counter would give the blocks that begin
+/// first two more tiles each, before the others have their second.
 Ask whenToAsk(const TileScheduler &tiles) {
-  if (!tiles.lengths.change)
+  if (!tiles.lengths.change && tiles.arch.hasClusterLaunchControl)
     return Ask::Ahead;
   const std::vector<RingPlacement> &rings = tiles.placement.rings;
   const bool isDeep = std::any_of(rings.begin(), rings.end(),
