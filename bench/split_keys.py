@@ -1,10 +1,9 @@
 # Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """How decoding is split, for those who time it and those who predict it."""
-import math
 
 
 def parts_of_keys(pairs, length):
-    """How many parts decoding splits the keys of each pair of a sequence and a key head in: the shorter a part, the less is left
-    for the last; the fewer, the less begins and ends. One where pairs alone fill an H200 twice."""
-    return 1 if pairs >= 2 * 132 else max(1, 2 ** math.ceil(math.log2(length / pairs / 8) / 2))
+    """How many parts decoding splits the keys of each pair of a sequence and a key head in: as many as give each of an H100's or
+    H200's 132 multiprocessors a block, of 256 keys or more, or two, where they then have 1000 keys each."""
+    return max(1, min(132 // pairs, length // 256), min(264 // pairs, length // 1000))
