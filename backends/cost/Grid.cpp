@@ -71,10 +71,9 @@ Grid::Grid(const plan::Plan &plan, const plan::Inputs &inputs) : plan(plan), pre
     it.lo = plan::toInteger(scalars.get(axis.lo).value);
     it.hi = plan::toInteger(scalars.get(axis.hi).value);
     it.step = std::max<int64_t>(axis.tileSize, 1);
-    it.clustered = axis.name == plan.grid.clusterAxis && plan.cluster > 1;
+    it.blocks = plan.blocksAlong(axis.name);
     it.steps = std::max<int64_t>(0, (it.hi - it.lo + it.step - 1) / it.step);
-    if (it.clustered)
-      it.steps = (it.steps + plan.cluster - 1) / plan.cluster;
+    it.steps = (it.steps + it.blocks - 1) / it.blocks;
     const auto &reversed = plan.grid.reversed;
     it.reversed = std::find(reversed.begin(), reversed.end(), axis.name) != reversed.end();
     axes.push_back(it);
@@ -87,8 +86,7 @@ Grid::Grid(const plan::Plan &plan, const plan::Inputs &inputs) : plan(plan), pre
 plan::Scalar Grid::value(const Axis &axis, int64_t index) const {
   if (axis.reversed)
     index = axis.steps - 1 - index;
-  if (axis.clustered)
-    index *= plan.cluster;
+  index *= axis.blocks;
   const int64_t begin = axis.lo + index * axis.step;
   return {static_cast<double>(begin), begin, std::min(begin + axis.step, axis.hi), index};
 }

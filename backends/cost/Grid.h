@@ -31,7 +31,8 @@ public:
 private:
   struct Axis {
     int64_t lo = 0, hi = 0, step = 1, steps = 0;
-    bool reversed = false, clustered = false;
+    int64_t blocks = 1; ///< of a cluster along the axis
+    bool reversed = false;
   };
   plan::Scalar value(const Axis &axis, int64_t index) const;
 

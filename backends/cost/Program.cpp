@@ -125,7 +125,7 @@ private:
   double requestsFor(const Stmt &copy) const {
     const int alignment = alignmentOf(copy);
     const double requests = alignment == 64 ? 1.5 : alignment == 32 ? 1.75 : alignment == 16 ? 2.62 : 1;
-    return requests / (copy.multicast == Division::Whole || copy.toFirst ? 1 : plan.cluster);
+    return requests / (copy.multicast == Division::Whole || copy.toFirst ? 1 : plan.blocksAlong(copy.along));
   }
 
   double elementBytes(const std::string &tensor) const {
@@ -210,7 +210,7 @@ private:
       // Threads share what they copy; the copy engine is asked once, by one thread.
       if (stmt.isThreadCopy())
         bytes /= role.instances;
-      // A share for the whole cluster: as much comes from the other blocks.
+      // A share for several blocks of a cluster: as much comes from the others.
       return {.bytes = bytes, .requests = stmt.map.empty() ? 1 : requestsFor(stmt)};
     }
     case StmtKind::CopyOut: {

@@ -144,7 +144,7 @@ void Simulator::product(Process &process, const Node &node) {
 void Simulator::commitProducts(Process &process, const Node &node) {
   const plan::Role &role = *process.role->role;
   if (node.barrier >= 0)
-    arrive(process, node, node.stmt->as<plan::ProductCommit>().inCluster && !role.inFirst ? plan.cluster : 1,
+    arrive(process, node, node.stmt->as<plan::ProductCommit>().inCluster && !role.inFirst ? plan.mates() : 1,
            std::max(process.productsDone, process.now));
   else
     process.productGroups.push_back(process.productsDone);

@@ -111,7 +111,10 @@ bool Simulator::execute(Process &process, const Node &node) {
   case StmtKind::Arrive: {
     const auto &how = stmt.as<plan::Arrive>();
     arrive(process, node,
-           (how.byWarps ? role.warps : 1) * ((how.inCluster || how.toFirst) && !role.inFirst ? plan.cluster : 1),
+           (how.byWarps ? role.warps : 1) * (role.inFirst    ? 1
+                                             : how.inCluster ? plan.mates()
+                                             : how.toFirst   ? plan.cluster
+                                                             : 1),
            process.now);
     return true;
   }

@@ -345,7 +345,9 @@ private:
     if (placement.byPairs)
       decide("two_cta", "1");
     else if (plan->cluster > 1)
-      decide("cluster", fmt::format("{} along {}", plan->cluster, plan->grid.clusterAxis));
+      decide("cluster",
+             fmt::format("{} along {}", plan->blocksAlong(plan->grid.clusterAxis), plan->grid.clusterAxis) +
+                 (plan->grid.across > 1 ? fmt::format(", {} along {}", plan->grid.across, plan->grid.acrossAxis) : ""));
   }
 
   std::string ringStages() const {

@@ -31,8 +31,8 @@ const std::vector<Key> &keys();
 
 /// What the user asked for; absent: the planner's choice.
 struct Schedule {
-  std::optional<int64_t> stages, warpgroups, warps, overlap, raster, cluster, producerRegisters, consumerRegisters,
-      rescaleThreshold, exp2Fma, vector, keep, split, lateCopies;
+  std::optional<int64_t> stages, warpgroups, warps, overlap, raster, cluster, clusterAcross, producerRegisters,
+      consumerRegisters, rescaleThreshold, exp2Fma, vector, keep, split, lateCopies;
   bool aligned = false; ///< of its `when`
   std::optional<bool> persistent, earlyLaunch, allowUpcast, twoCta, claimTiles, correction, alternate, interleave,
       pingpong, keepAhead, lateSums, ownBounds, adder, alignRows, share;

@@ -338,6 +338,11 @@ Grid Parser::grid() {
   if (accept("clusters")) {
     expect("along");
     grid.clusterAxis = name("an axis");
+    if (accept("across")) {
+      grid.acrossAxis = name("an axis");
+      expect("by");
+      grid.across = smallInteger();
+    }
   }
   expect("{");
   while (!failed && !at("}")) {

@@ -261,6 +261,32 @@ int Plan::blocksAtOnce(int64_t registers, int64_t sharedMemory) const {
 }
 
 const Var *Role::findVar(std::string_view name) const { return findNamed(vars, name); }
+int Plan::blocksAlong(std::string_view axis) const {
+  if (axis.empty())
+    return cluster;
+  return axis == grid.clusterAxis ? cluster / grid.across : axis == grid.acrossAxis ? grid.across : 1;
+}
+
+int Plan::placeAlong(std::string_view axis, int rank) const {
+  const int along = cluster / grid.across;
+  if (axis.empty())
+    return rank;
+  return axis == grid.clusterAxis ? rank % along : axis == grid.acrossAxis ? rank / along : 0;
+}
+
+bool Plan::standAlong(std::string_view axis, int a, int b) const {
+  if (axis.empty())
+    return true;
+  const std::string &other = axis == grid.clusterAxis ? grid.acrossAxis : grid.clusterAxis;
+  return other.empty() || placeAlong(other, a) == placeAlong(other, b);
+}
+
+bool Plan::areMates(int a, int b) const {
+  return standAlong(grid.clusterAxis, a, b) || standAlong(grid.acrossAxis, a, b);
+}
+
+int Plan::mates() const { return cluster / grid.across + grid.across - 1; }
+
 const Buffer *Plan::findBuffer(std::string_view name) const { return findNamed(buffers, name); }
 const TensorBuffer *Plan::findTensor(std::string_view name) const { return findNamed(tensors, name); }
 const Barrier *Plan::findBarrier(std::string_view name) const { return findNamed(barriers, name); }

@@ -166,6 +166,8 @@ struct Stmt {
   /// CopyIn: not Whole: this block copies its share of the stage's rows or columns, by its place in the cluster, into
   /// every block of the cluster; each block's barrier counts the bytes of all shares.
   Division multicast = Division::Whole;
+  /// With `multicast`, in a cluster along two axes: the one along which those blocks stand; empty: all of the cluster.
+  std::string along;
   /// Ahead. LookUp: elements of the table. Product by warps: steps of k in a loop, 0: all. Compute of exp2: of 16
   /// elements those that a polynomial gives instead of the special function unit.
   int count = 0;
@@ -328,6 +330,10 @@ struct Grid {
   /// With clusters: the axis of tiles along which the blocks of a cluster take neighbours. It is rounded up to whole
   /// clusters: a tile beyond its end begins at or after it, and ends where the axis ends.
   std::string clusterAxis;
+  /// Another such axis, of a cluster in two directions, with so many of its blocks along it: rank 5 of a cluster of
+  /// 2 × 4 has place 1 along `clusterAxis` and place 2 across.
+  std::string acrossAxis;
+  int across = 1;
 };
 
 /// What the planner decided and why, in a sentence, written down where it was decided. Not a part of the text form.
@@ -375,6 +381,17 @@ struct Plan {
   /// Blocks at once of a plan whose roles set their registers, on a multiprocessor with so many registers and bytes of
   /// shared memory; at least 1.
   int blocksAtOnce(int64_t registers, int64_t sharedMemory) const;
+
+  /// How many blocks of a cluster stand along an axis of the grid, 1 where it has none; along "" all of them.
+  int blocksAlong(std::string_view axis) const;
+  /// How many of those stand before block `rank`.
+  int placeAlong(std::string_view axis, int rank) const;
+  /// Whether two blocks of a cluster differ in nothing but their places along an axis.
+  bool standAlong(std::string_view axis, int a, int b) const;
+  /// Whether two blocks differ along one axis of the cluster at most, so that they may load for each other.
+  bool areMates(int a, int b) const;
+  /// How many blocks those are for each block, itself among them.
+  int mates() const;
 
   const Buffer *findBuffer(std::string_view name) const; ///< in shared memory
   const TensorBuffer *findTensor(std::string_view name) const;

@@ -202,7 +202,8 @@ std::string head(const Stmt &stmt) {
                        stmt.loads > 0 ? fmt::format(" loads {}", stmt.loads) : "", stmt.toFirst ? " of first" : "",
                        stmt.multicast == Division::Whole
                            ? ""
-                           : fmt::format(" {} {}", stmt.toFirst ? "share" : "multicast", spelling(stmt.multicast)));
+                           : fmt::format(" {} {}{}", stmt.toFirst ? "share" : "multicast", spelling(stmt.multicast),
+                                         stmt.along.empty() ? "" : " along " + stmt.along));
   case StmtKind::Fetch:
     return fmt::format("{} = fetch {} for {}{}", stmt.dest, print(stmt.view, stmt.operands), print(stmt.ref),
                        otherwise(stmt));
@@ -361,6 +362,8 @@ std::string printGrid(const Grid &grid) {
     text += " ragged";
   if (!grid.clusterAxis.empty())
     text += " clusters along " + grid.clusterAxis;
+  if (!grid.acrossAxis.empty())
+    text += fmt::format(" across {} by {}", grid.acrossAxis, grid.across);
   std::vector<std::string> axes;
   for (const GridAxis &axis : grid.axes)
     axes.push_back(fmt::format("{} in {}", axis.name, range(axis.lo, axis.hi, axis.tileSize)));

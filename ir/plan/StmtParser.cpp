@@ -379,6 +379,8 @@ void Parser::shared(Stmt &stmt) {
   stmt.multicast = division();
   if (stmt.multicast == Division::Whole)
     fail("`rows` or `cols`");
+  if (!stmt.toFirst && accept("along"))
+    stmt.along = name("an axis");
 }
 
 void Parser::product(Stmt &stmt) {

@@ -169,6 +169,14 @@ private:
             "the whole tile for itself by", [](Body &body, size_t i) { body[i].multicast = plan::Division::Whole; },
             false);
       }
+      if (!stmt.along.empty())
+        change(
+            "along the other axis",
+            [&](Body &body, size_t i) {
+              const plan::Grid &grid = original.grid;
+              body[i].along = body[i].along == grid.acrossAxis ? grid.clusterAxis : grid.acrossAxis;
+            },
+            false);
       if (stmt.kind == StmtKind::Arrive && original.roles[role].warps > 1) // one warp arrives once either way
         change("other threads in", [](Body &body, size_t i) { flip(body[i].as<plan::Arrive>().byWarps); }, false);
       if (stmt.kind == StmtKind::If && plan::any(stmt.body, isArrival))

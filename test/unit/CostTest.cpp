@@ -134,6 +134,25 @@ TEST(Cost, RowsInsideOfLinesAskMoreOften) {
   EXPECT_EQ(ns(128, 128), nsOf(product(4), arch, 64, 64 * 1000)); // dense
 }
 
+/// The same product by clusters of 2 × 2 blocks, each of which asks for half of either operand.
+TEST(Cost, BlocksThatLoadForEachOtherAskLessOften) {
+  std::string text = product(4);
+  for (const auto &[from, to] : std::initializer_list<std::pair<std::string_view, std::string_view>>{
+           {"cluster 1", "cluster 4"},
+           {"grid {", "grid clusters along m across n by 2 {"},
+           {"a box 64x64", "a box 32x64"},
+           {"b box 64x64", "b box 32x64"},
+           {"a[m, k] completes full[at]", "a[m, k] completes full[at] multicast rows along n"},
+           {"b[k, n] completes full[at]", "b[k, n] completes full[at] multicast rows along m"},
+           {"empty stages 4 arrivals 1", "empty stages 4 arrivals 3"},
+           {"arrive empty[at]", "arrive empty[at] in cluster"}})
+    text.replace(text.find(from), from.size(), to);
+  arch::Description arch = gpu(1000, 4);
+  arch.rates.l2GBs = 40; // what bounds it, as much for each block as above
+  const auto ns = [&](int64_t each) { return nsOf(text, arch, 64, 64 * 1000, {{"a", each}, {"b", each}}); };
+  EXPECT_NEAR(ns(16) / ns(128), 2.62 / 2, 0.05);
+}
+
 /// A plan of one role of four warps, which does the same for each tile of the grid.
 std::string worker(const std::string &elem, const std::string &buffers, const std::string &body) {
   return fmt::format(R"(plan @worker for sm_90a {{}} (b: f32[K], out c: {0}[M, N]) {{

@@ -189,10 +189,9 @@ private:
     std::string product;
     for (size_t i = first; i < end; ++i) {
       const plan::GridAxis &axis = plan.grid.axes[i];
-      product +=
-          fmt::format("{}tk::host::steps({}, {}, {})", product.empty() ? "" : " * ", hostExpr(plan, axis.lo, names),
-                      hostExpr(plan, axis.hi, names),
-                      std::max<int64_t>(axis.tileSize, 1) * (axis.name == plan.grid.clusterAxis ? plan.cluster : 1));
+      product += fmt::format("{}tk::host::steps({}, {}, {})", product.empty() ? "" : " * ",
+                             hostExpr(plan, axis.lo, names), hostExpr(plan, axis.hi, names),
+                             std::max<int64_t>(axis.tileSize, 1) * plan.blocksAlong(axis.name));
     }
     return product.empty() ? "1" : product;
   }

@@ -111,7 +111,7 @@ private:
       std::string times = "1.0", blocks = fmt::format("{}.0", plan.cluster);
       const std::set<std::string> own = axesOf(plan, tensor);
       for (const plan::GridAxis &axis : plan.grid.axes) {
-        blocks += " * " + stepsOf(plan, axis, axis.name == plan.grid.clusterAxis ? plan.cluster : 1);
+        blocks += " * " + stepsOf(plan, axis, plan.blocksAlong(axis.name));
         times += own.count(axis.name) ? "" : " * " + stepsOf(plan, axis, 1);
       }
       if (!loaded.count(tensor))

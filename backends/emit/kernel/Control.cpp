@@ -500,8 +500,8 @@ static bool fills(const plan::Body &body, const std::string &barrier) {
       body, [&](const Stmt &stmt) { return stmt.kind == StmtKind::Expect && stmt.barrier()->barrier == barrier; });
 }
 
-/// In a cluster, one thread for each block arrives there. Where a role's threads do what is meant for one of them, each
-/// warp arrives for itself.
+/// In a cluster, one thread for each block that loads for this one arrives there. Where a role's threads do what is
+/// meant for one of them, each warp arrives for itself.
 void RolePrinter::printArrive(const Stmt &stmt, cpp::Body &out) {
   const auto &arrive = stmt.as<plan::Arrive>();
   if (arrive.byWarps || (!singleThread && plan::runsOnOneThread(role))) {
@@ -514,9 +514,14 @@ void RolePrinter::printArrive(const Stmt &stmt, cpp::Body &out) {
     return emit(stmt, out, cpp::method(barrierRef(stmt), "arrive_at", {cpp::integer(0)}));
   if (!arrive.inCluster)
     return emit(stmt, out, cpp::method(barrierRef(stmt), "arrive"));
-  out.push_back(
-      cpp::Stmt::ifThen(cpp::binary("<", threadInInstance, cpp::integer(kernel.plan.cluster)),
-                        {cpp::Stmt::expression(cpp::method(barrierRef(stmt), "arrive_at", {threadInInstance}))}));
+  const plan::Plan &plan = kernel.plan;
+  const cpp::Expr block =
+      plan.grid.across == 1
+          ? threadInInstance
+          : cpp::call(cpp::templated("tk::cluster_mate", {cpp::integer(plan.cluster / plan.grid.across)}),
+                      {cpp::name("rank"), threadInInstance});
+  out.push_back(cpp::Stmt::ifThen(cpp::binary("<", threadInInstance, cpp::integer(plan.mates())),
+                                  {cpp::Stmt::expression(cpp::method(barrierRef(stmt), "arrive_at", {block}))}));
 }
 
 /// A loop whose loads go straight to shared memory, for tensors that all suit them, and for others: no question stands

@@ -30,10 +30,10 @@ cpp::Expr GridPrinter::bound(const std::string &var) const {
   return found == kernel.preludeValues.end() ? cpp::name(identifier(var)) : found->second;
 }
 
-bool GridPrinter::isClustered(const plan::GridAxis &axis) const { return axis.name == plan.grid.clusterAxis; }
-
 /// Whether an axis counts the blocks of a cluster that share one tile.
-bool GridPrinter::isPart(const plan::GridAxis &axis) const { return isClustered(axis) && axis.tileSize == 0; }
+bool GridPrinter::isPart(const plan::GridAxis &axis) const {
+  return axis.name == plan.grid.clusterAxis && axis.tileSize == 0;
+}
 
 bool GridPrinter::isReversed(const plan::GridAxis &axis) const {
   const auto &list = plan.grid.reversed;
@@ -47,7 +47,8 @@ cpp::Expr GridPrinter::extent(const plan::GridAxis &axis) const {
   if (axis.tileSize == 0)
     return cpp::binary("-", bound(axis.hi), bound(axis.lo));
   const cpp::Expr tiles = cpp::method(cpp::name(tilesOf(axis)), "count");
-  return isClustered(axis) ? cpp::call("tk::ceil_div", {tiles, cpp::integer(plan.cluster)}) : tiles;
+  const int blocks = plan.blocksAlong(axis.name);
+  return blocks > 1 ? cpp::call("tk::ceil_div", {tiles, cpp::integer(blocks)}) : tiles;
 }
 
 /// How many steps the axes from `first` up to `end` have together.
@@ -85,8 +86,8 @@ cpp::Expr GridPrinter::placeOf(const plan::GridAxis &axis, cpp::Expr step) const
     return cpp::name("rank");
   if (isReversed(axis))
     step = cpp::binary("-", cpp::binary("-", extent(axis), cpp::integer(1)), step);
-  if (isClustered(axis))
-    step = cpp::binary("+", cpp::binary("*", step, cpp::integer(plan.cluster)), cpp::name("rank"));
+  if (const int blocks = plan.blocksAlong(axis.name); blocks > 1)
+    step = cpp::binary("+", cpp::binary("*", step, cpp::integer(blocks)), kernel.placeAlong(axis.name));
   return step;
 }
 

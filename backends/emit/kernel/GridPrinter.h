@@ -27,7 +27,6 @@ public:
 
 private:
   cpp::Expr bound(const std::string &var) const;
-  bool isClustered(const plan::GridAxis &axis) const;
   bool isPart(const plan::GridAxis &axis) const;
   bool isReversed(const plan::GridAxis &axis) const;
   cpp::Expr extent(const plan::GridAxis &axis) const;

@@ -93,20 +93,37 @@ std::vector<cpp::Expr> RolePrinter::coordinates(const Stmt &stmt, bool withPart)
   return list;
 }
 
-/// This block's share of the stage, for all blocks of the cluster.
+cpp::Expr KernelContext::placeAlong(const std::string &axis) const {
+  const plan::Grid &grid = plan.grid;
+  const int along = plan.blocksAlong(grid.clusterAxis);
+  const bool isAll = axis.empty() || grid.across == 1;
+  return isAll ? cpp::name("rank")
+               : cpp::binary(axis == grid.acrossAxis ? "/" : "%", cpp::name("rank"), cpp::integer(along));
+}
+
+cpp::Expr KernelContext::maskAlong(const std::string &axis) const {
+  const plan::Grid &grid = plan.grid;
+  if (axis.empty() || grid.across == 1)
+    return cpp::integer((1 << plan.cluster) - 1);
+  const cpp::Expr along = cpp::integer(plan.blocksAlong(grid.clusterAxis));
+  return axis == grid.acrossAxis
+             ? cpp::call(cpp::templated("tk::cluster_across", {along, cpp::integer(grid.across)}), {cpp::name("rank")})
+             : cpp::call(cpp::templated("tk::cluster_along", {along}), {cpp::name("rank")});
+}
+
+/// This block's share of the stage, for the blocks of the cluster that have one alike.
 cpp::Expr RolePrinter::multicastByEngine(const Stmt &stmt) {
   const plan::TensorMap *map = kernel.plan.findMap(stmt.map);
   const plan::Buffer *buffer = kernel.plan.findBuffer(stmt.ref.buffer);
   const bool byRows = stmt.multicast == Division::Rows;
-  const int64_t count = (byRows ? buffer->rows : buffer->cols) / kernel.plan.cluster;
-  const cpp::Expr share =
-      cpp::call(cpp::name(fmt::format("{}.{}_of<{}>", cpp::print(stage(stmt.ref)), byRows ? "rows" : "cols", count)),
-                {cpp::name("rank")});
-  std::vector<cpp::Expr> args = {share, kernel.tensorMap(stmt.map), barrierRef(stmt),
-                                 cpp::integer((1 << kernel.plan.cluster) - 1)};
+  const int64_t count = (byRows ? buffer->rows : buffer->cols) / kernel.plan.blocksAlong(stmt.along);
+  const cpp::Expr place = kernel.placeAlong(stmt.along);
+  const cpp::Expr share = cpp::call(
+      cpp::name(fmt::format("{}.{}_of<{}>", cpp::print(stage(stmt.ref)), byRows ? "rows" : "cols", count)), {place});
+  std::vector<cpp::Expr> args = {share, kernel.tensorMap(stmt.map), barrierRef(stmt), kernel.maskAlong(stmt.along)};
   std::vector<cpp::Expr> at = coordinates(stmt, false);
   const auto axis = at.size() - 1 - static_cast<size_t>(byRows ? map->rowDim : map->colDim);
-  at[axis] = cpp::binary("+", at[axis], cpp::binary("*", cpp::name("rank"), cpp::integer(count)));
+  at[axis] = cpp::binary("+", at[axis], cpp::binary("*", place, cpp::integer(count)));
   args.insert(args.end(), at.begin(), at.end());
   return cpp::call("tk::tma_load_multicast", std::move(args));
 }

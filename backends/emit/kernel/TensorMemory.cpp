@@ -82,7 +82,11 @@ void RolePrinter::printTensorCommit(const Stmt &stmt, cpp::Body &out) {
     return emit(stmt, out, cpp::call("tk::pair_commit", {barrierRef(stmt)}));
   if (!stmt.as<plan::ProductCommit>().inCluster)
     return emit(stmt, out, cpp::call("tk::tensor_commit", {barrierRef(stmt)}));
-  emit(stmt, out, cpp::call("tk::tensor_commit_all", {barrierRef(stmt), cpp::integer((1 << kernel.plan.cluster) - 1)}));
+  const plan::Grid &grid = kernel.plan.grid;
+  cpp::Expr mates = kernel.maskAlong(grid.clusterAxis);
+  if (grid.across > 1)
+    mates = cpp::binary("|", mates, kernel.maskAlong(grid.acrossAxis));
+  emit(stmt, out, cpp::call("tk::tensor_commit_all", {barrierRef(stmt), mates}));
 }
 
 } // namespace tkc::cuda

@@ -118,7 +118,8 @@ private:
       const bool same = isSame(*load);
       const plan::Division share = shareOf(*placement.findBuffer(member.buffer));
       if (placement.findRing(key)->depth > 0 && member.byEngine && !placement.asksStartOf(member) && same &&
-          share != plan::Division::Whole && !placement.findRing(key)->isDrainedByWarps() && !isReadByThreads(member))
+          share != plan::Division::Whole && member.multicast == plan::Division::Whole &&
+          !placement.findRing(key)->isDrainedByWarps() && !isReadByThreads(member))
         shares[key] = share;
     }
   }
@@ -188,26 +189,27 @@ private:
   std::map<std::string, plan::Division> shares; ///< by the member's key
 };
 
-/// The best axis; clusters then stand along it.
+/// The best axis but `taken`; blocks of a cluster then stand along it.
 std::optional<size_t> form(const ir::Function &function, const Nest &nest, int blocks, bool pairs, Placement &placement,
-                           std::string &why) {
+                           std::string &why, std::optional<size_t> taken = std::nullopt) {
   if (nest.isRagged()) {
     why = "the launcher does not know the range of an axis of the grid";
     return std::nullopt;
   }
   std::optional<size_t> best;
-  std::vector<Axis> axes;
-  for (const ir::Op *op : nest.axes)
-    axes.emplace_back(function, nest, *op, blocks, pairs, placement);
-  for (size_t i = 0; i < axes.size(); ++i) {
-    why += fmt::format("{}along `{}` {}", why.empty() ? "" : ", ", axes[i].inductionVariable()->name, axes[i].why);
-    if (axes[i].why.empty() && (!best || axes[i].bytes() > axes[*best].bytes()))
+  std::map<size_t, Axis> axes;
+  for (size_t i = 0; i < nest.axes.size(); ++i)
+    if (i != taken)
+      axes.try_emplace(i, function, nest, *nest.axes[i], blocks, pairs, placement);
+  for (const auto &[i, axis] : axes) {
+    why += fmt::format("{}along `{}` {}", why.empty() ? "" : ", ", axis.inductionVariable()->name, axis.why);
+    if (axis.why.empty() && (!best || axis.bytes() > axes.at(*best).bytes()))
       best = i;
   }
   if (best)
-    axes[*best].apply();
+    axes.at(*best).apply();
   else if (axes.empty())
-    why = "the kernel has one block";
+    why = taken ? "the grid has one axis" : "the kernel has one block";
   return best;
 }
 
@@ -259,7 +261,7 @@ bool formPairs(const ir::Function &function, const TileScheduler &tiles, Placeme
   std::string why;
   if (!tiles.arch.hasPairedProducts)
     why = fmt::format("{} has none", tiles.arch.name);
-  else if (tiles.schedule.cluster.value_or(2) != 2)
+  else if (tiles.schedule.cluster.value_or(2) != 2 || tiles.schedule.clusterAcross.value_or(1) != 1)
     why = "a pair is a cluster of 2";
   const std::optional<size_t> axis = why.empty() ? pairBlocks(function, tiles.nest, placement, why) : std::nullopt;
   if (axis) {
@@ -275,21 +277,65 @@ bool formPairs(const ir::Function &function, const TileScheduler &tiles, Placeme
   return axis || tiles.schedule.twoCta;
 }
 
+/// Loads that are shared and do not say so yet are shared along the axis.
+void nameShares(Placement &placement, const std::string &axis) {
+  for (RingPlacement &ring : placement.rings)
+    for (RingMember &member : ring.members)
+      if (member.multicast != plan::Division::Whole && member.along.empty())
+        member.along = axis;
+}
+
+/// Clusters that stand along one axis get blocks along another as well, which share other operands. Returns what stands
+/// against it.
+std::string formAcross(const ir::Function &function, const TileScheduler &tiles, size_t taken, int blocks,
+                       Placement &placement, plan::Plan &plan) {
+  nameShares(placement, plan.grid.clusterAxis);
+  std::string why;
+  const std::optional<size_t> axis = form(function, tiles.nest, blocks, false, placement, why, taken);
+  if (!axis)
+    return fmt::format("`cluster_across`, {} blocks along another axis than `{}`: {}", blocks, plan.grid.clusterAxis,
+                       why);
+  plan.cluster *= blocks;
+  plan.grid.across = blocks;
+  plan.grid.acrossAxis = plan.grid.axes[*axis].name;
+  nameShares(placement, plan.grid.acrossAxis);
+  placement.note(
+      plan::Note::Cluster, {},
+      fmt::format("{} of these side by side along `{}`, as the schedule says, where another operand is the same",
+                  blocks, plan.grid.acrossAxis));
+  return {};
+}
+
+/// What stands against the sizes that the keys say, for the GPU.
+std::string whyNotOfSize(int blocks, int across, int most) {
+  const auto isPower = [](int count) { return (count & (count - 1)) == 0; };
+  if (blocks > most || !isPower(blocks))
+    return "`cluster` must be 1, 2 or 4";
+  if (!isPower(across) || (across > 1 && blocks == 1))
+    return "`cluster_across` must be 1, 2 or 4, and is for clusters of 2 or 4";
+  if (blocks * across > most)
+    return fmt::format("a cluster has at most {} blocks, and `cluster` and `cluster_across` ask for {}", most,
+                       blocks * across);
+  return {};
+}
+
 } // namespace
 
 std::string formClusters(const ir::Function &function, const TileScheduler &tiles, Placement &placement,
                          plan::Plan &plan) {
   const Schedule &schedule = tiles.schedule;
+  const auto blocks = static_cast<int>(schedule.cluster.value_or(1));
+  const auto across = static_cast<int>(schedule.clusterAcross.value_or(1));
   std::string error;
   if (schedule.twoCta.value_or(pairsByDefault(tiles)) && formPairs(function, tiles, placement, plan, error))
     return error;
-  const auto blocks = static_cast<int>(schedule.cluster.value_or(1));
+  error = whyNotOfSize(blocks, across, tiles.arch.maxClusterSize);
+  if (!error.empty())
+    return error;
   if (blocks == 1) {
     placement.note(plan::Note::Cluster, {}, schedule.cluster ? "none, as the schedule says" : "none, the default");
     return {};
   }
-  if (blocks > tiles.arch.maxClusterSize || (blocks & (blocks - 1)) != 0)
-    return "`cluster` must be 1, 2 or 4";
   std::string why;
   // Its operands become multicast, in their rings and tensor maps.
   const std::optional<size_t> axis = form(function, tiles.nest, blocks, false, placement, why);
@@ -301,13 +347,17 @@ std::string formClusters(const ir::Function &function, const TileScheduler &tile
                  fmt::format("{} blocks, as the schedule says, with neighbouring tiles along `{}`: of the axes it is "
                              "the one that shares most",
                              blocks, plan.grid.clusterAxis));
+  if (across > 1)
+    error = formAcross(function, tiles, *axis, across, placement, plan);
   for (const RingPlacement &ring : placement.rings)
     for (const RingMember &member : ring.members)
       if (member.multicast != plan::Division::Whole)
         placement.note(plan::Note::Cluster, {},
-                       fmt::format("`{}` is the same for all of them: each loads a share of its {} for all",
-                                   member.buffer, plan::spelling(member.multicast)));
-  return {};
+                       fmt::format("`{}` is the same for all of them{}: each loads a share of its {} for all",
+                                   member.buffer,
+                                   member.along.empty() ? "" : fmt::format(" that stand along `{}`", member.along),
+                                   plan::spelling(member.multicast)));
+  return error;
 }
 
 } // namespace tkc::planner

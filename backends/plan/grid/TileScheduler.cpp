@@ -21,10 +21,10 @@ bool endsWithTwoTiledAxes(const plan::Grid &grid) {
   return axes.size() >= 2 && axes.back().tileSize > 0 && axes[axes.size() - 2].tileSize > 0;
 }
 
-/// A raster group counts clusters, where they stand one below the other.
-bool isClusteredRow(const plan::Grid &grid) {
-  const std::vector<plan::GridAxis> &axes = grid.axes;
-  return axes[axes.size() - 2].name == grid.clusterAxis;
+/// A raster group counts clusters: how many of their blocks stand one below the other.
+int blocksInColumn(const plan::Plan &plan) {
+  const std::vector<plan::GridAxis> &axes = plan.grid.axes;
+  return plan.blocksAlong(axes[axes.size() - 2].name);
 }
 
 } // namespace
@@ -86,8 +86,7 @@ void TileScheduler::settle(plan::Plan &plan, Placement &placement, bool overlapp
     meetBeforeTiles(plan);
   const bool rasters = plan.grid.persistent || (placement.copiesItself && flat);
   if (rasters && endsWithTwoTiledAxes(plan.grid) && !plan.grid.ragged)
-    plan.grid.rasterGroup =
-        static_cast<int>(schedule.raster.value_or(isClusteredRow(plan.grid) ? 8 / plan.cluster : 8));
+    plan.grid.rasterGroup = static_cast<int>(schedule.raster.value_or(8 / blocksInColumn(plan)));
   if (placement.copiesItself && loops && arch.chiplets > 1 && !plan.grid.persistent && !plan.grid.ragged)
     plan.grid.chiplets = arch.chiplets;
   if (lengths.differ && (!plan.grid.persistent || plan.grid.dynamic) && plan.grid.rasterGroup == 0 &&

@@ -15,7 +15,7 @@ void addRingBarriers(const Placement &placement, int loadingWarps, const std::se
     const int each = ring.isDrainedByWarps() ? placement.layout.threads / placement.warpSize : 1;
     const int arrivals = emptyArrivals ? emptyArrivals->at(ring.empty()) : placement.instances * each;
     plan.barriers.push_back(
-        {ring.empty(), ring.stages, arrivals * (ring.isShared() && !placement.byPairs ? plan.cluster : 1)});
+        {ring.empty(), ring.stages, arrivals * (ring.isShared() && !placement.byPairs ? plan.mates() : 1)});
   }
 }
 

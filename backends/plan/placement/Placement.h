@@ -52,7 +52,8 @@ struct RingMember {
   const ir::Op *load;       ///< the first clone
   bool byEngine = true;     ///< the copy engine can do it, as far as can be known when compiling
   bool transposing = false; ///< stored transposed: the instruction wants the other axis contiguous
-  plan::Division multicast = plan::Division::Whole; ///< else: which shares of it the blocks of a cluster load for all
+  plan::Division multicast = plan::Division::Whole; ///< else: which shares of it the blocks of a cluster load for all …
+  std::string along;                                ///< … that stand along this axis, where a cluster has two
   bool isVector = false;                            ///< read by threads, not by products
   bool isReadByThreads = false;                     ///< a tile that vector work reads as well
 };

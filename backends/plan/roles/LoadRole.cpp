@@ -204,6 +204,7 @@ private:
     copy.completes = {ring.full(), ring.cursor()};
     copy.one = member.byEngine;
     copy.multicast = member.multicast;
+    copy.along = member.along;
     copy.toFirst = placement.byPairs;
     return copy;
   }

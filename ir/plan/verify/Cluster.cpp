@@ -13,13 +13,9 @@ namespace {
 class ClusterStatements {
 public:
   ClusterStatements(const Plan &plan, const Role &role, Report &report) : plan(plan), role(role), report(report) {
-    differs.insert(plan.grid.clusterAxis);
-    for (bool changed = true; changed;) {
-      const size_t before = differs.size();
-      for (const Body *body : {&role.body, &role.finish})
-        flow(*body, false);
-      changed = differs.size() != before;
-    }
+    for (const std::string &axis : {plan.grid.clusterAxis, plan.grid.acrossAxis})
+      if (!axis.empty())
+        follow(axis);
   }
 
   void run() {
@@ -32,21 +28,31 @@ private:
     report.add(stmt.loc, fmt::format("`{}`: ", print(stmt)) + fmt::format(text, std::forward<Args>(args)...));
   }
 
-  bool anyDiffers(const std::vector<std::string> &names) const {
-    for (const std::string &name : names)
-      if (differs.count(name))
-        return true;
-    return false;
+  using Names = std::set<std::string>;
+
+  static bool hasAny(const Names &set, const std::vector<std::string> &names) {
+    return std::any_of(names.begin(), names.end(), [&](const std::string &name) { return set.count(name) != 0; });
   }
 
-  /// Variables that follow from the axis along which the blocks stand, by value or by the control around them.
-  void flow(const Body &body, bool around) {
+  /// Finds what differs between blocks that stand along an axis.
+  void follow(const std::string &axis) {
+    Names &names = differs[axis];
+    names.insert(axis);
+    for (size_t before = 0; before != names.size();) {
+      before = names.size();
+      for (const Body *body : {&role.body, &role.finish})
+        flow(*body, false, names);
+    }
+  }
+
+  /// Variables that follow from those in `names`, by value or by the control around them.
+  static void flow(const Body &body, bool around, Names &names) {
     for (const Stmt &stmt : body) {
-      const bool here = around || anyDiffers(stmt.operands);
+      const bool here = around || hasAny(names, stmt.operands);
       if (here && !stmt.dest.empty())
-        differs.insert(stmt.dest);
+        names.insert(stmt.dest);
       for (const Body *inner : stmt.bodies())
-        flow(*inner, here);
+        flow(*inner, here, names);
     }
   }
 
@@ -108,16 +114,18 @@ private:
   void share(const Stmt &stmt) {
     if (stmt.map.empty() || !stmt.one)
       return complain(stmt, "only the copy engine sends to a cluster, for one thread");
-    if (anyDiffers(stmt.operands))
-      return complain(stmt,
-                      "the blocks of a cluster copy shares of different tiles, `{}` being one of what they copy by",
-                      plan.grid.clusterAxis);
+    if (!stmt.along.empty() && plan.blocksAlong(stmt.along) == 1)
+      return complain(stmt, "no blocks of a cluster stand along `{}`", stmt.along);
+    for (const auto &[axis, names] : differs)
+      if ((stmt.along.empty() || stmt.along == axis) && hasAny(names, stmt.operands))
+        return complain(
+            stmt, "the blocks of a cluster copy shares of different tiles, `{}` being one of what they copy by", axis);
     const Buffer &buffer = *plan.findBuffer(stmt.ref.buffer);
     const bool byRows = stmt.multicast == Division::Rows;
     // A share starts at a swizzle atom, and is whole panels: 8 rows, or as many columns as the swizzle spans.
     const int64_t unit = byRows ? 8 : std::max<int64_t>(bytes(buffer.swizzle) * 8 / sharedBits(buffer.elem), 1);
     const int64_t extent = byRows ? buffer.rows : buffer.cols;
-    const int64_t shares = stmt.toFirst ? 1 : plan.cluster; // in a stage
+    const int64_t shares = stmt.toFirst ? 1 : plan.blocksAlong(stmt.along); // in a stage
     if (extent % (unit * shares) != 0 || (!byRows && buffer.swizzle == Swizzle::None))
       complain(stmt, "{} {} of a stage for {} blocks: shares are of multiples of {}", extent, spelling(stmt.multicast),
                shares, unit);
@@ -126,7 +134,7 @@ private:
   const Plan &plan;
   const Role &role;
   Report &report;
-  std::set<std::string> differs;
+  std::map<std::string, Names> differs; ///< by axis: what differs between blocks that stand along it
 };
 
 } // namespace

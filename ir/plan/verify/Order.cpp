@@ -162,7 +162,8 @@ private:
       if (stmt.byWarps) // whose threads meet before one of them arrives
         state.clock.raise(components.copies(p), state.copied);
       for (int block = 0; block < numbering.blocks; ++block)
-        if (stmt.inCluster || block == (stmt.toFirst ? 0 : state.process.block))
+        if (stmt.inCluster ? plan.areMates(block, state.process.block)
+                           : block == (stmt.toFirst ? 0 : state.process.block))
           arrive(p, event, numbering.barrierIn(block, event.barrier, instanceOf(p, event)), 0,
                  stmt.byWarps ? state.process.threads / state.process.role->lanes : 1);
       return true;
@@ -176,7 +177,8 @@ private:
     case Event::CopyIn:
       for (int block = 0; block < numbering.blocks; ++block)
         if (block == state.process.block || event.stmt->inCluster ||
-            (event.stmt->multicast != Division::Whole && !event.stmt->toFirst))
+            (event.stmt->multicast != Division::Whole && !event.stmt->toFirst &&
+             plan.standAlong(event.stmt->along, block, state.process.block)))
           copyIn(p, event, block);
       return true;
     case Event::CopyOut:
@@ -243,7 +245,7 @@ private:
       ++state.committed;
       state.commitClocks.push_back(state.clock);
       for (int block = 0; block < numbering.blocks && !stmt.completes.empty(); ++block)
-        if (stmt.inCluster || block == state.process.block)
+        if (stmt.inCluster ? plan.areMates(block, state.process.block) : block == state.process.block)
           arriveLater(p, event, numbering.barrierIn(block, event.barrier, instanceOf(p, event)));
       return true;
     }
@@ -404,7 +406,7 @@ private:
     state.clock.raise(components.time(p), time);
   }
 
-  /// What a copy brings to `block`: all it copies, where it is not this block's share for the whole cluster.
+  /// What a copy brings to `block`: all it copies, where it is not this block's share for several blocks.
   void copyIn(size_t p, const Event &event, int block) {
     const int counting = event.stmt->toFirst ? 0 : block;
     const int number = numbering.barrierIn(counting, event.barrier, states[p].process.instance);
@@ -418,7 +420,9 @@ private:
                       "says that it is",
                       print(*event.stmt), name(p), barrier.completed - 1, barrierName(number), name(p)));
     const bool isShare = event.stmt->multicast != Division::Whole && !event.stmt->toFirst;
-    const Rect rect = isShare ? shareOf(event.a, event.stmt->multicast, state.process.block, numbering.blocks)
+    const std::string &along = event.stmt->along;
+    const Rect rect = isShare ? shareOf(event.a, event.stmt->multicast, plan.placeAlong(along, state.process.block),
+                                        plan.blocksAlong(along))
                               : rectOf(event.a, state.process);
     access(p, event, numbering.slotIn(block, event.a.slot, states[p].process.instance), rect, Access::CopyWrite,
            {component, barrier.completed + 1}, event.a);

@@ -496,7 +496,7 @@ private:
     if (stmt.ref.slice == Division::Cols && cols % (map->boxCols * role.instances) != 0)
       complain("boxes of {} columns do not fill the {} columns of an instance", map->boxCols, cols / role.instances);
     int64_t rows = plan.findBuffer(map->buffer)->rows;
-    int64_t share = stmt.multicast == Division::Rows && !stmt.toFirst ? rows / plan.cluster : rows;
+    int64_t share = stmt.multicast == Division::Rows && !stmt.toFirst ? rows / plan.blocksAlong(stmt.along) : rows;
     if (stmt.kind == StmtKind::CopyIn && map->boxRows != share)
       return complain("copies {} rows by boxes of {}", share, map->boxRows);
     bool divided = stmt.ref.slice == Division::Rows && !stmt.ref.transposed;

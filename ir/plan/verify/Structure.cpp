@@ -80,15 +80,27 @@ private:
     const int blocks = plan.cluster;
     if (blocks < 1 || blocks > budget.maxCluster || (blocks & (blocks - 1)) != 0)
       complain("clusters of {} blocks: a power of two, at most {}", blocks, budget.maxCluster);
-    const std::string &along = plan.grid.clusterAxis;
+    const Grid &grid = plan.grid;
+    if (blocks == 1 && !grid.clusterAxis.empty())
+      complain("the grid has clusters along `{}`, the plan has none", grid.clusterAxis);
+    else if (blocks > 1)
+      clusterAxis(grid.clusterAxis, grid.across == 1);
+    if (grid.acrossAxis.empty() && grid.across == 1)
+      return;
+    if (grid.across < 2 || blocks % (grid.across * 2) != 0 || grid.acrossAxis == grid.clusterAxis)
+      return complain("clusters of {} blocks, {} of them across `{}`: each of two axes has a part of the blocks",
+                      blocks, grid.across, grid.acrossAxis);
+    clusterAxis(grid.acrossAxis, false);
+  }
+
+  /// `isOnly`: along which all blocks stand. Then they may have one tile.
+  void clusterAxis(const std::string &along, bool isOnly) {
     auto axis = std::find_if(plan.grid.axes.begin(), plan.grid.axes.end(),
                              [&](const GridAxis &axis) { return axis.name == along; });
     const std::vector<std::string> &reversed = plan.grid.reversed;
-    if (blocks == 1 && !along.empty())
-      complain("the grid has clusters along `{}`, the plan has none", along);
-    else if (blocks > 1 && (axis == plan.grid.axes.end() || (axis->tileSize == 0 && !hasSteps(*axis, blocks))))
-      complain("clusters along `{}`: an axis of tiles is needed, or of {} numbers", along, blocks);
-    else if (blocks > 1 && (plan.grid.ragged || std::count(reversed.begin(), reversed.end(), along) != 0))
+    if (axis == plan.grid.axes.end() || (axis->tileSize == 0 && !(isOnly && hasSteps(*axis, plan.cluster))))
+      complain("clusters along `{}`: an axis of tiles is needed, or of {} numbers", along, plan.cluster);
+    else if (plan.grid.ragged || std::count(reversed.begin(), reversed.end(), along) != 0)
       complain("clusters along `{}`: the axis may be neither ragged nor reversed", along);
   }
 

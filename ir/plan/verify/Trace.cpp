@@ -467,9 +467,9 @@ std::vector<Tile> chooseTiles(const Plan &plan, const Inputs &inputs, int block)
       if (steps == 0)
         break;
       hash = mix(hash, static_cast<uint64_t>(i));
-      const int64_t each = axis.name == plan.grid.clusterAxis ? plan.cluster : 1;
+      const int64_t each = plan.blocksAlong(axis.name);
       auto index = static_cast<int64_t>(hash % static_cast<uint64_t>((steps + each - 1) / each)) * each;
-      index += each > 1 ? block : 0;
+      index += plan.placeAlong(axis.name, block);
       int64_t begin = lo + index * step;
       tile.push_back({static_cast<double>(begin), begin, std::min(begin + step, hi), index});
       scalars.set(axis.name, tile.back());

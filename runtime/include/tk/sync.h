@@ -40,6 +40,24 @@ __device__ __forceinline__ u32 cluster_rank() {
   asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
   return rank;
 }
+/// Of a cluster in two directions, with `Along` blocks in the first, block `rank` has places rank % Along and
+/// rank / Along. These are the blocks that have its place in the second direction, as bits of a mask …
+template <int Along> __device__ __forceinline__ u32 cluster_along(u32 rank) {
+  return ((1u << Along) - 1) << rank / Along * Along;
+}
+/// … those that have its place in the first, of `Across` such blocks …
+template <int Along, int Across> __device__ __forceinline__ u32 cluster_across(u32 rank) {
+  u32 first = 0;
+#pragma unroll
+  for (int place = 0; place < Across; ++place)
+    first |= 1u << place * Along;
+  return first << rank % Along;
+}
+/// … and the `n`th of all these: of the first kind before those of the second that are left.
+template <int Along> __device__ __forceinline__ int cluster_mate(int rank, int n) {
+  const int other = n - Along + (n - Along >= rank / Along ? 1 : 0);
+  return n < Along ? rank / Along * Along + n : other * Along + rank % Along;
+}
 __device__ __forceinline__ void cluster_sync() {
   asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::: "memory");
 }
