@@ -29,6 +29,7 @@ void refuseKeys(const ScheduleSettings &settings, const arch::Description &arch,
       diagnostics.report(Diag::key_means_nothing, found->second.range, key, arch.name, lacks);
   };
   refuse("cluster", arch.maxClusterSize > 1, 1, "clusters");
+  refuse("cluster_across", arch.maxClusterSize > 1, 1, "clusters");
   refuse("split", arch.maxClusterSize > 1, 1, "clusters");
   refuse("warpgroups", arch.warpsPerGroup > 1, 0, "products of warpgroups; `warps` says how many multiply");
   refuse("correction", arch.tensorMemoryColumns > 0, 0, "accumulators in tensor memory");

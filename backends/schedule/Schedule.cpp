@@ -33,6 +33,8 @@ void set(Schedule &schedule, std::string_view key, int64_t value) {
     schedule.raster = value;
   else if (key == "cluster")
     schedule.cluster = value;
+  else if (key == "cluster_across")
+    schedule.clusterAcross = value;
   else if (key == "split")
     schedule.split = value;
   else if (key == "producer_registers")
@@ -115,6 +117,9 @@ const std::vector<Key> &keys() {
       {"raster", "int", 1, 64, "8, or 16 where tiles differ in length",
        "rows of a raster group of the grid: of tiles, for L2, or of sequences of tiles whose longest go first"},
       {"cluster", "int", 1, 4, "1", "blocks that load shares of a common operand for each other: 1, 2 or 4"},
+      {"cluster_across", "int", 1, 4, "1",
+       "with `cluster`: as many blocks side by side along a second axis, so that clusters share both operands: 1, 2 or "
+       "4"},
       {"split", "int", 1, 8, "1",
        "blocks of a cluster that share out the loop of products of one tile, and add up, also attention's: 1, 2, 4 or "
        "8"},
