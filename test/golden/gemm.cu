@@ -60,7 +60,7 @@ __global__ void __launch_bounds__(256, 1) gemm_bf16_BK128_BM16_BN64_split4_stage
       barrier.init(1);
     tk::barrier_init_fence();
   }
-  tk::cluster_sync();
+  tk::sync_block();
   tk::launch_dependents();
   tk::wait_for_dependencies();
   if (warpgroup == 1) {
@@ -230,7 +230,7 @@ __global__ void __launch_bounds__(256, 1) gemm_bf16_BK128_BM16_BN64_split2_stage
       barrier.init(1);
     tk::barrier_init_fence();
   }
-  tk::cluster_sync();
+  tk::sync_block();
   tk::launch_dependents();
   tk::wait_for_dependencies();
   if (warpgroup == 1) {
@@ -541,7 +541,7 @@ __global__ void __launch_bounds__(256, 1)
       barrier.init(1);
     tk::barrier_init_fence();
   }
-  tk::cluster_sync();
+  tk::sync_block();
   tk::launch_dependents();
   tk::wait_for_dependencies();
   if (warpgroup == 1) {
@@ -857,7 +857,7 @@ __global__ void __launch_bounds__(256, 1) gemm_bf16_BK128_BM64_BN64_split8_stage
       barrier.init(1);
     tk::barrier_init_fence();
   }
-  tk::cluster_sync();
+  tk::sync_block();
   tk::launch_dependents();
   tk::wait_for_dependencies();
   if (warpgroup == 1) {
@@ -1039,7 +1039,7 @@ __global__ void __launch_bounds__(256, 1)
       barrier.init(1);
     tk::barrier_init_fence();
   }
-  tk::cluster_sync();
+  tk::sync_block();
   tk::launch_dependents();
   tk::wait_for_dependencies();
   if (warpgroup == 1) {
@@ -1209,7 +1209,7 @@ __global__ void __launch_bounds__(256, 1)
       barrier.init(1);
     tk::barrier_init_fence();
   }
-  tk::cluster_sync();
+  tk::sync_block();
   tk::launch_dependents();
   tk::wait_for_dependencies();
   if (warpgroup == 1) {
@@ -1373,7 +1373,7 @@ __global__ void __launch_bounds__(256, 1)
       barrier.init(1);
     tk::barrier_init_fence();
   }
-  tk::cluster_sync();
+  tk::sync_block();
   tk::launch_dependents();
   tk::wait_for_dependencies();
   if (warpgroup == 1) {

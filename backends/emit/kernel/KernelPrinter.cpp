@@ -426,7 +426,17 @@ private:
                                       cpp::member(cpp::name("shared"), "tensor")));
       body.push_back(cpp::Stmt::expression(cpp::call("tk::tensor_fence_before_sync")));
     }
-    body.push_back(cpp::Stmt::expression(cpp::call(plan.cluster > 1 ? "tk::cluster_sync" : "tk::sync_block")));
+    body.push_back(cpp::Stmt::expression(cpp::call(othersReachBarriers() ? "tk::cluster_sync" : "tk::sync_block")));
+  }
+
+  /// Whether blocks of the cluster use each other's barriers, which must then be there in all of them. Blocks that only
+  /// read what others have stored meet before that.
+  bool othersReachBarriers() const {
+    return plan.cluster > 1 && std::any_of(plan.roles.begin(), plan.roles.end(), [](const plan::Role &role) {
+             const auto reaches = [](const Stmt &stmt) { return plan::any(stmt, plan::reachesOtherBlocks); };
+             return std::any_of(role.body.begin(), role.body.end(), reaches) ||
+                    std::any_of(role.finish.begin(), role.finish.end(), reaches);
+           });
   }
 
   /// Where the launcher leaves copies to the threads of a role, each of them arrives, not the one that asks the engine.
