@@ -25,7 +25,7 @@ public:
   ConvertedPlacer(const ir::Function &function, const arch::Description &arch, Placement &out)
       : function(function), arch(arch), out(out) {}
 
-  void placeSources(const ir::Op &dot, const Operand &operand) {
+  void placeSources(const ir::Op &dot, size_t position, const Operand &operand) {
     if (operand.kind == Operand::Ring || !operand.value)
       return;
     ir::searchBack(operand.value, [&](const ir::Value *at, std::vector<const ir::Value *> &next) {
@@ -33,7 +33,7 @@ public:
       if (!op || op->parent != dot.parent)
         return false;
       if (op->kind == ir::OpKind::Load && bitWidth(at->type.elem) < bitWidth(operand.value->type.elem))
-        place(*op, dot);
+        place(*op, dot, position);
       else if (ir::isElementwise(op->kind))
         next.assign(op->operands().begin(), op->operands().end());
       return false;
@@ -41,7 +41,7 @@ public:
   }
 
 private:
-  void place(const ir::Op &load, const ir::Op &dot) {
+  void place(const ir::Op &load, const ir::Op &dot, size_t position) {
     if (out.loadKeys.count(&load) != 0 || !suits(load))
       return;
     const std::string key = loadKey(load) + "^converted";
@@ -67,7 +67,7 @@ private:
     const std::string whyNot = whyNotByEngine(function, arch, load, buffer, load.result()->type);
     member.byEngine = whyNot.empty();
     if (member.byEngine)
-      out.maps.push_back(makeMap(load, buffer, load.result()->type.rows));
+      out.maps.push_back(makeConvertedMap(dot, position, load, buffer));
     out.note(plan::Note::Copies, load.loc,
              fmt::format("`{}`: through a ring as it is, from which threads read and convert it{}", load.view.tensor,
                          member.byEngine ? std::string() : fmt::format("; copied by threads, as {}", whyNot)));
@@ -118,8 +118,8 @@ void placeConverted(const ir::Function &function, const Nest &nest, const arch::
     if (depth == 0 || !ir::isProduct(op))
       return;
     const ProductPlacement &product = placement.products.at(&op);
-    placer.placeSources(op, product.a);
-    placer.placeSources(op, product.b);
+    placer.placeSources(op, 0, product.a);
+    placer.placeSources(op, 1, product.b);
   });
 }
 

@@ -245,16 +245,6 @@ private:
     return stored;
   }
 
-  /// Whether L2 is to fetch no more for a box of an operand than that has, as those beside it, of this tile or another
-  /// block's, ask for theirs: where what is read is multiplied with too little for its memory to keep up.
-  static bool fetchesBoxesAlone(const ir::Op &dot, size_t position, const ir::Op &load, const plan::Buffer &buffer,
-                                const plan::TensorMap &map) {
-    constexpr int64_t few = 64;
-    const ir::Type &result = dot.result()->type;
-    const bool isPart = map.boxCols < buffer.cols || load.view.indices.back().kind != ir::ViewIndex::All;
-    return isPart && load.parent == dot.parent && (position == 0 ? result.cols : result.rows) <= few;
-  }
-
   Operand placeLoad(const ir::Op &dot, size_t position, const ir::Op &load, bool transposed, bool transposing) {
     const std::string key = loadKey(load) + (transposing ? "^T" : "");
     if (out.loadKeys.emplace(&load, key).first->second != key)
@@ -287,9 +277,7 @@ private:
                           load.view.tensor, startsNote(load, buffer.elem))
             : fmt::format("`{}`: by the loading role's threads, as {}", load.view.tensor, whyNot));
     if (member.byEngine)
-      out.maps.push_back(makeMap(load, buffer, load.result()->type.rows));
-    if (member.byEngine && fetchesBoxesAlone(dot, position, load, buffer, out.maps.back()))
-      out.maps.back().fetched = 128;
+      out.maps.push_back(makeOperandMap(dot, position, load, buffer));
     ringFor(dot, load).members.push_back(member);
     return {Operand::Ring, load.result(), transposed != transposing, member.buffer, false, whyInRing(transposing)};
   }

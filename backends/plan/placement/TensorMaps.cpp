@@ -24,6 +24,31 @@ plan::TensorMap makeMap(const ir::Op &access, const plan::Buffer &buffer, int64_
   return map;
 }
 
+/// Whether L2 is to fetch no more for a box of an operand than that has, as those beside it, of this tile or another
+/// block's, ask for theirs: where what is read is multiplied with too little for its memory to keep up.
+static bool fetchesBoxesAlone(const ir::Op &dot, size_t position, const ir::Op &load, const plan::Buffer &buffer,
+                              const plan::TensorMap &map) {
+  constexpr int64_t few = 64;
+  const ir::Type &result = dot.result()->type;
+  const bool isPart = map.boxCols < buffer.cols || load.view.indices.back().kind != ir::ViewIndex::All;
+  return isPart && load.parent == dot.parent && (position == 0 ? result.cols : result.rows) <= few;
+}
+
+plan::TensorMap makeOperandMap(const ir::Op &dot, size_t position, const ir::Op &load, const plan::Buffer &buffer) {
+  plan::TensorMap map = makeMap(load, buffer, load.result()->type.rows);
+  if (fetchesBoxesAlone(dot, position, load, buffer, map))
+    map.fetched = 128;
+  return map;
+}
+
+plan::TensorMap makeConvertedMap(const ir::Op &dot, size_t position, const ir::Op &load, const plan::Buffer &buffer) {
+  plan::TensorMap map = makeOperandMap(dot, position, load, buffer);
+  constexpr int64_t wide = 128; // bytes of a row of a box
+  if (bytesOf(buffer.elem, map.boxCols) >= wide)
+    map.fetched = plan::TensorMap().fetched;
+  return map;
+}
+
 std::string whyNotByEngine(const ir::Function &function, const arch::Description &arch, const ir::Op &load,
                            const plan::Buffer &buffer, const ir::Type &stored) {
   if (!arch.hasBulkTensorCopy)
