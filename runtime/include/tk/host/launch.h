@@ -244,6 +244,11 @@ inline cudaError_t prepare(const kernel_use &use, const device &on, const cudaLa
   return error;
 }
 
+/// Blocks of a persistent kernel that take more tiles than so many each begin when the kernel before has ended. Long
+/// products that began under another kernel took up to a third longer, and what this saves is a few microseconds
+/// (docs/notes/widened-weights.md).
+constexpr long long most_tiles_of_early_blocks = 3;
+
 /// Launches `blocks` blocks, or, of a persistent kernel (`resident`), no more than run at once. None: nothing to do.
 /// `blocks` is a multiple of `cluster`, the blocks that run together and reach each other's shared memory.
 template <class Arguments>
@@ -261,11 +266,6 @@ void launch(call &c, const device &on, void (*kernel)(Arguments), const Argument
     attributes[count].val.clusterDim.y = attributes[count].val.clusterDim.z = 1;
     ++count;
   }
-  if (begins == order::overlap_previous) {
-    attributes[count].id = cudaLaunchAttributeProgrammaticStreamSerialization;
-    attributes[count].val.programmaticStreamSerializationAllowed = 1;
-    ++count;
-  }
   cudaLaunchConfig_t config{};
   config.gridDim = dim3(static_cast<unsigned>(cluster));
   config.blockDim = dim3(static_cast<unsigned>(threads));
@@ -274,10 +274,17 @@ void launch(call &c, const device &on, void (*kernel)(Arguments), const Argument
   config.attrs = attributes;
   config.numAttrs = count;
   cudaError_t error = cudaSuccess;
+  bool is_long = false;
   if (resident || shared_bytes > 48 * 1024) {
     long long most = 0;
     error = prepare_once({function, current_context(), threads, shared_bytes, cluster, resident}, on, config, most);
+    is_long = resident && blocks > most * most_tiles_of_early_blocks;
     blocks = resident && most < blocks ? most : blocks;
+  }
+  if (begins == order::overlap_previous && !is_long) {
+    attributes[count].id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    attributes[count].val.programmaticStreamSerializationAllowed = 1;
+    config.numAttrs = ++count;
   }
   if (error == cudaSuccess && blocks > INT32_MAX) {
     c.fail(TK_BAD_ARGUMENT, "%lld blocks are more than one launch can have", blocks);
