@@ -16,6 +16,7 @@ import sys
 import tempfile
 import timeit
 from pathlib import Path
+from statistics import median
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "python"))
@@ -59,24 +60,15 @@ def in_c(tensors):
     return (Tensor * len(tensors))(*map(one, tensors))
 
 
-def median(round_ns, rounds=15):
-    """Of rounds that are each short enough for the queue of launches."""
-    times = []
-    for _ in range(rounds):
-        torch.cuda.synchronize()
-        times.append(round_ns())
-    torch.cuda.synchronize()
-    return sorted(times)[rounds // 2]
-
-
-CALLS = 200
+#: So few that the queue of launches takes them, and then some rounds of each row in turns, as the speed of a CPU changes.
+CALLS, ROUNDS = 200, 15
 
 
 def of_python(statement, **names):
-    """Of a statement, whose loop takes some 10 ns."""
+    """A round of a statement, whose loop takes some 10 ns."""
     timer = timeit.Timer(statement, globals=names)
     timer.timeit(CALLS)
-    return median(lambda: timer.timeit(CALLS) / CALLS * 1e9)
+    return lambda: timer.timeit(CALLS) / CALLS * 1e9
 
 
 def build(folder, arch, versions):
@@ -106,11 +98,16 @@ def build(folder, arch, versions):
 
 
 def of_c(loop, *arguments):
-    loop(*arguments, CALLS)
-    result = median(lambda: loop(*arguments, CALLS))
-    if result < 0:
-        sys.exit("a call failed")
-    return result
+    """A round of a loop in C."""
+
+    def one_round():
+        result = loop(*arguments, CALLS)
+        if result < 0:
+            sys.exit("a call failed")
+        return result
+
+    one_round()
+    return one_round
 
 
 def of_triton(tensors):
@@ -144,58 +141,66 @@ def main():
         shutil.rmtree(folder)
 
 
+def rounds(kernel, tensors, libraries, loops, call):
+    """What is measured, by name."""
+    out, right = tensors[2], {"add": torch.add, "product": torch.mm}[kernel]
+    given, stream = in_c(tensors), ctypes.c_void_p(torch.cuda.current_stream().cuda_stream)
+    for name, library in libraries.items():
+        out.zero_()
+        yield f"C function, {name}", of_c(loops.entry_ns, getattr(library, kernel), given, stream)
+        assert torch.allclose(out, right(*tensors[:2]), rtol=1e-2), (kernel, name)
+        function = getattr(library, "__tvm_ffi_" + kernel)
+        yield f"function for tvm-ffi, called from C, {name}", of_c(loops.function_ns, function, given)
+    call(*tensors[:2], out=out)
+    (function, _) = next(iter(call._functions.values()))
+    names = dict(zip("xyz", tensors))
+    yield "the same, called from Python", of_python("f(x, y, z)", f=function, **names)
+    yield "tkc from Python, out=", of_python("f(x, y, out=z)", f=call, **names)
+    # Without what is before it: Python's own call of the object.
+    yield "the same, by the object in C++", of_python("f(x, y, out=z)", f=call.func, **names)
+    yield "tkc from Python, allocated", of_python("f(x, y)", f=call, **names)
+    yield "PyTorch, out=", of_python("f(x, y, out=z)", f=right, **names)
+    yield "PyTorch, allocated", of_python("f(x, y)", f=right, **names)
+    names.update(torch=torch, shape=out.shape, strides=out.stride(), options={"dtype": out.dtype, "device": out.device})
+    yield "torch.empty", of_python("torch.empty(shape, **options)", **names)
+    yield "torch.empty_strided", of_python("torch.empty_strided(shape, strides, **options)", **names)
+    yield "torch.empty_like", of_python("torch.empty_like(z)", **names)
+    if kernel == "add" and (one := of_triton(tensors)):
+        yield "Triton", one
+
+
 def measured(libraries, loops, module):
-    """Nanoseconds by what is called and by kernel."""
+    """The nanoseconds of each round, by kernel and by what is called."""
     generator = torch.Generator("cuda").manual_seed(0)
     x, y = (torch.rand(256, device="cuda", generator=generator) for _ in range(2))
     a, b = (torch.rand(128, 128, device="cuda", generator=generator).half() for _ in range(2))
     cases = {"add": (x, y, torch.zeros_like(x)), "product": (a, b, torch.zeros_like(a))}
-    right = {"add": x + y, "product": a @ b}
-
-    rows = {}
+    found = {}
     for kernel, tensors in cases.items():
-        given = in_c(tensors)
-        stream = ctypes.c_void_p(torch.cuda.current_stream().cuda_stream)
-        for name, library in libraries.items():
-            tensors[2].zero_()
-            rows[f"C entry, {name}", kernel] = of_c(loops.entry_ns, getattr(library, kernel), given, stream)
-            assert torch.allclose(tensors[2], right[kernel], rtol=1e-2), (kernel, name)
-            rows[f"function for tvm-ffi, called from C, {name}", kernel] = of_c(
-                loops.function_ns, getattr(library, "__tvm_ffi_" + kernel), given
-            )
-        call, out = getattr(module, kernel), tensors[2]
-        call(*tensors[:2], out=out)
-        (function, _) = next(iter(call._functions.values()))
-        names = {**dict(zip("xyz", tensors)), "call": call, "function": function}
-        rows["the same, called from Python", kernel] = of_python("function(x, y, z)", **names)
-        rows["tkc from Python, out=", kernel] = of_python("call(x, y, out=z)", **names)
-        # Without what is before it: Python's own call of the object.
-        rows["the same, by the object in C++", kernel] = of_python("served(x, y, out=z)", served=call.func, **names)
-        rows["tkc from Python, allocated", kernel] = of_python("call(x, y)", **names)
-        names["call"] = {"add": torch.add, "product": torch.mm}[kernel]
-        rows["PyTorch, out=", kernel] = of_python("call(x, y, out=z)", **names)
-        rows["PyTorch, allocated", kernel] = of_python("call(x, y)", **names)
-        like = {"dtype": out.dtype, "device": out.device}
-        names = {"torch": torch, "z": out, "shape": out.shape, "strides": out.stride(), **like}
-        options = "dtype=dtype, device=device"
-        rows["torch.empty", kernel] = of_python(f"torch.empty(shape, {options})", **names)
-        rows["torch.empty_strided", kernel] = of_python(f"torch.empty_strided(shape, strides, {options})", **names)
-        rows["torch.empty_like", kernel] = of_python("torch.empty_like(z)", **names)
-    rows["Triton", "add"] = of_triton(cases["add"])
-    return rows
+        named = dict(rounds(kernel, tensors, libraries, loops, getattr(module, kernel)))
+        found[kernel] = {name: [] for name in named}
+        for _ in range(ROUNDS):
+            for name, one_round in named.items():
+                torch.cuda.synchronize()
+                found[kernel][name].append(one_round())
+    torch.cuda.synchronize()
+    return found
 
 
-def show(rows):
-    kernels = ("add", "product")
+def show(found):
     gpu = torch.cuda.get_device_name()
     driver = subprocess.run(
         ["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"], capture_output=True, text=True
     )
-    print(f"{gpu}, driver {driver.stdout.split()[:1]}, torch {torch.__version__}, nanoseconds a call")
-    print(f"{'':60} " + " ".join(f"{kernel:>8}" for kernel in kernels))
-    for name in dict.fromkeys(name for name, _ in rows):
-        words = [rows.get((name, kernel)) for kernel in kernels]
-        print(f"{name:60} " + " ".join("       –" if one is None else f"{one:8.0f}" for one in words))
+    print(f"{gpu}, driver {driver.stdout.split()[:1]}, torch {torch.__version__}, nanoseconds of a call, medians of {ROUNDS}")
+    print(f"{'':60} " + " ".join(f"{kernel:>8} {'more':>7}" for kernel in found) + "   than the C function")
+    for name in found["add"]:
+        cells = []
+        for rows in found.values():
+            base = next(iter(rows.values()))
+            more = [time - of_c for time, of_c in zip(rows.get(name, []), base)]
+            cells.append(f"{median(rows[name]):8.0f} {median(more):7.0f}" if more else " " * 16)
+        print(f"{name:60} " + " ".join(cells))
 
 
 if __name__ == "__main__":
