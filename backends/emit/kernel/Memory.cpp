@@ -9,6 +9,7 @@
 #include <cassert>
 #include <cmath>
 #include <fmt/core.h>
+#include <utility>
 
 namespace tkc::cuda {
 
@@ -224,11 +225,14 @@ bool RolePrinter::isAlignedPacked(const ViewParts &parts, const plan::Layout &la
   return isPacked(elem) && parts.cols.dim >= 0 && parts.cols.align > 1 && plan::runOf(layout) > groupElements(elem);
 }
 
-/// Offsets from the tensor's start and what exists, each of whatever shape its parts broadcast to.
+/// Where the offsets count from; the offsets, and what exists, each of whatever shape its parts broadcast to. Where elements differ in
+/// their last index alone, offsets are that index, of 32 bits, and count from where the others lead: an instruction makes an address of one.
 cpp::Expr RolePrinter::gathered(const Stmt &stmt, const VarType &type, cpp::Expr &offsets, cpp::Expr &condition) {
   const ir::Param &param = *kernel.findParam(stmt.view.tensor);
   const cpp::Expr base = kernel.argument(param.name);
   const auto require = [&](cpp::Expr what) { condition = condition ? cpp::binary("&&", condition, what) : what; };
+  std::vector<cpp::Expr> places;
+  bool alongLast = !isPacked(param.elem);
   int seen = 0;
   bool gatherIsRows = false, gatherIsCols = false;
   for (const ViewIndex &index : stmt.view.indices)
@@ -240,7 +244,9 @@ cpp::Expr RolePrinter::gathered(const Stmt &stmt, const VarType &type, cpp::Expr
   for (size_t d = 0; d < stmt.view.indices.size(); ++d) {
     const ViewIndex &index = stmt.view.indices[d];
     cpp::Expr at;
+    bool isShared = false; // by all elements
     if (index.kind == ViewIndex::Element || index.kind == ViewIndex::Gather) {
+      isShared = typeOf(stmt.operands[index.operand]).kind == VarType::Scalar;
       at = value(stmt.operands[index.operand]);
       // Indices that do not exist are -1: mask-edges.
       if (index.kind == ViewIndex::Gather)
@@ -264,6 +270,7 @@ cpp::Expr RolePrinter::gathered(const Stmt &stmt, const VarType &type, cpp::Expr
       ++seen;
       VarType line = type;
       line.kind = (isRows ? type.rows : type.cols) == 1 ? VarType::Scalar : isRows ? VarType::Column : VarType::Row;
+      isShared = line.kind == VarType::Scalar;
       if (index.kind == ViewIndex::Tiled) {
         const cpp::Expr t = value(stmt.operands[index.operand]);
         at = index.divisor == 1 ? elementsOf(line, isRows ? 0 : 1, t)
@@ -278,14 +285,21 @@ cpp::Expr RolePrinter::gathered(const Stmt &stmt, const VarType &type, cpp::Expr
         require(cpp::binary("<", at, cpp::integer(index.hi)));
       }
     }
-    const bool isLast = d + 1 == stmt.view.indices.size();
-    cpp::Expr term = convert(at, ElemType::I32, ElemType::I64);
-    if (!isLast)
-      term = cpp::binary("*", term, cpp::method(base, "stride", {cpp::integer(static_cast<int64_t>(d))}));
-    offsets = offsets ? cpp::binary("+", offsets, term) : term;
+    alongLast &= isShared || d + 1 == stmt.view.indices.size();
+    places.push_back(at);
   }
   if (!condition)
     condition = cpp::boolean(true);
+  if (alongLast && places.size() > 1) {
+    offsets = std::exchange(places.back(), cpp::integer(0));
+    return cpp::method(base, "at", std::move(places));
+  }
+  for (size_t d = 0; d < places.size(); ++d) {
+    cpp::Expr term = convert(places[d], ElemType::I32, ElemType::I64);
+    if (d + 1 < places.size())
+      term = cpp::binary("*", term, cpp::method(base, "stride", {cpp::integer(static_cast<int64_t>(d))}));
+    offsets = offsets ? cpp::binary("+", offsets, term) : term;
+  }
   return cpp::member(base, "data");
 }
 

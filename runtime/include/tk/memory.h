@@ -231,12 +231,14 @@ template <class F, class T, class Offsets, class Condition, class X>
 __device__ __forceinline__ void for_each_target(F f, T *base, const Offsets &offsets, const Condition &condition,
                                                 const X &x) {
   using shape = broadcast_type<T, Offsets, X>;
-  const bool mine = stores<shape>();
+  if (!stores<shape>())
+    return;
+  base = computed_here(base); // else each element's address is computed from the start of the tensor
 #pragma unroll
   for (int a = 0; a < shape::row_slots; ++a)
 #pragma unroll
     for (int b = 0; b < shape::col_slots; ++b)
-      if (mine && element_at(condition, a, b))
+      if (element_at(condition, a, b))
         f(base + element_at(offsets, a, b), T(element_at(x, a, b)));
 }
 

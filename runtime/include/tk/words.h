@@ -78,5 +78,9 @@ __device__ __forceinline__ int computed_here(int x) {
   asm volatile("" : "+r"(x));
   return x;
 }
+template <class T> __device__ __forceinline__ T *computed_here(T *x) {
+  asm volatile("" : "+l"(x));
+  return x;
+}
 
 } // namespace tk
