@@ -51,6 +51,15 @@ template <class L, class T, class S> __device__ __forceinline__ T sum_of_groups_
   return x;
 }
 
+/// Calls f for the rows, and for `count` runs of columns from the first on, each with a slot of its own.
+template <tile X, int Runs, class F> __device__ __forceinline__ void for_each_told(int first, int count, F f) {
+#pragma unroll
+  for (int r = first; r < Runs && r < first + count; ++r)
+#pragma unroll
+    for (int a = 0; a < X::row_slots; ++a)
+      f(a, r, (r - first) * X::row_slots + a);
+}
+
 /// Running sums along the columns. Rows in more than one warp need a scratch of `row_slots` elements; rows of which
 /// each group of L's warps holds a share of the columns one of all groups, with an element for each row of a warp.
 template <tile X, class S = no_scratch> __device__ __forceinline__ X cumsum_cols(X x, S &&through = {}) {
@@ -60,39 +69,45 @@ template <tile X, class S = no_scratch> __device__ __forceinline__ X cumsum_cols
   if constexpr (!X::has_cols)   // all threads of a row hold its one element
     return x;
   constexpr int step = L::lane_step, lanes = lanes_per_row<L>, warps = warps_per_row<L>;
-  T carry[X::row_slots] = {};
+  constexpr int runs = X::col_slots / L::run;
+  T before[X::row_slots][runs], total[X::row_slots][runs];
 #pragma unroll
-  for (int b = 0; b < X::col_slots; b += L::run) {
-    T before[X::row_slots], total[X::row_slots];
+  for (int r = 0; r < runs; ++r)
 #pragma unroll
     for (int a = 0; a < X::row_slots; ++a) {
+      const int b = r * L::run;
 #pragma unroll
       for (int i = 1; i < L::run; ++i)
         x.set(a, b + i, plus(x.at(a, b + i - 1), x.at(a, b + i)));
-      before[a] = scan_lanes<step, step * lanes>(x.at(a, b + L::run - 1), total[a]);
+      before[a][r] = scan_lanes<step, step * lanes>(x.at(a, b + L::run - 1), total[a][r]);
     }
-    if constexpr (warps > 1) {
-      static_assert(plain<S>::warps * warp_size >= L::threads && plain<S>::elements >= X::row_slots,
-                    "scratch too small");
-      const int warp = through.warp();
-      if (lane() == 0)
+  if constexpr (warps > 1) {
+    static_assert(plain<S>::warps * warp_size >= L::threads && plain<S>::elements >= X::row_slots, "scratch too small");
+    constexpr int fitting = plain<S>::elements / (X::row_slots * slots_of<T>), at_once = fitting < runs ? fitting : runs;
+    const int warp = through.warp();
 #pragma unroll
-        for (int a = 0; a < X::row_slots; ++a)
-          through.template slot<T>(warp, a) = total[a];
+    for (int first = 0; first < runs; first += at_once) {
+      for_each_told<X, runs>(first, at_once, [&](int a, int r, int slot) {
+        if (lane() == 0)
+          through.template slot<T>(warp, slot) = total[a][r];
+      });
       through.sync();
-#pragma unroll
-      for (int a = 0; a < X::row_slots; ++a)
-        before[a] = plus(before[a], scan_warps(through, a, warp / warps * warps, 1, warps, total[a]));
+      for_each_told<X, runs>(first, at_once, [&](int a, int r, int slot) {
+        before[a][r] = plus(before[a][r], scan_warps(through, slot, warp / warps * warps, 1, warps, total[a][r]));
+      });
       through.next();
     }
+  }
+  T carry[X::row_slots] = {};
+#pragma unroll
+  for (int r = 0; r < runs; ++r)
 #pragma unroll
     for (int a = 0; a < X::row_slots; ++a) {
 #pragma unroll
       for (int i = 0; i < L::run; ++i)
-        x.set(a, b + i, plus(x.at(a, b + i), plus(before[a], carry[a])));
-      carry[a] = plus(carry[a], total[a]);
+        x.set(a, r * L::run + i, plus(x.at(a, r * L::run + i), plus(before[a][r], carry[a])));
+      carry[a] = plus(carry[a], total[a][r]);
     }
-  }
   if constexpr (warps == 1 && plain<S>::warps * warp_size > L::threads) {
     tell_rows<L>(carry, through);
     through.sync();
