@@ -180,8 +180,8 @@ __global__ void __launch_bounds__(256, 1) gemm_bf16_BK128_BM16_BN64_split4_stage
       tk::store_shared(shared.transposed_acc, acc);
       tk::sync(1, 128);
       const auto acc_2 = tk::load_shared<tk::fragment<float, 64, 64, tk::mma_layout>>(shared.transposed_acc.T());
-      tk::store(g.c.wide,
-                tk::view<tk::bf16, 16>{g.c.at(m.begin, n.begin), g.c.stride(0), m.end - m.begin, n.end - n.begin},
+      tk::store(g.c.wide(4),
+                tk::view<tk::bf16, 4>{g.c.at(m.begin, n.begin), g.c.stride(0), m.end - m.begin, n.end - n.begin},
                 tk::cast<tk::bf16>(acc_2));
     }
     // gemm.tk:5  kernel gemm<T: {bf16, f16}>(a: T[M, K], b: T[K, N], out c: T[M, N]) {
@@ -344,8 +344,8 @@ __global__ void __launch_bounds__(256, 1) gemm_bf16_BK128_BM16_BN64_split2_stage
       tk::store_shared(shared.transposed_acc, acc);
       tk::sync(1, 128);
       const auto acc_2 = tk::load_shared<tk::fragment<float, 64, 64, tk::mma_layout>>(shared.transposed_acc.T());
-      tk::store(g.c.wide,
-                tk::view<tk::bf16, 16>{g.c.at(m.begin, n.begin), g.c.stride(0), m.end - m.begin, n.end - n.begin},
+      tk::store(g.c.wide(4),
+                tk::view<tk::bf16, 4>{g.c.at(m.begin, n.begin), g.c.stride(0), m.end - m.begin, n.end - n.begin},
                 tk::cast<tk::bf16>(acc_2));
     }
     // gemm.tk:5  kernel gemm<T: {bf16, f16}>(a: T[M, K], b: T[K, N], out c: T[M, N]) {
@@ -493,8 +493,8 @@ __global__ void __launch_bounds__(256, 1)
       tk::store_shared(shared.transposed_acc, acc);
       tk::sync(1, 128);
       const auto acc_2 = tk::load_shared<tk::fragment<float, 64, 64, tk::mma_layout>>(shared.transposed_acc.T());
-      tk::store(g.c.wide,
-                tk::view<tk::bf16, 16>{g.c.at(m.begin, n.begin), g.c.stride(0), m.end - m.begin, n.end - n.begin},
+      tk::store(g.c.wide(4),
+                tk::view<tk::bf16, 4>{g.c.at(m.begin, n.begin), g.c.stride(0), m.end - m.begin, n.end - n.begin},
                 tk::cast<tk::bf16>(acc_2));
     }
   }
@@ -661,8 +661,8 @@ __global__ void __launch_bounds__(256, 1)
       tk::store_shared(shared.transposed_acc, acc);
       tk::sync(1, 128);
       const auto acc_2 = tk::load_shared<tk::fragment<float, 64, 64, tk::mma_layout>>(shared.transposed_acc.T());
-      tk::store(g.c.wide,
-                tk::view<tk::bf16, 16>{g.c.at(m.begin, n.begin), g.c.stride(0), m.end - m.begin, n.end - n.begin},
+      tk::store(g.c.wide(4),
+                tk::view<tk::bf16, 4>{g.c.at(m.begin, n.begin), g.c.stride(0), m.end - m.begin, n.end - n.begin},
                 tk::cast<tk::bf16>(acc_2));
     }
     // gemm.tk:5  kernel gemm<T: {bf16, f16}>(a: T[M, K], b: T[K, N], out c: T[M, N]) {
@@ -810,8 +810,8 @@ __global__ void __launch_bounds__(256, 1)
       tk::store_shared(shared.transposed_acc, acc);
       tk::sync(1, 128);
       const auto acc_2 = tk::load_shared<tk::fragment<float, 64, 64, tk::mma_layout>>(shared.transposed_acc.T());
-      tk::store(g.c.wide,
-                tk::view<tk::bf16, 16>{g.c.at(m.begin, n.begin), g.c.stride(0), m.end - m.begin, n.end - n.begin},
+      tk::store(g.c.wide(4),
+                tk::view<tk::bf16, 4>{g.c.at(m.begin, n.begin), g.c.stride(0), m.end - m.begin, n.end - n.begin},
                 tk::cast<tk::bf16>(acc_2));
     }
   }
@@ -989,9 +989,9 @@ __global__ void __launch_bounds__(256, 1) gemm_bf16_BK128_BM64_BN64_split8_stage
       acc_share += acc_of_5;
       acc_share += acc_of_6;
       acc_share += acc_of_7;
-      tk::store(g.c.wide,
-                tk::view<tk::bf16, 16>{g.c.at(m.begin, n_share.begin), g.c.stride(0), m.end - m.begin,
-                                       n_share.end - n_share.begin},
+      tk::store(g.c.wide(4),
+                tk::view<tk::bf16, 4>{g.c.at(m.begin, n_share.begin), g.c.stride(0), m.end - m.begin,
+                                      n_share.end - n_share.begin},
                 tk::cast<tk::bf16>(acc_share));
     }
     // gemm.tk:5  kernel gemm<T: {bf16, f16}>(a: T[M, K], b: T[K, N], out c: T[M, N]) {
@@ -1159,9 +1159,9 @@ __global__ void __launch_bounds__(256, 1)
       acc_share += acc_of_1;
       acc_share += acc_of_2;
       acc_share += acc_of_3;
-      tk::store(g.c.wide,
-                tk::view<tk::bf16, 16>{g.c.at(m.begin, n_share.begin), g.c.stride(0), m.end - m.begin,
-                                       n_share.end - n_share.begin},
+      tk::store(g.c.wide(4),
+                tk::view<tk::bf16, 4>{g.c.at(m.begin, n_share.begin), g.c.stride(0), m.end - m.begin,
+                                      n_share.end - n_share.begin},
                 tk::cast<tk::bf16>(acc_share));
     }
     // gemm.tk:5  kernel gemm<T: {bf16, f16}>(a: T[M, K], b: T[K, N], out c: T[M, N]) {
@@ -1323,9 +1323,9 @@ __global__ void __launch_bounds__(256, 1)
       const auto acc_of_1 = tk::load_cluster_shared<tk::fragment<float, 64, 32, tk::mma_layout>>(
           shared.acc_part.cols_of<32>(rank), (rank + 1) % 2);
       acc_share += acc_of_1;
-      tk::store(g.c.wide,
-                tk::view<tk::bf16, 16>{g.c.at(m.begin, n_share.begin), g.c.stride(0), m.end - m.begin,
-                                       n_share.end - n_share.begin},
+      tk::store(g.c.wide(4),
+                tk::view<tk::bf16, 4>{g.c.at(m.begin, n_share.begin), g.c.stride(0), m.end - m.begin,
+                                      n_share.end - n_share.begin},
                 tk::cast<tk::bf16>(acc_share));
     }
     // gemm.tk:5  kernel gemm<T: {bf16, f16}>(a: T[M, K], b: T[K, N], out c: T[M, N]) {
@@ -1487,9 +1487,9 @@ __global__ void __launch_bounds__(256, 1)
       const auto acc_of_1 = tk::load_cluster_shared<tk::fragment<float, 64, 80, tk::mma_layout>>(
           shared.acc_part.cols_of<80>(rank), (rank + 1) % 2);
       acc_share += acc_of_1;
-      tk::store(g.c.wide,
-                tk::view<tk::bf16, 16>{g.c.at(m.begin, n_share.begin), g.c.stride(0), m.end - m.begin,
-                                       n_share.end - n_share.begin},
+      tk::store(g.c.wide(4),
+                tk::view<tk::bf16, 4>{g.c.at(m.begin, n_share.begin), g.c.stride(0), m.end - m.begin,
+                                      n_share.end - n_share.begin},
                 tk::cast<tk::bf16>(acc_share));
     }
     // gemm.tk:5  kernel gemm<T: {bf16, f16}>(a: T[M, K], b: T[K, N], out c: T[M, N]) {

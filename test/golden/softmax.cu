@@ -37,7 +37,7 @@ __global__ void __launch_bounds__(128)
   for (const auto c : tk::tiles<256>{0, g.C}) {
     // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
     const auto x = tk::load<tk::fragment<tk::half, 4, 256, tk::row_layout<128, 32, 8>>>(
-        g.x.wide,
+        g.x.wide(),
         tk::view<const tk::half, 16>{g.x.at(i.begin, c.begin), g.x.stride(0), i.end - i.begin, c.end - c.begin});
     const auto raw = tk::where(tk::col_index<tk::row<int, 256, tk::row_layout<128, 32, 8>>>() + c.begin < g.C,
                                tk::cast<float>(x), -tk::inf);
@@ -49,7 +49,7 @@ __global__ void __launch_bounds__(128)
     const auto l = tk::exp2(-3.4028235e+38f - m_new) * 0.0f + tk::row_sum(tk::exp2(t - m_new));
     // softmax.tk:37  let total = m + log2(l);
     const auto total = m_new + tk::log2(l);
-    tk::store(g.y.wide,
+    tk::store(g.y.wide(),
               tk::view<tk::half, 16>{g.y.at(i.begin, c.begin), g.y.stride(0), i.end - i.begin, c.end - c.begin},
               tk::cast<tk::half>(tk::exp2(t - total)));
   }
@@ -77,7 +77,7 @@ __global__ void __launch_bounds__(128)
   for (const auto c : tk::tiles<512>{0, g.C}) {
     // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
     const auto x = tk::load<tk::fragment<tk::half, 4, 512, tk::row_layout<128, 32, 8>>>(
-        g.x.wide,
+        g.x.wide(),
         tk::view<const tk::half, 16>{g.x.at(i.begin, c.begin), g.x.stride(0), i.end - i.begin, c.end - c.begin});
     const auto raw = tk::where(tk::col_index<tk::row<int, 512, tk::row_layout<128, 32, 8>>>() + c.begin < g.C,
                                tk::cast<float>(x), -tk::inf);
@@ -89,7 +89,7 @@ __global__ void __launch_bounds__(128)
     const auto l = tk::exp2(-3.4028235e+38f - m_new) * 0.0f + tk::row_sum(tk::exp2(t - m_new));
     // softmax.tk:37  let total = m + log2(l);
     const auto total = m_new + tk::log2(l);
-    tk::store(g.y.wide,
+    tk::store(g.y.wide(),
               tk::view<tk::half, 16>{g.y.at(i.begin, c.begin), g.y.stride(0), i.end - i.begin, c.end - c.begin},
               tk::cast<tk::half>(tk::exp2(t - total)));
   }
@@ -117,7 +117,7 @@ __global__ void __launch_bounds__(64)
   for (const auto c : tk::tiles<1024>{0, g.C}) {
     // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
     const auto x = tk::load<tk::fragment<tk::half, 2, 1024, tk::row_layout<64, 32, 8>>>(
-        g.x.wide,
+        g.x.wide(),
         tk::view<const tk::half, 16>{g.x.at(i.begin, c.begin), g.x.stride(0), i.end - i.begin, c.end - c.begin});
     const auto raw = tk::where(tk::col_index<tk::row<int, 1024, tk::row_layout<64, 32, 8>>>() + c.begin < g.C,
                                tk::cast<float>(x), -tk::inf);
@@ -129,7 +129,7 @@ __global__ void __launch_bounds__(64)
     const auto l = tk::exp2(-3.4028235e+38f - m_new) * 0.0f + tk::row_sum(tk::exp2(t - m_new));
     // softmax.tk:37  let total = m + log2(l);
     const auto total = m_new + tk::log2(l);
-    tk::store(g.y.wide,
+    tk::store(g.y.wide(),
               tk::view<tk::half, 16>{g.y.at(i.begin, c.begin), g.y.stride(0), i.end - i.begin, c.end - c.begin},
               tk::cast<tk::half>(tk::exp2(t - total)));
   }
@@ -164,7 +164,7 @@ __global__ void __launch_bounds__(128)
   for (const auto c : tk::tiles<2048>{0, g.C}) {
     // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
     const auto x = tk::load<tk::row<tk::half, 2048, tk::row_layout<128, 128, 8>>>(
-        g.x.wide, tk::view<const tk::half, 16>{g.x.at(i.begin, c.begin), g.x.stride(0), 1, c.end - c.begin});
+        g.x.wide(), tk::view<const tk::half, 16>{g.x.at(i.begin, c.begin), g.x.stride(0), 1, c.end - c.begin});
     const auto raw = tk::where(tk::col_index<tk::row<int, 2048, tk::row_layout<128, 128, 8>>>() + c.begin < g.C,
                                tk::cast<float>(x), -tk::inf);
     // softmax.tk:33  let m_new = max(m, rowmax(t));
@@ -177,7 +177,7 @@ __global__ void __launch_bounds__(128)
     const float l = tk::exp2(-3.4028235e+38f - m_new) * 0.0f + reduce_value_2;
     // softmax.tk:37  let total = m + log2(l);
     const float total = m_new + tk::log2(l);
-    tk::store(g.y.wide, tk::view<tk::half, 16>{g.y.at(i.begin, c.begin), g.y.stride(0), 1, c.end - c.begin},
+    tk::store(g.y.wide(), tk::view<tk::half, 16>{g.y.at(i.begin, c.begin), g.y.stride(0), 1, c.end - c.begin},
               tk::cast<tk::half>(tk::exp2(t - total)));
   }
 }
@@ -211,7 +211,7 @@ __global__ void __launch_bounds__(128)
   for (const auto c : tk::tiles<4096>{0, g.C}) {
     // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
     const auto x = tk::load<tk::row<tk::half, 4096, tk::row_layout<128, 128, 8>>>(
-        g.x.wide, tk::view<const tk::half, 16>{g.x.at(i.begin, c.begin), g.x.stride(0), 1, c.end - c.begin});
+        g.x.wide(), tk::view<const tk::half, 16>{g.x.at(i.begin, c.begin), g.x.stride(0), 1, c.end - c.begin});
     const auto raw = tk::where(tk::col_index<tk::row<int, 4096, tk::row_layout<128, 128, 8>>>() + c.begin < g.C,
                                tk::cast<float>(x), -tk::inf);
     // softmax.tk:33  let m_new = max(m, rowmax(t));
@@ -224,7 +224,47 @@ __global__ void __launch_bounds__(128)
     const float l = tk::exp2(-3.4028235e+38f - m_new) * 0.0f + reduce_value_2;
     // softmax.tk:37  let total = m + log2(l);
     const float total = m_new + tk::log2(l);
-    tk::store(g.y.wide, tk::view<tk::half, 16>{g.y.at(i.begin, c.begin), g.y.stride(0), 1, c.end - c.begin},
+    tk::store(g.y.wide(), tk::view<tk::half, 16>{g.y.at(i.begin, c.begin), g.y.stride(0), 1, c.end - c.begin},
+              tk::cast<tk::half>(tk::exp2(t - total)));
+  }
+}
+
+struct softmax_any_f16_BC256_BM4_vector2_warps4_arguments {
+  tk::global<const tk::half, 2> x;
+  tk::global<tk::half, 2> y;
+  int N;
+  int C;
+};
+
+/// softmax.tk:26  softmax_any, for sm_90a.
+/// y = softmax of rows of any length: maximum and sum in one pass, the result in a second. What is -inf becomes 0; a
+/// row of -inf alone
+/// becomes NaN.
+/// BM = 4, BC = 256.
+/// Plan: stages: none; warpgroups: 1; overlap: 0; persistent: false.
+/// Roles: worker of 4 warps.
+__global__ void __launch_bounds__(128) softmax_any_f16_BC256_BM4_vector2_warps4(
+    const __grid_constant__ softmax_any_f16_BC256_BM4_vector2_warps4_arguments g) {
+  const tk::tiles<4> i_tiles{0, g.N};
+  const auto i = i_tiles[int(blockIdx.x)];
+  // softmax.tk:38  for c in tiles(C, BC) { y[i, c] = exp2(x[i, c] * LOG2E - total); }
+  for (const auto c : tk::tiles<256>{0, g.C}) {
+    // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
+    const auto x = tk::load<tk::fragment<tk::half, 4, 256, tk::row_layout<128, 32, 2>>>(
+        g.x.wide(4),
+        tk::view<const tk::half, 4>{g.x.at(i.begin, c.begin), g.x.stride(0), i.end - i.begin, c.end - c.begin});
+    const auto raw = tk::where(tk::col_index<tk::row<int, 256, tk::row_layout<128, 32, 2>>>() + c.begin < g.C,
+                               tk::cast<float>(x), -tk::inf);
+    // softmax.tk:33  let m_new = max(m, rowmax(t));
+    const auto m_new = tk::max(tk::row_max_or_nan(raw) * 1.442695f, -3.4028235e+38f);
+    // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
+    const auto t = raw * 1.442695f;
+    // softmax.tk:34  l = l * exp2(m - m_new) + rowsum(exp2(t - m_new));
+    const auto l = tk::exp2(-3.4028235e+38f - m_new) * 0.0f + tk::row_sum(tk::exp2(t - m_new));
+    // softmax.tk:37  let total = m + log2(l);
+    const auto total = m_new + tk::log2(l);
+    tk::store(g.y.wide(4),
+              tk::view<tk::half, 4>{g.y.at(i.begin, c.begin), g.y.stride(0), i.end - i.begin, c.end - c.begin},
               tk::cast<tk::half>(tk::exp2(t - total)));
   }
 }
@@ -267,6 +307,46 @@ __global__ void __launch_bounds__(128) softmax_any_f16_BC256_BM4_vector1_warps4(
   }
 }
 
+struct softmax_any_f16_BC512_BM8_vector2_warps4_arguments {
+  tk::global<const tk::half, 2> x;
+  tk::global<tk::half, 2> y;
+  int N;
+  int C;
+};
+
+/// softmax.tk:26  softmax_any, for sm_90a.
+/// y = softmax of rows of any length: maximum and sum in one pass, the result in a second. What is -inf becomes 0; a
+/// row of -inf alone
+/// becomes NaN.
+/// BM = 8, BC = 512.
+/// Plan: stages: none; warpgroups: 1; overlap: 0; persistent: false.
+/// Roles: worker of 4 warps.
+__global__ void __launch_bounds__(128) softmax_any_f16_BC512_BM8_vector2_warps4(
+    const __grid_constant__ softmax_any_f16_BC512_BM8_vector2_warps4_arguments g) {
+  const tk::tiles<8> i_tiles{0, g.N};
+  const auto i = i_tiles[int(blockIdx.x)];
+  // softmax.tk:38  for c in tiles(C, BC) { y[i, c] = exp2(x[i, c] * LOG2E - total); }
+  for (const auto c : tk::tiles<512>{0, g.C}) {
+    // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
+    const auto x = tk::load<tk::fragment<tk::half, 8, 512, tk::row_layout<128, 32, 2>>>(
+        g.x.wide(4),
+        tk::view<const tk::half, 4>{g.x.at(i.begin, c.begin), g.x.stride(0), i.end - i.begin, c.end - c.begin});
+    const auto raw = tk::where(tk::col_index<tk::row<int, 512, tk::row_layout<128, 32, 2>>>() + c.begin < g.C,
+                               tk::cast<float>(x), -tk::inf);
+    // softmax.tk:33  let m_new = max(m, rowmax(t));
+    const auto m_new = tk::max(tk::row_max_or_nan(raw) * 1.442695f, -3.4028235e+38f);
+    // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
+    const auto t = raw * 1.442695f;
+    // softmax.tk:34  l = l * exp2(m - m_new) + rowsum(exp2(t - m_new));
+    const auto l = tk::exp2(-3.4028235e+38f - m_new) * 0.0f + tk::row_sum(tk::exp2(t - m_new));
+    // softmax.tk:37  let total = m + log2(l);
+    const auto total = m_new + tk::log2(l);
+    tk::store(g.y.wide(4),
+              tk::view<tk::half, 4>{g.y.at(i.begin, c.begin), g.y.stride(0), i.end - i.begin, c.end - c.begin},
+              tk::cast<tk::half>(tk::exp2(t - total)));
+  }
+}
+
 struct softmax_any_f16_BC512_BM8_vector1_warps4_arguments {
   tk::global<const tk::half, 2> x;
   tk::global<tk::half, 2> y;
@@ -301,6 +381,104 @@ __global__ void __launch_bounds__(128) softmax_any_f16_BC512_BM8_vector1_warps4(
     // softmax.tk:37  let total = m + log2(l);
     const auto total = m_new + tk::log2(l);
     tk::store(tk::view<tk::half>{g.y.at(i.begin, c.begin), g.y.stride(0), i.end - i.begin, c.end - c.begin},
+              tk::cast<tk::half>(tk::exp2(t - total)));
+  }
+}
+
+struct softmax_any_f16_BC1024_BM2_vector2_warps4_arguments {
+  tk::global<const tk::half, 2> x;
+  tk::global<tk::half, 2> y;
+  int N;
+  int C;
+};
+
+struct softmax_any_f16_BC1024_BM2_vector2_warps4_shared {
+  tk::scratch_memory<4, 8> reduce_scratch;
+};
+
+/// softmax.tk:26  softmax_any, for sm_90a.
+/// y = softmax of rows of any length: maximum and sum in one pass, the result in a second. What is -inf becomes 0; a
+/// row of -inf alone
+/// becomes NaN.
+/// BM = 2, BC = 1024.
+/// Plan: stages: none; warpgroups: 1; overlap: 0; persistent: false.
+/// Roles: worker of 4 warps.
+/// Shared memory: reduce_scratch 512 bytes.
+__global__ void __launch_bounds__(128) softmax_any_f16_BC1024_BM2_vector2_warps4(
+    const __grid_constant__ softmax_any_f16_BC1024_BM2_vector2_warps4_arguments g) {
+  auto &shared = tk::shared_at<softmax_any_f16_BC1024_BM2_vector2_warps4_shared>(0);
+  const tk::tiles<2> i_tiles{0, g.N};
+  tk::scratch<4, 8> reduce_scratch{shared.reduce_scratch, 1};
+  const auto i = i_tiles[int(blockIdx.x)];
+  // softmax.tk:38  for c in tiles(C, BC) { y[i, c] = exp2(x[i, c] * LOG2E - total); }
+  for (const auto c : tk::tiles<1024>{0, g.C}) {
+    // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
+    const auto x = tk::load<tk::fragment<tk::half, 2, 1024, tk::row_layout<128, 64, 2>>>(
+        g.x.wide(4),
+        tk::view<const tk::half, 4>{g.x.at(i.begin, c.begin), g.x.stride(0), i.end - i.begin, c.end - c.begin});
+    const auto raw = tk::where(tk::col_index<tk::row<int, 1024, tk::row_layout<128, 64, 2>>>() + c.begin < g.C,
+                               tk::cast<float>(x), -tk::inf);
+    // softmax.tk:33  let m_new = max(m, rowmax(t));
+    const auto reduce_value = tk::row_max_or_nan(raw, reduce_scratch);
+    const auto m_new = tk::max(reduce_value * 1.442695f, -3.4028235e+38f);
+    // softmax.tk:34  l = l * exp2(m - m_new) + rowsum(exp2(t - m_new));
+    const auto mul_value_2 = tk::exp2(-3.4028235e+38f - m_new) * 0.0f;
+    // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
+    const auto t = raw * 1.442695f;
+    // softmax.tk:34  l = l * exp2(m - m_new) + rowsum(exp2(t - m_new));
+    const auto reduce_value_2 = tk::row_sum(tk::exp2(t - m_new), reduce_scratch);
+    const auto l = mul_value_2 + reduce_value_2;
+    // softmax.tk:37  let total = m + log2(l);
+    const auto total = m_new + tk::log2(l);
+    tk::store(g.y.wide(4),
+              tk::view<tk::half, 4>{g.y.at(i.begin, c.begin), g.y.stride(0), i.end - i.begin, c.end - c.begin},
+              tk::cast<tk::half>(tk::exp2(t - total)));
+  }
+}
+
+struct softmax_any_f16_BC2048_BM1_vector2_warps8_arguments {
+  tk::global<const tk::half, 2> x;
+  tk::global<tk::half, 2> y;
+  int N;
+  int C;
+};
+
+struct softmax_any_f16_BC2048_BM1_vector2_warps8_shared {
+  tk::scratch_memory<8, 8> reduce_scratch;
+};
+
+/// softmax.tk:26  softmax_any, for sm_90a.
+/// y = softmax of rows of any length: maximum and sum in one pass, the result in a second. What is -inf becomes 0; a
+/// row of -inf alone
+/// becomes NaN.
+/// BM = 1, BC = 2048.
+/// Plan: stages: none; warpgroups: 1; overlap: 0; persistent: false.
+/// Roles: worker of 8 warps.
+/// Shared memory: reduce_scratch 1 KiB.
+__global__ void __launch_bounds__(256) softmax_any_f16_BC2048_BM1_vector2_warps8(
+    const __grid_constant__ softmax_any_f16_BC2048_BM1_vector2_warps8_arguments g) {
+  auto &shared = tk::shared_at<softmax_any_f16_BC2048_BM1_vector2_warps8_shared>(0);
+  const tk::tiles<1> i_tiles{0, g.N};
+  tk::scratch<8, 8> reduce_scratch{shared.reduce_scratch, 1};
+  const auto i = i_tiles[int(blockIdx.x)];
+  // softmax.tk:38  for c in tiles(C, BC) { y[i, c] = exp2(x[i, c] * LOG2E - total); }
+  for (const auto c : tk::tiles<2048>{0, g.C}) {
+    // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
+    const auto x = tk::load<tk::row<tk::half, 2048, tk::row_layout<256, 256, 2>>>(
+        g.x.wide(4), tk::view<const tk::half, 4>{g.x.at(i.begin, c.begin), g.x.stride(0), 1, c.end - c.begin});
+    const auto raw = tk::where(tk::col_index<tk::row<int, 2048, tk::row_layout<256, 256, 2>>>() + c.begin < g.C,
+                               tk::cast<float>(x), -tk::inf);
+    // softmax.tk:33  let m_new = max(m, rowmax(t));
+    const float reduce_value = tk::row_max_or_nan(raw, reduce_scratch);
+    const float m_new = tk::max(reduce_value * 1.442695f, -3.4028235e+38f);
+    // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
+    const auto t = raw * 1.442695f;
+    // softmax.tk:34  l = l * exp2(m - m_new) + rowsum(exp2(t - m_new));
+    const float reduce_value_2 = tk::row_sum(tk::exp2(t - m_new), reduce_scratch);
+    const float l = tk::exp2(-3.4028235e+38f - m_new) * 0.0f + reduce_value_2;
+    // softmax.tk:37  let total = m + log2(l);
+    const float total = m_new + tk::log2(l);
+    tk::store(g.y.wide(4), tk::view<tk::half, 4>{g.y.at(i.begin, c.begin), g.y.stride(0), 1, c.end - c.begin},
               tk::cast<tk::half>(tk::exp2(t - total)));
   }
 }
@@ -948,7 +1126,7 @@ __global__ void __launch_bounds__(256) softmax_any_f16_BC8192_BM1_keep4_keep_ahe
   const int kept_stop = tk::min(stop, kept_end);
   for (const auto c_ahead : tk::tiles<8192>{0, kept_stop}) {
     tk::copy_row_async<256>(
-        shared.kept_x[kept_x_fill.slot], g.x.wide,
+        shared.kept_x[kept_x_fill.slot], g.x.wide(),
         tk::view<const tk::half, 16>{g.x.at(i.begin, c_ahead.begin), g.x.stride(0), 1, c_ahead.end - c_ahead.begin},
         int(threadIdx.x));
     kept_x_fill.advance();
@@ -977,7 +1155,7 @@ __global__ void __launch_bounds__(256) softmax_any_f16_BC8192_BM1_keep4_keep_ahe
     } else {
       // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
       x = tk::load<tk::row<tk::half, 8192, tk::row_layout<256, 256, 8>>>(
-          g.x.wide, tk::view<const tk::half, 16>{g.x.at(i.begin, c.begin), g.x.stride(0), 1, 8192});
+          g.x.wide(), tk::view<const tk::half, 16>{g.x.at(i.begin, c.begin), g.x.stride(0), 1, 8192});
     }
     const auto x_f32 = tk::cast<float>(x);
     // softmax.tk:33  let m_new = max(m, rowmax(t));
@@ -1007,7 +1185,7 @@ __global__ void __launch_bounds__(256) softmax_any_f16_BC8192_BM1_keep4_keep_ahe
     } else {
       // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
       x_2 = tk::load<tk::row<tk::half, 8192, tk::row_layout<256, 256, 8>>>(
-          g.x.wide, tk::view<const tk::half, 16>{g.x.at(i.begin, c_2.begin), g.x.stride(0), 1, c_2.end - c_2.begin});
+          g.x.wide(), tk::view<const tk::half, 16>{g.x.at(i.begin, c_2.begin), g.x.stride(0), 1, c_2.end - c_2.begin});
     }
     const auto raw = tk::where(tk::col_index<tk::row<int, 8192, tk::row_layout<256, 256, 8>>>() + c_2.begin < g.C,
                                tk::cast<float>(x_2), -tk::inf);
@@ -1032,9 +1210,9 @@ __global__ void __launch_bounds__(256) softmax_any_f16_BC8192_BM1_keep4_keep_ahe
       kept_x_at_2.advance();
     } else {
       x_3 = tk::load<tk::row<tk::half, 8192, tk::row_layout<256, 256, 8>>>(
-          g.x.wide, tk::view<const tk::half, 16>{g.x.at(i.begin, c_3.begin), g.x.stride(0), 1, c_3.end - c_3.begin});
+          g.x.wide(), tk::view<const tk::half, 16>{g.x.at(i.begin, c_3.begin), g.x.stride(0), 1, c_3.end - c_3.begin});
     }
-    tk::store(g.y.wide, tk::view<tk::half, 16>{g.y.at(i.begin, c_3.begin), g.y.stride(0), 1, c_3.end - c_3.begin},
+    tk::store(g.y.wide(), tk::view<tk::half, 16>{g.y.at(i.begin, c_3.begin), g.y.stride(0), 1, c_3.end - c_3.begin},
               tk::cast<tk::half>(tk::exp2(tk::cast<float>(x_3) * 1.442695f - total)));
   }
 }
@@ -1079,7 +1257,7 @@ __global__ void __launch_bounds__(128) softmax_any_f16_BC4096_BM1_keep5_keep_ahe
   const int kept_stop = tk::min(stop, kept_end);
   for (const auto c_ahead : tk::tiles<4096>{0, kept_stop}) {
     tk::copy_row_async<128>(
-        shared.kept_x[kept_x_fill.slot], g.x.wide,
+        shared.kept_x[kept_x_fill.slot], g.x.wide(),
         tk::view<const tk::half, 16>{g.x.at(i.begin, c_ahead.begin), g.x.stride(0), 1, c_ahead.end - c_ahead.begin},
         int(threadIdx.x));
     kept_x_fill.advance();
@@ -1108,7 +1286,7 @@ __global__ void __launch_bounds__(128) softmax_any_f16_BC4096_BM1_keep5_keep_ahe
     } else {
       // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
       x = tk::load<tk::row<tk::half, 4096, tk::row_layout<128, 128, 8>>>(
-          g.x.wide, tk::view<const tk::half, 16>{g.x.at(i.begin, c.begin), g.x.stride(0), 1, 4096});
+          g.x.wide(), tk::view<const tk::half, 16>{g.x.at(i.begin, c.begin), g.x.stride(0), 1, 4096});
     }
     const auto x_f32 = tk::cast<float>(x);
     // softmax.tk:33  let m_new = max(m, rowmax(t));
@@ -1138,7 +1316,7 @@ __global__ void __launch_bounds__(128) softmax_any_f16_BC4096_BM1_keep5_keep_ahe
     } else {
       // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
       x_2 = tk::load<tk::row<tk::half, 4096, tk::row_layout<128, 128, 8>>>(
-          g.x.wide, tk::view<const tk::half, 16>{g.x.at(i.begin, c_2.begin), g.x.stride(0), 1, c_2.end - c_2.begin});
+          g.x.wide(), tk::view<const tk::half, 16>{g.x.at(i.begin, c_2.begin), g.x.stride(0), 1, c_2.end - c_2.begin});
     }
     const auto raw = tk::where(tk::col_index<tk::row<int, 4096, tk::row_layout<128, 128, 8>>>() + c_2.begin < g.C,
                                tk::cast<float>(x_2), -tk::inf);
@@ -1163,9 +1341,9 @@ __global__ void __launch_bounds__(128) softmax_any_f16_BC4096_BM1_keep5_keep_ahe
       kept_x_at_2.advance();
     } else {
       x_3 = tk::load<tk::row<tk::half, 4096, tk::row_layout<128, 128, 8>>>(
-          g.x.wide, tk::view<const tk::half, 16>{g.x.at(i.begin, c_3.begin), g.x.stride(0), 1, c_3.end - c_3.begin});
+          g.x.wide(), tk::view<const tk::half, 16>{g.x.at(i.begin, c_3.begin), g.x.stride(0), 1, c_3.end - c_3.begin});
     }
-    tk::store(g.y.wide, tk::view<tk::half, 16>{g.y.at(i.begin, c_3.begin), g.y.stride(0), 1, c_3.end - c_3.begin},
+    tk::store(g.y.wide(), tk::view<tk::half, 16>{g.y.at(i.begin, c_3.begin), g.y.stride(0), 1, c_3.end - c_3.begin},
               tk::cast<tk::half>(tk::exp2(tk::cast<float>(x_3) * 1.442695f - total)));
   }
 }
@@ -1204,7 +1382,7 @@ __global__ void __launch_bounds__(512)
   for (const auto c : tk::tiles<16384>{0, c_split}) {
     // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
     const auto x = tk::load<tk::row<tk::half, 16384, tk::row_layout<512, 512, 8>>>(
-        g.x.wide, tk::view<const tk::half, 16>{g.x.at(i.begin, c.begin), g.x.stride(0), 1, 16384});
+        g.x.wide(), tk::view<const tk::half, 16>{g.x.at(i.begin, c.begin), g.x.stride(0), 1, 16384});
     const auto x_f32 = tk::cast<float>(x);
     // softmax.tk:33  let m_new = max(m, rowmax(t));
     const float reduce_value = tk::row_max_or_nan(x_f32, reduce_scratch);
@@ -1220,7 +1398,7 @@ __global__ void __launch_bounds__(512)
   for (const auto c_2 : tk::tiles<16384>{c_split, g.C}) {
     // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
     const auto x_2 = tk::load<tk::row<tk::half, 16384, tk::row_layout<512, 512, 8>>>(
-        g.x.wide, tk::view<const tk::half, 16>{g.x.at(i.begin, c_2.begin), g.x.stride(0), 1, c_2.end - c_2.begin});
+        g.x.wide(), tk::view<const tk::half, 16>{g.x.at(i.begin, c_2.begin), g.x.stride(0), 1, c_2.end - c_2.begin});
     const auto raw = tk::where(tk::col_index<tk::row<int, 16384, tk::row_layout<512, 512, 8>>>() + c_2.begin < g.C,
                                tk::cast<float>(x_2), -tk::inf);
     // softmax.tk:33  let m_new = max(m, rowmax(t));
@@ -1238,8 +1416,8 @@ __global__ void __launch_bounds__(512)
   // softmax.tk:38  for c in tiles(C, BC) { y[i, c] = exp2(x[i, c] * LOG2E - total); }
   for (const auto c_3 : tk::tiles<16384>{0, g.C}) {
     const auto x_3 = tk::load<tk::row<tk::half, 16384, tk::row_layout<512, 512, 8>>>(
-        g.x.wide, tk::view<const tk::half, 16>{g.x.at(i.begin, c_3.begin), g.x.stride(0), 1, c_3.end - c_3.begin});
-    tk::store(g.y.wide, tk::view<tk::half, 16>{g.y.at(i.begin, c_3.begin), g.y.stride(0), 1, c_3.end - c_3.begin},
+        g.x.wide(), tk::view<const tk::half, 16>{g.x.at(i.begin, c_3.begin), g.x.stride(0), 1, c_3.end - c_3.begin});
+    tk::store(g.y.wide(), tk::view<tk::half, 16>{g.y.at(i.begin, c_3.begin), g.y.stride(0), 1, c_3.end - c_3.begin},
               tk::cast<tk::half>(tk::exp2(tk::cast<float>(x_3) * 1.442695f - total)));
   }
 }
@@ -1283,7 +1461,7 @@ __global__ void __launch_bounds__(256) softmax_any_f16_BC4096_BM1_keep4_keep_ahe
   const int kept_stop = tk::min(stop, kept_end);
   for (const auto c_ahead : tk::tiles<4096>{0, kept_stop}) {
     tk::copy_row_async<256>(
-        shared.kept_x[kept_x_fill.slot], g.x.wide,
+        shared.kept_x[kept_x_fill.slot], g.x.wide(),
         tk::view<const tk::half, 16>{g.x.at(i.begin, c_ahead.begin), g.x.stride(0), 1, c_ahead.end - c_ahead.begin},
         int(threadIdx.x));
     kept_x_fill.advance();
@@ -1312,7 +1490,7 @@ __global__ void __launch_bounds__(256) softmax_any_f16_BC4096_BM1_keep4_keep_ahe
     } else {
       // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
       x = tk::load<tk::row<tk::half, 4096, tk::row_layout<256, 256, 8>>>(
-          g.x.wide, tk::view<const tk::half, 16>{g.x.at(i.begin, c.begin), g.x.stride(0), 1, 4096});
+          g.x.wide(), tk::view<const tk::half, 16>{g.x.at(i.begin, c.begin), g.x.stride(0), 1, 4096});
     }
     const auto x_f32 = tk::cast<float>(x);
     // softmax.tk:33  let m_new = max(m, rowmax(t));
@@ -1340,7 +1518,7 @@ __global__ void __launch_bounds__(256) softmax_any_f16_BC4096_BM1_keep4_keep_ahe
     } else {
       // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
       x_2 = tk::load<tk::row<tk::half, 4096, tk::row_layout<256, 256, 8>>>(
-          g.x.wide, tk::view<const tk::half, 16>{g.x.at(i.begin, c_2.begin), g.x.stride(0), 1, c_2.end - c_2.begin});
+          g.x.wide(), tk::view<const tk::half, 16>{g.x.at(i.begin, c_2.begin), g.x.stride(0), 1, c_2.end - c_2.begin});
     }
     const auto raw = tk::where(tk::col_index<tk::row<int, 4096, tk::row_layout<256, 256, 8>>>() + c_2.begin < g.C,
                                tk::cast<float>(x_2), -tk::inf);
@@ -1369,9 +1547,9 @@ __global__ void __launch_bounds__(256) softmax_any_f16_BC4096_BM1_keep4_keep_ahe
       kept_x_at_2.advance();
     } else {
       x_3 = tk::load<tk::row<tk::half, 4096, tk::row_layout<256, 256, 8>>>(
-          g.x.wide, tk::view<const tk::half, 16>{g.x.at(i.begin, c_3.begin), g.x.stride(0), 1, c_3.end - c_3.begin});
+          g.x.wide(), tk::view<const tk::half, 16>{g.x.at(i.begin, c_3.begin), g.x.stride(0), 1, c_3.end - c_3.begin});
     }
-    tk::store(g.y.wide, tk::view<tk::half, 16>{g.y.at(i.begin, c_3.begin), g.y.stride(0), 1, c_3.end - c_3.begin},
+    tk::store(g.y.wide(), tk::view<tk::half, 16>{g.y.at(i.begin, c_3.begin), g.y.stride(0), 1, c_3.end - c_3.begin},
               tk::cast<tk::half>(tk::exp2(tk::cast<float>(x_3) * 1.442695f - total)));
   }
 }
@@ -1415,7 +1593,7 @@ __global__ void __launch_bounds__(128) softmax_any_f16_BC2048_BM1_keep4_keep_ahe
   const int kept_stop = tk::min(stop, kept_end);
   for (const auto c_ahead : tk::tiles<2048>{0, kept_stop}) {
     tk::copy_row_async<128>(
-        shared.kept_x[kept_x_fill.slot], g.x.wide,
+        shared.kept_x[kept_x_fill.slot], g.x.wide(),
         tk::view<const tk::half, 16>{g.x.at(i.begin, c_ahead.begin), g.x.stride(0), 1, c_ahead.end - c_ahead.begin},
         int(threadIdx.x));
     kept_x_fill.advance();
@@ -1444,7 +1622,7 @@ __global__ void __launch_bounds__(128) softmax_any_f16_BC2048_BM1_keep4_keep_ahe
     } else {
       // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
       x = tk::load<tk::row<tk::half, 2048, tk::row_layout<128, 128, 8>>>(
-          g.x.wide, tk::view<const tk::half, 16>{g.x.at(i.begin, c.begin), g.x.stride(0), 1, 2048});
+          g.x.wide(), tk::view<const tk::half, 16>{g.x.at(i.begin, c.begin), g.x.stride(0), 1, 2048});
     }
     const auto x_f32 = tk::cast<float>(x);
     // softmax.tk:33  let m_new = max(m, rowmax(t));
@@ -1472,7 +1650,7 @@ __global__ void __launch_bounds__(128) softmax_any_f16_BC2048_BM1_keep4_keep_ahe
     } else {
       // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
       x_2 = tk::load<tk::row<tk::half, 2048, tk::row_layout<128, 128, 8>>>(
-          g.x.wide, tk::view<const tk::half, 16>{g.x.at(i.begin, c_2.begin), g.x.stride(0), 1, c_2.end - c_2.begin});
+          g.x.wide(), tk::view<const tk::half, 16>{g.x.at(i.begin, c_2.begin), g.x.stride(0), 1, c_2.end - c_2.begin});
     }
     const auto raw = tk::where(tk::col_index<tk::row<int, 2048, tk::row_layout<128, 128, 8>>>() + c_2.begin < g.C,
                                tk::cast<float>(x_2), -tk::inf);
@@ -1501,9 +1679,9 @@ __global__ void __launch_bounds__(128) softmax_any_f16_BC2048_BM1_keep4_keep_ahe
       kept_x_at_2.advance();
     } else {
       x_3 = tk::load<tk::row<tk::half, 2048, tk::row_layout<128, 128, 8>>>(
-          g.x.wide, tk::view<const tk::half, 16>{g.x.at(i.begin, c_3.begin), g.x.stride(0), 1, c_3.end - c_3.begin});
+          g.x.wide(), tk::view<const tk::half, 16>{g.x.at(i.begin, c_3.begin), g.x.stride(0), 1, c_3.end - c_3.begin});
     }
-    tk::store(g.y.wide, tk::view<tk::half, 16>{g.y.at(i.begin, c_3.begin), g.y.stride(0), 1, c_3.end - c_3.begin},
+    tk::store(g.y.wide(), tk::view<tk::half, 16>{g.y.at(i.begin, c_3.begin), g.y.stride(0), 1, c_3.end - c_3.begin},
               tk::cast<tk::half>(tk::exp2(tk::cast<float>(x_3) * 1.442695f - total)));
   }
 }
@@ -1543,7 +1721,7 @@ __global__ void __launch_bounds__(128) softmax_any_f16(const __grid_constant__ s
   for (const auto c : tk::tiles<1024>{0, c_split}) {
     // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
     const auto x = tk::load<tk::fragment<tk::half, 4, 1024, tk::row_layout<128, 32, 8>>>(
-        g.x.wide, tk::view<const tk::half, 16>{g.x.at(i.begin, c.begin), g.x.stride(0), i.end - i.begin, 1024});
+        g.x.wide(), tk::view<const tk::half, 16>{g.x.at(i.begin, c.begin), g.x.stride(0), i.end - i.begin, 1024});
     const bool is_kept = c.begin < kept_end;
     if (is_kept) {
       tk::store_shared(shared.kept_x[kept_x_at.slot], x);
@@ -1563,7 +1741,7 @@ __global__ void __launch_bounds__(128) softmax_any_f16(const __grid_constant__ s
   for (const auto c_2 : tk::tiles<1024>{c_split, g.C}) {
     // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
     const auto x_2 = tk::load<tk::fragment<tk::half, 4, 1024, tk::row_layout<128, 32, 8>>>(
-        g.x.wide,
+        g.x.wide(),
         tk::view<const tk::half, 16>{g.x.at(i.begin, c_2.begin), g.x.stride(0), i.end - i.begin, c_2.end - c_2.begin});
     const bool is_kept_2 = c_2.begin < kept_end;
     if (is_kept_2) {
@@ -1593,10 +1771,10 @@ __global__ void __launch_bounds__(128) softmax_any_f16(const __grid_constant__ s
       kept_x_at_2.advance();
     } else {
       x_3 = tk::load<tk::fragment<tk::half, 4, 1024, tk::row_layout<128, 32, 8>>>(
-          g.x.wide, tk::view<const tk::half, 16>{g.x.at(i.begin, c_3.begin), g.x.stride(0), i.end - i.begin,
-                                                 c_3.end - c_3.begin});
+          g.x.wide(), tk::view<const tk::half, 16>{g.x.at(i.begin, c_3.begin), g.x.stride(0), i.end - i.begin,
+                                                   c_3.end - c_3.begin});
     }
-    tk::store(g.y.wide,
+    tk::store(g.y.wide(),
               tk::view<tk::half, 16>{g.y.at(i.begin, c_3.begin), g.y.stride(0), i.end - i.begin, c_3.end - c_3.begin},
               tk::cast<tk::half>(tk::exp2(tk::cast<float>(x_3) * 1.442695f - total)));
   }
@@ -1672,6 +1850,16 @@ extern "C" tk_status softmax_any(const tk_tensor *x, const tk_tensor *y, struct 
                      int(sizeof(softmax_any_f16_BC4096_BM1_shared)) + 1024, stream);
     return call.status();
   }
+  if (T == tk::element::f16 && (tk::host::modulo(int64_t(C), 2) == 0) && (int64_t(C) <= 256)) {
+    softmax_any_f16_BC256_BM4_vector2_warps4_arguments arguments{};
+    arguments.x = tk::host::make_global<const tk::half, 2>(x_view);
+    arguments.y = tk::host::make_global<tk::half, 2>(y_view);
+    arguments.N = N;
+    arguments.C = C;
+    tk::host::launch(call, device, softmax_any_f16_BC256_BM4_vector2_warps4, arguments, tk::host::steps(0, N, 4), false,
+                     128, 0, stream);
+    return call.status();
+  }
   if (T == tk::element::f16 && (int64_t(C) <= 256)) {
     softmax_any_f16_BC256_BM4_vector1_warps4_arguments arguments{};
     arguments.x = tk::host::make_global<const tk::half, 2>(x_view);
@@ -1679,6 +1867,16 @@ extern "C" tk_status softmax_any(const tk_tensor *x, const tk_tensor *y, struct 
     arguments.N = N;
     arguments.C = C;
     tk::host::launch(call, device, softmax_any_f16_BC256_BM4_vector1_warps4, arguments, tk::host::steps(0, N, 4), false,
+                     128, 0, stream);
+    return call.status();
+  }
+  if (T == tk::element::f16 && (tk::host::modulo(int64_t(C), 2) == 0) && (int64_t(C) <= 512)) {
+    softmax_any_f16_BC512_BM8_vector2_warps4_arguments arguments{};
+    arguments.x = tk::host::make_global<const tk::half, 2>(x_view);
+    arguments.y = tk::host::make_global<tk::half, 2>(y_view);
+    arguments.N = N;
+    arguments.C = C;
+    tk::host::launch(call, device, softmax_any_f16_BC512_BM8_vector2_warps4, arguments, tk::host::steps(0, N, 8), false,
                      128, 0, stream);
     return call.status();
   }
@@ -1690,6 +1888,26 @@ extern "C" tk_status softmax_any(const tk_tensor *x, const tk_tensor *y, struct 
     arguments.C = C;
     tk::host::launch(call, device, softmax_any_f16_BC512_BM8_vector1_warps4, arguments, tk::host::steps(0, N, 8), false,
                      128, 0, stream);
+    return call.status();
+  }
+  if (T == tk::element::f16 && (tk::host::modulo(int64_t(C), 2) == 0) && (int64_t(C) <= 1024) && (int64_t(N) > 1056)) {
+    softmax_any_f16_BC1024_BM2_vector2_warps4_arguments arguments{};
+    arguments.x = tk::host::make_global<const tk::half, 2>(x_view);
+    arguments.y = tk::host::make_global<tk::half, 2>(y_view);
+    arguments.N = N;
+    arguments.C = C;
+    tk::host::launch(call, device, softmax_any_f16_BC1024_BM2_vector2_warps4, arguments, tk::host::steps(0, N, 2),
+                     false, 128, int(sizeof(softmax_any_f16_BC1024_BM2_vector2_warps4_shared)) + 1024, stream);
+    return call.status();
+  }
+  if (T == tk::element::f16 && (tk::host::modulo(int64_t(C), 2) == 0) && (int64_t(C) <= 2048) && (int64_t(N) <= 1056)) {
+    softmax_any_f16_BC2048_BM1_vector2_warps8_arguments arguments{};
+    arguments.x = tk::host::make_global<const tk::half, 2>(x_view);
+    arguments.y = tk::host::make_global<tk::half, 2>(y_view);
+    arguments.N = N;
+    arguments.C = C;
+    tk::host::launch(call, device, softmax_any_f16_BC2048_BM1_vector2_warps8, arguments, tk::host::steps(0, N, 1),
+                     false, 256, int(sizeof(softmax_any_f16_BC2048_BM1_vector2_warps8_shared)) + 1024, stream);
     return call.status();
   }
   if (T == tk::element::f16 &&

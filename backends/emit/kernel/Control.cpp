@@ -675,7 +675,7 @@ void RolePrinter::printCopyingLoop(const Stmt &stmt, cpp::Body &out) {
   }
   std::optional<cpp::Expr> all;
   for (const std::string &tensor : wide) {
-    const cpp::Expr one = cpp::member(kernel.argument(tensor), "wide");
+    const cpp::Expr one = cpp::method(kernel.argument(tensor), "wide");
     all = all ? cpp::binary("&&", *all, one) : one;
   }
   out.push_back(cpp::Stmt::ifThen(*all, {std::move(fast)}, {loop()}));

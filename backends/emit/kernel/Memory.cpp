@@ -40,9 +40,6 @@ int alignmentOf(int64_t bits) {
   return bits % 8 != 0 ? 1 : static_cast<int>(bytes & -bytes);
 }
 
-/// Whether a thread holds elements that are neighbours in a row.
-bool holdsNeighbours(const VarType &type) { return type.layout.kind != plan::Layout::Rows || type.layout.vec > 1; }
-
 } // namespace
 
 /// Elements of a tile index, be it the grid's or a loop's.
@@ -188,7 +185,7 @@ RolePrinter::ViewParts RolePrinter::viewOf(const Stmt &stmt, int64_t rows, int64
   return parts;
 }
 
-cpp::Expr RolePrinter::viewExpr(const ViewParts &parts, bool wide) const {
+cpp::Expr RolePrinter::viewExpr(const ViewParts &parts, int align) const {
   const std::string elem = elementType(parts.param->elem);
   const bool isConst = parts.isCopied || parts.param->mode == ir::ParamMode::In;
   const cpp::Expr base = kernel.argument(parts.param->name);
@@ -208,9 +205,8 @@ cpp::Expr RolePrinter::viewExpr(const ViewParts &parts, bool wide) const {
     fields.push_back(parts.rows.first ? parts.rows.first : cpp::integer(0));
     fields.push_back(parts.cols.first ? parts.cols.first : cpp::integer(0));
   }
-  const int align = isPacked(parts.param->elem) ? parts.cols.align : 16;
   const std::string type =
-      fmt::format("tk::view<{}{}{}>", isConst ? "const " : "", elem, wide ? fmt::format(", {}", align) : "");
+      fmt::format("tk::view<{}{}{}>", isConst ? "const " : "", elem, align > 0 ? fmt::format(", {}", align) : "");
   return cpp::braces(type, std::move(fields));
 }
 
@@ -219,10 +215,23 @@ bool RolePrinter::suitsWide(const ViewParts &parts) {
   return parts.cols.dim >= 0 && parts.cols.align == 16 && !isPacked(parts.param->elem);
 }
 
-/// Whether threads that hold the elements move more than a group of them at once.
-bool RolePrinter::isAlignedPacked(const ViewParts &parts, const plan::Layout &layout) {
+/// What the view promises where threads that hold neighbours move several of them, or several groups of packed ones, at
+/// once: as many bytes as they hold side by side, at most 16. 0 where they do not.
+int RolePrinter::bytesAtOnce(const ViewParts &parts, const plan::Layout &layout) {
   const ElemType elem = parts.param->elem;
-  return isPacked(elem) && parts.cols.dim >= 0 && parts.cols.align > 1 && plan::runOf(layout) > groupElements(elem);
+  if (parts.cols.dim < 0)
+    return 0;
+  if (isPacked(elem))
+    return parts.cols.align > 1 && plan::runOf(layout) > groupElements(elem) ? parts.cols.align : 0;
+  const int64_t size = byteWidth(elem), held = std::min<int64_t>(plan::runOf(layout) * size, parts.cols.align);
+  return held > size && held >= 4 ? static_cast<int>(held) : 0;
+}
+
+/// Whether accesses of what a view promises are possible. Packed elements ask for 16 bytes whatever it is.
+cpp::Expr RolePrinter::isWide(const ir::Param &param, int align) const {
+  const bool isWhole = align == 16 || isPacked(param.elem);
+  return cpp::method(kernel.argument(param.name), "wide",
+                     isWhole ? std::vector<cpp::Expr>{} : std::vector{cpp::integer(align)});
 }
 
 /// Where the offsets count from; the offsets, and what exists, each of whatever shape its parts broadcast to. Where elements differ in
@@ -370,7 +379,7 @@ cpp::Expr RolePrinter::loadedAligned(const Stmt &stmt, const ViewParts &parts, c
   std::vector<cpp::Expr> args = {cpp::name(alignmentName)};
   if (parts.param->mode == ir::ParamMode::In)
     args.push_back(kernel.argument(parts.param->name));
-  args.push_back(viewExpr(parts, true));
+  args.push_back(viewExpr(parts, 16));
   assert(!stmt.hasElse && "the planner and the verifier refuse it");
   return cpp::call(cpp::templated("tk::load_led", {cpp::name(variableType(loaded, role.instances))}), std::move(args));
 }
@@ -411,15 +420,15 @@ void RolePrinter::printLoad(const Stmt &stmt, cpp::Body &out) {
   loaded.elem = param.elem;
   if (type.layout.aligned)
     return assign(stmt, convert(loadedAligned(stmt, parts, loaded), param.elem, type.elem), out);
-  const bool wide = (suitsWide(parts) && holdsNeighbours(type)) || isAlignedPacked(parts, type.layout);
+  const int align = bytesAtOnce(parts, type.layout);
   std::vector<cpp::Expr> args;
-  if (wide)
-    args.push_back(cpp::member(kernel.argument(param.name), "wide"));
-  args.push_back(viewExpr(parts, wide));
+  if (align > 0)
+    args.push_back(isWide(param, align));
+  args.push_back(viewExpr(parts, align));
   if (stmt.hasElse)
     args.push_back(otherwise(stmt));
   std::vector<cpp::Expr> how{cpp::name(variableType(loaded, role.instances))};
-  if (wide && stmt.lastInCache)
+  if (align > 0 && stmt.lastInCache)
     how.push_back(cpp::name("tk::last_in_cache"));
   const cpp::Expr callee = cpp::templated("tk::load", std::move(how));
   assign(stmt, convert(cpp::call(callee, std::move(args)), param.elem, type.elem), out);
@@ -455,12 +464,11 @@ void RolePrinter::printStore(const Stmt &stmt, cpp::Body &out) {
     }
     const bool byGroups = verb == "store" || (verb == "atomic_add" && param.elem == ElemType::F32);
     const bool aligned = type.layout.aligned;
-    const bool wide = aligned || (byGroups && suitsWide(parts) && holdsNeighbours(type)) ||
-                      (verb == "store" && isAlignedPacked(parts, type.layout));
+    const int align = aligned ? 16 : byGroups ? bytesAtOnce(parts, type.layout) : 0;
     std::vector<cpp::Expr> args;
-    if (wide)
-      args.push_back(aligned ? cpp::name(alignmentName) : cpp::member(kernel.argument(param.name), "wide"));
-    args.push_back(viewExpr(parts, wide));
+    if (align > 0)
+      args.push_back(aligned ? cpp::name(alignmentName) : isWide(param, align));
+    args.push_back(viewExpr(parts, align));
     args.push_back(stored);
     body.push_back(cpp::Stmt::expression(cpp::call("tk::" + verb + (aligned ? "_led" : ""), std::move(args))));
   }

@@ -187,10 +187,12 @@ private:
   cpp::Expr storesItself(const plan::Stmt &stmt);
   void printStore(const plan::Stmt &stmt, cpp::Body &out);
   ViewParts viewOf(const plan::Stmt &stmt, int64_t rows, int64_t cols, bool isColumn, plan::Division division);
-  cpp::Expr viewExpr(const ViewParts &parts, bool wide) const;
+  /// `align`: what the view promises of its tensor where that is `wide`; 0: nothing.
+  cpp::Expr viewExpr(const ViewParts &parts, int align = 0) const;
   cpp::Expr gathered(const plan::Stmt &stmt, const plan::VarType &type, cpp::Expr &offsets, cpp::Expr &condition);
   static bool suitsWide(const ViewParts &parts);
-  static bool isAlignedPacked(const ViewParts &parts, const plan::Layout &layout);
+  static int bytesAtOnce(const ViewParts &parts, const plan::Layout &layout);
+  cpp::Expr isWide(const ir::Param &param, int align) const;
   /// What an access gives outside the tensor, as its elements are stored.
   cpp::Expr otherwise(const plan::Stmt &stmt);
 

@@ -175,7 +175,7 @@ void RolePrinter::copyByThreads(const Stmt &stmt, cpp::Body &out, const cpp::Exp
     cpp::Expr offsets, exists;
     const cpp::Expr base = gathered(stmt, typeOf(stmt.operands[index->operand]), offsets, exists);
     const cpp::Expr wide =
-        suitsWide(parts) ? cpp::member(kernel.argument(stmt.view.tensor), "wide") : cpp::boolean(false);
+        suitsWide(parts) ? cpp::method(kernel.argument(stmt.view.tensor), "wide") : cpp::boolean(false);
     out.push_back(cpp::Stmt::expression(
         cpp::call("tk::copy_rows_by_index", {stage(stmt.ref), wide, base, offsets, exists, parts.cols.end})));
     return;
@@ -193,10 +193,10 @@ void RolePrinter::copyByThreads(const Stmt &stmt, cpp::Body &out, const cpp::Exp
     parameters.push_back(cpp::boolean(true));
   }
   if (kernel.scaleBuffers.count(stmt.ref.buffer)) {
-    return add(cpp::Stmt::expression(cpp::call(cpp::templated("tk::copy_scales", parameters),
-                                               {stage(stmt.ref), viewExpr(parts, false), threadInRole})));
+    return add(cpp::Stmt::expression(
+        cpp::call(cpp::templated("tk::copy_scales", parameters), {stage(stmt.ref), viewExpr(parts), threadInRole})));
   }
-  cpp::Expr from = viewExpr(parts, false);
+  cpp::Expr from = viewExpr(parts);
   if (isPacked(parts.param->elem))
     from = cpp::call(isFloat6(parts.param->elem) ? "tk::packed_bytes" : "tk::pairs", {from});
   if (isFloat6(parts.param->elem)) {
@@ -254,12 +254,12 @@ void RolePrinter::copyAsync(const Stmt &stmt, cpp::Body &out) {
       !(byPairs ? parts.cols.dim >= 0 && parts.cols.align == 16 : suitsWide(parts)))
     return copyByThreads(stmt, out);
   const cpp::Expr threads = cpp::integer(static_cast<int64_t>(role.totalWarps()) * role.lanes);
-  const cpp::Expr ofTensor = cpp::member(kernel.argument(stmt.view.tensor), "wide");
+  const cpp::Expr ofTensor = cpp::method(kernel.argument(stmt.view.tensor), "wide");
   std::vector<cpp::Expr> args = {stage(stmt.ref)};
   if (role.isAligned()) { // the tile whose columns are
     args.push_back(cpp::name(alignmentName));
     args.push_back(cpp::member(kernel.argument(stmt.view.tensor), "data"));
-    args.push_back(viewExpr(parts, true));
+    args.push_back(viewExpr(parts, 16));
     args.push_back(threadInRole);
     out.push_back(
         cpp::Stmt::expression(cpp::call(cpp::templated("tk::copy_led_row_async", {threads}), std::move(args))));
@@ -271,7 +271,7 @@ void RolePrinter::copyAsync(const Stmt &stmt, cpp::Body &out) {
     args.push_back(assumedWide ? cpp::name("true") : ofTensor);
   else if (wide != Wide::Yes)
     args.push_back(wide == Wide::No ? cpp::boolean(false) : ofTensor);
-  args.push_back(byPairs ? cpp::call("tk::pairs", {viewExpr(parts, true)}) : viewExpr(parts, true));
+  args.push_back(byPairs ? cpp::call("tk::pairs", {viewExpr(parts, 16)}) : viewExpr(parts, 16));
   args.push_back(threadInRole);
   const std::string callee = stmt.loads > 0      ? "tk::load_direct"
                              : buffer->rows == 1 ? "tk::copy_row_async"
@@ -284,7 +284,7 @@ cpp::Expr RolePrinter::allLoadsAreWide() const {
   std::set<std::string> seen;
   plan::walk(role.body, [&](const Stmt &each) {
     if (each.kind == StmtKind::CopyIn && each.loads > 0 && seen.insert(each.view.tensor).second) {
-      const cpp::Expr wide = cpp::member(kernel.argument(each.view.tensor), "wide");
+      const cpp::Expr wide = cpp::method(kernel.argument(each.view.tensor), "wide");
       all = all ? cpp::binary("&&", all, wide) : wide;
     }
   });
@@ -312,18 +312,18 @@ void RolePrinter::printFetch(const Stmt &stmt, cpp::Body &out) {
     out.push_back(cpp::Stmt::declaration(typeText(stmt.dest), nameOf(stmt.dest)));
   const cpp::Expr share = cpp::name(nameOf(stmt.dest));
   if (isFloat6(buffer->elem)) {
-    const cpp::Expr bytes = cpp::call("tk::packed_bytes", {viewExpr(parts, false)});
+    const cpp::Expr bytes = cpp::call("tk::packed_bytes", {viewExpr(parts)});
     out.push_back(cpp::Stmt::expression(cpp::method(share, "fetch", {bytes, threadInRole})));
     return;
   }
   if (isPacked(buffer->elem)) {
-    out.push_back(cpp::Stmt::expression(cpp::call("tk::fetch_pairs", {share, viewExpr(parts, false), threadInRole})));
+    out.push_back(cpp::Stmt::expression(cpp::call("tk::fetch_pairs", {share, viewExpr(parts), threadInRole})));
     return;
   }
   std::vector<cpp::Expr> args;
   if (wide)
-    args.push_back(cpp::member(kernel.argument(stmt.view.tensor), "wide"));
-  args.push_back(viewExpr(parts, wide));
+    args.push_back(cpp::method(kernel.argument(stmt.view.tensor), "wide"));
+  args.push_back(viewExpr(parts, wide ? 16 : 0));
   args.push_back(threadInRole);
   out.push_back(cpp::Stmt::expression(cpp::method(share, "fetch", std::move(args))));
 }
@@ -419,8 +419,8 @@ void RolePrinter::copyOutByThreads(const Stmt &stmt, cpp::Body &out) {
   std::vector<cpp::Expr> args;
   const bool mayBeWide = isWhole && !goesByEngine(stmt.ref, stmt.view.tensor);
   if (mayBeWide)
-    args.push_back(suitsWide(parts) ? cpp::member(kernel.argument(stmt.view.tensor), "wide") : cpp::boolean(false));
-  args.push_back(viewExpr(parts, mayBeWide));
+    args.push_back(suitsWide(parts) ? cpp::method(kernel.argument(stmt.view.tensor), "wide") : cpp::boolean(false));
+  args.push_back(viewExpr(parts, mayBeWide ? 16 : 0));
   args.push_back(slice(stmt.ref));
   args.push_back(isWhole ? threadInRole : threadInInstance);
   const cpp::Expr threads = cpp::integer(static_cast<int64_t>(isWhole ? role.totalWarps() : role.warps) * role.lanes);

@@ -9,13 +9,16 @@
 
 namespace tk {
 
-/// Strides in elements; that of the last dim is 1. `wide`: base address, strides and the last dim are multiples of 16
-/// bytes, so that 16-byte accesses are possible wherever a tile starts at a multiple of 16 bytes.
+/// Strides in elements; that of the last dim is 1. `aligned`: base address, strides and the last dim are multiples of
+/// so many bytes, a power of two and at most 16.
 template <class T, int Rank> struct global {
   pointer<T> data;
   i64 strides[Rank > 1 ? Rank - 1 : 1];
   int dims[Rank];
-  bool wide;
+  int aligned;
+
+  /// Whether accesses of so many bytes are possible wherever a tile starts at a multiple of them.
+  __device__ __forceinline__ bool wide(int bytes = 16) const { return aligned >= bytes; }
 
   __device__ __forceinline__ i64 stride(int dim) const { return dim == Rank - 1 ? 1 : strides[dim]; }
 
@@ -47,8 +50,8 @@ template <class T, int Align> __device__ __forceinline__ view<T> narrow(const vi
   return {v.base, v.row_stride, v.row_end, v.col_end, v.col_stride, v.row_begin, v.col_begin};
 }
 
-/// load and store by 16 bytes (of packed elements by as many as they are aligned to) where `wide` holds, which is the
-/// same for all threads, else by elements.
+/// load and store by as many bytes as the view is aligned to where `wide` holds, which is the same for all threads,
+/// else by elements.
 template <tile X, class Access = plain_access, class T, int Align>
 __device__ __forceinline__ X load(bool wide, const view<T, Align> &from,
                                   typename X::element otherwise = typename X::element{}) {
@@ -63,7 +66,8 @@ __device__ __forceinline__ void store(bool wide, const view<T, Align> &to, const
 }
 
 /// The elements that exist += x, by 8 or 16 bytes where `wide` holds.
-template <class T, tile X> __device__ __forceinline__ void atomic_add(bool wide, const view<T, 16> &to, const X &x) {
+template <class T, int Align, tile X>
+__device__ __forceinline__ void atomic_add(bool wide, const view<T, Align> &to, const X &x) {
   if (tested_in_place(wide))
     atomic_add(to, x);
   else

@@ -18,16 +18,18 @@ template <class T, int Rank> global<T, Rank> make_global(const argument &a) {
     result.data = reinterpret_cast<T *>(a.data());
   else
     result.data = {reinterpret_cast<decltype(result.data.bytes)>(a.data()), 0};
-  bool wide = reinterpret_cast<uintptr_t>(a.data()) % 16 == 0 && a.dim(Rank - 1) * bits_of(a.type) % 128 == 0;
+  unsigned long long bits = reinterpret_cast<uintptr_t>(a.data()) * 8 | 128;
+  bits |= static_cast<unsigned long long>(a.dim(Rank - 1) * bits_of(a.type));
   for (int d = 0; d < Rank; ++d) {
     result.dims[d] = static_cast<int>(a.dim(d));
     if (d < Rank - 1) {
       // The rows beyond one that is alone are nowhere, but have to be aligned as all are.
       result.strides[d] = a.dim(d) > 1 ? a.stride(d) : 0;
-      wide &= a.dim(d) <= 1 || a.stride(d) * bits_of(a.type) % 128 == 0;
+      if (a.dim(d) > 1)
+        bits |= static_cast<unsigned long long>(a.stride(d) * bits_of(a.type));
     }
   }
-  result.wide = wide;
+  result.aligned = static_cast<int>((bits & -bits) / 8);
   return result;
 }
 
