@@ -40,6 +40,7 @@ void refuseKeys(const ScheduleSettings &settings, const arch::Description &arch,
   refuse("alternate", arch.directLoadBytes >= leastDirectBytes, 0,
          "loads of 16 bytes a thread straight to shared memory");
   refuse("late_copies", !arch.hasTransactionBarriers, 0, "warps that copy for themselves");
+  refuse("load_ahead", arch.hasBulkTensorCopy, 0, "copy engine");
   refuse("interleave",
          std::any_of(arch.matrixInstructions.begin(), arch.matrixInstructions.end(),
                      [](const auto &row) { return row.issuer == arch::Issuer::Wave; }),

@@ -73,6 +73,8 @@ void set(Schedule &schedule, std::string_view key, int64_t value) {
     schedule.share = value != 0;
   else if (key == "late_copies")
     schedule.lateCopies = value;
+  else if (key == "load_ahead")
+    schedule.loadAhead = value != 0;
   else if (key == "early_launch")
     schedule.earlyLaunch = value != 0;
 }
@@ -96,6 +98,8 @@ const std::vector<Key> &keys() {
        "of a kernel without products whose tiles are of one row: vectors begin where memory has multiples of their "
        "size, wherever the row does; suits rows of odd length"},
       {"overlap", "int", 0, 1, "1", "loop iterations that a product may run behind the vector work that feeds it"},
+      {"load_ahead", "bool", 0, 1, "false",
+       "tiles that threads work with before a product come through a ring, where the copy engine loads them"},
       {"share", "bool", 0, 1, "true where nothing else fits",
        "operands in shared memory that are in use at different times lie in the same memory; takes more barriers"},
       {"late_copies", "int", 0, 2, "1 or 2 where nothing else fits",

@@ -35,7 +35,7 @@ struct Schedule {
       consumerRegisters, rescaleThreshold, exp2Fma, vector, keep, split, lateCopies;
   bool aligned = false; ///< of its `when`
   std::optional<bool> persistent, earlyLaunch, allowUpcast, twoCta, claimTiles, correction, alternate, interleave,
-      pingpong, keepAhead, lateSums, ownBounds, adder, alignRows, share;
+      pingpong, keepAhead, lateSums, ownBounds, adder, alignRows, share, loadAhead;
   std::optional<uint8_t> captured; ///< a plan::Uncounted
 };
 

@@ -6,9 +6,9 @@
 
 namespace tkc::planner {
 
-/// Enters the tiles that loops load, and of which work on elements makes wider operands, into `placement.rings`.
-/// Products are placed and register homes known by then.
+/// Enters the tiles that loops load, and of which threads make operands, into `placement.rings`. Products are placed and
+/// register homes known by then.
 void placeConverted(const ir::Function &function, const Nest &nest, const arch::Description &arch,
-                    Placement &placement);
+                    const Schedule &schedule, Placement &placement);
 
 } // namespace tkc::planner

@@ -59,7 +59,7 @@ public:
     if (std::string why = whyOperandsDoNotFit(nest, out); !why.empty())
       error = std::move(why);
     placeVectors(function, nest, arch, out);
-    placeConverted(function, nest, arch, out);
+    placeConverted(function, nest, arch, schedule, out);
     placeBoxes(function, arch, out);
     for (RingPlacement &ring : out.rings)
       ring.multipliedByWarps = out.multipliesByWarps();
