@@ -118,7 +118,7 @@ def gated_gradients(q, k, v, grad, gate, scale):
 
 
 def based(q, k, v):
-    """o and the parts of the last state as based.tk keeps them."""
+    """o and the last state, whose rows are the features of based.tk."""
     batch, count, n, _ = q.shape
     qs, ks, vs = heads(q), heads(k), heads(v)
 
@@ -127,10 +127,10 @@ def based(q, k, v):
         return ((1 + s + s * s / 2).tril() @ vs[part],)
 
     (o,) = by_parts(batch * count, 3 * n * n, output)
-    second = torch.stack([(ks[:, :, i : i + 1] * ks).mT @ vs for i in range(ks.shape[2])], 1)  # [X, 16, 16, E]
-    last = torch.zeros_like(second[:, :4].flatten(1, 2))
-    last[:, :16], last[:, 16] = ks.mT @ vs, vs.sum(1)
-    state = torch.cat((second.flatten(1, 2).unflatten(1, (4, 64)), last[:, None]), 1)
+    row = torch.arange(144, device=q.device)
+    products = ks[:, :, row % 16] * ks[:, :, (row + row // 16) % 16]
+    state = torch.cat([products.mT @ vs, ks.mT @ vs, vs.sum(1, keepdim=True)], 1)
+    state = torch.nn.functional.pad(state, (0, 0, 0, 192 - state.shape[1]))
     return [o.unflatten(0, (batch, count)), state.unflatten(0, (batch, count))]
 
 

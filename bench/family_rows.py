@@ -216,7 +216,7 @@ def delta_step(kit, kind):
 def based(kit, batch):
     b, h, n = kit.sizes((batch, 16, 4096), (1, 2, 130))
     q, k, v = kit.normal(b, h, n, 16), kit.normal(b, h, n, 16), kit.normal(b, h, n, 64)
-    o, state = kit.empty(b, h, n, 64, dtype=torch.float32), kit.empty(b, h, 5, 64, 64, dtype=torch.float32)
+    o, state = torch.empty_like(v), kit.empty(b, h, 192, 64, dtype=torch.float32)
     call = kit.kernel("linear_attention/based.tk", "based")
     sides = {f"{FLA}, parallel": lambda: peers.based("parallel_based", q, k, v),
              f"{FLA}, chunked": lambda: peers.based("fused_chunk_based", q, k, v)}
