@@ -5,6 +5,7 @@ Python: the same arguments arrive, and the same calls go the long way. On the CP
 were asked."""
 
 import ctypes
+import functools
 import gc
 import weakref
 
@@ -225,3 +226,27 @@ def test_pytorch_is_asked_past_its_python_where_it_answers_alike(functions, monk
         examples[1][at] = value
     made = calls(torch, [tuple(one) for one in examples], _devices.asked_here, len, 0, [], [], [], None)
     assert made.asks_python == (change is not None)
+
+
+def test_a_class_is_called_as_its_base(module):
+    """Before Python 3.12 that is asked for, and only where the class has no call of its own."""
+    if _native._module() is None:
+        pytest.skip("needs Python's headers")
+    has_vectorcall = 1 << 11  # Py_TPFLAGS_HAVE_VECTORCALL
+    module.scaled(torch.ones(5), s=1, n=0)
+    assert tkc._kernel.Kernel.__flags__ & has_vectorcall
+
+    class Same(functools.partial):
+        pass
+
+    class Other(functools.partial):
+        def __call__(self, *of):
+            return "other"
+
+    for one in (Same, Other, int):
+        _native.call_as_base(one)
+    assert Same.__flags__ & has_vectorcall and Same(max, 3)(5, 4, key=lambda of: -of) == 3
+    assert not Other.__flags__ & has_vectorcall and Other(max)(5) == "other"
+    assert not int.__flags__ & has_vectorcall and int("3") == 3
+    with pytest.raises(TypeError):
+        _native.call_as_base(3)

@@ -538,6 +538,19 @@ void destroy(PyObject *self) {
   Py_DECREF(type);
 }
 
+/// Of a class that has no `__call__` of its own: Python may call it without a tuple and a dictionary of the arguments,
+/// if its base may be. Python 3.12 and later see to that by themselves.
+PyObject *call_as_base(PyObject *, PyObject *of) {
+  if (!PyType_Check(of))
+    return PyErr_SetString(PyExc_TypeError, "not a class"), nullptr;
+  auto *type = reinterpret_cast<PyTypeObject *>(of);
+  PyTypeObject *const base = type->tp_base;
+  if (base && PyType_HasFeature(base, Py_TPFLAGS_HAVE_VECTORCALL) && type->tp_call == base->tp_call &&
+      type->tp_vectorcall_offset == base->tp_vectorcall_offset)
+    type->tp_flags |= Py_TPFLAGS_HAVE_VECTORCALL;
+  Py_RETURN_NONE;
+}
+
 PyMethodDef methods[] = {{"remember", remember, METH_VARARGS, nullptr}, {}};
 PyMemberDef members[] = {
     {"__vectorcalloffset__", T_PYSSIZET, offsetof(calls, vectorcall), READONLY, nullptr},
@@ -555,7 +568,8 @@ PyType_Slot slots[] = {
 };
 PyType_Spec spec = {"tkc._calls.Calls", sizeof(calls), 0,
                     Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL, slots};
-PyModuleDef definition = {PyModuleDef_HEAD_INIT, "_calls", nullptr, -1, nullptr, nullptr, nullptr, nullptr, nullptr};
+PyMethodDef functions[] = {{"call_as_base", call_as_base, METH_O, nullptr}, {}};
+PyModuleDef definition = {PyModuleDef_HEAD_INIT, "_calls", nullptr, -1, functions, nullptr, nullptr, nullptr, nullptr};
 
 } // namespace
 

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, Optional, Tuple
 
-from . import _devices, _tensors, _toolchain
+from . import _devices, _native, _tensors, _toolchain
 from ._call import Call
 from ._elements import WIDTHS
 from ._errors import Error
@@ -30,8 +30,8 @@ class Kernel(functools.partial):
     these names, the keyword means the parameter.
     """
 
-    # A partial, as Python calls one without a tuple and a dictionary of its arguments, and as what it calls may change:
-    # any call, or the method of calls that are like one before.
+    # A partial, as Python calls one without a tuple and a dictionary of its arguments (see `_native.call_as_base`), and as
+    # what it calls may change: any call, or the method of calls that are like one before.
 
     def __new__(cls, module: "Module", signature: Signature) -> "Kernel":
         return super().__new__(cls, cls._call)
@@ -74,6 +74,7 @@ class Kernel(functools.partial):
     def _repeat(self, values: Mapping[str, Any], function: Any, dtypes: List[Any]) -> None:
         """Calls of this function with such values go the short way."""
         self._repeated.remember(values, function, dtypes)
+        _native.call_as_base(Kernel)
         self._serve(self._repeated.method or self._call)
 
     def _option(self, kwargs: Dict[str, Any], name: str) -> Any:

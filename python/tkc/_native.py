@@ -11,7 +11,7 @@ import importlib.util
 import sys
 import sysconfig
 from pathlib import Path
-from typing import Any, Optional
+from typing import Any, Optional, Type
 
 from . import _cache, _tool, _toolchain
 from ._errors import Error
@@ -19,16 +19,28 @@ from ._errors import Error
 _SOURCE, *_INCLUDED = (Path(__file__).with_name(name) for name in ("_calls.cpp", "_pytorch.h"))
 
 
-@functools.lru_cache(maxsize=None)
 def calls() -> Optional[Any]:
     """The type `Calls`, or None."""
+    module = _module()
+    return module and module.Calls
+
+
+def call_as_base(of: Type[Any]) -> None:
+    """Calls of this class take what those of its base take, where it has no `__call__` of its own and this can be."""
+    module = _module()
+    if module:
+        module.call_as_base(of)
+
+
+@functools.lru_cache(maxsize=None)
+def _module() -> Optional[Any]:
     headers = sysconfig.get_path("include")
     host = _toolchain.host_compiler()
     # A Python without its lock is none that _calls.cpp is written for.
     if not host or not Path(headers, "Python.h").is_file() or sysconfig.get_config_var("Py_GIL_DISABLED"):
         return None
     try:
-        return _load(_cache.make(_path(host), functools.partial(_compile, host, headers))).Calls
+        return _load(_cache.make(_path(host), functools.partial(_compile, host, headers)))
     except (Error, ImportError) as error:
         if _tool.is_verbose():
             _tool.say(f"calls go through Python alone: {error}")
