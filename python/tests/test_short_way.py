@@ -250,3 +250,34 @@ def test_a_class_is_called_as_its_base(module):
     assert not int.__flags__ & has_vectorcall and int("3") == 3
     with pytest.raises(TypeError):
         _native.call_as_base(3)
+
+
+@pytest.mark.parametrize("mode", ["inference", "another device", "another type", "vmap", "grad"])
+def test_pytorch_may_be_in_any_mode(module, functions, mode):  # noqa: F811
+    """In the calls that make the kernel's object, and in those that it serves."""
+    x, y, kernel = torch.ones(5), torch.zeros(5), module.scaled
+    notes(functions)
+
+    def calls(t):
+        for _ in range(2):
+            kernel(x, s=1, n=0, out=y)
+        with pytest.raises(tkc.Error):
+            kernel(t.clone().requires_grad_() if mode.startswith("another") else t, s=1, n=7, out=y)
+        return t.sum()
+
+    if mode == "inference":
+        with torch.inference_mode():
+            calls(x)
+    elif mode == "another device":
+        with torch.device("meta"):
+            calls(x)
+    elif mode == "another type":
+        before = torch.get_default_dtype()
+        torch.set_default_dtype(torch.bfloat16)
+        try:
+            calls(x)
+        finally:
+            torch.set_default_dtype(before)
+    else:
+        getattr(torch.func, mode)(calls)(torch.ones(2))
+    assert notes(functions) == "5 1 0 1 0 0;" * 2

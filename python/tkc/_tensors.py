@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Tensors of any framework, seen alike."""
 
-import functools
 import sys
 from typing import Any, Dict, List, NamedTuple, Optional, Set, Tuple
 
@@ -110,13 +109,12 @@ def lazily_negated(torch: Any) -> Set[str]:
     return {_elem(one.to_real(), "imag") for one in complex_types}
 
 
-@functools.lru_cache(maxsize=None)
 def examples(torch: Any) -> List[Tuple[Any, int, bool, bool]]:
     """Tensors, where each has its implementation, whether PyTorch negates it lazily, and whether it requires a gradient. What
     asks PyTorch past its Python is tried on them."""
     dense = torch.zeros(2, 3, dtype=torch.float32, device="cpu")
     negated = torch.complex(dense, dense).conj().imag
-    required = dense.clone().requires_grad_()
+    required = torch.zeros(2, 3, dtype=torch.float32, device="cpu", requires_grad=True)
     some = [dense, dense[:, 1:], dense[0].bfloat16(), negated, required, required.detach()]
     some += [torch.nn.Parameter(one, is_required) for one in (dense, negated) for is_required in (False, True)]
     return [(one, one._cdata, one.is_neg(), one.requires_grad) for one in some]
