@@ -156,7 +156,9 @@ inline bool take_framework(framework &torch, PyObject *module, PyObject *asked_d
   torch.empty = object(PyObject_GetAttrString(module, "empty_strided"));
   torch.requires_grad = object(PyUnicode_InternFromString("requires_grad"));
   torch.device = object(PyUnicode_InternFromString("device"));
-  torch.empty_keywords = object(Py_BuildValue("(ss)", "dtype", "device"));
+  // Interned, as PyTorch compares names by their addresses first.
+  const object dtype(PyUnicode_InternFromString("dtype"));
+  torch.empty_keywords = object(PyTuple_Pack(2, dtype.get(), torch.device.get()));
   torch.asked_device = object::shared(asked_device);
   torch.is_inside = take_answers(torch.inside, *torch.api, examples);
   PyErr_Clear();
