@@ -285,6 +285,17 @@ void nameShares(Placement &placement, const std::string &axis) {
         member.along = axis;
 }
 
+/// A stage is freed at the blocks along both axes. Only who has a part in filling it knows when it may be freed again.
+std::string whyNotBoth(const Placement &placement, const plan::Grid &grid) {
+  for (const RingPlacement &ring : placement.rings)
+    for (const std::string &axis : {grid.clusterAxis, grid.acrossAxis})
+      if (ring.isShared() && std::none_of(ring.members.begin(), ring.members.end(),
+                                          [&](const RingMember &member) { return member.along == axis; }))
+        return fmt::format("`cluster_across`: of what is loaded together with `{}`, nothing is shared along `{}`",
+                           ring.members.front().buffer, axis);
+  return {};
+}
+
 /// Clusters that stand along one axis get blocks along another as well, which share other operands. Returns what stands
 /// against it.
 std::string formAcross(const ir::Function &function, const TileScheduler &tiles, size_t taken, int blocks,
@@ -303,7 +314,7 @@ std::string formAcross(const ir::Function &function, const TileScheduler &tiles,
       plan::Note::Cluster, {},
       fmt::format("{} of these side by side along `{}`, as the schedule says, where another operand is the same",
                   blocks, plan.grid.acrossAxis));
-  return {};
+  return whyNotBoth(placement, plan.grid);
 }
 
 /// What stands against the sizes that the keys say, for the GPU.
