@@ -6,9 +6,11 @@
 #include "backends/plan/grid/OnlineParts.h"
 #include "backends/plan/grid/SumSlices.h"
 #include "backends/plan/placement/TensorMaps.h"
+#include "backends/plan/roles/TileNumbers.h"
 #include <algorithm>
 #include <fmt/core.h>
 #include <set>
+#include <utility>
 
 namespace tkc::planner {
 namespace {
@@ -349,9 +351,14 @@ private:
     const std::string begin = code.compute(body, OpKind::Min, "part_begin", {from, hi});
     const std::string to = code.compute(body, OpKind::Add, "to_value", {begin, share});
     const std::string end = code.compute(body, OpKind::Min, "part_end", {to, hi});
+    const auto declare = [&](const std::string &hint) {
+      role.vars.push_back({freshName(hint, taken), integer()});
+      return role.vars.back().name;
+    };
     std::string next = begin;
     for (Stmt &loop : loops) {
-      loop.operands[0] = next;
+      const std::string start = std::exchange(loop.operands[0], next);
+      countTilesFrom(start, loop, body, declare);
       if (&loop != &loops.back()) {
         const std::string later = code.compute(body, OpKind::Max, "later_value", {loop.operands[1], begin});
         next = code.compute(body, OpKind::Min, "part_split", {later, end});

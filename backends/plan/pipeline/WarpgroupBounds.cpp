@@ -4,6 +4,7 @@
 
 #include "backends/plan/roles/FreshName.h"
 #include "backends/plan/roles/RoleBuilder.h"
+#include "backends/plan/roles/TileNumbers.h"
 
 #include <algorithm>
 #include <fmt/core.h>
@@ -15,6 +16,13 @@ namespace {
 using plan::Body;
 using plan::Stmt;
 using Kind = plan::StmtKind;
+
+plan::VarType integer() {
+  plan::VarType type;
+  type.kind = plan::VarType::Scalar;
+  type.elem = ElemType::I32;
+  return type;
+}
 
 plan::VarType passedType(int64_t tileSize) {
   plan::VarType type;
@@ -204,10 +212,14 @@ private:
   void rewrite(size_t first, size_t end, const Body &drain) {
     const auto [lo, hi] = std::pair(role.body[first].operands[0], role.body[end - 1].operands[1]);
     Body before, result;
-    for (size_t i = first; i < end; ++i)
-      if (isMasked(role.body[i]))
-        for (std::string &bound : role.body[i].operands)
-          bound = own(bound, before);
+    for (size_t i = first; i < end; ++i) {
+      if (!isMasked(role.body[i]))
+        continue;
+      const std::string start = role.body[i].operands[0];
+      for (std::string &bound : role.body[i].operands)
+        bound = own(bound, before);
+      countTilesFrom(start, role.body[i], before, [&](const std::string &hint) { return declare(hint, integer()); });
+    }
     const std::string ownLo = role.body[first].operands[0], ownHi = role.body[end - 1].operands[1];
     const int64_t tileSize = role.body[first].tileSize;
     const SourceLoc loc = role.body[first].loc;
