@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "backends/plan/grid/SplitK.h"
 
-#include "backends/plan/grid/IntegerCode.h"
 #include "backends/plan/grid/OnlineParts.h"
 #include "backends/plan/grid/SumSlices.h"
 #include "backends/plan/placement/TensorMaps.h"
+#include "backends/plan/roles/IntegerCode.h"
 #include "backends/plan/roles/TileNumbers.h"
 #include <algorithm>
 #include <fmt/core.h>
@@ -351,14 +351,10 @@ private:
     const std::string begin = code.compute(body, OpKind::Min, "part_begin", {from, hi});
     const std::string to = code.compute(body, OpKind::Add, "to_value", {begin, share});
     const std::string end = code.compute(body, OpKind::Min, "part_end", {to, hi});
-    const auto declare = [&](const std::string &hint) {
-      role.vars.push_back({freshName(hint, taken), integer()});
-      return role.vars.back().name;
-    };
     std::string next = begin;
     for (Stmt &loop : loops) {
       const std::string start = std::exchange(loop.operands[0], next);
-      countTilesFrom(start, loop, body, declare);
+      countTilesFrom(start, loop, body, code);
       if (&loop != &loops.back()) {
         const std::string later = code.compute(body, OpKind::Max, "later_value", {loop.operands[1], begin});
         next = code.compute(body, OpKind::Min, "part_split", {later, end});

@@ -3,7 +3,7 @@
 #include "backends/plan/grid/SumSlices.h"
 
 #include "backends/plan/analysis/AfterProducts.h"
-#include "backends/plan/grid/IntegerCode.h"
+#include "backends/plan/roles/IntegerCode.h"
 
 #include <algorithm>
 

@@ -17,13 +17,6 @@ using plan::Body;
 using plan::Stmt;
 using Kind = plan::StmtKind;
 
-plan::VarType integer() {
-  plan::VarType type;
-  type.kind = plan::VarType::Scalar;
-  type.elem = ElemType::I32;
-  return type;
-}
-
 plan::VarType passedType(int64_t tileSize) {
   plan::VarType type;
   type.kind = plan::VarType::TileIndex;
@@ -218,7 +211,11 @@ private:
       const std::string start = role.body[i].operands[0];
       for (std::string &bound : role.body[i].operands)
         bound = own(bound, before);
-      countTilesFrom(start, role.body[i], before, [&](const std::string &hint) { return declare(hint, integer()); });
+      std::set<std::string> taken;
+      for (const plan::Var &var : role.vars)
+        taken.insert(var.name);
+      IntegerCode code(role, taken, role.body[i].loc);
+      countTilesFrom(start, role.body[i], before, code);
     }
     const std::string ownLo = role.body[first].operands[0], ownHi = role.body[end - 1].operands[1];
     const int64_t tileSize = role.body[first].tileSize;

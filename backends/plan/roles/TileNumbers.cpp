@@ -9,7 +9,6 @@ namespace tkc::planner {
 namespace {
 
 using plan::Stmt;
-using Declare = std::function<std::string(const std::string &)>;
 
 bool isIndexOf(const Stmt &stmt, const std::set<std::string> &tiles) {
   return stmt.kind == plan::StmtKind::Compute && stmt.op == ir::OpKind::Index && tiles.count(stmt.operands[0]) != 0;
@@ -25,44 +24,38 @@ std::set<std::string> tilesOf(const Stmt &loop) {
   return tiles;
 }
 
-std::string compute(plan::Body &body, ir::OpKind op, const std::string &dest, std::vector<std::string> operands,
-                    SourceLoc loc) {
-  Stmt &stmt = plan::append(body, plan::StmtKind::Compute, loc);
-  stmt.op = op;
-  stmt.dest = dest;
-  stmt.operands = std::move(operands);
-  return dest;
-}
-
-void addTo(plan::Body &body, const std::set<std::string> &tiles, const std::string &number, const Declare &declare) {
+void addTo(plan::Body &body, const std::set<std::string> &tiles, const std::string &number, IntegerCode &code) {
   plan::Body result;
   for (Stmt &stmt : body) {
     for (plan::Body *inner : stmt.bodies())
-      addTo(*inner, tiles, number, declare);
+      addTo(*inner, tiles, number, code);
     const bool isIndex = isIndexOf(stmt, tiles);
-    const SourceLoc loc = stmt.loc;
-    const std::string here = isIndex ? declare("index_here") : "",
-                      whole = isIndex ? std::exchange(stmt.dest, here) : "";
+    Stmt sum;
+    if (isIndex) {
+      sum.kind = plan::StmtKind::Compute;
+      sum.op = ir::OpKind::Add;
+      sum.loc = stmt.loc;
+      sum.dest = std::exchange(stmt.dest, code.declare("index_here"));
+      sum.operands = {stmt.dest, number};
+    }
     result.push_back(std::move(stmt));
     if (isIndex)
-      compute(result, ir::OpKind::Add, whole, {here, number}, loc);
+      result.push_back(std::move(sum));
   }
   body = std::move(result);
 }
 
 } // namespace
 
-void countTilesFrom(const std::string &start, Stmt &loop, plan::Body &before, const Declare &declare) {
+void countTilesFrom(const std::string &start, Stmt &loop, plan::Body &before, IntegerCode &code) {
   const std::set<std::string> tiles = tilesOf(loop);
   if (loop.operands[0] == start || !plan::any(loop, [&](const Stmt &stmt) { return isIndexOf(stmt, tiles); }))
     return;
-  const std::string skipped =
-      compute(before, ir::OpKind::Sub, declare("skipped_value"), {loop.operands[0], start}, loop.loc);
-  const std::string size = compute(before, ir::OpKind::Const, declare("size_value"), {}, loop.loc);
-  before.back().constant = static_cast<double>(loop.tileSize);
-  const std::string number = compute(before, ir::OpKind::Div, declare("tiles_before"), {skipped, size}, loop.loc);
+  const std::string skipped = code.compute(before, ir::OpKind::Sub, "skipped_value", {loop.operands[0], start});
+  const std::string size = code.constant(before, "size_value", loop.tileSize);
+  const std::string number = code.compute(before, ir::OpKind::Div, "tiles_before", {skipped, size});
   for (plan::Body *body : loop.bodies())
-    addTo(*body, tiles, number, declare);
+    addTo(*body, tiles, number, code);
 }
 
 } // namespace tkc::planner

@@ -2,21 +2,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 
-#include "ir/plan/PlanIR.h"
+#include "backends/plan/roles/IntegerCode.h"
 
-#include <functional>
 #include <string>
 
 namespace tkc::planner {
 
-/// `index (k)` says how many tiles of its loop come before. Where `loop` has become a part of the loop that it was, this
-/// adds the tiles from `start`, where it began before, to where it begins now.
+/// `index (k)` says how many tiles of its loop come before. Where `loop` has become a part of the loop that it was,
+/// this adds the tiles from `start`, where it began before, to where it begins now.
 ///   for k in tiles(part_begin, part_end, 16) { std = load std[at index (k)] }
 /// ⇒ tiles_before = (part_begin − start) / 16
 ///   for k in tiles(part_begin, part_end, 16) { std = load std[at index (k) + tiles_before] }
-/// `declare` makes an integer variable of the role, with a name like the one given. What is computed before the loop is
-/// appended to `before`.
-void countTilesFrom(const std::string &start, plan::Stmt &loop, plan::Body &before,
-                    const std::function<std::string(const std::string &)> &declare);
+/// What is computed before the loop is appended to `before`, by `code` of the role.
+void countTilesFrom(const std::string &start, plan::Stmt &loop, plan::Body &before, IntegerCode &code);
 
 } // namespace tkc::planner

@@ -12,12 +12,17 @@ class IntegerCode {
 public:
   IntegerCode(plan::Role &role, std::set<std::string> &taken, SourceLoc loc) : role(role), taken(taken), loc(loc) {}
 
-  std::string compute(plan::Body &body, ir::OpKind op, const std::string &hint, std::vector<std::string> operands) {
+  std::string declare(const std::string &hint) {
     const std::string name = freshName(hint, taken);
     plan::VarType type;
     type.kind = plan::VarType::Scalar;
     type.elem = ElemType::I32;
     role.vars.push_back({name, type});
+    return name;
+  }
+
+  std::string compute(plan::Body &body, ir::OpKind op, const std::string &hint, std::vector<std::string> operands) {
+    const std::string name = declare(hint);
     plan::Stmt &stmt = plan::append(body, plan::StmtKind::Compute, loc);
     stmt.op = op;
     stmt.dest = name;
