@@ -97,6 +97,16 @@ TEST(Reference, ComplementOfATruthIsItsOpposite) {
   EXPECT_EQ(r.run("w"), (Doubles{-1, -1, -2}));
 }
 
+TEST(Reference, NumbersBeyond32BitsAreOf64) {
+  Reference r("y[i] = min(j in 0..2, 4294967296); z[i] = max(j in 0..2, -4294967296); w[i] = 4294967296 << 1;"
+              "v[i] = -2147483648 << 1;");
+  r.output("y", {1}).output("z", {1}).output("w", {1}).output("v", {1});
+  EXPECT_EQ(r.run(), (Doubles{4294967296}));
+  EXPECT_EQ(r.run("z"), (Doubles{-4294967296}));
+  EXPECT_EQ(r.run("w"), (Doubles{8589934592}));
+  EXPECT_EQ(r.run("v"), (Doubles{0}));
+}
+
 TEST(Reference, IntermediatesGiveRangesAndIntegerTensorsIndex) {
   Reference r("g[i, d] = x[p[i], d] * 2; y[i] = sum(d, g[i, d]);");
   r.tensor("x", {3, 2}, {1, 2, 3, 4, 5, 6}).tensor("p", {4}, {2, 0, 1, 2}, ElemType::I32).output("y", {4});
