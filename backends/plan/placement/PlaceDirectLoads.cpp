@@ -18,6 +18,12 @@ bool hasWideRows(const ir::Function &function, const Placement &placement, const
   });
 }
 
+/// Whether a tile that comes to the member's buffer may begin before its tensor, or lie beyond it.
+bool hasElse(const Placement &placement, const RingMember &member) {
+  return std::any_of(placement.loadKeys.begin(), placement.loadKeys.end(),
+                     [&](const auto &it) { return it.second == member.key && it.first->hasElse; });
+}
+
 /// Why a load cannot go straight to its buffer; empty: it can.
 std::string whyNot(const ir::Function &function, const Placement &placement, const RingMember &member) {
   const plan::Buffer &buffer = *placement.findBuffer(member.buffer);
@@ -25,6 +31,8 @@ std::string whyNot(const ir::Function &function, const Placement &placement, con
     return "it is transposed on its way";
   if (bitWidth(buffer.elem) < 8 || placement.directLoadsOf(buffer) == 0)
     return fmt::format("its {} bytes are no whole loads of all threads", buffer.stageBytes());
+  if (hasElse(placement, member))
+    return "tiles may begin before the tensor, as they have an `else`";
   if (!hasWideRows(function, placement, member))
     return "rows of tiles do not begin and end at whole 16 bytes";
   return whyNotByCopyEngine(function, *member.load);
