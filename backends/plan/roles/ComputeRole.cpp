@@ -403,8 +403,9 @@ private:
     stmt.byThreads = true;
     stmt.dest = whole;
     stmt.operands = {parts};
-    if (type.kind == plan::VarType::Scalar) {
-      stmt.ref.buffer = scratchFor(plan::VarType{.rows = 1, .layout = placement.layout}, 1, 1);
+    const bool isNumber = type.kind == plan::VarType::Scalar;
+    if (isNumber || type.division == plan::Division::Cols) {
+      stmt.ref.buffer = scratchFor(isNumber ? plan::VarType{.rows = 1, .layout = placement.layout} : type, 1, 1);
       stmt.meets.id = barrierOfAll();
       stmt.meets.threads = totalThreads();
     }

@@ -192,11 +192,16 @@ private:
                                                     (layout.kind == plan::Layout::Mma && lateSums.value_or(false)));
   }
 
+  /// Warpgroups that have shares of the columns of a row put their parts together through a scratch.
+  static bool canShareRows(const plan::VarType &type) {
+    return type.division != plan::Division::Cols || type.layout.kind == plan::Layout::Mma;
+  }
+
   bool isLateReduction(const ir::Op &op, ir::ReduceKind kind) const {
     if (op.kind != ir::OpKind::Reduce || op.axis != 1 || op.reduce != kind)
       return false;
     const auto type = placement.types.find(op.operand(0));
-    return type != placement.types.end() && isLate(type->second) && type->second.division != plan::Division::Cols &&
+    return type != placement.types.end() && isLate(type->second) && canShareRows(type->second) &&
            type->second.cols == op.operand(0)->type.cols;
   }
 

@@ -25,9 +25,9 @@ struct RowParts {
   ir::ValueMap<ir::OpKind> exponentialOf;    ///< of these sums: Exp or Exp2
 };
 
-/// For products whose rows lie in the threads of one warp; of those that warpgroups issue, and for rows that lie in
-/// several warps of a kernel without products, only if `late_sums` says so. Loops that follow each other, as those that
-/// splitting makes, hand the parts on.
+/// For products whose rows lie in the threads of one warp. Only if `late_sums` says so for those that warpgroups issue,
+/// which may share the columns, and for rows that lie in several warps of a kernel without products. Loops that follow
+/// each other, as those that splitting makes, hand the parts on.
 RowParts findPartialRowSums(const Nest &nest, const Placement &placement, const Schedule &schedule);
 
 } // namespace tkc::planner

@@ -268,7 +268,8 @@ private:
     if (isPart || (isOne(from) && !stmt.byThreads))
       return;
     const Division along = stmt.axis == 1 ? Division::Cols : Division::Rows;
-    const bool isShared = isDivided(from, along);
+    const bool areParts = stmt.byThreads && stmt.axis == 1; // of whatever an instance has columns of
+    const bool isShared = areParts ? role.instances > 1 && from.division == along : isDivided(from, along);
     const int threads = isTile(from) ? from.layout.threads : threadsOf(role);
     const int ofRow = isTile(from) ? from.layout.threadsPerRow : threads;
     const bool crosses = stmt.axis == 1 ? ofRow > role.lanes : threads > std::max(ofRow, role.lanes);
