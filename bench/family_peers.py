@@ -63,6 +63,13 @@ def based(name, q, k, v):
     return lambda: [swapped(operator(*arguments, use_norm=False))]
 
 
+def based_gradients(q, k, v, grad):
+    """The backward pass alone."""
+    inputs, upstream = [x.requires_grad_() for x in placed(q, k, v)], swapped(grad).contiguous()
+    o = fla("based", "parallel_based")(*inputs, use_norm=False)
+    return lambda: [swapped(x) for x in torch.autograd.grad(o, inputs, upstream, retain_graph=True)]
+
+
 def recurrent_step(module, name, tensors, state, scale):
     """One step for each sequence, from tensors [B, H, …]; the state [B, H, D, E] is given and returned."""
     operator, arguments = fla(module, name), {key: x[:, None] for key, x in tensors.items()}

@@ -134,6 +134,20 @@ def based(q, k, v):
     return [o.unflatten(0, (batch, count)), state.unflatten(0, (batch, count))]
 
 
+def based_gradients(q, k, v, grad):
+    """dq, dk, dv of Based."""
+    batch, count, n, _ = q.shape
+    seen = torch.ones(n, n, dtype=torch.bool, device=q.device).tril()
+
+    def gradients(part):
+        qs, ks, vs, gs = (heads(x)[part] for x in (q, k, v, grad))
+        s = qs @ ks.mT / 4
+        ds = (gs @ vs.mT * (1 + s) / 4).masked_fill(~seen, 0)
+        return ds @ ks, ds.mT @ qs, (1 + s + s * s / 2).masked_fill(~seen, 0).mT @ gs
+
+    return [x.unflatten(0, (batch, count)) for x in by_parts(batch * count, 5 * n * n, gradients)]
+
+
 def hedgehog(q, k, v, wq, wk, alpha, beta, scale, chunk):
     batch, count, n, _ = q.shape
     tile = torch.arange(n, device=q.device) // chunk

@@ -224,6 +224,16 @@ def based(kit, batch):
                 bytes_of(q, k, v, o, state), b * h * n * (CHUNK * (16 + 64) + 4.0 * 273 * 64))
 
 
+def based_backward(kit, batch):
+    b, h, n = kit.sizes((batch, 16, 4096), (1, 2, 130))
+    q, k, v, grad = kit.normal(b, h, n, 16), kit.normal(b, h, n, 16), kit.normal(b, h, n, 64), kit.normal(b, h, n, 64)
+    outputs = [torch.empty_like(x) for x in (q, k, v)]
+    call = kit.kernel("linear_attention/based_backward.tk", "based_backward")
+    return Work(lambda: call(q, k, v, grad, out=outputs), outputs, lambda: references.based_gradients(q, k, v, grad),
+                {f"{FLA}, parallel": lambda: peers.based_gradients(q, k, v, grad)}, bytes_of(q, k, v, grad, *outputs),
+                3 * b * h * n * (CHUNK * (16 + 64) + 4.0 * 273 * 64))
+
+
 def hedgehog(kit):
     (b, h, n), d, f = kit.sizes((4, 32, 4096), (1, 2, 192)), 128, 64
     q, k, v = (kit.normal(b, h, n, d) for _ in range(3))
@@ -624,6 +634,8 @@ def rows():
     yield Row("Kimi delta, a step", functools.partial(delta_step, kind="kimi"))
     for batch in (4, 16):
         yield Row(f"Based, batch {batch}", functools.partial(based, batch=batch), ratio=6)
+    for batch in (4, 16):
+        yield Row(f"Based, batch {batch}, backward", functools.partial(based_backward, batch=batch), ratio=1.5)
     yield Row("FFT convolution 4096, bf16", functools.partial(convolution, rows=64, columns=64), ratio=4)
     yield Row("FFT convolution 4096, tf32", functools.partial(convolution, rows=64, columns=64, dtype=torch.float32), ratio=2.5)
     yield Row("FFT convolution 4096, backward", functools.partial(convolution, rows=64, columns=64, backward=True), ratio=1.5)
@@ -655,4 +667,4 @@ def rows():
 
 # What families are asked for and the library does not have.
 MISSING = ["attention backward with ragged keys, and a row that times that with windowed keys (kernels/extra/window_training.tk)",
-           "backward of Mamba-2, gated linear attention, delta rules, Based, Hedgehog, and of the head with cross-entropy"]
+           "backward of delta rules, Hedgehog, and of the head with cross-entropy"]

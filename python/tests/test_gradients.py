@@ -52,6 +52,8 @@ CALLS = [
     ("linear_attention/gated.tk", "gated",
      {"q": ("bf16", (1, 1, 7, 64)), "k": ("bf16", (1, 1, 7, 64)), "v": ("bf16", (1, 1, 7, 64)),
       "gate": _array(-np.arange(3, 3 + 7 * 64).reshape(1, 1, 7, 64) % 40 * STEP - 3 * STEP, "f32"), "scale": 0.125}),
+    ("linear_attention/based.tk", "based",
+     {"q": ("bf16", (1, 2, 7, 16)), "k": ("bf16", (1, 2, 7, 16)), "v": ("bf16", (1, 2, 7, 64))}),
     ("long_convolution/fft_convolution.tk", "fft_convolution", _convolution()),
     ("extra/window_training.tk", "window_fwd",
      {"q": ("bf16", (1, 2, 7, 64)), "k": ("bf16", (1, 2, 7, 64)), "v": ("bf16", (1, 2, 7, 64)), "scale": 0.125, "window": 3}),
