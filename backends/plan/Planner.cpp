@@ -240,9 +240,8 @@ private:
     plan->threads = consumer.role.warps * consumer.role.instances * arch.warpSize;
     if (!placement.hasProducts && !hasProducer)
       for (const std::string &tensor : hoistLoads(consumer.role, *plan, arch))
-        note(plan::Note::Copies, fmt::format("`{}` is loaded first: it is needed behind a barrier only, but all blocks "
-                                             "find it in L2",
-                                             tensor));
+        note(plan::Note::Copies,
+             fmt::format("`{}` is loaded first: it is needed at the end only, but all blocks find it in L2", tensor));
     block.compute = std::move(consumer.role);
     if (products) {
       block.matrix = std::move(products->matrix);

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 
 namespace tkc::planner {
 namespace {
@@ -15,12 +16,35 @@ using Kind = plan::StmtKind;
 /// So many blocks hide each other's waiting. LayerNorm of 4096 columns, whose blocks became three from four, lost 6 %;
 /// of 2048, seven from nine, it won 2 % (docs/performance.md).
 constexpr int64_t fewestBlocks = 4;
+/// So many threads hide what blocks without barriers wait for. RMSNorm of 496 columns, which keeps 960 of 1088, won 10 %;
+/// LayerNorm of 316, 768 of 1024, would lose 9 % (docs/notes/short-rows.md).
+constexpr int64_t fewestThreads = 960;
 
 bool isLoad(const plan::Stmt &stmt) { return stmt.kind == Kind::Load; }
 
 /// A barrier of the block, as reductions over several warps have one.
-bool hasBarrier(const plan::Stmt &stmt) {
+bool isBarrier(const plan::Stmt &stmt) {
   return stmt.kind == Kind::Sync || (stmt.kind == Kind::Compute && !stmt.ref.buffer.empty());
+}
+
+/// A reduction over the threads of a row or column, and whatever has a barrier.
+bool isReduction(const plan::Stmt &stmt) {
+  return isBarrier(stmt) || (stmt.kind == Kind::Compute && stmt.op == ir::OpKind::Reduce);
+}
+
+/// The first statement of a body at which threads wait for a load: it reads what was loaded, or is a barrier.
+size_t firstWait(const plan::Body &body) {
+  std::set<std::string> loaded;
+  const auto waits = [&](const plan::Stmt &stmt) {
+    const bool reads = std::any_of(stmt.operands.begin(), stmt.operands.end(),
+                                   [&](const std::string &operand) { return loaded.count(operand) != 0; });
+    if (isLoad(stmt))
+      loaded.insert(stmt.dest);
+    return reads || (isBarrier(stmt) && !loaded.empty());
+  };
+  const auto first =
+      std::find_if(body.begin(), body.end(), [&](const plan::Stmt &stmt) { return plan::any(stmt, waits); });
+  return static_cast<size_t>(first - body.begin());
 }
 
 /// Whether all blocks load the same, in a loop in each iteration.
@@ -34,9 +58,11 @@ bool readsAlike(const plan::Stmt &stmt, const std::string &iteration, const plan
          loaded && loaded->type.kind != plan::VarType::Scalar;
 }
 
-int64_t blocksAtOnce(const plan::Role &role, const plan::Plan &plan, const arch::Description &arch) {
-  return arch.registersPerMultiprocessor /
-         ((plan::registersAlive(role) + plan::otherRegisters) * std::max(plan.threads, 1));
+/// Whether enough blocks share a multiprocessor by the registers of their tiles.
+bool hidesWaiting(const plan::Role &role, bool hasBarrier, const plan::Plan &plan, const arch::Description &arch) {
+  const int64_t registers = plan::registersAlive(role) + plan::otherRegisters, threads = std::max(plan.threads, 1);
+  const int64_t blocks = arch.registersPerMultiprocessor / (registers * threads);
+  return blocks >= fewestBlocks && (hasBarrier || blocks * threads >= fewestThreads);
 }
 
 /// The role's statements, or those of one of its loops.
@@ -45,20 +71,18 @@ plan::Body &bodyIn(plan::Role &role, std::optional<size_t> loop) { return loop ?
 void hoistIn(std::optional<size_t> loop, plan::Role &role, const plan::Plan &plan, const arch::Description &arch,
              std::vector<std::string> &tensors) {
   const std::string iteration = loop ? role.body[*loop].dest : std::string();
-  const plan::Body &body = bodyIn(role, loop);
-  const auto firstLoad =
-      std::find_if(body.begin(), body.end(), [](const plan::Stmt &stmt) { return plan::any(stmt, isLoad); });
-  auto place = static_cast<size_t>(firstLoad - body.begin());
-  bool behindBarrier = false;
+  auto place = firstWait(bodyIn(role, loop));
+  bool isBehind = false, hasBarrier = false;
   for (size_t i = place; i < bodyIn(role, loop).size(); ++i) {
     const plan::Stmt &stmt = bodyIn(role, loop)[i];
-    behindBarrier = behindBarrier || plan::any(stmt, hasBarrier);
-    if (!behindBarrier || !readsAlike(stmt, iteration, role, plan))
+    isBehind = isBehind || plan::any(stmt, isReduction);
+    hasBarrier = hasBarrier || plan::any(stmt, isBarrier);
+    if (!isBehind || !readsAlike(stmt, iteration, role, plan))
       continue;
     plan::Role moved = role;
     const auto begin = bodyIn(moved, loop).begin();
     std::rotate(begin + ptrdiff_t(place), begin + ptrdiff_t(i), begin + ptrdiff_t(i + 1));
-    if (blocksAtOnce(moved, plan, arch) < fewestBlocks)
+    if (!hidesWaiting(moved, hasBarrier, plan, arch))
       continue;
     role = std::move(moved);
     tensors.push_back(bodyIn(role, loop)[place++].view.tensor);
