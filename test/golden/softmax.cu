@@ -436,6 +436,53 @@ __global__ void __launch_bounds__(128) softmax_any_f16_BC1024_BM2_vector2_warps4
   }
 }
 
+struct softmax_any_f16_BC1024_BM1_vector1_warps4_arguments {
+  tk::global<const tk::half, 2> x;
+  tk::global<tk::half, 2> y;
+  int N;
+  int C;
+};
+
+struct softmax_any_f16_BC1024_BM1_vector1_warps4_shared {
+  tk::scratch_memory<4, 8> reduce_scratch;
+};
+
+/// softmax.tk:26  softmax_any, for sm_90a.
+/// y = softmax of rows of any length: maximum and sum in one pass, the result in a second. What is -inf becomes 0; a
+/// row of -inf alone
+/// becomes NaN.
+/// BM = 1, BC = 1024.
+/// Plan: stages: none; warpgroups: 1; overlap: 0; persistent: false.
+/// Roles: worker of 4 warps.
+/// Shared memory: reduce_scratch 512 bytes.
+__global__ void __launch_bounds__(128) softmax_any_f16_BC1024_BM1_vector1_warps4(
+    const __grid_constant__ softmax_any_f16_BC1024_BM1_vector1_warps4_arguments g) {
+  auto &shared = tk::shared_at<softmax_any_f16_BC1024_BM1_vector1_warps4_shared>(0);
+  const tk::tiles<1> i_tiles{0, g.N};
+  tk::scratch<4, 8> reduce_scratch{shared.reduce_scratch, 1};
+  const auto i = i_tiles[int(blockIdx.x)];
+  // softmax.tk:38  for c in tiles(C, BC) { y[i, c] = exp2(x[i, c] * LOG2E - total); }
+  for (const auto c : tk::tiles<1024>{0, g.C}) {
+    // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
+    const auto x = tk::load<tk::row<tk::half, 1024, tk::row_layout<128, 128, 1>>>(
+        tk::view<const tk::half>{g.x.at(i.begin, c.begin), g.x.stride(0), 1, c.end - c.begin});
+    const auto raw = tk::where(tk::col_index<tk::row<int, 1024, tk::row_layout<128, 128, 1>>>() + c.begin < g.C,
+                               tk::cast<float>(x), -tk::inf);
+    // softmax.tk:33  let m_new = max(m, rowmax(t));
+    const float reduce_value = tk::row_max_or_nan(raw, reduce_scratch);
+    const float m_new = tk::max(reduce_value * 1.442695f, -3.4028235e+38f);
+    // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
+    const auto t = raw * 1.442695f;
+    // softmax.tk:34  l = l * exp2(m - m_new) + rowsum(exp2(t - m_new));
+    const float reduce_value_2 = tk::row_sum(tk::exp2(t - m_new), reduce_scratch);
+    const float l = tk::exp2(-3.4028235e+38f - m_new) * 0.0f + reduce_value_2;
+    // softmax.tk:37  let total = m + log2(l);
+    const float total = m_new + tk::log2(l);
+    tk::store(tk::view<tk::half>{g.y.at(i.begin, c.begin), g.y.stride(0), 1, c.end - c.begin},
+              tk::cast<tk::half>(tk::exp2(t - total)));
+  }
+}
+
 struct softmax_any_f16_BC2048_BM1_vector2_warps8_arguments {
   tk::global<const tk::half, 2> x;
   tk::global<tk::half, 2> y;
@@ -1900,7 +1947,18 @@ extern "C" tk_status softmax_any(const tk_tensor *x, const tk_tensor *y, struct 
                      false, 128, int(sizeof(softmax_any_f16_BC1024_BM2_vector2_warps4_shared)) + 1024, stream);
     return call.status();
   }
-  if (T == tk::element::f16 && (tk::host::modulo(int64_t(C), 2) == 0) && (int64_t(C) <= 2048) && (int64_t(N) <= 1056)) {
+  if (T == tk::element::f16 && (tk::host::modulo(int64_t(C), 2) != 0) && (int64_t(C) <= 1024) && (int64_t(N) > 1056)) {
+    softmax_any_f16_BC1024_BM1_vector1_warps4_arguments arguments{};
+    arguments.x = tk::host::make_global<const tk::half, 2>(x_view);
+    arguments.y = tk::host::make_global<tk::half, 2>(y_view);
+    arguments.N = N;
+    arguments.C = C;
+    tk::host::launch(call, device, softmax_any_f16_BC1024_BM1_vector1_warps4, arguments, tk::host::steps(0, N, 1),
+                     false, 128, int(sizeof(softmax_any_f16_BC1024_BM1_vector1_warps4_shared)) + 1024, stream);
+    return call.status();
+  }
+  if (T == tk::element::f16 && (tk::host::modulo(int64_t(C), 2) == 0) && (int64_t(C) <= 2048) &&
+      ((int64_t(N) <= 1056) || (int64_t(C) > 1280))) {
     softmax_any_f16_BC2048_BM1_vector2_warps8_arguments arguments{};
     arguments.x = tk::host::make_global<const tk::half, 2>(x_view);
     arguments.y = tk::host::make_global<tk::half, 2>(y_view);
