@@ -117,6 +117,33 @@ def gated_gradients(q, k, v, grad, gate, scale):
     return [x.unflatten(0, (batch, count)) for x in (dq, dk, dv, dgate)]
 
 
+def delta_gradients(q, k, v, grad, gate, beta, scale):
+    """dq, dk, dv, dgate and dbeta of the gated delta rule: `miss` is what a step's value is above what the state has for its key, x the
+    gradient of what it writes."""
+    (batch, count, n, _), decays, betas = q.shape, heads(gate).exp()[..., None, None], heads(beta)[..., None]
+    qs, ks, vs, gs = heads(q), heads(k), heads(v), heads(grad) * scale
+    dq, dk, back, miss, x = torch.empty_like(qs), torch.empty_like(ks), torch.empty_like(ks), torch.empty_like(vs), torch.empty_like(vs)
+    state, dstate, again = (qs.new_zeros(qs.shape[0], qs.shape[2], vs.shape[2]) for _ in range(3))
+    for t in range(n):
+        state *= decays[:, t]
+        miss[:, t] = vs[:, t] - (ks[:, t, None] @ state)[:, 0]
+        state.baddbmm_(ks[:, t, :, None], (betas[:, t] * miss[:, t])[:, None])
+        dq[:, t] = (state @ gs[:, t, :, None])[..., 0]
+    for t in reversed(range(n)):
+        dstate.baddbmm_(qs[:, t, :, None], gs[:, t, None])
+        x[:, t] = (ks[:, t, None] @ dstate)[:, 0]
+        dk[:, t] = (dstate @ miss[:, t, :, None])[..., 0]
+        dstate.baddbmm_(ks[:, t, :, None], (-betas[:, t] * x[:, t])[:, None]).mul_(decays[:, t])
+    for t in range(n):  # the states again, now that x is known
+        again *= decays[:, t]
+        back[:, t] = -(again @ x[:, t, :, None])[..., 0]
+        again.baddbmm_(ks[:, t, :, None], (betas[:, t] * miss[:, t])[:, None])
+    dk = betas * (dk + back)
+    rest = (qs * dq - ks * dk + 2 * betas * ks * back).sum(-1)
+    results = dq, dk, betas * x, rest.flip(1).cumsum(1).flip(1), (x * miss).sum(-1)
+    return [each.unflatten(0, (batch, count)) for each in results]
+
+
 def based(q, k, v):
     """o and the last state, whose rows are the features of based.tk."""
     batch, count, n, _ = q.shape

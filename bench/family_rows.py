@@ -177,6 +177,25 @@ def delta(kit, kind, d, batch):
                 bytes_of(q, k, v, gate, beta, o), delta_flops(b * h * n, d, d))
 
 
+def delta_backward(kit, kind, d, batch):
+    b, h, n = kit.sizes((batch, 16, 4096), (1, 2, 130))
+    q, k, v, grad, scale = kit.normal(b, h, n, d), unit_keys(kit, b, h, n, d), kit.normal(b, h, n, d), kit.normal(b, h, n, d), d**-0.5
+    beta = kit.uniform(b, h, n)
+    gate = torch.zeros_like(beta) if kind == "delta" else kit.uniform(b, h, n, low=-0.2, high=0)
+    dq, dk, dv, dgate, dbeta = [torch.empty_like(x) for x in (q, k, v, gate, beta)]
+    call = kit.kernel("linear_attention/delta_backward.tk", "gated_delta_backward")
+    tensors = {"q": q, "k": k, "v": v} | ({} if kind == "delta" else {"g": gate}) | {"beta": beta}
+
+    def outputs_of(results):
+        return results if kind != "delta" else [*results[:3], *results[4:]]
+
+    return Work(lambda: call(q, k, v, gate, beta, scale, grad, out=[dq, dk, dv, dgate, dbeta]),
+                outputs_of([dq, dk, dv, dgate, dbeta]),
+                lambda: outputs_of(references.delta_gradients(q, k, v, grad, gate, beta, scale)),
+                {FLA: lambda: peers.delta_gradients(tensors, grad, scale)},
+                bytes_of(q, k, v, grad, gate, beta, dq, dk, dv, dgate, dbeta), 3 * delta_flops(b * h * n, d, d))
+
+
 def kimi(kit):
     b, h, n = kit.sizes((4, 16, 4096), (1, 2, 130))
     q, k, v, scale = kit.normal(b, h, n, 128), unit_keys(kit, b, h, n, 128), kit.normal(b, h, n, 128), 128**-0.5
@@ -629,6 +648,10 @@ def rows():
     for d, batch in ((64, 16), (128, 4)):
         yield Row(f"delta {d}", functools.partial(delta, kind="delta", d=d, batch=batch), ratio=2, processes=3)
         yield Row(f"gated delta {d}", functools.partial(delta, kind="gated", d=d, batch=batch), ratio=2, processes=3)
+    for d, batch in ((64, 16), (128, 4)):
+        for kind, name in (("delta", "delta"), ("gated", "gated delta")):
+            yield Row(f"{name} {d}, backward", functools.partial(delta_backward, kind=kind, d=d, batch=batch), ratio=1.5, processes=4,
+                      seconds=120)
     yield Row("Kimi delta 128", kimi, ratio=2, processes=4)
     yield Row("gated delta, a step", functools.partial(delta_step, kind="gated"))
     yield Row("Kimi delta, a step", functools.partial(delta_step, kind="kimi"))
@@ -667,4 +690,4 @@ def rows():
 
 # What families are asked for and the library does not have.
 MISSING = ["attention backward with ragged keys, and a row that times that with windowed keys (kernels/extra/window_training.tk)",
-           "backward of delta rules, Hedgehog, and of the head with cross-entropy"]
+           "backward of Kimi delta attention, Hedgehog, and of the head with cross-entropy"]
