@@ -59,6 +59,8 @@ CALLS = [
       "v": ("bf16", (1, 1, 7, 64)), "g": _array(-np.arange(1, 8).reshape(1, 1, 7) * 3 * STEP, "f32"),
       "beta": _array(np.arange(8, 64, 8).reshape(1, 1, 7) * STEP, "f32"), "scale": 0.125}),
     ("long_convolution/fft_convolution.tk", "fft_convolution", _convolution()),
+    ("long_convolution/fft_convolution.tk", "gated_fft_convolution",
+     _convolution() | {"before": ("bf16", (1, 1, 2, 32)), "after": ("bf16", (1, 1, 2, 32))}),
     ("extra/window_training.tk", "window_fwd",
      {"q": ("bf16", (1, 2, 7, 64)), "k": ("bf16", (1, 2, 7, 64)), "v": ("bf16", (1, 2, 7, 64)), "scale": 0.125, "window": 3}),
     ("extra/window_training.tk", "window_fwd",
