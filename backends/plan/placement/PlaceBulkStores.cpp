@@ -49,7 +49,7 @@ public:
     plan::Buffer buffer = stagingBuffer(type, elem, depth > 0, op.loc);
     if (byThreads && !leavesRings(buffer.totalBytes()))
       return;
-    if (type.cols % buffer.cols != 0 || boxRows(type) > arch.maxBoxDim || (byCols && !hasPanelsEach(buffer)))
+    if (type.cols % buffer.cols != 0 || boxRows(type) > arch.maxBoxDim || !hasPanels(buffer, byCols))
       return;
     if (const std::string shared = bufferLike(buffer); !shared.empty()) {
       buffer.name = shared;
@@ -103,25 +103,27 @@ private:
   }
 
   /// Columns go out 128 bytes at a time, in turns through two stages; where the instances share the columns, all of
-  /// each one's at once, and so what loops add, if it takes no more memory: pieces cost barriers.
+  /// each one's at once, and so what loops add, if it takes no more memory: pieces cost barriers. So do those of a
+  /// result that is no whole number of pieces, as 96 columns of 16 bits, in narrower panels.
   plan::Buffer stagingBuffer(const plan::VarType &type, ElemType elem, bool inLoop, SourceLoc loc) const {
     const bool byCols = type.division == plan::Division::Cols;
     const int64_t piece = 128 / byteWidth(elem);
     plan::Buffer buffer;
     buffer.elem = elem;
     buffer.rows = type.rows;
-    buffer.cols = byCols || (inLoop && type.cols == 2 * piece) ? type.cols : piece;
+    const bool isUneven = !inLoop && type.cols > piece && type.cols % piece != 0;
+    buffer.cols = byCols || isUneven || (inLoop && type.cols == 2 * piece) ? type.cols : piece;
     buffer.stages = type.cols > buffer.cols ? 2 : 1;
-    buffer.swizzle =
-        chooseSwizzle((byCols ? type.cols / out.instances : std::min(buffer.cols, piece)) * byteWidth(elem));
+    const int64_t panels = byCols ? type.cols / out.instances : isUneven ? type.cols : std::min(buffer.cols, piece);
+    buffer.swizzle = chooseSwizzle(panels * byteWidth(elem));
     buffer.loc = loc;
     return buffer;
   }
 
-  /// Whether each instance's columns are whole panels, as boxes are: without a swizzle they lie in rows of all.
-  bool hasPanelsEach(const plan::Buffer &buffer) const {
+  /// Whether the columns, or each instance's, are whole panels, as boxes are: without a swizzle they lie in rows of all.
+  bool hasPanels(const plan::Buffer &buffer, bool byCols) const {
     const int64_t span = plan::bytes(buffer.swizzle);
-    return span > 0 && buffer.cols / out.instances * byteWidth(buffer.elem) % span == 0;
+    return span > 0 && buffer.cols / (byCols ? out.instances : 1) * byteWidth(buffer.elem) % span == 0;
   }
 
   int64_t boxRows(const plan::VarType &type) const {
