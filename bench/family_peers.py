@@ -103,6 +103,23 @@ def delta_gradients(tensors, grad, scale):
     return lambda: [swapped(x) for x in torch.autograd.grad(o, inputs, upstream, retain_graph=True)]
 
 
+# ---- PyTorch's Fourier transforms ----------------------------------------------------------------------------------------------
+
+
+def gated_convolution(x, before, after, spectrum):
+    """after times the causal convolution of before · x, in f32."""
+    n = x.shape[-1]
+    z = torch.fft.irfft(torch.fft.rfft(before.float() * x, n=2 * n) * spectrum, n=2 * n)[..., :n]
+    return (after * z).to(x.dtype)
+
+
+def gated_convolution_gradients(x, before, after, spectrum, grad):
+    """The backward pass alone: of x and of both gates; that of the spectrum is computed, too."""
+    inputs = [each.detach().requires_grad_() for each in (x, before, after, spectrum)]
+    y = gated_convolution(*inputs)
+    return lambda: list(torch.autograd.grad(y, inputs, grad, retain_graph=True))[:3]
+
+
 # ---- mamba_ssm ----------------------------------------------------------------------------------------------------------------
 
 

@@ -347,6 +347,14 @@ def transformed_filters(taps, rows, columns):
     return torch.stack([by_rows.real, by_rows.imag]).float()
 
 
+def gradient_of_taps(dk, rows, columns):
+    """That of the filters' elements, from that of their transforms."""
+    n = rows * columns
+    by_rows = torch.complex(*dk.double()).reshape(-1, rows, columns).mT.reshape(-1, n)
+    angles = torch.arange(n, dtype=torch.float64, device=dk.device) * (math.pi / (2 * n))
+    return (torch.fft.ifft(by_rows) * torch.polar(torch.ones_like(angles), angles)).real
+
+
 def convolution(kit, rows, columns, dtype=torch.bfloat16, backward=False):
     """Causal, of sequences of rows · columns elements, 64 / rows of them in a tile."""
     n = rows * columns
@@ -380,16 +388,38 @@ def convolution(kit, rows, columns, dtype=torch.bfloat16, backward=False):
                     {"torch.fft": lambda: fft}, moved, products, limit=limit)
     dx, dk, call = torch.empty_like(x), torch.empty_like(k), kit.kernel(file, "fft_convolution_backward")
 
-    def gradient_of_taps():
-        """That of the filters' elements, from that of their transforms."""
-        by_rows = torch.complex(*dk.double()).reshape(h, rows, columns).mT.reshape(h, n)
-        angles = torch.arange(n, dtype=torch.float64, device=dk.device) * (math.pi / (2 * n))
-        return (torch.fft.ifft(by_rows) * torch.polar(torch.ones_like(angles), angles)).real
-
     wanted = functools.partial(references.convolution_gradients, x, dy, spectrum)
     return Work(lambda: call(x.view(tiles), dy.view(tiles), g, f, t, k, out=[dx.view(tiles), dk]), [dx, dk], wanted,
                 {"torch.fft": lambda: fft_backward}, moved + bytes_of(dy, dk), 1.5 * products, limit=limit,
-                error=lambda: largest_error([dx, gradient_of_taps()], wanted()))
+                error=lambda: largest_error([dx, gradient_of_taps(dk, rows, columns)], wanted()))
+
+
+def gated_convolution(kit, backward):
+    """Causal, of sequences of 4096 elements, with a gate before and one behind."""
+    (b, h), n, tiles = kit.sizes((16, 1024), (3, 2)), 4096, (-1, 64, 64)
+    x, before, after, dy = (kit.normal(b, h, n) for _ in range(4))
+    taps = kit.normal(h, n, dtype=torch.float64) / math.sqrt(n)
+    (g, f, t), k = transform_factors(64, 64, torch.bfloat16, kit.device), transformed_filters(taps, 64, 64)
+    spectrum = torch.fft.rfft(taps, n=2 * n)
+    half, file = spectrum.to(torch.complex64), "long_convolution/fft_convolution.tk"
+    gates, products = [each.view(b, *tiles) for each in (x, before, after)], b * h * 2.0 * n * (4 * 64 + 8 * 64)
+    if not backward:
+        y, call = torch.empty_like(x), kit.kernel(file, "gated_fft_convolution")
+        return Work(lambda: call(*gates, g, f, t, k, out=[y.view(b, *tiles)]), [y],
+                    lambda: [references.convolved(x.double() * before, spectrum) * after],
+                    {"torch.fft": lambda: lambda: [peers.gated_convolution(x, before, after, half)]},
+                    bytes_of(x, before, after, y, g, f, t, k), products, limit=4e-2)
+    outputs, dk, call = [torch.empty_like(x) for _ in range(3)], torch.empty_like(k), kit.kernel(file, "gated_fft_convolution_backward")
+    results = [each.view(b, *tiles) for each in outputs]
+
+    def wanted():
+        dz, dtaps = references.convolution_gradients(x.double() * before, dy.double() * after, spectrum)
+        return [dz * before, dz * x, references.convolved(x.double() * before, spectrum) * dy, dtaps]
+
+    return Work(lambda: call(*gates, dy.view(b, *tiles), g, f, t, k, out=[*results, dk]), [*outputs, dk], wanted,
+                {"torch.fft": lambda: peers.gated_convolution_gradients(x, before, after, half, dy)},
+                bytes_of(x, before, after, dy, *outputs, g, f, t, k, dk), 2 * products, limit=4e-2,
+                error=lambda: largest_error([*outputs, gradient_of_taps(dk, 64, 64)], wanted()))
 
 
 def long_convolution(kit, rows):
@@ -662,6 +692,8 @@ def rows():
     yield Row("FFT convolution 4096, bf16", functools.partial(convolution, rows=64, columns=64), ratio=4)
     yield Row("FFT convolution 4096, tf32", functools.partial(convolution, rows=64, columns=64, dtype=torch.float32), ratio=2.5)
     yield Row("FFT convolution 4096, backward", functools.partial(convolution, rows=64, columns=64, backward=True), ratio=1.5)
+    yield Row("FFT convolution 4096, gated", functools.partial(gated_convolution, backward=False), ratio=4)
+    yield Row("FFT convolution 4096, gated, backward", functools.partial(gated_convolution, backward=True), ratio=1.5)
     yield Row("FFT convolution 16384, bf16", functools.partial(long_convolution, rows=4), ratio=2.5)
     yield Row("FFT convolution 65536, bf16", functools.partial(long_convolution, rows=16), ratio=2.5)
     yield Row("FFT convolution 2048, bf16", functools.partial(convolution, rows=64, columns=32), ratio=4)
