@@ -19,804 +19,6 @@
 
 namespace {
 
-struct gemm_bf16_BK128_BM16_BN64_split4_stages8_arguments {
-  tk::tensor_map b_map;
-  tk::tensor_map a_map;
-  tk::global<const tk::bf16, 2> a;
-  tk::global<const tk::bf16, 2> b;
-  tk::global<tk::bf16, 2> c;
-  int M;
-  int K;
-  int N;
-  bool loads_fit;  // the copy engine can load every tensor that it is to
-  bool b_map_fits; // this one at least
-  bool a_map_fits; // this one at least
-};
-
-struct gemm_bf16_BK128_BM16_BN64_split4_stages8_shared {
-  tk::shared_tile<tk::bf16, 128, 64> b[8];
-  tk::shared_tile<tk::bf16, 16, 128> a[8];
-  alignas(1024) tk::shared_tile<float, 64, 64, 0> transposed_acc;
-  alignas(1024) tk::shared_tile<float, 64, 16, 64> acc_part;
-  tk::barrier b_a_full[8];
-  tk::barrier b_a_empty[8];
-};
-
-/// gemm.tk:5  gemm, for sm_90a.
-/// c = a · b
-/// BM = 16, BN = 64, BK = 128.
-/// Plan: stages: b_a 8; warpgroups: 1; overlap: 0; persistent: false; cluster: 4 along part.
-/// Roles: producer of 4 warps, consumer of 4 warps.
-/// Shared memory: b 128 KiB, a 32 KiB, transposed_acc 16 KiB, acc_part 4 KiB.
-__global__ void __launch_bounds__(256, 1) gemm_bf16_BK128_BM16_BN64_split4_stages8(
-    const __grid_constant__ gemm_bf16_BK128_BM16_BN64_split4_stages8_arguments g) {
-  auto &shared = tk::shared_at<gemm_bf16_BK128_BM16_BN64_split4_stages8_shared>(0);
-  const int warpgroup = tk::warpgroup_index();
-  const int rank = tk::cluster_rank();
-  if (threadIdx.x == 0) {
-    for (auto &barrier : shared.b_a_full)
-      barrier.init(g.loads_fit ? 1 : 128);
-    for (auto &barrier : shared.b_a_empty)
-      barrier.init(1);
-    tk::barrier_init_fence();
-  }
-  tk::sync_block();
-  tk::launch_dependents();
-  tk::wait_for_dependencies();
-  if (warpgroup == 1) {
-    // producer
-    tk::release_registers<160>();
-    const tk::tiles<16> m_tiles{0, g.M};
-    const tk::tiles<64> n_tiles{0, g.N};
-    if (g.loads_fit) {
-      if (tk::warp_index() == 4 && tk::elect_one()) {
-        tk::ring<8> b_a_at;
-        tk::grid_walk position{int(blockIdx.x) / 4};
-        const int part = rank;
-        const auto n = n_tiles[position.take(n_tiles.count())];
-        const auto m = m_tiles[position.position];
-        // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
-        const int part_size = tk::divide(g.K + 511, 512) * 128;
-        const int part_begin = tk::min(part_size * part, g.K);
-        const int part_end = tk::min(part_begin + part_size, g.K);
-        for (const auto k : tk::tiles<128>{part_begin, part_end}) {
-          shared.b_a_empty[b_a_at.slot].wait(b_a_at.phase ^ 1);
-          shared.b_a_full[b_a_at.slot].expect_bytes(20480);
-          tk::tma_load(shared.a[b_a_at.slot], g.a_map, shared.b_a_full[b_a_at.slot], k.begin, m.begin);
-          tk::tma_load(shared.b[b_a_at.slot], g.b_map, shared.b_a_full[b_a_at.slot], n.begin, k.begin);
-          b_a_at.advance();
-        }
-      }
-    } else {
-      // Tensors that the copy engine cannot take: by the threads of this role.
-      tk::ring<8> b_a_at;
-      tk::grid_walk position{int(blockIdx.x) / 4};
-      const int part = rank;
-      const auto n = n_tiles[position.take(n_tiles.count())];
-      const auto m = m_tiles[position.position];
-      // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
-      const int part_size = tk::divide(g.K + 511, 512) * 128;
-      const int part_begin = tk::min(part_size * part, g.K);
-      const int part_end = tk::min(part_begin + part_size, g.K);
-      for (const auto k : tk::tiles<128>{part_begin, part_end}) {
-        shared.b_a_empty[b_a_at.slot].wait(b_a_at.phase ^ 1);
-        if (g.a_map_fits && tk::thread_in_warpgroup() == 0) {
-          shared.b_a_full[b_a_at.slot].announce_bytes(4096);
-          tk::tma_load(shared.a[b_a_at.slot], g.a_map, shared.b_a_full[b_a_at.slot], k.begin, m.begin);
-        }
-        if (g.b_map_fits && tk::thread_in_warpgroup() == 0) {
-          shared.b_a_full[b_a_at.slot].announce_bytes(16384);
-          tk::tma_load(shared.b[b_a_at.slot], g.b_map, shared.b_a_full[b_a_at.slot], n.begin, k.begin);
-        }
-        tk::copy_rows_to_shared<128, 16>(
-            shared.a[b_a_at.slot],
-            tk::view<const tk::bf16>{g.a.at(m.begin, k.begin), g.a.stride(0), m.end - m.begin, k.end - k.begin},
-            tk::thread_in_warpgroup(), !g.a_map_fits);
-        tk::copy_rows_to_shared<128, 16>(
-            shared.b[b_a_at.slot],
-            tk::view<const tk::bf16>{g.b.at(k.begin, n.begin), g.b.stride(0), k.end - k.begin, n.end - n.begin},
-            tk::thread_in_warpgroup(), !g.b_map_fits);
-        tk::finish_copies();
-        shared.b_a_full[b_a_at.slot].arrive();
-        b_a_at.advance();
-      }
-    }
-  } else {
-    // consumer
-    tk::release_registers<240>();
-    const tk::tiles<16> m_tiles{0, g.M};
-    const tk::tiles<64> n_tiles{0, g.N};
-    tk::ring<8> b_a_at;
-    tk::ring<8> b_a_done;
-    tk::grid_walk position{int(blockIdx.x) / 4};
-    const int part = rank;
-    const auto n = n_tiles[position.take(n_tiles.count())];
-    const auto m = m_tiles[position.position];
-    // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
-    auto acc = tk::full<tk::fragment<float, 64, 16, tk::mma_layout>>(0.0f);
-    const int part_size_2 = tk::divide(g.K + 511, 512) * 128;
-    const int part_begin_2 = tk::min(part_size_2 * part, g.K);
-    const int part_end_2 = tk::min(part_begin_2 + part_size_2, g.K);
-    const tk::tiles<128> k_tiles{part_begin_2, part_end_2};
-    if (part_begin_2 < part_end_2) {
-      {
-        shared.b_a_full[b_a_at.slot].wait(b_a_at.phase);
-        tk::mma_fence(acc);
-        tk::mma_async(acc, shared.b[b_a_at.slot].T(), shared.a[b_a_at.slot].T());
-        tk::mma_commit();
-        b_a_at.advance();
-      }
-      for ([[maybe_unused]] const auto k : k_tiles.rest()) {
-        shared.b_a_full[b_a_at.slot].wait(b_a_at.phase);
-        tk::mma_fence();
-        tk::mma_async(acc, shared.b[b_a_at.slot].T(), shared.a[b_a_at.slot].T());
-        tk::mma_commit();
-        b_a_at.advance();
-        tk::mma_wait<1>();
-        if (tk::thread_in_warpgroup() == 0)
-          shared.b_a_empty[b_a_done.slot].arrive();
-        b_a_done.advance();
-      }
-      // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
-      tk::mma_wait<0>(acc);
-      if (tk::thread_in_warpgroup() == 0)
-        shared.b_a_empty[b_a_done.slot].arrive();
-      b_a_done.advance();
-    }
-    // gemm.tk:10  c[m, n] = acc;
-    tk::store_shared(shared.acc_part, acc);
-    tk::cluster_sync();
-    if (part == 0) {
-      const auto acc_value_of_1 =
-          tk::load_cluster_shared<tk::fragment<float, 64, 16, tk::mma_layout>>(shared.acc_part, (rank + 1) % 4);
-      acc += acc_value_of_1;
-      const auto acc_value_of_2 =
-          tk::load_cluster_shared<tk::fragment<float, 64, 16, tk::mma_layout>>(shared.acc_part, (rank + 2) % 4);
-      acc += acc_value_of_2;
-      const auto acc_value_of_3 =
-          tk::load_cluster_shared<tk::fragment<float, 64, 16, tk::mma_layout>>(shared.acc_part, (rank + 3) % 4);
-      acc += acc_value_of_3;
-      tk::sync(1, 128);
-      tk::store_shared(shared.transposed_acc, acc);
-      tk::sync(1, 128);
-      const auto acc_2 = tk::load_shared<tk::fragment<float, 64, 64, tk::mma_layout>>(shared.transposed_acc.T());
-      tk::store(g.c.wide(4),
-                tk::view<tk::bf16, 4>{g.c.at(m.begin, n.begin), g.c.stride(0), m.end - m.begin, n.end - n.begin},
-                tk::cast<tk::bf16>(acc_2));
-    }
-    // gemm.tk:5  kernel gemm<T: {bf16, f16}>(a: T[M, K], b: T[K, N], out c: T[M, N]) {
-    tk::cluster_sync();
-  }
-}
-
-struct gemm_bf16_BK128_BM16_BN64_split2_stages8_arguments {
-  tk::tensor_map b_map;
-  tk::tensor_map a_map;
-  tk::global<const tk::bf16, 2> a;
-  tk::global<const tk::bf16, 2> b;
-  tk::global<tk::bf16, 2> c;
-  int M;
-  int K;
-  int N;
-  bool loads_fit;  // the copy engine can load every tensor that it is to
-  bool b_map_fits; // this one at least
-  bool a_map_fits; // this one at least
-};
-
-struct gemm_bf16_BK128_BM16_BN64_split2_stages8_shared {
-  tk::shared_tile<tk::bf16, 128, 64> b[8];
-  tk::shared_tile<tk::bf16, 16, 128> a[8];
-  alignas(1024) tk::shared_tile<float, 64, 64, 0> transposed_acc;
-  alignas(1024) tk::shared_tile<float, 64, 16, 64> acc_part;
-  tk::barrier b_a_full[8];
-  tk::barrier b_a_empty[8];
-};
-
-/// gemm.tk:5  gemm, for sm_90a.
-/// c = a · b
-/// BM = 16, BN = 64, BK = 128.
-/// Plan: stages: b_a 8; warpgroups: 1; overlap: 0; persistent: false; cluster: 2 along part.
-/// Roles: producer of 4 warps, consumer of 4 warps.
-/// Shared memory: b 128 KiB, a 32 KiB, transposed_acc 16 KiB, acc_part 4 KiB.
-__global__ void __launch_bounds__(256, 1) gemm_bf16_BK128_BM16_BN64_split2_stages8(
-    const __grid_constant__ gemm_bf16_BK128_BM16_BN64_split2_stages8_arguments g) {
-  auto &shared = tk::shared_at<gemm_bf16_BK128_BM16_BN64_split2_stages8_shared>(0);
-  const int warpgroup = tk::warpgroup_index();
-  const int rank = tk::cluster_rank();
-  if (threadIdx.x == 0) {
-    for (auto &barrier : shared.b_a_full)
-      barrier.init(g.loads_fit ? 1 : 128);
-    for (auto &barrier : shared.b_a_empty)
-      barrier.init(1);
-    tk::barrier_init_fence();
-  }
-  tk::sync_block();
-  tk::launch_dependents();
-  tk::wait_for_dependencies();
-  if (warpgroup == 1) {
-    // producer
-    tk::release_registers<160>();
-    const tk::tiles<16> m_tiles{0, g.M};
-    const tk::tiles<64> n_tiles{0, g.N};
-    if (g.loads_fit) {
-      if (tk::warp_index() == 4 && tk::elect_one()) {
-        tk::ring<8> b_a_at;
-        tk::grid_walk position{int(blockIdx.x) / 2};
-        const int part = rank;
-        const auto n = n_tiles[position.take(n_tiles.count())];
-        const auto m = m_tiles[position.position];
-        // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
-        const int part_size = tk::divide(g.K + 255, 256) * 128;
-        const int part_begin = tk::min(part_size * part, g.K);
-        const int part_end = tk::min(part_begin + part_size, g.K);
-        for (const auto k : tk::tiles<128>{part_begin, part_end}) {
-          shared.b_a_empty[b_a_at.slot].wait(b_a_at.phase ^ 1);
-          shared.b_a_full[b_a_at.slot].expect_bytes(20480);
-          tk::tma_load(shared.a[b_a_at.slot], g.a_map, shared.b_a_full[b_a_at.slot], k.begin, m.begin);
-          tk::tma_load(shared.b[b_a_at.slot], g.b_map, shared.b_a_full[b_a_at.slot], n.begin, k.begin);
-          b_a_at.advance();
-        }
-      }
-    } else {
-      // Tensors that the copy engine cannot take: by the threads of this role.
-      tk::ring<8> b_a_at;
-      tk::grid_walk position{int(blockIdx.x) / 2};
-      const int part = rank;
-      const auto n = n_tiles[position.take(n_tiles.count())];
-      const auto m = m_tiles[position.position];
-      // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
-      const int part_size = tk::divide(g.K + 255, 256) * 128;
-      const int part_begin = tk::min(part_size * part, g.K);
-      const int part_end = tk::min(part_begin + part_size, g.K);
-      for (const auto k : tk::tiles<128>{part_begin, part_end}) {
-        shared.b_a_empty[b_a_at.slot].wait(b_a_at.phase ^ 1);
-        if (g.a_map_fits && tk::thread_in_warpgroup() == 0) {
-          shared.b_a_full[b_a_at.slot].announce_bytes(4096);
-          tk::tma_load(shared.a[b_a_at.slot], g.a_map, shared.b_a_full[b_a_at.slot], k.begin, m.begin);
-        }
-        if (g.b_map_fits && tk::thread_in_warpgroup() == 0) {
-          shared.b_a_full[b_a_at.slot].announce_bytes(16384);
-          tk::tma_load(shared.b[b_a_at.slot], g.b_map, shared.b_a_full[b_a_at.slot], n.begin, k.begin);
-        }
-        tk::copy_rows_to_shared<128, 16>(
-            shared.a[b_a_at.slot],
-            tk::view<const tk::bf16>{g.a.at(m.begin, k.begin), g.a.stride(0), m.end - m.begin, k.end - k.begin},
-            tk::thread_in_warpgroup(), !g.a_map_fits);
-        tk::copy_rows_to_shared<128, 16>(
-            shared.b[b_a_at.slot],
-            tk::view<const tk::bf16>{g.b.at(k.begin, n.begin), g.b.stride(0), k.end - k.begin, n.end - n.begin},
-            tk::thread_in_warpgroup(), !g.b_map_fits);
-        tk::finish_copies();
-        shared.b_a_full[b_a_at.slot].arrive();
-        b_a_at.advance();
-      }
-    }
-  } else {
-    // consumer
-    tk::release_registers<240>();
-    const tk::tiles<16> m_tiles{0, g.M};
-    const tk::tiles<64> n_tiles{0, g.N};
-    tk::ring<8> b_a_at;
-    tk::ring<8> b_a_done;
-    tk::grid_walk position{int(blockIdx.x) / 2};
-    const int part = rank;
-    const auto n = n_tiles[position.take(n_tiles.count())];
-    const auto m = m_tiles[position.position];
-    // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
-    auto acc = tk::full<tk::fragment<float, 64, 16, tk::mma_layout>>(0.0f);
-    const int part_size_2 = tk::divide(g.K + 255, 256) * 128;
-    const int part_begin_2 = tk::min(part_size_2 * part, g.K);
-    const int part_end_2 = tk::min(part_begin_2 + part_size_2, g.K);
-    const tk::tiles<128> k_tiles{part_begin_2, part_end_2};
-    if (part_begin_2 < part_end_2) {
-      {
-        shared.b_a_full[b_a_at.slot].wait(b_a_at.phase);
-        tk::mma_fence(acc);
-        tk::mma_async(acc, shared.b[b_a_at.slot].T(), shared.a[b_a_at.slot].T());
-        tk::mma_commit();
-        b_a_at.advance();
-      }
-      for ([[maybe_unused]] const auto k : k_tiles.rest()) {
-        shared.b_a_full[b_a_at.slot].wait(b_a_at.phase);
-        tk::mma_fence();
-        tk::mma_async(acc, shared.b[b_a_at.slot].T(), shared.a[b_a_at.slot].T());
-        tk::mma_commit();
-        b_a_at.advance();
-        tk::mma_wait<1>();
-        if (tk::thread_in_warpgroup() == 0)
-          shared.b_a_empty[b_a_done.slot].arrive();
-        b_a_done.advance();
-      }
-      // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
-      tk::mma_wait<0>(acc);
-      if (tk::thread_in_warpgroup() == 0)
-        shared.b_a_empty[b_a_done.slot].arrive();
-      b_a_done.advance();
-    }
-    // gemm.tk:10  c[m, n] = acc;
-    tk::store_shared(shared.acc_part, acc);
-    tk::cluster_sync();
-    if (part == 0) {
-      const auto acc_value_of_1 =
-          tk::load_cluster_shared<tk::fragment<float, 64, 16, tk::mma_layout>>(shared.acc_part, (rank + 1) % 2);
-      acc += acc_value_of_1;
-      tk::sync(1, 128);
-      tk::store_shared(shared.transposed_acc, acc);
-      tk::sync(1, 128);
-      const auto acc_2 = tk::load_shared<tk::fragment<float, 64, 64, tk::mma_layout>>(shared.transposed_acc.T());
-      tk::store(g.c.wide(4),
-                tk::view<tk::bf16, 4>{g.c.at(m.begin, n.begin), g.c.stride(0), m.end - m.begin, n.end - n.begin},
-                tk::cast<tk::bf16>(acc_2));
-    }
-    // gemm.tk:5  kernel gemm<T: {bf16, f16}>(a: T[M, K], b: T[K, N], out c: T[M, N]) {
-    tk::cluster_sync();
-  }
-}
-
-struct gemm_bf16_BK128_BM16_BN64_stages8_arguments {
-  tk::tensor_map b_map;
-  tk::tensor_map a_map;
-  tk::global<const tk::bf16, 2> a;
-  tk::global<const tk::bf16, 2> b;
-  tk::global<tk::bf16, 2> c;
-  int M;
-  int K;
-  int N;
-  bool loads_fit;  // the copy engine can load every tensor that it is to
-  bool b_map_fits; // this one at least
-  bool a_map_fits; // this one at least
-};
-
-struct gemm_bf16_BK128_BM16_BN64_stages8_shared {
-  tk::shared_tile<tk::bf16, 128, 64> b[8];
-  tk::shared_tile<tk::bf16, 16, 128> a[8];
-  alignas(1024) tk::shared_tile<float, 64, 64, 0> transposed_acc;
-  tk::barrier b_a_full[8];
-  tk::barrier b_a_empty[8];
-};
-
-/// gemm.tk:5  gemm, for sm_90a.
-/// c = a · b
-/// BM = 16, BN = 64, BK = 128.
-/// Plan: stages: b_a 8; warpgroups: 1; overlap: 0; persistent: true.
-/// Roles: producer of 4 warps, consumer of 4 warps.
-/// Shared memory: b 128 KiB, a 32 KiB, transposed_acc 16 KiB.
-__global__ void __launch_bounds__(256, 1)
-    gemm_bf16_BK128_BM16_BN64_stages8(const __grid_constant__ gemm_bf16_BK128_BM16_BN64_stages8_arguments g) {
-  auto &shared = tk::shared_at<gemm_bf16_BK128_BM16_BN64_stages8_shared>(0);
-  const int warpgroup = tk::warpgroup_index();
-  if (threadIdx.x == 0) {
-    for (auto &barrier : shared.b_a_full)
-      barrier.init(g.loads_fit ? 1 : 128);
-    for (auto &barrier : shared.b_a_empty)
-      barrier.init(1);
-    tk::barrier_init_fence();
-  }
-  tk::sync_block();
-  tk::launch_dependents();
-  tk::wait_for_dependencies();
-  if (warpgroup == 1) {
-    // producer
-    tk::release_registers<160>();
-    const tk::tiles<16> m_tiles{0, g.M};
-    const tk::tiles<64> n_tiles{0, g.N};
-    if (g.loads_fit) {
-      if (tk::warp_index() == 4 && tk::elect_one()) {
-        tk::ring<8> b_a_at;
-        for (int block = blockIdx.x; block < m_tiles.count() * n_tiles.count(); block += gridDim.x) {
-          const auto at = tk::raster(block, m_tiles.count(), n_tiles.count(), 8);
-          const auto m = m_tiles[at.row];
-          const auto n = n_tiles[at.col];
-          // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
-          for (const auto k : tk::tiles<128>{0, g.K}) {
-            shared.b_a_empty[b_a_at.slot].wait(b_a_at.phase ^ 1);
-            shared.b_a_full[b_a_at.slot].expect_bytes(20480);
-            tk::tma_load(shared.a[b_a_at.slot], g.a_map, shared.b_a_full[b_a_at.slot], k.begin, m.begin);
-            tk::tma_load(shared.b[b_a_at.slot], g.b_map, shared.b_a_full[b_a_at.slot], n.begin, k.begin);
-            b_a_at.advance();
-          }
-        }
-      }
-    } else {
-      // Tensors that the copy engine cannot take: by the threads of this role.
-      tk::ring<8> b_a_at;
-      for (int block = blockIdx.x; block < m_tiles.count() * n_tiles.count(); block += gridDim.x) {
-        const auto at = tk::raster(block, m_tiles.count(), n_tiles.count(), 8);
-        const auto m = m_tiles[at.row];
-        const auto n = n_tiles[at.col];
-        // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
-        for (const auto k : tk::tiles<128>{0, g.K}) {
-          shared.b_a_empty[b_a_at.slot].wait(b_a_at.phase ^ 1);
-          if (g.a_map_fits && tk::thread_in_warpgroup() == 0) {
-            shared.b_a_full[b_a_at.slot].announce_bytes(4096);
-            tk::tma_load(shared.a[b_a_at.slot], g.a_map, shared.b_a_full[b_a_at.slot], k.begin, m.begin);
-          }
-          if (g.b_map_fits && tk::thread_in_warpgroup() == 0) {
-            shared.b_a_full[b_a_at.slot].announce_bytes(16384);
-            tk::tma_load(shared.b[b_a_at.slot], g.b_map, shared.b_a_full[b_a_at.slot], n.begin, k.begin);
-          }
-          tk::copy_rows_to_shared<128, 16>(
-              shared.a[b_a_at.slot],
-              tk::view<const tk::bf16>{g.a.at(m.begin, k.begin), g.a.stride(0), m.end - m.begin, k.end - k.begin},
-              tk::thread_in_warpgroup(), !g.a_map_fits);
-          tk::copy_rows_to_shared<128, 16>(
-              shared.b[b_a_at.slot],
-              tk::view<const tk::bf16>{g.b.at(k.begin, n.begin), g.b.stride(0), k.end - k.begin, n.end - n.begin},
-              tk::thread_in_warpgroup(), !g.b_map_fits);
-          tk::finish_copies();
-          shared.b_a_full[b_a_at.slot].arrive();
-          b_a_at.advance();
-        }
-      }
-    }
-  } else {
-    // consumer
-    tk::release_registers<240>();
-    const tk::tiles<16> m_tiles{0, g.M};
-    const tk::tiles<64> n_tiles{0, g.N};
-    tk::ring<8> b_a_at;
-    tk::ring<8> b_a_done;
-    for (int block = blockIdx.x; block < m_tiles.count() * n_tiles.count(); block += gridDim.x) {
-      const auto at = tk::raster(block, m_tiles.count(), n_tiles.count(), 8);
-      const auto m = m_tiles[at.row];
-      const auto n = n_tiles[at.col];
-      // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
-      auto acc = tk::full<tk::fragment<float, 64, 16, tk::mma_layout>>(0.0f);
-      const tk::tiles<128> k_tiles{0, g.K};
-      if (0 < g.K) {
-        {
-          shared.b_a_full[b_a_at.slot].wait(b_a_at.phase);
-          tk::mma_fence(acc);
-          tk::mma_async(acc, shared.b[b_a_at.slot].T(), shared.a[b_a_at.slot].T());
-          tk::mma_commit();
-          b_a_at.advance();
-        }
-        for ([[maybe_unused]] const auto k : k_tiles.rest()) {
-          shared.b_a_full[b_a_at.slot].wait(b_a_at.phase);
-          tk::mma_fence();
-          tk::mma_async(acc, shared.b[b_a_at.slot].T(), shared.a[b_a_at.slot].T());
-          tk::mma_commit();
-          b_a_at.advance();
-          tk::mma_wait<1>();
-          if (tk::thread_in_warpgroup() == 0)
-            shared.b_a_empty[b_a_done.slot].arrive();
-          b_a_done.advance();
-        }
-        // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
-        tk::mma_wait<0>(acc);
-        if (tk::thread_in_warpgroup() == 0)
-          shared.b_a_empty[b_a_done.slot].arrive();
-        b_a_done.advance();
-      }
-      // gemm.tk:10  c[m, n] = acc;
-      tk::sync(1, 128);
-      tk::store_shared(shared.transposed_acc, acc);
-      tk::sync(1, 128);
-      const auto acc_2 = tk::load_shared<tk::fragment<float, 64, 64, tk::mma_layout>>(shared.transposed_acc.T());
-      tk::store(g.c.wide(4),
-                tk::view<tk::bf16, 4>{g.c.at(m.begin, n.begin), g.c.stride(0), m.end - m.begin, n.end - n.begin},
-                tk::cast<tk::bf16>(acc_2));
-    }
-  }
-}
-
-struct gemm_bf16_BM32_BN64_split4_stages14_arguments {
-  tk::tensor_map b_map;
-  tk::tensor_map a_map;
-  tk::global<const tk::bf16, 2> a;
-  tk::global<const tk::bf16, 2> b;
-  tk::global<tk::bf16, 2> c;
-  int M;
-  int K;
-  int N;
-  bool loads_fit;  // the copy engine can load every tensor that it is to
-  bool b_map_fits; // this one at least
-  bool a_map_fits; // this one at least
-};
-
-struct gemm_bf16_BM32_BN64_split4_stages14_shared {
-  tk::shared_tile<tk::bf16, 64, 64> b[14];
-  tk::shared_tile<tk::bf16, 32, 64> a[14];
-  alignas(1024) tk::shared_tile<float, 64, 64, 0> transposed_acc;
-  tk::shared_tile<float, 64, 32> acc_part;
-  tk::barrier b_a_full[14];
-  tk::barrier b_a_empty[14];
-};
-
-/// gemm.tk:5  gemm, for sm_90a.
-/// c = a · b
-/// BM = 32, BN = 64, BK = 64.
-/// Plan: stages: b_a 14; warpgroups: 1; overlap: 0; persistent: false; cluster: 4 along part.
-/// Roles: producer of 4 warps, consumer of 4 warps.
-/// Shared memory: b 112 KiB, a 56 KiB, transposed_acc 16 KiB, acc_part 8 KiB.
-__global__ void __launch_bounds__(256, 1)
-    gemm_bf16_BM32_BN64_split4_stages14(const __grid_constant__ gemm_bf16_BM32_BN64_split4_stages14_arguments g) {
-  auto &shared = tk::shared_at<gemm_bf16_BM32_BN64_split4_stages14_shared>(0);
-  const int warpgroup = tk::warpgroup_index();
-  const int rank = tk::cluster_rank();
-  if (threadIdx.x == 0) {
-    for (auto &barrier : shared.b_a_full)
-      barrier.init(g.loads_fit ? 1 : 128);
-    for (auto &barrier : shared.b_a_empty)
-      barrier.init(1);
-    tk::barrier_init_fence();
-  }
-  tk::sync_block();
-  tk::launch_dependents();
-  tk::wait_for_dependencies();
-  if (warpgroup == 1) {
-    // producer
-    tk::release_registers<160>();
-    const tk::tiles<32> m_tiles{0, g.M};
-    const tk::tiles<64> n_tiles{0, g.N};
-    if (g.loads_fit) {
-      if (tk::warp_index() == 4 && tk::elect_one()) {
-        tk::ring<14> b_a_at;
-        tk::grid_walk position{int(blockIdx.x) / 4};
-        const int part = rank;
-        const auto n = n_tiles[position.take(n_tiles.count())];
-        const auto m = m_tiles[position.position];
-        // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
-        const int part_size = tk::divide(g.K + 255, 256) * 64;
-        const int part_begin = tk::min(part_size * part, g.K);
-        const int part_end = tk::min(part_begin + part_size, g.K);
-        for (const auto k : tk::tiles<64>{part_begin, part_end}) {
-          shared.b_a_empty[b_a_at.slot].wait(b_a_at.phase ^ 1);
-          shared.b_a_full[b_a_at.slot].expect_bytes(12288);
-          tk::tma_load(shared.a[b_a_at.slot], g.a_map, shared.b_a_full[b_a_at.slot], k.begin, m.begin);
-          tk::tma_load(shared.b[b_a_at.slot], g.b_map, shared.b_a_full[b_a_at.slot], n.begin, k.begin);
-          b_a_at.advance();
-        }
-      }
-    } else {
-      // Tensors that the copy engine cannot take: by the threads of this role.
-      tk::ring<14> b_a_at;
-      tk::grid_walk position{int(blockIdx.x) / 4};
-      const int part = rank;
-      const auto n = n_tiles[position.take(n_tiles.count())];
-      const auto m = m_tiles[position.position];
-      // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
-      const int part_size = tk::divide(g.K + 255, 256) * 64;
-      const int part_begin = tk::min(part_size * part, g.K);
-      const int part_end = tk::min(part_begin + part_size, g.K);
-      for (const auto k : tk::tiles<64>{part_begin, part_end}) {
-        shared.b_a_empty[b_a_at.slot].wait(b_a_at.phase ^ 1);
-        if (g.a_map_fits && tk::thread_in_warpgroup() == 0) {
-          shared.b_a_full[b_a_at.slot].announce_bytes(4096);
-          tk::tma_load(shared.a[b_a_at.slot], g.a_map, shared.b_a_full[b_a_at.slot], k.begin, m.begin);
-        }
-        if (g.b_map_fits && tk::thread_in_warpgroup() == 0) {
-          shared.b_a_full[b_a_at.slot].announce_bytes(8192);
-          tk::tma_load(shared.b[b_a_at.slot], g.b_map, shared.b_a_full[b_a_at.slot], n.begin, k.begin);
-        }
-        tk::copy_rows_to_shared<128, 16>(
-            shared.a[b_a_at.slot],
-            tk::view<const tk::bf16>{g.a.at(m.begin, k.begin), g.a.stride(0), m.end - m.begin, k.end - k.begin},
-            tk::thread_in_warpgroup(), !g.a_map_fits);
-        tk::copy_rows_to_shared<128, 16>(
-            shared.b[b_a_at.slot],
-            tk::view<const tk::bf16>{g.b.at(k.begin, n.begin), g.b.stride(0), k.end - k.begin, n.end - n.begin},
-            tk::thread_in_warpgroup(), !g.b_map_fits);
-        tk::finish_copies();
-        shared.b_a_full[b_a_at.slot].arrive();
-        b_a_at.advance();
-      }
-    }
-  } else {
-    // consumer
-    tk::release_registers<240>();
-    const tk::tiles<32> m_tiles{0, g.M};
-    const tk::tiles<64> n_tiles{0, g.N};
-    tk::ring<14> b_a_at;
-    tk::ring<14> b_a_done;
-    tk::grid_walk position{int(blockIdx.x) / 4};
-    const int part = rank;
-    const auto n = n_tiles[position.take(n_tiles.count())];
-    const auto m = m_tiles[position.position];
-    // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
-    auto acc = tk::full<tk::fragment<float, 64, 32, tk::mma_layout>>(0.0f);
-    const int part_size_2 = tk::divide(g.K + 255, 256) * 64;
-    const int part_begin_2 = tk::min(part_size_2 * part, g.K);
-    const int part_end_2 = tk::min(part_begin_2 + part_size_2, g.K);
-    const tk::tiles<64> k_tiles{part_begin_2, part_end_2};
-    if (part_begin_2 < part_end_2) {
-      {
-        shared.b_a_full[b_a_at.slot].wait(b_a_at.phase);
-        tk::mma_fence(acc);
-        tk::mma_async(acc, shared.b[b_a_at.slot].T(), shared.a[b_a_at.slot].T());
-        tk::mma_commit();
-        b_a_at.advance();
-      }
-      for ([[maybe_unused]] const auto k : k_tiles.rest()) {
-        shared.b_a_full[b_a_at.slot].wait(b_a_at.phase);
-        tk::mma_fence();
-        tk::mma_async(acc, shared.b[b_a_at.slot].T(), shared.a[b_a_at.slot].T());
-        tk::mma_commit();
-        b_a_at.advance();
-        tk::mma_wait<1>();
-        if (tk::thread_in_warpgroup() == 0)
-          shared.b_a_empty[b_a_done.slot].arrive();
-        b_a_done.advance();
-      }
-      // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
-      tk::mma_wait<0>(acc);
-      if (tk::thread_in_warpgroup() == 0)
-        shared.b_a_empty[b_a_done.slot].arrive();
-      b_a_done.advance();
-    }
-    // gemm.tk:10  c[m, n] = acc;
-    tk::store_shared(shared.acc_part, acc);
-    tk::cluster_sync();
-    if (part == 0) {
-      const auto acc_value_of_1 =
-          tk::load_cluster_shared<tk::fragment<float, 64, 32, tk::mma_layout>>(shared.acc_part, (rank + 1) % 4);
-      acc += acc_value_of_1;
-      const auto acc_value_of_2 =
-          tk::load_cluster_shared<tk::fragment<float, 64, 32, tk::mma_layout>>(shared.acc_part, (rank + 2) % 4);
-      acc += acc_value_of_2;
-      const auto acc_value_of_3 =
-          tk::load_cluster_shared<tk::fragment<float, 64, 32, tk::mma_layout>>(shared.acc_part, (rank + 3) % 4);
-      acc += acc_value_of_3;
-      tk::sync(1, 128);
-      tk::store_shared(shared.transposed_acc, acc);
-      tk::sync(1, 128);
-      const auto acc_2 = tk::load_shared<tk::fragment<float, 64, 64, tk::mma_layout>>(shared.transposed_acc.T());
-      tk::store(g.c.wide(4),
-                tk::view<tk::bf16, 4>{g.c.at(m.begin, n.begin), g.c.stride(0), m.end - m.begin, n.end - n.begin},
-                tk::cast<tk::bf16>(acc_2));
-    }
-    // gemm.tk:5  kernel gemm<T: {bf16, f16}>(a: T[M, K], b: T[K, N], out c: T[M, N]) {
-    tk::cluster_sync();
-  }
-}
-
-struct gemm_bf16_BM32_BN64_stages16_arguments {
-  tk::tensor_map b_map;
-  tk::tensor_map a_map;
-  tk::global<const tk::bf16, 2> a;
-  tk::global<const tk::bf16, 2> b;
-  tk::global<tk::bf16, 2> c;
-  int M;
-  int K;
-  int N;
-  bool loads_fit;  // the copy engine can load every tensor that it is to
-  bool b_map_fits; // this one at least
-  bool a_map_fits; // this one at least
-};
-
-struct gemm_bf16_BM32_BN64_stages16_shared {
-  tk::shared_tile<tk::bf16, 64, 64> b[16];
-  tk::shared_tile<tk::bf16, 32, 64> a[16];
-  alignas(1024) tk::shared_tile<float, 64, 64, 0> transposed_acc;
-  tk::barrier b_a_full[16];
-  tk::barrier b_a_empty[16];
-};
-
-/// gemm.tk:5  gemm, for sm_90a.
-/// c = a · b
-/// BM = 32, BN = 64, BK = 64.
-/// Plan: stages: b_a 16; warpgroups: 1; overlap: 0; persistent: true.
-/// Roles: producer of 4 warps, consumer of 4 warps.
-/// Shared memory: b 128 KiB, a 64 KiB, transposed_acc 16 KiB.
-__global__ void __launch_bounds__(256, 1)
-    gemm_bf16_BM32_BN64_stages16(const __grid_constant__ gemm_bf16_BM32_BN64_stages16_arguments g) {
-  auto &shared = tk::shared_at<gemm_bf16_BM32_BN64_stages16_shared>(0);
-  const int warpgroup = tk::warpgroup_index();
-  if (threadIdx.x == 0) {
-    for (auto &barrier : shared.b_a_full)
-      barrier.init(g.loads_fit ? 1 : 128);
-    for (auto &barrier : shared.b_a_empty)
-      barrier.init(1);
-    tk::barrier_init_fence();
-  }
-  tk::sync_block();
-  tk::launch_dependents();
-  tk::wait_for_dependencies();
-  if (warpgroup == 1) {
-    // producer
-    tk::release_registers<160>();
-    const tk::tiles<32> m_tiles{0, g.M};
-    const tk::tiles<64> n_tiles{0, g.N};
-    if (g.loads_fit) {
-      if (tk::warp_index() == 4 && tk::elect_one()) {
-        tk::ring<16> b_a_at;
-        for (int block = blockIdx.x; block < m_tiles.count() * n_tiles.count(); block += gridDim.x) {
-          const auto at = tk::raster(block, m_tiles.count(), n_tiles.count(), 8);
-          const auto m = m_tiles[at.row];
-          const auto n = n_tiles[at.col];
-          // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
-          for (const auto k : tk::tiles<64>{0, g.K}) {
-            shared.b_a_empty[b_a_at.slot].wait(b_a_at.phase ^ 1);
-            shared.b_a_full[b_a_at.slot].expect_bytes(12288);
-            tk::tma_load(shared.a[b_a_at.slot], g.a_map, shared.b_a_full[b_a_at.slot], k.begin, m.begin);
-            tk::tma_load(shared.b[b_a_at.slot], g.b_map, shared.b_a_full[b_a_at.slot], n.begin, k.begin);
-            b_a_at.advance();
-          }
-        }
-      }
-    } else {
-      // Tensors that the copy engine cannot take: by the threads of this role.
-      tk::ring<16> b_a_at;
-      for (int block = blockIdx.x; block < m_tiles.count() * n_tiles.count(); block += gridDim.x) {
-        const auto at = tk::raster(block, m_tiles.count(), n_tiles.count(), 8);
-        const auto m = m_tiles[at.row];
-        const auto n = n_tiles[at.col];
-        // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
-        for (const auto k : tk::tiles<64>{0, g.K}) {
-          shared.b_a_empty[b_a_at.slot].wait(b_a_at.phase ^ 1);
-          if (g.a_map_fits && tk::thread_in_warpgroup() == 0) {
-            shared.b_a_full[b_a_at.slot].announce_bytes(4096);
-            tk::tma_load(shared.a[b_a_at.slot], g.a_map, shared.b_a_full[b_a_at.slot], k.begin, m.begin);
-          }
-          if (g.b_map_fits && tk::thread_in_warpgroup() == 0) {
-            shared.b_a_full[b_a_at.slot].announce_bytes(8192);
-            tk::tma_load(shared.b[b_a_at.slot], g.b_map, shared.b_a_full[b_a_at.slot], n.begin, k.begin);
-          }
-          tk::copy_rows_to_shared<128, 16>(
-              shared.a[b_a_at.slot],
-              tk::view<const tk::bf16>{g.a.at(m.begin, k.begin), g.a.stride(0), m.end - m.begin, k.end - k.begin},
-              tk::thread_in_warpgroup(), !g.a_map_fits);
-          tk::copy_rows_to_shared<128, 16>(
-              shared.b[b_a_at.slot],
-              tk::view<const tk::bf16>{g.b.at(k.begin, n.begin), g.b.stride(0), k.end - k.begin, n.end - n.begin},
-              tk::thread_in_warpgroup(), !g.b_map_fits);
-          tk::finish_copies();
-          shared.b_a_full[b_a_at.slot].arrive();
-          b_a_at.advance();
-        }
-      }
-    }
-  } else {
-    // consumer
-    tk::release_registers<240>();
-    const tk::tiles<32> m_tiles{0, g.M};
-    const tk::tiles<64> n_tiles{0, g.N};
-    tk::ring<16> b_a_at;
-    tk::ring<16> b_a_done;
-    for (int block = blockIdx.x; block < m_tiles.count() * n_tiles.count(); block += gridDim.x) {
-      const auto at = tk::raster(block, m_tiles.count(), n_tiles.count(), 8);
-      const auto m = m_tiles[at.row];
-      const auto n = n_tiles[at.col];
-      // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
-      auto acc = tk::full<tk::fragment<float, 64, 32, tk::mma_layout>>(0.0f);
-      const tk::tiles<64> k_tiles{0, g.K};
-      if (0 < g.K) {
-        {
-          shared.b_a_full[b_a_at.slot].wait(b_a_at.phase);
-          tk::mma_fence(acc);
-          tk::mma_async(acc, shared.b[b_a_at.slot].T(), shared.a[b_a_at.slot].T());
-          tk::mma_commit();
-          b_a_at.advance();
-        }
-        for ([[maybe_unused]] const auto k : k_tiles.rest()) {
-          shared.b_a_full[b_a_at.slot].wait(b_a_at.phase);
-          tk::mma_fence();
-          tk::mma_async(acc, shared.b[b_a_at.slot].T(), shared.a[b_a_at.slot].T());
-          tk::mma_commit();
-          b_a_at.advance();
-          tk::mma_wait<1>();
-          if (tk::thread_in_warpgroup() == 0)
-            shared.b_a_empty[b_a_done.slot].arrive();
-          b_a_done.advance();
-        }
-        // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
-        tk::mma_wait<0>(acc);
-        if (tk::thread_in_warpgroup() == 0)
-          shared.b_a_empty[b_a_done.slot].arrive();
-        b_a_done.advance();
-      }
-      // gemm.tk:10  c[m, n] = acc;
-      tk::sync(1, 128);
-      tk::store_shared(shared.transposed_acc, acc);
-      tk::sync(1, 128);
-      const auto acc_2 = tk::load_shared<tk::fragment<float, 64, 64, tk::mma_layout>>(shared.transposed_acc.T());
-      tk::store(g.c.wide(4),
-                tk::view<tk::bf16, 4>{g.c.at(m.begin, n.begin), g.c.stride(0), m.end - m.begin, n.end - n.begin},
-                tk::cast<tk::bf16>(acc_2));
-    }
-  }
-}
-
 struct gemm_bf16_BK128_BM64_BN64_split8_stages6_arguments {
   tk::tensor_map a_map;
   tk::tensor_map b_map;
@@ -1169,6 +371,464 @@ __global__ void __launch_bounds__(256, 1)
   }
 }
 
+struct gemm_bf16_BK128_BM16_BN64_split2_stages8_arguments {
+  tk::tensor_map b_map;
+  tk::tensor_map a_map;
+  tk::global<const tk::bf16, 2> a;
+  tk::global<const tk::bf16, 2> b;
+  tk::global<tk::bf16, 2> c;
+  int M;
+  int K;
+  int N;
+  bool loads_fit;  // the copy engine can load every tensor that it is to
+  bool b_map_fits; // this one at least
+  bool a_map_fits; // this one at least
+};
+
+struct gemm_bf16_BK128_BM16_BN64_split2_stages8_shared {
+  tk::shared_tile<tk::bf16, 128, 64> b[8];
+  tk::shared_tile<tk::bf16, 16, 128> a[8];
+  alignas(1024) tk::shared_tile<float, 64, 64, 0> transposed_acc;
+  alignas(1024) tk::shared_tile<float, 64, 16, 64> acc_part;
+  tk::barrier b_a_full[8];
+  tk::barrier b_a_empty[8];
+};
+
+/// gemm.tk:5  gemm, for sm_90a.
+/// c = a · b
+/// BM = 16, BN = 64, BK = 128.
+/// Plan: stages: b_a 8; warpgroups: 1; overlap: 0; persistent: false; cluster: 2 along part.
+/// Roles: producer of 4 warps, consumer of 4 warps.
+/// Shared memory: b 128 KiB, a 32 KiB, transposed_acc 16 KiB, acc_part 4 KiB.
+__global__ void __launch_bounds__(256, 1) gemm_bf16_BK128_BM16_BN64_split2_stages8(
+    const __grid_constant__ gemm_bf16_BK128_BM16_BN64_split2_stages8_arguments g) {
+  auto &shared = tk::shared_at<gemm_bf16_BK128_BM16_BN64_split2_stages8_shared>(0);
+  const int warpgroup = tk::warpgroup_index();
+  const int rank = tk::cluster_rank();
+  if (threadIdx.x == 0) {
+    for (auto &barrier : shared.b_a_full)
+      barrier.init(g.loads_fit ? 1 : 128);
+    for (auto &barrier : shared.b_a_empty)
+      barrier.init(1);
+    tk::barrier_init_fence();
+  }
+  tk::sync_block();
+  tk::launch_dependents();
+  tk::wait_for_dependencies();
+  if (warpgroup == 1) {
+    // producer
+    tk::release_registers<160>();
+    const tk::tiles<16> m_tiles{0, g.M};
+    const tk::tiles<64> n_tiles{0, g.N};
+    if (g.loads_fit) {
+      if (tk::warp_index() == 4 && tk::elect_one()) {
+        tk::ring<8> b_a_at;
+        tk::grid_walk position{int(blockIdx.x) / 2};
+        const int part = rank;
+        const auto n = n_tiles[position.take(n_tiles.count())];
+        const auto m = m_tiles[position.position];
+        // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
+        const int part_size = tk::divide(g.K + 255, 256) * 128;
+        const int part_begin = tk::min(part_size * part, g.K);
+        const int part_end = tk::min(part_begin + part_size, g.K);
+        for (const auto k : tk::tiles<128>{part_begin, part_end}) {
+          shared.b_a_empty[b_a_at.slot].wait(b_a_at.phase ^ 1);
+          shared.b_a_full[b_a_at.slot].expect_bytes(20480);
+          tk::tma_load(shared.a[b_a_at.slot], g.a_map, shared.b_a_full[b_a_at.slot], k.begin, m.begin);
+          tk::tma_load(shared.b[b_a_at.slot], g.b_map, shared.b_a_full[b_a_at.slot], n.begin, k.begin);
+          b_a_at.advance();
+        }
+      }
+    } else {
+      // Tensors that the copy engine cannot take: by the threads of this role.
+      tk::ring<8> b_a_at;
+      tk::grid_walk position{int(blockIdx.x) / 2};
+      const int part = rank;
+      const auto n = n_tiles[position.take(n_tiles.count())];
+      const auto m = m_tiles[position.position];
+      // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
+      const int part_size = tk::divide(g.K + 255, 256) * 128;
+      const int part_begin = tk::min(part_size * part, g.K);
+      const int part_end = tk::min(part_begin + part_size, g.K);
+      for (const auto k : tk::tiles<128>{part_begin, part_end}) {
+        shared.b_a_empty[b_a_at.slot].wait(b_a_at.phase ^ 1);
+        if (g.a_map_fits && tk::thread_in_warpgroup() == 0) {
+          shared.b_a_full[b_a_at.slot].announce_bytes(4096);
+          tk::tma_load(shared.a[b_a_at.slot], g.a_map, shared.b_a_full[b_a_at.slot], k.begin, m.begin);
+        }
+        if (g.b_map_fits && tk::thread_in_warpgroup() == 0) {
+          shared.b_a_full[b_a_at.slot].announce_bytes(16384);
+          tk::tma_load(shared.b[b_a_at.slot], g.b_map, shared.b_a_full[b_a_at.slot], n.begin, k.begin);
+        }
+        tk::copy_rows_to_shared<128, 16>(
+            shared.a[b_a_at.slot],
+            tk::view<const tk::bf16>{g.a.at(m.begin, k.begin), g.a.stride(0), m.end - m.begin, k.end - k.begin},
+            tk::thread_in_warpgroup(), !g.a_map_fits);
+        tk::copy_rows_to_shared<128, 16>(
+            shared.b[b_a_at.slot],
+            tk::view<const tk::bf16>{g.b.at(k.begin, n.begin), g.b.stride(0), k.end - k.begin, n.end - n.begin},
+            tk::thread_in_warpgroup(), !g.b_map_fits);
+        tk::finish_copies();
+        shared.b_a_full[b_a_at.slot].arrive();
+        b_a_at.advance();
+      }
+    }
+  } else {
+    // consumer
+    tk::release_registers<240>();
+    const tk::tiles<16> m_tiles{0, g.M};
+    const tk::tiles<64> n_tiles{0, g.N};
+    tk::ring<8> b_a_at;
+    tk::ring<8> b_a_done;
+    tk::grid_walk position{int(blockIdx.x) / 2};
+    const int part = rank;
+    const auto n = n_tiles[position.take(n_tiles.count())];
+    const auto m = m_tiles[position.position];
+    // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
+    auto acc = tk::full<tk::fragment<float, 64, 16, tk::mma_layout>>(0.0f);
+    const int part_size_2 = tk::divide(g.K + 255, 256) * 128;
+    const int part_begin_2 = tk::min(part_size_2 * part, g.K);
+    const int part_end_2 = tk::min(part_begin_2 + part_size_2, g.K);
+    const tk::tiles<128> k_tiles{part_begin_2, part_end_2};
+    if (part_begin_2 < part_end_2) {
+      {
+        shared.b_a_full[b_a_at.slot].wait(b_a_at.phase);
+        tk::mma_fence(acc);
+        tk::mma_async(acc, shared.b[b_a_at.slot].T(), shared.a[b_a_at.slot].T());
+        tk::mma_commit();
+        b_a_at.advance();
+      }
+      for ([[maybe_unused]] const auto k : k_tiles.rest()) {
+        shared.b_a_full[b_a_at.slot].wait(b_a_at.phase);
+        tk::mma_fence();
+        tk::mma_async(acc, shared.b[b_a_at.slot].T(), shared.a[b_a_at.slot].T());
+        tk::mma_commit();
+        b_a_at.advance();
+        tk::mma_wait<1>();
+        if (tk::thread_in_warpgroup() == 0)
+          shared.b_a_empty[b_a_done.slot].arrive();
+        b_a_done.advance();
+      }
+      // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
+      tk::mma_wait<0>(acc);
+      if (tk::thread_in_warpgroup() == 0)
+        shared.b_a_empty[b_a_done.slot].arrive();
+      b_a_done.advance();
+    }
+    // gemm.tk:10  c[m, n] = acc;
+    tk::store_shared(shared.acc_part, acc);
+    tk::cluster_sync();
+    if (part == 0) {
+      const auto acc_value_of_1 =
+          tk::load_cluster_shared<tk::fragment<float, 64, 16, tk::mma_layout>>(shared.acc_part, (rank + 1) % 2);
+      acc += acc_value_of_1;
+      tk::sync(1, 128);
+      tk::store_shared(shared.transposed_acc, acc);
+      tk::sync(1, 128);
+      const auto acc_2 = tk::load_shared<tk::fragment<float, 64, 64, tk::mma_layout>>(shared.transposed_acc.T());
+      tk::store(g.c.wide(4),
+                tk::view<tk::bf16, 4>{g.c.at(m.begin, n.begin), g.c.stride(0), m.end - m.begin, n.end - n.begin},
+                tk::cast<tk::bf16>(acc_2));
+    }
+    // gemm.tk:5  kernel gemm<T: {bf16, f16}>(a: T[M, K], b: T[K, N], out c: T[M, N]) {
+    tk::cluster_sync();
+  }
+}
+
+struct gemm_bf16_BK128_BM16_BN64_stages8_arguments {
+  tk::tensor_map b_map;
+  tk::tensor_map a_map;
+  tk::global<const tk::bf16, 2> a;
+  tk::global<const tk::bf16, 2> b;
+  tk::global<tk::bf16, 2> c;
+  int M;
+  int K;
+  int N;
+  bool loads_fit;  // the copy engine can load every tensor that it is to
+  bool b_map_fits; // this one at least
+  bool a_map_fits; // this one at least
+};
+
+struct gemm_bf16_BK128_BM16_BN64_stages8_shared {
+  tk::shared_tile<tk::bf16, 128, 64> b[8];
+  tk::shared_tile<tk::bf16, 16, 128> a[8];
+  alignas(1024) tk::shared_tile<float, 64, 64, 0> transposed_acc;
+  tk::barrier b_a_full[8];
+  tk::barrier b_a_empty[8];
+};
+
+/// gemm.tk:5  gemm, for sm_90a.
+/// c = a · b
+/// BM = 16, BN = 64, BK = 128.
+/// Plan: stages: b_a 8; warpgroups: 1; overlap: 0; persistent: true.
+/// Roles: producer of 4 warps, consumer of 4 warps.
+/// Shared memory: b 128 KiB, a 32 KiB, transposed_acc 16 KiB.
+__global__ void __launch_bounds__(256, 1)
+    gemm_bf16_BK128_BM16_BN64_stages8(const __grid_constant__ gemm_bf16_BK128_BM16_BN64_stages8_arguments g) {
+  auto &shared = tk::shared_at<gemm_bf16_BK128_BM16_BN64_stages8_shared>(0);
+  const int warpgroup = tk::warpgroup_index();
+  if (threadIdx.x == 0) {
+    for (auto &barrier : shared.b_a_full)
+      barrier.init(g.loads_fit ? 1 : 128);
+    for (auto &barrier : shared.b_a_empty)
+      barrier.init(1);
+    tk::barrier_init_fence();
+  }
+  tk::sync_block();
+  tk::launch_dependents();
+  tk::wait_for_dependencies();
+  if (warpgroup == 1) {
+    // producer
+    tk::release_registers<160>();
+    const tk::tiles<16> m_tiles{0, g.M};
+    const tk::tiles<64> n_tiles{0, g.N};
+    if (g.loads_fit) {
+      if (tk::warp_index() == 4 && tk::elect_one()) {
+        tk::ring<8> b_a_at;
+        for (int block = blockIdx.x; block < m_tiles.count() * n_tiles.count(); block += gridDim.x) {
+          const auto at = tk::raster(block, m_tiles.count(), n_tiles.count(), 8);
+          const auto m = m_tiles[at.row];
+          const auto n = n_tiles[at.col];
+          // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
+          for (const auto k : tk::tiles<128>{0, g.K}) {
+            shared.b_a_empty[b_a_at.slot].wait(b_a_at.phase ^ 1);
+            shared.b_a_full[b_a_at.slot].expect_bytes(20480);
+            tk::tma_load(shared.a[b_a_at.slot], g.a_map, shared.b_a_full[b_a_at.slot], k.begin, m.begin);
+            tk::tma_load(shared.b[b_a_at.slot], g.b_map, shared.b_a_full[b_a_at.slot], n.begin, k.begin);
+            b_a_at.advance();
+          }
+        }
+      }
+    } else {
+      // Tensors that the copy engine cannot take: by the threads of this role.
+      tk::ring<8> b_a_at;
+      for (int block = blockIdx.x; block < m_tiles.count() * n_tiles.count(); block += gridDim.x) {
+        const auto at = tk::raster(block, m_tiles.count(), n_tiles.count(), 8);
+        const auto m = m_tiles[at.row];
+        const auto n = n_tiles[at.col];
+        // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
+        for (const auto k : tk::tiles<128>{0, g.K}) {
+          shared.b_a_empty[b_a_at.slot].wait(b_a_at.phase ^ 1);
+          if (g.a_map_fits && tk::thread_in_warpgroup() == 0) {
+            shared.b_a_full[b_a_at.slot].announce_bytes(4096);
+            tk::tma_load(shared.a[b_a_at.slot], g.a_map, shared.b_a_full[b_a_at.slot], k.begin, m.begin);
+          }
+          if (g.b_map_fits && tk::thread_in_warpgroup() == 0) {
+            shared.b_a_full[b_a_at.slot].announce_bytes(16384);
+            tk::tma_load(shared.b[b_a_at.slot], g.b_map, shared.b_a_full[b_a_at.slot], n.begin, k.begin);
+          }
+          tk::copy_rows_to_shared<128, 16>(
+              shared.a[b_a_at.slot],
+              tk::view<const tk::bf16>{g.a.at(m.begin, k.begin), g.a.stride(0), m.end - m.begin, k.end - k.begin},
+              tk::thread_in_warpgroup(), !g.a_map_fits);
+          tk::copy_rows_to_shared<128, 16>(
+              shared.b[b_a_at.slot],
+              tk::view<const tk::bf16>{g.b.at(k.begin, n.begin), g.b.stride(0), k.end - k.begin, n.end - n.begin},
+              tk::thread_in_warpgroup(), !g.b_map_fits);
+          tk::finish_copies();
+          shared.b_a_full[b_a_at.slot].arrive();
+          b_a_at.advance();
+        }
+      }
+    }
+  } else {
+    // consumer
+    tk::release_registers<240>();
+    const tk::tiles<16> m_tiles{0, g.M};
+    const tk::tiles<64> n_tiles{0, g.N};
+    tk::ring<8> b_a_at;
+    tk::ring<8> b_a_done;
+    for (int block = blockIdx.x; block < m_tiles.count() * n_tiles.count(); block += gridDim.x) {
+      const auto at = tk::raster(block, m_tiles.count(), n_tiles.count(), 8);
+      const auto m = m_tiles[at.row];
+      const auto n = n_tiles[at.col];
+      // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
+      auto acc = tk::full<tk::fragment<float, 64, 16, tk::mma_layout>>(0.0f);
+      const tk::tiles<128> k_tiles{0, g.K};
+      if (0 < g.K) {
+        {
+          shared.b_a_full[b_a_at.slot].wait(b_a_at.phase);
+          tk::mma_fence(acc);
+          tk::mma_async(acc, shared.b[b_a_at.slot].T(), shared.a[b_a_at.slot].T());
+          tk::mma_commit();
+          b_a_at.advance();
+        }
+        for ([[maybe_unused]] const auto k : k_tiles.rest()) {
+          shared.b_a_full[b_a_at.slot].wait(b_a_at.phase);
+          tk::mma_fence();
+          tk::mma_async(acc, shared.b[b_a_at.slot].T(), shared.a[b_a_at.slot].T());
+          tk::mma_commit();
+          b_a_at.advance();
+          tk::mma_wait<1>();
+          if (tk::thread_in_warpgroup() == 0)
+            shared.b_a_empty[b_a_done.slot].arrive();
+          b_a_done.advance();
+        }
+        // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
+        tk::mma_wait<0>(acc);
+        if (tk::thread_in_warpgroup() == 0)
+          shared.b_a_empty[b_a_done.slot].arrive();
+        b_a_done.advance();
+      }
+      // gemm.tk:10  c[m, n] = acc;
+      tk::sync(1, 128);
+      tk::store_shared(shared.transposed_acc, acc);
+      tk::sync(1, 128);
+      const auto acc_2 = tk::load_shared<tk::fragment<float, 64, 64, tk::mma_layout>>(shared.transposed_acc.T());
+      tk::store(g.c.wide(4),
+                tk::view<tk::bf16, 4>{g.c.at(m.begin, n.begin), g.c.stride(0), m.end - m.begin, n.end - n.begin},
+                tk::cast<tk::bf16>(acc_2));
+    }
+  }
+}
+
+struct gemm_bf16_BM32_BN64_stages16_arguments {
+  tk::tensor_map b_map;
+  tk::tensor_map a_map;
+  tk::global<const tk::bf16, 2> a;
+  tk::global<const tk::bf16, 2> b;
+  tk::global<tk::bf16, 2> c;
+  int M;
+  int K;
+  int N;
+  bool loads_fit;  // the copy engine can load every tensor that it is to
+  bool b_map_fits; // this one at least
+  bool a_map_fits; // this one at least
+};
+
+struct gemm_bf16_BM32_BN64_stages16_shared {
+  tk::shared_tile<tk::bf16, 64, 64> b[16];
+  tk::shared_tile<tk::bf16, 32, 64> a[16];
+  alignas(1024) tk::shared_tile<float, 64, 64, 0> transposed_acc;
+  tk::barrier b_a_full[16];
+  tk::barrier b_a_empty[16];
+};
+
+/// gemm.tk:5  gemm, for sm_90a.
+/// c = a · b
+/// BM = 32, BN = 64, BK = 64.
+/// Plan: stages: b_a 16; warpgroups: 1; overlap: 0; persistent: true.
+/// Roles: producer of 4 warps, consumer of 4 warps.
+/// Shared memory: b 128 KiB, a 64 KiB, transposed_acc 16 KiB.
+__global__ void __launch_bounds__(256, 1)
+    gemm_bf16_BM32_BN64_stages16(const __grid_constant__ gemm_bf16_BM32_BN64_stages16_arguments g) {
+  auto &shared = tk::shared_at<gemm_bf16_BM32_BN64_stages16_shared>(0);
+  const int warpgroup = tk::warpgroup_index();
+  if (threadIdx.x == 0) {
+    for (auto &barrier : shared.b_a_full)
+      barrier.init(g.loads_fit ? 1 : 128);
+    for (auto &barrier : shared.b_a_empty)
+      barrier.init(1);
+    tk::barrier_init_fence();
+  }
+  tk::sync_block();
+  tk::launch_dependents();
+  tk::wait_for_dependencies();
+  if (warpgroup == 1) {
+    // producer
+    tk::release_registers<160>();
+    const tk::tiles<32> m_tiles{0, g.M};
+    const tk::tiles<64> n_tiles{0, g.N};
+    if (g.loads_fit) {
+      if (tk::warp_index() == 4 && tk::elect_one()) {
+        tk::ring<16> b_a_at;
+        for (int block = blockIdx.x; block < m_tiles.count() * n_tiles.count(); block += gridDim.x) {
+          const auto at = tk::raster(block, m_tiles.count(), n_tiles.count(), 8);
+          const auto m = m_tiles[at.row];
+          const auto n = n_tiles[at.col];
+          // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
+          for (const auto k : tk::tiles<64>{0, g.K}) {
+            shared.b_a_empty[b_a_at.slot].wait(b_a_at.phase ^ 1);
+            shared.b_a_full[b_a_at.slot].expect_bytes(12288);
+            tk::tma_load(shared.a[b_a_at.slot], g.a_map, shared.b_a_full[b_a_at.slot], k.begin, m.begin);
+            tk::tma_load(shared.b[b_a_at.slot], g.b_map, shared.b_a_full[b_a_at.slot], n.begin, k.begin);
+            b_a_at.advance();
+          }
+        }
+      }
+    } else {
+      // Tensors that the copy engine cannot take: by the threads of this role.
+      tk::ring<16> b_a_at;
+      for (int block = blockIdx.x; block < m_tiles.count() * n_tiles.count(); block += gridDim.x) {
+        const auto at = tk::raster(block, m_tiles.count(), n_tiles.count(), 8);
+        const auto m = m_tiles[at.row];
+        const auto n = n_tiles[at.col];
+        // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
+        for (const auto k : tk::tiles<64>{0, g.K}) {
+          shared.b_a_empty[b_a_at.slot].wait(b_a_at.phase ^ 1);
+          if (g.a_map_fits && tk::thread_in_warpgroup() == 0) {
+            shared.b_a_full[b_a_at.slot].announce_bytes(4096);
+            tk::tma_load(shared.a[b_a_at.slot], g.a_map, shared.b_a_full[b_a_at.slot], k.begin, m.begin);
+          }
+          if (g.b_map_fits && tk::thread_in_warpgroup() == 0) {
+            shared.b_a_full[b_a_at.slot].announce_bytes(8192);
+            tk::tma_load(shared.b[b_a_at.slot], g.b_map, shared.b_a_full[b_a_at.slot], n.begin, k.begin);
+          }
+          tk::copy_rows_to_shared<128, 16>(
+              shared.a[b_a_at.slot],
+              tk::view<const tk::bf16>{g.a.at(m.begin, k.begin), g.a.stride(0), m.end - m.begin, k.end - k.begin},
+              tk::thread_in_warpgroup(), !g.a_map_fits);
+          tk::copy_rows_to_shared<128, 16>(
+              shared.b[b_a_at.slot],
+              tk::view<const tk::bf16>{g.b.at(k.begin, n.begin), g.b.stride(0), k.end - k.begin, n.end - n.begin},
+              tk::thread_in_warpgroup(), !g.b_map_fits);
+          tk::finish_copies();
+          shared.b_a_full[b_a_at.slot].arrive();
+          b_a_at.advance();
+        }
+      }
+    }
+  } else {
+    // consumer
+    tk::release_registers<240>();
+    const tk::tiles<32> m_tiles{0, g.M};
+    const tk::tiles<64> n_tiles{0, g.N};
+    tk::ring<16> b_a_at;
+    tk::ring<16> b_a_done;
+    for (int block = blockIdx.x; block < m_tiles.count() * n_tiles.count(); block += gridDim.x) {
+      const auto at = tk::raster(block, m_tiles.count(), n_tiles.count(), 8);
+      const auto m = m_tiles[at.row];
+      const auto n = n_tiles[at.col];
+      // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
+      auto acc = tk::full<tk::fragment<float, 64, 32, tk::mma_layout>>(0.0f);
+      const tk::tiles<64> k_tiles{0, g.K};
+      if (0 < g.K) {
+        {
+          shared.b_a_full[b_a_at.slot].wait(b_a_at.phase);
+          tk::mma_fence(acc);
+          tk::mma_async(acc, shared.b[b_a_at.slot].T(), shared.a[b_a_at.slot].T());
+          tk::mma_commit();
+          b_a_at.advance();
+        }
+        for ([[maybe_unused]] const auto k : k_tiles.rest()) {
+          shared.b_a_full[b_a_at.slot].wait(b_a_at.phase);
+          tk::mma_fence();
+          tk::mma_async(acc, shared.b[b_a_at.slot].T(), shared.a[b_a_at.slot].T());
+          tk::mma_commit();
+          b_a_at.advance();
+          tk::mma_wait<1>();
+          if (tk::thread_in_warpgroup() == 0)
+            shared.b_a_empty[b_a_done.slot].arrive();
+          b_a_done.advance();
+        }
+        // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
+        tk::mma_wait<0>(acc);
+        if (tk::thread_in_warpgroup() == 0)
+          shared.b_a_empty[b_a_done.slot].arrive();
+        b_a_done.advance();
+      }
+      // gemm.tk:10  c[m, n] = acc;
+      tk::sync(1, 128);
+      tk::store_shared(shared.transposed_acc, acc);
+      tk::sync(1, 128);
+      const auto acc_2 = tk::load_shared<tk::fragment<float, 64, 64, tk::mma_layout>>(shared.transposed_acc.T());
+      tk::store(g.c.wide(4),
+                tk::view<tk::bf16, 4>{g.c.at(m.begin, n.begin), g.c.stride(0), m.end - m.begin, n.end - n.begin},
+                tk::cast<tk::bf16>(acc_2));
+    }
+  }
+}
+
 struct gemm_bf16_BM64_BN64_split2_stages10_arguments {
   tk::tensor_map a_map;
   tk::tensor_map b_map;
@@ -1329,6 +989,181 @@ __global__ void __launch_bounds__(256, 1)
                 tk::cast<tk::bf16>(acc_share));
     }
     // gemm.tk:5  kernel gemm<T: {bf16, f16}>(a: T[M, K], b: T[K, N], out c: T[M, N]) {
+    tk::cluster_sync();
+  }
+}
+
+struct gemm_bf16_BM64_BN64_cluster2_cluster_across2_stages13_arguments {
+  tk::tensor_map a_map;
+  tk::tensor_map b_map;
+  tk::tensor_map c_piece_map;
+  tk::global<const tk::bf16, 2> a;
+  tk::global<const tk::bf16, 2> b;
+  tk::global<tk::bf16, 2> c;
+  int M;
+  int K;
+  int N;
+  bool loads_fit;        // the copy engine can load every tensor that it is to
+  bool a_map_fits;       // this one at least
+  bool b_map_fits;       // this one at least
+  bool c_piece_map_fits; // and store this one
+};
+
+struct gemm_bf16_BM64_BN64_cluster2_cluster_across2_stages13_shared {
+  tk::shared_tile<tk::bf16, 64, 64> a[13];
+  tk::shared_tile<tk::bf16, 64, 64> b[13];
+  tk::shared_tile<tk::bf16, 64, 64> c_piece;
+  tk::barrier a_b_full[13];
+  tk::barrier a_b_empty[13];
+};
+
+/// gemm.tk:5  gemm, for sm_90a.
+/// c = a · b
+/// BM = 64, BN = 64, BK = 64.
+/// Plan: stages: a_b 13; warpgroups: 1; overlap: 0; persistent: true; cluster: 2 along m, 2 along n.
+/// Roles: producer of 4 warps, consumer of 4 warps.
+/// Shared memory: a 104 KiB, b 104 KiB, c_piece 8 KiB.
+__global__ void __launch_bounds__(256, 1) gemm_bf16_BM64_BN64_cluster2_cluster_across2_stages13(
+    const __grid_constant__ gemm_bf16_BM64_BN64_cluster2_cluster_across2_stages13_arguments g) {
+  auto &shared = tk::shared_at<gemm_bf16_BM64_BN64_cluster2_cluster_across2_stages13_shared>(0);
+  const int warpgroup = tk::warpgroup_index();
+  const int rank = tk::cluster_rank();
+  if (threadIdx.x == 0) {
+    for (auto &barrier : shared.a_b_full)
+      barrier.init(g.loads_fit ? 1 : 128);
+    for (auto &barrier : shared.a_b_empty)
+      barrier.init(3);
+    tk::barrier_init_fence();
+  }
+  tk::cluster_sync();
+  tk::launch_dependents();
+  tk::wait_for_dependencies();
+  if (warpgroup == 1) {
+    // producer
+    tk::release_registers<160>();
+    const tk::tiles<64> m_tiles{0, g.M};
+    const tk::tiles<64> n_tiles{0, g.N};
+    if (g.loads_fit) {
+      if (tk::warp_index() == 4 && tk::elect_one()) {
+        tk::ring<13> a_b_at;
+        for (int block = blockIdx.x / 4; block < tk::ceil_div(m_tiles.count(), 2) * tk::ceil_div(n_tiles.count(), 2);
+             block += gridDim.x / 4) {
+          const auto at = tk::raster(block, tk::ceil_div(m_tiles.count(), 2), tk::ceil_div(n_tiles.count(), 2), 4);
+          const auto m = m_tiles[at.row * 2 + rank % 2];
+          const auto n = n_tiles[at.col * 2 + rank / 2];
+          // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
+          for (const auto k : tk::tiles<64>{0, g.K}) {
+            shared.a_b_empty[a_b_at.slot].wait(a_b_at.phase ^ 1);
+            shared.a_b_full[a_b_at.slot].expect_bytes(16384);
+            tk::tma_load_multicast(shared.a[a_b_at.slot].rows_of<32>(rank / 2), g.a_map, shared.a_b_full[a_b_at.slot],
+                                   tk::cluster_across<2, 2>(rank), k.begin, m.begin + rank / 2 * 32);
+            tk::tma_load_multicast(shared.b[a_b_at.slot].rows_of<32>(rank % 2), g.b_map, shared.a_b_full[a_b_at.slot],
+                                   tk::cluster_along<2>(rank), n.begin, k.begin + rank % 2 * 32);
+            a_b_at.advance();
+          }
+        }
+      }
+    } else {
+      // Tensors that the copy engine cannot take: by the threads of this role.
+      tk::ring<13> a_b_at;
+      for (int block = blockIdx.x / 4; block < tk::ceil_div(m_tiles.count(), 2) * tk::ceil_div(n_tiles.count(), 2);
+           block += gridDim.x / 4) {
+        const auto at = tk::raster(block, tk::ceil_div(m_tiles.count(), 2), tk::ceil_div(n_tiles.count(), 2), 4);
+        const auto m = m_tiles[at.row * 2 + rank % 2];
+        const auto n = n_tiles[at.col * 2 + rank / 2];
+        // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
+        for (const auto k : tk::tiles<64>{0, g.K}) {
+          shared.a_b_empty[a_b_at.slot].wait(a_b_at.phase ^ 1);
+          if (g.a_map_fits && tk::thread_in_warpgroup() == 0) {
+            shared.a_b_full[a_b_at.slot].announce_bytes(8192);
+            tk::tma_load_multicast(shared.a[a_b_at.slot].rows_of<32>(rank / 2), g.a_map, shared.a_b_full[a_b_at.slot],
+                                   tk::cluster_across<2, 2>(rank), k.begin, m.begin + rank / 2 * 32);
+          }
+          if (g.b_map_fits && tk::thread_in_warpgroup() == 0) {
+            shared.a_b_full[a_b_at.slot].announce_bytes(8192);
+            tk::tma_load_multicast(shared.b[a_b_at.slot].rows_of<32>(rank % 2), g.b_map, shared.a_b_full[a_b_at.slot],
+                                   tk::cluster_along<2>(rank), n.begin, k.begin + rank % 2 * 32);
+          }
+          tk::copy_rows_to_shared<128, 16>(
+              shared.a[a_b_at.slot],
+              tk::view<const tk::bf16>{g.a.at(m.begin, k.begin), g.a.stride(0), m.end - m.begin, k.end - k.begin},
+              tk::thread_in_warpgroup(), !g.a_map_fits);
+          tk::copy_rows_to_shared<128, 16>(
+              shared.b[a_b_at.slot],
+              tk::view<const tk::bf16>{g.b.at(k.begin, n.begin), g.b.stride(0), k.end - k.begin, n.end - n.begin},
+              tk::thread_in_warpgroup(), !g.b_map_fits);
+          tk::finish_copies();
+          shared.a_b_full[a_b_at.slot].arrive();
+          a_b_at.advance();
+        }
+      }
+    }
+  } else {
+    // consumer
+    tk::release_registers<240>();
+    const tk::tiles<64> m_tiles{0, g.M};
+    const tk::tiles<64> n_tiles{0, g.N};
+    tk::ring<13> a_b_at;
+    tk::ring<13> a_b_done;
+    for (int block = blockIdx.x / 4; block < tk::ceil_div(m_tiles.count(), 2) * tk::ceil_div(n_tiles.count(), 2);
+         block += gridDim.x / 4) {
+      const auto at = tk::raster(block, tk::ceil_div(m_tiles.count(), 2), tk::ceil_div(n_tiles.count(), 2), 4);
+      const auto m = m_tiles[at.row * 2 + rank % 2];
+      const auto n = n_tiles[at.col * 2 + rank / 2];
+      // gemm.tk:8  var acc = zeros(BM, BN);
+      auto acc = tk::full<tk::fragment<float, 64, 64, tk::mma_layout>>(0.0f);
+      // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
+      const tk::tiles<64> k_tiles{0, g.K};
+      if (0 < g.K) {
+        {
+          shared.a_b_full[a_b_at.slot].wait(a_b_at.phase);
+          tk::mma_fence(acc);
+          tk::mma_async(acc, shared.a[a_b_at.slot].all(), shared.b[a_b_at.slot].all());
+          tk::mma_commit();
+          a_b_at.advance();
+        }
+        for ([[maybe_unused]] const auto k : k_tiles.rest()) {
+          shared.a_b_full[a_b_at.slot].wait(a_b_at.phase);
+          tk::mma_fence();
+          tk::mma_async(acc, shared.a[a_b_at.slot].all(), shared.b[a_b_at.slot].all());
+          tk::mma_commit();
+          a_b_at.advance();
+          tk::mma_wait<1>();
+          if (tk::thread_in_warpgroup() < 3)
+            shared.a_b_empty[a_b_done.slot].arrive_at(tk::cluster_mate<2>(rank, tk::thread_in_warpgroup()));
+          a_b_done.advance();
+        }
+        // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
+        tk::mma_wait<0>(acc);
+        if (tk::thread_in_warpgroup() < 3)
+          shared.a_b_empty[a_b_done.slot].arrive_at(tk::cluster_mate<2>(rank, tk::thread_in_warpgroup()));
+        a_b_done.advance();
+      }
+      // gemm.tk:10  c[m, n] = acc;
+      const auto acc_bf16 = tk::cast<tk::bf16>(acc);
+      if (g.c_piece_map_fits) {
+        if (tk::thread_in_warpgroup() == 0)
+          tk::bulk_wait_read<0>();
+        tk::sync(2, 128);
+        tk::store_shared(shared.c_piece, acc_bf16);
+        tk::fence_proxy_async();
+        tk::sync(2, 128);
+        if (tk::thread_in_warpgroup() == 0) {
+          tk::tma_store(g.c_piece_map, shared.c_piece, n.begin, m.begin);
+          tk::bulk_commit();
+        }
+      } else {
+        // gemm.tk:10  c[m, n] = acc;
+        tk::sync(2, 128);
+        tk::store_shared(shared.c_piece, acc_bf16);
+        tk::sync(2, 128);
+        tk::copy_from_shared<128>(
+            tk::view<tk::bf16>{g.c.at(m.begin, n.begin), g.c.stride(0), m.end - m.begin, n.end - n.begin},
+            shared.c_piece, tk::thread_in_warpgroup());
+      }
+    }
+    if (tk::thread_in_warpgroup() == 0)
+      tk::bulk_wait_read<0>();
     tk::cluster_sync();
   }
 }
@@ -1525,551 +1360,6 @@ __global__ void __launch_bounds__(384, 1) gemm_bf16_BN128_cluster2_cluster_acros
     if (tk::thread_in_warpgroup() == 0)
       tk::bulk_wait_read<0>();
     tk::cluster_sync();
-  }
-}
-
-struct gemm_bf16_BM64_BN128_cluster2_cluster_across2_stages8_arguments {
-  tk::tensor_map a_map;
-  tk::tensor_map b_map;
-  tk::tensor_map c_piece_map;
-  tk::global<const tk::bf16, 2> a;
-  tk::global<const tk::bf16, 2> b;
-  tk::global<tk::bf16, 2> c;
-  int M;
-  int K;
-  int N;
-  bool loads_fit;        // the copy engine can load every tensor that it is to
-  bool a_map_fits;       // this one at least
-  bool b_map_fits;       // this one at least
-  bool c_piece_map_fits; // and store this one
-};
-
-struct gemm_bf16_BM64_BN128_cluster2_cluster_across2_stages8_shared {
-  tk::shared_tile<tk::bf16, 64, 64> a[8];
-  tk::shared_tile<tk::bf16, 64, 128> b[8];
-  tk::shared_tile<tk::bf16, 64, 64> c_piece[2];
-  tk::barrier a_b_full[8];
-  tk::barrier a_b_empty[8];
-};
-
-/// gemm.tk:5  gemm, for sm_90a.
-/// c = a · b
-/// BM = 64, BN = 128, BK = 64.
-/// Plan: stages: a_b 8; warpgroups: 1; overlap: 0; persistent: true; cluster: 2 along m, 2 along n.
-/// Roles: producer of 4 warps, consumer of 4 warps.
-/// Shared memory: a 64 KiB, b 128 KiB, c_piece 16 KiB.
-__global__ void __launch_bounds__(256, 1) gemm_bf16_BM64_BN128_cluster2_cluster_across2_stages8(
-    const __grid_constant__ gemm_bf16_BM64_BN128_cluster2_cluster_across2_stages8_arguments g) {
-  auto &shared = tk::shared_at<gemm_bf16_BM64_BN128_cluster2_cluster_across2_stages8_shared>(0);
-  const int warpgroup = tk::warpgroup_index();
-  const int rank = tk::cluster_rank();
-  if (threadIdx.x == 0) {
-    for (auto &barrier : shared.a_b_full)
-      barrier.init(g.loads_fit ? 1 : 128);
-    for (auto &barrier : shared.a_b_empty)
-      barrier.init(3);
-    tk::barrier_init_fence();
-  }
-  tk::cluster_sync();
-  tk::launch_dependents();
-  tk::wait_for_dependencies();
-  if (warpgroup == 1) {
-    // producer
-    tk::release_registers<160>();
-    const tk::tiles<64> m_tiles{0, g.M};
-    const tk::tiles<128> n_tiles{0, g.N};
-    if (g.loads_fit) {
-      if (tk::warp_index() == 4 && tk::elect_one()) {
-        tk::ring<8> a_b_at;
-        for (int block = blockIdx.x / 4; block < tk::ceil_div(m_tiles.count(), 2) * tk::ceil_div(n_tiles.count(), 2);
-             block += gridDim.x / 4) {
-          const auto at = tk::raster(block, tk::ceil_div(m_tiles.count(), 2), tk::ceil_div(n_tiles.count(), 2), 4);
-          const auto m = m_tiles[at.row * 2 + rank % 2];
-          const auto n = n_tiles[at.col * 2 + rank / 2];
-          // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
-          for (const auto k : tk::tiles<64>{0, g.K}) {
-            shared.a_b_empty[a_b_at.slot].wait(a_b_at.phase ^ 1);
-            shared.a_b_full[a_b_at.slot].expect_bytes(24576);
-            tk::tma_load_multicast(shared.a[a_b_at.slot].rows_of<32>(rank / 2), g.a_map, shared.a_b_full[a_b_at.slot],
-                                   tk::cluster_across<2, 2>(rank), k.begin, m.begin + rank / 2 * 32);
-            tk::tma_load_multicast(shared.b[a_b_at.slot].cols_of<64>(rank % 2), g.b_map, shared.a_b_full[a_b_at.slot],
-                                   tk::cluster_along<2>(rank), n.begin + rank % 2 * 64, k.begin);
-            a_b_at.advance();
-          }
-        }
-      }
-    } else {
-      // Tensors that the copy engine cannot take: by the threads of this role.
-      tk::ring<8> a_b_at;
-      for (int block = blockIdx.x / 4; block < tk::ceil_div(m_tiles.count(), 2) * tk::ceil_div(n_tiles.count(), 2);
-           block += gridDim.x / 4) {
-        const auto at = tk::raster(block, tk::ceil_div(m_tiles.count(), 2), tk::ceil_div(n_tiles.count(), 2), 4);
-        const auto m = m_tiles[at.row * 2 + rank % 2];
-        const auto n = n_tiles[at.col * 2 + rank / 2];
-        // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
-        for (const auto k : tk::tiles<64>{0, g.K}) {
-          shared.a_b_empty[a_b_at.slot].wait(a_b_at.phase ^ 1);
-          if (g.a_map_fits && tk::thread_in_warpgroup() == 0) {
-            shared.a_b_full[a_b_at.slot].announce_bytes(8192);
-            tk::tma_load_multicast(shared.a[a_b_at.slot].rows_of<32>(rank / 2), g.a_map, shared.a_b_full[a_b_at.slot],
-                                   tk::cluster_across<2, 2>(rank), k.begin, m.begin + rank / 2 * 32);
-          }
-          if (g.b_map_fits && tk::thread_in_warpgroup() == 0) {
-            shared.a_b_full[a_b_at.slot].announce_bytes(16384);
-            tk::tma_load_multicast(shared.b[a_b_at.slot].cols_of<64>(rank % 2), g.b_map, shared.a_b_full[a_b_at.slot],
-                                   tk::cluster_along<2>(rank), n.begin + rank % 2 * 64, k.begin);
-          }
-          tk::copy_rows_to_shared<128, 16>(
-              shared.a[a_b_at.slot],
-              tk::view<const tk::bf16>{g.a.at(m.begin, k.begin), g.a.stride(0), m.end - m.begin, k.end - k.begin},
-              tk::thread_in_warpgroup(), !g.a_map_fits);
-          tk::copy_rows_to_shared<128, 16>(
-              shared.b[a_b_at.slot],
-              tk::view<const tk::bf16>{g.b.at(k.begin, n.begin), g.b.stride(0), k.end - k.begin, n.end - n.begin},
-              tk::thread_in_warpgroup(), !g.b_map_fits);
-          tk::finish_copies();
-          shared.a_b_full[a_b_at.slot].arrive();
-          a_b_at.advance();
-        }
-      }
-    }
-  } else {
-    // consumer
-    tk::release_registers<240>();
-    const tk::tiles<64> m_tiles{0, g.M};
-    const tk::tiles<128> n_tiles{0, g.N};
-    tk::ring<2> c_piece_at;
-    tk::ring<8> a_b_at;
-    tk::ring<8> a_b_done;
-    for (int block = blockIdx.x / 4; block < tk::ceil_div(m_tiles.count(), 2) * tk::ceil_div(n_tiles.count(), 2);
-         block += gridDim.x / 4) {
-      const auto at = tk::raster(block, tk::ceil_div(m_tiles.count(), 2), tk::ceil_div(n_tiles.count(), 2), 4);
-      const auto m = m_tiles[at.row * 2 + rank % 2];
-      const auto n = n_tiles[at.col * 2 + rank / 2];
-      // gemm.tk:8  var acc = zeros(BM, BN);
-      auto acc = tk::full<tk::fragment<float, 64, 128, tk::mma_layout>>(0.0f);
-      // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
-      const tk::tiles<64> k_tiles{0, g.K};
-      if (0 < g.K) {
-        {
-          shared.a_b_full[a_b_at.slot].wait(a_b_at.phase);
-          tk::mma_fence(acc);
-          tk::mma_async(acc, shared.a[a_b_at.slot].all(), shared.b[a_b_at.slot].all());
-          tk::mma_commit();
-          a_b_at.advance();
-        }
-        for ([[maybe_unused]] const auto k : k_tiles.rest()) {
-          shared.a_b_full[a_b_at.slot].wait(a_b_at.phase);
-          tk::mma_fence();
-          tk::mma_async(acc, shared.a[a_b_at.slot].all(), shared.b[a_b_at.slot].all());
-          tk::mma_commit();
-          a_b_at.advance();
-          tk::mma_wait<1>();
-          if (tk::thread_in_warpgroup() < 3)
-            shared.a_b_empty[a_b_done.slot].arrive_at(tk::cluster_mate<2>(rank, tk::thread_in_warpgroup()));
-          a_b_done.advance();
-        }
-        // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
-        tk::mma_wait<0>(acc);
-        if (tk::thread_in_warpgroup() < 3)
-          shared.a_b_empty[a_b_done.slot].arrive_at(tk::cluster_mate<2>(rank, tk::thread_in_warpgroup()));
-        a_b_done.advance();
-      }
-      // gemm.tk:10  c[m, n] = acc;
-      const auto acc_bf16 = tk::cast<tk::bf16>(acc);
-      if (g.c_piece_map_fits) {
-        if (tk::thread_in_warpgroup() == 0)
-          tk::bulk_wait_read<1>();
-        tk::sync(2, 128);
-        tk::store_shared(shared.c_piece[c_piece_at.slot], tk::cols_of<64>(acc_bf16, 0));
-        tk::fence_proxy_async();
-        tk::sync(2, 128);
-        if (tk::thread_in_warpgroup() == 0) {
-          tk::tma_store(g.c_piece_map, shared.c_piece[c_piece_at.slot], n.begin, m.begin);
-          tk::bulk_commit();
-        }
-        c_piece_at.advance();
-        if (tk::thread_in_warpgroup() == 0)
-          tk::bulk_wait_read<1>();
-        tk::sync(2, 128);
-        tk::store_shared(shared.c_piece[c_piece_at.slot], tk::cols_of<64>(acc_bf16, 1));
-        tk::fence_proxy_async();
-        tk::sync(2, 128);
-        if (tk::thread_in_warpgroup() == 0) {
-          tk::tma_store(g.c_piece_map, shared.c_piece[c_piece_at.slot], n.begin + 64, m.begin);
-          tk::bulk_commit();
-        }
-        c_piece_at.advance();
-      } else {
-        // gemm.tk:10  c[m, n] = acc;
-        tk::store_shared(shared.c_piece[c_piece_at.slot], tk::cols_of<64>(acc_bf16, 0));
-        tk::sync(2, 128);
-        tk::copy_from_shared<128>(
-            tk::view<tk::bf16>{g.c.at(m.begin, n.begin), g.c.stride(0), m.end - m.begin, n.end - n.begin},
-            shared.c_piece[c_piece_at.slot], tk::thread_in_warpgroup());
-        c_piece_at.advance();
-        tk::store_shared(shared.c_piece[c_piece_at.slot], tk::cols_of<64>(acc_bf16, 1));
-        tk::sync(2, 128);
-        tk::copy_from_shared<128>(
-            tk::view<tk::bf16>{g.c.at(m.begin, n.begin + 64), g.c.stride(0), m.end - m.begin, n.end - (n.begin + 64)},
-            shared.c_piece[c_piece_at.slot], tk::thread_in_warpgroup());
-        c_piece_at.advance();
-      }
-    }
-    if (tk::thread_in_warpgroup() == 0)
-      tk::bulk_wait_read<0>();
-    tk::cluster_sync();
-  }
-}
-
-struct gemm_bf16_BM64_BN64_stages13_arguments {
-  tk::tensor_map a_map;
-  tk::tensor_map b_map;
-  tk::tensor_map c_piece_map;
-  tk::global<const tk::bf16, 2> a;
-  tk::global<const tk::bf16, 2> b;
-  tk::global<tk::bf16, 2> c;
-  int M;
-  int K;
-  int N;
-  bool loads_fit;        // the copy engine can load every tensor that it is to
-  bool a_map_fits;       // this one at least
-  bool b_map_fits;       // this one at least
-  bool c_piece_map_fits; // and store this one
-};
-
-struct gemm_bf16_BM64_BN64_stages13_shared {
-  tk::shared_tile<tk::bf16, 64, 64> a[13];
-  tk::shared_tile<tk::bf16, 64, 64> b[13];
-  tk::shared_tile<tk::bf16, 64, 64> c_piece;
-  tk::barrier a_b_full[13];
-  tk::barrier a_b_empty[13];
-};
-
-/// gemm.tk:5  gemm, for sm_90a.
-/// c = a · b
-/// BM = 64, BN = 64, BK = 64.
-/// Plan: stages: a_b 13; warpgroups: 1; overlap: 0; persistent: true.
-/// Roles: producer of 4 warps, consumer of 4 warps.
-/// Shared memory: a 104 KiB, b 104 KiB, c_piece 8 KiB.
-__global__ void __launch_bounds__(256, 1)
-    gemm_bf16_BM64_BN64_stages13(const __grid_constant__ gemm_bf16_BM64_BN64_stages13_arguments g) {
-  auto &shared = tk::shared_at<gemm_bf16_BM64_BN64_stages13_shared>(0);
-  const int warpgroup = tk::warpgroup_index();
-  if (threadIdx.x == 0) {
-    for (auto &barrier : shared.a_b_full)
-      barrier.init(g.loads_fit ? 1 : 128);
-    for (auto &barrier : shared.a_b_empty)
-      barrier.init(1);
-    tk::barrier_init_fence();
-  }
-  tk::sync_block();
-  tk::launch_dependents();
-  tk::wait_for_dependencies();
-  if (warpgroup == 1) {
-    // producer
-    tk::release_registers<160>();
-    const tk::tiles<64> m_tiles{0, g.M};
-    const tk::tiles<64> n_tiles{0, g.N};
-    if (g.loads_fit) {
-      if (tk::warp_index() == 4 && tk::elect_one()) {
-        tk::ring<13> a_b_at;
-        for (int block = blockIdx.x; block < m_tiles.count() * n_tiles.count(); block += gridDim.x) {
-          const auto at = tk::raster(block, m_tiles.count(), n_tiles.count(), 8);
-          const auto m = m_tiles[at.row];
-          const auto n = n_tiles[at.col];
-          // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
-          for (const auto k : tk::tiles<64>{0, g.K}) {
-            shared.a_b_empty[a_b_at.slot].wait(a_b_at.phase ^ 1);
-            shared.a_b_full[a_b_at.slot].expect_bytes(16384);
-            tk::tma_load(shared.a[a_b_at.slot], g.a_map, shared.a_b_full[a_b_at.slot], k.begin, m.begin);
-            tk::tma_load(shared.b[a_b_at.slot], g.b_map, shared.a_b_full[a_b_at.slot], n.begin, k.begin);
-            a_b_at.advance();
-          }
-        }
-      }
-    } else {
-      // Tensors that the copy engine cannot take: by the threads of this role.
-      tk::ring<13> a_b_at;
-      for (int block = blockIdx.x; block < m_tiles.count() * n_tiles.count(); block += gridDim.x) {
-        const auto at = tk::raster(block, m_tiles.count(), n_tiles.count(), 8);
-        const auto m = m_tiles[at.row];
-        const auto n = n_tiles[at.col];
-        // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
-        for (const auto k : tk::tiles<64>{0, g.K}) {
-          shared.a_b_empty[a_b_at.slot].wait(a_b_at.phase ^ 1);
-          if (g.a_map_fits && tk::thread_in_warpgroup() == 0) {
-            shared.a_b_full[a_b_at.slot].announce_bytes(8192);
-            tk::tma_load(shared.a[a_b_at.slot], g.a_map, shared.a_b_full[a_b_at.slot], k.begin, m.begin);
-          }
-          if (g.b_map_fits && tk::thread_in_warpgroup() == 0) {
-            shared.a_b_full[a_b_at.slot].announce_bytes(8192);
-            tk::tma_load(shared.b[a_b_at.slot], g.b_map, shared.a_b_full[a_b_at.slot], n.begin, k.begin);
-          }
-          tk::copy_rows_to_shared<128, 16>(
-              shared.a[a_b_at.slot],
-              tk::view<const tk::bf16>{g.a.at(m.begin, k.begin), g.a.stride(0), m.end - m.begin, k.end - k.begin},
-              tk::thread_in_warpgroup(), !g.a_map_fits);
-          tk::copy_rows_to_shared<128, 16>(
-              shared.b[a_b_at.slot],
-              tk::view<const tk::bf16>{g.b.at(k.begin, n.begin), g.b.stride(0), k.end - k.begin, n.end - n.begin},
-              tk::thread_in_warpgroup(), !g.b_map_fits);
-          tk::finish_copies();
-          shared.a_b_full[a_b_at.slot].arrive();
-          a_b_at.advance();
-        }
-      }
-    }
-  } else {
-    // consumer
-    tk::release_registers<240>();
-    const tk::tiles<64> m_tiles{0, g.M};
-    const tk::tiles<64> n_tiles{0, g.N};
-    tk::ring<13> a_b_at;
-    tk::ring<13> a_b_done;
-    for (int block = blockIdx.x; block < m_tiles.count() * n_tiles.count(); block += gridDim.x) {
-      const auto at = tk::raster(block, m_tiles.count(), n_tiles.count(), 8);
-      const auto m = m_tiles[at.row];
-      const auto n = n_tiles[at.col];
-      // gemm.tk:8  var acc = zeros(BM, BN);
-      auto acc = tk::full<tk::fragment<float, 64, 64, tk::mma_layout>>(0.0f);
-      // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
-      const tk::tiles<64> k_tiles{0, g.K};
-      if (0 < g.K) {
-        {
-          shared.a_b_full[a_b_at.slot].wait(a_b_at.phase);
-          tk::mma_fence(acc);
-          tk::mma_async(acc, shared.a[a_b_at.slot].all(), shared.b[a_b_at.slot].all());
-          tk::mma_commit();
-          a_b_at.advance();
-        }
-        for ([[maybe_unused]] const auto k : k_tiles.rest()) {
-          shared.a_b_full[a_b_at.slot].wait(a_b_at.phase);
-          tk::mma_fence();
-          tk::mma_async(acc, shared.a[a_b_at.slot].all(), shared.b[a_b_at.slot].all());
-          tk::mma_commit();
-          a_b_at.advance();
-          tk::mma_wait<1>();
-          if (tk::thread_in_warpgroup() == 0)
-            shared.a_b_empty[a_b_done.slot].arrive();
-          a_b_done.advance();
-        }
-        // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
-        tk::mma_wait<0>(acc);
-        if (tk::thread_in_warpgroup() == 0)
-          shared.a_b_empty[a_b_done.slot].arrive();
-        a_b_done.advance();
-      }
-      // gemm.tk:10  c[m, n] = acc;
-      const auto acc_bf16 = tk::cast<tk::bf16>(acc);
-      if (g.c_piece_map_fits) {
-        if (tk::thread_in_warpgroup() == 0)
-          tk::bulk_wait_read<0>();
-        tk::sync(2, 128);
-        tk::store_shared(shared.c_piece, acc_bf16);
-        tk::fence_proxy_async();
-        tk::sync(2, 128);
-        if (tk::thread_in_warpgroup() == 0) {
-          tk::tma_store(g.c_piece_map, shared.c_piece, n.begin, m.begin);
-          tk::bulk_commit();
-        }
-      } else {
-        // gemm.tk:10  c[m, n] = acc;
-        tk::sync(2, 128);
-        tk::store_shared(shared.c_piece, acc_bf16);
-        tk::sync(2, 128);
-        tk::copy_from_shared<128>(
-            tk::view<tk::bf16>{g.c.at(m.begin, n.begin), g.c.stride(0), m.end - m.begin, n.end - n.begin},
-            shared.c_piece, tk::thread_in_warpgroup());
-      }
-    }
-    if (tk::thread_in_warpgroup() == 0)
-      tk::bulk_wait_read<0>();
-  }
-}
-
-struct gemm_bf16_BM64_BN128_stages8_arguments {
-  tk::tensor_map a_map;
-  tk::tensor_map b_map;
-  tk::tensor_map c_piece_map;
-  tk::global<const tk::bf16, 2> a;
-  tk::global<const tk::bf16, 2> b;
-  tk::global<tk::bf16, 2> c;
-  int M;
-  int K;
-  int N;
-  bool loads_fit;        // the copy engine can load every tensor that it is to
-  bool a_map_fits;       // this one at least
-  bool b_map_fits;       // this one at least
-  bool c_piece_map_fits; // and store this one
-};
-
-struct gemm_bf16_BM64_BN128_stages8_shared {
-  tk::shared_tile<tk::bf16, 64, 64> a[8];
-  tk::shared_tile<tk::bf16, 64, 128> b[8];
-  tk::shared_tile<tk::bf16, 64, 64> c_piece[2];
-  tk::barrier a_b_full[8];
-  tk::barrier a_b_empty[8];
-};
-
-/// gemm.tk:5  gemm, for sm_90a.
-/// c = a · b
-/// BM = 64, BN = 128, BK = 64.
-/// Plan: stages: a_b 8; warpgroups: 1; overlap: 0; persistent: true.
-/// Roles: producer of 4 warps, consumer of 4 warps.
-/// Shared memory: a 64 KiB, b 128 KiB, c_piece 16 KiB.
-__global__ void __launch_bounds__(256, 1)
-    gemm_bf16_BM64_BN128_stages8(const __grid_constant__ gemm_bf16_BM64_BN128_stages8_arguments g) {
-  auto &shared = tk::shared_at<gemm_bf16_BM64_BN128_stages8_shared>(0);
-  const int warpgroup = tk::warpgroup_index();
-  if (threadIdx.x == 0) {
-    for (auto &barrier : shared.a_b_full)
-      barrier.init(g.loads_fit ? 1 : 128);
-    for (auto &barrier : shared.a_b_empty)
-      barrier.init(1);
-    tk::barrier_init_fence();
-  }
-  tk::sync_block();
-  tk::launch_dependents();
-  tk::wait_for_dependencies();
-  if (warpgroup == 1) {
-    // producer
-    tk::release_registers<160>();
-    const tk::tiles<64> m_tiles{0, g.M};
-    const tk::tiles<128> n_tiles{0, g.N};
-    if (g.loads_fit) {
-      if (tk::warp_index() == 4 && tk::elect_one()) {
-        tk::ring<8> a_b_at;
-        for (int block = blockIdx.x; block < m_tiles.count() * n_tiles.count(); block += gridDim.x) {
-          const auto at = tk::raster(block, m_tiles.count(), n_tiles.count(), 8);
-          const auto m = m_tiles[at.row];
-          const auto n = n_tiles[at.col];
-          // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
-          for (const auto k : tk::tiles<64>{0, g.K}) {
-            shared.a_b_empty[a_b_at.slot].wait(a_b_at.phase ^ 1);
-            shared.a_b_full[a_b_at.slot].expect_bytes(24576);
-            tk::tma_load(shared.a[a_b_at.slot], g.a_map, shared.a_b_full[a_b_at.slot], k.begin, m.begin);
-            tk::tma_load(shared.b[a_b_at.slot], g.b_map, shared.a_b_full[a_b_at.slot], n.begin, k.begin);
-            a_b_at.advance();
-          }
-        }
-      }
-    } else {
-      // Tensors that the copy engine cannot take: by the threads of this role.
-      tk::ring<8> a_b_at;
-      for (int block = blockIdx.x; block < m_tiles.count() * n_tiles.count(); block += gridDim.x) {
-        const auto at = tk::raster(block, m_tiles.count(), n_tiles.count(), 8);
-        const auto m = m_tiles[at.row];
-        const auto n = n_tiles[at.col];
-        // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
-        for (const auto k : tk::tiles<64>{0, g.K}) {
-          shared.a_b_empty[a_b_at.slot].wait(a_b_at.phase ^ 1);
-          if (g.a_map_fits && tk::thread_in_warpgroup() == 0) {
-            shared.a_b_full[a_b_at.slot].announce_bytes(8192);
-            tk::tma_load(shared.a[a_b_at.slot], g.a_map, shared.a_b_full[a_b_at.slot], k.begin, m.begin);
-          }
-          if (g.b_map_fits && tk::thread_in_warpgroup() == 0) {
-            shared.a_b_full[a_b_at.slot].announce_bytes(16384);
-            tk::tma_load(shared.b[a_b_at.slot], g.b_map, shared.a_b_full[a_b_at.slot], n.begin, k.begin);
-          }
-          tk::copy_rows_to_shared<128, 16>(
-              shared.a[a_b_at.slot],
-              tk::view<const tk::bf16>{g.a.at(m.begin, k.begin), g.a.stride(0), m.end - m.begin, k.end - k.begin},
-              tk::thread_in_warpgroup(), !g.a_map_fits);
-          tk::copy_rows_to_shared<128, 16>(
-              shared.b[a_b_at.slot],
-              tk::view<const tk::bf16>{g.b.at(k.begin, n.begin), g.b.stride(0), k.end - k.begin, n.end - n.begin},
-              tk::thread_in_warpgroup(), !g.b_map_fits);
-          tk::finish_copies();
-          shared.a_b_full[a_b_at.slot].arrive();
-          a_b_at.advance();
-        }
-      }
-    }
-  } else {
-    // consumer
-    tk::release_registers<240>();
-    const tk::tiles<64> m_tiles{0, g.M};
-    const tk::tiles<128> n_tiles{0, g.N};
-    tk::ring<2> c_piece_at;
-    tk::ring<8> a_b_at;
-    tk::ring<8> a_b_done;
-    for (int block = blockIdx.x; block < m_tiles.count() * n_tiles.count(); block += gridDim.x) {
-      const auto at = tk::raster(block, m_tiles.count(), n_tiles.count(), 8);
-      const auto m = m_tiles[at.row];
-      const auto n = n_tiles[at.col];
-      // gemm.tk:8  var acc = zeros(BM, BN);
-      auto acc = tk::full<tk::fragment<float, 64, 128, tk::mma_layout>>(0.0f);
-      // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
-      const tk::tiles<64> k_tiles{0, g.K};
-      if (0 < g.K) {
-        {
-          shared.a_b_full[a_b_at.slot].wait(a_b_at.phase);
-          tk::mma_fence(acc);
-          tk::mma_async(acc, shared.a[a_b_at.slot].all(), shared.b[a_b_at.slot].all());
-          tk::mma_commit();
-          a_b_at.advance();
-        }
-        for ([[maybe_unused]] const auto k : k_tiles.rest()) {
-          shared.a_b_full[a_b_at.slot].wait(a_b_at.phase);
-          tk::mma_fence();
-          tk::mma_async(acc, shared.a[a_b_at.slot].all(), shared.b[a_b_at.slot].all());
-          tk::mma_commit();
-          a_b_at.advance();
-          tk::mma_wait<1>();
-          if (tk::thread_in_warpgroup() == 0)
-            shared.a_b_empty[a_b_done.slot].arrive();
-          a_b_done.advance();
-        }
-        // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
-        tk::mma_wait<0>(acc);
-        if (tk::thread_in_warpgroup() == 0)
-          shared.a_b_empty[a_b_done.slot].arrive();
-        a_b_done.advance();
-      }
-      // gemm.tk:10  c[m, n] = acc;
-      const auto acc_bf16 = tk::cast<tk::bf16>(acc);
-      if (g.c_piece_map_fits) {
-        if (tk::thread_in_warpgroup() == 0)
-          tk::bulk_wait_read<1>();
-        tk::sync(2, 128);
-        tk::store_shared(shared.c_piece[c_piece_at.slot], tk::cols_of<64>(acc_bf16, 0));
-        tk::fence_proxy_async();
-        tk::sync(2, 128);
-        if (tk::thread_in_warpgroup() == 0) {
-          tk::tma_store(g.c_piece_map, shared.c_piece[c_piece_at.slot], n.begin, m.begin);
-          tk::bulk_commit();
-        }
-        c_piece_at.advance();
-        if (tk::thread_in_warpgroup() == 0)
-          tk::bulk_wait_read<1>();
-        tk::sync(2, 128);
-        tk::store_shared(shared.c_piece[c_piece_at.slot], tk::cols_of<64>(acc_bf16, 1));
-        tk::fence_proxy_async();
-        tk::sync(2, 128);
-        if (tk::thread_in_warpgroup() == 0) {
-          tk::tma_store(g.c_piece_map, shared.c_piece[c_piece_at.slot], n.begin + 64, m.begin);
-          tk::bulk_commit();
-        }
-        c_piece_at.advance();
-      } else {
-        // gemm.tk:10  c[m, n] = acc;
-        tk::store_shared(shared.c_piece[c_piece_at.slot], tk::cols_of<64>(acc_bf16, 0));
-        tk::sync(2, 128);
-        tk::copy_from_shared<128>(
-            tk::view<tk::bf16>{g.c.at(m.begin, n.begin), g.c.stride(0), m.end - m.begin, n.end - n.begin},
-            shared.c_piece[c_piece_at.slot], tk::thread_in_warpgroup());
-        c_piece_at.advance();
-        tk::store_shared(shared.c_piece[c_piece_at.slot], tk::cols_of<64>(acc_bf16, 1));
-        tk::sync(2, 128);
-        tk::copy_from_shared<128>(
-            tk::view<tk::bf16>{g.c.at(m.begin, n.begin + 64), g.c.stride(0), m.end - m.begin, n.end - (n.begin + 64)},
-            shared.c_piece[c_piece_at.slot], tk::thread_in_warpgroup());
-        c_piece_at.advance();
-      }
-    }
-    if (tk::thread_in_warpgroup() == 0)
-      tk::bulk_wait_read<0>();
   }
 }
 
@@ -2296,6 +1586,747 @@ __global__ void __launch_bounds__(384, 1) gemm_bf16_BN192_cluster4_pingpong1_ras
     if (tk::thread_in_warpgroup() == 0)
       tk::bulk_wait_read<0>();
     tk::cluster_sync();
+  }
+}
+
+struct gemm_bf16_BM64_BN128_cluster2_cluster_across2_stages8_arguments {
+  tk::tensor_map a_map;
+  tk::tensor_map b_map;
+  tk::tensor_map c_piece_map;
+  tk::global<const tk::bf16, 2> a;
+  tk::global<const tk::bf16, 2> b;
+  tk::global<tk::bf16, 2> c;
+  int M;
+  int K;
+  int N;
+  bool loads_fit;        // the copy engine can load every tensor that it is to
+  bool a_map_fits;       // this one at least
+  bool b_map_fits;       // this one at least
+  bool c_piece_map_fits; // and store this one
+};
+
+struct gemm_bf16_BM64_BN128_cluster2_cluster_across2_stages8_shared {
+  tk::shared_tile<tk::bf16, 64, 64> a[8];
+  tk::shared_tile<tk::bf16, 64, 128> b[8];
+  tk::shared_tile<tk::bf16, 64, 64> c_piece[2];
+  tk::barrier a_b_full[8];
+  tk::barrier a_b_empty[8];
+};
+
+/// gemm.tk:5  gemm, for sm_90a.
+/// c = a · b
+/// BM = 64, BN = 128, BK = 64.
+/// Plan: stages: a_b 8; warpgroups: 1; overlap: 0; persistent: true; cluster: 2 along m, 2 along n.
+/// Roles: producer of 4 warps, consumer of 4 warps.
+/// Shared memory: a 64 KiB, b 128 KiB, c_piece 16 KiB.
+__global__ void __launch_bounds__(256, 1) gemm_bf16_BM64_BN128_cluster2_cluster_across2_stages8(
+    const __grid_constant__ gemm_bf16_BM64_BN128_cluster2_cluster_across2_stages8_arguments g) {
+  auto &shared = tk::shared_at<gemm_bf16_BM64_BN128_cluster2_cluster_across2_stages8_shared>(0);
+  const int warpgroup = tk::warpgroup_index();
+  const int rank = tk::cluster_rank();
+  if (threadIdx.x == 0) {
+    for (auto &barrier : shared.a_b_full)
+      barrier.init(g.loads_fit ? 1 : 128);
+    for (auto &barrier : shared.a_b_empty)
+      barrier.init(3);
+    tk::barrier_init_fence();
+  }
+  tk::cluster_sync();
+  tk::launch_dependents();
+  tk::wait_for_dependencies();
+  if (warpgroup == 1) {
+    // producer
+    tk::release_registers<160>();
+    const tk::tiles<64> m_tiles{0, g.M};
+    const tk::tiles<128> n_tiles{0, g.N};
+    if (g.loads_fit) {
+      if (tk::warp_index() == 4 && tk::elect_one()) {
+        tk::ring<8> a_b_at;
+        for (int block = blockIdx.x / 4; block < tk::ceil_div(m_tiles.count(), 2) * tk::ceil_div(n_tiles.count(), 2);
+             block += gridDim.x / 4) {
+          const auto at = tk::raster(block, tk::ceil_div(m_tiles.count(), 2), tk::ceil_div(n_tiles.count(), 2), 4);
+          const auto m = m_tiles[at.row * 2 + rank % 2];
+          const auto n = n_tiles[at.col * 2 + rank / 2];
+          // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
+          for (const auto k : tk::tiles<64>{0, g.K}) {
+            shared.a_b_empty[a_b_at.slot].wait(a_b_at.phase ^ 1);
+            shared.a_b_full[a_b_at.slot].expect_bytes(24576);
+            tk::tma_load_multicast(shared.a[a_b_at.slot].rows_of<32>(rank / 2), g.a_map, shared.a_b_full[a_b_at.slot],
+                                   tk::cluster_across<2, 2>(rank), k.begin, m.begin + rank / 2 * 32);
+            tk::tma_load_multicast(shared.b[a_b_at.slot].cols_of<64>(rank % 2), g.b_map, shared.a_b_full[a_b_at.slot],
+                                   tk::cluster_along<2>(rank), n.begin + rank % 2 * 64, k.begin);
+            a_b_at.advance();
+          }
+        }
+      }
+    } else {
+      // Tensors that the copy engine cannot take: by the threads of this role.
+      tk::ring<8> a_b_at;
+      for (int block = blockIdx.x / 4; block < tk::ceil_div(m_tiles.count(), 2) * tk::ceil_div(n_tiles.count(), 2);
+           block += gridDim.x / 4) {
+        const auto at = tk::raster(block, tk::ceil_div(m_tiles.count(), 2), tk::ceil_div(n_tiles.count(), 2), 4);
+        const auto m = m_tiles[at.row * 2 + rank % 2];
+        const auto n = n_tiles[at.col * 2 + rank / 2];
+        // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
+        for (const auto k : tk::tiles<64>{0, g.K}) {
+          shared.a_b_empty[a_b_at.slot].wait(a_b_at.phase ^ 1);
+          if (g.a_map_fits && tk::thread_in_warpgroup() == 0) {
+            shared.a_b_full[a_b_at.slot].announce_bytes(8192);
+            tk::tma_load_multicast(shared.a[a_b_at.slot].rows_of<32>(rank / 2), g.a_map, shared.a_b_full[a_b_at.slot],
+                                   tk::cluster_across<2, 2>(rank), k.begin, m.begin + rank / 2 * 32);
+          }
+          if (g.b_map_fits && tk::thread_in_warpgroup() == 0) {
+            shared.a_b_full[a_b_at.slot].announce_bytes(16384);
+            tk::tma_load_multicast(shared.b[a_b_at.slot].cols_of<64>(rank % 2), g.b_map, shared.a_b_full[a_b_at.slot],
+                                   tk::cluster_along<2>(rank), n.begin + rank % 2 * 64, k.begin);
+          }
+          tk::copy_rows_to_shared<128, 16>(
+              shared.a[a_b_at.slot],
+              tk::view<const tk::bf16>{g.a.at(m.begin, k.begin), g.a.stride(0), m.end - m.begin, k.end - k.begin},
+              tk::thread_in_warpgroup(), !g.a_map_fits);
+          tk::copy_rows_to_shared<128, 16>(
+              shared.b[a_b_at.slot],
+              tk::view<const tk::bf16>{g.b.at(k.begin, n.begin), g.b.stride(0), k.end - k.begin, n.end - n.begin},
+              tk::thread_in_warpgroup(), !g.b_map_fits);
+          tk::finish_copies();
+          shared.a_b_full[a_b_at.slot].arrive();
+          a_b_at.advance();
+        }
+      }
+    }
+  } else {
+    // consumer
+    tk::release_registers<240>();
+    const tk::tiles<64> m_tiles{0, g.M};
+    const tk::tiles<128> n_tiles{0, g.N};
+    tk::ring<2> c_piece_at;
+    tk::ring<8> a_b_at;
+    tk::ring<8> a_b_done;
+    for (int block = blockIdx.x / 4; block < tk::ceil_div(m_tiles.count(), 2) * tk::ceil_div(n_tiles.count(), 2);
+         block += gridDim.x / 4) {
+      const auto at = tk::raster(block, tk::ceil_div(m_tiles.count(), 2), tk::ceil_div(n_tiles.count(), 2), 4);
+      const auto m = m_tiles[at.row * 2 + rank % 2];
+      const auto n = n_tiles[at.col * 2 + rank / 2];
+      // gemm.tk:8  var acc = zeros(BM, BN);
+      auto acc = tk::full<tk::fragment<float, 64, 128, tk::mma_layout>>(0.0f);
+      // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
+      const tk::tiles<64> k_tiles{0, g.K};
+      if (0 < g.K) {
+        {
+          shared.a_b_full[a_b_at.slot].wait(a_b_at.phase);
+          tk::mma_fence(acc);
+          tk::mma_async(acc, shared.a[a_b_at.slot].all(), shared.b[a_b_at.slot].all());
+          tk::mma_commit();
+          a_b_at.advance();
+        }
+        for ([[maybe_unused]] const auto k : k_tiles.rest()) {
+          shared.a_b_full[a_b_at.slot].wait(a_b_at.phase);
+          tk::mma_fence();
+          tk::mma_async(acc, shared.a[a_b_at.slot].all(), shared.b[a_b_at.slot].all());
+          tk::mma_commit();
+          a_b_at.advance();
+          tk::mma_wait<1>();
+          if (tk::thread_in_warpgroup() < 3)
+            shared.a_b_empty[a_b_done.slot].arrive_at(tk::cluster_mate<2>(rank, tk::thread_in_warpgroup()));
+          a_b_done.advance();
+        }
+        // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
+        tk::mma_wait<0>(acc);
+        if (tk::thread_in_warpgroup() < 3)
+          shared.a_b_empty[a_b_done.slot].arrive_at(tk::cluster_mate<2>(rank, tk::thread_in_warpgroup()));
+        a_b_done.advance();
+      }
+      // gemm.tk:10  c[m, n] = acc;
+      const auto acc_bf16 = tk::cast<tk::bf16>(acc);
+      if (g.c_piece_map_fits) {
+        if (tk::thread_in_warpgroup() == 0)
+          tk::bulk_wait_read<1>();
+        tk::sync(2, 128);
+        tk::store_shared(shared.c_piece[c_piece_at.slot], tk::cols_of<64>(acc_bf16, 0));
+        tk::fence_proxy_async();
+        tk::sync(2, 128);
+        if (tk::thread_in_warpgroup() == 0) {
+          tk::tma_store(g.c_piece_map, shared.c_piece[c_piece_at.slot], n.begin, m.begin);
+          tk::bulk_commit();
+        }
+        c_piece_at.advance();
+        if (tk::thread_in_warpgroup() == 0)
+          tk::bulk_wait_read<1>();
+        tk::sync(2, 128);
+        tk::store_shared(shared.c_piece[c_piece_at.slot], tk::cols_of<64>(acc_bf16, 1));
+        tk::fence_proxy_async();
+        tk::sync(2, 128);
+        if (tk::thread_in_warpgroup() == 0) {
+          tk::tma_store(g.c_piece_map, shared.c_piece[c_piece_at.slot], n.begin + 64, m.begin);
+          tk::bulk_commit();
+        }
+        c_piece_at.advance();
+      } else {
+        // gemm.tk:10  c[m, n] = acc;
+        tk::store_shared(shared.c_piece[c_piece_at.slot], tk::cols_of<64>(acc_bf16, 0));
+        tk::sync(2, 128);
+        tk::copy_from_shared<128>(
+            tk::view<tk::bf16>{g.c.at(m.begin, n.begin), g.c.stride(0), m.end - m.begin, n.end - n.begin},
+            shared.c_piece[c_piece_at.slot], tk::thread_in_warpgroup());
+        c_piece_at.advance();
+        tk::store_shared(shared.c_piece[c_piece_at.slot], tk::cols_of<64>(acc_bf16, 1));
+        tk::sync(2, 128);
+        tk::copy_from_shared<128>(
+            tk::view<tk::bf16>{g.c.at(m.begin, n.begin + 64), g.c.stride(0), m.end - m.begin, n.end - (n.begin + 64)},
+            shared.c_piece[c_piece_at.slot], tk::thread_in_warpgroup());
+        c_piece_at.advance();
+      }
+    }
+    if (tk::thread_in_warpgroup() == 0)
+      tk::bulk_wait_read<0>();
+    tk::cluster_sync();
+  }
+}
+
+struct gemm_bf16_BM64_BN64_persistent0_stages13_arguments {
+  tk::tensor_map a_map;
+  tk::tensor_map b_map;
+  tk::tensor_map c_piece_map;
+  tk::global<const tk::bf16, 2> a;
+  tk::global<const tk::bf16, 2> b;
+  tk::global<tk::bf16, 2> c;
+  int M;
+  int K;
+  int N;
+  bool loads_fit;        // the copy engine can load every tensor that it is to
+  bool a_map_fits;       // this one at least
+  bool b_map_fits;       // this one at least
+  bool c_piece_map_fits; // and store this one
+};
+
+struct gemm_bf16_BM64_BN64_persistent0_stages13_shared {
+  tk::shared_tile<tk::bf16, 64, 64> a[13];
+  tk::shared_tile<tk::bf16, 64, 64> b[13];
+  tk::shared_tile<tk::bf16, 64, 64> c_piece;
+  tk::barrier a_b_full[13];
+  tk::barrier a_b_empty[13];
+};
+
+/// gemm.tk:5  gemm, for sm_90a.
+/// c = a · b
+/// BM = 64, BN = 64, BK = 64.
+/// Plan: stages: a_b 13; warpgroups: 1; overlap: 0; persistent: false.
+/// Roles: producer of 4 warps, consumer of 4 warps.
+/// Shared memory: a 104 KiB, b 104 KiB, c_piece 8 KiB.
+__global__ void __launch_bounds__(256, 1) gemm_bf16_BM64_BN64_persistent0_stages13(
+    const __grid_constant__ gemm_bf16_BM64_BN64_persistent0_stages13_arguments g) {
+  auto &shared = tk::shared_at<gemm_bf16_BM64_BN64_persistent0_stages13_shared>(0);
+  const int warpgroup = tk::warpgroup_index();
+  if (threadIdx.x == 0) {
+    for (auto &barrier : shared.a_b_full)
+      barrier.init(g.loads_fit ? 1 : 128);
+    for (auto &barrier : shared.a_b_empty)
+      barrier.init(1);
+    tk::barrier_init_fence();
+  }
+  tk::sync_block();
+  tk::launch_dependents();
+  tk::wait_for_dependencies();
+  if (warpgroup == 1) {
+    // producer
+    tk::release_registers<160>();
+    const tk::tiles<64> m_tiles{0, g.M};
+    const tk::tiles<64> n_tiles{0, g.N};
+    if (g.loads_fit) {
+      if (tk::warp_index() == 4 && tk::elect_one()) {
+        tk::ring<13> a_b_at;
+        tk::grid_walk position{int(blockIdx.x)};
+        const auto n = n_tiles[position.take(n_tiles.count())];
+        const auto m = m_tiles[position.position];
+        // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
+        for (const auto k : tk::tiles<64>{0, g.K}) {
+          shared.a_b_empty[a_b_at.slot].wait(a_b_at.phase ^ 1);
+          shared.a_b_full[a_b_at.slot].expect_bytes(16384);
+          tk::tma_load(shared.a[a_b_at.slot], g.a_map, shared.a_b_full[a_b_at.slot], k.begin, m.begin);
+          tk::tma_load(shared.b[a_b_at.slot], g.b_map, shared.a_b_full[a_b_at.slot], n.begin, k.begin);
+          a_b_at.advance();
+        }
+      }
+    } else {
+      // Tensors that the copy engine cannot take: by the threads of this role.
+      tk::ring<13> a_b_at;
+      tk::grid_walk position{int(blockIdx.x)};
+      const auto n = n_tiles[position.take(n_tiles.count())];
+      const auto m = m_tiles[position.position];
+      // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
+      for (const auto k : tk::tiles<64>{0, g.K}) {
+        shared.a_b_empty[a_b_at.slot].wait(a_b_at.phase ^ 1);
+        if (g.a_map_fits && tk::thread_in_warpgroup() == 0) {
+          shared.a_b_full[a_b_at.slot].announce_bytes(8192);
+          tk::tma_load(shared.a[a_b_at.slot], g.a_map, shared.a_b_full[a_b_at.slot], k.begin, m.begin);
+        }
+        if (g.b_map_fits && tk::thread_in_warpgroup() == 0) {
+          shared.a_b_full[a_b_at.slot].announce_bytes(8192);
+          tk::tma_load(shared.b[a_b_at.slot], g.b_map, shared.a_b_full[a_b_at.slot], n.begin, k.begin);
+        }
+        tk::copy_rows_to_shared<128, 16>(
+            shared.a[a_b_at.slot],
+            tk::view<const tk::bf16>{g.a.at(m.begin, k.begin), g.a.stride(0), m.end - m.begin, k.end - k.begin},
+            tk::thread_in_warpgroup(), !g.a_map_fits);
+        tk::copy_rows_to_shared<128, 16>(
+            shared.b[a_b_at.slot],
+            tk::view<const tk::bf16>{g.b.at(k.begin, n.begin), g.b.stride(0), k.end - k.begin, n.end - n.begin},
+            tk::thread_in_warpgroup(), !g.b_map_fits);
+        tk::finish_copies();
+        shared.a_b_full[a_b_at.slot].arrive();
+        a_b_at.advance();
+      }
+    }
+  } else {
+    // consumer
+    tk::release_registers<240>();
+    const tk::tiles<64> m_tiles{0, g.M};
+    const tk::tiles<64> n_tiles{0, g.N};
+    tk::ring<13> a_b_at;
+    tk::ring<13> a_b_done;
+    tk::grid_walk position{int(blockIdx.x)};
+    const auto n = n_tiles[position.take(n_tiles.count())];
+    const auto m = m_tiles[position.position];
+    // gemm.tk:8  var acc = zeros(BM, BN);
+    auto acc = tk::full<tk::fragment<float, 64, 64, tk::mma_layout>>(0.0f);
+    // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
+    const tk::tiles<64> k_tiles{0, g.K};
+    if (0 < g.K) {
+      {
+        shared.a_b_full[a_b_at.slot].wait(a_b_at.phase);
+        tk::mma_fence(acc);
+        tk::mma_async(acc, shared.a[a_b_at.slot].all(), shared.b[a_b_at.slot].all());
+        tk::mma_commit();
+        a_b_at.advance();
+      }
+      for ([[maybe_unused]] const auto k : k_tiles.rest()) {
+        shared.a_b_full[a_b_at.slot].wait(a_b_at.phase);
+        tk::mma_fence();
+        tk::mma_async(acc, shared.a[a_b_at.slot].all(), shared.b[a_b_at.slot].all());
+        tk::mma_commit();
+        a_b_at.advance();
+        tk::mma_wait<1>();
+        if (tk::thread_in_warpgroup() == 0)
+          shared.a_b_empty[a_b_done.slot].arrive();
+        a_b_done.advance();
+      }
+      // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
+      tk::mma_wait<0>(acc);
+      if (tk::thread_in_warpgroup() == 0)
+        shared.a_b_empty[a_b_done.slot].arrive();
+      a_b_done.advance();
+    }
+    // gemm.tk:10  c[m, n] = acc;
+    const auto acc_bf16 = tk::cast<tk::bf16>(acc);
+    if (g.c_piece_map_fits) {
+      if (tk::thread_in_warpgroup() == 0)
+        tk::bulk_wait_read<0>();
+      tk::sync(2, 128);
+      tk::store_shared(shared.c_piece, acc_bf16);
+      tk::fence_proxy_async();
+      tk::sync(2, 128);
+      if (tk::thread_in_warpgroup() == 0) {
+        tk::tma_store(g.c_piece_map, shared.c_piece, n.begin, m.begin);
+        tk::bulk_commit();
+      }
+    } else {
+      // gemm.tk:10  c[m, n] = acc;
+      tk::sync(2, 128);
+      tk::store_shared(shared.c_piece, acc_bf16);
+      tk::sync(2, 128);
+      tk::copy_from_shared<128>(
+          tk::view<tk::bf16>{g.c.at(m.begin, n.begin), g.c.stride(0), m.end - m.begin, n.end - n.begin}, shared.c_piece,
+          tk::thread_in_warpgroup());
+    }
+    if (tk::thread_in_warpgroup() == 0)
+      tk::bulk_wait_read<0>();
+  }
+}
+
+struct gemm_bf16_BM64_BN128_stages8_arguments {
+  tk::tensor_map a_map;
+  tk::tensor_map b_map;
+  tk::tensor_map c_piece_map;
+  tk::global<const tk::bf16, 2> a;
+  tk::global<const tk::bf16, 2> b;
+  tk::global<tk::bf16, 2> c;
+  int M;
+  int K;
+  int N;
+  bool loads_fit;        // the copy engine can load every tensor that it is to
+  bool a_map_fits;       // this one at least
+  bool b_map_fits;       // this one at least
+  bool c_piece_map_fits; // and store this one
+};
+
+struct gemm_bf16_BM64_BN128_stages8_shared {
+  tk::shared_tile<tk::bf16, 64, 64> a[8];
+  tk::shared_tile<tk::bf16, 64, 128> b[8];
+  tk::shared_tile<tk::bf16, 64, 64> c_piece[2];
+  tk::barrier a_b_full[8];
+  tk::barrier a_b_empty[8];
+};
+
+/// gemm.tk:5  gemm, for sm_90a.
+/// c = a · b
+/// BM = 64, BN = 128, BK = 64.
+/// Plan: stages: a_b 8; warpgroups: 1; overlap: 0; persistent: true.
+/// Roles: producer of 4 warps, consumer of 4 warps.
+/// Shared memory: a 64 KiB, b 128 KiB, c_piece 16 KiB.
+__global__ void __launch_bounds__(256, 1)
+    gemm_bf16_BM64_BN128_stages8(const __grid_constant__ gemm_bf16_BM64_BN128_stages8_arguments g) {
+  auto &shared = tk::shared_at<gemm_bf16_BM64_BN128_stages8_shared>(0);
+  const int warpgroup = tk::warpgroup_index();
+  if (threadIdx.x == 0) {
+    for (auto &barrier : shared.a_b_full)
+      barrier.init(g.loads_fit ? 1 : 128);
+    for (auto &barrier : shared.a_b_empty)
+      barrier.init(1);
+    tk::barrier_init_fence();
+  }
+  tk::sync_block();
+  tk::launch_dependents();
+  tk::wait_for_dependencies();
+  if (warpgroup == 1) {
+    // producer
+    tk::release_registers<160>();
+    const tk::tiles<64> m_tiles{0, g.M};
+    const tk::tiles<128> n_tiles{0, g.N};
+    if (g.loads_fit) {
+      if (tk::warp_index() == 4 && tk::elect_one()) {
+        tk::ring<8> a_b_at;
+        for (int block = blockIdx.x; block < m_tiles.count() * n_tiles.count(); block += gridDim.x) {
+          const auto at = tk::raster(block, m_tiles.count(), n_tiles.count(), 8);
+          const auto m = m_tiles[at.row];
+          const auto n = n_tiles[at.col];
+          // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
+          for (const auto k : tk::tiles<64>{0, g.K}) {
+            shared.a_b_empty[a_b_at.slot].wait(a_b_at.phase ^ 1);
+            shared.a_b_full[a_b_at.slot].expect_bytes(24576);
+            tk::tma_load(shared.a[a_b_at.slot], g.a_map, shared.a_b_full[a_b_at.slot], k.begin, m.begin);
+            tk::tma_load(shared.b[a_b_at.slot], g.b_map, shared.a_b_full[a_b_at.slot], n.begin, k.begin);
+            a_b_at.advance();
+          }
+        }
+      }
+    } else {
+      // Tensors that the copy engine cannot take: by the threads of this role.
+      tk::ring<8> a_b_at;
+      for (int block = blockIdx.x; block < m_tiles.count() * n_tiles.count(); block += gridDim.x) {
+        const auto at = tk::raster(block, m_tiles.count(), n_tiles.count(), 8);
+        const auto m = m_tiles[at.row];
+        const auto n = n_tiles[at.col];
+        // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
+        for (const auto k : tk::tiles<64>{0, g.K}) {
+          shared.a_b_empty[a_b_at.slot].wait(a_b_at.phase ^ 1);
+          if (g.a_map_fits && tk::thread_in_warpgroup() == 0) {
+            shared.a_b_full[a_b_at.slot].announce_bytes(8192);
+            tk::tma_load(shared.a[a_b_at.slot], g.a_map, shared.a_b_full[a_b_at.slot], k.begin, m.begin);
+          }
+          if (g.b_map_fits && tk::thread_in_warpgroup() == 0) {
+            shared.a_b_full[a_b_at.slot].announce_bytes(16384);
+            tk::tma_load(shared.b[a_b_at.slot], g.b_map, shared.a_b_full[a_b_at.slot], n.begin, k.begin);
+          }
+          tk::copy_rows_to_shared<128, 16>(
+              shared.a[a_b_at.slot],
+              tk::view<const tk::bf16>{g.a.at(m.begin, k.begin), g.a.stride(0), m.end - m.begin, k.end - k.begin},
+              tk::thread_in_warpgroup(), !g.a_map_fits);
+          tk::copy_rows_to_shared<128, 16>(
+              shared.b[a_b_at.slot],
+              tk::view<const tk::bf16>{g.b.at(k.begin, n.begin), g.b.stride(0), k.end - k.begin, n.end - n.begin},
+              tk::thread_in_warpgroup(), !g.b_map_fits);
+          tk::finish_copies();
+          shared.a_b_full[a_b_at.slot].arrive();
+          a_b_at.advance();
+        }
+      }
+    }
+  } else {
+    // consumer
+    tk::release_registers<240>();
+    const tk::tiles<64> m_tiles{0, g.M};
+    const tk::tiles<128> n_tiles{0, g.N};
+    tk::ring<2> c_piece_at;
+    tk::ring<8> a_b_at;
+    tk::ring<8> a_b_done;
+    for (int block = blockIdx.x; block < m_tiles.count() * n_tiles.count(); block += gridDim.x) {
+      const auto at = tk::raster(block, m_tiles.count(), n_tiles.count(), 8);
+      const auto m = m_tiles[at.row];
+      const auto n = n_tiles[at.col];
+      // gemm.tk:8  var acc = zeros(BM, BN);
+      auto acc = tk::full<tk::fragment<float, 64, 128, tk::mma_layout>>(0.0f);
+      // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
+      const tk::tiles<64> k_tiles{0, g.K};
+      if (0 < g.K) {
+        {
+          shared.a_b_full[a_b_at.slot].wait(a_b_at.phase);
+          tk::mma_fence(acc);
+          tk::mma_async(acc, shared.a[a_b_at.slot].all(), shared.b[a_b_at.slot].all());
+          tk::mma_commit();
+          a_b_at.advance();
+        }
+        for ([[maybe_unused]] const auto k : k_tiles.rest()) {
+          shared.a_b_full[a_b_at.slot].wait(a_b_at.phase);
+          tk::mma_fence();
+          tk::mma_async(acc, shared.a[a_b_at.slot].all(), shared.b[a_b_at.slot].all());
+          tk::mma_commit();
+          a_b_at.advance();
+          tk::mma_wait<1>();
+          if (tk::thread_in_warpgroup() == 0)
+            shared.a_b_empty[a_b_done.slot].arrive();
+          a_b_done.advance();
+        }
+        // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
+        tk::mma_wait<0>(acc);
+        if (tk::thread_in_warpgroup() == 0)
+          shared.a_b_empty[a_b_done.slot].arrive();
+        a_b_done.advance();
+      }
+      // gemm.tk:10  c[m, n] = acc;
+      const auto acc_bf16 = tk::cast<tk::bf16>(acc);
+      if (g.c_piece_map_fits) {
+        if (tk::thread_in_warpgroup() == 0)
+          tk::bulk_wait_read<1>();
+        tk::sync(2, 128);
+        tk::store_shared(shared.c_piece[c_piece_at.slot], tk::cols_of<64>(acc_bf16, 0));
+        tk::fence_proxy_async();
+        tk::sync(2, 128);
+        if (tk::thread_in_warpgroup() == 0) {
+          tk::tma_store(g.c_piece_map, shared.c_piece[c_piece_at.slot], n.begin, m.begin);
+          tk::bulk_commit();
+        }
+        c_piece_at.advance();
+        if (tk::thread_in_warpgroup() == 0)
+          tk::bulk_wait_read<1>();
+        tk::sync(2, 128);
+        tk::store_shared(shared.c_piece[c_piece_at.slot], tk::cols_of<64>(acc_bf16, 1));
+        tk::fence_proxy_async();
+        tk::sync(2, 128);
+        if (tk::thread_in_warpgroup() == 0) {
+          tk::tma_store(g.c_piece_map, shared.c_piece[c_piece_at.slot], n.begin + 64, m.begin);
+          tk::bulk_commit();
+        }
+        c_piece_at.advance();
+      } else {
+        // gemm.tk:10  c[m, n] = acc;
+        tk::store_shared(shared.c_piece[c_piece_at.slot], tk::cols_of<64>(acc_bf16, 0));
+        tk::sync(2, 128);
+        tk::copy_from_shared<128>(
+            tk::view<tk::bf16>{g.c.at(m.begin, n.begin), g.c.stride(0), m.end - m.begin, n.end - n.begin},
+            shared.c_piece[c_piece_at.slot], tk::thread_in_warpgroup());
+        c_piece_at.advance();
+        tk::store_shared(shared.c_piece[c_piece_at.slot], tk::cols_of<64>(acc_bf16, 1));
+        tk::sync(2, 128);
+        tk::copy_from_shared<128>(
+            tk::view<tk::bf16>{g.c.at(m.begin, n.begin + 64), g.c.stride(0), m.end - m.begin, n.end - (n.begin + 64)},
+            shared.c_piece[c_piece_at.slot], tk::thread_in_warpgroup());
+        c_piece_at.advance();
+      }
+    }
+    if (tk::thread_in_warpgroup() == 0)
+      tk::bulk_wait_read<0>();
+  }
+}
+
+struct gemm_bf16_BM64_BN192_stages6_arguments {
+  tk::tensor_map a_map;
+  tk::tensor_map b_map;
+  tk::tensor_map c_piece_map;
+  tk::global<const tk::bf16, 2> a;
+  tk::global<const tk::bf16, 2> b;
+  tk::global<tk::bf16, 2> c;
+  int M;
+  int K;
+  int N;
+  bool loads_fit;        // the copy engine can load every tensor that it is to
+  bool a_map_fits;       // this one at least
+  bool b_map_fits;       // this one at least
+  bool c_piece_map_fits; // and store this one
+};
+
+struct gemm_bf16_BM64_BN192_stages6_shared {
+  tk::shared_tile<tk::bf16, 64, 64> a[6];
+  tk::shared_tile<tk::bf16, 64, 192> b[6];
+  tk::shared_tile<tk::bf16, 64, 64> c_piece[2];
+  tk::barrier a_b_full[6];
+  tk::barrier a_b_empty[6];
+};
+
+/// gemm.tk:5  gemm, for sm_90a.
+/// c = a · b
+/// BM = 64, BN = 192, BK = 64.
+/// Plan: stages: a_b 6; warpgroups: 1; overlap: 0; persistent: true.
+/// Roles: producer of 4 warps, consumer of 4 warps.
+/// Shared memory: a 48 KiB, b 144 KiB, c_piece 16 KiB.
+__global__ void __launch_bounds__(256, 1)
+    gemm_bf16_BM64_BN192_stages6(const __grid_constant__ gemm_bf16_BM64_BN192_stages6_arguments g) {
+  auto &shared = tk::shared_at<gemm_bf16_BM64_BN192_stages6_shared>(0);
+  const int warpgroup = tk::warpgroup_index();
+  if (threadIdx.x == 0) {
+    for (auto &barrier : shared.a_b_full)
+      barrier.init(g.loads_fit ? 1 : 128);
+    for (auto &barrier : shared.a_b_empty)
+      barrier.init(1);
+    tk::barrier_init_fence();
+  }
+  tk::sync_block();
+  tk::launch_dependents();
+  tk::wait_for_dependencies();
+  if (warpgroup == 1) {
+    // producer
+    tk::release_registers<160>();
+    const tk::tiles<64> m_tiles{0, g.M};
+    const tk::tiles<192> n_tiles{0, g.N};
+    if (g.loads_fit) {
+      if (tk::warp_index() == 4 && tk::elect_one()) {
+        tk::ring<6> a_b_at;
+        for (int block = blockIdx.x; block < m_tiles.count() * n_tiles.count(); block += gridDim.x) {
+          const auto at = tk::raster(block, m_tiles.count(), n_tiles.count(), 8);
+          const auto m = m_tiles[at.row];
+          const auto n = n_tiles[at.col];
+          // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
+          for (const auto k : tk::tiles<64>{0, g.K}) {
+            shared.a_b_empty[a_b_at.slot].wait(a_b_at.phase ^ 1);
+            shared.a_b_full[a_b_at.slot].expect_bytes(32768);
+            tk::tma_load(shared.a[a_b_at.slot], g.a_map, shared.a_b_full[a_b_at.slot], k.begin, m.begin);
+            tk::tma_load(shared.b[a_b_at.slot], g.b_map, shared.a_b_full[a_b_at.slot], n.begin, k.begin);
+            a_b_at.advance();
+          }
+        }
+      }
+    } else {
+      // Tensors that the copy engine cannot take: by the threads of this role.
+      tk::ring<6> a_b_at;
+      for (int block = blockIdx.x; block < m_tiles.count() * n_tiles.count(); block += gridDim.x) {
+        const auto at = tk::raster(block, m_tiles.count(), n_tiles.count(), 8);
+        const auto m = m_tiles[at.row];
+        const auto n = n_tiles[at.col];
+        // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
+        for (const auto k : tk::tiles<64>{0, g.K}) {
+          shared.a_b_empty[a_b_at.slot].wait(a_b_at.phase ^ 1);
+          if (g.a_map_fits && tk::thread_in_warpgroup() == 0) {
+            shared.a_b_full[a_b_at.slot].announce_bytes(8192);
+            tk::tma_load(shared.a[a_b_at.slot], g.a_map, shared.a_b_full[a_b_at.slot], k.begin, m.begin);
+          }
+          if (g.b_map_fits && tk::thread_in_warpgroup() == 0) {
+            shared.a_b_full[a_b_at.slot].announce_bytes(24576);
+            tk::tma_load(shared.b[a_b_at.slot], g.b_map, shared.a_b_full[a_b_at.slot], n.begin, k.begin);
+          }
+          tk::copy_rows_to_shared<128, 16>(
+              shared.a[a_b_at.slot],
+              tk::view<const tk::bf16>{g.a.at(m.begin, k.begin), g.a.stride(0), m.end - m.begin, k.end - k.begin},
+              tk::thread_in_warpgroup(), !g.a_map_fits);
+          tk::copy_rows_to_shared<128, 16>(
+              shared.b[a_b_at.slot],
+              tk::view<const tk::bf16>{g.b.at(k.begin, n.begin), g.b.stride(0), k.end - k.begin, n.end - n.begin},
+              tk::thread_in_warpgroup(), !g.b_map_fits);
+          tk::finish_copies();
+          shared.a_b_full[a_b_at.slot].arrive();
+          a_b_at.advance();
+        }
+      }
+    }
+  } else {
+    // consumer
+    tk::release_registers<240>();
+    const tk::tiles<64> m_tiles{0, g.M};
+    const tk::tiles<192> n_tiles{0, g.N};
+    tk::ring<2> c_piece_at;
+    tk::ring<6> a_b_at;
+    tk::ring<6> a_b_done;
+    for (int block = blockIdx.x; block < m_tiles.count() * n_tiles.count(); block += gridDim.x) {
+      const auto at = tk::raster(block, m_tiles.count(), n_tiles.count(), 8);
+      const auto m = m_tiles[at.row];
+      const auto n = n_tiles[at.col];
+      // gemm.tk:8  var acc = zeros(BM, BN);
+      auto acc = tk::full<tk::fragment<float, 64, 192, tk::mma_layout>>(0.0f);
+      // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
+      const tk::tiles<64> k_tiles{0, g.K};
+      if (0 < g.K) {
+        {
+          shared.a_b_full[a_b_at.slot].wait(a_b_at.phase);
+          tk::mma_fence(acc);
+          tk::mma_async(acc, shared.a[a_b_at.slot].all(), shared.b[a_b_at.slot].all());
+          tk::mma_commit();
+          a_b_at.advance();
+        }
+        for ([[maybe_unused]] const auto k : k_tiles.rest()) {
+          shared.a_b_full[a_b_at.slot].wait(a_b_at.phase);
+          tk::mma_fence();
+          tk::mma_async(acc, shared.a[a_b_at.slot].all(), shared.b[a_b_at.slot].all());
+          tk::mma_commit();
+          a_b_at.advance();
+          tk::mma_wait<1>();
+          if (tk::thread_in_warpgroup() == 0)
+            shared.a_b_empty[a_b_done.slot].arrive();
+          a_b_done.advance();
+        }
+        // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
+        tk::mma_wait<0>(acc);
+        if (tk::thread_in_warpgroup() == 0)
+          shared.a_b_empty[a_b_done.slot].arrive();
+        a_b_done.advance();
+      }
+      // gemm.tk:10  c[m, n] = acc;
+      const auto acc_bf16 = tk::cast<tk::bf16>(acc);
+      if (g.c_piece_map_fits) {
+        if (tk::thread_in_warpgroup() == 0)
+          tk::bulk_wait_read<1>();
+        tk::sync(2, 128);
+        tk::store_shared(shared.c_piece[c_piece_at.slot], tk::cols_of<64>(acc_bf16, 0));
+        tk::fence_proxy_async();
+        tk::sync(2, 128);
+        if (tk::thread_in_warpgroup() == 0) {
+          tk::tma_store(g.c_piece_map, shared.c_piece[c_piece_at.slot], n.begin, m.begin);
+          tk::bulk_commit();
+        }
+        c_piece_at.advance();
+        if (tk::thread_in_warpgroup() == 0)
+          tk::bulk_wait_read<1>();
+        tk::sync(2, 128);
+        tk::store_shared(shared.c_piece[c_piece_at.slot], tk::cols_of<64>(acc_bf16, 1));
+        tk::fence_proxy_async();
+        tk::sync(2, 128);
+        if (tk::thread_in_warpgroup() == 0) {
+          tk::tma_store(g.c_piece_map, shared.c_piece[c_piece_at.slot], n.begin + 64, m.begin);
+          tk::bulk_commit();
+        }
+        c_piece_at.advance();
+        if (tk::thread_in_warpgroup() == 0)
+          tk::bulk_wait_read<1>();
+        tk::sync(2, 128);
+        tk::store_shared(shared.c_piece[c_piece_at.slot], tk::cols_of<64>(acc_bf16, 2));
+        tk::fence_proxy_async();
+        tk::sync(2, 128);
+        if (tk::thread_in_warpgroup() == 0) {
+          tk::tma_store(g.c_piece_map, shared.c_piece[c_piece_at.slot], n.begin + 128, m.begin);
+          tk::bulk_commit();
+        }
+        c_piece_at.advance();
+      } else {
+        // gemm.tk:10  c[m, n] = acc;
+        tk::store_shared(shared.c_piece[c_piece_at.slot], tk::cols_of<64>(acc_bf16, 0));
+        tk::sync(2, 128);
+        tk::copy_from_shared<128>(
+            tk::view<tk::bf16>{g.c.at(m.begin, n.begin), g.c.stride(0), m.end - m.begin, n.end - n.begin},
+            shared.c_piece[c_piece_at.slot], tk::thread_in_warpgroup());
+        c_piece_at.advance();
+        tk::store_shared(shared.c_piece[c_piece_at.slot], tk::cols_of<64>(acc_bf16, 1));
+        tk::sync(2, 128);
+        tk::copy_from_shared<128>(
+            tk::view<tk::bf16>{g.c.at(m.begin, n.begin + 64), g.c.stride(0), m.end - m.begin, n.end - (n.begin + 64)},
+            shared.c_piece[c_piece_at.slot], tk::thread_in_warpgroup());
+        c_piece_at.advance();
+        tk::store_shared(shared.c_piece[c_piece_at.slot], tk::cols_of<64>(acc_bf16, 2));
+        tk::sync(2, 128);
+        tk::copy_from_shared<128>(
+            tk::view<tk::bf16>{g.c.at(m.begin, n.begin + 128), g.c.stride(0), m.end - m.begin, n.end - (n.begin + 128)},
+            shared.c_piece[c_piece_at.slot], tk::thread_in_warpgroup());
+        c_piece_at.advance();
+      }
+    }
+    if (tk::thread_in_warpgroup() == 0)
+      tk::bulk_wait_read<0>();
   }
 }
 
@@ -3179,20 +3210,47 @@ static tk_status gemm(tk::host::order order, const tk_tensor *a, const tk_tensor
   const tk::host::device device = tk::host::find_device(call, {9, 0, true}, a_view, b_view, c_view);
   if (!call.ok())
     return call.status();
-  if (T == tk::element::bf16 && (int64_t(M) <= 16) && (int64_t(N) <= 1024) && (int64_t(K) >= 2048)) {
-    gemm_bf16_BK128_BM16_BN64_split4_stages8_arguments arguments{};
+  if (T == tk::element::bf16 &&
+      (((tk::host::ceildiv(int64_t(M), 64) * tk::host::ceildiv(int64_t(N), 64)) * 8) <=
+       (tk::host::divide(int64_t(device.multiprocessors), 11) * 10)) &&
+      ((((tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) < 16) && (int64_t(K) >= 1024)) &&
+        (int64_t(M) > 32)) ||
+       (int64_t(K) >= 4096))) {
+    gemm_bf16_BK128_BM64_BN64_split8_stages6_arguments arguments{};
     arguments.a = tk::host::make_global<const tk::bf16, 2>(a_view);
     arguments.b = tk::host::make_global<const tk::bf16, 2>(b_view);
     arguments.c = tk::host::make_global<tk::bf16, 2>(c_view);
     arguments.M = M;
     arguments.K = K;
     arguments.N = N;
+    arguments.a_map_fits = tk::host::encode_map(arguments.a_map, a_view, {0, 64, 64, 128, false, 128});
     arguments.b_map_fits = tk::host::encode_map(arguments.b_map, b_view, {0, 128, 64, 128, false, 128});
-    arguments.a_map_fits = tk::host::encode_map(arguments.a_map, a_view, {0, 16, 64, 128, false, 128});
-    arguments.loads_fit = arguments.b_map_fits && arguments.a_map_fits;
-    tk::host::launch(call, device, gemm_bf16_BK128_BM16_BN64_split4_stages8, arguments,
-                     tk::host::steps(0, M, 16) * tk::host::steps(0, N, 64) * tk::host::steps(0, 4, 4) * 4, false, 256,
-                     int(sizeof(gemm_bf16_BK128_BM16_BN64_split4_stages8_shared)) + 1024, stream, order, 4);
+    arguments.loads_fit = arguments.a_map_fits && arguments.b_map_fits;
+    tk::host::launch(call, device, gemm_bf16_BK128_BM64_BN64_split8_stages6, arguments,
+                     tk::host::steps(0, M, 64) * tk::host::steps(0, N, 64) * tk::host::steps(0, 8, 8) * 8, false, 256,
+                     int(sizeof(gemm_bf16_BK128_BM64_BN64_split8_stages6_shared)) + 1024, stream, order, 8);
+    return call.status();
+  }
+  if (T == tk::element::bf16 &&
+      (((tk::host::ceildiv(int64_t(M), 64) * tk::host::ceildiv(int64_t(N), 64)) * 4) <=
+       (tk::host::divide(int64_t(device.multiprocessors), 11) * 10)) &&
+      (((((tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) < 16) && (int64_t(K) >= 512)) &&
+         (int64_t(M) > 32)) ||
+        ((tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) == 16) && (int64_t(K) >= 1536))) ||
+       (int64_t(K) >= 1920))) {
+    gemm_bf16_BM64_BN64_split4_stages10_arguments arguments{};
+    arguments.a = tk::host::make_global<const tk::bf16, 2>(a_view);
+    arguments.b = tk::host::make_global<const tk::bf16, 2>(b_view);
+    arguments.c = tk::host::make_global<tk::bf16, 2>(c_view);
+    arguments.M = M;
+    arguments.K = K;
+    arguments.N = N;
+    arguments.a_map_fits = tk::host::encode_map(arguments.a_map, a_view, {0, 64, 64, 128, false, 128});
+    arguments.b_map_fits = tk::host::encode_map(arguments.b_map, b_view, {0, 64, 64, 128, false, 128});
+    arguments.loads_fit = arguments.a_map_fits && arguments.b_map_fits;
+    tk::host::launch(call, device, gemm_bf16_BM64_BN64_split4_stages10, arguments,
+                     tk::host::steps(0, M, 64) * tk::host::steps(0, N, 64) * tk::host::steps(0, 4, 4) * 4, false, 256,
+                     int(sizeof(gemm_bf16_BM64_BN64_split4_stages10_shared)) + 1024, stream, order, 4);
     return call.status();
   }
   if (T == tk::element::bf16 && (int64_t(M) <= 16) && (int64_t(N) <= 4224) && (int64_t(K) >= 2048)) {
@@ -3227,22 +3285,6 @@ static tk_status gemm(tk::host::order order, const tk_tensor *a, const tk_tensor
                      int(sizeof(gemm_bf16_BK128_BM16_BN64_stages8_shared)) + 1024, stream, order);
     return call.status();
   }
-  if (T == tk::element::bf16 && (int64_t(M) <= 32) && (int64_t(N) <= 1024) && (int64_t(K) >= 2048)) {
-    gemm_bf16_BM32_BN64_split4_stages14_arguments arguments{};
-    arguments.a = tk::host::make_global<const tk::bf16, 2>(a_view);
-    arguments.b = tk::host::make_global<const tk::bf16, 2>(b_view);
-    arguments.c = tk::host::make_global<tk::bf16, 2>(c_view);
-    arguments.M = M;
-    arguments.K = K;
-    arguments.N = N;
-    arguments.b_map_fits = tk::host::encode_map(arguments.b_map, b_view, {0, 64, 64, 128, false, 128});
-    arguments.a_map_fits = tk::host::encode_map(arguments.a_map, a_view, {0, 32, 64, 128, false, 128});
-    arguments.loads_fit = arguments.b_map_fits && arguments.a_map_fits;
-    tk::host::launch(call, device, gemm_bf16_BM32_BN64_split4_stages14, arguments,
-                     tk::host::steps(0, M, 32) * tk::host::steps(0, N, 64) * tk::host::steps(0, 4, 4) * 4, false, 256,
-                     int(sizeof(gemm_bf16_BM32_BN64_split4_stages14_shared)) + 1024, stream, order, 4);
-    return call.status();
-  }
   if (T == tk::element::bf16 && (int64_t(M) <= 32)) {
     gemm_bf16_BM32_BN64_stages16_arguments arguments{};
     arguments.a = tk::host::make_global<const tk::bf16, 2>(a_view);
@@ -3260,49 +3302,11 @@ static tk_status gemm(tk::host::order order, const tk_tensor *a, const tk_tensor
     return call.status();
   }
   if (T == tk::element::bf16 &&
-      (((tk::host::ceildiv(int64_t(M), 64) * tk::host::ceildiv(int64_t(N), 64)) * 8) <=
-       (tk::host::divide(int64_t(device.multiprocessors), 11) * 10)) &&
-      (((tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) < 16) && (int64_t(K) >= 1024)) ||
-       (int64_t(K) >= 4096))) {
-    gemm_bf16_BK128_BM64_BN64_split8_stages6_arguments arguments{};
-    arguments.a = tk::host::make_global<const tk::bf16, 2>(a_view);
-    arguments.b = tk::host::make_global<const tk::bf16, 2>(b_view);
-    arguments.c = tk::host::make_global<tk::bf16, 2>(c_view);
-    arguments.M = M;
-    arguments.K = K;
-    arguments.N = N;
-    arguments.a_map_fits = tk::host::encode_map(arguments.a_map, a_view, {0, 64, 64, 128, false, 128});
-    arguments.b_map_fits = tk::host::encode_map(arguments.b_map, b_view, {0, 128, 64, 128, false, 128});
-    arguments.loads_fit = arguments.a_map_fits && arguments.b_map_fits;
-    tk::host::launch(call, device, gemm_bf16_BK128_BM64_BN64_split8_stages6, arguments,
-                     tk::host::steps(0, M, 64) * tk::host::steps(0, N, 64) * tk::host::steps(0, 8, 8) * 8, false, 256,
-                     int(sizeof(gemm_bf16_BK128_BM64_BN64_split8_stages6_shared)) + 1024, stream, order, 8);
-    return call.status();
-  }
-  if (T == tk::element::bf16 &&
-      (((tk::host::ceildiv(int64_t(M), 64) * tk::host::ceildiv(int64_t(N), 64)) * 4) <=
-       (tk::host::divide(int64_t(device.multiprocessors), 11) * 10)) &&
-      (((tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) < 16) && (int64_t(K) >= 512)) ||
-       (int64_t(K) >= 2560))) {
-    gemm_bf16_BM64_BN64_split4_stages10_arguments arguments{};
-    arguments.a = tk::host::make_global<const tk::bf16, 2>(a_view);
-    arguments.b = tk::host::make_global<const tk::bf16, 2>(b_view);
-    arguments.c = tk::host::make_global<tk::bf16, 2>(c_view);
-    arguments.M = M;
-    arguments.K = K;
-    arguments.N = N;
-    arguments.a_map_fits = tk::host::encode_map(arguments.a_map, a_view, {0, 64, 64, 128, false, 128});
-    arguments.b_map_fits = tk::host::encode_map(arguments.b_map, b_view, {0, 64, 64, 128, false, 128});
-    arguments.loads_fit = arguments.a_map_fits && arguments.b_map_fits;
-    tk::host::launch(call, device, gemm_bf16_BM64_BN64_split4_stages10, arguments,
-                     tk::host::steps(0, M, 64) * tk::host::steps(0, N, 64) * tk::host::steps(0, 4, 4) * 4, false, 256,
-                     int(sizeof(gemm_bf16_BM64_BN64_split4_stages10_shared)) + 1024, stream, order, 4);
-    return call.status();
-  }
-  if (T == tk::element::bf16 &&
       (((tk::host::ceildiv(int64_t(M), 64) * tk::host::ceildiv(int64_t(N), 64)) * 2) <=
        int64_t(device.multiprocessors)) &&
-      (((tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) < 16) && (int64_t(K) >= 512)) ||
+      (((((tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) < 16) && (int64_t(K) >= 512)) ||
+         ((tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) == 16) && (int64_t(K) >= 2048))) ||
+        ((tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) == 32) && (int64_t(K) >= 4096))) ||
        (int64_t(K) >= 6144))) {
     gemm_bf16_BM64_BN64_split2_stages10_arguments arguments{};
     arguments.a = tk::host::make_global<const tk::bf16, 2>(a_view);
@@ -3319,17 +3323,41 @@ static tk_status gemm(tk::host::order order, const tk_tensor *a, const tk_tensor
                      int(sizeof(gemm_bf16_BM64_BN64_split2_stages10_shared)) + 1024, stream, order, 2);
     return call.status();
   }
+  if (T == tk::element::bf16 && (tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) == 16) &&
+      (int64_t(K) >= 3072) && (int64_t(M) > 64) && (int64_t(N) > 64) &&
+      ((tk::host::ceildiv(int64_t(M), 64) * tk::host::ceildiv(int64_t(N), 64)) <= int64_t(device.multiprocessors)) &&
+      ((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 128)) <=
+       (tk::host::divide(int64_t(device.multiprocessors), 11) * 2))) {
+    gemm_bf16_BM64_BN64_cluster2_cluster_across2_stages13_arguments arguments{};
+    arguments.a = tk::host::make_global<const tk::bf16, 2>(a_view);
+    arguments.b = tk::host::make_global<const tk::bf16, 2>(b_view);
+    arguments.c = tk::host::make_global<tk::bf16, 2>(c_view);
+    arguments.M = M;
+    arguments.K = K;
+    arguments.N = N;
+    arguments.a_map_fits = tk::host::encode_map(arguments.a_map, a_view, {0, 32, 64, 128, false, 128});
+    arguments.b_map_fits = tk::host::encode_map(arguments.b_map, b_view, {0, 32, 64, 128, false, 128});
+    arguments.c_piece_map_fits = tk::host::encode_map(arguments.c_piece_map, c_view, {0, 64, 64, 128, true});
+    arguments.loads_fit = arguments.a_map_fits && arguments.b_map_fits;
+    tk::host::launch(call, device, gemm_bf16_BM64_BN64_cluster2_cluster_across2_stages13, arguments,
+                     tk::host::steps(0, M, 128) * tk::host::steps(0, N, 128) * 4, true, 256,
+                     int(sizeof(gemm_bf16_BM64_BN64_cluster2_cluster_across2_stages13_shared)) + 1024, stream, order,
+                     4);
+    return call.status();
+  }
   if (T == tk::element::bf16 &&
       ((tk::host::ceildiv(int64_t(M), 256) * tk::host::ceildiv(int64_t(N), 256)) <=
        tk::host::divide((tk::host::divide(int64_t(device.multiprocessors), 11) * 10), 4)) &&
       (int64_t(M) > 128) && (int64_t(N) > 128) &&
-      ((((tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) == 16) && (int64_t(K) > 1024)) &&
-        ((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 256)) >
-         tk::host::divide((tk::host::divide(int64_t(device.multiprocessors), 11) * 10), 4))) ||
-       ((((tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) == 32) && (int64_t(K) > 2048)) &&
-         (tk::host::min(int64_t(M), int64_t(N)) <= 256)) &&
+      ((tk::host::ceildiv(int64_t(M), 64) * tk::host::ceildiv(int64_t(N), 64)) > int64_t(device.multiprocessors)) &&
+      (((tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) == 16) &&
+        (((int64_t(K) > 1536) && ((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 256)) >
+                                  ((tk::host::divide(int64_t(device.multiprocessors), 11) * 2) + 1))) ||
+         ((int64_t(K) > 800) && ((tk::host::ceildiv(int64_t(M), 64) * tk::host::ceildiv(int64_t(N), 128)) >
+                                 int64_t(device.multiprocessors))))) ||
+       (((tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) == 32) && (int64_t(K) > 2048)) &&
         ((tk::host::ceildiv(int64_t(M), 64) * tk::host::ceildiv(int64_t(N), 128)) >
-         int64_t(device.multiprocessors))))) {
+         (tk::host::divide(int64_t(device.multiprocessors), 11) * 10))))) {
     gemm_bf16_BN128_cluster2_cluster_across2_arguments arguments{};
     arguments.a = tk::host::make_global<const tk::bf16, 2>(a_view);
     arguments.b = tk::host::make_global<const tk::bf16, 2>(b_view);
@@ -3344,6 +3372,48 @@ static tk_status gemm(tk::host::order order, const tk_tensor *a, const tk_tensor
     tk::host::launch(call, device, gemm_bf16_BN128_cluster2_cluster_across2, arguments,
                      tk::host::steps(0, M, 256) * tk::host::steps(0, N, 256) * 4, true, 384,
                      int(sizeof(gemm_bf16_BN128_cluster2_cluster_across2_shared)) + 1024, stream, order, 4);
+    return call.status();
+  }
+  if (T == tk::element::bf16 && (tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) >= 16) &&
+      (int64_t(M) > 64) &&
+      ((((((((int64_t(K) > 2048) && ((tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) == 16) ||
+                                     (tk::host::max(tk::host::alignment(a_view), tk::host::alignment(b_view)) < 64))) &&
+            ((tk::host::ceildiv(int64_t(M), 512) * 341) <= int64_t(M))) &&
+           (int64_t(N) > 128)) &&
+          ((tk::host::ceildiv(int64_t(M), 64) * tk::host::ceildiv(int64_t(N), 128)) >
+           int64_t(device.multiprocessors))) &&
+         ((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 128)) <=
+          int64_t(device.multiprocessors))) &&
+        ((tk::host::ceildiv(int64_t(M), 512) * tk::host::ceildiv(int64_t(N), 192)) <=
+         tk::host::divide((tk::host::divide(int64_t(device.multiprocessors), 11) * 10), 4))) ||
+       (((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 128)) > int64_t(device.multiprocessors)) &&
+        ((((int64_t(K) <= 1024) && (tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) < 32)) &&
+          ((tk::host::ceildiv((tk::host::ceildiv(int64_t(M), 512) * tk::host::ceildiv(int64_t(N), 192)),
+                              tk::host::divide((tk::host::divide(int64_t(device.multiprocessors), 11) * 10), 4)) *
+            149) <= (tk::host::ceildiv((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 128)),
+                                       int64_t(device.multiprocessors)) *
+                     128))) ||
+         ((((int64_t(K) > 1024) && (tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) < 32)) ||
+           ((int64_t(K) > 2048) && (tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) < 64))) &&
+          ((tk::host::ceildiv((tk::host::ceildiv(int64_t(M), 512) * tk::host::ceildiv(int64_t(N), 192)),
+                              tk::host::divide((tk::host::divide(int64_t(device.multiprocessors), 11) * 10), 4)) *
+            186) < (tk::host::ceildiv((tk::host::ceildiv(int64_t(M), 256) * tk::host::ceildiv(int64_t(N), 256)),
+                                      tk::host::divide(int64_t(device.multiprocessors), 2)) *
+                    256))))))) {
+    gemm_bf16_BN192_cluster4_pingpong1_raster32_arguments arguments{};
+    arguments.a = tk::host::make_global<const tk::bf16, 2>(a_view);
+    arguments.b = tk::host::make_global<const tk::bf16, 2>(b_view);
+    arguments.c = tk::host::make_global<tk::bf16, 2>(c_view);
+    arguments.M = M;
+    arguments.K = K;
+    arguments.N = N;
+    arguments.a_map_fits = tk::host::encode_map(arguments.a_map, a_view, {0, 128, 64, 128, false});
+    arguments.b_map_fits = tk::host::encode_map(arguments.b_map, b_view, {0, 16, 64, 128, false});
+    arguments.c_piece_map_fits = tk::host::encode_map(arguments.c_piece_map, c_view, {0, 128, 64, 128, true});
+    arguments.loads_fit = arguments.a_map_fits && arguments.b_map_fits;
+    tk::host::launch(call, device, gemm_bf16_BN192_cluster4_pingpong1_raster32, arguments,
+                     tk::host::steps(0, M, 512) * tk::host::steps(0, N, 192) * 4, true, 384,
+                     int(sizeof(gemm_bf16_BN192_cluster4_pingpong1_raster32_shared)) + 1024, stream, order, 4);
     return call.status();
   }
   if (T == tk::element::bf16 && (tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) == 16) &&
@@ -3379,7 +3449,7 @@ static tk_status gemm(tk::host::order order, const tk_tensor *a, const tk_tensor
   }
   if (T == tk::element::bf16 &&
       ((tk::host::ceildiv(int64_t(M), 64) * tk::host::ceildiv(int64_t(N), 64)) <= int64_t(device.multiprocessors))) {
-    gemm_bf16_BM64_BN64_stages13_arguments arguments{};
+    gemm_bf16_BM64_BN64_persistent0_stages13_arguments arguments{};
     arguments.a = tk::host::make_global<const tk::bf16, 2>(a_view);
     arguments.b = tk::host::make_global<const tk::bf16, 2>(b_view);
     arguments.c = tk::host::make_global<tk::bf16, 2>(c_view);
@@ -3390,9 +3460,9 @@ static tk_status gemm(tk::host::order order, const tk_tensor *a, const tk_tensor
     arguments.b_map_fits = tk::host::encode_map(arguments.b_map, b_view, {0, 64, 64, 128, false, 128});
     arguments.c_piece_map_fits = tk::host::encode_map(arguments.c_piece_map, c_view, {0, 64, 64, 128, true});
     arguments.loads_fit = arguments.a_map_fits && arguments.b_map_fits;
-    tk::host::launch(call, device, gemm_bf16_BM64_BN64_stages13, arguments,
-                     tk::host::steps(0, M, 64) * tk::host::steps(0, N, 64), true, 256,
-                     int(sizeof(gemm_bf16_BM64_BN64_stages13_shared)) + 1024, stream, order);
+    tk::host::launch(call, device, gemm_bf16_BM64_BN64_persistent0_stages13, arguments,
+                     tk::host::steps(0, M, 64) * tk::host::steps(0, N, 64), false, 256,
+                     int(sizeof(gemm_bf16_BM64_BN64_persistent0_stages13_shared)) + 1024, stream, order);
     return call.status();
   }
   if (T == tk::element::bf16 &&
@@ -3414,41 +3484,36 @@ static tk_status gemm(tk::host::order order, const tk_tensor *a, const tk_tensor
                      int(sizeof(gemm_bf16_BM64_BN128_stages8_shared)) + 1024, stream, order);
     return call.status();
   }
-  if (T == tk::element::bf16 && (tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) >= 16) &&
-      ((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 128)) > int64_t(device.multiprocessors)) &&
-      ((((int64_t(K) <= 1024) && (tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) < 32)) &&
-        ((tk::host::ceildiv((tk::host::ceildiv(int64_t(M), 512) * tk::host::ceildiv(int64_t(N), 192)),
-                            tk::host::divide((tk::host::divide(int64_t(device.multiprocessors), 11) * 10), 4)) *
-          149) <= (tk::host::ceildiv((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 128)),
-                                     int64_t(device.multiprocessors)) *
-                   128))) ||
-       ((((int64_t(K) > 1024) && (tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) < 32)) ||
-         ((int64_t(K) > 2048) && (tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) < 64))) &&
-        ((tk::host::ceildiv((tk::host::ceildiv(int64_t(M), 512) * tk::host::ceildiv(int64_t(N), 192)),
-                            tk::host::divide((tk::host::divide(int64_t(device.multiprocessors), 11) * 10), 4)) *
-          186) < (tk::host::ceildiv((tk::host::ceildiv(int64_t(M), 256) * tk::host::ceildiv(int64_t(N), 256)),
-                                    tk::host::divide(int64_t(device.multiprocessors), 2)) *
-                  256))))) {
-    gemm_bf16_BN192_cluster4_pingpong1_raster32_arguments arguments{};
+  if (T == tk::element::bf16 &&
+      ((tk::host::ceildiv(int64_t(M), 64) * tk::host::ceildiv(int64_t(N), 192)) <= int64_t(device.multiprocessors)) &&
+      ((tk::host::ceildiv(int64_t(N), 192) * 3) <= (tk::host::ceildiv(int64_t(N), 128) * 2)) &&
+      ((tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) >= 32) ||
+       ((tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) == 16) && (int64_t(K) > 1536)))) {
+    gemm_bf16_BM64_BN192_stages6_arguments arguments{};
     arguments.a = tk::host::make_global<const tk::bf16, 2>(a_view);
     arguments.b = tk::host::make_global<const tk::bf16, 2>(b_view);
     arguments.c = tk::host::make_global<tk::bf16, 2>(c_view);
     arguments.M = M;
     arguments.K = K;
     arguments.N = N;
-    arguments.a_map_fits = tk::host::encode_map(arguments.a_map, a_view, {0, 128, 64, 128, false});
-    arguments.b_map_fits = tk::host::encode_map(arguments.b_map, b_view, {0, 16, 64, 128, false});
-    arguments.c_piece_map_fits = tk::host::encode_map(arguments.c_piece_map, c_view, {0, 128, 64, 128, true});
+    arguments.a_map_fits = tk::host::encode_map(arguments.a_map, a_view, {0, 64, 64, 128, false});
+    arguments.b_map_fits = tk::host::encode_map(arguments.b_map, b_view, {0, 64, 64, 128, false, 128});
+    arguments.c_piece_map_fits = tk::host::encode_map(arguments.c_piece_map, c_view, {0, 64, 64, 128, true});
     arguments.loads_fit = arguments.a_map_fits && arguments.b_map_fits;
-    tk::host::launch(call, device, gemm_bf16_BN192_cluster4_pingpong1_raster32, arguments,
-                     tk::host::steps(0, M, 512) * tk::host::steps(0, N, 192) * 4, true, 384,
-                     int(sizeof(gemm_bf16_BN192_cluster4_pingpong1_raster32_shared)) + 1024, stream, order, 4);
+    tk::host::launch(call, device, gemm_bf16_BM64_BN192_stages6, arguments,
+                     tk::host::steps(0, M, 64) * tk::host::steps(0, N, 192), true, 256,
+                     int(sizeof(gemm_bf16_BM64_BN192_stages6_shared)) + 1024, stream, order);
     return call.status();
   }
   if (T == tk::element::bf16 && (tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) >= 16) &&
       ((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 128)) > int64_t(device.multiprocessors)) &&
       (((int64_t(K) > 1024) && (tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) < 32)) ||
-       ((int64_t(K) > 2048) && (tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) < 64)))) {
+       ((int64_t(K) > 2048) && (tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) < 64))) &&
+      ((tk::host::ceildiv((tk::host::ceildiv(int64_t(M), 256) * tk::host::ceildiv(int64_t(N), 256)),
+                          tk::host::divide(int64_t(device.multiprocessors), 2)) *
+        3) <= (tk::host::ceildiv((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 256)),
+                                 int64_t(device.multiprocessors)) *
+               4))) {
     gemm_bf16_cluster2_arguments arguments{};
     arguments.a = tk::host::make_global<const tk::bf16, 2>(a_view);
     arguments.b = tk::host::make_global<const tk::bf16, 2>(b_view);
@@ -3618,13 +3683,33 @@ extern "C" tk_status gemm_with_workspace(const tk_tensor *a, const tk_tensor *b,
     return call.status();
   bool copies_a = true;
   bool copies_b = true;
-  if (T == tk::element::bf16 && (int64_t(M) <= 16) && (int64_t(N) <= 1024) && (int64_t(K) >= 2048)) {
+  if (T == tk::element::bf16 &&
+      (((tk::host::ceildiv(int64_t(M), 64) * tk::host::ceildiv(int64_t(N), 64)) * 8) <=
+       (tk::host::divide(int64_t(device.multiprocessors), 11) * 10)) &&
+      ((((tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) < 16) && (int64_t(K) >= 1024)) &&
+        (int64_t(M) > 32)) ||
+       (int64_t(K) >= 4096))) {
+    copies_a = tk::host::copy_pays(
+        a_view, 1.0 * tk::host::steps(0, N, 64) * tk::host::steps(0, 8, 1),
+        8.0 * tk::host::steps(0, M, 64) * tk::host::steps(0, N, 64) * tk::host::steps(0, 8, 8), 4416, device);
+    copies_b = tk::host::copy_pays(
+        b_view, 1.0 * tk::host::steps(0, M, 64) * tk::host::steps(0, 8, 1),
+        8.0 * tk::host::steps(0, M, 64) * tk::host::steps(0, N, 64) * tk::host::steps(0, 8, 8), 4416, device);
+  } else if (T == tk::element::bf16 &&
+             (((tk::host::ceildiv(int64_t(M), 64) * tk::host::ceildiv(int64_t(N), 64)) * 4) <=
+              (tk::host::divide(int64_t(device.multiprocessors), 11) * 10)) &&
+             (((((tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) < 16) &&
+                 (int64_t(K) >= 512)) &&
+                (int64_t(M) > 32)) ||
+               ((tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) == 16) &&
+                (int64_t(K) >= 1536))) ||
+              (int64_t(K) >= 1920))) {
     copies_a = tk::host::copy_pays(
         a_view, 1.0 * tk::host::steps(0, N, 64) * tk::host::steps(0, 4, 1),
-        4.0 * tk::host::steps(0, M, 16) * tk::host::steps(0, N, 64) * tk::host::steps(0, 4, 4), 4416, device);
+        4.0 * tk::host::steps(0, M, 64) * tk::host::steps(0, N, 64) * tk::host::steps(0, 4, 4), 4416, device);
     copies_b = tk::host::copy_pays(
-        b_view, 1.0 * tk::host::steps(0, M, 16) * tk::host::steps(0, 4, 1),
-        4.0 * tk::host::steps(0, M, 16) * tk::host::steps(0, N, 64) * tk::host::steps(0, 4, 4), 4416, device);
+        b_view, 1.0 * tk::host::steps(0, M, 64) * tk::host::steps(0, 4, 1),
+        4.0 * tk::host::steps(0, M, 64) * tk::host::steps(0, N, 64) * tk::host::steps(0, 4, 4), 4416, device);
   } else if (T == tk::element::bf16 && (int64_t(M) <= 16) && (int64_t(N) <= 4224) && (int64_t(K) >= 2048)) {
     copies_a = tk::host::copy_pays(
         a_view, 1.0 * tk::host::steps(0, N, 64) * tk::host::steps(0, 2, 1),
@@ -3637,45 +3722,20 @@ extern "C" tk_status gemm_with_workspace(const tk_tensor *a, const tk_tensor *b,
                                    1.0 * tk::host::steps(0, M, 16) * tk::host::steps(0, N, 64), 4416, device);
     copies_b = tk::host::copy_pays(b_view, 1.0 * tk::host::steps(0, M, 16),
                                    1.0 * tk::host::steps(0, M, 16) * tk::host::steps(0, N, 64), 4416, device);
-  } else if (T == tk::element::bf16 && (int64_t(M) <= 32) && (int64_t(N) <= 1024) && (int64_t(K) >= 2048)) {
-    copies_a = tk::host::copy_pays(
-        a_view, 1.0 * tk::host::steps(0, N, 64) * tk::host::steps(0, 4, 1),
-        4.0 * tk::host::steps(0, M, 32) * tk::host::steps(0, N, 64) * tk::host::steps(0, 4, 4), 4416, device);
-    copies_b = tk::host::copy_pays(
-        b_view, 1.0 * tk::host::steps(0, M, 32) * tk::host::steps(0, 4, 1),
-        4.0 * tk::host::steps(0, M, 32) * tk::host::steps(0, N, 64) * tk::host::steps(0, 4, 4), 4416, device);
   } else if (T == tk::element::bf16 && (int64_t(M) <= 32)) {
     copies_a = tk::host::copy_pays(a_view, 1.0 * tk::host::steps(0, N, 64),
                                    1.0 * tk::host::steps(0, M, 32) * tk::host::steps(0, N, 64), 4416, device);
     copies_b = tk::host::copy_pays(b_view, 1.0 * tk::host::steps(0, M, 32),
                                    1.0 * tk::host::steps(0, M, 32) * tk::host::steps(0, N, 64), 4416, device);
   } else if (T == tk::element::bf16 &&
-             (((tk::host::ceildiv(int64_t(M), 64) * tk::host::ceildiv(int64_t(N), 64)) * 8) <=
-              (tk::host::divide(int64_t(device.multiprocessors), 11) * 10)) &&
-             (((tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) < 16) &&
-               (int64_t(K) >= 1024)) ||
-              (int64_t(K) >= 4096))) {
-    copies_a = tk::host::copy_pays(
-        a_view, 1.0 * tk::host::steps(0, N, 64) * tk::host::steps(0, 8, 1),
-        8.0 * tk::host::steps(0, M, 64) * tk::host::steps(0, N, 64) * tk::host::steps(0, 8, 8), 4416, device);
-    copies_b = tk::host::copy_pays(
-        b_view, 1.0 * tk::host::steps(0, M, 64) * tk::host::steps(0, 8, 1),
-        8.0 * tk::host::steps(0, M, 64) * tk::host::steps(0, N, 64) * tk::host::steps(0, 8, 8), 4416, device);
-  } else if (T == tk::element::bf16 &&
-             (((tk::host::ceildiv(int64_t(M), 64) * tk::host::ceildiv(int64_t(N), 64)) * 4) <=
-              (tk::host::divide(int64_t(device.multiprocessors), 11) * 10)) &&
-             (((tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) < 16) && (int64_t(K) >= 512)) ||
-              (int64_t(K) >= 2560))) {
-    copies_a = tk::host::copy_pays(
-        a_view, 1.0 * tk::host::steps(0, N, 64) * tk::host::steps(0, 4, 1),
-        4.0 * tk::host::steps(0, M, 64) * tk::host::steps(0, N, 64) * tk::host::steps(0, 4, 4), 4416, device);
-    copies_b = tk::host::copy_pays(
-        b_view, 1.0 * tk::host::steps(0, M, 64) * tk::host::steps(0, 4, 1),
-        4.0 * tk::host::steps(0, M, 64) * tk::host::steps(0, N, 64) * tk::host::steps(0, 4, 4), 4416, device);
-  } else if (T == tk::element::bf16 &&
              (((tk::host::ceildiv(int64_t(M), 64) * tk::host::ceildiv(int64_t(N), 64)) * 2) <=
               int64_t(device.multiprocessors)) &&
-             (((tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) < 16) && (int64_t(K) >= 512)) ||
+             (((((tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) < 16) &&
+                 (int64_t(K) >= 512)) ||
+                ((tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) == 16) &&
+                 (int64_t(K) >= 2048))) ||
+               ((tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) == 32) &&
+                (int64_t(K) >= 4096))) ||
               (int64_t(K) >= 6144))) {
     copies_a = tk::host::copy_pays(
         a_view, 1.0 * tk::host::steps(0, N, 64) * tk::host::steps(0, 2, 1),
@@ -3684,22 +3744,66 @@ extern "C" tk_status gemm_with_workspace(const tk_tensor *a, const tk_tensor *b,
         b_view, 1.0 * tk::host::steps(0, M, 64) * tk::host::steps(0, 2, 1),
         2.0 * tk::host::steps(0, M, 64) * tk::host::steps(0, N, 64) * tk::host::steps(0, 2, 2), 4416, device);
   } else if (T == tk::element::bf16 &&
+             (tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) == 16) && (int64_t(K) >= 3072) &&
+             (int64_t(M) > 64) && (int64_t(N) > 64) &&
+             ((tk::host::ceildiv(int64_t(M), 64) * tk::host::ceildiv(int64_t(N), 64)) <=
+              int64_t(device.multiprocessors)) &&
+             ((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 128)) <=
+              (tk::host::divide(int64_t(device.multiprocessors), 11) * 2))) {
+    copies_a = tk::host::copy_pays(a_view, 1.0 * tk::host::steps(0, N, 64),
+                                   4.0 * tk::host::steps(0, M, 128) * tk::host::steps(0, N, 128), 4416, device);
+    copies_b = tk::host::copy_pays(b_view, 1.0 * tk::host::steps(0, M, 64),
+                                   4.0 * tk::host::steps(0, M, 128) * tk::host::steps(0, N, 128), 4416, device);
+  } else if (T == tk::element::bf16 &&
              ((tk::host::ceildiv(int64_t(M), 256) * tk::host::ceildiv(int64_t(N), 256)) <=
               tk::host::divide((tk::host::divide(int64_t(device.multiprocessors), 11) * 10), 4)) &&
              (int64_t(M) > 128) && (int64_t(N) > 128) &&
-             ((((tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) == 16) &&
-                (int64_t(K) > 1024)) &&
-               ((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 256)) >
-                tk::host::divide((tk::host::divide(int64_t(device.multiprocessors), 11) * 10), 4))) ||
-              ((((tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) == 32) &&
-                 (int64_t(K) > 2048)) &&
-                (tk::host::min(int64_t(M), int64_t(N)) <= 256)) &&
+             ((tk::host::ceildiv(int64_t(M), 64) * tk::host::ceildiv(int64_t(N), 64)) >
+              int64_t(device.multiprocessors)) &&
+             (((tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) == 16) &&
+               (((int64_t(K) > 1536) && ((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 256)) >
+                                         ((tk::host::divide(int64_t(device.multiprocessors), 11) * 2) + 1))) ||
+                ((int64_t(K) > 800) && ((tk::host::ceildiv(int64_t(M), 64) * tk::host::ceildiv(int64_t(N), 128)) >
+                                        int64_t(device.multiprocessors))))) ||
+              (((tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) == 32) &&
+                (int64_t(K) > 2048)) &&
                ((tk::host::ceildiv(int64_t(M), 64) * tk::host::ceildiv(int64_t(N), 128)) >
-                int64_t(device.multiprocessors))))) {
+                (tk::host::divide(int64_t(device.multiprocessors), 11) * 10))))) {
     copies_a = tk::host::copy_pays(a_view, 1.0 * tk::host::steps(0, N, 128),
                                    4.0 * tk::host::steps(0, M, 256) * tk::host::steps(0, N, 256), 4416, device);
     copies_b = tk::host::copy_pays(b_view, 1.0 * tk::host::steps(0, M, 128),
                                    4.0 * tk::host::steps(0, M, 256) * tk::host::steps(0, N, 256), 4416, device);
+  } else if (
+      T == tk::element::bf16 && (tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) >= 16) &&
+      (int64_t(M) > 64) &&
+      ((((((((int64_t(K) > 2048) && ((tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) == 16) ||
+                                     (tk::host::max(tk::host::alignment(a_view), tk::host::alignment(b_view)) < 64))) &&
+            ((tk::host::ceildiv(int64_t(M), 512) * 341) <= int64_t(M))) &&
+           (int64_t(N) > 128)) &&
+          ((tk::host::ceildiv(int64_t(M), 64) * tk::host::ceildiv(int64_t(N), 128)) >
+           int64_t(device.multiprocessors))) &&
+         ((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 128)) <=
+          int64_t(device.multiprocessors))) &&
+        ((tk::host::ceildiv(int64_t(M), 512) * tk::host::ceildiv(int64_t(N), 192)) <=
+         tk::host::divide((tk::host::divide(int64_t(device.multiprocessors), 11) * 10), 4))) ||
+       (((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 128)) > int64_t(device.multiprocessors)) &&
+        ((((int64_t(K) <= 1024) && (tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) < 32)) &&
+          ((tk::host::ceildiv((tk::host::ceildiv(int64_t(M), 512) * tk::host::ceildiv(int64_t(N), 192)),
+                              tk::host::divide((tk::host::divide(int64_t(device.multiprocessors), 11) * 10), 4)) *
+            149) <= (tk::host::ceildiv((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 128)),
+                                       int64_t(device.multiprocessors)) *
+                     128))) ||
+         ((((int64_t(K) > 1024) && (tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) < 32)) ||
+           ((int64_t(K) > 2048) && (tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) < 64))) &&
+          ((tk::host::ceildiv((tk::host::ceildiv(int64_t(M), 512) * tk::host::ceildiv(int64_t(N), 192)),
+                              tk::host::divide((tk::host::divide(int64_t(device.multiprocessors), 11) * 10), 4)) *
+            186) < (tk::host::ceildiv((tk::host::ceildiv(int64_t(M), 256) * tk::host::ceildiv(int64_t(N), 256)),
+                                      tk::host::divide(int64_t(device.multiprocessors), 2)) *
+                    256))))))) {
+    copies_a = tk::host::copy_pays(a_view, 1.0 * tk::host::steps(0, N, 192),
+                                   4.0 * tk::host::steps(0, M, 512) * tk::host::steps(0, N, 192), 4416, device);
+    copies_b = tk::host::copy_pays(b_view, 1.0 * tk::host::steps(0, M, 128),
+                                   4.0 * tk::host::steps(0, M, 512) * tk::host::steps(0, N, 192), 4416, device);
   } else if (T == tk::element::bf16 &&
              (tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) == 16) && (int64_t(M) > 64) &&
              (((((int64_t(K) > 1536) && (int64_t(N) > 128)) &&
@@ -3732,36 +3836,28 @@ extern "C" tk_status gemm_with_workspace(const tk_tensor *a, const tk_tensor *b,
     copies_b = tk::host::copy_pays(b_view, 1.0 * tk::host::steps(0, M, 64),
                                    1.0 * tk::host::steps(0, M, 64) * tk::host::steps(0, N, 128), 4416, device);
   } else if (T == tk::element::bf16 &&
-             (tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) >= 16) &&
-             ((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 128)) >
+             ((tk::host::ceildiv(int64_t(M), 64) * tk::host::ceildiv(int64_t(N), 192)) <=
               int64_t(device.multiprocessors)) &&
-             ((((int64_t(K) <= 1024) &&
-                (tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) < 32)) &&
-               ((tk::host::ceildiv((tk::host::ceildiv(int64_t(M), 512) * tk::host::ceildiv(int64_t(N), 192)),
-                                   tk::host::divide((tk::host::divide(int64_t(device.multiprocessors), 11) * 10), 4)) *
-                 149) <= (tk::host::ceildiv((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 128)),
-                                            int64_t(device.multiprocessors)) *
-                          128))) ||
-              ((((int64_t(K) > 1024) &&
-                 (tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) < 32)) ||
-                ((int64_t(K) > 2048) &&
-                 (tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) < 64))) &&
-               ((tk::host::ceildiv((tk::host::ceildiv(int64_t(M), 512) * tk::host::ceildiv(int64_t(N), 192)),
-                                   tk::host::divide((tk::host::divide(int64_t(device.multiprocessors), 11) * 10), 4)) *
-                 186) < (tk::host::ceildiv((tk::host::ceildiv(int64_t(M), 256) * tk::host::ceildiv(int64_t(N), 256)),
-                                           tk::host::divide(int64_t(device.multiprocessors), 2)) *
-                         256))))) {
+             ((tk::host::ceildiv(int64_t(N), 192) * 3) <= (tk::host::ceildiv(int64_t(N), 128) * 2)) &&
+             ((tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) >= 32) ||
+              ((tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) == 16) &&
+               (int64_t(K) > 1536)))) {
     copies_a = tk::host::copy_pays(a_view, 1.0 * tk::host::steps(0, N, 192),
-                                   4.0 * tk::host::steps(0, M, 512) * tk::host::steps(0, N, 192), 4416, device);
-    copies_b = tk::host::copy_pays(b_view, 1.0 * tk::host::steps(0, M, 128),
-                                   4.0 * tk::host::steps(0, M, 512) * tk::host::steps(0, N, 192), 4416, device);
+                                   1.0 * tk::host::steps(0, M, 64) * tk::host::steps(0, N, 192), 4416, device);
+    copies_b = tk::host::copy_pays(b_view, 1.0 * tk::host::steps(0, M, 64),
+                                   1.0 * tk::host::steps(0, M, 64) * tk::host::steps(0, N, 192), 4416, device);
   } else if (T == tk::element::bf16 &&
              (tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) >= 16) &&
              ((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 128)) >
               int64_t(device.multiprocessors)) &&
              (((int64_t(K) > 1024) && (tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) < 32)) ||
               ((int64_t(K) > 2048) &&
-               (tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) < 64)))) {
+               (tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) < 64))) &&
+             ((tk::host::ceildiv((tk::host::ceildiv(int64_t(M), 256) * tk::host::ceildiv(int64_t(N), 256)),
+                                 tk::host::divide(int64_t(device.multiprocessors), 2)) *
+               3) <= (tk::host::ceildiv((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 256)),
+                                        int64_t(device.multiprocessors)) *
+                      4))) {
     copies_a = tk::host::copy_pays(a_view, 1.0 * tk::host::steps(0, N, 256),
                                    2.0 * tk::host::steps(0, M, 256) * tk::host::steps(0, N, 256), 4416, device);
     copies_b = tk::host::copy_pays(b_view, 1.0 * tk::host::steps(0, M, 128),
