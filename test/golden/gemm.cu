@@ -1783,7 +1783,7 @@ __global__ void __launch_bounds__(256, 1) gemm_bf16_BM64_BN128_cluster2_cluster_
   }
 }
 
-struct gemm_bf16_BM64_BN64_persistent0_stages13_arguments {
+struct gemm_bf16_BM64_BN64_persistent0_raster8_stages13_arguments {
   tk::tensor_map a_map;
   tk::tensor_map b_map;
   tk::tensor_map c_piece_map;
@@ -1799,7 +1799,7 @@ struct gemm_bf16_BM64_BN64_persistent0_stages13_arguments {
   bool c_piece_map_fits; // and store this one
 };
 
-struct gemm_bf16_BM64_BN64_persistent0_stages13_shared {
+struct gemm_bf16_BM64_BN64_persistent0_raster8_stages13_shared {
   tk::shared_tile<tk::bf16, 64, 64> a[13];
   tk::shared_tile<tk::bf16, 64, 64> b[13];
   tk::shared_tile<tk::bf16, 64, 64> c_piece;
@@ -1813,9 +1813,9 @@ struct gemm_bf16_BM64_BN64_persistent0_stages13_shared {
 /// Plan: stages: a_b 13; warpgroups: 1; overlap: 0; persistent: false.
 /// Roles: producer of 4 warps, consumer of 4 warps.
 /// Shared memory: a 104 KiB, b 104 KiB, c_piece 8 KiB.
-__global__ void __launch_bounds__(256, 1) gemm_bf16_BM64_BN64_persistent0_stages13(
-    const __grid_constant__ gemm_bf16_BM64_BN64_persistent0_stages13_arguments g) {
-  auto &shared = tk::shared_at<gemm_bf16_BM64_BN64_persistent0_stages13_shared>(0);
+__global__ void __launch_bounds__(256, 1) gemm_bf16_BM64_BN64_persistent0_raster8_stages13(
+    const __grid_constant__ gemm_bf16_BM64_BN64_persistent0_raster8_stages13_arguments g) {
+  auto &shared = tk::shared_at<gemm_bf16_BM64_BN64_persistent0_raster8_stages13_shared>(0);
   const int warpgroup = tk::warpgroup_index();
   if (threadIdx.x == 0) {
     for (auto &barrier : shared.a_b_full)
@@ -1835,9 +1835,9 @@ __global__ void __launch_bounds__(256, 1) gemm_bf16_BM64_BN64_persistent0_stages
     if (g.loads_fit) {
       if (tk::warp_index() == 4 && tk::elect_one()) {
         tk::ring<13> a_b_at;
-        tk::grid_walk position{int(blockIdx.x)};
-        const auto n = n_tiles[position.take(n_tiles.count())];
-        const auto m = m_tiles[position.position];
+        const auto at = tk::raster(int(blockIdx.x), m_tiles.count(), n_tiles.count(), 8);
+        const auto m = m_tiles[at.row];
+        const auto n = n_tiles[at.col];
         // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
         for (const auto k : tk::tiles<64>{0, g.K}) {
           shared.a_b_empty[a_b_at.slot].wait(a_b_at.phase ^ 1);
@@ -1850,9 +1850,9 @@ __global__ void __launch_bounds__(256, 1) gemm_bf16_BM64_BN64_persistent0_stages
     } else {
       // Tensors that the copy engine cannot take: by the threads of this role.
       tk::ring<13> a_b_at;
-      tk::grid_walk position{int(blockIdx.x)};
-      const auto n = n_tiles[position.take(n_tiles.count())];
-      const auto m = m_tiles[position.position];
+      const auto at = tk::raster(int(blockIdx.x), m_tiles.count(), n_tiles.count(), 8);
+      const auto m = m_tiles[at.row];
+      const auto n = n_tiles[at.col];
       // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
       for (const auto k : tk::tiles<64>{0, g.K}) {
         shared.a_b_empty[a_b_at.slot].wait(a_b_at.phase ^ 1);
@@ -1884,9 +1884,9 @@ __global__ void __launch_bounds__(256, 1) gemm_bf16_BM64_BN64_persistent0_stages
     const tk::tiles<64> n_tiles{0, g.N};
     tk::ring<13> a_b_at;
     tk::ring<13> a_b_done;
-    tk::grid_walk position{int(blockIdx.x)};
-    const auto n = n_tiles[position.take(n_tiles.count())];
-    const auto m = m_tiles[position.position];
+    const auto at = tk::raster(int(blockIdx.x), m_tiles.count(), n_tiles.count(), 8);
+    const auto m = m_tiles[at.row];
+    const auto n = n_tiles[at.col];
     // gemm.tk:8  var acc = zeros(BM, BN);
     auto acc = tk::full<tk::fragment<float, 64, 64, tk::mma_layout>>(0.0f);
     // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
@@ -3352,12 +3352,12 @@ static tk_status gemm(tk::host::order order, const tk_tensor *a, const tk_tensor
       ((tk::host::ceildiv(int64_t(M), 64) * tk::host::ceildiv(int64_t(N), 64)) > int64_t(device.multiprocessors)) &&
       (((tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) == 16) &&
         (((int64_t(K) > 1536) && ((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 256)) >
-                                  ((tk::host::divide(int64_t(device.multiprocessors), 11) * 2) + 1))) ||
+                                  ((tk::host::divide(int64_t(device.multiprocessors), 11) * 2) + 4))) ||
          ((int64_t(K) > 800) && ((tk::host::ceildiv(int64_t(M), 64) * tk::host::ceildiv(int64_t(N), 128)) >
                                  int64_t(device.multiprocessors))))) ||
        (((tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) == 32) && (int64_t(K) > 2048)) &&
         ((tk::host::ceildiv(int64_t(M), 64) * tk::host::ceildiv(int64_t(N), 128)) >
-         (tk::host::divide(int64_t(device.multiprocessors), 11) * 10))))) {
+         int64_t(device.multiprocessors))))) {
     gemm_bf16_BN128_cluster2_cluster_across2_arguments arguments{};
     arguments.a = tk::host::make_global<const tk::bf16, 2>(a_view);
     arguments.b = tk::host::make_global<const tk::bf16, 2>(b_view);
@@ -3449,7 +3449,7 @@ static tk_status gemm(tk::host::order order, const tk_tensor *a, const tk_tensor
   }
   if (T == tk::element::bf16 &&
       ((tk::host::ceildiv(int64_t(M), 64) * tk::host::ceildiv(int64_t(N), 64)) <= int64_t(device.multiprocessors))) {
-    gemm_bf16_BM64_BN64_persistent0_stages13_arguments arguments{};
+    gemm_bf16_BM64_BN64_persistent0_raster8_stages13_arguments arguments{};
     arguments.a = tk::host::make_global<const tk::bf16, 2>(a_view);
     arguments.b = tk::host::make_global<const tk::bf16, 2>(b_view);
     arguments.c = tk::host::make_global<tk::bf16, 2>(c_view);
@@ -3460,9 +3460,9 @@ static tk_status gemm(tk::host::order order, const tk_tensor *a, const tk_tensor
     arguments.b_map_fits = tk::host::encode_map(arguments.b_map, b_view, {0, 64, 64, 128, false, 128});
     arguments.c_piece_map_fits = tk::host::encode_map(arguments.c_piece_map, c_view, {0, 64, 64, 128, true});
     arguments.loads_fit = arguments.a_map_fits && arguments.b_map_fits;
-    tk::host::launch(call, device, gemm_bf16_BM64_BN64_persistent0_stages13, arguments,
+    tk::host::launch(call, device, gemm_bf16_BM64_BN64_persistent0_raster8_stages13, arguments,
                      tk::host::steps(0, M, 64) * tk::host::steps(0, N, 64), false, 256,
-                     int(sizeof(gemm_bf16_BM64_BN64_persistent0_stages13_shared)) + 1024, stream, order);
+                     int(sizeof(gemm_bf16_BM64_BN64_persistent0_raster8_stages13_shared)) + 1024, stream, order);
     return call.status();
   }
   if (T == tk::element::bf16 &&
@@ -3488,7 +3488,7 @@ static tk_status gemm(tk::host::order order, const tk_tensor *a, const tk_tensor
       ((tk::host::ceildiv(int64_t(M), 64) * tk::host::ceildiv(int64_t(N), 192)) <= int64_t(device.multiprocessors)) &&
       ((tk::host::ceildiv(int64_t(N), 192) * 3) <= (tk::host::ceildiv(int64_t(N), 128) * 2)) &&
       ((tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) >= 32) ||
-       ((tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) == 16) && (int64_t(K) > 1536)))) {
+       ((tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) == 16) && (int64_t(K) > 2048)))) {
     gemm_bf16_BM64_BN192_stages6_arguments arguments{};
     arguments.a = tk::host::make_global<const tk::bf16, 2>(a_view);
     arguments.b = tk::host::make_global<const tk::bf16, 2>(b_view);
@@ -3762,13 +3762,13 @@ extern "C" tk_status gemm_with_workspace(const tk_tensor *a, const tk_tensor *b,
               int64_t(device.multiprocessors)) &&
              (((tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) == 16) &&
                (((int64_t(K) > 1536) && ((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 256)) >
-                                         ((tk::host::divide(int64_t(device.multiprocessors), 11) * 2) + 1))) ||
+                                         ((tk::host::divide(int64_t(device.multiprocessors), 11) * 2) + 4))) ||
                 ((int64_t(K) > 800) && ((tk::host::ceildiv(int64_t(M), 64) * tk::host::ceildiv(int64_t(N), 128)) >
                                         int64_t(device.multiprocessors))))) ||
               (((tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) == 32) &&
                 (int64_t(K) > 2048)) &&
                ((tk::host::ceildiv(int64_t(M), 64) * tk::host::ceildiv(int64_t(N), 128)) >
-                (tk::host::divide(int64_t(device.multiprocessors), 11) * 10))))) {
+                int64_t(device.multiprocessors))))) {
     copies_a = tk::host::copy_pays(a_view, 1.0 * tk::host::steps(0, N, 128),
                                    4.0 * tk::host::steps(0, M, 256) * tk::host::steps(0, N, 256), 4416, device);
     copies_b = tk::host::copy_pays(b_view, 1.0 * tk::host::steps(0, M, 128),
@@ -3841,7 +3841,7 @@ extern "C" tk_status gemm_with_workspace(const tk_tensor *a, const tk_tensor *b,
              ((tk::host::ceildiv(int64_t(N), 192) * 3) <= (tk::host::ceildiv(int64_t(N), 128) * 2)) &&
              ((tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) >= 32) ||
               ((tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) == 16) &&
-               (int64_t(K) > 1536)))) {
+               (int64_t(K) > 2048)))) {
     copies_a = tk::host::copy_pays(a_view, 1.0 * tk::host::steps(0, N, 192),
                                    1.0 * tk::host::steps(0, M, 64) * tk::host::steps(0, N, 192), 4416, device);
     copies_b = tk::host::copy_pays(b_view, 1.0 * tk::host::steps(0, M, 64),

@@ -84,7 +84,7 @@ void TileScheduler::settle(plan::Plan &plan, Placement &placement, bool overlapp
       takesTilesInTurn() && (schedule.persistent || plan.grid.ragged || plan.grid.dynamic || !overlapped);
   if (placement.copiesItself && plan.grid.persistent)
     meetBeforeTiles(plan);
-  const bool rasters = plan.grid.persistent || (placement.copiesItself && flat);
+  const bool rasters = plan.grid.persistent || (flat && (placement.copiesItself || schedule.raster));
   if (rasters && endsWithTwoTiledAxes(plan.grid) && !plan.grid.ragged)
     plan.grid.rasterGroup = static_cast<int>(schedule.raster.value_or(8 / blocksInColumn(plan)));
   if (placement.copiesItself && loops && arch.chiplets > 1 && !plan.grid.persistent && !plan.grid.ragged)
