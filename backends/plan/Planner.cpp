@@ -17,6 +17,7 @@
 #include "backends/plan/pipeline/FenceReads.h"
 #include "backends/plan/pipeline/JoinPipelines.h"
 #include "backends/plan/pipeline/RingBarriers.h"
+#include "backends/plan/pipeline/StageEarly.h"
 #include "backends/plan/pipeline/SynchronizeBlock.h"
 #include "backends/plan/pipeline/SynchronizeWarpgroups.h"
 #include "backends/plan/pipeline/WarpgroupBounds.h"
@@ -165,6 +166,7 @@ private:
     else if (placement.usesTensorMemory())
       products = splitMatrixRole(consumer.role, placement, arch.tensorMemoryColumns, accumulatorStages, factors);
     else {
+      stageEarly(consumer.role);
       alternateStaging(consumer.role, placement);
       joinPipelines(consumer.role);
       synchronizeWarpgroups(consumer.role, placement, share());

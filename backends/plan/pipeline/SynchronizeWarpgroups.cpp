@@ -223,6 +223,8 @@ private:
   void nested(plan::Stmt &stmt, int depth) {
     if (keepsProductInFlight(stmt, depth + 1))
       return pipelineProducts(stmt, depth + 1);
+    if (!unpublished.empty())
+      publish(stmt.loc, placement.multipliesByWarps());
     const int inner = stmt.kind == Kind::For ? depth + 1 : depth;
     // A loop's rings are of its own depth; the bodies of a branch use the rings that the level around it holds open.
     for (plan::Body *body : stmt.bodies()) {
@@ -422,11 +424,8 @@ private:
 
   void product(plan::Stmt &stmt) {
     for (const std::string &buffer : buffersOf(stmt))
-      if (stagedBuffers.count(buffer) && unpublished.erase(buffer)) {
-        if (!stmt.byWarps) // warps read shared memory as they write it
-          emit(plan::FenceProxy(), stmt.loc);
-        sync(stmt.loc, allConsumersBarrier, placement.layout.threads * role.instances);
-      }
+      if (unpublished.count(buffer))
+        publish(stmt.loc, stmt.byWarps);
     if (stmt.isSynchronous()) {
       out->push_back(stmt);
       return;
@@ -437,6 +436,14 @@ private:
     out->push_back(stmt);
     emit(plan::ProductCommit(), stmt.loc);
     queue.push_back(std::move(group));
+  }
+
+  /// What threads have staged becomes visible to all products. Warps that multiply read shared memory as they write it.
+  void publish(SourceLoc loc, bool byWarps) {
+    if (!byWarps)
+      emit(plan::FenceProxy(), loc);
+    sync(loc, allConsumersBarrier, placement.layout.threads * role.instances);
+    unpublished.clear();
   }
 
   /// Other warpgroups may still be reading what the last iteration staged, unless stages are filled in turns.

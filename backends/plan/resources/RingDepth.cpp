@@ -208,6 +208,16 @@ int64_t deepenOutside(Placement &placement, int64_t left) {
   return used;
 }
 
+/// Whether each iteration has a value of its own.
+bool isMadeIn(const ir::Op &loop, const ir::Value &value) {
+  if (!value.definingOp)
+    return true;
+  for (const ir::Op *at = value.definingOp->parent->parent; at; at = at->parent->parent)
+    if (at == &loop)
+      return true;
+  return false;
+}
+
 } // namespace
 
 std::vector<std::string> buffersStagedInLoops(const Placement &placement) {
@@ -218,7 +228,10 @@ std::vector<std::string> buffersStagedInLoops(const Placement &placement) {
     for (const Operand *operand : {&product.a, &product.b})
       if (operand->kind == Operand::Staged) {
         const ir::Op *around = dot->parent->parent;
-        (around && around->kind == ir::OpKind::For && !product.byThreads ? staged : elsewhere).insert(operand->buffer);
+        const bool inLoop = around && around->kind == ir::OpKind::For && !product.byThreads;
+        if (inLoop && !isMadeIn(*around, *operand->value))
+          continue; // staged once, before the loop (StageEarly.h)
+        (inLoop ? staged : elsewhere).insert(operand->buffer);
       }
   std::vector<std::string> names;
   for (const std::string &name : staged)
