@@ -145,7 +145,6 @@ private:
   Node *integer(SourceRange range, int64_t value) {
     Node *node = make(NodeKind::Constant, range, true);
     node->integer = value;
-    node->isWide = value != static_cast<int32_t>(value);
     node->constant = static_cast<double>(value);
     node->isExactOperand = true;
     return node;
@@ -294,7 +293,7 @@ private:
         return number(e->range, -operand->constant);
       if (isConstant(operand)) {
         Node *negative = integer(e->range, negated(operand->integer));
-        negative->isWide |= operand->isWide && e->operand->kind != ast::ExprKind::Number; // −2³¹ is of 32 bits
+        negative->isWide = operand->isWide;
         return negative;
       }
       return make(NodeKind::Neg, e->range, operand->isInteger, {operand});

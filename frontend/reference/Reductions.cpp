@@ -9,6 +9,7 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <optional>
 
 namespace tkc::reference {
 namespace {
@@ -98,7 +99,7 @@ struct Total {
 };
 
 /// Integers have no infinities: over nothing their extrema are the ends of their type.
-int64_t firstInteger(Reduction kind, bool isWide) {
+int64_t ofNoIntegers(Reduction kind, bool isWide) {
   switch (kind) {
   case Reduction::Sum:
     return 0;
@@ -276,13 +277,15 @@ Integers Evaluator::reduceIntegers(const Node &node) {
   int64_t *values = integersOf(node);
   const auto across = [&](int lane) {
     const auto [lo, hi] = range(node);
-    int64_t total = firstInteger(node.reduction, node.isWide);
+    std::optional<int64_t> total; // which is that of the first term: it may lie beyond i32 where its type does not
     reduceAcross<int64_t>(node, lo, hi, [&](int count) {
       const Integers terms = integers(body);
-      for (int i = 0; i < count; ++i)
-        total = addInteger(node.reduction, total, terms.values[i * terms.stride]);
+      for (int i = 0; i < count; ++i) {
+        const int64_t term = terms.values[i * terms.stride];
+        total = total ? addInteger(node.reduction, *total, term) : term;
+      }
     });
-    values[lane] = total;
+    values[lane] = total.value_or(ofNoIntegers(node.reduction, node.isWide));
   };
   if (isUniform(node)) {
     const Lanes outer = lanes;

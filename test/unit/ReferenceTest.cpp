@@ -97,14 +97,19 @@ TEST(Reference, ComplementOfATruthIsItsOpposite) {
   EXPECT_EQ(r.run("w"), (Doubles{-1, -1, -2}));
 }
 
-TEST(Reference, NumbersBeyond32BitsAreOf64) {
-  Reference r("y[i] = min(j in 0..2, 4294967296); z[i] = max(j in 0..2, -4294967296); w[i] = 4294967296 << 1;"
-              "v[i] = -2147483648 << 1;");
-  r.output("y", {1}).output("z", {1}).output("w", {1}).output("v", {1});
+TEST(Reference, ExtremaOfNumbersBeyond32BitsAreTheirs) {
+  Reference r("y[i] = min(j in 0..2, 4294967296 + j); z[i] = max(j in 0..2, j - 4294967296); e[i] = min(j in 0..0, j);");
+  r.output("y", {1}).output("z", {1}).output("e", {1});
   EXPECT_EQ(r.run(), (Doubles{4294967296}));
-  EXPECT_EQ(r.run("z"), (Doubles{-4294967296}));
-  EXPECT_EQ(r.run("w"), (Doubles{8589934592}));
-  EXPECT_EQ(r.run("v"), (Doubles{0}));
+  EXPECT_EQ(r.run("z"), (Doubles{-4294967295}));
+  EXPECT_EQ(r.run("e"), (Doubles{2147483647}));
+}
+
+TEST(Reference, ShiftsOfNumbersThatAreCutTo32BitsAreOf32) {
+  Reference r("h[i] = (x[i] + 2147483648) % 4294967296 - 2147483648; y[i] = h[i] << 1; z[i] = -2147483648 << 1;");
+  r.tensor("x", {2}, {1, 2147483647}, ElemType::I32).output("y", {2}).output("z", {1});
+  EXPECT_EQ(r.run(), (Doubles{2, -2}));
+  EXPECT_EQ(r.run("z"), (Doubles{0}));
 }
 
 TEST(Reference, IntermediatesGiveRangesAndIntegerTensorsIndex) {
