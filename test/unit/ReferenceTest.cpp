@@ -98,7 +98,8 @@ TEST(Reference, ComplementOfATruthIsItsOpposite) {
 }
 
 TEST(Reference, ExtremaOfNumbersBeyond32BitsAreTheirs) {
-  Reference r("y[i] = min(j in 0..2, 4294967296 + j); z[i] = max(j in 0..2, j - 4294967296); e[i] = min(j in 0..0, j);");
+  Reference r(
+      "y[i] = min(j in 0..2, 4294967296 + j); z[i] = max(j in 0..2, j - 4294967296); e[i] = min(j in 0..0, j);");
   r.output("y", {1}).output("z", {1}).output("e", {1});
   EXPECT_EQ(r.run(), (Doubles{4294967296}));
   EXPECT_EQ(r.run("z"), (Doubles{-4294967295}));
@@ -361,10 +362,10 @@ TEST(Reference, EqualTermsOfManyElementsAreCountedInEach) {
     r.tensor("a", {16}, Doubles(16, 1)).tensor("x", {1024}, numbers).output("y", {16});
     return errorOf(r, {}, 15) / (size * 0x1p-24);
   };
-  EXPECT_NEAR(bound("a[i] * x[k]", 1536), 35, 0.5);                              // none are equal
-  EXPECT_NEAR(bound("a[i] * x[max(k, 7)]", 1536), 35, 0.5);                      // eight are
-  EXPECT_NEAR(bound("a[i] * x[min(k, 7)]", 1031), 510, 8);                       // nearly all are
-  EXPECT_NEAR(bound("a[i] * x[k / 8]", 1088), 92, 2);                            // eight in a row each
+  EXPECT_NEAR(bound("a[i] * x[k]", 1536), 35, 0.5);                               // none are equal
+  EXPECT_NEAR(bound("a[i] * x[max(k, 7)]", 1536), 35, 0.5);                       // eight are
+  EXPECT_NEAR(bound("a[i] * x[min(k, 7)]", 1031), 510, 8);                        // nearly all are
+  EXPECT_NEAR(bound("a[i] * x[k / 8]", 1088), 92, 2);                             // eight in a row each
   EXPECT_NEAR(bound("if k % 2 == 0 then a[i] * 1.5 else a[i] * 0", 768), 257, 3); // zeros between them change nothing
 }
 
