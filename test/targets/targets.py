@@ -120,10 +120,9 @@ def emulate_one(options, store, file, gpu, sample, emulator):
     def run(program):
         results = program.parent / "results.json"
         done = tkc(options, *chosen, "-o", program, "--json", results)
-        if done.returncode < 0:
-            raise cache.Interrupted({"cases": [{**refused, "message": f"signal {-done.returncode} ended it"}]})
-        if not results.exists():
-            return {"cases": [{**refused, "message": (done.stderr.strip() or f"exit status {done.returncode}")[:2000]}]}
+        if done.returncode < 0 or not results.exists():  # another time it may end, or have what it lacked: so this is not kept
+            ended = f"signal {-done.returncode} ended it" if done.returncode < 0 else f"exit status {done.returncode}"
+            raise cache.Interrupted({"cases": [{**refused, "message": (done.stderr.strip() or ended)[:2000]}]})
         return {"cases": json.loads(results.read_text())["cases"]}
 
     return run_written(options, store, chosen, lambda program: cache.digest("emulate", program, emulator, gpu["name"]), run,
