@@ -11,17 +11,10 @@
 namespace tkc::planner {
 namespace {
 
-/// Whether the rows of every tile that comes to the member's buffer, clones of the load included, are whole 16 bytes.
-bool hasWideRows(const ir::Function &function, const Placement &placement, const RingMember &member) {
-  return std::all_of(placement.loadKeys.begin(), placement.loadKeys.end(), [&](const auto &it) {
-    return it.second != member.key || (beginsWide(function, *it.first) && endsWide(function, *it.first));
-  });
-}
-
-/// Whether a tile that comes to the member's buffer may begin before its tensor, or lie beyond it.
-bool hasElse(const Placement &placement, const RingMember &member) {
-  return std::any_of(placement.loadKeys.begin(), placement.loadKeys.end(),
-                     [&](const auto &it) { return it.second == member.key && it.first->hasElse; });
+/// Whether something holds for every load that comes to the member's buffer, clones included.
+template <class Predicate> bool allLoads(const Placement &placement, const RingMember &member, const Predicate &holds) {
+  return std::all_of(placement.loadKeys.begin(), placement.loadKeys.end(),
+                     [&](const auto &it) { return it.second != member.key || holds(*it.first); });
 }
 
 /// Why a load cannot go straight to its buffer; empty: it can.
@@ -31,9 +24,10 @@ std::string whyNot(const ir::Function &function, const Placement &placement, con
     return "it is transposed on its way";
   if (bitWidth(buffer.elem) < 8 || placement.directLoadsOf(buffer) == 0)
     return fmt::format("its {} bytes are no whole loads of all threads", buffer.stageBytes());
-  if (hasElse(placement, member))
+  if (!allLoads(placement, member, [](const ir::Op &load) { return !load.hasElse; }))
     return "tiles may begin before the tensor, as they have an `else`";
-  if (!hasWideRows(function, placement, member))
+  if (!allLoads(placement, member,
+                [&](const ir::Op &load) { return beginsWide(function, load) && endsWide(function, load); }))
     return "rows of tiles do not begin and end at whole 16 bytes";
   return whyNotByCopyEngine(function, *member.load);
 }

@@ -4,6 +4,7 @@
 
 #include "backends/plan/placement/PlaceBulkStores.h"
 #include "backends/plan/placement/SharedUse.h"
+#include "ir/Effects.h"
 
 #include <algorithm>
 #include <fmt/core.h>
@@ -208,14 +209,9 @@ int64_t deepenOutside(Placement &placement, int64_t left) {
   return used;
 }
 
-/// Whether each iteration has a value of its own.
+/// Whether each iteration has a value of its own. What loops carry counts as such.
 bool isMadeIn(const ir::Op &loop, const ir::Value &value) {
-  if (!value.definingOp)
-    return true;
-  for (const ir::Op *at = value.definingOp->parent->parent; at; at = at->parent->parent)
-    if (at == &loop)
-      return true;
-  return false;
+  return !value.definingOp || ir::isDefinedIn(&value, loop.body());
 }
 
 } // namespace
