@@ -126,6 +126,19 @@ void lowerIntrinsics(LoweringContext &context) {
   }
 }
 
+/// The GPUs' extrema hold that +0 is above -0 (PTX: `max`, CDNA: `V_MAX_F32`). LLVM's maxnum leaves it open, and the
+/// host's instruction takes its second operand: lanes that exchange a zero of each sign would then differ.
+void orderZerosInExtrema(llvm::Module &module) {
+  for (llvm::Function &function : llvm::make_early_inc_range(module)) {
+    const llvm::Intrinsic::ID id = function.getIntrinsicID();
+    if (id != llvm::Intrinsic::maxnum && id != llvm::Intrinsic::minnum)
+      continue;
+    const bool isMax = id == llvm::Intrinsic::maxnum;
+    function.replaceAllUsesWith(llvm::Intrinsic::getOrInsertDeclaration(
+        &module, isMax ? llvm::Intrinsic::maximumnum : llvm::Intrinsic::minimumnum, {function.getReturnType()}));
+  }
+}
+
 /// `void entry(void **arguments)`: each argument is where the launch says.
 void addEntry(llvm::Module &module, llvm::Function &kernel, const std::string &name) {
   llvm::LLVMContext &context = module.getContext();
@@ -204,6 +217,7 @@ KernelTraits lowerKernel(LoweringContext &context, const std::string &kernelName
         lowerAsm(context, function);
     }
   lowerIntrinsics(context);
+  orderZerosInExtrema(module);
   traits.staticShared = SharedVariables(module).lower();
   addEntry(module, *kernel, entryName(kernelName));
   // In HIP's host code a variable has the kernel's name.
