@@ -250,7 +250,7 @@ bool RolePrinter::comparesColumns(const Stmt &stmt) const {
   const Stmt *elements = uses.isInlined(stmt.operands[0]) ? uses.definition(stmt.operands[0]) : nullptr;
   const VarType &left = typeOf(stmt.operands[0]);
   return elements && elements->kind == StmtKind::Compute && elements->op == ir::OpKind::Elements &&
-         left.kind == VarType::Row && left.layout.kind == plan::Layout::WarpMma &&
+         !isFarMoved(elements->operands[0]) && left.kind == VarType::Row && left.layout.kind == plan::Layout::WarpMma &&
          left.division != plan::Division::Cols && typeOf(stmt.operands[1]).kind == VarType::Scalar;
 }
 
@@ -263,24 +263,30 @@ cpp::Expr RolePrinter::columnsBefore(const Stmt &stmt) {
       {cpp::binary("-", value(stmt.operands[1]), begin)});
 }
 
-/// Elements of a tile index as a column (axis 0), a row, or a scalar.
 /// Where a tile begins or ends, or the instance's rows of it.
 cpp::Expr RolePrinter::edge(const Stmt &stmt) {
   const bool isBegin = stmt.op == OpKind::Begin;
   const cpp::Expr tile = value(stmt.operands[0]);
   if (stmt.tileSize == 0)
     return cpp::member(tile, isBegin ? "begin" : "end");
-  const cpp::Expr first =
-      cpp::binary("+", cpp::member(tile, "begin"), cpp::binary("*", instance, cpp::integer(stmt.tileSize)));
+  const cpp::Expr before = cpp::binary("*", instance, cpp::integer(stmt.tileSize));
+  const cpp::Expr first = isFarMoved(stmt.operands[0])
+                              ? cpp::member(cpp::method(tile, "moved", {before}), "begin")
+                              : cpp::binary("+", cpp::member(tile, "begin"), before);
   const cpp::Expr end = cpp::member(tile, "end");
   if (isBegin)
     return cpp::call("tk::min", {first, cpp::binary("-", end, cpp::integer(1))});
   return cpp::call("tk::min", {cpp::binary("+", first, cpp::integer(stmt.tileSize)), end});
 }
 
-cpp::Expr RolePrinter::elementsOf(const VarType &type, int axis, const cpp::Expr &tileIndex) {
-  const cpp::Expr begin = cpp::member(tileIndex, "begin");
-  return type.kind == VarType::Scalar ? begin : cpp::binary("+", indices(type, axis), begin);
+/// Elements of a tile index as a column (axis 0), a row, or a scalar.
+cpp::Expr RolePrinter::elementsOf(const VarType &type, int axis, const std::string &tile) {
+  const cpp::Expr begin = cpp::member(value(tile), "begin");
+  if (type.kind == VarType::Scalar)
+    return begin;
+  const cpp::Expr places = indices(type, axis);
+  // Past the end of i32 they are negative: no tensor has them, but C++ may take for granted that no sum gets there.
+  return isFarMoved(tile) ? cpp::call("tk::wrapping_add", {places, begin}) : cpp::binary("+", places, begin);
 }
 
 /// What warps combine through. Instances that have whole columns each combine their own.
@@ -441,7 +447,7 @@ cpp::Expr RolePrinter::computed(const Stmt &stmt) {
   case OpKind::Index:
     return cpp::member(value(stmt.operands[0]), "index");
   case OpKind::Elements:
-    return elementsOf(typeOf(stmt.dest), stmt.axis, value(stmt.operands[0]));
+    return elementsOf(typeOf(stmt.dest), stmt.axis, stmt.operands[0]);
   case OpKind::Shift:
     return moved(stmt);
   case OpKind::ToScalar:

@@ -281,11 +281,12 @@ cpp::Expr RolePrinter::gathered(const Stmt &stmt, const VarType &type, cpp::Expr
       line.kind = (isRows ? type.rows : type.cols) == 1 ? VarType::Scalar : isRows ? VarType::Column : VarType::Row;
       isShared = line.kind == VarType::Scalar;
       if (index.kind == ViewIndex::Tiled) {
-        const cpp::Expr t = value(stmt.operands[index.operand]);
-        at = index.divisor == 1 ? elementsOf(line, isRows ? 0 : 1, t)
+        const std::string &tile = stmt.operands[index.operand];
+        const cpp::Expr t = value(tile);
+        at = index.divisor == 1 ? elementsOf(line, isRows ? 0 : 1, tile)
                                 : cpp::binary("+", indices(line, isRows ? 0 : 1), beginOf(t, index.divisor));
         require(cpp::binary("<", at, endOf(t, index.divisor)));
-        if (stmt.hasElse && isMoved(stmt.operands[index.operand])) {
+        if (stmt.hasElse && isMoved(tile)) {
           require(cpp::binary(">=", at, cpp::integer(0)));
           require(cpp::binary("<", at, kernel.dim(param.dims[d])));
         }

@@ -65,11 +65,12 @@ bool RolePrinter::isIndex(const std::string &var, int depth) const {
     return std::fabs(stmt->constant) <= large;
   case OpKind::Dim:
   case OpKind::Iota:
+  case OpKind::Index:
+    return true;
   case OpKind::Begin:
   case OpKind::End:
-  case OpKind::Index:
   case OpKind::Elements:
-    return true;
+    return !isFarMoved(stmt->operands[0]);
   case OpKind::Select:
     return are(1);
   case OpKind::Div:

@@ -271,8 +271,8 @@ __device__ __forceinline__ void copy_rows_to_shared(Tile &to, const view<T> &fro
               from.has_row(row) && from.has_col(c + e) ? *from.at(row, c + e) : typename Tile::element{};
       continue;
     }
-    const int left = c < from.col_begin ? 0 : from.col_end - c;
-    const int present = (left < 0 ? 0 : left < count ? left : count) * int(sizeof(T));
+    const int left = c < from.col_begin ? 0 : from.cols_from(c);
+    const int present = (left < count ? left : count) * int(sizeof(T));
     if (alignment % 16 == 0)
       copy_aligned<step, 16>(to, from, r, c, present);
     else if (alignment % 8 == 0)

@@ -156,7 +156,7 @@ __device__ __forceinline__ X load_led(lead before, T *begin, T *end, const view<
       __builtin_memcpy(chunk, elements, sizeof(elements));
     };
     chunks.for_turned([&](int b) {
-      const int c = chunks.column(b), begins = from.col_end - c, ends = min(begins - X::cols, -c);
+      const int c = chunks.column(b), begins = from.cols_from(c), ends = min(begins - X::cols, -c);
       u32 chunk[words], last[words];
       if (owned(c) && owned(c + X::cols)) {
         load_words<words>(from.at(0, c), chunk);
@@ -176,7 +176,7 @@ __device__ __forceinline__ X load_led(lead before, T *begin, T *end, const view<
         load_words<words>(from.at(0, cut), chunk);
 #pragma unroll
         for (int i = 0; i < words; ++i)
-          chunk[i] &= first_bits<sizeof(E)>(from.col_end - cut, i);
+          chunk[i] &= first_bits<sizeof(E)>(from.cols_from(cut), i);
       } else {
         by_elements(cut, chunk);
       }

@@ -26,9 +26,9 @@ __device__ __forceinline__ void copy_padded(Tile &to, const view<const u8> &from
     const bool exists = from.has_row(r);
 #pragma unroll 1
     for (int at = 0; at < padded_bytes; at += 4) {
-      const int left = exists ? from.col_end - c - at : 0;
+      const int left = exists ? from.cols_from(c + at) : 0;
       if (by_words) {
-        copy_bytes_async<4>(address + u32(at), from.at(r, c + at), left < 0 ? 0 : left < 4 ? left : 4);
+        copy_bytes_async<4>(address + u32(at), from.at(r, c + at), left < 4 ? left : 4);
         continue;
       }
       u32 word = 0;
