@@ -1,8 +1,8 @@
 // Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the lanes of a warp do together: shuffles, votes, elections, matrices to and from shared memory. Source: PTX
-// ISA, "shfl.sync", "vote.sync", "elect.sync", "ldmatrix", "stmatrix".
+// What the lanes of a warp do together: shuffles, votes, sums, elections, matrices to and from shared memory. Source: PTX
+// ISA, "shfl.sync", "vote.sync", "redux.sync", "elect.sync", "ldmatrix", "stmatrix".
 #include "emulator/models/Warp.h"
 
 #include <fmt/core.h>
@@ -61,10 +61,25 @@ template <Shuffle Mode> void shuffleInstruction(const BoundInstruction &instruct
     slots[1] = got.isValid;
 }
 
-// ---- votes and elections
+// ---- votes, sums and elections
 
 template <Vote Kind> void voteInstruction(const BoundInstruction &instruction, uint64_t *slots) {
   slots[0] = vote(Kind, static_cast<uint32_t>(slots[2]), slots[1] != 0);
+}
+
+/// `redux.sync.add.s32 d, a, mask`: sums wrap.
+void addUp(const BoundInstruction &, uint64_t *slots) {
+  static const char operation = 0;
+  uint64_t local[] = {slots[1]};
+  meet(current(), &operation, static_cast<uint32_t>(slots[2]), local, "redux.sync", [](Collective &lanes) {
+    uint32_t sum = 0;
+    for (const uint64_t *lane : lanes.slots)
+      sum += lane ? static_cast<uint32_t>(*lane) : 0;
+    for (uint64_t *lane : lanes.slots)
+      if (lane)
+        *lane = sum;
+  });
+  slots[0] = local[0];
 }
 
 /// `elect.sync d|p, mask`
@@ -175,6 +190,7 @@ constexpr Model table[] = {
     {"vote.sync.all.pred", voteInstruction<Vote::All>},
     {"vote.sync.any.pred", voteInstruction<Vote::Any>},
     {"vote.sync.ballot.b32", voteInstruction<Vote::Ballot>},
+    {"redux.sync.add.s32", addUp},
     {"elect.sync", elect},
     {"ldmatrix.sync.aligned.*", loadMatrices, decodeLoads},
     {"stmatrix.sync.aligned.*", storeMatrices, decodeMatrices},

@@ -55,6 +55,10 @@ template <int Width = warp_size, class T> __device__ __forceinline__ T shuffle_u
   return shuffle<Width>(x, at >= by ? at - by : at);
 }
 
+/// No one instruction adds up all lanes.
+inline constexpr bool adds_lanes_at_once = false;
+__device__ int sum_of_lanes(int x);
+
 /// A value that is the same in all lanes, known to be so.
 __device__ __forceinline__ int uniform(int x) { return __builtin_amdgcn_readfirstlane(x); }
 

@@ -138,7 +138,10 @@ template <int Mask, class T> __device__ __forceinline__ located<T> shuffle_xor(l
 
 /// Combines x over the lanes whose numbers differ in the bits from From to To (powers of two, To excluded).
 template <int From, int To, class F, class T> __device__ __forceinline__ T combine_lanes(F f, T x) {
-  if constexpr (From < To)
+  constexpr bool is_sum_of_all = From == 1 && To == warp_size && same<F, sum_operation> && same<T, int>;
+  if constexpr (is_sum_of_all && adds_lanes_at_once)
+    return sum_of_lanes(x);
+  else if constexpr (From < To)
     return combine_lanes<From * 2, To>(f, f(x, shuffle_xor<From>(x)));
   else
     return x;

@@ -41,6 +41,28 @@ __device__ __forceinline__ T scan_warps(S &through, int i, int first, int step, 
   return before;
 }
 
+/// Adds to `before` of each run of columns what all runs before it, and its warps before this one, tell; no total is left
+/// to carry. Each lane reads one number: lane i that of warp i % Warps in run i / Warps, in the order of columns.
+template <int Warps, int Runs, class S, class T>
+__device__ __forceinline__ void scan_runs(S &through, int first, T (&before)[Runs], T (&total)[Runs]) {
+  constexpr sum_operation plus;
+  constexpr int count = Warps * Runs;
+  T sum = lane() < count ? through.template slot<T>(first + lane() % Warps, lane() / Warps) : T(0);
+#pragma unroll
+  for (int d = 1; d < count; d *= 2) {
+    const T earlier = shuffle_up<warp_size>(sum, d);
+    if (lane() >= d)
+      sum = plus(earlier, sum);
+  }
+#pragma unroll
+  for (int r = 0; r < Runs; ++r) {
+    const int place = r * Warps + through.warp() - first;
+    const T earlier = shuffle<warp_size>(sum, place == 0 ? 0 : place - 1);
+    before[r] = plus(before[r], place == 0 ? T(0) : earlier);
+    total[r] = T(0);
+  }
+}
+
 /// Sum of what the groups of L's warps before this one tell of element `i`, each by this warp's counterpart in it.
 template <class L, class T, class S> __device__ __forceinline__ T sum_of_groups_before(S &through, int i) {
   constexpr int group = L::threads / warp_size;
@@ -92,9 +114,13 @@ template <tile X, class S = no_scratch> __device__ __forceinline__ X cumsum_cols
           through.template slot<T>(warp, slot) = total[a][r];
       });
       through.sync();
-      for_each_told<X, runs>(first, at_once, [&](int a, int r, int slot) {
-        before[a][r] = plus(before[a][r], scan_warps(through, slot, warp / warps * warps, 1, warps, total[a][r]));
-      });
+      if constexpr (X::row_slots == 1 && at_once == runs && runs * warps <= warp_size) {
+        scan_runs<warps>(through, warp / warps * warps, before[0], total[0]);
+      } else {
+        for_each_told<X, runs>(first, at_once, [&](int a, int r, int slot) {
+          before[a][r] = plus(before[a][r], scan_warps(through, slot, warp / warps * warps, 1, warps, total[a][r]));
+        });
+      }
       through.next();
     }
   }

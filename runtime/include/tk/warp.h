@@ -24,6 +24,14 @@ template <int Width = warp_size, class T> __device__ __forceinline__ T shuffle_u
   return __shfl_up_sync(~0u, x, by, Width);
 }
 
+/// The sum of x over all lanes, by one instruction: PTX ISA, "redux.sync".
+inline constexpr bool adds_lanes_at_once = true;
+__device__ __forceinline__ int sum_of_lanes(int x) {
+  int sum;
+  asm volatile("redux.sync.add.s32 %0, %1, 0xffffffff;" : "=r"(sum) : "r"(x));
+  return sum;
+}
+
 /// A value that is the same in all lanes, known to be so.
 __device__ __forceinline__ int uniform(int x) { return __shfl_sync(~0u, x, 0); }
 
