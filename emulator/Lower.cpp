@@ -127,16 +127,27 @@ void lowerIntrinsics(LoweringContext &context) {
 }
 
 /// The GPUs' extrema hold that +0 is above -0 (PTX: `max`, CDNA: `V_MAX_F32`). LLVM's maxnum leaves it open, and the
-/// host's instruction takes its second operand: lanes that exchange a zero of each sign would then differ.
+/// host's instruction takes its second operand: lanes that exchange a zero of each sign would then differ. Equal
+/// numbers have equal bits but for the signs of zeros, of which `and` gives +0 and `or` gives -0. (maximumnum orders
+/// zeros, too, but with LLVM 22 on x86 rows with NaN then had wrong extrema.)
+void orderZeros(llvm::CallInst &extreme) {
+  llvm::IRBuilder<> builder(extreme.getNextNode());
+  llvm::Value *x = extreme.getArgOperand(0), *y = extreme.getArgOperand(1);
+  llvm::Type *bits = x->getType()->getWithNewType(builder.getIntNTy(x->getType()->getScalarSizeInBits()));
+  llvm::Value *xBits = builder.CreateBitCast(x, bits), *yBits = builder.CreateBitCast(y, bits);
+  llvm::Value *both = extreme.getIntrinsicID() == llvm::Intrinsic::maxnum ? builder.CreateAnd(xBits, yBits)
+                                                                          : builder.CreateOr(xBits, yBits);
+  llvm::Value *ordered =
+      builder.CreateSelect(builder.CreateFCmpOEQ(x, y), builder.CreateBitCast(both, x->getType()), &extreme);
+  extreme.replaceUsesWithIf(ordered, [&](const llvm::Use &use) { return use.getUser() != ordered; });
+}
+
 void orderZerosInExtrema(llvm::Module &module) {
-  for (llvm::Function &function : llvm::make_early_inc_range(module)) {
-    const llvm::Intrinsic::ID id = function.getIntrinsicID();
-    if (id != llvm::Intrinsic::maxnum && id != llvm::Intrinsic::minnum)
-      continue;
-    const bool isMax = id == llvm::Intrinsic::maxnum;
-    function.replaceAllUsesWith(llvm::Intrinsic::getOrInsertDeclaration(
-        &module, isMax ? llvm::Intrinsic::maximumnum : llvm::Intrinsic::minimumnum, {function.getReturnType()}));
-  }
+  for (llvm::Function &function : module)
+    if (function.getIntrinsicID() == llvm::Intrinsic::maxnum || function.getIntrinsicID() == llvm::Intrinsic::minnum)
+      for (llvm::User *user : llvm::make_early_inc_range(function.users()))
+        if (auto *call = llvm::dyn_cast<llvm::CallInst>(user))
+          orderZeros(*call);
 }
 
 /// `void entry(void **arguments)`: each argument is where the launch says.
