@@ -7,6 +7,7 @@
 
 #include "tk/cp_async.h"
 #include "tk/fragment.h"
+#include "tk/tiles.h"
 
 namespace tk {
 
@@ -24,7 +25,7 @@ __device__ __forceinline__ void copy_row_chunks(Tile &to, int r, u32 place, cons
     const int c = i * across + lane * count;
     const u32 at = steps ? place + u32(i * step) : to.address() + u32(Tile::offset(r, c));
     if (Tile::cols % across == 0 || c < Tile::cols)
-      copy_async_16_of(at, row + c, (c < cols ? min(cols - c, count) : 0) * int(sizeof(T)));
+      copy_async_16_of(at, row + c, min(left_from(c, cols), count) * int(sizeof(T)));
   }
 }
 

@@ -10,6 +10,7 @@
 
 #include "tk/fragment.h"
 #include "tk/in_place.h"
+#include "tk/tiles.h"
 #include "tk/warp.h"
 #include "tk/words.h"
 
@@ -32,9 +33,8 @@ template <class T, int Align = sizeof(T)> struct view {
   }
   __device__ __forceinline__ bool has_row(int r) const { return r >= row_begin && r < row_end; }
   __device__ __forceinline__ bool has_col(int c) const { return c >= col_begin && c < col_end; }
-  /// How many columns end the view from c on. `col_end` may be as low as i32 goes, where the tile was moved far beyond
-  /// the tensor, so that `col_end - c` may wrap.
-  __device__ __forceinline__ int cols_from(int c) const { return c < col_end ? col_end - c : 0; }
+  /// How many columns before `col_end` there are from c on.
+  __device__ __forceinline__ int cols_from(int c) const { return left_from(c, col_end); }
 };
 
 /// How chunks are loaded, if nothing is said.

@@ -6,6 +6,7 @@
 
 #include "tk/cp_async.h"
 #include "tk/led_rows.h"
+#include "tk/tiles.h"
 
 namespace tk {
 
@@ -39,7 +40,7 @@ __device__ __forceinline__ void copy_led_row_async(shared_vector<T, Count> &to, 
   const int first = thread * count - before.columns, end = min(from.col_end, cols);
   const auto copy = [&](int place, int c) {
     copy_async_16_of(to.address() + u32(place * int(sizeof(T))), from.at(0, c),
-                     (c < end ? min(end - c, count) : 0) * int(sizeof(T)));
+                     min(left_from(c, end), count) * int(sizeof(T)));
   };
   if (suits<count>(from.base, before)) {
     const bool both = first < 0 && first > -count, begins = both && from.at(0, first) < tensor;

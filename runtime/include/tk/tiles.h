@@ -15,6 +15,10 @@ __host__ __device__ constexpr int saturated(long long x) {
 /// How many elements from `begin` on lie before the tensor; of the least i32 one fewer, and no tile is as large.
 __host__ __device__ constexpr int before(int begin) { return begin < -2147483647 ? 2147483647 : -begin; }
 
+/// How many elements are left from the `at`-th on, of those before `end`. That may be as low as i32 goes, where a tile
+/// was moved far beyond its tensor, so that `end - at` could wrap.
+__host__ __device__ constexpr int left_from(int at, int end) { return at < end ? end - at : 0; }
+
 /// Elements [begin, end) of a dim; `end` is clipped to the range. `index` tiles of the range come before.
 struct tile_index {
   int begin, end, index;
