@@ -269,14 +269,21 @@ cpp::Expr RolePrinter::edge(const Stmt &stmt) {
   const cpp::Expr tile = value(stmt.operands[0]);
   if (stmt.tileSize == 0)
     return cpp::member(tile, isBegin ? "begin" : "end");
-  const cpp::Expr before = cpp::binary("*", instance, cpp::integer(stmt.tileSize));
-  const cpp::Expr first = isFarMoved(stmt.operands[0])
-                              ? cpp::member(cpp::method(tile, "moved", {before}), "begin")
-                              : cpp::binary("+", cpp::member(tile, "begin"), before);
   const cpp::Expr end = cpp::member(tile, "end");
+  const cpp::Expr before = cpp::binary("*", instance, cpp::integer(stmt.tileSize));
   if (isBegin)
-    return cpp::call("tk::min", {first, cpp::binary("-", end, cpp::integer(1))});
-  return cpp::call("tk::min", {cpp::binary("+", first, cpp::integer(stmt.tileSize)), end});
+    return cpp::call("tk::min", {beginMovedBy(stmt.operands[0], before), cpp::binary("-", end, cpp::integer(1))});
+  const cpp::Expr size = cpp::integer(stmt.tileSize);
+  const cpp::Expr partEnd = isFarMoved(stmt.operands[0])
+                                ? beginMovedBy(stmt.operands[0], cpp::binary("+", before, size))
+                                : cpp::binary("+", beginMovedBy(stmt.operands[0], before), size);
+  return cpp::call("tk::min", {partEnd, end});
+}
+
+/// Where a tile begins and so many elements on, be it moved to the end of i32.
+cpp::Expr RolePrinter::beginMovedBy(const std::string &tile, const cpp::Expr &by) {
+  return isFarMoved(tile) ? cpp::member(cpp::method(value(tile), "moved", {by}), "begin")
+                          : cpp::binary("+", cpp::member(value(tile), "begin"), by);
 }
 
 /// Elements of a tile index as a column (axis 0), a row, or a scalar.

@@ -145,7 +145,9 @@ RolePrinter::ViewParts RolePrinter::viewOf(const Stmt &stmt, int64_t rows, int64
     if (index.kind == ViewIndex::Tiled) {
       const std::string &tile = stmt.operands[index.operand];
       const cpp::Expr t = value(tile);
-      axis.begin = cpp::binary("+", beginOf(t, index.divisor), shift);
+      axis.begin = index.divisor == 1 && (divided || (!isRows && stmt.colLo != 0))
+                       ? beginMovedBy(tile, shift)
+                       : cpp::binary("+", beginOf(t, index.divisor), shift);
       cpp::Expr end = endOf(t, index.divisor);
       if (stmt.hasElse) {
         end = lesser(end, kernel.dim(parts.param->dims[d]));

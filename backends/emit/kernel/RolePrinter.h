@@ -156,6 +156,7 @@ private:
   bool comparesColumns(const plan::Stmt &stmt) const;
   cpp::Expr columnsBefore(const plan::Stmt &stmt);
   cpp::Expr edge(const plan::Stmt &stmt);
+  cpp::Expr beginMovedBy(const std::string &tile, const cpp::Expr &by);
   cpp::Expr elementsOf(const plan::VarType &type, int axis, const std::string &tile);
   // ByElements.cpp
   /// Prints the run of element-wise work that begins at `i`, and leaves `i` at its last statement; false: there is

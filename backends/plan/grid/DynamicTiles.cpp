@@ -120,12 +120,13 @@ std::string chooseDynamicTiles(const TileScheduler &tiles, Placement &placement,
   return placement.buffers.back().name;
 }
 
-/// Behind the answer come the next tile's first loads. Rings of more than two stages leave the loading role early
-/// enough for both; a step more does, where the last loop is one. Ahead: a counter would give the blocks that begin
-/// first two more tiles each, before the others have their second.
+/// Behind the answer come the next tile's first loads. Tiles of one length gain nothing by waiting. Of tiles whose
+/// lengths change, rings of more than two stages leave the loading role early enough for both; a step more does, where
+/// the last loop is one. Ahead: a counter would give the blocks that begin first two more tiles each, before the others
+/// have their second.
 Ask whenToAsk(const TileScheduler &tiles) {
-  if (!tiles.lengths.change && tiles.arch.hasClusterLaunchControl)
-    return Ask::Ahead;
+  if (!tiles.lengths.change)
+    return tiles.arch.hasClusterLaunchControl ? Ask::Ahead : Ask::BeforeLastLoop;
   const std::vector<RingPlacement> &rings = tiles.placement.rings;
   const bool isDeep = std::any_of(rings.begin(), rings.end(),
                                   [](const RingPlacement &ring) { return ring.depth > 0 && ring.stages > 2; });
