@@ -31,8 +31,11 @@ namespace tkc::emulator {
 
 llvm::Expected<llvm::orc::JITTargetMachineBuilder> hostMachine() {
   llvm::Expected<llvm::orc::JITTargetMachineBuilder> machine = llvm::orc::JITTargetMachineBuilder::detectHost();
-  if (machine)
-    machine->setCodeGenOptLevel(llvm::CodeGenOptLevel::None);
+  if (!machine)
+    return machine;
+  machine->setCodeGenOptLevel(llvm::CodeGenOptLevel::None);
+  // These make zeros of the least bf16 numbers, which GPUs keep, and not every processor has them.
+  machine->addFeatures({"-avx512bf16", "-avxneconvert"});
   return machine;
 }
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "emulator/Program.h"
 
+#include "emulator/CompilerCalls.h"
 #include "emulator/CudaRuntime.h"
 #include "emulator/Kernels.h"
 #include "emulator/amdgpu/HipRuntime.h"
@@ -168,6 +169,8 @@ private:
     for (const Support &function : hipRuntimeFunctions())
       define(function.name, function.function);
     for (const Support &function : supportFunctions())
+      define(function.name, function.function);
+    for (const Support &function : compilerCalls())
       define(function.name, function.function);
     for (const IntrinsicModel &model : intrinsicModels())
       define(symbolOf(model.name), model.function);
