@@ -12,16 +12,14 @@ namespace tkc::ir {
 
 EdgeAnalysis::EdgeAnalysis(const Function &function) : function(function), ranges(function) { run(function.body); }
 
-Value *EdgeAnalysis::endAt(const Type &type, Place place) {
-  switch (place) {
-  case Inside:
+Value *EdgeAnalysis::endAt(const Type &type, Place place) const {
+  Value *end = place == PastRows ? type.rowEnd : place == PastCols ? type.colEnd : nullptr;
+  if (!end)
     return nullptr;
-  case PastRows:
-    return type.rowEnd;
-  case PastCols:
-    return type.colEnd;
-  }
-  return nullptr;
+  auto [found, isNew] = isFull.try_emplace(end, false);
+  if (isNew)
+    found->second = ranges.isAlwaysFull(end);
+  return found->second ? nullptr : end;
 }
 
 Contents EdgeAnalysis::at(const Value *value, Place place) const {
@@ -307,7 +305,7 @@ std::optional<EdgeAnalysis::Need> EdgeAnalysis::unmet(Op &op) const {
   if (op.kind != OpKind::Reduce)
     return std::nullopt;
   const Type &type = op.operand(0)->type;
-  Value *end = op.axis == 0 ? type.rowEnd : type.colEnd;
+  Value *end = endAt(type, op.axis == 0 ? PastRows : PastCols);
   if (!end)
     return std::nullopt;
   bool isInt = isInteger(type.elem);
@@ -348,7 +346,7 @@ std::optional<EdgeAnalysis::Need> EdgeAnalysis::unmet(Op &op) const {
 
 /// Indices of a gather or scatter are -1 where they do not exist, beyond each end that they have. No set of kinds says
 /// -1, so the masks themselves are looked for.
-std::optional<EdgeAnalysis::Need> EdgeAnalysis::unmetOfIndices(Op &op) {
+std::optional<EdgeAnalysis::Need> EdgeAnalysis::unmetOfIndices(Op &op) const {
   const auto isMasked = [](const Value *indices, const Value *end, int axis) {
     for (const Op *select; (select = definedBy(indices, OpKind::Select)) && constantOf(select->operand(2)) == -1.0;
          indices = select->operand(1))
@@ -361,7 +359,7 @@ std::optional<EdgeAnalysis::Need> EdgeAnalysis::unmetOfIndices(Op &op) {
       continue;
     Value *indices = op.operand(index.operand);
     for (int axis : {0, 1})
-      if (Value *end = axis == 0 ? indices->type.rowEnd : indices->type.colEnd; end && !isMasked(indices, end, axis))
+      if (Value *end = endAt(indices->type, axis == 0 ? PastRows : PastCols); end && !isMasked(indices, end, axis))
         return Need{&op, index.operand, axis, end, -1};
   }
   return std::nullopt;
@@ -370,7 +368,9 @@ std::optional<EdgeAnalysis::Need> EdgeAnalysis::unmetOfIndices(Op &op) {
 /// Beyond the end of what is contracted, zero on one side and finite numbers on the other.
 std::optional<EdgeAnalysis::Need> EdgeAnalysis::unmetOfDot(Op &op, size_t placeA, size_t placeB) const {
   Value *a = op.operand(placeA), *b = op.operand(placeB);
-  Value *end = a->type.colEnd ? a->type.colEnd : b->type.rowEnd;
+  Value *end = endAt(a->type, PastCols);
+  if (!end)
+    end = endAt(b->type, PastRows);
   if (!end)
     return std::nullopt;
   Contents beyondA = beyond(a, 1), beyondB = beyond(b, 0);

@@ -12,6 +12,7 @@
 //     follow an index that does not exist, so the indices of gathers and scatters are to be -1 there: whoever is given
 //     a negative one reads and writes nothing;
 //   - a store writes what exists;
+//   - no tile ends within itself whose range is a multiple of its size, as that from `lo` to `lo + n / B * B`;
 //   - every other operation computes from what its operands hold there.
 // Inputs are finite where they exist. Where both axes have ended nothing is claimed, and nothing is needed: an
 // operation sees beyond one edge only along rows or columns that exist.
@@ -53,10 +54,12 @@ private:
   using State = std::array<Contents, 3>;
 
   const Function &function;
-  RangeAnalysis ranges;
+  mutable RangeAnalysis ranges; ///< which learns of values as it is asked
   std::unordered_map<const Value *, State> states;
+  mutable std::unordered_map<const Value *, bool> isFull; ///< by tile index: no tile of it ends within itself
 
-  static Value *endAt(const Type &type, Place place);
+  /// The tile index with which tiles of this type may end within themselves; null where none does.
+  Value *endAt(const Type &type, Place place) const;
   Contents at(const Value *value, Place place) const;
   bool set(const Value *value, State state);
   void run(const Block &block);
@@ -73,7 +76,7 @@ private:
   /// `placeA`, `placeB`: of what is multiplied among the operands.
   std::optional<Need> unmetOfDot(Op &op, size_t placeA, size_t placeB) const;
   void addUnmet(const Block &block, std::vector<Need> &needs) const;
-  static std::optional<Need> unmetOfIndices(Op &op);
+  std::optional<Need> unmetOfIndices(Op &op) const;
 };
 
 } // namespace tkc::ir
