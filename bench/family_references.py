@@ -352,11 +352,12 @@ def convolution_gradients(x, dy, spectrum):
     return [dx, torch.fft.irfft((of_dy * of_x.conj()).sum(0), n=points)[..., :n]]
 
 
-def attention_gradients(q, k, v, grad, scale):
-    """dq, dk, dv of causal attention with grouped queries, and o and lse of its forward pass."""
+def attention_gradients(q, k, v, grad, scale, causal=True):
+    """dq, dk, dv of attention with grouped queries, and o and lse of its forward pass."""
     batch, count, n, _ = q.shape
     share = count // k.shape[1]
-    seen = torch.ones(n, n, dtype=torch.bool, device=q.device).tril()
+    seen = torch.ones(n, n, dtype=torch.bool, device=q.device)
+    seen = seen.tril() if causal else seen
     dq, dk, dv = (torch.zeros(x.shape, dtype=torch.float64, device=q.device) for x in (q, k, v))
     o, lse = torch.empty_like(dq), dq.new_empty(batch, count, n)
     for b in range(batch):

@@ -658,6 +658,27 @@ def grouped_backward(kit):
                 bytes_of(q, k, v, o, grad, *outputs), 5.0 * b * h * n * n * 128, limit=5e-2)
 
 
+def ragged_backward(kit, causal):
+    """Sequences end to end, beside our own backward pass of as many sequences in a tensor of their own: the ratio is that of their rates."""
+    (b, h, n), g = kit.sizes((8, 16, 2048), (2, 4, 131)), kit.sizes(4, 2)
+    q, grad, k, v = kit.normal(b, h, n, 128), kit.normal(b, h, n, 128), kit.normal(b, g, n, 128), kit.normal(b, g, n, 128)
+    scale = 128**-0.5
+    wanted, o, lse = references.attention_gradients(q, k, v, grad, scale, causal)
+    o, lse = o.to(torch.bfloat16), lse.float()
+
+    def end_to_end(x):
+        return x.transpose(1, 2).flatten(0, 1).contiguous()
+
+    ours, starts = [end_to_end(x) for x in (q, k, v, o, grad)], torch.arange(b + 1, dtype=torch.int32, device=q.device) * n
+    rows_lse = lse.transpose(0, 1).flatten(1).contiguous()
+    outputs, others = [torch.empty_like(x) for x in ours[:3]], [torch.empty_like(x) for x in (q, k, v)]
+    call, dense = kit.kernel("extra/ragged_training.tk", "ragged_bwd_gqa"), kit.kernel("attention_backward.tk", "attn_bwd_gqa")
+    return Work(lambda: call(*ours, rows_lse, starts, scale, causal=causal, out=outputs), outputs, lambda: [end_to_end(x) for x in wanted],
+                {"attn_bwd_gqa": lambda: lambda: dense(q, k, v, o, grad, lse, scale, causal=causal, out=others)},
+                bytes_of(*ours, *outputs), (5.0 if causal else 10.0) * b * h * n * n * 128, limit=5e-2,
+                compared=lambda results: [end_to_end(x) for x in results])
+
+
 def rows():
     for d in (64, 128):
         for kind, name in (("linear_attention", "linear attention"), ("retention", "retention"), ("simple_gated", "simple gated")):
@@ -717,9 +738,11 @@ def rows():
     yield Row("sampling, top-p, f32", functools.partial(sample, dtype=torch.float32, number=0, share=0.9), ratio=2)
     yield Row("NVFP4 weights 8192³", nvfp4, ratio=0.5)
     yield Row("attention backward, grouped", grouped_backward, ratio=0.85)
+    for causal in (True, False):
+        yield Row(f"attention backward, ragged, {'causal' if causal else 'full'}", functools.partial(ragged_backward, causal=causal), ratio=0.85)
     yield Row("Hedgehog", hedgehog, ratio=3, processes=0, seconds=150)  # its peer's matrices fill the memory: nothing beside it
 
 
 # What families are asked for and the library does not have.
-MISSING = ["attention backward with ragged keys, and a row that times that with windowed keys (kernels/extra/window_training.tk)",
+MISSING = ["a row that times attention backward with windowed keys (kernels/extra/window_training.tk)",
            "backward of Kimi delta attention, Hedgehog, and of the head with cross-entropy"]

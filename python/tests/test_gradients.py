@@ -65,6 +65,12 @@ CALLS = [
      {"q": ("bf16", (1, 2, 7, 64)), "k": ("bf16", (1, 2, 7, 64)), "v": ("bf16", (1, 2, 7, 64)), "scale": 0.125, "window": 3}),
     ("extra/window_training.tk", "window_fwd",
      {"q": ("bf16", (1, 4, 7, 64)), "k": ("bf16", (1, 2, 7, 64)), "v": ("bf16", (1, 2, 7, 64)), "scale": 0.125, "window": 4}),
+    ("extra/ragged_training.tk", "ragged_fwd",
+     {"q": ("bf16", (7, 2, 64)), "k": ("bf16", (7, 2, 64)), "v": ("bf16", (7, 2, 64)),
+      "cu": np.array([0, 3, 3, 7], dtype="int32"), "scale": 0.125}),
+    ("extra/ragged_training.tk", "ragged_fwd",
+     {"q": ("bf16", (7, 4, 64)), "k": ("bf16", (7, 2, 64)), "v": ("bf16", (7, 2, 64)),
+      "cu": np.array([0, 1, 7], dtype="int32"), "scale": 0.125, "causal": False}),
     ("extra/embedding.tk", "embedding", {"table": ("bf16", (6, 5)), "ids": np.array([3, -1, 0, 5, 3])}),
     ("extra/dropout.tk", "dropout", {"x": ("bf16", (6, 40)), "p": 0.25, "seed": 7}),
 ]  # fmt: skip
