@@ -3,6 +3,7 @@
 //
 // Barriers: who waits, who comes, and when a phase is over.
 #include "backends/cost/Simulator.h"
+#include "ir/plan/Turns.h"
 
 #include <algorithm>
 
@@ -107,8 +108,9 @@ bool Simulator::meet(Process &process, const Stmt &stmt) {
 
 void Simulator::advanceCursor(Process &process, const Node &node) {
   Process::Cursor &cursor = process.cursors[static_cast<size_t>(node.cursor)];
-  if (++cursor.stage >= node.ringStages)
-    cursor = {0, cursor.round + 1};
+  for (int left = plan::stagesBy(*node.stmt, process.instance); left > 0; --left)
+    if (++cursor.stage >= node.ringStages)
+      cursor = {0, cursor.round + 1};
 }
 
 } // namespace tkc::cost

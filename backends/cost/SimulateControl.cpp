@@ -3,6 +3,7 @@
 //
 // Loops, of which a few trips are run, and branches.
 #include "backends/cost/Simulator.h"
+#include "ir/plan/Turns.h"
 
 #include <algorithm>
 
@@ -26,7 +27,9 @@ void Simulator::enterLoop(Process &process, const Node &node) {
   frame.lo = plan::toInteger(process.scalars->get(stmt.operands[0]).value);
   frame.hi = plan::toInteger(process.scalars->get(stmt.operands[1]).value);
   frame.step = std::max<int64_t>(stmt.tileSize, 1);
-  frame.trips = std::max<int64_t>(0, (frame.hi - frame.lo + frame.step - 1) / frame.step);
+  const int64_t tiles = std::max<int64_t>(0, (frame.hi - frame.lo + frame.step - 1) / frame.step);
+  const plan::Turn own = plan::turnOf(stmt, process.instance);
+  frame.trips = own.countOf(tiles);
   frame.goesOn = stmt.operands.size() > 2 && plan::toInteger(process.scalars->get(stmt.operands[2]).value) < frame.lo;
   if (frame.trips == 0 && frame.goesOn) {
     if (!node.epilogue.empty())
@@ -38,7 +41,7 @@ void Simulator::enterLoop(Process &process, const Node &node) {
       process.frames.emplace_back(node.orElse);
     return;
   }
-  frame.limit = frame.trips > mostTrips + mostTrips / 2 ? mostTrips : frame.trips;
+  frame.limit = own.countOf(tiles > mostTrips + mostTrips / 2 ? mostTrips : tiles);
   frame.began = process.virtualTime();
   frame.trip = -1;
   frame.at = node.body.size(); // the next step begins the first trip
@@ -65,9 +68,10 @@ bool Simulator::nextTrip(Process &process, Frame &frame) {
     frame.then = process.tally;
   }
   if (frame.trip < frame.limit) {
-    const int64_t begin = frame.lo + frame.trip * frame.step;
+    const plan::Turn own = plan::turnOf(*node.stmt, process.instance);
+    const int64_t index = own.first + frame.trip * own.every, begin = frame.lo + index * frame.step;
     process.scalars->set(node.stmt->dest,
-                         {static_cast<double>(begin), begin, std::min(begin + frame.step, frame.hi), frame.trip});
+                         {static_cast<double>(begin), begin, std::min(begin + frame.step, frame.hi), index});
     frame.nodes = pipelined && frame.trip == 0 && !frame.goesOn ? &node.prologue : &node.body;
     frame.at = 0;
     return true;

@@ -31,6 +31,7 @@ void refuseKeys(const ScheduleSettings &settings, const arch::Description &arch,
   refuse("cluster", arch.maxClusterSize > 1, 1, "clusters");
   refuse("cluster_across", arch.maxClusterSize > 1, 1, "clusters");
   refuse("split", arch.maxClusterSize > 1, 1, "clusters");
+  refuse("split_in_block", arch.warpsPerGroup > 1, 1, "products of warpgroups");
   refuse("warpgroups", arch.warpsPerGroup > 1, 0, "products of warpgroups; `warps` says how many multiply");
   refuse("correction", arch.tensorMemoryColumns > 0, 0, "accumulators in tensor memory");
   refuse("claim_tiles", arch.hasTransactionBarriers, 0, "warps that load for others");

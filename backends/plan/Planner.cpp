@@ -9,6 +9,7 @@
 #include "backends/plan/grid/EarlyLaunch.h"
 #include "backends/plan/grid/GridBounds.h"
 #include "backends/plan/grid/PingPong.h"
+#include "backends/plan/grid/SplitInBlock.h"
 #include "backends/plan/grid/SplitK.h"
 #include "backends/plan/grid/TileOrder.h"
 #include "backends/plan/grid/TileScheduler.h"
@@ -86,6 +87,9 @@ private:
     takesTurns = choosePingPong(tiles, placement, why);
     if (!why.empty())
       return refusePingPong(why);
+    sharing = chooseSplitInBlock(tiles, placement, why);
+    if (!why.empty())
+      return refuseSplitInBlock(why);
     answers = chooseDynamicTiles(tiles, placement, plan->grid, why);
     if (!why.empty())
       return refuse(why);
@@ -93,7 +97,7 @@ private:
     if (!why.empty())
       return refuseCorrection(why);
     fillRings(placement, arch, schedule, tiles.takesTilesInTurn(), !answers.empty());
-    adds = chooseBulkReduce(schedule, !takesTurns && plan->cluster == 1,
+    adds = chooseBulkReduce(schedule, !takesTurns && sharing == 1 && plan->cluster == 1,
                             warpsPerWarpgroup - 1 - (answers.empty() ? 0 : 1), placement, why);
     if (!why.empty())
       return refuse(why);
@@ -175,7 +179,7 @@ private:
       if (const std::string why = boundByWarpgroup(consumer.role, placement, plan->grid, consumer.byMasks);
           !why.empty())
         return refuse("`own_bounds`: " + why);
-    if (!takesTurns && placement.turns == 0 && !schedule.alignRows.value_or(false))
+    if (!takesTurns && sharing == 1 && placement.turns == 0 && !schedule.alignRows.value_or(false))
       for (const std::string &tensor :
            placeLookUpTables(consumer.role, consumer.scratch, *plan, placement, tiles.takesTilesInTurn()))
         note(plan::Note::Copies,
@@ -201,6 +205,9 @@ private:
     if (takesTurns)
       if (const std::string why = takeTurns(consumer.role, consumer.scratch, plan->barriers); !why.empty())
         return refusePingPong(why);
+    if (sharing > 1)
+      if (const std::string why = splitInBlock(consumer.role, sharing, placement); !why.empty())
+        return refuseSplitInBlock(why);
     if (products && products->failsForPairs) {
       if (schedule.twoCta)
         refuse("`two_cta`, pairs of blocks: a product is not in a loop of products alone that begins with zero");
@@ -276,8 +283,11 @@ private:
   }
 
   bool sharesMemory() const {
-    return schedule.share.value_or(false) && placement.hasProducts && !placement.usesTensorMemory() && !takesTurns;
+    return schedule.share.value_or(false) && placement.hasProducts && !placement.usesTensorMemory() && !takesTurns &&
+           sharing == 1;
   }
+
+  bool refuseSplitInBlock(const std::string &why) const { return refuse("`split_in_block`: " + why); }
 
   bool refusePingPong(const std::string &why) {
     return refuse("`pingpong`, warpgroups that take tiles in turns: " + why);
@@ -320,7 +330,9 @@ private:
       decide(arch.language == arch::Language::Hip ? "waves" : "warps",
              fmt::format("{} × {}", placement.layout.threads / arch.warpSize, placement.instances));
     else
-      decide("warpgroups", takesTurns ? "2 in turns" : std::to_string(placement.instances));
+      decide("warpgroups", takesTurns    ? "2 in turns"
+                           : sharing > 1 ? fmt::format("{}, iterations in turns", sharing)
+                                         : std::to_string(placement.instances));
     if (placement.layout.kind == plan::Layout::Mfma)
       decide("loads", placement.directLoads ? "direct" : "through registers");
     if (placement.turns > 0)
@@ -379,6 +391,7 @@ private:
   std::string answers;     ///< the buffer for those about dynamic tiles; empty: tiles are shared out when blocks begin
   bool adds = false;       ///< a role of its own hands what loops add to the copy engine
   bool takesTurns = false; ///< computing warpgroups take whole tiles in turns
+  int sharing = 1;         ///< computing warpgroups that take the iterations of a loop in turns
   int polynomials = 0;     ///< of 16 exponentials those that multiply-adds compute
 };
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "backends/schedule/Schedule.h"
 
+#include "backends/schedule/Split.h"
 #include "support/Diagnostics.h"
 #include "support/ForeignWords.h"
 #include "support/NearestName.h"
@@ -36,7 +37,9 @@ void set(Schedule &schedule, std::string_view key, int64_t value) {
   else if (key == "cluster_across")
     schedule.clusterAcross = value;
   else if (key == "split")
-    schedule.split = value;
+    setSplitBlocks(schedule, value);
+  else if (key == "split_in_block")
+    setSplitWarpgroups(schedule, value);
   else if (key == "producer_registers")
     schedule.producerRegisters = value;
   else if (key == "consumer_registers")
@@ -127,6 +130,10 @@ const std::vector<Key> &keys() {
       {"split", "int", 1, 8, "1",
        "blocks of a cluster that share out the loop of products of one tile, and add up, also attention's: 1, 2, 4 or "
        "8"},
+      {"split_in_block", "int", 1, 4, "1",
+       "computing warpgroups of a block that take the iterations of the loop of products of one tile in turns, each "
+       "with "
+       "sums of its own, which one of them adds up (Hopper)"},
       {"correction", "bool", 0, 1, "false",
        "a warpgroup of its own rescales accumulators in tensor memory, of one or two computing ones; of one it also "
        "stores them"},

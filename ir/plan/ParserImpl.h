@@ -63,6 +63,7 @@ private:
   void ofFirst(Stmt &stmt);
   void shared(Stmt &stmt);
   void product(Stmt &stmt);
+  void turn(Stmt &stmt);
   void loop(Stmt &stmt);
   void branch(Stmt &stmt);
   void tileAhead(Stmt &stmt);

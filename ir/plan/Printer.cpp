@@ -120,6 +120,8 @@ std::string range(const std::string &lo, const std::string &hi, int64_t tileSize
 
 std::string operand(const Stmt &stmt, size_t i) { return i < stmt.operands.size() ? stmt.operands[i] : "?"; }
 
+std::string turns(const Stmt &stmt) { return stmt.turns > 0 ? fmt::format(" turns {}", stmt.turns) : ""; }
+
 /// `cols 64..128 of `, or nothing for all of them.
 std::string columns(const Stmt &stmt) {
   return stmt.colLo == 0 && stmt.colHi == 0 ? "" : fmt::format("cols {}..{} of ", stmt.colLo, stmt.colHi);
@@ -231,8 +233,8 @@ std::string head(const Stmt &stmt) {
   case StmtKind::NextTile:
     return "next_tile " + print(stmt.ref);
   case StmtKind::For:
-    return fmt::format("for {} in {}{}", stmt.dest, range(operand(stmt, 0), operand(stmt, 1), stmt.tileSize),
-                       stmt.operands.size() > 2 ? " after " + stmt.operands[2] : "");
+    return fmt::format("for {} in {}{}{}", stmt.dest, range(operand(stmt, 0), operand(stmt, 1), stmt.tileSize),
+                       stmt.operands.size() > 2 ? " after " + stmt.operands[2] : "", turns(stmt));
   case StmtKind::If:
     if (!stmt.turn.empty())
       return "if instance " + stmt.turn;
@@ -243,6 +245,8 @@ std::string head(const Stmt &stmt) {
     return fmt::format("ahead {} = {}{} of {}{}", stmt.dest, stmt.operands.size() > 2 ? stmt.operands[2] + " + " : "",
                        stmt.count, range(operand(stmt, 0), operand(stmt, 1), stmt.tileSize),
                        stmt.always ? " always" : "");
+  case StmtKind::Advance:
+    return head(stmt.as<Advance>()) + (stmt.own ? " own" : "") + turns(stmt);
   case StmtKind::Each:
     return "each instance";
   case StmtKind::Sync:
@@ -260,7 +264,6 @@ std::string head(const Stmt &stmt) {
   case StmtKind::Expect:
   case StmtKind::Wait:
   case StmtKind::Arrive:
-  case StmtKind::Advance:
   case StmtKind::WaitForPrevious:
   case StmtKind::Record:
     return std::visit(

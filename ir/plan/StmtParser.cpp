@@ -133,8 +133,11 @@ Stmt Parser::stmt() {
     assignment(stmt);
     return stmt;
   }
-  if (PieceParser{*this}.oneOf(stmt, &stmt.fields))
+  if (PieceParser{*this}.oneOf(stmt, &stmt.fields)) {
+    if (stmt.kind == StmtKind::Advance)
+      turn(stmt);
     return stmt;
+  }
   for (StmtKind kind : effects)
     if (accept(spelling(kind))) {
       stmt.kind = kind;
@@ -422,6 +425,16 @@ void Parser::product(Stmt &stmt) {
   }
 }
 
+/// What instances that take turns do apart. A variable may be called `own`, too, and `turns`.
+void Parser::turn(Stmt &stmt) {
+  if (stmt.kind == StmtKind::Advance && at("own") && ahead.text != "=")
+    stmt.own = accept("own");
+  if (at("turns") && ahead.token == Token::Number) {
+    expect("turns");
+    stmt.turns = smallInteger();
+  }
+}
+
 void Parser::loop(Stmt &stmt) {
   stmt.dest = name("a variable");
   expect("in");
@@ -429,6 +442,7 @@ void Parser::loop(Stmt &stmt) {
   range(stmt.operands[0], stmt.operands[1], stmt.tileSize);
   if (accept("after"))
     stmt.operands.push_back(name("where the loop before began"));
+  turn(stmt);
   expect("{");
   stmt.body = body(nullptr, nullptr, &stmt);
   if (!accept("else"))

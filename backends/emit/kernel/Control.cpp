@@ -4,6 +4,7 @@
 #include "backends/emit/kernel/RolePrinter.h"
 #include "backends/emit/kernel/SplitVariables.h"
 
+#include "ir/plan/Turns.h"
 #include "support/Diagnostics.h"
 
 #include <algorithm>
@@ -456,8 +457,12 @@ void RolePrinter::printStmt(const Stmt &stmt, cpp::Body &out) {
   case StmtKind::Record:
     assert(false && "print() hands records to printRecords");
     return;
-  case StmtKind::Advance:
-    return emit(stmt, out, cpp::method(cpp::name(cppNames.at(stmt.as<plan::Advance>().ring)), "advance"));
+  case StmtKind::Advance: {
+    const cpp::Expr cursor = cpp::name(cppNames.at(stmt.as<plan::Advance>().ring));
+    if (plan::movesToOwn(stmt))
+      return emit(stmt, out, cpp::method(cursor, "advance", {instance}));
+    return emit(stmt, out, cpp::method(cursor, stmt.turns > 0 ? fmt::format("advance<{}>", stmt.turns) : "advance"));
+  }
   case StmtKind::ClusterSync:
     if (kernel.plan.tensorColumns > 0) // all roles meet before tensor memory is freed
       return;
@@ -542,11 +547,19 @@ static bool movesCursorsAlone(const plan::Body &body) {
   return std::all_of(body.begin(), body.end(), [](const Stmt &stmt) { return stmt.kind == StmtKind::Advance; });
 }
 
+/// `tk::tiles<64>`, or of tiles that instances take in turns, `tk::tiles_in_turns<64, 3>`.
+static std::string rangeType(const Stmt &loop) {
+  return plan::isInTurns(loop) ? fmt::format("tk::tiles_in_turns<{}, {}>", loop.tileSize, loop.turns)
+                               : fmt::format("tk::tiles<{}>", loop.tileSize);
+}
+
 void RolePrinter::printFor(const Stmt &stmt, cpp::Body &out) {
   const std::string index = nameOf(stmt.dest);
   const std::string lo = cpp::print(value(stmt.operands[0])), hi = cpp::print(value(stmt.operands[1]));
   const bool pipelined = !stmt.prologue.empty() || !stmt.epilogue.empty();
-  const auto tiles = fmt::format("tk::tiles<{}>{{{}, {}}}", stmt.tileSize, lo, hi);
+  const bool inTurns = plan::isInTurns(stmt);
+  const auto tiles = inTurns ? fmt::format("{}{{{{{}, {}}}, {}}}", rangeType(stmt), lo, hi, cpp::print(instance))
+                             : fmt::format("{}{{{}, {}}}", rangeType(stmt), lo, hi);
   if (!pipelined) {
     beginGroupOf(stmt.body, out);
     const bool looksAhead =
@@ -579,8 +592,9 @@ void RolePrinter::printFor(const Stmt &stmt, cpp::Body &out) {
   cpp::Body epilogue = print(stmt.epilogue);
   inner.insert(inner.end(), epilogue.begin(), epilogue.end());
   lastLine = 0;
-  out.push_back(cpp::Stmt::ifThen(cpp::binary("<", value(stmt.operands[0]), value(stmt.operands[1])), std::move(inner),
-                                  print(stmt.orElse)));
+  const cpp::Expr hasAny = inTurns ? cpp::method(cpp::name(range), "any")
+                                   : cpp::binary("<", value(stmt.operands[0]), value(stmt.operands[1]));
+  out.push_back(cpp::Stmt::ifThen(hasAny, std::move(inner), print(stmt.orElse)));
 }
 
 /// The name of a pipelined loop's tiles; none for integers.
@@ -588,8 +602,9 @@ std::string RolePrinter::declareRange(const Stmt &loop, cpp::Body &out) {
   if (loop.tileSize == 0)
     return {};
   const std::string range = names.take(nameOf(loop.dest) + "_tiles");
-  out.push_back(cpp::Stmt::declaration("const tk::tiles<" + std::to_string(loop.tileSize) + ">", range,
-                                       cpp::braces("", {value(loop.operands[0]), value(loop.operands[1])})));
+  const cpp::Expr all = cpp::braces("", {value(loop.operands[0]), value(loop.operands[1])});
+  out.push_back(cpp::Stmt::declaration("const " + rangeType(loop), range,
+                                       plan::isInTurns(loop) ? cpp::braces("", {all, instance}) : all));
   return range;
 }
 
@@ -681,7 +696,18 @@ void RolePrinter::printCopyingLoop(const Stmt &stmt, cpp::Body &out) {
   out.push_back(cpp::Stmt::ifThen(*all, {std::move(fast)}, {loop()}));
 }
 
+/// Whether some statement moves a cursor on; else it stands at stage 0 throughout.
+static bool moves(const plan::Role &role, const std::string &cursor) {
+  const auto advances = [&](const Stmt &stmt) {
+    const auto *advance = stmt.getIf<plan::Advance>();
+    return advance && advance->ring == cursor;
+  };
+  return plan::any(role.body, advances) || plan::any(role.finish, advances);
+}
+
 cpp::Expr RolePrinter::conditionOf(const Stmt &stmt) {
+  if (!stmt.turn.empty() && !moves(role, stmt.turn))
+    return cpp::binary("==", instance, cpp::integer(0));
   if (!stmt.turn.empty())
     return cpp::binary("==", cpp::member(cpp::name(cppNames.at(stmt.turn)), "slot"), instance);
   const cpp::Expr holds = stmt.operands.empty() ? cpp::Expr() : value(stmt.operands[0]);
@@ -701,7 +727,9 @@ void RolePrinter::printIf(const Stmt &stmt, cpp::Body &out) {
   if (then.empty() && otherwise.empty())
     return;
   if (then.empty()) {
-    out.push_back(cpp::Stmt::ifThen(cpp::unary("!", condition), std::move(otherwise)));
+    const bool isFirst = !stmt.turn.empty() && !moves(role, stmt.turn);
+    out.push_back(cpp::Stmt::ifThen(isFirst ? cpp::binary("!=", instance, cpp::integer(0)) : cpp::unary("!", condition),
+                                    std::move(otherwise)));
     return;
   }
   out.push_back(cpp::Stmt::ifThen(condition, std::move(then), std::move(otherwise)));

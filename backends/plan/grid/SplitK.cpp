@@ -2,11 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "backends/plan/grid/SplitK.h"
 
+#include "backends/plan/grid/LoopSums.h"
 #include "backends/plan/grid/OnlineParts.h"
 #include "backends/plan/grid/SumSlices.h"
 #include "backends/plan/placement/TensorMaps.h"
 #include "backends/plan/roles/IntegerCode.h"
 #include "backends/plan/roles/TileNumbers.h"
+#include "backends/schedule/Split.h"
+#include "ir/plan/Turns.h"
 #include <algorithm>
 #include <fmt/core.h>
 #include <set>
@@ -18,24 +21,12 @@ namespace {
 using Kind = plan::StmtKind;
 using plan::Stmt;
 
-/// Copies of operands, or products.
-bool worksOnTiles(const Stmt &stmt) { return stmt.kind == Kind::CopyIn || stmt.kind == Kind::Product; }
-
 plan::VarType integer() {
   plan::VarType type;
   type.kind = plan::VarType::Scalar;
   type.elem = ElemType::I32;
   return type;
 }
-
-/// Loops of a role that follow each other, as masks split them: together they go over one range.
-struct LoopChain {
-  size_t first = 0, last = 0; ///< in the role's body
-
-  bool has(const plan::Role &role, const Stmt &stmt) const {
-    return &stmt >= &role.body[first] && &stmt <= &role.body[last];
-  }
-};
 
 class Splitter {
 public:
@@ -70,36 +61,17 @@ private:
   // ---- what can be split
   std::string whyNot(const plan::Role &role) const {
     std::string why;
-    const std::optional<LoopChain> loops = chainOf(role, why);
+    const std::optional<LoopsOfProducts> loops = findLoops(role, why);
     if (!loops)
       return why;
     if (why = whyNoRange(role, *loops); !why.empty())
       return why;
-    const Carried carried = carriedBy(role, *loops);
-    return online ? whyNotOnline(role, *loops, carried) : whyNoSums(role, *loops, carried.tiles);
-  }
-
-  /// Null, with `why`, where something else copies or multiplies, but for copies of operands that all iterations use.
-  static std::optional<LoopChain> chainOf(const plan::Role &role, std::string &why) {
-    std::optional<LoopChain> chain;
-    for (size_t i = 0; i < role.body.size(); ++i) {
-      const Stmt &stmt = role.body[i];
-      if (!plan::any(stmt, worksOnTiles) || (stmt.kind == Kind::CopyIn && !chain))
-        continue;
-      if (stmt.kind != Kind::For || stmt.tileSize == 0) {
-        why = chain ? "copies or products follow the first loop"
-                    : "there is no loop over tiles that has all copies and products";
-        return std::nullopt;
-      }
-      chain = LoopChain{chain ? chain->first : i, i};
-    }
-    if (!chain)
-      why = "there is no loop over tiles that has all copies and products";
-    return chain;
+    const CarriedByLoops carried = carriedBy(role, *loops);
+    return online ? whyNotOnline(role, *loops, carried) : whyNoSums(role, *loops, carried.tiles, "block");
   }
 
   /// Loops that follow each other go over one range if each begins where the one before ends, with whole tiles before.
-  std::string whyNoRange(const plan::Role &role, const LoopChain &loops) const {
+  std::string whyNoRange(const plan::Role &role, const LoopsOfProducts &loops) const {
     const Stmt *before = nullptr;
     const Stmt &first = role.body[loops.first];
     for (size_t i = loops.first; i <= loops.last; ++i) {
@@ -125,13 +97,8 @@ private:
     return var && var->type.kind == plan::VarType::Scalar;
   }
 
-  static const Stmt *definition(const plan::Body &body, const std::string &name) {
-    const auto found = std::find_if(body.begin(), body.end(), [&](const Stmt &stmt) { return stmt.dest == name; });
-    return found == body.end() ? nullptr : &*found;
-  }
-
   /// Whether whole tiles lie between the begin of the range and a number, or the range ends there.
-  bool isAfterWhole(const plan::Role &role, const LoopChain &loops, const std::string &name) const {
+  bool isAfterWhole(const plan::Role &role, const LoopsOfProducts &loops, const std::string &name) const {
     const std::string &lo = role.body[loops.first].operands[0], &hi = role.body[loops.last].operands[1];
     const int64_t tile = role.body[loops.first].tileSize;
     if (name == lo || name == hi || (isMultiple(role, name, tile) && isMultiple(role, lo, tile)))
@@ -168,62 +135,8 @@ private:
     }
   }
 
-  // ---- what the loops leave behind
-
-  /// Tiles and columns of numbers that the loops write and something else knows.
-  struct Carried {
-    std::vector<std::string> tiles, columns;
-    std::vector<std::string> maxima; ///< columns that take the place of one that was compared with them
-    bool others = false;             ///< rows or numbers as well
-  };
-
-  static Carried carriedBy(const plan::Role &role, const LoopChain &loops) {
-    Carried carried;
-    std::set<std::string> seen;
-    const auto add = [&](const Stmt &stmt) {
-      const plan::Var *var = role.findVar(stmt.dest);
-      if (!var || !isKnownOutside(role, loops, stmt.dest) || !seen.insert(stmt.dest).second)
-        return;
-      if (var->type.kind == plan::VarType::Fragment)
-        carried.tiles.push_back(stmt.dest);
-      else if (var->type.kind == plan::VarType::Column)
-        (stmt.kind == Kind::Move ? carried.maxima : carried.columns).push_back(stmt.dest);
-      else
-        carried.others = true;
-    };
-    for (size_t i = loops.first; i <= loops.last; ++i)
-      if (role.body[i].kind == Kind::For)
-        plan::walk(role.body[i], [&](const Stmt &stmt) {
-          if (&stmt != &role.body[i])
-            add(stmt);
-        });
-    return carried;
-  }
-
-  /// Sums that nothing in the loops reads.
-  static std::string whyNoSums(const plan::Role &role, const LoopChain &loops, const std::vector<std::string> &tiles) {
-    const auto isSum = [&](const std::string &name) {
-      return std::find(tiles.begin(), tiles.end(), name) != tiles.end();
-    };
-    std::string why;
-    for (size_t i = loops.first; i <= loops.last; ++i)
-      for (const plan::Body *body : role.body[i].bodies())
-        plan::walk(*body, [&](const Stmt &stmt) {
-          const std::string *sum = addsTo(stmt);
-          if (!stmt.dest.empty() && !(sum && isSum(*sum)) && isKnownOutside(role, loops, stmt.dest))
-            why = "the loop does more than multiply and add up";
-          for (const std::string &operand : stmt.operands)
-            if (isSum(operand) && !(sum && *sum == operand))
-              why = "the loop reads a sum, of which each block has a part";
-        });
-    for (const std::string &sum : tiles)
-      if (why.empty() && !beginsWithZero(role, sum))
-        why = "a sum does not begin with zero, which each block would count";
-    return why;
-  }
-
   /// `online` says that the kernel's loops carry such sums alone: here are as many.
-  std::string whyNotOnline(const plan::Role &role, const LoopChain &loops, const Carried &carried) const {
+  std::string whyNotOnline(const plan::Role &role, const LoopsOfProducts &loops, const CarriedByLoops &carried) const {
     const auto isProduct = [](const Stmt &stmt) { return stmt.kind == Kind::Product; };
     const bool multiplies =
         std::any_of(role.body.begin(), role.body.end(), [&](const Stmt &stmt) { return plan::any(stmt, isProduct); });
@@ -246,35 +159,6 @@ private:
       if (plan::any(role.body[i], [](const Stmt &stmt) { return stmt.byThreads; }))
         return "a row's sums are kept in parts";
     return {};
-  }
-
-  /// The variable to which a statement adds something else: a product to its accumulators, or vector work.
-  static const std::string *addsTo(const Stmt &stmt) {
-    if (stmt.kind == Kind::Product)
-      return stmt.accumulate ? &stmt.dest : nullptr;
-    const bool adds = stmt.kind == Kind::Compute && stmt.op == ir::OpKind::Add && stmt.operands.size() == 2 &&
-                      (stmt.operands[0] == stmt.dest) != (stmt.operands[1] == stmt.dest);
-    return adds ? &stmt.dest : nullptr;
-  }
-
-  /// Whether anything but the loops names the variable. Else it is made anew in each iteration, as operands are that
-  /// are widened on their way.
-  static bool isKnownOutside(const plan::Role &role, const LoopChain &loops, const std::string &name) {
-    const auto names = [&](const Stmt &stmt) {
-      return stmt.dest == name || std::find(stmt.operands.begin(), stmt.operands.end(), name) != stmt.operands.end();
-    };
-    return std::any_of(role.body.begin(), role.body.end(),
-                       [&](const Stmt &stmt) { return !loops.has(role, stmt) && plan::any(stmt, names); }) ||
-           std::any_of(role.finish.begin(), role.finish.end(),
-                       [&](const Stmt &stmt) { return plan::any(stmt, names); });
-  }
-
-  static bool beginsWithZero(const plan::Role &role, const std::string &name) {
-    const Stmt *full = definition(role.body, name);
-    if (!full || full->kind != Kind::Compute || full->op != ir::OpKind::Full)
-      return false;
-    const Stmt *value = definition(role.body, full->operands[0]);
-    return value && value->kind == Kind::Compute && value->op == ir::OpKind::Const && value->constant == 0;
   }
 
   // ---- the grid
@@ -303,8 +187,8 @@ private:
   // ---- a role
   void split(plan::Role &role) {
     std::string why;
-    const LoopChain chain = *chainOf(role, why);
-    const Carried carried = carriedBy(role, chain);
+    const LoopsOfProducts chain = *findLoops(role, why);
+    const CarriedByLoops carried = carriedBy(role, chain);
     plan::Body all = std::move(role.body), loops;
     role.body.clear();
     for (size_t i = 0; i <= chain.last; ++i)
@@ -315,7 +199,10 @@ private:
     std::move(behind, after, std::back_inserter(role.body));
     plan::Body rest(std::make_move_iterator(after), std::make_move_iterator(all.end()));
     if (!carried.tiles.empty()) {
-      addUp(role, carried, std::move(rest));
+      if (plan::any(role.body, [](const Stmt &stmt) { return plan::isInTurns(stmt); }))
+        addUpInFirst(role, carried, std::move(rest));
+      else
+        addUp(role, carried, std::move(rest));
       plan::append(role.finish, plan::ClusterSync(), plan.loc); // until the others have read
     } else {
       std::move(rest.begin(), rest.end(), std::back_inserter(role.body));
@@ -367,7 +254,7 @@ private:
 
   /// Every block leaves its sums where the others can read them, and adds up its share of the columns, or the first
   /// block adds up all.
-  void addUp(plan::Role &role, const Carried &carried, plan::Body rest) {
+  void addUp(plan::Role &role, const CarriedByLoops &carried, plan::Body rest) {
     const SourceLoc loc = rest.empty() || !rest.front().loc.isValid() ? plan.loc : rest.front().loc;
     const std::vector<std::string> &sums = carried.tiles;
     const std::optional<SumSlices> slices = SumSlices::of(plan, role, sums, rest, blocks);
@@ -384,6 +271,44 @@ private:
     plan::Body after = slices ? slices->lower(role, std::move(rest), part, bufferOf, scales, taken)
                               : inFirst(role, sums, scales, std::move(rest), loc);
     std::move(after.begin(), after.end(), std::back_inserter(role.body));
+  }
+
+  /// Where warpgroups of each block have parts of its sums (SplitInBlock.h), the first one, which adds these up, does
+  /// what is to be done, but for the barrier of all.
+  void addUpInFirst(plan::Role &role, const CarriedByLoops &carried, plan::Body rest) {
+    Stmt first = std::move(rest.back());
+    rest.pop_back();
+    std::move(rest.begin(), rest.end(), std::back_inserter(role.body));
+    const auto after = first.body.begin() + static_cast<ptrdiff_t>(endOfAdditions(role, first.body));
+    rest.assign(std::make_move_iterator(after), std::make_move_iterator(first.body.end()));
+    first.body.erase(after, first.body.end());
+    Stmt second = first;
+    second.body.clear();
+    const size_t at = role.body.size();
+    role.body.push_back(std::move(first));
+    addUp(role, carried, std::move(rest));
+    const auto begin = role.body.begin() + static_cast<ptrdiff_t>(at + 1);
+    const auto meeting =
+        std::find_if(begin, role.body.end(), [](const Stmt &stmt) { return stmt.kind == Kind::ClusterSync; });
+    std::move(begin, meeting, std::back_inserter(role.body[at].body));
+    std::move(meeting + 1, role.body.end(), std::back_inserter(second.body));
+    Stmt sync = std::move(*meeting);
+    role.body.resize(at + 1);
+    role.body.push_back(std::move(sync));
+    role.body.push_back(std::move(second));
+  }
+
+  /// Behind the last one of what other warpgroups have left in buffers.
+  static size_t endOfAdditions(const plan::Role &role, const plan::Body &body) {
+    std::set<std::string> left;
+    plan::walk(role.body, [&](const Stmt &stmt) {
+      if (stmt.kind == Kind::StoreShared)
+        left.insert(stmt.ref.buffer);
+    });
+    const auto last = std::find_if(body.rbegin(), body.rend(), [&](const Stmt &stmt) {
+      return stmt.kind == Kind::LoadShared && left.count(stmt.ref.buffer) != 0;
+    });
+    return static_cast<size_t>(last.base() - body.begin()) + 1;
   }
 
   /// `readCols`: columns that a block reads at once, whole panels.
@@ -471,7 +396,7 @@ std::string whyNotSplit(const TileScheduler &tiles, int blocks, bool isShared) {
 } // namespace
 
 std::string splitK(const TileScheduler &tiles, bool isShared, Placement &placement, plan::Plan &plan) {
-  const auto blocks = static_cast<int>(tiles.schedule.split.value_or(1));
+  const auto blocks = splitBlocks(tiles.schedule);
   if (blocks == 1)
     return {};
   if (std::string why = whyNotSplit(tiles, blocks, isShared); !why.empty())

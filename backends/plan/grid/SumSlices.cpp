@@ -4,6 +4,7 @@
 
 #include "backends/plan/analysis/AfterProducts.h"
 #include "backends/plan/roles/IntegerCode.h"
+#include "ir/plan/Turns.h"
 
 #include <algorithm>
 
@@ -55,7 +56,8 @@ bool takesAll(const Stmt &stmt, int64_t cols) {
 class Rest {
 public:
   Rest(const plan::Plan &plan, const plan::Role &role, const std::vector<std::string> &sums, const plan::Body &body)
-      : plan(plan), role(role), sums(sums), body(body), cols(role.findVar(sums.front())->type.cols) {}
+      : plan(plan), role(role), sums(sums), body(body), cols(role.findVar(sums.front())->type.cols),
+        isOfFirst(plan::any(role.body, [](const Stmt &stmt) { return plan::isInTurns(stmt); })) {}
 
   /// The axis of the grid along which all columns lie, empty where they are all of a dim; null where not all work is on
   /// elements.
@@ -80,7 +82,8 @@ private:
   bool isSplit(const std::string &name) const {
     const plan::VarType &type = role.findVar(name)->type;
     return type.kind == plan::VarType::Fragment && type.cols == cols && type.layout.kind == plan::Layout::Mma &&
-           (type.division == plan::Division::Rows || role.instances == 1);
+           (type.division == plan::Division::Rows || role.instances == 1 ||
+            (type.division == plan::Division::Whole && isOfFirst));
   }
 
   const plan::VarType *typeOf(const std::string &name) const {
@@ -158,6 +161,7 @@ private:
   const std::vector<std::string> &sums;
   const plan::Body &body;
   const int64_t cols;
+  const bool isOfFirst; ///< instances have taken turns, and the first one alone does the rest (SplitInBlock.h)
   std::string found;
 };
 

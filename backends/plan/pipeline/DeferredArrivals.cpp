@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "backends/plan/pipeline/DeferredArrivals.h"
 
+#include "ir/plan/Turns.h"
+
 #include <algorithm>
 #include <map>
 #include <vector>
@@ -83,7 +85,7 @@ int tilesAhead(const Readers &readers, const std::set<std::string> &full) {
             return;
           const std::string &barrier = stmt.as<plan::Wait>().at.barrier;
           if (full.count(barrier))
-            ahead = std::max(ahead, ++waits[barrier]);
+            ahead = std::max(ahead, ++waits[barrier] * static_cast<int>(plan::turnOf(loop, 0).every));
         });
     });
   return ahead;

@@ -5,6 +5,7 @@
 #include "backends/plan/analysis/LoadAnalysis.h"
 #include "backends/plan/analysis/Nest.h"
 #include "backends/plan/placement/WarpGrid.h"
+#include "backends/schedule/Split.h"
 #include "ir/Products.h"
 
 #include <algorithm>
@@ -42,7 +43,8 @@ public:
       return;
     }
     out.layout = {plan::Layout::Mma, 128, 4, 2};
-    if (schedule.pingpong.value_or(false)) { // each has a tile to itself (PingPong.h)
+    // Each has a tile to itself (PingPong.h), or sums of its own of all of it (SplitInBlock.h).
+    if (schedule.pingpong.value_or(false) || splitWarpgroups(schedule) > 1) {
       out.instances = 1;
       return;
     }

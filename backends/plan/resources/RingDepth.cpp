@@ -4,6 +4,7 @@
 
 #include "backends/plan/placement/PlaceBulkStores.h"
 #include "backends/plan/placement/SharedUse.h"
+#include "backends/schedule/Split.h"
 #include "ir/Effects.h"
 
 #include <algorithm>
@@ -243,9 +244,10 @@ void fillRings(Placement &placement, const arch::Description &arch, const Schedu
   if (isShort || (placement.multipliesByWarps() && !placement.copiesItself))
     fitLastStores(placement, budget, takesTilesInTurn);
   int64_t used = usedBytes(placement);
+  const auto turns = splitWarpgroups(schedule); // stages in use at once
   const int byDefault = placement.throughRegisters ? defaultStagesThroughRegisters
                         : placement.copiesItself   ? defaultOwnStages
-                                                   : defaultStages;
+                                                   : std::max(defaultStages, 2 * turns);
   const int wanted = placement.copiesLate ? 1 : static_cast<int>(schedule.stages.value_or(byDefault));
   // Round by round, so that no ring is deep while another is shallow.
   for (int depth = 1; depth < wanted; ++depth) {
@@ -262,6 +264,10 @@ void fillRings(Placement &placement, const arch::Description &arch, const Schedu
     if (depth == 1 && learnsNextTile)
       used += deepenOutside(placement, budget - used);
   }
+  // Each of those that take turns has as many.
+  for (RingPlacement &ring : placement.rings)
+    if (ring.depth > 0 && ring.stages > turns && !schedule.stages)
+      ring.stages -= ring.stages % turns;
   noteStages(placement, schedule, wanted, budget - used);
   for (const RingPlacement &ring : placement.rings)
     for (const RingMember &member : ring.members)

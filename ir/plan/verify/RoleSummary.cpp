@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "ir/plan/verify/RoleSummary.h"
 
+#include "ir/plan/Turns.h"
 #include "ir/plan/verify/GlobalOrder.h"
 
 #include <algorithm>
@@ -118,6 +119,7 @@ RoleSummary::RoleSummary(const Plan &plan, const Role &role, const Numbering &nu
     walk(*body, [&](const Stmt &stmt) {
       instancesDiffer |= stmt.kind == StmtKind::If && !stmt.turn.empty();
       instancesDiffer |= stmt.kind == StmtKind::Compute && stmt.tileSize > 0;
+      instancesDiffer |= differsByTurn(stmt);
     });
   Resolver resolver(plan, role, numbering, *this);
   prelude = resolver.resolve(plan.prelude);

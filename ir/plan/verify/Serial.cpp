@@ -3,6 +3,7 @@
 //
 // Serial roles, whose warps are all of their instances. What depends on the instance stands in `each`; since its body
 // runs again at once for the next instance, it moves no cursor, and leaves nothing in registers.
+#include "ir/plan/Turns.h"
 #include "ir/plan/verify/Verify.h"
 
 #include <fmt/core.h>
@@ -50,8 +51,9 @@ private:
     case StmtKind::If:
       return stmt.turn.empty();
     case StmtKind::For:
-    case StmtKind::Each:
     case StmtKind::Advance:
+      return !differsByTurn(stmt);
+    case StmtKind::Each:
     case StmtKind::NextTile:
     case StmtKind::TensorFence:
     case StmtKind::FenceProxy:

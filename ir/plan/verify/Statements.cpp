@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What each statement refers to: it exists, and fits.
+#include "ir/plan/Turns.h"
 #include "ir/plan/verify/Verify.h"
 #include "support/Rounding.h"
 
@@ -210,6 +211,8 @@ private:
       barrier(stmt);
       return;
     case StmtKind::Advance:
+      if (stmt.turns > 0)
+        turns(stmt.turns);
       return ring(stmt.as<Advance>().ring);
     case StmtKind::For:
     case StmtKind::Ahead:
@@ -280,6 +283,11 @@ private:
     const Var *var = role.findVar(name);
     if (!var || var->type.kind != VarType::Cursor)
       complain("no cursor `{}` in role `{}`", name, role.name);
+  }
+
+  void turns(int count) {
+    if (count != role.instances)
+      complain("{} take turns, and role `{}` has {} instances", count, role.name, role.instances);
   }
 
   void inFlight(int groups, int most = std::numeric_limits<int>::max()) {
@@ -643,6 +651,10 @@ private:
                       print(type));
     if (!isWhole(stmt.operands[0]) || !isWhole(stmt.operands[1]))
       complain("bounds are whole numbers");
+    if (isInTurns(stmt) && (stmt.tileSize == 0 || stmt.operands.size() > 2))
+      complain("only the tiles of one loop are taken in turns");
+    if (isInTurns(stmt))
+      turns(stmt.turns);
     bool overTiles = stmt.tileSize > 0;
     if (type.kind != (overTiles ? VarType::TileIndex : VarType::Scalar) || (overTiles && type.rows != stmt.tileSize))
       complain("`{}` is {}", stmt.dest, print(type));

@@ -1,5 +1,6 @@
 // Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "ir/plan/Turns.h"
 #include "ir/plan/verify/GlobalOrder.h"
 #include "ir/plan/verify/RoleSummary.h"
 
@@ -238,13 +239,15 @@ void Tracer::loop(const ResolvedStmt &it) {
   const int64_t hi = inputs.endOf(lo, toInteger(scalars.get(stmt.operands[1]).value), step);
   bool pipelined = !stmt.prologue.empty() || !stmt.epilogue.empty();
   bool goesOn = stmt.operands.size() > 2 && toInteger(scalars.get(stmt.operands[2]).value) < lo;
-  for (int64_t at = lo, index = 0; at < hi && mayGoOn(); at += step, ++index) {
+  const auto [first, every] = turnOf(stmt, instance);
+  const int64_t begin = lo + first * step;
+  for (int64_t at = begin, index = first; at < hi && mayGoOn(); at += every * step, index += every) {
     scalars.set(stmt.dest, {static_cast<double>(at), at, std::min(at + step, hi), index});
-    body(pipelined && !goesOn && index == 0 ? it.prologue : it.body);
+    body(pipelined && !goesOn && index == first ? it.prologue : it.body);
   }
-  if (lo >= hi)
+  if (begin >= hi)
     passBy(it);
-  body(goesOn || lo < hi ? it.epilogue : it.orElse);
+  body(goesOn || begin < hi ? it.epilogue : it.orElse);
 }
 
 /// Nobody need read what a loop of no iterations would have read.
@@ -418,8 +421,9 @@ void Tracer::stmt(const ResolvedStmt &it) {
     return;
   case StmtKind::Advance: {
     CursorState &cursor = cursorAt(it.cursor);
-    if (++cursor.stage >= it.ringStages)
-      cursor = {0, cursor.round + 1, nullptr};
+    for (int left = stagesBy(stmt, instance); left > 0; --left)
+      if (++cursor.stage >= it.ringStages)
+        cursor = {0, cursor.round + 1, nullptr};
     cursor.advance = &stmt;
     return;
   }

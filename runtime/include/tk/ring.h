@@ -24,6 +24,15 @@ template <int Stages> struct ring {
       }
     }
   }
+  /// The same `Count` times, of which there are no more than stages.
+  template <int Count> __device__ __forceinline__ void advance() {
+    static_assert(Count <= Stages);
+    slot += Count;
+    if (slot >= Stages) {
+      slot -= Stages;
+      phase ^= 1;
+    }
+  }
   /// The same `count` times.
   __device__ __forceinline__ void advance(int count) {
     slot += count;

@@ -78,6 +78,40 @@ template <int Size> struct tiles {
   __host__ __device__ constexpr tail rest() const { return from(1); }
 };
 
+/// Of a range of tiles every `Of`-th one, from the one of number `first` on: what one of so many has that take them in
+/// turns.
+///   for (const auto k : tk::tiles_in_turns<64, 3>{{0, K}, warpgroup})
+template <int Size, int Of> struct tiles_in_turns {
+  tiles<Size> range;
+  int first;
+
+  __host__ __device__ constexpr bool any() const { return first < range.count(); }
+  __host__ __device__ constexpr tile_index operator[](int i) const { return range[first + i * Of]; }
+
+  struct iterator {
+    tiles<Size> range;
+    int i;
+    __host__ __device__ constexpr tile_index operator*() const { return range[i]; }
+    __host__ __device__ constexpr iterator &operator++() {
+      i += Of;
+      return *this;
+    }
+    /// The last step may go beyond the end.
+    __host__ __device__ constexpr bool operator!=(const iterator &end) const { return i < end.i; }
+  };
+  __host__ __device__ constexpr iterator begin() const { return {range, first}; }
+  __host__ __device__ constexpr iterator end() const { return {range, range.count()}; }
+
+  /// All of them but the first, if there is one.
+  struct tail {
+    tiles<Size> range;
+    int first;
+    __host__ __device__ constexpr iterator begin() const { return {range, first}; }
+    __host__ __device__ constexpr iterator end() const { return {range, range.count()}; }
+  };
+  __host__ __device__ constexpr tail rest() const { return {range, first + Of}; }
+};
+
 /// Takes the coordinates of a grid position one axis at a time, the fastest first.
 struct grid_walk {
   int position;

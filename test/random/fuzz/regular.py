@@ -11,7 +11,8 @@ from patterns import dims, indices
 from shapes import batch, grown
 from values import Axis, Value, combine, shape_text
 
-OF_PRODUCTS = ({"cluster": 2}, {"cluster": 4}, {"split": 2}, {"split": 4}, {"split": 8}, {"two_cta": 1}, {"two_cta": 0}, {"two_cta": 1, "cluster": 2},
+OF_PRODUCTS = ({"cluster": 2}, {"cluster": 4}, {"split": 2}, {"split": 4}, {"split": 8},
+               {"split_in_block": 2}, {"split_in_block": 3}, {"split_in_block": 4}, {"split_in_block": 3, "stages": 3}, {"two_cta": 1}, {"two_cta": 0}, {"two_cta": 1, "cluster": 2},
                {"pingpong": 1}, {"pingpong": 1, "persistent": 1}, {"persistent": 1, "claim_tiles": 1}, {"persistent": 1, "claim_tiles": 0},
                {"alternate": 1}, {"alternate": 1, "stages": 3}, {"interleave": 1}, {"warpgroups": 2}, {"warps": 4}, {"cluster": 2, "claim_tiles": 1},
                {"cluster": 2, "cluster_across": 2}, {"cluster": 4, "cluster_across": 2}, {"cluster": 2, "cluster_across": 4, "pingpong": 1})
