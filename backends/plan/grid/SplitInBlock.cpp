@@ -68,7 +68,7 @@ private:
       return why;
     if (carried.tiles.empty() || plan::any(loop, [](const Stmt &stmt) { return leavesBlock(stmt); }))
       return "the loop does more than multiply and add up";
-    if (plan::any(loop, [](const Stmt &stmt) { return stmt.kind == Kind::Compute && !stmt.ref.buffer.empty(); }))
+    if (plan::any(loop, [&](const Stmt &stmt) { return sharesMemory(stmt); }))
       return "a reduction or a transposition in the loop goes through shared memory"; // the runtime knows one scratch
     for (size_t i = 0; i < role.body.size(); ++i)
       if (i != loops.first && plan::any(role.body[i], [](const Stmt &stmt) { return usesRing(stmt); }))
@@ -86,6 +86,13 @@ private:
 
   static bool leavesBlock(const Stmt &stmt) {
     return stmt.kind == Kind::Store || stmt.kind == Kind::Atomic || stmt.kind == Kind::CopyOut;
+  }
+
+  /// Goes through shared memory that warpgroups do not each have for themselves.
+  bool sharesMemory(const Stmt &stmt) const {
+    const plan::Buffer *buffer = placement.findBuffer(stmt.ref.buffer);
+    const bool isOwn = buffer && buffer->instances == warpgroups;
+    return (stmt.kind == Kind::Compute && !stmt.ref.buffer.empty()) || (stmt.kind == Kind::StoreShared && !isOwn);
   }
 
   static bool usesRing(const Stmt &stmt) { return stmt.kind == Kind::Wait || stmt.kind == Kind::Arrive; }

@@ -48,6 +48,9 @@ public:
     for (plan::Role &role : plan.roles)
       if (const std::string why = whyNot(role); !why.empty())
         return why;
+    if (std::any_of(plan.roles.begin(), plan.roles.end(),
+                    [&](const plan::Role &role) { return rangeOf(role) != rangeOf(plan.roles.front()); }))
+      return "the last tile, which a mask cuts, is not loaded as the others are";
     addAxis();
     for (plan::Role &role : plan.roles)
       split(role);
@@ -68,6 +71,25 @@ private:
       return why;
     const CarriedByLoops carried = carriedBy(role, *loops);
     return online ? whyNotOnline(role, *loops, carried) : whyNoSums(role, *loops, carried.tiles, "block");
+  }
+
+  /// The range of a role's loops, as text.
+  std::string rangeOf(const plan::Role &role) const {
+    std::string why;
+    const LoopsOfProducts loops = *findLoops(role, why);
+    return textOf(role, role.body[loops.first].operands[0]) + ".." + textOf(role, role.body[loops.last].operands[1]);
+  }
+
+  /// How a number is computed.
+  static std::string textOf(const plan::Role &role, const std::string &name, int depth = 0) {
+    const Stmt *stmt = definition(role.body, name);
+    if (!stmt || depth > 16)
+      return name;
+    std::string text =
+        fmt::format("{} {} {} {}", static_cast<int>(stmt->op), stmt->constant, stmt->name, stmt->view.tensor);
+    for (const std::string &operand : stmt->operands)
+      text += fmt::format("({})", textOf(role, operand, depth + 1));
+    return text;
   }
 
   /// Loops that follow each other go over one range if each begins where the one before ends, with whole tiles before.
