@@ -135,7 +135,7 @@ Affine RangeAnalysis::indexOf(Value *root) {
   unsigned id = intern(atomOf(Atom::Index, root), isNew);
   if (isNew) {
     atoms[id].lower.push_back({1, 0});
-    atoms[id].upper.push_back({root->type.rows, length - 1});
+    atoms[id].upper.push_back({root->type.rows, length - (isAlwaysFull(root) ? root->type.rows : 1)});
   }
   return single(id);
 }

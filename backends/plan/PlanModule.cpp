@@ -7,6 +7,7 @@
 #include "backends/plan/Planner.h"
 #include "backends/plan/Scales.h"
 #include "backends/plan/analysis/LoadAnalysis.h"
+#include "backends/plan/placement/PlaceBulkStores.h"
 #include "backends/plan/placement/PlaceDirectLoads.h"
 #include "frontend/AST.h"
 #include "ir/Products.h"
@@ -42,6 +43,7 @@ void refuseKeys(const ScheduleSettings &settings, const arch::Description &arch,
          "loads of 16 bytes a thread straight to shared memory");
   refuse("late_copies", !arch.hasTransactionBarriers, 0, "warps that copy for themselves");
   refuse("load_ahead", arch.hasBulkTensorCopy, 0, "copy engine");
+  refuse("bulk_stores", arch.hasBulkTensorCopy, 0, "copy engine");
   refuse("interleave",
          std::any_of(arch.matrixInstructions.begin(), arch.matrixInstructions.end(),
                      [](const auto &row) { return row.issuer == arch::Issuer::Wave; }),
@@ -112,6 +114,9 @@ std::unique_ptr<plan::Plan> planOne(ElaboratedKernel &kernel, const PlanOptions 
     return nullptr;
   turnProducts(*kernel.function, *options.arch);
   ir::loopBranches(*kernel.function);
+  if (const auto asked = kernel.schedule.settings.find("bulk_stores");
+      asked != kernel.schedule.settings.end() && asked->second.number != 0)
+    askForBulkStores(*kernel.function);
   std::unique_ptr<plan::Plan> plan = planOrSeparate(*kernel.function, *options.arch, schedule, diagnostics);
   if (plan && schedule.aligned && plan->maps.empty()) {
     diagnostics.report(Diag::nothing_to_align, kernel.schedule.aligned->range, options.arch->name);

@@ -103,6 +103,9 @@ const std::vector<Key> &keys() {
       {"overlap", "int", 0, 1, "1", "loop iterations that a product may run behind the vector work that feeds it"},
       {"load_ahead", "bool", 0, 1, "false",
        "tiles that threads work with before a product come through a ring, where the copy engine loads them"},
+      {"bulk_stores", "bool", 0, 1, "false",
+       "tiles that loops with products store, each iteration elsewhere, leave through shared memory and the copy "
+       "engine, as those behind loops do"},
       {"share", "bool", 0, 1, "true where nothing else fits",
        "operands in shared memory that are in use at different times lie in the same memory; takes more barriers"},
       {"late_copies", "int", 0, 2, "1 or 2 where nothing else fits",

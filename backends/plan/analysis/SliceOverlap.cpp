@@ -5,11 +5,13 @@
 // RangeAnalysis proves of their ends decides. Between iterations of a loop it may speak only of what the loop leaves
 // alone; else indices must go on by a step of the loop that is as long as the slices:
 //   for k in tiles(0, K, 32) { … h[m, k] … h[m, k] = … }     of different k: 32 columns each, 32 apart
+// or both slices must lie in what a loop goes on by.
 #include "backends/plan/analysis/SliceOverlap.h"
 
 #include "ir/Effects.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 namespace tkc::planner {
 
@@ -22,14 +24,6 @@ std::vector<const ir::Op *> loopsAround(const ir::Op &op) {
     if (block->parent->kind == ir::OpKind::For)
       loops.push_back(block->parent);
   return loops;
-}
-
-bool SliceOverlap::isInvariant(const Affine &form, const ir::Op &loop) const {
-  return form.valid && std::all_of(form.terms.begin(), form.terms.end(), [&](const Affine::Term &term) {
-           const ir::Atom &atom = ranges.atom(term.first);
-           return (!atom.value || !ir::isDefinedIn(atom.value, loop.body())) && isInvariant(atom.lhs, loop) &&
-                  isInvariant(atom.rhs, loop);
-         });
 }
 
 SliceOverlap::Start SliceOverlap::startOf(const ir::Op &access, const ViewIndex &index) {
@@ -77,48 +71,80 @@ bool SliceOverlap::comesBefore(const Reach &one, const Reach &other) {
                      [&](const Affine &last) { return ranges.isNonNegative(other.first - last - 1); });
 }
 
-/// base + step · i and another base + step · j with i ≠ j, where only i is the loop's.
+/// base + step · i and another base + step · j with i ≠ j, where only i is the loop's. A step may be negative.
 bool SliceOverlap::areStepsApart(const Start &one, const Start &other, const ir::Op &loop) {
   const ir::Value *induction = loop.body().args[0].get();
-  const auto stepOf = [&](const Start &start, Affine &rest) -> int64_t {
-    rest = start.base;
-    if (start.root)
-      return start.root == induction ? start.step : 0;
-    for (size_t i = 0; i < rest.terms.size(); ++i)
-      if (const ir::Atom &atom = ranges.atom(rest.terms[i].first);
-          atom.kind == ir::Atom::Scalar && atom.value == induction) {
-        const int64_t step = rest.terms[i].second * std::max<int64_t>(loop.tileSize, 1);
-        rest.terms.erase(rest.terms.begin() + static_cast<std::ptrdiff_t>(i));
-        return step;
-      }
-    return 0;
+  const auto stepOf = [&](const Start &start) {
+    std::optional<LoopSteps::Step> step = steps.stepOf(start.base, loop);
+    if (step && start.root)
+      step->by += start.step;
+    return !start.root || start.root == induction ? step : std::nullopt;
   };
-  Affine restOfOne, restOfOther;
-  const int64_t step = stepOf(one, restOfOne);
-  if (step <= 0 || stepOf(other, restOfOther) != step || !isInvariant(restOfOne, loop) ||
-      !isInvariant(restOfOther, loop))
+  const std::optional<LoopSteps::Step> step = stepOf(one), otherStep = stepOf(other);
+  if (!step || !otherStep || step->by == 0 || step->by != otherStep->by)
     return false;
-  const Affine between = restOfOther - restOfOne;
-  return between.isConstant() && step + between.constant >= one.extent && step - between.constant >= other.extent;
+  const Affine between = otherStep->rest - step->rest;
+  const int64_t distance = std::abs(step->by);
+  return between.isConstant() && distance + between.constant >= one.extent &&
+         distance - between.constant >= other.extent;
+}
+
+/// Whether both lie in a window that the loop moves by its length, as tiles of an inner loop over 64 elements do:
+///   for i in 0..count { let from = (count - 1 - i) * 64; for t in tiles(from, min(N, from + 64), 64) { … } }
+/// `begin`: where one of them may begin. Of the larger of two, as the last part of a split loop begins with, either may
+/// be the window's begin.
+bool SliceOverlap::areInWindow(const Affine &begin, const Reach &one, const Reach &other, const ir::Op &loop) {
+  for (const auto &[id, coefficient] : begin.terms) {
+    const ir::Atom &atom = ranges.atom(id);
+    if (atom.kind != ir::Atom::Max || coefficient != 1)
+      continue;
+    Affine rest = begin;
+    std::erase(rest.terms, Affine::Term(id, coefficient));
+    return areInWindow(rest + atom.lhs, one, other, loop) || areInWindow(rest + atom.rhs, one, other, loop);
+  }
+  const std::optional<LoopSteps::Step> step = steps.stepOf(begin, loop);
+  if (!step || step->by == 0)
+    return false;
+  const Affine last = begin + (std::abs(step->by) - 1);
+  const auto liesIn = [&](const Reach &reach) {
+    return ranges.isNonNegative(reach.first - begin) &&
+           std::any_of(reach.last.begin(), reach.last.end(),
+                       [&](const Affine &end) { return ranges.isNonNegative(last - end); });
+  };
+  return liesIn(one) && liesIn(other);
 }
 
 bool SliceOverlap::areApart(const ir::Op &one, const ir::Op &other, size_t dim, const ir::Op *loop) {
   const ViewIndex &index = one.view.indices[dim], &otherIndex = other.view.indices[dim];
   if (index.kind == ViewIndex::Gather || otherIndex.kind == ViewIndex::Gather)
     return false;
-  if (loop && areStepsApart(startOf(one, index), startOf(other, otherIndex), *loop))
-    return true;
+  const Start start = startOf(one, index), otherStart = startOf(other, otherIndex);
   const Reach reach = reachOf(one, index), otherReach = reachOf(other, otherIndex);
+  if (loop && (areStepsApart(start, otherStart, *loop) || areInWindow(start.base, reach, otherReach, *loop) ||
+               areInWindow(otherStart.base, reach, otherReach, *loop)))
+    return true;
   if (loop)
     for (const Reach *each : {&reach, &otherReach})
-      if (!isInvariant(each->first, *loop) ||
+      if (!steps.isInvariant(each->first, *loop) ||
           std::any_of(each->last.begin(), each->last.end(),
-                      [&](const Affine &last) { return !isInvariant(last, *loop); }))
+                      [&](const Affine &last) { return !steps.isInvariant(last, *loop); }))
         return false;
   return comesBefore(reach, otherReach) || comesBefore(otherReach, reach);
 }
 
+/// Loops around one of the two alone, of which an iteration of the shared ones has either.
+bool SliceOverlap::areExclusive(const ir::Op &one, const ir::Op &other) {
+  for (const ir::Op *loop : loopsAround(one))
+    for (const ir::Op *otherLoop : loopsAround(other))
+      if (!ir::isWithin(other.parent, loop->body()) && !ir::isWithin(one.parent, otherLoop->body()) &&
+          steps.areExclusive(*loop, *otherLoop))
+        return true;
+  return false;
+}
+
 bool SliceOverlap::areApart(const ir::Op &one, const ir::Op &other, const ir::Op *loop) {
+  if (loop ? steps.hasOneTile(*loop) : areExclusive(one, other))
+    return true;
   for (size_t dim = 0; dim < one.view.indices.size(); ++dim)
     if (areApart(one, other, dim, loop))
       return true;
@@ -140,7 +166,7 @@ bool SliceOverlap::isAligned(const ir::Op &one, const ir::Op &other, size_t dim,
     base->constant += base->constant < 0 ? start.extent : 0;
     std::erase_if(base->terms, [&](const Affine::Term &term) { return term.second % start.extent == 0; });
   }
-  return start.base.valid && start.base == otherStart.base && (!loop || isInvariant(start.base, *loop));
+  return start.base.valid && start.base == otherStart.base && (!loop || steps.isInvariant(start.base, *loop));
 }
 
 bool SliceOverlap::areAligned(const ir::Op &one, const ir::Op &other, const ir::Op *loop) {

@@ -4,6 +4,7 @@
 // How two slices of one tensor lie to each other: apart, or such that what is in both has one place in both.
 #pragma once
 
+#include "backends/plan/analysis/LoopSteps.h"
 #include "ir/RangeAnalysis.h"
 
 #include <vector>
@@ -18,7 +19,7 @@ std::vector<const ir::Op *> loopsAround(const ir::Op &op);
 /// share.
 class SliceOverlap {
 public:
-  explicit SliceOverlap(const ir::Function &function) : function(function), ranges(function) {}
+  explicit SliceOverlap(const ir::Function &function) : ranges(function), steps(ranges) {}
 
   /// Whether they have no element in common.
   bool areApart(const ir::Op &one, const ir::Op &other, const ir::Op *loop);
@@ -42,11 +43,12 @@ private:
   bool areApart(const ir::Op &one, const ir::Op &other, size_t dim, const ir::Op *loop);
   bool comesBefore(const Reach &one, const Reach &other);
   bool areStepsApart(const Start &one, const Start &other, const ir::Op &loop);
+  bool areInWindow(const ir::Affine &begin, const Reach &one, const Reach &other, const ir::Op &loop);
+  bool areExclusive(const ir::Op &one, const ir::Op &other);
   bool isAligned(const ir::Op &one, const ir::Op &other, size_t dim, const ir::Op *loop);
-  bool isInvariant(const ir::Affine &form, const ir::Op &loop) const;
 
-  const ir::Function &function;
   ir::RangeAnalysis ranges;
+  LoopSteps steps;
 };
 
 } // namespace tkc::planner

@@ -1,9 +1,10 @@
 // Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Which stores and additions to tensors go through shared memory and the copy engine. Those that share a shape share
-// their staging buffer: each waits until the last has left it. Stores of tiles that may stop before their tensor does
-// go the same way, but threads copy what is staged: whole lines of memory, which the accumulators' layout has not.
+// Which stores and additions to tensors go through shared memory and the copy engine: stores in loops as the key
+// `bulk_stores` says, where each iteration is proven to store elsewhere (SliceOverlap.h). Those that share a shape
+// share their staging buffer: each waits until the last has left it. Stores of tiles that may stop before their tensor
+// does go the same way, but threads copy what is staged: whole lines of memory, which the accumulators' layout has not.
 #include "backends/plan/placement/PlaceBulkStores.h"
 
 #include "backends/plan/analysis/CopyEngineAccess.h"
@@ -18,12 +19,16 @@
 namespace tkc::planner {
 namespace {
 
+/// What `constant` of a store is that the copy engine is asked for.
+constexpr double asked = 1;
+
 class StorePlacer {
 public:
   StorePlacer(const ir::Function &function, const Nest &nest, const arch::Description &arch, Placement &out)
       : function(function), nest(nest), arch(arch), out(out) {}
 
-  /// `depth`: of loops around it. What the engine writes the block does not touch again.
+  /// `depth`: of loops around it. What the engine writes the block does not touch again, nor does another iteration:
+  /// such accesses would be contested.
   void place(const ir::Op &op, int depth) {
     const bool adds = op.kind == ir::OpKind::Atomic;
     const ir::Value *value = op.operands().back();
@@ -31,7 +36,7 @@ public:
     const ElemType elem = function.findParam(op.view.tensor)->elem;
     if (isEarly || value->type.kind != ir::Type::Tile)
       return;
-    const bool byThreads = leavesByThreads(op, elem);
+    const bool byThreads = depth == 0 && leavesByThreads(op, elem);
     if (!byThreads && !suitsCopyEngine(function, op))
       return;
     const BoxStarts starts = boxStarts(function, op, plan::boxStep(elem, arch.boxAlignment));
@@ -46,7 +51,7 @@ public:
       return;
     if (type.division == plan::Division::Whole && out.instances > 1) // the first instance alone stores
       return;
-    plan::Buffer buffer = stagingBuffer(type, elem, depth > 0, op.loc);
+    plan::Buffer buffer = stagingBuffer(type, elem, depth > 0, adds, op.loc);
     if (byThreads && !leavesRings(buffer.totalBytes()))
       return;
     if (type.cols % buffer.cols != 0 || boxRows(type) > arch.maxBoxDim || !hasPanels(buffer, byCols))
@@ -54,13 +59,13 @@ public:
     if (const std::string shared = bufferLike(buffer); !shared.empty()) {
       buffer.name = shared;
     } else {
-      if (adds && !hasRoom(out, arch, buffer.totalBytes()))
+      if ((adds || depth > 0) && !hasRoom(out, arch, buffer.totalBytes()))
         return;
       buffer.name = out.uniqueBuffer(op.view.tensor + "_piece");
       out.buffers.push_back(buffer);
     }
     out.stores[&op] = {buffer.name, byThreads ? "" : mapFor(op, buffer, boxRows(type)), buffer.cols, buffer.stages,
-                       !adds && !hasLaterProduct(nest, op)};
+                       depth == 0 && !adds && !hasLaterProduct(nest, op)};
     if (byThreads) {
       out.notes.push_back(
           {plan::Note::Copies,
@@ -104,23 +109,28 @@ private:
 
   /// Columns go out 128 bytes at a time, in turns through two stages; where the instances share the columns, all of
   /// each one's at once, and so what loops add, if it takes no more memory: pieces cost barriers. So do those of a
-  /// result that is no whole number of pieces, as 96 columns of 16 bits, in narrower panels.
-  plan::Buffer stagingBuffer(const plan::VarType &type, ElemType elem, bool inLoop, SourceLoc loc) const {
+  /// result that is no whole number of pieces, as 96 columns of 16 bits, in narrower panels, and what loops store of
+  /// fewer columns.
+  plan::Buffer stagingBuffer(const plan::VarType &type, ElemType elem, bool inLoop, bool adds, SourceLoc loc) const {
     const bool byCols = type.division == plan::Division::Cols;
     const int64_t piece = 128 / byteWidth(elem);
     plan::Buffer buffer;
     buffer.elem = elem;
     buffer.rows = type.rows;
     const bool isUneven = !inLoop && type.cols > piece && type.cols % piece != 0;
-    buffer.cols = byCols || isUneven || (inLoop && type.cols == 2 * piece) ? type.cols : piece;
+    const bool isNarrow = inLoop && !adds && type.cols < piece;
+    buffer.cols = byCols || isUneven || isNarrow || (inLoop && type.cols == 2 * piece) ? type.cols : piece;
     buffer.stages = type.cols > buffer.cols ? 2 : 1;
-    const int64_t panels = byCols ? type.cols / out.instances : isUneven ? type.cols : std::min(buffer.cols, piece);
+    const int64_t panels = byCols                 ? type.cols / out.instances
+                           : isUneven || isNarrow ? type.cols
+                                                  : std::min(buffer.cols, piece);
     buffer.swizzle = chooseSwizzle(panels * byteWidth(elem));
     buffer.loc = loc;
     return buffer;
   }
 
-  /// Whether the columns, or each instance's, are whole panels, as boxes are: without a swizzle they lie in rows of all.
+  /// Whether the columns, or each instance's, are whole panels, as boxes are: without a swizzle they lie in rows of
+  /// all.
   bool hasPanels(const plan::Buffer &buffer, bool byCols) const {
     const int64_t span = plan::bytes(buffer.swizzle);
     return span > 0 && buffer.cols / (byCols ? out.instances : 1) * byteWidth(buffer.elem) % span == 0;
@@ -169,6 +179,13 @@ private:
 
 } // namespace
 
+void askForBulkStores(ir::Function &function) {
+  ir::walk(function.body, [](ir::Op &op) {
+    if (op.kind == ir::OpKind::Store)
+      op.constant = asked;
+  });
+}
+
 void placeBulkStores(const ir::Function &function, const Nest &nest, const arch::Description &arch,
                      Placement &placement) {
   if (!placement.hasProducts || !arch.hasBulkTensorCopy)
@@ -176,6 +193,10 @@ void placeBulkStores(const ir::Function &function, const Nest &nest, const arch:
   StorePlacer placer(function, nest, arch, placement);
   walkTile(nest, [&](const ir::Op &op, int depth) {
     if (op.kind == ir::OpKind::Store && depth == 0)
+      placer.place(op, depth);
+  });
+  walkTile(nest, [&](const ir::Op &op, int depth) {
+    if (op.kind == ir::OpKind::Store && depth > 0 && op.constant == asked)
       placer.place(op, depth);
   });
   // What is added in loops takes what room is left: its slower path is not much slower.

@@ -20,6 +20,8 @@ OF_ATTENTION = ({"correction": 1}, {"correction": 1, "overlap": 0}, {"own_bounds
                 {"late_sums": 0}, {"persistent": 1, "claim_tiles": 1}, {"overlap": 0}, {"exp2_fma": 3}, {"rescale_threshold": 0}, {"cluster": 2},
                 {"correction": 1, "rescale_threshold": 0}, {"correction": 1, "late_sums": 0}, {"warps": 4})
 OF_ADDED = ({"adder": 1}, {"adder": 0}, {"adder": 1, "persistent": 1}, {"claim_tiles": 1, "persistent": 1}, {"warpgroups": 2}, {"warps": 4}, {"stages": 1})
+OF_STORED = ({"bulk_stores": 1}, {"bulk_stores": 1, "stages": 2}, {"bulk_stores": 1, "warpgroups": 2}, {"bulk_stores": 1, "load_ahead": 1}, {"bulk_stores": 1, "persistent": 1},
+             {"bulk_stores": 1, "warps": 4}, {"bulk_stores": 1, "overlap": 0}, {"bulk_stores": 1, "cluster": 2}, {"bulk_stores": 1, "share": 1}, {"bulk_stores": 0})
 OF_ROWS = ({"align_rows": 1}, {"align_rows": 1, "late_sums": 1}, {"align_rows": 1, "warps": 2}, {"align_rows": 1, "keep": 2}, {"vector": 1}, {"late_sums": 1},
            {"align_rows": 1, "keep": 4, "keep_ahead": 1}, {"keep": 2, "keep_ahead": 1}, {"late_sums": 1, "warps": 8}, {"late_sums": 1, "vector": 1})
 
@@ -163,6 +165,58 @@ def added_products(k):
     k.suits = OF_ADDED
 
 
+def stored_in_loops(k):
+    """Each iteration stores scores, and what the sum of those before weighs; the loop goes up, or down by numbers of tiles."""
+    n = axis(k, "n", "grid", (64, 128, 32))
+    grid, leading = opening(k, [n])
+    m, d = axis(k, "m", "loop", (64, 32, 128)), whole(k, "d", (64, 128, 32, 96))
+    type = k.choices.pick(("bf16", "f16"))
+    x, z = (k.tensor(dims(leading, each.dim, "D"), type) for each in (m, n))
+    i = lambda *rest: indices(leading, *rest)
+    down, sums, inside = k.choices.chance(50), k.choices.chance(70), k.choices.chance(50)
+    number = "at" if down else "m.index"
+    outs = [k.choices.pick(("bf16", "f32", "f16")) for _ in range(2)]
+    k.lines.append(grid)
+    k.say(f"let z = {z}[{i('n', ':')}];")
+    k.say(f"var acc = {k.zeros(n, d)};")
+    if down:
+        k.say(f"let count = (M + {m.size - 1}) / {m.size};")
+        k.say("for i in 0..count {")
+        k.indent += 1
+        k.say("let at = count - 1 - i;")
+    before = f"y1[{i(number, 'n', ':')}] = acc;"
+    if sums and down and not inside:
+        k.say(before)
+    k.say(f"for m in tiles({f'at * {m.size}, min(M, at * {m.size} + {m.size})' if down else 'M'}, {m.size_text}) {{")
+    k.indent += 1
+    if sums and not (down and not inside):
+        k.say(before)
+    k.say(f"let x = {x}[{i('m', ':')}];")
+    function = k.choices.pick(("tanh({0} * 0.1)", "sigmoid({0} * 0.1)", "({0} * 0.125)"))
+    k.say(f"let s = {function.format('(x @ z.T)')};")
+    k.say(f"y0[{i('m', 'n')}] = s;")
+    k.say(f"acc += {type}(s).T @ x;")
+    k.indent -= 1
+    k.say("}")
+    if down:
+        k.indent -= 1
+        k.say("}")
+    bound = ", ".join(["b in 0..B"] * len(leading) + ["m in 0..M", "n in 0..N"])
+    element = f"sum(d in 0..D, {x}[{i('m', 'd')}] * {z}[{i('n', 'd')}])"
+    k.equations["s1"] = f"s1[{bound}] = {function.format(element)};"
+    k.outs.append(f"out y0: {outs[0]}[{', '.join(dims(leading, 'M', 'N'))}]")
+    k.outputs.append(f"y0[{i('m', 'n')}] = s1[{i('m', 'n')}];")
+    if sums:
+        range_ = f"min(M, c * {m.size} + {m.size})..M" if down else f"0..c * {m.size}"
+        k.outs.append(f"out y1: {outs[1]}[{', '.join(dims(leading, f'(M + {m.size - 1}) / {m.size}', 'N', 'D'))}]")
+        k.outputs.append(f"y1[{i('c', 'n', 'd')}] = sum(m in {range_}, s1[{i('m', 'n')}] * {x}[{i('m', 'd')}]);")
+    k.outs.append(f"out y2: f32[{', '.join(dims(leading, 'N', 'D'))}]")
+    k.say(f"y2[{i('n', ':')}] = acc;")
+    k.outputs.append(f"y2[{i('n', 'd')}] = sum(m in 0..M, s1[{i('m', 'n')}] * {x}[{i('m', 'd')}]);")
+    k.lines.append("  }")
+    k.suits = OF_STORED
+
+
 def long_rows(k):
     """Rows of any length, one or a few a tile: maxima and sums online, then perhaps every element by them."""
     m, size = axis(k, "m", "grid", (1, 1, 1, 2, 4, 16)), k.choices.pick((256, 512, 128, 1024, 640))
@@ -298,4 +352,4 @@ def started_product(k):
     k.suits = OF_PRODUCTS
 
 
-PATTERNS = (started_product, tiled_product, tiled_product, tiled_attention, tiled_attention, added_products, long_rows, grouped_product)
+PATTERNS = (started_product, tiled_product, tiled_product, tiled_attention, tiled_attention, added_products, stored_in_loops, long_rows, grouped_product)
