@@ -4,6 +4,7 @@
 
 #include "backends/plan/placement/PlaceBulkStores.h"
 #include "backends/plan/placement/SharedUse.h"
+#include "backends/plan/resources/NarrowPieces.h"
 #include "backends/schedule/Split.h"
 #include "ir/Effects.h"
 
@@ -243,12 +244,13 @@ void fillRings(Placement &placement, const arch::Description &arch, const Schedu
   const bool isShort = asksForTwo(placement, arch, schedule) && usedBytes(placement) + secondStages(placement) > budget;
   if (isShort || (placement.multipliesByWarps() && !placement.copiesItself))
     fitLastStores(placement, budget, takesTilesInTurn);
-  int64_t used = usedBytes(placement);
   const auto turns = splitWarpgroups(schedule); // stages in use at once
   const int byDefault = placement.throughRegisters ? defaultStagesThroughRegisters
                         : placement.copiesItself   ? defaultOwnStages
                                                    : std::max(defaultStages, 2 * turns);
   const int wanted = placement.copiesLate ? 1 : static_cast<int>(schedule.stages.value_or(byDefault));
+  narrowPieces(placement, budget, wanted);
+  int64_t used = usedBytes(placement);
   // Round by round, so that no ring is deep while another is shallow.
   for (int depth = 1; depth < wanted; ++depth) {
     for (RingPlacement &ring : placement.rings) {
