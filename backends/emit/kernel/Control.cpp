@@ -720,7 +720,9 @@ cpp::Expr RolePrinter::conditionOf(const Stmt &stmt) {
 void RolePrinter::printIf(const Stmt &stmt, cpp::Body &out) {
   const cpp::Expr condition = conditionOf(stmt);
   const bool knewVectors = std::exchange(vectorsFit, vectorsFit || kernel.loadsVectors(stmt.map));
+  const bool wasOfOne = std::exchange(ofOneInstance, ofOneInstance || !stmt.turn.empty());
   cpp::Body then = print(stmt.body);
+  ofOneInstance = wasOfOne;
   vectorsFit = knewVectors;
   lastLine = 0;
   cpp::Body otherwise = print(stmt.orElse);

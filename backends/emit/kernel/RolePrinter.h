@@ -274,6 +274,7 @@ private:
   std::string alignmentName; ///< of the variable that says where vectors begin, in a role whose rows are aligned
   unsigned lastLine = 0;
   bool vectorsFit = false;         ///< in a branch that asks whether the vectors suit the copy engine
+  bool ofOneInstance = false;      ///< in a branch that is one instance's: others do not take part in copies
   std::vector<unsigned> loopLines; ///< of the loops around what is being printed
   bool byElements = false;         ///< what is being printed is said of elements, not of tiles
 };

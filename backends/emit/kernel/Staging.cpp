@@ -422,8 +422,9 @@ void RolePrinter::copyOutByThreads(const Stmt &stmt, cpp::Body &out) {
     args.push_back(suitsWide(parts) ? cpp::method(kernel.argument(stmt.view.tensor), "wide") : cpp::boolean(false));
   args.push_back(viewExpr(parts, mayBeWide ? 16 : 0));
   args.push_back(slice(stmt.ref));
-  args.push_back(isWhole ? threadInRole : threadInInstance);
-  const cpp::Expr threads = cpp::integer(static_cast<int64_t>(isWhole ? role.totalWarps() : role.warps) * role.lanes);
+  const bool byAll = isWhole && !ofOneInstance;
+  args.push_back(byAll ? threadInRole : threadInInstance);
+  const cpp::Expr threads = cpp::integer(static_cast<int64_t>(byAll ? role.totalWarps() : role.warps) * role.lanes);
   out.push_back(cpp::Stmt::expression(cpp::call(cpp::templated("tk::copy_from_shared", {threads}), std::move(args))));
 }
 
