@@ -316,6 +316,13 @@ def head_loss(x, w, target):
     return [F.cross_entropy((x @ w.T).float(), target, reduction="none")]
 
 
+def head_gradients(loss, x, w, target, grad):
+    """The backward pass alone of `loss`, which is head_loss or what torch.compile made of it."""
+    inputs = [each.detach().requires_grad_() for each in (x, w)]
+    (rows,) = loss(*inputs, target)
+    return lambda: list(torch.autograd.grad(rows, inputs, grad, retain_graph=True))
+
+
 # ---- Triton -------------------------------------------------------------------------------------------------------------------
 
 

@@ -338,6 +338,20 @@ def head_cross_entropy(x, w, target):
     return by_parts(x.shape[0], 2 * w.shape[0], rows)
 
 
+def head_gradients(x, w, target, grad):
+    """Of x and of w."""
+    weights, dx, dw = w.double(), torch.empty_like(x, dtype=torch.float64), torch.zeros_like(w, dtype=torch.float64)
+    step = max(1, PAIRS // (2 * w.shape[0]))
+    for part in (slice(begin, begin + step) for begin in range(0, x.shape[0], step)):
+        rows = x[part].double()
+        g = (rows @ weights.T).softmax(-1)
+        g[torch.arange(g.shape[0], device=g.device), target[part]] -= 1
+        g *= grad[part, None].double()
+        dx[part] = g @ weights
+        dw += g.T @ rows
+    return [dx, dw]
+
+
 def convolved(x, spectrum):
     """The first elements of the circular convolution of x [B, H, L], with zeros behind it, with real filters. `spectrum` is what rfft makes of these."""
     points = 2 * (spectrum.shape[-1] - 1)

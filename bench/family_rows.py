@@ -618,6 +618,18 @@ def head(kit):
                  "torch.compile": lambda: peers.compiled(peers.head_loss, x, w, target)}, bytes_of(x, w, loss, total), 2.0 * n * k * v)
 
 
+def head_backward(kit):
+    n, k, v = kit.sizes((8192, 4096, 128256), (40, 64, 500))
+    x, w, target = kit.normal(n, k), kit.normal(v, k, std=k**-0.5), torch.randint(v, (n,), device=kit.device)
+    grad, outputs = kit.uniform(n, low=0.5 / n, high=2 / n), [kit.empty(n, k), kit.empty(v, k)]
+    total = references.head_cross_entropy(x, w, target)[1].float()
+    call = kit.kernel("head_cross_entropy_backward.tk", "head_cross_entropy_backward")
+    return Work(lambda: call(x, w, target, total, grad, out=outputs), outputs, lambda: references.head_gradients(x, w, target, grad),
+                {"PyTorch": lambda: peers.head_gradients(peers.head_loss, x, w, target, grad),
+                 "torch.compile": lambda: peers.head_gradients(torch.compile(peers.head_loss, dynamic=False), x, w, target, grad)},
+                bytes_of(x, w, *outputs), 6.0 * n * k * v)
+
+
 def sample(kit, dtype, number, share):
     n, v = kit.sizes((64, 131072), (3, 600))
     x, u = kit.normal(n, v, dtype=dtype), kit.uniform(n)
@@ -734,6 +746,7 @@ def rows():
     yield Row("GEMV 8192²", gemv, share=0.9)
     yield Row("batched GEMM 64 × 1024³", batched, ratio=1)
     yield Row("head with cross-entropy", head, share=0.9, seconds=90)
+    yield Row("head with cross-entropy, backward", head_backward, share=0.9, ratio=1.5, seconds=120)
     yield Row("sampling, top-k and top-p, bf16", functools.partial(sample, dtype=torch.bfloat16, number=50, share=0.9), ratio=2)
     yield Row("sampling, top-p, f32", functools.partial(sample, dtype=torch.float32, number=0, share=0.9), ratio=2)
     yield Row("NVFP4 weights 8192³", nvfp4, ratio=0.5)
@@ -745,4 +758,4 @@ def rows():
 
 # What families are asked for and the library does not have.
 MISSING = ["a row that times attention backward with windowed keys (kernels/extra/window_training.tk)",
-           "backward of Kimi delta attention, Hedgehog, and of the head with cross-entropy"]
+           "backward of Kimi delta attention and of Hedgehog"]
