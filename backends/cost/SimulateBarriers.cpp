@@ -108,7 +108,7 @@ bool Simulator::meet(Process &process, const Stmt &stmt) {
 
 void Simulator::advanceCursor(Process &process, const Node &node) {
   Process::Cursor &cursor = process.cursors[static_cast<size_t>(node.cursor)];
-  for (int left = plan::stagesBy(*node.stmt, process.instance); left > 0; --left)
+  for (int left = plan::stagesBy(node.stmt->as<plan::Advance>(), process.instance); left > 0; --left)
     if (++cursor.stage >= node.ringStages)
       cursor = {0, cursor.round + 1};
 }

@@ -7,7 +7,6 @@
 #include "backends/plan/Planner.h"
 #include "backends/plan/Scales.h"
 #include "backends/plan/analysis/LoadAnalysis.h"
-#include "backends/plan/placement/PlaceBulkStores.h"
 #include "backends/plan/placement/PlaceDirectLoads.h"
 #include "frontend/AST.h"
 #include "ir/Products.h"
@@ -114,9 +113,6 @@ std::unique_ptr<plan::Plan> planOne(ElaboratedKernel &kernel, const PlanOptions 
     return nullptr;
   turnProducts(*kernel.function, *options.arch);
   ir::loopBranches(*kernel.function);
-  if (const auto asked = kernel.schedule.settings.find("bulk_stores");
-      asked != kernel.schedule.settings.end() && asked->second.number != 0)
-    askForBulkStores(*kernel.function);
   std::unique_ptr<plan::Plan> plan = planOrSeparate(*kernel.function, *options.arch, schedule, diagnostics);
   if (plan && schedule.aligned && plan->maps.empty()) {
     diagnostics.report(Diag::nothing_to_align, kernel.schedule.aligned->range, options.arch->name);

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "backends/schedule/Schedule.h"
 
-#include "backends/schedule/Split.h"
 #include "support/Diagnostics.h"
 #include "support/ForeignWords.h"
 #include "support/NearestName.h"
@@ -37,9 +36,9 @@ void set(Schedule &schedule, std::string_view key, int64_t value) {
   else if (key == "cluster_across")
     schedule.clusterAcross = value;
   else if (key == "split")
-    setSplitBlocks(schedule, value);
+    schedule.split = value;
   else if (key == "split_in_block")
-    setSplitWarpgroups(schedule, value);
+    schedule.splitInBlock = value;
   else if (key == "producer_registers")
     schedule.producerRegisters = value;
   else if (key == "consumer_registers")
@@ -78,6 +77,8 @@ void set(Schedule &schedule, std::string_view key, int64_t value) {
     schedule.lateCopies = value;
   else if (key == "load_ahead")
     schedule.loadAhead = value != 0;
+  else if (key == "bulk_stores")
+    schedule.bulkStores = value != 0;
   else if (key == "early_launch")
     schedule.earlyLaunch = value != 0;
 }
@@ -135,8 +136,7 @@ const std::vector<Key> &keys() {
        "8"},
       {"split_in_block", "int", 1, 4, "1",
        "computing warpgroups of a block that take the iterations of the loop of products of one tile in turns, each "
-       "with "
-       "sums of its own, which one of them adds up (Hopper)"},
+       "with sums of its own, which one of them adds up (Hopper)"},
       {"correction", "bool", 0, 1, "false",
        "a warpgroup of its own rescales accumulators in tensor memory, of one or two computing ones; of one it also "
        "stores them"},

@@ -63,7 +63,6 @@ private:
   void ofFirst(Stmt &stmt);
   void shared(Stmt &stmt);
   void product(Stmt &stmt);
-  void turn(Stmt &stmt);
   void loop(Stmt &stmt);
   void branch(Stmt &stmt);
   void tileAhead(Stmt &stmt);

@@ -177,6 +177,7 @@ struct Stmt {
   bool lastInCache = false; ///< Load: L2 is to evict it last, as blocks that come much later read it again
   /// Product by warps: in so many turns, each a part of k: operands to registers, a barrier of the block, products, and
   /// but for the last a barrier, so that staggered halves of the role load and multiply at different times; 0: at once.
+  /// For: so many instances take the iterations in turns (Turns.h); 0: each has all.
   int turns = 0;
   /// Product by warps: its reads of shared memory are spread between its instructions; else as the compiler likes.
   bool interleaved = false;

@@ -100,9 +100,10 @@ template <class S, class T> std::string print(const S &stmt, const Label<S, T> &
 template <class S, class T> std::string print(const S &stmt, const BarrierPiece<S, T> &piece) {
   return print(stmt.*piece.field);
 }
+bool isNothing(int number) { return number == 0; }
+bool isNothing(const auto &name) { return name.empty(); }
 template <class S, class Piece> std::string print(const S &stmt, const Option<Piece> &option) {
-  const auto &value = stmt.*option.piece.field;
-  return value.empty() ? "" : fmt::format("{} {}", option.words, print(stmt, option.piece));
+  return isNothing(stmt.*option.piece.field) ? "" : fmt::format("{} {}", option.words, print(stmt, option.piece));
 }
 
 template <IsStatement S> std::string head(const S &stmt) {
@@ -119,8 +120,6 @@ std::string range(const std::string &lo, const std::string &hi, int64_t tileSize
 }
 
 std::string operand(const Stmt &stmt, size_t i) { return i < stmt.operands.size() ? stmt.operands[i] : "?"; }
-
-std::string turns(const Stmt &stmt) { return stmt.turns > 0 ? fmt::format(" turns {}", stmt.turns) : ""; }
 
 /// `cols 64..128 of `, or nothing for all of them.
 std::string columns(const Stmt &stmt) {
@@ -234,7 +233,8 @@ std::string head(const Stmt &stmt) {
     return "next_tile " + print(stmt.ref);
   case StmtKind::For:
     return fmt::format("for {} in {}{}{}", stmt.dest, range(operand(stmt, 0), operand(stmt, 1), stmt.tileSize),
-                       stmt.operands.size() > 2 ? " after " + stmt.operands[2] : "", turns(stmt));
+                       stmt.operands.size() > 2 ? " after " + stmt.operands[2] : "",
+                       stmt.turns > 0 ? fmt::format(" turns {}", stmt.turns) : "");
   case StmtKind::If:
     if (!stmt.turn.empty())
       return "if instance " + stmt.turn;
@@ -245,8 +245,6 @@ std::string head(const Stmt &stmt) {
     return fmt::format("ahead {} = {}{} of {}{}", stmt.dest, stmt.operands.size() > 2 ? stmt.operands[2] + " + " : "",
                        stmt.count, range(operand(stmt, 0), operand(stmt, 1), stmt.tileSize),
                        stmt.always ? " always" : "");
-  case StmtKind::Advance:
-    return head(stmt.as<Advance>()) + (stmt.own ? " own" : "") + turns(stmt);
   case StmtKind::Each:
     return "each instance";
   case StmtKind::Sync:
@@ -264,6 +262,7 @@ std::string head(const Stmt &stmt) {
   case StmtKind::Expect:
   case StmtKind::Wait:
   case StmtKind::Arrive:
+  case StmtKind::Advance:
   case StmtKind::WaitForPrevious:
   case StmtKind::Record:
     return std::visit(

@@ -275,7 +275,11 @@ struct Advance {
   static constexpr StmtKind kind = StmtKind::Advance;
   static constexpr std::string_view keyword = "advance";
   VarName ring;
-  static constexpr auto text(const auto &use) { return use(cursor(&Advance::ring)); }
+  bool own = false; ///< to the stage of the instance's number, where instances take turns (Turns.h)
+  int turns = 0;    ///< by so many stages, past those of the others; 0: by one
+  static constexpr auto text(const auto &use) {
+    return use(cursor(&Advance::ring), flag("own", &Advance::own), option("turns", number(&Advance::turns)));
+  }
 };
 
 // ---- the launch, and profiles

@@ -28,10 +28,11 @@ constexpr std::array allOf<Activity> = {Activity::Compute, Activity::Product, Ac
 struct PieceParser {
   Parser &in;
 
-  /// Whether the words stand there, which are then read.
+  /// Whether the words stand there, which are then read, and not an assignment to a variable of that name.
   bool accept(std::string_view words) const {
     const size_t end = std::min(words.find(' '), words.size());
-    if (!in.at(words.substr(0, end)) || (end < words.size() && in.ahead.text != words.substr(end + 1)))
+    if (!in.at(words.substr(0, end)) || in.ahead.text == "=" ||
+        (end < words.size() && in.ahead.text != words.substr(end + 1)))
       return false;
     expect(words);
     return true;
@@ -133,11 +134,8 @@ Stmt Parser::stmt() {
     assignment(stmt);
     return stmt;
   }
-  if (PieceParser{*this}.oneOf(stmt, &stmt.fields)) {
-    if (stmt.kind == StmtKind::Advance)
-      turn(stmt);
+  if (PieceParser{*this}.oneOf(stmt, &stmt.fields))
     return stmt;
-  }
   for (StmtKind kind : effects)
     if (accept(spelling(kind))) {
       stmt.kind = kind;
@@ -425,16 +423,6 @@ void Parser::product(Stmt &stmt) {
   }
 }
 
-/// What instances that take turns do apart. A variable may be called `own`, too, and `turns`.
-void Parser::turn(Stmt &stmt) {
-  if (stmt.kind == StmtKind::Advance && at("own") && ahead.text != "=")
-    stmt.own = accept("own");
-  if (at("turns") && ahead.token == Token::Number) {
-    expect("turns");
-    stmt.turns = smallInteger();
-  }
-}
-
 void Parser::loop(Stmt &stmt) {
   stmt.dest = name("a variable");
   expect("in");
@@ -442,7 +430,8 @@ void Parser::loop(Stmt &stmt) {
   range(stmt.operands[0], stmt.operands[1], stmt.tileSize);
   if (accept("after"))
     stmt.operands.push_back(name("where the loop before began"));
-  turn(stmt);
+  if (accept("turns"))
+    stmt.turns = smallInteger();
   expect("{");
   stmt.body = body(nullptr, nullptr, &stmt);
   if (!accept("else"))

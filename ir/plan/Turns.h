@@ -12,7 +12,8 @@ namespace tkc::plan {
 
 /// Whether a loop's iterations are taken in turns.
 inline bool isInTurns(const Stmt &stmt) { return stmt.kind == StmtKind::For && stmt.turns > 0; }
-inline void takeInTurns(Stmt &loop, const Role &role) { loop.turns = role.instances; }
+/// Whether the instances of a role take those of a loop in turns.
+inline bool takesTurns(const Role &role) { return any(role.body, isInTurns); }
 
 /// The tiles of a range that an instance has: from the one of number `first` on every `every`-th.
 struct Turn {
@@ -23,11 +24,9 @@ struct Turn {
 inline Turn turnOf(const Stmt &loop, int instance) { return isInTurns(loop) ? Turn{instance, loop.turns} : Turn{}; }
 
 /// Whether the statement moves a cursor to the instance's own stage.
-inline bool movesToOwn(const Stmt &stmt) { return stmt.kind == StmtKind::Advance && stmt.own; }
-inline void moveToOwn(Stmt &advance) { advance.own = true; }
-inline void moveByTurns(Stmt &advance, const Role &role) { advance.turns = role.instances; }
+inline bool movesToOwn(const Stmt &stmt) { return stmt.kind == StmtKind::Advance && stmt.as<Advance>().own; }
 /// By how many stages a statement moves the cursor of an instance on.
-inline int stagesBy(const Stmt &advance, int instance) {
+inline int stagesBy(const Advance &advance, int instance) {
   return advance.own ? instance : advance.turns > 0 ? advance.turns : 1;
 }
 

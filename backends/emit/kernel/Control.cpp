@@ -458,10 +458,12 @@ void RolePrinter::printStmt(const Stmt &stmt, cpp::Body &out) {
     assert(false && "print() hands records to printRecords");
     return;
   case StmtKind::Advance: {
-    const cpp::Expr cursor = cpp::name(cppNames.at(stmt.as<plan::Advance>().ring));
-    if (plan::movesToOwn(stmt))
+    const auto &advance = stmt.as<plan::Advance>();
+    const cpp::Expr cursor = cpp::name(cppNames.at(advance.ring));
+    if (advance.own)
       return emit(stmt, out, cpp::method(cursor, "advance", {instance}));
-    return emit(stmt, out, cpp::method(cursor, stmt.turns > 0 ? fmt::format("advance<{}>", stmt.turns) : "advance"));
+    return emit(stmt, out,
+                cpp::method(cursor, advance.turns > 0 ? fmt::format("advance<{}>", advance.turns) : "advance"));
   }
   case StmtKind::ClusterSync:
     if (kernel.plan.tensorColumns > 0) // all roles meet before tensor memory is freed
@@ -705,8 +707,13 @@ static bool moves(const plan::Role &role, const std::string &cursor) {
   return plan::any(role.body, advances) || plan::any(role.finish, advances);
 }
 
+/// A branch whose turn is always that of the first instance.
+static bool isOfFirst(const plan::Role &role, const Stmt &branch) {
+  return !branch.turn.empty() && !moves(role, branch.turn);
+}
+
 cpp::Expr RolePrinter::conditionOf(const Stmt &stmt) {
-  if (!stmt.turn.empty() && !moves(role, stmt.turn))
+  if (isOfFirst(role, stmt))
     return cpp::binary("==", instance, cpp::integer(0));
   if (!stmt.turn.empty())
     return cpp::binary("==", cpp::member(cpp::name(cppNames.at(stmt.turn)), "slot"), instance);
@@ -729,8 +736,8 @@ void RolePrinter::printIf(const Stmt &stmt, cpp::Body &out) {
   if (then.empty() && otherwise.empty())
     return;
   if (then.empty()) {
-    const bool isFirst = !stmt.turn.empty() && !moves(role, stmt.turn);
-    out.push_back(cpp::Stmt::ifThen(isFirst ? cpp::binary("!=", instance, cpp::integer(0)) : cpp::unary("!", condition),
+    out.push_back(cpp::Stmt::ifThen(isOfFirst(role, stmt) ? cpp::binary("!=", instance, cpp::integer(0))
+                                                          : cpp::unary("!", condition),
                                     std::move(otherwise)));
     return;
   }

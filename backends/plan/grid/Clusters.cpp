@@ -3,7 +3,6 @@
 #include "backends/plan/grid/Clusters.h"
 
 #include "backends/plan/analysis/Nest.h"
-#include "backends/schedule/Split.h"
 #include "ir/Effects.h"
 #include "ir/Views.h"
 
@@ -251,7 +250,7 @@ std::optional<size_t> pairBlocks(const ir::Function &function, const Nest &nest,
 /// twice.
 bool pairsByDefault(const TileScheduler &tiles) {
   constexpr int64_t fewestCols = 256;
-  return !tiles.schedule.cluster && splitBlocks(tiles.schedule) == 1 && tiles.isFlat() &&
+  return !tiles.schedule.cluster && tiles.schedule.split.value_or(1) == 1 && tiles.isFlat() &&
          std::all_of(tiles.placement.products.begin(), tiles.placement.products.end(),
                      [](const auto &it) { return it.second.made.cols >= fewestCols; });
 }

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "backends/plan/grid/LoopSums.h"
 
+#include "backends/plan/placement/TensorMaps.h"
+
 #include <algorithm>
 #include <fmt/core.h>
 #include <set>
@@ -56,6 +58,17 @@ bool beginsWithZero(const plan::Role &role, const std::string &name) {
 const Stmt *definition(const plan::Body &body, const std::string &name) {
   const auto found = std::find_if(body.begin(), body.end(), [&](const Stmt &stmt) { return stmt.dest == name; });
   return found == body.end() ? nullptr : &*found;
+}
+
+plan::Buffer bufferOfPart(std::string name, const plan::VarType &type, int64_t readCols, SourceLoc loc) {
+  plan::Buffer buffer;
+  buffer.name = std::move(name);
+  buffer.elem = type.elem;
+  buffer.rows = type.rows;
+  buffer.cols = type.cols;
+  buffer.swizzle = chooseSwizzle(readCols * byteWidth(type.elem));
+  buffer.loc = loc;
+  return buffer;
 }
 
 std::optional<LoopsOfProducts> findLoops(const plan::Role &role, std::string &why) {

@@ -38,6 +38,9 @@ CarriedByLoops carriedBy(const plan::Role &role, const LoopsOfProducts &loops);
 std::string whyNoSums(const plan::Role &role, const LoopsOfProducts &loops, const std::vector<std::string> &tiles,
                       std::string_view who);
 
+/// Shared memory in which one leaves a tile of that type, for others who read `readCols` columns at once.
+plan::Buffer bufferOfPart(std::string name, const plan::VarType &type, int64_t readCols, SourceLoc loc);
+
 /// The first statement of a body that computes a variable; null: there is none.
 const plan::Stmt *definition(const plan::Body &body, const std::string &name);
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "backends/plan/grid/OnlineParts.h"
 
-#include "backends/plan/placement/TensorMaps.h"
+#include "backends/plan/grid/LoopSums.h"
 #include "backends/plan/roles/FreshName.h"
 
 #include <limits>
@@ -51,19 +51,12 @@ void OnlineParts::leave(plan::Body &body, const plan::VarType &like, SourceLoc l
   std::vector<std::string> all = {maximum};
   all.insert(all.end(), columns.begin(), columns.end());
   for (const std::string &column : all) {
-    plan::Buffer buffer;
-    buffer.name = freshName(column + "_part", taken);
-    buffer.elem = tile.elem;
-    buffer.rows = tile.rows;
-    buffer.cols = tile.cols;
-    buffer.swizzle = chooseSwizzle(tile.cols * byteWidth(tile.elem));
-    buffer.loc = loc;
-    plan.buffers.push_back(buffer);
-    bufferOf.push_back(buffer.name);
+    bufferOf.push_back(freshName(column + "_part", taken));
+    plan.buffers.push_back(bufferOfPart(bufferOf.back(), tile, tile.cols, loc));
     const std::string spread = compute(body, OpKind::Add, column + "_tile", tile, {zeros, column}, loc);
     Stmt &write = plan::append(body, Kind::StoreShared, loc);
     write.operands = {spread};
-    write.ref = {buffer.name, "", false, plan::heldPart(tile)};
+    write.ref = {bufferOf.back(), "", false, plan::heldPart(tile)};
   }
 }
 

@@ -3,10 +3,8 @@
 #include "backends/plan/grid/SplitInBlock.h"
 
 #include "backends/plan/grid/LoopSums.h"
-#include "backends/plan/placement/TensorMaps.h"
 #include "backends/plan/roles/FreshName.h"
 #include "backends/plan/roles/RoleBuilder.h"
-#include "backends/schedule/Split.h"
 #include "ir/plan/Turns.h"
 
 #include <algorithm>
@@ -151,10 +149,10 @@ private:
     Stmt &loop = role.body[at];
     const SourceLoc loc = loop.loc;
     role.instances = warpgroups;
-    plan::takeInTurns(loop, role);
+    loop.turns = warpgroups;
     plan::walk(loop, [&](Stmt &stmt) {
       if (isOfRing(stmt))
-        plan::moveByTurns(stmt, role);
+        stmt.as<plan::Advance>().turns = warpgroups;
     });
     for (plan::Body *body : {&role.body, &role.finish})
       spreadBarriers(*body);
@@ -163,7 +161,7 @@ private:
     role.body.resize(at + 1);
     plan::Body begin;
     for (const auto &[cursor, count] : advances(role.body[at].body))
-      plan::moveToOwn(plan::append(begin, plan::Advance{cursor}, loc));
+      plan::append(begin, plan::Advance{.ring = cursor, .own = true}, loc);
     role.body.insert(role.body.begin() + static_cast<ptrdiff_t>(at), begin.begin(), begin.end());
     addUp(sums, std::move(rest));
   }
@@ -192,7 +190,7 @@ private:
     if (warpgroups > 2) {
       place = freshName("part_at", taken);
       role.vars.push_back({place, cursorType(warpgroups - 1)});
-      plan::moveToOwn(plan::append(role.body, plan::Advance{place}, loc));
+      plan::append(role.body, plan::Advance{.ring = place, .own = true}, loc);
     }
     Stmt leave, own;
     for (Stmt *branch : {&leave, &own}) {
@@ -243,14 +241,8 @@ private:
   /// For the sums of all warpgroups but the first, in the memory of a ring that nothing else has, if one is as large.
   const plan::Buffer &addBuffer(const std::string &sum, SourceLoc loc) {
     const plan::VarType &type = role.findVar(sum)->type;
-    plan::Buffer buffer;
-    buffer.name = freshName(sum + "_part", taken);
-    buffer.elem = type.elem;
-    buffer.rows = type.rows;
-    buffer.cols = type.cols;
-    buffer.swizzle = chooseSwizzle(type.cols * byteWidth(type.elem));
+    plan::Buffer buffer = bufferOfPart(freshName(sum + "_part", taken), type, type.cols, loc);
     buffer.stages = warpgroups - 1;
-    buffer.loc = loc;
     const plan::Buffer *host = nullptr;
     for (const RingPlacement &ring : placement.rings)
       for (const RingMember &member : ring.members)
@@ -278,7 +270,7 @@ private:
 } // namespace
 
 int chooseSplitInBlock(const TileScheduler &tiles, Placement &placement, std::string &why) {
-  const auto warpgroups = splitWarpgroups(tiles.schedule);
+  const auto warpgroups = static_cast<int>(tiles.schedule.splitInBlock.value_or(1));
   if (warpgroups == 1)
     return 1;
   if (placement.copiesItself || placement.multipliesByWarps() || placement.usesTensorMemory() || !placement.hasProducts)

@@ -5,10 +5,8 @@
 #include "backends/plan/grid/LoopSums.h"
 #include "backends/plan/grid/OnlineParts.h"
 #include "backends/plan/grid/SumSlices.h"
-#include "backends/plan/placement/TensorMaps.h"
 #include "backends/plan/roles/IntegerCode.h"
 #include "backends/plan/roles/TileNumbers.h"
-#include "backends/schedule/Split.h"
 #include "ir/plan/Turns.h"
 #include <algorithm>
 #include <fmt/core.h>
@@ -221,7 +219,7 @@ private:
     std::move(behind, after, std::back_inserter(role.body));
     plan::Body rest(std::make_move_iterator(after), std::make_move_iterator(all.end()));
     if (!carried.tiles.empty()) {
-      if (plan::any(role.body, [](const Stmt &stmt) { return plan::isInTurns(stmt); }))
+      if (plan::takesTurns(role))
         addUpInFirst(role, carried, std::move(rest));
       else
         addUp(role, carried, std::move(rest));
@@ -336,17 +334,11 @@ private:
   /// `readCols`: columns that a block reads at once, whole panels.
   void leave(plan::Role &role, const std::string &sum, int64_t readCols, SourceLoc loc) {
     const plan::VarType type = role.findVar(sum)->type;
-    plan::Buffer buffer;
-    buffer.name = bufferOf[sum] = freshName(sum + "_part", taken);
-    buffer.elem = type.elem;
-    buffer.rows = type.rows;
-    buffer.cols = type.cols;
-    buffer.swizzle = chooseSwizzle(readCols * byteWidth(type.elem));
-    buffer.loc = loc;
-    plan.buffers.push_back(buffer);
+    const std::string buffer = bufferOf[sum] = freshName(sum + "_part", taken);
+    plan.buffers.push_back(bufferOfPart(buffer, type, readCols, loc));
     Stmt &write = plan::append(role.body, Kind::StoreShared, loc);
     write.operands = {sum};
-    write.ref = {buffer.name, "", false, plan::heldPart(type)};
+    write.ref = {buffer, "", false, plan::heldPart(type)};
   }
 
   /// The first block adds up all, and has the rest of the role for itself.
@@ -418,7 +410,7 @@ std::string whyNotSplit(const TileScheduler &tiles, int blocks, bool isShared) {
 } // namespace
 
 std::string splitK(const TileScheduler &tiles, bool isShared, Placement &placement, plan::Plan &plan) {
-  const auto blocks = splitBlocks(tiles.schedule);
+  const auto blocks = static_cast<int>(tiles.schedule.split.value_or(1));
   if (blocks == 1)
     return {};
   if (std::string why = whyNotSplit(tiles, blocks, isShared); !why.empty())

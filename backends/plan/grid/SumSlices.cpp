@@ -57,7 +57,7 @@ class Rest {
 public:
   Rest(const plan::Plan &plan, const plan::Role &role, const std::vector<std::string> &sums, const plan::Body &body)
       : plan(plan), role(role), sums(sums), body(body), cols(role.findVar(sums.front())->type.cols),
-        isOfFirst(plan::any(role.body, [](const Stmt &stmt) { return plan::isInTurns(stmt); })) {}
+        isOfFirst(plan::takesTurns(role)) {}
 
   /// The axis of the grid along which all columns lie, empty where they are all of a dim; null where not all work is on
   /// elements.

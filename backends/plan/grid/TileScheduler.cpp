@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "backends/plan/grid/TileScheduler.h"
 
-#include "backends/schedule/Split.h"
 #include "ir/Products.h"
 
 #include <algorithm>
@@ -35,7 +34,7 @@ bool TileScheduler::isFlat() const {
 }
 
 bool TileScheduler::takesTilesInTurn() const {
-  const bool splits = splitBlocks(schedule) > 1 || splitWarpgroups(schedule) > 1;
+  const bool splits = schedule.split.value_or(1) > 1 || schedule.splitInBlock.value_or(1) > 1;
   return schedule.persistent.value_or(!splits && ((isFlat() && !placement.copiesItself) || sharesOutUneven())) ||
          nest.isRagged();
 }

@@ -5,7 +5,6 @@
 #include "backends/plan/analysis/LoadAnalysis.h"
 #include "backends/plan/analysis/Nest.h"
 #include "backends/plan/placement/WarpGrid.h"
-#include "backends/schedule/Split.h"
 #include "ir/Products.h"
 
 #include <algorithm>
@@ -44,7 +43,7 @@ public:
     }
     out.layout = {plan::Layout::Mma, 128, 4, 2};
     // Each has a tile to itself (PingPong.h), or sums of its own of all of it (SplitInBlock.h).
-    if (schedule.pingpong.value_or(false) || splitWarpgroups(schedule) > 1) {
+    if (schedule.pingpong.value_or(false) || schedule.splitInBlock.value_or(1) > 1) {
       out.instances = 1;
       return;
     }

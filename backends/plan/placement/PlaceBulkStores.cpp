@@ -19,9 +19,6 @@
 namespace tkc::planner {
 namespace {
 
-/// What `constant` of a store is that the copy engine is asked for.
-constexpr double asked = 1;
-
 class StorePlacer {
 public:
   StorePlacer(const ir::Function &function, const Nest &nest, const arch::Description &arch, Placement &out)
@@ -179,15 +176,8 @@ private:
 
 } // namespace
 
-void askForBulkStores(ir::Function &function) {
-  ir::walk(function.body, [](ir::Op &op) {
-    if (op.kind == ir::OpKind::Store)
-      op.constant = asked;
-  });
-}
-
 void placeBulkStores(const ir::Function &function, const Nest &nest, const arch::Description &arch,
-                     Placement &placement) {
+                     const Schedule &schedule, Placement &placement) {
   if (!placement.hasProducts || !arch.hasBulkTensorCopy)
     return;
   StorePlacer placer(function, nest, arch, placement);
@@ -195,10 +185,11 @@ void placeBulkStores(const ir::Function &function, const Nest &nest, const arch:
     if (op.kind == ir::OpKind::Store && depth == 0)
       placer.place(op, depth);
   });
-  walkTile(nest, [&](const ir::Op &op, int depth) {
-    if (op.kind == ir::OpKind::Store && depth > 0 && op.constant == asked)
-      placer.place(op, depth);
-  });
+  if (schedule.bulkStores.value_or(false))
+    walkTile(nest, [&](const ir::Op &op, int depth) {
+      if (op.kind == ir::OpKind::Store && depth > 0)
+        placer.place(op, depth);
+    });
   // What is added in loops takes what room is left: its slower path is not much slower.
   walkTile(nest, [&](const ir::Op &op, int depth) {
     if (op.kind == ir::OpKind::Atomic && op.atomic == ir::AtomicKind::Add)

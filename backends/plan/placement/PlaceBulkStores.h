@@ -9,13 +9,10 @@ namespace tkc::planner {
 /// Stages of a ring in a loop where no schedule says: staging buffers of what threads store leave room for them.
 constexpr int defaultStages = 4;
 
-/// Enters the stores after all loops, those in loops that are marked, and the additions (`+=`) anywhere,
+/// Enters the stores after all loops, those in loops if the schedule asks for it, and the additions (`+=`) anywhere,
 /// that the copy engine can do into `placement.stores`, with their staging buffers and tensor maps. Register homes are
 /// known by then.
 void placeBulkStores(const ir::Function &function, const Nest &nest, const arch::Description &arch,
-                     Placement &placement);
-
-/// Marks the stores of loops, as the schedule asks the copy engine to do them. Clones keep the mark.
-void askForBulkStores(ir::Function &function);
+                     const Schedule &schedule, Placement &placement);
 
 } // namespace tkc::planner

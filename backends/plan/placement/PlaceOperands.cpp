@@ -19,7 +19,6 @@
 #include "backends/plan/placement/ProductShapes.h"
 #include "backends/plan/placement/RowLayout.h"
 #include "backends/plan/placement/TensorMaps.h"
-#include "backends/schedule/Split.h"
 #include "ir/Effects.h"
 #include "ir/Products.h"
 
@@ -69,9 +68,9 @@ public:
     findRegisterLoads();
     placeDirectLoads(function, nest, arch, schedule.persistent.value_or(false) || nest.isRagged(), out);
     // A block's share of the columns of a split sum is few: its threads store them as they have them.
-    if (splitBlocks(schedule) > 1 && worksOnElementsAfterProducts(nest))
+    if (schedule.split.value_or(1) > 1 && worksOnElementsAfterProducts(nest))
       return std::move(out);
-    placeBulkStores(function, nest, arch, out);
+    placeBulkStores(function, nest, arch, schedule, out);
     placeCoalescedStores(function, nest, out);
     return std::move(out);
   }

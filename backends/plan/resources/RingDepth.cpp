@@ -5,7 +5,6 @@
 #include "backends/plan/placement/PlaceBulkStores.h"
 #include "backends/plan/placement/SharedUse.h"
 #include "backends/plan/resources/NarrowPieces.h"
-#include "backends/schedule/Split.h"
 #include "ir/Effects.h"
 
 #include <algorithm>
@@ -244,7 +243,7 @@ void fillRings(Placement &placement, const arch::Description &arch, const Schedu
   const bool isShort = asksForTwo(placement, arch, schedule) && usedBytes(placement) + secondStages(placement) > budget;
   if (isShort || (placement.multipliesByWarps() && !placement.copiesItself))
     fitLastStores(placement, budget, takesTilesInTurn);
-  const auto turns = splitWarpgroups(schedule); // stages in use at once
+  const auto turns = static_cast<int>(schedule.splitInBlock.value_or(1)); // stages in use at once
   const int byDefault = placement.throughRegisters ? defaultStagesThroughRegisters
                         : placement.copiesItself   ? defaultOwnStages
                                                    : std::max(defaultStages, 2 * turns);

@@ -211,8 +211,8 @@ private:
       barrier(stmt);
       return;
     case StmtKind::Advance:
-      if (stmt.turns > 0)
-        turns(stmt.turns);
+      if (stmt.as<Advance>().turns > 0)
+        turns(stmt.as<Advance>().turns);
       return ring(stmt.as<Advance>().ring);
     case StmtKind::For:
     case StmtKind::Ahead:

@@ -421,7 +421,7 @@ void Tracer::stmt(const ResolvedStmt &it) {
     return;
   case StmtKind::Advance: {
     CursorState &cursor = cursorAt(it.cursor);
-    for (int left = stagesBy(stmt, instance); left > 0; --left)
+    for (int left = stagesBy(stmt.as<Advance>(), instance); left > 0; --left)
       if (++cursor.stage >= it.ringStages)
         cursor = {0, cursor.round + 1, nullptr};
     cursor.advance = &stmt;
