@@ -37,6 +37,8 @@ CALLS = [
     ("attention.tk", "attn_fwd", {"q": ("bf16", (1, 4, 5, 64)), "k": ("bf16", (1, 2, 7, 64)), "v": ("bf16", (1, 2, 7, 64)),
                                   "scale": 0.125}),
     ("cross_entropy.tk", "cross_entropy", {"logits": ("f32", (4, 9)), "target": np.array([3, -1, 0, 8])}),
+    ("head_cross_entropy.tk", "head_cross_entropy",
+     {"x": ("bf16", (5, 7)), "w": ("bf16", (9, 7)), "target": np.array([3, -1, 0, 8, 2]), "splits": 2}),
     ("norms.tk", "rms_norm", {"x": ("bf16", (2, 1024)), "weight": ("bf16", (1024,))}),
     ("norms.tk", "rms_norm_any", {"x": ("bf16", (3, 17)), "weight": ("bf16", (17,)), "eps": 0.25}),
     ("norms.tk", "layer_norm", {"x": ("bf16", (2, 1024)), "weight": ("bf16", (1024,)), "bias": ("bf16", (1024,))}),

@@ -27,6 +27,17 @@ bool dependsOn(const ir::Value *value, const ir::Value *axis) {
   });
 }
 
+/// Whether every body that fills the ring has a load whose key is one of `shares`. The loop over a last tile may have
+/// none, where threads compute the operand that whole tiles share.
+bool hasShareInEachFill(const Placement &placement, const RingPlacement &ring,
+                        const std::map<std::string, plan::Division> &shares) {
+  std::map<const ir::Block *, bool> fills;
+  for (const auto &[load, key] : placement.loadKeys)
+    if (placement.findRing(key) == &ring)
+      fills[load->parent] |= shares.count(key) != 0;
+  return std::all_of(fills.begin(), fills.end(), [](const auto &fill) { return fill.second; });
+}
+
 /// What clusters along one axis share, or why they cannot be. `pairs`: clusters of two that multiply together.
 class Axis {
 public:
@@ -122,6 +133,17 @@ private:
           !placement.findRing(key)->isDrainedByWarps() && !isReadByThreads(member))
         shares[key] = share;
     }
+    dropPartlyShared();
+  }
+
+  /// A stage is freed at all neighbours. A block that fills it without a share of theirs does not wait for them, and
+  /// could free a stage of theirs twice.
+  void dropPartlyShared() {
+    for (const RingPlacement &ring : placement.rings)
+      if (!hasShareInEachFill(placement, ring, shares))
+        for (const RingMember &member : ring.members)
+          if (shares.erase(member.key) != 0 && shares.empty())
+            refuse(fmt::format("not every loop that fills the ring of `{}` loads it by the copy engine", member.buffer));
   }
 
   /// An arrival at another block tells it that products have read a stage, and nothing about what threads have read.
