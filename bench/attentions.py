@@ -76,7 +76,7 @@ def decode(bench):
         for g in (4, 8, 32):
             q, o = normal(batch, h, 1, d), normal(batch, h, d)
             k, v = (normal(batch, g, length, d) for _ in range(2))
-            splits = parts_of_keys(batch * g, length)
+            splits = parts_of_keys(batch * g, length, d)
             arguments = (q[:, :, 0], k, v, 1 / math.sqrt(d), splits, o, h // g)
             size = library.workspace_bytes("decode", *arguments)
             workspace = torch.empty(max(size, 1), device="cuda", dtype=torch.uint8)

@@ -41,7 +41,7 @@ def call_of(work):
         return [("attention", "attn_fwd", 1, size)] if found[1] == "forward" else [("attention_backward", "attn_bwd", 1, size)]
     if kind == "decode":
         length, g = (int(part.split("=")[1]) for part in rest.split())
-        size = dict(B=16, H=32, G=g, L=length, D=128, R=32 // g, splits=parts_of_keys(16 * g, length), scale=0.088)
+        size = dict(B=16, H=32, G=g, L=length, D=128, R=32 // g, splits=parts_of_keys(16 * g, length, 128), scale=0.088)
         return [("extra/decode", "decode", 1, size)]
     if kind in ("RMSNorm", "LayerNorm"):
         n, c = sizes_of(rest.split()[-1])

@@ -131,7 +131,7 @@ def decoding(bench, s):
     """One query a sequence, whose keys are split in as many parts as their number asks for."""
     q, o, ratio = normal(s["b"], s["h"], 1, s["d"]), normal(s["b"], s["h"], s["d"]), s["h"] // s["g"]
     k, v = (normal(s["b"], s["g"], s["l"], s["d"]) for _ in range(2))
-    splits, scale = parts_of_keys(s["b"] * s["g"], s["l"]), 1 / math.sqrt(s["d"])
+    splits, scale = parts_of_keys(s["b"] * s["g"], s["l"], s["d"]), 1 / math.sqrt(s["d"])
     sides = {name: lambda call=called_by(backend): call(q, k, v, enable_gqa=ratio != 1) for name, backend in BACKENDS.items()}
 
     def wanted():

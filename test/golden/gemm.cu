@@ -1943,191 +1943,6 @@ __global__ void __launch_bounds__(256, 1) gemm_bf16_BM64_BN64_persistent0_raster
   }
 }
 
-struct gemm_bf16_BM64_BN128_stages8_arguments {
-  tk::tensor_map a_map;
-  tk::tensor_map b_map;
-  tk::tensor_map c_piece_map;
-  tk::global<const tk::bf16, 2> a;
-  tk::global<const tk::bf16, 2> b;
-  tk::global<tk::bf16, 2> c;
-  int M;
-  int K;
-  int N;
-  bool loads_fit;        // the copy engine can load every tensor that it is to
-  bool a_map_fits;       // this one at least
-  bool b_map_fits;       // this one at least
-  bool c_piece_map_fits; // and store this one
-};
-
-struct gemm_bf16_BM64_BN128_stages8_shared {
-  tk::shared_tile<tk::bf16, 64, 64> a[8];
-  tk::shared_tile<tk::bf16, 64, 128> b[8];
-  tk::shared_tile<tk::bf16, 64, 64> c_piece[2];
-  tk::barrier a_b_full[8];
-  tk::barrier a_b_empty[8];
-};
-
-/// gemm.tk:5  gemm, for sm_90a.
-/// c = a · b
-/// BM = 64, BN = 128, BK = 64.
-/// Plan: stages: a_b 8; warpgroups: 1; overlap: 0; persistent: true.
-/// Roles: producer of 4 warps, consumer of 4 warps.
-/// Shared memory: a 64 KiB, b 128 KiB, c_piece 16 KiB.
-__global__ void __launch_bounds__(256, 1)
-    gemm_bf16_BM64_BN128_stages8(const __grid_constant__ gemm_bf16_BM64_BN128_stages8_arguments g) {
-  auto &shared = tk::shared_at<gemm_bf16_BM64_BN128_stages8_shared>(0);
-  const int warpgroup = tk::warpgroup_index();
-  if (threadIdx.x == 0) {
-    for (auto &barrier : shared.a_b_full)
-      barrier.init(g.loads_fit ? 1 : 128);
-    for (auto &barrier : shared.a_b_empty)
-      barrier.init(1);
-    tk::barrier_init_fence();
-  }
-  tk::sync_block();
-  tk::launch_dependents();
-  tk::wait_for_dependencies();
-  if (warpgroup == 1) {
-    // producer
-    tk::release_registers<160>();
-    const tk::tiles<64> m_tiles{0, g.M};
-    const tk::tiles<128> n_tiles{0, g.N};
-    if (g.loads_fit) {
-      if (tk::warp_index() == 4 && tk::elect_one()) {
-        tk::ring<8> a_b_at;
-        for (int block = blockIdx.x; block < m_tiles.count() * n_tiles.count(); block += gridDim.x) {
-          const auto at = tk::raster(block, m_tiles.count(), n_tiles.count(), 8);
-          const auto m = m_tiles[at.row];
-          const auto n = n_tiles[at.col];
-          // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
-          for (const auto k : tk::tiles<64>{0, g.K}) {
-            shared.a_b_empty[a_b_at.slot].wait(a_b_at.phase ^ 1);
-            shared.a_b_full[a_b_at.slot].expect_bytes(24576);
-            tk::tma_load(shared.a[a_b_at.slot], g.a_map, shared.a_b_full[a_b_at.slot], k.begin, m.begin);
-            tk::tma_load(shared.b[a_b_at.slot], g.b_map, shared.a_b_full[a_b_at.slot], n.begin, k.begin);
-            a_b_at.advance();
-          }
-        }
-      }
-    } else {
-      // Tensors that the copy engine cannot take: by the threads of this role.
-      tk::ring<8> a_b_at;
-      for (int block = blockIdx.x; block < m_tiles.count() * n_tiles.count(); block += gridDim.x) {
-        const auto at = tk::raster(block, m_tiles.count(), n_tiles.count(), 8);
-        const auto m = m_tiles[at.row];
-        const auto n = n_tiles[at.col];
-        // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
-        for (const auto k : tk::tiles<64>{0, g.K}) {
-          shared.a_b_empty[a_b_at.slot].wait(a_b_at.phase ^ 1);
-          if (g.a_map_fits && tk::thread_in_warpgroup() == 0) {
-            shared.a_b_full[a_b_at.slot].announce_bytes(8192);
-            tk::tma_load(shared.a[a_b_at.slot], g.a_map, shared.a_b_full[a_b_at.slot], k.begin, m.begin);
-          }
-          if (g.b_map_fits && tk::thread_in_warpgroup() == 0) {
-            shared.a_b_full[a_b_at.slot].announce_bytes(16384);
-            tk::tma_load(shared.b[a_b_at.slot], g.b_map, shared.a_b_full[a_b_at.slot], n.begin, k.begin);
-          }
-          tk::copy_rows_to_shared<128, 16>(
-              shared.a[a_b_at.slot],
-              tk::view<const tk::bf16>{g.a.at(m.begin, k.begin), g.a.stride(0), m.end - m.begin, k.end - k.begin},
-              tk::thread_in_warpgroup(), !g.a_map_fits);
-          tk::copy_rows_to_shared<128, 16>(
-              shared.b[a_b_at.slot],
-              tk::view<const tk::bf16>{g.b.at(k.begin, n.begin), g.b.stride(0), k.end - k.begin, n.end - n.begin},
-              tk::thread_in_warpgroup(), !g.b_map_fits);
-          tk::finish_copies();
-          shared.a_b_full[a_b_at.slot].arrive();
-          a_b_at.advance();
-        }
-      }
-    }
-  } else {
-    // consumer
-    tk::release_registers<240>();
-    const tk::tiles<64> m_tiles{0, g.M};
-    const tk::tiles<128> n_tiles{0, g.N};
-    tk::ring<2> c_piece_at;
-    tk::ring<8> a_b_at;
-    tk::ring<8> a_b_done;
-    for (int block = blockIdx.x; block < m_tiles.count() * n_tiles.count(); block += gridDim.x) {
-      const auto at = tk::raster(block, m_tiles.count(), n_tiles.count(), 8);
-      const auto m = m_tiles[at.row];
-      const auto n = n_tiles[at.col];
-      // gemm.tk:8  var acc = zeros(BM, BN);
-      auto acc = tk::full<tk::fragment<float, 64, 128, tk::mma_layout>>(0.0f);
-      // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
-      const tk::tiles<64> k_tiles{0, g.K};
-      if (0 < g.K) {
-        {
-          shared.a_b_full[a_b_at.slot].wait(a_b_at.phase);
-          tk::mma_fence(acc);
-          tk::mma_async(acc, shared.a[a_b_at.slot].all(), shared.b[a_b_at.slot].all());
-          tk::mma_commit();
-          a_b_at.advance();
-        }
-        for ([[maybe_unused]] const auto k : k_tiles.rest()) {
-          shared.a_b_full[a_b_at.slot].wait(a_b_at.phase);
-          tk::mma_fence();
-          tk::mma_async(acc, shared.a[a_b_at.slot].all(), shared.b[a_b_at.slot].all());
-          tk::mma_commit();
-          a_b_at.advance();
-          tk::mma_wait<1>();
-          if (tk::thread_in_warpgroup() == 0)
-            shared.a_b_empty[a_b_done.slot].arrive();
-          a_b_done.advance();
-        }
-        // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
-        tk::mma_wait<0>(acc);
-        if (tk::thread_in_warpgroup() == 0)
-          shared.a_b_empty[a_b_done.slot].arrive();
-        a_b_done.advance();
-      }
-      // gemm.tk:10  c[m, n] = acc;
-      const auto acc_bf16 = tk::cast<tk::bf16>(acc);
-      if (g.c_piece_map_fits) {
-        if (tk::thread_in_warpgroup() == 0)
-          tk::bulk_wait_read<1>();
-        tk::sync(2, 128);
-        tk::store_shared(shared.c_piece[c_piece_at.slot], tk::cols_of<64>(acc_bf16, 0));
-        tk::fence_proxy_async();
-        tk::sync(2, 128);
-        if (tk::thread_in_warpgroup() == 0) {
-          tk::tma_store(g.c_piece_map, shared.c_piece[c_piece_at.slot], n.begin, m.begin);
-          tk::bulk_commit();
-        }
-        c_piece_at.advance();
-        if (tk::thread_in_warpgroup() == 0)
-          tk::bulk_wait_read<1>();
-        tk::sync(2, 128);
-        tk::store_shared(shared.c_piece[c_piece_at.slot], tk::cols_of<64>(acc_bf16, 1));
-        tk::fence_proxy_async();
-        tk::sync(2, 128);
-        if (tk::thread_in_warpgroup() == 0) {
-          tk::tma_store(g.c_piece_map, shared.c_piece[c_piece_at.slot], n.begin + 64, m.begin);
-          tk::bulk_commit();
-        }
-        c_piece_at.advance();
-      } else {
-        // gemm.tk:10  c[m, n] = acc;
-        tk::store_shared(shared.c_piece[c_piece_at.slot], tk::cols_of<64>(acc_bf16, 0));
-        tk::sync(2, 128);
-        tk::copy_from_shared<128>(
-            tk::view<tk::bf16>{g.c.at(m.begin, n.begin), g.c.stride(0), m.end - m.begin, n.end - n.begin},
-            shared.c_piece[c_piece_at.slot], tk::thread_in_warpgroup());
-        c_piece_at.advance();
-        tk::store_shared(shared.c_piece[c_piece_at.slot], tk::cols_of<64>(acc_bf16, 1));
-        tk::sync(2, 128);
-        tk::copy_from_shared<128>(
-            tk::view<tk::bf16>{g.c.at(m.begin, n.begin + 64), g.c.stride(0), m.end - m.begin, n.end - (n.begin + 64)},
-            shared.c_piece[c_piece_at.slot], tk::thread_in_warpgroup());
-        c_piece_at.advance();
-      }
-    }
-    if (tk::thread_in_warpgroup() == 0)
-      tk::bulk_wait_read<0>();
-  }
-}
-
 struct gemm_bf16_BM64_BN192_stages6_arguments {
   tk::tensor_map a_map;
   tk::tensor_map b_map;
@@ -2321,6 +2136,191 @@ __global__ void __launch_bounds__(256, 1)
         tk::sync(2, 128);
         tk::copy_from_shared<128>(
             tk::view<tk::bf16>{g.c.at(m.begin, n.begin + 128), g.c.stride(0), m.end - m.begin, n.end - (n.begin + 128)},
+            shared.c_piece[c_piece_at.slot], tk::thread_in_warpgroup());
+        c_piece_at.advance();
+      }
+    }
+    if (tk::thread_in_warpgroup() == 0)
+      tk::bulk_wait_read<0>();
+  }
+}
+
+struct gemm_bf16_BM64_BN128_stages8_arguments {
+  tk::tensor_map a_map;
+  tk::tensor_map b_map;
+  tk::tensor_map c_piece_map;
+  tk::global<const tk::bf16, 2> a;
+  tk::global<const tk::bf16, 2> b;
+  tk::global<tk::bf16, 2> c;
+  int M;
+  int K;
+  int N;
+  bool loads_fit;        // the copy engine can load every tensor that it is to
+  bool a_map_fits;       // this one at least
+  bool b_map_fits;       // this one at least
+  bool c_piece_map_fits; // and store this one
+};
+
+struct gemm_bf16_BM64_BN128_stages8_shared {
+  tk::shared_tile<tk::bf16, 64, 64> a[8];
+  tk::shared_tile<tk::bf16, 64, 128> b[8];
+  tk::shared_tile<tk::bf16, 64, 64> c_piece[2];
+  tk::barrier a_b_full[8];
+  tk::barrier a_b_empty[8];
+};
+
+/// gemm.tk:5  gemm, for sm_90a.
+/// c = a · b
+/// BM = 64, BN = 128, BK = 64.
+/// Plan: stages: a_b 8; warpgroups: 1; overlap: 0; persistent: true.
+/// Roles: producer of 4 warps, consumer of 4 warps.
+/// Shared memory: a 64 KiB, b 128 KiB, c_piece 16 KiB.
+__global__ void __launch_bounds__(256, 1)
+    gemm_bf16_BM64_BN128_stages8(const __grid_constant__ gemm_bf16_BM64_BN128_stages8_arguments g) {
+  auto &shared = tk::shared_at<gemm_bf16_BM64_BN128_stages8_shared>(0);
+  const int warpgroup = tk::warpgroup_index();
+  if (threadIdx.x == 0) {
+    for (auto &barrier : shared.a_b_full)
+      barrier.init(g.loads_fit ? 1 : 128);
+    for (auto &barrier : shared.a_b_empty)
+      barrier.init(1);
+    tk::barrier_init_fence();
+  }
+  tk::sync_block();
+  tk::launch_dependents();
+  tk::wait_for_dependencies();
+  if (warpgroup == 1) {
+    // producer
+    tk::release_registers<160>();
+    const tk::tiles<64> m_tiles{0, g.M};
+    const tk::tiles<128> n_tiles{0, g.N};
+    if (g.loads_fit) {
+      if (tk::warp_index() == 4 && tk::elect_one()) {
+        tk::ring<8> a_b_at;
+        for (int block = blockIdx.x; block < m_tiles.count() * n_tiles.count(); block += gridDim.x) {
+          const auto at = tk::raster(block, m_tiles.count(), n_tiles.count(), 8);
+          const auto m = m_tiles[at.row];
+          const auto n = n_tiles[at.col];
+          // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
+          for (const auto k : tk::tiles<64>{0, g.K}) {
+            shared.a_b_empty[a_b_at.slot].wait(a_b_at.phase ^ 1);
+            shared.a_b_full[a_b_at.slot].expect_bytes(24576);
+            tk::tma_load(shared.a[a_b_at.slot], g.a_map, shared.a_b_full[a_b_at.slot], k.begin, m.begin);
+            tk::tma_load(shared.b[a_b_at.slot], g.b_map, shared.a_b_full[a_b_at.slot], n.begin, k.begin);
+            a_b_at.advance();
+          }
+        }
+      }
+    } else {
+      // Tensors that the copy engine cannot take: by the threads of this role.
+      tk::ring<8> a_b_at;
+      for (int block = blockIdx.x; block < m_tiles.count() * n_tiles.count(); block += gridDim.x) {
+        const auto at = tk::raster(block, m_tiles.count(), n_tiles.count(), 8);
+        const auto m = m_tiles[at.row];
+        const auto n = n_tiles[at.col];
+        // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
+        for (const auto k : tk::tiles<64>{0, g.K}) {
+          shared.a_b_empty[a_b_at.slot].wait(a_b_at.phase ^ 1);
+          if (g.a_map_fits && tk::thread_in_warpgroup() == 0) {
+            shared.a_b_full[a_b_at.slot].announce_bytes(8192);
+            tk::tma_load(shared.a[a_b_at.slot], g.a_map, shared.a_b_full[a_b_at.slot], k.begin, m.begin);
+          }
+          if (g.b_map_fits && tk::thread_in_warpgroup() == 0) {
+            shared.a_b_full[a_b_at.slot].announce_bytes(16384);
+            tk::tma_load(shared.b[a_b_at.slot], g.b_map, shared.a_b_full[a_b_at.slot], n.begin, k.begin);
+          }
+          tk::copy_rows_to_shared<128, 16>(
+              shared.a[a_b_at.slot],
+              tk::view<const tk::bf16>{g.a.at(m.begin, k.begin), g.a.stride(0), m.end - m.begin, k.end - k.begin},
+              tk::thread_in_warpgroup(), !g.a_map_fits);
+          tk::copy_rows_to_shared<128, 16>(
+              shared.b[a_b_at.slot],
+              tk::view<const tk::bf16>{g.b.at(k.begin, n.begin), g.b.stride(0), k.end - k.begin, n.end - n.begin},
+              tk::thread_in_warpgroup(), !g.b_map_fits);
+          tk::finish_copies();
+          shared.a_b_full[a_b_at.slot].arrive();
+          a_b_at.advance();
+        }
+      }
+    }
+  } else {
+    // consumer
+    tk::release_registers<240>();
+    const tk::tiles<64> m_tiles{0, g.M};
+    const tk::tiles<128> n_tiles{0, g.N};
+    tk::ring<2> c_piece_at;
+    tk::ring<8> a_b_at;
+    tk::ring<8> a_b_done;
+    for (int block = blockIdx.x; block < m_tiles.count() * n_tiles.count(); block += gridDim.x) {
+      const auto at = tk::raster(block, m_tiles.count(), n_tiles.count(), 8);
+      const auto m = m_tiles[at.row];
+      const auto n = n_tiles[at.col];
+      // gemm.tk:8  var acc = zeros(BM, BN);
+      auto acc = tk::full<tk::fragment<float, 64, 128, tk::mma_layout>>(0.0f);
+      // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
+      const tk::tiles<64> k_tiles{0, g.K};
+      if (0 < g.K) {
+        {
+          shared.a_b_full[a_b_at.slot].wait(a_b_at.phase);
+          tk::mma_fence(acc);
+          tk::mma_async(acc, shared.a[a_b_at.slot].all(), shared.b[a_b_at.slot].all());
+          tk::mma_commit();
+          a_b_at.advance();
+        }
+        for ([[maybe_unused]] const auto k : k_tiles.rest()) {
+          shared.a_b_full[a_b_at.slot].wait(a_b_at.phase);
+          tk::mma_fence();
+          tk::mma_async(acc, shared.a[a_b_at.slot].all(), shared.b[a_b_at.slot].all());
+          tk::mma_commit();
+          a_b_at.advance();
+          tk::mma_wait<1>();
+          if (tk::thread_in_warpgroup() == 0)
+            shared.a_b_empty[a_b_done.slot].arrive();
+          a_b_done.advance();
+        }
+        // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
+        tk::mma_wait<0>(acc);
+        if (tk::thread_in_warpgroup() == 0)
+          shared.a_b_empty[a_b_done.slot].arrive();
+        a_b_done.advance();
+      }
+      // gemm.tk:10  c[m, n] = acc;
+      const auto acc_bf16 = tk::cast<tk::bf16>(acc);
+      if (g.c_piece_map_fits) {
+        if (tk::thread_in_warpgroup() == 0)
+          tk::bulk_wait_read<1>();
+        tk::sync(2, 128);
+        tk::store_shared(shared.c_piece[c_piece_at.slot], tk::cols_of<64>(acc_bf16, 0));
+        tk::fence_proxy_async();
+        tk::sync(2, 128);
+        if (tk::thread_in_warpgroup() == 0) {
+          tk::tma_store(g.c_piece_map, shared.c_piece[c_piece_at.slot], n.begin, m.begin);
+          tk::bulk_commit();
+        }
+        c_piece_at.advance();
+        if (tk::thread_in_warpgroup() == 0)
+          tk::bulk_wait_read<1>();
+        tk::sync(2, 128);
+        tk::store_shared(shared.c_piece[c_piece_at.slot], tk::cols_of<64>(acc_bf16, 1));
+        tk::fence_proxy_async();
+        tk::sync(2, 128);
+        if (tk::thread_in_warpgroup() == 0) {
+          tk::tma_store(g.c_piece_map, shared.c_piece[c_piece_at.slot], n.begin + 64, m.begin);
+          tk::bulk_commit();
+        }
+        c_piece_at.advance();
+      } else {
+        // gemm.tk:10  c[m, n] = acc;
+        tk::store_shared(shared.c_piece[c_piece_at.slot], tk::cols_of<64>(acc_bf16, 0));
+        tk::sync(2, 128);
+        tk::copy_from_shared<128>(
+            tk::view<tk::bf16>{g.c.at(m.begin, n.begin), g.c.stride(0), m.end - m.begin, n.end - n.begin},
+            shared.c_piece[c_piece_at.slot], tk::thread_in_warpgroup());
+        c_piece_at.advance();
+        tk::store_shared(shared.c_piece[c_piece_at.slot], tk::cols_of<64>(acc_bf16, 1));
+        tk::sync(2, 128);
+        tk::copy_from_shared<128>(
+            tk::view<tk::bf16>{g.c.at(m.begin, n.begin + 64), g.c.stride(0), m.end - m.begin, n.end - (n.begin + 64)},
             shared.c_piece[c_piece_at.slot], tk::thread_in_warpgroup());
         c_piece_at.advance();
       }
@@ -3215,7 +3215,7 @@ static tk_status gemm(tk::host::order order, const tk_tensor *a, const tk_tensor
        (tk::host::divide(int64_t(device.multiprocessors), 11) * 10)) &&
       ((((tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) < 16) && (int64_t(K) >= 1024)) &&
         (int64_t(M) > 32)) ||
-       (int64_t(K) >= 4096))) {
+       (int64_t(K) >= 2048))) {
     gemm_bf16_BK128_BM64_BN64_split8_stages6_arguments arguments{};
     arguments.a = tk::host::make_global<const tk::bf16, 2>(a_view);
     arguments.b = tk::host::make_global<const tk::bf16, 2>(b_view);
@@ -3236,7 +3236,7 @@ static tk_status gemm(tk::host::order order, const tk_tensor *a, const tk_tensor
        (tk::host::divide(int64_t(device.multiprocessors), 11) * 10)) &&
       (((((tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) < 16) && (int64_t(K) >= 512)) &&
          (int64_t(M) > 32)) ||
-        ((tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) == 16) && (int64_t(K) >= 1536))) ||
+        ((tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) == 16) && (int64_t(K) >= 1408))) ||
        (int64_t(K) >= 1920))) {
     gemm_bf16_BM64_BN64_split4_stages10_arguments arguments{};
     arguments.a = tk::host::make_global<const tk::bf16, 2>(a_view);
@@ -3346,18 +3346,37 @@ static tk_status gemm(tk::host::order order, const tk_tensor *a, const tk_tensor
     return call.status();
   }
   if (T == tk::element::bf16 &&
-      ((tk::host::ceildiv(int64_t(M), 256) * tk::host::ceildiv(int64_t(N), 256)) <=
-       tk::host::divide((tk::host::divide(int64_t(device.multiprocessors), 11) * 10), 4)) &&
-      (int64_t(M) > 128) && (int64_t(N) > 128) &&
-      ((tk::host::ceildiv(int64_t(M), 64) * tk::host::ceildiv(int64_t(N), 64)) > int64_t(device.multiprocessors)) &&
-      (((tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) == 16) &&
-        (((int64_t(K) > 1536) && ((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 256)) >
-                                  ((tk::host::divide(int64_t(device.multiprocessors), 11) * 2) + 4))) ||
-         ((int64_t(K) > 800) && ((tk::host::ceildiv(int64_t(M), 64) * tk::host::ceildiv(int64_t(N), 128)) >
-                                 int64_t(device.multiprocessors))))) ||
-       (((tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) == 32) && (int64_t(K) > 2048)) &&
-        ((tk::host::ceildiv(int64_t(M), 64) * tk::host::ceildiv(int64_t(N), 128)) >
-         int64_t(device.multiprocessors))))) {
+      (((((((tk::host::ceildiv(int64_t(M), 256) * tk::host::ceildiv(int64_t(N), 256)) <=
+            tk::host::divide((tk::host::divide(int64_t(device.multiprocessors), 11) * 10), 4)) &&
+           (int64_t(M) > 128)) &&
+          (int64_t(N) > 128)) &&
+         ((tk::host::ceildiv(int64_t(M), 64) * tk::host::ceildiv(int64_t(N), 64)) > int64_t(device.multiprocessors))) &&
+        (((tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) == 16) &&
+          (((int64_t(K) > 1536) && ((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 256)) >
+                                    ((tk::host::divide(int64_t(device.multiprocessors), 11) * 2) + 4))) ||
+           ((int64_t(K) > 800) && ((tk::host::ceildiv(int64_t(M), 64) * tk::host::ceildiv(int64_t(N), 128)) >
+                                   int64_t(device.multiprocessors))))) ||
+         (((tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) == 32) && (int64_t(K) > 2048)) &&
+          ((tk::host::ceildiv(int64_t(M), 64) * tk::host::ceildiv(int64_t(N), 128)) >
+           int64_t(device.multiprocessors))))) ||
+       ((((tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) == 16) && (int64_t(K) > 2048)) &&
+         ((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 128)) >
+          int64_t(device.multiprocessors))) &&
+        ((tk::host::ceildiv((tk::host::ceildiv(int64_t(M), 256) * tk::host::ceildiv(int64_t(N), 256)),
+                            tk::host::divide((tk::host::divide(int64_t(device.multiprocessors), 11) * 10), 4)) *
+          66) <
+         tk::host::min(
+             tk::host::min(
+                 (tk::host::ceildiv((tk::host::ceildiv(int64_t(M), 256) * tk::host::ceildiv(int64_t(N), 256)),
+                                    tk::host::divide(int64_t(device.multiprocessors), 2)) *
+                  112),
+                 (tk::host::ceildiv((tk::host::ceildiv(int64_t(M), 512) * tk::host::ceildiv(int64_t(N), 192)),
+                                    tk::host::divide((tk::host::divide(int64_t(device.multiprocessors), 11) * 10), 4)) *
+                  82)),
+             (tk::host::ceildiv((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 192)),
+                                int64_t(device.multiprocessors)) *
+              (62 + (9 * (tk::host::divide(64, tk::host::min(tk::host::alignment(a_view), 64)) +
+                          tk::host::divide(64, tk::host::min(tk::host::alignment(b_view), 64))))))))))) {
     gemm_bf16_BN128_cluster2_cluster_across2_arguments arguments{};
     arguments.a = tk::host::make_global<const tk::bf16, 2>(a_view);
     arguments.b = tk::host::make_global<const tk::bf16, 2>(b_view);
@@ -3376,10 +3395,14 @@ static tk_status gemm(tk::host::order order, const tk_tensor *a, const tk_tensor
   }
   if (T == tk::element::bf16 && (tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) >= 16) &&
       (int64_t(M) > 64) &&
-      ((((((((int64_t(K) > 2048) && ((tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) == 16) ||
-                                     (tk::host::max(tk::host::alignment(a_view), tk::host::alignment(b_view)) < 64))) &&
-            ((tk::host::ceildiv(int64_t(M), 512) * 341) <= int64_t(M))) &&
-           (int64_t(N) > 128)) &&
+      (((((((((int64_t(K) > 2048) &&
+              ((tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) == 16) ||
+               (tk::host::max(tk::host::alignment(a_view), tk::host::alignment(b_view)) < 64))) &&
+             ((tk::host::ceildiv(int64_t(M), 512) * 341) <= int64_t(M))) &&
+            (int64_t(N) > 128)) &&
+           ((tk::host::max(tk::host::alignment(a_view), tk::host::alignment(b_view)) < 32) ||
+            (((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 128)) * 4) >
+             (int64_t(device.multiprocessors) * 3)))) &&
           ((tk::host::ceildiv(int64_t(M), 64) * tk::host::ceildiv(int64_t(N), 128)) >
            int64_t(device.multiprocessors))) &&
          ((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 128)) <=
@@ -3387,19 +3410,38 @@ static tk_status gemm(tk::host::order order, const tk_tensor *a, const tk_tensor
         ((tk::host::ceildiv(int64_t(M), 512) * tk::host::ceildiv(int64_t(N), 192)) <=
          tk::host::divide((tk::host::divide(int64_t(device.multiprocessors), 11) * 10), 4))) ||
        (((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 128)) > int64_t(device.multiprocessors)) &&
-        ((((int64_t(K) <= 1024) && (tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) < 32)) &&
+        (((((int64_t(K) <= 1024) && (tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) < 32)) &&
+           ((tk::host::ceildiv((tk::host::ceildiv(int64_t(M), 512) * tk::host::ceildiv(int64_t(N), 192)),
+                               tk::host::divide((tk::host::divide(int64_t(device.multiprocessors), 11) * 10), 4)) *
+             149) <= (tk::host::ceildiv((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 128)),
+                                        int64_t(device.multiprocessors)) *
+                      128))) ||
+          ((((int64_t(K) > 1024) && (tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) < 32)) ||
+            ((int64_t(K) > 2048) && (tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) < 64))) &&
+           ((tk::host::ceildiv((tk::host::ceildiv(int64_t(M), 512) * tk::host::ceildiv(int64_t(N), 192)),
+                               tk::host::divide((tk::host::divide(int64_t(device.multiprocessors), 11) * 10), 4)) *
+             186) < (tk::host::ceildiv((tk::host::ceildiv(int64_t(M), 256) * tk::host::ceildiv(int64_t(N), 256)),
+                                       tk::host::divide(int64_t(device.multiprocessors), 2)) *
+                     256)))) ||
+         ((((int64_t(K) > 704) && (int64_t(K) <= 2048)) &&
+           (tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) == 32)) &&
           ((tk::host::ceildiv((tk::host::ceildiv(int64_t(M), 512) * tk::host::ceildiv(int64_t(N), 192)),
                               tk::host::divide((tk::host::divide(int64_t(device.multiprocessors), 11) * 10), 4)) *
-            149) <= (tk::host::ceildiv((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 128)),
-                                       int64_t(device.multiprocessors)) *
-                     128))) ||
-         ((((int64_t(K) > 1024) && (tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) < 32)) ||
-           ((int64_t(K) > 2048) && (tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) < 64))) &&
-          ((tk::host::ceildiv((tk::host::ceildiv(int64_t(M), 512) * tk::host::ceildiv(int64_t(N), 192)),
-                              tk::host::divide((tk::host::divide(int64_t(device.multiprocessors), 11) * 10), 4)) *
-            186) < (tk::host::ceildiv((tk::host::ceildiv(int64_t(M), 256) * tk::host::ceildiv(int64_t(N), 256)),
-                                      tk::host::divide(int64_t(device.multiprocessors), 2)) *
-                    256))))))) {
+            82) <
+           tk::host::min(
+               tk::host::min(
+                   (tk::host::ceildiv((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 128)),
+                                      int64_t(device.multiprocessors)) *
+                    (50 + (7 * (tk::host::divide(64, tk::host::min(tk::host::alignment(a_view), 64)) +
+                                tk::host::divide(64, tk::host::min(tk::host::alignment(b_view), 64)))))),
+                   (tk::host::ceildiv((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 192)),
+                                      int64_t(device.multiprocessors)) *
+                    (62 + (9 * (tk::host::divide(64, tk::host::min(tk::host::alignment(a_view), 64)) +
+                                tk::host::divide(64, tk::host::min(tk::host::alignment(b_view), 64))))))),
+               (tk::host::ceildiv((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 256)),
+                                  int64_t(device.multiprocessors)) *
+                (70 + (13 * (tk::host::divide(64, tk::host::min(tk::host::alignment(a_view), 64)) +
+                             tk::host::divide(64, tk::host::min(tk::host::alignment(b_view), 64))))))))))))) {
     gemm_bf16_BN192_cluster4_pingpong1_raster32_arguments arguments{};
     arguments.a = tk::host::make_global<const tk::bf16, 2>(a_view);
     arguments.b = tk::host::make_global<const tk::bf16, 2>(b_view);
@@ -3418,13 +3460,16 @@ static tk_status gemm(tk::host::order order, const tk_tensor *a, const tk_tensor
   }
   if (T == tk::element::bf16 && (tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) == 16) &&
       (int64_t(M) > 64) &&
-      (((((int64_t(K) > 1536) && (int64_t(N) > 128)) &&
+      (((((int64_t(K) > 2048) && (int64_t(N) > 128)) &&
          ((tk::host::ceildiv(int64_t(M), 64) * tk::host::ceildiv(int64_t(N), 128)) >
           (tk::host::divide(int64_t(device.multiprocessors), 11) * 4))) &&
         ((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 256)) <=
          tk::host::divide((tk::host::divide(int64_t(device.multiprocessors), 11) * 10), 4))) ||
-       (((int64_t(K) > 2048) && ((tk::host::ceildiv(int64_t(M), 64) * tk::host::ceildiv(int64_t(N), 128)) >
-                                 int64_t(device.multiprocessors))) &&
+       ((((int64_t(K) > 2048) && ((tk::host::ceildiv(int64_t(M), 64) * tk::host::ceildiv(int64_t(N), 128)) >
+                                  int64_t(device.multiprocessors))) &&
+         ((tk::host::max(tk::host::alignment(a_view), tk::host::alignment(b_view)) < 32) ||
+          (((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 128)) * 4) >
+           (int64_t(device.multiprocessors) * 3)))) &&
         (((int64_t(M) <= int64_t(N)) &&
           ((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 256)) <=
            tk::host::divide((tk::host::divide(int64_t(device.multiprocessors), 11) * 10), 2))) ||
@@ -3466,27 +3511,13 @@ static tk_status gemm(tk::host::order order, const tk_tensor *a, const tk_tensor
     return call.status();
   }
   if (T == tk::element::bf16 &&
-      (((tk::host::ceildiv(int64_t(M), 64) * tk::host::ceildiv(int64_t(N), 128)) <= int64_t(device.multiprocessors)) ||
-       (int64_t(M) <= 64))) {
-    gemm_bf16_BM64_BN128_stages8_arguments arguments{};
-    arguments.a = tk::host::make_global<const tk::bf16, 2>(a_view);
-    arguments.b = tk::host::make_global<const tk::bf16, 2>(b_view);
-    arguments.c = tk::host::make_global<tk::bf16, 2>(c_view);
-    arguments.M = M;
-    arguments.K = K;
-    arguments.N = N;
-    arguments.a_map_fits = tk::host::encode_map(arguments.a_map, a_view, {0, 64, 64, 128, false});
-    arguments.b_map_fits = tk::host::encode_map(arguments.b_map, b_view, {0, 64, 64, 128, false, 128});
-    arguments.c_piece_map_fits = tk::host::encode_map(arguments.c_piece_map, c_view, {0, 64, 64, 128, true});
-    arguments.loads_fit = arguments.a_map_fits && arguments.b_map_fits;
-    tk::host::launch(call, device, gemm_bf16_BM64_BN128_stages8, arguments,
-                     tk::host::steps(0, M, 64) * tk::host::steps(0, N, 128), true, 256,
-                     int(sizeof(gemm_bf16_BM64_BN128_stages8_shared)) + 1024, stream, order);
-    return call.status();
-  }
-  if (T == tk::element::bf16 &&
       ((tk::host::ceildiv(int64_t(M), 64) * tk::host::ceildiv(int64_t(N), 192)) <= int64_t(device.multiprocessors)) &&
-      ((tk::host::ceildiv(int64_t(N), 192) * 3) <= (tk::host::ceildiv(int64_t(N), 128) * 2)) &&
+      ((tk::host::ceildiv(int64_t(N), 192) * 3) <= ((tk::host::ceildiv(int64_t(N), 128) * 2) + 1)) &&
+      ((((tk::host::ceildiv(int64_t(M), 64) * tk::host::ceildiv(int64_t(N), 128)) > int64_t(device.multiprocessors)) &&
+        (int64_t(M) > 64)) ||
+       ((int64_t(N) > 128) && (int64_t(N) <= 192))) &&
+      ((int64_t(K) <= 1536) || (((tk::host::ceildiv(int64_t(M), 64) * tk::host::ceildiv(int64_t(N), 192)) * 9) <=
+                                ((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 128)) * 10))) &&
       ((tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) >= 32) ||
        ((tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) == 16) && (int64_t(K) > 2048)))) {
     gemm_bf16_BM64_BN192_stages6_arguments arguments{};
@@ -3505,10 +3536,31 @@ static tk_status gemm(tk::host::order order, const tk_tensor *a, const tk_tensor
                      int(sizeof(gemm_bf16_BM64_BN192_stages6_shared)) + 1024, stream, order);
     return call.status();
   }
+  if (T == tk::element::bf16 &&
+      (((tk::host::ceildiv(int64_t(M), 64) * tk::host::ceildiv(int64_t(N), 128)) <= int64_t(device.multiprocessors)) ||
+       (int64_t(M) <= 64))) {
+    gemm_bf16_BM64_BN128_stages8_arguments arguments{};
+    arguments.a = tk::host::make_global<const tk::bf16, 2>(a_view);
+    arguments.b = tk::host::make_global<const tk::bf16, 2>(b_view);
+    arguments.c = tk::host::make_global<tk::bf16, 2>(c_view);
+    arguments.M = M;
+    arguments.K = K;
+    arguments.N = N;
+    arguments.a_map_fits = tk::host::encode_map(arguments.a_map, a_view, {0, 64, 64, 128, false});
+    arguments.b_map_fits = tk::host::encode_map(arguments.b_map, b_view, {0, 64, 64, 128, false, 128});
+    arguments.c_piece_map_fits = tk::host::encode_map(arguments.c_piece_map, c_view, {0, 64, 64, 128, true});
+    arguments.loads_fit = arguments.a_map_fits && arguments.b_map_fits;
+    tk::host::launch(call, device, gemm_bf16_BM64_BN128_stages8, arguments,
+                     tk::host::steps(0, M, 64) * tk::host::steps(0, N, 128), true, 256,
+                     int(sizeof(gemm_bf16_BM64_BN128_stages8_shared)) + 1024, stream, order);
+    return call.status();
+  }
   if (T == tk::element::bf16 && (tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) >= 16) &&
       ((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 128)) > int64_t(device.multiprocessors)) &&
       (((int64_t(K) > 1024) && (tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) < 32)) ||
-       ((int64_t(K) > 2048) && (tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) < 64))) &&
+       (((int64_t(K) > 2048) && (tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) < 64)) &&
+        ((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 256)) >
+         int64_t(device.multiprocessors)))) &&
       ((tk::host::ceildiv((tk::host::ceildiv(int64_t(M), 256) * tk::host::ceildiv(int64_t(N), 256)),
                           tk::host::divide(int64_t(device.multiprocessors), 2)) *
         3) <= (tk::host::ceildiv((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 256)),
@@ -3688,7 +3740,7 @@ extern "C" tk_status gemm_with_workspace(const tk_tensor *a, const tk_tensor *b,
        (tk::host::divide(int64_t(device.multiprocessors), 11) * 10)) &&
       ((((tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) < 16) && (int64_t(K) >= 1024)) &&
         (int64_t(M) > 32)) ||
-       (int64_t(K) >= 4096))) {
+       (int64_t(K) >= 2048))) {
     copies_a = tk::host::copy_pays(
         a_view, 1.0 * tk::host::steps(0, N, 64) * tk::host::steps(0, 8, 1),
         8.0 * tk::host::steps(0, M, 64) * tk::host::steps(0, N, 64) * tk::host::steps(0, 8, 8), 4416, device);
@@ -3702,7 +3754,7 @@ extern "C" tk_status gemm_with_workspace(const tk_tensor *a, const tk_tensor *b,
                  (int64_t(K) >= 512)) &&
                 (int64_t(M) > 32)) ||
                ((tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) == 16) &&
-                (int64_t(K) >= 1536))) ||
+                (int64_t(K) >= 1408))) ||
               (int64_t(K) >= 1920))) {
     copies_a = tk::host::copy_pays(
         a_view, 1.0 * tk::host::steps(0, N, 64) * tk::host::steps(0, 4, 1),
@@ -3755,20 +3807,41 @@ extern "C" tk_status gemm_with_workspace(const tk_tensor *a, const tk_tensor *b,
     copies_b = tk::host::copy_pays(b_view, 1.0 * tk::host::steps(0, M, 64),
                                    4.0 * tk::host::steps(0, M, 128) * tk::host::steps(0, N, 128), 4416, device);
   } else if (T == tk::element::bf16 &&
-             ((tk::host::ceildiv(int64_t(M), 256) * tk::host::ceildiv(int64_t(N), 256)) <=
-              tk::host::divide((tk::host::divide(int64_t(device.multiprocessors), 11) * 10), 4)) &&
-             (int64_t(M) > 128) && (int64_t(N) > 128) &&
-             ((tk::host::ceildiv(int64_t(M), 64) * tk::host::ceildiv(int64_t(N), 64)) >
-              int64_t(device.multiprocessors)) &&
-             (((tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) == 16) &&
-               (((int64_t(K) > 1536) && ((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 256)) >
-                                         ((tk::host::divide(int64_t(device.multiprocessors), 11) * 2) + 4))) ||
-                ((int64_t(K) > 800) && ((tk::host::ceildiv(int64_t(M), 64) * tk::host::ceildiv(int64_t(N), 128)) >
-                                        int64_t(device.multiprocessors))))) ||
-              (((tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) == 32) &&
-                (int64_t(K) > 2048)) &&
-               ((tk::host::ceildiv(int64_t(M), 64) * tk::host::ceildiv(int64_t(N), 128)) >
-                int64_t(device.multiprocessors))))) {
+             (((((((tk::host::ceildiv(int64_t(M), 256) * tk::host::ceildiv(int64_t(N), 256)) <=
+                   tk::host::divide((tk::host::divide(int64_t(device.multiprocessors), 11) * 10), 4)) &&
+                  (int64_t(M) > 128)) &&
+                 (int64_t(N) > 128)) &&
+                ((tk::host::ceildiv(int64_t(M), 64) * tk::host::ceildiv(int64_t(N), 64)) >
+                 int64_t(device.multiprocessors))) &&
+               (((tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) == 16) &&
+                 (((int64_t(K) > 1536) && ((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 256)) >
+                                           ((tk::host::divide(int64_t(device.multiprocessors), 11) * 2) + 4))) ||
+                  ((int64_t(K) > 800) && ((tk::host::ceildiv(int64_t(M), 64) * tk::host::ceildiv(int64_t(N), 128)) >
+                                          int64_t(device.multiprocessors))))) ||
+                (((tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) == 32) &&
+                  (int64_t(K) > 2048)) &&
+                 ((tk::host::ceildiv(int64_t(M), 64) * tk::host::ceildiv(int64_t(N), 128)) >
+                  int64_t(device.multiprocessors))))) ||
+              ((((tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) == 16) &&
+                 (int64_t(K) > 2048)) &&
+                ((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 128)) >
+                 int64_t(device.multiprocessors))) &&
+               ((tk::host::ceildiv((tk::host::ceildiv(int64_t(M), 256) * tk::host::ceildiv(int64_t(N), 256)),
+                                   tk::host::divide((tk::host::divide(int64_t(device.multiprocessors), 11) * 10), 4)) *
+                 66) <
+                tk::host::min(
+                    tk::host::min(
+                        (tk::host::ceildiv((tk::host::ceildiv(int64_t(M), 256) * tk::host::ceildiv(int64_t(N), 256)),
+                                           tk::host::divide(int64_t(device.multiprocessors), 2)) *
+                         112),
+                        (tk::host::ceildiv(
+                             (tk::host::ceildiv(int64_t(M), 512) * tk::host::ceildiv(int64_t(N), 192)),
+                             tk::host::divide((tk::host::divide(int64_t(device.multiprocessors), 11) * 10), 4)) *
+                         82)),
+                    (tk::host::ceildiv((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 192)),
+                                       int64_t(device.multiprocessors)) *
+                     (62 + (9 * (tk::host::divide(64, tk::host::min(tk::host::alignment(a_view), 64)) +
+                                 tk::host::divide(64, tk::host::min(tk::host::alignment(b_view), 64))))))))))) {
     copies_a = tk::host::copy_pays(a_view, 1.0 * tk::host::steps(0, N, 128),
                                    4.0 * tk::host::steps(0, M, 256) * tk::host::steps(0, N, 256), 4416, device);
     copies_b = tk::host::copy_pays(b_view, 1.0 * tk::host::steps(0, M, 128),
@@ -3776,10 +3849,14 @@ extern "C" tk_status gemm_with_workspace(const tk_tensor *a, const tk_tensor *b,
   } else if (
       T == tk::element::bf16 && (tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) >= 16) &&
       (int64_t(M) > 64) &&
-      ((((((((int64_t(K) > 2048) && ((tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) == 16) ||
-                                     (tk::host::max(tk::host::alignment(a_view), tk::host::alignment(b_view)) < 64))) &&
-            ((tk::host::ceildiv(int64_t(M), 512) * 341) <= int64_t(M))) &&
-           (int64_t(N) > 128)) &&
+      (((((((((int64_t(K) > 2048) &&
+              ((tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) == 16) ||
+               (tk::host::max(tk::host::alignment(a_view), tk::host::alignment(b_view)) < 64))) &&
+             ((tk::host::ceildiv(int64_t(M), 512) * 341) <= int64_t(M))) &&
+            (int64_t(N) > 128)) &&
+           ((tk::host::max(tk::host::alignment(a_view), tk::host::alignment(b_view)) < 32) ||
+            (((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 128)) * 4) >
+             (int64_t(device.multiprocessors) * 3)))) &&
           ((tk::host::ceildiv(int64_t(M), 64) * tk::host::ceildiv(int64_t(N), 128)) >
            int64_t(device.multiprocessors))) &&
          ((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 128)) <=
@@ -3787,32 +3864,54 @@ extern "C" tk_status gemm_with_workspace(const tk_tensor *a, const tk_tensor *b,
         ((tk::host::ceildiv(int64_t(M), 512) * tk::host::ceildiv(int64_t(N), 192)) <=
          tk::host::divide((tk::host::divide(int64_t(device.multiprocessors), 11) * 10), 4))) ||
        (((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 128)) > int64_t(device.multiprocessors)) &&
-        ((((int64_t(K) <= 1024) && (tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) < 32)) &&
+        (((((int64_t(K) <= 1024) && (tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) < 32)) &&
+           ((tk::host::ceildiv((tk::host::ceildiv(int64_t(M), 512) * tk::host::ceildiv(int64_t(N), 192)),
+                               tk::host::divide((tk::host::divide(int64_t(device.multiprocessors), 11) * 10), 4)) *
+             149) <= (tk::host::ceildiv((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 128)),
+                                        int64_t(device.multiprocessors)) *
+                      128))) ||
+          ((((int64_t(K) > 1024) && (tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) < 32)) ||
+            ((int64_t(K) > 2048) && (tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) < 64))) &&
+           ((tk::host::ceildiv((tk::host::ceildiv(int64_t(M), 512) * tk::host::ceildiv(int64_t(N), 192)),
+                               tk::host::divide((tk::host::divide(int64_t(device.multiprocessors), 11) * 10), 4)) *
+             186) < (tk::host::ceildiv((tk::host::ceildiv(int64_t(M), 256) * tk::host::ceildiv(int64_t(N), 256)),
+                                       tk::host::divide(int64_t(device.multiprocessors), 2)) *
+                     256)))) ||
+         ((((int64_t(K) > 704) && (int64_t(K) <= 2048)) &&
+           (tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) == 32)) &&
           ((tk::host::ceildiv((tk::host::ceildiv(int64_t(M), 512) * tk::host::ceildiv(int64_t(N), 192)),
                               tk::host::divide((tk::host::divide(int64_t(device.multiprocessors), 11) * 10), 4)) *
-            149) <= (tk::host::ceildiv((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 128)),
-                                       int64_t(device.multiprocessors)) *
-                     128))) ||
-         ((((int64_t(K) > 1024) && (tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) < 32)) ||
-           ((int64_t(K) > 2048) && (tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) < 64))) &&
-          ((tk::host::ceildiv((tk::host::ceildiv(int64_t(M), 512) * tk::host::ceildiv(int64_t(N), 192)),
-                              tk::host::divide((tk::host::divide(int64_t(device.multiprocessors), 11) * 10), 4)) *
-            186) < (tk::host::ceildiv((tk::host::ceildiv(int64_t(M), 256) * tk::host::ceildiv(int64_t(N), 256)),
-                                      tk::host::divide(int64_t(device.multiprocessors), 2)) *
-                    256))))))) {
+            82) <
+           tk::host::min(
+               tk::host::min(
+                   (tk::host::ceildiv((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 128)),
+                                      int64_t(device.multiprocessors)) *
+                    (50 + (7 * (tk::host::divide(64, tk::host::min(tk::host::alignment(a_view), 64)) +
+                                tk::host::divide(64, tk::host::min(tk::host::alignment(b_view), 64)))))),
+                   (tk::host::ceildiv((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 192)),
+                                      int64_t(device.multiprocessors)) *
+                    (62 + (9 * (tk::host::divide(64, tk::host::min(tk::host::alignment(a_view), 64)) +
+                                tk::host::divide(64, tk::host::min(tk::host::alignment(b_view), 64))))))),
+               (tk::host::ceildiv((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 256)),
+                                  int64_t(device.multiprocessors)) *
+                (70 + (13 * (tk::host::divide(64, tk::host::min(tk::host::alignment(a_view), 64)) +
+                             tk::host::divide(64, tk::host::min(tk::host::alignment(b_view), 64))))))))))))) {
     copies_a = tk::host::copy_pays(a_view, 1.0 * tk::host::steps(0, N, 192),
                                    4.0 * tk::host::steps(0, M, 512) * tk::host::steps(0, N, 192), 4416, device);
     copies_b = tk::host::copy_pays(b_view, 1.0 * tk::host::steps(0, M, 128),
                                    4.0 * tk::host::steps(0, M, 512) * tk::host::steps(0, N, 192), 4416, device);
   } else if (T == tk::element::bf16 &&
              (tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) == 16) && (int64_t(M) > 64) &&
-             (((((int64_t(K) > 1536) && (int64_t(N) > 128)) &&
+             (((((int64_t(K) > 2048) && (int64_t(N) > 128)) &&
                 ((tk::host::ceildiv(int64_t(M), 64) * tk::host::ceildiv(int64_t(N), 128)) >
                  (tk::host::divide(int64_t(device.multiprocessors), 11) * 4))) &&
                ((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 256)) <=
                 tk::host::divide((tk::host::divide(int64_t(device.multiprocessors), 11) * 10), 4))) ||
-              (((int64_t(K) > 2048) && ((tk::host::ceildiv(int64_t(M), 64) * tk::host::ceildiv(int64_t(N), 128)) >
-                                        int64_t(device.multiprocessors))) &&
+              ((((int64_t(K) > 2048) && ((tk::host::ceildiv(int64_t(M), 64) * tk::host::ceildiv(int64_t(N), 128)) >
+                                         int64_t(device.multiprocessors))) &&
+                ((tk::host::max(tk::host::alignment(a_view), tk::host::alignment(b_view)) < 32) ||
+                 (((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 128)) * 4) >
+                  (int64_t(device.multiprocessors) * 3)))) &&
                (((int64_t(M) <= int64_t(N)) &&
                  ((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 256)) <=
                   tk::host::divide((tk::host::divide(int64_t(device.multiprocessors), 11) * 10), 2))) ||
@@ -3828,6 +3927,24 @@ extern "C" tk_status gemm_with_workspace(const tk_tensor *a, const tk_tensor *b,
                                    1.0 * tk::host::steps(0, M, 64) * tk::host::steps(0, N, 64), 4416, device);
     copies_b = tk::host::copy_pays(b_view, 1.0 * tk::host::steps(0, M, 64),
                                    1.0 * tk::host::steps(0, M, 64) * tk::host::steps(0, N, 64), 4416, device);
+  } else if (T == tk::element::bf16 &&
+             ((tk::host::ceildiv(int64_t(M), 64) * tk::host::ceildiv(int64_t(N), 192)) <=
+              int64_t(device.multiprocessors)) &&
+             ((tk::host::ceildiv(int64_t(N), 192) * 3) <= ((tk::host::ceildiv(int64_t(N), 128) * 2) + 1)) &&
+             ((((tk::host::ceildiv(int64_t(M), 64) * tk::host::ceildiv(int64_t(N), 128)) >
+                int64_t(device.multiprocessors)) &&
+               (int64_t(M) > 64)) ||
+              ((int64_t(N) > 128) && (int64_t(N) <= 192))) &&
+             ((int64_t(K) <= 1536) ||
+              (((tk::host::ceildiv(int64_t(M), 64) * tk::host::ceildiv(int64_t(N), 192)) * 9) <=
+               ((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 128)) * 10))) &&
+             ((tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) >= 32) ||
+              ((tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) == 16) &&
+               (int64_t(K) > 2048)))) {
+    copies_a = tk::host::copy_pays(a_view, 1.0 * tk::host::steps(0, N, 192),
+                                   1.0 * tk::host::steps(0, M, 64) * tk::host::steps(0, N, 192), 4416, device);
+    copies_b = tk::host::copy_pays(b_view, 1.0 * tk::host::steps(0, M, 64),
+                                   1.0 * tk::host::steps(0, M, 64) * tk::host::steps(0, N, 192), 4416, device);
   } else if (T == tk::element::bf16 && (((tk::host::ceildiv(int64_t(M), 64) * tk::host::ceildiv(int64_t(N), 128)) <=
                                          int64_t(device.multiprocessors)) ||
                                         (int64_t(M) <= 64))) {
@@ -3836,23 +3953,14 @@ extern "C" tk_status gemm_with_workspace(const tk_tensor *a, const tk_tensor *b,
     copies_b = tk::host::copy_pays(b_view, 1.0 * tk::host::steps(0, M, 64),
                                    1.0 * tk::host::steps(0, M, 64) * tk::host::steps(0, N, 128), 4416, device);
   } else if (T == tk::element::bf16 &&
-             ((tk::host::ceildiv(int64_t(M), 64) * tk::host::ceildiv(int64_t(N), 192)) <=
-              int64_t(device.multiprocessors)) &&
-             ((tk::host::ceildiv(int64_t(N), 192) * 3) <= (tk::host::ceildiv(int64_t(N), 128) * 2)) &&
-             ((tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) >= 32) ||
-              ((tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) == 16) &&
-               (int64_t(K) > 2048)))) {
-    copies_a = tk::host::copy_pays(a_view, 1.0 * tk::host::steps(0, N, 192),
-                                   1.0 * tk::host::steps(0, M, 64) * tk::host::steps(0, N, 192), 4416, device);
-    copies_b = tk::host::copy_pays(b_view, 1.0 * tk::host::steps(0, M, 64),
-                                   1.0 * tk::host::steps(0, M, 64) * tk::host::steps(0, N, 192), 4416, device);
-  } else if (T == tk::element::bf16 &&
              (tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) >= 16) &&
              ((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 128)) >
               int64_t(device.multiprocessors)) &&
              (((int64_t(K) > 1024) && (tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) < 32)) ||
-              ((int64_t(K) > 2048) &&
-               (tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) < 64))) &&
+              (((int64_t(K) > 2048) &&
+                (tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) < 64)) &&
+               ((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 256)) >
+                int64_t(device.multiprocessors)))) &&
              ((tk::host::ceildiv((tk::host::ceildiv(int64_t(M), 256) * tk::host::ceildiv(int64_t(N), 256)),
                                  tk::host::divide(int64_t(device.multiprocessors), 2)) *
                3) <= (tk::host::ceildiv((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 256)),
