@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "emulator/Frontend.h"
 
+#include "emulator/HostSource.h"
+
 #include <clang/Basic/Diagnostic.h>
 #include <clang/Basic/Version.h>
 #include <clang/CodeGen/CodeGenAction.h>
@@ -34,52 +36,60 @@ CompiledFile::~CompiledFile() = default;
 
 namespace {
 
+enum class Side : uint8_t { Device, Host };
+
 /// nvcc's asm operands of kind "C" are constant strings, which Clang lacks. As operands of kind "i" they reach the IR
 /// as the address of the string, from which the lowering of asm reads it. Both spellings have one length, so that
 /// lines, columns and sizes stay.
-std::unique_ptr<llvm::MemoryBuffer> withStringOperands(std::unique_ptr<llvm::MemoryBuffer> buffer) {
-  constexpr llvm::StringRef from = "\"C\"(", to = "\"i\"(";
-  size_t at = buffer->getBuffer().find(from);
-  if (at == llvm::StringRef::npos)
-    return buffer;
-  std::string text = buffer->getBuffer().str();
-  for (; at != std::string::npos; at = text.find(from.str(), at))
-    text.replace(at, from.size(), to.str());
-  return llvm::MemoryBuffer::getMemBufferCopy(text, buffer->getBufferIdentifier());
+void replaceStringOperands(std::string &text) {
+  constexpr std::string_view from = "\"C\"(", to = "\"i\"(";
+  for (size_t at = text.find(from); at != std::string::npos; at = text.find(from, at))
+    text.replace(at, from.size(), to);
+}
+
+/// A file as Clang is to read it.
+std::unique_ptr<llvm::MemoryBuffer> adapted(const llvm::MemoryBuffer &buffer, Side side) {
+  std::string text = buffer.getBuffer().str();
+  replaceStringOperands(text);
+  if (side == Side::Host)
+    blankKernelBodies(text);
+  return llvm::MemoryBuffer::getMemBufferCopy(text, buffer.getBufferIdentifier());
 }
 
 constexpr const char *precompiledSuffix = ".pch";
 
 class CudaFile : public llvm::vfs::File {
 public:
-  explicit CudaFile(std::unique_ptr<llvm::vfs::File> file) : file(std::move(file)) {}
+  CudaFile(std::unique_ptr<llvm::vfs::File> file, Side side) : file(std::move(file)), side(side) {}
 
   llvm::ErrorOr<llvm::vfs::Status> status() override { return file->status(); }
   llvm::ErrorOr<std::string> getName() override { return file->getName(); }
   llvm::ErrorOr<std::unique_ptr<llvm::MemoryBuffer>> getBuffer(const llvm::Twine &name, int64_t size, bool terminated,
                                                                bool isVolatile) override {
     llvm::ErrorOr<std::unique_ptr<llvm::MemoryBuffer>> buffer = file->getBuffer(name, size, terminated, isVolatile);
-    return buffer ? withStringOperands(std::move(*buffer)) : std::move(buffer);
+    return buffer ? adapted(**buffer, side) : std::move(buffer);
   }
   std::error_code close() override { return file->close(); }
 
 private:
   std::unique_ptr<llvm::vfs::File> file;
+  Side side;
 };
 
 class CudaFileSystem : public llvm::vfs::ProxyFileSystem {
 public:
-  using ProxyFileSystem::ProxyFileSystem;
+  explicit CudaFileSystem(Side side) : ProxyFileSystem(llvm::vfs::getRealFileSystem()), side(side) {}
 
   llvm::ErrorOr<std::unique_ptr<llvm::vfs::File>> openFileForRead(const llvm::Twine &path) override {
     llvm::ErrorOr<std::unique_ptr<llvm::vfs::File>> file = ProxyFileSystem::openFileForRead(path);
     if (!file || path.str().ends_with(precompiledSuffix))
       return file;
-    return std::unique_ptr<llvm::vfs::File>(std::make_unique<CudaFile>(std::move(*file)));
+    return std::unique_ptr<llvm::vfs::File>(std::make_unique<CudaFile>(std::move(*file), side));
   }
-};
 
-enum class Side : uint8_t { Device, Host };
+private:
+  Side side;
+};
 
 std::vector<std::string> arguments(const std::string &path, const FrontendOptions &options, Side side) {
   std::vector<std::string> result{options.clang,
@@ -206,7 +216,7 @@ private:
     }
     change(*invocation);
     clang::CompilerInstance compiler(std::move(invocation));
-    compiler.setVirtualFileSystem(llvm::makeIntrusiveRefCnt<CudaFileSystem>(llvm::vfs::getRealFileSystem()));
+    compiler.setVirtualFileSystem(llvm::makeIntrusiveRefCnt<CudaFileSystem>(side));
     compiler.createFileManager();
     compiler.createDiagnostics(&printer, /*ShouldOwnClient=*/false);
     compiler.getDiagnostics().setIgnoreAllWarnings(true);
