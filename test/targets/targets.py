@@ -7,10 +7,10 @@
 
 Writes FOLDER/targets.md (tables), targets.json, and targets-*.xml (JUnit). What went in decides whether something is done again:
 results are kept in $TKC_CACHE (~/.cache/tkc). Without --all a covering subset: on each architecture one specialisation and one
-case in six of each kernel, others on other architectures; without --arch, architectures whose kernels are built alike by turns
-(turns.py). Fails on spills to memory, stack frames, local memory, on what ptxas serialised or repaired, on writes of registers that
+case in six of each kernel, others on other architectures; without --arch, architectures whose kernels are built alike by turns,
+and half of these kinds each day (turns.py; --day says another). Fails on spills to memory, stack frames, local memory, on what ptxas serialised or repaired, on writes of registers that
 a product in flight reads (in_flight.py), on whatever the emulator finds, and on bank conflicts in loops and superfluous products, of
-the first case of each kernel (without --all or --arch, of each file on one architecture).
+the first case of each kernel (without --all or --arch, of half of the files each day, on one architecture).
 Spills that known-spills.txt lists are counted and shown apart; known-counts.txt lists conflicts and products."""
 import argparse
 import collections
@@ -237,6 +237,7 @@ def main():
     parser.add_argument("--all", action="store_true", help="every specialisation and every case")
     parser.add_argument("--arch", nargs="*", help="these architectures only")
     parser.add_argument("--only", choices=["compile", "emulate"], help="one half of it")
+    parser.add_argument("--day", type=int, default=turns.today(), metavar="N", help="whose turn it is: the number that a run says at its end")
     parser.add_argument("-o", dest="output", type=pathlib.Path, default=pathlib.Path("."), help="folder of the results")
     options = parser.parse_args()
     options.output.mkdir(parents=True, exist_ok=True)
@@ -253,7 +254,7 @@ def main():
                 if not compilers.find(gpu):
                     compiled.append((gpu["name"], kernel, "", "no compiler for it here"))
                     continue
-                if by_turns and gpu != turns.chosen(kernel, turns.of_a_kind(gpu, gpus)):
+                if by_turns and gpu not in turns.of_the_day(kernel, gpus, options.day):
                     continue
                 for spec in specs if options.all else [specs[(known_gpus.index(gpu) + turns.number(kernel)) % len(specs)]]:
                     jobs.append(("compile", (spec, gpu["name"]), lambda spec=spec, gpu=gpu: compile_one(options, store, spec, gpu)))
@@ -262,9 +263,9 @@ def main():
         for file in files:
             for gpu in gpus:
                 sample = "0/1" if options.all else f"{known_gpus.index(gpu)}/6"
-                if not by_turns or gpu == turns.chosen(file.stem, gpus):
+                if not by_turns or (turns.is_day(file.stem, options.day) and gpu == turns.chosen(file.stem, gpus)):
                     jobs.append(("count", (file, gpu["name"]), lambda file=file, gpu=gpu: count_one(options, store, file, gpu, emulator)))
-                if not by_turns or gpu == turns.chosen(file.stem, turns.of_a_kind(gpu, gpus)):
+                if not by_turns or gpu in turns.of_the_day(file.stem, gpus, options.day):
                     jobs.append(("emulate", (file, gpu["name"]),
                                  lambda file=file, gpu=gpu, sample=sample: emulate_one(options, store, file, gpu, sample, emulator)))
 
@@ -305,7 +306,7 @@ def main():
         print(f"{group}: {name}: {message}")
     print(f"{len(results['compile'])} specialisations compiled, {len(emulated)} cases emulated, {len(wrong)} wrong, "
           f"{spills} known to spill; {progress.known} of {len(jobs)} "
-          f"known from before")
+          f"known from before{f'; day {options.day}' if by_turns else ''}")
     return 1 if wrong else 0
 
 

@@ -1,6 +1,12 @@
 # Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Which GPU's turn it is with a kernel or a file, where not every GPU takes every one."""
+import datetime
+
+
+def today():
+    """A number that grows by one each day."""
+    return datetime.datetime.now(datetime.timezone.utc).date().toordinal()
 
 
 def chosen(name, gpus):
@@ -12,6 +18,17 @@ def of_a_kind(gpu, gpus):
     """This GPU and those whose kernels are built alike, because the same threads issue their matrix instructions (`tkc arch --json`):
     a warp, a warpgroup, one thread, or a wave of AMD's."""
     return [other for other in gpus if other["products_by"] == gpu["products_by"]]
+
+
+def of_the_day(name, gpus, day):
+    """One GPU of every second kind; those of the other kinds have their turn the next day."""
+    kinds = {gpu["products_by"]: chosen(name, of_a_kind(gpu, gpus)) for gpu in gpus}
+    return [gpu for at, gpu in enumerate(kinds.values()) if is_day(name, at + day)]
+
+
+def is_day(name, day):
+    """Every second day, on one for half of the names, on the other for the rest."""
+    return (number(name) + day) % 2 == 0
 
 
 def number(name):
