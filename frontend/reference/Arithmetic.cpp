@@ -232,6 +232,15 @@ bool Evaluator::mayBeNarrowed(const Node &factor) const {
   return !factor.isExactOperand && !isNarrow;
 }
 
+/// Whether a number is so small that it errs by more than a part of itself, or that a kernel may have 0 instead.
+bool Evaluator::anyVanishes(const double *values, int count) const {
+  const double small = errorModel ? 2 * std::fmax(errorModel->least, errorModel->vanishing) : 0;
+  int found = 0;
+  for (int i = 0; i < count; ++i)
+    found += (std::fabs(values[i]) < small) & (values[i] != 0);
+  return found != 0;
+}
+
 Floats Evaluator::binary(const Node &node) {
   const Floats x = floats(*node.children[0]);
   const Floats y = floats(*node.children[1]);
@@ -256,10 +265,11 @@ Floats Evaluator::binary(const Node &node) {
     const bool narrowsX = narrows && mayBeNarrowed(*node.children[0]);
     const bool narrowsY = narrows && mayBeNarrowed(*node.children[1]);
     const double flushed = node.isContracted && errorModel ? errorModel->flushed : 0;
-    const bool isExact =
-        !x.errors && !y.errors && x.relative == 0 && y.relative == 0 && !narrowsX && !narrowsY && flushed == 0;
-    if (isExact) // most contractions: all that errs is this product itself
-      return {out, nullptr, result.stride, u};
+    // Most contractions: all that errs is this product itself, or products within it.
+    const bool isRelative = !x.errors && !y.errors && !narrowsX && !narrowsY && flushed == 0;
+    const double within = x.relative + y.relative;
+    if (isRelative && (within == 0 || !anyVanishes(out, n)))
+      return {out, nullptr, result.stride, within + u};
     const auto narrowed = [&](bool isNarrowed, double v) {
       return isNarrowed && v != 0 ? std::fmax(errorModel->narrow * std::fabs(v), errorModel->narrowStep) : 0;
     };

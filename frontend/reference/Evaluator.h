@@ -83,6 +83,7 @@ private:
   Floats unary(const Node &node);
   Floats binary(const Node &node);
   bool mayBeNarrowed(const Node &factor) const;
+  bool anyVanishes(const double *values, int count) const;
   Floats castFloat(const Node &node);
   Floats castWhole(const Node &node);
   Floats philox(const Node &node);
