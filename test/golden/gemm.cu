@@ -3324,7 +3324,7 @@ static tk_status gemm(tk::host::order order, const tk_tensor *a, const tk_tensor
     return call.status();
   }
   if (T == tk::element::bf16 && (tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) == 16) &&
-      (int64_t(K) >= 3072) && (int64_t(M) > 64) && (int64_t(N) > 64) &&
+      (int64_t(K) >= 2304) && (int64_t(M) > 64) && (int64_t(N) > 64) &&
       ((tk::host::ceildiv(int64_t(M), 64) * tk::host::ceildiv(int64_t(N), 64)) <= int64_t(device.multiprocessors)) &&
       ((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 128)) <=
        (tk::host::divide(int64_t(device.multiprocessors), 11) * 2))) {
@@ -3416,8 +3416,9 @@ static tk_status gemm(tk::host::order order, const tk_tensor *a, const tk_tensor
              149) <= (tk::host::ceildiv((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 128)),
                                         int64_t(device.multiprocessors)) *
                       128))) ||
-          ((((int64_t(K) > 1024) && (tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) < 32)) ||
-            ((int64_t(K) > 2048) && (tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) < 64))) &&
+          (((((int64_t(K) > 1024) && (tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) < 32)) ||
+             ((int64_t(K) > 2048) && (tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) < 64))) &&
+            ((tk::host::ceildiv(int64_t(M), 512) * 341) <= int64_t(M))) &&
            ((tk::host::ceildiv((tk::host::ceildiv(int64_t(M), 512) * tk::host::ceildiv(int64_t(N), 192)),
                                tk::host::divide((tk::host::divide(int64_t(device.multiprocessors), 11) * 10), 4)) *
              186) < (tk::host::ceildiv((tk::host::ceildiv(int64_t(M), 256) * tk::host::ceildiv(int64_t(N), 256)),
@@ -3796,7 +3797,7 @@ extern "C" tk_status gemm_with_workspace(const tk_tensor *a, const tk_tensor *b,
         b_view, 1.0 * tk::host::steps(0, M, 64) * tk::host::steps(0, 2, 1),
         2.0 * tk::host::steps(0, M, 64) * tk::host::steps(0, N, 64) * tk::host::steps(0, 2, 2), 4416, device);
   } else if (T == tk::element::bf16 &&
-             (tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) == 16) && (int64_t(K) >= 3072) &&
+             (tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) == 16) && (int64_t(K) >= 2304) &&
              (int64_t(M) > 64) && (int64_t(N) > 64) &&
              ((tk::host::ceildiv(int64_t(M), 64) * tk::host::ceildiv(int64_t(N), 64)) <=
               int64_t(device.multiprocessors)) &&
@@ -3870,8 +3871,9 @@ extern "C" tk_status gemm_with_workspace(const tk_tensor *a, const tk_tensor *b,
              149) <= (tk::host::ceildiv((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 128)),
                                         int64_t(device.multiprocessors)) *
                       128))) ||
-          ((((int64_t(K) > 1024) && (tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) < 32)) ||
-            ((int64_t(K) > 2048) && (tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) < 64))) &&
+          (((((int64_t(K) > 1024) && (tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) < 32)) ||
+             ((int64_t(K) > 2048) && (tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) < 64))) &&
+            ((tk::host::ceildiv(int64_t(M), 512) * 341) <= int64_t(M))) &&
            ((tk::host::ceildiv((tk::host::ceildiv(int64_t(M), 512) * tk::host::ceildiv(int64_t(N), 192)),
                                tk::host::divide((tk::host::divide(int64_t(device.multiprocessors), 11) * 10), 4)) *
              186) < (tk::host::ceildiv((tk::host::ceildiv(int64_t(M), 256) * tk::host::ceildiv(int64_t(N), 256)),
