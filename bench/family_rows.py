@@ -758,4 +758,4 @@ def rows():
 
 # What families are asked for and the library does not have.
 MISSING = ["a row that times attention backward with windowed keys (kernels/extra/window_training.tk)",
-           "backward of Kimi delta attention and of Hedgehog"]
+           "backward of Kimi delta attention, and a row that times that of Hedgehog"]

@@ -30,6 +30,20 @@ def _convolution():
             "t": _array(np.array(t), "f32"), "k": ("f32", (2, 1, 64, 32))}  # fmt: skip
 
 
+def _hedgehog():
+    """Seven queries that see a chunk of keys by features. Only they depend on alpha: all values before them are 0, so that outputs that are
+    rounded do not come near to its gradient. Keys and queries are small, as weights of feature maps move features by them. The largest score
+    of a query is that of key 128, however far steps go: where another one becomes the largest, the derivative jumps."""
+    generator = np.random.default_rng(7)
+    shapes = {"q": (1, 1, 135, 64), "k": (1, 1, 135, 64), "v": (1, 1, 135, 64), "wq": (1, 64, 32), "wk": (1, 64, 32)}
+    values = {name: generator.integers(-8, 9, size=shape) for name, shape in shapes.items()}
+    values["q"][..., :8] = 16
+    values["k"][:, :, 128, :8] = 16
+    values["v"] *= 8 * (np.arange(135)[:, None] >= 128)
+    factors = {"alpha": _array(np.array([0.25]), "f32"), "beta": _array(np.array([1.0]), "f32"), "scale": 1.0}
+    return {name: _array(value * STEP, "bf16") for name, value in values.items()} | factors
+
+
 #: File, kernel, and the type, shape or value of each input; calls for every `when` of every gradient of the library.
 CALLS = [
     ("attention.tk", "attn_fwd", {"q": ("bf16", (1, 2, 5, 64)), "k": ("bf16", (1, 2, 7, 64)), "v": ("bf16", (1, 2, 7, 64)),
@@ -60,6 +74,7 @@ CALLS = [
      {"q": ("bf16", (1, 1, 7, 64)), "k": _array((np.arange(7 * 64) * 37 % 17 - 8).reshape(1, 1, 7, 64) * STEP, "bf16"),
       "v": ("bf16", (1, 1, 7, 64)), "g": _array(-np.arange(1, 8).reshape(1, 1, 7) * 3 * STEP, "f32"),
       "beta": _array(np.arange(8, 64, 8).reshape(1, 1, 7) * STEP, "f32"), "scale": 0.125}),
+    ("linear_attention/hedgehog.tk", "hedgehog", _hedgehog()),
     ("long_convolution/fft_convolution.tk", "fft_convolution", _convolution()),
     ("long_convolution/fft_convolution.tk", "gated_fft_convolution",
      _convolution() | {"before": ("bf16", (1, 1, 2, 32)), "after": ("bf16", (1, 1, 2, 32))}),
