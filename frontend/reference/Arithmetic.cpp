@@ -132,9 +132,6 @@ double toOddDouble(int64_t value) {
   return static_cast<double>((value & ~rest) | (value & rest ? rest + 1 : 0));
 }
 
-/// Errors beside infinities and NaN mean nothing.
-double meaningful(double value, double error) { return std::isfinite(value) && !std::isnan(error) ? error : 0; }
-
 } // namespace
 
 Floats Evaluator::unary(const Node &node) {

@@ -27,6 +27,9 @@ struct Failure {
   int64_t element = 0;
 };
 
+/// Errors beside infinities and NaN mean nothing.
+inline double meaningful(double value, double error) { return std::isfinite(value) && !std::isnan(error) ? error : 0; }
+
 /// A value for each lane, or one for all: then the stride is 0. An error is `relative` times the value, plus what
 /// `errors` says where it is not null.
 struct Floats {
@@ -42,7 +45,8 @@ struct Floats {
   double roundingsAt(int i) const { return roundings ? roundings[i * stride] : 1; }
   double growthAt(int i) const { return growths ? growths[i * stride] : std::fabs(values[i * stride]); }
   double errorAt(int i) const {
-    return (errors ? errors[i * stride] : 0) + (relative == 0 ? 0 : relative * std::fabs(values[i * stride]));
+    const double value = values[i * stride];
+    return (errors ? errors[i * stride] : 0) + (relative == 0 ? 0 : meaningful(value, relative * std::fabs(value)));
   }
 };
 struct Integers {

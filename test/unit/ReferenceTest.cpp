@@ -276,6 +276,16 @@ TEST(Reference, BelowTheSmallestNormalNumberRoundingsErrByAsMuchAsThere) {
   EXPECT_LT(errors["z"].data[0], 0x1p-80);
 }
 
+TEST(Reference, InfiniteFactorsLeaveNoErrorBehind) {
+  Reference r("y[i] = max(a[i] * b[i], 1); z[i] = max(a[i] * b[i] * b[i], 1);");
+  r.tensor("a", {1}, {-INFINITY}).tensor("b", {1}, {3}).output("y", {1}).output("z", {1});
+  ErrorModel model;
+  std::map<std::string, Tensor> errors;
+  evaluateReference(r.input, r.diagnostics, &model, &errors);
+  EXPECT_EQ(errors["y"].data[0], 0);
+  EXPECT_EQ(errors["z"].data[0], 0);
+}
+
 TEST(Reference, SumsOfSumsThatCancelErrByTheirTerms) {
   Reference r("y[i] = sum(j in 0..64, sum(k, a[k])); z[i] = sum(k, sum(j in 0..64, a[k]));");
   r.tensor("a", {2}, {1000, -1000}).output("y", {1}).output("z", {1});
