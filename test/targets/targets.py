@@ -6,11 +6,12 @@
     test/targets/targets.py --tkc build/dev/tkc/tkc [--all] [--arch NAME…] [-o FOLDER] [FILE.tk…]
 
 Writes FOLDER/targets.md (tables), targets.json, and targets-*.xml (JUnit). What went in decides whether something is done again:
-results are kept in $TKC_CACHE (~/.cache/tkc). Without --all a covering subset: on each architecture one specialisation and one
-case in six of each kernel, others on other architectures; without --arch, architectures whose kernels are built alike by turns,
-and half of these kinds each day (turns.py; --day says another). Fails on spills to memory, stack frames, local memory, on what ptxas serialised or repaired, on writes of registers that
-a product in flight reads (in_flight.py), on whatever the emulator finds, and on bank conflicts in loops and superfluous products, of
-the first case of each kernel (without --all or --arch, of half of the files each day, on one architecture).
+results are kept in $TKC_CACHE (~/.cache/tkc). Without --all a covering subset: on each architecture one specialisation and one case in
+six of each kernel, others on other architectures; without --arch, architectures whose kernels are built alike by turns, and half of
+these kinds each day (turns.py; --day says another). Fails on spills to memory, stack frames, local memory, on what ptxas serialised or
+repaired, on writes of registers that a product in flight reads (in_flight.py), on whatever the emulator finds, and on bank conflicts
+in loops and superfluous products, of the first case of each kernel (without --all or --arch, of half of the files each day, on one
+architecture).
 Spills that known-spills.txt lists are counted and shown apart; known-counts.txt lists conflicts and products."""
 import argparse
 import collections
