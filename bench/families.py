@@ -29,7 +29,8 @@ from pathlib import Path
 import torch
 
 import family_peers
-from family_rows import MISSING, Kit, rows
+from family_rows import MISSING, rows
+from family_work import Kit
 from random_shapes import read_log
 from side_by_side import LEAD, Bench, largest_error, poison
 
@@ -153,7 +154,7 @@ def call_myself(*arguments):
 
 
 def prepare_all(wanted, jobs, seconds):
-    """Compiles on all processors what the rows need: those that several processes share out first, and three of the others a process."""
+    """Compiles on all processors what the rows need: those that several processes share out last, and up to three of the others a process."""
     begin = time.monotonic()
 
     def one(tasks):
@@ -164,7 +165,8 @@ def prepare_all(wanted, jobs, seconds):
 
     shared = sorted((row for row in wanted if row.processes > 1), key=lambda row: -row.processes)
     alone = [(row.name, 0) for row in wanted if row.processes == 1]
-    tasks = [[(row.name, index)] for row in shared for index in range(row.processes)] + [alone[i : i + 3] for i in range(0, len(alone), 3)]
+    step = min(3, max(1, -(-len(alone) // jobs)))
+    tasks = [alone[i : i + step] for i in range(0, len(alone), step)] + [[(row.name, index)] for row in shared for index in range(row.processes)]
     with ThreadPoolExecutor(jobs) as pool:
         list(pool.map(one, tasks))
     print(f"compiled in {time.monotonic() - begin:.0f} s by {len(tasks)} processes, {jobs} at a time", flush=True)

@@ -179,9 +179,9 @@ def definitions(path, names, scope):
     return [scope[name] for name in names]
 
 
-def lolcats(q, k, v, wq, wk, alpha, beta, chunk):
-    """LoLCATS's attention and feature map under torch.compile. Its masks are made once, outside of what is timed: its own function makes
-    them on the CPU in every call."""
+def lolcats_layer(chunk, n, device):
+    """LoLCATS's attention and feature map. Its masks are made once, outside of what is timed: its own function makes them on the CPU in
+    every call."""
     from typing import Callable, List, Optional, Tuple
 
     source = folder_of("LOLCATS") / "src" / "model"
@@ -189,22 +189,39 @@ def lolcats(q, k, v, wq, wk, alpha, beta, chunk):
     _, softmax_dim = definitions(source / "feature_map.py", ["FeatureMapAct", "SoftmaxDim"], scope)
     make_masks, attention = definitions(source / "linear_attention" / "linear_window_attention_tk.py",
                                         ["get_masks", "hybrid_attention_quadratic"], scope)
-    masks, activation = make_masks(chunk, q.shape[2], q.shape[2], q.device), softmax_dim()
+    masks, activation = make_masks(chunk, n, n, device), softmax_dim()
     scope["get_masks"] = lambda *_: masks
-    factors = [x[None, :, None, None] for x in (alpha, beta)]
 
-    def layer(q, k, v, wq, wk):
+    def layer(q, k, v, wq, wk, alpha, beta):
         features = [activation(torch.einsum("hdf,bhld->bhlf", w, x)) for x, w in ((q, wq), (k, wk))]
+        factors = [x[None, :, None, None] for x in (alpha, beta)]
         return attention(q, k, *features, v, *factors, window_size=chunk)[0]
 
     torch._dynamo.reset()
-    compiled = torch.compile(layer, dynamic=False)
+    return torch.compile(layer, dynamic=False)
+
+
+def lolcats(*inputs):
+    """The layer of `inputs`, the last of which is the chunk, under torch.compile."""
+    *tensors, chunk = inputs
+    compiled = lolcats_layer(chunk, tensors[0].shape[2], tensors[0].device)
 
     def launch():
         with torch.no_grad():
-            return [compiled(q, k, v, wq, wk)]
+            return [compiled(*tensors)]
 
     return launch
+
+
+def lolcats_gradients(*inputs):
+    """The backward pass alone, with the gradients of all tensors. Its graph is walked more than once, so no buffer may be given away."""
+    import torch._functorch.config
+
+    torch._functorch.config.donated_buffer = False
+    *tensors, chunk, grad = inputs
+    tensors = [x.detach().requires_grad_() for x in tensors]
+    o = lolcats_layer(chunk, tensors[0].shape[2], tensors[0].device)(*tensors)
+    return lambda: list(torch.autograd.grad(o, tensors, grad, retain_graph=True))
 
 
 # ---- attention ----------------------------------------------------------------------------------------------------------------

@@ -175,25 +175,45 @@ def based_gradients(q, k, v, grad):
     return [x.unflatten(0, (batch, count)) for x in by_parts(batch * count, 5 * n * n, gradients)]
 
 
-def hedgehog(q, k, v, wq, wk, alpha, beta, scale, chunk):
-    batch, count, n, _ = q.shape
+def hedgehog_heads(q, k, v, wq, wk, alpha, beta, scale, chunk):
+    """o [P, N, D] of tensors in f64 with as many heads P each."""
+    n = q.shape[1]
     tile = torch.arange(n, device=q.device) // chunk
     apart = tile[:, None] - tile[None, :]
     near = (apart <= 1) & torch.ones(n, n, dtype=torch.bool, device=q.device).tril()
 
-    def features(x, w, part):
-        y = heads(x)[part] @ w.double().repeat(batch, 1, 1)[part]
+    def features(x, w):
+        y = x @ w
         return torch.cat((y.softmax(-1), (-y).softmax(-1)), -1)
 
-    def output(part):
-        s = (heads(q)[part] @ heads(k)[part].mT * scale).masked_fill(~near, -math.inf)
-        factors = [x.double().repeat(batch)[part, None, None] for x in (alpha, beta)]
-        far = (features(q, wq, part) @ features(k, wk, part).mT).masked_fill(apart <= 1, 0)
-        weight = factors[0] * (s - s.amax(-1, keepdim=True)).exp() + factors[1] * far
-        return (weight @ heads(v)[part] / weight.sum(-1, keepdim=True),)
+    s = (q @ k.mT * scale).masked_fill(~near, -math.inf)
+    far = (features(q, wq) @ features(k, wk).mT).masked_fill(apart <= 1, 0)
+    weight = alpha[:, None, None] * (s - s.amax(-1, keepdim=True)).exp() + beta[:, None, None] * far
+    return weight @ v / weight.sum(-1, keepdim=True)
 
-    (o,) = by_parts(batch * count, 4 * n * n, output)
-    return o.unflatten(0, (batch, count))
+
+def hedgehog_inputs(q, k, v, wq, wk, alpha, beta):
+    batch = q.shape[0]
+    return [heads(x) for x in (q, k, v)] + [x.double().repeat(batch, *[1] * (x.dim() - 1)) for x in (wq, wk, alpha, beta)]
+
+
+def hedgehog(q, k, v, wq, wk, alpha, beta, scale, chunk):
+    inputs, n = hedgehog_inputs(q, k, v, wq, wk, alpha, beta), q.shape[2]
+    (o,) = by_parts(len(inputs[0]), 4 * n * n, lambda part: (hedgehog_heads(*(x[part] for x in inputs), scale, chunk),))
+    return o.unflatten(0, q.shape[:2])
+
+
+def hedgehog_gradients(q, k, v, wq, wk, alpha, beta, scale, chunk, grad):
+    """o, and the gradients of the seven tensors, which PyTorch derives."""
+    tensors, n = hedgehog_inputs(q, k, v, wq, wk, alpha, beta), q.shape[2]
+
+    def gradients(part):
+        inputs = [x[part].detach().requires_grad_() for x in tensors]
+        o = hedgehog_heads(*inputs, scale, chunk)
+        return o.detach(), *torch.autograd.grad(o, inputs, heads(grad)[part])
+
+    o, *results = (x.unflatten(0, q.shape[:2]) for x in by_parts(len(tensors[0]), 10 * n * n, gradients))
+    return o, [*results[:3], *(x.sum(0) for x in results[3:])]
 
 
 def latent_prefill(q, k, kr, v, scale, causal):
@@ -366,12 +386,13 @@ def convolution_gradients(x, dy, spectrum):
     return [dx, torch.fft.irfft((of_dy * of_x.conj()).sum(0), n=points)[..., :n]]
 
 
-def attention_gradients(q, k, v, grad, scale, causal=True):
-    """dq, dk, dv of attention with grouped queries, and o and lse of its forward pass."""
+def attention_gradients(q, k, v, grad, scale, causal=True, window=None):
+    """dq, dk, dv of attention with grouped queries, and o and lse of its forward pass. With a window a query sees so many keys up to its own."""
     batch, count, n, _ = q.shape
     share = count // k.shape[1]
     seen = torch.ones(n, n, dtype=torch.bool, device=q.device)
     seen = seen.tril() if causal else seen
+    seen = seen.triu(1 - window) if window else seen
     dq, dk, dv = (torch.zeros(x.shape, dtype=torch.float64, device=q.device) for x in (q, k, v))
     o, lse = torch.empty_like(dq), dq.new_empty(batch, count, n)
     for b in range(batch):

@@ -3,80 +3,14 @@
 """The rows of families.py: for each kernel fresh random inputs, its f64 reference, its peers, and what it is asked to reach."""
 import functools
 import math
-from dataclasses import dataclass, field
-from typing import Callable, Dict, List, Optional, Tuple
 
 import torch
 
 import family_peers as peers
 import family_references as references
+from family_attention import grouped_backward, ragged_backward, window_backward
+from family_work import Row, Work, bytes_of
 from side_by_side import largest_error
-
-
-@dataclass
-class Work:
-    """What a row does. `run` launches tkc's kernel, which writes `outputs`; `wanted` gives them in f64. A peer is what prepares its call
-    and returns it; the call returns the first of `outputs`, or nothing that can be compared."""
-
-    run: Callable[[], object]
-    outputs: List[torch.Tensor]
-    wanted: Callable[[], List[torch.Tensor]]
-    peers: Dict[str, Callable[[], Callable[[], List[torch.Tensor]]]]
-    moved: int
-    flops: float
-    limit: float = 2e-2
-    peer_limit: float = 5e-2
-    error: Optional[Callable[[], float]] = None  # instead of the difference to `wanted`
-    before: Callable[[], object] = lambda: None  # what the checked call needs again: a state, a sum
-    compared: Callable[[List[torch.Tensor]], List[torch.Tensor]] = lambda results: results  # of a peer, untimed
-
-
-@dataclass
-class Row:
-    name: str
-    make: Callable[["Kit"], Work]
-    share: float = 0.0           # asked, of the limit
-    ratio: float = 0.0           # asked: the fastest peer's time over ours
-    of: str = ""                 # the peer that the ratio is asked of, where it is not the fastest of all
-    processes: int = 1           # that compile for it before it is timed
-    seconds: int = 60
-    note: str = ""
-
-
-@dataclass
-class Kit:
-    """Where a row's tensors are, and whether its sizes are those of a dry run."""
-
-    device: str
-    small: bool
-    modules: Dict[str, object] = field(default_factory=dict)
-
-    def sizes(self, full, small):
-        return small if self.small else full
-
-    def normal(self, *dims, std=1.0, dtype=torch.bfloat16):
-        return (torch.randn(*dims, device=self.device) * std).to(dtype)
-
-    def uniform(self, *dims, low=0.0, high=1.0, dtype=torch.float32):
-        return (torch.rand(*dims, device=self.device) * (high - low) + low).to(dtype)
-
-    def empty(self, *dims, dtype=torch.bfloat16):
-        return torch.empty(*dims, device=self.device, dtype=dtype)
-
-    def integers(self, values):
-        return torch.as_tensor(values, dtype=torch.int32, device=self.device)
-
-    def kernel(self, file, name):
-        import tkc
-
-        if file not in self.modules:
-            self.modules[file] = tkc.load(tkc.library / file)
-        return self.modules[file][name]
-
-
-def bytes_of(*tensors):
-    return sum(x.numel() * x.element_size() for x in tensors)
-
 
 FLA, CHUNK = "flash-linear-attention", 64
 
@@ -253,16 +187,32 @@ def based_backward(kit, batch):
                 3 * b * h * n * (CHUNK * (16 + 64) + 4.0 * 273 * 64))
 
 
-def hedgehog(kit):
-    (b, h, n), d, f = kit.sizes((4, 32, 4096), (1, 2, 192)), 128, 64
+def hedgehog_inputs(kit, batch):
+    (b, h, n), d, f = kit.sizes((batch, 32, 4096), (1, 2, 192)), 128, 64
     q, k, v = (kit.normal(b, h, n, d) for _ in range(3))
-    wq, wk, scale = kit.normal(h, d, f, std=0.1), kit.normal(h, d, f, std=0.1), d**-0.5
-    alpha, beta, o = kit.uniform(h, low=0.3, high=0.7), torch.ones(h, device=kit.device), torch.empty_like(q)
-    call = kit.kernel("linear_attention/hedgehog.tk", "hedgehog")
-    inputs = (q, k, v, wq, wk, alpha, beta)
-    flops = b * h * n * (4.0 * d * f + 4.0 * d * 1.5 * CHUNK + 8.0 * f * d)
+    wq, wk = kit.normal(h, d, f, std=0.1), kit.normal(h, d, f, std=0.1)
+    alpha, beta = kit.uniform(h, low=0.3, high=0.7), torch.ones(h, device=kit.device)
+    return (q, k, v, wq, wk, alpha, beta), d**-0.5, b * h * n * (4.0 * d * f + 4.0 * d * 1.5 * CHUNK + 8.0 * f * d)
+
+
+def hedgehog(kit):
+    inputs, scale, flops = hedgehog_inputs(kit, 4)
+    o, call = torch.empty_like(inputs[0]), kit.kernel("linear_attention/hedgehog.tk", "hedgehog")
     return Work(lambda: call(*inputs, scale, out=[o]), [o], lambda: [references.hedgehog(*inputs, scale, CHUNK)],
                 {"LoLCATS, torch.compile": lambda: peers.lolcats(*inputs, CHUNK)}, bytes_of(*inputs, o), flops)
+
+
+def hedgehog_backward(kit, batch):
+    """About three times the products of the forward pass: those again, and two for each of them."""
+    inputs, scale, flops = hedgehog_inputs(kit, batch)
+    grad = torch.randn_like(inputs[0])
+    o, wanted = references.hedgehog_gradients(*inputs, scale, CHUNK, grad)
+    o, outputs = o.to(torch.bfloat16), [torch.empty_like(x) for x in inputs[:3]]
+    outputs += [torch.empty_like(x, dtype=torch.float32) for x in inputs[3:]]
+    call = kit.kernel("linear_attention/hedgehog_backward.tk", "hedgehog_backward")
+    return Work(lambda: call(*inputs, scale, o, grad, out=outputs), outputs, lambda: wanted,
+                {"LoLCATS, torch.compile": lambda: peers.lolcats_gradients(*inputs, CHUNK, grad)},
+                bytes_of(*inputs, o, grad, *outputs), 3 * flops, limit=5e-2)
 
 
 # ---- Mamba-2 ------------------------------------------------------------------------------------------------------------------
@@ -655,42 +605,6 @@ def nvfp4(kit):
                 compared=lambda results: [results[0].double() * scale])
 
 
-def grouped_backward(kit):
-    """Beside our own backward pass of as many key heads as heads: the ratio is that of their rates."""
-    (b, h, n), g = kit.sizes((4, 16, 4096), (1, 4, 130)), 2
-    q, grad, k, v = kit.normal(b, h, n, 128), kit.normal(b, h, n, 128), kit.normal(b, g, n, 128), kit.normal(b, g, n, 128)
-    outputs, scale = [torch.empty_like(x) for x in (q, k, v)], 128**-0.5
-    wanted, o, lse = references.attention_gradients(q, k, v, grad, scale)
-    o, lse = o.to(torch.bfloat16), lse.float()
-    keys, values = (x.repeat_interleave(h // g, 1) for x in (k, v))
-    dense, others = kit.kernel("attention_backward.tk", "attn_bwd"), [torch.empty_like(q) for _ in range(3)]
-    call = kit.kernel("attention_backward.tk", "attn_bwd_gqa")
-    return Work(lambda: call(q, k, v, o, grad, lse, scale, causal=True, out=outputs), outputs, lambda: list(wanted),
-                {"attn_bwd, not grouped": lambda: lambda: dense(q, keys, values, o, grad, lse, scale, causal=True, out=others)[:1]},
-                bytes_of(q, k, v, o, grad, *outputs), 5.0 * b * h * n * n * 128, limit=5e-2)
-
-
-def ragged_backward(kit, causal):
-    """Sequences end to end, beside our own backward pass of as many sequences in a tensor of their own: the ratio is that of their rates."""
-    (b, h, n), g = kit.sizes((8, 16, 2048), (2, 4, 131)), kit.sizes(4, 2)
-    q, grad, k, v = kit.normal(b, h, n, 128), kit.normal(b, h, n, 128), kit.normal(b, g, n, 128), kit.normal(b, g, n, 128)
-    scale = 128**-0.5
-    wanted, o, lse = references.attention_gradients(q, k, v, grad, scale, causal)
-    o, lse = o.to(torch.bfloat16), lse.float()
-
-    def end_to_end(x):
-        return x.transpose(1, 2).flatten(0, 1).contiguous()
-
-    ours, starts = [end_to_end(x) for x in (q, k, v, o, grad)], torch.arange(b + 1, dtype=torch.int32, device=q.device) * n
-    rows_lse = lse.transpose(0, 1).flatten(1).contiguous()
-    outputs, others = [torch.empty_like(x) for x in ours[:3]], [torch.empty_like(x) for x in (q, k, v)]
-    call, dense = kit.kernel("extra/ragged_training.tk", "ragged_bwd_gqa"), kit.kernel("attention_backward.tk", "attn_bwd_gqa")
-    return Work(lambda: call(*ours, rows_lse, starts, scale, causal=causal, out=outputs), outputs, lambda: [end_to_end(x) for x in wanted],
-                {"attn_bwd_gqa": lambda: lambda: dense(q, k, v, o, grad, lse, scale, causal=causal, out=others)},
-                bytes_of(*ours, *outputs), (5.0 if causal else 10.0) * b * h * n * n * 128, limit=5e-2,
-                compared=lambda results: [end_to_end(x) for x in results])
-
-
 def rows():
     for d in (64, 128):
         for kind, name in (("linear_attention", "linear attention"), ("retention", "retention"), ("simple_gated", "simple gated")):
@@ -753,9 +667,11 @@ def rows():
     yield Row("attention backward, grouped", grouped_backward, ratio=0.85)
     for causal in (True, False):
         yield Row(f"attention backward, ragged, {'causal' if causal else 'full'}", functools.partial(ragged_backward, causal=causal), ratio=0.85)
+    yield Row("attention backward, windowed", window_backward, ratio=0.85)
+    yield Row("Hedgehog, batch 1, backward", functools.partial(hedgehog_backward, batch=1), ratio=1.5, seconds=120)
+    yield Row("Hedgehog, batch 4, backward", functools.partial(hedgehog_backward, batch=4), ratio=1.5, processes=0, seconds=150)
     yield Row("Hedgehog", hedgehog, ratio=3, processes=0, seconds=150)  # its peer's matrices fill the memory: nothing beside it
 
 
 # What families are asked for and the library does not have.
-MISSING = ["a row that times attention backward with windowed keys (kernels/extra/window_training.tk)",
-           "backward of Kimi delta attention, and a row that times that of Hedgehog"]
+MISSING = ["backward of Kimi delta attention"]
