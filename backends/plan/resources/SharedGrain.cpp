@@ -2,23 +2,24 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "backends/plan/resources/SharedGrain.h"
 
+#include "ir/plan/Grain.h"
+
 #include <algorithm>
 #include <map>
 
 namespace tkc::planner {
 namespace {
 
+using plan::chunkGrain;
+using plan::productGrain;
 using plan::Stmt;
 using plan::StmtKind;
-
-constexpr int chunk = 16;       ///< bytes that every swizzle keeps together
-constexpr int word = 4;         ///< bytes of a bank
-constexpr int productGrain = 8; ///< the least that the reads of products go by
+using plan::wordGrain;
 
 /// What the uses of a tile ask of its grain.
 struct Wishes {
-  int narrowest = chunk; ///< the fewest bytes that a lane reads or stores at once
-  int least = word;      ///< the finest grain that all uses can take
+  int narrowest = chunkGrain; ///< the fewest bytes that a lane reads or stores at once
+  int least = wordGrain;      ///< the finest grain that all uses can take
 
   void access(int bytes) {
     narrowest = std::min(narrowest, bytes);
@@ -44,7 +45,7 @@ public:
     std::vector<plan::BufferRef> refs = {stmt.ref, stmt.aRef};
     refs.insert(refs.end(), stmt.scales.begin(), stmt.scales.end());
     for (const plan::BufferRef &ref : refs)
-      wishes[ref.buffer].access(chunk);
+      wishes[ref.buffer].access(chunkGrain);
   }
 
 private:
@@ -53,8 +54,8 @@ private:
     if (stmt.ref.transposed)
       return;
     const int64_t run = plan::sharedBytes(type.elem, plan::runOf(type.layout));
-    const bool isRun = type.layout.kind == plan::Layout::Mfma && run >= word;
-    of(stmt.ref).access(isRun ? static_cast<int>(std::min<int64_t>(run, chunk)) : chunk);
+    const bool isRun = type.layout.kind == plan::Layout::Mfma && run >= wordGrain;
+    of(stmt.ref).access(isRun ? static_cast<int>(std::min<int64_t>(run, chunkGrain)) : chunkGrain);
   }
 
   /// Each lane has a row, and reads one element of it after the other.
@@ -62,7 +63,7 @@ private:
     const auto byElements = [&](const plan::BufferRef &ref, bool isRight) {
       if (ref.transposed == isRight)
         of(ref).access(
-            static_cast<int>(std::max<int64_t>(plan::sharedBytes(plan.findBuffer(ref.buffer)->elem, 1), word)));
+            static_cast<int>(std::max<int64_t>(plan::sharedBytes(plan.findBuffer(ref.buffer)->elem, 1), wordGrain)));
     };
     if (stmt.aShared)
       byElements(stmt.aRef, false);
@@ -72,7 +73,7 @@ private:
   void product(const plan::Role &role, const Stmt &stmt) {
     const plan::VarType &result = role.findVar(stmt.dest)->type;
     const int lanesOfRow = result.layout.threadsPerRow;
-    int bytes = chunk;
+    int bytes = chunkGrain;
     if (!stmt.aShared)
       bytes = static_cast<int>(plan::sharedBytes(role.findVar(stmt.operands.front())->type.elem, result.layout.vec));
     else
@@ -114,7 +115,7 @@ private:
 } // namespace
 
 void chooseSharedGrains(plan::Plan &plan, int least) {
-  if (least == chunk)
+  if (least == chunkGrain)
     return;
   std::map<std::string, Wishes> wishes;
   Uses uses(plan, wishes);
@@ -123,7 +124,7 @@ void chooseSharedGrains(plan::Plan &plan, int least) {
       plan::walk(*body, [&](const Stmt &stmt) { uses.look(role, stmt); });
   for (plan::Buffer &buffer : plan.buffers)
     if (const auto found = wishes.find(buffer.name); found != wishes.end() && buffer.swizzle != plan::Swizzle::None)
-      buffer.grain = found->second.grain(least);
+      buffer.grain = std::max(found->second.grain(least), plan::leastGrain(buffer));
 }
 
 } // namespace tkc::planner

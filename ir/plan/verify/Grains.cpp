@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Tiles whose swizzle divides chunks of 16 bytes: what is read or stored at once stays together.
+#include "ir/plan/Grain.h"
 #include "ir/plan/verify/Verify.h"
 
 #include <algorithm>
@@ -10,16 +11,13 @@
 namespace tkc::plan {
 namespace {
 
-constexpr int chunk = 16;       ///< bytes that every swizzle keeps together
-constexpr int productGrain = 8; ///< products read no less
-
 class Checker {
 public:
   Checker(const Plan &plan, const Role &role, Report &report) : plan(plan), role(role), report(report) {}
 
   void check(const Stmt &stmt) {
     for (const BufferRef *ref : {&stmt.ref, &stmt.aRef})
-      if (const Buffer *buffer = plan.findBuffer(ref->buffer); buffer && buffer->grain < chunk)
+      if (const Buffer *buffer = plan.findBuffer(ref->buffer); buffer && buffer->grain < chunkGrain)
         if (const int together = bytesTogether(stmt, *ref, *buffer); together > buffer->grain)
           report.add(stmt.loc, fmt::format("`{}`: {} bytes are used at once, and the swizzle of `{}` divides what is "
                                            "more than {}",
@@ -32,21 +30,21 @@ private:
     case StmtKind::Fetch: // to registers
       return 0;
     case StmtKind::Place: // orders the parts of its chunks as the swizzle does; those of six bits have none
-      return isFloat6(buffer.elem) ? chunk : 0;
+      return isFloat6(buffer.elem) ? chunkGrain : 0;
     case StmtKind::LoadShared:
     case StmtKind::StoreShared:
       return std::max(accessed(stmt, ref), leastOf(ref));
     case StmtKind::Product:
       return product(stmt, buffer);
     default:
-      return chunk;
+      return chunkGrain;
     }
   }
 
   static int product(const Stmt &stmt, const Buffer &buffer) {
     if (stmt.byThreads)
       return static_cast<int>(sharedBytes(buffer.elem, 1));
-    return stmt.byWarps && stmt.scales.empty() ? productGrain : chunk;
+    return stmt.byWarps && stmt.scales.empty() ? productGrain : chunkGrain;
   }
 
   /// A transpose goes by elements.
@@ -55,8 +53,8 @@ private:
       return 0;
     const Var &var = *role.findVar(stmt.kind == StmtKind::LoadShared ? stmt.dest : stmt.operands.front());
     if (var.type.layout.kind != Layout::Mfma || stmt.fromBlock != 0)
-      return chunk;
-    return static_cast<int>(std::min<int64_t>(sharedBytes(var.type.elem, runOf(var.type.layout)), chunk));
+      return chunkGrain;
+    return static_cast<int>(std::min<int64_t>(sharedBytes(var.type.elem, runOf(var.type.layout)), chunkGrain));
   }
 
   /// An instance's rows begin where pieces of 8 bytes repeat, and those of 4 may not.
@@ -70,11 +68,16 @@ private:
 } // namespace
 
 void checkGrains(const Plan &plan, const Budget &budget, Report &report) {
-  for (const Buffer &buffer : plan.buffers)
-    if ((buffer.grain != chunk && buffer.grain != 8 && buffer.grain != 4) || buffer.grain < budget.sharedGrain ||
-        (buffer.grain < chunk && buffer.swizzle == Swizzle::None))
+  for (const Buffer &buffer : plan.buffers) {
+    if ((buffer.grain != chunkGrain && buffer.grain != 8 && buffer.grain != 4) || buffer.grain < budget.sharedGrain ||
+        (buffer.grain < chunkGrain && buffer.swizzle == Swizzle::None))
       report.add(plan.loc, fmt::format("buffer `{}` has grain {}: 16, or with a swizzle 8 or 4, on {} at least {}",
                                        buffer.name, buffer.grain, plan.arch, budget.sharedGrain));
+    else if (buffer.grain < leastGrain(buffer))
+      report.add(plan.loc, fmt::format("buffer `{}` has grain {}, whose swizzle repeats after {} rows: its panels have "
+                                       "{}, so that it needs grain {}",
+                                       buffer.name, buffer.grain, rowsOfWords, buffer.rows, leastGrain(buffer)));
+  }
   for (const Role &role : plan.roles) {
     Checker checker(plan, role, report);
     for (const Body *body : {&role.body, &role.finish})

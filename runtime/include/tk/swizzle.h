@@ -22,6 +22,8 @@ template <class Element, int Rows, int Cols, int Swizzle, int Grain = 16> struct
   /// Bytes that the copy engine delivers for the whole tile.
   static constexpr int byte_count = panels * panel_bytes;
   static_assert(Swizzle == 0 || Rows % permuted_rows == 0, "panels are whole swizzle atoms");
+  static_assert(Swizzle == 0 || Grain > 4 || panels == 1 || Rows % (2 * permuted_rows) == 0,
+                "pieces of 4 bytes are permuted alike after twice as many rows");
 
   /// Bytes from the tile's start to element (r, c), before the permutation: what descriptors count in.
   __host__ __device__ static constexpr int linear_offset(int r, int c) {
