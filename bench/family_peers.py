@@ -95,9 +95,10 @@ def gated_gradients(q, k, v, grad, gate, scale):
     return lambda: [swapped(x) for x in torch.autograd.grad(o, inputs, upstream, retain_graph=True)]
 
 
-def delta_gradients(tensors, grad, scale):
-    """The backward pass of the delta rule, or where `tensors` have gates of the gated one, with gradients in the order of `tensors`."""
-    module = "gated_delta_rule" if "g" in tensors else "delta_rule"
+def delta_gradients(tensors, grad, scale, module=None):
+    """The backward pass of the delta rule, where `tensors` have gates of the gated one, or of the rule of another module, with gradients in
+    the order of `tensors`."""
+    module = module or ("gated_delta_rule" if "g" in tensors else "delta_rule")
     inputs, upstream = [x.requires_grad_() for x in placed(*tensors.values())], swapped(grad).contiguous()
     o, _ = fla(module, f"chunk_{module}")(**dict(zip(tensors, inputs)), scale=scale)
     return lambda: [swapped(x) for x in torch.autograd.grad(o, inputs, upstream, retain_graph=True)]

@@ -118,9 +118,11 @@ def gated_gradients(q, k, v, grad, gate, scale):
 
 
 def delta_gradients(q, k, v, grad, gate, beta, scale):
-    """dq, dk, dv, dgate and dbeta of the gated delta rule: `miss` is what a step's value is above what the state has for its key, x the
-    gradient of what it writes."""
-    (batch, count, n, _), decays, betas = q.shape, heads(gate).exp()[..., None, None], heads(beta)[..., None]
+    """dq, dk, dv, dgate and dbeta of the gated delta rule, with a gate for each step, [B, H, N], or for each key channel, [B, H, N, K]: `miss`
+    is what a step's value is above what the state has for its key, x the gradient of what it writes."""
+    by_channel = gate.dim() == 4
+    (batch, count, n, _), betas = q.shape, heads(beta)[..., None]
+    decays = heads(gate).exp()[..., None] if by_channel else heads(gate).exp()[..., None, None]
     qs, ks, vs, gs = heads(q), heads(k), heads(v), heads(grad) * scale
     dq, dk, back, miss, x = torch.empty_like(qs), torch.empty_like(ks), torch.empty_like(ks), torch.empty_like(vs), torch.empty_like(vs)
     state, dstate, again = (qs.new_zeros(qs.shape[0], qs.shape[2], vs.shape[2]) for _ in range(3))
@@ -139,7 +141,8 @@ def delta_gradients(q, k, v, grad, gate, beta, scale):
         back[:, t] = -(again @ x[:, t, :, None])[..., 0]
         again.baddbmm_(ks[:, t, :, None], (betas[:, t] * miss[:, t])[:, None])
     dk = betas * (dk + back)
-    rest = (qs * dq - ks * dk + 2 * betas * ks * back).sum(-1)
+    rest = qs * dq - ks * dk + 2 * betas * ks * back
+    rest = rest if by_channel else rest.sum(-1)
     results = dq, dk, betas * x, rest.flip(1).cumsum(1).flip(1), (x * miss).sum(-1)
     return [each.unflatten(0, (batch, count)) for each in results]
 

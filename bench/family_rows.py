@@ -142,6 +142,19 @@ def kimi(kit):
                 bytes_of(q, k, v, gate, beta, o, last), delta_flops(b * h * n, 128, 128))
 
 
+def kimi_backward(kit, d, batch):
+    b, h, n = kit.sizes((batch, 16, 4096), (1, 2, 130))
+    q, k, v, grad, scale = kit.normal(b, h, n, d), unit_keys(kit, b, h, n, d), kit.normal(b, h, n, d), kit.normal(b, h, n, d), d**-0.5
+    gate, beta = kit.uniform(b, h, n, d, low=-0.2, high=0), kit.uniform(b, h, n)
+    outputs = [torch.empty_like(x) for x in (q, k, v, gate, beta)]
+    call = kit.kernel("linear_attention/kimi_backward.tk", "kimi_delta_backward")
+    tensors = {"q": q, "k": k, "v": v, "g": gate, "beta": beta}
+    return Work(lambda: call(q, k, v, gate, beta, scale, grad, out=outputs), outputs,
+                lambda: references.delta_gradients(q, k, v, grad, gate, beta, scale),
+                {FLA: lambda: peers.delta_gradients(tensors, grad, scale, "kda")},
+                bytes_of(q, k, v, grad, gate, beta, *outputs), 3 * delta_flops(b * h * n, d, d))
+
+
 def delta_step(kit, kind):
     b, h = kit.sizes((64, 32), (2, 2))
     q, k, v, scale = kit.normal(b, h, 128), unit_keys(kit, b, h, 128), kit.normal(b, h, 128), 128**-0.5
@@ -630,6 +643,8 @@ def rows():
             yield Row(f"{name} {d}, backward", functools.partial(delta_backward, kind=kind, d=d, batch=batch), ratio=1.5, processes=4,
                       seconds=120)
     yield Row("Kimi delta 128", kimi, ratio=2, processes=4)
+    for d, batch in ((64, 16), (128, 4)):
+        yield Row(f"Kimi delta {d}, backward", functools.partial(kimi_backward, d=d, batch=batch), ratio=1.5, processes=4, seconds=120)
     yield Row("gated delta, a step", functools.partial(delta_step, kind="gated"))
     yield Row("Kimi delta, a step", functools.partial(delta_step, kind="kimi"))
     for batch in (4, 16):
@@ -674,4 +689,4 @@ def rows():
 
 
 # What families are asked for and the library does not have.
-MISSING = ["backward of Kimi delta attention"]
+MISSING = []
