@@ -43,15 +43,15 @@ def ragged_backward(kit, causal):
                 compared=lambda results: [end_to_end(x) for x in results])
 
 
-def window_backward(kit):
-    """A query sees 1024 keys, beside our own backward pass of causal attention of as many pairs of a query and a key: the ratio is that of
-    their rates."""
-    (b, h, n), g, window = kit.sizes((4, 16, 4608), (1, 4, 130)), 2, kit.sizes(1024, 50)
+def window_backward(kit, b, n, window, plain):
+    """A query sees `window` keys, beside our own backward pass of causal attention of as many pairs of a query and a key: the ratio is that
+    of their rates. `plain`: the number and the length of the sequences there."""
+    (b, h, n), g, window = kit.sizes((b, 16, n), (1, 4, 130)), 2, kit.sizes(window, 50)
     q, grad, k, v = kit.normal(b, h, n, 128), kit.normal(b, h, n, 128), kit.normal(b, g, n, 128), kit.normal(b, g, n, 128)
     scale = 128**-0.5
     wanted, o, lse = references.attention_gradients(q, k, v, grad, scale, window=window)
     o, lse, outputs = o.to(torch.bfloat16), lse.float(), [torch.empty_like(x) for x in (q, k, v)]
-    sizes = kit.sizes((2, 4096), (1, 130))
+    sizes = kit.sizes(plain, (1, 130))
     plain = [kit.normal(sizes[0], heads, sizes[1], 128) for heads in (h, g, g, h, h)]
     plain_lse, others = kit.uniform(sizes[0], h, sizes[1], low=8, high=9), [torch.empty_like(x) for x in plain[:3]]
     call, dense = kit.kernel("extra/window_training.tk", "window_bwd_gqa"), kit.kernel("attention_backward.tk", "attn_bwd_gqa")

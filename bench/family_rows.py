@@ -682,7 +682,8 @@ def rows():
     yield Row("attention backward, grouped", grouped_backward, ratio=0.85)
     for causal in (True, False):
         yield Row(f"attention backward, ragged, {'causal' if causal else 'full'}", functools.partial(ragged_backward, causal=causal), ratio=0.85)
-    yield Row("attention backward, windowed", window_backward, ratio=0.85)
+    for window, b, n, plain in ((1024, 4, 4608, (2, 4096)), (4096, 2, 10240, (2, 8192))):
+        yield Row(f"attention backward, window of {window}", functools.partial(window_backward, b=b, n=n, window=window, plain=plain), ratio=0.85)
     yield Row("Hedgehog, batch 1, backward", functools.partial(hedgehog_backward, batch=1), ratio=1.5, seconds=120)
     yield Row("Hedgehog, batch 4, backward", functools.partial(hedgehog_backward, batch=4), ratio=1.5, processes=0, seconds=150)
     yield Row("Hedgehog", hedgehog, ratio=3, processes=0, seconds=150)  # its peer's matrices fill the memory: nothing beside it

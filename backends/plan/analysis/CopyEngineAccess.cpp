@@ -61,7 +61,8 @@ const ir::Op *loopOf(const ir::Value *tileIndex) {
 
 /// A load may bring what the tensor has beyond the end of the tile's range, moved or not: passes take it for that, or
 /// for zero where the tensor ends (`EdgeAnalysis::loadedBeyond`). A store may not write there. Tiles of a loop start at
-/// lo + n · size; with lo a multiple too, whatever is a multiple is a boundary between tiles.
+/// lo + n · size; with lo a multiple too, whatever is a multiple is a boundary between tiles. A loop that starts where
+/// the tensor stops, as the rest of a split one may, has nothing of it.
 bool rangeSuits(ir::OpKind access, ir::Value *tileIndex, const ir::DimExpr &dim) {
   if (access == ir::OpKind::Load)
     return loopOf(ir::rootTileIndex(tileIndex)) != nullptr;
@@ -70,7 +71,7 @@ bool rangeSuits(ir::OpKind access, ir::Value *tileIndex, const ir::DimExpr &dim)
     return false;
   const int64_t size = loop->tileSize;
   return isDim(loop->operand(1), dim) ||
-         (isMultipleOf(loop->operand(0), size) && stopsWithTensor(loop->operand(1), dim, size));
+         (stopsWithTensor(loop->operand(0), dim, size) && stopsWithTensor(loop->operand(1), dim, size));
 }
 
 /// Why the copy engine cannot do an access wherever its tiles stop; empty where it can.
