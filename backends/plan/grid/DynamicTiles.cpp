@@ -22,10 +22,11 @@ public:
   /// Lets the loading role say when the next tile is asked for; returns its arrivals in one block.
   int want(plan::Role &role, Ask when) const {
     const int arrivals = arrive(role, wanted);
-    const auto loop = std::find_if(role.body.rbegin(), role.body.rend(),
-                                   [](const plan::Stmt &stmt) { return stmt.kind == Kind::For; });
-    if (when == Ask::BeforeLastLoop && loop != role.body.rend())
-      std::rotate(loop.base() - 1, role.body.end() - 1, role.body.end());
+    const auto isLoop = [](const plan::Stmt &stmt) { return stmt.kind == Kind::For; };
+    const auto first = std::find_if(role.body.begin(), role.body.end(), isLoop);
+    const auto afterLast = std::find_if(role.body.rbegin(), role.body.rend(), isLoop).base();
+    if (first != role.body.end() && when != Ask::WhenLoaded)
+      std::rotate(when == Ask::BeforeLoops ? first : afterLast - 1, role.body.end() - 1, role.body.end());
     return arrivals;
   }
 
@@ -120,13 +121,14 @@ std::string chooseDynamicTiles(const TileScheduler &tiles, Placement &placement,
   return placement.buffers.back().name;
 }
 
-/// Behind the answer come the next tile's first loads. Tiles of one length gain nothing by waiting. Of tiles whose
+/// Behind the answer come the next tile's first loads. Tiles of one length gain nothing by waiting: their last loop may
+/// be the one step that a mask needs, which begins too late for an answer. Of tiles whose
 /// lengths change, rings of more than two stages leave the loading role early enough for both; a step more does, where
 /// the last loop is one. Ahead: a counter would give the blocks that begin first two more tiles each, before the others
 /// have their second.
 Ask whenToAsk(const TileScheduler &tiles) {
   if (!tiles.lengths.change)
-    return tiles.arch.hasClusterLaunchControl ? Ask::Ahead : Ask::BeforeLastLoop;
+    return tiles.arch.hasClusterLaunchControl ? Ask::Ahead : Ask::BeforeLoops;
   const std::vector<RingPlacement> &rings = tiles.placement.rings;
   const bool isDeep = std::any_of(rings.begin(), rings.end(),
                                   [](const RingPlacement &ring) { return ring.depth > 0 && ring.stages > 2; });

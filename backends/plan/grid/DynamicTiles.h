@@ -15,10 +15,10 @@ namespace tkc::planner {
 /// what stands against what the key asks for.
 std::string chooseDynamicTiles(const TileScheduler &tiles, Placement &placement, plan::Grid &grid, std::string &why);
 
-/// When the next tile is asked for: as soon as there is place for the answer; when the loading role comes to its last
-/// loop; when it is done with that. Where lengths change from tile to tile, those that blocks hold and have not begun
-/// are what others have no share of at the grid's end.
-enum class Ask : uint8_t { Ahead, BeforeLastLoop, WhenLoaded };
+/// When the next tile is asked for: as soon as there is place for the answer; when the loading role comes to the loops
+/// of a tile; to the last of them; when it is done with that. Where lengths change from tile to tile, those that blocks
+/// hold and have not begun are what others have no share of at the grid's end.
+enum class Ask : uint8_t { Ahead, BeforeLoops, BeforeLastLoop, WhenLoaded };
 Ask whenToAsk(const TileScheduler &tiles);
 
 /// Makes every role go on with the tile that the answer in `buffer` names, and returns the role that asks, which is
