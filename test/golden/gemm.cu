@@ -1363,6 +1363,210 @@ __global__ void __launch_bounds__(384, 1) gemm_bf16_BN128_cluster2_cluster_acros
   }
 }
 
+struct gemm_bf16_BM192_BN192_consumer_registers152_producer_registers56_arguments {
+  tk::tensor_map a_map;
+  tk::tensor_map b_map;
+  tk::tensor_map c_piece_map;
+  tk::global<const tk::bf16, 2> a;
+  tk::global<const tk::bf16, 2> b;
+  tk::global<tk::bf16, 2> c;
+  int M;
+  int K;
+  int N;
+  bool loads_fit;        // the copy engine can load every tensor that it is to
+  bool a_map_fits;       // this one at least
+  bool b_map_fits;       // this one at least
+  bool c_piece_map_fits; // and store this one
+};
+
+struct gemm_bf16_BM192_BN192_consumer_registers152_producer_registers56_shared {
+  tk::shared_tile<tk::bf16, 192, 64> a[3];
+  tk::shared_tile<tk::bf16, 64, 192> b[3];
+  tk::shared_tile<tk::bf16, 64, 64> c_piece[2][3];
+  tk::barrier a_b_full[3];
+  tk::barrier a_b_empty[3];
+};
+
+/// gemm.tk:5  gemm, for sm_90a.
+/// c = a · b
+/// BM = 192, BN = 192, BK = 64.
+/// Plan: stages: a_b 3; warpgroups: 3; overlap: 0; persistent: true.
+/// Roles: producer of 4 warps, 3 × consumer of 4 warps.
+/// Shared memory: a 72 KiB, b 72 KiB, c_piece 48 KiB.
+__global__ void __launch_bounds__(512, 1) gemm_bf16_BM192_BN192_consumer_registers152_producer_registers56(
+    const __grid_constant__ gemm_bf16_BM192_BN192_consumer_registers152_producer_registers56_arguments g) {
+  auto &shared = tk::shared_at<gemm_bf16_BM192_BN192_consumer_registers152_producer_registers56_shared>(0);
+  const int warpgroup = tk::warpgroup_index();
+  if (threadIdx.x == 0) {
+    for (auto &barrier : shared.a_b_full)
+      barrier.init(g.loads_fit ? 1 : 128);
+    for (auto &barrier : shared.a_b_empty)
+      barrier.init(3);
+    tk::barrier_init_fence();
+  }
+  tk::sync_block();
+  tk::launch_dependents();
+  tk::wait_for_dependencies();
+  if (warpgroup == 3) {
+    // producer
+    tk::release_registers<56>();
+    const tk::tiles<192> m_tiles{0, g.M};
+    const tk::tiles<192> n_tiles{0, g.N};
+    if (g.loads_fit) {
+      if (tk::warp_index() == 12 && tk::elect_one()) {
+        tk::ring<3> a_b_at;
+        for (int block = blockIdx.x; block < m_tiles.count() * n_tiles.count(); block += gridDim.x) {
+          const auto at = tk::raster(block, m_tiles.count(), n_tiles.count(), 8);
+          const auto m = m_tiles[at.row];
+          const auto n = n_tiles[at.col];
+          // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
+          for (const auto k : tk::tiles<64>{0, g.K}) {
+            shared.a_b_empty[a_b_at.slot].wait(a_b_at.phase ^ 1);
+            shared.a_b_full[a_b_at.slot].expect_bytes(49152);
+            tk::tma_load(shared.a[a_b_at.slot], g.a_map, shared.a_b_full[a_b_at.slot], k.begin, m.begin);
+            tk::tma_load(shared.b[a_b_at.slot], g.b_map, shared.a_b_full[a_b_at.slot], n.begin, k.begin);
+            a_b_at.advance();
+          }
+        }
+      }
+    } else {
+      // Tensors that the copy engine cannot take: by the threads of this role.
+      tk::ring<3> a_b_at;
+      for (int block = blockIdx.x; block < m_tiles.count() * n_tiles.count(); block += gridDim.x) {
+        const auto at = tk::raster(block, m_tiles.count(), n_tiles.count(), 8);
+        const auto m = m_tiles[at.row];
+        const auto n = n_tiles[at.col];
+        // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
+        for (const auto k : tk::tiles<64>{0, g.K}) {
+          shared.a_b_empty[a_b_at.slot].wait(a_b_at.phase ^ 1);
+          if (g.a_map_fits && tk::thread_in_warpgroup() == 0) {
+            shared.a_b_full[a_b_at.slot].announce_bytes(24576);
+            tk::tma_load(shared.a[a_b_at.slot], g.a_map, shared.a_b_full[a_b_at.slot], k.begin, m.begin);
+          }
+          if (g.b_map_fits && tk::thread_in_warpgroup() == 0) {
+            shared.a_b_full[a_b_at.slot].announce_bytes(24576);
+            tk::tma_load(shared.b[a_b_at.slot], g.b_map, shared.a_b_full[a_b_at.slot], n.begin, k.begin);
+          }
+          tk::copy_rows_to_shared<128>(
+              shared.a[a_b_at.slot],
+              tk::view<const tk::bf16>{g.a.at(m.begin, k.begin), g.a.stride(0), m.end - m.begin, k.end - k.begin},
+              tk::thread_in_warpgroup(), !g.a_map_fits);
+          tk::copy_rows_to_shared<128>(
+              shared.b[a_b_at.slot],
+              tk::view<const tk::bf16>{g.b.at(k.begin, n.begin), g.b.stride(0), k.end - k.begin, n.end - n.begin},
+              tk::thread_in_warpgroup(), !g.b_map_fits);
+          tk::finish_copies();
+          shared.a_b_full[a_b_at.slot].arrive();
+          a_b_at.advance();
+        }
+      }
+    }
+  } else {
+    // consumer
+    tk::claim_registers<152>();
+    const tk::tiles<192> m_tiles{0, g.M};
+    const tk::tiles<192> n_tiles{0, g.N};
+    tk::ring<2> c_piece_at;
+    tk::ring<3> a_b_at;
+    tk::ring<3> a_b_done;
+    for (int block = blockIdx.x; block < m_tiles.count() * n_tiles.count(); block += gridDim.x) {
+      const auto at = tk::raster(block, m_tiles.count(), n_tiles.count(), 8);
+      const auto m = m_tiles[at.row];
+      const auto n = n_tiles[at.col];
+      // gemm.tk:8  var acc = zeros(BM, BN);
+      auto acc = tk::full<tk::fragment<float, 64, 192, tk::mma_layout>>(0.0f);
+      // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
+      const tk::tiles<64> k_tiles{0, g.K};
+      if (0 < g.K) {
+        {
+          shared.a_b_full[a_b_at.slot].wait(a_b_at.phase);
+          tk::mma_fence(acc);
+          tk::mma_async(acc, shared.a[a_b_at.slot].rows_of<64>(warpgroup), shared.b[a_b_at.slot].all());
+          tk::mma_commit();
+          a_b_at.advance();
+        }
+        for ([[maybe_unused]] const auto k : k_tiles.rest()) {
+          shared.a_b_full[a_b_at.slot].wait(a_b_at.phase);
+          tk::mma_fence();
+          tk::mma_async(acc, shared.a[a_b_at.slot].rows_of<64>(warpgroup), shared.b[a_b_at.slot].all());
+          tk::mma_commit();
+          a_b_at.advance();
+          tk::mma_wait<1>();
+          if (tk::thread_in_warpgroup() == 0)
+            shared.a_b_empty[a_b_done.slot].arrive();
+          a_b_done.advance();
+        }
+        // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
+        tk::mma_wait<0>(acc);
+        if (tk::thread_in_warpgroup() == 0)
+          shared.a_b_empty[a_b_done.slot].arrive();
+        a_b_done.advance();
+      }
+      // gemm.tk:10  c[m, n] = acc;
+      const auto acc_bf16 = tk::cast<tk::bf16>(acc);
+      if (g.c_piece_map_fits) {
+        if (tk::thread_in_warpgroup() == 0)
+          tk::bulk_wait_read<1>();
+        tk::sync(2 + warpgroup, 128);
+        tk::store_shared(shared.c_piece[c_piece_at.slot][warpgroup], tk::cols_of<64>(acc_bf16, 0));
+        tk::fence_proxy_async();
+        tk::sync(2 + warpgroup, 128);
+        if (tk::thread_in_warpgroup() == 0) {
+          tk::tma_store(g.c_piece_map, shared.c_piece[c_piece_at.slot][warpgroup], n.begin, m.begin + warpgroup * 64);
+          tk::bulk_commit();
+        }
+        c_piece_at.advance();
+        if (tk::thread_in_warpgroup() == 0)
+          tk::bulk_wait_read<1>();
+        tk::sync(2 + warpgroup, 128);
+        tk::store_shared(shared.c_piece[c_piece_at.slot][warpgroup], tk::cols_of<64>(acc_bf16, 1));
+        tk::fence_proxy_async();
+        tk::sync(2 + warpgroup, 128);
+        if (tk::thread_in_warpgroup() == 0) {
+          tk::tma_store(g.c_piece_map, shared.c_piece[c_piece_at.slot][warpgroup], n.begin + 64,
+                        m.begin + warpgroup * 64);
+          tk::bulk_commit();
+        }
+        c_piece_at.advance();
+        if (tk::thread_in_warpgroup() == 0)
+          tk::bulk_wait_read<1>();
+        tk::sync(2 + warpgroup, 128);
+        tk::store_shared(shared.c_piece[c_piece_at.slot][warpgroup], tk::cols_of<64>(acc_bf16, 2));
+        tk::fence_proxy_async();
+        tk::sync(2 + warpgroup, 128);
+        if (tk::thread_in_warpgroup() == 0) {
+          tk::tma_store(g.c_piece_map, shared.c_piece[c_piece_at.slot][warpgroup], n.begin + 128,
+                        m.begin + warpgroup * 64);
+          tk::bulk_commit();
+        }
+        c_piece_at.advance();
+      } else {
+        // gemm.tk:10  c[m, n] = acc;
+        tk::store_shared(shared.c_piece[c_piece_at.slot][warpgroup], tk::cols_of<64>(acc_bf16, 0));
+        tk::sync(2 + warpgroup, 128);
+        tk::copy_from_shared<128>(tk::view<tk::bf16>{g.c.at(m.begin + warpgroup * 64, n.begin), g.c.stride(0),
+                                                     m.end - (m.begin + warpgroup * 64), n.end - n.begin},
+                                  shared.c_piece[c_piece_at.slot][warpgroup], tk::thread_in_warpgroup());
+        c_piece_at.advance();
+        tk::store_shared(shared.c_piece[c_piece_at.slot][warpgroup], tk::cols_of<64>(acc_bf16, 1));
+        tk::sync(2 + warpgroup, 128);
+        tk::copy_from_shared<128>(tk::view<tk::bf16>{g.c.at(m.begin + warpgroup * 64, n.begin + 64), g.c.stride(0),
+                                                     m.end - (m.begin + warpgroup * 64), n.end - (n.begin + 64)},
+                                  shared.c_piece[c_piece_at.slot][warpgroup], tk::thread_in_warpgroup());
+        c_piece_at.advance();
+        tk::store_shared(shared.c_piece[c_piece_at.slot][warpgroup], tk::cols_of<64>(acc_bf16, 2));
+        tk::sync(2 + warpgroup, 128);
+        tk::copy_from_shared<128>(tk::view<tk::bf16>{g.c.at(m.begin + warpgroup * 64, n.begin + 128), g.c.stride(0),
+                                                     m.end - (m.begin + warpgroup * 64), n.end - (n.begin + 128)},
+                                  shared.c_piece[c_piece_at.slot][warpgroup], tk::thread_in_warpgroup());
+        c_piece_at.advance();
+      }
+    }
+    if (tk::thread_in_warpgroup() == 0)
+      tk::bulk_wait_read<0>();
+  }
+}
+
 struct gemm_bf16_BN192_cluster4_pingpong1_raster32_arguments {
   tk::tensor_map a_map;
   tk::tensor_map b_map;
@@ -3325,9 +3529,12 @@ static tk_status gemm(tk::host::order order, const tk_tensor *a, const tk_tensor
   }
   if (T == tk::element::bf16 && (tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) == 16) &&
       (int64_t(K) >= 2304) && (int64_t(M) > 64) && (int64_t(N) > 64) &&
-      ((tk::host::ceildiv(int64_t(M), 64) * tk::host::ceildiv(int64_t(N), 64)) <= int64_t(device.multiprocessors)) &&
-      ((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 128)) <=
-       (tk::host::divide(int64_t(device.multiprocessors), 11) * 2))) {
+      ((((tk::host::ceildiv(int64_t(M), 64) * tk::host::ceildiv(int64_t(N), 64)) <= int64_t(device.multiprocessors)) &&
+        ((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 128)) <=
+         (tk::host::divide(int64_t(device.multiprocessors), 11) * 2))) ||
+       (((tk::host::max(tk::host::alignment(a_view), tk::host::alignment(b_view)) < 32) && (int64_t(N) <= 128)) &&
+        ((tk::host::ceildiv(int64_t(M), 64) * tk::host::ceildiv(int64_t(N), 64)) <=
+         ((tk::host::divide(int64_t(device.multiprocessors), 11) * 10) * 2))))) {
     gemm_bf16_BM64_BN64_cluster2_cluster_across2_stages13_arguments arguments{};
     arguments.a = tk::host::make_global<const tk::bf16, 2>(a_view);
     arguments.b = tk::host::make_global<const tk::bf16, 2>(b_view);
@@ -3391,6 +3598,52 @@ static tk_status gemm(tk::host::order order, const tk_tensor *a, const tk_tensor
     tk::host::launch(call, device, gemm_bf16_BN128_cluster2_cluster_across2, arguments,
                      tk::host::steps(0, M, 256) * tk::host::steps(0, N, 256) * 4, true, 384,
                      int(sizeof(gemm_bf16_BN128_cluster2_cluster_across2_shared)) + 1024, stream, order, 4);
+    return call.status();
+  }
+  if (T == tk::element::bf16 && (tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) >= 32) &&
+      (int64_t(K) > 704) &&
+      ((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 128)) > int64_t(device.multiprocessors)) &&
+      ((tk::host::ceildiv((tk::host::ceildiv(int64_t(M), 192) * tk::host::ceildiv(int64_t(N), 192)),
+                          int64_t(device.multiprocessors)) *
+        131) <
+       tk::host::min(
+           tk::host::min(
+               tk::host::min(
+                   tk::host::min(
+                       (tk::host::ceildiv((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 128)),
+                                          int64_t(device.multiprocessors)) *
+                        (50 + (7 * (tk::host::divide(64, tk::host::min(tk::host::alignment(a_view), 64)) +
+                                    tk::host::divide(64, tk::host::min(tk::host::alignment(b_view), 64)))))),
+                       (tk::host::ceildiv((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 192)),
+                                          int64_t(device.multiprocessors)) *
+                        (62 + (9 * (tk::host::divide(64, tk::host::min(tk::host::alignment(a_view), 64)) +
+                                    tk::host::divide(64, tk::host::min(tk::host::alignment(b_view), 64))))))),
+                   (tk::host::ceildiv((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 256)),
+                                      int64_t(device.multiprocessors)) *
+                    tk::host::max(
+                        110, (70 + (13 * (tk::host::divide(64, tk::host::min(tk::host::alignment(a_view), 64)) +
+                                          tk::host::divide(64, tk::host::min(tk::host::alignment(b_view), 64)))))))),
+               (tk::host::ceildiv((tk::host::ceildiv(int64_t(M), 256) * tk::host::ceildiv(int64_t(N), 256)),
+                                  tk::host::divide(int64_t(device.multiprocessors), 2)) *
+                112)),
+           (tk::host::ceildiv((tk::host::ceildiv(int64_t(M), 512) * tk::host::ceildiv(int64_t(N), 192)),
+                              tk::host::divide((tk::host::divide(int64_t(device.multiprocessors), 11) * 10), 4)) *
+            82)))) {
+    gemm_bf16_BM192_BN192_consumer_registers152_producer_registers56_arguments arguments{};
+    arguments.a = tk::host::make_global<const tk::bf16, 2>(a_view);
+    arguments.b = tk::host::make_global<const tk::bf16, 2>(b_view);
+    arguments.c = tk::host::make_global<tk::bf16, 2>(c_view);
+    arguments.M = M;
+    arguments.K = K;
+    arguments.N = N;
+    arguments.a_map_fits = tk::host::encode_map(arguments.a_map, a_view, {0, 192, 64, 128, false});
+    arguments.b_map_fits = tk::host::encode_map(arguments.b_map, b_view, {0, 64, 64, 128, false});
+    arguments.c_piece_map_fits = tk::host::encode_map(arguments.c_piece_map, c_view, {0, 64, 64, 128, true});
+    arguments.loads_fit = arguments.a_map_fits && arguments.b_map_fits;
+    tk::host::launch(call, device, gemm_bf16_BM192_BN192_consumer_registers152_producer_registers56, arguments,
+                     tk::host::steps(0, M, 192) * tk::host::steps(0, N, 192), true, 512,
+                     int(sizeof(gemm_bf16_BM192_BN192_consumer_registers152_producer_registers56_shared)) + 1024,
+                     stream, order);
     return call.status();
   }
   if (T == tk::element::bf16 && (tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) >= 16) &&
@@ -3459,23 +3712,36 @@ static tk_status gemm(tk::host::order order, const tk_tensor *a, const tk_tensor
                      int(sizeof(gemm_bf16_BN192_cluster4_pingpong1_raster32_shared)) + 1024, stream, order, 4);
     return call.status();
   }
-  if (T == tk::element::bf16 && (tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) == 16) &&
-      (int64_t(M) > 64) &&
-      (((((int64_t(K) > 2048) && (int64_t(N) > 128)) &&
-         ((tk::host::ceildiv(int64_t(M), 64) * tk::host::ceildiv(int64_t(N), 128)) >
-          (tk::host::divide(int64_t(device.multiprocessors), 11) * 4))) &&
+  if (T == tk::element::bf16 && (int64_t(M) > 64) &&
+      ((((((tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) == 32) && (int64_t(K) >= 5120)) &&
+          (int64_t(N) > 128)) &&
+         (((tk::host::ceildiv(int64_t(M), 64) * tk::host::ceildiv(int64_t(N), 64)) * 2) >
+          int64_t(device.multiprocessors))) &&
         ((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 256)) <=
          tk::host::divide((tk::host::divide(int64_t(device.multiprocessors), 11) * 10), 4))) ||
-       ((((int64_t(K) > 2048) && ((tk::host::ceildiv(int64_t(M), 64) * tk::host::ceildiv(int64_t(N), 128)) >
-                                  int64_t(device.multiprocessors))) &&
-         ((tk::host::max(tk::host::alignment(a_view), tk::host::alignment(b_view)) < 32) ||
-          (((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 128)) * 4) >
-           (int64_t(device.multiprocessors) * 3)))) &&
-        (((int64_t(M) <= int64_t(N)) &&
+       ((tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) == 16) &&
+        (((((int64_t(K) > 2048) && (int64_t(N) > 128)) &&
+           ((tk::host::ceildiv(int64_t(M), 64) * tk::host::ceildiv(int64_t(N), 128)) >
+            (tk::host::divide(int64_t(device.multiprocessors), 11) * 4))) &&
           ((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 256)) <=
-           tk::host::divide((tk::host::divide(int64_t(device.multiprocessors), 11) * 10), 2))) ||
-         ((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 128)) <=
-          int64_t(device.multiprocessors)))))) {
+           tk::host::divide((tk::host::divide(int64_t(device.multiprocessors), 11) * 10), 4))) ||
+         ((((int64_t(K) > 2048) && ((tk::host::ceildiv(int64_t(M), 64) * tk::host::ceildiv(int64_t(N), 128)) >
+                                    int64_t(device.multiprocessors))) &&
+           ((tk::host::max(tk::host::alignment(a_view), tk::host::alignment(b_view)) < 32) ||
+            (((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 128)) * 4) >
+             (int64_t(device.multiprocessors) * 3)))) &&
+          ((((int64_t(M) <= int64_t(N)) &&
+             ((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 256)) <=
+              tk::host::divide((tk::host::divide(int64_t(device.multiprocessors), 11) * 10), 2))) &&
+            (((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 128)) >
+              int64_t(device.multiprocessors)) ||
+             (tk::host::max(tk::host::alignment(a_view), tk::host::alignment(b_view)) < 64))) ||
+           (((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 128)) <=
+             int64_t(device.multiprocessors)) &&
+            ((tk::host::ceildiv((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 256)),
+                                tk::host::divide((tk::host::divide(int64_t(device.multiprocessors), 11) * 10), 4)) *
+              45) < (50 + (7 * (tk::host::divide(64, tk::host::min(tk::host::alignment(a_view), 64)) +
+                                tk::host::divide(64, tk::host::min(tk::host::alignment(b_view), 64))))))))))))) {
     gemm_bf16_BM64_BN128_cluster2_cluster_across2_stages8_arguments arguments{};
     arguments.a = tk::host::make_global<const tk::bf16, 2>(a_view);
     arguments.b = tk::host::make_global<const tk::bf16, 2>(b_view);
@@ -3799,10 +4065,14 @@ extern "C" tk_status gemm_with_workspace(const tk_tensor *a, const tk_tensor *b,
   } else if (T == tk::element::bf16 &&
              (tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) == 16) && (int64_t(K) >= 2304) &&
              (int64_t(M) > 64) && (int64_t(N) > 64) &&
-             ((tk::host::ceildiv(int64_t(M), 64) * tk::host::ceildiv(int64_t(N), 64)) <=
-              int64_t(device.multiprocessors)) &&
-             ((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 128)) <=
-              (tk::host::divide(int64_t(device.multiprocessors), 11) * 2))) {
+             ((((tk::host::ceildiv(int64_t(M), 64) * tk::host::ceildiv(int64_t(N), 64)) <=
+                int64_t(device.multiprocessors)) &&
+               ((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 128)) <=
+                (tk::host::divide(int64_t(device.multiprocessors), 11) * 2))) ||
+              (((tk::host::max(tk::host::alignment(a_view), tk::host::alignment(b_view)) < 32) &&
+                (int64_t(N) <= 128)) &&
+               ((tk::host::ceildiv(int64_t(M), 64) * tk::host::ceildiv(int64_t(N), 64)) <=
+                ((tk::host::divide(int64_t(device.multiprocessors), 11) * 10) * 2))))) {
     copies_a = tk::host::copy_pays(a_view, 1.0 * tk::host::steps(0, N, 64),
                                    4.0 * tk::host::steps(0, M, 128) * tk::host::steps(0, N, 128), 4416, device);
     copies_b = tk::host::copy_pays(b_view, 1.0 * tk::host::steps(0, M, 64),
@@ -3847,6 +4117,44 @@ extern "C" tk_status gemm_with_workspace(const tk_tensor *a, const tk_tensor *b,
                                    4.0 * tk::host::steps(0, M, 256) * tk::host::steps(0, N, 256), 4416, device);
     copies_b = tk::host::copy_pays(b_view, 1.0 * tk::host::steps(0, M, 128),
                                    4.0 * tk::host::steps(0, M, 256) * tk::host::steps(0, N, 256), 4416, device);
+  } else if (T == tk::element::bf16 &&
+             (tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) >= 32) && (int64_t(K) > 704) &&
+             ((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 128)) >
+              int64_t(device.multiprocessors)) &&
+             ((tk::host::ceildiv((tk::host::ceildiv(int64_t(M), 192) * tk::host::ceildiv(int64_t(N), 192)),
+                                 int64_t(device.multiprocessors)) *
+               131) <
+              tk::host::min(
+                  tk::host::min(
+                      tk::host::min(
+                          tk::host::min(
+                              (tk::host::ceildiv(
+                                   (tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 128)),
+                                   int64_t(device.multiprocessors)) *
+                               (50 + (7 * (tk::host::divide(64, tk::host::min(tk::host::alignment(a_view), 64)) +
+                                           tk::host::divide(64, tk::host::min(tk::host::alignment(b_view), 64)))))),
+                              (tk::host::ceildiv(
+                                   (tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 192)),
+                                   int64_t(device.multiprocessors)) *
+                               (62 + (9 * (tk::host::divide(64, tk::host::min(tk::host::alignment(a_view), 64)) +
+                                           tk::host::divide(64, tk::host::min(tk::host::alignment(b_view), 64))))))),
+                          (tk::host::ceildiv((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 256)),
+                                             int64_t(device.multiprocessors)) *
+                           tk::host::max(
+                               110,
+                               (70 + (13 * (tk::host::divide(64, tk::host::min(tk::host::alignment(a_view), 64)) +
+                                            tk::host::divide(64, tk::host::min(tk::host::alignment(b_view), 64)))))))),
+                      (tk::host::ceildiv((tk::host::ceildiv(int64_t(M), 256) * tk::host::ceildiv(int64_t(N), 256)),
+                                         tk::host::divide(int64_t(device.multiprocessors), 2)) *
+                       112)),
+                  (tk::host::ceildiv(
+                       (tk::host::ceildiv(int64_t(M), 512) * tk::host::ceildiv(int64_t(N), 192)),
+                       tk::host::divide((tk::host::divide(int64_t(device.multiprocessors), 11) * 10), 4)) *
+                   82)))) {
+    copies_a = tk::host::copy_pays(a_view, 1.0 * tk::host::steps(0, N, 192),
+                                   1.0 * tk::host::steps(0, M, 192) * tk::host::steps(0, N, 192), 4416, device);
+    copies_b = tk::host::copy_pays(b_view, 1.0 * tk::host::steps(0, M, 192),
+                                   1.0 * tk::host::steps(0, M, 192) * tk::host::steps(0, N, 192), 4416, device);
   } else if (
       T == tk::element::bf16 && (tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) >= 16) &&
       (int64_t(M) > 64) &&
@@ -3902,23 +4210,38 @@ extern "C" tk_status gemm_with_workspace(const tk_tensor *a, const tk_tensor *b,
                                    4.0 * tk::host::steps(0, M, 512) * tk::host::steps(0, N, 192), 4416, device);
     copies_b = tk::host::copy_pays(b_view, 1.0 * tk::host::steps(0, M, 128),
                                    4.0 * tk::host::steps(0, M, 512) * tk::host::steps(0, N, 192), 4416, device);
-  } else if (T == tk::element::bf16 &&
-             (tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) == 16) && (int64_t(M) > 64) &&
-             (((((int64_t(K) > 2048) && (int64_t(N) > 128)) &&
-                ((tk::host::ceildiv(int64_t(M), 64) * tk::host::ceildiv(int64_t(N), 128)) >
-                 (tk::host::divide(int64_t(device.multiprocessors), 11) * 4))) &&
+  } else if (T == tk::element::bf16 && (int64_t(M) > 64) &&
+             ((((((tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) == 32) &&
+                  (int64_t(K) >= 5120)) &&
+                 (int64_t(N) > 128)) &&
+                (((tk::host::ceildiv(int64_t(M), 64) * tk::host::ceildiv(int64_t(N), 64)) * 2) >
+                 int64_t(device.multiprocessors))) &&
                ((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 256)) <=
                 tk::host::divide((tk::host::divide(int64_t(device.multiprocessors), 11) * 10), 4))) ||
-              ((((int64_t(K) > 2048) && ((tk::host::ceildiv(int64_t(M), 64) * tk::host::ceildiv(int64_t(N), 128)) >
-                                         int64_t(device.multiprocessors))) &&
-                ((tk::host::max(tk::host::alignment(a_view), tk::host::alignment(b_view)) < 32) ||
-                 (((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 128)) * 4) >
-                  (int64_t(device.multiprocessors) * 3)))) &&
-               (((int64_t(M) <= int64_t(N)) &&
+              ((tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) == 16) &&
+               (((((int64_t(K) > 2048) && (int64_t(N) > 128)) &&
+                  ((tk::host::ceildiv(int64_t(M), 64) * tk::host::ceildiv(int64_t(N), 128)) >
+                   (tk::host::divide(int64_t(device.multiprocessors), 11) * 4))) &&
                  ((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 256)) <=
-                  tk::host::divide((tk::host::divide(int64_t(device.multiprocessors), 11) * 10), 2))) ||
-                ((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 128)) <=
-                 int64_t(device.multiprocessors)))))) {
+                  tk::host::divide((tk::host::divide(int64_t(device.multiprocessors), 11) * 10), 4))) ||
+                ((((int64_t(K) > 2048) && ((tk::host::ceildiv(int64_t(M), 64) * tk::host::ceildiv(int64_t(N), 128)) >
+                                           int64_t(device.multiprocessors))) &&
+                  ((tk::host::max(tk::host::alignment(a_view), tk::host::alignment(b_view)) < 32) ||
+                   (((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 128)) * 4) >
+                    (int64_t(device.multiprocessors) * 3)))) &&
+                 ((((int64_t(M) <= int64_t(N)) &&
+                    ((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 256)) <=
+                     tk::host::divide((tk::host::divide(int64_t(device.multiprocessors), 11) * 10), 2))) &&
+                   (((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 128)) >
+                     int64_t(device.multiprocessors)) ||
+                    (tk::host::max(tk::host::alignment(a_view), tk::host::alignment(b_view)) < 64))) ||
+                  (((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 128)) <=
+                    int64_t(device.multiprocessors)) &&
+                   ((tk::host::ceildiv(
+                         (tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 256)),
+                         tk::host::divide((tk::host::divide(int64_t(device.multiprocessors), 11) * 10), 4)) *
+                     45) < (50 + (7 * (tk::host::divide(64, tk::host::min(tk::host::alignment(a_view), 64)) +
+                                       tk::host::divide(64, tk::host::min(tk::host::alignment(b_view), 64))))))))))))) {
     copies_a = tk::host::copy_pays(a_view, 1.0 * tk::host::steps(0, N, 128),
                                    4.0 * tk::host::steps(0, M, 128) * tk::host::steps(0, N, 256), 4416, device);
     copies_b = tk::host::copy_pays(b_view, 1.0 * tk::host::steps(0, M, 64),
