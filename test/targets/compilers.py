@@ -13,6 +13,7 @@ import subprocess
 
 import cache
 import in_flight
+import lost_signs
 
 # What of ROCm's headers emitted files use, for machines without them.
 HIP_HEADERS = pathlib.Path(__file__).resolve().parents[2] / "emulator/shim"
@@ -96,6 +97,8 @@ def read_nvidia(messages, ptx):
         name, body = re.match(r"\w+", part)[0], part
         if early := in_flight.overwritten(body):
             faults.append(f"{plain(name)}: writes what a product in flight reads: {early[0]}")
+        if lost_signs.TARGET.search(ptx) and (signs := lost_signs.dropped(body)):
+            faults.append(f"{plain(name)}: ptxas may drop a sign: {signs[0]}")
         if plain(name) in kernels:
             kernels[plain(name)]["loops"] = loops(body, r"^(\$L\w+):", r"\bbra(?:\.uni)?\s+(\$L\w+)",
                                                   r"\b(?:wgmma\.mma_async|mma\.sync|tcgen05\.mma)\b")

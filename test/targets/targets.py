@@ -9,7 +9,7 @@ Writes FOLDER/targets.md (tables), targets.json, and targets-*.xml (JUnit). What
 results are kept in $TKC_CACHE (~/.cache/tkc). Without --all a covering subset: on each architecture one specialisation and one case in
 six of each kernel, others on other architectures; without --arch, architectures whose kernels are built alike by turns, and half of
 these kinds each day (turns.py; --day says another). Fails on spills to memory, stack frames, local memory, on what ptxas serialised or
-repaired, on writes of registers that a product in flight reads (in_flight.py), on whatever the emulator finds, and on bank conflicts
+repaired, on writes of registers that a product in flight reads (in_flight.py), on negations that lose their sign (lost_signs.py), on whatever the emulator finds, and on bank conflicts
 in loops and superfluous products, of the first case of each kernel (without --all or --arch, of half of the files each day, on one
 architecture).
 Spills that known-spills.txt lists are counted and shown apart; known-counts.txt lists conflicts and products."""
@@ -30,6 +30,7 @@ import cache
 import compilers
 import counts
 import in_flight
+import lost_signs
 import turns
 
 root = pathlib.Path(__file__).resolve().parents[2]
@@ -73,7 +74,7 @@ def compile_one(options, store, spec, gpu):
             return {"kernels": {}, "faults": [run.stderr.strip()[:2000]]}, False
         plan = re.search(r"^  threads (\d+) cluster \d+ shared (\d+)", tkc(options, *chosen, "--emit=plan").stdout, re.M)
         key = cache.digest("compile", source, " ".join(compilers.command(gpu, "", "")), compilers.version(compilers.find(gpu)),
-                           pathlib.Path(compilers.__file__), pathlib.Path(in_flight.__file__))
+                           *(pathlib.Path(module.__file__) for module in (compilers, in_flight, lost_signs)))
         result, known = store.remembered(key, lambda: compilers.compile(source, gpu, folder))
         result = judged(result)
         if plan:

@@ -421,6 +421,8 @@ cpp::Expr RolePrinter::masked(const std::string &condition, cpp::Expr chosen, co
 }
 
 cpp::Expr RolePrinter::computed(const Stmt &stmt) {
+  if (const std::string negated = negatedBy(stmt); !negated.empty())
+    return cpp::call("tk::negate", {value(negated)});
   switch (stmt.op) {
   case OpKind::Const: {
     const VarType &type = typeOf(stmt.dest);
@@ -477,9 +479,6 @@ cpp::Expr RolePrinter::computed(const Stmt &stmt) {
   case OpKind::ExternCall:
     return externCall(stmt);
   case OpKind::Neg:
-    if (const ElemType elem = typeOf(stmt.dest).elem; !isFloat(elem) && !isIndex(stmt.operands[0]))
-      return cpp::call("tk::wrapping_sub",
-                       {elem == ElemType::I64 ? wideInteger(0) : cpp::integer(0), value(stmt.operands[0])});
     return cpp::unary("-", value(stmt.operands[0]));
   case OpKind::Not:
     return cpp::unary(typeOf(stmt.dest).elem == ElemType::Bool ? "!" : "~", value(stmt.operands[0]));

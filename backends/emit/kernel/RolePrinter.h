@@ -167,6 +167,8 @@ private:
   const plan::VarType &typeOf(const std::string &var) const;
   bool isTile(const std::string &var) const;
   const plan::Stmt *definitionOf(const std::string &var) const;
+  std::optional<double> constantOf(const std::string &var) const;
+  std::string negatedBy(const plan::Stmt &stmt) const;
   /// Whether the result of an i32 sum, difference or product may be too large.
   bool mayWrap(const plan::Stmt &stmt) const;
   bool isIndex(const std::string &var, int depth = 0) const;

@@ -89,6 +89,30 @@ bool RolePrinter::isIndex(const std::string &var, int depth) const {
   }
 }
 
+std::optional<double> RolePrinter::constantOf(const std::string &var) const {
+  const Stmt *definition = definitionOf(var);
+  if (!definition || definition->kind != StmtKind::Compute)
+    return std::nullopt;
+  if (definition->op == OpKind::Full)
+    return constantOf(definition->operands[0]);
+  return definition->op == OpKind::Const ? std::optional(definition->constant) : std::nullopt;
+}
+
+/// What an integer operation negates: as -x, 0 - x, x * -1 or -1 * x; empty: it is none of these.
+std::string RolePrinter::negatedBy(const Stmt &stmt) const {
+  const ElemType elem = typeOf(stmt.dest).elem;
+  if (elem != ElemType::I32 && elem != ElemType::I64)
+    return {};
+  if (stmt.op == OpKind::Neg)
+    return stmt.operands[0];
+  if (stmt.op == OpKind::Sub && constantOf(stmt.operands[0]) == 0.0)
+    return stmt.operands[1];
+  for (const size_t side : {0, 1})
+    if (stmt.op == OpKind::Mul && constantOf(stmt.operands[side]) == -1.0)
+      return stmt.operands[1 - side];
+  return {};
+}
+
 bool RolePrinter::mayWrap(const Stmt &stmt) const {
   const ElemType elem = typeOf(stmt.dest).elem;
   if ((elem != ElemType::I32 && elem != ElemType::I64) || bounds.count(stmt.dest) != 0)
@@ -97,13 +121,8 @@ bool RolePrinter::mayWrap(const Stmt &stmt) const {
     return !std::all_of(stmt.operands.begin(), stmt.operands.end(),
                         [&](const std::string &operand) { return isIndex(operand); });
   // (x / c) * c is no further from 0 than x, but for what floors.
-  const auto constantOf = [&](const std::string &var) {
-    const Stmt *definition = definitionOf(var);
-    const bool isConstant = definition && definition->kind == StmtKind::Compute && definition->op == OpKind::Const;
-    return isConstant ? definition->constant : 0;
-  };
   for (const size_t side : {0, 1}) {
-    const double factor = constantOf(stmt.operands[side]);
+    const double factor = constantOf(stmt.operands[side]).value_or(0);
     const Stmt *other = definitionOf(stmt.operands[1 - side]);
     if (factor > 0 && other && other->kind == StmtKind::Compute && other->op == OpKind::Div &&
         constantOf(other->operands[1]) == factor && isIndex(other->operands[0]))

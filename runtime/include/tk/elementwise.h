@@ -42,6 +42,9 @@ template <class X, class Y>
 __device__ __forceinline__ auto wrapping_mul(const X &x, const Y &y) {
   return map([](auto a, auto b) { return wrapping_mul(a, decltype(a)(b)); }, x, y);
 }
+template <tile X> __device__ __forceinline__ auto negate(const X &x) {
+  return map([](auto a) { return negate(a); }, x);
+}
 /// Whether many elements have one divisor: a fragment by a column, a row by a number. Its reciprocal then costs each a
 /// multiplication.
 template <class X, class Y>

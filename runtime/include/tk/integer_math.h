@@ -4,6 +4,7 @@
 // Scalar functions on i32 and i64.
 #pragma once
 
+#include "tk/negate.h"
 #include "tk/types.h"
 
 namespace tk {

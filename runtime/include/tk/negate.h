@@ -1,0 +1,21 @@
+// Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The negation of integers, which wraps: that of the least number is itself.
+#pragma once
+
+#include "tk/config.h"
+
+namespace tk {
+
+/// For compute capability 9.0 to 10.3, ptxas of CUDA 12.8 and 13.0 makes one instruction (VIMNMX3) of max(z, max(x, -y)) or of
+/// such minima, and drops the sign of y. It does not look through a permutation of bytes, though this one changes none.
+__device__ __forceinline__ int negate(int x) {
+  const unsigned negative = 0u - unsigned(x);
+  if constexpr (compute_capability >= 90 && compute_capability < 120)
+    return int(__byte_perm(negative, 0, 0x3210));
+  return int(negative);
+}
+__device__ __forceinline__ long long negate(long long x) { return (long long)(0ull - (unsigned long long)(x)); }
+
+} // namespace tk
