@@ -12,9 +12,9 @@ using ir::OpKind;
 
 namespace {
 
-constexpr int maxDepth = 6;    ///< of replacing atoms by bounds; expressions in kernels need two or three
-constexpr int maxSteps = 2000; ///< of one proof; kernels of the library need at most 31
-constexpr int maxOps = 128;    ///< of arithmetic that is looked into, what is used twice counting twice
+constexpr int maxDepth = 6;     ///< of replacing atoms by bounds; expressions in kernels need two or three
+constexpr int maxSteps = 20000; ///< of one proof; the library needs at most 31, but each condition multiplies them
+constexpr int maxOps = 128;     ///< of arithmetic that is looked into, what is used twice counting twice
 constexpr int64_t maxCoefficient = int64_t(1) << 40; ///< far above any i32, so that sums of those do not overflow
 
 Linear scaled(const Linear &linear, int64_t factor) {
