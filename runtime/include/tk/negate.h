@@ -8,7 +8,7 @@
 
 namespace tk {
 
-/// For compute capability 9.0 to 10.3, ptxas of CUDA 12.8 and 13.0 makes one instruction (VIMNMX3) of
+/// For compute capability 9.0 to 10.3, ptxas of CUDA 12.8 and 13.0 (not of 13.5) makes one instruction (VIMNMX3) of
 /// max(z, max(x, -y)), or of such minima, and drops the sign of y. It does not look through a permutation of bytes,
 /// though this one changes none.
 __device__ __forceinline__ int negate(int x) {
