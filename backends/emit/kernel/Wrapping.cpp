@@ -89,33 +89,39 @@ bool RolePrinter::isIndex(const std::string &var, int depth) const {
   }
 }
 
+static bool isWideInteger(ElemType elem) { return elem == ElemType::I32 || elem == ElemType::I64; }
+
+/// The number that a scalar or every element of a tile is, before it is cast to i32 or i64.
 std::optional<double> RolePrinter::constantOf(const std::string &var) const {
   const Stmt *definition = definitionOf(var);
   if (!definition || definition->kind != StmtKind::Compute)
     return std::nullopt;
-  if (definition->op == OpKind::Full)
+  if (definition->op == OpKind::Full || (definition->op == OpKind::Cast && isWideInteger(typeOf(var).elem)))
     return constantOf(definition->operands[0]);
   return definition->op == OpKind::Const ? std::optional(definition->constant) : std::nullopt;
 }
 
-/// What an integer operation negates: as -x, 0 - x, x * -1 or -1 * x; empty: it is none of these.
+/// What an integer operation negates: as -x, 0 - x, x * -1 or -1 * x; empty: it is none of these, or has more elements
+/// than x.
 std::string RolePrinter::negatedBy(const Stmt &stmt) const {
-  const ElemType elem = typeOf(stmt.dest).elem;
-  if (elem != ElemType::I32 && elem != ElemType::I64)
+  const plan::VarType &type = typeOf(stmt.dest);
+  if (!isWideInteger(type.elem))
     return {};
   if (stmt.op == OpKind::Neg)
     return stmt.operands[0];
-  if (stmt.op == OpKind::Sub && constantOf(stmt.operands[0]) == 0.0)
-    return stmt.operands[1];
-  for (const size_t side : {0, 1})
-    if (stmt.op == OpKind::Mul && constantOf(stmt.operands[side]) == -1.0)
-      return stmt.operands[1 - side];
+  const auto negates = [&](size_t side) {
+    return (stmt.op == OpKind::Sub && side == 1 && constantOf(stmt.operands[0]) == 0.0) ||
+           (stmt.op == OpKind::Mul && constantOf(stmt.operands[1 - side]) == -1.0);
+  };
+  for (size_t side = 0; side < stmt.operands.size(); ++side)
+    if (negates(side) && typeOf(stmt.operands[side]) == type)
+      return stmt.operands[side];
   return {};
 }
 
 bool RolePrinter::mayWrap(const Stmt &stmt) const {
   const ElemType elem = typeOf(stmt.dest).elem;
-  if ((elem != ElemType::I32 && elem != ElemType::I64) || bounds.count(stmt.dest) != 0)
+  if (!isWideInteger(elem) || bounds.count(stmt.dest) != 0)
     return false;
   if (stmt.op != OpKind::Mul)
     return !std::all_of(stmt.operands.begin(), stmt.operands.end(),

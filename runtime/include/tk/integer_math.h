@@ -27,6 +27,7 @@ __device__ __forceinline__ int wrapping_add(int x, int y) { return int(u32(x) + 
 __device__ __forceinline__ i64 wrapping_add(i64 x, i64 y) { return i64(u64(x) + u64(y)); }
 __device__ __forceinline__ int wrapping_sub(int x, int y) { return int(u32(x) - u32(y)); }
 __device__ __forceinline__ i64 wrapping_sub(i64 x, i64 y) { return i64(u64(x) - u64(y)); }
+__device__ __forceinline__ i64 negate(i64 x) { return wrapping_sub(i64(0), x); }
 __device__ __forceinline__ int wrapping_mul(int x, int y) { return int(u32(x) * u32(y)); }
 __device__ __forceinline__ i64 wrapping_mul(i64 x, i64 y) { return i64(u64(x) * u64(y)); }
 /// Quotient and remainder that floor, as the language's do. Divisors of 0 give 0, and the least number by -1 is itself:
