@@ -29,7 +29,7 @@ from pathlib import Path
 import torch
 
 import family_peers
-from family_rows import MISSING, rows
+from family_rows import rows
 from family_work import Kit
 from random_shapes import read_log
 from side_by_side import LEAD, Bench, largest_error, poison
@@ -272,7 +272,6 @@ def table(results, device):
         met += f" ({row.note})" if row.note else ""
         out.append(f"| {row.name} | {result['ms'] * 1e3:.1f} | {theirs} | {limit * 1e3:.1f} | {limit / result['ms']:.2f} | {asked} | {met} |")
     out += [""] + [f"- {result['name']}, {name}: {text}" for result in results for name, text in result.get("missing", {}).items()]
-    out += [f"- not in the library: {text}" for text in MISSING]
     return "\n".join(out) + "\n"
 
 

@@ -687,7 +687,3 @@ def rows():
     yield Row("Hedgehog, batch 1, backward", functools.partial(hedgehog_backward, batch=1), ratio=1.5, seconds=120)
     yield Row("Hedgehog, batch 4, backward", functools.partial(hedgehog_backward, batch=4), ratio=1.5, processes=0, seconds=150)
     yield Row("Hedgehog", hedgehog, ratio=3, processes=0, seconds=150)  # its peer's matrices fill the memory: nothing beside it
-
-
-# What families are asked for and the library does not have.
-MISSING = []

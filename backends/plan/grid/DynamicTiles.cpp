@@ -122,10 +122,9 @@ std::string chooseDynamicTiles(const TileScheduler &tiles, Placement &placement,
 }
 
 /// Behind the answer come the next tile's first loads. Tiles of one length gain nothing by waiting: their last loop may
-/// be the one step that a mask needs, which begins too late for an answer. Of tiles whose
-/// lengths change, rings of more than two stages leave the loading role early enough for both; a step more does, where
-/// the last loop is one. Ahead: a counter would give the blocks that begin first two more tiles each, before the others
-/// have their second.
+/// be the one step that a mask needs, which begins too late for an answer. Of tiles whose lengths change, rings of more
+/// than two stages leave the loading role early enough for both; a step more does, where the last loop is one. Ahead: a
+/// counter would give the blocks that begin first two more tiles each, before the others have their second.
 Ask whenToAsk(const TileScheduler &tiles) {
   if (!tiles.lengths.change)
     return tiles.arch.hasClusterLaunchControl ? Ask::Ahead : Ask::BeforeLoops;

@@ -69,8 +69,8 @@ private:
 
 void checkGrains(const Plan &plan, const Budget &budget, Report &report) {
   for (const Buffer &buffer : plan.buffers) {
-    if ((buffer.grain != chunkGrain && buffer.grain != 8 && buffer.grain != 4) || buffer.grain < budget.sharedGrain ||
-        (buffer.grain < chunkGrain && buffer.swizzle == Swizzle::None))
+    if ((buffer.grain != chunkGrain && buffer.grain != productGrain && buffer.grain != wordGrain) ||
+        buffer.grain < budget.sharedGrain || (buffer.grain < chunkGrain && buffer.swizzle == Swizzle::None))
       report.add(plan.loc, fmt::format("buffer `{}` has grain {}: 16, or with a swizzle 8 or 4, on {} at least {}",
                                        buffer.name, buffer.grain, plan.arch, budget.sharedGrain));
     else if (buffer.grain < leastGrain(buffer))
