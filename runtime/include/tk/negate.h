@@ -8,9 +8,9 @@
 
 namespace tk {
 
-/// For compute capability 9.0 to 10.3, ptxas of CUDA 12.8 and 13.0 (not of 13.5) makes one instruction (VIMNMX3) of
-/// max(z, max(x, -y)), or of such minima, and drops the sign of y. It does not look through a permutation of bytes,
-/// though this one changes none.
+/// ptxas of CUDA 12.8 and 13.0 (not of 13.5) fuses max(z, max(x, -y)) into one instruction, VIMNMX3, and drops the sign
+/// of y; min(z, min(x, -y)) alike. This was seen for sm_90a and sm_100a. ptxas does not look through a permutation of
+/// bytes, so one that changes nothing prevents it.
 __device__ __forceinline__ int negate(int x) {
   const unsigned negative = 0u - unsigned(x);
   if constexpr (compute_capability >= 90 && compute_capability < 120)
