@@ -1,10 +1,11 @@
 // Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Tiles of a persistent grid that blocks take one after the other, whichever is left: by cluster launch control as many
-// blocks are launched as there are tiles, and those that run take over the tiles of those that have not started;
-// without it a counter in global memory says which is next. A role of one thread asks, a tile or two ahead of who
-// computes; all roles read the answer from a ring.
+// Dynamic tiles: a block that is done with a tile takes whichever is left, instead of one that the launch fixed. With
+// cluster launch control, the launch has as many blocks as there are tiles, and a block that runs takes the tile of one
+// that has not started. Without it, the launch has as many blocks as run at once, and a counter in global memory
+// says which tile is next. One thread, in a role of its own, asks for the next tile while the block still computes the
+// one before it, or the one before that. All roles read the answer from a ring in shared memory.
 #pragma once
 
 #include "backends/plan/grid/TileScheduler.h"
@@ -15,9 +16,10 @@ namespace tkc::planner {
 /// what stands against what the key asks for.
 std::string chooseDynamicTiles(const TileScheduler &tiles, Placement &placement, plan::Grid &grid, std::string &why);
 
-/// When the next tile is asked for: as soon as there is place for the answer; when the loading role comes to the loops
-/// of a tile; to the last of them; when it is done with that. Where lengths change from tile to tile, those that blocks
-/// hold and have not begun are what others have no share of at the grid's end.
+/// When a block asks for its next tile. Ahead: as soon as the ring has place for the answer. The others wait for the
+/// loading role: until it comes to the first loop of the tile before, until it comes to the last loop, or until it is
+/// done with that. Asking late pays where tiles take different times: a tile that a block has asked for and not begun
+/// is one that no other block can take, even if that has nothing left to do at the end of the grid.
 enum class Ask : uint8_t { Ahead, BeforeLoops, BeforeLastLoop, WhenLoaded };
 Ask whenToAsk(const TileScheduler &tiles);
 
