@@ -252,6 +252,31 @@ def test_a_class_is_called_as_its_base(module):
         _native.call_as_base(3)
 
 
+def test_a_kernel_calls_past_functools_what_serves_it(module, functions):  # noqa: F811
+    """And what it is given next, and what another partial function passes besides, as before."""
+    x, kernel = torch.ones(5), module.scaled
+    for _ in range(2):
+        kernel(x, s=1, n=0)
+    notes(functions)
+    kernel(*(x,), **{"s": 2, "n": 3})
+    served = kernel.func
+    kernel.__setstate__((max, (), {}, vars(kernel)))
+    assert kernel(3, 5) == 5 and kernel(3, 5, key=lambda of: -of) == 3
+    kernel.__setstate__((served, (), {}, vars(kernel)))
+    kernel(x, s=4, n=5)
+    assert notes(functions) == "5 1 0 2 3 0;5 1 0 4 5 0;"
+    if _native._module():
+        for other in (functools.partial(served, x, s=6), functools.partial(max, 3)):
+            _native.call_directly(other)
+        assert other(2) == 3
+        other = functools.partial(served, x, s=6)
+        _native.call_directly(other)
+        other(n=8)
+        assert notes(functions) == "5 1 0 6 8 0;"
+    kernel.__setstate__((kernel._call, (), {}, vars(kernel)))
+    kernel(x, s=1, n=0)
+
+
 @pytest.mark.parametrize("mode", ["inference", "another device", "another type", "vmap", "grad"])
 def test_pytorch_may_be_in_any_mode(module, functions, mode):  # noqa: F811
     """In the calls that make the kernel's object, and in those that it serves."""

@@ -8,10 +8,8 @@
 // Tensors are those of PyTorch, seen by DLPack's functions for C. Compiled by _native.py, for the Python that runs it.
 #include "_pytorch.h"
 
-#include <algorithm>
 #include <array>
 #include <cstdint>
-#include <cstring>
 #include <deque>
 #include <structmember.h>
 #include <tvm/ffi/extra/c_env_api.h>
@@ -22,6 +20,9 @@ namespace {
 
 using tkc::framework;
 using tkc::object;
+
+/// Not among what every call runs, so that this takes few lines of the CPU's cache.
+#define RARE __attribute__((noinline))
 
 constexpr int max_parameters = 32, max_rank = 8; // the bits of `call::allocated`
 
@@ -63,10 +64,7 @@ struct view {
   bool normalize() {
     if (tensor.ndim > max_rank)
       return false;
-    bool is_plain = tensor.strides != nullptr;
-    for (int d = 0; d < tensor.ndim; ++d)
-      is_plain &= tensor.shape[d] > 1;
-    if (is_plain || !tensor.strides)
+    if (!tensor.strides)
       return true;
     for (int d = 0; d < tensor.ndim; ++d)
       strides[d] = tensor.shape[d] > 1 ? tensor.strides[d] : 1;
@@ -82,6 +80,7 @@ struct calls_data {
   std::vector<part> key;
   std::vector<std::vector<size>> shapes; ///< of the outputs; empty: they must be passed
   std::deque<known> functions; ///< where each stays where it is: other threads add to them while a call is served
+  known *latest = nullptr;     ///< the one that served last
   framework torch;
 };
 
@@ -89,14 +88,13 @@ struct calls {
   PyObject_HEAD vectorcallfunc vectorcall;
   calls_data *data;
   bool asks_python; ///< of tensors, where PyTorch's functions are not used
+  bool reads;       ///< tensors, and uses these functions where it has to
 };
 
 /// One call. Every step says whether the short way goes on.
 class call {
 public:
-  explicit call(calls_data &of) : of(of), count(static_cast<int>(of.parameters.size())) {
-    std::fill_n(values.begin(), count, nullptr);
-  }
+  explicit call(calls_data &of) : of(of), count(static_cast<int>(of.parameters.size())) {}
   ~call() {
     for (int i = of.inputs; i < count; ++i)
       if (is_allocated(i))
@@ -135,7 +133,8 @@ private:
   bool bind(PyObject *const *arguments, Py_ssize_t positional, PyObject *names) {
     if (positional > of.inputs)
       return false;
-    std::copy(arguments, arguments + positional, values.begin());
+    for (int i = 0; i < count; ++i) // so few that setting all to null first takes longer
+      values[i] = i < positional ? arguments[i] : nullptr;
     PyObject *out = nullptr;
     for (Py_ssize_t k = 0; names && k < PyTuple_GET_SIZE(names); ++k) {
       PyObject **at = place_of(PyTuple_GET_ITEM(names, k), out);
@@ -166,6 +165,7 @@ private:
       return false;
     for (int i = of.inputs; i < count; ++i)
       values[i] = PyTuple_GET_ITEM(out, i - of.inputs);
+    all_outputs = out;
     return true;
   }
 
@@ -179,7 +179,8 @@ private:
   }
 
   bool take_inputs() {
-    has_gradients = !of.torch.records_no_gradients();
+    // Where a tensor says by itself that it requires none, this need not be asked.
+    has_gradients = of.torch.is_inside || !of.torch.records_no_gradients();
     for (int i = 0; i < of.inputs; ++i)
       if (of.parameters[i].is_tensor && !take_tensor(i))
         return false;
@@ -201,8 +202,16 @@ private:
       return p.is_optional;
     if (Py_TYPE(value) != of.torch.tensor && Py_TYPE(value) != of.torch.parameter)
       return false;
-    if (has_gradients && !of.torch.requires_no_gradient(value))
+    if (has_gradients && !of.torch.requires_no_gradient(value) && !of.torch.records_no_gradients())
       return false;
+    if (of.torch.read(value, views[i].tensor))
+      return views[i].normalize();
+    return ask(i);
+  }
+
+  RARE bool ask(int i) {
+    const parameter &p = of.parameters[i];
+    PyObject *value = values[i];
     if (p.may_be_negated && !of.torch.is_not_negated(value))
       return false;
     return look(i);
@@ -253,10 +262,23 @@ private:
     std::array<int64_t, max_parameters> numbers;
     if (!key_of(numbers))
       return nullptr;
+    if (of.latest && has_key(*of.latest, numbers))
+      return of.latest;
+    return search(numbers);
+  }
+
+  RARE known *search(const std::array<int64_t, max_parameters> &numbers) const {
     for (known &one : of.functions)
-      if (std::memcmp(one.key.data(), numbers.data(), one.key.size() * sizeof(int64_t)) == 0)
-        return &one;
+      if (has_key(one, numbers))
+        return of.latest = &one;
     return nullptr;
+  }
+
+  static bool has_key(const known &of, const std::array<int64_t, max_parameters> &numbers) {
+    for (size_t at = 0; at < of.key.size(); ++at)
+      if (of.key[at] != numbers[at])
+        return false;
+    return true;
   }
 
   // ---- outputs
@@ -266,17 +288,19 @@ private:
 
   bool allocate(known &function) {
     for (int i = of.inputs; i < count; ++i)
-      if (!values[i]) {
-        if (of.shapes.empty() || !take_device(function))
-          return false;
-        const int output = i - of.inputs;
-        if (!(values[i] = new_tensor(of.shapes[output], function.dtypes[output].get(), function.device.get())))
-          return false;
-        allocated |= uint32_t(1) << i;
-        if (!look(i))
-          return false;
-      }
+      if (!values[i] && !allocate(function, i))
+        return false;
     return true;
+  }
+
+  RARE bool allocate(known &function, int i) {
+    if (of.shapes.empty() || !take_device(function))
+      return false;
+    const int output = i - of.inputs;
+    if (!(values[i] = new_tensor(of.shapes[output], function.dtypes[output].get(), function.device.get())))
+      return false;
+    allocated |= uint32_t(1) << i;
+    return look(i);
   }
 
   PyObject *new_tensor(const std::vector<size> &shape, PyObject *dtype, PyObject *device) const {
@@ -331,6 +355,12 @@ private:
         ++present, last = i;
     if (present <= 1)
       return object::shared(present ? values[last] : Py_None).release();
+    if (all_outputs && present == count - of.inputs)
+      return object::shared(all_outputs).release();
+    return new_tuple(present);
+  }
+
+  RARE PyObject *new_tuple(int present) const {
     PyObject *tuple = PyTuple_New(present);
     for (int i = of.inputs, at = 0; tuple && i < count; ++i)
       if (values[i] != Py_None)
@@ -396,19 +426,25 @@ private:
         TVMFFIEnvSetStream(on->device.device_type, on->device.device_id, before, nullptr);
     if (code == 0)
       return true;
-    TVMFFIObjectHandle error = nullptr; // the long way meets it again
+    forget_error();
+    return false;
+  }
+
+  /// The long way meets it again.
+  RARE static void forget_error() {
+    TVMFFIObjectHandle error = nullptr;
     TVMFFIErrorMoveFromRaised(&error);
     if (error)
       TVMFFIObjectDecRef(error);
-    return false;
   }
 
   calls_data &of;
   const int count;
   bool has_gradients = false;
-  std::array<PyObject *, max_parameters>
-      values;             ///< borrowed; of what a call does not pass the default or what is allocated
-  uint32_t allocated = 0; ///< which of them are, a bit for each
+  /// Borrowed; of what a call does not pass the default or what is allocated.
+  std::array<PyObject *, max_parameters> values;
+  PyObject *all_outputs = nullptr; ///< the tuple that passed them
+  uint32_t allocated = 0;          ///< which of them are, a bit for each
   std::array<view, max_parameters> views;
 };
 
@@ -500,6 +536,7 @@ PyObject *make(PyTypeObject *type, PyObject *arguments, PyObject *) {
       !take_key(*made->data, key) || !take_shapes(*made->data, shapes))
     return nullptr;
   made->asks_python = !made->data->torch.is_inside;
+  made->reads = made->data->torch.reads;
   return self.release();
 }
 
@@ -551,10 +588,43 @@ PyObject *call_as_base(PyObject *, PyObject *of) {
   Py_RETURN_NONE;
 }
 
+/// An object of functools.partial begins so.
+struct partial {
+  PyObject_HEAD PyObject *function;
+};
+
+bool is_calls(PyObject *of) { return Py_TYPE(of)->tp_dealloc == destroy; }
+
+PyObject *serve_partial(PyObject *self, PyObject *const *arguments, size_t flags, PyObject *names) {
+  PyObject *const function = reinterpret_cast<partial *>(self)->function;
+  return is_calls(function) ? serve(function, arguments, flags, names)
+                            : PyObject_Vectorcall(function, arguments, flags, names);
+}
+
+/// An object of functools.partial that calls a `Calls`, and passes nothing besides: Python may do it without the code
+/// of functools, until the object is given something else to call.
+PyObject *call_directly(PyObject *, PyObject *of) {
+  PyTypeObject *const type = Py_TYPE(of);
+  const object function(PyObject_GetAttrString(of, "func")), more(PyObject_GetAttrString(of, "args")),
+      named(PyObject_GetAttrString(of, "keywords"));
+  if (!function || !more || !named)
+    return nullptr;
+  if (PyObject_IsTrue(more.get()) != 0 || PyObject_IsTrue(named.get()) != 0)
+    Py_RETURN_NONE;
+  if (is_calls(function.get()) && PyType_HasFeature(type, Py_TPFLAGS_HAVE_VECTORCALL) &&
+      type->tp_vectorcall_offset > 0 && reinterpret_cast<partial *>(of)->function == function.get()) {
+    auto *const called = reinterpret_cast<vectorcallfunc *>(reinterpret_cast<char *>(of) + type->tp_vectorcall_offset);
+    if (*called)
+      *called = serve_partial;
+  }
+  Py_RETURN_NONE;
+}
+
 PyMethodDef methods[] = {{"remember", remember, METH_VARARGS, nullptr}, {}};
 PyMemberDef members[] = {
     {"__vectorcalloffset__", T_PYSSIZET, offsetof(calls, vectorcall), READONLY, nullptr},
     {"asks_python", T_BOOL, offsetof(calls, asks_python), READONLY, nullptr},
+    {"reads", T_BOOL, offsetof(calls, reads), READONLY, nullptr},
     {},
 };
 PyType_Slot slots[] = {
@@ -568,7 +638,8 @@ PyType_Slot slots[] = {
 };
 PyType_Spec spec = {"tkc._calls.Calls", sizeof(calls), 0,
                     Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL, slots};
-PyMethodDef functions[] = {{"call_as_base", call_as_base, METH_O, nullptr}, {}};
+PyMethodDef functions[] = {
+    {"call_as_base", call_as_base, METH_O, nullptr}, {"call_directly", call_directly, METH_O, nullptr}, {}};
 PyModuleDef definition = {PyModuleDef_HEAD_INIT, "_calls", nullptr, -1, functions, nullptr, nullptr, nullptr, nullptr};
 
 } // namespace

@@ -76,6 +76,7 @@ class Kernel(functools.partial):
         self._repeated.remember(values, function, dtypes)
         _native.call_as_base(Kernel)
         self._serve(self._repeated.method or self._call)
+        _native.call_directly(self)
 
     def _option(self, kwargs: Dict[str, Any], name: str) -> Any:
         is_parameter = any(one.name == name for one in self.signature.parameters)

@@ -4,12 +4,15 @@
 // What _calls.cpp asks of PyTorch: through Python, or where that can be, through PyTorch's own functions in C++.
 #pragma once
 #define PY_SSIZE_T_CLEAN
+#include "_inside.h"
+
 #include <Python.h>
 
 #include <cstring>
 #include <dlfcn.h>
 #include <dlpack/dlpack.h>
 #include <utility>
+#include <vector>
 
 namespace tkc {
 
@@ -58,7 +61,9 @@ struct framework {
   const DLPackExchangeAPI *api = nullptr;
   PyTypeObject *tensor = nullptr, *parameter = nullptr;
   bool is_inside = false; ///< whether `inside` answers; else Python does
+  bool reads = false;     ///< whether it needs to only where a tensor does not show it; see _inside.h
   answers inside;
+  kinds known; ///< of tensors that show it
   object has_gradients, is_negated, empty, asked_device;
   object requires_grad, device, empty_keywords;
 
@@ -67,15 +72,25 @@ struct framework {
     return is_inside ? !inside.has_gradients() : is_false(PyObject_CallNoArgs(has_gradients.get()));
   }
   bool requires_no_gradient(PyObject *of) const {
-    return is_inside ? !inside.requires_grad(inside.implementation_in(of))
-                     : is_false(PyObject_GetAttr(of, requires_grad.get()));
+    if (!is_inside)
+      return is_false(PyObject_GetAttr(of, requires_grad.get()));
+    void *const implementation = inside.implementation_in(of);
+    return (reads && !tensor_inside(implementation).has_autograd()) || !inside.requires_grad(implementation);
   }
   bool is_not_negated(PyObject *of) const {
     return is_inside ? !inside.is_negated(inside.tensor_in(of))
                      : is_false(PyObject_Vectorcall(is_negated.get(), &of, 1, nullptr));
   }
-  bool look(PyObject *of, DLTensor &result) const {
-    return is_inside ? inside.look(of, result) : api->dltensor_from_py_object_no_sync(of, &result) == 0;
+  /// Of a tensor that is not negated. False, too, of one that has to be asked.
+  bool read(PyObject *of, DLTensor &result) const { return reads && known.look(inside.implementation_in(of), result); }
+  bool look(PyObject *of, DLTensor &result) {
+    if (!is_inside)
+      return api->dltensor_from_py_object_no_sync(of, &result) == 0;
+    if (!inside.look(of, result))
+      return false;
+    if (reads && !inside.is_negated(inside.tensor_in(of)))
+      known.add(inside.implementation_in(of), result);
+    return true;
   }
 
 private:
@@ -101,28 +116,28 @@ inline Py_ssize_t offset_of(PyObject *of, const void *pointer) {
   return 0;
 }
 
-inline bool are_alike(const DLTensor &one, const DLTensor &other) {
-  return one.data == other.data && one.byte_offset == other.byte_offset && one.ndim == other.ndim &&
-         one.shape == other.shape && one.strides == other.strides && one.dtype.code == other.dtype.code &&
-         one.dtype.bits == other.dtype.bits && one.dtype.lanes == other.dtype.lanes &&
-         one.device.device_type == other.device.device_type && one.device.device_id == other.device.device_id;
-}
-
-/// An example is a tensor, where its implementation is, whether it is negated, and whether it requires a gradient.
-inline bool answers_right(answers &found, const DLPackExchangeAPI &api, PyObject *example) {
+/// A tensor, where its implementation and its storage are, and what Python says of it.
+struct example {
   PyObject *tensor = nullptr;
-  unsigned long long address = 0;
-  int is_negated = 0, requires_grad = 0;
-  if (!PyArg_ParseTuple(example, "OKpp", &tensor, &address, &is_negated, &requires_grad))
-    return false;
-  void *const implementation = reinterpret_cast<void *>(address);
+  unsigned long long address = 0, storage = 0;
+  int is_negated = 0, requires_grad = 0, is_lazy_copy = 0;
+
+  bool parse(PyObject *of) {
+    return PyArg_ParseTuple(of, "OKppKp", &tensor, &address, &is_negated, &requires_grad, &storage, &is_lazy_copy);
+  }
+  void *implementation() const { return reinterpret_cast<void *>(address); }
+};
+
+inline bool answers_right(answers &found, const DLPackExchangeAPI &api, const example &of) {
+  void *const implementation = of.implementation();
+  PyObject *const tensor = of.tensor;
   if (!found.offset)
     found.offset = offset_of(tensor, implementation);
   if (!found.offset || found.implementation_in(tensor) != implementation)
     return false;
   DLTensor seen = {}, exchanged = {};
-  return found.is_negated(found.tensor_in(tensor)) == bool(is_negated) &&
-         found.requires_grad(implementation) == bool(requires_grad) && found.look(tensor, seen) &&
+  return found.is_negated(found.tensor_in(tensor)) == bool(of.is_negated) &&
+         found.requires_grad(implementation) == bool(of.requires_grad) && found.look(tensor, seen) &&
          api.dltensor_from_py_object_no_sync(tensor, &exchanged) == 0 && are_alike(seen, exchanged);
 }
 
@@ -138,10 +153,67 @@ inline bool take_answers(answers &found, const DLPackExchangeAPI &api, PyObject 
       !take_function(library, "_ZN2at17toDLPackNonOwningERKNS_6TensorEP8DLTensor", found.to_dlpack) ||
       !take_function(library, "aoti_torch_grad_mode_is_enabled", found.has_gradients))
     return false;
-  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(examples); ++i)
-    if (!answers_right(found, api, PyList_GET_ITEM(examples, i)))
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(examples); ++i) {
+    example one;
+    if (!one.parse(PyList_GET_ITEM(examples, i)) || !answers_right(found, api, one))
       return false;
+  }
   return PyList_GET_SIZE(examples) > 0;
+}
+
+/// Whether an example shows what the functions answer.
+inline bool shows_right(const answers &found, const example &of) {
+  const tensor_inside tensor(of.implementation());
+  DLTensor answer = {}, seen = {};
+  if ((of.requires_grad && !tensor.has_autograd()) || !found.look(of.tensor, answer))
+    return false;
+  int64_t elements = 1;
+  for (int d = 0; d < answer.ndim; ++d)
+    elements *= answer.shape[d];
+  kinds one;
+  one.add(of.implementation(), answer);
+  return tensor.is_empty() == (elements == 0) &&
+         (elements == 0 || (one.look(of.implementation(), seen) && are_alike(seen, answer)));
+}
+
+/// Whether two examples that differ in what a kind stands for are of two kinds.
+inline bool are_told_apart(const answers &found, const example &one, const example &other) {
+  DLTensor first = {}, second = {};
+  if (!found.look(one.tensor, first) || !found.look(other.tensor, second))
+    return false;
+  const bool differ = one.is_negated != other.is_negated || first.dtype.code != second.dtype.code ||
+                      first.dtype.bits != second.dtype.bits || first.device.device_type != second.device.device_type;
+  return !differ || tensor_inside(one.implementation()).kind() != tensor_inside(other.implementation()).kind();
+}
+
+/// Whether storages are where they are looked for, and show which tensors are lazy copies, as one must be. This is
+/// asked before the functions, which make copies of them.
+inline bool storages_show(PyObject *examples) {
+  bool has_copy = false;
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(examples); ++i) {
+    example one;
+    if (!one.parse(PyList_GET_ITEM(examples, i)))
+      return false;
+    const tensor_inside tensor(one.implementation());
+    if (!one.address || !one.storage || reinterpret_cast<uintptr_t>(tensor.storage()) != one.storage ||
+        tensor.is_guarded() != bool(one.is_lazy_copy))
+      return false;
+    has_copy |= bool(one.is_lazy_copy);
+  }
+  return has_copy;
+}
+
+/// Whether tensors show all the rest, too.
+inline bool tensors_show(const answers &found, PyObject *examples) {
+  std::vector<example> all(static_cast<size_t>(PyList_GET_SIZE(examples)));
+  for (size_t i = 0; i < all.size(); ++i) {
+    if (!all[i].parse(PyList_GET_ITEM(examples, static_cast<Py_ssize_t>(i))) || !shows_right(found, all[i]))
+      return false;
+    for (size_t before = 0; before < i; ++before)
+      if (!are_told_apart(found, all[i], all[before]))
+        return false;
+  }
+  return true;
 }
 
 inline bool take_framework(framework &torch, PyObject *module, PyObject *asked_device, PyObject *examples) {
@@ -160,7 +232,9 @@ inline bool take_framework(framework &torch, PyObject *module, PyObject *asked_d
   const object dtype(PyUnicode_InternFromString("dtype"));
   torch.empty_keywords = object(PyTuple_Pack(2, dtype.get(), torch.device.get()));
   torch.asked_device = object::shared(asked_device);
+  const bool have_storages = storages_show(examples);
   torch.is_inside = take_answers(torch.inside, *torch.api, examples);
+  torch.reads = torch.is_inside && have_storages && tensors_show(torch.inside, examples);
   PyErr_Clear();
   return torch.has_gradients && torch.is_negated && torch.empty;
 }

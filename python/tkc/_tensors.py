@@ -109,15 +109,28 @@ def lazily_negated(torch: Any) -> Set[str]:
     return {_elem(one.to_real(), "imag") for one in complex_types}
 
 
-def examples(torch: Any) -> List[Tuple[Any, int, bool, bool]]:
-    """Tensors, where each has its implementation, whether PyTorch negates it lazily, and whether it requires a gradient. What
-    asks PyTorch past its Python is tried on them."""
+def examples(torch: Any) -> List[Tuple[Any, int, bool, bool, int, bool]]:
+    """Tensors, where each has its implementation, whether PyTorch negates it lazily, whether it requires a gradient, where
+    its storage is, and whether it is a lazy copy. What asks PyTorch past its Python is tried on them."""
     dense = torch.zeros(2, 3, dtype=torch.float32, device="cpu")
     negated = torch.complex(dense, dense).conj().imag
     required = torch.zeros(2, 3, dtype=torch.float32, device="cpu", requires_grad=True)
     some = [dense, dense[:, 1:], dense[0].bfloat16(), negated, required, required.detach()]
     some += [torch.nn.Parameter(one, is_required) for one in (dense, negated) for is_required in (False, True)]
-    return [(one, one._cdata, one.is_neg(), one.requires_grad) for one in some]
+    some += [dense.to(one).t() for one in (torch.float16, torch.int32, torch.uint8)]
+    some += [dense[:0], dense[1, 1], dense.bfloat16().view(1, 2, 1, 3, 1, 1)[:, 1:]]
+    if hasattr(torch, "_lazy_clone") and hasattr(torch._C, "_is_cow_tensor"):
+        some.append(torch._lazy_clone(dense.clone()))
+    return [(one, one._cdata, one.is_neg(), one.requires_grad, *_storage(torch, one)) for one in some]
+
+
+def _storage(torch: Any, value: Any) -> Tuple[int, bool]:
+    """Where a tensor has its storage, and whether this is a lazy copy. A transformation's tensors have none, and of earlier
+    PyTorch this is not known."""
+    try:
+        return value.untyped_storage()._cdata, torch._C._is_cow_tensor(value)
+    except (AttributeError, NotImplementedError, RuntimeError):
+        return 0, False
 
 
 _elems: Dict[Any, str] = {}  #: by a framework's dtype, whose name takes longer to ask for
