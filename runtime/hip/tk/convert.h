@@ -68,6 +68,14 @@ template <bool Signed> __device__ __forceinline__ unsigned widen_byte_to_half(un
   return pack2_half(widen_half_byte<Signed>(word, 2 * at), widen_half_byte<Signed>(word, 2 * at + 1));
 }
 
+/// Four bits at bit 0 and four at bit 16 as two numbers of 16 bits.
+template <bool Signed> __device__ __forceinline__ unsigned widen_apart_to_bf16(unsigned halves) {
+  return pack2_bf16(widen_half_byte<Signed>(halves, 0), widen_half_byte<Signed>(halves, 4));
+}
+template <bool Signed> __device__ __forceinline__ unsigned widen_apart_to_half(unsigned halves) {
+  return pack2_half(widen_half_byte<Signed>(halves, 0), widen_half_byte<Signed>(halves, 4));
+}
+
 /// The nearest float with 10 mantissa bits, ties to even; infinities and NaN stay as they are.
 __device__ __forceinline__ unsigned round_to_tf32(float x) {
   const unsigned bits = __builtin_bit_cast(unsigned, x), rounded = (bits + 0xfff + (bits >> 13 & 1)) & ~0x1fffu;

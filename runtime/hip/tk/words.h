@@ -79,6 +79,9 @@ __device__ __forceinline__ u32 two_bytes(u32 low, u32 high, int at) {
   return (low >> 8 * at & 0xff) | (high >> 8 * at & 0xff) << 8;
 }
 
+/// Byte `at` of a word by itself.
+__device__ __forceinline__ u32 one_byte(u32 word, int at) { return word >> 8 * at & 0xff; }
+
 /// The word from byte `first`, 0 to 3, of two words on.
 __device__ __forceinline__ u32 word_from(u32 low, u32 high, int first) {
   return u32((u64(high) << 32 | low) >> first * 8);

@@ -122,16 +122,26 @@ template <bool Signed> __device__ __forceinline__ float widen_half_byte(unsigned
   return ::fmaf(above, __uint_as_float(unsigned(127 - shift) << 23), -(two23 + (Signed ? 8 : 0)));
 }
 
-/// Those of byte `at` as two numbers of 16 bits: the low bits of 128 (bf16), or 1024 (half), which is subtracted.
-template <bool Signed> __device__ __forceinline__ unsigned spread_byte(unsigned word, int at, unsigned base) {
-  const unsigned halves = __byte_perm(word, word >> 4, unsigned(at | (4 + at) << 8));
-  return masked_xor(halves, 0x000f000f, base | (Signed ? 0x00080008 : 0));
+/// Four bits at bit 0 and four at bit 16 as two numbers of 16 bits: the low bits of 128 (bf16), or 1024 (half), which
+/// is subtracted.
+template <bool Signed> __device__ __forceinline__ unsigned widen_apart_to_bf16(unsigned halves) {
+  return fma2_bf16(masked_xor(halves, 0x000f000f, Signed ? 0x43084308 : 0x43004300), 0x3f803f80,
+                   Signed ? 0xc308c308 : 0xc300c300);
+}
+template <bool Signed> __device__ __forceinline__ unsigned widen_apart_to_half(unsigned halves) {
+  return fma2_half(masked_xor(halves, 0x000f000f, Signed ? 0x64086408 : 0x64006400), 0x3c003c00,
+                   Signed ? 0xe408e408 : 0xe400e400);
+}
+
+/// Those of byte `at`, the upper four of which come to bit 16.
+__device__ __forceinline__ unsigned spread_byte(unsigned word, int at) {
+  return __byte_perm(word, word >> 4, unsigned(at | (4 + at) << 8));
 }
 template <bool Signed> __device__ __forceinline__ unsigned widen_byte_to_bf16(unsigned word, int at) {
-  return fma2_bf16(spread_byte<Signed>(word, at, 0x43004300), 0x3f803f80, Signed ? 0xc308c308 : 0xc300c300);
+  return widen_apart_to_bf16<Signed>(spread_byte(word, at));
 }
 template <bool Signed> __device__ __forceinline__ unsigned widen_byte_to_half(unsigned word, int at) {
-  return fma2_half(spread_byte<Signed>(word, at, 0x64006400), 0x3c003c00, Signed ? 0xe408e408 : 0xe400e400);
+  return widen_apart_to_half<Signed>(spread_byte(word, at));
 }
 
 /// The nearest float with 10 mantissa bits, ties to even; infinities and NaN stay as they are.

@@ -183,6 +183,14 @@ template <class T, class From> __device__ __forceinline__ u32 widen2_integers(u3
     return widen_byte_to_half<same<From, i4>>(word, at);
 }
 
+/// The same of four bits at bit 0 of a word, and four at bit 16; what else the word has does not count.
+template <class T, class From> __device__ __forceinline__ u32 widen2_apart(u32 halves) {
+  if constexpr (same<T, bf16>)
+    return widen_apart_to_bf16<same<From, i4>>(halves);
+  else
+    return widen_apart_to_half<same<From, i4>>(halves);
+}
+
 template <class From> __device__ __forceinline__ float to_float(From x) {
   if constexpr (same<From, bf16>) {
     return __builtin_bit_cast(float, u32(x.bits) << 16);

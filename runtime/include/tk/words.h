@@ -68,6 +68,9 @@ __device__ __forceinline__ u32 two_bytes(u32 low, u32 high, int at) {
   return __byte_perm(low, high, u32(at | (4 + at) << 4));
 }
 
+/// Byte `at` of a word by itself.
+__device__ __forceinline__ u32 one_byte(u32 word, int at) { return __byte_perm(word, 0, u32(at | 0x4440)); }
+
 /// The word from byte `first`, 0 to 3, of two words on.
 __device__ __forceinline__ u32 word_from(u32 low, u32 high, int first) {
   return __funnelshift_r(low, high, u32(first) * 8);
