@@ -22,7 +22,6 @@
 #include <llvm/Target/TargetMachine.h>
 #include <llvm/Transforms/IPO/GlobalDCE.h>
 #include <llvm/Transforms/Utils/Mem2Reg.h>
-#include <llvm/Transforms/Vectorize/LoadStoreVectorizer.h>
 
 #include <cstdlib>
 #include <set>
@@ -50,6 +49,17 @@ std::vector<std::string> kernelNames(const llvm::Module &device) {
 }
 
 namespace {
+
+/// What makes registers of accumulators: everything inlined, loops of few turns unrolled, arrays taken apart. LLVM's
+/// default pipeline does all of this to the whole kernel, and much besides; a kernel then takes twice as long. Here
+/// functions have become small before they are inlined. Neighbouring accesses become vectors, as code generators of
+/// GPUs begin with, and variables that nobody reads take no shared memory.
+std::string pipeline() {
+  return fmt::format("function({0},{1},simplifycfg),always-inline,globaldce,"
+                     "function({0},{1},{0},infer-address-spaces,adce,load-store-vectorizer),globalopt,globaldce",
+                     "sroa<modify-cfg>,early-cse<memssa>,simplifycfg,instcombine<no-verify-fixpoint>",
+                     "loop-simplify,lcssa,loop(loop-rotate,indvars,loop-deletion,loop-unroll-full)");
+}
 
 class KernelCompiler {
 public:
@@ -173,15 +183,15 @@ private:
         target ? target->createTargetMachine(module->getTargetTriple(), cpu, isAmd ? "" : "+ptx88", {}, std::nullopt)
                : nullptr);
     runPasses(machine.get(), [](llvm::PassBuilder &builder) {
-      llvm::ModulePassManager passes = builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2);
-      // What the code generators of GPUs begin with: neighbouring accesses become vectors.
-      passes.addPass(llvm::createModuleToFunctionPassAdaptor(llvm::LoadStoreVectorizerPass()));
+      llvm::ModulePassManager passes;
+      builder.invokePipelineStartEPCallbacks(passes, llvm::OptimizationLevel::O2);
+      llvm::cantFail(builder.parsePassPipeline(passes, pipeline()));
       return passes;
     });
   }
 
   void runPasses(llvm::TargetMachine *machine,
-                 const std::function<llvm::ModulePassManager(llvm::PassBuilder &)> &pipeline) {
+                 const std::function<llvm::ModulePassManager(llvm::PassBuilder &)> &passes) {
     llvm::LoopAnalysisManager loops;
     llvm::FunctionAnalysisManager functions;
     llvm::CGSCCAnalysisManager calls;
@@ -192,7 +202,7 @@ private:
     builder.registerFunctionAnalyses(functions);
     builder.registerLoopAnalyses(loops);
     builder.crossRegisterProxies(loops, functions, calls, modules);
-    pipeline(builder).run(*module, modules);
+    passes(builder).run(*module, modules);
   }
 
   void generateCode(LoweringContext &lowering) {
