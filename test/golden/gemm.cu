@@ -3389,6 +3389,239 @@ __global__ void __launch_bounds__(384, 1) gemm_bf16(const __grid_constant__ gemm
 
 } // namespace
 
+static bool gemm_when(int64_t K, int64_t M, int64_t N, int64_t alignment_a, int64_t alignment_b,
+                      int64_t multiprocessors) {
+  return tk::host::ceildiv(M, 64) * tk::host::ceildiv(N, 64) * 8 <= tk::host::divide(multiprocessors, 11) * 10 &&
+         ((tk::host::min(alignment_a, alignment_b) < 16 && K >= 1024 && M > 32) || K >= 2048);
+}
+
+static bool gemm_when2(int64_t K, int64_t M, int64_t N, int64_t alignment_a, int64_t alignment_b,
+                       int64_t multiprocessors) {
+  if (!(tk::host::ceildiv(M, 64) * tk::host::ceildiv(N, 64) * 4 <= tk::host::divide(multiprocessors, 11) * 10))
+    return false;
+  return (tk::host::min(alignment_a, alignment_b) < 16 && K >= 512 && M > 32) ||
+         (tk::host::min(alignment_a, alignment_b) == 16 && K >= 1408) || K >= 1920;
+}
+
+static bool gemm_when3(int64_t K, int64_t M, int64_t N, int64_t alignment_a, int64_t alignment_b,
+                       int64_t multiprocessors) {
+  if (!(tk::host::ceildiv(M, 64) * tk::host::ceildiv(N, 64) * 2 <= multiprocessors))
+    return false;
+  return (tk::host::min(alignment_a, alignment_b) < 16 && K >= 512) ||
+         (tk::host::min(alignment_a, alignment_b) == 16 && K >= 2048) ||
+         (tk::host::min(alignment_a, alignment_b) == 32 && K >= 4096) || K >= 6144;
+}
+
+static bool gemm_when4(int64_t K, int64_t M, int64_t N, int64_t alignment_a, int64_t alignment_b,
+                       int64_t multiprocessors) {
+  if (!(tk::host::min(alignment_a, alignment_b) == 16 && K >= 2304 && M > 64 && N > 64))
+    return false;
+  if (tk::host::ceildiv(M, 64) * tk::host::ceildiv(N, 64) <= multiprocessors &&
+      tk::host::ceildiv(M, 128) * tk::host::ceildiv(N, 128) <= tk::host::divide(multiprocessors, 11) * 2)
+    return true;
+  return tk::host::max(alignment_a, alignment_b) < 32 && N <= 128 &&
+         tk::host::ceildiv(M, 64) * tk::host::ceildiv(N, 64) <= tk::host::divide(multiprocessors, 11) * 10 * 2;
+}
+
+static bool gemm_when5(int64_t K, int64_t M, int64_t N, int64_t alignment_a, int64_t alignment_b,
+                       int64_t multiprocessors) {
+  if (tk::host::ceildiv(M, 256) * tk::host::ceildiv(N, 256) <=
+          tk::host::divide(tk::host::divide(multiprocessors, 11) * 10, 4) &&
+      M > 128 && N > 128 && tk::host::ceildiv(M, 64) * tk::host::ceildiv(N, 64) > multiprocessors &&
+      ((tk::host::min(alignment_a, alignment_b) == 16 &&
+        ((K > 1536 &&
+          tk::host::ceildiv(M, 128) * tk::host::ceildiv(N, 256) > tk::host::divide(multiprocessors, 11) * 2 + 4) ||
+         (K > 800 && tk::host::ceildiv(M, 64) * tk::host::ceildiv(N, 128) > multiprocessors))) ||
+       (tk::host::min(alignment_a, alignment_b) == 32 && K > 2048 &&
+        tk::host::ceildiv(M, 64) * tk::host::ceildiv(N, 128) > multiprocessors)))
+    return true;
+  if (!(tk::host::min(alignment_a, alignment_b) == 16 && K > 2048 &&
+        tk::host::ceildiv(M, 128) * tk::host::ceildiv(N, 128) > multiprocessors))
+    return false;
+  return tk::host::ceildiv(tk::host::ceildiv(M, 256) * tk::host::ceildiv(N, 256),
+                           tk::host::divide(tk::host::divide(multiprocessors, 11) * 10, 4)) *
+             66 <
+         tk::host::min(
+             tk::host::min(tk::host::ceildiv(tk::host::ceildiv(M, 256) * tk::host::ceildiv(N, 256),
+                                             tk::host::divide(multiprocessors, 2)) *
+                               112,
+                           tk::host::ceildiv(tk::host::ceildiv(M, 512) * tk::host::ceildiv(N, 192),
+                                             tk::host::divide(tk::host::divide(multiprocessors, 11) * 10, 4)) *
+                               82),
+             tk::host::ceildiv(tk::host::ceildiv(M, 128) * tk::host::ceildiv(N, 192), multiprocessors) *
+                 (62 + 9 * (tk::host::divide(64, tk::host::min(alignment_a, 64)) +
+                            tk::host::divide(64, tk::host::min(alignment_b, 64)))));
+}
+
+static bool gemm_when6(int64_t K, int64_t M, int64_t N, int64_t alignment_a, int64_t alignment_b,
+                       int64_t multiprocessors) {
+  if (!(tk::host::min(alignment_a, alignment_b) >= 32 && K > 704 &&
+        tk::host::ceildiv(M, 128) * tk::host::ceildiv(N, 128) > multiprocessors))
+    return false;
+  return tk::host::ceildiv(tk::host::ceildiv(M, 192) * tk::host::ceildiv(N, 192), multiprocessors) * 131 <
+         tk::host::min(
+             tk::host::min(
+                 tk::host::min(
+                     tk::host::min(
+                         tk::host::ceildiv(tk::host::ceildiv(M, 128) * tk::host::ceildiv(N, 128), multiprocessors) *
+                             (50 + 7 * (tk::host::divide(64, tk::host::min(alignment_a, 64)) +
+                                        tk::host::divide(64, tk::host::min(alignment_b, 64)))),
+                         tk::host::ceildiv(tk::host::ceildiv(M, 128) * tk::host::ceildiv(N, 192), multiprocessors) *
+                             (62 + 9 * (tk::host::divide(64, tk::host::min(alignment_a, 64)) +
+                                        tk::host::divide(64, tk::host::min(alignment_b, 64))))),
+                     tk::host::ceildiv(tk::host::ceildiv(M, 128) * tk::host::ceildiv(N, 256), multiprocessors) *
+                         tk::host::max(110, 70 + 13 * (tk::host::divide(64, tk::host::min(alignment_a, 64)) +
+                                                       tk::host::divide(64, tk::host::min(alignment_b, 64))))),
+                 tk::host::ceildiv(tk::host::ceildiv(M, 256) * tk::host::ceildiv(N, 256),
+                                   tk::host::divide(multiprocessors, 2)) *
+                     112),
+             tk::host::ceildiv(tk::host::ceildiv(M, 512) * tk::host::ceildiv(N, 192),
+                               tk::host::divide(tk::host::divide(multiprocessors, 11) * 10, 4)) *
+                 82);
+}
+
+static bool gemm_when7(int64_t K, int64_t M, int64_t N, int64_t alignment_a, int64_t alignment_b,
+                       int64_t multiprocessors) {
+  if (!(tk::host::min(alignment_a, alignment_b) >= 16 && M > 64))
+    return false;
+  if (K > 2048 && (tk::host::min(alignment_a, alignment_b) == 16 || tk::host::max(alignment_a, alignment_b) < 64) &&
+      tk::host::ceildiv(M, 512) * 341 <= M && N > 128 &&
+      (tk::host::max(alignment_a, alignment_b) < 32 ||
+       tk::host::ceildiv(M, 128) * tk::host::ceildiv(N, 128) * 4 > multiprocessors * 3) &&
+      tk::host::ceildiv(M, 64) * tk::host::ceildiv(N, 128) > multiprocessors &&
+      tk::host::ceildiv(M, 128) * tk::host::ceildiv(N, 128) <= multiprocessors &&
+      tk::host::ceildiv(M, 512) * tk::host::ceildiv(N, 192) <=
+          tk::host::divide(tk::host::divide(multiprocessors, 11) * 10, 4))
+    return true;
+  if (!(tk::host::ceildiv(M, 128) * tk::host::ceildiv(N, 128) > multiprocessors))
+    return false;
+  if (K <= 1024 && tk::host::min(alignment_a, alignment_b) < 32 &&
+      tk::host::ceildiv(tk::host::ceildiv(M, 512) * tk::host::ceildiv(N, 192),
+                        tk::host::divide(tk::host::divide(multiprocessors, 11) * 10, 4)) *
+              149 <=
+          tk::host::ceildiv(tk::host::ceildiv(M, 128) * tk::host::ceildiv(N, 128), multiprocessors) * 128)
+    return true;
+  if (((K > 1024 && tk::host::min(alignment_a, alignment_b) < 32) ||
+       (K > 2048 && tk::host::min(alignment_a, alignment_b) < 64)) &&
+      tk::host::ceildiv(M, 512) * 341 <= M &&
+      tk::host::ceildiv(tk::host::ceildiv(M, 512) * tk::host::ceildiv(N, 192),
+                        tk::host::divide(tk::host::divide(multiprocessors, 11) * 10, 4)) *
+              186 <
+          tk::host::ceildiv(tk::host::ceildiv(M, 256) * tk::host::ceildiv(N, 256),
+                            tk::host::divide(multiprocessors, 2)) *
+              256)
+    return true;
+  if (!(K > 704 && K <= 2048 && tk::host::min(alignment_a, alignment_b) == 32))
+    return false;
+  return tk::host::ceildiv(tk::host::ceildiv(M, 512) * tk::host::ceildiv(N, 192),
+                           tk::host::divide(tk::host::divide(multiprocessors, 11) * 10, 4)) *
+             82 <
+         tk::host::min(
+             tk::host::min(tk::host::ceildiv(tk::host::ceildiv(M, 128) * tk::host::ceildiv(N, 128), multiprocessors) *
+                               (50 + 7 * (tk::host::divide(64, tk::host::min(alignment_a, 64)) +
+                                          tk::host::divide(64, tk::host::min(alignment_b, 64)))),
+                           tk::host::ceildiv(tk::host::ceildiv(M, 128) * tk::host::ceildiv(N, 192), multiprocessors) *
+                               (62 + 9 * (tk::host::divide(64, tk::host::min(alignment_a, 64)) +
+                                          tk::host::divide(64, tk::host::min(alignment_b, 64))))),
+             tk::host::ceildiv(tk::host::ceildiv(M, 128) * tk::host::ceildiv(N, 256), multiprocessors) *
+                 (70 + 13 * (tk::host::divide(64, tk::host::min(alignment_a, 64)) +
+                             tk::host::divide(64, tk::host::min(alignment_b, 64)))));
+}
+
+static bool gemm_when8(int64_t K, int64_t M, int64_t N, int64_t alignment_a, int64_t alignment_b,
+                       int64_t multiprocessors) {
+  if (!(M > 64))
+    return false;
+  if (tk::host::min(alignment_a, alignment_b) == 32 && K >= 5120 && N > 128 &&
+      tk::host::ceildiv(M, 64) * tk::host::ceildiv(N, 64) * 2 > multiprocessors &&
+      tk::host::ceildiv(M, 128) * tk::host::ceildiv(N, 256) <=
+          tk::host::divide(tk::host::divide(multiprocessors, 11) * 10, 4))
+    return true;
+  if (!(tk::host::min(alignment_a, alignment_b) == 16))
+    return false;
+  if (K > 2048 && N > 128 &&
+      tk::host::ceildiv(M, 64) * tk::host::ceildiv(N, 128) > tk::host::divide(multiprocessors, 11) * 4 &&
+      tk::host::ceildiv(M, 128) * tk::host::ceildiv(N, 256) <=
+          tk::host::divide(tk::host::divide(multiprocessors, 11) * 10, 4))
+    return true;
+  if (!(K > 2048 && tk::host::ceildiv(M, 64) * tk::host::ceildiv(N, 128) > multiprocessors))
+    return false;
+  if (!(tk::host::max(alignment_a, alignment_b) < 32 ||
+        tk::host::ceildiv(M, 128) * tk::host::ceildiv(N, 128) * 4 > multiprocessors * 3))
+    return false;
+  if (M <= N &&
+      tk::host::ceildiv(M, 128) * tk::host::ceildiv(N, 256) <=
+          tk::host::divide(tk::host::divide(multiprocessors, 11) * 10, 2) &&
+      (tk::host::ceildiv(M, 128) * tk::host::ceildiv(N, 128) > multiprocessors ||
+       tk::host::max(alignment_a, alignment_b) < 64))
+    return true;
+  if (!(tk::host::ceildiv(M, 128) * tk::host::ceildiv(N, 128) <= multiprocessors))
+    return false;
+  return tk::host::ceildiv(tk::host::ceildiv(M, 128) * tk::host::ceildiv(N, 256),
+                           tk::host::divide(tk::host::divide(multiprocessors, 11) * 10, 4)) *
+             45 <
+         50 + 7 * (tk::host::divide(64, tk::host::min(alignment_a, 64)) +
+                   tk::host::divide(64, tk::host::min(alignment_b, 64)));
+}
+
+static bool gemm_when9(int64_t K, int64_t M, int64_t N, int64_t alignment_a, int64_t alignment_b,
+                       int64_t multiprocessors) {
+  if (!(tk::host::ceildiv(M, 64) * tk::host::ceildiv(N, 192) <= multiprocessors &&
+        tk::host::ceildiv(N, 192) * 3 <= tk::host::ceildiv(N, 128) * 2 + 1))
+    return false;
+  if (!((tk::host::ceildiv(M, 64) * tk::host::ceildiv(N, 128) > multiprocessors && M > 64) || (N > 128 && N <= 192)))
+    return false;
+  if (!(K <= 1536 || tk::host::ceildiv(M, 64) * tk::host::ceildiv(N, 192) * 9 <=
+                         tk::host::ceildiv(M, 128) * tk::host::ceildiv(N, 128) * 10))
+    return false;
+  return tk::host::min(alignment_a, alignment_b) >= 32 || (tk::host::min(alignment_a, alignment_b) == 16 && K > 2048);
+}
+
+static bool gemm_when10(int64_t K, int64_t M, int64_t N, int64_t alignment_a, int64_t alignment_b,
+                        int64_t multiprocessors) {
+  if (!(tk::host::min(alignment_a, alignment_b) >= 16 &&
+        tk::host::ceildiv(M, 128) * tk::host::ceildiv(N, 128) > multiprocessors))
+    return false;
+  if (!((K > 1024 && tk::host::min(alignment_a, alignment_b) < 32) ||
+        (K > 2048 && tk::host::min(alignment_a, alignment_b) < 64 &&
+         tk::host::ceildiv(M, 128) * tk::host::ceildiv(N, 256) > multiprocessors)))
+    return false;
+  return tk::host::ceildiv(tk::host::ceildiv(M, 256) * tk::host::ceildiv(N, 256),
+                           tk::host::divide(multiprocessors, 2)) *
+             3 <=
+         tk::host::ceildiv(tk::host::ceildiv(M, 128) * tk::host::ceildiv(N, 256), multiprocessors) * 4;
+}
+
+static bool gemm_when11(int64_t K, int64_t M, int64_t N, int64_t alignment_a, int64_t alignment_b,
+                        int64_t multiprocessors) {
+  if (tk::host::ceildiv(M, 128) * tk::host::ceildiv(N, 128) <= multiprocessors)
+    return true;
+  if ((K <= 192 || K > 768 || tk::host::min(alignment_a, alignment_b) < 64) &&
+      tk::host::ceildiv(tk::host::ceildiv(M, 128) * tk::host::ceildiv(N, 128), multiprocessors) * 140 <=
+          tk::host::min(tk::host::ceildiv(tk::host::ceildiv(M, 128) * tk::host::ceildiv(N, 192), multiprocessors) * 186,
+                        tk::host::ceildiv(tk::host::ceildiv(M, 128) * tk::host::ceildiv(N, 256), multiprocessors) *
+                            256))
+    return true;
+  if (!(K > 192 && K <= 768 && tk::host::min(alignment_a, alignment_b) >= 64))
+    return false;
+  return tk::host::ceildiv(tk::host::ceildiv(M, 128) * tk::host::ceildiv(N, 128), multiprocessors) * 140 * (K + 112) <=
+         tk::host::min(tk::host::ceildiv(tk::host::ceildiv(M, 128) * tk::host::ceildiv(N, 192), multiprocessors) * 186 *
+                           K,
+                       tk::host::ceildiv(tk::host::ceildiv(M, 128) * tk::host::ceildiv(N, 256), multiprocessors) * 256 *
+                           (K + 112));
+}
+
+static bool gemm_when12(int64_t K, int64_t M, int64_t N, int64_t alignment_a, int64_t alignment_b,
+                        int64_t multiprocessors) {
+  if (tk::host::ceildiv(tk::host::ceildiv(M, 128) * tk::host::ceildiv(N, 192), multiprocessors) * 186 <
+      tk::host::ceildiv(tk::host::ceildiv(M, 128) * tk::host::ceildiv(N, 256), multiprocessors) * 256)
+    return true;
+  if (!(K > 192 && K <= 768 && tk::host::min(alignment_a, alignment_b) >= 64))
+    return false;
+  return tk::host::ceildiv(tk::host::ceildiv(M, 128) * tk::host::ceildiv(N, 192), multiprocessors) * 186 * K <
+         tk::host::ceildiv(tk::host::ceildiv(M, 128) * tk::host::ceildiv(N, 256), multiprocessors) * 256 * (K + 112);
+}
+
 static tk_status gemm(tk::host::order order, const tk_tensor *a, const tk_tensor *b, const tk_tensor *c,
                       struct CUstream_st *stream) {
   tk::host::call call("gemm");
@@ -3415,11 +3648,7 @@ static tk_status gemm(tk::host::order order, const tk_tensor *a, const tk_tensor
   if (!call.ok())
     return call.status();
   if (T == tk::element::bf16 &&
-      (((tk::host::ceildiv(int64_t(M), 64) * tk::host::ceildiv(int64_t(N), 64)) * 8) <=
-       (tk::host::divide(int64_t(device.multiprocessors), 11) * 10)) &&
-      ((((tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) < 16) && (int64_t(K) >= 1024)) &&
-        (int64_t(M) > 32)) ||
-       (int64_t(K) >= 2048))) {
+      gemm_when(K, M, N, tk::host::alignment(a_view), tk::host::alignment(b_view), device.multiprocessors)) {
     gemm_bf16_BK128_BM64_BN64_split8_stages6_arguments arguments{};
     arguments.a = tk::host::make_global<const tk::bf16, 2>(a_view);
     arguments.b = tk::host::make_global<const tk::bf16, 2>(b_view);
@@ -3436,12 +3665,7 @@ static tk_status gemm(tk::host::order order, const tk_tensor *a, const tk_tensor
     return call.status();
   }
   if (T == tk::element::bf16 &&
-      (((tk::host::ceildiv(int64_t(M), 64) * tk::host::ceildiv(int64_t(N), 64)) * 4) <=
-       (tk::host::divide(int64_t(device.multiprocessors), 11) * 10)) &&
-      (((((tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) < 16) && (int64_t(K) >= 512)) &&
-         (int64_t(M) > 32)) ||
-        ((tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) == 16) && (int64_t(K) >= 1408))) ||
-       (int64_t(K) >= 1920))) {
+      gemm_when2(K, M, N, tk::host::alignment(a_view), tk::host::alignment(b_view), device.multiprocessors)) {
     gemm_bf16_BM64_BN64_split4_stages10_arguments arguments{};
     arguments.a = tk::host::make_global<const tk::bf16, 2>(a_view);
     arguments.b = tk::host::make_global<const tk::bf16, 2>(b_view);
@@ -3506,12 +3730,7 @@ static tk_status gemm(tk::host::order order, const tk_tensor *a, const tk_tensor
     return call.status();
   }
   if (T == tk::element::bf16 &&
-      (((tk::host::ceildiv(int64_t(M), 64) * tk::host::ceildiv(int64_t(N), 64)) * 2) <=
-       int64_t(device.multiprocessors)) &&
-      (((((tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) < 16) && (int64_t(K) >= 512)) ||
-         ((tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) == 16) && (int64_t(K) >= 2048))) ||
-        ((tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) == 32) && (int64_t(K) >= 4096))) ||
-       (int64_t(K) >= 6144))) {
+      gemm_when3(K, M, N, tk::host::alignment(a_view), tk::host::alignment(b_view), device.multiprocessors)) {
     gemm_bf16_BM64_BN64_split2_stages10_arguments arguments{};
     arguments.a = tk::host::make_global<const tk::bf16, 2>(a_view);
     arguments.b = tk::host::make_global<const tk::bf16, 2>(b_view);
@@ -3527,14 +3746,8 @@ static tk_status gemm(tk::host::order order, const tk_tensor *a, const tk_tensor
                      int(sizeof(gemm_bf16_BM64_BN64_split2_stages10_shared)) + 1024, stream, order, 2);
     return call.status();
   }
-  if (T == tk::element::bf16 && (tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) == 16) &&
-      (int64_t(K) >= 2304) && (int64_t(M) > 64) && (int64_t(N) > 64) &&
-      ((((tk::host::ceildiv(int64_t(M), 64) * tk::host::ceildiv(int64_t(N), 64)) <= int64_t(device.multiprocessors)) &&
-        ((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 128)) <=
-         (tk::host::divide(int64_t(device.multiprocessors), 11) * 2))) ||
-       (((tk::host::max(tk::host::alignment(a_view), tk::host::alignment(b_view)) < 32) && (int64_t(N) <= 128)) &&
-        ((tk::host::ceildiv(int64_t(M), 64) * tk::host::ceildiv(int64_t(N), 64)) <=
-         ((tk::host::divide(int64_t(device.multiprocessors), 11) * 10) * 2))))) {
+  if (T == tk::element::bf16 &&
+      gemm_when4(K, M, N, tk::host::alignment(a_view), tk::host::alignment(b_view), device.multiprocessors)) {
     gemm_bf16_BM64_BN64_cluster2_cluster_across2_stages13_arguments arguments{};
     arguments.a = tk::host::make_global<const tk::bf16, 2>(a_view);
     arguments.b = tk::host::make_global<const tk::bf16, 2>(b_view);
@@ -3553,37 +3766,7 @@ static tk_status gemm(tk::host::order order, const tk_tensor *a, const tk_tensor
     return call.status();
   }
   if (T == tk::element::bf16 &&
-      (((((((tk::host::ceildiv(int64_t(M), 256) * tk::host::ceildiv(int64_t(N), 256)) <=
-            tk::host::divide((tk::host::divide(int64_t(device.multiprocessors), 11) * 10), 4)) &&
-           (int64_t(M) > 128)) &&
-          (int64_t(N) > 128)) &&
-         ((tk::host::ceildiv(int64_t(M), 64) * tk::host::ceildiv(int64_t(N), 64)) > int64_t(device.multiprocessors))) &&
-        (((tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) == 16) &&
-          (((int64_t(K) > 1536) && ((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 256)) >
-                                    ((tk::host::divide(int64_t(device.multiprocessors), 11) * 2) + 4))) ||
-           ((int64_t(K) > 800) && ((tk::host::ceildiv(int64_t(M), 64) * tk::host::ceildiv(int64_t(N), 128)) >
-                                   int64_t(device.multiprocessors))))) ||
-         (((tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) == 32) && (int64_t(K) > 2048)) &&
-          ((tk::host::ceildiv(int64_t(M), 64) * tk::host::ceildiv(int64_t(N), 128)) >
-           int64_t(device.multiprocessors))))) ||
-       ((((tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) == 16) && (int64_t(K) > 2048)) &&
-         ((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 128)) >
-          int64_t(device.multiprocessors))) &&
-        ((tk::host::ceildiv((tk::host::ceildiv(int64_t(M), 256) * tk::host::ceildiv(int64_t(N), 256)),
-                            tk::host::divide((tk::host::divide(int64_t(device.multiprocessors), 11) * 10), 4)) *
-          66) <
-         tk::host::min(
-             tk::host::min(
-                 (tk::host::ceildiv((tk::host::ceildiv(int64_t(M), 256) * tk::host::ceildiv(int64_t(N), 256)),
-                                    tk::host::divide(int64_t(device.multiprocessors), 2)) *
-                  112),
-                 (tk::host::ceildiv((tk::host::ceildiv(int64_t(M), 512) * tk::host::ceildiv(int64_t(N), 192)),
-                                    tk::host::divide((tk::host::divide(int64_t(device.multiprocessors), 11) * 10), 4)) *
-                  82)),
-             (tk::host::ceildiv((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 192)),
-                                int64_t(device.multiprocessors)) *
-              (62 + (9 * (tk::host::divide(64, tk::host::min(tk::host::alignment(a_view), 64)) +
-                          tk::host::divide(64, tk::host::min(tk::host::alignment(b_view), 64))))))))))) {
+      gemm_when5(K, M, N, tk::host::alignment(a_view), tk::host::alignment(b_view), device.multiprocessors)) {
     gemm_bf16_BN128_cluster2_cluster_across2_arguments arguments{};
     arguments.a = tk::host::make_global<const tk::bf16, 2>(a_view);
     arguments.b = tk::host::make_global<const tk::bf16, 2>(b_view);
@@ -3600,35 +3783,8 @@ static tk_status gemm(tk::host::order order, const tk_tensor *a, const tk_tensor
                      int(sizeof(gemm_bf16_BN128_cluster2_cluster_across2_shared)) + 1024, stream, order, 4);
     return call.status();
   }
-  if (T == tk::element::bf16 && (tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) >= 32) &&
-      (int64_t(K) > 704) &&
-      ((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 128)) > int64_t(device.multiprocessors)) &&
-      ((tk::host::ceildiv((tk::host::ceildiv(int64_t(M), 192) * tk::host::ceildiv(int64_t(N), 192)),
-                          int64_t(device.multiprocessors)) *
-        131) <
-       tk::host::min(
-           tk::host::min(
-               tk::host::min(
-                   tk::host::min(
-                       (tk::host::ceildiv((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 128)),
-                                          int64_t(device.multiprocessors)) *
-                        (50 + (7 * (tk::host::divide(64, tk::host::min(tk::host::alignment(a_view), 64)) +
-                                    tk::host::divide(64, tk::host::min(tk::host::alignment(b_view), 64)))))),
-                       (tk::host::ceildiv((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 192)),
-                                          int64_t(device.multiprocessors)) *
-                        (62 + (9 * (tk::host::divide(64, tk::host::min(tk::host::alignment(a_view), 64)) +
-                                    tk::host::divide(64, tk::host::min(tk::host::alignment(b_view), 64))))))),
-                   (tk::host::ceildiv((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 256)),
-                                      int64_t(device.multiprocessors)) *
-                    tk::host::max(
-                        110, (70 + (13 * (tk::host::divide(64, tk::host::min(tk::host::alignment(a_view), 64)) +
-                                          tk::host::divide(64, tk::host::min(tk::host::alignment(b_view), 64)))))))),
-               (tk::host::ceildiv((tk::host::ceildiv(int64_t(M), 256) * tk::host::ceildiv(int64_t(N), 256)),
-                                  tk::host::divide(int64_t(device.multiprocessors), 2)) *
-                112)),
-           (tk::host::ceildiv((tk::host::ceildiv(int64_t(M), 512) * tk::host::ceildiv(int64_t(N), 192)),
-                              tk::host::divide((tk::host::divide(int64_t(device.multiprocessors), 11) * 10), 4)) *
-            82)))) {
+  if (T == tk::element::bf16 &&
+      gemm_when6(K, M, N, tk::host::alignment(a_view), tk::host::alignment(b_view), device.multiprocessors)) {
     gemm_bf16_BM192_BN192_consumer_registers152_producer_registers56_arguments arguments{};
     arguments.a = tk::host::make_global<const tk::bf16, 2>(a_view);
     arguments.b = tk::host::make_global<const tk::bf16, 2>(b_view);
@@ -3646,56 +3802,8 @@ static tk_status gemm(tk::host::order order, const tk_tensor *a, const tk_tensor
                      stream, order);
     return call.status();
   }
-  if (T == tk::element::bf16 && (tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) >= 16) &&
-      (int64_t(M) > 64) &&
-      (((((((((int64_t(K) > 2048) &&
-              ((tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) == 16) ||
-               (tk::host::max(tk::host::alignment(a_view), tk::host::alignment(b_view)) < 64))) &&
-             ((tk::host::ceildiv(int64_t(M), 512) * 341) <= int64_t(M))) &&
-            (int64_t(N) > 128)) &&
-           ((tk::host::max(tk::host::alignment(a_view), tk::host::alignment(b_view)) < 32) ||
-            (((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 128)) * 4) >
-             (int64_t(device.multiprocessors) * 3)))) &&
-          ((tk::host::ceildiv(int64_t(M), 64) * tk::host::ceildiv(int64_t(N), 128)) >
-           int64_t(device.multiprocessors))) &&
-         ((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 128)) <=
-          int64_t(device.multiprocessors))) &&
-        ((tk::host::ceildiv(int64_t(M), 512) * tk::host::ceildiv(int64_t(N), 192)) <=
-         tk::host::divide((tk::host::divide(int64_t(device.multiprocessors), 11) * 10), 4))) ||
-       (((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 128)) > int64_t(device.multiprocessors)) &&
-        (((((int64_t(K) <= 1024) && (tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) < 32)) &&
-           ((tk::host::ceildiv((tk::host::ceildiv(int64_t(M), 512) * tk::host::ceildiv(int64_t(N), 192)),
-                               tk::host::divide((tk::host::divide(int64_t(device.multiprocessors), 11) * 10), 4)) *
-             149) <= (tk::host::ceildiv((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 128)),
-                                        int64_t(device.multiprocessors)) *
-                      128))) ||
-          (((((int64_t(K) > 1024) && (tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) < 32)) ||
-             ((int64_t(K) > 2048) && (tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) < 64))) &&
-            ((tk::host::ceildiv(int64_t(M), 512) * 341) <= int64_t(M))) &&
-           ((tk::host::ceildiv((tk::host::ceildiv(int64_t(M), 512) * tk::host::ceildiv(int64_t(N), 192)),
-                               tk::host::divide((tk::host::divide(int64_t(device.multiprocessors), 11) * 10), 4)) *
-             186) < (tk::host::ceildiv((tk::host::ceildiv(int64_t(M), 256) * tk::host::ceildiv(int64_t(N), 256)),
-                                       tk::host::divide(int64_t(device.multiprocessors), 2)) *
-                     256)))) ||
-         ((((int64_t(K) > 704) && (int64_t(K) <= 2048)) &&
-           (tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) == 32)) &&
-          ((tk::host::ceildiv((tk::host::ceildiv(int64_t(M), 512) * tk::host::ceildiv(int64_t(N), 192)),
-                              tk::host::divide((tk::host::divide(int64_t(device.multiprocessors), 11) * 10), 4)) *
-            82) <
-           tk::host::min(
-               tk::host::min(
-                   (tk::host::ceildiv((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 128)),
-                                      int64_t(device.multiprocessors)) *
-                    (50 + (7 * (tk::host::divide(64, tk::host::min(tk::host::alignment(a_view), 64)) +
-                                tk::host::divide(64, tk::host::min(tk::host::alignment(b_view), 64)))))),
-                   (tk::host::ceildiv((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 192)),
-                                      int64_t(device.multiprocessors)) *
-                    (62 + (9 * (tk::host::divide(64, tk::host::min(tk::host::alignment(a_view), 64)) +
-                                tk::host::divide(64, tk::host::min(tk::host::alignment(b_view), 64))))))),
-               (tk::host::ceildiv((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 256)),
-                                  int64_t(device.multiprocessors)) *
-                (70 + (13 * (tk::host::divide(64, tk::host::min(tk::host::alignment(a_view), 64)) +
-                             tk::host::divide(64, tk::host::min(tk::host::alignment(b_view), 64))))))))))))) {
+  if (T == tk::element::bf16 &&
+      gemm_when7(K, M, N, tk::host::alignment(a_view), tk::host::alignment(b_view), device.multiprocessors)) {
     gemm_bf16_BN192_cluster4_pingpong1_raster32_arguments arguments{};
     arguments.a = tk::host::make_global<const tk::bf16, 2>(a_view);
     arguments.b = tk::host::make_global<const tk::bf16, 2>(b_view);
@@ -3712,36 +3820,8 @@ static tk_status gemm(tk::host::order order, const tk_tensor *a, const tk_tensor
                      int(sizeof(gemm_bf16_BN192_cluster4_pingpong1_raster32_shared)) + 1024, stream, order, 4);
     return call.status();
   }
-  if (T == tk::element::bf16 && (int64_t(M) > 64) &&
-      ((((((tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) == 32) && (int64_t(K) >= 5120)) &&
-          (int64_t(N) > 128)) &&
-         (((tk::host::ceildiv(int64_t(M), 64) * tk::host::ceildiv(int64_t(N), 64)) * 2) >
-          int64_t(device.multiprocessors))) &&
-        ((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 256)) <=
-         tk::host::divide((tk::host::divide(int64_t(device.multiprocessors), 11) * 10), 4))) ||
-       ((tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) == 16) &&
-        (((((int64_t(K) > 2048) && (int64_t(N) > 128)) &&
-           ((tk::host::ceildiv(int64_t(M), 64) * tk::host::ceildiv(int64_t(N), 128)) >
-            (tk::host::divide(int64_t(device.multiprocessors), 11) * 4))) &&
-          ((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 256)) <=
-           tk::host::divide((tk::host::divide(int64_t(device.multiprocessors), 11) * 10), 4))) ||
-         ((((int64_t(K) > 2048) && ((tk::host::ceildiv(int64_t(M), 64) * tk::host::ceildiv(int64_t(N), 128)) >
-                                    int64_t(device.multiprocessors))) &&
-           ((tk::host::max(tk::host::alignment(a_view), tk::host::alignment(b_view)) < 32) ||
-            (((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 128)) * 4) >
-             (int64_t(device.multiprocessors) * 3)))) &&
-          ((((int64_t(M) <= int64_t(N)) &&
-             ((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 256)) <=
-              tk::host::divide((tk::host::divide(int64_t(device.multiprocessors), 11) * 10), 2))) &&
-            (((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 128)) >
-              int64_t(device.multiprocessors)) ||
-             (tk::host::max(tk::host::alignment(a_view), tk::host::alignment(b_view)) < 64))) ||
-           (((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 128)) <=
-             int64_t(device.multiprocessors)) &&
-            ((tk::host::ceildiv((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 256)),
-                                tk::host::divide((tk::host::divide(int64_t(device.multiprocessors), 11) * 10), 4)) *
-              45) < (50 + (7 * (tk::host::divide(64, tk::host::min(tk::host::alignment(a_view), 64)) +
-                                tk::host::divide(64, tk::host::min(tk::host::alignment(b_view), 64))))))))))))) {
+  if (T == tk::element::bf16 &&
+      gemm_when8(K, M, N, tk::host::alignment(a_view), tk::host::alignment(b_view), device.multiprocessors)) {
     gemm_bf16_BM64_BN128_cluster2_cluster_across2_stages8_arguments arguments{};
     arguments.a = tk::host::make_global<const tk::bf16, 2>(a_view);
     arguments.b = tk::host::make_global<const tk::bf16, 2>(b_view);
@@ -3778,15 +3858,7 @@ static tk_status gemm(tk::host::order order, const tk_tensor *a, const tk_tensor
     return call.status();
   }
   if (T == tk::element::bf16 &&
-      ((tk::host::ceildiv(int64_t(M), 64) * tk::host::ceildiv(int64_t(N), 192)) <= int64_t(device.multiprocessors)) &&
-      ((tk::host::ceildiv(int64_t(N), 192) * 3) <= ((tk::host::ceildiv(int64_t(N), 128) * 2) + 1)) &&
-      ((((tk::host::ceildiv(int64_t(M), 64) * tk::host::ceildiv(int64_t(N), 128)) > int64_t(device.multiprocessors)) &&
-        (int64_t(M) > 64)) ||
-       ((int64_t(N) > 128) && (int64_t(N) <= 192))) &&
-      ((int64_t(K) <= 1536) || (((tk::host::ceildiv(int64_t(M), 64) * tk::host::ceildiv(int64_t(N), 192)) * 9) <=
-                                ((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 128)) * 10))) &&
-      ((tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) >= 32) ||
-       ((tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) == 16) && (int64_t(K) > 2048)))) {
+      gemm_when9(K, M, N, tk::host::alignment(a_view), tk::host::alignment(b_view), device.multiprocessors)) {
     gemm_bf16_BM64_BN192_stages6_arguments arguments{};
     arguments.a = tk::host::make_global<const tk::bf16, 2>(a_view);
     arguments.b = tk::host::make_global<const tk::bf16, 2>(b_view);
@@ -3822,17 +3894,8 @@ static tk_status gemm(tk::host::order order, const tk_tensor *a, const tk_tensor
                      int(sizeof(gemm_bf16_BM64_BN128_stages8_shared)) + 1024, stream, order);
     return call.status();
   }
-  if (T == tk::element::bf16 && (tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) >= 16) &&
-      ((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 128)) > int64_t(device.multiprocessors)) &&
-      (((int64_t(K) > 1024) && (tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) < 32)) ||
-       (((int64_t(K) > 2048) && (tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) < 64)) &&
-        ((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 256)) >
-         int64_t(device.multiprocessors)))) &&
-      ((tk::host::ceildiv((tk::host::ceildiv(int64_t(M), 256) * tk::host::ceildiv(int64_t(N), 256)),
-                          tk::host::divide(int64_t(device.multiprocessors), 2)) *
-        3) <= (tk::host::ceildiv((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 256)),
-                                 int64_t(device.multiprocessors)) *
-               4))) {
+  if (T == tk::element::bf16 &&
+      gemm_when10(K, M, N, tk::host::alignment(a_view), tk::host::alignment(b_view), device.multiprocessors)) {
     gemm_bf16_cluster2_arguments arguments{};
     arguments.a = tk::host::make_global<const tk::bf16, 2>(a_view);
     arguments.b = tk::host::make_global<const tk::bf16, 2>(b_view);
@@ -3850,33 +3913,7 @@ static tk_status gemm(tk::host::order order, const tk_tensor *a, const tk_tensor
     return call.status();
   }
   if (T == tk::element::bf16 &&
-      ((((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 128)) <=
-         int64_t(device.multiprocessors)) ||
-        ((((int64_t(K) <= 192) || (int64_t(K) > 768)) ||
-          (tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) < 64)) &&
-         ((tk::host::ceildiv((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 128)),
-                             int64_t(device.multiprocessors)) *
-           140) <=
-          tk::host::min((tk::host::ceildiv((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 192)),
-                                           int64_t(device.multiprocessors)) *
-                         186),
-                        (tk::host::ceildiv((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 256)),
-                                           int64_t(device.multiprocessors)) *
-                         256))))) ||
-       ((((int64_t(K) > 192) && (int64_t(K) <= 768)) &&
-         (tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) >= 64)) &&
-        (((tk::host::ceildiv((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 128)),
-                             int64_t(device.multiprocessors)) *
-           140) *
-          (int64_t(K) + 112)) <=
-         tk::host::min(((tk::host::ceildiv((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 192)),
-                                           int64_t(device.multiprocessors)) *
-                         186) *
-                        int64_t(K)),
-                       ((tk::host::ceildiv((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 256)),
-                                           int64_t(device.multiprocessors)) *
-                         256) *
-                        (int64_t(K) + 112))))))) {
+      gemm_when11(K, M, N, tk::host::alignment(a_view), tk::host::alignment(b_view), device.multiprocessors)) {
     gemm_bf16_BN128_arguments arguments{};
     arguments.a = tk::host::make_global<const tk::bf16, 2>(a_view);
     arguments.b = tk::host::make_global<const tk::bf16, 2>(b_view);
@@ -3893,20 +3930,7 @@ static tk_status gemm(tk::host::order order, const tk_tensor *a, const tk_tensor
     return call.status();
   }
   if (T == tk::element::bf16 &&
-      (((tk::host::ceildiv((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 192)),
-                           int64_t(device.multiprocessors)) *
-         186) < (tk::host::ceildiv((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 256)),
-                                   int64_t(device.multiprocessors)) *
-                 256)) ||
-       ((((int64_t(K) > 192) && (int64_t(K) <= 768)) &&
-         (tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) >= 64)) &&
-        (((tk::host::ceildiv((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 192)),
-                             int64_t(device.multiprocessors)) *
-           186) *
-          int64_t(K)) < ((tk::host::ceildiv((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 256)),
-                                            int64_t(device.multiprocessors)) *
-                          256) *
-                         (int64_t(K) + 112)))))) {
+      gemm_when12(K, M, N, tk::host::alignment(a_view), tk::host::alignment(b_view), device.multiprocessors)) {
     gemm_bf16_BN192_pingpong1_arguments arguments{};
     arguments.a = tk::host::make_global<const tk::bf16, 2>(a_view);
     arguments.b = tk::host::make_global<const tk::bf16, 2>(b_view);
@@ -4003,11 +4027,7 @@ extern "C" tk_status gemm_with_workspace(const tk_tensor *a, const tk_tensor *b,
   bool copies_a = true;
   bool copies_b = true;
   if (T == tk::element::bf16 &&
-      (((tk::host::ceildiv(int64_t(M), 64) * tk::host::ceildiv(int64_t(N), 64)) * 8) <=
-       (tk::host::divide(int64_t(device.multiprocessors), 11) * 10)) &&
-      ((((tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) < 16) && (int64_t(K) >= 1024)) &&
-        (int64_t(M) > 32)) ||
-       (int64_t(K) >= 2048))) {
+      gemm_when(K, M, N, tk::host::alignment(a_view), tk::host::alignment(b_view), device.multiprocessors)) {
     copies_a = tk::host::copy_pays(
         a_view, 1.0 * tk::host::steps(0, N, 64) * tk::host::steps(0, 8, 1),
         8.0 * tk::host::steps(0, M, 64) * tk::host::steps(0, N, 64) * tk::host::steps(0, 8, 8), 4416, device);
@@ -4015,14 +4035,7 @@ extern "C" tk_status gemm_with_workspace(const tk_tensor *a, const tk_tensor *b,
         b_view, 1.0 * tk::host::steps(0, M, 64) * tk::host::steps(0, 8, 1),
         8.0 * tk::host::steps(0, M, 64) * tk::host::steps(0, N, 64) * tk::host::steps(0, 8, 8), 4416, device);
   } else if (T == tk::element::bf16 &&
-             (((tk::host::ceildiv(int64_t(M), 64) * tk::host::ceildiv(int64_t(N), 64)) * 4) <=
-              (tk::host::divide(int64_t(device.multiprocessors), 11) * 10)) &&
-             (((((tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) < 16) &&
-                 (int64_t(K) >= 512)) &&
-                (int64_t(M) > 32)) ||
-               ((tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) == 16) &&
-                (int64_t(K) >= 1408))) ||
-              (int64_t(K) >= 1920))) {
+             gemm_when2(K, M, N, tk::host::alignment(a_view), tk::host::alignment(b_view), device.multiprocessors)) {
     copies_a = tk::host::copy_pays(
         a_view, 1.0 * tk::host::steps(0, N, 64) * tk::host::steps(0, 4, 1),
         4.0 * tk::host::steps(0, M, 64) * tk::host::steps(0, N, 64) * tk::host::steps(0, 4, 4), 4416, device);
@@ -4047,15 +4060,7 @@ extern "C" tk_status gemm_with_workspace(const tk_tensor *a, const tk_tensor *b,
     copies_b = tk::host::copy_pays(b_view, 1.0 * tk::host::steps(0, M, 32),
                                    1.0 * tk::host::steps(0, M, 32) * tk::host::steps(0, N, 64), 4416, device);
   } else if (T == tk::element::bf16 &&
-             (((tk::host::ceildiv(int64_t(M), 64) * tk::host::ceildiv(int64_t(N), 64)) * 2) <=
-              int64_t(device.multiprocessors)) &&
-             (((((tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) < 16) &&
-                 (int64_t(K) >= 512)) ||
-                ((tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) == 16) &&
-                 (int64_t(K) >= 2048))) ||
-               ((tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) == 32) &&
-                (int64_t(K) >= 4096))) ||
-              (int64_t(K) >= 6144))) {
+             gemm_when3(K, M, N, tk::host::alignment(a_view), tk::host::alignment(b_view), device.multiprocessors)) {
     copies_a = tk::host::copy_pays(
         a_view, 1.0 * tk::host::steps(0, N, 64) * tk::host::steps(0, 2, 1),
         2.0 * tk::host::steps(0, M, 64) * tk::host::steps(0, N, 64) * tk::host::steps(0, 2, 2), 4416, device);
@@ -4063,185 +4068,31 @@ extern "C" tk_status gemm_with_workspace(const tk_tensor *a, const tk_tensor *b,
         b_view, 1.0 * tk::host::steps(0, M, 64) * tk::host::steps(0, 2, 1),
         2.0 * tk::host::steps(0, M, 64) * tk::host::steps(0, N, 64) * tk::host::steps(0, 2, 2), 4416, device);
   } else if (T == tk::element::bf16 &&
-             (tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) == 16) && (int64_t(K) >= 2304) &&
-             (int64_t(M) > 64) && (int64_t(N) > 64) &&
-             ((((tk::host::ceildiv(int64_t(M), 64) * tk::host::ceildiv(int64_t(N), 64)) <=
-                int64_t(device.multiprocessors)) &&
-               ((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 128)) <=
-                (tk::host::divide(int64_t(device.multiprocessors), 11) * 2))) ||
-              (((tk::host::max(tk::host::alignment(a_view), tk::host::alignment(b_view)) < 32) &&
-                (int64_t(N) <= 128)) &&
-               ((tk::host::ceildiv(int64_t(M), 64) * tk::host::ceildiv(int64_t(N), 64)) <=
-                ((tk::host::divide(int64_t(device.multiprocessors), 11) * 10) * 2))))) {
+             gemm_when4(K, M, N, tk::host::alignment(a_view), tk::host::alignment(b_view), device.multiprocessors)) {
     copies_a = tk::host::copy_pays(a_view, 1.0 * tk::host::steps(0, N, 64),
                                    4.0 * tk::host::steps(0, M, 128) * tk::host::steps(0, N, 128), 4416, device);
     copies_b = tk::host::copy_pays(b_view, 1.0 * tk::host::steps(0, M, 64),
                                    4.0 * tk::host::steps(0, M, 128) * tk::host::steps(0, N, 128), 4416, device);
   } else if (T == tk::element::bf16 &&
-             (((((((tk::host::ceildiv(int64_t(M), 256) * tk::host::ceildiv(int64_t(N), 256)) <=
-                   tk::host::divide((tk::host::divide(int64_t(device.multiprocessors), 11) * 10), 4)) &&
-                  (int64_t(M) > 128)) &&
-                 (int64_t(N) > 128)) &&
-                ((tk::host::ceildiv(int64_t(M), 64) * tk::host::ceildiv(int64_t(N), 64)) >
-                 int64_t(device.multiprocessors))) &&
-               (((tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) == 16) &&
-                 (((int64_t(K) > 1536) && ((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 256)) >
-                                           ((tk::host::divide(int64_t(device.multiprocessors), 11) * 2) + 4))) ||
-                  ((int64_t(K) > 800) && ((tk::host::ceildiv(int64_t(M), 64) * tk::host::ceildiv(int64_t(N), 128)) >
-                                          int64_t(device.multiprocessors))))) ||
-                (((tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) == 32) &&
-                  (int64_t(K) > 2048)) &&
-                 ((tk::host::ceildiv(int64_t(M), 64) * tk::host::ceildiv(int64_t(N), 128)) >
-                  int64_t(device.multiprocessors))))) ||
-              ((((tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) == 16) &&
-                 (int64_t(K) > 2048)) &&
-                ((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 128)) >
-                 int64_t(device.multiprocessors))) &&
-               ((tk::host::ceildiv((tk::host::ceildiv(int64_t(M), 256) * tk::host::ceildiv(int64_t(N), 256)),
-                                   tk::host::divide((tk::host::divide(int64_t(device.multiprocessors), 11) * 10), 4)) *
-                 66) <
-                tk::host::min(
-                    tk::host::min(
-                        (tk::host::ceildiv((tk::host::ceildiv(int64_t(M), 256) * tk::host::ceildiv(int64_t(N), 256)),
-                                           tk::host::divide(int64_t(device.multiprocessors), 2)) *
-                         112),
-                        (tk::host::ceildiv(
-                             (tk::host::ceildiv(int64_t(M), 512) * tk::host::ceildiv(int64_t(N), 192)),
-                             tk::host::divide((tk::host::divide(int64_t(device.multiprocessors), 11) * 10), 4)) *
-                         82)),
-                    (tk::host::ceildiv((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 192)),
-                                       int64_t(device.multiprocessors)) *
-                     (62 + (9 * (tk::host::divide(64, tk::host::min(tk::host::alignment(a_view), 64)) +
-                                 tk::host::divide(64, tk::host::min(tk::host::alignment(b_view), 64))))))))))) {
+             gemm_when5(K, M, N, tk::host::alignment(a_view), tk::host::alignment(b_view), device.multiprocessors)) {
     copies_a = tk::host::copy_pays(a_view, 1.0 * tk::host::steps(0, N, 128),
                                    4.0 * tk::host::steps(0, M, 256) * tk::host::steps(0, N, 256), 4416, device);
     copies_b = tk::host::copy_pays(b_view, 1.0 * tk::host::steps(0, M, 128),
                                    4.0 * tk::host::steps(0, M, 256) * tk::host::steps(0, N, 256), 4416, device);
   } else if (T == tk::element::bf16 &&
-             (tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) >= 32) && (int64_t(K) > 704) &&
-             ((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 128)) >
-              int64_t(device.multiprocessors)) &&
-             ((tk::host::ceildiv((tk::host::ceildiv(int64_t(M), 192) * tk::host::ceildiv(int64_t(N), 192)),
-                                 int64_t(device.multiprocessors)) *
-               131) <
-              tk::host::min(
-                  tk::host::min(
-                      tk::host::min(
-                          tk::host::min(
-                              (tk::host::ceildiv(
-                                   (tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 128)),
-                                   int64_t(device.multiprocessors)) *
-                               (50 + (7 * (tk::host::divide(64, tk::host::min(tk::host::alignment(a_view), 64)) +
-                                           tk::host::divide(64, tk::host::min(tk::host::alignment(b_view), 64)))))),
-                              (tk::host::ceildiv(
-                                   (tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 192)),
-                                   int64_t(device.multiprocessors)) *
-                               (62 + (9 * (tk::host::divide(64, tk::host::min(tk::host::alignment(a_view), 64)) +
-                                           tk::host::divide(64, tk::host::min(tk::host::alignment(b_view), 64))))))),
-                          (tk::host::ceildiv((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 256)),
-                                             int64_t(device.multiprocessors)) *
-                           tk::host::max(
-                               110,
-                               (70 + (13 * (tk::host::divide(64, tk::host::min(tk::host::alignment(a_view), 64)) +
-                                            tk::host::divide(64, tk::host::min(tk::host::alignment(b_view), 64)))))))),
-                      (tk::host::ceildiv((tk::host::ceildiv(int64_t(M), 256) * tk::host::ceildiv(int64_t(N), 256)),
-                                         tk::host::divide(int64_t(device.multiprocessors), 2)) *
-                       112)),
-                  (tk::host::ceildiv(
-                       (tk::host::ceildiv(int64_t(M), 512) * tk::host::ceildiv(int64_t(N), 192)),
-                       tk::host::divide((tk::host::divide(int64_t(device.multiprocessors), 11) * 10), 4)) *
-                   82)))) {
+             gemm_when6(K, M, N, tk::host::alignment(a_view), tk::host::alignment(b_view), device.multiprocessors)) {
     copies_a = tk::host::copy_pays(a_view, 1.0 * tk::host::steps(0, N, 192),
                                    1.0 * tk::host::steps(0, M, 192) * tk::host::steps(0, N, 192), 4416, device);
     copies_b = tk::host::copy_pays(b_view, 1.0 * tk::host::steps(0, M, 192),
                                    1.0 * tk::host::steps(0, M, 192) * tk::host::steps(0, N, 192), 4416, device);
-  } else if (
-      T == tk::element::bf16 && (tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) >= 16) &&
-      (int64_t(M) > 64) &&
-      (((((((((int64_t(K) > 2048) &&
-              ((tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) == 16) ||
-               (tk::host::max(tk::host::alignment(a_view), tk::host::alignment(b_view)) < 64))) &&
-             ((tk::host::ceildiv(int64_t(M), 512) * 341) <= int64_t(M))) &&
-            (int64_t(N) > 128)) &&
-           ((tk::host::max(tk::host::alignment(a_view), tk::host::alignment(b_view)) < 32) ||
-            (((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 128)) * 4) >
-             (int64_t(device.multiprocessors) * 3)))) &&
-          ((tk::host::ceildiv(int64_t(M), 64) * tk::host::ceildiv(int64_t(N), 128)) >
-           int64_t(device.multiprocessors))) &&
-         ((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 128)) <=
-          int64_t(device.multiprocessors))) &&
-        ((tk::host::ceildiv(int64_t(M), 512) * tk::host::ceildiv(int64_t(N), 192)) <=
-         tk::host::divide((tk::host::divide(int64_t(device.multiprocessors), 11) * 10), 4))) ||
-       (((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 128)) > int64_t(device.multiprocessors)) &&
-        (((((int64_t(K) <= 1024) && (tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) < 32)) &&
-           ((tk::host::ceildiv((tk::host::ceildiv(int64_t(M), 512) * tk::host::ceildiv(int64_t(N), 192)),
-                               tk::host::divide((tk::host::divide(int64_t(device.multiprocessors), 11) * 10), 4)) *
-             149) <= (tk::host::ceildiv((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 128)),
-                                        int64_t(device.multiprocessors)) *
-                      128))) ||
-          (((((int64_t(K) > 1024) && (tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) < 32)) ||
-             ((int64_t(K) > 2048) && (tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) < 64))) &&
-            ((tk::host::ceildiv(int64_t(M), 512) * 341) <= int64_t(M))) &&
-           ((tk::host::ceildiv((tk::host::ceildiv(int64_t(M), 512) * tk::host::ceildiv(int64_t(N), 192)),
-                               tk::host::divide((tk::host::divide(int64_t(device.multiprocessors), 11) * 10), 4)) *
-             186) < (tk::host::ceildiv((tk::host::ceildiv(int64_t(M), 256) * tk::host::ceildiv(int64_t(N), 256)),
-                                       tk::host::divide(int64_t(device.multiprocessors), 2)) *
-                     256)))) ||
-         ((((int64_t(K) > 704) && (int64_t(K) <= 2048)) &&
-           (tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) == 32)) &&
-          ((tk::host::ceildiv((tk::host::ceildiv(int64_t(M), 512) * tk::host::ceildiv(int64_t(N), 192)),
-                              tk::host::divide((tk::host::divide(int64_t(device.multiprocessors), 11) * 10), 4)) *
-            82) <
-           tk::host::min(
-               tk::host::min(
-                   (tk::host::ceildiv((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 128)),
-                                      int64_t(device.multiprocessors)) *
-                    (50 + (7 * (tk::host::divide(64, tk::host::min(tk::host::alignment(a_view), 64)) +
-                                tk::host::divide(64, tk::host::min(tk::host::alignment(b_view), 64)))))),
-                   (tk::host::ceildiv((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 192)),
-                                      int64_t(device.multiprocessors)) *
-                    (62 + (9 * (tk::host::divide(64, tk::host::min(tk::host::alignment(a_view), 64)) +
-                                tk::host::divide(64, tk::host::min(tk::host::alignment(b_view), 64))))))),
-               (tk::host::ceildiv((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 256)),
-                                  int64_t(device.multiprocessors)) *
-                (70 + (13 * (tk::host::divide(64, tk::host::min(tk::host::alignment(a_view), 64)) +
-                             tk::host::divide(64, tk::host::min(tk::host::alignment(b_view), 64))))))))))))) {
+  } else if (T == tk::element::bf16 &&
+             gemm_when7(K, M, N, tk::host::alignment(a_view), tk::host::alignment(b_view), device.multiprocessors)) {
     copies_a = tk::host::copy_pays(a_view, 1.0 * tk::host::steps(0, N, 192),
                                    4.0 * tk::host::steps(0, M, 512) * tk::host::steps(0, N, 192), 4416, device);
     copies_b = tk::host::copy_pays(b_view, 1.0 * tk::host::steps(0, M, 128),
                                    4.0 * tk::host::steps(0, M, 512) * tk::host::steps(0, N, 192), 4416, device);
-  } else if (T == tk::element::bf16 && (int64_t(M) > 64) &&
-             ((((((tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) == 32) &&
-                  (int64_t(K) >= 5120)) &&
-                 (int64_t(N) > 128)) &&
-                (((tk::host::ceildiv(int64_t(M), 64) * tk::host::ceildiv(int64_t(N), 64)) * 2) >
-                 int64_t(device.multiprocessors))) &&
-               ((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 256)) <=
-                tk::host::divide((tk::host::divide(int64_t(device.multiprocessors), 11) * 10), 4))) ||
-              ((tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) == 16) &&
-               (((((int64_t(K) > 2048) && (int64_t(N) > 128)) &&
-                  ((tk::host::ceildiv(int64_t(M), 64) * tk::host::ceildiv(int64_t(N), 128)) >
-                   (tk::host::divide(int64_t(device.multiprocessors), 11) * 4))) &&
-                 ((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 256)) <=
-                  tk::host::divide((tk::host::divide(int64_t(device.multiprocessors), 11) * 10), 4))) ||
-                ((((int64_t(K) > 2048) && ((tk::host::ceildiv(int64_t(M), 64) * tk::host::ceildiv(int64_t(N), 128)) >
-                                           int64_t(device.multiprocessors))) &&
-                  ((tk::host::max(tk::host::alignment(a_view), tk::host::alignment(b_view)) < 32) ||
-                   (((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 128)) * 4) >
-                    (int64_t(device.multiprocessors) * 3)))) &&
-                 ((((int64_t(M) <= int64_t(N)) &&
-                    ((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 256)) <=
-                     tk::host::divide((tk::host::divide(int64_t(device.multiprocessors), 11) * 10), 2))) &&
-                   (((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 128)) >
-                     int64_t(device.multiprocessors)) ||
-                    (tk::host::max(tk::host::alignment(a_view), tk::host::alignment(b_view)) < 64))) ||
-                  (((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 128)) <=
-                    int64_t(device.multiprocessors)) &&
-                   ((tk::host::ceildiv(
-                         (tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 256)),
-                         tk::host::divide((tk::host::divide(int64_t(device.multiprocessors), 11) * 10), 4)) *
-                     45) < (50 + (7 * (tk::host::divide(64, tk::host::min(tk::host::alignment(a_view), 64)) +
-                                       tk::host::divide(64, tk::host::min(tk::host::alignment(b_view), 64))))))))))))) {
+  } else if (T == tk::element::bf16 &&
+             gemm_when8(K, M, N, tk::host::alignment(a_view), tk::host::alignment(b_view), device.multiprocessors)) {
     copies_a = tk::host::copy_pays(a_view, 1.0 * tk::host::steps(0, N, 128),
                                    4.0 * tk::host::steps(0, M, 128) * tk::host::steps(0, N, 256), 4416, device);
     copies_b = tk::host::copy_pays(b_view, 1.0 * tk::host::steps(0, M, 64),
@@ -4253,19 +4104,7 @@ extern "C" tk_status gemm_with_workspace(const tk_tensor *a, const tk_tensor *b,
     copies_b = tk::host::copy_pays(b_view, 1.0 * tk::host::steps(0, M, 64),
                                    1.0 * tk::host::steps(0, M, 64) * tk::host::steps(0, N, 64), 4416, device);
   } else if (T == tk::element::bf16 &&
-             ((tk::host::ceildiv(int64_t(M), 64) * tk::host::ceildiv(int64_t(N), 192)) <=
-              int64_t(device.multiprocessors)) &&
-             ((tk::host::ceildiv(int64_t(N), 192) * 3) <= ((tk::host::ceildiv(int64_t(N), 128) * 2) + 1)) &&
-             ((((tk::host::ceildiv(int64_t(M), 64) * tk::host::ceildiv(int64_t(N), 128)) >
-                int64_t(device.multiprocessors)) &&
-               (int64_t(M) > 64)) ||
-              ((int64_t(N) > 128) && (int64_t(N) <= 192))) &&
-             ((int64_t(K) <= 1536) ||
-              (((tk::host::ceildiv(int64_t(M), 64) * tk::host::ceildiv(int64_t(N), 192)) * 9) <=
-               ((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 128)) * 10))) &&
-             ((tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) >= 32) ||
-              ((tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) == 16) &&
-               (int64_t(K) > 2048)))) {
+             gemm_when9(K, M, N, tk::host::alignment(a_view), tk::host::alignment(b_view), device.multiprocessors)) {
     copies_a = tk::host::copy_pays(a_view, 1.0 * tk::host::steps(0, N, 192),
                                    1.0 * tk::host::steps(0, M, 64) * tk::host::steps(0, N, 192), 4416, device);
     copies_b = tk::host::copy_pays(b_view, 1.0 * tk::host::steps(0, M, 64),
@@ -4278,73 +4117,19 @@ extern "C" tk_status gemm_with_workspace(const tk_tensor *a, const tk_tensor *b,
     copies_b = tk::host::copy_pays(b_view, 1.0 * tk::host::steps(0, M, 64),
                                    1.0 * tk::host::steps(0, M, 64) * tk::host::steps(0, N, 128), 4416, device);
   } else if (T == tk::element::bf16 &&
-             (tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) >= 16) &&
-             ((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 128)) >
-              int64_t(device.multiprocessors)) &&
-             (((int64_t(K) > 1024) && (tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) < 32)) ||
-              (((int64_t(K) > 2048) &&
-                (tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) < 64)) &&
-               ((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 256)) >
-                int64_t(device.multiprocessors)))) &&
-             ((tk::host::ceildiv((tk::host::ceildiv(int64_t(M), 256) * tk::host::ceildiv(int64_t(N), 256)),
-                                 tk::host::divide(int64_t(device.multiprocessors), 2)) *
-               3) <= (tk::host::ceildiv((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 256)),
-                                        int64_t(device.multiprocessors)) *
-                      4))) {
+             gemm_when10(K, M, N, tk::host::alignment(a_view), tk::host::alignment(b_view), device.multiprocessors)) {
     copies_a = tk::host::copy_pays(a_view, 1.0 * tk::host::steps(0, N, 256),
                                    2.0 * tk::host::steps(0, M, 256) * tk::host::steps(0, N, 256), 4416, device);
     copies_b = tk::host::copy_pays(b_view, 1.0 * tk::host::steps(0, M, 128),
                                    2.0 * tk::host::steps(0, M, 256) * tk::host::steps(0, N, 256), 4416, device);
   } else if (T == tk::element::bf16 &&
-             ((((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 128)) <=
-                int64_t(device.multiprocessors)) ||
-               ((((int64_t(K) <= 192) || (int64_t(K) > 768)) ||
-                 (tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) < 64)) &&
-                ((tk::host::ceildiv((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 128)),
-                                    int64_t(device.multiprocessors)) *
-                  140) <=
-                 tk::host::min(
-                     (tk::host::ceildiv((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 192)),
-                                        int64_t(device.multiprocessors)) *
-                      186),
-                     (tk::host::ceildiv((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 256)),
-                                        int64_t(device.multiprocessors)) *
-                      256))))) ||
-              ((((int64_t(K) > 192) && (int64_t(K) <= 768)) &&
-                (tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) >= 64)) &&
-               (((tk::host::ceildiv((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 128)),
-                                    int64_t(device.multiprocessors)) *
-                  140) *
-                 (int64_t(K) + 112)) <=
-                tk::host::min(
-                    ((tk::host::ceildiv((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 192)),
-                                        int64_t(device.multiprocessors)) *
-                      186) *
-                     int64_t(K)),
-                    ((tk::host::ceildiv((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 256)),
-                                        int64_t(device.multiprocessors)) *
-                      256) *
-                     (int64_t(K) + 112))))))) {
+             gemm_when11(K, M, N, tk::host::alignment(a_view), tk::host::alignment(b_view), device.multiprocessors)) {
     copies_a = tk::host::copy_pays(a_view, 1.0 * tk::host::steps(0, N, 128),
                                    1.0 * tk::host::steps(0, M, 128) * tk::host::steps(0, N, 128), 4416, device);
     copies_b = tk::host::copy_pays(b_view, 1.0 * tk::host::steps(0, M, 128),
                                    1.0 * tk::host::steps(0, M, 128) * tk::host::steps(0, N, 128), 4416, device);
   } else if (T == tk::element::bf16 &&
-             (((tk::host::ceildiv((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 192)),
-                                  int64_t(device.multiprocessors)) *
-                186) < (tk::host::ceildiv((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 256)),
-                                          int64_t(device.multiprocessors)) *
-                        256)) ||
-              ((((int64_t(K) > 192) && (int64_t(K) <= 768)) &&
-                (tk::host::min(tk::host::alignment(a_view), tk::host::alignment(b_view)) >= 64)) &&
-               (((tk::host::ceildiv((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 192)),
-                                    int64_t(device.multiprocessors)) *
-                  186) *
-                 int64_t(K)) <
-                ((tk::host::ceildiv((tk::host::ceildiv(int64_t(M), 128) * tk::host::ceildiv(int64_t(N), 256)),
-                                    int64_t(device.multiprocessors)) *
-                  256) *
-                 (int64_t(K) + 112)))))) {
+             gemm_when12(K, M, N, tk::host::alignment(a_view), tk::host::alignment(b_view), device.multiprocessors)) {
     copies_a = tk::host::copy_pays(a_view, 1.0 * tk::host::steps(0, N, 192),
                                    1.0 * tk::host::steps(0, M, 128) * tk::host::steps(0, N, 192), 4416, device);
     copies_b = tk::host::copy_pays(b_view, 1.0 * tk::host::steps(0, M, 128),

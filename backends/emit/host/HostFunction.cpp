@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "backends/emit/host/HostFunction.h"
 
+#include "backends/emit/host/Conditions.h"
 #include "backends/emit/kernel/Types.h"
 #include "support/Diagnostics.h"
 
@@ -281,9 +282,13 @@ void HostFunction::findDevice(const Architectures &gpus) {
 
 void HostFunction::takeTensors() {
   for (const ir::Param *param : tensors()) {
-    const bool mayBeBytes = isPacked(param->elem) && isInteger(param->elem) && !signature.typeParamOf.count(param->name);
+    const bool mayBeBytes =
+        isPacked(param->elem) && isInteger(param->elem) && !signature.typeParamOf.count(param->name);
     line("const tk::host::argument {} = {}.tensor(\"{}\", {}, {}{}{});", view(param->name), callName, param->name,
-         identifier(param->name), param->dims.size(), param->isOptional ? ", true" : mayBeBytes ? ", false" : "",
+         identifier(param->name), param->dims.size(),
+         param->isOptional ? ", true"
+         : mayBeBytes      ? ", false"
+                           : "",
          mayBeBytes ? ", " + hostElement(param->elem) : "");
   }
 }
@@ -420,17 +425,39 @@ std::string HostFunction::condition(const Specialization &specialization) const 
   return tests.empty() ? "" : fmt::format("{}", fmt::join(tests, " && "));
 }
 
-void HostFunction::openBranch(const Specialization &specialization, const std::vector<const ast::Expr *> &conditions) {
-  std::string test = condition(specialization);
-  HostNames wide; // products of dims
-  wide["multiprocessors"] = fmt::format("int64_t({}.multiprocessors)", deviceName);
-  for (const ir::Param *param : tensors())
-    wide[fmt::format("alignment({})", param->name)] = fmt::format("tk::host::alignment({})", view(param->name));
-  for (const std::string &symbol : signature.symbols)
-    wide[symbol] = fmt::format("int64_t({})", identifier(symbol));
-  for (const ast::Expr *part : conditions)
-    test += (test.empty() ? "" : " && ") + hostExpr(*part, wide);
+void HostFunction::openBranch(const Specialization &specialization) {
+  const std::string test = condition(specialization);
   text += test.empty() ? "{\n" : fmt::format("if ({}) {{\n", test);
+}
+
+void HostFunction::openBranch(const Specialization &specialization, const std::vector<const ast::Expr *> &conditions,
+                              Conditions &functions) {
+  if (conditions.empty())
+    return openBranch(specialization);
+  std::string test = condition(specialization), inPlace;
+  const std::map<std::string, std::string> asked = quantities(/*isWide=*/true);
+  for (const ast::Expr *part : conditions)
+    inPlace += (inPlace.empty() ? "" : " && ") + hostExpr(*part, asked);
+  constexpr size_t longest = 240; // some two lines
+  test += test.empty() ? "" : " && ";
+  test += inPlace.size() <= longest
+              ? inPlace
+              : functions.call(entryName(signature.name), conditions, quantities(/*isWide=*/false));
+  text += fmt::format("if ({}) {{\n", test);
+}
+
+/// What conditions of schedules may ask about: wide for products of dims in place, which take 64 bits.
+std::map<std::string, std::string> HostFunction::quantities(bool isWide) const {
+  const char *const text = isWide ? "int64_t({})" : "{}";
+  std::map<std::string, std::string> asked;
+  asked["multiprocessors"] = fmt::format(fmt::runtime(text), deviceName + ".multiprocessors");
+  for (const ir::Param *param : tensors())
+    asked[fmt::format("alignment({})", param->name)] = fmt::format("tk::host::alignment({})", view(param->name));
+  for (const std::string &symbol : signature.symbols)
+    asked[symbol] = fmt::format(fmt::runtime(text), identifier(symbol));
+  for (const std::string &name : signature.order)
+    asked.try_emplace(name, identifier(name));
+  return asked;
 }
 
 void HostFunction::endWithoutSpecialization() {

@@ -22,6 +22,8 @@ struct Specialization;
 
 namespace tkc::cuda {
 
+class Conditions;
+
 /// Which parameters stand behind those of the signature.
 enum class EntryKind : uint8_t {
   Kernel,        ///< the stream
@@ -73,7 +75,10 @@ protected:
   /// Declares the device, which must run the code for one of these GPUs, or, where there are none, may be any; of
   /// several its `code` says which. Returns where something was wrong.
   void findDevice(const Architectures &gpus);
-  void openBranch(const Specialization &specialization, const std::vector<const ast::Expr *> &conditions = {});
+  /// Long conditions are called as `functions`.
+  void openBranch(const Specialization &specialization, const std::vector<const ast::Expr *> &conditions,
+                  Conditions &functions);
+  void openBranch(const Specialization &specialization);
   /// What is left where no branch was taken.
   void endWithoutSpecialization();
 
@@ -104,6 +109,7 @@ private:
   std::string unasked(const ast::Expr &condition) const;
   void checkOverlap();
   std::string condition(const Specialization &specialization) const;
+  std::map<std::string, std::string> quantities(bool isWide) const;
 };
 
 } // namespace tkc::cuda

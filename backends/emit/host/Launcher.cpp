@@ -4,6 +4,7 @@
 
 #include "backends/cpp/Cpp.h"
 #include "backends/emit/Names.h"
+#include "backends/emit/host/Conditions.h"
 #include "backends/emit/host/Entries.h"
 #include "backends/emit/host/HostFunction.h"
 #include "backends/emit/host/ProgramLauncher.h"
@@ -23,8 +24,10 @@ namespace {
 class KernelEntry : public HostFunction {
 public:
   KernelEntry(const Signature &signature, std::vector<const planner::PlannedKernel *> planned,
-              const Architectures &gpus, const FileNames &names, const SourceManager &sources, const Dialect &dialect)
-      : HostFunction(signature, sources, dialect, names), planned(std::move(planned)), gpus(gpus) {}
+              const Architectures &gpus, const FileNames &names, const SourceManager &sources, const Dialect &dialect,
+              Conditions &conditions)
+      : HostFunction(signature, sources, dialect, names), planned(std::move(planned)), gpus(gpus),
+        conditions(conditions) {}
 
   /// The function that does the work. What programs launch, or what may follow copies to workspace, is told what stands
   /// before it, and is called by the C function; else it is the C function itself, or a plain one in the namespace
@@ -75,7 +78,7 @@ private:
 
   void dispatch(const planner::PlannedKernel &kernel, const std::string &name, bool isLaunched) {
     const plan::Plan &plan = *kernel.plan;
-    openBranch(kernel.specialization, kernel.conditions);
+    openBranch(kernel.specialization, kernel.conditions, conditions);
     line("{} {}{{}};", argumentsOf(name), argumentsName);
     const MemberNames members(plan, names.kernels.at(&plan));
     fillArguments(plan, members);
@@ -198,6 +201,7 @@ private:
 
   std::vector<const planner::PlannedKernel *> planned;
   const Architectures &gpus;
+  Conditions &conditions;
   const std::string orderName = fresh("order");
 };
 
@@ -207,6 +211,13 @@ bool isLaunched(const KernelInfo &kernel, const std::vector<std::unique_ptr<Prog
       if (const auto *launch = std::get_if<LaunchStep>(&step); launch && launch->kernel == &kernel)
         return true;
   return false;
+}
+
+std::set<std::string> namesOutside(const FileNames &names) {
+  std::set<std::string> all = names.entries;
+  for (const auto &[plan, kernel] : names.kernels)
+    all.insert(kernel);
+  return all;
 }
 
 std::string commentLines(const std::string &doc) {
@@ -227,19 +238,20 @@ std::string printLaunchers(const std::vector<planner::PlannedKernel> &kernels,
   const Architectures gpus = architecturesOf(kernels);
   const FileNames names{kernelNames(kernels), entriesOf(kernels, programs)};
   const Dialect &dialect = dialectOfAll(kernels);
+  Conditions conditions(namesOutside(names));
   std::string text;
   forEachKernel(kernels, [&](const KernelInfo &kernel, std::vector<const planner::PlannedKernel *> planned) {
-    KernelEntry entry(kernel.signature, planned, gpus, names, sources, dialect);
+    KernelEntry entry(kernel.signature, planned, gpus, names, sources, dialect, conditions);
     text += entry.definition(
         isLaunched(kernel, programs) || (scope.empty() && followsCopies(kernel.signature, planned)), scope);
     if (scope.empty())
       text += entry.overloadDefinition(EntryKind::Kernel) +
-              printWorkspaceEntries(kernel.signature, planned, gpus, names, sources, dialect);
+              printWorkspaceEntries(kernel.signature, planned, gpus, names, sources, dialect, conditions);
   });
   forEachProgram(programs, [&](const Signature &signature, const std::vector<const ProgramPlan *> &plans) {
     text += printProgramEntries(signature, plans, names, sources, dialect, scope);
   });
-  return text;
+  return conditions.definitions() + text;
 }
 
 std::string printHeader(const std::vector<planner::PlannedKernel> &kernels,

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "backends/emit/host/WorkspaceEntries.h"
 
+#include "backends/emit/host/Conditions.h"
 #include "backends/emit/host/Entries.h"
 #include "backends/emit/kernel/KernelPrinter.h"
 #include "backends/emit/kernel/Types.h"
@@ -55,8 +56,9 @@ class WorkspaceEntry : public HostFunction {
 public:
   WorkspaceEntry(const Signature &signature, std::vector<std::string> copied,
                  const std::vector<const planner::PlannedKernel *> &planned, const SourceManager &sources,
-                 const Dialect &dialect, const FileNames &names)
-      : HostFunction(signature, sources, dialect, names), copied(std::move(copied)), planned(planned) {
+                 const Dialect &dialect, const FileNames &names, Conditions &conditions)
+      : HostFunction(signature, sources, dialect, names), copied(std::move(copied)), planned(planned),
+        conditions(conditions) {
     for (const std::string &tensor : this->copied)
       pays[tensor] = fresh("copies_" + identifier(tensor));
   }
@@ -96,7 +98,7 @@ private:
       for (const planner::PlannedKernel *kernel : planned)
         if (kernel->plan->arch == gpus[i]->name && !kernel->plan->aligned) {
           text += text.size() == begin ? "" : "else ";
-          openBranch(kernel->specialization, kernel->conditions);
+          openBranch(kernel->specialization, kernel->conditions, conditions);
           askOf(*kernel->plan, gpus[i]->bandwidthGBs * gpus[i]->rates.memoryShare);
           text += "}\n";
         }
@@ -156,6 +158,7 @@ private:
   const std::string copiesName = fresh("copies");
   const std::vector<std::string> copied;
   const std::vector<const planner::PlannedKernel *> &planned;
+  Conditions &conditions;
   std::map<std::string, std::string> copies, pays; ///< by tensor: what stands for it; the variable that says whether
 };
 
@@ -179,11 +182,12 @@ bool followsCopies(const Signature &signature, const std::vector<const planner::
 
 std::string printWorkspaceEntries(const Signature &signature,
                                   const std::vector<const planner::PlannedKernel *> &planned, const Architectures &gpus,
-                                  const FileNames &names, const SourceManager &sources, const Dialect &dialect) {
+                                  const FileNames &names, const SourceManager &sources, const Dialect &dialect,
+                                  Conditions &conditions) {
   std::vector<std::string> copied = paddedTensors(signature, planned);
   if (copied.empty())
     return "";
-  WorkspaceEntry entry(signature, std::move(copied), planned, sources, dialect, names);
+  WorkspaceEntry entry(signature, std::move(copied), planned, sources, dialect, names, conditions);
   return entry.definitions(gpus) + entry.overloadDefinition(EntryKind::WithWorkspace) +
          entry.overloadDefinition(EntryKind::WorkspaceQuery);
 }

@@ -22,6 +22,7 @@ bool followsCopies(const Signature &signature, const std::vector<const planner::
 /// Both functions, in C, and their overloads in C++. Empty where no operand is loaded by the copy engine.
 std::string printWorkspaceEntries(const Signature &signature,
                                   const std::vector<const planner::PlannedKernel *> &planned, const Architectures &gpus,
-                                  const FileNames &names, const SourceManager &sources, const Dialect &dialect);
+                                  const FileNames &names, const SourceManager &sources, const Dialect &dialect,
+                                  Conditions &conditions);
 
 } // namespace tkc::cuda
