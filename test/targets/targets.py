@@ -7,10 +7,10 @@
 
 Writes FOLDER/targets.md (tables), targets.json, and targets-*.xml (JUnit). What went in decides whether something is done again:
 results are kept in $TKC_CACHE (~/.cache/tkc). Without --all a covering subset: on each architecture one specialisation and one case in
-six of each kernel, others on other architectures; without --arch, architectures whose kernels are built alike by turns, and half of
-these kinds each day (turns.py; --day says another). Fails on spills to memory, stack frames, local memory, on what ptxas serialised or
+six of each kernel, others on other architectures; without --arch, architectures whose kernels are built alike by turns, and one of these
+kinds each day (turns.py; --day says another). Fails on spills to memory, stack frames, local memory, on what ptxas serialised or
 repaired, on writes of registers that a product in flight reads (in_flight.py), on negations that lose their sign (lost_signs.py), on whatever the emulator finds, and on bank conflicts
-in loops and superfluous products, of the first case of each kernel (without --all or --arch, of half of the files each day, on one
+in loops and superfluous products, of the first case of each kernel (without --all or --arch, of a quarter of the files each day, on one
 architecture).
 Spills that known-spills.txt lists are counted and shown apart; known-counts.txt lists conflicts and products."""
 import argparse
@@ -24,6 +24,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import time
 import xml.sax.saxutils as xml
 
 import cache
@@ -39,6 +40,7 @@ sys.path.insert(0, str(root / "test"))
 from library import kernel_files  # noqa: E402
 
 Spec = collections.namedtuple("Spec", "file kernel settings")
+COUNTED_EVERY = 4  # days
 
 
 def tkc(options, *arguments):
@@ -185,6 +187,22 @@ def title(spec):
     return " ".join([spec.kernel, *spec.settings])
 
 
+def timed(job):
+    begun = time.monotonic()
+    return job(), time.monotonic() - begun
+
+
+def time_table(seconds, longest=30):
+    """What took longest, so that who finds the tests slow knows where to begin."""
+    lines = ["| seconds | | | GPU |", "|---|---|---|---|"]
+    for (kind, (what, name)), taken in sorted(seconds.items(), key=lambda item: -item[1])[:longest]:
+        lines.append(f"| {taken:.1f} | {kind} | {title(what) if kind == 'compile' else what.stem} | {name} |")
+    sums = collections.Counter()
+    for (kind, _), taken in seconds.items():
+        sums[kind] += taken
+    return [*lines, "", "All together: " + ", ".join(f"{kind} {taken:.0f} s" for kind, taken in sums.items()) + "."]
+
+
 def resource_table(compiled, gpus):
     lines = ["| kernel | GPU | registers | shared KiB | threads | at once | matrix instructions in a loop | |",
              "|---|---|---|---|---|---|---|---|"]
@@ -265,20 +283,20 @@ def main():
         for file in files:
             for gpu in gpus:
                 sample = "0/1" if options.all else f"{known_gpus.index(gpu)}/6"
-                if not by_turns or (turns.is_day(file.stem, options.day) and gpu == turns.chosen(file.stem, gpus)):
+                if not by_turns or (turns.is_day(file.stem, options.day, COUNTED_EVERY) and gpu == turns.chosen(file.stem, gpus)):
                     jobs.append(("count", (file, gpu["name"]), lambda file=file, gpu=gpu: count_one(options, store, file, gpu, emulator)))
                 if not by_turns or gpu in turns.of_the_day(file.stem, gpus, options.day):
                     jobs.append(("emulate", (file, gpu["name"]),
                                  lambda file=file, gpu=gpu, sample=sample: emulate_one(options, store, file, gpu, sample, emulator)))
 
-    results = {"compile": {}, "emulate": {}, "count": {}}
+    results, seconds = {"compile": {}, "emulate": {}, "count": {}}, {}
     progress = Progress(len(jobs))
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        running = {pool.submit(job): (kind, key) for kind, key, job in jobs}
+        running = {pool.submit(timed, job): (kind, key) for kind, key, job in jobs}
         for future in concurrent.futures.as_completed(running):
             kind, key = running[future]
-            results[kind][key] = future.result()
-            progress.step(future.result()[1])
+            results[kind][key], seconds[kind, key] = future.result()
+            progress.step(results[kind][key][1])
 
     known, spills = known_spills(), 0
     for (spec, name), (result, _) in results["compile"].items():
@@ -297,7 +315,8 @@ def main():
     text = ["# Every case on the emulator", "", *case_table(results["emulate"], gpus), "",
             "# Shared memory and products, as the emulator counts them", "", *counts.table(summaries), "",
             "# What the compilers say", "",
-            *resource_table(results["compile"], gpus), ""]
+            *resource_table(results["compile"], gpus), "",
+            "# What took longest", "", *time_table(seconds), ""]
     (options.output / "targets.md").write_text("\n".join(text))
     (options.output / "targets.json").write_text(json.dumps(
         [{"file": spec.file.stem, "kernel": spec.kernel, "settings": spec.settings, "arch": name, **result}

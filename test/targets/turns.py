@@ -21,14 +21,14 @@ def of_a_kind(gpu, gpus):
 
 
 def of_the_day(name, gpus, day):
-    """One GPU of every second kind; those of the other kinds have their turn the next day."""
+    """One GPU of one kind; the other kinds have their turn on the next days."""
     kinds = {gpu["products_by"]: chosen(name, of_a_kind(gpu, gpus)) for gpu in gpus}
-    return [gpu for at, gpu in enumerate(kinds.values()) if is_day(name, at + day)]
+    return [list(kinds.values())[(number(name) + day) % len(kinds)]]
 
 
-def is_day(name, day):
-    """Every second day, on one for half of the names, on the other for the rest."""
-    return (number(name) + day) % 2 == 0
+def is_day(name, day, period):
+    """One day in so many, on each of these for another part of the names."""
+    return (number(name) + day) % period == 0
 
 
 def number(name):
