@@ -6,10 +6,12 @@
 #include "backends/plan/roles/RoleBuilder.h"
 
 #include <algorithm>
+#include <deque>
 #include <iterator>
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
 
 namespace tkc::planner {
 namespace {
@@ -97,13 +99,15 @@ private:
   }
 
   /// A pipelined loop is the last to read a ring that was opened before it, and its end does not: the stage is handed
-  /// back before that, not after.
+  /// back before that, not after. But where the last iteration's products still run then, they wait for each other
+  /// first.
   void handBackEarly(plan::Stmt &loop) {
     if (loop.kind != Kind::For || loop.prologue.empty() || loop.epilogue.empty())
       return;
     for (auto at = open.begin(); at != open.end();) {
       const RingPlacement *ring = *at;
-      if (usesLeft[ring] != 1 || ring->isDrainedByWarps() || !isReadByProductsAlone(loop, *ring)) {
+      if (usesLeft[ring] != 1 || ring->isDrainedByWarps() || !isReadByProductsAlone(loop, *ring) ||
+          isReadInFlight(loop, *ring)) {
         ++at;
         continue;
       }
@@ -128,18 +132,36 @@ private:
       emit(plan::Advance{doneCursor(ring)}, loc);
   }
 
-  /// In the iterations of a loop, by products that each iteration waits for; not at its end.
+  /// In the iterations of a loop, by products; not at its end.
   bool isReadByProductsAlone(const plan::Stmt &loop, const RingPlacement &ring) const {
     bool alone = true;
-    const auto reads = [&](const plan::Stmt &stmt) {
-      const std::set<std::string> buffers = buffersOf(stmt);
-      return std::any_of(ring.members.begin(), ring.members.end(),
-                         [&](const RingMember &member) { return buffers.count(member.buffer) != 0; });
-    };
+    const auto reads = [&](const plan::Stmt &stmt) { return readsRing(stmt, ring); };
     plan::walk(loop, [&](const plan::Stmt &stmt) {
       alone &= !reads(stmt) || (stmt.kind == Kind::Product && !stmt.isSynchronous());
     });
     return alone && !plan::any(loop.epilogue, reads) && loop.orElse.empty();
+  }
+
+  /// Whether products that read the ring may still run where the end of a pipelined loop begins.
+  bool isReadInFlight(const plan::Stmt &loop, const RingPlacement &ring) const {
+    std::deque<bool> groups; // in flight, each with whether it reads the ring
+    bool reads = false;
+    for (const plan::Body *part : {&loop.prologue, &loop.body})
+      plan::walk(*part, [&](const plan::Stmt &stmt) {
+        reads |= readsRing(stmt, ring);
+        if (stmt.kind == Kind::ProductCommit)
+          groups.push_back(std::exchange(reads, false));
+        if (stmt.kind == Kind::ProductWait)
+          while (groups.size() > static_cast<size_t>(stmt.as<plan::ProductWait>().left))
+            groups.pop_front();
+      });
+    return std::find(groups.begin(), groups.end(), true) != groups.end();
+  }
+
+  bool readsRing(const plan::Stmt &stmt, const RingPlacement &ring) const {
+    const std::set<std::string> buffers = buffersOf(stmt);
+    return std::any_of(ring.members.begin(), ring.members.end(),
+                       [&](const RingMember &member) { return buffers.count(member.buffer) != 0; });
   }
 
   std::set<const RingPlacement *> ringsIn(const plan::Stmt &stmt, int depth) const {
@@ -287,9 +309,9 @@ private:
   }
 
   ///   first: products(0)   others: products(k); wait until only they are in flight; release k - 1   end: wait; release
-  /// Register operands are written where nothing reads them. So what they are made of is loaded under the products of the
-  /// iteration before, and then those are waited for. Other registers would not do: compilers see no use of a register
-  /// by a product in flight, and make one of the two.
+  /// Register operands are written where nothing reads them. So what they are made of is loaded under the products of
+  /// the iteration before, and then those are waited for. Other registers would not do: compilers see no use of a
+  /// register by a product in flight, and make one of the two.
   void pipelineProducts(plan::Stmt &loop, int depth) {
     const bool makesOperands = std::any_of(loop.body.begin(), loop.body.end(), [](const plan::Stmt &stmt) {
       return stmt.kind == Kind::Product && !stmt.aShared;
@@ -327,8 +349,8 @@ private:
   }
 
   void releaseAfterLoads(plan::Body &body, const std::set<const RingPlacement *> &rings, SourceLoc loc) {
-    const auto last = std::find_if(body.rbegin(), body.rend(),
-                                   [](const plan::Stmt &stmt) { return stmt.kind == Kind::LoadShared; });
+    const auto last =
+        std::find_if(body.rbegin(), body.rend(), [](const plan::Stmt &stmt) { return stmt.kind == Kind::LoadShared; });
     plan::Body released;
     releasePrevious(released, rings, 0, loc);
     body.insert(last.base(), released.begin(), released.end());
