@@ -152,11 +152,15 @@ private:
   const Names &parameters;
 };
 
-/// "alignment_a" for "alignment(a)".
-Names parametersFor(const std::set<std::string> &asked) {
+/// "alignment_a" for "alignment(a)"; constants as they are.
+Names parametersFor(const std::set<std::string> &asked, const Quantities &quantities) {
   cpp::NameScope local;
   Names parameters;
   for (const std::string &quantity : asked) {
+    if (quantities.at(quantity).type.empty()) {
+      parameters[quantity] = quantities.at(quantity).text;
+      continue;
+    }
     std::string wanted = quantity;
     if (const size_t bracket = wanted.find('('); bracket != std::string::npos)
       wanted = wanted.substr(0, bracket) + "_" + wanted.substr(bracket + 1, wanted.size() - bracket - 2);
@@ -172,17 +176,23 @@ Conditions::Conditions(const std::set<std::string> &taken) {
     scope.reserve(name);
 }
 
-std::string Conditions::call(const std::string &kernel, const std::vector<const ast::Expr *> &conditions,
-                             const Arguments &arguments) {
+std::set<std::string> askedAbout(const std::vector<const ast::Expr *> &conditions) {
   std::set<std::string> asked;
   for (const ast::Expr *condition : conditions)
     collect(*condition, asked);
-  const Names parameters = parametersFor(asked);
+  return asked;
+}
+
+std::string Conditions::call(const std::string &kernel, const std::vector<const ast::Expr *> &conditions,
+                             const Quantities &quantities) {
+  const std::set<std::string> asked = askedAbout(conditions);
+  const Names parameters = parametersFor(asked, quantities);
   std::vector<std::string> declared, given;
-  for (const std::string &quantity : asked) {
-    declared.push_back("int64_t " + parameters.at(quantity));
-    given.push_back(arguments.at(quantity));
-  }
+  for (const std::string &name : asked)
+    if (const Quantity &quantity = quantities.at(name); !quantity.type.empty()) {
+      declared.push_back(quantity.type + " " + parameters.at(name));
+      given.push_back(quantity.text);
+    }
   Body body(parameters);
   body.decideAll(conditions);
   const std::string rest = fmt::format("({}) {{\n{}}}\n", fmt::join(declared, ", "), print(body.statements, 2));

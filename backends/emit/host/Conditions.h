@@ -15,17 +15,25 @@
 
 namespace tkc::cuda {
 
+/// What a condition asks about, as a launcher has it.
+struct Quantity {
+  std::string text;
+  std::string type; ///< of the parameter of a function; empty: the text is a constant, which stands in place
+};
+/// By what the source calls them: "M", "alignment(a)".
+using Quantities = std::map<std::string, Quantity>;
+
+/// Every name, and "alignment(a)", in the conditions.
+std::set<std::string> askedAbout(const std::vector<const ast::Expr *> &conditions);
+
 class Conditions {
 public:
   /// `taken` are names of the file's functions and kernels.
   explicit Conditions(const std::set<std::string> &taken);
 
-  /// What a condition may ask about: "alignment(a)", with a launcher's text for it.
-  using Arguments = std::map<std::string, std::string>;
-
   /// A call of the function that says whether all conditions hold. The first kernel that asks gives it its name.
   std::string call(const std::string &kernel, const std::vector<const ast::Expr *> &conditions,
-                   const Arguments &arguments);
+                   const Quantities &quantities);
 
   /// All functions that were called.
   const std::string &definitions() const { return text; }

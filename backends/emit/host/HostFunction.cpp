@@ -435,28 +435,40 @@ void HostFunction::openBranch(const Specialization &specialization, const std::v
   if (conditions.empty())
     return openBranch(specialization);
   std::string test = condition(specialization), inPlace;
-  const std::map<std::string, std::string> asked = quantities(/*isWide=*/true);
+  const Quantities asked = quantities(specialization, conditions);
+  HostNames texts;
+  for (const auto &[name, quantity] : asked)
+    texts[name] = quantity.type == "int64_t" && name.find('(') == std::string::npos
+                      ? fmt::format("int64_t({})", quantity.text) // products of dims
+                      : quantity.text;
   for (const ast::Expr *part : conditions)
-    inPlace += (inPlace.empty() ? "" : " && ") + hostExpr(*part, asked);
+    inPlace += (inPlace.empty() ? "" : " && ") + hostExpr(*part, texts);
   constexpr size_t longest = 240; // some two lines
   test += test.empty() ? "" : " && ";
-  test += inPlace.size() <= longest
-              ? inPlace
-              : functions.call(entryName(signature.name), conditions, quantities(/*isWide=*/false));
+  test += inPlace.size() <= longest ? inPlace : functions.call(entryName(signature.name), conditions, asked);
   text += fmt::format("if ({}) {{\n", test);
 }
 
-/// What conditions of schedules may ask about: wide for products of dims in place, which take 64 bits.
-std::map<std::string, std::string> HostFunction::quantities(bool isWide) const {
-  const char *const text = isWide ? "int64_t({})" : "{}";
-  std::map<std::string, std::string> asked;
-  asked["multiprocessors"] = fmt::format(fmt::runtime(text), deviceName + ".multiprocessors");
+/// What conditions of schedules ask about. What the specialisation fixes is constant, but for dims, which calls share.
+Quantities HostFunction::quantities(const Specialization &specialization,
+                                    const std::vector<const ast::Expr *> &conditions) const {
+  Quantities asked;
+  for (const auto &[name, value] : specialization.constants)
+    asked[name] = {specialization.bools.count(name) ? (value ? "true" : "false") : std::to_string(value), ""};
+  for (const auto &[name, elem] : specialization.typeArgs)
+    asked[name] = {hostElement(elem), ""};
+  for (const std::string &name : askedAbout(conditions))
+    if (const std::optional<ElemType> elem = parseElemType(name))
+      asked.try_emplace(name, Quantity{hostElement(*elem), ""});
+  asked["multiprocessors"] = {deviceName + ".multiprocessors", "int64_t"};
   for (const ir::Param *param : tensors())
-    asked[fmt::format("alignment({})", param->name)] = fmt::format("tk::host::alignment({})", view(param->name));
+    asked[fmt::format("alignment({})", param->name)] = {fmt::format("tk::host::alignment({})", view(param->name)),
+                                                        "int64_t"};
   for (const std::string &symbol : signature.symbols)
-    asked[symbol] = fmt::format(fmt::runtime(text), identifier(symbol));
+    asked[symbol] = {identifier(symbol), "int64_t"};
   for (const std::string &name : signature.order)
-    asked.try_emplace(name, identifier(name));
+    if (const ir::Param *param = findParam(name); param && !param->isTensor)
+      asked.try_emplace(name, Quantity{identifier(name), numberType(name)});
   return asked;
 }
 

@@ -23,6 +23,8 @@ struct Specialization;
 namespace tkc::cuda {
 
 class Conditions;
+struct Quantity;
+using Quantities = std::map<std::string, Quantity>;
 
 /// Which parameters stand behind those of the signature.
 enum class EntryKind : uint8_t {
@@ -109,7 +111,7 @@ private:
   std::string unasked(const ast::Expr &condition) const;
   void checkOverlap();
   std::string condition(const Specialization &specialization) const;
-  std::map<std::string, std::string> quantities(bool isWide) const;
+  Quantities quantities(const Specialization &specialization, const std::vector<const ast::Expr *> &conditions) const;
 };
 
 } // namespace tkc::cuda
