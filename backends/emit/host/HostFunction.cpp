@@ -449,12 +449,12 @@ void HostFunction::openBranch(const Specialization &specialization, const std::v
   text += fmt::format("if ({}) {{\n", test);
 }
 
-/// What conditions of schedules ask about. What the specialisation fixes is constant, but for dims, which calls share.
+/// What conditions of schedules ask about. Types that the specialisation fixes stand in place.
 Quantities HostFunction::quantities(const Specialization &specialization,
                                     const std::vector<const ast::Expr *> &conditions) const {
   Quantities asked;
   for (const auto &[name, value] : specialization.constants)
-    asked[name] = {specialization.bools.count(name) ? (value ? "true" : "false") : std::to_string(value), ""};
+    asked[name] = {identifier(name), specialization.bools.count(name) ? "bool" : "int"};
   for (const auto &[name, elem] : specialization.typeArgs)
     asked[name] = {hostElement(elem), ""};
   for (const std::string &name : askedAbout(conditions))
