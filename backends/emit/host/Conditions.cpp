@@ -16,13 +16,6 @@ using Names = std::map<std::string, std::string>;
 /// What is not split any more: some two lines.
 constexpr size_t shortText = 200;
 
-/// "alignment(a)", the name of what a call asks about; empty for functions of numbers.
-std::string askedBy(const ast::CallExpr &call) {
-  if (llvm::cast<ast::NameExpr>(call.callee)->name != "alignment")
-    return "";
-  return fmt::format("alignment({})", llvm::cast<ast::NameExpr>(call.args[0].value)->name);
-}
-
 void collect(const ast::Expr &expr, std::set<std::string> &asked) {
   if (const auto *name = llvm::dyn_cast<ast::NameExpr>(&expr))
     asked.insert(name->name);

@@ -82,9 +82,9 @@ std::string nameText(const std::string &name, const HostNames &names) {
 
 /// `alignment(a)` is among the names; `min`, `max` and `ceildiv` are functions of two numbers.
 std::string callText(const ast::CallExpr &call, const HostNames &names) {
+  if (const std::string quantity = askedBy(call); !quantity.empty())
+    return names.at(quantity);
   const std::string &callee = llvm::cast<ast::NameExpr>(call.callee)->name;
-  if (callee == "alignment")
-    return names.at(fmt::format("alignment({})", llvm::cast<ast::NameExpr>(call.args[0].value)->name));
   std::string text = hostExpr(*call.args[0].value, names);
   for (size_t i = 1; i < call.args.size(); ++i)
     text = fmt::format("tk::host::{}({}, {})", callee, text, hostExpr(*call.args[i].value, names));
@@ -92,6 +92,12 @@ std::string callText(const ast::CallExpr &call, const HostNames &names) {
 }
 
 } // namespace
+
+std::string askedBy(const ast::CallExpr &call) {
+  if (llvm::cast<ast::NameExpr>(call.callee)->name != "alignment")
+    return "";
+  return fmt::format("alignment({})", llvm::cast<ast::NameExpr>(call.args[0].value)->name);
+}
 
 std::string hostNumber(double value, ElemType elem) {
   if (!isFloat(elem))

@@ -17,6 +17,9 @@ namespace tkc::cuda {
 /// Names that stand for something else in the text: symbols that are constants of the specialisation.
 using HostNames = std::map<std::string, std::string>;
 
+/// "alignment(a)", the name of what a call in a condition asks about; empty for functions of numbers.
+std::string askedBy(const ast::CallExpr &call);
+
 /// A literal: "0.125f", "3", "-__builtin_huge_valf()".
 std::string hostNumber(double value, ElemType elem);
 
