@@ -7,7 +7,8 @@
 
 Every second kernel has random keys of schedules, of every three one has dims 16 times as large, so that rings turn and copies are the
 copy engine's. Kernels are compiled as users compile them, on all cores, and every case runs beside its reference. M of the kernels run
-under memcheck, racecheck, initcheck and synccheck, too. `--library` adds the cases of kernels/, or of other files. The GPU, nvcc and compute-sanitizer are
+under memcheck, racecheck, initcheck and synccheck, too. Where racecheck reports a kernel, its program runs once more with an arrival of every thread
+(every_thread.py): a report that is gone then counts as mistaken. `--library` adds the cases of kernels/, or of other files. The GPU, nvcc and compute-sanitizer are
 all that is needed beside tkc.
 
 FOLDER/log.jsonl has a line for each kernel and each sanitizer; from it the same command goes on after an interrupt, or after --seconds.
@@ -75,7 +76,7 @@ class Log:
             log.write("".join(json.dumps(entry) + "\n" for entry in entries))
 
     def failures(self):
-        return sum(entry["verdict"] not in ("passed", "refused", "clean", "unavailable") for entry in self.entries)
+        return sum(entry["verdict"] not in ("passed", "refused", "clean", "mistaken", "unavailable") for entry in self.entries)
 
     def table(self):
         rows = [("", "kernels", *VERDICTS, "cases passed", "cases failed")]
@@ -86,7 +87,7 @@ class Log:
                 rows.append((group, len(own), *(counts[verdict] for verdict in VERDICTS), sum(entry["passed"] for entry in own),
                              sum(entry["failed"] for entry in own)))
         rows.append(("all", *(sum(row[at] for row in rows[1:]) for at in range(1, len(rows[0])))))
-        verdicts = ("clean", "reported", "slow", "unavailable")
+        verdicts = ("clean", "mistaken", "reported", "slow", "unavailable")
         sanitized = [("", "kernels", *verdicts)]
         for tool in SANITIZERS:
             counts = collections.Counter(entry["verdict"] for entry in self.entries if entry.get("tool") == tool)
@@ -270,11 +271,20 @@ class SanitizedKernel(RandomFile):
         kernel, = kernels
         for tool in self.missing():
             begun = time.monotonic()
-            with self.session.gpu:
-                verdict, said = program.sanitize(tool, program.of(kernel.name), self.options.limit)
+            verdict, said = self.sanitize(program, tool, kernel)
             self.entries.append({"kernel": kernel.name, "tool": tool, "verdict": verdict, "seconds": round(time.monotonic() - begun, 1), "said": said})
             if verdict == "reported":
                 self.keep(kernel, tool, said)
+
+    def sanitize(self, program, tool, kernel):
+        with self.session.gpu:
+            verdict, said = program.sanitize(tool, program.of(kernel.name), self.options.limit)
+        if tool == "racecheck" and verdict == "reported":
+            changed = program.where_every_thread_arrives(self.options.arch, self.options.limit)
+            with self.session.gpu:
+                if changed.sanitize(tool, changed.of(kernel.name), self.options.limit)[0] == "clean":
+                    return "mistaken", said
+        return verdict, said
 
     def record(self):
         """What its cases do is in the log already."""

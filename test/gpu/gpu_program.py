@@ -7,6 +7,8 @@ import re
 import select
 import subprocess
 
+import every_thread
+
 SANITIZERS = ("memcheck", "racecheck", "initcheck", "synccheck")
 
 
@@ -80,6 +82,21 @@ class Program:
         if done.returncode == 0 and re.search(r"(ERROR|RACECHECK) SUMMARY: 0 ", done.stdout):
             return "clean", ""
         return "reported", "\n".join(said or done.stdout.splitlines()[-5:])[:2000]
+
+    def where_every_thread_arrives(self, arch, limit):
+        """The changed program (every_thread.py) in a folder of its own, compiled as tkc compiles this one; this one itself if that fails."""
+        folder = self.folder / "every_thread"
+        folder.mkdir()
+        (folder / "test.cu").write_text(every_thread.every_thread((self.folder / "test.cu").read_text()))
+        for case in self.folder.glob("*.case"):
+            (folder / case.name).symlink_to(case.resolve())
+        number = arch.removeprefix("sm_")
+        command = ["nvcc", "-std=c++20", "-O3", "-gencode", f"arch=compute_{number},code=sm_{number}", "-o", folder / "run", folder / "test.cu"]
+        try:
+            subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=limit)
+        except subprocess.SubprocessError:
+            return self
+        return Program(folder)
 
 
 def classify(message):
