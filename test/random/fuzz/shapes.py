@@ -49,10 +49,10 @@ def tile_axis(k, letter, kind, limit):
         return Axis(letter, dim, k.dims[dim], size, text, letter, f"0..{dim}", kind)
 
 
-def whole_axis(k, letter, limit):
-    """A dim that is known when compiling."""
+def whole_axis(k, letter, limit, widths=None):
+    """A dim that is known when compiling: of these widths, or of all that are not above the limit."""
     with k.choices.span():
-        size = k.choices.pick([width for width in WIDTHS if width <= limit] or [1])
+        size = k.choices.pick(widths or [width for width in WIDTHS if width <= limit] or [1])
         dim = letter.upper()
         others = [str(size)] + (["16"] if size != 16 and k.choices.chance(15) else [])
         k.where.append(f"{dim} in {{{', '.join(others)}}}")

@@ -7,6 +7,7 @@ import re
 import constructs
 import expressions
 import gathers
+import kept
 import layouts
 import moves
 import patterns
@@ -541,7 +542,9 @@ def kernel(k):
         programs.program(k)
     elif of_hundred >= 87:
         k.choices.pick(gathers.PATTERNS)(k)
-    elif of_hundred >= 83:
+    elif of_hundred >= 80:
+        k.choices.pick(kept.PATTERNS)(k)
+    elif of_hundred >= 76:
         k.choices.pick(moves.PATTERNS)(k)
     elif k.choices.chance(25):
         k.choices.pick(patterns.PATTERNS)(k)
