@@ -37,7 +37,8 @@ bool Elaborator::checkMatMulTypes(ElemType lhs, ElemType rhs, const ast::BinaryE
                  lhsFloats ? "right" : "left"));
     return false;
   }
-  bool lhsWider = bitWidth(lhs) > bitWidth(rhs);
+  // A tf32 has the bits of an f32, and fewer that count.
+  const bool lhsWider = bitWidth(lhs) > bitWidth(rhs) || (lhs == ElemType::F32 && rhs == ElemType::TF32);
   both(error(Diag::matmul_types, expr.opRange, spelling(lhs), spelling(rhs), spelling(lhsWider ? rhs : lhs),
              lhsWider ? "left" : "right"));
   return false;
