@@ -99,12 +99,13 @@ __device__ __forceinline__ unsigned fma2_half(unsigned x, unsigned y, unsigned z
   return pair;
 }
 
-/// Bytes `at` and `at + 1` of a word as two numbers of 16 bits. A bf16 has room for seven bits below 128: of a signed
-/// byte these are less by 128, or by 256 where it is negative. A half has room for all eight below 1024.
+/// Bytes `at` and `at + 1` of a word as two numbers of 16 bits. A bf16 with a byte as its lower half and 0 as its upper
+/// one is 2^-133 of the byte, as the smallest normal numbers go on where the subnormal ones end. It takes two factors,
+/// 2^127 and 64, to make the byte of it. A half has room for all eight bits below 1024.
 __device__ __forceinline__ unsigned widen_bytes_to_bf16(unsigned word, int at) {
-  const unsigned bytes = __byte_perm(word, 0, unsigned(at | 0x40 | (at + 1) << 8 | 0x4000));
-  const unsigned low = masked_xor(bytes, 0x007f007f, 0x43004300), sign = masked_xor(bytes, 0x00800080, 0x43004300);
-  return fma2_bf16(sign, 0xbf80bf80, low);
+  const unsigned above = word ^ 0x80808080u; // a signed byte as the unsigned one that is 128 more
+  const unsigned bytes = __byte_perm(above, 0, unsigned(at | 0x40 | (at + 1) << 8 | 0x4000));
+  return fma2_bf16(fma2_bf16(bytes, 0x7f007f00, 0xc000c000), 0x42804280, 0x80008000);
 }
 template <bool Signed> __device__ __forceinline__ unsigned widen_bytes_to_half(unsigned word, int at) {
   const unsigned above = Signed ? word ^ 0x80808080u : word;
