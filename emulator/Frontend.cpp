@@ -100,12 +100,12 @@ std::vector<std::string> arguments(const std::string &path, const FrontendOption
                                   "--offload-arch=" + options.arch,
                                   side == Side::Device ? "--cuda-device-only" : "--cuda-host-only",
                                   "-std=c++20",
-                                  "-gline-tables-only",
                                   "-c",
                                   "-I" + options.shim};
-  // Device code is optimised kernel by kernel, in parallel; here only what marks it as worth it.
+  // Device code is optimised kernel by kernel, in parallel; here only what marks it as worth it. What a check finds in
+  // it is said with its line; of host code no line is ever asked for.
   if (side == Side::Device)
-    result.insert(result.end(), {"-O2", "-Xclang", "-disable-llvm-passes"});
+    result.insert(result.end(), {"-gline-tables-only", "-O2", "-Xclang", "-disable-llvm-passes"});
   else
     result.emplace_back("-O0");
   if (!options.isHip()) {
@@ -183,8 +183,12 @@ private:
         fmt::format("{}/headers-{:016x}{}", options.cache, llvm::xxh3_64bits(llvm::StringRef(key)), precompiledSuffix);
     if (llvm::sys::fs::exists(result))
       return result;
-    // Clang writes it under another name first: who finds the file finds it whole.
-    const auto keep = [&](clang::CompilerInvocation &invocation) { invocation.getFrontendOpts().OutputFile = result; };
+    // Clang writes it under another name first: who finds the file finds it whole. Templates are instantiated once,
+    // for the file, and not by everyone who reads it.
+    const auto keep = [&](clang::CompilerInvocation &invocation) {
+      invocation.getFrontendOpts().OutputFile = result;
+      invocation.getLangOpts().PCHInstantiateTemplates = true;
+    };
     clang::GeneratePCHAction action;
     return execute(all, action, keep) ? result : "";
   }
