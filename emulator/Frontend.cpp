@@ -106,8 +106,8 @@ std::vector<std::string> arguments(const std::string &path, const FrontendOption
   // it is said with its line; of host code no line is ever asked for.
   if (side == Side::Device)
     result.insert(result.end(), {"-gline-tables-only", "-O2", "-Xclang", "-disable-llvm-passes"});
-  else
-    result.emplace_back("-O0");
+  else // its cases the emulator runs itself (Cases.h)
+    result.insert(result.end(), {"-O0", "-DTKC_EMULATOR_RUNS_CASES"});
   if (!options.isHip()) {
     result.insert(result.end(), {"--cuda-path=/nowhere", "-Xclang", "-target-sdk-version=12.8"});
     if (side == Side::Device)

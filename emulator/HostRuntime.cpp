@@ -43,8 +43,6 @@ void prepareLaunch(Launch &launch, const LoadedKernel &kernel, void **arguments)
   launch.memory = &device()->memory;
 }
 
-namespace {
-
 Error mallocDevice(void **memory, size_t bytes) {
   *memory = device()->memory.allocate(bytes);
   return *memory ? Success : OutOfMemory;
@@ -56,9 +54,6 @@ Error copy(void *to, const void *from, size_t bytes, int /*kind*/) {
   std::memcpy(to, from, bytes);
   return Success;
 }
-Error copyAsync(void *to, const void *from, size_t bytes, int kind, void * /*stream*/) {
-  return copy(to, from, bytes, kind);
-}
 
 Error set(void *to, int value, size_t bytes) {
   const auto address = reinterpret_cast<uint64_t>(to);
@@ -67,6 +62,17 @@ Error set(void *to, int value, size_t bytes) {
   std::memset(to, value, bytes);
   return Success;
 }
+
+/// Kernels have run when their launch returns; what went wrong is said here, as it is on a GPU, and then goes on being
+/// said.
+Error synchronize() { return device()->lastReport.empty() ? Success : LaunchFailure; }
+
+namespace {
+
+Error copyAsync(void *to, const void *from, size_t bytes, int kind, void * /*stream*/) {
+  return copy(to, from, bytes, kind);
+}
+
 Error setAsync(void *to, int value, size_t bytes, void * /*stream*/) { return set(to, value, bytes); }
 
 Error getDevice(int *number) {
@@ -75,9 +81,6 @@ Error getDevice(int *number) {
 }
 Error setDevice(int number) { return number == 0 ? Success : InvalidValue; }
 
-/// Kernels have run when their launch returns; what went wrong is said here, as it is on a GPU, and then goes on being
-/// said.
-Error synchronize() { return device()->lastReport.empty() ? Success : LaunchFailure; }
 /// Forgets what went wrong; memory stays.
 Error reset() {
   device()->lastReport.clear();

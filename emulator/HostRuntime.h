@@ -58,6 +58,13 @@ struct PushedLaunch {
   void *stream;
 };
 
+/// What the programs of cases call by these names (cases/tk/host/api.h).
+Error mallocDevice(void **memory, size_t bytes);
+Error freeDevice(void *memory);
+Error copy(void *to, const void *from, size_t bytes, int kind);
+Error set(void *to, int value, size_t bytes);
+Error synchronize();
+
 /// Functions of either runtime, by what follows `cuda` or `hip` in their name.
 std::span<const Support> hostFunctions();
 /// And what follows `__cuda` or `__hip`.

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "emulator/Program.h"
 
+#include "emulator/Cases.h"
 #include "emulator/CompilerCalls.h"
 #include "emulator/CudaRuntime.h"
 #include "emulator/Kernels.h"
@@ -169,6 +170,8 @@ private:
     for (const Support &function : hipRuntimeFunctions())
       define(function.name, function.function);
     for (const Support &function : supportFunctions())
+      define(function.name, function.function);
+    for (const Support &function : caseFunctions())
       define(function.name, function.function);
     for (const Support &function : compilerCalls())
       define(function.name, function.function);

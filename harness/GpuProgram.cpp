@@ -440,11 +440,17 @@ private:
       else if (!row.traced.empty())
         table += fmt::format("    {{{}, {}}},\n", row.entry, row.traced);
     const char *verb = isProfile(purpose) ? "profile" : "run";
-    const char *header = isProfile(purpose) ? "profile" : "test";
+    const char *header = isProfile(purpose) ? "#include \"tk/host/profile.h\"\n"
+                                            : "#ifdef TKC_EMULATOR_RUNS_CASES\n"
+                                              "#include \"tk/host/emulated_cases.h\"\n"
+                                              "#else\n"
+                                              "#include \"tk/host/test.h\"\n"
+                                              "#endif\n";
     // Device code is compiled without what only the host runs, which takes compilers as long as a small kernel.
     return fmt::format("{}#include \"tk/host/random.h\"\n\n"
                        "#if !defined(__CUDA_ARCH__) && !defined(__HIP_DEVICE_COMPILE__)\n"
-                       "#include \"tk/host/{}.h\"\n\n{}\nint main(int argc, char **argv) {{\n"
+                       "#include \"tk/host/case_entry.h\"\n"
+                       "{}\n{}\nint main(int argc, char **argv) {{\n"
                        "  static const tk::test::entry entries[] = {{\n{}  }};\n"
                        "  return tk::test::{}(entries, argc, argv);\n}}\n"
                        "#endif\n",

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "tk/host/api.h"
+#include "tk/host/case_entry.h"
 #include "tk/host/random.h"
 #include "tk/host/tensor.h"
 
@@ -171,13 +172,6 @@ public:
     api::release(workspace_block);
   }
 
-  /// What a call converts to its parameter's type.
-  struct scalar_value {
-    double floating = 0;
-    int64_t integer = 0;
-    bool is_integer = false;
-    template <class T> operator T() const { return is_integer ? T(integer) : T(floating); }
-  };
   scalar_value scalar(const char *name) const {
     for (const auto &[known, value] : scalars)
       if (known == name)
@@ -385,16 +379,6 @@ private:
   std::vector<std::pair<std::string, scalar_value>> scalars;
 };
 
-/// One case and how it is called.
-struct entry {
-  int index;
-  const char *kernel, *description;
-  const char *file; ///< beside the program
-  tk_status (*call)(const case_data &, api::stream);
-  /// Instrumented, where it is to be profiled: in each of the ways that records can be stored (tk/trace.h).
-  tk_status (*traced[2])(const case_data &, api::stream) = {};
-};
-
 inline std::string quoted(const std::string &text) {
   std::string result = "\"";
   for (const char c : text) {
@@ -438,7 +422,7 @@ inline double time_call(const entry &e, const case_data &data, int repeats, bool
 /// `program [--once | --bench] [INDEX…]`: a line of JSON on standard output when a case begins, and one of what became
 /// of it; --once times nothing, --bench times with care and compares only where there is something to compare with. 0
 /// if all passed, 1 if not, 2 if it could not run, or go on.
-template <int Count> int run(const entry (&entries)[Count], int argc, char **argv) {
+inline int run(const entry *entries, int count, int argc, char **argv) {
   std::string folder = argv[0];
   folder = folder.find('/') == std::string::npos ? "." : folder.substr(0, folder.rfind('/'));
   bool once = false, bench = false;
@@ -451,7 +435,8 @@ template <int Count> int run(const entry (&entries)[Count], int argc, char **arg
     else
       only.push_back(std::atoi(argv[i]));
   bool all_passed = true;
-  for (const entry &e : entries) {
+  for (int i = 0; i < count; ++i) {
+    const entry &e = entries[i];
     bool wanted = only.empty();
     for (int index : only)
       wanted |= index == e.index;
@@ -486,6 +471,9 @@ template <int Count> int run(const entry (&entries)[Count], int argc, char **arg
     }
   }
   return all_passed ? 0 : 1;
+}
+template <int Count> int run(const entry (&entries)[Count], int argc, char **argv) {
+  return run(entries, Count, argc, argv);
 }
 
 } // namespace tk::test
