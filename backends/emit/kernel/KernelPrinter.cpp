@@ -6,6 +6,7 @@
 #include "backends/emit/kernel/KernelPrinter.h"
 
 #include "backends/cpp/Identifiers.h"
+#include "backends/emit/kernel/BlockRegisters.h"
 #include "backends/emit/kernel/DropUnused.h"
 #include "backends/emit/kernel/GridPrinter.h"
 #include "backends/emit/kernel/RolePrinter.h"
@@ -51,9 +52,6 @@ void addSymbols(const ir::DimExpr &dim, std::vector<std::string> &symbols) {
 
 /// The kernel's parameter where each tile of a block reads the arguments again, as `g`.
 constexpr const char *argumentsAtStart = "arguments";
-
-constexpr int registersOfAll = 65536; ///< of a multiprocessor with registers that change hands
-int launchRegisters(int threads, int blocks) { return std::min(255, registersOfAll / threads / blocks / 8 * 8); }
 
 class KernelPrinter {
 public:
@@ -322,42 +320,12 @@ private:
     if (grid.rereadsArguments())
       cpp::rename(body, "g", argumentsAtStart);
     std::string text = comment();
-    text += fmt::format("{} {}({} {} {}) {{\n", dialect.kernelHead(plan.threads, blocksAtOnce()), name,
+    text += fmt::format("{} {}({} {} {}) {{\n", dialect.kernelHead(plan.threads, blocksAtOnce(plan)), name,
                         dialect.argument, argumentsOf(name), grid.rereadsArguments() ? argumentsAtStart : "g");
     text += onlyIf.empty() ? cpp::print(body, 2)
                            : fmt::format("#if {}\n{}#else\n  {}(); // never launched\n#endif\n", onlyIf,
                                          cpp::print(body, 2), dialect.trap);
     return text + "}\n\n";
-  }
-
-  /// The registers that each role has, if all have as many and two blocks' worth is there: then none changes hands.
-  int sharedOut() const {
-    const int each = plan.roles.front().registers;
-    const bool same = std::all_of(plan.roles.begin(), plan.roles.end(),
-                                  [&](const plan::Role &role) { return role.registers == each; });
-    return same && each * plan.threads * 2 <= registersOfAll ? each : 0;
-  }
-
-  /// How many blocks a multiprocessor is to hold at once; 0: as many as the compiler likes. Warps that multiply by
-  /// themselves want all registers a thread may have, where the compiler would rather spill than have one block less at
-  /// once; a single loading warp beside them takes no block's place.
-  int blocksAtOnce() const {
-    if (sharedOut() > 0)
-      return registersOfAll / (sharedOut() * plan.threads);
-    const arch::Description *gpu = arch::find(plan.arch);
-    if (std::any_of(plan.roles.begin(), plan.roles.end(), [](const plan::Role &role) { return role.registers > 0; }))
-      return gpu ? plan.blocksAtOnce(gpu->registersPerMultiprocessor, gpu->sharedBytesPerMultiprocessor) : 1;
-    int64_t warps = 0; // that multiply
-    const auto multiplies = [](const Stmt &stmt) { return stmt.kind == StmtKind::Product && stmt.byWarps; };
-    for (const plan::Role &role : plan.roles)
-      warps += plan::any(role.body, multiplies) ? role.totalWarps() : 0;
-    if (!gpu || warps == 0)
-      return 0;
-    const bool loadsAlone = plan.threads == (warps + 1) * gpu->warpSize;
-    const int64_t threads = loadsAlone ? warps * gpu->warpSize : plan.threads;
-    const int64_t byRegisters = gpu->registersPerMultiprocessor / (gpu->maxRegistersPerThread * threads);
-    const int64_t byShared = gpu->sharedBytesPerMultiprocessor / std::max<int64_t>(plan.sharedBytes, 1);
-    return static_cast<int>(std::max<int64_t>(std::min(byRegisters, byShared), 1));
   }
 
   std::string comment() {
@@ -632,7 +600,7 @@ private:
   }
 
   cpp::Stmt resize(const plan::Role &role) const {
-    return cpp::Stmt::expression(cpp::call(cpp::templated(role.registers > launchRegisters(plan.threads, blocksAtOnce())
+    return cpp::Stmt::expression(cpp::call(cpp::templated(role.registers > launchRegisters(plan.threads, blocksAtOnce(plan))
                                                               ? "tk::claim_registers"
                                                               : "tk::release_registers",
                                                           {cpp::integer(role.registers)})));
@@ -645,7 +613,7 @@ private:
   void resizeSharedWarpgroups(cpp::Body &body) const {
     std::set<int> done;
     for (const plan::Role &role : plan.roles)
-      if (role.registers > 0 && sharedOut() == 0 && sharesWarpgroup(role) && done.insert(role.firstWarp / 4).second)
+      if (role.registers > 0 && sharedOut(plan) == 0 && sharesWarpgroup(role) && done.insert(role.firstWarp / 4).second)
         body.push_back(cpp::Stmt::ifThen(
             cpp::binary("==", cpp::binary("/", cpp::name("warp"), cpp::integer(4)), cpp::integer(role.firstWarp / 4)),
             {resize(role)}));
@@ -655,7 +623,7 @@ private:
     cpp::Body body;
     if (plan.roles.size() > 1)
       body.push_back(cpp::Stmt::comment(role.name));
-    if (role.registers > 0 && sharedOut() == 0 && !sharesWarpgroup(role))
+    if (role.registers > 0 && sharedOut(plan) == 0 && !sharesWarpgroup(role))
       body.push_back(resize(role));
     if (role.processes() > 1 && !(role.firstWarp == 0 && role.warps == (byGroup ? 4 : 1))) {
       const int unit = byGroup ? 4 : 1;

@@ -96,6 +96,22 @@ template <int Rows, int Cols, tile X, class At> __device__ __forceinline__ void 
         put_element(at(i / Cols, i % Cols), typename X::element{});
 }
 
+/// The same for a tile in which rows follow each other, by 16 bytes where x ends at a multiple of them. Of 64 × 64
+/// elements of 16 bits beyond 16 columns, a thread of a warpgroup takes 4 steps, not 32.
+template <class Tile, int Rows, int Cols, tile X> __device__ __forceinline__ void zero_beyond(u32 address) {
+  constexpr int piece = 16 / int(sizeof(typename X::element)), across = (Cols + piece - 1) / piece;
+  if constexpr (Rows <= X::rows && Cols <= X::cols) {
+  } else if constexpr (Tile::row_bytes % 16 == 0 && Cols % piece == 0 && X::cols % piece == 0) {
+    const u32 zeros[4] = {};
+#pragma unroll
+    for (int i = rank<typename X::layout>(); i < Rows * across; i += X::layout::threads)
+      if (const int r = i / across, c = i % across * piece; r >= X::rows || c >= X::cols)
+        store_shared_words<4>(address + Tile::offset(r, c), zeros);
+  } else {
+    zero_beyond<Rows, Cols, X>([&](int r, int c) { return address + Tile::offset(r, c); });
+  }
+}
+
 /// slice ← x, from its first row and column on; rows that the slice lacks are padding of x, and not stored.
 template <class Tile, int Rows, int Cols, tile X>
 __device__ __forceinline__ void store_shared(const shared_slice<Tile, Rows, Cols> &to, const X &x) {
@@ -112,7 +128,7 @@ __device__ __forceinline__ void store_shared(const shared_slice<Tile, Rows, Cols
     const int thread = rank<typename X::layout>();
     const bool turned = turns::bytes && X::layout::row(thread, 0) >> turns::row_bit & 1;
     if constexpr (Tile::swizzle == 0)
-      zero_beyond<Rows, Cols, X>([&](int r, int c) { return to.address + Tile::offset(r, c); });
+      zero_beyond<Tile, Rows, Cols, X>(to.address);
 #pragma unroll
     for (int a = 0; a < X::row_slots; ++a)
 #pragma unroll
