@@ -14,11 +14,15 @@ struct grid_position {
   int row, col;
 };
 __host__ __device__ constexpr grid_position raster(int tile, int rows, int cols, int group) {
-  const int per_group = group * cols;
-  const int first = tile / per_group * group;
-  const int height = rows - first < group ? rows - first : group;
-  const int within = tile % per_group;
-  return {first + within % height, within / height};
+  // Nothing is negative, and dividing without a sign is shorter. Only the last group may have another height than `group`,
+  // which is a constant of most callers.
+  const unsigned per_group = unsigned(group) * unsigned(cols);
+  const unsigned before = unsigned(tile) / per_group;
+  const unsigned within = unsigned(tile) - before * per_group;
+  const int first = int(before) * group, left = rows - first;
+  if (left >= group)
+    return {first + int(within % unsigned(group)), int(within / unsigned(group))};
+  return {first + int(within % unsigned(left)), int(within / unsigned(left))};
 }
 
 /// The number of the tile at a position: what raster takes.
