@@ -8,14 +8,14 @@
 
 namespace tk {
 
-/// Tile number `tile` of a rows × cols grid in raster groups of `group` rows, walked down first: blocks that run together
-/// share operands in L2.
+/// Tile number `tile` of a rows × cols grid in raster groups of `group` rows, walked down first: blocks that run
+/// together share operands in L2.
 struct grid_position {
   int row, col;
 };
 __host__ __device__ constexpr grid_position raster(int tile, int rows, int cols, int group) {
-  // Nothing is negative, and dividing without a sign is shorter. Only the last group may have another height than `group`,
-  // which is a constant of most callers.
+  // Nothing is negative, and dividing without a sign is shorter. Only the last group may have another height than
+  // `group`, which is a constant of most callers.
   const unsigned per_group = unsigned(group) * unsigned(cols);
   const unsigned before = unsigned(tile) / per_group;
   const unsigned within = unsigned(tile) - before * per_group;
