@@ -16,8 +16,8 @@ using Kind = plan::StmtKind;
 /// So many blocks hide each other's waiting. LayerNorm of 4096 columns, whose blocks became three from four, lost 6 %;
 /// of 2048, seven from nine, it won 2 % (docs/performance.md).
 constexpr int64_t fewestBlocks = 4;
-/// So many threads hide what blocks without barriers wait for. RMSNorm of 496 columns, which keeps 960 of 1088, won 10 %;
-/// LayerNorm of 316, 768 of 1024, would lose 9 % (docs/notes/short-rows.md).
+/// So many threads hide what blocks without barriers wait for. RMSNorm of 496 columns, which keeps 960 of 1088, won 10
+/// %; LayerNorm of 316, 768 of 1024, would lose 9 % (docs/notes/short-rows.md).
 constexpr int64_t fewestThreads = 960;
 
 bool isLoad(const plan::Stmt &stmt) { return stmt.kind == Kind::Load; }
@@ -47,6 +47,15 @@ size_t firstWait(const plan::Body &body) {
   return static_cast<size_t>(first - body.begin());
 }
 
+/// Where hoisted loads begin: before those that the first wait is for. Behind them, nvcc may begin what waits between
+/// two hoisted loads, since each asks by a branch how its tensor is aligned; the second would then come a memory
+/// latency later.
+size_t firstLoad(const plan::Body &body) {
+  const auto wait = body.begin() + static_cast<ptrdiff_t>(firstWait(body));
+  const auto first = std::find_if(body.begin(), wait, [](const plan::Stmt &stmt) { return plan::any(stmt, isLoad); });
+  return static_cast<size_t>(first - body.begin());
+}
+
 /// Whether all blocks load the same, in a loop in each iteration.
 bool readsAlike(const plan::Stmt &stmt, const std::string &iteration, const plan::Role &role, const plan::Plan &plan) {
   const auto param = std::find_if(plan.params.begin(), plan.params.end(),
@@ -71,9 +80,10 @@ plan::Body &bodyIn(plan::Role &role, std::optional<size_t> loop) { return loop ?
 void hoistIn(std::optional<size_t> loop, plan::Role &role, const plan::Plan &plan, const arch::Description &arch,
              std::vector<std::string> &tensors) {
   const std::string iteration = loop ? role.body[*loop].dest : std::string();
-  auto place = firstWait(bodyIn(role, loop));
+  const auto wait = firstWait(bodyIn(role, loop));
+  auto place = firstLoad(bodyIn(role, loop));
   bool isBehind = false, hasBarrier = false;
-  for (size_t i = place; i < bodyIn(role, loop).size(); ++i) {
+  for (size_t i = wait; i < bodyIn(role, loop).size(); ++i) {
     const plan::Stmt &stmt = bodyIn(role, loop)[i];
     isBehind = isBehind || plan::any(stmt, isReduction);
     hasBarrier = hasBarrier || plan::any(stmt, isBarrier);
