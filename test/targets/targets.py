@@ -8,7 +8,7 @@
 Writes FOLDER/targets.md (tables), targets.json, and targets-*.xml (JUnit). What went in decides whether something is done again:
 results are kept in $TKC_CACHE (~/.cache/tkc). Without --all a covering subset: on each architecture one specialisation and one case in
 six of each kernel, others on other architectures; without --arch, architectures whose kernels are built alike by turns, and one of these
-kinds each day (turns.py; --day says another). Fails on spills to memory, stack frames, local memory, on what ptxas serialised or
+kinds each day (turns.py; --day says another): each file is emulated every day, each kernel compiled every second day. Fails on spills to memory, stack frames, local memory, on what ptxas serialised or
 repaired, on writes of registers that a product in flight reads (in_flight.py), on negations that lose their sign (lost_signs.py), on whatever the emulator finds, and on bank conflicts
 in loops and superfluous products, of the first case of each kernel (without --all or --arch, of a quarter of the files each day, on one
 architecture).
@@ -40,7 +40,7 @@ sys.path.insert(0, str(root / "test"))
 from library import kernel_files  # noqa: E402
 
 Spec = collections.namedtuple("Spec", "file kernel settings")
-COUNTED_EVERY = 4  # days
+COUNTED_EVERY, COMPILED_EVERY = 4, 2  # days
 
 
 def tkc(options, *arguments):
@@ -274,7 +274,7 @@ def main():
                 if not compilers.find(gpu):
                     compiled.append((gpu["name"], kernel, "", "no compiler for it here"))
                     continue
-                if by_turns and gpu not in turns.of_the_day(kernel, gpus, options.day):
+                if by_turns and gpu not in turns.of_the_day(kernel, gpus, options.day, COMPILED_EVERY):
                     continue
                 for spec in specs if options.all else [specs[(known_gpus.index(gpu) + turns.number(kernel)) % len(specs)]]:
                     jobs.append(("compile", (spec, gpu["name"]), lambda spec=spec, gpu=gpu: compile_one(options, store, spec, gpu)))

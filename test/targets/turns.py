@@ -20,10 +20,12 @@ def of_a_kind(gpu, gpus):
     return [other for other in gpus if other["products_by"] == gpu["products_by"]]
 
 
-def of_the_day(name, gpus, day):
-    """One GPU of one kind; the other kinds have their turn on the next days."""
+def of_the_day(name, gpus, day, period=1):
+    """One GPU of one kind, or none: it is a name's turn on one day in `period`. The other kinds follow at its next turns."""
+    if not is_day(name, day, period):
+        return []
     kinds = {gpu["products_by"]: chosen(name, of_a_kind(gpu, gpus)) for gpu in gpus}
-    return [list(kinds.values())[(number(name) + day) % len(kinds)]]
+    return [list(kinds.values())[(number(name) + day) // period % len(kinds)]]
 
 
 def is_day(name, day, period):
