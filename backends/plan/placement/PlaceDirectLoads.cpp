@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <fmt/core.h>
+#include <set>
 
 namespace tkc::planner {
 namespace {
@@ -32,12 +33,23 @@ std::string whyNot(const ir::Function &function, const Placement &placement, con
   return whyNotByCopyEngine(function, *member.load);
 }
 
-/// What is loaded beyond the last tile of such a loop harms nobody.
+/// What is loaded beyond the last tile of such a loop harms nobody: a tile that begins behind its tensor has no rows or
+/// columns. An integer of the loop that indexes the tensor would not be kept within it.
 bool hasPlainLoop(const Nest &nest, const Placement &placement) {
   int loops = 0;
   bool plain = true;
+  std::set<const ir::Value *> integers; // of the loop
   walkTile(nest, [&](const ir::Op &op, int depth) {
     loops += op.kind == ir::OpKind::For ? 1 : 0;
+    if (op.kind == ir::OpKind::For && op.body().args[0]->type.isScalar())
+      integers.insert(op.body().args[0].get());
+    if (depth > 0 && op.results.size() == 1 && op.result()->type.isScalar())
+      integers.insert(op.result());
+    if (op.kind == ir::OpKind::Load) {
+      const auto operands = op.operands();
+      plain &= std::none_of(operands.begin(), operands.end(),
+                            [&](const ir::Value *operand) { return integers.count(operand) != 0; });
+    }
     const bool isProduct = op.kind == ir::OpKind::Dot || op.kind == ir::OpKind::Transpose;
     const bool isOperand =
         op.kind == ir::OpKind::Load && placement.loadKeys.count(&op) != 0 && placement.registerLoads.count(&op) == 0;
