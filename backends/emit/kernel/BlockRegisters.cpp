@@ -14,8 +14,8 @@ int launchRegisters(int threads, int blocks) { return std::min(255, registersOfA
 
 int sharedOut(const plan::Plan &plan) {
   const int each = plan.roles.front().registers;
-  const bool same = std::all_of(plan.roles.begin(), plan.roles.end(),
-                                [&](const plan::Role &role) { return role.registers == each; });
+  const bool same =
+      std::all_of(plan.roles.begin(), plan.roles.end(), [&](const plan::Role &role) { return role.registers == each; });
   return same && each * plan.threads * 2 <= registersOfAll ? each : 0;
 }
 

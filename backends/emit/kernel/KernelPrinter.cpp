@@ -600,10 +600,10 @@ private:
   }
 
   cpp::Stmt resize(const plan::Role &role) const {
-    return cpp::Stmt::expression(cpp::call(cpp::templated(role.registers > launchRegisters(plan.threads, blocksAtOnce(plan))
-                                                              ? "tk::claim_registers"
-                                                              : "tk::release_registers",
-                                                          {cpp::integer(role.registers)})));
+    return cpp::Stmt::expression(cpp::call(
+        cpp::templated(role.registers > launchRegisters(plan.threads, blocksAtOnce(plan)) ? "tk::claim_registers"
+                                                                                          : "tk::release_registers",
+                       {cpp::integer(role.registers)})));
   }
 
   /// Whether other roles have warps in its warpgroup.

@@ -16,8 +16,8 @@ using Kind = plan::StmtKind;
 /// So many blocks hide each other's waiting. LayerNorm of 4096 columns, whose blocks became three from four, lost 6 %;
 /// of 2048, seven from nine, it won 2 % (docs/performance.md).
 constexpr int64_t fewestBlocks = 4;
-/// So many threads hide what blocks without barriers wait for. RMSNorm of 496 columns, which keeps 960 of 1088, won 10
-/// %; LayerNorm of 316, 768 of 1024, would lose 9 % (docs/notes/short-rows.md).
+/// So many threads hide what blocks without barriers wait for. RMSNorm of 496 columns keeps 960 of 1088 threads, and
+/// won 10 %; LayerNorm of 316 columns would keep 768 of 1024, and lose 9 % (docs/notes/short-rows.md).
 constexpr int64_t fewestThreads = 960;
 
 bool isLoad(const plan::Stmt &stmt) { return stmt.kind == Kind::Load; }
