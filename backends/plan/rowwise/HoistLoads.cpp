@@ -50,9 +50,9 @@ size_t firstWait(const plan::Body &body) {
 /// Where hoisted loads begin: before those that the first wait is for. Behind them, nvcc may begin what waits between
 /// two hoisted loads, since each asks by a branch how its tensor is aligned; the second would then come a memory
 /// latency later.
-size_t firstLoad(const plan::Body &body) {
-  const auto wait = body.begin() + static_cast<ptrdiff_t>(firstWait(body));
-  const auto first = std::find_if(body.begin(), wait, [](const plan::Stmt &stmt) { return plan::any(stmt, isLoad); });
+size_t firstLoad(const plan::Body &body, size_t wait) {
+  const auto first = std::find_if(body.begin(), body.begin() + static_cast<ptrdiff_t>(wait),
+                                  [](const plan::Stmt &stmt) { return plan::any(stmt, isLoad); });
   return static_cast<size_t>(first - body.begin());
 }
 
@@ -80,8 +80,8 @@ plan::Body &bodyIn(plan::Role &role, std::optional<size_t> loop) { return loop ?
 void hoistIn(std::optional<size_t> loop, plan::Role &role, const plan::Plan &plan, const arch::Description &arch,
              std::vector<std::string> &tensors) {
   const std::string iteration = loop ? role.body[*loop].dest : std::string();
-  const auto wait = firstWait(bodyIn(role, loop));
-  auto place = firstLoad(bodyIn(role, loop));
+  const size_t wait = firstWait(bodyIn(role, loop));
+  size_t place = firstLoad(bodyIn(role, loop), wait);
   bool isBehind = false, hasBarrier = false;
   for (size_t i = wait; i < bodyIn(role, loop).size(); ++i) {
     const plan::Stmt &stmt = bodyIn(role, loop)[i];
