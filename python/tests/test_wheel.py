@@ -33,7 +33,9 @@ print("ran")
 def wheel(tmp_path_factory):
     pytest.importorskip("scikit_build_core")
     folder = tmp_path_factory.mktemp("wheel")
-    environment = {**os.environ, "TKC_BINARY": _paths.compiler(), "SKBUILD_BUILD_DIR": str(folder / "build")}
+    named = folder / "tkc-of-another-name"  # in the wheel it is called tkc
+    named.symlink_to(_paths.compiler())
+    environment = {**os.environ, "TKC_BINARY": str(named), "SKBUILD_BUILD_DIR": str(folder / "build")}
     command = [
         sys.executable,
         "-m",
