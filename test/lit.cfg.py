@@ -1,5 +1,5 @@
 # How lit finds and runs the tests of this folder. A test is a file with RUN lines; what it needs beyond tkc itself it says
-# with REQUIRES: nvcc (a CUDA toolkit) or gpu (an NVIDIA GPU).
+# with REQUIRES: nvcc (a CUDA toolkit), gpu (an NVIDIA GPU), dpkg or meson.
 import os
 import shutil
 import subprocess
@@ -34,6 +34,8 @@ for name in ("CCACHE_DIR", "CUDA_VISIBLE_DEVICES"):
 
 if shutil.which("dpkg-shlibdeps") and shutil.which("file"):
     config.available_features.add("dpkg")
+if shutil.which("meson"):
+    config.available_features.add("meson")
 if shutil.which("nvcc", path=config.environment["PATH"]):
     config.available_features.add("nvcc")
     smi = shutil.which("nvidia-smi")
