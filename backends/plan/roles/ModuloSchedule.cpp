@@ -69,7 +69,8 @@ private:
         }
   }
 
-  /// A thread's registers for what the loops around carry, and for all results that the iteration itself works with.
+  /// A thread's registers for what the loops around carry, once each, and for all results that the iteration itself
+  /// works with.
   int64_t registersOfResults() const {
     if (placement.usesTensorMemory())
       return 0;
@@ -79,11 +80,24 @@ private:
         registers += registersOf(op->result());
     if (registers == 0)
       return 0;
-    for (const ir::Op *around = loop; around; around = repeatingOp(around->parent))
+    const ir::Op *inner = nullptr;
+    for (const ir::Op *around = loop; around; inner = around, around = repeatingOp(around->parent))
       if (around->kind == ir::OpKind::For)
         for (const auto &carried : around->body().args)
-          registers += registersOf(carried.get());
+          if (!goesOnIn(inner, *carried))
+            registers += registersOf(carried.get());
     return registers;
+  }
+
+  /// Whether nothing but one loop needs the value, which goes on with it, and which is `inner` or before that: then no
+  /// variable but that loop's holds it.
+  static bool goesOnIn(const ir::Op *inner, const ir::Value &value) {
+    if (!inner || value.users.size() != 1 || value.users.front()->kind != ir::OpKind::For)
+      return false;
+    for (const auto &op : inner->parent->ops)
+      if (op.get() == value.users.front() || op.get() == inner)
+        return op.get() == value.users.front();
+    return false;
   }
 
   int64_t registersOf(const ir::Value *value) const {
