@@ -6,8 +6,13 @@ import pathlib
 import re
 import select
 import subprocess
+import sys
 
 import every_thread
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+
+from gencode import gencode  # noqa: E402
 
 SANITIZERS = ("memcheck", "racecheck", "initcheck", "synccheck")
 
@@ -90,8 +95,7 @@ class Program:
         (folder / "test.cu").write_text(every_thread.every_thread((self.folder / "test.cu").read_text()))
         for case in self.folder.glob("*.case"):
             (folder / case.name).symlink_to(case.resolve())
-        number = arch.removeprefix("sm_")
-        command = ["nvcc", "-std=c++20", "-O3", "-gencode", f"arch=compute_{number},code=sm_{number}", "-o", folder / "run", folder / "test.cu"]
+        command = ["nvcc", "-std=c++20", "-O3", *gencode(arch), "-o", folder / "run", folder / "test.cu"]
         try:
             subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=limit)
         except subprocess.SubprocessError:

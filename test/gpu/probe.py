@@ -16,6 +16,10 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "test"))
+
+from gencode import gencode  # noqa: E402
+
 SOURCE = ROOT / "test/emulator/Inputs/hardware_rules.cu"
 
 
@@ -33,11 +37,9 @@ def main():
     parser.add_argument("--seconds", type=int, default=20, help="after which a rule's kernel hangs")
     parser.add_argument("names", nargs="*", metavar="NAME")
     options = parser.parse_args()
-    number = options.arch.removeprefix("sm_")
     with tempfile.TemporaryDirectory() as folder:
         program = pathlib.Path(folder) / "rules"
-        subprocess.run(["nvcc", "-std=c++20", "-gencode", f"arch=compute_{number},code=sm_{number}", "-I", ROOT / "runtime/include", SOURCE, "-o", program],
-                       check=True)
+        subprocess.run(["nvcc", "-std=c++20", *gencode(options.arch), "-I", ROOT / "runtime/include", SOURCE, "-o", program], check=True)
         for name in options.names or re.findall(r'^  (?:RUN\((\w+)\)|launch\("(\w+)")', SOURCE.read_text(), re.M):
             print(answer(program, name if isinstance(name, str) else name[0] or name[1], options.seconds), flush=True)
 

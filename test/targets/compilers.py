@@ -10,10 +10,15 @@ import pathlib
 import re
 import shutil
 import subprocess
+import sys
 
 import cache
 import in_flight
 import lost_signs
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+
+from gencode import gencode  # noqa: E402
 
 # What of ROCm's headers emitted files use, for machines without them.
 HIP_HEADERS = pathlib.Path(__file__).resolve().parents[2] / "emulator/shim"
@@ -35,9 +40,8 @@ def command(gpu, source, folder):
     if gpu["amd"]:
         return [compiler, "-x", "hip", "-std=c++20", "-O3", f"--offload-arch={gpu['name']}", "--cuda-device-only", "-S", "-nogpulib",
                 "-nogpuinc", "-I", str(HIP_HEADERS), "-Rpass-analysis=kernel-resource-usage", str(source), "-o", f"{folder}/code.s"]
-    number = gpu["name"].removeprefix("sm_")
-    return [compiler, "-std=c++20", "-O3", "-gencode", f"arch=compute_{number},code=sm_{number}", "-Xptxas", "-v", "-cubin", "--keep",
-            "--keep-dir", str(folder), str(source), "-o", f"{folder}/code.cubin"]
+    return [compiler, "-std=c++20", "-O3", *gencode(gpu["name"]), "-Xptxas", "-v", "-cubin", "--keep", "--keep-dir", str(folder), str(source),
+            "-o", f"{folder}/code.cubin"]
 
 
 def compile(source, gpu, folder):
@@ -72,9 +76,8 @@ def complaints(source, gpu, side):
 def complaints_of_nvcc(source, gpu):
     """What nvcc and its host compiler say of a standalone file for a GPU of NVIDIA, with -Wall and -Wshadow. Only the launchers are of
     interest: kernels are compiled without optimisation, and not assembled."""
-    number = gpu["name"].removeprefix("sm_")
-    line = [find(gpu), "-std=c++20", "-c", "-gencode", f"arch=compute_{number},code=compute_{number}", "-Xcicc", "-O0",
-            "-Xcompiler", "-Wall,-Wshadow", str(source), "-o", "/dev/null"]
+    line = [find(gpu), "-std=c++20", "-c", *gencode(gpu["name"], code="compute"), "-Xcicc", "-O0", "-Xcompiler", "-Wall,-Wshadow", str(source),
+            "-o", "/dev/null"]
     run = subprocess.run(line, capture_output=True, text=True)
     said = re.findall(r"^.*(?:error|warning): .*$", run.stderr, re.M)
     return said or [run.stderr.strip()] * (run.returncode != 0)

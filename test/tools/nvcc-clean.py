@@ -3,13 +3,18 @@
     nvcc-clean.py [--arch=sm_90a] FILE.cu -o OUT [nvcc options…]
 Fails on spills, on "serialized" wgmma pipelines, and on the messages by which ptxas ignores setmaxnreg (C7508) or repairs
 waits and fences of wgmma (C7517, C7519), which loses their overlap. Prints the registers of each kernel."""
+import pathlib
 import re
 import subprocess
 import sys
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+
+from gencode import gencode  # noqa: E402
+
 options = sys.argv[1:]
-arch = options.pop(0).removeprefix("--arch=sm_") if options[0].startswith("--arch=") else "90a"
-command = ["nvcc", "-std=c++20", "-gencode", f"arch=compute_{arch},code=sm_{arch}", "-Xptxas", "-v", *options]
+arch = options.pop(0).removeprefix("--arch=") if options[0].startswith("--arch=") else "sm_90a"
+command = ["nvcc", "-std=c++20", *gencode(arch), "-Xptxas", "-v", *options]
 result = subprocess.run(command, capture_output=True, text=True)
 if result.returncode != 0:
     sys.exit(f"{' '.join(command)}\n{result.stderr}")
