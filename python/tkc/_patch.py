@@ -2,17 +2,22 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Functions of `torch.nn.functional` by kernels of the library, where these take the call.
 
+The rotary embedding that models have themselves is replaced, too.
+
 A replacement asks before it runs: types, dims, strides, whether a gradient is wanted. What a kernel does not take goes
 to PyTorch's own function.
 """
 
 import contextlib
+import functools
+from pathlib import Path
+from types import ModuleType
 from typing import Any, Callable, Dict, Iterator, Optional, Tuple
 
 import torch
 import torch.nn.functional as F
 
-from . import _paths, _tensors
+from . import _paths, _rotary, _tensors
 from ._module import load
 from ._operators import register
 from ._signature import Signature, evaluate
@@ -21,7 +26,11 @@ from ._signature import Signature, evaluate
 _OWN: Dict[str, Callable[..., Any]] = {
     name: getattr(F, name) for name in ("scaled_dot_product_attention", "rms_norm", "layer_norm", "cross_entropy")
 }
-_FILES = ("attention.tk", "norms.tk", "cross_entropy.tk", "gemm.tk")
+_FILES = [_paths.library / name for name in ("attention.tk", "norms.tk", "cross_entropy.tk", "gemm.tk")]
+_FILES.append(Path(__file__).with_suffix(".tk"))
+
+#: Of Python modules with a rotary embedding that is replaced: their own function, and the replacement.
+_embeddings: Dict[ModuleType, Tuple[Callable[..., Any], Callable[..., Any]]] = {}
 
 #: A table that is never written to, which torch.compile would take for another one then.
 _elems = {getattr(torch, name): elem for name, elem in _tensors.ELEMS.items() if hasattr(torch, name)}
@@ -37,8 +46,8 @@ _operators: Dict[str, Tuple[Signature, Any]] = {}
 def _load() -> None:
     if not _operators:
         for file in _FILES:
-            module = load(_paths.library / file)
-            operators = register(module)
+            module = load(file)
+            operators = register(module, name=file.stem.lstrip("_"))
             _operators.update({one.signature.name: (one.signature, getattr(operators, one.signature.name)) for one in module})
 
 
@@ -178,6 +187,51 @@ def _cross_entropy(
     )  # fmt: skip
 
 
+def _rotary_embedding(own: Callable[..., Any]) -> Callable[..., Any]:
+    """What replaces a model's function, which `_rotary.turns_halves`."""
+
+    @functools.wraps(own)
+    def apply_rotary_pos_emb(q: Any, k: Any, cos: Any, sin: Any, *others: Any, **options: Any) -> Any:
+        dim = _rotary.heads_dim(others, options)
+        if dim is not None and q.dim() == k.dim() == 4:
+            turned_q = _turn(q, cos, sin, dim)
+            turned_k = None if turned_q is None else _turn(k, cos, sin, dim)
+            if turned_k is not None:
+                return turned_q, turned_k
+        return own(q, k, cos, sin, *others, **options)
+
+    return apply_rotary_pos_emb
+
+
+def _turn(x: Any, cos: Any, sin: Any, dim: int) -> Optional[Any]:
+    """By the kernel that writes its result in the order of x, as PyTorch does. One x for many tables is PyTorch's."""
+    if cos.dim() != 3 or cos.shape[0] not in (1, x.shape[0]):
+        return None
+    tokens_are_rows = x.stride(dim) >= x.stride(3 - dim)
+    is_as_called = (dim == 1) == tokens_are_rows
+    rows = x if is_as_called else x.transpose(1, 2)
+    name = "rotary_heads" if tokens_are_rows else "rotary_tokens"
+    result = _call(name, x=rows, cosine=cos, sine=sin)
+    if result is None:
+        return None
+    return result[0] if is_as_called else result[0].transpose(1, 2)
+
+
+def _replace_embedding(module: ModuleType) -> None:
+    own = vars(module).get(_rotary.NAME)
+    own = next((one for one, replacement in _embeddings.values() if replacement is own), own)  # imported when patched
+    if module not in _embeddings and _rotary.turns_halves(own):
+        _embeddings[module] = (own, _rotary_embedding(own))
+        setattr(module, _rotary.NAME, _embeddings[module][1])
+
+
+def _restore_embedding(module: ModuleType) -> None:
+    """Unless somebody has put something else there."""
+    own, replacement = _embeddings.pop(module)
+    if vars(module).get(_rotary.NAME) is replacement:
+        setattr(module, _rotary.NAME, own)
+
+
 class _LinearWithActivation(torch.nn.Linear):
     """A linear layer that computes the activation behind it, too. Its parameters are those of the layer that it was."""
 
@@ -223,7 +277,8 @@ def patch(model: Any = None, on_cpu: bool = False) -> Any:
     """From here on functions of `torch.nn.functional` run the library's kernels where these take the call.
 
     The functions are scaled_dot_product_attention, rms_norm, layer_norm and cross_entropy, which layers of `torch.nn`
-    call. Of a model, linear layers of a `Sequential` become one with a GELU or SiLU that follows. Returns `model`.
+    call. Of a model, linear layers of a `Sequential` become one with a GELU or SiLU that follows. The function
+    `apply_rotary_pos_emb` of the Python modules of its layers is replaced, if it turns halves. Returns `model`.
 
     A call goes to PyTorch's own function where no kernel takes it: with types, masks, dropout or row lengths that no
     kernel has, where a gradient is wanted that no file declares, and on the CPU. With `on_cpu=True` tensors on the CPU
@@ -235,12 +290,16 @@ def patch(model: Any = None, on_cpu: bool = False) -> Any:
         setattr(F, name, replacement)
     if model is not None:
         _fuse(model)
+        for module in _rotary.modules_of(model):
+            _replace_embedding(module)
     return model
 
 
 def unpatch() -> None:
-    """PyTorch's own functions again. Layers that became one stay so, and compute the same."""
+    """PyTorch's and models' own functions again. Layers that became one stay so, and compute the same."""
     _devices.discard("cpu")
+    for module in list(_embeddings):
+        _restore_embedding(module)
     for name, own in _OWN.items():
         setattr(F, name, own)
 
@@ -249,6 +308,7 @@ def unpatch() -> None:
 def patched(on_cpu: bool = False) -> Iterator[None]:
     """`with tkc.torch.patched():` is `patch()` for the calls in it, of all threads."""
     before, devices = {name: getattr(F, name) for name in _OWN}, set(_devices)
+    embeddings = list(_embeddings)
     patch(on_cpu=on_cpu)
     try:
         yield
@@ -256,3 +316,7 @@ def patched(on_cpu: bool = False) -> Iterator[None]:
         _devices.intersection_update(devices)
         for name, function in before.items():
             setattr(F, name, function)
+        for module in [one for one in _embeddings if one not in embeddings]:
+            _restore_embedding(module)
+        for module in embeddings:
+            _replace_embedding(module)
