@@ -56,6 +56,36 @@ def kernels():
     return _paths.library
 
 
+def torch_device():
+    """Where PyTorch's functions are patched: on the GPU if there is one, else on the CPU; TKC_TEST_DEVICE says which."""
+    import torch
+
+    return os.environ.get("TKC_TEST_DEVICE") or ("cuda" if torch.cuda.is_available() else "cpu")
+
+
+@pytest.fixture
+def operators(monkeypatch):
+    """The names of the operators that were called, where PyTorch's functions are patched."""
+    import torch
+
+    import tkc.torch
+    from tkc import _patch
+
+    called = []
+    own = _patch._call
+
+    def noted(name, **arguments):
+        result = own(name, **arguments)
+        if result is not None:
+            called.append(name)
+        return result
+
+    monkeypatch.setattr(_patch, "_call", noted)
+    torch.manual_seed(3)
+    with tkc.torch.patched(on_cpu=torch_device() == "cpu"):
+        yield called
+
+
 needs_nvcc = pytest.mark.skipif(
     not (shutil.which("nvcc") or os.access("/usr/local/cuda/bin/nvcc", os.X_OK)), reason="needs nvcc"
 )

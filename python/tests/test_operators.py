@@ -5,9 +5,8 @@
 They run on the GPU if there is one, else on the interpreter; `TKC_TEST_DEVICE=cpu` or `cuda` says which.
 """
 
-import os
-
 import pytest
+from conftest import torch_device
 
 import tkc
 from kernels import SCALED
@@ -18,7 +17,7 @@ from torch.utils._python_dispatch import TorchDispatchMode  # noqa: E402
 
 import tkc.torch  # noqa: E402
 
-DEVICE = os.environ.get("TKC_TEST_DEVICE") or ("cuda" if torch.cuda.is_available() else "cpu")
+DEVICE = torch_device()
 pytestmark = [pytest.mark.gpu] if DEVICE == "cuda" else []
 
 TEXT = (

@@ -5,9 +5,8 @@
 They run on the GPU if there is one, else on the interpreter; `TKC_TEST_DEVICE=cpu` or `cuda` says which.
 """
 
-import os
-
 import pytest
+from conftest import torch_device
 
 import tkc
 
@@ -16,33 +15,13 @@ torch = pytest.importorskip("torch")
 import tkc.torch  # noqa: E402
 import torch.nn.functional as F  # noqa: E402
 
-DEVICE = os.environ.get("TKC_TEST_DEVICE") or ("cuda" if torch.cuda.is_available() else "cpu")
-pytestmark = [pytest.mark.gpu] if DEVICE == "cuda" else []
+DEVICE = torch_device()
+pytestmark = [pytest.mark.usefixtures("operators"), *([pytest.mark.gpu] if DEVICE == "cuda" else [])]
 BF16 = torch.bfloat16
 
 
 def rand(*shape, dtype=BF16):
     return torch.randn(*shape, device=DEVICE).to(dtype)
-
-
-@pytest.fixture(autouse=True)
-def operators(monkeypatch):
-    """The names of the operators that were called."""
-    from tkc import _patch
-
-    called = []
-    own = _patch._call
-
-    def noted(name, **arguments):
-        result = own(name, **arguments)
-        if result is not None:
-            called.append(name)
-        return result
-
-    monkeypatch.setattr(_patch, "_call", noted)
-    torch.manual_seed(3)
-    with tkc.torch.patched(on_cpu=DEVICE == "cpu"):
-        yield called
 
 
 def check(operators, name, found, wanted, bits=8):

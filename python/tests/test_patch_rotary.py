@@ -11,6 +11,7 @@ import sys
 import types
 
 import pytest
+from conftest import torch_device
 
 import tkc
 
@@ -18,9 +19,9 @@ torch = pytest.importorskip("torch")
 
 import tkc.torch  # noqa: E402
 
-DEVICE = os.environ.get("TKC_TEST_DEVICE") or ("cuda" if torch.cuda.is_available() else "cpu")
+DEVICE = torch_device()
 ON_CPU = DEVICE == "cpu"
-pytestmark = [] if ON_CPU else [pytest.mark.gpu]
+pytestmark = [pytest.mark.usefixtures("operators"), *([] if ON_CPU else [pytest.mark.gpu])]
 BF16 = torch.bfloat16
 
 HALVES = """
@@ -55,26 +56,6 @@ def module(request):
     made.own = made.apply_rotary_pos_emb
     yield made
     del sys.modules[made.__name__]
-
-
-@pytest.fixture(autouse=True)
-def operators(monkeypatch):
-    """The names of the operators that were called."""
-    from tkc import _patch
-
-    called = []
-    own = _patch._call
-
-    def noted(name, **arguments):
-        result = own(name, **arguments)
-        if result is not None:
-            called.append(name)
-        return result
-
-    monkeypatch.setattr(_patch, "_call", noted)
-    torch.manual_seed(3)
-    with tkc.torch.patched(on_cpu=ON_CPU):
-        yield called
 
 
 def check(found, wanted, bits=7):

@@ -134,7 +134,8 @@ def compile_shared(file: str, options: Sequence[str], arch: str, result: Path) -
         for one in both:
             one.result()
     _tool.run([
-        compiler.program, "-std=c++20", "-O3", "--split-compile=0", "-shared", "-Xcompiler", "-fPIC,-fvisibility=hidden",
+        compiler.program, "-std=c++20", "-O3", "--split-compile=0",
+        "-shared", "-Xcompiler", "-fPIC,-fvisibility=hidden",
         *_targets(arch), *compiler.flags, *extra_flags(),
         *(word for one in includes for word in ("-I", one)),
         emitted, functions, "-o", str(result),
