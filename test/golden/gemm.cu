@@ -3104,6 +3104,208 @@ __global__ void __launch_bounds__(384, 1) gemm_bf16_cluster2(const __grid_consta
   }
 }
 
+struct gemm_bf16_BN128_pingpong1_arguments {
+  tk::tensor_map a_map;
+  tk::tensor_map b_map;
+  tk::tensor_map c_piece_map;
+  tk::global<const tk::bf16, 2> a;
+  tk::global<const tk::bf16, 2> b;
+  tk::global<tk::bf16, 2> c;
+  int M;
+  int K;
+  int N;
+  bool loads_fit;        // the copy engine can load every tensor that it is to
+  bool a_map_fits;       // this one at least
+  bool b_map_fits;       // this one at least
+  bool c_piece_map_fits; // and store this one
+};
+
+struct gemm_bf16_BN128_pingpong1_shared {
+  tk::shared_tile<tk::bf16, 128, 64> a[4];
+  tk::shared_tile<tk::bf16, 64, 128> b[4];
+  tk::shared_tile<tk::bf16, 128, 64> c_piece[2][2];
+  tk::barrier tile_turn[2];
+  tk::barrier a_b_full[4];
+  tk::barrier a_b_empty[4];
+};
+
+/// gemm.tk:5  gemm, for sm_90a.
+/// c = a · b
+/// BM = 128, BN = 128, BK = 64.
+/// Plan: stages: a_b 4; warpgroups: 2 in turns; overlap: 0; persistent: true.
+/// Roles: producer of 4 warps, 2 × consumer of 4 warps.
+/// Shared memory: a 64 KiB, b 64 KiB, c_piece 64 KiB.
+__global__ void __launch_bounds__(384, 1)
+    gemm_bf16_BN128_pingpong1(const __grid_constant__ gemm_bf16_BN128_pingpong1_arguments g) {
+  auto &shared = tk::shared_at<gemm_bf16_BN128_pingpong1_shared>(0);
+  const int warpgroup = tk::warpgroup_index();
+  if (threadIdx.x == 0) {
+    for (auto &barrier : shared.tile_turn)
+      barrier.init(4);
+    for (auto &barrier : shared.a_b_full)
+      barrier.init(g.loads_fit ? 1 : 128);
+    for (auto &barrier : shared.a_b_empty)
+      barrier.init(1);
+    tk::barrier_init_fence();
+  }
+  tk::sync_block();
+  tk::launch_dependents();
+  tk::wait_for_dependencies();
+  if (warpgroup == 2) {
+    // producer
+    tk::release_registers<56>();
+    const tk::tiles<128> m_tiles{0, g.M};
+    const tk::tiles<128> n_tiles{0, g.N};
+    if (g.loads_fit) {
+      if (tk::warp_index() == 8 && tk::elect_one()) {
+        tk::ring<4> a_b_at;
+        for (int block = blockIdx.x; block < m_tiles.count() * n_tiles.count(); block += gridDim.x) {
+          const auto at = tk::raster(block, m_tiles.count(), n_tiles.count(), 8);
+          const auto m = m_tiles[at.row];
+          const auto n = n_tiles[at.col];
+          // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
+          for (const auto k : tk::tiles<64>{0, g.K}) {
+            shared.a_b_empty[a_b_at.slot].wait(a_b_at.phase ^ 1);
+            shared.a_b_full[a_b_at.slot].expect_bytes(32768);
+            tk::tma_load(shared.a[a_b_at.slot], g.a_map, shared.a_b_full[a_b_at.slot], k.begin, m.begin);
+            tk::tma_load(shared.b[a_b_at.slot], g.b_map, shared.a_b_full[a_b_at.slot], n.begin, k.begin);
+            a_b_at.advance();
+          }
+        }
+      }
+    } else {
+      // Tensors that the copy engine cannot take: by the threads of this role.
+      tk::ring<4> a_b_at;
+      for (int block = blockIdx.x; block < m_tiles.count() * n_tiles.count(); block += gridDim.x) {
+        const auto at = tk::raster(block, m_tiles.count(), n_tiles.count(), 8);
+        const auto m = m_tiles[at.row];
+        const auto n = n_tiles[at.col];
+        // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
+        for (const auto k : tk::tiles<64>{0, g.K}) {
+          shared.a_b_empty[a_b_at.slot].wait(a_b_at.phase ^ 1);
+          if (g.a_map_fits && tk::thread_in_warpgroup() == 0) {
+            shared.a_b_full[a_b_at.slot].announce_bytes(16384);
+            tk::tma_load(shared.a[a_b_at.slot], g.a_map, shared.a_b_full[a_b_at.slot], k.begin, m.begin);
+          }
+          if (g.b_map_fits && tk::thread_in_warpgroup() == 0) {
+            shared.a_b_full[a_b_at.slot].announce_bytes(16384);
+            tk::tma_load(shared.b[a_b_at.slot], g.b_map, shared.a_b_full[a_b_at.slot], n.begin, k.begin);
+          }
+          tk::copy_rows_to_shared<128>(
+              shared.a[a_b_at.slot],
+              tk::view<const tk::bf16>{g.a.at(m.begin, k.begin), g.a.stride(0), m.end - m.begin, k.end - k.begin},
+              tk::thread_in_warpgroup(), !g.a_map_fits);
+          tk::copy_rows_to_shared<128>(
+              shared.b[a_b_at.slot],
+              tk::view<const tk::bf16>{g.b.at(k.begin, n.begin), g.b.stride(0), k.end - k.begin, n.end - n.begin},
+              tk::thread_in_warpgroup(), !g.b_map_fits);
+          tk::finish_copies();
+          shared.a_b_full[a_b_at.slot].arrive();
+          a_b_at.advance();
+        }
+      }
+    }
+  } else {
+    // consumer
+    tk::claim_registers<224>();
+    const tk::tiles<128> m_tiles{0, g.M};
+    const tk::tiles<128> n_tiles{0, g.N};
+    tk::ring<2> c_piece_at;
+    tk::ring<4> a_b_at;
+    tk::ring<4> a_b_done;
+    tk::ring<2> tile_at;
+    tk::ring<2> tile_next;
+    for (int block = blockIdx.x; block < m_tiles.count() * n_tiles.count(); block += gridDim.x) {
+      const auto at = tk::raster(block, m_tiles.count(), n_tiles.count(), 8);
+      const auto m = m_tiles[at.row];
+      const auto n = n_tiles[at.col];
+      tile_next.advance();
+      if (tile_at.slot == warpgroup) {
+        // gemm.tk:8  var acc = zeros(BM, BN);
+        auto acc = tk::full<tk::fragment<float, 128, 128, tk::mma_layout>>(0.0f);
+        shared.tile_turn[tile_next.slot].wait(tile_next.phase ^ 1);
+        // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
+        const tk::tiles<64> k_tiles{0, g.K};
+        if (0 < g.K) {
+          {
+            shared.a_b_full[a_b_at.slot].wait(a_b_at.phase);
+            tk::mma_fence(acc);
+            tk::mma_async(acc, shared.a[a_b_at.slot].all(), shared.b[a_b_at.slot].all());
+            tk::mma_commit();
+            a_b_at.advance();
+          }
+          for ([[maybe_unused]] const auto k : k_tiles.rest()) {
+            shared.a_b_full[a_b_at.slot].wait(a_b_at.phase);
+            tk::mma_fence();
+            tk::mma_async(acc, shared.a[a_b_at.slot].all(), shared.b[a_b_at.slot].all());
+            tk::mma_commit();
+            a_b_at.advance();
+            tk::mma_wait<1>();
+            if (tk::thread_in_warpgroup() == 0)
+              shared.a_b_empty[a_b_done.slot].arrive();
+            a_b_done.advance();
+          }
+          shared.tile_turn[tile_at.slot].arrive_warp();
+          // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
+          tk::mma_wait<0>(acc);
+          if (tk::thread_in_warpgroup() == 0)
+            shared.a_b_empty[a_b_done.slot].arrive();
+          a_b_done.advance();
+        } else {
+          shared.tile_turn[tile_at.slot].arrive_warp();
+        }
+        // gemm.tk:10  c[m, n] = acc;
+        const auto acc_bf16 = tk::cast<tk::bf16>(acc);
+        if (g.c_piece_map_fits) {
+          if (tk::thread_in_warpgroup() == 0)
+            tk::bulk_wait_read<1>();
+          tk::sync(3 + warpgroup, 128);
+          tk::store_shared(shared.c_piece[c_piece_at.slot][warpgroup], tk::cols_of<64>(acc_bf16, 0));
+          tk::fence_proxy_async();
+          tk::sync(3 + warpgroup, 128);
+          if (tk::thread_in_warpgroup() == 0) {
+            tk::tma_store(g.c_piece_map, shared.c_piece[c_piece_at.slot][warpgroup], n.begin, m.begin);
+            tk::bulk_commit();
+          }
+          c_piece_at.advance();
+          if (tk::thread_in_warpgroup() == 0)
+            tk::bulk_wait_read<1>();
+          tk::sync(3 + warpgroup, 128);
+          tk::store_shared(shared.c_piece[c_piece_at.slot][warpgroup], tk::cols_of<64>(acc_bf16, 1));
+          tk::fence_proxy_async();
+          tk::sync(3 + warpgroup, 128);
+          if (tk::thread_in_warpgroup() == 0) {
+            tk::tma_store(g.c_piece_map, shared.c_piece[c_piece_at.slot][warpgroup], n.begin + 64, m.begin);
+            tk::bulk_commit();
+          }
+          c_piece_at.advance();
+        } else {
+          // gemm.tk:10  c[m, n] = acc;
+          tk::store_shared(shared.c_piece[c_piece_at.slot][warpgroup], tk::cols_of<64>(acc_bf16, 0));
+          tk::sync(3 + warpgroup, 128);
+          tk::copy_from_shared<128>(
+              tk::view<tk::bf16>{g.c.at(m.begin, n.begin), g.c.stride(0), m.end - m.begin, n.end - n.begin},
+              shared.c_piece[c_piece_at.slot][warpgroup], tk::thread_in_warpgroup());
+          c_piece_at.advance();
+          tk::store_shared(shared.c_piece[c_piece_at.slot][warpgroup], tk::cols_of<64>(acc_bf16, 1));
+          tk::sync(3 + warpgroup, 128);
+          tk::copy_from_shared<128>(
+              tk::view<tk::bf16>{g.c.at(m.begin, n.begin + 64), g.c.stride(0), m.end - m.begin, n.end - (n.begin + 64)},
+              shared.c_piece[c_piece_at.slot][warpgroup], tk::thread_in_warpgroup());
+          c_piece_at.advance();
+        }
+      } else {
+        // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
+        a_b_at.advance(tk::tiles<64>{0, g.K}.count());
+        a_b_done.advance(tk::tiles<64>{0, g.K}.count());
+      }
+      tile_at.advance();
+    }
+    if (tk::thread_in_warpgroup() == 0)
+      tk::bulk_wait_read<0>();
+  }
+}
+
 struct gemm_bf16_BN128_arguments {
   tk::tensor_map a_map;
   tk::tensor_map b_map;
@@ -3971,6 +4173,18 @@ static bool gemm_when12(int64_t K, int64_t M, int64_t N, int64_t alignment_a, in
 
 static bool gemm_when13(int64_t K, int64_t M, int64_t N, int64_t alignment_a, int64_t alignment_b,
                         int64_t multiprocessors) {
+  if (!(tk::host::min(alignment_a, alignment_b) >= 64 && K > 256 && K <= 768 &&
+        tk::host::ceildiv(M, 128) * tk::host::ceildiv(N, 128) > multiprocessors * 2))
+    return false;
+  return tk::host::ceildiv(tk::host::ceildiv(M, 128) * tk::host::ceildiv(N, 128), multiprocessors) * 136 * K <=
+         tk::host::min(tk::host::ceildiv(tk::host::ceildiv(M, 128) * tk::host::ceildiv(N, 192), multiprocessors) * 186 *
+                           K,
+                       tk::host::ceildiv(tk::host::ceildiv(M, 128) * tk::host::ceildiv(N, 256), multiprocessors) * 256 *
+                           (K + 112));
+}
+
+static bool gemm_when14(int64_t K, int64_t M, int64_t N, int64_t alignment_a, int64_t alignment_b,
+                        int64_t multiprocessors) {
   if (tk::host::ceildiv(M, 128) * tk::host::ceildiv(N, 128) <= multiprocessors)
     return true;
   if (K <= 256 && tk::host::ceildiv(M, 128) * tk::host::ceildiv(N, 192) > multiprocessors &&
@@ -3991,7 +4205,7 @@ static bool gemm_when13(int64_t K, int64_t M, int64_t N, int64_t alignment_a, in
                            (K + 112));
 }
 
-static bool gemm_when14(int64_t K, int64_t M, int64_t N, int64_t alignment_a, int64_t alignment_b,
+static bool gemm_when15(int64_t K, int64_t M, int64_t N, int64_t alignment_a, int64_t alignment_b,
                         int64_t multiprocessors) {
   if (tk::host::ceildiv(tk::host::ceildiv(M, 128) * tk::host::ceildiv(N, 192), multiprocessors) * 186 <
       tk::host::ceildiv(tk::host::ceildiv(M, 128) * tk::host::ceildiv(N, 256), multiprocessors) * 256)
@@ -4332,6 +4546,24 @@ static tk_status gemm(tk::host::order order, const tk_tensor *a, const tk_tensor
   }
   if (T == tk::element::bf16 &&
       gemm_when13(K, M, N, tk::host::alignment(a_view), tk::host::alignment(b_view), device.multiprocessors)) {
+    gemm_bf16_BN128_pingpong1_arguments arguments{};
+    arguments.a = tk::host::make_global<const tk::bf16, 2>(a_view);
+    arguments.b = tk::host::make_global<const tk::bf16, 2>(b_view);
+    arguments.c = tk::host::make_global<tk::bf16, 2>(c_view);
+    arguments.M = M;
+    arguments.K = K;
+    arguments.N = N;
+    arguments.a_map_fits = tk::host::encode_map(arguments.a_map, a_view, {0, 128, 64, 128, false});
+    arguments.b_map_fits = tk::host::encode_map(arguments.b_map, b_view, {0, 64, 64, 128, false});
+    arguments.c_piece_map_fits = tk::host::encode_map(arguments.c_piece_map, c_view, {0, 128, 64, 128, true});
+    arguments.loads_fit = arguments.a_map_fits && arguments.b_map_fits;
+    tk::host::launch(call, device, gemm_bf16_BN128_pingpong1, arguments,
+                     tk::host::steps(0, M, 128) * tk::host::steps(0, N, 128), true, 384,
+                     int(sizeof(gemm_bf16_BN128_pingpong1_shared)) + 1024, stream, order);
+    return call.status();
+  }
+  if (T == tk::element::bf16 &&
+      gemm_when14(K, M, N, tk::host::alignment(a_view), tk::host::alignment(b_view), device.multiprocessors)) {
     gemm_bf16_BN128_arguments arguments{};
     arguments.a = tk::host::make_global<const tk::bf16, 2>(a_view);
     arguments.b = tk::host::make_global<const tk::bf16, 2>(b_view);
@@ -4348,7 +4580,7 @@ static tk_status gemm(tk::host::order order, const tk_tensor *a, const tk_tensor
     return call.status();
   }
   if (T == tk::element::bf16 &&
-      gemm_when14(K, M, N, tk::host::alignment(a_view), tk::host::alignment(b_view), device.multiprocessors)) {
+      gemm_when15(K, M, N, tk::host::alignment(a_view), tk::host::alignment(b_view), device.multiprocessors)) {
     gemm_bf16_BN192_pingpong1_arguments arguments{};
     arguments.a = tk::host::make_global<const tk::bf16, 2>(a_view);
     arguments.b = tk::host::make_global<const tk::bf16, 2>(b_view);
@@ -4560,6 +4792,12 @@ extern "C" tk_status gemm_with_workspace(const tk_tensor *a, const tk_tensor *b,
                                    1.0 * tk::host::steps(0, M, 128) * tk::host::steps(0, N, 128), 4416, device);
   } else if (T == tk::element::bf16 &&
              gemm_when14(K, M, N, tk::host::alignment(a_view), tk::host::alignment(b_view), device.multiprocessors)) {
+    copies_a = tk::host::copy_pays(a_view, 1.0 * tk::host::steps(0, N, 128),
+                                   1.0 * tk::host::steps(0, M, 128) * tk::host::steps(0, N, 128), 4416, device);
+    copies_b = tk::host::copy_pays(b_view, 1.0 * tk::host::steps(0, M, 128),
+                                   1.0 * tk::host::steps(0, M, 128) * tk::host::steps(0, N, 128), 4416, device);
+  } else if (T == tk::element::bf16 &&
+             gemm_when15(K, M, N, tk::host::alignment(a_view), tk::host::alignment(b_view), device.multiprocessors)) {
     copies_a = tk::host::copy_pays(a_view, 1.0 * tk::host::steps(0, N, 192),
                                    1.0 * tk::host::steps(0, M, 128) * tk::host::steps(0, N, 192), 4416, device);
     copies_b = tk::host::copy_pays(b_view, 1.0 * tk::host::steps(0, M, 128),
