@@ -189,8 +189,8 @@ class Module:
             options += ["--set", f"{name}={value}"]
         return options
 
-    def shared(self, options: List[str], arch: str) -> Path:
-        """A shared object of what the options choose, compiled if nobody has yet."""
+    def shared(self, options: List[str], arch: str, at_once: int = 1) -> Path:
+        """A shared object of what the options choose, compiled if nobody has yet, as one of so many."""
         options = [*options, *self._schedule_options()]
         key = _cache.key_of(
             "shared", _paths.identity(), arch, *options, *_toolchain.extra_flags(), *self._contents.values(),
@@ -199,7 +199,7 @@ class Module:
 
         def compile_it(result: Path) -> None:
             self._check_unchanged()
-            _toolchain.compile_shared(self._file, options, arch, result)
+            _toolchain.compile_shared(self._file, options, arch, result, _progress.processors() // at_once)
             self._check_unchanged()
 
         return _cache.make(_cache.path_of(key, ".so"), compile_it)
@@ -231,5 +231,5 @@ class Module:
             options = self._options(kernel.signature, one["types"], one["constants"])
             tasks[tuple(options)] = kernel.signature.name
         _progress.run_all(
-            [(name, functools.partial(self.shared, list(options), arch)) for options, name in tasks.items()]
+            [(name, functools.partial(self.shared, list(options), arch, len(tasks))) for options, name in tasks.items()]
         )

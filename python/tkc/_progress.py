@@ -29,13 +29,18 @@ class _Bar:
             sys.stderr.flush()
 
 
+def processors() -> int:
+    """How many this process may use."""
+    return len(os.sched_getaffinity(0))
+
+
 def run_all(tasks: Sequence[Tuple[str, Callable[[], object]]]) -> None:
     """As many at a time as there are processors. The first error is raised when what has begun has ended."""
     from concurrent.futures import ThreadPoolExecutor, as_completed
 
     bar = _Bar(len(tasks))
     errors: List[BaseException] = []
-    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+    with ThreadPoolExecutor(processors()) as pool:
         pending = {pool.submit(task): name for name, task in tasks}
         try:
             bar.show("")

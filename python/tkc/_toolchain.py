@@ -11,7 +11,7 @@ import shutil
 from pathlib import Path
 from typing import List, Optional, Sequence, Tuple
 
-from . import _paths, _tool
+from . import _parts, _paths, _tool
 from ._errors import Error
 
 
@@ -117,8 +117,8 @@ def ffi_folders() -> List[str]:
     return [libinfo.find_include_path(), libinfo.find_dlpack_include_path()]
 
 
-def compile_shared(file: str, options: Sequence[str], arch: str, result: Path) -> None:
-    """A shared object of the kernels of a file that `options` choose."""
+def compile_shared(file: str, options: Sequence[str], arch: str, result: Path, processors: int) -> None:
+    """A shared object of the kernels of a file that `options` choose; nvcc may use so many processors."""
     from concurrent.futures import ThreadPoolExecutor
 
     compiler = nvcc()
@@ -126,20 +126,31 @@ def compile_shared(file: str, options: Sequence[str], arch: str, result: Path) -
     stem = str(result.with_suffix(""))
     emitted, functions = stem + ".cu", stem + ".ffi.cpp"
     shared = [file, *options, "--arch", arch]
-    with ThreadPoolExecutor(2) as pool:
+    command = [
+        compiler.program, "-std=c++20", "-O3", "-Xcompiler", "-fPIC,-fvisibility=hidden",
+        *_targets(arch), *compiler.flags, *extra_flags(),
+        *(word for one in includes for word in ("-I", one)),
+    ]  # fmt: skip
+
+    def compile_part(number: int, text: str) -> str:
+        source, compiled = (f"{stem}.{number}{suffix}" for suffix in (".cu", ".o"))
+        Path(source).write_text(text, encoding="utf-8")
+        _tool.run([*command, "-c", source, "-o", compiled])
+        return compiled
+
+    with ThreadPoolExecutor(max(2, processors + 1)) as pool:
         both = [
             pool.submit(_tool.tkc, [*shared, "-o", emitted]),
             pool.submit(_tool.tkc, [*shared, "--emit=ffi", "-o", functions]),
         ]
         for one in both:
             one.result()
-    _tool.run([
-        compiler.program, "-std=c++20", "-O3", "--split-compile=0",
-        "-shared", "-Xcompiler", "-fPIC,-fvisibility=hidden",
-        *_targets(arch), *compiler.flags, *extra_flags(),
-        *(word for one in includes for word in ("-I", one)),
-        emitted, functions, "-o", str(result),
-    ])  # fmt: skip
+        parts = _parts.split(Path(emitted).read_text(encoding="utf-8"), processors)
+        if len(parts) == 1:
+            compiled, alone = [emitted], ["--split-compile=0"]
+        else:
+            compiled, alone = list(pool.map(compile_part, range(len(parts)), parts)), []
+    _tool.run([*command, *alone, "-shared", *compiled, functions, "-o", str(result)])
 
 
 def extra_flags() -> List[str]:
