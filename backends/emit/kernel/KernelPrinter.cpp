@@ -379,11 +379,7 @@ private:
   /// Whether blocks of the cluster use each other's barriers, which must then be there in all of them. Blocks that only
   /// read what others have stored meet before that.
   bool othersReachBarriers() const {
-    return plan.cluster > 1 && std::any_of(plan.roles.begin(), plan.roles.end(), [](const plan::Role &role) {
-             const auto reaches = [](const Stmt &stmt) { return plan::any(stmt, plan::reachesOtherBlocks); };
-             return std::any_of(role.body.begin(), role.body.end(), reaches) ||
-                    std::any_of(role.finish.begin(), role.finish.end(), reaches);
-           });
+    return plan.cluster > 1 && any(plan, plan::reachesOtherBlocks);
   }
 
   /// Where the launcher leaves copies to the threads of a role, each of them arrives, not the one that asks the engine.
