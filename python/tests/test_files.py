@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import tkc
-from tkc import _cache, _paths, _toolchain
+from tkc import _cache, _devices, _paths, _toolchain
 
 SCALE = "kernel scale(x: f32[N], out y: f32[N]) {{ parallel i in tiles(N, 8) {{ y[i] = {} * x[i]; }} }}"
 
@@ -222,6 +222,14 @@ def test_the_code_for_a_gpu(capability, name):
 def test_a_gpu_that_is_too_old():
     with pytest.raises(tkc.Error, match="no code of tkc runs on a GPU of compute capability 7.5"):
         _toolchain.arch_for((7, 5))
+
+
+def test_no_gpu_to_compile_for(monkeypatch, tmp_path):
+    monkeypatch.setattr(_devices, "count", lambda: 0)
+    module = tkc.load(SCALE.format(2))
+    for compiles in (module.compile, module.scale.compile, lambda: tkc.build(module.file, tmp_path / "scale.so")):
+        with pytest.raises(tkc.Error, match='there is no GPU to compile for: say which, as in arch="sm_90a"'):
+            compiles()
 
 
 def test_verbose(monkeypatch, capfd, fresh_cache):

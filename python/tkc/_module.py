@@ -37,16 +37,18 @@ def build(source: _Path, out: _Path, arch: Optional[str] = None, schedules: Sequ
     first GPU of this machine if not said). It needs neither tkc nor nvcc: `tvm_ffi.load_module(out).gemm(a, b, c)`,
     with outputs among the arguments and None for what is left out."""
     module = load(source, schedules)
-    if arch is None:
-        if not _devices.count():
-            raise Error('there is no GPU to build for: say which, as in arch="sm_90a"')
-        arch = _toolchain.arch_for(_devices.capability(0))
     out = Path(out)
-    made = module.shared([], arch)
+    made = module.shared([], arch or _arch_of_this_machine())
     out.parent.mkdir(parents=True, exist_ok=True)
     temporary = out.with_name(f".{out.name}.{os.getpid()}")
     temporary.write_bytes(made.read_bytes())
     os.replace(temporary, out)
+
+
+def _arch_of_this_machine() -> str:
+    if not _devices.count():
+        raise Error('there is no GPU to compile for: say which, as in arch="sm_90a"')
+    return _toolchain.arch_for(_devices.capability(0))
 
 
 def _digest(file: str) -> str:
@@ -224,8 +226,7 @@ class Module:
 
     def compile_some(self, wanted: Sequence[Tuple[Kernel, Mapping[str, Any]]], arch: Optional[str]) -> None:
         """Compiles these specialisations of these kernels."""
-        if arch is None:
-            arch = _toolchain.arch_for(_devices.capability(0))
+        arch = arch or _arch_of_this_machine()
         tasks: Dict[Tuple[str, ...], str] = {}
         for kernel, one in wanted:
             options = self._options(kernel.signature, one["types"], one["constants"])
