@@ -5,14 +5,16 @@
 import os
 import subprocess
 import sys
+import sysconfig
 import threading
 import time
 
 import numpy as np
 import pytest
+from conftest import needs_cxx
 
 import tkc
-from tkc import _cache, _devices, _paths, _toolchain
+from tkc import _cache, _devices, _native, _paths, _toolchain
 
 SCALE = "kernel scale(x: f32[N], out y: f32[N]) {{ parallel i in tiles(N, 8) {{ y[i] = {} * x[i]; }} }}"
 
@@ -51,6 +53,27 @@ def test_a_cache_that_cannot_be_written(monkeypatch, tmp_path):
     monkeypatch.setenv("TKC_CACHE_DIR", str(tmp_path / "file" / "cache"))
     with pytest.raises(tkc.Error, match="cannot write to the cache: .*TKC_CACHE_DIR may name another folder"):
         tkc.load(SCALE.format(2))
+
+
+@needs_cxx
+def test_the_short_way_is_compiled_ahead(fresh_cache):
+    pytest.importorskip("tvm_ffi")
+    _native.prepare().join()
+    made = list(fresh_cache.rglob("*" + sysconfig.get_config_var("EXT_SUFFIX")))
+    assert made == ([_native._make()] if os.path.exists(sysconfig.get_path("include") + "/Python.h") else [])
+
+
+def test_a_call_that_waits_for_nvcc_has_the_short_way_compiled(fresh_cache, monkeypatch):
+    prepared = []
+    monkeypatch.setitem(sys.modules, "torch", sys)
+    monkeypatch.setattr(_native, "prepare", lambda: prepared.append(1))
+    monkeypatch.setattr(_toolchain, "compile_shared", lambda file, options, arch, result, processors: result.touch())
+    module = tkc.load(SCALE.format(2))
+    module.shared([], "sm_80")  # ahead
+    module.shared([], "sm_80", is_called=True)  # which is there
+    assert prepared == []
+    module.shared([], "sm_90a", is_called=True)
+    assert prepared == [1]
 
 
 def test_two_make_a_file_once(fresh_cache):

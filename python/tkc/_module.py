@@ -6,11 +6,12 @@ import functools
 import hashlib
 import json
 import os
+import sys
 import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple, Union
 
-from . import _cache, _devices, _paths, _progress, _tool, _toolchain
+from . import _cache, _devices, _native, _paths, _progress, _tool, _toolchain
 from ._errors import Error
 from ._kernel import Kernel
 from ._signature import VERSION, Signature
@@ -191,8 +192,9 @@ class Module:
             options += ["--set", f"{name}={value}"]
         return options
 
-    def shared(self, options: List[str], arch: str, at_once: int = 1) -> Path:
-        """A shared object of what the options choose, compiled if nobody has yet, as one of so many."""
+    def shared(self, options: List[str], arch: str, at_once: int = 1, is_called: bool = False) -> Path:
+        """A shared object of what the options choose, compiled if nobody has yet, as one of so many; a call may wait
+        for it."""
         options = [*options, *self._schedule_options()]
         key = _cache.key_of(
             "shared", _paths.identity(), arch, *options, *_toolchain.extra_flags(), *self._contents.values(),
@@ -201,6 +203,8 @@ class Module:
 
         def compile_it(result: Path) -> None:
             self._check_unchanged()
+            if is_called and "torch" in sys.modules:
+                _native.prepare()
             _toolchain.compile_shared(self._file, options, arch, result, _progress.processors() // at_once)
             self._check_unchanged()
 
@@ -213,7 +217,7 @@ class Module:
 
     def compiled(self, signature: Signature, types: Mapping[str, str], constants: Mapping[str, int], arch: str) -> Any:
         """The module of tvm_ffi that has the kernel's function."""
-        path = self.shared(self._options(signature, types, constants), arch)
+        path = self.shared(self._options(signature, types, constants), arch, is_called=True)
         import tvm_ffi
 
         with self._lock:

@@ -6,10 +6,12 @@ It needs a C++ compiler, as nvcc does, and Python's headers. Where one is missin
 _repeated.py writes in Python, which does the same.
 """
 
+import contextlib
 import functools
 import importlib.util
 import sys
 import sysconfig
+import threading
 from pathlib import Path
 from typing import Any, Optional, Type
 
@@ -39,15 +41,32 @@ def call_directly(kernel: Any) -> None:
         module.call_directly(kernel)
 
 
-@functools.lru_cache(maxsize=None)
-def _module() -> Optional[Any]:
+def prepare() -> threading.Thread:
+    """Begins to compile it: a first call that waits for nvcc need not wait for this as well."""
+
+    def make() -> None:
+        with contextlib.suppress(Exception):  # who needs it tries again, and says what is wrong
+            _make()
+
+    thread = threading.Thread(target=make, name="tkc: calls")
+    thread.start()
+    return thread
+
+
+def _make() -> Optional[Path]:
     headers = sysconfig.get_path("include")
     host = _toolchain.host_compiler()
     # A Python without its lock is none that _calls.cpp is written for.
     if not host or not Path(headers, "Python.h").is_file() or sysconfig.get_config_var("Py_GIL_DISABLED"):
         return None
+    return _cache.make(_path(host), functools.partial(_compile, host, headers))
+
+
+@functools.lru_cache(maxsize=None)
+def _module() -> Optional[Any]:
     try:
-        return _load(_cache.make(_path(host), functools.partial(_compile, host, headers)))
+        path = _make()
+        return path and _load(path)
     except (Error, ImportError) as error:
         if _tool.is_verbose():
             _tool.say(f"calls go through Python alone: {error}")
