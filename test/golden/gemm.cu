@@ -1344,6 +1344,191 @@ __global__ void __launch_bounds__(256, 1) gemm_bf16_BM64_BN128_cluster4_cluster_
   }
 }
 
+struct gemm_bf16_BM64_BN128_cluster2_cluster_across4_persistent0_stages8_arguments {
+  tk::tensor_map a_map;
+  tk::tensor_map b_map;
+  tk::tensor_map c_piece_map;
+  tk::global<const tk::bf16, 2> a;
+  tk::global<const tk::bf16, 2> b;
+  tk::global<tk::bf16, 2> c;
+  int M;
+  int K;
+  int N;
+  bool loads_fit;        // the copy engine can load every tensor that it is to
+  bool a_map_fits;       // this one at least
+  bool b_map_fits;       // this one at least
+  bool c_piece_map_fits; // and store this one
+};
+
+struct gemm_bf16_BM64_BN128_cluster2_cluster_across4_persistent0_stages8_shared {
+  tk::shared_tile<tk::bf16, 64, 64> a[8];
+  tk::shared_tile<tk::bf16, 64, 128> b[8];
+  tk::shared_tile<tk::bf16, 64, 64> c_piece[2];
+  tk::barrier a_b_full[8];
+  tk::barrier a_b_empty[8];
+};
+
+/// gemm.tk:5  gemm, for sm_90a.
+/// c = a · b
+/// BM = 64, BN = 128, BK = 64.
+/// Plan: stages: a_b 8; warpgroups: 1; overlap: 0; persistent: false; cluster: 2 along m, 4 along n.
+/// Roles: producer of 4 warps, consumer of 4 warps.
+/// Shared memory: a 64 KiB, b 128 KiB, c_piece 16 KiB.
+__global__ void __launch_bounds__(256, 1) gemm_bf16_BM64_BN128_cluster2_cluster_across4_persistent0_stages8(
+    const __grid_constant__ gemm_bf16_BM64_BN128_cluster2_cluster_across4_persistent0_stages8_arguments g) {
+  auto &shared = tk::shared_at<gemm_bf16_BM64_BN128_cluster2_cluster_across4_persistent0_stages8_shared>(0);
+  const int warpgroup = tk::warpgroup_index();
+  const int rank = tk::cluster_rank();
+  if (threadIdx.x == 0) {
+    for (auto &barrier : shared.a_b_full)
+      barrier.init(g.loads_fit ? 1 : 128);
+    for (auto &barrier : shared.a_b_empty)
+      barrier.init(5);
+    tk::barrier_init_fence();
+  }
+  tk::cluster_sync();
+  tk::launch_dependents();
+  tk::wait_for_dependencies();
+  if (warpgroup == 1) {
+    // producer
+    tk::release_registers<160>();
+    const tk::tiles<64> m_tiles{0, g.M};
+    const tk::tiles<128> n_tiles{0, g.N};
+    if (g.loads_fit) {
+      if (tk::warp_index() == 4 && tk::elect_one()) {
+        tk::ring<8> a_b_at;
+        tk::grid_walk position{int(blockIdx.x) / 8};
+        const auto n = n_tiles[position.take(tk::ceil_div(n_tiles.count(), 4)) * 4 + rank / 2];
+        const auto m = m_tiles[position.position * 2 + rank % 2];
+        // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
+        for (const auto k : tk::tiles<64>{0, g.K}) {
+          shared.a_b_empty[a_b_at.slot].wait(a_b_at.phase ^ 1);
+          shared.a_b_full[a_b_at.slot].expect_bytes(24576);
+          tk::tma_load_multicast(shared.a[a_b_at.slot].rows_of<16>(rank / 2), g.a_map, shared.a_b_full[a_b_at.slot],
+                                 tk::cluster_across<2, 4>(rank), k.begin, m.begin + rank / 2 * 16);
+          tk::tma_load_multicast(shared.b[a_b_at.slot].cols_of<64>(rank % 2), g.b_map, shared.a_b_full[a_b_at.slot],
+                                 tk::cluster_along<2>(rank), n.begin + rank % 2 * 64, k.begin);
+          a_b_at.advance();
+        }
+      }
+    } else {
+      // Tensors that the copy engine cannot take: by the threads of this role.
+      tk::ring<8> a_b_at;
+      tk::grid_walk position{int(blockIdx.x) / 8};
+      const auto n = n_tiles[position.take(tk::ceil_div(n_tiles.count(), 4)) * 4 + rank / 2];
+      const auto m = m_tiles[position.position * 2 + rank % 2];
+      // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
+      for (const auto k : tk::tiles<64>{0, g.K}) {
+        shared.a_b_empty[a_b_at.slot].wait(a_b_at.phase ^ 1);
+        if (g.a_map_fits && tk::thread_in_warpgroup() == 0) {
+          shared.a_b_full[a_b_at.slot].announce_bytes(8192);
+          tk::tma_load_multicast(shared.a[a_b_at.slot].rows_of<16>(rank / 2), g.a_map, shared.a_b_full[a_b_at.slot],
+                                 tk::cluster_across<2, 4>(rank), k.begin, m.begin + rank / 2 * 16);
+        }
+        if (g.b_map_fits && tk::thread_in_warpgroup() == 0) {
+          shared.a_b_full[a_b_at.slot].announce_bytes(16384);
+          tk::tma_load_multicast(shared.b[a_b_at.slot].cols_of<64>(rank % 2), g.b_map, shared.a_b_full[a_b_at.slot],
+                                 tk::cluster_along<2>(rank), n.begin + rank % 2 * 64, k.begin);
+        }
+        tk::copy_rows_to_shared<128, 16>(
+            shared.a[a_b_at.slot],
+            tk::view<const tk::bf16>{g.a.at(m.begin, k.begin), g.a.stride(0), m.end - m.begin, k.end - k.begin},
+            tk::thread_in_warpgroup(), !g.a_map_fits);
+        tk::copy_rows_to_shared<128, 16>(
+            shared.b[a_b_at.slot],
+            tk::view<const tk::bf16>{g.b.at(k.begin, n.begin), g.b.stride(0), k.end - k.begin, n.end - n.begin},
+            tk::thread_in_warpgroup(), !g.b_map_fits);
+        tk::finish_copies();
+        shared.a_b_full[a_b_at.slot].arrive();
+        a_b_at.advance();
+      }
+    }
+  } else {
+    // consumer
+    tk::release_registers<240>();
+    const tk::tiles<64> m_tiles{0, g.M};
+    const tk::tiles<128> n_tiles{0, g.N};
+    tk::ring<2> c_piece_at;
+    tk::ring<8> a_b_at;
+    tk::ring<8> a_b_done;
+    tk::grid_walk position{int(blockIdx.x) / 8};
+    const auto n = n_tiles[position.take(tk::ceil_div(n_tiles.count(), 4)) * 4 + rank / 2];
+    const auto m = m_tiles[position.position * 2 + rank % 2];
+    // gemm.tk:8  var acc = zeros(BM, BN);
+    auto acc = tk::full<tk::fragment<float, 64, 128, tk::mma_layout>>(0.0f);
+    // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
+    const tk::tiles<64> k_tiles{0, g.K};
+    if (0 < g.K) {
+      {
+        shared.a_b_full[a_b_at.slot].wait(a_b_at.phase);
+        tk::mma_fence(acc);
+        tk::mma_async(acc, shared.a[a_b_at.slot].all(), shared.b[a_b_at.slot].all());
+        tk::mma_commit();
+        a_b_at.advance();
+      }
+      for ([[maybe_unused]] const auto k : k_tiles.rest()) {
+        shared.a_b_full[a_b_at.slot].wait(a_b_at.phase);
+        tk::mma_fence();
+        tk::mma_async(acc, shared.a[a_b_at.slot].all(), shared.b[a_b_at.slot].all());
+        tk::mma_commit();
+        a_b_at.advance();
+        tk::mma_wait<1>();
+        if (tk::thread_in_warpgroup() < 5)
+          shared.a_b_empty[a_b_done.slot].arrive_at(tk::cluster_mate<2>(rank, tk::thread_in_warpgroup()));
+        a_b_done.advance();
+      }
+      // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
+      tk::mma_wait<0>(acc);
+      if (tk::thread_in_warpgroup() < 5)
+        shared.a_b_empty[a_b_done.slot].arrive_at(tk::cluster_mate<2>(rank, tk::thread_in_warpgroup()));
+      a_b_done.advance();
+    }
+    // gemm.tk:10  c[m, n] = acc;
+    const auto acc_bf16 = tk::cast<tk::bf16>(acc);
+    if (g.c_piece_map_fits) {
+      if (tk::thread_in_warpgroup() == 0)
+        tk::bulk_wait_read<1>();
+      tk::sync(2, 128);
+      tk::store_shared(shared.c_piece[c_piece_at.slot], tk::cols_of<64>(acc_bf16, 0));
+      tk::fence_proxy_async();
+      tk::sync(2, 128);
+      if (tk::thread_in_warpgroup() == 0) {
+        tk::tma_store(g.c_piece_map, shared.c_piece[c_piece_at.slot], n.begin, m.begin);
+        tk::bulk_commit();
+      }
+      c_piece_at.advance();
+      if (tk::thread_in_warpgroup() == 0)
+        tk::bulk_wait_read<1>();
+      tk::sync(2, 128);
+      tk::store_shared(shared.c_piece[c_piece_at.slot], tk::cols_of<64>(acc_bf16, 1));
+      tk::fence_proxy_async();
+      tk::sync(2, 128);
+      if (tk::thread_in_warpgroup() == 0) {
+        tk::tma_store(g.c_piece_map, shared.c_piece[c_piece_at.slot], n.begin + 64, m.begin);
+        tk::bulk_commit();
+      }
+      c_piece_at.advance();
+    } else {
+      // gemm.tk:10  c[m, n] = acc;
+      tk::store_shared(shared.c_piece[c_piece_at.slot], tk::cols_of<64>(acc_bf16, 0));
+      tk::sync(2, 128);
+      tk::copy_from_shared<128>(
+          tk::view<tk::bf16>{g.c.at(m.begin, n.begin), g.c.stride(0), m.end - m.begin, n.end - n.begin},
+          shared.c_piece[c_piece_at.slot], tk::thread_in_warpgroup());
+      c_piece_at.advance();
+      tk::store_shared(shared.c_piece[c_piece_at.slot], tk::cols_of<64>(acc_bf16, 1));
+      tk::sync(2, 128);
+      tk::copy_from_shared<128>(
+          tk::view<tk::bf16>{g.c.at(m.begin, n.begin + 64), g.c.stride(0), m.end - m.begin, n.end - (n.begin + 64)},
+          shared.c_piece[c_piece_at.slot], tk::thread_in_warpgroup());
+      c_piece_at.advance();
+    }
+    if (tk::thread_in_warpgroup() == 0)
+      tk::bulk_wait_read<0>();
+    tk::cluster_sync();
+  }
+}
+
 struct gemm_bf16_BN96_cluster2_cluster_across4_persistent0_stages7_arguments {
   tk::tensor_map a_map;
   tk::tensor_map b_map;
@@ -2128,200 +2313,6 @@ __global__ void __launch_bounds__(384, 1) gemm_bf16_BN192_cluster4_pingpong1_ras
         a_b_done.advance(tk::tiles<64>{0, g.K}.count());
       }
       tile_at.advance();
-    }
-    if (tk::thread_in_warpgroup() == 0)
-      tk::bulk_wait_read<0>();
-    tk::cluster_sync();
-  }
-}
-
-struct gemm_bf16_BM64_BN128_cluster2_cluster_across2_stages8_arguments {
-  tk::tensor_map a_map;
-  tk::tensor_map b_map;
-  tk::tensor_map c_piece_map;
-  tk::global<const tk::bf16, 2> a;
-  tk::global<const tk::bf16, 2> b;
-  tk::global<tk::bf16, 2> c;
-  int M;
-  int K;
-  int N;
-  bool loads_fit;        // the copy engine can load every tensor that it is to
-  bool a_map_fits;       // this one at least
-  bool b_map_fits;       // this one at least
-  bool c_piece_map_fits; // and store this one
-};
-
-struct gemm_bf16_BM64_BN128_cluster2_cluster_across2_stages8_shared {
-  tk::shared_tile<tk::bf16, 64, 64> a[8];
-  tk::shared_tile<tk::bf16, 64, 128> b[8];
-  tk::shared_tile<tk::bf16, 64, 64> c_piece[2];
-  tk::barrier a_b_full[8];
-  tk::barrier a_b_empty[8];
-};
-
-/// gemm.tk:5  gemm, for sm_90a.
-/// c = a · b
-/// BM = 64, BN = 128, BK = 64.
-/// Plan: stages: a_b 8; warpgroups: 1; overlap: 0; persistent: true; cluster: 2 along m, 2 along n.
-/// Roles: producer of 4 warps, consumer of 4 warps.
-/// Shared memory: a 64 KiB, b 128 KiB, c_piece 16 KiB.
-__global__ void __launch_bounds__(256, 1) gemm_bf16_BM64_BN128_cluster2_cluster_across2_stages8(
-    const __grid_constant__ gemm_bf16_BM64_BN128_cluster2_cluster_across2_stages8_arguments g) {
-  auto &shared = tk::shared_at<gemm_bf16_BM64_BN128_cluster2_cluster_across2_stages8_shared>(0);
-  const int warpgroup = tk::warpgroup_index();
-  const int rank = tk::cluster_rank();
-  if (threadIdx.x == 0) {
-    for (auto &barrier : shared.a_b_full)
-      barrier.init(g.loads_fit ? 1 : 128);
-    for (auto &barrier : shared.a_b_empty)
-      barrier.init(3);
-    tk::barrier_init_fence();
-  }
-  tk::cluster_sync();
-  tk::launch_dependents();
-  tk::wait_for_dependencies();
-  if (warpgroup == 1) {
-    // producer
-    tk::release_registers<160>();
-    const tk::tiles<64> m_tiles{0, g.M};
-    const tk::tiles<128> n_tiles{0, g.N};
-    if (g.loads_fit) {
-      if (tk::warp_index() == 4 && tk::elect_one()) {
-        tk::ring<8> a_b_at;
-        for (int block = blockIdx.x / 4; block < tk::ceil_div(m_tiles.count(), 2) * tk::ceil_div(n_tiles.count(), 2);
-             block += gridDim.x / 4) {
-          const auto at = tk::raster(block, tk::ceil_div(m_tiles.count(), 2), tk::ceil_div(n_tiles.count(), 2), 4);
-          const auto m = m_tiles[at.row * 2 + rank % 2];
-          const auto n = n_tiles[at.col * 2 + rank / 2];
-          // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
-          for (const auto k : tk::tiles<64>{0, g.K}) {
-            shared.a_b_empty[a_b_at.slot].wait(a_b_at.phase ^ 1);
-            shared.a_b_full[a_b_at.slot].expect_bytes(24576);
-            tk::tma_load_multicast(shared.a[a_b_at.slot].rows_of<32>(rank / 2), g.a_map, shared.a_b_full[a_b_at.slot],
-                                   tk::cluster_across<2, 2>(rank), k.begin, m.begin + rank / 2 * 32);
-            tk::tma_load_multicast(shared.b[a_b_at.slot].cols_of<64>(rank % 2), g.b_map, shared.a_b_full[a_b_at.slot],
-                                   tk::cluster_along<2>(rank), n.begin + rank % 2 * 64, k.begin);
-            a_b_at.advance();
-          }
-        }
-      }
-    } else {
-      // Tensors that the copy engine cannot take: by the threads of this role.
-      tk::ring<8> a_b_at;
-      for (int block = blockIdx.x / 4; block < tk::ceil_div(m_tiles.count(), 2) * tk::ceil_div(n_tiles.count(), 2);
-           block += gridDim.x / 4) {
-        const auto at = tk::raster(block, tk::ceil_div(m_tiles.count(), 2), tk::ceil_div(n_tiles.count(), 2), 4);
-        const auto m = m_tiles[at.row * 2 + rank % 2];
-        const auto n = n_tiles[at.col * 2 + rank / 2];
-        // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
-        for (const auto k : tk::tiles<64>{0, g.K}) {
-          shared.a_b_empty[a_b_at.slot].wait(a_b_at.phase ^ 1);
-          if (g.a_map_fits && tk::thread_in_warpgroup() == 0) {
-            shared.a_b_full[a_b_at.slot].announce_bytes(8192);
-            tk::tma_load_multicast(shared.a[a_b_at.slot].rows_of<32>(rank / 2), g.a_map, shared.a_b_full[a_b_at.slot],
-                                   tk::cluster_across<2, 2>(rank), k.begin, m.begin + rank / 2 * 32);
-          }
-          if (g.b_map_fits && tk::thread_in_warpgroup() == 0) {
-            shared.a_b_full[a_b_at.slot].announce_bytes(16384);
-            tk::tma_load_multicast(shared.b[a_b_at.slot].cols_of<64>(rank % 2), g.b_map, shared.a_b_full[a_b_at.slot],
-                                   tk::cluster_along<2>(rank), n.begin + rank % 2 * 64, k.begin);
-          }
-          tk::copy_rows_to_shared<128, 16>(
-              shared.a[a_b_at.slot],
-              tk::view<const tk::bf16>{g.a.at(m.begin, k.begin), g.a.stride(0), m.end - m.begin, k.end - k.begin},
-              tk::thread_in_warpgroup(), !g.a_map_fits);
-          tk::copy_rows_to_shared<128, 16>(
-              shared.b[a_b_at.slot],
-              tk::view<const tk::bf16>{g.b.at(k.begin, n.begin), g.b.stride(0), k.end - k.begin, n.end - n.begin},
-              tk::thread_in_warpgroup(), !g.b_map_fits);
-          tk::finish_copies();
-          shared.a_b_full[a_b_at.slot].arrive();
-          a_b_at.advance();
-        }
-      }
-    }
-  } else {
-    // consumer
-    tk::release_registers<240>();
-    const tk::tiles<64> m_tiles{0, g.M};
-    const tk::tiles<128> n_tiles{0, g.N};
-    tk::ring<2> c_piece_at;
-    tk::ring<8> a_b_at;
-    tk::ring<8> a_b_done;
-    for (int block = blockIdx.x / 4; block < tk::ceil_div(m_tiles.count(), 2) * tk::ceil_div(n_tiles.count(), 2);
-         block += gridDim.x / 4) {
-      const auto at = tk::raster(block, tk::ceil_div(m_tiles.count(), 2), tk::ceil_div(n_tiles.count(), 2), 4);
-      const auto m = m_tiles[at.row * 2 + rank % 2];
-      const auto n = n_tiles[at.col * 2 + rank / 2];
-      // gemm.tk:8  var acc = zeros(BM, BN);
-      auto acc = tk::full<tk::fragment<float, 64, 128, tk::mma_layout>>(0.0f);
-      // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
-      const tk::tiles<64> k_tiles{0, g.K};
-      if (0 < g.K) {
-        {
-          shared.a_b_full[a_b_at.slot].wait(a_b_at.phase);
-          tk::mma_fence(acc);
-          tk::mma_async(acc, shared.a[a_b_at.slot].all(), shared.b[a_b_at.slot].all());
-          tk::mma_commit();
-          a_b_at.advance();
-        }
-        for ([[maybe_unused]] const auto k : k_tiles.rest()) {
-          shared.a_b_full[a_b_at.slot].wait(a_b_at.phase);
-          tk::mma_fence();
-          tk::mma_async(acc, shared.a[a_b_at.slot].all(), shared.b[a_b_at.slot].all());
-          tk::mma_commit();
-          a_b_at.advance();
-          tk::mma_wait<1>();
-          if (tk::thread_in_warpgroup() < 3)
-            shared.a_b_empty[a_b_done.slot].arrive_at(tk::cluster_mate<2>(rank, tk::thread_in_warpgroup()));
-          a_b_done.advance();
-        }
-        // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
-        tk::mma_wait<0>(acc);
-        if (tk::thread_in_warpgroup() < 3)
-          shared.a_b_empty[a_b_done.slot].arrive_at(tk::cluster_mate<2>(rank, tk::thread_in_warpgroup()));
-        a_b_done.advance();
-      }
-      // gemm.tk:10  c[m, n] = acc;
-      const auto acc_bf16 = tk::cast<tk::bf16>(acc);
-      if (g.c_piece_map_fits) {
-        if (tk::thread_in_warpgroup() == 0)
-          tk::bulk_wait_read<1>();
-        tk::sync(2, 128);
-        tk::store_shared(shared.c_piece[c_piece_at.slot], tk::cols_of<64>(acc_bf16, 0));
-        tk::fence_proxy_async();
-        tk::sync(2, 128);
-        if (tk::thread_in_warpgroup() == 0) {
-          tk::tma_store(g.c_piece_map, shared.c_piece[c_piece_at.slot], n.begin, m.begin);
-          tk::bulk_commit();
-        }
-        c_piece_at.advance();
-        if (tk::thread_in_warpgroup() == 0)
-          tk::bulk_wait_read<1>();
-        tk::sync(2, 128);
-        tk::store_shared(shared.c_piece[c_piece_at.slot], tk::cols_of<64>(acc_bf16, 1));
-        tk::fence_proxy_async();
-        tk::sync(2, 128);
-        if (tk::thread_in_warpgroup() == 0) {
-          tk::tma_store(g.c_piece_map, shared.c_piece[c_piece_at.slot], n.begin + 64, m.begin);
-          tk::bulk_commit();
-        }
-        c_piece_at.advance();
-      } else {
-        // gemm.tk:10  c[m, n] = acc;
-        tk::store_shared(shared.c_piece[c_piece_at.slot], tk::cols_of<64>(acc_bf16, 0));
-        tk::sync(2, 128);
-        tk::copy_from_shared<128>(
-            tk::view<tk::bf16>{g.c.at(m.begin, n.begin), g.c.stride(0), m.end - m.begin, n.end - n.begin},
-            shared.c_piece[c_piece_at.slot], tk::thread_in_warpgroup());
-        c_piece_at.advance();
-        tk::store_shared(shared.c_piece[c_piece_at.slot], tk::cols_of<64>(acc_bf16, 1));
-        tk::sync(2, 128);
-        tk::copy_from_shared<128>(
-            tk::view<tk::bf16>{g.c.at(m.begin, n.begin + 64), g.c.stride(0), m.end - m.begin, n.end - (n.begin + 64)},
-            shared.c_piece[c_piece_at.slot], tk::thread_in_warpgroup());
-        c_piece_at.advance();
-      }
     }
     if (tk::thread_in_warpgroup() == 0)
       tk::bulk_wait_read<0>();
@@ -3987,6 +3978,21 @@ static bool gemm_when5(int64_t K, int64_t M, int64_t N, int64_t alignment_a, int
 
 static bool gemm_when6(int64_t K, int64_t M, int64_t N, int64_t alignment_a, int64_t alignment_b,
                        int64_t multiprocessors) {
+  if (!(M > 64 && tk::host::ceildiv(M, 128) * tk::host::ceildiv(N, 512) <=
+                      tk::host::divide(tk::host::divide(multiprocessors, 11) * 10, 8)))
+    return false;
+  if (!(tk::host::ceildiv(M, 64) * tk::host::ceildiv(N, 64) >=
+        tk::host::ceildiv(M, 128) * tk::host::ceildiv(N, 512) * 12))
+    return false;
+  if (tk::host::ceildiv(M, 64) * tk::host::ceildiv(N, 64) > multiprocessors &&
+      ((tk::host::min(alignment_a, alignment_b) == 16 && K > 1024) ||
+       (tk::host::min(alignment_a, alignment_b) == 32 && K > 2048)))
+    return true;
+  return M <= 128 && tk::host::min(alignment_a, alignment_b) == 16 && K >= 2304;
+}
+
+static bool gemm_when7(int64_t K, int64_t M, int64_t N, int64_t alignment_a, int64_t alignment_b,
+                       int64_t multiprocessors) {
   if (!(M > 128 && N > 64 &&
         tk::host::ceildiv(M, 512) * tk::host::ceildiv(N, 192) <=
             tk::host::divide(tk::host::divide(multiprocessors, 11) * 10, 8)))
@@ -4002,7 +4008,7 @@ static bool gemm_when6(int64_t K, int64_t M, int64_t N, int64_t alignment_a, int
          tk::host::ceildiv(M, 64) * tk::host::ceildiv(N, 128) > multiprocessors;
 }
 
-static bool gemm_when7(int64_t K, int64_t M, int64_t N, int64_t alignment_a, int64_t alignment_b,
+static bool gemm_when8(int64_t K, int64_t M, int64_t N, int64_t alignment_a, int64_t alignment_b,
                        int64_t multiprocessors) {
   if (tk::host::ceildiv(M, 256) * tk::host::ceildiv(N, 256) <=
           tk::host::divide(tk::host::divide(multiprocessors, 11) * 10, 4) &&
@@ -4032,7 +4038,7 @@ static bool gemm_when7(int64_t K, int64_t M, int64_t N, int64_t alignment_a, int
                             tk::host::divide(64, tk::host::min(alignment_b, 64)))));
 }
 
-static bool gemm_when8(int64_t K, int64_t M, int64_t N, int64_t alignment_a, int64_t alignment_b,
+static bool gemm_when9(int64_t K, int64_t M, int64_t N, int64_t alignment_a, int64_t alignment_b,
                        int64_t multiprocessors) {
   if (!(tk::host::min(alignment_a, alignment_b) >= 32 && K > 704 &&
         tk::host::ceildiv(M, 128) * tk::host::ceildiv(N, 128) > multiprocessors))
@@ -4059,8 +4065,8 @@ static bool gemm_when8(int64_t K, int64_t M, int64_t N, int64_t alignment_a, int
                  82);
 }
 
-static bool gemm_when9(int64_t K, int64_t M, int64_t N, int64_t alignment_a, int64_t alignment_b,
-                       int64_t multiprocessors) {
+static bool gemm_when10(int64_t K, int64_t M, int64_t N, int64_t alignment_a, int64_t alignment_b,
+                        int64_t multiprocessors) {
   if (!(tk::host::min(alignment_a, alignment_b) >= 16 && M > 64))
     return false;
   if (K > 2048 && (tk::host::min(alignment_a, alignment_b) == 16 || tk::host::max(alignment_a, alignment_b) < 64) &&
@@ -4107,42 +4113,6 @@ static bool gemm_when9(int64_t K, int64_t M, int64_t N, int64_t alignment_a, int
                              tk::host::divide(64, tk::host::min(alignment_b, 64)))));
 }
 
-static bool gemm_when10(int64_t K, int64_t M, int64_t N, int64_t alignment_a, int64_t alignment_b,
-                        int64_t multiprocessors) {
-  if (!(M > 64))
-    return false;
-  if (tk::host::min(alignment_a, alignment_b) == 32 && K >= 5120 && N > 128 &&
-      tk::host::ceildiv(M, 64) * tk::host::ceildiv(N, 64) * 2 > multiprocessors &&
-      tk::host::ceildiv(M, 128) * tk::host::ceildiv(N, 256) <=
-          tk::host::divide(tk::host::divide(multiprocessors, 11) * 10, 4))
-    return true;
-  if (!(tk::host::min(alignment_a, alignment_b) == 16))
-    return false;
-  if (K > 2048 && N > 128 &&
-      tk::host::ceildiv(M, 64) * tk::host::ceildiv(N, 128) > tk::host::divide(multiprocessors, 11) * 4 &&
-      tk::host::ceildiv(M, 128) * tk::host::ceildiv(N, 256) <=
-          tk::host::divide(tk::host::divide(multiprocessors, 11) * 10, 4))
-    return true;
-  if (!(K > 2048 && tk::host::ceildiv(M, 64) * tk::host::ceildiv(N, 128) > multiprocessors))
-    return false;
-  if (!(tk::host::max(alignment_a, alignment_b) < 32 ||
-        tk::host::ceildiv(M, 128) * tk::host::ceildiv(N, 128) * 4 > multiprocessors * 3))
-    return false;
-  if (M <= N &&
-      tk::host::ceildiv(M, 128) * tk::host::ceildiv(N, 256) <=
-          tk::host::divide(tk::host::divide(multiprocessors, 11) * 10, 2) &&
-      (tk::host::ceildiv(M, 128) * tk::host::ceildiv(N, 128) > multiprocessors ||
-       tk::host::max(alignment_a, alignment_b) < 64))
-    return true;
-  if (!(tk::host::ceildiv(M, 128) * tk::host::ceildiv(N, 128) <= multiprocessors))
-    return false;
-  return tk::host::ceildiv(tk::host::ceildiv(M, 128) * tk::host::ceildiv(N, 256),
-                           tk::host::divide(tk::host::divide(multiprocessors, 11) * 10, 4)) *
-             45 <
-         50 + 7 * (tk::host::divide(64, tk::host::min(alignment_a, 64)) +
-                   tk::host::divide(64, tk::host::min(alignment_b, 64)));
-}
-
 static bool gemm_when11(int64_t K, int64_t M, int64_t N, int64_t alignment_a, int64_t alignment_b,
                         int64_t multiprocessors) {
   if (!(tk::host::ceildiv(M, 64) * tk::host::ceildiv(N, 192) <= multiprocessors &&
@@ -4173,7 +4143,7 @@ static bool gemm_when12(int64_t K, int64_t M, int64_t N, int64_t alignment_a, in
 
 static bool gemm_when13(int64_t K, int64_t M, int64_t N, int64_t alignment_a, int64_t alignment_b,
                         int64_t multiprocessors) {
-  if (!(tk::host::min(alignment_a, alignment_b) >= 64 && K > 256 && K <= 768 &&
+  if (!(tk::host::min(alignment_a, alignment_b) >= 64 && K > 256 && K <= 1024 &&
         tk::host::ceildiv(M, 128) * tk::host::ceildiv(N, 128) > multiprocessors * 2))
     return false;
   return tk::host::ceildiv(tk::host::ceildiv(M, 128) * tk::host::ceildiv(N, 128), multiprocessors) * 136 * K <=
@@ -4380,6 +4350,25 @@ static tk_status gemm(tk::host::order order, const tk_tensor *a, const tk_tensor
   }
   if (T == tk::element::bf16 &&
       gemm_when6(K, M, N, tk::host::alignment(a_view), tk::host::alignment(b_view), device.multiprocessors)) {
+    gemm_bf16_BM64_BN128_cluster2_cluster_across4_persistent0_stages8_arguments arguments{};
+    arguments.a = tk::host::make_global<const tk::bf16, 2>(a_view);
+    arguments.b = tk::host::make_global<const tk::bf16, 2>(b_view);
+    arguments.c = tk::host::make_global<tk::bf16, 2>(c_view);
+    arguments.M = M;
+    arguments.K = K;
+    arguments.N = N;
+    arguments.a_map_fits = tk::host::encode_map(arguments.a_map, a_view, {0, 16, 64, 128, false});
+    arguments.b_map_fits = tk::host::encode_map(arguments.b_map, b_view, {0, 64, 64, 128, false, 128});
+    arguments.c_piece_map_fits = tk::host::encode_map(arguments.c_piece_map, c_view, {0, 64, 64, 128, true});
+    arguments.loads_fit = arguments.a_map_fits && arguments.b_map_fits;
+    tk::host::launch(call, device, gemm_bf16_BM64_BN128_cluster2_cluster_across4_persistent0_stages8, arguments,
+                     tk::host::steps(0, M, 128) * tk::host::steps(0, N, 512) * 8, false, 256,
+                     int(sizeof(gemm_bf16_BM64_BN128_cluster2_cluster_across4_persistent0_stages8_shared)) + 1024,
+                     stream, order, 8);
+    return call.status();
+  }
+  if (T == tk::element::bf16 &&
+      gemm_when7(K, M, N, tk::host::alignment(a_view), tk::host::alignment(b_view), device.multiprocessors)) {
     gemm_bf16_BN96_cluster2_cluster_across4_persistent0_stages7_arguments arguments{};
     arguments.a = tk::host::make_global<const tk::bf16, 2>(a_view);
     arguments.b = tk::host::make_global<const tk::bf16, 2>(b_view);
@@ -4398,7 +4387,7 @@ static tk_status gemm(tk::host::order order, const tk_tensor *a, const tk_tensor
     return call.status();
   }
   if (T == tk::element::bf16 &&
-      gemm_when7(K, M, N, tk::host::alignment(a_view), tk::host::alignment(b_view), device.multiprocessors)) {
+      gemm_when8(K, M, N, tk::host::alignment(a_view), tk::host::alignment(b_view), device.multiprocessors)) {
     gemm_bf16_BN128_cluster2_cluster_across2_arguments arguments{};
     arguments.a = tk::host::make_global<const tk::bf16, 2>(a_view);
     arguments.b = tk::host::make_global<const tk::bf16, 2>(b_view);
@@ -4416,7 +4405,7 @@ static tk_status gemm(tk::host::order order, const tk_tensor *a, const tk_tensor
     return call.status();
   }
   if (T == tk::element::bf16 &&
-      gemm_when8(K, M, N, tk::host::alignment(a_view), tk::host::alignment(b_view), device.multiprocessors)) {
+      gemm_when9(K, M, N, tk::host::alignment(a_view), tk::host::alignment(b_view), device.multiprocessors)) {
     gemm_bf16_BM192_BN192_consumer_registers152_producer_registers56_arguments arguments{};
     arguments.a = tk::host::make_global<const tk::bf16, 2>(a_view);
     arguments.b = tk::host::make_global<const tk::bf16, 2>(b_view);
@@ -4435,7 +4424,7 @@ static tk_status gemm(tk::host::order order, const tk_tensor *a, const tk_tensor
     return call.status();
   }
   if (T == tk::element::bf16 &&
-      gemm_when9(K, M, N, tk::host::alignment(a_view), tk::host::alignment(b_view), device.multiprocessors)) {
+      gemm_when10(K, M, N, tk::host::alignment(a_view), tk::host::alignment(b_view), device.multiprocessors)) {
     gemm_bf16_BN192_cluster4_pingpong1_raster32_arguments arguments{};
     arguments.a = tk::host::make_global<const tk::bf16, 2>(a_view);
     arguments.b = tk::host::make_global<const tk::bf16, 2>(b_view);
@@ -4450,25 +4439,6 @@ static tk_status gemm(tk::host::order order, const tk_tensor *a, const tk_tensor
     tk::host::launch(call, device, gemm_bf16_BN192_cluster4_pingpong1_raster32, arguments,
                      tk::host::steps(0, M, 512) * tk::host::steps(0, N, 192) * 4, true, 384,
                      int(sizeof(gemm_bf16_BN192_cluster4_pingpong1_raster32_shared)) + 1024, stream, order, 4);
-    return call.status();
-  }
-  if (T == tk::element::bf16 &&
-      gemm_when10(K, M, N, tk::host::alignment(a_view), tk::host::alignment(b_view), device.multiprocessors)) {
-    gemm_bf16_BM64_BN128_cluster2_cluster_across2_stages8_arguments arguments{};
-    arguments.a = tk::host::make_global<const tk::bf16, 2>(a_view);
-    arguments.b = tk::host::make_global<const tk::bf16, 2>(b_view);
-    arguments.c = tk::host::make_global<tk::bf16, 2>(c_view);
-    arguments.M = M;
-    arguments.K = K;
-    arguments.N = N;
-    arguments.a_map_fits = tk::host::encode_map(arguments.a_map, a_view, {0, 32, 64, 128, false});
-    arguments.b_map_fits = tk::host::encode_map(arguments.b_map, b_view, {0, 64, 64, 128, false, 128});
-    arguments.c_piece_map_fits = tk::host::encode_map(arguments.c_piece_map, c_view, {0, 64, 64, 128, true});
-    arguments.loads_fit = arguments.a_map_fits && arguments.b_map_fits;
-    tk::host::launch(call, device, gemm_bf16_BM64_BN128_cluster2_cluster_across2_stages8, arguments,
-                     tk::host::steps(0, M, 128) * tk::host::steps(0, N, 256) * 4, true, 256,
-                     int(sizeof(gemm_bf16_BM64_BN128_cluster2_cluster_across2_stages8_shared)) + 1024, stream, order,
-                     4);
     return call.status();
   }
   if (T == tk::element::bf16 &&
@@ -4731,34 +4701,34 @@ extern "C" tk_status gemm_with_workspace(const tk_tensor *a, const tk_tensor *b,
                                    8.0 * tk::host::steps(0, M, 256) * tk::host::steps(0, N, 256), 4416, device);
   } else if (T == tk::element::bf16 &&
              gemm_when6(K, M, N, tk::host::alignment(a_view), tk::host::alignment(b_view), device.multiprocessors)) {
+    copies_a = tk::host::copy_pays(a_view, 1.0 * tk::host::steps(0, N, 128),
+                                   8.0 * tk::host::steps(0, M, 128) * tk::host::steps(0, N, 512), 4416, device);
+    copies_b = tk::host::copy_pays(b_view, 1.0 * tk::host::steps(0, M, 64),
+                                   8.0 * tk::host::steps(0, M, 128) * tk::host::steps(0, N, 512), 4416, device);
+  } else if (T == tk::element::bf16 &&
+             gemm_when7(K, M, N, tk::host::alignment(a_view), tk::host::alignment(b_view), device.multiprocessors)) {
     copies_a = tk::host::copy_pays(a_view, 1.0 * tk::host::steps(0, N, 96),
                                    8.0 * tk::host::steps(0, M, 512) * tk::host::steps(0, N, 192), 4416, device);
     copies_b = tk::host::copy_pays(b_view, 1.0 * tk::host::steps(0, M, 128),
                                    8.0 * tk::host::steps(0, M, 512) * tk::host::steps(0, N, 192), 4416, device);
   } else if (T == tk::element::bf16 &&
-             gemm_when7(K, M, N, tk::host::alignment(a_view), tk::host::alignment(b_view), device.multiprocessors)) {
+             gemm_when8(K, M, N, tk::host::alignment(a_view), tk::host::alignment(b_view), device.multiprocessors)) {
     copies_a = tk::host::copy_pays(a_view, 1.0 * tk::host::steps(0, N, 128),
                                    4.0 * tk::host::steps(0, M, 256) * tk::host::steps(0, N, 256), 4416, device);
     copies_b = tk::host::copy_pays(b_view, 1.0 * tk::host::steps(0, M, 128),
                                    4.0 * tk::host::steps(0, M, 256) * tk::host::steps(0, N, 256), 4416, device);
   } else if (T == tk::element::bf16 &&
-             gemm_when8(K, M, N, tk::host::alignment(a_view), tk::host::alignment(b_view), device.multiprocessors)) {
+             gemm_when9(K, M, N, tk::host::alignment(a_view), tk::host::alignment(b_view), device.multiprocessors)) {
     copies_a = tk::host::copy_pays(a_view, 1.0 * tk::host::steps(0, N, 192),
                                    1.0 * tk::host::steps(0, M, 192) * tk::host::steps(0, N, 192), 4416, device);
     copies_b = tk::host::copy_pays(b_view, 1.0 * tk::host::steps(0, M, 192),
                                    1.0 * tk::host::steps(0, M, 192) * tk::host::steps(0, N, 192), 4416, device);
   } else if (T == tk::element::bf16 &&
-             gemm_when9(K, M, N, tk::host::alignment(a_view), tk::host::alignment(b_view), device.multiprocessors)) {
+             gemm_when10(K, M, N, tk::host::alignment(a_view), tk::host::alignment(b_view), device.multiprocessors)) {
     copies_a = tk::host::copy_pays(a_view, 1.0 * tk::host::steps(0, N, 192),
                                    4.0 * tk::host::steps(0, M, 512) * tk::host::steps(0, N, 192), 4416, device);
     copies_b = tk::host::copy_pays(b_view, 1.0 * tk::host::steps(0, M, 128),
                                    4.0 * tk::host::steps(0, M, 512) * tk::host::steps(0, N, 192), 4416, device);
-  } else if (T == tk::element::bf16 &&
-             gemm_when10(K, M, N, tk::host::alignment(a_view), tk::host::alignment(b_view), device.multiprocessors)) {
-    copies_a = tk::host::copy_pays(a_view, 1.0 * tk::host::steps(0, N, 128),
-                                   4.0 * tk::host::steps(0, M, 128) * tk::host::steps(0, N, 256), 4416, device);
-    copies_b = tk::host::copy_pays(b_view, 1.0 * tk::host::steps(0, M, 64),
-                                   4.0 * tk::host::steps(0, M, 128) * tk::host::steps(0, N, 256), 4416, device);
   } else if (T == tk::element::bf16 && ((tk::host::ceildiv(int64_t(M), 64) * tk::host::ceildiv(int64_t(N), 64)) <=
                                         int64_t(device.multiprocessors))) {
     copies_a = tk::host::copy_pays(a_view, 1.0 * tk::host::steps(0, N, 64),
