@@ -4,9 +4,18 @@
 
 
 def parts_of_keys(pairs, length, d):
-    """How many parts decoding splits the keys of each pair of a sequence and a key head in: as many as give each of an H100's or
-    H200's 132 multiprocessors a block, of 256 keys or more, or two, where they then have 1000 keys each. With heads of 128 elements,
-    a second block for each of many pairs gains less than it costs to put two parts together, unless there are many keys."""
+    """How many parts decoding splits the keys of each pair of a sequence and a key head in. An H100 or H200 has 132 multiprocessors.
+
+    - One block for each of them, with 256 keys or more a block; up to 8 parts may be of 160 keys.
+    - Or nearly two blocks for each, in at most 8 parts: of 200 keys with heads of 64 elements, of 300 with heads of 128.
+    - Or as many as two blocks for each allow, with 1000 keys a block.
+
+    It is the largest of the three numbers. With heads of 128 elements, a second block for each of many pairs gains less than it
+    costs to put two parts together, unless there are many keys. docs/notes/attention-splits.md has the times."""
     if d == 128 and pairs > 88 and length < 8192:
         return 1
-    return max(1, min(132 // pairs, length // 256), min(264 // pairs, length // 1000))
+    once = min(132 // pairs, max(min(8, length // 160), length // 256))
+    twice = min(264 // pairs, 8, length // (200 if d == 64 else 300))
+    if pairs > 66 or pairs * twice < 190:
+        twice = 1
+    return max(1, once, twice, min(264 // pairs, length // 1000))
