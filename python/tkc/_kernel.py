@@ -30,8 +30,8 @@ class Kernel(functools.partial):
     these names, the keyword means the parameter.
     """
 
-    # A partial, as Python calls one without a tuple and a dictionary of its arguments (see `_native.call_as_base`), and as
-    # what it calls may change: any call, or the method of calls that are like one before.
+    # A partial, as Python calls one without a tuple and a dictionary of its arguments (see `_native.call_as_base`), and
+    # as what it calls may change: any call, or the method of calls that are like one before.
 
     def __new__(cls, module: "Module", signature: Signature) -> "Kernel":
         return super().__new__(cls, cls._call)
@@ -96,7 +96,8 @@ class Kernel(functools.partial):
         return True
 
     def compile(self, arch: Optional[str] = None, **chosen: Any) -> None:
-        """Compiles its specialisations of these types and constants now, on all processors: `k.attn_fwd.compile(D=64)`."""
+        """Compiles its specialisations of these types and constants now, on all processors:
+        `k.attn_fwd.compile(D=64)`."""
         wanted = {name: int(value) if isinstance(value, bool) else value for name, value in chosen.items()}
         found = [
             (self, one)

@@ -38,8 +38,8 @@ _elems = {getattr(torch, name): elem for name, elem in _tensors.ELEMS.items() if
 #: Whose tensors are taken.
 _devices = {"cuda"}
 
-#: Signatures of the library's kernels and their operators by name, once something is patched. Not the kernels themselves:
-#: torch.compile sees nothing of a `functools.partial` but what it calls.
+#: Signatures of the library's kernels and their operators by name, once something is patched. Not the kernels
+#: themselves: torch.compile sees nothing of a `functools.partial` but what it calls.
 _operators: Dict[str, Tuple[Signature, Any]] = {}
 
 
@@ -48,7 +48,9 @@ def _load() -> None:
         for file in _FILES:
             module = load(file)
             operators = register(module, name=file.stem.lstrip("_"))
-            _operators.update({one.signature.name: (one.signature, getattr(operators, one.signature.name)) for one in module})
+            _operators.update(
+                {one.signature.name: (one.signature, getattr(operators, one.signature.name)) for one in module}
+            )
 
 
 def _call(name: str, **arguments: Any) -> Optional[Tuple[Any, ...]]:
@@ -218,7 +220,7 @@ def _turn(x: Any, cos: Any, sin: Any, dim: int) -> Optional[Any]:
 
 
 def _replace_embedding(module: ModuleType) -> None:
-    own = vars(module).get(_rotary.NAME)
+    own: Any = vars(module).get(_rotary.NAME)
     own = next((one for one, replacement in _embeddings.values() if replacement is own), own)  # imported when patched
     if module not in _embeddings and _rotary.turns_halves(own):
         _embeddings[module] = (own, _rotary_embedding(own))

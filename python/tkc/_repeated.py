@@ -224,9 +224,10 @@ class _Text:
     ) -> Tuple[Callable[[Mapping[str, Any]], Any], Callable[..., Any]]:
         """The key of a call's arguments by name, and the method."""
         names: Dict[str, Any] = {
-            "__tkc_open": Open, "__tkc_long_way": LongWay, "__tkc_functions": functions, "__tkc_empty": torch.empty_strided,
-            "__tkc_tensor": torch.Tensor, "__tkc_parameter": torch.nn.Parameter, "__tkc_asked": _devices.asked,
-            "__tkc_has_gradients": torch.is_grad_enabled, "__tkc_present": _present, "__tkc_type": type,
+            "__tkc_open": Open, "__tkc_long_way": LongWay, "__tkc_functions": functions,
+            "__tkc_empty": torch.empty_strided, "__tkc_tensor": torch.Tensor, "__tkc_parameter": torch.nn.Parameter,
+            "__tkc_asked": _devices.asked, "__tkc_has_gradients": torch.is_grad_enabled,
+            "__tkc_present": _present, "__tkc_type": type,
             "__tkc_tuple": tuple, "__tkc_exception": Exception, "__tkc_given": _given, "__tkc_passed": _passed,
             "__tkc_call": long_way,
             "__tkc_twice": lambda name: given_twice(self._signature, name),

@@ -67,8 +67,8 @@ def seen_as(view: View, elem: str) -> View:
 
 
 def torch_elements(value: Any, name: str, wanted: str = "") -> Tuple[str, Tuple[int, ...]]:
-    """The element type and the dims in elements of a tensor of PyTorch, whose dims may be symbolic. Bytes are pairs where
-    integers of four bits are wanted."""
+    """The element type and the dims in elements of a tensor of PyTorch, whose dims may be symbolic. Bytes are pairs
+    where integers of four bits are wanted."""
     elem, shape = _elem(value.dtype, name), tuple(value.shape)
     if elem == "u8" and wanted in PAIRED:
         elem = wanted
@@ -78,7 +78,7 @@ def torch_elements(value: Any, name: str, wanted: str = "") -> Tuple[str, Tuple[
 
 
 def torch_type(elem: str, name: str) -> Any:
-    """PyTorch's dtype of an element type, bytes for two integers of four bits; `name` is the tensor that would have it."""
+    """PyTorch's dtype of an element type, bytes for two integers of four bits, of the tensor `name`."""
     dtype = getattr(sys.modules["torch"], "uint8" if elem in PAIRED else _NAMES.get(elem, "?"), None)
     if dtype is None:
         raise Error(f"PyTorch has no {elem}: pass `{name}`")
@@ -110,8 +110,8 @@ def lazily_negated(torch: Any) -> Set[str]:
 
 
 def examples(torch: Any) -> List[Tuple[Any, int, bool, bool, int, bool]]:
-    """Tensors, where each has its implementation, whether PyTorch negates it lazily, whether it requires a gradient, where
-    its storage is, and whether it is a lazy copy. What asks PyTorch past its Python is tried on them."""
+    """Tensors, where each has its implementation, whether PyTorch negates it lazily, whether it requires a gradient,
+    where its storage is, and whether it is a lazy copy. What asks PyTorch past its Python is tried on them."""
     dense = torch.zeros(2, 3, dtype=torch.float32, device="cpu")
     negated = torch.complex(dense, dense).conj().imag
     required = torch.zeros(2, 3, dtype=torch.float32, device="cpu", requires_grad=True)
@@ -125,8 +125,8 @@ def examples(torch: Any) -> List[Tuple[Any, int, bool, bool, int, bool]]:
 
 
 def _storage(torch: Any, value: Any) -> Tuple[int, bool]:
-    """Where a tensor has its storage, and whether this is a lazy copy. A transformation's tensors have none, and of earlier
-    PyTorch this is not known."""
+    """Where a tensor has its storage, and whether this is a lazy copy. A transformation's tensors have none, and of
+    earlier PyTorch this is not known."""
     try:
         return value.untyped_storage()._cdata, torch._C._is_cow_tensor(value)
     except (AttributeError, NotImplementedError, RuntimeError):
