@@ -138,17 +138,19 @@ def compile_shared(file: str, options: Sequence[str], arch: str, result: Path, p
         _tool.run([*command, "-c", source, "-o", compiled])
         return compiled
 
-    with ThreadPoolExecutor(max(2, processors + 1)) as pool:
+    with ThreadPoolExecutor(2) as pool:
         both = [
             pool.submit(_tool.tkc, [*shared, "-o", emitted]),
             pool.submit(_tool.tkc, [*shared, "--emit=ffi", "-o", functions]),
         ]
         for one in both:
             one.result()
-        parts = _parts.split(Path(emitted).read_text(encoding="utf-8"), processors)
-        if len(parts) == 1:
-            compiled, alone = [emitted], ["--split-compile=0"]
-        else:
+    parts = _parts.split(Path(emitted).read_text(encoding="utf-8"), processors)
+    if len(parts) == 1:
+        compiled, alone = [emitted], ["--split-compile=0", f"--threads={max(processors, 1)}"]  # GPUs at the same time
+    else:
+        # The launchers' part beside those of kernels; one after the other where others are compiled at the same time.
+        with ThreadPoolExecutor(len(parts) if processors > 1 else 1) as pool:
             compiled, alone = list(pool.map(compile_part, range(len(parts)), parts)), []
     _tool.run([*command, *alone, "-shared", *compiled, functions, "-o", str(result)])
 
