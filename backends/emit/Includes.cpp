@@ -90,6 +90,8 @@ constexpr Row rows[] = {
     {"one_plus_tanh", "tanh.h"},
     {"philox", "philox.h"},
     {"raster", "raster.h"},
+    {"divisor", "divisor.h"},
+    {"prefetch", "tma.h"},
     {"recorder", "trace.h"},
     {"trace ", "trace.h"},
     {"ring", "ring.h"},

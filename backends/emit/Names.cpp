@@ -3,6 +3,7 @@
 #include "backends/emit/Names.h"
 
 #include "backends/emit/host/Entries.h"
+#include "backends/emit/kernel/GridDivisors.h"
 #include "backends/emit/kernel/KernelPrinter.h"
 #include "backends/emit/kernel/Types.h"
 
@@ -77,6 +78,8 @@ MemberNames::MemberNames(const plan::Plan &plan, const std::string &kernel) {
     flags[flag] = ofArguments.take(flag);
   for (const plan::TensorMap &map : plan.maps)
     fitting[map.name] = ofArguments.take(maps.at(map.name) + "_fits");
+  for (const GridDivisor &divisor : gridDivisors(plan))
+    divisors[divisor.key] = ofArguments.take(memberOf(divisor));
   for (const plan::Buffer &buffer : plan.buffers)
     buffers[buffer.name] = ofShared.take(identifier(buffer.name));
   for (const plan::Barrier &barrier : plan.barriers)

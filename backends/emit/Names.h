@@ -44,6 +44,7 @@ public:
   const std::string &map(const std::string &name) const { return maps.at(name); }
   const std::string &fits(const std::string &map) const { return fitting.at(map); }
   const std::string &flag(const std::string &name) const { return flags.at(name); }
+  const std::string &divisor(const std::string &key) const { return divisors.at(key); } ///< GridDivisor::key
 
   // Of shared memory.
   const std::string &buffer(const std::string &name) const { return buffers.at(name); }
@@ -51,7 +52,7 @@ public:
 
 private:
   using Names = std::map<std::string, std::string>;
-  Names arguments, maps, fitting, flags, buffers, barriers;
+  Names arguments, maps, fitting, flags, divisors, buffers, barriers;
 };
 
 /// Those that the plans are for.

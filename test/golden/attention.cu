@@ -2,6 +2,7 @@
 #include "tk/barrier.h"
 #include "tk/copy.h"
 #include "tk/copy_out.h"
+#include "tk/divisor.h"
 #include "tk/elementwise.h"
 #include "tk/global.h"
 #include "tk/host/launch.h"
@@ -37,6 +38,8 @@ struct attn_fwd_D128_causal_arguments {
   int N;
   int G;
   int L;
+  tk::raster_grid<16> raster;
+  tk::divisor b_steps;
   bool loads_fit;        // the copy engine can load every tensor that it is to
   bool q_map_fits;       // this one at least
   bool k_map_fits;       // this one at least
@@ -73,6 +76,11 @@ __global__ void __launch_bounds__(384, 1)
     attn_fwd_D128_causal(const __grid_constant__ attn_fwd_D128_causal_arguments g) {
   auto &shared = tk::shared_at<attn_fwd_D128_causal_shared>(0);
   const int warp = tk::warp_index();
+  if (g.loads_fit && tk::warp_index() == 9 && tk::elect_one()) {
+    tk::prefetch(g.q_map);
+    tk::prefetch(g.k_map);
+    tk::prefetch(g.v_map);
+  }
   if (threadIdx.x == 0) {
     for (auto &barrier : shared.q_full)
       barrier.init(g.loads_fit ? 1 : 96);
@@ -99,9 +107,9 @@ __global__ void __launch_bounds__(384, 1)
   tk::wait_for_dependencies();
   const auto tile_of = [&](int number) {
     const tk::tiles<128> i_tiles{0, g.N};
-    const auto at = tk::raster(number, g.H * g.B, i_tiles.count(), 16);
+    const auto at = tk::raster(number, g.raster);
     tk::grid_walk row{at.row};
-    const int b = row.take(g.B);
+    const int b = row.take(g.b_steps);
     const int h = row.position;
     const int i = i_tiles.count() - 1 - at.col;
     return tk::counted_tile{number, {h, b, i}};
@@ -594,6 +602,9 @@ static tk_status attn_fwd(tk::host::order order, const tk_tensor *q, const tk_te
     arguments.N = N;
     arguments.G = G;
     arguments.L = L;
+    arguments.raster =
+        tk::raster_grid<16>(tk::host::steps(0, H, 1) * tk::host::steps(0, B, 1), tk::host::steps(0, N, 128));
+    arguments.b_steps = tk::divisor(tk::host::steps(0, B, 1));
     arguments.q_map_fits = tk::host::encode_map(arguments.q_map, q_view, {2, 128, 64, 128, false});
     arguments.k_map_fits = tk::host::encode_map(arguments.k_map, k_view, {2, 128, 64, 128, false});
     arguments.v_map_fits = tk::host::encode_map(arguments.v_map, v_view, {2, 128, 64, 128, false});

@@ -3,6 +3,7 @@
 #include "tk/cluster_copy.h"
 #include "tk/copy.h"
 #include "tk/copy_out.h"
+#include "tk/divisor.h"
 #include "tk/elementwise.h"
 #include "tk/global.h"
 #include "tk/host/launch.h"
@@ -28,6 +29,7 @@ struct gemm_bf16_BK128_BM64_BN64_split8_stages6_arguments {
   int M;
   int K;
   int N;
+  tk::divisor n_steps;
   bool loads_fit;  // the copy engine can load every tensor that it is to
   bool a_map_fits; // this one at least
   bool b_map_fits; // this one at least
@@ -52,6 +54,10 @@ __global__ void __launch_bounds__(256, 1) gemm_bf16_BK128_BM64_BN64_split8_stage
   auto &shared = tk::shared_at<gemm_bf16_BK128_BM64_BN64_split8_stages6_shared>(0);
   const int warpgroup = tk::warpgroup_index();
   const int rank = tk::cluster_rank();
+  if (g.loads_fit && tk::warp_index() == 4 && tk::elect_one()) {
+    tk::prefetch(g.a_map);
+    tk::prefetch(g.b_map);
+  }
   if (threadIdx.x == 0) {
     for (auto &barrier : shared.a_b_full)
       barrier.init(g.loads_fit ? 1 : 128);
@@ -72,7 +78,7 @@ __global__ void __launch_bounds__(256, 1) gemm_bf16_BK128_BM64_BN64_split8_stage
         tk::ring<6> a_b_at;
         tk::grid_walk position{int(blockIdx.x) / 8};
         const int part = rank;
-        const auto n = n_tiles[position.take(n_tiles.count())];
+        const auto n = n_tiles[position.take(g.n_steps)];
         const auto m = m_tiles[position.position];
         // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
         const int part_size = tk::divide(g.K + 1023, 1024) * 128;
@@ -91,7 +97,7 @@ __global__ void __launch_bounds__(256, 1) gemm_bf16_BK128_BM64_BN64_split8_stage
       tk::ring<6> a_b_at;
       tk::grid_walk position{int(blockIdx.x) / 8};
       const int part = rank;
-      const auto n = n_tiles[position.take(n_tiles.count())];
+      const auto n = n_tiles[position.take(g.n_steps)];
       const auto m = m_tiles[position.position];
       // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
       const int part_size = tk::divide(g.K + 1023, 1024) * 128;
@@ -129,7 +135,7 @@ __global__ void __launch_bounds__(256, 1) gemm_bf16_BK128_BM64_BN64_split8_stage
     tk::ring<6> a_b_done;
     tk::grid_walk position{int(blockIdx.x) / 8};
     const int part = rank;
-    const auto n = n_tiles[position.take(n_tiles.count())];
+    const auto n = n_tiles[position.take(g.n_steps)];
     const auto m = m_tiles[position.position];
     // gemm.tk:8  var acc = zeros(BM, BN);
     auto acc = tk::full<tk::fragment<float, 64, 64, tk::mma_layout>>(0.0f);
@@ -210,6 +216,7 @@ struct gemm_bf16_BM64_BN64_split4_stages10_arguments {
   int M;
   int K;
   int N;
+  tk::divisor n_steps;
   bool loads_fit;  // the copy engine can load every tensor that it is to
   bool a_map_fits; // this one at least
   bool b_map_fits; // this one at least
@@ -234,6 +241,10 @@ __global__ void __launch_bounds__(256, 1)
   auto &shared = tk::shared_at<gemm_bf16_BM64_BN64_split4_stages10_shared>(0);
   const int warpgroup = tk::warpgroup_index();
   const int rank = tk::cluster_rank();
+  if (g.loads_fit && tk::warp_index() == 4 && tk::elect_one()) {
+    tk::prefetch(g.a_map);
+    tk::prefetch(g.b_map);
+  }
   if (threadIdx.x == 0) {
     for (auto &barrier : shared.a_b_full)
       barrier.init(g.loads_fit ? 1 : 128);
@@ -254,7 +265,7 @@ __global__ void __launch_bounds__(256, 1)
         tk::ring<10> a_b_at;
         tk::grid_walk position{int(blockIdx.x) / 4};
         const int part = rank;
-        const auto n = n_tiles[position.take(n_tiles.count())];
+        const auto n = n_tiles[position.take(g.n_steps)];
         const auto m = m_tiles[position.position];
         // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
         const int part_size = tk::divide(g.K + 255, 256) * 64;
@@ -273,7 +284,7 @@ __global__ void __launch_bounds__(256, 1)
       tk::ring<10> a_b_at;
       tk::grid_walk position{int(blockIdx.x) / 4};
       const int part = rank;
-      const auto n = n_tiles[position.take(n_tiles.count())];
+      const auto n = n_tiles[position.take(g.n_steps)];
       const auto m = m_tiles[position.position];
       // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
       const int part_size = tk::divide(g.K + 255, 256) * 64;
@@ -311,7 +322,7 @@ __global__ void __launch_bounds__(256, 1)
     tk::ring<10> a_b_done;
     tk::grid_walk position{int(blockIdx.x) / 4};
     const int part = rank;
-    const auto n = n_tiles[position.take(n_tiles.count())];
+    const auto n = n_tiles[position.take(g.n_steps)];
     const auto m = m_tiles[position.position];
     // gemm.tk:8  var acc = zeros(BM, BN);
     auto acc = tk::full<tk::fragment<float, 64, 64, tk::mma_layout>>(0.0f);
@@ -380,6 +391,7 @@ struct gemm_bf16_BK128_BM16_BN64_split2_stages8_arguments {
   int M;
   int K;
   int N;
+  tk::divisor n_steps;
   bool loads_fit;  // the copy engine can load every tensor that it is to
   bool b_map_fits; // this one at least
   bool a_map_fits; // this one at least
@@ -405,6 +417,10 @@ __global__ void __launch_bounds__(256, 1) gemm_bf16_BK128_BM16_BN64_split2_stage
   auto &shared = tk::shared_at<gemm_bf16_BK128_BM16_BN64_split2_stages8_shared>(0);
   const int warpgroup = tk::warpgroup_index();
   const int rank = tk::cluster_rank();
+  if (g.loads_fit && tk::warp_index() == 4 && tk::elect_one()) {
+    tk::prefetch(g.b_map);
+    tk::prefetch(g.a_map);
+  }
   if (threadIdx.x == 0) {
     for (auto &barrier : shared.b_a_full)
       barrier.init(g.loads_fit ? 1 : 128);
@@ -425,7 +441,7 @@ __global__ void __launch_bounds__(256, 1) gemm_bf16_BK128_BM16_BN64_split2_stage
         tk::ring<8> b_a_at;
         tk::grid_walk position{int(blockIdx.x) / 2};
         const int part = rank;
-        const auto n = n_tiles[position.take(n_tiles.count())];
+        const auto n = n_tiles[position.take(g.n_steps)];
         const auto m = m_tiles[position.position];
         // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
         const int part_size = tk::divide(g.K + 255, 256) * 128;
@@ -444,7 +460,7 @@ __global__ void __launch_bounds__(256, 1) gemm_bf16_BK128_BM16_BN64_split2_stage
       tk::ring<8> b_a_at;
       tk::grid_walk position{int(blockIdx.x) / 2};
       const int part = rank;
-      const auto n = n_tiles[position.take(n_tiles.count())];
+      const auto n = n_tiles[position.take(g.n_steps)];
       const auto m = m_tiles[position.position];
       // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
       const int part_size = tk::divide(g.K + 255, 256) * 128;
@@ -482,7 +498,7 @@ __global__ void __launch_bounds__(256, 1) gemm_bf16_BK128_BM16_BN64_split2_stage
     tk::ring<8> b_a_done;
     tk::grid_walk position{int(blockIdx.x) / 2};
     const int part = rank;
-    const auto n = n_tiles[position.take(n_tiles.count())];
+    const auto n = n_tiles[position.take(g.n_steps)];
     const auto m = m_tiles[position.position];
     // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
     auto acc = tk::full<tk::fragment<float, 64, 16, tk::mma_layout>>(0.0f);
@@ -544,6 +560,7 @@ struct gemm_bf16_BK128_BM16_BN64_stages8_arguments {
   int M;
   int K;
   int N;
+  tk::raster_grid<8> raster;
   bool loads_fit;  // the copy engine can load every tensor that it is to
   bool b_map_fits; // this one at least
   bool a_map_fits; // this one at least
@@ -567,6 +584,10 @@ __global__ void __launch_bounds__(256, 1)
     gemm_bf16_BK128_BM16_BN64_stages8(const __grid_constant__ gemm_bf16_BK128_BM16_BN64_stages8_arguments g) {
   auto &shared = tk::shared_at<gemm_bf16_BK128_BM16_BN64_stages8_shared>(0);
   const int warpgroup = tk::warpgroup_index();
+  if (g.loads_fit && tk::warp_index() == 4 && tk::elect_one()) {
+    tk::prefetch(g.b_map);
+    tk::prefetch(g.a_map);
+  }
   if (threadIdx.x == 0) {
     for (auto &barrier : shared.b_a_full)
       barrier.init(g.loads_fit ? 1 : 128);
@@ -586,7 +607,7 @@ __global__ void __launch_bounds__(256, 1)
       if (tk::warp_index() == 4 && tk::elect_one()) {
         tk::ring<8> b_a_at;
         for (int block = blockIdx.x; block < m_tiles.count() * n_tiles.count(); block += gridDim.x) {
-          const auto at = tk::raster(block, m_tiles.count(), n_tiles.count(), 8);
+          const auto at = tk::raster(block, g.raster);
           const auto m = m_tiles[at.row];
           const auto n = n_tiles[at.col];
           // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
@@ -603,7 +624,7 @@ __global__ void __launch_bounds__(256, 1)
       // Tensors that the copy engine cannot take: by the threads of this role.
       tk::ring<8> b_a_at;
       for (int block = blockIdx.x; block < m_tiles.count() * n_tiles.count(); block += gridDim.x) {
-        const auto at = tk::raster(block, m_tiles.count(), n_tiles.count(), 8);
+        const auto at = tk::raster(block, g.raster);
         const auto m = m_tiles[at.row];
         const auto n = n_tiles[at.col];
         // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
@@ -639,7 +660,7 @@ __global__ void __launch_bounds__(256, 1)
     tk::ring<8> b_a_at;
     tk::ring<8> b_a_done;
     for (int block = blockIdx.x; block < m_tiles.count() * n_tiles.count(); block += gridDim.x) {
-      const auto at = tk::raster(block, m_tiles.count(), n_tiles.count(), 8);
+      const auto at = tk::raster(block, g.raster);
       const auto m = m_tiles[at.row];
       const auto n = n_tiles[at.col];
       // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
@@ -691,6 +712,7 @@ struct gemm_bf16_BM32_BN64_stages16_arguments {
   int M;
   int K;
   int N;
+  tk::raster_grid<8> raster;
   bool loads_fit;  // the copy engine can load every tensor that it is to
   bool b_map_fits; // this one at least
   bool a_map_fits; // this one at least
@@ -714,6 +736,10 @@ __global__ void __launch_bounds__(256, 1)
     gemm_bf16_BM32_BN64_stages16(const __grid_constant__ gemm_bf16_BM32_BN64_stages16_arguments g) {
   auto &shared = tk::shared_at<gemm_bf16_BM32_BN64_stages16_shared>(0);
   const int warpgroup = tk::warpgroup_index();
+  if (g.loads_fit && tk::warp_index() == 4 && tk::elect_one()) {
+    tk::prefetch(g.b_map);
+    tk::prefetch(g.a_map);
+  }
   if (threadIdx.x == 0) {
     for (auto &barrier : shared.b_a_full)
       barrier.init(g.loads_fit ? 1 : 128);
@@ -733,7 +759,7 @@ __global__ void __launch_bounds__(256, 1)
       if (tk::warp_index() == 4 && tk::elect_one()) {
         tk::ring<16> b_a_at;
         for (int block = blockIdx.x; block < m_tiles.count() * n_tiles.count(); block += gridDim.x) {
-          const auto at = tk::raster(block, m_tiles.count(), n_tiles.count(), 8);
+          const auto at = tk::raster(block, g.raster);
           const auto m = m_tiles[at.row];
           const auto n = n_tiles[at.col];
           // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
@@ -750,7 +776,7 @@ __global__ void __launch_bounds__(256, 1)
       // Tensors that the copy engine cannot take: by the threads of this role.
       tk::ring<16> b_a_at;
       for (int block = blockIdx.x; block < m_tiles.count() * n_tiles.count(); block += gridDim.x) {
-        const auto at = tk::raster(block, m_tiles.count(), n_tiles.count(), 8);
+        const auto at = tk::raster(block, g.raster);
         const auto m = m_tiles[at.row];
         const auto n = n_tiles[at.col];
         // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
@@ -786,7 +812,7 @@ __global__ void __launch_bounds__(256, 1)
     tk::ring<16> b_a_at;
     tk::ring<16> b_a_done;
     for (int block = blockIdx.x; block < m_tiles.count() * n_tiles.count(); block += gridDim.x) {
-      const auto at = tk::raster(block, m_tiles.count(), n_tiles.count(), 8);
+      const auto at = tk::raster(block, g.raster);
       const auto m = m_tiles[at.row];
       const auto n = n_tiles[at.col];
       // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
@@ -838,6 +864,7 @@ struct gemm_bf16_BM64_BN64_split2_stages10_arguments {
   int M;
   int K;
   int N;
+  tk::divisor n_steps;
   bool loads_fit;  // the copy engine can load every tensor that it is to
   bool a_map_fits; // this one at least
   bool b_map_fits; // this one at least
@@ -862,6 +889,10 @@ __global__ void __launch_bounds__(256, 1)
   auto &shared = tk::shared_at<gemm_bf16_BM64_BN64_split2_stages10_shared>(0);
   const int warpgroup = tk::warpgroup_index();
   const int rank = tk::cluster_rank();
+  if (g.loads_fit && tk::warp_index() == 4 && tk::elect_one()) {
+    tk::prefetch(g.a_map);
+    tk::prefetch(g.b_map);
+  }
   if (threadIdx.x == 0) {
     for (auto &barrier : shared.a_b_full)
       barrier.init(g.loads_fit ? 1 : 128);
@@ -882,7 +913,7 @@ __global__ void __launch_bounds__(256, 1)
         tk::ring<10> a_b_at;
         tk::grid_walk position{int(blockIdx.x) / 2};
         const int part = rank;
-        const auto n = n_tiles[position.take(n_tiles.count())];
+        const auto n = n_tiles[position.take(g.n_steps)];
         const auto m = m_tiles[position.position];
         // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
         const int part_size = tk::divide(g.K + 127, 128) * 64;
@@ -901,7 +932,7 @@ __global__ void __launch_bounds__(256, 1)
       tk::ring<10> a_b_at;
       tk::grid_walk position{int(blockIdx.x) / 2};
       const int part = rank;
-      const auto n = n_tiles[position.take(n_tiles.count())];
+      const auto n = n_tiles[position.take(g.n_steps)];
       const auto m = m_tiles[position.position];
       // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
       const int part_size = tk::divide(g.K + 127, 128) * 64;
@@ -939,7 +970,7 @@ __global__ void __launch_bounds__(256, 1)
     tk::ring<10> a_b_done;
     tk::grid_walk position{int(blockIdx.x) / 2};
     const int part = rank;
-    const auto n = n_tiles[position.take(n_tiles.count())];
+    const auto n = n_tiles[position.take(g.n_steps)];
     const auto m = m_tiles[position.position];
     // gemm.tk:8  var acc = zeros(BM, BN);
     auto acc = tk::full<tk::fragment<float, 64, 64, tk::mma_layout>>(0.0f);
@@ -1003,6 +1034,7 @@ struct gemm_bf16_BM64_BN64_cluster2_cluster_across4_persistent0_stages13_argumen
   int M;
   int K;
   int N;
+  tk::divisor n_steps;
   bool loads_fit;        // the copy engine can load every tensor that it is to
   bool a_map_fits;       // this one at least
   bool b_map_fits;       // this one at least
@@ -1028,6 +1060,10 @@ __global__ void __launch_bounds__(256, 1) gemm_bf16_BM64_BN64_cluster2_cluster_a
   auto &shared = tk::shared_at<gemm_bf16_BM64_BN64_cluster2_cluster_across4_persistent0_stages13_shared>(0);
   const int warpgroup = tk::warpgroup_index();
   const int rank = tk::cluster_rank();
+  if (g.loads_fit && tk::warp_index() == 4 && tk::elect_one()) {
+    tk::prefetch(g.a_map);
+    tk::prefetch(g.b_map);
+  }
   if (threadIdx.x == 0) {
     for (auto &barrier : shared.a_b_full)
       barrier.init(g.loads_fit ? 1 : 128);
@@ -1047,7 +1083,7 @@ __global__ void __launch_bounds__(256, 1) gemm_bf16_BM64_BN64_cluster2_cluster_a
       if (tk::warp_index() == 4 && tk::elect_one()) {
         tk::ring<13> a_b_at;
         tk::grid_walk position{int(blockIdx.x) / 8};
-        const auto n = n_tiles[position.take(tk::ceil_div(n_tiles.count(), 4)) * 4 + rank / 2];
+        const auto n = n_tiles[position.take(g.n_steps) * 4 + rank / 2];
         const auto m = m_tiles[position.position * 2 + rank % 2];
         // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
         for (const auto k : tk::tiles<64>{0, g.K}) {
@@ -1064,7 +1100,7 @@ __global__ void __launch_bounds__(256, 1) gemm_bf16_BM64_BN64_cluster2_cluster_a
       // Tensors that the copy engine cannot take: by the threads of this role.
       tk::ring<13> a_b_at;
       tk::grid_walk position{int(blockIdx.x) / 8};
-      const auto n = n_tiles[position.take(tk::ceil_div(n_tiles.count(), 4)) * 4 + rank / 2];
+      const auto n = n_tiles[position.take(g.n_steps) * 4 + rank / 2];
       const auto m = m_tiles[position.position * 2 + rank % 2];
       // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
       for (const auto k : tk::tiles<64>{0, g.K}) {
@@ -1100,7 +1136,7 @@ __global__ void __launch_bounds__(256, 1) gemm_bf16_BM64_BN64_cluster2_cluster_a
     tk::ring<13> a_b_at;
     tk::ring<13> a_b_done;
     tk::grid_walk position{int(blockIdx.x) / 8};
-    const auto n = n_tiles[position.take(tk::ceil_div(n_tiles.count(), 4)) * 4 + rank / 2];
+    const auto n = n_tiles[position.take(g.n_steps) * 4 + rank / 2];
     const auto m = m_tiles[position.position * 2 + rank % 2];
     // gemm.tk:8  var acc = zeros(BM, BN);
     auto acc = tk::full<tk::fragment<float, 64, 64, tk::mma_layout>>(0.0f);
@@ -1169,6 +1205,7 @@ struct gemm_bf16_BM64_BN128_cluster4_cluster_across2_persistent0_stages8_argumen
   int M;
   int K;
   int N;
+  tk::divisor n_steps;
   bool loads_fit;        // the copy engine can load every tensor that it is to
   bool a_map_fits;       // this one at least
   bool b_map_fits;       // this one at least
@@ -1194,6 +1231,10 @@ __global__ void __launch_bounds__(256, 1) gemm_bf16_BM64_BN128_cluster4_cluster_
   auto &shared = tk::shared_at<gemm_bf16_BM64_BN128_cluster4_cluster_across2_persistent0_stages8_shared>(0);
   const int warpgroup = tk::warpgroup_index();
   const int rank = tk::cluster_rank();
+  if (g.loads_fit && tk::warp_index() == 4 && tk::elect_one()) {
+    tk::prefetch(g.a_map);
+    tk::prefetch(g.b_map);
+  }
   if (threadIdx.x == 0) {
     for (auto &barrier : shared.a_b_full)
       barrier.init(g.loads_fit ? 1 : 128);
@@ -1213,7 +1254,7 @@ __global__ void __launch_bounds__(256, 1) gemm_bf16_BM64_BN128_cluster4_cluster_
       if (tk::warp_index() == 4 && tk::elect_one()) {
         tk::ring<8> a_b_at;
         tk::grid_walk position{int(blockIdx.x) / 8};
-        const auto n = n_tiles[position.take(tk::ceil_div(n_tiles.count(), 2)) * 2 + rank / 4];
+        const auto n = n_tiles[position.take(g.n_steps) * 2 + rank / 4];
         const auto m = m_tiles[position.position * 4 + rank % 4];
         // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
         for (const auto k : tk::tiles<64>{0, g.K}) {
@@ -1230,7 +1271,7 @@ __global__ void __launch_bounds__(256, 1) gemm_bf16_BM64_BN128_cluster4_cluster_
       // Tensors that the copy engine cannot take: by the threads of this role.
       tk::ring<8> a_b_at;
       tk::grid_walk position{int(blockIdx.x) / 8};
-      const auto n = n_tiles[position.take(tk::ceil_div(n_tiles.count(), 2)) * 2 + rank / 4];
+      const auto n = n_tiles[position.take(g.n_steps) * 2 + rank / 4];
       const auto m = m_tiles[position.position * 4 + rank % 4];
       // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
       for (const auto k : tk::tiles<64>{0, g.K}) {
@@ -1267,7 +1308,7 @@ __global__ void __launch_bounds__(256, 1) gemm_bf16_BM64_BN128_cluster4_cluster_
     tk::ring<8> a_b_at;
     tk::ring<8> a_b_done;
     tk::grid_walk position{int(blockIdx.x) / 8};
-    const auto n = n_tiles[position.take(tk::ceil_div(n_tiles.count(), 2)) * 2 + rank / 4];
+    const auto n = n_tiles[position.take(g.n_steps) * 2 + rank / 4];
     const auto m = m_tiles[position.position * 4 + rank % 4];
     // gemm.tk:8  var acc = zeros(BM, BN);
     auto acc = tk::full<tk::fragment<float, 64, 128, tk::mma_layout>>(0.0f);
@@ -1354,6 +1395,7 @@ struct gemm_bf16_BM64_BN128_cluster2_cluster_across4_persistent0_stages8_argumen
   int M;
   int K;
   int N;
+  tk::divisor n_steps;
   bool loads_fit;        // the copy engine can load every tensor that it is to
   bool a_map_fits;       // this one at least
   bool b_map_fits;       // this one at least
@@ -1379,6 +1421,10 @@ __global__ void __launch_bounds__(256, 1) gemm_bf16_BM64_BN128_cluster2_cluster_
   auto &shared = tk::shared_at<gemm_bf16_BM64_BN128_cluster2_cluster_across4_persistent0_stages8_shared>(0);
   const int warpgroup = tk::warpgroup_index();
   const int rank = tk::cluster_rank();
+  if (g.loads_fit && tk::warp_index() == 4 && tk::elect_one()) {
+    tk::prefetch(g.a_map);
+    tk::prefetch(g.b_map);
+  }
   if (threadIdx.x == 0) {
     for (auto &barrier : shared.a_b_full)
       barrier.init(g.loads_fit ? 1 : 128);
@@ -1398,7 +1444,7 @@ __global__ void __launch_bounds__(256, 1) gemm_bf16_BM64_BN128_cluster2_cluster_
       if (tk::warp_index() == 4 && tk::elect_one()) {
         tk::ring<8> a_b_at;
         tk::grid_walk position{int(blockIdx.x) / 8};
-        const auto n = n_tiles[position.take(tk::ceil_div(n_tiles.count(), 4)) * 4 + rank / 2];
+        const auto n = n_tiles[position.take(g.n_steps) * 4 + rank / 2];
         const auto m = m_tiles[position.position * 2 + rank % 2];
         // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
         for (const auto k : tk::tiles<64>{0, g.K}) {
@@ -1415,7 +1461,7 @@ __global__ void __launch_bounds__(256, 1) gemm_bf16_BM64_BN128_cluster2_cluster_
       // Tensors that the copy engine cannot take: by the threads of this role.
       tk::ring<8> a_b_at;
       tk::grid_walk position{int(blockIdx.x) / 8};
-      const auto n = n_tiles[position.take(tk::ceil_div(n_tiles.count(), 4)) * 4 + rank / 2];
+      const auto n = n_tiles[position.take(g.n_steps) * 4 + rank / 2];
       const auto m = m_tiles[position.position * 2 + rank % 2];
       // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
       for (const auto k : tk::tiles<64>{0, g.K}) {
@@ -1452,7 +1498,7 @@ __global__ void __launch_bounds__(256, 1) gemm_bf16_BM64_BN128_cluster2_cluster_
     tk::ring<8> a_b_at;
     tk::ring<8> a_b_done;
     tk::grid_walk position{int(blockIdx.x) / 8};
-    const auto n = n_tiles[position.take(tk::ceil_div(n_tiles.count(), 4)) * 4 + rank / 2];
+    const auto n = n_tiles[position.take(g.n_steps) * 4 + rank / 2];
     const auto m = m_tiles[position.position * 2 + rank % 2];
     // gemm.tk:8  var acc = zeros(BM, BN);
     auto acc = tk::full<tk::fragment<float, 64, 128, tk::mma_layout>>(0.0f);
@@ -1539,6 +1585,7 @@ struct gemm_bf16_BN96_cluster2_cluster_across4_persistent0_stages7_arguments {
   int M;
   int K;
   int N;
+  tk::divisor n_steps;
   bool loads_fit;        // the copy engine can load every tensor that it is to
   bool a_map_fits;       // this one at least
   bool b_map_fits;       // this one at least
@@ -1564,6 +1611,10 @@ __global__ void __launch_bounds__(384, 1) gemm_bf16_BN96_cluster2_cluster_across
   auto &shared = tk::shared_at<gemm_bf16_BN96_cluster2_cluster_across4_persistent0_stages7_shared>(0);
   const int warpgroup = tk::warpgroup_index();
   const int rank = tk::cluster_rank();
+  if (g.loads_fit && tk::warp_index() == 8 && tk::elect_one()) {
+    tk::prefetch(g.a_map);
+    tk::prefetch(g.b_map);
+  }
   if (threadIdx.x == 0) {
     for (auto &barrier : shared.a_b_full)
       barrier.init(g.loads_fit ? 1 : 128);
@@ -1583,7 +1634,7 @@ __global__ void __launch_bounds__(384, 1) gemm_bf16_BN96_cluster2_cluster_across
       if (tk::warp_index() == 8 && tk::elect_one()) {
         tk::ring<7> a_b_at;
         tk::grid_walk position{int(blockIdx.x) / 8};
-        const auto n = n_tiles[position.take(tk::ceil_div(n_tiles.count(), 2)) * 2 + rank % 2];
+        const auto n = n_tiles[position.take(g.n_steps) * 2 + rank % 2];
         const auto m = m_tiles[position.position * 4 + rank / 2];
         // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
         for (const auto k : tk::tiles<64>{0, g.K}) {
@@ -1600,7 +1651,7 @@ __global__ void __launch_bounds__(384, 1) gemm_bf16_BN96_cluster2_cluster_across
       // Tensors that the copy engine cannot take: by the threads of this role.
       tk::ring<7> a_b_at;
       tk::grid_walk position{int(blockIdx.x) / 8};
-      const auto n = n_tiles[position.take(tk::ceil_div(n_tiles.count(), 2)) * 2 + rank % 2];
+      const auto n = n_tiles[position.take(g.n_steps) * 2 + rank % 2];
       const auto m = m_tiles[position.position * 4 + rank / 2];
       // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
       for (const auto k : tk::tiles<64>{0, g.K}) {
@@ -1636,7 +1687,7 @@ __global__ void __launch_bounds__(384, 1) gemm_bf16_BN96_cluster2_cluster_across
     tk::ring<7> a_b_at;
     tk::ring<7> a_b_done;
     tk::grid_walk position{int(blockIdx.x) / 8};
-    const auto n = n_tiles[position.take(tk::ceil_div(n_tiles.count(), 2)) * 2 + rank % 2];
+    const auto n = n_tiles[position.take(g.n_steps) * 2 + rank % 2];
     const auto m = m_tiles[position.position * 4 + rank / 2];
     // gemm.tk:8  var acc = zeros(BM, BN);
     auto acc = tk::full<tk::fragment<float, 64, 96, tk::mma_layout>>(0.0f);
@@ -1705,6 +1756,7 @@ struct gemm_bf16_BN128_cluster2_cluster_across2_arguments {
   int M;
   int K;
   int N;
+  tk::raster_grid<4> raster;
   bool loads_fit;        // the copy engine can load every tensor that it is to
   bool a_map_fits;       // this one at least
   bool b_map_fits;       // this one at least
@@ -1730,6 +1782,10 @@ __global__ void __launch_bounds__(384, 1) gemm_bf16_BN128_cluster2_cluster_acros
   auto &shared = tk::shared_at<gemm_bf16_BN128_cluster2_cluster_across2_shared>(0);
   const int warpgroup = tk::warpgroup_index();
   const int rank = tk::cluster_rank();
+  if (g.loads_fit && tk::warp_index() == 8 && tk::elect_one()) {
+    tk::prefetch(g.a_map);
+    tk::prefetch(g.b_map);
+  }
   if (threadIdx.x == 0) {
     for (auto &barrier : shared.a_b_full)
       barrier.init(g.loads_fit ? 1 : 128);
@@ -1750,7 +1806,7 @@ __global__ void __launch_bounds__(384, 1) gemm_bf16_BN128_cluster2_cluster_acros
         tk::ring<4> a_b_at;
         for (int block = blockIdx.x / 4; block < tk::ceil_div(m_tiles.count(), 2) * tk::ceil_div(n_tiles.count(), 2);
              block += gridDim.x / 4) {
-          const auto at = tk::raster(block, tk::ceil_div(m_tiles.count(), 2), tk::ceil_div(n_tiles.count(), 2), 4);
+          const auto at = tk::raster(block, g.raster);
           const auto m = m_tiles[at.row * 2 + rank % 2];
           const auto n = n_tiles[at.col * 2 + rank / 2];
           // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
@@ -1770,7 +1826,7 @@ __global__ void __launch_bounds__(384, 1) gemm_bf16_BN128_cluster2_cluster_acros
       tk::ring<4> a_b_at;
       for (int block = blockIdx.x / 4; block < tk::ceil_div(m_tiles.count(), 2) * tk::ceil_div(n_tiles.count(), 2);
            block += gridDim.x / 4) {
-        const auto at = tk::raster(block, tk::ceil_div(m_tiles.count(), 2), tk::ceil_div(n_tiles.count(), 2), 4);
+        const auto at = tk::raster(block, g.raster);
         const auto m = m_tiles[at.row * 2 + rank % 2];
         const auto n = n_tiles[at.col * 2 + rank / 2];
         // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
@@ -1810,7 +1866,7 @@ __global__ void __launch_bounds__(384, 1) gemm_bf16_BN128_cluster2_cluster_acros
     tk::ring<4> a_b_done;
     for (int block = blockIdx.x / 4; block < tk::ceil_div(m_tiles.count(), 2) * tk::ceil_div(n_tiles.count(), 2);
          block += gridDim.x / 4) {
-      const auto at = tk::raster(block, tk::ceil_div(m_tiles.count(), 2), tk::ceil_div(n_tiles.count(), 2), 4);
+      const auto at = tk::raster(block, g.raster);
       const auto m = m_tiles[at.row * 2 + rank % 2];
       const auto n = n_tiles[at.col * 2 + rank / 2];
       // gemm.tk:8  var acc = zeros(BM, BN);
@@ -1900,6 +1956,7 @@ struct gemm_bf16_BM192_BN192_consumer_registers152_producer_registers56_argument
   int M;
   int K;
   int N;
+  tk::raster_grid<8> raster;
   bool loads_fit;        // the copy engine can load every tensor that it is to
   bool a_map_fits;       // this one at least
   bool b_map_fits;       // this one at least
@@ -1924,6 +1981,10 @@ __global__ void __launch_bounds__(512, 1) gemm_bf16_BM192_BN192_consumer_registe
     const __grid_constant__ gemm_bf16_BM192_BN192_consumer_registers152_producer_registers56_arguments g) {
   auto &shared = tk::shared_at<gemm_bf16_BM192_BN192_consumer_registers152_producer_registers56_shared>(0);
   const int warpgroup = tk::warpgroup_index();
+  if (g.loads_fit && tk::warp_index() == 12 && tk::elect_one()) {
+    tk::prefetch(g.a_map);
+    tk::prefetch(g.b_map);
+  }
   if (threadIdx.x == 0) {
     for (auto &barrier : shared.a_b_full)
       barrier.init(g.loads_fit ? 1 : 128);
@@ -1943,7 +2004,7 @@ __global__ void __launch_bounds__(512, 1) gemm_bf16_BM192_BN192_consumer_registe
       if (tk::warp_index() == 12 && tk::elect_one()) {
         tk::ring<3> a_b_at;
         for (int block = blockIdx.x; block < m_tiles.count() * n_tiles.count(); block += gridDim.x) {
-          const auto at = tk::raster(block, m_tiles.count(), n_tiles.count(), 8);
+          const auto at = tk::raster(block, g.raster);
           const auto m = m_tiles[at.row];
           const auto n = n_tiles[at.col];
           // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
@@ -1960,7 +2021,7 @@ __global__ void __launch_bounds__(512, 1) gemm_bf16_BM192_BN192_consumer_registe
       // Tensors that the copy engine cannot take: by the threads of this role.
       tk::ring<3> a_b_at;
       for (int block = blockIdx.x; block < m_tiles.count() * n_tiles.count(); block += gridDim.x) {
-        const auto at = tk::raster(block, m_tiles.count(), n_tiles.count(), 8);
+        const auto at = tk::raster(block, g.raster);
         const auto m = m_tiles[at.row];
         const auto n = n_tiles[at.col];
         // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
@@ -1997,7 +2058,7 @@ __global__ void __launch_bounds__(512, 1) gemm_bf16_BM192_BN192_consumer_registe
     tk::ring<3> a_b_at;
     tk::ring<3> a_b_done;
     for (int block = blockIdx.x; block < m_tiles.count() * n_tiles.count(); block += gridDim.x) {
-      const auto at = tk::raster(block, m_tiles.count(), n_tiles.count(), 8);
+      const auto at = tk::raster(block, g.raster);
       const auto m = m_tiles[at.row];
       const auto n = n_tiles[at.col];
       // gemm.tk:8  var acc = zeros(BM, BN);
@@ -2104,6 +2165,7 @@ struct gemm_bf16_BN192_cluster4_pingpong1_raster32_arguments {
   int M;
   int K;
   int N;
+  tk::raster_grid<32> raster;
   bool loads_fit;        // the copy engine can load every tensor that it is to
   bool a_map_fits;       // this one at least
   bool b_map_fits;       // this one at least
@@ -2130,6 +2192,10 @@ __global__ void __launch_bounds__(384, 1) gemm_bf16_BN192_cluster4_pingpong1_ras
   auto &shared = tk::shared_at<gemm_bf16_BN192_cluster4_pingpong1_raster32_shared>(0);
   const int warpgroup = tk::warpgroup_index();
   const int rank = tk::cluster_rank();
+  if (g.loads_fit && tk::warp_index() == 8 && tk::elect_one()) {
+    tk::prefetch(g.a_map);
+    tk::prefetch(g.b_map);
+  }
   if (threadIdx.x == 0) {
     for (auto &barrier : shared.tile_turn)
       barrier.init(4);
@@ -2152,7 +2218,7 @@ __global__ void __launch_bounds__(384, 1) gemm_bf16_BN192_cluster4_pingpong1_ras
         tk::ring<4> a_b_at;
         for (int block = blockIdx.x / 4; block < tk::ceil_div(m_tiles.count(), 4) * n_tiles.count();
              block += gridDim.x / 4) {
-          const auto at = tk::raster(block, tk::ceil_div(m_tiles.count(), 4), n_tiles.count(), 32);
+          const auto at = tk::raster(block, g.raster);
           const auto m = m_tiles[at.row * 4 + rank];
           const auto n = n_tiles[at.col];
           // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
@@ -2171,7 +2237,7 @@ __global__ void __launch_bounds__(384, 1) gemm_bf16_BN192_cluster4_pingpong1_ras
       tk::ring<4> a_b_at;
       for (int block = blockIdx.x / 4; block < tk::ceil_div(m_tiles.count(), 4) * n_tiles.count();
            block += gridDim.x / 4) {
-        const auto at = tk::raster(block, tk::ceil_div(m_tiles.count(), 4), n_tiles.count(), 32);
+        const auto at = tk::raster(block, g.raster);
         const auto m = m_tiles[at.row * 4 + rank];
         const auto n = n_tiles[at.col];
         // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
@@ -2212,7 +2278,7 @@ __global__ void __launch_bounds__(384, 1) gemm_bf16_BN192_cluster4_pingpong1_ras
     tk::ring<2> tile_next;
     for (int block = blockIdx.x / 4; block < tk::ceil_div(m_tiles.count(), 4) * n_tiles.count();
          block += gridDim.x / 4) {
-      const auto at = tk::raster(block, tk::ceil_div(m_tiles.count(), 4), n_tiles.count(), 32);
+      const auto at = tk::raster(block, g.raster);
       const auto m = m_tiles[at.row * 4 + rank];
       const auto n = n_tiles[at.col];
       tile_next.advance();
@@ -2330,6 +2396,7 @@ struct gemm_bf16_BM64_BN64_persistent0_raster8_stages13_arguments {
   int M;
   int K;
   int N;
+  tk::raster_grid<8> raster;
   bool loads_fit;        // the copy engine can load every tensor that it is to
   bool a_map_fits;       // this one at least
   bool b_map_fits;       // this one at least
@@ -2354,6 +2421,10 @@ __global__ void __launch_bounds__(256, 1) gemm_bf16_BM64_BN64_persistent0_raster
     const __grid_constant__ gemm_bf16_BM64_BN64_persistent0_raster8_stages13_arguments g) {
   auto &shared = tk::shared_at<gemm_bf16_BM64_BN64_persistent0_raster8_stages13_shared>(0);
   const int warpgroup = tk::warpgroup_index();
+  if (g.loads_fit && tk::warp_index() == 4 && tk::elect_one()) {
+    tk::prefetch(g.a_map);
+    tk::prefetch(g.b_map);
+  }
   if (threadIdx.x == 0) {
     for (auto &barrier : shared.a_b_full)
       barrier.init(g.loads_fit ? 1 : 128);
@@ -2372,7 +2443,7 @@ __global__ void __launch_bounds__(256, 1) gemm_bf16_BM64_BN64_persistent0_raster
     if (g.loads_fit) {
       if (tk::warp_index() == 4 && tk::elect_one()) {
         tk::ring<13> a_b_at;
-        const auto at = tk::raster(int(blockIdx.x), m_tiles.count(), n_tiles.count(), 8);
+        const auto at = tk::raster(int(blockIdx.x), g.raster);
         const auto m = m_tiles[at.row];
         const auto n = n_tiles[at.col];
         // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
@@ -2387,7 +2458,7 @@ __global__ void __launch_bounds__(256, 1) gemm_bf16_BM64_BN64_persistent0_raster
     } else {
       // Tensors that the copy engine cannot take: by the threads of this role.
       tk::ring<13> a_b_at;
-      const auto at = tk::raster(int(blockIdx.x), m_tiles.count(), n_tiles.count(), 8);
+      const auto at = tk::raster(int(blockIdx.x), g.raster);
       const auto m = m_tiles[at.row];
       const auto n = n_tiles[at.col];
       // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
@@ -2421,7 +2492,7 @@ __global__ void __launch_bounds__(256, 1) gemm_bf16_BM64_BN64_persistent0_raster
     const tk::tiles<64> n_tiles{0, g.N};
     tk::ring<13> a_b_at;
     tk::ring<13> a_b_done;
-    const auto at = tk::raster(int(blockIdx.x), m_tiles.count(), n_tiles.count(), 8);
+    const auto at = tk::raster(int(blockIdx.x), g.raster);
     const auto m = m_tiles[at.row];
     const auto n = n_tiles[at.col];
     // gemm.tk:8  var acc = zeros(BM, BN);
@@ -2490,6 +2561,7 @@ struct gemm_bf16_BM64_BN192_stages6_arguments {
   int M;
   int K;
   int N;
+  tk::raster_grid<8> raster;
   bool loads_fit;        // the copy engine can load every tensor that it is to
   bool a_map_fits;       // this one at least
   bool b_map_fits;       // this one at least
@@ -2514,6 +2586,10 @@ __global__ void __launch_bounds__(256, 1)
     gemm_bf16_BM64_BN192_stages6(const __grid_constant__ gemm_bf16_BM64_BN192_stages6_arguments g) {
   auto &shared = tk::shared_at<gemm_bf16_BM64_BN192_stages6_shared>(0);
   const int warpgroup = tk::warpgroup_index();
+  if (g.loads_fit && tk::warp_index() == 4 && tk::elect_one()) {
+    tk::prefetch(g.a_map);
+    tk::prefetch(g.b_map);
+  }
   if (threadIdx.x == 0) {
     for (auto &barrier : shared.a_b_full)
       barrier.init(g.loads_fit ? 1 : 128);
@@ -2533,7 +2609,7 @@ __global__ void __launch_bounds__(256, 1)
       if (tk::warp_index() == 4 && tk::elect_one()) {
         tk::ring<6> a_b_at;
         for (int block = blockIdx.x; block < m_tiles.count() * n_tiles.count(); block += gridDim.x) {
-          const auto at = tk::raster(block, m_tiles.count(), n_tiles.count(), 8);
+          const auto at = tk::raster(block, g.raster);
           const auto m = m_tiles[at.row];
           const auto n = n_tiles[at.col];
           // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
@@ -2550,7 +2626,7 @@ __global__ void __launch_bounds__(256, 1)
       // Tensors that the copy engine cannot take: by the threads of this role.
       tk::ring<6> a_b_at;
       for (int block = blockIdx.x; block < m_tiles.count() * n_tiles.count(); block += gridDim.x) {
-        const auto at = tk::raster(block, m_tiles.count(), n_tiles.count(), 8);
+        const auto at = tk::raster(block, g.raster);
         const auto m = m_tiles[at.row];
         const auto n = n_tiles[at.col];
         // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
@@ -2587,7 +2663,7 @@ __global__ void __launch_bounds__(256, 1)
     tk::ring<6> a_b_at;
     tk::ring<6> a_b_done;
     for (int block = blockIdx.x; block < m_tiles.count() * n_tiles.count(); block += gridDim.x) {
-      const auto at = tk::raster(block, m_tiles.count(), n_tiles.count(), 8);
+      const auto at = tk::raster(block, g.raster);
       const auto m = m_tiles[at.row];
       const auto n = n_tiles[at.col];
       // gemm.tk:8  var acc = zeros(BM, BN);
@@ -2692,6 +2768,7 @@ struct gemm_bf16_BM64_BN128_stages8_arguments {
   int M;
   int K;
   int N;
+  tk::raster_grid<8> raster;
   bool loads_fit;        // the copy engine can load every tensor that it is to
   bool a_map_fits;       // this one at least
   bool b_map_fits;       // this one at least
@@ -2716,6 +2793,10 @@ __global__ void __launch_bounds__(256, 1)
     gemm_bf16_BM64_BN128_stages8(const __grid_constant__ gemm_bf16_BM64_BN128_stages8_arguments g) {
   auto &shared = tk::shared_at<gemm_bf16_BM64_BN128_stages8_shared>(0);
   const int warpgroup = tk::warpgroup_index();
+  if (g.loads_fit && tk::warp_index() == 4 && tk::elect_one()) {
+    tk::prefetch(g.a_map);
+    tk::prefetch(g.b_map);
+  }
   if (threadIdx.x == 0) {
     for (auto &barrier : shared.a_b_full)
       barrier.init(g.loads_fit ? 1 : 128);
@@ -2735,7 +2816,7 @@ __global__ void __launch_bounds__(256, 1)
       if (tk::warp_index() == 4 && tk::elect_one()) {
         tk::ring<8> a_b_at;
         for (int block = blockIdx.x; block < m_tiles.count() * n_tiles.count(); block += gridDim.x) {
-          const auto at = tk::raster(block, m_tiles.count(), n_tiles.count(), 8);
+          const auto at = tk::raster(block, g.raster);
           const auto m = m_tiles[at.row];
           const auto n = n_tiles[at.col];
           // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
@@ -2752,7 +2833,7 @@ __global__ void __launch_bounds__(256, 1)
       // Tensors that the copy engine cannot take: by the threads of this role.
       tk::ring<8> a_b_at;
       for (int block = blockIdx.x; block < m_tiles.count() * n_tiles.count(); block += gridDim.x) {
-        const auto at = tk::raster(block, m_tiles.count(), n_tiles.count(), 8);
+        const auto at = tk::raster(block, g.raster);
         const auto m = m_tiles[at.row];
         const auto n = n_tiles[at.col];
         // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
@@ -2789,7 +2870,7 @@ __global__ void __launch_bounds__(256, 1)
     tk::ring<8> a_b_at;
     tk::ring<8> a_b_done;
     for (int block = blockIdx.x; block < m_tiles.count() * n_tiles.count(); block += gridDim.x) {
-      const auto at = tk::raster(block, m_tiles.count(), n_tiles.count(), 8);
+      const auto at = tk::raster(block, g.raster);
       const auto m = m_tiles[at.row];
       const auto n = n_tiles[at.col];
       // gemm.tk:8  var acc = zeros(BM, BN);
@@ -2877,6 +2958,7 @@ struct gemm_bf16_cluster2_arguments {
   int M;
   int K;
   int N;
+  tk::raster_grid<4> raster;
   bool loads_fit;        // the copy engine can load every tensor that it is to
   bool a_map_fits;       // this one at least
   bool b_map_fits;       // this one at least
@@ -2901,6 +2983,10 @@ __global__ void __launch_bounds__(384, 1) gemm_bf16_cluster2(const __grid_consta
   auto &shared = tk::shared_at<gemm_bf16_cluster2_shared>(0);
   const int warpgroup = tk::warpgroup_index();
   const int rank = tk::cluster_rank();
+  if (g.loads_fit && tk::warp_index() == 8 && tk::elect_one()) {
+    tk::prefetch(g.a_map);
+    tk::prefetch(g.b_map);
+  }
   if (threadIdx.x == 0) {
     for (auto &barrier : shared.a_b_full)
       barrier.init(g.loads_fit ? 1 : 128);
@@ -2921,7 +3007,7 @@ __global__ void __launch_bounds__(384, 1) gemm_bf16_cluster2(const __grid_consta
         tk::ring<4> a_b_at;
         for (int block = blockIdx.x / 2; block < tk::ceil_div(m_tiles.count(), 2) * n_tiles.count();
              block += gridDim.x / 2) {
-          const auto at = tk::raster(block, tk::ceil_div(m_tiles.count(), 2), n_tiles.count(), 4);
+          const auto at = tk::raster(block, g.raster);
           const auto m = m_tiles[at.row * 2 + rank];
           const auto n = n_tiles[at.col];
           // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
@@ -2940,7 +3026,7 @@ __global__ void __launch_bounds__(384, 1) gemm_bf16_cluster2(const __grid_consta
       tk::ring<4> a_b_at;
       for (int block = blockIdx.x / 2; block < tk::ceil_div(m_tiles.count(), 2) * n_tiles.count();
            block += gridDim.x / 2) {
-        const auto at = tk::raster(block, tk::ceil_div(m_tiles.count(), 2), n_tiles.count(), 4);
+        const auto at = tk::raster(block, g.raster);
         const auto m = m_tiles[at.row * 2 + rank];
         const auto n = n_tiles[at.col];
         // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
@@ -2979,7 +3065,7 @@ __global__ void __launch_bounds__(384, 1) gemm_bf16_cluster2(const __grid_consta
     tk::ring<4> a_b_done;
     for (int block = blockIdx.x / 2; block < tk::ceil_div(m_tiles.count(), 2) * n_tiles.count();
          block += gridDim.x / 2) {
-      const auto at = tk::raster(block, tk::ceil_div(m_tiles.count(), 2), n_tiles.count(), 4);
+      const auto at = tk::raster(block, g.raster);
       const auto m = m_tiles[at.row * 2 + rank];
       const auto n = n_tiles[at.col];
       // gemm.tk:8  var acc = zeros(BM, BN);
@@ -3105,6 +3191,7 @@ struct gemm_bf16_BN128_pingpong1_arguments {
   int M;
   int K;
   int N;
+  tk::raster_grid<8> raster;
   bool loads_fit;        // the copy engine can load every tensor that it is to
   bool a_map_fits;       // this one at least
   bool b_map_fits;       // this one at least
@@ -3130,6 +3217,10 @@ __global__ void __launch_bounds__(384, 1)
     gemm_bf16_BN128_pingpong1(const __grid_constant__ gemm_bf16_BN128_pingpong1_arguments g) {
   auto &shared = tk::shared_at<gemm_bf16_BN128_pingpong1_shared>(0);
   const int warpgroup = tk::warpgroup_index();
+  if (g.loads_fit && tk::warp_index() == 8 && tk::elect_one()) {
+    tk::prefetch(g.a_map);
+    tk::prefetch(g.b_map);
+  }
   if (threadIdx.x == 0) {
     for (auto &barrier : shared.tile_turn)
       barrier.init(4);
@@ -3151,7 +3242,7 @@ __global__ void __launch_bounds__(384, 1)
       if (tk::warp_index() == 8 && tk::elect_one()) {
         tk::ring<4> a_b_at;
         for (int block = blockIdx.x; block < m_tiles.count() * n_tiles.count(); block += gridDim.x) {
-          const auto at = tk::raster(block, m_tiles.count(), n_tiles.count(), 8);
+          const auto at = tk::raster(block, g.raster);
           const auto m = m_tiles[at.row];
           const auto n = n_tiles[at.col];
           // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
@@ -3168,7 +3259,7 @@ __global__ void __launch_bounds__(384, 1)
       // Tensors that the copy engine cannot take: by the threads of this role.
       tk::ring<4> a_b_at;
       for (int block = blockIdx.x; block < m_tiles.count() * n_tiles.count(); block += gridDim.x) {
-        const auto at = tk::raster(block, m_tiles.count(), n_tiles.count(), 8);
+        const auto at = tk::raster(block, g.raster);
         const auto m = m_tiles[at.row];
         const auto n = n_tiles[at.col];
         // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
@@ -3207,7 +3298,7 @@ __global__ void __launch_bounds__(384, 1)
     tk::ring<2> tile_at;
     tk::ring<2> tile_next;
     for (int block = blockIdx.x; block < m_tiles.count() * n_tiles.count(); block += gridDim.x) {
-      const auto at = tk::raster(block, m_tiles.count(), n_tiles.count(), 8);
+      const auto at = tk::raster(block, g.raster);
       const auto m = m_tiles[at.row];
       const auto n = n_tiles[at.col];
       tile_next.advance();
@@ -3307,6 +3398,7 @@ struct gemm_bf16_BN128_arguments {
   int M;
   int K;
   int N;
+  tk::raster_grid<8> raster;
   bool loads_fit;        // the copy engine can load every tensor that it is to
   bool a_map_fits;       // this one at least
   bool b_map_fits;       // this one at least
@@ -3330,6 +3422,10 @@ struct gemm_bf16_BN128_shared {
 __global__ void __launch_bounds__(384, 1) gemm_bf16_BN128(const __grid_constant__ gemm_bf16_BN128_arguments g) {
   auto &shared = tk::shared_at<gemm_bf16_BN128_shared>(0);
   const int warpgroup = tk::warpgroup_index();
+  if (g.loads_fit && tk::warp_index() == 8 && tk::elect_one()) {
+    tk::prefetch(g.a_map);
+    tk::prefetch(g.b_map);
+  }
   if (threadIdx.x == 0) {
     for (auto &barrier : shared.a_b_full)
       barrier.init(g.loads_fit ? 1 : 128);
@@ -3349,7 +3445,7 @@ __global__ void __launch_bounds__(384, 1) gemm_bf16_BN128(const __grid_constant_
       if (tk::warp_index() == 8 && tk::elect_one()) {
         tk::ring<4> a_b_at;
         for (int block = blockIdx.x; block < m_tiles.count() * n_tiles.count(); block += gridDim.x) {
-          const auto at = tk::raster(block, m_tiles.count(), n_tiles.count(), 8);
+          const auto at = tk::raster(block, g.raster);
           const auto m = m_tiles[at.row];
           const auto n = n_tiles[at.col];
           // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
@@ -3366,7 +3462,7 @@ __global__ void __launch_bounds__(384, 1) gemm_bf16_BN128(const __grid_constant_
       // Tensors that the copy engine cannot take: by the threads of this role.
       tk::ring<4> a_b_at;
       for (int block = blockIdx.x; block < m_tiles.count() * n_tiles.count(); block += gridDim.x) {
-        const auto at = tk::raster(block, m_tiles.count(), n_tiles.count(), 8);
+        const auto at = tk::raster(block, g.raster);
         const auto m = m_tiles[at.row];
         const auto n = n_tiles[at.col];
         // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
@@ -3403,7 +3499,7 @@ __global__ void __launch_bounds__(384, 1) gemm_bf16_BN128(const __grid_constant_
     tk::ring<4> a_b_at;
     tk::ring<4> a_b_done;
     for (int block = blockIdx.x; block < m_tiles.count() * n_tiles.count(); block += gridDim.x) {
-      const auto at = tk::raster(block, m_tiles.count(), n_tiles.count(), 8);
+      const auto at = tk::raster(block, g.raster);
       const auto m = m_tiles[at.row];
       const auto n = n_tiles[at.col];
       // gemm.tk:8  var acc = zeros(BM, BN);
@@ -3492,6 +3588,7 @@ struct gemm_bf16_BN192_pingpong1_arguments {
   int M;
   int K;
   int N;
+  tk::raster_grid<8> raster;
   bool loads_fit;        // the copy engine can load every tensor that it is to
   bool a_map_fits;       // this one at least
   bool b_map_fits;       // this one at least
@@ -3517,6 +3614,10 @@ __global__ void __launch_bounds__(384, 1)
     gemm_bf16_BN192_pingpong1(const __grid_constant__ gemm_bf16_BN192_pingpong1_arguments g) {
   auto &shared = tk::shared_at<gemm_bf16_BN192_pingpong1_shared>(0);
   const int warpgroup = tk::warpgroup_index();
+  if (g.loads_fit && tk::warp_index() == 8 && tk::elect_one()) {
+    tk::prefetch(g.a_map);
+    tk::prefetch(g.b_map);
+  }
   if (threadIdx.x == 0) {
     for (auto &barrier : shared.tile_turn)
       barrier.init(4);
@@ -3538,7 +3639,7 @@ __global__ void __launch_bounds__(384, 1)
       if (tk::warp_index() == 8 && tk::elect_one()) {
         tk::ring<4> a_b_at;
         for (int block = blockIdx.x; block < m_tiles.count() * n_tiles.count(); block += gridDim.x) {
-          const auto at = tk::raster(block, m_tiles.count(), n_tiles.count(), 8);
+          const auto at = tk::raster(block, g.raster);
           const auto m = m_tiles[at.row];
           const auto n = n_tiles[at.col];
           // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
@@ -3555,7 +3656,7 @@ __global__ void __launch_bounds__(384, 1)
       // Tensors that the copy engine cannot take: by the threads of this role.
       tk::ring<4> a_b_at;
       for (int block = blockIdx.x; block < m_tiles.count() * n_tiles.count(); block += gridDim.x) {
-        const auto at = tk::raster(block, m_tiles.count(), n_tiles.count(), 8);
+        const auto at = tk::raster(block, g.raster);
         const auto m = m_tiles[at.row];
         const auto n = n_tiles[at.col];
         // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
@@ -3594,7 +3695,7 @@ __global__ void __launch_bounds__(384, 1)
     tk::ring<2> tile_at;
     tk::ring<2> tile_next;
     for (int block = blockIdx.x; block < m_tiles.count() * n_tiles.count(); block += gridDim.x) {
-      const auto at = tk::raster(block, m_tiles.count(), n_tiles.count(), 8);
+      const auto at = tk::raster(block, g.raster);
       const auto m = m_tiles[at.row];
       const auto n = n_tiles[at.col];
       tile_next.advance();
@@ -3711,6 +3812,7 @@ struct gemm_bf16_arguments {
   int M;
   int K;
   int N;
+  tk::raster_grid<8> raster;
   bool loads_fit;        // the copy engine can load every tensor that it is to
   bool a_map_fits;       // this one at least
   bool b_map_fits;       // this one at least
@@ -3734,6 +3836,10 @@ struct gemm_bf16_shared {
 __global__ void __launch_bounds__(384, 1) gemm_bf16(const __grid_constant__ gemm_bf16_arguments g) {
   auto &shared = tk::shared_at<gemm_bf16_shared>(0);
   const int warpgroup = tk::warpgroup_index();
+  if (g.loads_fit && tk::warp_index() == 8 && tk::elect_one()) {
+    tk::prefetch(g.a_map);
+    tk::prefetch(g.b_map);
+  }
   if (threadIdx.x == 0) {
     for (auto &barrier : shared.a_b_full)
       barrier.init(g.loads_fit ? 1 : 128);
@@ -3753,7 +3859,7 @@ __global__ void __launch_bounds__(384, 1) gemm_bf16(const __grid_constant__ gemm
       if (tk::warp_index() == 8 && tk::elect_one()) {
         tk::ring<4> a_b_at;
         for (int block = blockIdx.x; block < m_tiles.count() * n_tiles.count(); block += gridDim.x) {
-          const auto at = tk::raster(block, m_tiles.count(), n_tiles.count(), 8);
+          const auto at = tk::raster(block, g.raster);
           const auto m = m_tiles[at.row];
           const auto n = n_tiles[at.col];
           // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
@@ -3770,7 +3876,7 @@ __global__ void __launch_bounds__(384, 1) gemm_bf16(const __grid_constant__ gemm
       // Tensors that the copy engine cannot take: by the threads of this role.
       tk::ring<4> a_b_at;
       for (int block = blockIdx.x; block < m_tiles.count() * n_tiles.count(); block += gridDim.x) {
-        const auto at = tk::raster(block, m_tiles.count(), n_tiles.count(), 8);
+        const auto at = tk::raster(block, g.raster);
         const auto m = m_tiles[at.row];
         const auto n = n_tiles[at.col];
         // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
@@ -3807,7 +3913,7 @@ __global__ void __launch_bounds__(384, 1) gemm_bf16(const __grid_constant__ gemm
     tk::ring<4> a_b_at;
     tk::ring<4> a_b_done;
     for (int block = blockIdx.x; block < m_tiles.count() * n_tiles.count(); block += gridDim.x) {
-      const auto at = tk::raster(block, m_tiles.count(), n_tiles.count(), 8);
+      const auto at = tk::raster(block, g.raster);
       const auto m = m_tiles[at.row];
       const auto n = n_tiles[at.col];
       // gemm.tk:8  var acc = zeros(BM, BN);
@@ -4220,6 +4326,7 @@ static tk_status gemm(tk::host::order order, const tk_tensor *a, const tk_tensor
     arguments.M = M;
     arguments.K = K;
     arguments.N = N;
+    arguments.n_steps = tk::divisor(tk::host::steps(0, N, 64));
     arguments.a_map_fits = tk::host::encode_map(arguments.a_map, a_view, {0, 64, 64, 128, false, 128});
     arguments.b_map_fits = tk::host::encode_map(arguments.b_map, b_view, {0, 128, 64, 128, false, 128});
     arguments.loads_fit = arguments.a_map_fits && arguments.b_map_fits;
@@ -4237,6 +4344,7 @@ static tk_status gemm(tk::host::order order, const tk_tensor *a, const tk_tensor
     arguments.M = M;
     arguments.K = K;
     arguments.N = N;
+    arguments.n_steps = tk::divisor(tk::host::steps(0, N, 64));
     arguments.a_map_fits = tk::host::encode_map(arguments.a_map, a_view, {0, 64, 64, 128, false, 128});
     arguments.b_map_fits = tk::host::encode_map(arguments.b_map, b_view, {0, 64, 64, 128, false, 128});
     arguments.loads_fit = arguments.a_map_fits && arguments.b_map_fits;
@@ -4253,6 +4361,7 @@ static tk_status gemm(tk::host::order order, const tk_tensor *a, const tk_tensor
     arguments.M = M;
     arguments.K = K;
     arguments.N = N;
+    arguments.n_steps = tk::divisor(tk::host::steps(0, N, 64));
     arguments.b_map_fits = tk::host::encode_map(arguments.b_map, b_view, {0, 128, 64, 128, false, 128});
     arguments.a_map_fits = tk::host::encode_map(arguments.a_map, a_view, {0, 16, 64, 128, false, 128});
     arguments.loads_fit = arguments.b_map_fits && arguments.a_map_fits;
@@ -4269,6 +4378,7 @@ static tk_status gemm(tk::host::order order, const tk_tensor *a, const tk_tensor
     arguments.M = M;
     arguments.K = K;
     arguments.N = N;
+    arguments.raster = tk::raster_grid<8>(tk::host::steps(0, M, 16), tk::host::steps(0, N, 64));
     arguments.b_map_fits = tk::host::encode_map(arguments.b_map, b_view, {0, 128, 64, 128, false, 128});
     arguments.a_map_fits = tk::host::encode_map(arguments.a_map, a_view, {0, 16, 64, 128, false, 128});
     arguments.loads_fit = arguments.b_map_fits && arguments.a_map_fits;
@@ -4285,6 +4395,7 @@ static tk_status gemm(tk::host::order order, const tk_tensor *a, const tk_tensor
     arguments.M = M;
     arguments.K = K;
     arguments.N = N;
+    arguments.raster = tk::raster_grid<8>(tk::host::steps(0, M, 32), tk::host::steps(0, N, 64));
     arguments.b_map_fits = tk::host::encode_map(arguments.b_map, b_view, {0, 64, 64, 128, false, 128});
     arguments.a_map_fits = tk::host::encode_map(arguments.a_map, a_view, {0, 32, 64, 128, false, 128});
     arguments.loads_fit = arguments.b_map_fits && arguments.a_map_fits;
@@ -4302,6 +4413,7 @@ static tk_status gemm(tk::host::order order, const tk_tensor *a, const tk_tensor
     arguments.M = M;
     arguments.K = K;
     arguments.N = N;
+    arguments.n_steps = tk::divisor(tk::host::steps(0, N, 64));
     arguments.a_map_fits = tk::host::encode_map(arguments.a_map, a_view, {0, 64, 64, 128, false, 128});
     arguments.b_map_fits = tk::host::encode_map(arguments.b_map, b_view, {0, 64, 64, 128, false, 128});
     arguments.loads_fit = arguments.a_map_fits && arguments.b_map_fits;
@@ -4319,6 +4431,7 @@ static tk_status gemm(tk::host::order order, const tk_tensor *a, const tk_tensor
     arguments.M = M;
     arguments.K = K;
     arguments.N = N;
+    arguments.n_steps = tk::divisor(tk::host::steps(0, N, 256));
     arguments.a_map_fits = tk::host::encode_map(arguments.a_map, a_view, {0, 16, 64, 128, false, 128});
     arguments.b_map_fits = tk::host::encode_map(arguments.b_map, b_view, {0, 32, 64, 128, false, 128});
     arguments.c_piece_map_fits = tk::host::encode_map(arguments.c_piece_map, c_view, {0, 64, 64, 128, true});
@@ -4338,6 +4451,7 @@ static tk_status gemm(tk::host::order order, const tk_tensor *a, const tk_tensor
     arguments.M = M;
     arguments.K = K;
     arguments.N = N;
+    arguments.n_steps = tk::divisor(tk::host::steps(0, N, 256));
     arguments.a_map_fits = tk::host::encode_map(arguments.a_map, a_view, {0, 32, 64, 128, false});
     arguments.b_map_fits = tk::host::encode_map(arguments.b_map, b_view, {0, 16, 64, 128, false, 128});
     arguments.c_piece_map_fits = tk::host::encode_map(arguments.c_piece_map, c_view, {0, 64, 64, 128, true});
@@ -4357,6 +4471,7 @@ static tk_status gemm(tk::host::order order, const tk_tensor *a, const tk_tensor
     arguments.M = M;
     arguments.K = K;
     arguments.N = N;
+    arguments.n_steps = tk::divisor(tk::host::steps(0, N, 512));
     arguments.a_map_fits = tk::host::encode_map(arguments.a_map, a_view, {0, 16, 64, 128, false});
     arguments.b_map_fits = tk::host::encode_map(arguments.b_map, b_view, {0, 64, 64, 128, false, 128});
     arguments.c_piece_map_fits = tk::host::encode_map(arguments.c_piece_map, c_view, {0, 64, 64, 128, true});
@@ -4376,6 +4491,7 @@ static tk_status gemm(tk::host::order order, const tk_tensor *a, const tk_tensor
     arguments.M = M;
     arguments.K = K;
     arguments.N = N;
+    arguments.n_steps = tk::divisor(tk::host::steps(0, N, 192));
     arguments.a_map_fits = tk::host::encode_map(arguments.a_map, a_view, {0, 64, 64, 128, false});
     arguments.b_map_fits = tk::host::encode_map(arguments.b_map, b_view, {0, 16, 32, 64, false});
     arguments.c_piece_map_fits = tk::host::encode_map(arguments.c_piece_map, c_view, {0, 64, 32, 64, true});
@@ -4395,6 +4511,7 @@ static tk_status gemm(tk::host::order order, const tk_tensor *a, const tk_tensor
     arguments.M = M;
     arguments.K = K;
     arguments.N = N;
+    arguments.raster = tk::raster_grid<4>(tk::host::steps(0, M, 256), tk::host::steps(0, N, 256));
     arguments.a_map_fits = tk::host::encode_map(arguments.a_map, a_view, {0, 64, 64, 128, false});
     arguments.b_map_fits = tk::host::encode_map(arguments.b_map, b_view, {0, 64, 64, 128, false});
     arguments.c_piece_map_fits = tk::host::encode_map(arguments.c_piece_map, c_view, {0, 64, 64, 128, true});
@@ -4413,6 +4530,7 @@ static tk_status gemm(tk::host::order order, const tk_tensor *a, const tk_tensor
     arguments.M = M;
     arguments.K = K;
     arguments.N = N;
+    arguments.raster = tk::raster_grid<8>(tk::host::steps(0, M, 192), tk::host::steps(0, N, 192));
     arguments.a_map_fits = tk::host::encode_map(arguments.a_map, a_view, {0, 192, 64, 128, false});
     arguments.b_map_fits = tk::host::encode_map(arguments.b_map, b_view, {0, 64, 64, 128, false});
     arguments.c_piece_map_fits = tk::host::encode_map(arguments.c_piece_map, c_view, {0, 64, 64, 128, true});
@@ -4432,6 +4550,7 @@ static tk_status gemm(tk::host::order order, const tk_tensor *a, const tk_tensor
     arguments.M = M;
     arguments.K = K;
     arguments.N = N;
+    arguments.raster = tk::raster_grid<32>(tk::host::steps(0, M, 512), tk::host::steps(0, N, 192));
     arguments.a_map_fits = tk::host::encode_map(arguments.a_map, a_view, {0, 128, 64, 128, false});
     arguments.b_map_fits = tk::host::encode_map(arguments.b_map, b_view, {0, 16, 64, 128, false});
     arguments.c_piece_map_fits = tk::host::encode_map(arguments.c_piece_map, c_view, {0, 128, 64, 128, true});
@@ -4450,6 +4569,7 @@ static tk_status gemm(tk::host::order order, const tk_tensor *a, const tk_tensor
     arguments.M = M;
     arguments.K = K;
     arguments.N = N;
+    arguments.raster = tk::raster_grid<8>(tk::host::steps(0, M, 64), tk::host::steps(0, N, 64));
     arguments.a_map_fits = tk::host::encode_map(arguments.a_map, a_view, {0, 64, 64, 128, false, 128});
     arguments.b_map_fits = tk::host::encode_map(arguments.b_map, b_view, {0, 64, 64, 128, false, 128});
     arguments.c_piece_map_fits = tk::host::encode_map(arguments.c_piece_map, c_view, {0, 64, 64, 128, true});
@@ -4468,6 +4588,7 @@ static tk_status gemm(tk::host::order order, const tk_tensor *a, const tk_tensor
     arguments.M = M;
     arguments.K = K;
     arguments.N = N;
+    arguments.raster = tk::raster_grid<8>(tk::host::steps(0, M, 64), tk::host::steps(0, N, 192));
     arguments.a_map_fits = tk::host::encode_map(arguments.a_map, a_view, {0, 64, 64, 128, false});
     arguments.b_map_fits = tk::host::encode_map(arguments.b_map, b_view, {0, 64, 64, 128, false, 128});
     arguments.c_piece_map_fits = tk::host::encode_map(arguments.c_piece_map, c_view, {0, 64, 64, 128, true});
@@ -4487,6 +4608,7 @@ static tk_status gemm(tk::host::order order, const tk_tensor *a, const tk_tensor
     arguments.M = M;
     arguments.K = K;
     arguments.N = N;
+    arguments.raster = tk::raster_grid<8>(tk::host::steps(0, M, 64), tk::host::steps(0, N, 128));
     arguments.a_map_fits = tk::host::encode_map(arguments.a_map, a_view, {0, 64, 64, 128, false});
     arguments.b_map_fits = tk::host::encode_map(arguments.b_map, b_view, {0, 64, 64, 128, false, 128});
     arguments.c_piece_map_fits = tk::host::encode_map(arguments.c_piece_map, c_view, {0, 64, 64, 128, true});
@@ -4505,6 +4627,7 @@ static tk_status gemm(tk::host::order order, const tk_tensor *a, const tk_tensor
     arguments.M = M;
     arguments.K = K;
     arguments.N = N;
+    arguments.raster = tk::raster_grid<4>(tk::host::steps(0, M, 256), tk::host::steps(0, N, 256));
     arguments.a_map_fits = tk::host::encode_map(arguments.a_map, a_view, {0, 128, 64, 128, false});
     arguments.b_map_fits = tk::host::encode_map(arguments.b_map, b_view, {0, 64, 64, 128, false});
     arguments.c_piece_map_fits = tk::host::encode_map(arguments.c_piece_map, c_view, {0, 64, 64, 128, true});
@@ -4523,6 +4646,7 @@ static tk_status gemm(tk::host::order order, const tk_tensor *a, const tk_tensor
     arguments.M = M;
     arguments.K = K;
     arguments.N = N;
+    arguments.raster = tk::raster_grid<8>(tk::host::steps(0, M, 128), tk::host::steps(0, N, 128));
     arguments.a_map_fits = tk::host::encode_map(arguments.a_map, a_view, {0, 128, 64, 128, false});
     arguments.b_map_fits = tk::host::encode_map(arguments.b_map, b_view, {0, 64, 64, 128, false});
     arguments.c_piece_map_fits = tk::host::encode_map(arguments.c_piece_map, c_view, {0, 128, 64, 128, true});
@@ -4541,6 +4665,7 @@ static tk_status gemm(tk::host::order order, const tk_tensor *a, const tk_tensor
     arguments.M = M;
     arguments.K = K;
     arguments.N = N;
+    arguments.raster = tk::raster_grid<8>(tk::host::steps(0, M, 128), tk::host::steps(0, N, 128));
     arguments.a_map_fits = tk::host::encode_map(arguments.a_map, a_view, {0, 128, 64, 128, false});
     arguments.b_map_fits = tk::host::encode_map(arguments.b_map, b_view, {0, 64, 64, 128, false});
     arguments.c_piece_map_fits = tk::host::encode_map(arguments.c_piece_map, c_view, {0, 64, 64, 128, true});
@@ -4558,6 +4683,7 @@ static tk_status gemm(tk::host::order order, const tk_tensor *a, const tk_tensor
     arguments.M = M;
     arguments.K = K;
     arguments.N = N;
+    arguments.raster = tk::raster_grid<8>(tk::host::steps(0, M, 128), tk::host::steps(0, N, 192));
     arguments.a_map_fits = tk::host::encode_map(arguments.a_map, a_view, {0, 128, 64, 128, false});
     arguments.b_map_fits = tk::host::encode_map(arguments.b_map, b_view, {0, 64, 64, 128, false});
     arguments.c_piece_map_fits = tk::host::encode_map(arguments.c_piece_map, c_view, {0, 128, 64, 128, true});
@@ -4575,6 +4701,7 @@ static tk_status gemm(tk::host::order order, const tk_tensor *a, const tk_tensor
     arguments.M = M;
     arguments.K = K;
     arguments.N = N;
+    arguments.raster = tk::raster_grid<8>(tk::host::steps(0, M, 128), tk::host::steps(0, N, 256));
     arguments.a_map_fits = tk::host::encode_map(arguments.a_map, a_view, {0, 128, 64, 128, false});
     arguments.b_map_fits = tk::host::encode_map(arguments.b_map, b_view, {0, 64, 64, 128, false});
     arguments.c_piece_map_fits = tk::host::encode_map(arguments.c_piece_map, c_view, {0, 64, 64, 128, true});

@@ -9,6 +9,7 @@
 #include "backends/emit/host/HostFunction.h"
 #include "backends/emit/host/ProgramLauncher.h"
 #include "backends/emit/host/WorkspaceEntries.h"
+#include "backends/emit/kernel/GridDivisors.h"
 #include "backends/emit/kernel/KernelPrinter.h"
 #include "backends/emit/kernel/Types.h"
 #include "backends/targets/Dialect.h"
@@ -144,6 +145,10 @@ private:
     }
     for (const std::string &symbol : runtimeSymbols(plan))
       line("{}.{} = {};", argumentsName, members.argument(symbol), identifier(symbol));
+    for (const GridDivisor &divisor : gridDivisors(plan))
+      line("{}.{} = {}({}{});", argumentsName, members.divisor(divisor.key), typeOf(divisor, plan.grid),
+           steps(plan, divisor.first, divisor.end),
+           divisor.key == rasterKey ? ", " + steps(plan, divisor.end, divisor.end + 1) : "");
     for (const Reach &reach : reaches(plan))
       line("tk::host::check_reach({}, {}, {}, {});", callName, view(reach.tensor), reach.dim, reach.extent);
     if (plan.aligned)

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "backends/emit/kernel/GridPrinter.h"
 
+#include "backends/emit/kernel/GridDivisors.h"
 #include "backends/targets/Dialect.h"
 
 #include <algorithm>
@@ -30,9 +31,11 @@ cpp::Expr GridPrinter::bound(const std::string &var) const {
   return found == kernel.preludeValues.end() ? cpp::name(identifier(var)) : found->second;
 }
 
-/// Whether an axis counts the blocks of a cluster that share one tile.
-bool GridPrinter::isPart(const plan::GridAxis &axis) const {
-  return axis.name == plan.grid.clusterAxis && axis.tileSize == 0;
+bool GridPrinter::isPart(const plan::GridAxis &axis) const { return isPartOfTile(plan.grid, axis); }
+
+/// What the launcher has prepared for division; `steps` where bounds are read on the GPU.
+cpp::Expr GridPrinter::divisor(const std::string &key, cpp::Expr steps) const {
+  return plan.grid.ragged ? steps : cpp::member(cpp::name("g"), kernel.members.divisor(key));
 }
 
 bool GridPrinter::isReversed(const plan::GridAxis &axis) const {
@@ -104,16 +107,17 @@ void GridPrinter::declareAxis(const plan::GridAxis &axis, cpp::Expr place, cpp::
 template <class Take>
 void GridPrinter::takeAxes(size_t first, cpp::Expr number, const Take &take, cpp::Body &out) const {
   const auto &axes = plan.grid.axes;
-  const size_t end = axes.size();
-  if (plan.grid.rasterGroup > 0 && end >= first + 2) {
-    const size_t rows = end - 1 - plan.grid.rasterAxes;
+  const size_t end = axes.size(), rows = firstRasterAxis(plan.grid, first);
+  if (rows < end) {
     const cpp::Expr height = extentOf(rows, end - 1), width = extent(axes.back());
     if (rows > first) {
       out.push_back(cpp::Stmt::declaration("tk::grid_walk", "position", cpp::braces("", {number})));
-      number = cpp::method(cpp::name("position"), "take", {cpp::binary("*", height, width)});
+      number = cpp::method(cpp::name("position"), "take", {divisor(planeKey, cpp::binary("*", height, width))});
     }
-    out.push_back(cpp::Stmt::declaration(
-        "const auto", "at", cpp::call("tk::raster", {number, height, width, cpp::integer(plan.grid.rasterGroup)})));
+    const std::vector<cpp::Expr> grid =
+        plan.grid.ragged ? std::vector<cpp::Expr>{number, height, width, cpp::integer(plan.grid.rasterGroup)}
+                         : std::vector<cpp::Expr>{number, divisor(rasterKey, {})};
+    out.push_back(cpp::Stmt::declaration("const auto", "at", cpp::call("tk::raster", grid)));
     walkAxes(rows, end - 1, cpp::name("at.row"), "row", take, out);
     take(axes.back(), placeOf(axes.back(), cpp::name("at.col")));
     if (rows > first)
@@ -133,8 +137,9 @@ void GridPrinter::walkAxes(size_t first, size_t end, const cpp::Expr &number, co
   out.push_back(cpp::Stmt::declaration("tk::grid_walk", walk, cpp::braces("", {number})));
   while (end-- > first) {
     const cpp::Expr left = cpp::name(walk);
-    take(axes[end], placeOf(axes[end], end == first ? cpp::member(left, "position")
-                                                    : cpp::method(left, "take", {extent(axes[end])})));
+    const plan::GridAxis &axis = axes[end];
+    const auto steps = [&] { return isPart(axis) ? extent(axis) : divisor(axis.name, extent(axis)); };
+    take(axis, placeOf(axis, end == first ? cpp::member(left, "position") : cpp::method(left, "take", {steps()})));
   }
 }
 

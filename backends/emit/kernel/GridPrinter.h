@@ -28,6 +28,7 @@ public:
 private:
   cpp::Expr bound(const std::string &var) const;
   bool isPart(const plan::GridAxis &axis) const;
+  cpp::Expr divisor(const std::string &key, cpp::Expr steps) const;
   bool isReversed(const plan::GridAxis &axis) const;
   cpp::Expr extent(const plan::GridAxis &axis) const;
   cpp::Expr extentOf(size_t first, size_t end) const;

@@ -9,6 +9,7 @@
 #include "backends/emit/kernel/AllRoles.h"
 #include "backends/emit/kernel/BlockRegisters.h"
 #include "backends/emit/kernel/DropUnused.h"
+#include "backends/emit/kernel/GridDivisors.h"
 #include "backends/emit/kernel/GridPrinter.h"
 #include "backends/emit/kernel/RolePrinter.h"
 #include "backends/targets/Description.h"
@@ -157,6 +158,8 @@ private:
     }
     for (const std::string &symbol : runtimeSymbols(plan))
       text += fmt::format("  int {};\n", kernel.members.argument(symbol));
+    for (const GridDivisor &divisor : gridDivisors(plan))
+      text += fmt::format("  {} {};\n", typeOf(divisor, plan.grid), kernel.members.divisor(divisor.key));
     text += fitsMembers();
     if (plan.grid.counted)
       text += "  tk::tile_claims tk_claims;\n";
@@ -277,6 +280,7 @@ private:
       body.push_back(cpp::Stmt::declaration("const int", "warp", cpp::call("tk::warp_index")));
     if (plan.cluster > 1)
       body.push_back(cpp::Stmt::declaration("const int", "rank", cpp::call("tk::cluster_rank")));
+    prefetchMaps(body);
     initBarriers(body);
     allocateTensor(body);
     printPrelude(body);
@@ -348,6 +352,30 @@ private:
     return bytes % 1024 == 0 ? fmt::format("{} KiB", bytes / 1024) : fmt::format("{} bytes", bytes);
   }
 
+  /// The copy engine reads a map before it copies. So the thread that will ask it first has the maps fetched while the
+  /// block is set up.
+  void prefetchMaps(cpp::Body &body) const {
+    const plan::Role *loading = nullptr;
+    for (const plan::Role &role : plan.roles)
+      plan::walk(role.body, [&](const Stmt &stmt) {
+        if (stmt.kind == StmtKind::CopyIn && !stmt.map.empty() && !loading)
+          loading = &role;
+      });
+    if (!loading)
+      return;
+    cpp::Body fetch;
+    for (const auto &[map, use] : mapUses(plan))
+      if (use == MapUse::LoadsTile)
+        fetch.push_back(cpp::Stmt::expression(cpp::call("tk::prefetch", {kernel.tensorMap(map)})));
+    if (fetch.empty())
+      return;
+    cpp::Expr asks = cpp::binary("==", cpp::call("tk::warp_index"), cpp::integer(loading->firstWarp));
+    if (kernel.asksLoadsFit())
+      asks = cpp::binary("&&", kernel.loadsFit(), asks);
+    asks = cpp::binary("&&", asks, cpp::call("tk::elect_one"));
+    body.push_back(cpp::Stmt::ifThen(asks, std::move(fetch)));
+  }
+
   void initBarriers(cpp::Body &body) {
     if (plan.barriers.empty())
       return;
@@ -378,9 +406,7 @@ private:
 
   /// Whether blocks of the cluster use each other's barriers, which must then be there in all of them. Blocks that only
   /// read what others have stored meet before that.
-  bool othersReachBarriers() const {
-    return plan.cluster > 1 && any(plan, plan::reachesOtherBlocks);
-  }
+  bool othersReachBarriers() const { return plan.cluster > 1 && any(plan, plan::reachesOtherBlocks); }
 
   /// Where the launcher leaves copies to the threads of a role, each of them arrives, not the one that asks the engine.
   cpp::Expr arrivalsAt(const plan::Barrier &barrier) const {

@@ -4,7 +4,7 @@
 // The order in which the blocks of a grid take its tiles.
 #pragma once
 
-#include "tk/config.h"
+#include "tk/divisor.h"
 
 namespace tk {
 
@@ -23,6 +23,25 @@ __host__ __device__ constexpr grid_position raster(int tile, int rows, int cols,
   if (left >= group)
     return {first + int(within % unsigned(group)), int(within / unsigned(group))};
   return {first + int(within % unsigned(left)), int(within / unsigned(left))};
+}
+
+/// The same for a grid that the launcher knows, with what it is divided by.
+template <int Group> struct raster_grid {
+  int rows;
+  divisor group; ///< tiles of a whole group of rows
+  divisor last;  ///< rows of the last group
+
+  raster_grid() = default;
+  constexpr raster_grid(long long rows, long long cols)
+      : rows(int(rows)), group(Group * cols), last(rows % Group == 0 ? Group : rows % Group) {}
+};
+template <int Group> __host__ __device__ constexpr grid_position raster(int tile, const raster_grid<Group> &grid) {
+  const int before = grid.group.quotient(tile);
+  const int within = tile - before * grid.group.value, first = before * Group;
+  if (grid.rows - first >= Group)
+    return {first + within % Group, within / Group};
+  const int col = grid.last.quotient(within);
+  return {first + within - col * grid.last.value, col};
 }
 
 /// The number of the tile at a position: what raster takes.

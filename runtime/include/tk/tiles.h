@@ -4,7 +4,7 @@
 // Tile indices: which elements of a range a tile covers, and the ranges that loops and grids run over.
 #pragma once
 
-#include "tk/config.h"
+#include "tk/divisor.h"
 
 namespace tk {
 
@@ -119,6 +119,11 @@ struct grid_walk {
   __host__ __device__ constexpr int take(int extent) {
     const int coordinate = position % extent;
     position /= extent;
+    return coordinate;
+  }
+  __host__ __device__ constexpr int take(const divisor &extent) {
+    const int steps = extent.quotient(position), coordinate = position - steps * extent.value;
+    position = steps;
     return coordinate;
   }
 };
