@@ -10,6 +10,7 @@
 #include "ir/plan/Turns.h"
 #include <algorithm>
 #include <fmt/core.h>
+#include <numeric>
 #include <set>
 #include <utility>
 
@@ -335,7 +336,9 @@ private:
   void leave(plan::Role &role, const std::string &sum, int64_t readCols, SourceLoc loc) {
     const plan::VarType type = role.findVar(sum)->type;
     const std::string buffer = bufferOf[sum] = freshName(sum + "_part", taken);
-    plan.buffers.push_back(bufferOfPart(buffer, type, readCols, loc));
+    const bool isDivided = plan::heldPart(type) == plan::Division::Cols; // an instance writes whole panels, too
+    const int64_t panels = isDivided ? std::gcd(readCols, type.cols / role.instances) : readCols;
+    plan.buffers.push_back(bufferOfPart(buffer, type, panels, loc));
     Stmt &write = plan::append(role.body, Kind::StoreShared, loc);
     write.operands = {sum};
     write.ref = {buffer, "", false, plan::heldPart(type)};
