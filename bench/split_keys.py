@@ -1,23 +1,40 @@
 # Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """How decoding is split, for those who time it and those who predict it."""
+import math
+
+MULTIPROCESSORS = 132  # of an H100 or H200
+TILE = 64  # keys
+# Microseconds by elements of a head: for a tile of keys of a block that waits for memory alone; for a tile where blocks on all
+# multiprocessors share the memory's bandwidth, and where blocks share a multiprocessor's; for a round of blocks that begins; for parts
+# that are put together, for each of these, and what this takes longer where many blocks keep the next kernel from beginning early.
+TIMES = {64: (0.60, 0.515, 0.37, 1.2, 2.6, 0.024, 2.1), 128: (0.77, 0.94, 0.59, 1.6, 3.0, 0.01, 2.0)}
+MANY_BLOCKS = 512  # runtime/include/tk/sync.h, launch_dependents
+
+
+def blocks_at_once(blocks, d):
+    """How many blocks a multiprocessor has at a time: as kernels/extra/decode.tk chooses."""
+    if d == 128 or -(-blocks // (2 * MULTIPROCESSORS)) * 2 < -(-blocks // (3 * MULTIPROCESSORS)) * 3:
+        return 2
+    return 3
+
+
+def time_of(parts, pairs, length, d):
+    """About how many microseconds decoding takes with so many parts, beside what it takes with any."""
+    waiting, shared, own, begin, together, part, late = TIMES[d]
+    blocks, tiles = pairs * parts, math.ceil(math.ceil(length / parts) / TILE)
+    at_once = blocks_at_once(blocks, d)
+    rounds, rest = divmod(blocks / MULTIPROCESSORS, at_once)
+
+    def of_round(each):
+        return tiles * max(waiting, shared * each, own * math.ceil(each))
+
+    combined = together + part * parts + (late if blocks > MANY_BLOCKS else 0)
+    return rounds * (of_round(at_once) + begin) + of_round(rest) * (rest > 0) + (combined if parts > 1 else 0)
 
 
 def parts_of_keys(pairs, length, d):
-    """How many parts decoding splits the keys of each pair of a sequence and a key head in. An H100 or H200 has 132 multiprocessors.
-
-    - One block for each of them, with 256 keys or more a block; up to 8 parts may be of 160 keys.
-    - Or nearly two blocks for each, in at most 8 parts: of 200 keys with heads of 64 elements, of 300 with heads of 128.
-    - Or as many as two blocks for each allow, with 1000 keys a block (900 with heads of 64 elements).
-    - Or 3 parts, with heads of 64 elements, where one part each would make one full round of blocks and a rest.
-
-    It is the largest of these numbers. With heads of 128 elements, a second block for each of many pairs gains less than it
-    costs to put two parts together, unless there are many keys. docs/notes/attention-splits.md has the times."""
-    if d == 128 and pairs > 88 and length < 8192:
-        return 1
-    once = min(132 // pairs, max(min(8, length // 160), length // 256))
-    twice = min(264 // pairs, 8, length // (200 if d == 64 and pairs <= 66 else 300))
-    if pairs > (88 if d == 64 else 66) or pairs * twice < 190:
-        twice = 1
-    rest = 3 if d == 64 and 264 < pairs <= 400 and length >= 3000 else 1
-    return max(1, once, twice, rest, min(264 // pairs, length // (900 if d == 64 else 1000)))
+    """How many parts decoding splits the keys of each pair of a sequence and a key head in, on an H100 or H200: those that take least
+    time by `time_of`. Its numbers are fitted to times of 140 shapes, each with several numbers of parts (docs/notes/attention-splits.md)."""
+    most = max(1, min(length // TILE, 6 * MULTIPROCESSORS // pairs))
+    return min(range(1, most + 1), key=lambda parts: time_of(parts, pairs, length, d))
