@@ -4040,8 +4040,12 @@ static bool gemm_when2(int64_t K, int64_t M, int64_t N, int64_t alignment_a, int
                        int64_t multiprocessors) {
   if (!(tk::host::ceildiv(M, 64) * tk::host::ceildiv(N, 64) * 4 <= tk::host::divide(multiprocessors, 11) * 10))
     return false;
-  return (tk::host::min(alignment_a, alignment_b) < 16 && K >= 512 && M > 32) ||
-         (tk::host::min(alignment_a, alignment_b) == 16 && K >= 1408) || K >= 1920;
+  if (M > 32 && ((tk::host::min(alignment_a, alignment_b) < 16 && K >= 512) ||
+                 (tk::host::min(alignment_a, alignment_b) < 64 && K >= 800) || K >= 1408))
+    return true;
+  if (tk::host::min(alignment_a, alignment_b) == 16 && K >= 1408)
+    return true;
+  return K >= 1920;
 }
 
 static bool gemm_when3(int64_t K, int64_t M, int64_t N, int64_t alignment_a, int64_t alignment_b,
@@ -4221,10 +4225,13 @@ static bool gemm_when10(int64_t K, int64_t M, int64_t N, int64_t alignment_a, in
 
 static bool gemm_when11(int64_t K, int64_t M, int64_t N, int64_t alignment_a, int64_t alignment_b,
                         int64_t multiprocessors) {
-  if (!(tk::host::ceildiv(M, 64) * tk::host::ceildiv(N, 192) <= multiprocessors &&
-        tk::host::ceildiv(N, 192) * 3 <= tk::host::ceildiv(N, 128) * 2 + 1))
+  if (!(tk::host::ceildiv(M, 64) * tk::host::ceildiv(N, 192) <= multiprocessors))
     return false;
-  if (!((tk::host::ceildiv(M, 64) * tk::host::ceildiv(N, 128) > multiprocessors && M > 64) || (N > 128 && N <= 192)))
+  if (tk::host::ceildiv(M, 64) * tk::host::ceildiv(N, 128) > multiprocessors && M > 64 &&
+      tk::host::min(alignment_a, alignment_b) >= 64 && K > 1536)
+    return true;
+  if (!(tk::host::ceildiv(N, 192) * 3 <= tk::host::ceildiv(N, 128) * 2 + 1 &&
+        ((tk::host::ceildiv(M, 64) * tk::host::ceildiv(N, 128) > multiprocessors && M > 64) || (N > 128 && N <= 192))))
     return false;
   if (!(K <= 1536 || tk::host::ceildiv(M, 64) * tk::host::ceildiv(N, 192) * 9 <=
                          tk::host::ceildiv(M, 128) * tk::host::ceildiv(N, 128) * 10))
