@@ -32,8 +32,8 @@ template <int Group> struct raster_grid {
   divisor last;  ///< rows of the last group
 
   raster_grid() = default;
-  constexpr raster_grid(long long rows, long long cols)
-      : rows(int(rows)), group(Group * cols), last(rows % Group == 0 ? Group : rows % Group) {}
+  constexpr raster_grid(long long height, long long width)
+      : rows(int(height)), group(Group * width), last(height % Group == 0 ? Group : height % Group) {}
 };
 template <int Group> __host__ __device__ constexpr grid_position raster(int tile, const raster_grid<Group> &grid) {
   const int before = grid.group.quotient(tile);

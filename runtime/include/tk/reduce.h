@@ -307,7 +307,8 @@ template <class F, tile X, class S> __device__ __forceinline__ auto reduce_rows(
       sums[b] = combine_column_lanes<L>(f, sums[b]);
   }
   constexpr int warps = plain<S>::warps;
-  static_assert(!X::has_rows || warps * warp_size >= L::threads, "a column lies in every warp of the layout");
+  static_assert(!X::has_rows || warps * warp_size >= L::threads || warps_per_row<L> * warp_size >= L::threads,
+                "a column lies in every warp of the layout, unless these hold one row");
   if constexpr (X::has_rows && warps > warps_per_row<L>) {
     static_assert(plain<S>::elements >= scratch_elements<X> * slots_of<T>, "scratch too small");
     const int warp = through.warp();
