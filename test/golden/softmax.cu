@@ -1993,7 +1993,8 @@ extern "C" tk_status softmax_any(const tk_tensor *x, const tk_tensor *y, struct 
                      stream);
     return call.status();
   }
-  if (T == tk::element::f16 && (tk::host::modulo(int64_t(C), 8) != 0) && (int64_t(C) > 4096)) {
+  if (T == tk::element::f16 && (tk::host::modulo(int64_t(C), 8) != 0) &&
+      ((int64_t(C) > 4096) || ((int64_t(C) > 2048) && (int64_t(N) <= 264)))) {
     softmax_any_f16_BC2048_BM1_align_rows1_keep5_keep_ahead1_late_sums1_arguments arguments{};
     arguments.x = tk::host::make_global<const tk::half, 2>(x_view);
     arguments.y = tk::host::make_global<tk::half, 2>(y_view);
