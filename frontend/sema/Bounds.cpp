@@ -22,6 +22,10 @@ Linear scaled(const Linear &linear, int64_t factor) {
   return result.add(linear, factor);
 }
 
+bool haveCommonAtom(const Linear &a, const Linear &b) {
+  return std::any_of(a.terms.begin(), a.terms.end(), [&](const auto &term) { return b.terms.count(term.first) != 0; });
+}
+
 /// The product where one side is a number, unless it is beyond what any i32 could be.
 std::optional<Linear> product(const Linear &lhs, const Linear &rhs) {
   if (!lhs.isConstant() && !rhs.isConstant())
@@ -198,17 +202,22 @@ Linear Bounds::endOf(const ir::Value *tileIndex) const {
 struct Bounds::Search {
   int depth = 1; ///< of replacing atoms by bounds
   int stepsLeft = maxSteps;
+  bool onlyRelated = true; ///< takes only conditions that have an atom in common with what is to be shown
   /// Products and quotients whose parts are being asked about. A condition may lead from the parts of one back to
   /// itself, as `P == (N - 1) / 2 + 1` does: N - 1 = (P - (N - 1) / 2 - 1) + …
   std::set<std::string> open;
 };
 
-/// Short proofs are looked for first, since conditions lead far.
+/// Short proofs are looked for first, since conditions lead far. For the same reason conditions on other dims are left
+/// out at first: each of them leads to the parts of all products and quotients that it names.
 bool Bounds::isNonNegative(const Linear &linear) const {
-  Search search;
-  for (; search.depth <= maxDepth && search.stepsLeft > 0; ++search.depth)
-    if (prove(linear, 0, search))
-      return true;
+  for (const bool onlyRelated : {true, false}) {
+    Search search;
+    search.onlyRelated = onlyRelated;
+    for (; search.depth <= maxDepth && search.stepsLeft > 0; ++search.depth)
+      if (prove(linear, 0, search))
+        return true;
+  }
   return false;
 }
 
@@ -307,6 +316,8 @@ bool Bounds::prove(const Linear &linear, int depth, Search &search) const {
     }
   }
   for (const Linear &fact : depth < 2 ? facts : std::vector<Linear>{}) {
+    if (search.onlyRelated && !haveCommonAtom(fact, linear))
+      continue;
     Linear rest = linear;
     if (prove(rest.add(fact, -1), depth + 1, search))
       return true;
