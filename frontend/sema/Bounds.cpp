@@ -203,6 +203,7 @@ struct Bounds::Search {
   int depth = 1; ///< of replacing atoms by bounds
   int stepsLeft = maxSteps;
   bool onlyRelated = true; ///< takes only conditions that have an atom in common with what is to be shown
+  bool leftOut = false;    ///< there was another one
   /// Products and quotients whose parts are being asked about. A condition may lead from the parts of one back to
   /// itself, as `P == (N - 1) / 2 + 1` does: N - 1 = (P - (N - 1) / 2 - 1) + …
   std::set<std::string> open;
@@ -217,6 +218,8 @@ bool Bounds::isNonNegative(const Linear &linear) const {
     for (; search.depth <= maxDepth && search.stepsLeft > 0; ++search.depth)
       if (prove(linear, 0, search))
         return true;
+    if (!search.leftOut)
+      return false;
   }
   return false;
 }
@@ -316,8 +319,10 @@ bool Bounds::prove(const Linear &linear, int depth, Search &search) const {
     }
   }
   for (const Linear &fact : depth < 2 ? facts : std::vector<Linear>{}) {
-    if (search.onlyRelated && !haveCommonAtom(fact, linear))
+    if (search.onlyRelated && !haveCommonAtom(fact, linear)) {
+      search.leftOut = true;
       continue;
+    }
     Linear rest = linear;
     if (prove(rest.add(fact, -1), depth + 1, search))
       return true;
