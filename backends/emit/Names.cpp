@@ -80,6 +80,8 @@ MemberNames::MemberNames(const plan::Plan &plan, const std::string &kernel) {
     fitting[map.name] = ofArguments.take(maps.at(map.name) + "_fits");
   for (const GridDivisor &divisor : gridDivisors(plan))
     divisors[divisor.key] = ofArguments.take(memberOf(divisor));
+  if (const plan::GridAxis *axis = plan.steppedAxis())
+    columnsName = ofArguments.take(identifier(axis->name) + "_columns");
   for (const plan::Buffer &buffer : plan.buffers)
     buffers[buffer.name] = ofShared.take(identifier(buffer.name));
   for (const plan::Barrier &barrier : plan.barriers)

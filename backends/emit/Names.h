@@ -45,6 +45,7 @@ public:
   const std::string &fits(const std::string &map) const { return fitting.at(map); }
   const std::string &flag(const std::string &name) const { return flags.at(name); }
   const std::string &divisor(const std::string &key) const { return divisors.at(key); } ///< GridDivisor::key
+  const std::string &columns() const { return columnsName; } ///< of tiles, where the launcher chooses them
 
   // Of shared memory.
   const std::string &buffer(const std::string &name) const { return buffers.at(name); }
@@ -53,6 +54,7 @@ public:
 private:
   using Names = std::map<std::string, std::string>;
   Names arguments, maps, fitting, flags, divisors, buffers, barriers;
+  std::string columnsName;
 };
 
 /// Those that the plans are for.

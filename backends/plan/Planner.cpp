@@ -8,6 +8,7 @@
 #include "backends/plan/grid/DynamicTiles.h"
 #include "backends/plan/grid/EarlyLaunch.h"
 #include "backends/plan/grid/GridBounds.h"
+#include "backends/plan/grid/LaunchColumns.h"
 #include "backends/plan/grid/PingPong.h"
 #include "backends/plan/grid/SplitInBlock.h"
 #include "backends/plan/grid/SplitK.h"
@@ -110,7 +111,18 @@ private:
     if (const std::string whyNot = splitK(tiles, takesTurns || adds, placement, *plan); !whyNot.empty())
       return refuse("`split`: " + whyNot);
     finish();
-    return true;
+    return chooseColumns();
+  }
+
+  bool chooseColumns() {
+    if (!schedule.columnStep)
+      return true;
+    decide("columns", fmt::format("chosen at launch, in steps of {}", *schedule.columnStep));
+    const std::optional<plan::Obstacle> obstacle = chooseColumnsAtLaunch(*plan, *schedule.columnStep);
+    if (obstacle)
+      diagnostics.report(Diag::schedule_impossible, at(obstacle->loc.isValid() ? obstacle->loc : function.loc),
+                         "`column_step`, columns that the launcher chooses: " + obstacle->why);
+    return !obstacle;
   }
 
   static SourceRange at(SourceLoc loc) { return {loc, loc}; }

@@ -35,6 +35,8 @@ void set(Schedule &schedule, std::string_view key, int64_t value) {
     schedule.cluster = value;
   else if (key == "cluster_across")
     schedule.clusterAcross = value;
+  else if (key == "column_step")
+    schedule.columnStep = value;
   else if (key == "split")
     schedule.split = value;
   else if (key == "split_in_block")
@@ -131,6 +133,11 @@ const std::vector<Key> &keys() {
       {"cluster_across", "int", 1, 4, "1",
        "with `cluster`: as many blocks side by side along a second axis, so that clusters share both operands: 1, 2 or "
        "4"},
+      {"column_step", "int", 8, 128, "none: all tiles have the columns that the kernel says",
+       "the launcher chooses how many columns tiles of products have: a multiple of so many, more than half of what "
+       "the "
+       "kernel says, with which tiles just fill the rounds that the GPU takes (Hopper)",
+       false},
       {"split", "int", 1, 8, "1",
        "blocks of a cluster that share out the loop of products of one tile, and add up, also attention's: 1, 2, 4 or "
        "8"},

@@ -32,7 +32,7 @@ const std::vector<Key> &keys();
 /// What the user asked for; absent: the planner's choice.
 struct Schedule {
   std::optional<int64_t> stages, warpgroups, warps, overlap, raster, cluster, clusterAcross, producerRegisters,
-      consumerRegisters, rescaleThreshold, exp2Fma, vector, keep, split, splitInBlock, lateCopies;
+      consumerRegisters, rescaleThreshold, exp2Fma, vector, keep, split, splitInBlock, lateCopies, columnStep;
   bool aligned = false; ///< of its `when`
   std::optional<bool> persistent, earlyLaunch, allowUpcast, twoCta, claimTiles, correction, alternate, interleave,
       pingpong, keepAhead, lateSums, ownBounds, adder, alignRows, share, loadAhead, bulkStores;

@@ -315,6 +315,8 @@ GridAxis Parser::gridAxis() {
   axis.name = name("an axis");
   expect("in");
   range(axis.lo, axis.hi, axis.tileSize);
+  if (accept("step"))
+    axis.step = integer(1, 1 << 24);
   return axis;
 }
 
@@ -389,6 +391,10 @@ TensorMap Parser::map() {
     map.fetched = static_cast<int>(integer(128, 256));
     if (map.fetched != 128 && map.fetched != 256)
       fail("128 or 256");
+  }
+  if (accept("tiled")) {
+    expect("by");
+    map.tiledBy = name("an axis");
   }
   expect("->");
   map.buffer = name("a buffer");

@@ -292,4 +292,10 @@ const TensorBuffer *Plan::findTensor(std::string_view name) const { return findN
 const Barrier *Plan::findBarrier(std::string_view name) const { return findNamed(barriers, name); }
 const TensorMap *Plan::findMap(std::string_view name) const { return findNamed(maps, name); }
 
+const GridAxis *Plan::steppedAxis() const {
+  const auto found =
+      std::find_if(grid.axes.begin(), grid.axes.end(), [](const GridAxis &axis) { return axis.step > 0; });
+  return found == grid.axes.end() ? nullptr : &*found;
+}
+
 } // namespace tkc::plan

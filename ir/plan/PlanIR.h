@@ -86,6 +86,8 @@ struct TensorMap {
   int64_t boxCols = 0; ///< boxCols · element bytes ≤ the swizzle's span, where there is one
   Swizzle swizzle = Swizzle::B128;
   int fetched = 256; ///< the most bytes of a row that L2 takes from memory at once: 128 or 256
+  /// Of stores: the axis of the grid with a `step` whose tiles the columns are: a box ends where its tile does.
+  std::string tiledBy;
 };
 
 struct Stmt;
@@ -303,6 +305,9 @@ struct GridAxis {
   std::string name;     ///< the variable that every role has: a scalar or a tile index
   std::string lo, hi;   ///< scalar variables of the prelude
   int64_t tileSize = 0; ///< 0: integers
+  /// More than 0: the launcher chooses how many elements tiles have: a multiple of so many, more than half of the tile
+  /// size, and at most that. They are the columns that products make. The axis begins at 0.
+  int64_t step = 0;
   Body bounds; ///< ragged grids: computes lo and hi from the axes to the left; their variables are in preludeVars
 };
 
@@ -398,6 +403,7 @@ struct Plan {
   const TensorBuffer *findTensor(std::string_view name) const;
   const Barrier *findBarrier(std::string_view name) const;
   const TensorMap *findMap(std::string_view name) const;
+  const GridAxis *steppedAxis() const; ///< the one with a `step`; null where there is none
 };
 
 /// The text form; parses back to the same plan, source lines apart. With `sources`, a statement that starts another

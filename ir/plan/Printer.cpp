@@ -368,16 +368,18 @@ std::string printGrid(const Grid &grid) {
     text += fmt::format(" across {} by {}", grid.acrossAxis, grid.across);
   std::vector<std::string> axes;
   for (const GridAxis &axis : grid.axes)
-    axes.push_back(fmt::format("{} in {}", axis.name, range(axis.lo, axis.hi, axis.tileSize)));
+    axes.push_back(fmt::format("{} in {}{}", axis.name, range(axis.lo, axis.hi, axis.tileSize),
+                               axis.step > 0 ? fmt::format(" step {}", axis.step) : ""));
   text += fmt::format(" {{ {} }}", fmt::join(axes, ", "));
   return grid.reversed.empty() ? text : text + fmt::format(" reversed {}", fmt::join(grid.reversed, ", "));
 }
 
 void Printer::resources(const Plan &plan) {
   for (const TensorMap &map : plan.maps)
-    line(fmt::format("map {} = {} box {}x{} dims {}, {} swizzle {}{} -> {}", map.name, map.tensor, map.boxRows,
+    line(fmt::format("map {} = {} box {}x{} dims {}, {} swizzle {}{}{} -> {}", map.name, map.tensor, map.boxRows,
                      map.boxCols, map.rowDim, map.colDim, spelling(map.swizzle),
-                     map.fetched == TensorMap().fetched ? "" : fmt::format(" fetch {}", map.fetched), map.buffer));
+                     map.fetched == TensorMap().fetched ? "" : fmt::format(" fetch {}", map.fetched),
+                     map.tiledBy.empty() ? "" : " tiled by " + map.tiledBy, map.buffer));
   for (const Buffer &buffer : plan.buffers)
     line(fmt::format("buffer {}: {}[{}x{}] swizzle {}{} stages {}{} offset {}{}", buffer.name, spelling(buffer.elem),
                      buffer.rows, buffer.cols, spelling(buffer.swizzle),

@@ -13,6 +13,7 @@
 #include "backends/emit/kernel/KernelPrinter.h"
 #include "backends/emit/kernel/Types.h"
 #include "backends/targets/Dialect.h"
+#include "ir/plan/Columns.h"
 
 #include <algorithm>
 #include <fmt/ranges.h>
@@ -145,6 +146,7 @@ private:
     }
     for (const std::string &symbol : runtimeSymbols(plan))
       line("{}.{} = {};", argumentsName, members.argument(symbol), identifier(symbol));
+    chooseColumns(plan, members);
     for (const GridDivisor &divisor : gridDivisors(plan))
       line("{}.{} = {}({}{});", argumentsName, members.divisor(divisor.key), typeOf(divisor, plan.grid),
            steps(plan, divisor.first, divisor.end),
@@ -155,7 +157,7 @@ private:
       return;
     std::vector<std::string> tiles, vectors;
     for (const auto &[map, use] : mapUses(plan)) {
-      const std::string encoded = encode(*plan.findMap(map), members, use == MapUse::Stores);
+      const std::string encoded = encode(plan, *plan.findMap(map), members, use == MapUse::Stores);
       const std::string fits = fmt::format("{}.{}", argumentsName, members.fits(map));
       const bool isAskedItself = use == MapUse::Stores || (use == MapUse::LoadsTile && asksEachLoad(plan));
       if (isAskedItself)
@@ -167,19 +169,76 @@ private:
       line("{}.{} = {};", argumentsName, members.flag(flag), fmt::join(flag == "loads_fit" ? tiles : vectors, " &&\n"));
   }
 
+  /// Where they are chosen at launch: as many as let the most tiles run in the fewest rounds.
+  void chooseColumns(const plan::Plan &plan, const MemberNames &members) {
+    const plan::GridAxis *axis = plan.steppedAxis();
+    columns = axis ? fmt::format("{}.{}", argumentsName, members.columns()) : "";
+    if (!axis)
+      return;
+    const auto at = static_cast<size_t>(axis - plan.grid.axes.data());
+    HostNames names = constantsOf(plan);
+    const std::string before = steps(plan, 0, at), after = steps(plan, at + 1, plan.grid.axes.size());
+    const std::string others = before == "1" ? after : after == "1" ? before : before + " * " + after;
+    line("{} = tk::host::columns_of({}, {{{}, {}, {}}}, {}, tk::host::clusters_at_once({}.multiprocessors, {}));",
+         columns, hostExpr(plan, axis->hi, names), axis->tileSize, columnStep(plan, *axis),
+         plan.blocksAlong(axis->name), others, deviceName, plan.cluster);
+  }
+
+  /// Where columns are contiguous in an operand, tiles begin where the engine's lines do, as its rows do.
+  std::string columnStep(const plan::Plan &plan, const plan::GridAxis &axis) const {
+    std::string step = std::to_string(axis.step);
+    for (const std::string &tensor : tensorsWithColumns(plan, axis))
+      step = fmt::format("tk::host::column_step({}, {}, {})", view(tensor), step, axis.tileSize);
+    return step;
+  }
+
+  /// Those that the engine loads by tiles of the axis along their rows.
+  static std::set<std::string> tensorsWithColumns(const plan::Plan &plan, const plan::GridAxis &axis) {
+    std::set<std::string> tensors;
+    for (const plan::Role &role : plan.roles)
+      plan::walk(role.body, [&](const plan::Stmt &stmt) {
+        if (stmt.kind != plan::StmtKind::CopyIn || stmt.map.empty())
+          return;
+        const ir::ViewIndex &last = stmt.view.indices.back();
+        if (last.kind == ir::ViewIndex::Tiled && stmt.operands[last.operand] == axis.name)
+          tensors.insert(stmt.view.tensor);
+      });
+    return tensors;
+  }
+
+  static HostNames constantsOf(const plan::Plan &plan) {
+    HostNames names;
+    for (const auto &[constant, value] : plan.constants)
+      names[constant] = std::to_string(value);
+    return names;
+  }
+
   /// Whether the copy engine can take every tensor that it is to; their maps are ready then.
   std::string fits(const plan::Plan &plan, const MemberNames &members) const {
     std::vector<std::string> all;
     for (const auto &[map, use] : mapUses(plan))
-      all.push_back(encode(*plan.findMap(map), members, use == MapUse::Stores));
+      all.push_back(encode(plan, *plan.findMap(map), members, use == MapUse::Stores));
     return fmt::format("{}", fmt::join(all, " &&\n"));
   }
 
-  std::string encode(const plan::TensorMap &map, const MemberNames &members, bool stored) const {
-    return fmt::format("tk::host::encode_map({}.{}, {}, {{{}, {}, {}, {}, {}{}}})", argumentsName,
-                       members.map(map.name), view(map.tensor), map.rowDim, map.boxRows, map.boxCols,
-                       plan::bytes(map.swizzle), stored ? "true" : "false",
-                       map.fetched == plan::TensorMap().fetched ? "" : fmt::format(", {}", map.fetched));
+  std::string encode(const plan::Plan &plan, const plan::TensorMap &map, const MemberNames &members,
+                     bool stored) const {
+    return fmt::format("tk::host::encode_{}map({}.{}, {}, {{{}, {}, {}, {}, {}{}}}{})",
+                       map.tiledBy.empty() ? "" : "columns_", argumentsName, members.map(map.name), view(map.tensor),
+                       map.rowDim, rowsOf(plan, map), map.boxCols, plan::bytes(map.swizzle), stored ? "true" : "false",
+                       map.fetched == plan::TensorMap().fetched ? "" : fmt::format(", {}", map.fetched),
+                       map.tiledBy.empty() ? "" : ", " + columns);
+  }
+
+  /// Of a box: where it has a row for each column of a tile, as many as the launcher chose.
+  std::string rowsOf(const plan::Plan &plan, const plan::TensorMap &map) const {
+    std::string rows = std::to_string(map.boxRows);
+    for (const plan::Role &role : plan.roles)
+      plan::walk(role.body, [&](const plan::Stmt &stmt) {
+        if (stmt.map == map.name && plan::loadsColumnsAsRows(plan, stmt))
+          rows = fmt::format("{}.share({})", columns, plan::blocksThatShareRows(plan, stmt));
+      });
+    return rows;
   }
 
   std::string blocks(const plan::Plan &plan) const {
@@ -191,12 +250,17 @@ private:
 
   /// How many steps the axes of the grid from `first` up to `end` have together, of a whole cluster each.
   std::string steps(const plan::Plan &plan, size_t first, size_t end) const {
-    HostNames names;
-    for (const auto &[constant, value] : plan.constants)
-      names[constant] = std::to_string(value);
+    const HostNames names = constantsOf(plan);
     std::string product;
     for (size_t i = first; i < end; ++i) {
       const plan::GridAxis &axis = plan.grid.axes[i];
+      if (axis.step > 0) {
+        const int blocks = plan.blocksAlong(axis.name);
+        product += (product.empty() ? "" : " * ") +
+                   (blocks == 1 ? fmt::format("{}.count", columns)
+                                : fmt::format("tk::host::steps(0, {}.count, {})", columns, blocks));
+        continue;
+      }
       product += fmt::format("{}tk::host::steps({}, {}, {})", product.empty() ? "" : " * ",
                              hostExpr(plan, axis.lo, names), hostExpr(plan, axis.hi, names),
                              std::max<int64_t>(axis.tileSize, 1) * plan.blocksAlong(axis.name));
@@ -208,6 +272,7 @@ private:
   const Architectures &gpus;
   Conditions &conditions;
   const std::string orderName = fresh("order");
+  std::string columns; ///< of the plan at hand: what the launcher chose; empty: it chooses none
 };
 
 bool isLaunched(const KernelInfo &kernel, const std::vector<std::unique_ptr<ProgramPlan>> &programs) {

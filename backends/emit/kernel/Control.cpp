@@ -57,6 +57,8 @@ cpp::Expr KernelContext::tensorMap(const std::string &map) const {
   return cpp::member(cpp::name("g"), members.map(map));
 }
 
+cpp::Expr KernelContext::columns() const { return cpp::member(cpp::name("g"), members.columns()); }
+
 cpp::Expr KernelContext::sharedBuffer(const std::string &buffer) const {
   return cpp::member(cpp::name("shared"), members.buffer(buffer));
 }
@@ -419,6 +421,8 @@ void RolePrinter::printStmt(const Stmt &stmt, cpp::Body &out) {
   case StmtKind::ProductCommit:
     if (stmt.barrier())
       return printTensorCommit(stmt, out);
+    if (kernel.plan.steppedAxis()) // tk::mma_columns does that
+      return;
     return emit(stmt, out, cpp::call("tk::mma_commit"));
   case StmtKind::ProductWait:
     return printProductWait(stmt, out);

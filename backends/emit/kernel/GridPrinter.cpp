@@ -67,7 +67,10 @@ cpp::Expr GridPrinter::blockCount(size_t first) const {
 }
 
 void GridPrinter::declareTiles(const plan::GridAxis &axis, cpp::Body &out) const {
-  if (axis.tileSize > 0)
+  if (axis.step > 0)
+    out.push_back(cpp::Stmt::declaration("const tk::tiles_of_columns", tilesOf(axis),
+                                         cpp::braces("", {bound(axis.hi), kernel.columns()})));
+  else if (axis.tileSize > 0)
     out.push_back(cpp::Stmt::declaration(fmt::format("const tk::tiles<{}>", axis.tileSize), tilesOf(axis),
                                          cpp::braces("", {bound(axis.lo), bound(axis.hi)})));
 }

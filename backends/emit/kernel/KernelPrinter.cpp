@@ -147,7 +147,8 @@ private:
   std::string arguments() {
     std::string text = fmt::format("struct {} {{\n", argumentsOf(name));
     for (const plan::TensorMap &map : plan.maps)
-      text += fmt::format("  tk::tensor_map {};\n", kernel.members.map(map.name));
+      text += fmt::format("  tk::{} {};\n", map.tiledBy.empty() ? "tensor_map" : "columns_map",
+                          kernel.members.map(map.name));
     for (const ir::Param &param : plan.params) {
       const std::string &id = kernel.members.argument(param.name);
       if (!param.isTensor)
@@ -160,6 +161,8 @@ private:
       text += fmt::format("  int {};\n", kernel.members.argument(symbol));
     for (const GridDivisor &divisor : gridDivisors(plan))
       text += fmt::format("  {} {};\n", typeOf(divisor, plan.grid), kernel.members.divisor(divisor.key));
+    if (plan.steppedAxis())
+      text += fmt::format("  tk::tile_columns {};\n", kernel.members.columns());
     text += fitsMembers();
     if (plan.grid.counted)
       text += "  tk::tile_claims tk_claims;\n";

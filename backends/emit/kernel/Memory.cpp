@@ -42,12 +42,18 @@ int alignmentOf(int64_t bits) {
 
 } // namespace
 
-/// Elements of a tile index, be it the grid's or a loop's.
+/// Elements of a tile index, be it the grid's or a loop's; where the launcher chooses, of which that is a multiple.
 int64_t RolePrinter::tileSizeOf(const std::string &tile) const {
   for (const plan::GridAxis &axis : kernel.plan.grid.axes)
     if (axis.name == tile)
-      return axis.tileSize;
+      return axis.step > 0 ? axis.step : axis.tileSize;
   return typeOf(tile).rows;
+}
+
+/// Whether the launcher chooses how many elements the tiles of an axis have.
+bool RolePrinter::isStepped(const std::string &tile) const {
+  const plan::GridAxis *axis = kernel.plan.steppedAxis();
+  return axis && axis->name == tile;
 }
 
 /// Whether a tile index is never one beyond the last, as those that are copied ahead, and blocks of a cluster, may
@@ -162,7 +168,8 @@ RolePrinter::ViewParts RolePrinter::viewOf(const Stmt &stmt, int64_t rows, int64
       if (range != ranges.end() && !stmt.hasElse && index.divisor == 1) {
         const auto &[lo, hi] = range->second;
         const int64_t size = tileSizeOf(tile);
-        if (exists(tile) && (size == 1 || (isMultiple(lo, size, {}) && isMultiple(hi, size, {}))))
+        const bool isWhole = exists(tile) && !isStepped(tile);
+        if (isWhole && (size == 1 || (isMultiple(lo, size, {}) && isMultiple(hi, size, {}))))
           axis.end = cpp::binary("-", cpp::integer(size), shift); // every tile is whole: no test remains
         if (isLast && isMultiple(lo, unit, extent) && isMultiple(hi, unit, extent))
           axis.align = std::min(alignmentOf(size * bits), ofPart);
@@ -236,8 +243,9 @@ cpp::Expr RolePrinter::isWide(const ir::Param &param, int align) const {
                      isWhole ? std::vector<cpp::Expr>{} : std::vector{cpp::integer(align)});
 }
 
-/// Where the offsets count from; the offsets, and what exists, each of whatever shape its parts broadcast to. Where elements differ in
-/// their last index alone, offsets are that index, of 32 bits, and count from where the others lead: an instruction makes an address of one.
+/// Where the offsets count from; the offsets, and what exists, each of whatever shape its parts broadcast to. Where
+/// elements differ in their last index alone, offsets are that index, of 32 bits, and count from where the others lead:
+/// an instruction makes an address of one.
 cpp::Expr RolePrinter::gathered(const Stmt &stmt, const VarType &type, cpp::Expr &offsets, cpp::Expr &condition) {
   const ir::Param &param = *kernel.findParam(stmt.view.tensor);
   const cpp::Expr base = kernel.argument(param.name);

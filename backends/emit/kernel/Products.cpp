@@ -91,6 +91,11 @@ void RolePrinter::printProductFence(const plan::Body &body, size_t i, cpp::Body 
     if (!stmt.aShared)
       add(stmt.operands[0]);
   }
+  if (kernel.plan.steppedAxis()) { // tk::mma_columns has the rest of the fence
+    for (cpp::Expr &arg : args)
+      out.push_back(cpp::Stmt::expression(cpp::call("tk::pin", {std::move(arg)})));
+    return;
+  }
   out.push_back(cpp::Stmt::expression(cpp::call("tk::mma_fence", std::move(args))));
 }
 
@@ -112,6 +117,12 @@ void RolePrinter::printProduct(const Stmt &stmt, cpp::Body &out) {
     args.push_back(productOperand(scales));
   if (!stmt.accumulate)
     args.push_back(cpp::boolean(false));
+  if (const plan::GridAxis *axis = kernel.plan.steppedAxis()) {
+    args.insert(args.begin(), kernel.columns());
+    out.push_back(cpp::Stmt::expression(
+        cpp::call(cpp::templated("tk::mma_columns", {cpp::integer(axis->step)}), std::move(args))));
+    return;
+  }
   const char *verb = stmt.byThreads         ? "tk::mma_by_threads"
                      : !stmt.scales.empty() ? "tk::mma_scaled"
                      : stmt.byWarps         ? "tk::mma"

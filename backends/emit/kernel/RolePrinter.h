@@ -54,6 +54,7 @@ struct KernelContext {
   cpp::Expr fits(const std::string &map) const;
   /// Among the kernel's arguments as well.
   cpp::Expr tensorMap(const std::string &map) const;
+  cpp::Expr columns() const; ///< of tiles, as the launcher chose them
   cpp::Expr sharedBuffer(const std::string &buffer) const;
   cpp::Expr sharedBarrier(const std::string &barrier) const;
 
@@ -175,6 +176,10 @@ private:
   bool isMoved(const std::string &tile) const;
   bool liesAtMultiples(const std::string &tile, int64_t unit, const cpp::Expr &extent);
   bool isFarMoved(const std::string &tile) const;
+  bool isStepped(const std::string &tile) const;
+  bool bringsColumns(const plan::Stmt &copy) const;
+  cpp::Expr broughtRows(const plan::Stmt &copy) const;
+  cpp::Expr bytesOfCopies(int64_t most, const std::vector<const plan::Stmt *> &copies) const;
   bool exists(const std::string &tile) const;
   bool isMultiple(const std::string &var, int64_t factor, const cpp::Expr &dim, int depth = 0);
   std::string typeText(const std::string &var) const { return variableType(typeOf(var), role.instances); }
@@ -222,6 +227,7 @@ private:
   bool goesByEngine(const plan::BufferRef &ref, const std::string &tensor) const;
   void copyOutByThreads(const plan::Stmt &stmt, cpp::Body &out);
   void printCopyOut(const plan::Stmt &stmt, cpp::Body &out);
+  void printCopyOutOfColumns(const plan::Stmt &stmt, cpp::Body &out);
   void printStoreShared(const plan::Stmt &stmt, cpp::Body &out);
   /// The shared array's element that `ref` names.
   cpp::Expr stage(const plan::BufferRef &ref) const;

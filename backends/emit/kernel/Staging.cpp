@@ -7,6 +7,7 @@
 // thread then arrives for what it copied, one of them announces the engine's bytes and starts its copies.
 #include "backends/emit/kernel/KernelPrinter.h"
 #include "backends/emit/kernel/Views.h"
+#include "ir/plan/Columns.h"
 
 #include <algorithm>
 #include <fmt/core.h>
@@ -111,6 +112,31 @@ cpp::Expr KernelContext::maskAlong(const std::string &axis) const {
              : cpp::call(cpp::templated("tk::cluster_along", {along}), {cpp::name("rank")});
 }
 
+/// Whether a copy brings one row for each column of a tile whose columns the launcher chose: as many as these.
+bool RolePrinter::bringsColumns(const Stmt &copy) const {
+  const plan::TensorMap *map = kernel.plan.findMap(copy.map);
+  return map && plan::loadsColumnsAsRows(kernel.plan, copy);
+}
+
+/// Such rows that this block brings, or one of so many blocks.
+cpp::Expr RolePrinter::broughtRows(const Stmt &copy) const {
+  return cpp::method(kernel.columns(), "share", {cpp::integer(plan::blocksThatShareRows(kernel.plan, copy))});
+}
+
+/// Of copies to one stage, which are `most` where all tiles have the most columns.
+cpp::Expr RolePrinter::bytesOfCopies(int64_t most, const std::vector<const Stmt *> &copies) const {
+  cpp::Expr bytes;
+  for (const Stmt *copy : copies)
+    if (bringsColumns(*copy)) {
+      const plan::Buffer *buffer = kernel.plan.findBuffer(copy->ref.buffer);
+      most -= buffer->copiedBytes();
+      const int64_t each = buffer->copiedBytes() / buffer->rows * plan::blocksThatShareRows(kernel.plan, *copy);
+      const cpp::Expr brought = cpp::binary("*", broughtRows(*copy), cpp::integer(each));
+      bytes = bytes ? cpp::binary("+", bytes, brought) : brought;
+    }
+  return !bytes ? cpp::integer(most) : most == 0 ? bytes : cpp::binary("+", cpp::integer(most), bytes);
+}
+
 /// This block's share of the stage, for the blocks of the cluster that have one alike.
 cpp::Expr RolePrinter::multicastByEngine(const Stmt &stmt) {
   const plan::TensorMap *map = kernel.plan.findMap(stmt.map);
@@ -118,6 +144,16 @@ cpp::Expr RolePrinter::multicastByEngine(const Stmt &stmt) {
   const bool byRows = stmt.multicast == Division::Rows;
   const int64_t count = (byRows ? buffer->rows : buffer->cols) / kernel.plan.blocksAlong(stmt.along);
   const cpp::Expr place = kernel.placeAlong(stmt.along);
+  if (byRows && bringsColumns(stmt)) {
+    const cpp::Expr first = cpp::binary("*", place, broughtRows(stmt));
+    std::vector<cpp::Expr> args = {cpp::call("tk::rows_from", {stage(stmt.ref), first}), kernel.tensorMap(stmt.map),
+                                   barrierRef(stmt), kernel.maskAlong(stmt.along)};
+    std::vector<cpp::Expr> at = coordinates(stmt, false);
+    cpp::Expr &row = at[at.size() - 1 - static_cast<size_t>(map->rowDim)];
+    row = cpp::binary("+", row, first);
+    args.insert(args.end(), at.begin(), at.end());
+    return cpp::call("tk::tma_load_multicast", std::move(args));
+  }
   const cpp::Expr share = cpp::call(
       cpp::name(fmt::format("{}.{}_of<{}>", cpp::print(stage(stmt.ref)), byRows ? "rows" : "cols", count)), {place});
   std::vector<cpp::Expr> args = {share, kernel.tensorMap(stmt.map), barrierRef(stmt), kernel.maskAlong(stmt.along)};
@@ -216,7 +252,7 @@ void RolePrinter::copyByThreads(const Stmt &stmt, cpp::Body &out, const cpp::Exp
 
 /// Starts the engine's copy beside those of threads, if the tensor suits it. The thread arrives with the others.
 cpp::Stmt RolePrinter::engineWhereFits(const Stmt &copy) {
-  const cpp::Expr bytes = cpp::integer(kernel.plan.findBuffer(copy.ref.buffer)->copiedBytes());
+  const cpp::Expr bytes = bytesOfCopies(kernel.plan.findBuffer(copy.ref.buffer)->copiedBytes(), {&copy});
   const cpp::Expr announce = copy.toFirst ? cpp::method(barrierRef(copy), "announce_bytes_at", {cpp::integer(0), bytes})
                                           : cpp::method(barrierRef(copy), "announce_bytes", {bytes});
   return cpp::Stmt::ifThen(cpp::binary("&&", kernel.fits(copy.map), leader),
@@ -382,7 +418,7 @@ void RolePrinter::printCopies(const plan::Body &body, size_t &i, cpp::Body &out)
       emit(elected, to,
            cpp::method(barrierRef(barrier), "expect_bytes_at", {cpp::integer(0), cpp::integer(engineBytes)}));
     else if (expect)
-      emit(elected, to, cpp::method(barrierRef(barrier), "expect_bytes", {cpp::integer(engineBytes)}));
+      emit(elected, to, cpp::method(barrierRef(barrier), "expect_bytes", {bytesOfCopies(engineBytes, byEngine)}));
     for (const Stmt *copy : byEngine)
       emit(copying, to, copyByEngine(*copy));
     if (allArrive)
@@ -431,10 +467,21 @@ void RolePrinter::copyOutByThreads(const Stmt &stmt, cpp::Body &out) {
 void RolePrinter::printCopyOut(const Stmt &stmt, cpp::Body &out) {
   if (stmt.map.empty())
     return copyOutByThreads(stmt, out);
+  if (!kernel.plan.findMap(stmt.map)->tiledBy.empty())
+    return printCopyOutOfColumns(stmt, out);
   std::vector<cpp::Expr> args = {kernel.tensorMap(stmt.map), slice(stmt.ref)};
   for (cpp::Expr &at : coordinates(stmt, true))
     args.push_back(std::move(at));
   emit(stmt, out, cpp::call(stmt.reducing ? "tk::tma_add" : "tk::tma_store", std::move(args)));
+}
+
+/// To a tile whose columns the launcher chose.
+void RolePrinter::printCopyOutOfColumns(const Stmt &stmt, cpp::Body &out) {
+  std::vector<cpp::Expr> args = {kernel.tensorMap(stmt.map), kernel.columns(), slice(stmt.ref),
+                                 value(stmt.operands[stmt.view.indices.back().operand]), cpp::integer(stmt.colLo)};
+  const std::vector<cpp::Expr> at = coordinates(stmt, true);
+  args.insert(args.end(), at.begin() + 1, at.end());
+  emit(stmt, out, cpp::call("tk::tma_store_columns", std::move(args)));
 }
 
 namespace {

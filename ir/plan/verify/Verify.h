@@ -70,6 +70,8 @@ bool canMultiply(const Stmt &product, ElemType a, ElemType b);
 /// Block scales of a product of `a` and `b`, of these shapes and of elements `factor`; false: reported.
 bool checkScales(const Plan &plan, const Stmt &stmt, ElemType factor, std::pair<int64_t, int64_t> a,
                  std::pair<int64_t, int64_t> b, Report &report);
+/// Tiles whose columns the launcher chooses.
+void checkColumns(const Plan &plan, Report &report);
 /// Shared memory, registers given by setmaxnreg, threads, barriers, tensor maps.
 void checkBudgets(const Plan &plan, const Budget &budget, Report &report);
 /// Registers that tiles alive at once need, against what the role has.

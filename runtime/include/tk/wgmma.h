@@ -30,28 +30,28 @@ template <int InFlight, tile... X> __device__ __forceinline__ void mma_wait(X &.
   (pin(x), ...);
 }
 
-/// One instruction: a 64-row slab of acc. A: a descriptor, or four registers.
-template <class TA, class TB, bool MajorA, bool MajorB, int Slab, class Acc, class A>
+/// One instruction: the first columns of a 64-row slab of acc. A: a descriptor, or four registers.
+template <class TA, class TB, bool MajorA, bool MajorB, int Slab, int Columns, class Acc, class A>
 __device__ __forceinline__ void mma_instruction(Acc &acc, const A &a, u64 b, bool accumulate) {
-  constexpr int count = Acc::cols / 2;
+  constexpr int count = Columns / 2, first = Slab * (Acc::cols / 2);
   constexpr bool is_integer = same<typename Acc::element, int>;
   using flags = wgmma_text::flags<is_float16<TA>, is_integer, same<A, u64>, MajorA, MajorB>;
   typename Acc::element r[128];
 #pragma unroll
   for (int i = 0; i < count; ++i)
-    r[i] = acc.data.values[Slab * count + i];
+    r[i] = acc.data.values[first + i];
   // Registers that the instruction does not have. Left undefined, the compiler may join them with accumulators in use
   // and copies those while they are in flight (C7519).
 #pragma unroll
   for (int i = count; i < 128; ++i)
     r[i] = 0;
   if constexpr (same<A, u64>)
-    wgmma_instruction<Acc::cols, wgmma_text::types<TA, TB>, flags>(r, a, b, accumulate);
+    wgmma_instruction<Columns, wgmma_text::types<TA, TB>, flags>(r, a, b, accumulate);
   else
-    wgmma_instruction<Acc::cols, wgmma_text::types<TA, TB>, flags>(r, a.words, b, accumulate);
+    wgmma_instruction<Columns, wgmma_text::types<TA, TB>, flags>(r, a.words, b, accumulate);
 #pragma unroll
   for (int i = 0; i < count; ++i)
-    acc.data.values[Slab * count + i] = r[i];
+    acc.data.values[first + i] = r[i];
 }
 
 template <class B> inline constexpr major major_of_b = B::transposed ? major::k : major::mn;
@@ -63,7 +63,7 @@ template <class TA, class TB, class Acc> __device__ constexpr void check_product
   static_assert(same<typename Acc::element, int> == (same<TA, i8> || same<TA, u8>), "i8 products accumulate in i32");
 }
 
-template <int Slab, class TA, bool MajorA, class A, class Acc, class B>
+template <int Slab, int Columns, class TA, bool MajorA, class A, class Acc, class B>
 __device__ __forceinline__ void mma_slab(Acc &acc, const A &a_of, const B &b, bool accumulate) {
   using TB = typename B::element;
   constexpr int k_step = 32 / sizeof(TB);
@@ -73,14 +73,15 @@ __device__ __forceinline__ void mma_slab(Acc &acc, const A &a_of, const B &b, bo
   const u64 descriptor = matrix_descriptor<typename B::tile_type>(b.address, order);
 #pragma unroll
   for (int k = 0; k < B::rows; k += k_step)
-    mma_instruction<TA, TB, MajorA, order == major::mn, Slab>(
+    mma_instruction<TA, TB, MajorA, order == major::mn, Slab, Columns>(
         acc, a_of(k), descriptor + u64(descriptor_step<typename B::tile_type>(order, 0, k) >> 4), accumulate || k > 0);
 }
 
 /// acc[M, N] += a[M, K] · b[K, N], both in shared memory (slices or transposed slices).
 /// Shapes: M a multiple of 64, N of 8 up to 256, K of 32 bytes. `accumulate` false: acc = a · b.
-/// MN-major operands (a transposed, b not) only of bf16 and f16.
-template <class Acc, class TileA, int M, int K, bool Transposed, class B>
+/// MN-major operands (a transposed, b not) only of bf16 and f16. With `Columns` that many columns, a multiple of 8, and
+/// not all N.
+template <int Columns = 0, class Acc, class TileA, int M, int K, bool Transposed, class B>
 __device__ __forceinline__ void mma_async(Acc &acc, const shared_slice<TileA, M, K, Transposed> &a, const B &b,
                                           bool accumulate = true) {
   using A = shared_slice<TileA, M, K, Transposed>;
@@ -91,7 +92,7 @@ __device__ __forceinline__ void mma_async(Acc &acc, const shared_slice<TileA, M,
   static_assert(order == major::k || is_float16<T>, "only 16-bit operands may be MN-major");
   const u64 descriptor = matrix_descriptor<TileA>(a.address, order);
   const auto slab = [&]<int Slab>() {
-    mma_slab<Slab, T, order == major::mn>(
+    mma_slab<Slab, Columns ? Columns : Acc::cols, T, order == major::mn>(
         acc, [&](int k) { return descriptor + u64(descriptor_step<TileA>(order, Slab * 64, k) >> 4); }, b, accumulate);
   };
   slab.template operator()<0>();
@@ -111,7 +112,7 @@ struct operand_layout_of<T> {
 };
 
 /// The same with a in registers.
-template <class Acc, class T, int M, int K, class L, class B>
+template <int Columns = 0, class Acc, class T, int M, int K, class L, class B>
 __device__ __forceinline__ void mma_async(Acc &acc, const fragment<T, M, K, L> &a, const B &b, bool accumulate = true) {
   check_product<T, typename B::element, Acc>();
   static_assert(same<L, typename operand_layout_of<T>::type>, "take it through as_operand");
@@ -127,7 +128,7 @@ __device__ __forceinline__ void mma_async(Acc &acc, const fragment<T, M, K, L> &
   };
   const auto slab = [&]<int Slab>() {
     constexpr int slab_words = 64 * K / 128 * int(sizeof(T)) / 4;
-    mma_slab<Slab, T, false>(
+    mma_slab<Slab, Columns ? Columns : Acc::cols, T, false>(
         acc,
         [&](int k) {
           const int first = Slab * slab_words + k * int(sizeof(T)) / 8;
