@@ -5,31 +5,11 @@
 // stores as many as it is told (host/columns.h).
 #pragma once
 
-#include "tk/tiles.h"
+#include "tk/tile_columns.h"
 #include "tk/tma.h"
 #include "tk/wgmma.h"
 
 namespace tk {
-
-/// Columns of every tile but the last, which may have fewer, and how many tiles there are.
-struct tile_columns {
-  int width, count;
-
-  /// Where columns are rows of an operand: how many of them each of so many blocks brings, whole atoms of a swizzle.
-  __host__ __device__ constexpr int share(int blocks) const { return ((width + blocks - 1) / blocks + 7) / 8 * 8; }
-};
-
-/// The range [0, hi) in tiles of so many elements.
-struct tiles_of_columns {
-  int hi;
-  tile_columns columns;
-
-  __host__ __device__ constexpr int count() const { return columns.count; }
-  __host__ __device__ constexpr tile_index operator[](int i) const {
-    const int begin = i * columns.width;
-    return {begin, hi - begin < columns.width ? hi : begin + columns.width, i};
-  }
-};
 
 /// The rows of a tile from one on, a multiple of permuted_rows.
 template <class Tile>

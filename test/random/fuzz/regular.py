@@ -15,7 +15,8 @@ OF_PRODUCTS = ({"cluster": 2}, {"cluster": 4}, {"split": 2}, {"split": 4}, {"spl
                {"split_in_block": 2}, {"split_in_block": 3}, {"split_in_block": 4}, {"split_in_block": 3, "stages": 3}, {"two_cta": 1}, {"two_cta": 0}, {"two_cta": 1, "cluster": 2},
                {"pingpong": 1}, {"pingpong": 1, "persistent": 1}, {"persistent": 1, "claim_tiles": 1}, {"persistent": 1, "claim_tiles": 0},
                {"alternate": 1}, {"alternate": 1, "stages": 3}, {"interleave": 1}, {"warpgroups": 2}, {"warps": 4}, {"cluster": 2, "claim_tiles": 1},
-               {"cluster": 2, "cluster_across": 2}, {"cluster": 4, "cluster_across": 2}, {"cluster": 2, "cluster_across": 4, "pingpong": 1})
+               {"cluster": 2, "cluster_across": 2}, {"cluster": 4, "cluster_across": 2}, {"cluster": 2, "cluster_across": 4, "pingpong": 1},
+               {"column_step": 16}, {"column_step": 8, "pingpong": 1}, {"column_step": 16, "cluster": 2}, {"column_step": 8, "cluster": 4, "cluster_across": 2})
 OF_ATTENTION = ({"correction": 1}, {"correction": 1, "overlap": 0}, {"own_bounds": 1}, {"own_bounds": 1, "late_sums": 1}, {"late_sums": 1},
                 {"late_sums": 0}, {"persistent": 1, "claim_tiles": 1}, {"overlap": 0}, {"exp2_fma": 3}, {"rescale_threshold": 0}, {"cluster": 2},
                 {"correction": 1, "rescale_threshold": 0}, {"correction": 1, "late_sums": 0}, {"warps": 4})

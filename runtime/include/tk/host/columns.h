@@ -9,28 +9,6 @@
 
 namespace tk::host {
 
-/// What a kernel allows: up to `most` columns, in steps of `step`.
-struct column_range {
-  int most, step;
-  int blocks = 1; ///< of a cluster side by side along the columns
-
-  constexpr int least() const { return most / 2 / step * step + step; }
-};
-
-/// The columns with which as many tiles as possible take no more rounds of the GPU than tiles of the most columns
-/// would, and what that leaves is shared evenly. `others`: steps along the other axes of the grid, of a whole cluster
-/// each; `at_once`: clusters that run at once.
-constexpr tile_columns columns_of(long long extent, const column_range &range, long long others, long long at_once) {
-  const auto per = [](long long x, long long y) { return (x + y - 1) / y; };
-  const long long fewest = per(extent, 1ll * range.most * range.blocks);
-  const long long rounds = at_once > 0 ? per(others * fewest, at_once) : 0;
-  const long long tiles = others > 0 ? rounds * at_once / others : 0;
-  const long long even = per(extent, (tiles > fewest ? tiles : fewest > 0 ? fewest : 1) * range.blocks);
-  const long long width = per(even, range.step) * range.step;
-  const int chosen = int(width < range.least() ? range.least() : width > range.most ? range.most : width);
-  return {chosen, int(per(extent, chosen))};
-}
-
 /// Clusters of so many blocks that run at once where a multiprocessor takes one block: those of four or more find a
 /// place on ten of eleven multiprocessors (docs/notes/clusters-in-two-directions.md).
 constexpr long long clusters_at_once(int multiprocessors, int blocks) {
