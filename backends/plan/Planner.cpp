@@ -16,6 +16,7 @@
 #include "backends/plan/pipeline/AlternateStaging.h"
 #include "backends/plan/pipeline/DeferredArrivals.h"
 #include "backends/plan/pipeline/FenceReads.h"
+#include "backends/plan/pipeline/HeadStart.h"
 #include "backends/plan/pipeline/JoinPipelines.h"
 #include "backends/plan/pipeline/RingBarriers.h"
 #include "backends/plan/pipeline/StageEarly.h"
@@ -324,6 +325,7 @@ private:
     allocateShared(*plan, arch.language == arch::Language::Hip, placement.packs);
     plan->grid.dynamic = !answers.empty();
     tiles.settle(*plan, placement, overlapped);
+    giveHeadStart(*plan);
     plan->notes = std::move(placement.notes);
     decide("stages", ringStages());
     if (placement.layout.kind == plan::Layout::WarpMma || placement.layout.kind == plan::Layout::Mfma)

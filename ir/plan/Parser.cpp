@@ -482,6 +482,8 @@ Role Parser::role() {
   expect("registers");
   role.registers = smallInteger();
   role.inFirst = accept("in_first");
+  if (accept("head_start"))
+    role.headStart = smallInteger();
   if (accept("led")) {
     expect("by");
     Stmt first;

@@ -273,6 +273,7 @@ struct Role {
   int lanes = 32;       ///< threads of a warp
   int registers = 0;    ///< setmaxnreg at the start; 0: none
   bool inFirst = false; ///< its statements are executed in the first block of the cluster only
+  int headStart = 0;    ///< iterations of its loop that are asked for before the block meets (HeadStart.h)
   /// The same warps are all instances: what depends on the instance stands in Each, and no variable but a scalar comes
   /// into one of these or out of it.
   bool serial = false;

@@ -432,6 +432,7 @@ void Printer::plan(const Plan &plan) {
                      role.lanes == Role{}.lanes ? "" : fmt::format(" of {}", role.lanes),
                      fmt::format("{}{}", role.instances, role.serial ? " serial" : ""), role.registers,
                      role.inFirst ? " in_first" : "") +
+         (role.headStart > 0 ? fmt::format(" head_start {}", role.headStart) : "") +
          (role.isAligned() ? " led by " + print(role.alignedBy, role.alignedByOperands) : ""));
     vars(role.vars);
     body(role.body);

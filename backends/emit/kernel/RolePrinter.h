@@ -76,6 +76,13 @@ enum class CopyMode : uint8_t {
   AtRunTime, ///< as the launcher found, vectors by the threads in any case
 };
 
+/// What of a role with a head start is printed (ir/plan/HeadStart.h).
+enum class HeadPart : uint8_t {
+  None, ///< all of it: it is printed as if it had none
+  Head, ///< what it asks for before the block meets
+  Rest, ///< all but that
+};
+
 /// Scalars that are read for the bounds of loops alone, and to compare with these what lies in the loop.
 std::set<std::string> boundsOfLoops(const plan::Role &role);
 
@@ -85,7 +92,8 @@ public:
   RolePrinter(const RolePrinter &) = delete;
 
   CopyMode copyMode = CopyMode::AtRunTime;
-  bool singleThread = false;  ///< one thread runs the role: no election is needed
+  bool singleThread = false; ///< one thread runs the role: no election is needed
+  HeadPart headPart = HeadPart::None;
   cpp::Expr instance;         ///< which of the role's instances this is; empty: there is one
   cpp::Expr leader;           ///< true in one thread of the instance
   cpp::Expr threadInInstance; ///< from 0
@@ -110,6 +118,7 @@ private:
   void printStmt(const plan::Stmt &stmt, cpp::Body &out);
   cpp::Body printIteration(SourceLoc loop, const plan::Body &body);
   void printFor(const plan::Stmt &stmt, cpp::Body &out);
+  cpp::Body printAfterHead(const plan::Stmt &loop);
   std::string declareRange(const plan::Stmt &loop, cpp::Body &out);
   cpp::Body firstIteration(const plan::Stmt &loop, const std::string &range);
   cpp::Stmt otherIterations(const plan::Stmt &loop, const std::string &range, const std::string &done);

@@ -55,6 +55,8 @@ void checkAssigned(const Plan &plan, Report &report);
 void checkSerial(const Plan &plan, Report &report);
 /// Tiles whose vectors begin before them: AlignedRows.cpp.
 void checkAlignedRows(const Plan &plan, Report &report);
+/// What a role asks for before the block meets (HeadStart.h).
+void checkHeadStarts(const Plan &plan, Report &report);
 /// What the blocks of a cluster do for each other: shares of copies, arrivals.
 void checkCluster(const Plan &plan, Report &report);
 /// Buffers in tensor memory, and the columns that the block allocates.
