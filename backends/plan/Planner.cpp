@@ -27,6 +27,7 @@
 #include "backends/plan/placement/WaveSchedule.h"
 #include "backends/plan/resources/AssignWarps.h"
 #include "backends/plan/resources/MergeTensorMaps.h"
+#include "backends/plan/resources/OwnMemory.h"
 #include "backends/plan/resources/RingDepth.h"
 #include "backends/plan/resources/ScratchMemory.h"
 #include "backends/plan/resources/ShareMemory.h"
@@ -321,6 +322,7 @@ private:
   void finish() {
     beginEarly(arch, schedule, *plan);
     mergeTensorMaps(*plan);
+    addOwnMemory(*plan);
     chooseSharedGrains(*plan, arch.sharedGrain);
     allocateShared(*plan, arch.language == arch::Language::Hip, placement.packs);
     plan->grid.dynamic = !answers.empty();

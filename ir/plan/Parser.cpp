@@ -187,6 +187,11 @@ ir::Param Parser::param() {
     advance();
   result.isOptional = optional || absent;
   result.isPresent = !absent;
+  if (at("new") && ahead.text != ":") {
+    advance();
+    result.mode = ir::ParamMode::Out;
+    result.isLocal = true;
+  }
   for (ir::ParamMode mode : {ir::ParamMode::Out, ir::ParamMode::InOut})
     if (ahead.text != ":" && accept(mode == ir::ParamMode::Out ? "out" : "inout"))
       result.mode = mode;

@@ -53,6 +53,9 @@ struct Buffer {
   int64_t totalBytes() const { return stageBytes() * stages * instances; }
 };
 
+/// The name of the buffer that is a parameter which each block has of its own.
+std::string bufferOf(const ir::Param &local);
+
 /// Tensor memory: `stages` tiles of results or left operands of products, side by side in its columns of 32 bits.
 /// One instruction makes or takes `instructionRows` rows (`slab` in plans). The columns of these lie side by side, and
 /// those of the next rows lie beside them.

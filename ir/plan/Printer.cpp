@@ -339,7 +339,7 @@ std::string printParam(const ir::Param &param) {
   if (param.isOptional)
     text += param.isPresent ? "optional " : "absent ";
   if (param.mode != ir::ParamMode::In)
-    text += param.mode == ir::ParamMode::Out ? "out " : "inout ";
+    text += param.isLocal ? "new " : param.mode == ir::ParamMode::Out ? "out " : "inout ";
   text += fmt::format("{}: {}", param.name, spelling(param.elem));
   if (!param.isTensor)
     return param.above ? text + fmt::format(" > {}", *param.above) : text;

@@ -35,6 +35,8 @@ cpp::Expr KernelContext::symbol(const std::string &name) const {
 }
 
 cpp::Expr KernelContext::argument(const std::string &name) const {
+  if (const ir::Param *param = findParam(name); param && param->isLocal)
+    return sharedBuffer(plan::bufferOf(*param));
   return cpp::member(cpp::name("g"), members.argument(name));
 }
 

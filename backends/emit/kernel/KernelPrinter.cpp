@@ -166,7 +166,7 @@ private:
       const std::string &id = kernel.members.argument(param.name);
       if (!param.isTensor)
         text += fmt::format("  {} {};\n", elementType(param.elem), id);
-      else if (param.isPresent)
+      else if (param.isPresent && !param.isLocal)
         text += fmt::format("  tk::global<{}{}, {}> {};\n", param.mode == ir::ParamMode::In ? "const " : "",
                             elementType(param.elem), param.dims.size(), id);
     }
@@ -241,6 +241,9 @@ private:
     if (isResponse(buffer.name))
       return fmt::format("tk::{} {}[{}];\n", plan.grid.counted ? "counted_tile" : "launch_response",
                          kernel.members.buffer(buffer.name), buffer.stages);
+    for (const ir::Param &param : plan.params)
+      if (param.isLocal && plan::bufferOf(param) == buffer.name)
+        return localMember(param, buffer);
     const bool split = kernel.splitBuffers.count(buffer.name) != 0;
     const int instances = instancesOf.count(buffer.name) ? instancesOf[buffer.name] : 1;
     const int sharing = buffer.instances > 1 ? 1 : instances; // of the rows of one tile
@@ -251,10 +254,22 @@ private:
             ? fmt::format("tk::scale_tile<{}, {}, {}>", elementType(buffer.elem), buffer.rows, buffer.cols)
             : bufferType(buffer, split ? buffer.rows / sharing : buffer.rows, areScales);
     const bool aligned = buffer.swizzle == plan::Swizzle::B128 && buffer.rows > 1 && buffer.cols > 1;
-    const int64_t alignment = buffer.offset % (8 * plan.sharedSpan) == 0 ? 8 * plan.sharedSpan : packedAlignment;
-    return fmt::format("{}{} {}{}{};\n", aligned ? "" : fmt::format("alignas({}) ", alignment), type,
+    return fmt::format("{}{} {}{}{};\n", aligned ? "" : fmt::format("alignas({}) ", alignmentOf(buffer)), type,
                        kernel.members.buffer(buffer.name), buffer.stages > 1 ? fmt::format("[{}]", buffer.stages) : "",
                        split ? fmt::format("[{}]", instances) : "");
+  }
+
+  /// Memory that the block has as it has tensors.
+  std::string localMember(const ir::Param &param, const plan::Buffer &buffer) const {
+    std::string dims;
+    for (const ir::DimExpr &dim : param.dims)
+      dims += fmt::format(", {}", dim.value);
+    return fmt::format("alignas({}) tk::local<{}{}> {};\n", alignmentOf(buffer), elementType(param.elem), dims,
+                       kernel.members.buffer(buffer.name));
+  }
+
+  int64_t alignmentOf(const plan::Buffer &buffer) const {
+    return buffer.offset % (8 * plan.sharedSpan) == 0 ? 8 * plan.sharedSpan : packedAlignment;
   }
 
   /// Of buffers that do not begin where swizzles repeat.

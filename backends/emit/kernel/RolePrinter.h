@@ -167,6 +167,18 @@ private:
   cpp::Expr edge(const plan::Stmt &stmt);
   cpp::Expr beginMovedBy(const std::string &tile, const cpp::Expr &by);
   cpp::Expr elementsOf(const plan::VarType &type, int axis, const std::string &tile);
+  // Counted.cpp
+  struct CountedPlaces;
+  const plan::Stmt *computedBy(const std::string &var, ir::OpKind op) const;
+  std::optional<std::string> countedCondition(const std::string &row) const;
+  bool isCount(const plan::Stmt &stmt) const;
+  const plan::Stmt *countedPlace(const std::string &place, CountedPlaces &places) const;
+  bool saysCounted(const std::string &condition, const plan::Stmt &count) const;
+  std::optional<CountedPlaces> countedPlaces(const plan::Stmt &store) const;
+  bool haveSameScalars(const CountedPlaces &places, const plan::Stmt &store) const;
+  std::optional<cpp::Stmt> countedScatter(const plan::Stmt &store, const cpp::Expr &base, const cpp::Expr &stored);
+  const plan::Stmt *runningCountOf(const plan::Stmt &sum) const;
+  cpp::Expr counted(const plan::Stmt &stmt);
   // ByElements.cpp
   /// Prints the run of element-wise work that begins at `i`, and leaves `i` at its last statement; false: there is
   /// none.

@@ -100,6 +100,7 @@ std::vector<Violation> verify(const Plan &plan, const Budget &budget) {
   checkAssigned(plan, report);
   checkWaves(plan, budget, report);
   checkGrains(plan, budget, report);
+  checkOwnMemory(plan, report);
   if (!report.empty())
     return report.take();
   checkBudgets(plan, budget, report);

@@ -65,6 +65,8 @@ void checkTensors(const Plan &plan, const Budget &budget, Report &report);
 void checkTensorStatement(const Plan &plan, const Role &role, const Stmt &stmt, Report &report);
 /// Loads straight to shared memory, halves of a role that take turns, dies: what waves have.
 void checkWaves(const Plan &plan, const Budget &budget, Report &report);
+/// Memory that each block has of its own.
+void checkOwnMemory(const Plan &plan, Report &report);
 /// Tiles whose swizzle divides chunks of 16 bytes.
 void checkGrains(const Plan &plan, const Budget &budget, Report &report);
 /// Whether a product takes these two types: equal ones, any two of float8, and with block scales what these go with.
