@@ -136,11 +136,21 @@ std::optional<cpp::Stmt> RolePrinter::countedScatter(const Stmt &store, const cp
   const std::optional<CountedPlaces> places = countedPlaces(store);
   if (!places || uses.isInlined(places->count->dest))
     return std::nullopt;
-  cpp::Expr first = cpp::integer(0);
-  for (const auto &[scalar, minus] : places->terms)
-    first = cpp::call(minus ? "tk::wrapping_sub" : "tk::wrapping_add", {first, value(scalar)});
-  // A running count has the element itself in it.
-  first = cpp::call("tk::wrapping_add", {first, cpp::integer(1)});
+  int64_t known = 1; // a running count has the element itself in it
+  cpp::Expr first;
+  for (const auto &[scalar, minus] : places->terms) {
+    const std::optional<double> number = constantOf(scalar);
+    if (number)
+      known += static_cast<int64_t>(minus ? -*number : *number);
+    else if (!first && !minus)
+      first = value(scalar);
+    else
+      first = cpp::call(minus ? "tk::wrapping_sub" : "tk::wrapping_add",
+                        {first ? first : cpp::integer(0), value(scalar)});
+  }
+  const auto wrapped = static_cast<int32_t>(static_cast<uint32_t>(known));
+  if (!first || wrapped != 0)
+    first = first ? cpp::call("tk::wrapping_add", {first, cpp::integer(wrapped)}) : cpp::integer(wrapped);
   return cpp::Stmt::expression(cpp::call("tk::scatter_counted", {base, value(places->count->dest), first,
                                                                  cpp::integer(places->limit), stored}));
 }

@@ -302,7 +302,7 @@ cpp::Expr RolePrinter::gathered(const Stmt &stmt, const VarType &type, cpp::Expr
   }
   if (!condition)
     condition = cpp::boolean(true);
-  if (alongLast && places.size() > 1) {
+  if (alongLast && (places.size() > 1 || param.isLocal)) {
     offsets = std::exchange(places.back(), cpp::integer(0));
     return cpp::method(base, "at", std::move(places));
   }

@@ -266,12 +266,12 @@ __device__ __forceinline__ void scatter_counted(Base base, const running_count<C
   for (int r = 0; r < count.runs; ++r) {
     int place = wrapping_add(first, count.before[r]);
 #pragma unroll
-    for (int b = r * L::run; b < (r + 1) * L::run; ++b)
-      if (count.takes(b)) {
-        if (u32(place) < u32(limit))
-          base[place] = element_at(x, 0, b);
-        ++place;
-      }
+    for (int b = r * L::run; b < (r + 1) * L::run; ++b) {
+      const bool taken = count.takes(b);
+      if (taken && u32(place) < u32(limit))
+        base[place] = element_at(x, 0, b);
+      place += taken;
+    }
   }
 }
 
