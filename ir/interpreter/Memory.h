@@ -32,7 +32,8 @@ struct Memory {
 /// Strides without gaps.
 std::vector<int64_t> rowMajor(const std::vector<int64_t> &dims);
 
-/// Lays out the tensors, but for those that each block has, which workers make; fills `out` ones with a value that no kernel means to store.
+/// Lays out the tensors, but for those that each block has, which workers make; fills `out` ones with a value that no
+/// kernel means to store.
 Memory layOut(const Function &function, CallArguments &arguments);
 
 } // namespace tkc::ir::interpreter

@@ -1,7 +1,8 @@
 // Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Runs blocks of a compiled function, one after another. Each thread has a worker of its own; they share all memory but what each block has.
+// Runs blocks of a compiled function, one after another. Each thread has a worker of its own; they share all memory but
+// what each block has.
 #pragma once
 
 #include "ir/interpreter/Interpreter.h"

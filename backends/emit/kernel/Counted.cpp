@@ -75,12 +75,12 @@ bool RolePrinter::saysCounted(const std::string &condition, const Stmt &count) c
 
 std::optional<RolePrinter::CountedPlaces> RolePrinter::countedPlaces(const Stmt &store) const {
   const std::vector<ViewIndex> &indices = store.view.indices;
-  const bool alongLast =
-      store.kind == StmtKind::Store && !indices.empty() && indices.back().kind == ViewIndex::Gather &&
-      indices.back().hi == 0 && std::all_of(indices.begin(), indices.end() - 1, [&](const ViewIndex &index) {
-        return (index.kind == ViewIndex::Element || index.kind == ViewIndex::Gather) &&
-               typeOf(store.operands[index.operand]).kind == VarType::Scalar;
-      });
+  const bool alongLast = store.kind == StmtKind::Store && !indices.empty() &&
+                         indices.back().kind == ViewIndex::Gather && indices.back().hi == 0 &&
+                         std::all_of(indices.begin(), indices.end() - 1, [&](const ViewIndex &index) {
+                           return (index.kind == ViewIndex::Element || index.kind == ViewIndex::Gather) &&
+                                  typeOf(store.operands[index.operand]).kind == VarType::Scalar;
+                         });
   const Stmt *at = alongLast ? computedBy(store.operands[indices.back().operand], OpKind::Select) : nullptr;
   if (!at || isPacked(kernel.findParam(store.view.tensor)->elem) || constantOf(at->operands[2]) != -1)
     return std::nullopt;
@@ -145,14 +145,14 @@ std::optional<cpp::Stmt> RolePrinter::countedScatter(const Stmt &store, const cp
     else if (!first && !minus)
       first = value(scalar);
     else
-      first = cpp::call(minus ? "tk::wrapping_sub" : "tk::wrapping_add",
-                        {first ? first : cpp::integer(0), value(scalar)});
+      first =
+          cpp::call(minus ? "tk::wrapping_sub" : "tk::wrapping_add", {first ? first : cpp::integer(0), value(scalar)});
   }
   const auto wrapped = static_cast<int32_t>(static_cast<uint32_t>(known));
   if (!first || wrapped != 0)
     first = first ? cpp::call("tk::wrapping_add", {first, cpp::integer(wrapped)}) : cpp::integer(wrapped);
-  return cpp::Stmt::expression(cpp::call("tk::scatter_counted", {base, value(places->count->dest), first,
-                                                                 cpp::integer(places->limit), stored}));
+  return cpp::Stmt::expression(
+      cpp::call("tk::scatter_counted", {base, value(places->count->dest), first, cpp::integer(places->limit), stored}));
 }
 
 /// The variable that has the running count of a row, set earlier in the same body.

@@ -236,8 +236,9 @@ cpp::Expr RolePrinter::isWide(const ir::Param &param, int align) const {
                      isWhole ? std::vector<cpp::Expr>{} : std::vector{cpp::integer(align)});
 }
 
-/// Where the offsets count from; the offsets, and what exists, each of whatever shape its parts broadcast to. Where elements differ in
-/// their last index alone, offsets are that index, of 32 bits, and count from where the others lead: an instruction makes an address of one.
+/// Where the offsets count from; the offsets, and what exists, each of whatever shape its parts broadcast to. Where
+/// elements differ in their last index alone, offsets are that index, of 32 bits, and count from where the others lead:
+/// an instruction makes an address of one.
 cpp::Expr RolePrinter::gathered(const Stmt &stmt, const VarType &type, cpp::Expr &offsets, cpp::Expr &condition) {
   const ir::Param &param = *kernel.findParam(stmt.view.tensor);
   const cpp::Expr base = kernel.argument(param.name);
@@ -452,9 +453,10 @@ void RolePrinter::printStore(const Stmt &stmt, cpp::Body &out) {
     cpp::Expr offsets, condition;
     const cpp::Expr base = gathered(stmt, type, offsets, condition);
     const std::optional<cpp::Stmt> oneByOne = countedScatter(stmt, base, stored);
-    body.push_back(oneByOne ? *oneByOne
-                            : cpp::Stmt::expression(cpp::call("tk::" + (verb == "store" ? std::string("scatter") : verb),
-                                                              {base, offsets, condition, stored})));
+    body.push_back(oneByOne
+                       ? *oneByOne
+                       : cpp::Stmt::expression(cpp::call("tk::" + (verb == "store" ? std::string("scatter") : verb),
+                                                         {base, offsets, condition, stored})));
   } else {
     const ViewParts parts = viewOf(stmt, partRows(type, role.instances), partCols(type, role.instances),
                                    type.kind == VarType::Column, type.division);

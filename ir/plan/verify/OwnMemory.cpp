@@ -25,9 +25,7 @@ bool uses(const Stmt &stmt, const std::string &buffer) {
          std::any_of(operands.begin(), operands.end(), [&](const BufferRef &ref) { return ref.buffer == buffer; });
 }
 
-bool isByThreads(const Stmt &stmt) {
-  return stmt.kind == StmtKind::Load || stmt.kind == StmtKind::Store;
-}
+bool isByThreads(const Stmt &stmt) { return stmt.kind == StmtKind::Load || stmt.kind == StmtKind::Store; }
 
 } // namespace
 

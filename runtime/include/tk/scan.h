@@ -41,8 +41,8 @@ __device__ __forceinline__ T scan_warps(S &through, int i, int first, int step, 
   return before;
 }
 
-/// Adds to `before` of each run of columns what all runs before it, and its warps before this one, tell; no total is left
-/// to carry. Each lane reads one number: lane i that of warp i % Warps in run i / Warps, in the order of columns.
+/// Adds to `before` of each run of columns what all runs before it, and its warps before this one, tell; no total is
+/// left to carry. Each lane reads one number: lane i that of warp i % Warps in run i / Warps, in the order of columns.
 template <int Warps, int Runs, class S, class T>
 __device__ __forceinline__ void scan_runs(S &through, int first, T (&before)[Runs], T (&total)[Runs]) {
   constexpr sum_operation plus;
@@ -105,7 +105,8 @@ template <tile X, class S = no_scratch> __device__ __forceinline__ X cumsum_cols
     }
   if constexpr (warps > 1) {
     static_assert(plain<S>::warps * warp_size >= L::threads && plain<S>::elements >= X::row_slots, "scratch too small");
-    constexpr int fitting = plain<S>::elements / (X::row_slots * slots_of<T>), at_once = fitting < runs ? fitting : runs;
+    constexpr int fitting = plain<S>::elements / (X::row_slots * slots_of<T>),
+                  at_once = fitting < runs ? fitting : runs;
     const int warp = through.warp();
 #pragma unroll
     for (int first = 0; first < runs; first += at_once) {
@@ -189,7 +190,8 @@ template <int Words> __device__ __forceinline__ void scan_halves(u32 (&sums)[Wor
     }
 }
 
-/// `cumsum_cols` of a row of zeros and ones that all threads of some warps hold, through a scratch if there are several.
+/// `cumsum_cols` of a row of zeros and ones that all threads of some warps hold, through a scratch if there are
+/// several.
 template <tile X, class S = no_scratch>
   requires(!X::has_rows && X::has_cols && X::layout::threads_per_row == X::layout::threads && X::layout::lane_step == 1)
 __device__ __forceinline__ auto count_cols(const X &x, S &&through = {}) {
