@@ -283,7 +283,9 @@ private:
       param.isOptional = true, param.isPresent = false;
     else if (accept("optional"))
       param.isOptional = true;
-    if (accept("out"))
+    if (accept("new"))
+      param.mode = ParamMode::Out, param.isLocal = true;
+    else if (accept("out"))
       param.mode = ParamMode::Out;
     else if (accept("inout"))
       param.mode = ParamMode::InOut;

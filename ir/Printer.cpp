@@ -130,7 +130,7 @@ private:
     case ParamMode::In:
       break;
     case ParamMode::Out:
-      text += "out ";
+      text += param.isLocal ? "new " : "out ";
       break;
     case ParamMode::InOut:
       text += "inout ";

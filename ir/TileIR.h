@@ -139,7 +139,9 @@ struct Param {
   ElemType elem = ElemType::F32;
   std::vector<DimExpr> dims; ///< of a tensor; the last is contiguous, the others have any stride
   bool isOptional = false;
-  bool isPresent = true;        ///< in this specialisation; a store to an absent out was dropped
+  bool isPresent = true; ///< in this specialisation; a store to an absent out was dropped
+  bool isLocal = false;  ///< no parameter but memory that each block has of its own (`new` in a kernel): an Out whose
+                        ///< dims are known
   std::optional<int64_t> above; ///< a scalar: callers pass what is greater than this number only, which is not negative
   SourceLoc loc;
 };

@@ -5,6 +5,7 @@
 // breaks it. Result types are worked out again (VerifierTypes.cpp) and compared.
 #include "ir/Verifier.h"
 
+#include <algorithm>
 #include <fmt/core.h>
 #include <unordered_set>
 
@@ -64,15 +65,23 @@ OperandCount operandCount(OpKind kind) {
   return {0, any};
 }
 
+bool hasKnownDims(const Param &param) {
+  return param.isTensor && std::all_of(param.dims.begin(), param.dims.end(),
+                                       [](const DimExpr &dim) { return dim.isConst() && dim.value > 0; });
+}
+
 class Verifier {
 public:
   explicit Verifier(const Function &function) : function(function) {}
 
   std::vector<VerifyError> run() {
     std::unordered_set<std::string_view> names;
-    for (const Param &param : function.params)
+    for (const Param &param : function.params) {
       if (!names.insert(param.name).second)
         errors.push_back({param.loc, fmt::format("two parameters are called `{}`", param.name)});
+      if (param.isLocal && !hasKnownDims(param))
+        errors.push_back({param.loc, fmt::format("the dims of `{}`, which each block has, are not known", param.name)});
+    }
     verifyBody(function.body);
     return std::move(errors);
   }

@@ -17,6 +17,7 @@
 #include "backends/plan/pipeline/AlternateStaging.h"
 #include "backends/plan/pipeline/DeferredArrivals.h"
 #include "backends/plan/pipeline/FenceReads.h"
+#include "backends/plan/pipeline/HeadStart.h"
 #include "backends/plan/pipeline/JoinPipelines.h"
 #include "backends/plan/pipeline/RingBarriers.h"
 #include "backends/plan/pipeline/StageEarly.h"
@@ -27,6 +28,7 @@
 #include "backends/plan/placement/WaveSchedule.h"
 #include "backends/plan/resources/AssignWarps.h"
 #include "backends/plan/resources/MergeTensorMaps.h"
+#include "backends/plan/resources/OwnMemory.h"
 #include "backends/plan/resources/RingDepth.h"
 #include "backends/plan/resources/ScratchMemory.h"
 #include "backends/plan/resources/ShareMemory.h"
@@ -332,10 +334,12 @@ private:
   void finish() {
     beginEarly(arch, schedule, *plan);
     mergeTensorMaps(*plan);
+    addOwnMemory(*plan);
     chooseSharedGrains(*plan, arch.sharedGrain);
     allocateShared(*plan, arch.language == arch::Language::Hip, placement.packs);
     plan->grid.dynamic = !answers.empty();
     tiles.settle(*plan, placement, overlapped);
+    giveHeadStart(*plan);
     plan->notes = std::move(placement.notes);
     decide("stages", ringStages());
     if (placement.layout.kind == plan::Layout::WarpMma || placement.layout.kind == plan::Layout::Mfma)

@@ -60,6 +60,8 @@ private:
   void statement(const ast::Stmt *stmt);
   void let(const std::vector<ast::Identifier> &names, const ast::Expr *value, bool isVar);
   void tune(const ast::TuneStmt &stmt);
+  void newMemory(const std::vector<ast::Identifier> &names, const ast::NewExpr &expr, bool isVar);
+  int64_t sizeOfMemory(const ast::Expr *dim);
   void assign(const ast::AssignStmt &stmt);
   void assignToFixed(const ast::NameExpr &name, std::optional<VariableId> variable);
   Val updated(const ast::AssignStmt &stmt, const Val &old);

@@ -67,6 +67,9 @@ Val Elaborator::matmul(const ast::BinaryExpr &expr, const Val &accumulator, Sour
                        SourceRange plus) {
   Val left = this->expr(expr.lhs), right = this->expr(expr.rhs);
   builder.setLoc(expr.opRange.begin);
+  for (const ir::Param &param : function->params)
+    if (param.isLocal)
+      error(Diag::new_beside_product, expr.opRange).note(Diag::note_declared_here, {param.loc, param.loc}, param.name);
   if (left.isError() || right.isError() || accumulator.isError())
     return Val::error();
   const bool isScaled = left.isScaled() || right.isScaled();

@@ -89,6 +89,8 @@ void Elaborator::tune(const ast::TuneStmt &stmt) {
 }
 
 void Elaborator::let(const std::vector<ast::Identifier> &names, const ast::Expr *value, bool isVar) {
+  if (auto *memory = llvm::dyn_cast<ast::NewExpr>(value))
+    return newMemory(names, *memory, isVar);
   Val val = expr(value);
   std::vector<Val> parts{val};
   if (val.kind == Val::Kind::Tuple)

@@ -82,7 +82,8 @@ void Elaborator::checkDisjointStores(const ir::Op &parallel) {
   const ir::Value *index = parallel.body().args[0].get();
   Dependents dependents(index);
   ir::walk(parallel.body(), [&](ir::Op &op) {
-    if (op.kind != OpKind::Store || dependents.isControlled(&op, &parallel))
+    if (op.kind != OpKind::Store || dependents.isControlled(&op, &parallel) ||
+        function->findParam(op.view.tensor)->isLocal)
       return;
     for (size_t i = 0; i + 1 < op.operands().size(); ++i)
       if (dependents.contains(op.operand(i)))

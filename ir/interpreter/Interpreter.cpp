@@ -17,6 +17,13 @@
 namespace tkc::ir {
 namespace interpreter {
 
+std::vector<int64_t> rowMajor(const std::vector<int64_t> &dims) {
+  std::vector<int64_t> strides(dims.size(), 1);
+  for (size_t d = dims.size(); d-- > 1;)
+    strides[d - 1] = strides[d] * dims[d];
+  return strides;
+}
+
 Memory layOut(const Function &function, CallArguments &arguments) {
   Memory memory;
   for (const Param &param : function.params) {
@@ -26,9 +33,7 @@ Memory layOut(const Function &function, CallArguments &arguments) {
     if (param.isTensor && param.isPresent && found != arguments.tensors.end()) {
       Tensor &tensor = found->second;
       entry.tensor = &tensor;
-      entry.strides.assign(tensor.dims.size(), 1);
-      for (size_t d = tensor.dims.size(); d-- > 1;)
-        entry.strides[d - 1] = entry.strides[d] * tensor.dims[d];
+      entry.strides = rowMajor(tensor.dims);
       const size_t count = static_cast<size_t>(tensor.numElements());
       if (param.mode == ParamMode::Out) {
         tensor.resize(count);

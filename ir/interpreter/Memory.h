@@ -22,14 +22,18 @@ struct TensorMemory {
   Tensor *tensor = nullptr; ///< null: a scalar, or left out
   const Param *param = nullptr;
   std::vector<int64_t> strides;
-  std::unique_ptr<std::atomic<uint32_t>[]> owners; ///< of out and inout tensors
+  std::shared_ptr<std::atomic<uint32_t>[]> owners; ///< of out and inout tensors
 };
 
 struct Memory {
   std::vector<TensorMemory> tensors; ///< as the function's parameters
 };
 
-/// Lays out the tensors; fills `out` ones with a value that no kernel means to store.
+/// Strides without gaps.
+std::vector<int64_t> rowMajor(const std::vector<int64_t> &dims);
+
+/// Lays out the tensors, but for those that each block has, which workers make; fills `out` ones with a value that no
+/// kernel means to store.
 Memory layOut(const Function &function, CallArguments &arguments);
 
 } // namespace tkc::ir::interpreter

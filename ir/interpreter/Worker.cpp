@@ -14,12 +14,38 @@
 
 namespace tkc::ir::interpreter {
 
-Worker::Worker(const Program &program, Memory &memory, const CallArguments &arguments)
+Worker::Worker(const Program &program, const Memory &memory, const CallArguments &arguments)
     : program(program), memory(memory), arguments(arguments),
       storage(std::make_unique<std::byte[]>(program.memoryBytes + 1)), pointers(program.slots.size()),
       positions(program.slots.size()) {
   for (size_t i = 0; i < program.slots.size(); ++i)
     pointers[i] = storage.get() + program.slots[i].offset;
+  makeOwnMemory();
+}
+
+void Worker::makeOwnMemory() {
+  for (TensorMemory &entry : memory.tensors) {
+    if (!entry.param->isLocal)
+      continue;
+    auto tensor = std::make_unique<Tensor>();
+    tensor->elem = entry.param->elem;
+    for (const DimExpr &dim : entry.param->dims)
+      tensor->dims.push_back(dim.value);
+    const auto count = static_cast<size_t>(tensor->numElements());
+    tensor->resize(count);
+    entry.strides = rowMajor(tensor->dims);
+    entry.owners = std::make_unique<std::atomic<uint32_t>[]>(count);
+    entry.tensor = tensor.get();
+    ownTensors.push_back(std::move(tensor));
+  }
+}
+
+/// Nothing of it has a value when a block begins.
+void Worker::forgetOwnMemory() {
+  for (TensorMemory &entry : memory.tensors)
+    if (entry.param->isLocal)
+      for (int64_t i = 0; i < entry.tensor->numElements(); ++i)
+        entry.owners[i] = 0;
 }
 
 bool Worker::fail(SourceLoc loc, std::string message) {
@@ -94,6 +120,7 @@ bool Worker::enumerate(const Sequence &sequence, std::vector<Position> &prefix, 
 bool Worker::runBlock(const Position *blockCoordinates, uint32_t id) {
   coordinates = blockCoordinates;
   blockId = id;
+  forgetOwnMemory();
   return run(program.body);
 }
 

@@ -1,7 +1,8 @@
 // Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Runs blocks of a compiled function, one after another. Each thread has a worker of its own; they share the Memory.
+// Runs blocks of a compiled function, one after another. Each thread has a worker of its own; they share all memory but
+// what each block has.
 #pragma once
 
 #include "ir/interpreter/Interpreter.h"
@@ -26,7 +27,7 @@ struct Position {
 
 class Worker {
 public:
-  Worker(const Program &program, Memory &memory, const CallArguments &arguments);
+  Worker(const Program &program, const Memory &memory, const CallArguments &arguments);
 
   /// Appends the coordinates of every block of the grid, `depth` of them a block. False after an error.
   bool enumerateGrid(std::vector<Position> &blocks, size_t &depth);
@@ -73,6 +74,8 @@ private:
   void copySlot(int from, int to);
 
   bool fail(SourceLoc loc, std::string message);
+  void makeOwnMemory();
+  void forgetOwnMemory();
 
   const Slot &info(int slot) const { return program.slots[slot]; }
   /// How many rows and columns exist now.
@@ -91,7 +94,8 @@ private:
   int32_t integer(int slot) const { return *data<int32_t>(slot); }
 
   const Program &program;
-  Memory &memory;
+  Memory memory;                                   ///< its tensors are everybody's, but for those in `ownTensors`
+  std::vector<std::unique_ptr<Tensor>> ownTensors; ///< what each block has
   const CallArguments &arguments;
   std::unique_ptr<std::byte[]> storage;
   std::vector<void *> pointers;    ///< of each slot's elements; loops swap them

@@ -250,6 +250,7 @@ void instrument(plan::Plan &plan, Instrumentation how) {
     instrumenter.body(role.body);
     instrumenter.current.reset();
     instrumenter.body(role.finish);
+    role.headStart = 0; // records begin with the roles
   }
 }
 

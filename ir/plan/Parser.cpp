@@ -187,6 +187,11 @@ ir::Param Parser::param() {
     advance();
   result.isOptional = optional || absent;
   result.isPresent = !absent;
+  if (at("new") && ahead.text != ":") {
+    advance();
+    result.mode = ir::ParamMode::Out;
+    result.isLocal = true;
+  }
   for (ir::ParamMode mode : {ir::ParamMode::Out, ir::ParamMode::InOut})
     if (ahead.text != ":" && accept(mode == ir::ParamMode::Out ? "out" : "inout"))
       result.mode = mode;
@@ -488,6 +493,8 @@ Role Parser::role() {
   expect("registers");
   role.registers = smallInteger();
   role.inFirst = accept("in_first");
+  if (accept("head_start"))
+    role.headStart = smallInteger();
   if (accept("led")) {
     expect("by");
     Stmt first;

@@ -287,6 +287,8 @@ bool Plan::areMates(int a, int b) const {
 
 int Plan::mates() const { return cluster / grid.across + grid.across - 1; }
 
+std::string bufferOf(const ir::Param &local) { return "block." + local.name; }
+
 const Buffer *Plan::findBuffer(std::string_view name) const { return findNamed(buffers, name); }
 const TensorBuffer *Plan::findTensor(std::string_view name) const { return findNamed(tensors, name); }
 const Barrier *Plan::findBarrier(std::string_view name) const { return findNamed(barriers, name); }

@@ -53,6 +53,9 @@ struct Buffer {
   int64_t totalBytes() const { return stageBytes() * stages * instances; }
 };
 
+/// The name of the buffer that is a parameter which each block has of its own.
+std::string bufferOf(const ir::Param &local);
+
 /// Tensor memory: `stages` tiles of results or left operands of products, side by side in its columns of 32 bits.
 /// One instruction makes or takes `instructionRows` rows (`slab` in plans). The columns of these lie side by side, and
 /// those of the next rows lie beside them.
@@ -275,6 +278,7 @@ struct Role {
   int lanes = 32;       ///< threads of a warp
   int registers = 0;    ///< setmaxnreg at the start; 0: none
   bool inFirst = false; ///< its statements are executed in the first block of the cluster only
+  int headStart = 0;    ///< iterations of its loop that are asked for before the block meets (HeadStart.h)
   /// The same warps are all instances: what depends on the instance stands in Each, and no variable but a scalar comes
   /// into one of these or out of it.
   bool serial = false;

@@ -339,7 +339,7 @@ std::string printParam(const ir::Param &param) {
   if (param.isOptional)
     text += param.isPresent ? "optional " : "absent ";
   if (param.mode != ir::ParamMode::In)
-    text += param.mode == ir::ParamMode::Out ? "out " : "inout ";
+    text += param.isLocal ? "new " : param.mode == ir::ParamMode::Out ? "out " : "inout ";
   text += fmt::format("{}: {}", param.name, spelling(param.elem));
   if (!param.isTensor)
     return param.above ? text + fmt::format(" > {}", *param.above) : text;
@@ -434,6 +434,7 @@ void Printer::plan(const Plan &plan) {
                      role.lanes == Role{}.lanes ? "" : fmt::format(" of {}", role.lanes),
                      fmt::format("{}{}", role.instances, role.serial ? " serial" : ""), role.registers,
                      role.inFirst ? " in_first" : "") +
+         (role.headStart > 0 ? fmt::format(" head_start {}", role.headStart) : "") +
          (role.isAligned() ? " led by " + print(role.alignedBy, role.alignedByOperands) : ""));
     vars(role.vars);
     body(role.body);

@@ -23,16 +23,6 @@
 namespace {
 
 struct attn_fwd_D128_causal_arguments {
-  tk::tensor_map q_map;
-  tk::tensor_map k_map;
-  tk::tensor_map v_map;
-  tk::tensor_map o_piece_map;
-  tk::global<const tk::bf16, 4> q;
-  tk::global<const tk::bf16, 4> k;
-  tk::global<const tk::bf16, 4> v;
-  float scale;
-  tk::global<tk::bf16, 4> o;
-  tk::global<float, 3> lse;
   int B;
   int H;
   int N;
@@ -45,6 +35,16 @@ struct attn_fwd_D128_causal_arguments {
   bool k_map_fits;       // this one at least
   bool v_map_fits;       // this one at least
   bool o_piece_map_fits; // and store this one
+  tk::tensor_map q_map;
+  tk::tensor_map k_map;
+  tk::tensor_map v_map;
+  tk::tensor_map o_piece_map;
+  tk::global<const tk::bf16, 4> q;
+  tk::global<const tk::bf16, 4> k;
+  tk::global<const tk::bf16, 4> v;
+  float scale;
+  tk::global<tk::bf16, 4> o;
+  tk::global<float, 3> lse;
   tk::tile_claims tk_claims;
 };
 

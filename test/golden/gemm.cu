@@ -21,11 +21,6 @@
 namespace {
 
 struct gemm_bf16_BK128_BM64_BN64_split8_stages6_arguments {
-  tk::tensor_map a_map;
-  tk::tensor_map b_map;
-  tk::global<const tk::bf16, 2> a;
-  tk::global<const tk::bf16, 2> b;
-  tk::global<tk::bf16, 2> c;
   int M;
   int K;
   int N;
@@ -33,6 +28,11 @@ struct gemm_bf16_BK128_BM64_BN64_split8_stages6_arguments {
   bool loads_fit;  // the copy engine can load every tensor that it is to
   bool a_map_fits; // this one at least
   bool b_map_fits; // this one at least
+  tk::tensor_map a_map;
+  tk::tensor_map b_map;
+  tk::global<const tk::bf16, 2> a;
+  tk::global<const tk::bf16, 2> b;
+  tk::global<tk::bf16, 2> c;
 };
 
 struct gemm_bf16_BK128_BM64_BN64_split8_stages6_shared {
@@ -54,13 +54,30 @@ __global__ void __launch_bounds__(256, 1) gemm_bf16_BK128_BM64_BN64_split8_stage
   auto &shared = tk::shared_at<gemm_bf16_BK128_BM64_BN64_split8_stages6_shared>(0);
   const int warpgroup = tk::warpgroup_index();
   const int rank = tk::cluster_rank();
-  if (g.loads_fit && tk::warp_index() == 4 && tk::elect_one()) {
-    tk::prefetch(g.a_map);
-    tk::prefetch(g.b_map);
-  }
-  if (threadIdx.x == 0) {
+  if (tk::warp_index() == 4 && tk::elect_one()) {
     for (auto &barrier : shared.a_b_full)
       barrier.init(g.loads_fit ? 1 : 128);
+    tk::barrier_init_fence();
+    if (g.loads_fit) {
+      // The first stages, before the block meets.
+      tk::wait_for_dependencies();
+      tk::ring<6> a_b_at;
+      const tk::tiles<64> m_tiles{0, g.M};
+      const tk::tiles<64> n_tiles{0, g.N};
+      tk::grid_walk position{int(blockIdx.x) / 8};
+      const int part = rank;
+      const auto n = n_tiles[position.take(g.n_steps)];
+      const auto m = m_tiles[position.position];
+      const int part_size = tk::divide(g.K + 1023, 1024) * 128;
+      const int part_begin = tk::min(part_size * part, g.K);
+      const int part_end = tk::min(part_begin + part_size, g.K);
+      for (const auto k : tk::tiles<128>{part_begin, part_end}.first(3)) {
+        shared.a_b_full[a_b_at.slot].expect_bytes(32768);
+        tk::tma_load(shared.a[a_b_at.slot], g.a_map, shared.a_b_full[a_b_at.slot], k.begin, m.begin);
+        tk::tma_load(shared.b[a_b_at.slot], g.b_map, shared.a_b_full[a_b_at.slot], n.begin, k.begin);
+        a_b_at.advance();
+      }
+    }
     for (auto &barrier : shared.a_b_empty)
       barrier.init(1);
     tk::barrier_init_fence();
@@ -85,10 +102,13 @@ __global__ void __launch_bounds__(256, 1) gemm_bf16_BK128_BM64_BN64_split8_stage
         const int part_begin = tk::min(part_size * part, g.K);
         const int part_end = tk::min(part_begin + part_size, g.K);
         for (const auto k : tk::tiles<128>{part_begin, part_end}) {
-          shared.a_b_empty[a_b_at.slot].wait(a_b_at.phase ^ 1);
-          shared.a_b_full[a_b_at.slot].expect_bytes(32768);
-          tk::tma_load(shared.a[a_b_at.slot], g.a_map, shared.a_b_full[a_b_at.slot], k.begin, m.begin);
-          tk::tma_load(shared.b[a_b_at.slot], g.b_map, shared.a_b_full[a_b_at.slot], n.begin, k.begin);
+          // The first ones of the first tile were asked for at the beginning.
+          if (k.index >= 3) {
+            shared.a_b_empty[a_b_at.slot].wait(a_b_at.phase ^ 1);
+            shared.a_b_full[a_b_at.slot].expect_bytes(32768);
+            tk::tma_load(shared.a[a_b_at.slot], g.a_map, shared.a_b_full[a_b_at.slot], k.begin, m.begin);
+            tk::tma_load(shared.b[a_b_at.slot], g.b_map, shared.a_b_full[a_b_at.slot], n.begin, k.begin);
+          }
           a_b_at.advance();
         }
       }
@@ -208,11 +228,6 @@ __global__ void __launch_bounds__(256, 1) gemm_bf16_BK128_BM64_BN64_split8_stage
 }
 
 struct gemm_bf16_BM64_BN64_split4_stages10_arguments {
-  tk::tensor_map a_map;
-  tk::tensor_map b_map;
-  tk::global<const tk::bf16, 2> a;
-  tk::global<const tk::bf16, 2> b;
-  tk::global<tk::bf16, 2> c;
   int M;
   int K;
   int N;
@@ -220,6 +235,11 @@ struct gemm_bf16_BM64_BN64_split4_stages10_arguments {
   bool loads_fit;  // the copy engine can load every tensor that it is to
   bool a_map_fits; // this one at least
   bool b_map_fits; // this one at least
+  tk::tensor_map a_map;
+  tk::tensor_map b_map;
+  tk::global<const tk::bf16, 2> a;
+  tk::global<const tk::bf16, 2> b;
+  tk::global<tk::bf16, 2> c;
 };
 
 struct gemm_bf16_BM64_BN64_split4_stages10_shared {
@@ -241,13 +261,30 @@ __global__ void __launch_bounds__(256, 1)
   auto &shared = tk::shared_at<gemm_bf16_BM64_BN64_split4_stages10_shared>(0);
   const int warpgroup = tk::warpgroup_index();
   const int rank = tk::cluster_rank();
-  if (g.loads_fit && tk::warp_index() == 4 && tk::elect_one()) {
-    tk::prefetch(g.a_map);
-    tk::prefetch(g.b_map);
-  }
-  if (threadIdx.x == 0) {
+  if (tk::warp_index() == 4 && tk::elect_one()) {
     for (auto &barrier : shared.a_b_full)
       barrier.init(g.loads_fit ? 1 : 128);
+    tk::barrier_init_fence();
+    if (g.loads_fit) {
+      // The first stages, before the block meets.
+      tk::wait_for_dependencies();
+      tk::ring<10> a_b_at;
+      const tk::tiles<64> m_tiles{0, g.M};
+      const tk::tiles<64> n_tiles{0, g.N};
+      tk::grid_walk position{int(blockIdx.x) / 4};
+      const int part = rank;
+      const auto n = n_tiles[position.take(g.n_steps)];
+      const auto m = m_tiles[position.position];
+      const int part_size = tk::divide(g.K + 255, 256) * 64;
+      const int part_begin = tk::min(part_size * part, g.K);
+      const int part_end = tk::min(part_begin + part_size, g.K);
+      for (const auto k : tk::tiles<64>{part_begin, part_end}.first(5)) {
+        shared.a_b_full[a_b_at.slot].expect_bytes(16384);
+        tk::tma_load(shared.a[a_b_at.slot], g.a_map, shared.a_b_full[a_b_at.slot], k.begin, m.begin);
+        tk::tma_load(shared.b[a_b_at.slot], g.b_map, shared.a_b_full[a_b_at.slot], n.begin, k.begin);
+        a_b_at.advance();
+      }
+    }
     for (auto &barrier : shared.a_b_empty)
       barrier.init(1);
     tk::barrier_init_fence();
@@ -272,10 +309,13 @@ __global__ void __launch_bounds__(256, 1)
         const int part_begin = tk::min(part_size * part, g.K);
         const int part_end = tk::min(part_begin + part_size, g.K);
         for (const auto k : tk::tiles<64>{part_begin, part_end}) {
-          shared.a_b_empty[a_b_at.slot].wait(a_b_at.phase ^ 1);
-          shared.a_b_full[a_b_at.slot].expect_bytes(16384);
-          tk::tma_load(shared.a[a_b_at.slot], g.a_map, shared.a_b_full[a_b_at.slot], k.begin, m.begin);
-          tk::tma_load(shared.b[a_b_at.slot], g.b_map, shared.a_b_full[a_b_at.slot], n.begin, k.begin);
+          // The first ones of the first tile were asked for at the beginning.
+          if (k.index >= 5) {
+            shared.a_b_empty[a_b_at.slot].wait(a_b_at.phase ^ 1);
+            shared.a_b_full[a_b_at.slot].expect_bytes(16384);
+            tk::tma_load(shared.a[a_b_at.slot], g.a_map, shared.a_b_full[a_b_at.slot], k.begin, m.begin);
+            tk::tma_load(shared.b[a_b_at.slot], g.b_map, shared.a_b_full[a_b_at.slot], n.begin, k.begin);
+          }
           a_b_at.advance();
         }
       }
@@ -383,11 +423,6 @@ __global__ void __launch_bounds__(256, 1)
 }
 
 struct gemm_bf16_BK128_BM16_BN64_split2_stages8_arguments {
-  tk::tensor_map b_map;
-  tk::tensor_map a_map;
-  tk::global<const tk::bf16, 2> a;
-  tk::global<const tk::bf16, 2> b;
-  tk::global<tk::bf16, 2> c;
   int M;
   int K;
   int N;
@@ -395,6 +430,11 @@ struct gemm_bf16_BK128_BM16_BN64_split2_stages8_arguments {
   bool loads_fit;  // the copy engine can load every tensor that it is to
   bool b_map_fits; // this one at least
   bool a_map_fits; // this one at least
+  tk::tensor_map b_map;
+  tk::tensor_map a_map;
+  tk::global<const tk::bf16, 2> a;
+  tk::global<const tk::bf16, 2> b;
+  tk::global<tk::bf16, 2> c;
 };
 
 struct gemm_bf16_BK128_BM16_BN64_split2_stages8_shared {
@@ -417,13 +457,30 @@ __global__ void __launch_bounds__(256, 1) gemm_bf16_BK128_BM16_BN64_split2_stage
   auto &shared = tk::shared_at<gemm_bf16_BK128_BM16_BN64_split2_stages8_shared>(0);
   const int warpgroup = tk::warpgroup_index();
   const int rank = tk::cluster_rank();
-  if (g.loads_fit && tk::warp_index() == 4 && tk::elect_one()) {
-    tk::prefetch(g.b_map);
-    tk::prefetch(g.a_map);
-  }
-  if (threadIdx.x == 0) {
+  if (tk::warp_index() == 4 && tk::elect_one()) {
     for (auto &barrier : shared.b_a_full)
       barrier.init(g.loads_fit ? 1 : 128);
+    tk::barrier_init_fence();
+    if (g.loads_fit) {
+      // The first stages, before the block meets.
+      tk::wait_for_dependencies();
+      tk::ring<8> b_a_at;
+      const tk::tiles<16> m_tiles{0, g.M};
+      const tk::tiles<64> n_tiles{0, g.N};
+      tk::grid_walk position{int(blockIdx.x) / 2};
+      const int part = rank;
+      const auto n = n_tiles[position.take(g.n_steps)];
+      const auto m = m_tiles[position.position];
+      const int part_size = tk::divide(g.K + 255, 256) * 128;
+      const int part_begin = tk::min(part_size * part, g.K);
+      const int part_end = tk::min(part_begin + part_size, g.K);
+      for (const auto k : tk::tiles<128>{part_begin, part_end}.first(4)) {
+        shared.b_a_full[b_a_at.slot].expect_bytes(20480);
+        tk::tma_load(shared.a[b_a_at.slot], g.a_map, shared.b_a_full[b_a_at.slot], k.begin, m.begin);
+        tk::tma_load(shared.b[b_a_at.slot], g.b_map, shared.b_a_full[b_a_at.slot], n.begin, k.begin);
+        b_a_at.advance();
+      }
+    }
     for (auto &barrier : shared.b_a_empty)
       barrier.init(1);
     tk::barrier_init_fence();
@@ -448,10 +505,13 @@ __global__ void __launch_bounds__(256, 1) gemm_bf16_BK128_BM16_BN64_split2_stage
         const int part_begin = tk::min(part_size * part, g.K);
         const int part_end = tk::min(part_begin + part_size, g.K);
         for (const auto k : tk::tiles<128>{part_begin, part_end}) {
-          shared.b_a_empty[b_a_at.slot].wait(b_a_at.phase ^ 1);
-          shared.b_a_full[b_a_at.slot].expect_bytes(20480);
-          tk::tma_load(shared.a[b_a_at.slot], g.a_map, shared.b_a_full[b_a_at.slot], k.begin, m.begin);
-          tk::tma_load(shared.b[b_a_at.slot], g.b_map, shared.b_a_full[b_a_at.slot], n.begin, k.begin);
+          // The first ones of the first tile were asked for at the beginning.
+          if (k.index >= 4) {
+            shared.b_a_empty[b_a_at.slot].wait(b_a_at.phase ^ 1);
+            shared.b_a_full[b_a_at.slot].expect_bytes(20480);
+            tk::tma_load(shared.a[b_a_at.slot], g.a_map, shared.b_a_full[b_a_at.slot], k.begin, m.begin);
+            tk::tma_load(shared.b[b_a_at.slot], g.b_map, shared.b_a_full[b_a_at.slot], n.begin, k.begin);
+          }
           b_a_at.advance();
         }
       }
@@ -552,11 +612,6 @@ __global__ void __launch_bounds__(256, 1) gemm_bf16_BK128_BM16_BN64_split2_stage
 }
 
 struct gemm_bf16_BK128_BM16_BN64_stages8_arguments {
-  tk::tensor_map b_map;
-  tk::tensor_map a_map;
-  tk::global<const tk::bf16, 2> a;
-  tk::global<const tk::bf16, 2> b;
-  tk::global<tk::bf16, 2> c;
   int M;
   int K;
   int N;
@@ -564,6 +619,11 @@ struct gemm_bf16_BK128_BM16_BN64_stages8_arguments {
   bool loads_fit;  // the copy engine can load every tensor that it is to
   bool b_map_fits; // this one at least
   bool a_map_fits; // this one at least
+  tk::tensor_map b_map;
+  tk::tensor_map a_map;
+  tk::global<const tk::bf16, 2> a;
+  tk::global<const tk::bf16, 2> b;
+  tk::global<tk::bf16, 2> c;
 };
 
 struct gemm_bf16_BK128_BM16_BN64_stages8_shared {
@@ -584,13 +644,26 @@ __global__ void __launch_bounds__(256, 1)
     gemm_bf16_BK128_BM16_BN64_stages8(const __grid_constant__ gemm_bf16_BK128_BM16_BN64_stages8_arguments g) {
   auto &shared = tk::shared_at<gemm_bf16_BK128_BM16_BN64_stages8_shared>(0);
   const int warpgroup = tk::warpgroup_index();
-  if (g.loads_fit && tk::warp_index() == 4 && tk::elect_one()) {
-    tk::prefetch(g.b_map);
-    tk::prefetch(g.a_map);
-  }
-  if (threadIdx.x == 0) {
+  if (tk::warp_index() == 4 && tk::elect_one()) {
     for (auto &barrier : shared.b_a_full)
       barrier.init(g.loads_fit ? 1 : 128);
+    tk::barrier_init_fence();
+    if (g.loads_fit) {
+      // The first stages, before the block meets.
+      tk::wait_for_dependencies();
+      tk::ring<8> b_a_at;
+      const tk::tiles<16> m_tiles{0, g.M};
+      const tk::tiles<64> n_tiles{0, g.N};
+      const auto at = tk::raster(int(blockIdx.x), g.raster);
+      const auto m = m_tiles[at.row];
+      const auto n = n_tiles[at.col];
+      for (const auto k : tk::tiles<128>{0, g.K}.first(4)) {
+        shared.b_a_full[b_a_at.slot].expect_bytes(20480);
+        tk::tma_load(shared.a[b_a_at.slot], g.a_map, shared.b_a_full[b_a_at.slot], k.begin, m.begin);
+        tk::tma_load(shared.b[b_a_at.slot], g.b_map, shared.b_a_full[b_a_at.slot], n.begin, k.begin);
+        b_a_at.advance();
+      }
+    }
     for (auto &barrier : shared.b_a_empty)
       barrier.init(1);
     tk::barrier_init_fence();
@@ -612,10 +685,13 @@ __global__ void __launch_bounds__(256, 1)
           const auto n = n_tiles[at.col];
           // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
           for (const auto k : tk::tiles<128>{0, g.K}) {
-            shared.b_a_empty[b_a_at.slot].wait(b_a_at.phase ^ 1);
-            shared.b_a_full[b_a_at.slot].expect_bytes(20480);
-            tk::tma_load(shared.a[b_a_at.slot], g.a_map, shared.b_a_full[b_a_at.slot], k.begin, m.begin);
-            tk::tma_load(shared.b[b_a_at.slot], g.b_map, shared.b_a_full[b_a_at.slot], n.begin, k.begin);
+            // The first ones of the first tile were asked for at the beginning.
+            if (block != int(blockIdx.x) || k.index >= 4) {
+              shared.b_a_empty[b_a_at.slot].wait(b_a_at.phase ^ 1);
+              shared.b_a_full[b_a_at.slot].expect_bytes(20480);
+              tk::tma_load(shared.a[b_a_at.slot], g.a_map, shared.b_a_full[b_a_at.slot], k.begin, m.begin);
+              tk::tma_load(shared.b[b_a_at.slot], g.b_map, shared.b_a_full[b_a_at.slot], n.begin, k.begin);
+            }
             b_a_at.advance();
           }
         }
@@ -704,11 +780,6 @@ __global__ void __launch_bounds__(256, 1)
 }
 
 struct gemm_bf16_BM32_BN64_stages16_arguments {
-  tk::tensor_map b_map;
-  tk::tensor_map a_map;
-  tk::global<const tk::bf16, 2> a;
-  tk::global<const tk::bf16, 2> b;
-  tk::global<tk::bf16, 2> c;
   int M;
   int K;
   int N;
@@ -716,6 +787,11 @@ struct gemm_bf16_BM32_BN64_stages16_arguments {
   bool loads_fit;  // the copy engine can load every tensor that it is to
   bool b_map_fits; // this one at least
   bool a_map_fits; // this one at least
+  tk::tensor_map b_map;
+  tk::tensor_map a_map;
+  tk::global<const tk::bf16, 2> a;
+  tk::global<const tk::bf16, 2> b;
+  tk::global<tk::bf16, 2> c;
 };
 
 struct gemm_bf16_BM32_BN64_stages16_shared {
@@ -736,13 +812,26 @@ __global__ void __launch_bounds__(256, 1)
     gemm_bf16_BM32_BN64_stages16(const __grid_constant__ gemm_bf16_BM32_BN64_stages16_arguments g) {
   auto &shared = tk::shared_at<gemm_bf16_BM32_BN64_stages16_shared>(0);
   const int warpgroup = tk::warpgroup_index();
-  if (g.loads_fit && tk::warp_index() == 4 && tk::elect_one()) {
-    tk::prefetch(g.b_map);
-    tk::prefetch(g.a_map);
-  }
-  if (threadIdx.x == 0) {
+  if (tk::warp_index() == 4 && tk::elect_one()) {
     for (auto &barrier : shared.b_a_full)
       barrier.init(g.loads_fit ? 1 : 128);
+    tk::barrier_init_fence();
+    if (g.loads_fit) {
+      // The first stages, before the block meets.
+      tk::wait_for_dependencies();
+      tk::ring<16> b_a_at;
+      const tk::tiles<32> m_tiles{0, g.M};
+      const tk::tiles<64> n_tiles{0, g.N};
+      const auto at = tk::raster(int(blockIdx.x), g.raster);
+      const auto m = m_tiles[at.row];
+      const auto n = n_tiles[at.col];
+      for (const auto k : tk::tiles<64>{0, g.K}.first(8)) {
+        shared.b_a_full[b_a_at.slot].expect_bytes(12288);
+        tk::tma_load(shared.a[b_a_at.slot], g.a_map, shared.b_a_full[b_a_at.slot], k.begin, m.begin);
+        tk::tma_load(shared.b[b_a_at.slot], g.b_map, shared.b_a_full[b_a_at.slot], n.begin, k.begin);
+        b_a_at.advance();
+      }
+    }
     for (auto &barrier : shared.b_a_empty)
       barrier.init(1);
     tk::barrier_init_fence();
@@ -764,10 +853,13 @@ __global__ void __launch_bounds__(256, 1)
           const auto n = n_tiles[at.col];
           // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
           for (const auto k : tk::tiles<64>{0, g.K}) {
-            shared.b_a_empty[b_a_at.slot].wait(b_a_at.phase ^ 1);
-            shared.b_a_full[b_a_at.slot].expect_bytes(12288);
-            tk::tma_load(shared.a[b_a_at.slot], g.a_map, shared.b_a_full[b_a_at.slot], k.begin, m.begin);
-            tk::tma_load(shared.b[b_a_at.slot], g.b_map, shared.b_a_full[b_a_at.slot], n.begin, k.begin);
+            // The first ones of the first tile were asked for at the beginning.
+            if (block != int(blockIdx.x) || k.index >= 8) {
+              shared.b_a_empty[b_a_at.slot].wait(b_a_at.phase ^ 1);
+              shared.b_a_full[b_a_at.slot].expect_bytes(12288);
+              tk::tma_load(shared.a[b_a_at.slot], g.a_map, shared.b_a_full[b_a_at.slot], k.begin, m.begin);
+              tk::tma_load(shared.b[b_a_at.slot], g.b_map, shared.b_a_full[b_a_at.slot], n.begin, k.begin);
+            }
             b_a_at.advance();
           }
         }
@@ -856,11 +948,6 @@ __global__ void __launch_bounds__(256, 1)
 }
 
 struct gemm_bf16_BM64_BN64_split2_stages10_arguments {
-  tk::tensor_map a_map;
-  tk::tensor_map b_map;
-  tk::global<const tk::bf16, 2> a;
-  tk::global<const tk::bf16, 2> b;
-  tk::global<tk::bf16, 2> c;
   int M;
   int K;
   int N;
@@ -868,6 +955,11 @@ struct gemm_bf16_BM64_BN64_split2_stages10_arguments {
   bool loads_fit;  // the copy engine can load every tensor that it is to
   bool a_map_fits; // this one at least
   bool b_map_fits; // this one at least
+  tk::tensor_map a_map;
+  tk::tensor_map b_map;
+  tk::global<const tk::bf16, 2> a;
+  tk::global<const tk::bf16, 2> b;
+  tk::global<tk::bf16, 2> c;
 };
 
 struct gemm_bf16_BM64_BN64_split2_stages10_shared {
@@ -889,13 +981,30 @@ __global__ void __launch_bounds__(256, 1)
   auto &shared = tk::shared_at<gemm_bf16_BM64_BN64_split2_stages10_shared>(0);
   const int warpgroup = tk::warpgroup_index();
   const int rank = tk::cluster_rank();
-  if (g.loads_fit && tk::warp_index() == 4 && tk::elect_one()) {
-    tk::prefetch(g.a_map);
-    tk::prefetch(g.b_map);
-  }
-  if (threadIdx.x == 0) {
+  if (tk::warp_index() == 4 && tk::elect_one()) {
     for (auto &barrier : shared.a_b_full)
       barrier.init(g.loads_fit ? 1 : 128);
+    tk::barrier_init_fence();
+    if (g.loads_fit) {
+      // The first stages, before the block meets.
+      tk::wait_for_dependencies();
+      tk::ring<10> a_b_at;
+      const tk::tiles<64> m_tiles{0, g.M};
+      const tk::tiles<64> n_tiles{0, g.N};
+      tk::grid_walk position{int(blockIdx.x) / 2};
+      const int part = rank;
+      const auto n = n_tiles[position.take(g.n_steps)];
+      const auto m = m_tiles[position.position];
+      const int part_size = tk::divide(g.K + 127, 128) * 64;
+      const int part_begin = tk::min(part_size * part, g.K);
+      const int part_end = tk::min(part_begin + part_size, g.K);
+      for (const auto k : tk::tiles<64>{part_begin, part_end}.first(5)) {
+        shared.a_b_full[a_b_at.slot].expect_bytes(16384);
+        tk::tma_load(shared.a[a_b_at.slot], g.a_map, shared.a_b_full[a_b_at.slot], k.begin, m.begin);
+        tk::tma_load(shared.b[a_b_at.slot], g.b_map, shared.a_b_full[a_b_at.slot], n.begin, k.begin);
+        a_b_at.advance();
+      }
+    }
     for (auto &barrier : shared.a_b_empty)
       barrier.init(1);
     tk::barrier_init_fence();
@@ -920,10 +1029,13 @@ __global__ void __launch_bounds__(256, 1)
         const int part_begin = tk::min(part_size * part, g.K);
         const int part_end = tk::min(part_begin + part_size, g.K);
         for (const auto k : tk::tiles<64>{part_begin, part_end}) {
-          shared.a_b_empty[a_b_at.slot].wait(a_b_at.phase ^ 1);
-          shared.a_b_full[a_b_at.slot].expect_bytes(16384);
-          tk::tma_load(shared.a[a_b_at.slot], g.a_map, shared.a_b_full[a_b_at.slot], k.begin, m.begin);
-          tk::tma_load(shared.b[a_b_at.slot], g.b_map, shared.a_b_full[a_b_at.slot], n.begin, k.begin);
+          // The first ones of the first tile were asked for at the beginning.
+          if (k.index >= 5) {
+            shared.a_b_empty[a_b_at.slot].wait(a_b_at.phase ^ 1);
+            shared.a_b_full[a_b_at.slot].expect_bytes(16384);
+            tk::tma_load(shared.a[a_b_at.slot], g.a_map, shared.a_b_full[a_b_at.slot], k.begin, m.begin);
+            tk::tma_load(shared.b[a_b_at.slot], g.b_map, shared.a_b_full[a_b_at.slot], n.begin, k.begin);
+          }
           a_b_at.advance();
         }
       }
@@ -1025,12 +1137,6 @@ __global__ void __launch_bounds__(256, 1)
 }
 
 struct gemm_bf16_BM64_BN64_cluster2_cluster_across4_persistent0_stages13_arguments {
-  tk::tensor_map a_map;
-  tk::tensor_map b_map;
-  tk::tensor_map c_piece_map;
-  tk::global<const tk::bf16, 2> a;
-  tk::global<const tk::bf16, 2> b;
-  tk::global<tk::bf16, 2> c;
   int M;
   int K;
   int N;
@@ -1039,6 +1145,12 @@ struct gemm_bf16_BM64_BN64_cluster2_cluster_across4_persistent0_stages13_argumen
   bool a_map_fits;       // this one at least
   bool b_map_fits;       // this one at least
   bool c_piece_map_fits; // and store this one
+  tk::tensor_map a_map;
+  tk::tensor_map b_map;
+  tk::tensor_map c_piece_map;
+  tk::global<const tk::bf16, 2> a;
+  tk::global<const tk::bf16, 2> b;
+  tk::global<tk::bf16, 2> c;
 };
 
 struct gemm_bf16_BM64_BN64_cluster2_cluster_across4_persistent0_stages13_shared {
@@ -1196,12 +1308,6 @@ __global__ void __launch_bounds__(256, 1) gemm_bf16_BM64_BN64_cluster2_cluster_a
 }
 
 struct gemm_bf16_BM64_BN128_cluster4_cluster_across2_persistent0_stages8_arguments {
-  tk::tensor_map a_map;
-  tk::tensor_map b_map;
-  tk::tensor_map c_piece_map;
-  tk::global<const tk::bf16, 2> a;
-  tk::global<const tk::bf16, 2> b;
-  tk::global<tk::bf16, 2> c;
   int M;
   int K;
   int N;
@@ -1210,6 +1316,12 @@ struct gemm_bf16_BM64_BN128_cluster4_cluster_across2_persistent0_stages8_argumen
   bool a_map_fits;       // this one at least
   bool b_map_fits;       // this one at least
   bool c_piece_map_fits; // and store this one
+  tk::tensor_map a_map;
+  tk::tensor_map b_map;
+  tk::tensor_map c_piece_map;
+  tk::global<const tk::bf16, 2> a;
+  tk::global<const tk::bf16, 2> b;
+  tk::global<tk::bf16, 2> c;
 };
 
 struct gemm_bf16_BM64_BN128_cluster4_cluster_across2_persistent0_stages8_shared {
@@ -1386,12 +1498,6 @@ __global__ void __launch_bounds__(256, 1) gemm_bf16_BM64_BN128_cluster4_cluster_
 }
 
 struct gemm_bf16_BM64_BN128_cluster2_cluster_across4_persistent0_stages8_arguments {
-  tk::tensor_map a_map;
-  tk::tensor_map b_map;
-  tk::tensor_map c_piece_map;
-  tk::global<const tk::bf16, 2> a;
-  tk::global<const tk::bf16, 2> b;
-  tk::global<tk::bf16, 2> c;
   int M;
   int K;
   int N;
@@ -1400,6 +1506,12 @@ struct gemm_bf16_BM64_BN128_cluster2_cluster_across4_persistent0_stages8_argumen
   bool a_map_fits;       // this one at least
   bool b_map_fits;       // this one at least
   bool c_piece_map_fits; // and store this one
+  tk::tensor_map a_map;
+  tk::tensor_map b_map;
+  tk::tensor_map c_piece_map;
+  tk::global<const tk::bf16, 2> a;
+  tk::global<const tk::bf16, 2> b;
+  tk::global<tk::bf16, 2> c;
 };
 
 struct gemm_bf16_BM64_BN128_cluster2_cluster_across4_persistent0_stages8_shared {
@@ -1576,12 +1688,6 @@ __global__ void __launch_bounds__(256, 1) gemm_bf16_BM64_BN128_cluster2_cluster_
 }
 
 struct gemm_bf16_BN96_cluster2_cluster_across4_persistent0_stages7_arguments {
-  tk::tensor_map a_map;
-  tk::tensor_map b_map;
-  tk::tensor_map c_piece_map;
-  tk::global<const tk::bf16, 2> a;
-  tk::global<const tk::bf16, 2> b;
-  tk::global<tk::bf16, 2> c;
   int M;
   int K;
   int N;
@@ -1590,6 +1696,12 @@ struct gemm_bf16_BN96_cluster2_cluster_across4_persistent0_stages7_arguments {
   bool a_map_fits;       // this one at least
   bool b_map_fits;       // this one at least
   bool c_piece_map_fits; // and store this one
+  tk::tensor_map a_map;
+  tk::tensor_map b_map;
+  tk::tensor_map c_piece_map;
+  tk::global<const tk::bf16, 2> a;
+  tk::global<const tk::bf16, 2> b;
+  tk::global<tk::bf16, 2> c;
 };
 
 struct gemm_bf16_BN96_cluster2_cluster_across4_persistent0_stages7_shared {
@@ -1747,12 +1859,6 @@ __global__ void __launch_bounds__(384, 1) gemm_bf16_BN96_cluster2_cluster_across
 }
 
 struct gemm_bf16_BN128_cluster2_cluster_across2_arguments {
-  tk::tensor_map a_map;
-  tk::tensor_map b_map;
-  tk::tensor_map c_piece_map;
-  tk::global<const tk::bf16, 2> a;
-  tk::global<const tk::bf16, 2> b;
-  tk::global<tk::bf16, 2> c;
   int M;
   int K;
   int N;
@@ -1761,6 +1867,12 @@ struct gemm_bf16_BN128_cluster2_cluster_across2_arguments {
   bool a_map_fits;       // this one at least
   bool b_map_fits;       // this one at least
   bool c_piece_map_fits; // and store this one
+  tk::tensor_map a_map;
+  tk::tensor_map b_map;
+  tk::tensor_map c_piece_map;
+  tk::global<const tk::bf16, 2> a;
+  tk::global<const tk::bf16, 2> b;
+  tk::global<tk::bf16, 2> c;
 };
 
 struct gemm_bf16_BN128_cluster2_cluster_across2_shared {
@@ -1947,12 +2059,6 @@ __global__ void __launch_bounds__(384, 1) gemm_bf16_BN128_cluster2_cluster_acros
 }
 
 struct gemm_bf16_BM192_BN192_consumer_registers152_producer_registers56_arguments {
-  tk::tensor_map a_map;
-  tk::tensor_map b_map;
-  tk::tensor_map c_piece_map;
-  tk::global<const tk::bf16, 2> a;
-  tk::global<const tk::bf16, 2> b;
-  tk::global<tk::bf16, 2> c;
   int M;
   int K;
   int N;
@@ -1961,6 +2067,12 @@ struct gemm_bf16_BM192_BN192_consumer_registers152_producer_registers56_argument
   bool a_map_fits;       // this one at least
   bool b_map_fits;       // this one at least
   bool c_piece_map_fits; // and store this one
+  tk::tensor_map a_map;
+  tk::tensor_map b_map;
+  tk::tensor_map c_piece_map;
+  tk::global<const tk::bf16, 2> a;
+  tk::global<const tk::bf16, 2> b;
+  tk::global<tk::bf16, 2> c;
 };
 
 struct gemm_bf16_BM192_BN192_consumer_registers152_producer_registers56_shared {
@@ -1981,13 +2093,26 @@ __global__ void __launch_bounds__(512, 1) gemm_bf16_BM192_BN192_consumer_registe
     const __grid_constant__ gemm_bf16_BM192_BN192_consumer_registers152_producer_registers56_arguments g) {
   auto &shared = tk::shared_at<gemm_bf16_BM192_BN192_consumer_registers152_producer_registers56_shared>(0);
   const int warpgroup = tk::warpgroup_index();
-  if (g.loads_fit && tk::warp_index() == 12 && tk::elect_one()) {
-    tk::prefetch(g.a_map);
-    tk::prefetch(g.b_map);
-  }
-  if (threadIdx.x == 0) {
+  if (tk::warp_index() == 12 && tk::elect_one()) {
     for (auto &barrier : shared.a_b_full)
       barrier.init(g.loads_fit ? 1 : 128);
+    tk::barrier_init_fence();
+    if (g.loads_fit) {
+      // The first stages, before the block meets.
+      tk::wait_for_dependencies();
+      tk::ring<3> a_b_at;
+      const tk::tiles<192> m_tiles{0, g.M};
+      const tk::tiles<192> n_tiles{0, g.N};
+      const auto at = tk::raster(int(blockIdx.x), g.raster);
+      const auto m = m_tiles[at.row];
+      const auto n = n_tiles[at.col];
+      for (const auto k : tk::tiles<64>{0, g.K}.first(1)) {
+        shared.a_b_full[a_b_at.slot].expect_bytes(49152);
+        tk::tma_load(shared.a[a_b_at.slot], g.a_map, shared.a_b_full[a_b_at.slot], k.begin, m.begin);
+        tk::tma_load(shared.b[a_b_at.slot], g.b_map, shared.a_b_full[a_b_at.slot], n.begin, k.begin);
+        a_b_at.advance();
+      }
+    }
     for (auto &barrier : shared.a_b_empty)
       barrier.init(3);
     tk::barrier_init_fence();
@@ -2009,10 +2134,13 @@ __global__ void __launch_bounds__(512, 1) gemm_bf16_BM192_BN192_consumer_registe
           const auto n = n_tiles[at.col];
           // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
           for (const auto k : tk::tiles<64>{0, g.K}) {
-            shared.a_b_empty[a_b_at.slot].wait(a_b_at.phase ^ 1);
-            shared.a_b_full[a_b_at.slot].expect_bytes(49152);
-            tk::tma_load(shared.a[a_b_at.slot], g.a_map, shared.a_b_full[a_b_at.slot], k.begin, m.begin);
-            tk::tma_load(shared.b[a_b_at.slot], g.b_map, shared.a_b_full[a_b_at.slot], n.begin, k.begin);
+            // The first ones of the first tile were asked for at the beginning.
+            if (block != int(blockIdx.x) || k.index >= 1) {
+              shared.a_b_empty[a_b_at.slot].wait(a_b_at.phase ^ 1);
+              shared.a_b_full[a_b_at.slot].expect_bytes(49152);
+              tk::tma_load(shared.a[a_b_at.slot], g.a_map, shared.a_b_full[a_b_at.slot], k.begin, m.begin);
+              tk::tma_load(shared.b[a_b_at.slot], g.b_map, shared.a_b_full[a_b_at.slot], n.begin, k.begin);
+            }
             a_b_at.advance();
           }
         }
@@ -2156,12 +2284,6 @@ __global__ void __launch_bounds__(512, 1) gemm_bf16_BM192_BN192_consumer_registe
 }
 
 struct gemm_bf16_BN192_cluster4_pingpong1_raster32_arguments {
-  tk::tensor_map a_map;
-  tk::tensor_map b_map;
-  tk::tensor_map c_piece_map;
-  tk::global<const tk::bf16, 2> a;
-  tk::global<const tk::bf16, 2> b;
-  tk::global<tk::bf16, 2> c;
   int M;
   int K;
   int N;
@@ -2170,6 +2292,12 @@ struct gemm_bf16_BN192_cluster4_pingpong1_raster32_arguments {
   bool a_map_fits;       // this one at least
   bool b_map_fits;       // this one at least
   bool c_piece_map_fits; // and store this one
+  tk::tensor_map a_map;
+  tk::tensor_map b_map;
+  tk::tensor_map c_piece_map;
+  tk::global<const tk::bf16, 2> a;
+  tk::global<const tk::bf16, 2> b;
+  tk::global<tk::bf16, 2> c;
 };
 
 struct gemm_bf16_BN192_cluster4_pingpong1_raster32_shared {
@@ -2387,12 +2515,6 @@ __global__ void __launch_bounds__(384, 1) gemm_bf16_BN192_cluster4_pingpong1_ras
 }
 
 struct gemm_bf16_BM64_BN64_persistent0_raster8_stages13_arguments {
-  tk::tensor_map a_map;
-  tk::tensor_map b_map;
-  tk::tensor_map c_piece_map;
-  tk::global<const tk::bf16, 2> a;
-  tk::global<const tk::bf16, 2> b;
-  tk::global<tk::bf16, 2> c;
   int M;
   int K;
   int N;
@@ -2401,6 +2523,12 @@ struct gemm_bf16_BM64_BN64_persistent0_raster8_stages13_arguments {
   bool a_map_fits;       // this one at least
   bool b_map_fits;       // this one at least
   bool c_piece_map_fits; // and store this one
+  tk::tensor_map a_map;
+  tk::tensor_map b_map;
+  tk::tensor_map c_piece_map;
+  tk::global<const tk::bf16, 2> a;
+  tk::global<const tk::bf16, 2> b;
+  tk::global<tk::bf16, 2> c;
 };
 
 struct gemm_bf16_BM64_BN64_persistent0_raster8_stages13_shared {
@@ -2421,13 +2549,26 @@ __global__ void __launch_bounds__(256, 1) gemm_bf16_BM64_BN64_persistent0_raster
     const __grid_constant__ gemm_bf16_BM64_BN64_persistent0_raster8_stages13_arguments g) {
   auto &shared = tk::shared_at<gemm_bf16_BM64_BN64_persistent0_raster8_stages13_shared>(0);
   const int warpgroup = tk::warpgroup_index();
-  if (g.loads_fit && tk::warp_index() == 4 && tk::elect_one()) {
-    tk::prefetch(g.a_map);
-    tk::prefetch(g.b_map);
-  }
-  if (threadIdx.x == 0) {
+  if (tk::warp_index() == 4 && tk::elect_one()) {
     for (auto &barrier : shared.a_b_full)
       barrier.init(g.loads_fit ? 1 : 128);
+    tk::barrier_init_fence();
+    if (g.loads_fit) {
+      // The first stages, before the block meets.
+      tk::wait_for_dependencies();
+      tk::ring<13> a_b_at;
+      const tk::tiles<64> m_tiles{0, g.M};
+      const tk::tiles<64> n_tiles{0, g.N};
+      const auto at = tk::raster(int(blockIdx.x), g.raster);
+      const auto m = m_tiles[at.row];
+      const auto n = n_tiles[at.col];
+      for (const auto k : tk::tiles<64>{0, g.K}.first(6)) {
+        shared.a_b_full[a_b_at.slot].expect_bytes(16384);
+        tk::tma_load(shared.a[a_b_at.slot], g.a_map, shared.a_b_full[a_b_at.slot], k.begin, m.begin);
+        tk::tma_load(shared.b[a_b_at.slot], g.b_map, shared.a_b_full[a_b_at.slot], n.begin, k.begin);
+        a_b_at.advance();
+      }
+    }
     for (auto &barrier : shared.a_b_empty)
       barrier.init(1);
     tk::barrier_init_fence();
@@ -2448,10 +2589,13 @@ __global__ void __launch_bounds__(256, 1) gemm_bf16_BM64_BN64_persistent0_raster
         const auto n = n_tiles[at.col];
         // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
         for (const auto k : tk::tiles<64>{0, g.K}) {
-          shared.a_b_empty[a_b_at.slot].wait(a_b_at.phase ^ 1);
-          shared.a_b_full[a_b_at.slot].expect_bytes(16384);
-          tk::tma_load(shared.a[a_b_at.slot], g.a_map, shared.a_b_full[a_b_at.slot], k.begin, m.begin);
-          tk::tma_load(shared.b[a_b_at.slot], g.b_map, shared.a_b_full[a_b_at.slot], n.begin, k.begin);
+          // The first ones of the first tile were asked for at the beginning.
+          if (k.index >= 6) {
+            shared.a_b_empty[a_b_at.slot].wait(a_b_at.phase ^ 1);
+            shared.a_b_full[a_b_at.slot].expect_bytes(16384);
+            tk::tma_load(shared.a[a_b_at.slot], g.a_map, shared.a_b_full[a_b_at.slot], k.begin, m.begin);
+            tk::tma_load(shared.b[a_b_at.slot], g.b_map, shared.a_b_full[a_b_at.slot], n.begin, k.begin);
+          }
           a_b_at.advance();
         }
       }
@@ -2552,12 +2696,6 @@ __global__ void __launch_bounds__(256, 1) gemm_bf16_BM64_BN64_persistent0_raster
 }
 
 struct gemm_bf16_BM64_BN192_stages6_arguments {
-  tk::tensor_map a_map;
-  tk::tensor_map b_map;
-  tk::tensor_map c_piece_map;
-  tk::global<const tk::bf16, 2> a;
-  tk::global<const tk::bf16, 2> b;
-  tk::global<tk::bf16, 2> c;
   int M;
   int K;
   int N;
@@ -2566,6 +2704,12 @@ struct gemm_bf16_BM64_BN192_stages6_arguments {
   bool a_map_fits;       // this one at least
   bool b_map_fits;       // this one at least
   bool c_piece_map_fits; // and store this one
+  tk::tensor_map a_map;
+  tk::tensor_map b_map;
+  tk::tensor_map c_piece_map;
+  tk::global<const tk::bf16, 2> a;
+  tk::global<const tk::bf16, 2> b;
+  tk::global<tk::bf16, 2> c;
 };
 
 struct gemm_bf16_BM64_BN192_stages6_shared {
@@ -2586,13 +2730,26 @@ __global__ void __launch_bounds__(256, 1)
     gemm_bf16_BM64_BN192_stages6(const __grid_constant__ gemm_bf16_BM64_BN192_stages6_arguments g) {
   auto &shared = tk::shared_at<gemm_bf16_BM64_BN192_stages6_shared>(0);
   const int warpgroup = tk::warpgroup_index();
-  if (g.loads_fit && tk::warp_index() == 4 && tk::elect_one()) {
-    tk::prefetch(g.a_map);
-    tk::prefetch(g.b_map);
-  }
-  if (threadIdx.x == 0) {
+  if (tk::warp_index() == 4 && tk::elect_one()) {
     for (auto &barrier : shared.a_b_full)
       barrier.init(g.loads_fit ? 1 : 128);
+    tk::barrier_init_fence();
+    if (g.loads_fit) {
+      // The first stages, before the block meets.
+      tk::wait_for_dependencies();
+      tk::ring<6> a_b_at;
+      const tk::tiles<64> m_tiles{0, g.M};
+      const tk::tiles<192> n_tiles{0, g.N};
+      const auto at = tk::raster(int(blockIdx.x), g.raster);
+      const auto m = m_tiles[at.row];
+      const auto n = n_tiles[at.col];
+      for (const auto k : tk::tiles<64>{0, g.K}.first(3)) {
+        shared.a_b_full[a_b_at.slot].expect_bytes(32768);
+        tk::tma_load(shared.a[a_b_at.slot], g.a_map, shared.a_b_full[a_b_at.slot], k.begin, m.begin);
+        tk::tma_load(shared.b[a_b_at.slot], g.b_map, shared.a_b_full[a_b_at.slot], n.begin, k.begin);
+        a_b_at.advance();
+      }
+    }
     for (auto &barrier : shared.a_b_empty)
       barrier.init(1);
     tk::barrier_init_fence();
@@ -2614,10 +2771,13 @@ __global__ void __launch_bounds__(256, 1)
           const auto n = n_tiles[at.col];
           // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
           for (const auto k : tk::tiles<64>{0, g.K}) {
-            shared.a_b_empty[a_b_at.slot].wait(a_b_at.phase ^ 1);
-            shared.a_b_full[a_b_at.slot].expect_bytes(32768);
-            tk::tma_load(shared.a[a_b_at.slot], g.a_map, shared.a_b_full[a_b_at.slot], k.begin, m.begin);
-            tk::tma_load(shared.b[a_b_at.slot], g.b_map, shared.a_b_full[a_b_at.slot], n.begin, k.begin);
+            // The first ones of the first tile were asked for at the beginning.
+            if (block != int(blockIdx.x) || k.index >= 3) {
+              shared.a_b_empty[a_b_at.slot].wait(a_b_at.phase ^ 1);
+              shared.a_b_full[a_b_at.slot].expect_bytes(32768);
+              tk::tma_load(shared.a[a_b_at.slot], g.a_map, shared.a_b_full[a_b_at.slot], k.begin, m.begin);
+              tk::tma_load(shared.b[a_b_at.slot], g.b_map, shared.a_b_full[a_b_at.slot], n.begin, k.begin);
+            }
             a_b_at.advance();
           }
         }
@@ -2759,12 +2919,6 @@ __global__ void __launch_bounds__(256, 1)
 }
 
 struct gemm_bf16_BM64_BN128_stages8_arguments {
-  tk::tensor_map a_map;
-  tk::tensor_map b_map;
-  tk::tensor_map c_piece_map;
-  tk::global<const tk::bf16, 2> a;
-  tk::global<const tk::bf16, 2> b;
-  tk::global<tk::bf16, 2> c;
   int M;
   int K;
   int N;
@@ -2773,6 +2927,12 @@ struct gemm_bf16_BM64_BN128_stages8_arguments {
   bool a_map_fits;       // this one at least
   bool b_map_fits;       // this one at least
   bool c_piece_map_fits; // and store this one
+  tk::tensor_map a_map;
+  tk::tensor_map b_map;
+  tk::tensor_map c_piece_map;
+  tk::global<const tk::bf16, 2> a;
+  tk::global<const tk::bf16, 2> b;
+  tk::global<tk::bf16, 2> c;
 };
 
 struct gemm_bf16_BM64_BN128_stages8_shared {
@@ -2793,13 +2953,26 @@ __global__ void __launch_bounds__(256, 1)
     gemm_bf16_BM64_BN128_stages8(const __grid_constant__ gemm_bf16_BM64_BN128_stages8_arguments g) {
   auto &shared = tk::shared_at<gemm_bf16_BM64_BN128_stages8_shared>(0);
   const int warpgroup = tk::warpgroup_index();
-  if (g.loads_fit && tk::warp_index() == 4 && tk::elect_one()) {
-    tk::prefetch(g.a_map);
-    tk::prefetch(g.b_map);
-  }
-  if (threadIdx.x == 0) {
+  if (tk::warp_index() == 4 && tk::elect_one()) {
     for (auto &barrier : shared.a_b_full)
       barrier.init(g.loads_fit ? 1 : 128);
+    tk::barrier_init_fence();
+    if (g.loads_fit) {
+      // The first stages, before the block meets.
+      tk::wait_for_dependencies();
+      tk::ring<8> a_b_at;
+      const tk::tiles<64> m_tiles{0, g.M};
+      const tk::tiles<128> n_tiles{0, g.N};
+      const auto at = tk::raster(int(blockIdx.x), g.raster);
+      const auto m = m_tiles[at.row];
+      const auto n = n_tiles[at.col];
+      for (const auto k : tk::tiles<64>{0, g.K}.first(4)) {
+        shared.a_b_full[a_b_at.slot].expect_bytes(24576);
+        tk::tma_load(shared.a[a_b_at.slot], g.a_map, shared.a_b_full[a_b_at.slot], k.begin, m.begin);
+        tk::tma_load(shared.b[a_b_at.slot], g.b_map, shared.a_b_full[a_b_at.slot], n.begin, k.begin);
+        a_b_at.advance();
+      }
+    }
     for (auto &barrier : shared.a_b_empty)
       barrier.init(1);
     tk::barrier_init_fence();
@@ -2821,10 +2994,13 @@ __global__ void __launch_bounds__(256, 1)
           const auto n = n_tiles[at.col];
           // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
           for (const auto k : tk::tiles<64>{0, g.K}) {
-            shared.a_b_empty[a_b_at.slot].wait(a_b_at.phase ^ 1);
-            shared.a_b_full[a_b_at.slot].expect_bytes(24576);
-            tk::tma_load(shared.a[a_b_at.slot], g.a_map, shared.a_b_full[a_b_at.slot], k.begin, m.begin);
-            tk::tma_load(shared.b[a_b_at.slot], g.b_map, shared.a_b_full[a_b_at.slot], n.begin, k.begin);
+            // The first ones of the first tile were asked for at the beginning.
+            if (block != int(blockIdx.x) || k.index >= 4) {
+              shared.a_b_empty[a_b_at.slot].wait(a_b_at.phase ^ 1);
+              shared.a_b_full[a_b_at.slot].expect_bytes(24576);
+              tk::tma_load(shared.a[a_b_at.slot], g.a_map, shared.a_b_full[a_b_at.slot], k.begin, m.begin);
+              tk::tma_load(shared.b[a_b_at.slot], g.b_map, shared.a_b_full[a_b_at.slot], n.begin, k.begin);
+            }
             a_b_at.advance();
           }
         }
@@ -2949,12 +3125,6 @@ __global__ void __launch_bounds__(256, 1)
 }
 
 struct gemm_bf16_cluster2_arguments {
-  tk::tensor_map a_map;
-  tk::tensor_map b_map;
-  tk::tensor_map c_piece_map;
-  tk::global<const tk::bf16, 2> a;
-  tk::global<const tk::bf16, 2> b;
-  tk::global<tk::bf16, 2> c;
   int M;
   int K;
   int N;
@@ -2963,6 +3133,12 @@ struct gemm_bf16_cluster2_arguments {
   bool a_map_fits;       // this one at least
   bool b_map_fits;       // this one at least
   bool c_piece_map_fits; // and store this one
+  tk::tensor_map a_map;
+  tk::tensor_map b_map;
+  tk::tensor_map c_piece_map;
+  tk::global<const tk::bf16, 2> a;
+  tk::global<const tk::bf16, 2> b;
+  tk::global<tk::bf16, 2> c;
 };
 
 struct gemm_bf16_cluster2_shared {
@@ -3182,12 +3358,6 @@ __global__ void __launch_bounds__(384, 1) gemm_bf16_cluster2(const __grid_consta
 }
 
 struct gemm_bf16_BN128_pingpong1_arguments {
-  tk::tensor_map a_map;
-  tk::tensor_map b_map;
-  tk::tensor_map c_piece_map;
-  tk::global<const tk::bf16, 2> a;
-  tk::global<const tk::bf16, 2> b;
-  tk::global<tk::bf16, 2> c;
   int M;
   int K;
   int N;
@@ -3196,6 +3366,12 @@ struct gemm_bf16_BN128_pingpong1_arguments {
   bool a_map_fits;       // this one at least
   bool b_map_fits;       // this one at least
   bool c_piece_map_fits; // and store this one
+  tk::tensor_map a_map;
+  tk::tensor_map b_map;
+  tk::tensor_map c_piece_map;
+  tk::global<const tk::bf16, 2> a;
+  tk::global<const tk::bf16, 2> b;
+  tk::global<tk::bf16, 2> c;
 };
 
 struct gemm_bf16_BN128_pingpong1_shared {
@@ -3217,15 +3393,28 @@ __global__ void __launch_bounds__(384, 1)
     gemm_bf16_BN128_pingpong1(const __grid_constant__ gemm_bf16_BN128_pingpong1_arguments g) {
   auto &shared = tk::shared_at<gemm_bf16_BN128_pingpong1_shared>(0);
   const int warpgroup = tk::warpgroup_index();
-  if (g.loads_fit && tk::warp_index() == 8 && tk::elect_one()) {
-    tk::prefetch(g.a_map);
-    tk::prefetch(g.b_map);
-  }
-  if (threadIdx.x == 0) {
-    for (auto &barrier : shared.tile_turn)
-      barrier.init(4);
+  if (tk::warp_index() == 8 && tk::elect_one()) {
     for (auto &barrier : shared.a_b_full)
       barrier.init(g.loads_fit ? 1 : 128);
+    tk::barrier_init_fence();
+    if (g.loads_fit) {
+      // The first stages, before the block meets.
+      tk::wait_for_dependencies();
+      tk::ring<4> a_b_at;
+      const tk::tiles<128> m_tiles{0, g.M};
+      const tk::tiles<128> n_tiles{0, g.N};
+      const auto at = tk::raster(int(blockIdx.x), g.raster);
+      const auto m = m_tiles[at.row];
+      const auto n = n_tiles[at.col];
+      for (const auto k : tk::tiles<64>{0, g.K}.first(2)) {
+        shared.a_b_full[a_b_at.slot].expect_bytes(32768);
+        tk::tma_load(shared.a[a_b_at.slot], g.a_map, shared.a_b_full[a_b_at.slot], k.begin, m.begin);
+        tk::tma_load(shared.b[a_b_at.slot], g.b_map, shared.a_b_full[a_b_at.slot], n.begin, k.begin);
+        a_b_at.advance();
+      }
+    }
+    for (auto &barrier : shared.tile_turn)
+      barrier.init(4);
     for (auto &barrier : shared.a_b_empty)
       barrier.init(1);
     tk::barrier_init_fence();
@@ -3247,10 +3436,13 @@ __global__ void __launch_bounds__(384, 1)
           const auto n = n_tiles[at.col];
           // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
           for (const auto k : tk::tiles<64>{0, g.K}) {
-            shared.a_b_empty[a_b_at.slot].wait(a_b_at.phase ^ 1);
-            shared.a_b_full[a_b_at.slot].expect_bytes(32768);
-            tk::tma_load(shared.a[a_b_at.slot], g.a_map, shared.a_b_full[a_b_at.slot], k.begin, m.begin);
-            tk::tma_load(shared.b[a_b_at.slot], g.b_map, shared.a_b_full[a_b_at.slot], n.begin, k.begin);
+            // The first ones of the first tile were asked for at the beginning.
+            if (block != int(blockIdx.x) || k.index >= 2) {
+              shared.a_b_empty[a_b_at.slot].wait(a_b_at.phase ^ 1);
+              shared.a_b_full[a_b_at.slot].expect_bytes(32768);
+              tk::tma_load(shared.a[a_b_at.slot], g.a_map, shared.a_b_full[a_b_at.slot], k.begin, m.begin);
+              tk::tma_load(shared.b[a_b_at.slot], g.b_map, shared.a_b_full[a_b_at.slot], n.begin, k.begin);
+            }
             a_b_at.advance();
           }
         }
@@ -3389,12 +3581,6 @@ __global__ void __launch_bounds__(384, 1)
 }
 
 struct gemm_bf16_BN128_arguments {
-  tk::tensor_map a_map;
-  tk::tensor_map b_map;
-  tk::tensor_map c_piece_map;
-  tk::global<const tk::bf16, 2> a;
-  tk::global<const tk::bf16, 2> b;
-  tk::global<tk::bf16, 2> c;
   int M;
   int K;
   int N;
@@ -3403,6 +3589,12 @@ struct gemm_bf16_BN128_arguments {
   bool a_map_fits;       // this one at least
   bool b_map_fits;       // this one at least
   bool c_piece_map_fits; // and store this one
+  tk::tensor_map a_map;
+  tk::tensor_map b_map;
+  tk::tensor_map c_piece_map;
+  tk::global<const tk::bf16, 2> a;
+  tk::global<const tk::bf16, 2> b;
+  tk::global<tk::bf16, 2> c;
 };
 
 struct gemm_bf16_BN128_shared {
@@ -3422,13 +3614,26 @@ struct gemm_bf16_BN128_shared {
 __global__ void __launch_bounds__(384, 1) gemm_bf16_BN128(const __grid_constant__ gemm_bf16_BN128_arguments g) {
   auto &shared = tk::shared_at<gemm_bf16_BN128_shared>(0);
   const int warpgroup = tk::warpgroup_index();
-  if (g.loads_fit && tk::warp_index() == 8 && tk::elect_one()) {
-    tk::prefetch(g.a_map);
-    tk::prefetch(g.b_map);
-  }
-  if (threadIdx.x == 0) {
+  if (tk::warp_index() == 8 && tk::elect_one()) {
     for (auto &barrier : shared.a_b_full)
       barrier.init(g.loads_fit ? 1 : 128);
+    tk::barrier_init_fence();
+    if (g.loads_fit) {
+      // The first stages, before the block meets.
+      tk::wait_for_dependencies();
+      tk::ring<4> a_b_at;
+      const tk::tiles<128> m_tiles{0, g.M};
+      const tk::tiles<128> n_tiles{0, g.N};
+      const auto at = tk::raster(int(blockIdx.x), g.raster);
+      const auto m = m_tiles[at.row];
+      const auto n = n_tiles[at.col];
+      for (const auto k : tk::tiles<64>{0, g.K}.first(2)) {
+        shared.a_b_full[a_b_at.slot].expect_bytes(32768);
+        tk::tma_load(shared.a[a_b_at.slot], g.a_map, shared.a_b_full[a_b_at.slot], k.begin, m.begin);
+        tk::tma_load(shared.b[a_b_at.slot], g.b_map, shared.a_b_full[a_b_at.slot], n.begin, k.begin);
+        a_b_at.advance();
+      }
+    }
     for (auto &barrier : shared.a_b_empty)
       barrier.init(2);
     tk::barrier_init_fence();
@@ -3450,10 +3655,13 @@ __global__ void __launch_bounds__(384, 1) gemm_bf16_BN128(const __grid_constant_
           const auto n = n_tiles[at.col];
           // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
           for (const auto k : tk::tiles<64>{0, g.K}) {
-            shared.a_b_empty[a_b_at.slot].wait(a_b_at.phase ^ 1);
-            shared.a_b_full[a_b_at.slot].expect_bytes(32768);
-            tk::tma_load(shared.a[a_b_at.slot], g.a_map, shared.a_b_full[a_b_at.slot], k.begin, m.begin);
-            tk::tma_load(shared.b[a_b_at.slot], g.b_map, shared.a_b_full[a_b_at.slot], n.begin, k.begin);
+            // The first ones of the first tile were asked for at the beginning.
+            if (block != int(blockIdx.x) || k.index >= 2) {
+              shared.a_b_empty[a_b_at.slot].wait(a_b_at.phase ^ 1);
+              shared.a_b_full[a_b_at.slot].expect_bytes(32768);
+              tk::tma_load(shared.a[a_b_at.slot], g.a_map, shared.a_b_full[a_b_at.slot], k.begin, m.begin);
+              tk::tma_load(shared.b[a_b_at.slot], g.b_map, shared.a_b_full[a_b_at.slot], n.begin, k.begin);
+            }
             a_b_at.advance();
           }
         }
@@ -3579,12 +3787,6 @@ __global__ void __launch_bounds__(384, 1) gemm_bf16_BN128(const __grid_constant_
 }
 
 struct gemm_bf16_BN192_pingpong1_arguments {
-  tk::tensor_map a_map;
-  tk::tensor_map b_map;
-  tk::tensor_map c_piece_map;
-  tk::global<const tk::bf16, 2> a;
-  tk::global<const tk::bf16, 2> b;
-  tk::global<tk::bf16, 2> c;
   int M;
   int K;
   int N;
@@ -3593,6 +3795,12 @@ struct gemm_bf16_BN192_pingpong1_arguments {
   bool a_map_fits;       // this one at least
   bool b_map_fits;       // this one at least
   bool c_piece_map_fits; // and store this one
+  tk::tensor_map a_map;
+  tk::tensor_map b_map;
+  tk::tensor_map c_piece_map;
+  tk::global<const tk::bf16, 2> a;
+  tk::global<const tk::bf16, 2> b;
+  tk::global<tk::bf16, 2> c;
 };
 
 struct gemm_bf16_BN192_pingpong1_shared {
@@ -3614,15 +3822,28 @@ __global__ void __launch_bounds__(384, 1)
     gemm_bf16_BN192_pingpong1(const __grid_constant__ gemm_bf16_BN192_pingpong1_arguments g) {
   auto &shared = tk::shared_at<gemm_bf16_BN192_pingpong1_shared>(0);
   const int warpgroup = tk::warpgroup_index();
-  if (g.loads_fit && tk::warp_index() == 8 && tk::elect_one()) {
-    tk::prefetch(g.a_map);
-    tk::prefetch(g.b_map);
-  }
-  if (threadIdx.x == 0) {
-    for (auto &barrier : shared.tile_turn)
-      barrier.init(4);
+  if (tk::warp_index() == 8 && tk::elect_one()) {
     for (auto &barrier : shared.a_b_full)
       barrier.init(g.loads_fit ? 1 : 128);
+    tk::barrier_init_fence();
+    if (g.loads_fit) {
+      // The first stages, before the block meets.
+      tk::wait_for_dependencies();
+      tk::ring<4> a_b_at;
+      const tk::tiles<128> m_tiles{0, g.M};
+      const tk::tiles<192> n_tiles{0, g.N};
+      const auto at = tk::raster(int(blockIdx.x), g.raster);
+      const auto m = m_tiles[at.row];
+      const auto n = n_tiles[at.col];
+      for (const auto k : tk::tiles<64>{0, g.K}.first(2)) {
+        shared.a_b_full[a_b_at.slot].expect_bytes(40960);
+        tk::tma_load(shared.a[a_b_at.slot], g.a_map, shared.a_b_full[a_b_at.slot], k.begin, m.begin);
+        tk::tma_load(shared.b[a_b_at.slot], g.b_map, shared.a_b_full[a_b_at.slot], n.begin, k.begin);
+        a_b_at.advance();
+      }
+    }
+    for (auto &barrier : shared.tile_turn)
+      barrier.init(4);
     for (auto &barrier : shared.a_b_empty)
       barrier.init(1);
     tk::barrier_init_fence();
@@ -3644,10 +3865,13 @@ __global__ void __launch_bounds__(384, 1)
           const auto n = n_tiles[at.col];
           // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
           for (const auto k : tk::tiles<64>{0, g.K}) {
-            shared.a_b_empty[a_b_at.slot].wait(a_b_at.phase ^ 1);
-            shared.a_b_full[a_b_at.slot].expect_bytes(40960);
-            tk::tma_load(shared.a[a_b_at.slot], g.a_map, shared.a_b_full[a_b_at.slot], k.begin, m.begin);
-            tk::tma_load(shared.b[a_b_at.slot], g.b_map, shared.a_b_full[a_b_at.slot], n.begin, k.begin);
+            // The first ones of the first tile were asked for at the beginning.
+            if (block != int(blockIdx.x) || k.index >= 2) {
+              shared.a_b_empty[a_b_at.slot].wait(a_b_at.phase ^ 1);
+              shared.a_b_full[a_b_at.slot].expect_bytes(40960);
+              tk::tma_load(shared.a[a_b_at.slot], g.a_map, shared.a_b_full[a_b_at.slot], k.begin, m.begin);
+              tk::tma_load(shared.b[a_b_at.slot], g.b_map, shared.a_b_full[a_b_at.slot], n.begin, k.begin);
+            }
             a_b_at.advance();
           }
         }
@@ -3803,12 +4027,6 @@ __global__ void __launch_bounds__(384, 1)
 }
 
 struct gemm_bf16_arguments {
-  tk::tensor_map a_map;
-  tk::tensor_map b_map;
-  tk::tensor_map c_piece_map;
-  tk::global<const tk::bf16, 2> a;
-  tk::global<const tk::bf16, 2> b;
-  tk::global<tk::bf16, 2> c;
   int M;
   int K;
   int N;
@@ -3817,6 +4035,12 @@ struct gemm_bf16_arguments {
   bool a_map_fits;       // this one at least
   bool b_map_fits;       // this one at least
   bool c_piece_map_fits; // and store this one
+  tk::tensor_map a_map;
+  tk::tensor_map b_map;
+  tk::tensor_map c_piece_map;
+  tk::global<const tk::bf16, 2> a;
+  tk::global<const tk::bf16, 2> b;
+  tk::global<tk::bf16, 2> c;
 };
 
 struct gemm_bf16_shared {
@@ -3836,13 +4060,26 @@ struct gemm_bf16_shared {
 __global__ void __launch_bounds__(384, 1) gemm_bf16(const __grid_constant__ gemm_bf16_arguments g) {
   auto &shared = tk::shared_at<gemm_bf16_shared>(0);
   const int warpgroup = tk::warpgroup_index();
-  if (g.loads_fit && tk::warp_index() == 8 && tk::elect_one()) {
-    tk::prefetch(g.a_map);
-    tk::prefetch(g.b_map);
-  }
-  if (threadIdx.x == 0) {
+  if (tk::warp_index() == 8 && tk::elect_one()) {
     for (auto &barrier : shared.a_b_full)
       barrier.init(g.loads_fit ? 1 : 128);
+    tk::barrier_init_fence();
+    if (g.loads_fit) {
+      // The first stages, before the block meets.
+      tk::wait_for_dependencies();
+      tk::ring<4> a_b_at;
+      const tk::tiles<128> m_tiles{0, g.M};
+      const tk::tiles<256> n_tiles{0, g.N};
+      const auto at = tk::raster(int(blockIdx.x), g.raster);
+      const auto m = m_tiles[at.row];
+      const auto n = n_tiles[at.col];
+      for (const auto k : tk::tiles<64>{0, g.K}.first(2)) {
+        shared.a_b_full[a_b_at.slot].expect_bytes(49152);
+        tk::tma_load(shared.a[a_b_at.slot], g.a_map, shared.a_b_full[a_b_at.slot], k.begin, m.begin);
+        tk::tma_load(shared.b[a_b_at.slot], g.b_map, shared.a_b_full[a_b_at.slot], n.begin, k.begin);
+        a_b_at.advance();
+      }
+    }
     for (auto &barrier : shared.a_b_empty)
       barrier.init(2);
     tk::barrier_init_fence();
@@ -3864,10 +4101,13 @@ __global__ void __launch_bounds__(384, 1) gemm_bf16(const __grid_constant__ gemm
           const auto n = n_tiles[at.col];
           // gemm.tk:9  for k in tiles(K, BK) { acc += a[m, k] @ b[k, n]; }
           for (const auto k : tk::tiles<64>{0, g.K}) {
-            shared.a_b_empty[a_b_at.slot].wait(a_b_at.phase ^ 1);
-            shared.a_b_full[a_b_at.slot].expect_bytes(49152);
-            tk::tma_load(shared.a[a_b_at.slot], g.a_map, shared.a_b_full[a_b_at.slot], k.begin, m.begin);
-            tk::tma_load(shared.b[a_b_at.slot], g.b_map, shared.a_b_full[a_b_at.slot], n.begin, k.begin);
+            // The first ones of the first tile were asked for at the beginning.
+            if (block != int(blockIdx.x) || k.index >= 2) {
+              shared.a_b_empty[a_b_at.slot].wait(a_b_at.phase ^ 1);
+              shared.a_b_full[a_b_at.slot].expect_bytes(49152);
+              tk::tma_load(shared.a[a_b_at.slot], g.a_map, shared.a_b_full[a_b_at.slot], k.begin, m.begin);
+              tk::tma_load(shared.b[a_b_at.slot], g.b_map, shared.a_b_full[a_b_at.slot], n.begin, k.begin);
+            }
             a_b_at.advance();
           }
         }

@@ -139,7 +139,7 @@ private:
       const std::string &id = members.argument(param.name);
       if (!param.isTensor)
         line("{}.{} = {};", argumentsName, id, identifier(param.name));
-      else if (param.isPresent)
+      else if (param.isPresent && !param.isLocal)
         line("{}.{} = tk::host::make_global<{}{}, {}>({});", argumentsName, id,
              param.mode == ir::ParamMode::In ? "const " : "", elementType(param.elem), param.dims.size(),
              view(param.name));

@@ -464,8 +464,10 @@ cpp::Expr RolePrinter::computed(const Stmt &stmt) {
   case OpKind::AsRow:
     return value(stmt.operands[0]);
   case OpKind::Reduce:
-    return reduction(stmt);
+    return isCount(stmt) ? counted(stmt) : reduction(stmt);
   case OpKind::Cumsum: {
+    if (isCount(stmt))
+      return counted(stmt);
     const VarType &summed = typeOf(stmt.operands[0]);
     std::vector<cpp::Expr> args = {convert(value(stmt.operands[0]), summed.elem, typeOf(stmt.dest).elem)};
     if (summed.kind == VarType::Scalar || summed.kind == (stmt.axis == 1 ? VarType::Column : VarType::Row))

@@ -4,6 +4,7 @@
 #include "backends/emit/kernel/RolePrinter.h"
 #include "backends/emit/kernel/SplitVariables.h"
 
+#include "ir/plan/HeadStart.h"
 #include "ir/plan/Turns.h"
 #include "support/Diagnostics.h"
 
@@ -34,6 +35,8 @@ cpp::Expr KernelContext::symbol(const std::string &name) const {
 }
 
 cpp::Expr KernelContext::argument(const std::string &name) const {
+  if (const ir::Param *param = findParam(name); param && param->isLocal)
+    return sharedBuffer(plan::bufferOf(*param));
   return cpp::member(cpp::name("g"), members.argument(name));
 }
 
@@ -586,9 +589,13 @@ void RolePrinter::printFor(const Stmt &stmt, cpp::Body &out) {
                          {cpp::name(tiles + ".count()")}));
       return;
     }
+    const bool startsEarly = headPart != HeadPart::None && plan::headLoop(kernel.plan, role) == &stmt;
+    const std::string first =
+        startsEarly && headPart == HeadPart::Head ? fmt::format(".first({})", role.headStart) : std::string();
     const std::string head = stmt.tileSize == 0 ? fmt::format("int {0} = {1}; {0} < {2}; ++{0}", index, lo, hi)
-                                                : fmt::format("const auto {} : {}", index, tiles);
-    out.push_back(cpp::Stmt::forLoop(head, printIteration(stmt.loc, stmt.body)));
+                                                : fmt::format("const auto {} : {}{}", index, tiles, first);
+    out.push_back(cpp::Stmt::forLoop(
+        head, startsEarly && headPart == HeadPart::Rest ? printAfterHead(stmt) : printIteration(stmt.loc, stmt.body)));
     return;
   }
   const std::string range = declareRange(stmt, out);
@@ -601,6 +608,28 @@ void RolePrinter::printFor(const Stmt &stmt, cpp::Body &out) {
   const cpp::Expr hasAny = inTurns ? cpp::method(cpp::name(range), "any")
                                    : cpp::binary("<", value(stmt.operands[0]), value(stmt.operands[1]));
   out.push_back(cpp::Stmt::ifThen(hasAny, std::move(inner), print(stmt.orElse)));
+}
+
+/// An iteration of a loop whose first ones have had a head start: in those, cursors move on, and nothing is asked for.
+cpp::Body RolePrinter::printAfterHead(const Stmt &loop) {
+  const cpp::Expr isLater =
+      cpp::binary(">=", cpp::member(cpp::name(nameOf(loop.dest)), "index"), cpp::integer(role.headStart));
+  const int cluster = kernel.plan.cluster;
+  const cpp::Expr firstBlock =
+      cpp::name(cluster > 1 ? fmt::format("int(blockIdx.x) / {}", cluster) : "int(blockIdx.x)");
+  const cpp::Expr asks = kernel.plan.grid.persistent
+                             ? cpp::binary("||", cpp::binary("!=", cpp::name("block"), firstBlock), isLater)
+                             : isLater;
+  cpp::Body out{cpp::Stmt::comment("The first ones of the first tile were asked for at the beginning.")};
+  for (auto at = loop.body.begin(); at != loop.body.end();) {
+    const auto end = std::find_if_not(at, loop.body.end(), plan::asksForCopies);
+    if (end != at)
+      out.push_back(cpp::Stmt::ifThen(asks, printIteration(loop.loc, plan::Body(at, end))));
+    at = std::find_if(end, loop.body.end(), plan::asksForCopies);
+    cpp::Body advances = printIteration(loop.loc, plan::Body(end, at));
+    out.insert(out.end(), advances.begin(), advances.end());
+  }
+  return out;
 }
 
 /// The name of a pipelined loop's tiles; none for integers.

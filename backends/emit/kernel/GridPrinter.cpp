@@ -176,10 +176,26 @@ cpp::Body GridPrinter::findTile(const plan::Role &role) const {
       declareAxis(plan.grid.axes[i], cpp::name(fmt::format("block.at[{}]", i)), find);
     return find;
   }
-  cpp::Expr number = plan.grid.persistent || plan.grid.ragged
-                         ? cpp::name("block")
-                         : cpp::name(fmt::format("int({}blockIdx.x){}", dialect.numbers,
-                                                 plan.cluster > 1 ? fmt::format(" / {}", plan.cluster) : ""));
+  return tileOfNumber(plan.grid.persistent || plan.grid.ragged ? cpp::name("block") : blockNumber());
+}
+
+/// Of the block, or of its cluster.
+cpp::Expr GridPrinter::blockNumber() const {
+  return cpp::name(
+      fmt::format("int({}blockIdx.x){}", dialect.numbers, plan.cluster > 1 ? fmt::format(" / {}", plan.cluster) : ""));
+}
+
+cpp::Body GridPrinter::firstTile() const {
+  cpp::Body find;
+  for (const plan::GridAxis &axis : plan.grid.axes)
+    declareTiles(axis, find);
+  cpp::Body tile = tileOfNumber(blockNumber());
+  find.insert(find.end(), tile.begin(), tile.end());
+  return find;
+}
+
+cpp::Body GridPrinter::tileOfNumber(cpp::Expr number) const {
+  cpp::Body find;
   if (plan.grid.chiplets > 1)
     number = cpp::call(cpp::templated("tk::by_chiplet", {cpp::integer(plan.grid.chiplets)}),
                        {number, cpp::name(fmt::format("int({}gridDim.x)", dialect.numbers))});

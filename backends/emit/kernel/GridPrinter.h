@@ -20,6 +20,8 @@ public:
   void declareTiles(const plan::GridAxis &axis, cpp::Body &out) const;
   /// The role's body once for every tile that the block takes.
   cpp::Body walk(const plan::Role &role, RolePrinter &printer) const;
+  /// Statements that find the first tile of the block, where that depends on its number alone.
+  cpp::Body firstTile() const;
   /// Whether each tile of a block reads the kernel's arguments again.
   bool rereadsArguments() const;
   /// The function by which who asks for a counted tile finds its coordinates for all roles: `tile_of`.
@@ -42,6 +44,8 @@ private:
   void walkAxes(size_t first, size_t end, const cpp::Expr &number, const std::string &walk, const Take &take,
                 cpp::Body &out) const;
   cpp::Body findTile(const plan::Role &role) const;
+  cpp::Expr blockNumber() const;
+  cpp::Body tileOfNumber(cpp::Expr number) const;
   cpp::Body dynamicLoop(const plan::Role &role, cpp::Body tile) const;
   cpp::Body boundsOf(const plan::GridAxis &axis) const;
   cpp::Body raggedGrid(size_t first, cpp::Body tile) const;

@@ -15,6 +15,7 @@
 #include "backends/targets/Description.h"
 #include "backends/targets/Dialect.h"
 #include "ir/Views.h"
+#include "ir/plan/HeadStart.h"
 #include "support/Diagnostics.h"
 
 #include <algorithm>
@@ -144,8 +145,21 @@ private:
 
   // ---- structs -----------------------------------------------------------------------------------------------------
 
+  /// A kernel with tensor maps reads few other arguments before it asks for copies. These stand together at the front,
+  /// as each line of the constant cache that is read first costs the latency of memory.
   std::string arguments() {
+    const std::string tensors = mapAndTensorMembers(), numbers = numberMembers();
     std::string text = fmt::format("struct {} {{\n", argumentsOf(name));
+    text += plan.maps.empty() ? tensors + numbers : numbers + tensors;
+    if (plan.grid.counted)
+      text += "  tk::tile_claims tk_claims;\n";
+    if (isInstrumented(plan))
+      text += "  tk::trace tk_trace;\n";
+    return text + "};\n\n";
+  }
+
+  std::string mapAndTensorMembers() {
+    std::string text;
     for (const plan::TensorMap &map : plan.maps)
       text += fmt::format("  tk::{} {};\n", map.tiledBy.empty() ? "tensor_map" : "columns_map",
                           kernel.members.map(map.name));
@@ -153,22 +167,23 @@ private:
       const std::string &id = kernel.members.argument(param.name);
       if (!param.isTensor)
         text += fmt::format("  {} {};\n", elementType(param.elem), id);
-      else if (param.isPresent)
+      else if (param.isPresent && !param.isLocal)
         text += fmt::format("  tk::global<{}{}, {}> {};\n", param.mode == ir::ParamMode::In ? "const " : "",
                             elementType(param.elem), param.dims.size(), id);
     }
+    return text;
+  }
+
+  /// Dims, what places on the grid are found by, and what the launcher found out.
+  std::string numberMembers() {
+    std::string text;
     for (const std::string &symbol : runtimeSymbols(plan))
       text += fmt::format("  int {};\n", kernel.members.argument(symbol));
     for (const GridDivisor &divisor : gridDivisors(plan))
       text += fmt::format("  {} {};\n", typeOf(divisor, plan.grid), kernel.members.divisor(divisor.key));
     if (plan.steppedAxis())
       text += fmt::format("  tk::tile_columns {};\n", kernel.members.columns());
-    text += fitsMembers();
-    if (plan.grid.counted)
-      text += "  tk::tile_claims tk_claims;\n";
-    if (isInstrumented(plan))
-      text += "  tk::trace tk_trace;\n";
-    return text + "};\n\n";
+    return text + fitsMembers();
   }
 
   /// What the launcher found out about the tensors, with the comments in one column.
@@ -229,6 +244,9 @@ private:
     if (isResponse(buffer.name))
       return fmt::format("tk::{} {}[{}];\n", plan.grid.counted ? "counted_tile" : "launch_response",
                          kernel.members.buffer(buffer.name), buffer.stages);
+    for (const ir::Param &param : plan.params)
+      if (param.isLocal && plan::bufferOf(param) == buffer.name)
+        return localMember(param, buffer);
     const bool split = kernel.splitBuffers.count(buffer.name) != 0;
     const int instances = instancesOf.count(buffer.name) ? instancesOf[buffer.name] : 1;
     const int sharing = buffer.instances > 1 ? 1 : instances; // of the rows of one tile
@@ -239,10 +257,22 @@ private:
             ? fmt::format("tk::scale_tile<{}, {}, {}>", elementType(buffer.elem), buffer.rows, buffer.cols)
             : bufferType(buffer, split ? buffer.rows / sharing : buffer.rows, areScales);
     const bool aligned = buffer.swizzle == plan::Swizzle::B128 && buffer.rows > 1 && buffer.cols > 1;
-    const int64_t alignment = buffer.offset % (8 * plan.sharedSpan) == 0 ? 8 * plan.sharedSpan : packedAlignment;
-    return fmt::format("{}{} {}{}{};\n", aligned ? "" : fmt::format("alignas({}) ", alignment), type,
+    return fmt::format("{}{} {}{}{};\n", aligned ? "" : fmt::format("alignas({}) ", alignmentOf(buffer)), type,
                        kernel.members.buffer(buffer.name), buffer.stages > 1 ? fmt::format("[{}]", buffer.stages) : "",
                        split ? fmt::format("[{}]", instances) : "");
+  }
+
+  /// Memory that the block has as it has tensors.
+  std::string localMember(const ir::Param &param, const plan::Buffer &buffer) const {
+    std::string dims;
+    for (const ir::DimExpr &dim : param.dims)
+      dims += fmt::format(", {}", dim.value);
+    return fmt::format("alignas({}) tk::local<{}{}> {};\n", alignmentOf(buffer), elementType(param.elem), dims,
+                       kernel.members.buffer(buffer.name));
+  }
+
+  int64_t alignmentOf(const plan::Buffer &buffer) const {
+    return buffer.offset % (8 * plan.sharedSpan) == 0 ? 8 * plan.sharedSpan : packedAlignment;
   }
 
   /// Of buffers that do not begin where swizzles repeat.
@@ -283,10 +313,9 @@ private:
       body.push_back(cpp::Stmt::declaration("const int", "warp", cpp::call("tk::warp_index")));
     if (plan.cluster > 1)
       body.push_back(cpp::Stmt::declaration("const int", "rank", cpp::call("tk::cluster_rank")));
-    prefetchMaps(body);
-    initBarriers(body);
-    allocateTensor(body);
-    printPrelude(body);
+    cpp::Body prelude;
+    printPrelude(prelude);
+    setUpBlock(body, prelude);
     if (plan.grid.counted)
       body.push_back(grid.tileOf());
     resizeSharedWarpgroups(body);
@@ -355,6 +384,74 @@ private:
     return bytes % 1024 == 0 ? fmt::format("{} KiB", bytes / 1024) : fmt::format("{} bytes", bytes);
   }
 
+  /// Barriers, tensor memory, and what the block computes before its roles part.
+  void setUpBlock(cpp::Body &body, cpp::Body &prelude) {
+    const auto role =
+        std::find_if(plan.roles.begin(), plan.roles.end(), [](const plan::Role &role) { return role.headStart > 0; });
+    if (role != plan.roles.end()) { // which reads these values, too
+      const auto rest = std::stable_partition(
+          prelude.begin(), prelude.end(), [](const cpp::Stmt &stmt) { return stmt.kind == cpp::Stmt::Declaration; });
+      body.insert(body.end(), prelude.begin(), rest);
+      prelude.erase(prelude.begin(), rest);
+      beginWithHead(*role, body);
+    } else {
+      prefetchMaps(body);
+      initBarriers(body);
+    }
+    allocateTensor(body);
+    body.insert(body.end(), prelude.begin(), prelude.end());
+  }
+
+  /// The thread that loads makes the barriers, and asks for the first stages before the block meets.
+  void beginWithHead(const plan::Role &role, cpp::Body &body) {
+    const plan::Stmt &loop = *plan::headLoop(plan, role);
+    std::set<std::string> filled;
+    plan::walk(loop.body, [&](const Stmt &stmt) {
+      if (stmt.kind == StmtKind::Expect)
+        filled.insert(stmt.barrier()->barrier);
+    });
+    cpp::Body setUp, others;
+    for (const plan::Barrier &barrier : plan.barriers)
+      initBarrier(barrier, filled.count(barrier.name) ? setUp : others);
+    setUp.push_back(cpp::Stmt::expression(cpp::call("tk::barrier_init_fence")));
+    cpp::Body head = printHead(role);
+    if (plan.aligned)
+      head = {cpp::Stmt::block(std::move(head))};
+    else
+      head = {cpp::Stmt::ifThen(allFit(), std::move(head))};
+    setUp.insert(setUp.end(), head.begin(), head.end());
+    setUp.insert(setUp.end(), others.begin(), others.end());
+    setUp.push_back(cpp::Stmt::expression(cpp::call("tk::barrier_init_fence")));
+    body.push_back(cpp::Stmt::ifThen(isElectedOf(role), std::move(setUp)));
+    allocateAndMeet(body);
+  }
+
+  /// The copies of a head start, for the block's first tile.
+  cpp::Body printHead(const plan::Role &whole) {
+    plan::Role role = whole;
+    const plan::Stmt &loop = *plan::headLoop(plan, role);
+    role.body.resize(&loop - role.body.data() + 1);
+    std::erase_if(role.body.back().body, [](const Stmt &stmt) { return stmt.kind == StmtKind::Wait; });
+    plan::walk(role.body, [](Stmt &stmt) { stmt.loc = {}; }); // comments speak of the role's own loop
+    role.finish.clear();
+    cpp::Body out{cpp::Stmt::comment("The first stages, before the block meets.")};
+    if (waitsForPrevious(plan))
+      out.push_back(cpp::Stmt::expression(cpp::call("tk::wait_for_dependencies")));
+    RolePrinter printer(kernel, role, names);
+    printer.copyMode = CopyMode::Engine;
+    printer.singleThread = true;
+    printer.headPart = HeadPart::Head;
+    for (const cpp::Body &part : {printer.setup(), grid.firstTile(), printer.body()})
+      out.insert(out.end(), part.begin(), part.end());
+    return out;
+  }
+
+  /// In the thread that executes a role of one thread.
+  static cpp::Expr isElectedOf(const plan::Role &role) {
+    return cpp::binary("&&", cpp::binary("==", cpp::call("tk::warp_index"), cpp::integer(role.firstWarp)),
+                       cpp::call("tk::elect_one"));
+  }
+
   /// The copy engine reads a map before it copies. So the thread that will ask it first has the maps fetched while the
   /// block is set up.
   void prefetchMaps(cpp::Body &body) const {
@@ -383,22 +480,29 @@ private:
     if (plan.barriers.empty())
       return;
     cpp::Body init;
-    for (const plan::Barrier &barrier : plan.barriers) {
-      const cpp::Expr member = kernel.sharedBarrier(barrier.name);
-      const cpp::Expr arrivals = arrivalsAt(barrier);
-      const auto forEach = [](const std::string &name, const cpp::Expr &of, cpp::Stmt inner) {
-        return cpp::Stmt::forLoop("auto &" + name + " : " + cpp::print(of), {std::move(inner)});
-      };
-      const cpp::Stmt each = cpp::Stmt::expression(cpp::method(cpp::name("barrier"), "init", {arrivals}));
-      if (barrier.stages == 1 && barrier.instances == 1)
-        init.push_back(cpp::Stmt::expression(cpp::method(member, "init", {arrivals})));
-      else if (barrier.stages == 1 || barrier.instances == 1)
-        init.push_back(forEach("barrier", member, each));
-      else
-        init.push_back(forEach("ring", member, forEach("barrier", cpp::name("ring"), each)));
-    }
+    for (const plan::Barrier &barrier : plan.barriers)
+      initBarrier(barrier, init);
     init.push_back(cpp::Stmt::expression(cpp::call("tk::barrier_init_fence")));
     body.push_back(cpp::Stmt::ifThen(cpp::binary("==", cpp::name("threadIdx.x"), cpp::integer(0)), std::move(init)));
+    allocateAndMeet(body);
+  }
+
+  void initBarrier(const plan::Barrier &barrier, cpp::Body &out) const {
+    const cpp::Expr member = kernel.sharedBarrier(barrier.name);
+    const cpp::Expr arrivals = arrivalsAt(barrier);
+    const auto forEach = [](const std::string &name, const cpp::Expr &of, cpp::Stmt inner) {
+      return cpp::Stmt::forLoop("auto &" + name + " : " + cpp::print(of), {std::move(inner)});
+    };
+    const cpp::Stmt each = cpp::Stmt::expression(cpp::method(cpp::name("barrier"), "init", {arrivals}));
+    if (barrier.stages == 1 && barrier.instances == 1)
+      out.push_back(cpp::Stmt::expression(cpp::method(member, "init", {arrivals})));
+    else if (barrier.stages == 1 || barrier.instances == 1)
+      out.push_back(forEach("barrier", member, each));
+    else
+      out.push_back(forEach("ring", member, forEach("barrier", cpp::name("ring"), each)));
+  }
+
+  void allocateAndMeet(cpp::Body &body) const {
     if (plan.tensorColumns > 0) { // made known with the barriers
       body.push_back(ofAllocatingWarp(isPaired() ? "tk::pair_allocate" : "tk::tensor_allocate",
                                       cpp::member(cpp::name("shared"), "tensor")));
@@ -571,6 +675,8 @@ private:
     RolePrinter printer(kernel, role, names);
     printer.copyMode = mode;
     printer.singleThread = singleThread;
+    if (role.headStart > 0 && singleThread)
+      printer.headPart = HeadPart::Rest;
     const int threads = role.warps * role.lanes;
     if (role.instances > 1) {
       const int unit = byGroup ? 4 : 1;
@@ -639,14 +745,12 @@ private:
     cpp::Body rest;
     const CopyMode copyMode = plan.aligned ? CopyMode::Engine : CopyMode::AtRunTime;
     if (copiesIn(role) && plan::runsOnOneThread(role)) {
-      const cpp::Expr firstWarp = cpp::binary("==", cpp::call("tk::warp_index"), cpp::integer(role.firstWarp));
-      const cpp::Expr elected = cpp::binary("&&", firstWarp, cpp::call("tk::elect_one"));
       const std::vector<std::string> flags = fitFlags(plan);
       const bool vectors = std::find(flags.begin(), flags.end(), "vectors_fit") != flags.end();
       cpp::Body slow = {cpp::Stmt::comment("Tensors that the copy engine cannot take: by the threads of this role.")};
       cpp::Body byThreads = variant(role, byGroup, vectors ? CopyMode::AtRunTime : CopyMode::Threads, false);
       slow.insert(slow.end(), byThreads.begin(), byThreads.end());
-      rest = {cpp::Stmt::ifThen(elected, variant(role, byGroup, CopyMode::Engine, true))};
+      rest = {cpp::Stmt::ifThen(isElectedOf(role), variant(role, byGroup, CopyMode::Engine, true))};
       if (!plan.aligned)
         rest = {cpp::Stmt::ifThen(allFit(), std::move(rest), std::move(slow))};
     } else if (plan::runsOnOneThread(role) && plan.tensorColumns > 0) {

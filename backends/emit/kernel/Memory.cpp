@@ -310,7 +310,7 @@ cpp::Expr RolePrinter::gathered(const Stmt &stmt, const VarType &type, cpp::Expr
   }
   if (!condition)
     condition = cpp::boolean(true);
-  if (alongLast && places.size() > 1) {
+  if (alongLast && (places.size() > 1 || param.isLocal)) {
     offsets = std::exchange(places.back(), cpp::integer(0));
     return cpp::method(base, "at", std::move(places));
   }
@@ -459,8 +459,11 @@ void RolePrinter::printStore(const Stmt &stmt, cpp::Body &out) {
   if (stmt.view.hasGather()) {
     cpp::Expr offsets, condition;
     const cpp::Expr base = gathered(stmt, type, offsets, condition);
-    body.push_back(cpp::Stmt::expression(
-        cpp::call("tk::" + (verb == "store" ? std::string("scatter") : verb), {base, offsets, condition, stored})));
+    const std::optional<cpp::Stmt> oneByOne = countedScatter(stmt, base, stored);
+    body.push_back(oneByOne
+                       ? *oneByOne
+                       : cpp::Stmt::expression(cpp::call("tk::" + (verb == "store" ? std::string("scatter") : verb),
+                                                         {base, offsets, condition, stored})));
   } else {
     const ViewParts parts = viewOf(stmt, partRows(type, role.instances), partCols(type, role.instances),
                                    type.kind == VarType::Column, type.division);
@@ -475,7 +478,7 @@ void RolePrinter::printStore(const Stmt &stmt, cpp::Body &out) {
     }
     const bool byGroups = verb == "store" || (verb == "atomic_add" && param.elem == ElemType::F32);
     const bool aligned = type.layout.aligned;
-    const int align = aligned ? 16 : byGroups ? bytesAtOnce(parts, type.layout) : 0;
+    const int align = aligned ? 16 : byGroups && !param.isLocal ? bytesAtOnce(parts, type.layout) : 0;
     std::vector<cpp::Expr> args;
     if (align > 0)
       args.push_back(aligned ? cpp::name(alignmentName) : isWide(param, align));

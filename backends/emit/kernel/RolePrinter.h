@@ -77,6 +77,13 @@ enum class CopyMode : uint8_t {
   AtRunTime, ///< as the launcher found, vectors by the threads in any case
 };
 
+/// What of a role with a head start is printed (ir/plan/HeadStart.h).
+enum class HeadPart : uint8_t {
+  None, ///< all of it: it is printed as if it had none
+  Head, ///< what it asks for before the block meets
+  Rest, ///< all but that
+};
+
 /// Scalars that are read for the bounds of loops alone, and to compare with these what lies in the loop.
 std::set<std::string> boundsOfLoops(const plan::Role &role);
 
@@ -86,7 +93,8 @@ public:
   RolePrinter(const RolePrinter &) = delete;
 
   CopyMode copyMode = CopyMode::AtRunTime;
-  bool singleThread = false;  ///< one thread runs the role: no election is needed
+  bool singleThread = false; ///< one thread runs the role: no election is needed
+  HeadPart headPart = HeadPart::None;
   cpp::Expr instance;         ///< which of the role's instances this is; empty: there is one
   cpp::Expr leader;           ///< true in one thread of the instance
   cpp::Expr threadInInstance; ///< from 0
@@ -111,6 +119,7 @@ private:
   void printStmt(const plan::Stmt &stmt, cpp::Body &out);
   cpp::Body printIteration(SourceLoc loop, const plan::Body &body);
   void printFor(const plan::Stmt &stmt, cpp::Body &out);
+  cpp::Body printAfterHead(const plan::Stmt &loop);
   std::string declareRange(const plan::Stmt &loop, cpp::Body &out);
   cpp::Body firstIteration(const plan::Stmt &loop, const std::string &range);
   cpp::Stmt otherIterations(const plan::Stmt &loop, const std::string &range, const std::string &done);
@@ -159,6 +168,18 @@ private:
   cpp::Expr edge(const plan::Stmt &stmt);
   cpp::Expr beginMovedBy(const std::string &tile, const cpp::Expr &by);
   cpp::Expr elementsOf(const plan::VarType &type, int axis, const std::string &tile);
+  // Counted.cpp
+  struct CountedPlaces;
+  const plan::Stmt *computedBy(const std::string &var, ir::OpKind op) const;
+  std::optional<std::string> countedCondition(const std::string &row) const;
+  bool isCount(const plan::Stmt &stmt) const;
+  const plan::Stmt *countedPlace(const std::string &place, CountedPlaces &places) const;
+  bool saysCounted(const std::string &condition, const plan::Stmt &count) const;
+  std::optional<CountedPlaces> countedPlaces(const plan::Stmt &store) const;
+  bool haveSameScalars(const CountedPlaces &places, const plan::Stmt &store) const;
+  std::optional<cpp::Stmt> countedScatter(const plan::Stmt &store, const cpp::Expr &base, const cpp::Expr &stored);
+  const plan::Stmt *runningCountOf(const plan::Stmt &sum) const;
+  cpp::Expr counted(const plan::Stmt &stmt);
   // ByElements.cpp
   /// Prints the run of element-wise work that begins at `i`, and leaves `i` at its last statement; false: there is
   /// none.

@@ -31,7 +31,7 @@ public:
     const ir::Value *value = op.operands().back();
     const bool isEarly = out.contested.count(&op) != 0 && out.lastWrites.count(&op) == 0;
     const ElemType elem = function.findParam(op.view.tensor)->elem;
-    if (isEarly || value->type.kind != ir::Type::Tile)
+    if (isEarly || value->type.kind != ir::Type::Tile || function.findParam(op.view.tensor)->isLocal)
       return;
     const bool byThreads = depth == 0 && leavesByThreads(op, elem);
     if (!byThreads && !suitsCopyEngine(function, op))

@@ -127,6 +127,14 @@ private:
     }
     auto [value, transposed] = throughTransposes(ir::factorOf(dot, position));
     const bool transposing = isStoredTransposed(dot, position, instruction, *value, transposed);
+    if (position == 0 && !transposed && takesRegisters(instruction) &&
+        isHeldThroughout(dot, *value, depth, *instruction))
+      return {Operand::Register,
+              value,
+              false,
+              "",
+              false,
+              "it is loaded once a tile, with fewer rows than the instruction has"};
     if (isRingLoad(value, out.contested) || comesByIndex(value))
       return placeLoad(dot, position, *value->definingOp, transposed, transposing);
     if (position == 0 && !transposed && takesRegisters(instruction) && !isDividedByCols(out, dot))
@@ -137,6 +145,22 @@ private:
               false,
               "it is computed, and the instruction takes a left operand from registers"};
     return stage(dot, position, value, transposed, transposing);
+  }
+
+  /// Whether the threads that multiply hold a left operand from before a loop on. The copy engine brings no tile with
+  /// fewer rows than the instruction has. So threads of the loading role would copy it, and wait for it, before that
+  /// role asks for the first tile of the loop (docs/notes/attention-splits.md).
+  bool isHeldThroughout(const ir::Op &dot, const ir::Value &value, int depth,
+                        const arch::MatrixInstruction &instruction) const {
+    constexpr int64_t mostBytes = 128; // of a row: 16 registers a thread
+    const ir::Type &type = value.type;
+    return depth > 0 && instruction.issuer == arch::Issuer::Warpgroup && isRingLoad(&value, out.contested) &&
+           depthOf(*value.definingOp) == 0 && !schedule.persistent.value_or(false) && !out.copiesItself &&
+           !isPacked(type.elem) && type.cols * bitWidth(type.elem) / 8 <= mostBytes &&
+           forOperand(dot, 0, false, type).rows > type.rows && !isDividedByCols(out, dot) &&
+           std::all_of(value.users.begin(), value.users.end(), [&](const ir::Op *user) {
+             return ir::isProduct(*user) && ir::factorOf(*user, 0) == &value && ir::factorOf(*user, 1) != &value;
+           });
   }
 
   /// Whether the instruction wants the other axis of what is stored contiguous.

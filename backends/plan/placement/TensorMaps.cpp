@@ -25,13 +25,15 @@ plan::TensorMap makeMap(const ir::Op &access, const plan::Buffer &buffer, int64_
 }
 
 /// Whether L2 is to fetch no more for a box of an operand than that has, as those beside it, of this tile or another
-/// block's, ask for theirs: where what is read is multiplied with too little for its memory to keep up.
+/// block's, ask for theirs: where what is read is multiplied with too little for its memory to keep up. Whole rows of a
+/// tensor are a tile's own, and are fetched alone only for a product of as few rows as decoding has: that reads memory
+/// at 4.3 instead of 3.9 TB/s on an H200 (docs/notes/attention-splits.md).
 static bool fetchesBoxesAlone(const ir::Op &dot, size_t position, const ir::Op &load, const plan::Buffer &buffer,
                               const plan::TensorMap &map) {
-  constexpr int64_t few = 64;
+  constexpr int64_t few = 64, fewOfWholeRows = 8;
   const ir::Type &result = dot.result()->type;
   const bool isPart = map.boxCols < buffer.cols || load.view.indices.back().kind != ir::ViewIndex::All;
-  return isPart && load.parent == dot.parent && (position == 0 ? result.cols : result.rows) <= few;
+  return load.parent == dot.parent && (position == 0 ? result.cols : result.rows) <= (isPart ? few : fewOfWholeRows);
 }
 
 plan::TensorMap makeOperandMap(const ir::Op &dot, size_t position, const ir::Op &load, const plan::Buffer &buffer) {

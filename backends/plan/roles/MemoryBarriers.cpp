@@ -115,7 +115,7 @@ private:
   bool isByOne(const ir::Op &op, const plan::VarType &type) {
     if (op.kind != ir::OpKind::Load || !isHeldByMany(type))
       return true;
-    if (!onlyStoringThreadsUse(op.result(), type))
+    if (op.view.hasGather() || !onlyStoringThreadsUse(op.result(), type))
       return false;
     order.ownLoads.insert(&op);
     return true;

@@ -263,6 +263,8 @@ void checkStructure(const Plan &plan, const Budget &budget, Report &report) {
     checkAlignedRows(plan, report);
   if (report.empty())
     checkCluster(plan, report);
+  if (report.empty())
+    checkHeadStarts(plan, report);
 }
 
 } // namespace tkc::plan

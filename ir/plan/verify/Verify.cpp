@@ -101,6 +101,7 @@ std::vector<Violation> verify(const Plan &plan, const Budget &budget) {
   checkWaves(plan, budget, report);
   checkGrains(plan, budget, report);
   checkColumns(plan, report);
+  checkOwnMemory(plan, report);
   if (!report.empty())
     return report.take();
   checkBudgets(plan, budget, report);

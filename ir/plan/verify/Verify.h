@@ -55,6 +55,8 @@ void checkAssigned(const Plan &plan, Report &report);
 void checkSerial(const Plan &plan, Report &report);
 /// Tiles whose vectors begin before them: AlignedRows.cpp.
 void checkAlignedRows(const Plan &plan, Report &report);
+/// What a role asks for before the block meets (HeadStart.h).
+void checkHeadStarts(const Plan &plan, Report &report);
 /// What the blocks of a cluster do for each other: shares of copies, arrivals.
 void checkCluster(const Plan &plan, Report &report);
 /// Buffers in tensor memory, and the columns that the block allocates.
@@ -63,6 +65,8 @@ void checkTensors(const Plan &plan, const Budget &budget, Report &report);
 void checkTensorStatement(const Plan &plan, const Role &role, const Stmt &stmt, Report &report);
 /// Loads straight to shared memory, halves of a role that take turns, dies: what waves have.
 void checkWaves(const Plan &plan, const Budget &budget, Report &report);
+/// Memory that each block has of its own.
+void checkOwnMemory(const Plan &plan, Report &report);
 /// Tiles whose swizzle divides chunks of 16 bytes.
 void checkGrains(const Plan &plan, const Budget &budget, Report &report);
 /// Whether a product takes these two types: equal ones, any two of float8, and with block scales what these go with.

@@ -59,6 +59,9 @@ template <int Width = warp_size, class T> __device__ __forceinline__ T shuffle_u
 inline constexpr bool adds_lanes_at_once = false;
 __device__ int sum_of_lanes(int x);
 
+/// How many bits are set.
+__device__ __forceinline__ int count_bits(u32 x) { return __builtin_popcount(x); }
+
 /// A value that is the same in all lanes, known to be so.
 __device__ __forceinline__ int uniform(int x) { return __builtin_amdgcn_readfirstlane(x); }
 

@@ -216,10 +216,15 @@ __device__ __forceinline__ void store(const view<T, Align> &to, const X &x) {
   });
 }
 
-/// base[offsets] where the condition holds, else `otherwise`; offsets and condition are tiles that broadcast.
+/// base[offsets] where the condition holds, else `otherwise`; offsets and condition are tiles that broadcast. Of many
+/// elements of a row the base is known before, else each element's branch computes it from the start of the tensor.
 template <class T, class Offsets, class Condition>
 __device__ __forceinline__ auto gather(const T *base, const Offsets &offsets, const Condition &condition,
                                        converted<T> otherwise) {
+  using shape = shape_of<broadcast_type<int, Offsets, Condition>>;
+  if constexpr (!shape::has_rows && shape::has_cols)
+    if constexpr (shape::layout::template col_slots<shape::cols> >= 8)
+      base = global_here(base);
   return map([&](auto offset, bool exists) { return exists ? base[offset] : otherwise; }, offsets, condition);
 }
 

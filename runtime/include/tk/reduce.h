@@ -258,6 +258,12 @@ __device__ __forceinline__ void combine_cols(F f, T (&x)[Rows], S &&through) {
     through.sync();
 #pragma unroll
     for (int a = 0; a < Rows; ++a) {
+      if constexpr (warps >= 4 && warps <= warp_size && adds_lanes_at_once && same<F, sum_operation> && same<T, int>) {
+        // Each lane reads one warp's, and an instruction adds up those of all lanes.
+        const T part = through.template slot<T>(warp / warps * warps + lane() % warps, a);
+        x[a] = sum_of_lanes(lane() < warps ? part : T(0));
+        continue;
+      }
       x[a] = through.template slot<T>(warp / warps * warps, a);
 #pragma unroll
       for (int other = 1; other < warps; ++other)
@@ -347,6 +353,21 @@ template <tile X, class S = no_scratch> __device__ __forceinline__ auto row_min(
 }
 template <tile X, class S = no_scratch> __device__ __forceinline__ auto row_min_or_nan(const X &x, S &&through = {}) {
   return reduce_cols(min_or_nan_operation{}, x, through);
+}
+
+/// How many elements are 1, of a row of zeros and ones. They are counted as floats: a comparison gives one, where a
+/// predicate would have to be selected by, and what adds floats does nothing else then.
+template <tile X, class S = no_scratch>
+  requires(!X::has_rows && X::has_cols)
+__device__ __forceinline__ int row_count(const X &x, S &&through = {}) {
+  static_assert(X::col_slots < 1 << 23, "floats are exact");
+  float parts[2] = {};
+#pragma unroll
+  for (int b = 0; b < X::col_slots; ++b)
+    parts[b % 2] += x.at(0, b) != 0 ? 1.0f : 0.0f;
+  int counts[1] = {int(parts[0] + parts[1])};
+  combine_cols<typename X::layout>(sum_operation{}, counts, through);
+  return counts[0];
 }
 
 /// Along the rows: columns spread over more than one warp need a scratch.

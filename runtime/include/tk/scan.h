@@ -41,8 +41,8 @@ __device__ __forceinline__ T scan_warps(S &through, int i, int first, int step, 
   return before;
 }
 
-/// Adds to `before` of each run of columns what all runs before it, and its warps before this one, tell; no total is left
-/// to carry. Each lane reads one number: lane i that of warp i % Warps in run i / Warps, in the order of columns.
+/// Adds to `before` of each run of columns what all runs before it, and its warps before this one, tell; no total is
+/// left to carry. Each lane reads one number: lane i that of warp i % Warps in run i / Warps, in the order of columns.
 template <int Warps, int Runs, class S, class T>
 __device__ __forceinline__ void scan_runs(S &through, int first, T (&before)[Runs], T (&total)[Runs]) {
   constexpr sum_operation plus;
@@ -105,7 +105,8 @@ template <tile X, class S = no_scratch> __device__ __forceinline__ X cumsum_cols
     }
   if constexpr (warps > 1) {
     static_assert(plain<S>::warps * warp_size >= L::threads && plain<S>::elements >= X::row_slots, "scratch too small");
-    constexpr int fitting = plain<S>::elements / (X::row_slots * slots_of<T>), at_once = fitting < runs ? fitting : runs;
+    constexpr int fitting = plain<S>::elements / (X::row_slots * slots_of<T>),
+                  at_once = fitting < runs ? fitting : runs;
     const int warp = through.warp();
 #pragma unroll
     for (int first = 0; first < runs; first += at_once) {
@@ -147,6 +148,133 @@ template <tile X, class S = no_scratch> __device__ __forceinline__ X cumsum_cols
     through.next();
   }
   return x;
+}
+
+/// The running sum of a row of zeros and ones, told by a bit for each element and by what stands before each run of a
+/// thread's: to put elements one after another takes no more (`scatter_counted`), and few registers.
+template <int Cols, class L> struct running_count {
+  using element = int;
+  using layout = L;
+  static constexpr bool has_rows = false, has_cols = true;
+  static constexpr int rows = 1, cols = Cols;
+  static constexpr int row_slots = 1, col_slots = L::template col_slots<Cols>;
+  static constexpr int runs = col_slots / L::run, words = (col_slots + 31) / 32;
+  u32 taken[words];
+  int before[runs];
+  int total; ///< of the whole row
+
+  __device__ __forceinline__ bool takes(int b) const { return taken[b / 32] >> b % 32 & 1; }
+  __device__ __forceinline__ int at(int, int b) const {
+    constexpr int run = L::run;
+    int count = before[b / run];
+    if constexpr (run <= 32 && 32 % run == 0) {
+      count += count_bits(taken[b / 32] >> b / run * run % 32 & (~0u >> (31 - b % run)));
+    } else {
+#pragma unroll
+      for (int i = b / run * run; i <= b; ++i)
+        count += takes(i);
+    }
+    return count;
+  }
+};
+template <int Cols, class L> struct shape_of<running_count<Cols, L>> : row<int, Cols, L> {};
+
+/// Sums over the lanes before this one of `counts`, each two of them in halves of a word: none is above 65535.
+template <int Words> __device__ __forceinline__ void scan_halves(u32 (&sums)[Words]) {
+#pragma unroll
+  for (int i = 0; i < Words; ++i)
+#pragma unroll
+    for (int d = 1; d < warp_size; d *= 2) {
+      const u32 earlier = shuffle_up<warp_size>(sums[i], d);
+      sums[i] += lane() >= d ? earlier : 0;
+    }
+}
+
+/// `cumsum_cols` of a row of zeros and ones that all threads of some warps hold, through a scratch if there are
+/// several.
+template <tile X, class S = no_scratch>
+  requires(!X::has_rows && X::has_cols && X::layout::threads_per_row == X::layout::threads && X::layout::lane_step == 1)
+__device__ __forceinline__ auto count_cols(const X &x, S &&through = {}) {
+  using L = typename X::layout;
+  running_count<X::cols, L> result;
+  constexpr int runs = result.runs, words = (runs + 1) / 2, warps = L::threads / warp_size;
+  static_assert(warps <= warp_size && warps * warp_size * L::run < 65536, "a run of all threads is counted in 16 bits");
+#pragma unroll
+  for (int i = 0; i < result.words; ++i)
+    result.taken[i] = 0;
+#pragma unroll
+  for (int b = 0; b < X::col_slots; ++b)
+    if (x.at(0, b) != 0)
+      result.taken[b / 32] |= 1u << b % 32;
+  u32 own[words] = {}, sums[words];
+#pragma unroll
+  for (int r = 0; r < runs; ++r) {
+    int count = 0;
+    if constexpr (L::run <= 32 && 32 % L::run == 0) {
+      count = count_bits(result.taken[r * L::run / 32] >> r * L::run % 32 & (~0u >> (32 - L::run)));
+    } else {
+#pragma unroll
+      for (int i = 0; i < L::run; ++i)
+        count += result.takes(r * L::run + i);
+    }
+    own[r / 2] |= u32(count) << r % 2 * 16;
+  }
+#pragma unroll
+  for (int i = 0; i < words; ++i)
+    sums[i] = own[i];
+  scan_halves(sums);
+  u32 before[words], all[words];
+  if constexpr (warps > 1) {
+    static_assert(plain<S>::warps == warps && plain<S>::elements >= (words + 1) / 2, "scratch too small");
+    const int warp = through.warp();
+    if (lane() == warp_size - 1)
+#pragma unroll
+      for (int i = 0; i < words; ++i)
+        (&through.template slot<u32>(warp, 0))[i] = sums[i];
+    through.sync();
+#pragma unroll
+    for (int i = 0; i < words; ++i) {
+      const u32 one = (&through.template slot<u32>(lane() % warps, 0))[i];
+      u32 upto = one;
+#pragma unroll
+      for (int d = 1; d < warps; d *= 2) {
+        const u32 earlier = shuffle_up<warps>(upto, d);
+        upto += lane() % warps >= d ? earlier : 0;
+      }
+      all[i] = shuffle<warp_size>(upto, warps - 1);
+      before[i] = shuffle<warp_size>(upto - one, warp) + sums[i] - own[i];
+    }
+    through.next();
+  } else {
+#pragma unroll
+    for (int i = 0; i < words; ++i)
+      all[i] = shuffle<warp_size>(sums[i], warp_size - 1), before[i] = sums[i] - own[i];
+  }
+  result.total = 0;
+#pragma unroll
+  for (int r = 0; r < runs; ++r) {
+    result.before[r] = result.total + int(before[r / 2] >> r % 2 * 16 & 0xffff);
+    result.total += int(all[r / 2] >> r % 2 * 16 & 0xffff);
+  }
+  return result;
+}
+
+/// base[first + n] ← the elements of x whose condition was counted, the n-th of them, n from 0, if that is one of the
+/// first `limit` places.
+template <class Base, int Cols, class L, class X>
+__device__ __forceinline__ void scatter_counted(Base base, const running_count<Cols, L> &count, int first, int limit,
+                                                const X &x) {
+#pragma unroll
+  for (int r = 0; r < count.runs; ++r) {
+    int place = wrapping_add(first, count.before[r]);
+#pragma unroll
+    for (int b = r * L::run; b < (r + 1) * L::run; ++b) {
+      const bool taken = count.takes(b);
+      if (taken && u32(place) < u32(limit))
+        base[place] = element_at(x, 0, b);
+      place += taken;
+    }
+  }
 }
 
 /// Running sums along the rows that one group of L's warps holds, through a scratch of these warps and

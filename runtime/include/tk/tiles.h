@@ -76,6 +76,18 @@ template <int Size> struct tiles {
   };
   __host__ __device__ constexpr tail from(int first) const { return {*this, first}; }
   __host__ __device__ constexpr tail rest() const { return from(1); }
+
+  /// The first so many tiles; all if there are no more.
+  struct head {
+    tiles range;
+    int most;
+    __host__ __device__ constexpr iterator begin() const { return {range, 0}; }
+    __host__ __device__ constexpr iterator end() const {
+      const int count = range.count();
+      return {range, count < most ? count : most};
+    }
+  };
+  __host__ __device__ constexpr head first(int most) const { return {*this, most}; }
 };
 
 /// Of a range of tiles every `Of`-th one, from the one of number `first` on: what one of so many has that take them in

@@ -32,6 +32,9 @@ __device__ __forceinline__ int sum_of_lanes(int x) {
   return sum;
 }
 
+/// How many bits are set.
+__device__ __forceinline__ int count_bits(u32 x) { return __popc(x); }
+
 /// A value that is the same in all lanes, known to be so.
 __device__ __forceinline__ int uniform(int x) { return __shfl_sync(~0u, x, 0); }
 

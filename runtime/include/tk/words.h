@@ -85,5 +85,11 @@ template <class T> __device__ __forceinline__ T *computed_here(T *x) {
   asm volatile("" : "+l"(x));
   return x;
 }
+/// The same of an address in global memory, which it is still known to be.
+template <class T> __device__ __forceinline__ T *global_here(T *x) {
+  size_t address = __cvta_generic_to_global(x);
+  asm volatile("" : "+l"(address));
+  return static_cast<T *>(__cvta_global_to_generic(address));
+}
 
 } // namespace tk

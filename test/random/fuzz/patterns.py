@@ -5,6 +5,7 @@ import dataclasses
 
 import expressions
 import four_bits
+import own_memory
 import scales
 import wrapping
 from expressions import squash
@@ -413,4 +414,4 @@ def table_of(k, leading, size, type):
 
 
 PATTERNS = (partial, masked_product, attention, attention, scan, running, integer_product, widened_product, integers, normalised, scales.scaled_product,
-            wrapping.wrapping, tables, table_product, *four_bits.PATTERNS)
+            wrapping.wrapping, tables, table_product, *four_bits.PATTERNS, *own_memory.PATTERNS)
