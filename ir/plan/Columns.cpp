@@ -13,6 +13,8 @@ using Kind = StmtKind;
 
 /// An instruction's columns.
 constexpr int64_t columnsOfInstruction = 8;
+/// Bytes of which a box's place along the rows of its tensor is a multiple.
+constexpr int64_t boxAlignment = 16;
 /// Dims of a tensor map, of which one counts tiles.
 constexpr size_t mostDims = 5;
 
@@ -110,6 +112,29 @@ private:
       return complain(stmt.loc, fmt::format("`{}` is not the last index of `{}`", axis.name, stmt.view.tensor));
     if (stmt.kind == Kind::CopyOut)
       checkCopyOut(stmt);
+    if (stmt.kind == Kind::CopyIn && !stmt.map.empty())
+      checkCopyIn(stmt);
+  }
+
+  /// Its boxes begin where tiles do, and have a row for each column of a tile if any box of its map has.
+  void checkCopyIn(const Stmt &stmt) {
+    const TensorMap &map = *plan.findMap(stmt.map);
+    const Buffer &buffer = *plan.findBuffer(stmt.ref.buffer);
+    if (isOf(stmt, map.colDim) && bitWidth(buffer.elem) * step % (8 * boxAlignment) != 0)
+      complain(stmt.loc, fmt::format("the copy engine takes no tiles that begin at multiples of {} elements of `{}`",
+                                     step, stmt.view.tensor));
+    if (isOf(stmt, map.rowDim))
+      for (const Role &role : plan.roles)
+        walk(role.body, [&](const Stmt &other) {
+          const bool isLike = other.multicast == stmt.multicast && other.along == stmt.along;
+          if (other.kind == Kind::CopyIn && other.map == stmt.map && !(isLike && isOf(other, map.rowDim)))
+            complain(stmt.loc, fmt::format("`{}` is loaded in several ways", stmt.view.tensor));
+        });
+  }
+
+  /// Whether a dim of what is copied is the tile of the axis.
+  bool isOf(const Stmt &copy, int dim) const {
+    return dim >= 0 && isTile(copy.view.indices[static_cast<size_t>(dim)], copy, axis.name);
   }
 
   void checkCopyOut(const Stmt &stmt) {
@@ -180,8 +205,7 @@ private:
     const TensorMap *map = plan.findMap(copy.map);
     if (!map || copy.ref.transposed)
       return false;
-    const int dim = transposed ? map->rowDim : map->colDim;
-    return dim >= 0 && isTile(copy.view.indices[static_cast<size_t>(dim)], copy, axis.name);
+    return isOf(copy, transposed ? map->rowDim : map->colDim);
   }
 
   /// Whether copies fill the buffer, all of this kind.

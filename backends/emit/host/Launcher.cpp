@@ -197,7 +197,7 @@ private:
     std::set<std::string> tensors;
     for (const plan::Role &role : plan.roles)
       plan::walk(role.body, [&](const plan::Stmt &stmt) {
-        if (stmt.kind != plan::StmtKind::CopyIn || stmt.map.empty())
+        if (stmt.kind != plan::StmtKind::CopyIn || stmt.map.empty() || plan.findMap(stmt.map)->rowDim < 0)
           return;
         const ir::ViewIndex &last = stmt.view.indices.back();
         if (last.kind == ir::ViewIndex::Tiled && stmt.operands[last.operand] == axis.name)
