@@ -283,9 +283,8 @@ private:
       param.isOptional = true, param.isPresent = false;
     else if (accept("optional"))
       param.isOptional = true;
-    if (accept("new"))
-      param.mode = ParamMode::Out, param.isLocal = true;
-    else if (accept("out"))
+    param.isLocal = accept("new");
+    if (param.isLocal || accept("out"))
       param.mode = ParamMode::Out;
     else if (accept("inout"))
       param.mode = ParamMode::InOut;
