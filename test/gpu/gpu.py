@@ -7,7 +7,7 @@
 
 Every second kernel has random keys of schedules, of every three one has dims 16 times as large, so that rings turn and copies are the
 copy engine's. Kernels are compiled as users compile them, on all cores, and every case runs beside its reference. M of the kernels run
-under memcheck, racecheck, initcheck and synccheck, too. Where racecheck reports a kernel, its program runs once more with an arrival of every thread
+under memcheck, racecheck, initcheck and synccheck, too. Where racecheck reports a kernel, its program runs once more with arrivals and waits of every thread
 (every_thread.py): a report that is gone then counts as mistaken. `--library` adds the cases of kernels/, or of other files. The GPU, nvcc and compute-sanitizer are
 all that is needed beside tkc.
 
