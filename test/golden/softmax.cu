@@ -55,6 +55,46 @@ __global__ void __launch_bounds__(128)
   }
 }
 
+struct softmax_any_f16_BC384_BM4_vector4_warps4_arguments {
+  tk::global<const tk::half, 2> x;
+  tk::global<tk::half, 2> y;
+  int N;
+  int C;
+};
+
+/// softmax.tk:26  softmax_any, for sm_90a.
+/// y = softmax of rows of any length: maximum and sum in one pass, the result in a second. What is -inf becomes 0; a
+/// row of -inf alone
+/// becomes NaN.
+/// BM = 4, BC = 384.
+/// Plan: stages: none; warpgroups: 1; overlap: 0; persistent: false.
+/// Roles: worker of 4 warps.
+__global__ void __launch_bounds__(128) softmax_any_f16_BC384_BM4_vector4_warps4(
+    const __grid_constant__ softmax_any_f16_BC384_BM4_vector4_warps4_arguments g) {
+  const tk::tiles<4> i_tiles{0, g.N};
+  const auto i = i_tiles[int(blockIdx.x)];
+  // softmax.tk:38  for c in tiles(C, BC) { y[i, c] = exp2(x[i, c] * LOG2E - total); }
+  for (const auto c : tk::tiles<384>{0, g.C}) {
+    // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
+    const auto x = tk::load<tk::fragment<tk::half, 4, 384, tk::row_layout<128, 32, 4>>>(
+        g.x.wide(8),
+        tk::view<const tk::half, 8>{g.x.at(i.begin, c.begin), g.x.stride(0), i.end - i.begin, c.end - c.begin});
+    const auto raw = tk::where(tk::col_index<tk::row<int, 384, tk::row_layout<128, 32, 4>>>() + c.begin < g.C,
+                               tk::cast<float>(x), -tk::inf);
+    // softmax.tk:33  let m_new = max(m, rowmax(t));
+    const auto m_new = tk::max(tk::row_max_or_nan(raw) * 1.442695f, -3.4028235e+38f);
+    // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
+    const auto t = raw * 1.442695f;
+    // softmax.tk:34  l = l * exp2(m - m_new) + rowsum(exp2(t - m_new));
+    const auto l = tk::exp2(-3.4028235e+38f - m_new) * 0.0f + tk::row_sum(tk::exp2(t - m_new));
+    // softmax.tk:37  let total = m + log2(l);
+    const auto total = m_new + tk::log2(l);
+    tk::store(g.y.wide(8),
+              tk::view<tk::half, 8>{g.y.at(i.begin, c.begin), g.y.stride(0), i.end - i.begin, c.end - c.begin},
+              tk::cast<tk::half>(tk::exp2(t - total)));
+  }
+}
+
 struct softmax_any_f16_BC512_BM4_warps4_arguments {
   tk::global<const tk::half, 2> x;
   tk::global<tk::half, 2> y;
@@ -80,6 +120,46 @@ __global__ void __launch_bounds__(128)
         g.x.wide(),
         tk::view<const tk::half, 16>{g.x.at(i.begin, c.begin), g.x.stride(0), i.end - i.begin, c.end - c.begin});
     const auto raw = tk::where(tk::col_index<tk::row<int, 512, tk::row_layout<128, 32, 8>>>() + c.begin < g.C,
+                               tk::cast<float>(x), -tk::inf);
+    // softmax.tk:33  let m_new = max(m, rowmax(t));
+    const auto m_new = tk::max(tk::row_max_or_nan(raw) * 1.442695f, -3.4028235e+38f);
+    // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
+    const auto t = raw * 1.442695f;
+    // softmax.tk:34  l = l * exp2(m - m_new) + rowsum(exp2(t - m_new));
+    const auto l = tk::exp2(-3.4028235e+38f - m_new) * 0.0f + tk::row_sum(tk::exp2(t - m_new));
+    // softmax.tk:37  let total = m + log2(l);
+    const auto total = m_new + tk::log2(l);
+    tk::store(g.y.wide(),
+              tk::view<tk::half, 16>{g.y.at(i.begin, c.begin), g.y.stride(0), i.end - i.begin, c.end - c.begin},
+              tk::cast<tk::half>(tk::exp2(t - total)));
+  }
+}
+
+struct softmax_any_f16_BC768_BM4_warps4_arguments {
+  tk::global<const tk::half, 2> x;
+  tk::global<tk::half, 2> y;
+  int N;
+  int C;
+};
+
+/// softmax.tk:26  softmax_any, for sm_90a.
+/// y = softmax of rows of any length: maximum and sum in one pass, the result in a second. What is -inf becomes 0; a
+/// row of -inf alone
+/// becomes NaN.
+/// BM = 4, BC = 768.
+/// Plan: stages: none; warpgroups: 1; overlap: 0; persistent: false.
+/// Roles: worker of 4 warps.
+__global__ void __launch_bounds__(128)
+    softmax_any_f16_BC768_BM4_warps4(const __grid_constant__ softmax_any_f16_BC768_BM4_warps4_arguments g) {
+  const tk::tiles<4> i_tiles{0, g.N};
+  const auto i = i_tiles[int(blockIdx.x)];
+  // softmax.tk:38  for c in tiles(C, BC) { y[i, c] = exp2(x[i, c] * LOG2E - total); }
+  for (const auto c : tk::tiles<768>{0, g.C}) {
+    // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
+    const auto x = tk::load<tk::fragment<tk::half, 4, 768, tk::row_layout<128, 32, 8>>>(
+        g.x.wide(),
+        tk::view<const tk::half, 16>{g.x.at(i.begin, c.begin), g.x.stride(0), i.end - i.begin, c.end - c.begin});
+    const auto raw = tk::where(tk::col_index<tk::row<int, 768, tk::row_layout<128, 32, 8>>>() + c.begin < g.C,
                                tk::cast<float>(x), -tk::inf);
     // softmax.tk:33  let m_new = max(m, rowmax(t));
     const auto m_new = tk::max(tk::row_max_or_nan(raw) * 1.442695f, -3.4028235e+38f);
@@ -135,6 +215,53 @@ __global__ void __launch_bounds__(64)
   }
 }
 
+struct softmax_any_f16_BC1536_BM1_warps2_arguments {
+  tk::global<const tk::half, 2> x;
+  tk::global<tk::half, 2> y;
+  int N;
+  int C;
+};
+
+struct softmax_any_f16_BC1536_BM1_warps2_shared {
+  tk::scratch_memory<2, 8> reduce_scratch;
+};
+
+/// softmax.tk:26  softmax_any, for sm_90a.
+/// y = softmax of rows of any length: maximum and sum in one pass, the result in a second. What is -inf becomes 0; a
+/// row of -inf alone
+/// becomes NaN.
+/// BM = 1, BC = 1536.
+/// Plan: stages: none; warpgroups: 1; overlap: 0; persistent: false.
+/// Roles: worker of 2 warps.
+/// Shared memory: reduce_scratch 256 bytes.
+__global__ void __launch_bounds__(64)
+    softmax_any_f16_BC1536_BM1_warps2(const __grid_constant__ softmax_any_f16_BC1536_BM1_warps2_arguments g) {
+  auto &shared = tk::shared_at<softmax_any_f16_BC1536_BM1_warps2_shared>(0);
+  const tk::tiles<1> i_tiles{0, g.N};
+  tk::scratch<2, 8> reduce_scratch{shared.reduce_scratch, 1};
+  const auto i = i_tiles[int(blockIdx.x)];
+  // softmax.tk:38  for c in tiles(C, BC) { y[i, c] = exp2(x[i, c] * LOG2E - total); }
+  for (const auto c : tk::tiles<1536>{0, g.C}) {
+    // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
+    const auto x = tk::load<tk::row<tk::half, 1536, tk::row_layout<64, 64, 8>>>(
+        g.x.wide(), tk::view<const tk::half, 16>{g.x.at(i.begin, c.begin), g.x.stride(0), 1, c.end - c.begin});
+    const auto raw = tk::where(tk::col_index<tk::row<int, 1536, tk::row_layout<64, 64, 8>>>() + c.begin < g.C,
+                               tk::cast<float>(x), -tk::inf);
+    // softmax.tk:33  let m_new = max(m, rowmax(t));
+    const float reduce_value = tk::row_max_or_nan(raw, reduce_scratch);
+    const float m_new = tk::max(reduce_value * 1.442695f, -3.4028235e+38f);
+    // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
+    const auto t = raw * 1.442695f;
+    // softmax.tk:34  l = l * exp2(m - m_new) + rowsum(exp2(t - m_new));
+    const float reduce_value_2 = tk::row_sum(tk::exp2(t - m_new), reduce_scratch);
+    const float l = tk::exp2(-3.4028235e+38f - m_new) * 0.0f + reduce_value_2;
+    // softmax.tk:37  let total = m + log2(l);
+    const float total = m_new + tk::log2(l);
+    tk::store(g.y.wide(), tk::view<tk::half, 16>{g.y.at(i.begin, c.begin), g.y.stride(0), 1, c.end - c.begin},
+              tk::cast<tk::half>(tk::exp2(t - total)));
+  }
+}
+
 struct softmax_any_f16_BC2048_BM1_arguments {
   tk::global<const tk::half, 2> x;
   tk::global<tk::half, 2> y;
@@ -166,6 +293,53 @@ __global__ void __launch_bounds__(128)
     const auto x = tk::load<tk::row<tk::half, 2048, tk::row_layout<128, 128, 8>>>(
         g.x.wide(), tk::view<const tk::half, 16>{g.x.at(i.begin, c.begin), g.x.stride(0), 1, c.end - c.begin});
     const auto raw = tk::where(tk::col_index<tk::row<int, 2048, tk::row_layout<128, 128, 8>>>() + c.begin < g.C,
+                               tk::cast<float>(x), -tk::inf);
+    // softmax.tk:33  let m_new = max(m, rowmax(t));
+    const float reduce_value = tk::row_max_or_nan(raw, reduce_scratch);
+    const float m_new = tk::max(reduce_value * 1.442695f, -3.4028235e+38f);
+    // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
+    const auto t = raw * 1.442695f;
+    // softmax.tk:34  l = l * exp2(m - m_new) + rowsum(exp2(t - m_new));
+    const float reduce_value_2 = tk::row_sum(tk::exp2(t - m_new), reduce_scratch);
+    const float l = tk::exp2(-3.4028235e+38f - m_new) * 0.0f + reduce_value_2;
+    // softmax.tk:37  let total = m + log2(l);
+    const float total = m_new + tk::log2(l);
+    tk::store(g.y.wide(), tk::view<tk::half, 16>{g.y.at(i.begin, c.begin), g.y.stride(0), 1, c.end - c.begin},
+              tk::cast<tk::half>(tk::exp2(t - total)));
+  }
+}
+
+struct softmax_any_f16_BC3072_BM1_warps4_arguments {
+  tk::global<const tk::half, 2> x;
+  tk::global<tk::half, 2> y;
+  int N;
+  int C;
+};
+
+struct softmax_any_f16_BC3072_BM1_warps4_shared {
+  tk::scratch_memory<4, 8> reduce_scratch;
+};
+
+/// softmax.tk:26  softmax_any, for sm_90a.
+/// y = softmax of rows of any length: maximum and sum in one pass, the result in a second. What is -inf becomes 0; a
+/// row of -inf alone
+/// becomes NaN.
+/// BM = 1, BC = 3072.
+/// Plan: stages: none; warpgroups: 1; overlap: 0; persistent: false.
+/// Roles: worker of 4 warps.
+/// Shared memory: reduce_scratch 512 bytes.
+__global__ void __launch_bounds__(128)
+    softmax_any_f16_BC3072_BM1_warps4(const __grid_constant__ softmax_any_f16_BC3072_BM1_warps4_arguments g) {
+  auto &shared = tk::shared_at<softmax_any_f16_BC3072_BM1_warps4_shared>(0);
+  const tk::tiles<1> i_tiles{0, g.N};
+  tk::scratch<4, 8> reduce_scratch{shared.reduce_scratch, 1};
+  const auto i = i_tiles[int(blockIdx.x)];
+  // softmax.tk:38  for c in tiles(C, BC) { y[i, c] = exp2(x[i, c] * LOG2E - total); }
+  for (const auto c : tk::tiles<3072>{0, g.C}) {
+    // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
+    const auto x = tk::load<tk::row<tk::half, 3072, tk::row_layout<128, 128, 8>>>(
+        g.x.wide(), tk::view<const tk::half, 16>{g.x.at(i.begin, c.begin), g.x.stride(0), 1, c.end - c.begin});
+    const auto raw = tk::where(tk::col_index<tk::row<int, 3072, tk::row_layout<128, 128, 8>>>() + c.begin < g.C,
                                tk::cast<float>(x), -tk::inf);
     // softmax.tk:33  let m_new = max(m, rowmax(t));
     const float reduce_value = tk::row_max_or_nan(raw, reduce_scratch);
@@ -225,6 +399,93 @@ __global__ void __launch_bounds__(128)
     // softmax.tk:37  let total = m + log2(l);
     const float total = m_new + tk::log2(l);
     tk::store(g.y.wide(), tk::view<tk::half, 16>{g.y.at(i.begin, c.begin), g.y.stride(0), 1, c.end - c.begin},
+              tk::cast<tk::half>(tk::exp2(t - total)));
+  }
+}
+
+struct softmax_any_f16_BC6144_BM1_warps8_arguments {
+  tk::global<const tk::half, 2> x;
+  tk::global<tk::half, 2> y;
+  int N;
+  int C;
+};
+
+struct softmax_any_f16_BC6144_BM1_warps8_shared {
+  tk::scratch_memory<8, 8> reduce_scratch;
+};
+
+/// softmax.tk:26  softmax_any, for sm_90a.
+/// y = softmax of rows of any length: maximum and sum in one pass, the result in a second. What is -inf becomes 0; a
+/// row of -inf alone
+/// becomes NaN.
+/// BM = 1, BC = 6144.
+/// Plan: stages: none; warpgroups: 1; overlap: 0; persistent: false.
+/// Roles: worker of 8 warps.
+/// Shared memory: reduce_scratch 1 KiB.
+__global__ void __launch_bounds__(256)
+    softmax_any_f16_BC6144_BM1_warps8(const __grid_constant__ softmax_any_f16_BC6144_BM1_warps8_arguments g) {
+  auto &shared = tk::shared_at<softmax_any_f16_BC6144_BM1_warps8_shared>(0);
+  const tk::tiles<1> i_tiles{0, g.N};
+  tk::scratch<8, 8> reduce_scratch{shared.reduce_scratch, 1};
+  const auto i = i_tiles[int(blockIdx.x)];
+  // softmax.tk:38  for c in tiles(C, BC) { y[i, c] = exp2(x[i, c] * LOG2E - total); }
+  for (const auto c : tk::tiles<6144>{0, g.C}) {
+    // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
+    const auto x = tk::load<tk::row<tk::half, 6144, tk::row_layout<256, 256, 8>>>(
+        g.x.wide(), tk::view<const tk::half, 16>{g.x.at(i.begin, c.begin), g.x.stride(0), 1, c.end - c.begin});
+    const auto raw = tk::where(tk::col_index<tk::row<int, 6144, tk::row_layout<256, 256, 8>>>() + c.begin < g.C,
+                               tk::cast<float>(x), -tk::inf);
+    // softmax.tk:33  let m_new = max(m, rowmax(t));
+    const float reduce_value = tk::row_max_or_nan(raw, reduce_scratch);
+    const float m_new = tk::max(reduce_value * 1.442695f, -3.4028235e+38f);
+    // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
+    const auto t = raw * 1.442695f;
+    // softmax.tk:34  l = l * exp2(m - m_new) + rowsum(exp2(t - m_new));
+    const float reduce_value_2 = tk::row_sum(tk::exp2(t - m_new), reduce_scratch);
+    const float l = tk::exp2(-3.4028235e+38f - m_new) * 0.0f + reduce_value_2;
+    // softmax.tk:37  let total = m + log2(l);
+    const float total = m_new + tk::log2(l);
+    tk::store(g.y.wide(), tk::view<tk::half, 16>{g.y.at(i.begin, c.begin), g.y.stride(0), 1, c.end - c.begin},
+              tk::cast<tk::half>(tk::exp2(t - total)));
+  }
+}
+
+struct softmax_any_f16_BC256_BM8_vector2_warps4_arguments {
+  tk::global<const tk::half, 2> x;
+  tk::global<tk::half, 2> y;
+  int N;
+  int C;
+};
+
+/// softmax.tk:26  softmax_any, for sm_90a.
+/// y = softmax of rows of any length: maximum and sum in one pass, the result in a second. What is -inf becomes 0; a
+/// row of -inf alone
+/// becomes NaN.
+/// BM = 8, BC = 256.
+/// Plan: stages: none; warpgroups: 1; overlap: 0; persistent: false.
+/// Roles: worker of 4 warps.
+__global__ void __launch_bounds__(128) softmax_any_f16_BC256_BM8_vector2_warps4(
+    const __grid_constant__ softmax_any_f16_BC256_BM8_vector2_warps4_arguments g) {
+  const tk::tiles<8> i_tiles{0, g.N};
+  const auto i = i_tiles[int(blockIdx.x)];
+  // softmax.tk:38  for c in tiles(C, BC) { y[i, c] = exp2(x[i, c] * LOG2E - total); }
+  for (const auto c : tk::tiles<256>{0, g.C}) {
+    // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
+    const auto x = tk::load<tk::fragment<tk::half, 8, 256, tk::row_layout<128, 32, 2>>>(
+        g.x.wide(4),
+        tk::view<const tk::half, 4>{g.x.at(i.begin, c.begin), g.x.stride(0), i.end - i.begin, c.end - c.begin});
+    const auto raw = tk::where(tk::col_index<tk::row<int, 256, tk::row_layout<128, 32, 2>>>() + c.begin < g.C,
+                               tk::cast<float>(x), -tk::inf);
+    // softmax.tk:33  let m_new = max(m, rowmax(t));
+    const auto m_new = tk::max(tk::row_max_or_nan(raw) * 1.442695f, -3.4028235e+38f);
+    // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
+    const auto t = raw * 1.442695f;
+    // softmax.tk:34  l = l * exp2(m - m_new) + rowsum(exp2(t - m_new));
+    const auto l = tk::exp2(-3.4028235e+38f - m_new) * 0.0f + tk::row_sum(tk::exp2(t - m_new));
+    // softmax.tk:37  let total = m + log2(l);
+    const auto total = m_new + tk::log2(l);
+    tk::store(g.y.wide(4),
+              tk::view<tk::half, 4>{g.y.at(i.begin, c.begin), g.y.stride(0), i.end - i.begin, c.end - c.begin},
               tk::cast<tk::half>(tk::exp2(t - total)));
   }
 }
@@ -307,6 +568,124 @@ __global__ void __launch_bounds__(128) softmax_any_f16_BC256_BM4_vector1_warps4(
   }
 }
 
+struct softmax_any_f16_BC384_BM4_vector2_warps4_arguments {
+  tk::global<const tk::half, 2> x;
+  tk::global<tk::half, 2> y;
+  int N;
+  int C;
+};
+
+/// softmax.tk:26  softmax_any, for sm_90a.
+/// y = softmax of rows of any length: maximum and sum in one pass, the result in a second. What is -inf becomes 0; a
+/// row of -inf alone
+/// becomes NaN.
+/// BM = 4, BC = 384.
+/// Plan: stages: none; warpgroups: 1; overlap: 0; persistent: false.
+/// Roles: worker of 4 warps.
+__global__ void __launch_bounds__(128) softmax_any_f16_BC384_BM4_vector2_warps4(
+    const __grid_constant__ softmax_any_f16_BC384_BM4_vector2_warps4_arguments g) {
+  const tk::tiles<4> i_tiles{0, g.N};
+  const auto i = i_tiles[int(blockIdx.x)];
+  // softmax.tk:38  for c in tiles(C, BC) { y[i, c] = exp2(x[i, c] * LOG2E - total); }
+  for (const auto c : tk::tiles<384>{0, g.C}) {
+    // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
+    const auto x = tk::load<tk::fragment<tk::half, 4, 384, tk::row_layout<128, 32, 2>>>(
+        g.x.wide(4),
+        tk::view<const tk::half, 4>{g.x.at(i.begin, c.begin), g.x.stride(0), i.end - i.begin, c.end - c.begin});
+    const auto raw = tk::where(tk::col_index<tk::row<int, 384, tk::row_layout<128, 32, 2>>>() + c.begin < g.C,
+                               tk::cast<float>(x), -tk::inf);
+    // softmax.tk:33  let m_new = max(m, rowmax(t));
+    const auto m_new = tk::max(tk::row_max_or_nan(raw) * 1.442695f, -3.4028235e+38f);
+    // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
+    const auto t = raw * 1.442695f;
+    // softmax.tk:34  l = l * exp2(m - m_new) + rowsum(exp2(t - m_new));
+    const auto l = tk::exp2(-3.4028235e+38f - m_new) * 0.0f + tk::row_sum(tk::exp2(t - m_new));
+    // softmax.tk:37  let total = m + log2(l);
+    const auto total = m_new + tk::log2(l);
+    tk::store(g.y.wide(4),
+              tk::view<tk::half, 4>{g.y.at(i.begin, c.begin), g.y.stride(0), i.end - i.begin, c.end - c.begin},
+              tk::cast<tk::half>(tk::exp2(t - total)));
+  }
+}
+
+struct softmax_any_f16_BC384_BM4_vector1_warps2_arguments {
+  tk::global<const tk::half, 2> x;
+  tk::global<tk::half, 2> y;
+  int N;
+  int C;
+};
+
+/// softmax.tk:26  softmax_any, for sm_90a.
+/// y = softmax of rows of any length: maximum and sum in one pass, the result in a second. What is -inf becomes 0; a
+/// row of -inf alone
+/// becomes NaN.
+/// BM = 4, BC = 384.
+/// Plan: stages: none; warpgroups: 1; overlap: 0; persistent: false.
+/// Roles: worker of 2 warps.
+__global__ void __launch_bounds__(64) softmax_any_f16_BC384_BM4_vector1_warps2(
+    const __grid_constant__ softmax_any_f16_BC384_BM4_vector1_warps2_arguments g) {
+  const tk::tiles<4> i_tiles{0, g.N};
+  const auto i = i_tiles[int(blockIdx.x)];
+  // softmax.tk:38  for c in tiles(C, BC) { y[i, c] = exp2(x[i, c] * LOG2E - total); }
+  for (const auto c : tk::tiles<384>{0, g.C}) {
+    // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
+    const auto x = tk::load<tk::fragment<tk::half, 4, 384, tk::row_layout<64, 32, 1>>>(
+        tk::view<const tk::half>{g.x.at(i.begin, c.begin), g.x.stride(0), i.end - i.begin, c.end - c.begin});
+    const auto raw = tk::where(tk::col_index<tk::row<int, 384, tk::row_layout<64, 32, 1>>>() + c.begin < g.C,
+                               tk::cast<float>(x), -tk::inf);
+    // softmax.tk:33  let m_new = max(m, rowmax(t));
+    const auto m_new = tk::max(tk::row_max_or_nan(raw) * 1.442695f, -3.4028235e+38f);
+    // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
+    const auto t = raw * 1.442695f;
+    // softmax.tk:34  l = l * exp2(m - m_new) + rowsum(exp2(t - m_new));
+    const auto l = tk::exp2(-3.4028235e+38f - m_new) * 0.0f + tk::row_sum(tk::exp2(t - m_new));
+    // softmax.tk:37  let total = m + log2(l);
+    const auto total = m_new + tk::log2(l);
+    tk::store(tk::view<tk::half>{g.y.at(i.begin, c.begin), g.y.stride(0), i.end - i.begin, c.end - c.begin},
+              tk::cast<tk::half>(tk::exp2(t - total)));
+  }
+}
+
+struct softmax_any_f16_BC512_BM4_vector4_warps4_arguments {
+  tk::global<const tk::half, 2> x;
+  tk::global<tk::half, 2> y;
+  int N;
+  int C;
+};
+
+/// softmax.tk:26  softmax_any, for sm_90a.
+/// y = softmax of rows of any length: maximum and sum in one pass, the result in a second. What is -inf becomes 0; a
+/// row of -inf alone
+/// becomes NaN.
+/// BM = 4, BC = 512.
+/// Plan: stages: none; warpgroups: 1; overlap: 0; persistent: false.
+/// Roles: worker of 4 warps.
+__global__ void __launch_bounds__(128) softmax_any_f16_BC512_BM4_vector4_warps4(
+    const __grid_constant__ softmax_any_f16_BC512_BM4_vector4_warps4_arguments g) {
+  const tk::tiles<4> i_tiles{0, g.N};
+  const auto i = i_tiles[int(blockIdx.x)];
+  // softmax.tk:38  for c in tiles(C, BC) { y[i, c] = exp2(x[i, c] * LOG2E - total); }
+  for (const auto c : tk::tiles<512>{0, g.C}) {
+    // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
+    const auto x = tk::load<tk::fragment<tk::half, 4, 512, tk::row_layout<128, 32, 4>>>(
+        g.x.wide(8),
+        tk::view<const tk::half, 8>{g.x.at(i.begin, c.begin), g.x.stride(0), i.end - i.begin, c.end - c.begin});
+    const auto raw = tk::where(tk::col_index<tk::row<int, 512, tk::row_layout<128, 32, 4>>>() + c.begin < g.C,
+                               tk::cast<float>(x), -tk::inf);
+    // softmax.tk:33  let m_new = max(m, rowmax(t));
+    const auto m_new = tk::max(tk::row_max_or_nan(raw) * 1.442695f, -3.4028235e+38f);
+    // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
+    const auto t = raw * 1.442695f;
+    // softmax.tk:34  l = l * exp2(m - m_new) + rowsum(exp2(t - m_new));
+    const auto l = tk::exp2(-3.4028235e+38f - m_new) * 0.0f + tk::row_sum(tk::exp2(t - m_new));
+    // softmax.tk:37  let total = m + log2(l);
+    const auto total = m_new + tk::log2(l);
+    tk::store(g.y.wide(8),
+              tk::view<tk::half, 8>{g.y.at(i.begin, c.begin), g.y.stride(0), i.end - i.begin, c.end - c.begin},
+              tk::cast<tk::half>(tk::exp2(t - total)));
+  }
+}
+
 struct softmax_any_f16_BC512_BM8_vector2_warps4_arguments {
   tk::global<const tk::half, 2> x;
   tk::global<tk::half, 2> y;
@@ -381,6 +760,108 @@ __global__ void __launch_bounds__(128) softmax_any_f16_BC512_BM8_vector1_warps4(
     // softmax.tk:37  let total = m + log2(l);
     const auto total = m_new + tk::log2(l);
     tk::store(tk::view<tk::half>{g.y.at(i.begin, c.begin), g.y.stride(0), i.end - i.begin, c.end - c.begin},
+              tk::cast<tk::half>(tk::exp2(t - total)));
+  }
+}
+
+struct softmax_any_f16_BC640_BM2_vector2_warps4_arguments {
+  tk::global<const tk::half, 2> x;
+  tk::global<tk::half, 2> y;
+  int N;
+  int C;
+};
+
+struct softmax_any_f16_BC640_BM2_vector2_warps4_shared {
+  tk::scratch_memory<4, 8> reduce_scratch;
+};
+
+/// softmax.tk:26  softmax_any, for sm_90a.
+/// y = softmax of rows of any length: maximum and sum in one pass, the result in a second. What is -inf becomes 0; a
+/// row of -inf alone
+/// becomes NaN.
+/// BM = 2, BC = 640.
+/// Plan: stages: none; warpgroups: 1; overlap: 0; persistent: false.
+/// Roles: worker of 4 warps.
+/// Shared memory: reduce_scratch 512 bytes.
+__global__ void __launch_bounds__(128) softmax_any_f16_BC640_BM2_vector2_warps4(
+    const __grid_constant__ softmax_any_f16_BC640_BM2_vector2_warps4_arguments g) {
+  auto &shared = tk::shared_at<softmax_any_f16_BC640_BM2_vector2_warps4_shared>(0);
+  const tk::tiles<2> i_tiles{0, g.N};
+  tk::scratch<4, 8> reduce_scratch{shared.reduce_scratch, 1};
+  const auto i = i_tiles[int(blockIdx.x)];
+  // softmax.tk:38  for c in tiles(C, BC) { y[i, c] = exp2(x[i, c] * LOG2E - total); }
+  for (const auto c : tk::tiles<640>{0, g.C}) {
+    // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
+    const auto x = tk::load<tk::fragment<tk::half, 2, 640, tk::row_layout<128, 64, 2>>>(
+        g.x.wide(4),
+        tk::view<const tk::half, 4>{g.x.at(i.begin, c.begin), g.x.stride(0), i.end - i.begin, c.end - c.begin});
+    const auto raw = tk::where(tk::col_index<tk::row<int, 640, tk::row_layout<128, 64, 2>>>() + c.begin < g.C,
+                               tk::cast<float>(x), -tk::inf);
+    // softmax.tk:33  let m_new = max(m, rowmax(t));
+    const auto reduce_value = tk::row_max_or_nan(raw, reduce_scratch);
+    const auto m_new = tk::max(reduce_value * 1.442695f, -3.4028235e+38f);
+    // softmax.tk:34  l = l * exp2(m - m_new) + rowsum(exp2(t - m_new));
+    const auto mul_value_2 = tk::exp2(-3.4028235e+38f - m_new) * 0.0f;
+    // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
+    const auto t = raw * 1.442695f;
+    // softmax.tk:34  l = l * exp2(m - m_new) + rowsum(exp2(t - m_new));
+    const auto reduce_value_2 = tk::row_sum(tk::exp2(t - m_new), reduce_scratch);
+    const auto l = mul_value_2 + reduce_value_2;
+    // softmax.tk:37  let total = m + log2(l);
+    const auto total = m_new + tk::log2(l);
+    tk::store(g.y.wide(4),
+              tk::view<tk::half, 4>{g.y.at(i.begin, c.begin), g.y.stride(0), i.end - i.begin, c.end - c.begin},
+              tk::cast<tk::half>(tk::exp2(t - total)));
+  }
+}
+
+struct softmax_any_f16_BC768_BM2_vector2_warps4_arguments {
+  tk::global<const tk::half, 2> x;
+  tk::global<tk::half, 2> y;
+  int N;
+  int C;
+};
+
+struct softmax_any_f16_BC768_BM2_vector2_warps4_shared {
+  tk::scratch_memory<4, 8> reduce_scratch;
+};
+
+/// softmax.tk:26  softmax_any, for sm_90a.
+/// y = softmax of rows of any length: maximum and sum in one pass, the result in a second. What is -inf becomes 0; a
+/// row of -inf alone
+/// becomes NaN.
+/// BM = 2, BC = 768.
+/// Plan: stages: none; warpgroups: 1; overlap: 0; persistent: false.
+/// Roles: worker of 4 warps.
+/// Shared memory: reduce_scratch 512 bytes.
+__global__ void __launch_bounds__(128) softmax_any_f16_BC768_BM2_vector2_warps4(
+    const __grid_constant__ softmax_any_f16_BC768_BM2_vector2_warps4_arguments g) {
+  auto &shared = tk::shared_at<softmax_any_f16_BC768_BM2_vector2_warps4_shared>(0);
+  const tk::tiles<2> i_tiles{0, g.N};
+  tk::scratch<4, 8> reduce_scratch{shared.reduce_scratch, 1};
+  const auto i = i_tiles[int(blockIdx.x)];
+  // softmax.tk:38  for c in tiles(C, BC) { y[i, c] = exp2(x[i, c] * LOG2E - total); }
+  for (const auto c : tk::tiles<768>{0, g.C}) {
+    // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
+    const auto x = tk::load<tk::fragment<tk::half, 2, 768, tk::row_layout<128, 64, 2>>>(
+        g.x.wide(4),
+        tk::view<const tk::half, 4>{g.x.at(i.begin, c.begin), g.x.stride(0), i.end - i.begin, c.end - c.begin});
+    const auto raw = tk::where(tk::col_index<tk::row<int, 768, tk::row_layout<128, 64, 2>>>() + c.begin < g.C,
+                               tk::cast<float>(x), -tk::inf);
+    // softmax.tk:33  let m_new = max(m, rowmax(t));
+    const auto reduce_value = tk::row_max_or_nan(raw, reduce_scratch);
+    const auto m_new = tk::max(reduce_value * 1.442695f, -3.4028235e+38f);
+    // softmax.tk:34  l = l * exp2(m - m_new) + rowsum(exp2(t - m_new));
+    const auto mul_value_2 = tk::exp2(-3.4028235e+38f - m_new) * 0.0f;
+    // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
+    const auto t = raw * 1.442695f;
+    // softmax.tk:34  l = l * exp2(m - m_new) + rowsum(exp2(t - m_new));
+    const auto reduce_value_2 = tk::row_sum(tk::exp2(t - m_new), reduce_scratch);
+    const auto l = mul_value_2 + reduce_value_2;
+    // softmax.tk:37  let total = m + log2(l);
+    const auto total = m_new + tk::log2(l);
+    tk::store(g.y.wide(4),
+              tk::view<tk::half, 4>{g.y.at(i.begin, c.begin), g.y.stride(0), i.end - i.begin, c.end - c.begin},
               tk::cast<tk::half>(tk::exp2(t - total)));
   }
 }
@@ -483,6 +964,53 @@ __global__ void __launch_bounds__(128) softmax_any_f16_BC1024_BM1_vector1_warps4
   }
 }
 
+struct softmax_any_f16_BC1536_BM1_vector2_warps4_arguments {
+  tk::global<const tk::half, 2> x;
+  tk::global<tk::half, 2> y;
+  int N;
+  int C;
+};
+
+struct softmax_any_f16_BC1536_BM1_vector2_warps4_shared {
+  tk::scratch_memory<4, 8> reduce_scratch;
+};
+
+/// softmax.tk:26  softmax_any, for sm_90a.
+/// y = softmax of rows of any length: maximum and sum in one pass, the result in a second. What is -inf becomes 0; a
+/// row of -inf alone
+/// becomes NaN.
+/// BM = 1, BC = 1536.
+/// Plan: stages: none; warpgroups: 1; overlap: 0; persistent: false.
+/// Roles: worker of 4 warps.
+/// Shared memory: reduce_scratch 512 bytes.
+__global__ void __launch_bounds__(128) softmax_any_f16_BC1536_BM1_vector2_warps4(
+    const __grid_constant__ softmax_any_f16_BC1536_BM1_vector2_warps4_arguments g) {
+  auto &shared = tk::shared_at<softmax_any_f16_BC1536_BM1_vector2_warps4_shared>(0);
+  const tk::tiles<1> i_tiles{0, g.N};
+  tk::scratch<4, 8> reduce_scratch{shared.reduce_scratch, 1};
+  const auto i = i_tiles[int(blockIdx.x)];
+  // softmax.tk:38  for c in tiles(C, BC) { y[i, c] = exp2(x[i, c] * LOG2E - total); }
+  for (const auto c : tk::tiles<1536>{0, g.C}) {
+    // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
+    const auto x = tk::load<tk::row<tk::half, 1536, tk::row_layout<128, 128, 2>>>(
+        g.x.wide(4), tk::view<const tk::half, 4>{g.x.at(i.begin, c.begin), g.x.stride(0), 1, c.end - c.begin});
+    const auto raw = tk::where(tk::col_index<tk::row<int, 1536, tk::row_layout<128, 128, 2>>>() + c.begin < g.C,
+                               tk::cast<float>(x), -tk::inf);
+    // softmax.tk:33  let m_new = max(m, rowmax(t));
+    const float reduce_value = tk::row_max_or_nan(raw, reduce_scratch);
+    const float m_new = tk::max(reduce_value * 1.442695f, -3.4028235e+38f);
+    // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
+    const auto t = raw * 1.442695f;
+    // softmax.tk:34  l = l * exp2(m - m_new) + rowsum(exp2(t - m_new));
+    const float reduce_value_2 = tk::row_sum(tk::exp2(t - m_new), reduce_scratch);
+    const float l = tk::exp2(-3.4028235e+38f - m_new) * 0.0f + reduce_value_2;
+    // softmax.tk:37  let total = m + log2(l);
+    const float total = m_new + tk::log2(l);
+    tk::store(g.y.wide(4), tk::view<tk::half, 4>{g.y.at(i.begin, c.begin), g.y.stride(0), 1, c.end - c.begin},
+              tk::cast<tk::half>(tk::exp2(t - total)));
+  }
+}
+
 struct softmax_any_f16_BC2048_BM1_vector2_warps8_arguments {
   tk::global<const tk::half, 2> x;
   tk::global<tk::half, 2> y;
@@ -526,6 +1054,664 @@ __global__ void __launch_bounds__(256) softmax_any_f16_BC2048_BM1_vector2_warps8
     // softmax.tk:37  let total = m + log2(l);
     const float total = m_new + tk::log2(l);
     tk::store(g.y.wide(4), tk::view<tk::half, 4>{g.y.at(i.begin, c.begin), g.y.stride(0), 1, c.end - c.begin},
+              tk::cast<tk::half>(tk::exp2(t - total)));
+  }
+}
+
+struct softmax_any_f16_BC1536_BM1_vector1_warps8_arguments {
+  tk::global<const tk::half, 2> x;
+  tk::global<tk::half, 2> y;
+  int N;
+  int C;
+};
+
+struct softmax_any_f16_BC1536_BM1_vector1_warps8_shared {
+  tk::scratch_memory<8, 8> reduce_scratch;
+};
+
+/// softmax.tk:26  softmax_any, for sm_90a.
+/// y = softmax of rows of any length: maximum and sum in one pass, the result in a second. What is -inf becomes 0; a
+/// row of -inf alone
+/// becomes NaN.
+/// BM = 1, BC = 1536.
+/// Plan: stages: none; warpgroups: 1; overlap: 0; persistent: false.
+/// Roles: worker of 8 warps.
+/// Shared memory: reduce_scratch 1 KiB.
+__global__ void __launch_bounds__(256) softmax_any_f16_BC1536_BM1_vector1_warps8(
+    const __grid_constant__ softmax_any_f16_BC1536_BM1_vector1_warps8_arguments g) {
+  auto &shared = tk::shared_at<softmax_any_f16_BC1536_BM1_vector1_warps8_shared>(0);
+  const tk::tiles<1> i_tiles{0, g.N};
+  tk::scratch<8, 8> reduce_scratch{shared.reduce_scratch, 1};
+  const auto i = i_tiles[int(blockIdx.x)];
+  // softmax.tk:38  for c in tiles(C, BC) { y[i, c] = exp2(x[i, c] * LOG2E - total); }
+  for (const auto c : tk::tiles<1536>{0, g.C}) {
+    // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
+    const auto x = tk::load<tk::row<tk::half, 1536, tk::row_layout<256, 256, 1>>>(
+        tk::view<const tk::half>{g.x.at(i.begin, c.begin), g.x.stride(0), 1, c.end - c.begin});
+    const auto raw = tk::where(tk::col_index<tk::row<int, 1536, tk::row_layout<256, 256, 1>>>() + c.begin < g.C,
+                               tk::cast<float>(x), -tk::inf);
+    // softmax.tk:33  let m_new = max(m, rowmax(t));
+    const float reduce_value = tk::row_max_or_nan(raw, reduce_scratch);
+    const float m_new = tk::max(reduce_value * 1.442695f, -3.4028235e+38f);
+    // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
+    const auto t = raw * 1.442695f;
+    // softmax.tk:34  l = l * exp2(m - m_new) + rowsum(exp2(t - m_new));
+    const float reduce_value_2 = tk::row_sum(tk::exp2(t - m_new), reduce_scratch);
+    const float l = tk::exp2(-3.4028235e+38f - m_new) * 0.0f + reduce_value_2;
+    // softmax.tk:37  let total = m + log2(l);
+    const float total = m_new + tk::log2(l);
+    tk::store(tk::view<tk::half>{g.y.at(i.begin, c.begin), g.y.stride(0), 1, c.end - c.begin},
+              tk::cast<tk::half>(tk::exp2(t - total)));
+  }
+}
+
+struct softmax_any_f16_BC2048_BM1_vector1_warps8_arguments {
+  tk::global<const tk::half, 2> x;
+  tk::global<tk::half, 2> y;
+  int N;
+  int C;
+};
+
+struct softmax_any_f16_BC2048_BM1_vector1_warps8_shared {
+  tk::scratch_memory<8, 8> reduce_scratch;
+};
+
+/// softmax.tk:26  softmax_any, for sm_90a.
+/// y = softmax of rows of any length: maximum and sum in one pass, the result in a second. What is -inf becomes 0; a
+/// row of -inf alone
+/// becomes NaN.
+/// BM = 1, BC = 2048.
+/// Plan: stages: none; warpgroups: 1; overlap: 0; persistent: false.
+/// Roles: worker of 8 warps.
+/// Shared memory: reduce_scratch 1 KiB.
+__global__ void __launch_bounds__(256) softmax_any_f16_BC2048_BM1_vector1_warps8(
+    const __grid_constant__ softmax_any_f16_BC2048_BM1_vector1_warps8_arguments g) {
+  auto &shared = tk::shared_at<softmax_any_f16_BC2048_BM1_vector1_warps8_shared>(0);
+  const tk::tiles<1> i_tiles{0, g.N};
+  tk::scratch<8, 8> reduce_scratch{shared.reduce_scratch, 1};
+  const auto i = i_tiles[int(blockIdx.x)];
+  // softmax.tk:38  for c in tiles(C, BC) { y[i, c] = exp2(x[i, c] * LOG2E - total); }
+  for (const auto c : tk::tiles<2048>{0, g.C}) {
+    // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
+    const auto x = tk::load<tk::row<tk::half, 2048, tk::row_layout<256, 256, 1>>>(
+        tk::view<const tk::half>{g.x.at(i.begin, c.begin), g.x.stride(0), 1, c.end - c.begin});
+    const auto raw = tk::where(tk::col_index<tk::row<int, 2048, tk::row_layout<256, 256, 1>>>() + c.begin < g.C,
+                               tk::cast<float>(x), -tk::inf);
+    // softmax.tk:33  let m_new = max(m, rowmax(t));
+    const float reduce_value = tk::row_max_or_nan(raw, reduce_scratch);
+    const float m_new = tk::max(reduce_value * 1.442695f, -3.4028235e+38f);
+    // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
+    const auto t = raw * 1.442695f;
+    // softmax.tk:34  l = l * exp2(m - m_new) + rowsum(exp2(t - m_new));
+    const float reduce_value_2 = tk::row_sum(tk::exp2(t - m_new), reduce_scratch);
+    const float l = tk::exp2(-3.4028235e+38f - m_new) * 0.0f + reduce_value_2;
+    // softmax.tk:37  let total = m + log2(l);
+    const float total = m_new + tk::log2(l);
+    tk::store(tk::view<tk::half>{g.y.at(i.begin, c.begin), g.y.stride(0), 1, c.end - c.begin},
+              tk::cast<tk::half>(tk::exp2(t - total)));
+  }
+}
+
+struct softmax_any_f16_BC3072_BM1_vector2_warps4_arguments {
+  tk::global<const tk::half, 2> x;
+  tk::global<tk::half, 2> y;
+  int N;
+  int C;
+};
+
+struct softmax_any_f16_BC3072_BM1_vector2_warps4_shared {
+  tk::scratch_memory<4, 8> reduce_scratch;
+};
+
+/// softmax.tk:26  softmax_any, for sm_90a.
+/// y = softmax of rows of any length: maximum and sum in one pass, the result in a second. What is -inf becomes 0; a
+/// row of -inf alone
+/// becomes NaN.
+/// BM = 1, BC = 3072.
+/// Plan: stages: none; warpgroups: 1; overlap: 0; persistent: false.
+/// Roles: worker of 4 warps.
+/// Shared memory: reduce_scratch 512 bytes.
+__global__ void __launch_bounds__(128) softmax_any_f16_BC3072_BM1_vector2_warps4(
+    const __grid_constant__ softmax_any_f16_BC3072_BM1_vector2_warps4_arguments g) {
+  auto &shared = tk::shared_at<softmax_any_f16_BC3072_BM1_vector2_warps4_shared>(0);
+  const tk::tiles<1> i_tiles{0, g.N};
+  tk::scratch<4, 8> reduce_scratch{shared.reduce_scratch, 1};
+  const auto i = i_tiles[int(blockIdx.x)];
+  // softmax.tk:38  for c in tiles(C, BC) { y[i, c] = exp2(x[i, c] * LOG2E - total); }
+  for (const auto c : tk::tiles<3072>{0, g.C}) {
+    // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
+    const auto x = tk::load<tk::row<tk::half, 3072, tk::row_layout<128, 128, 2>>>(
+        g.x.wide(4), tk::view<const tk::half, 4>{g.x.at(i.begin, c.begin), g.x.stride(0), 1, c.end - c.begin});
+    const auto raw = tk::where(tk::col_index<tk::row<int, 3072, tk::row_layout<128, 128, 2>>>() + c.begin < g.C,
+                               tk::cast<float>(x), -tk::inf);
+    // softmax.tk:33  let m_new = max(m, rowmax(t));
+    const float reduce_value = tk::row_max_or_nan(raw, reduce_scratch);
+    const float m_new = tk::max(reduce_value * 1.442695f, -3.4028235e+38f);
+    // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
+    const auto t = raw * 1.442695f;
+    // softmax.tk:34  l = l * exp2(m - m_new) + rowsum(exp2(t - m_new));
+    const float reduce_value_2 = tk::row_sum(tk::exp2(t - m_new), reduce_scratch);
+    const float l = tk::exp2(-3.4028235e+38f - m_new) * 0.0f + reduce_value_2;
+    // softmax.tk:37  let total = m + log2(l);
+    const float total = m_new + tk::log2(l);
+    tk::store(g.y.wide(4), tk::view<tk::half, 4>{g.y.at(i.begin, c.begin), g.y.stride(0), 1, c.end - c.begin},
+              tk::cast<tk::half>(tk::exp2(t - total)));
+  }
+}
+
+struct softmax_any_f16_BC4096_BM1_vector4_warps8_arguments {
+  tk::global<const tk::half, 2> x;
+  tk::global<tk::half, 2> y;
+  int N;
+  int C;
+};
+
+struct softmax_any_f16_BC4096_BM1_vector4_warps8_shared {
+  tk::scratch_memory<8, 8> reduce_scratch;
+};
+
+/// softmax.tk:26  softmax_any, for sm_90a.
+/// y = softmax of rows of any length: maximum and sum in one pass, the result in a second. What is -inf becomes 0; a
+/// row of -inf alone
+/// becomes NaN.
+/// BM = 1, BC = 4096.
+/// Plan: stages: none; warpgroups: 1; overlap: 0; persistent: false.
+/// Roles: worker of 8 warps.
+/// Shared memory: reduce_scratch 1 KiB.
+__global__ void __launch_bounds__(256) softmax_any_f16_BC4096_BM1_vector4_warps8(
+    const __grid_constant__ softmax_any_f16_BC4096_BM1_vector4_warps8_arguments g) {
+  auto &shared = tk::shared_at<softmax_any_f16_BC4096_BM1_vector4_warps8_shared>(0);
+  const tk::tiles<1> i_tiles{0, g.N};
+  tk::scratch<8, 8> reduce_scratch{shared.reduce_scratch, 1};
+  const auto i = i_tiles[int(blockIdx.x)];
+  // softmax.tk:38  for c in tiles(C, BC) { y[i, c] = exp2(x[i, c] * LOG2E - total); }
+  for (const auto c : tk::tiles<4096>{0, g.C}) {
+    // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
+    const auto x = tk::load<tk::row<tk::half, 4096, tk::row_layout<256, 256, 4>>>(
+        g.x.wide(8), tk::view<const tk::half, 8>{g.x.at(i.begin, c.begin), g.x.stride(0), 1, c.end - c.begin});
+    const auto raw = tk::where(tk::col_index<tk::row<int, 4096, tk::row_layout<256, 256, 4>>>() + c.begin < g.C,
+                               tk::cast<float>(x), -tk::inf);
+    // softmax.tk:33  let m_new = max(m, rowmax(t));
+    const float reduce_value = tk::row_max_or_nan(raw, reduce_scratch);
+    const float m_new = tk::max(reduce_value * 1.442695f, -3.4028235e+38f);
+    // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
+    const auto t = raw * 1.442695f;
+    // softmax.tk:34  l = l * exp2(m - m_new) + rowsum(exp2(t - m_new));
+    const float reduce_value_2 = tk::row_sum(tk::exp2(t - m_new), reduce_scratch);
+    const float l = tk::exp2(-3.4028235e+38f - m_new) * 0.0f + reduce_value_2;
+    // softmax.tk:37  let total = m + log2(l);
+    const float total = m_new + tk::log2(l);
+    tk::store(g.y.wide(8), tk::view<tk::half, 8>{g.y.at(i.begin, c.begin), g.y.stride(0), 1, c.end - c.begin},
+              tk::cast<tk::half>(tk::exp2(t - total)));
+  }
+}
+
+struct softmax_any_f16_BC4096_BM1_vector2_warps16_arguments {
+  tk::global<const tk::half, 2> x;
+  tk::global<tk::half, 2> y;
+  int N;
+  int C;
+};
+
+struct softmax_any_f16_BC4096_BM1_vector2_warps16_shared {
+  tk::scratch_memory<16, 8> reduce_scratch;
+};
+
+/// softmax.tk:26  softmax_any, for sm_90a.
+/// y = softmax of rows of any length: maximum and sum in one pass, the result in a second. What is -inf becomes 0; a
+/// row of -inf alone
+/// becomes NaN.
+/// BM = 1, BC = 4096.
+/// Plan: stages: none; warpgroups: 1; overlap: 0; persistent: false.
+/// Roles: worker of 16 warps.
+/// Shared memory: reduce_scratch 2 KiB.
+__global__ void __launch_bounds__(512) softmax_any_f16_BC4096_BM1_vector2_warps16(
+    const __grid_constant__ softmax_any_f16_BC4096_BM1_vector2_warps16_arguments g) {
+  auto &shared = tk::shared_at<softmax_any_f16_BC4096_BM1_vector2_warps16_shared>(0);
+  const tk::tiles<1> i_tiles{0, g.N};
+  tk::scratch<16, 8> reduce_scratch{shared.reduce_scratch, 1};
+  const auto i = i_tiles[int(blockIdx.x)];
+  // softmax.tk:38  for c in tiles(C, BC) { y[i, c] = exp2(x[i, c] * LOG2E - total); }
+  for (const auto c : tk::tiles<4096>{0, g.C}) {
+    // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
+    const auto x = tk::load<tk::row<tk::half, 4096, tk::row_layout<512, 512, 2>>>(
+        g.x.wide(4), tk::view<const tk::half, 4>{g.x.at(i.begin, c.begin), g.x.stride(0), 1, c.end - c.begin});
+    const auto raw = tk::where(tk::col_index<tk::row<int, 4096, tk::row_layout<512, 512, 2>>>() + c.begin < g.C,
+                               tk::cast<float>(x), -tk::inf);
+    // softmax.tk:33  let m_new = max(m, rowmax(t));
+    const float reduce_value = tk::row_max_or_nan(raw, reduce_scratch);
+    const float m_new = tk::max(reduce_value * 1.442695f, -3.4028235e+38f);
+    // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
+    const auto t = raw * 1.442695f;
+    // softmax.tk:34  l = l * exp2(m - m_new) + rowsum(exp2(t - m_new));
+    const float reduce_value_2 = tk::row_sum(tk::exp2(t - m_new), reduce_scratch);
+    const float l = tk::exp2(-3.4028235e+38f - m_new) * 0.0f + reduce_value_2;
+    // softmax.tk:37  let total = m + log2(l);
+    const float total = m_new + tk::log2(l);
+    tk::store(g.y.wide(4), tk::view<tk::half, 4>{g.y.at(i.begin, c.begin), g.y.stride(0), 1, c.end - c.begin},
+              tk::cast<tk::half>(tk::exp2(t - total)));
+  }
+}
+
+struct softmax_any_f16_BC4096_BM1_vector2_warps8_arguments {
+  tk::global<const tk::half, 2> x;
+  tk::global<tk::half, 2> y;
+  int N;
+  int C;
+};
+
+struct softmax_any_f16_BC4096_BM1_vector2_warps8_shared {
+  tk::scratch_memory<8, 8> reduce_scratch;
+};
+
+/// softmax.tk:26  softmax_any, for sm_90a.
+/// y = softmax of rows of any length: maximum and sum in one pass, the result in a second. What is -inf becomes 0; a
+/// row of -inf alone
+/// becomes NaN.
+/// BM = 1, BC = 4096.
+/// Plan: stages: none; warpgroups: 1; overlap: 0; persistent: false.
+/// Roles: worker of 8 warps.
+/// Shared memory: reduce_scratch 1 KiB.
+__global__ void __launch_bounds__(256) softmax_any_f16_BC4096_BM1_vector2_warps8(
+    const __grid_constant__ softmax_any_f16_BC4096_BM1_vector2_warps8_arguments g) {
+  auto &shared = tk::shared_at<softmax_any_f16_BC4096_BM1_vector2_warps8_shared>(0);
+  const tk::tiles<1> i_tiles{0, g.N};
+  tk::scratch<8, 8> reduce_scratch{shared.reduce_scratch, 1};
+  const auto i = i_tiles[int(blockIdx.x)];
+  // softmax.tk:38  for c in tiles(C, BC) { y[i, c] = exp2(x[i, c] * LOG2E - total); }
+  for (const auto c : tk::tiles<4096>{0, g.C}) {
+    // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
+    const auto x = tk::load<tk::row<tk::half, 4096, tk::row_layout<256, 256, 2>>>(
+        g.x.wide(4), tk::view<const tk::half, 4>{g.x.at(i.begin, c.begin), g.x.stride(0), 1, c.end - c.begin});
+    const auto raw = tk::where(tk::col_index<tk::row<int, 4096, tk::row_layout<256, 256, 2>>>() + c.begin < g.C,
+                               tk::cast<float>(x), -tk::inf);
+    // softmax.tk:33  let m_new = max(m, rowmax(t));
+    const float reduce_value = tk::row_max_or_nan(raw, reduce_scratch);
+    const float m_new = tk::max(reduce_value * 1.442695f, -3.4028235e+38f);
+    // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
+    const auto t = raw * 1.442695f;
+    // softmax.tk:34  l = l * exp2(m - m_new) + rowsum(exp2(t - m_new));
+    const float reduce_value_2 = tk::row_sum(tk::exp2(t - m_new), reduce_scratch);
+    const float l = tk::exp2(-3.4028235e+38f - m_new) * 0.0f + reduce_value_2;
+    // softmax.tk:37  let total = m + log2(l);
+    const float total = m_new + tk::log2(l);
+    tk::store(g.y.wide(4), tk::view<tk::half, 4>{g.y.at(i.begin, c.begin), g.y.stride(0), 1, c.end - c.begin},
+              tk::cast<tk::half>(tk::exp2(t - total)));
+  }
+}
+
+struct softmax_any_f16_BC6144_BM1_vector4_warps8_arguments {
+  tk::global<const tk::half, 2> x;
+  tk::global<tk::half, 2> y;
+  int N;
+  int C;
+};
+
+struct softmax_any_f16_BC6144_BM1_vector4_warps8_shared {
+  tk::scratch_memory<8, 8> reduce_scratch;
+};
+
+/// softmax.tk:26  softmax_any, for sm_90a.
+/// y = softmax of rows of any length: maximum and sum in one pass, the result in a second. What is -inf becomes 0; a
+/// row of -inf alone
+/// becomes NaN.
+/// BM = 1, BC = 6144.
+/// Plan: stages: none; warpgroups: 1; overlap: 0; persistent: false.
+/// Roles: worker of 8 warps.
+/// Shared memory: reduce_scratch 1 KiB.
+__global__ void __launch_bounds__(256) softmax_any_f16_BC6144_BM1_vector4_warps8(
+    const __grid_constant__ softmax_any_f16_BC6144_BM1_vector4_warps8_arguments g) {
+  auto &shared = tk::shared_at<softmax_any_f16_BC6144_BM1_vector4_warps8_shared>(0);
+  const tk::tiles<1> i_tiles{0, g.N};
+  tk::scratch<8, 8> reduce_scratch{shared.reduce_scratch, 1};
+  const auto i = i_tiles[int(blockIdx.x)];
+  // softmax.tk:38  for c in tiles(C, BC) { y[i, c] = exp2(x[i, c] * LOG2E - total); }
+  for (const auto c : tk::tiles<6144>{0, g.C}) {
+    // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
+    const auto x = tk::load<tk::row<tk::half, 6144, tk::row_layout<256, 256, 4>>>(
+        g.x.wide(8), tk::view<const tk::half, 8>{g.x.at(i.begin, c.begin), g.x.stride(0), 1, c.end - c.begin});
+    const auto raw = tk::where(tk::col_index<tk::row<int, 6144, tk::row_layout<256, 256, 4>>>() + c.begin < g.C,
+                               tk::cast<float>(x), -tk::inf);
+    // softmax.tk:33  let m_new = max(m, rowmax(t));
+    const float reduce_value = tk::row_max_or_nan(raw, reduce_scratch);
+    const float m_new = tk::max(reduce_value * 1.442695f, -3.4028235e+38f);
+    // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
+    const auto t = raw * 1.442695f;
+    // softmax.tk:34  l = l * exp2(m - m_new) + rowsum(exp2(t - m_new));
+    const float reduce_value_2 = tk::row_sum(tk::exp2(t - m_new), reduce_scratch);
+    const float l = tk::exp2(-3.4028235e+38f - m_new) * 0.0f + reduce_value_2;
+    // softmax.tk:37  let total = m + log2(l);
+    const float total = m_new + tk::log2(l);
+    tk::store(g.y.wide(8), tk::view<tk::half, 8>{g.y.at(i.begin, c.begin), g.y.stride(0), 1, c.end - c.begin},
+              tk::cast<tk::half>(tk::exp2(t - total)));
+  }
+}
+
+struct softmax_any_f16_BC6144_BM1_vector2_warps16_arguments {
+  tk::global<const tk::half, 2> x;
+  tk::global<tk::half, 2> y;
+  int N;
+  int C;
+};
+
+struct softmax_any_f16_BC6144_BM1_vector2_warps16_shared {
+  tk::scratch_memory<16, 8> reduce_scratch;
+};
+
+/// softmax.tk:26  softmax_any, for sm_90a.
+/// y = softmax of rows of any length: maximum and sum in one pass, the result in a second. What is -inf becomes 0; a
+/// row of -inf alone
+/// becomes NaN.
+/// BM = 1, BC = 6144.
+/// Plan: stages: none; warpgroups: 1; overlap: 0; persistent: false.
+/// Roles: worker of 16 warps.
+/// Shared memory: reduce_scratch 2 KiB.
+__global__ void __launch_bounds__(512) softmax_any_f16_BC6144_BM1_vector2_warps16(
+    const __grid_constant__ softmax_any_f16_BC6144_BM1_vector2_warps16_arguments g) {
+  auto &shared = tk::shared_at<softmax_any_f16_BC6144_BM1_vector2_warps16_shared>(0);
+  const tk::tiles<1> i_tiles{0, g.N};
+  tk::scratch<16, 8> reduce_scratch{shared.reduce_scratch, 1};
+  const auto i = i_tiles[int(blockIdx.x)];
+  // softmax.tk:38  for c in tiles(C, BC) { y[i, c] = exp2(x[i, c] * LOG2E - total); }
+  for (const auto c : tk::tiles<6144>{0, g.C}) {
+    // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
+    const auto x = tk::load<tk::row<tk::half, 6144, tk::row_layout<512, 512, 2>>>(
+        g.x.wide(4), tk::view<const tk::half, 4>{g.x.at(i.begin, c.begin), g.x.stride(0), 1, c.end - c.begin});
+    const auto raw = tk::where(tk::col_index<tk::row<int, 6144, tk::row_layout<512, 512, 2>>>() + c.begin < g.C,
+                               tk::cast<float>(x), -tk::inf);
+    // softmax.tk:33  let m_new = max(m, rowmax(t));
+    const float reduce_value = tk::row_max_or_nan(raw, reduce_scratch);
+    const float m_new = tk::max(reduce_value * 1.442695f, -3.4028235e+38f);
+    // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
+    const auto t = raw * 1.442695f;
+    // softmax.tk:34  l = l * exp2(m - m_new) + rowsum(exp2(t - m_new));
+    const float reduce_value_2 = tk::row_sum(tk::exp2(t - m_new), reduce_scratch);
+    const float l = tk::exp2(-3.4028235e+38f - m_new) * 0.0f + reduce_value_2;
+    // softmax.tk:37  let total = m + log2(l);
+    const float total = m_new + tk::log2(l);
+    tk::store(g.y.wide(4), tk::view<tk::half, 4>{g.y.at(i.begin, c.begin), g.y.stride(0), 1, c.end - c.begin},
+              tk::cast<tk::half>(tk::exp2(t - total)));
+  }
+}
+
+struct softmax_any_f16_BC3072_BM1_vector1_warps8_arguments {
+  tk::global<const tk::half, 2> x;
+  tk::global<tk::half, 2> y;
+  int N;
+  int C;
+};
+
+struct softmax_any_f16_BC3072_BM1_vector1_warps8_shared {
+  tk::scratch_memory<8, 8> reduce_scratch;
+};
+
+/// softmax.tk:26  softmax_any, for sm_90a.
+/// y = softmax of rows of any length: maximum and sum in one pass, the result in a second. What is -inf becomes 0; a
+/// row of -inf alone
+/// becomes NaN.
+/// BM = 1, BC = 3072.
+/// Plan: stages: none; warpgroups: 1; overlap: 0; persistent: false.
+/// Roles: worker of 8 warps.
+/// Shared memory: reduce_scratch 1 KiB.
+__global__ void __launch_bounds__(256) softmax_any_f16_BC3072_BM1_vector1_warps8(
+    const __grid_constant__ softmax_any_f16_BC3072_BM1_vector1_warps8_arguments g) {
+  auto &shared = tk::shared_at<softmax_any_f16_BC3072_BM1_vector1_warps8_shared>(0);
+  const tk::tiles<1> i_tiles{0, g.N};
+  tk::scratch<8, 8> reduce_scratch{shared.reduce_scratch, 1};
+  const auto i = i_tiles[int(blockIdx.x)];
+  // softmax.tk:38  for c in tiles(C, BC) { y[i, c] = exp2(x[i, c] * LOG2E - total); }
+  for (const auto c : tk::tiles<3072>{0, g.C}) {
+    // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
+    const auto x = tk::load<tk::row<tk::half, 3072, tk::row_layout<256, 256, 1>>>(
+        tk::view<const tk::half>{g.x.at(i.begin, c.begin), g.x.stride(0), 1, c.end - c.begin});
+    const auto raw = tk::where(tk::col_index<tk::row<int, 3072, tk::row_layout<256, 256, 1>>>() + c.begin < g.C,
+                               tk::cast<float>(x), -tk::inf);
+    // softmax.tk:33  let m_new = max(m, rowmax(t));
+    const float reduce_value = tk::row_max_or_nan(raw, reduce_scratch);
+    const float m_new = tk::max(reduce_value * 1.442695f, -3.4028235e+38f);
+    // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
+    const auto t = raw * 1.442695f;
+    // softmax.tk:34  l = l * exp2(m - m_new) + rowsum(exp2(t - m_new));
+    const float reduce_value_2 = tk::row_sum(tk::exp2(t - m_new), reduce_scratch);
+    const float l = tk::exp2(-3.4028235e+38f - m_new) * 0.0f + reduce_value_2;
+    // softmax.tk:37  let total = m + log2(l);
+    const float total = m_new + tk::log2(l);
+    tk::store(tk::view<tk::half>{g.y.at(i.begin, c.begin), g.y.stride(0), 1, c.end - c.begin},
+              tk::cast<tk::half>(tk::exp2(t - total)));
+  }
+}
+
+struct softmax_any_f16_BC4096_BM1_vector1_warps16_arguments {
+  tk::global<const tk::half, 2> x;
+  tk::global<tk::half, 2> y;
+  int N;
+  int C;
+};
+
+struct softmax_any_f16_BC4096_BM1_vector1_warps16_shared {
+  tk::scratch_memory<16, 8> reduce_scratch;
+};
+
+/// softmax.tk:26  softmax_any, for sm_90a.
+/// y = softmax of rows of any length: maximum and sum in one pass, the result in a second. What is -inf becomes 0; a
+/// row of -inf alone
+/// becomes NaN.
+/// BM = 1, BC = 4096.
+/// Plan: stages: none; warpgroups: 1; overlap: 0; persistent: false.
+/// Roles: worker of 16 warps.
+/// Shared memory: reduce_scratch 2 KiB.
+__global__ void __launch_bounds__(512) softmax_any_f16_BC4096_BM1_vector1_warps16(
+    const __grid_constant__ softmax_any_f16_BC4096_BM1_vector1_warps16_arguments g) {
+  auto &shared = tk::shared_at<softmax_any_f16_BC4096_BM1_vector1_warps16_shared>(0);
+  const tk::tiles<1> i_tiles{0, g.N};
+  tk::scratch<16, 8> reduce_scratch{shared.reduce_scratch, 1};
+  const auto i = i_tiles[int(blockIdx.x)];
+  // softmax.tk:38  for c in tiles(C, BC) { y[i, c] = exp2(x[i, c] * LOG2E - total); }
+  for (const auto c : tk::tiles<4096>{0, g.C}) {
+    // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
+    const auto x = tk::load<tk::row<tk::half, 4096, tk::row_layout<512, 512, 1>>>(
+        tk::view<const tk::half>{g.x.at(i.begin, c.begin), g.x.stride(0), 1, c.end - c.begin});
+    const auto raw = tk::where(tk::col_index<tk::row<int, 4096, tk::row_layout<512, 512, 1>>>() + c.begin < g.C,
+                               tk::cast<float>(x), -tk::inf);
+    // softmax.tk:33  let m_new = max(m, rowmax(t));
+    const float reduce_value = tk::row_max_or_nan(raw, reduce_scratch);
+    const float m_new = tk::max(reduce_value * 1.442695f, -3.4028235e+38f);
+    // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
+    const auto t = raw * 1.442695f;
+    // softmax.tk:34  l = l * exp2(m - m_new) + rowsum(exp2(t - m_new));
+    const float reduce_value_2 = tk::row_sum(tk::exp2(t - m_new), reduce_scratch);
+    const float l = tk::exp2(-3.4028235e+38f - m_new) * 0.0f + reduce_value_2;
+    // softmax.tk:37  let total = m + log2(l);
+    const float total = m_new + tk::log2(l);
+    tk::store(tk::view<tk::half>{g.y.at(i.begin, c.begin), g.y.stride(0), 1, c.end - c.begin},
+              tk::cast<tk::half>(tk::exp2(t - total)));
+  }
+}
+
+struct softmax_any_f16_BC6144_BM1_vector1_warps16_arguments {
+  tk::global<const tk::half, 2> x;
+  tk::global<tk::half, 2> y;
+  int N;
+  int C;
+};
+
+struct softmax_any_f16_BC6144_BM1_vector1_warps16_shared {
+  tk::scratch_memory<16, 8> reduce_scratch;
+};
+
+/// softmax.tk:26  softmax_any, for sm_90a.
+/// y = softmax of rows of any length: maximum and sum in one pass, the result in a second. What is -inf becomes 0; a
+/// row of -inf alone
+/// becomes NaN.
+/// BM = 1, BC = 6144.
+/// Plan: stages: none; warpgroups: 1; overlap: 0; persistent: false.
+/// Roles: worker of 16 warps.
+/// Shared memory: reduce_scratch 2 KiB.
+__global__ void __launch_bounds__(512) softmax_any_f16_BC6144_BM1_vector1_warps16(
+    const __grid_constant__ softmax_any_f16_BC6144_BM1_vector1_warps16_arguments g) {
+  auto &shared = tk::shared_at<softmax_any_f16_BC6144_BM1_vector1_warps16_shared>(0);
+  const tk::tiles<1> i_tiles{0, g.N};
+  tk::scratch<16, 8> reduce_scratch{shared.reduce_scratch, 1};
+  const auto i = i_tiles[int(blockIdx.x)];
+  // softmax.tk:38  for c in tiles(C, BC) { y[i, c] = exp2(x[i, c] * LOG2E - total); }
+  for (const auto c : tk::tiles<6144>{0, g.C}) {
+    // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
+    const auto x = tk::load<tk::row<tk::half, 6144, tk::row_layout<512, 512, 1>>>(
+        tk::view<const tk::half>{g.x.at(i.begin, c.begin), g.x.stride(0), 1, c.end - c.begin});
+    const auto raw = tk::where(tk::col_index<tk::row<int, 6144, tk::row_layout<512, 512, 1>>>() + c.begin < g.C,
+                               tk::cast<float>(x), -tk::inf);
+    // softmax.tk:33  let m_new = max(m, rowmax(t));
+    const float reduce_value = tk::row_max_or_nan(raw, reduce_scratch);
+    const float m_new = tk::max(reduce_value * 1.442695f, -3.4028235e+38f);
+    // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
+    const auto t = raw * 1.442695f;
+    // softmax.tk:34  l = l * exp2(m - m_new) + rowsum(exp2(t - m_new));
+    const float reduce_value_2 = tk::row_sum(tk::exp2(t - m_new), reduce_scratch);
+    const float l = tk::exp2(-3.4028235e+38f - m_new) * 0.0f + reduce_value_2;
+    // softmax.tk:37  let total = m + log2(l);
+    const float total = m_new + tk::log2(l);
+    tk::store(tk::view<tk::half>{g.y.at(i.begin, c.begin), g.y.stride(0), 1, c.end - c.begin},
+              tk::cast<tk::half>(tk::exp2(t - total)));
+  }
+}
+
+struct softmax_any_f16_BC8192_BM1_vector4_warps16_arguments {
+  tk::global<const tk::half, 2> x;
+  tk::global<tk::half, 2> y;
+  int N;
+  int C;
+};
+
+struct softmax_any_f16_BC8192_BM1_vector4_warps16_shared {
+  tk::scratch_memory<16, 8> reduce_scratch;
+};
+
+/// softmax.tk:26  softmax_any, for sm_90a.
+/// y = softmax of rows of any length: maximum and sum in one pass, the result in a second. What is -inf becomes 0; a
+/// row of -inf alone
+/// becomes NaN.
+/// BM = 1, BC = 8192.
+/// Plan: stages: none; warpgroups: 1; overlap: 0; persistent: false.
+/// Roles: worker of 16 warps.
+/// Shared memory: reduce_scratch 2 KiB.
+__global__ void __launch_bounds__(512) softmax_any_f16_BC8192_BM1_vector4_warps16(
+    const __grid_constant__ softmax_any_f16_BC8192_BM1_vector4_warps16_arguments g) {
+  auto &shared = tk::shared_at<softmax_any_f16_BC8192_BM1_vector4_warps16_shared>(0);
+  const tk::tiles<1> i_tiles{0, g.N};
+  tk::scratch<16, 8> reduce_scratch{shared.reduce_scratch, 1};
+  const auto i = i_tiles[int(blockIdx.x)];
+  // softmax.tk:38  for c in tiles(C, BC) { y[i, c] = exp2(x[i, c] * LOG2E - total); }
+  for (const auto c : tk::tiles<8192>{0, g.C}) {
+    // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
+    const auto x = tk::load<tk::row<tk::half, 8192, tk::row_layout<512, 512, 4>>>(
+        g.x.wide(8), tk::view<const tk::half, 8>{g.x.at(i.begin, c.begin), g.x.stride(0), 1, c.end - c.begin});
+    const auto raw = tk::where(tk::col_index<tk::row<int, 8192, tk::row_layout<512, 512, 4>>>() + c.begin < g.C,
+                               tk::cast<float>(x), -tk::inf);
+    // softmax.tk:33  let m_new = max(m, rowmax(t));
+    const float reduce_value = tk::row_max_or_nan(raw, reduce_scratch);
+    const float m_new = tk::max(reduce_value * 1.442695f, -3.4028235e+38f);
+    // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
+    const auto t = raw * 1.442695f;
+    // softmax.tk:34  l = l * exp2(m - m_new) + rowsum(exp2(t - m_new));
+    const float reduce_value_2 = tk::row_sum(tk::exp2(t - m_new), reduce_scratch);
+    const float l = tk::exp2(-3.4028235e+38f - m_new) * 0.0f + reduce_value_2;
+    // softmax.tk:37  let total = m + log2(l);
+    const float total = m_new + tk::log2(l);
+    tk::store(g.y.wide(8), tk::view<tk::half, 8>{g.y.at(i.begin, c.begin), g.y.stride(0), 1, c.end - c.begin},
+              tk::cast<tk::half>(tk::exp2(t - total)));
+  }
+}
+
+struct softmax_any_f16_BC8192_BM1_vector2_warps16_arguments {
+  tk::global<const tk::half, 2> x;
+  tk::global<tk::half, 2> y;
+  int N;
+  int C;
+};
+
+struct softmax_any_f16_BC8192_BM1_vector2_warps16_shared {
+  tk::scratch_memory<16, 8> reduce_scratch;
+};
+
+/// softmax.tk:26  softmax_any, for sm_90a.
+/// y = softmax of rows of any length: maximum and sum in one pass, the result in a second. What is -inf becomes 0; a
+/// row of -inf alone
+/// becomes NaN.
+/// BM = 1, BC = 8192.
+/// Plan: stages: none; warpgroups: 1; overlap: 0; persistent: false.
+/// Roles: worker of 16 warps.
+/// Shared memory: reduce_scratch 2 KiB.
+__global__ void __launch_bounds__(512) softmax_any_f16_BC8192_BM1_vector2_warps16(
+    const __grid_constant__ softmax_any_f16_BC8192_BM1_vector2_warps16_arguments g) {
+  auto &shared = tk::shared_at<softmax_any_f16_BC8192_BM1_vector2_warps16_shared>(0);
+  const tk::tiles<1> i_tiles{0, g.N};
+  tk::scratch<16, 8> reduce_scratch{shared.reduce_scratch, 1};
+  const auto i = i_tiles[int(blockIdx.x)];
+  // softmax.tk:38  for c in tiles(C, BC) { y[i, c] = exp2(x[i, c] * LOG2E - total); }
+  for (const auto c : tk::tiles<8192>{0, g.C}) {
+    // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
+    const auto x = tk::load<tk::row<tk::half, 8192, tk::row_layout<512, 512, 2>>>(
+        g.x.wide(4), tk::view<const tk::half, 4>{g.x.at(i.begin, c.begin), g.x.stride(0), 1, c.end - c.begin});
+    const auto raw = tk::where(tk::col_index<tk::row<int, 8192, tk::row_layout<512, 512, 2>>>() + c.begin < g.C,
+                               tk::cast<float>(x), -tk::inf);
+    // softmax.tk:33  let m_new = max(m, rowmax(t));
+    const float reduce_value = tk::row_max_or_nan(raw, reduce_scratch);
+    const float m_new = tk::max(reduce_value * 1.442695f, -3.4028235e+38f);
+    // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
+    const auto t = raw * 1.442695f;
+    // softmax.tk:34  l = l * exp2(m - m_new) + rowsum(exp2(t - m_new));
+    const float reduce_value_2 = tk::row_sum(tk::exp2(t - m_new), reduce_scratch);
+    const float l = tk::exp2(-3.4028235e+38f - m_new) * 0.0f + reduce_value_2;
+    // softmax.tk:37  let total = m + log2(l);
+    const float total = m_new + tk::log2(l);
+    tk::store(g.y.wide(4), tk::view<tk::half, 4>{g.y.at(i.begin, c.begin), g.y.stride(0), 1, c.end - c.begin},
+              tk::cast<tk::half>(tk::exp2(t - total)));
+  }
+}
+
+struct softmax_any_f16_BC10240_BM1_vector4_warps16_arguments {
+  tk::global<const tk::half, 2> x;
+  tk::global<tk::half, 2> y;
+  int N;
+  int C;
+};
+
+struct softmax_any_f16_BC10240_BM1_vector4_warps16_shared {
+  tk::scratch_memory<16, 8> reduce_scratch;
+};
+
+/// softmax.tk:26  softmax_any, for sm_90a.
+/// y = softmax of rows of any length: maximum and sum in one pass, the result in a second. What is -inf becomes 0; a
+/// row of -inf alone
+/// becomes NaN.
+/// BM = 1, BC = 10240.
+/// Plan: stages: none; warpgroups: 1; overlap: 0; persistent: false.
+/// Roles: worker of 16 warps.
+/// Shared memory: reduce_scratch 2 KiB.
+__global__ void __launch_bounds__(512) softmax_any_f16_BC10240_BM1_vector4_warps16(
+    const __grid_constant__ softmax_any_f16_BC10240_BM1_vector4_warps16_arguments g) {
+  auto &shared = tk::shared_at<softmax_any_f16_BC10240_BM1_vector4_warps16_shared>(0);
+  const tk::tiles<1> i_tiles{0, g.N};
+  tk::scratch<16, 8> reduce_scratch{shared.reduce_scratch, 1};
+  const auto i = i_tiles[int(blockIdx.x)];
+  // softmax.tk:38  for c in tiles(C, BC) { y[i, c] = exp2(x[i, c] * LOG2E - total); }
+  for (const auto c : tk::tiles<10240>{0, g.C}) {
+    // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
+    const auto x = tk::load<tk::row<tk::half, 10240, tk::row_layout<512, 512, 4>>>(
+        g.x.wide(8), tk::view<const tk::half, 8>{g.x.at(i.begin, c.begin), g.x.stride(0), 1, c.end - c.begin});
+    const auto raw = tk::where(tk::col_index<tk::row<int, 10240, tk::row_layout<512, 512, 4>>>() + c.begin < g.C,
+                               tk::cast<float>(x), -tk::inf);
+    // softmax.tk:33  let m_new = max(m, rowmax(t));
+    const float reduce_value = tk::row_max_or_nan(raw, reduce_scratch);
+    const float m_new = tk::max(reduce_value * 1.442695f, -3.4028235e+38f);
+    // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
+    const auto t = raw * 1.442695f;
+    // softmax.tk:34  l = l * exp2(m - m_new) + rowsum(exp2(t - m_new));
+    const float reduce_value_2 = tk::row_sum(tk::exp2(t - m_new), reduce_scratch);
+    const float l = tk::exp2(-3.4028235e+38f - m_new) * 0.0f + reduce_value_2;
+    // softmax.tk:37  let total = m + log2(l);
+    const float total = m_new + tk::log2(l);
+    tk::store(g.y.wide(8), tk::view<tk::half, 8>{g.y.at(i.begin, c.begin), g.y.stride(0), 1, c.end - c.begin},
               tk::cast<tk::half>(tk::exp2(t - total)));
   }
 }
@@ -1133,14 +2319,14 @@ __global__ void __launch_bounds__(128)
   }
 }
 
-struct softmax_any_f16_BC8192_BM1_keep4_keep_ahead1_arguments {
+struct softmax_any_f16_BC8192_BM1_keep4_keep_ahead1_late_sums1_warps8_arguments {
   tk::global<const tk::half, 2> x;
   tk::global<tk::half, 2> y;
   int N;
   int C;
 };
 
-struct softmax_any_f16_BC8192_BM1_keep4_keep_ahead1_shared {
+struct softmax_any_f16_BC8192_BM1_keep4_keep_ahead1_late_sums1_warps8_shared {
   tk::scratch_memory<8, 8> reduce_scratch;
   alignas(1024) tk::shared_vector<tk::half, 8192> kept_x[4];
 };
@@ -1153,21 +2339,20 @@ struct softmax_any_f16_BC8192_BM1_keep4_keep_ahead1_shared {
 /// Plan: stages: none; warpgroups: 1; overlap: 0; persistent: false.
 /// Roles: worker of 8 warps.
 /// Shared memory: reduce_scratch 1 KiB, kept_x 64 KiB.
-__global__ void __launch_bounds__(256) softmax_any_f16_BC8192_BM1_keep4_keep_ahead1(
-    const __grid_constant__ softmax_any_f16_BC8192_BM1_keep4_keep_ahead1_arguments g) {
-  auto &shared = tk::shared_at<softmax_any_f16_BC8192_BM1_keep4_keep_ahead1_shared>(0);
+__global__ void __launch_bounds__(256) softmax_any_f16_BC8192_BM1_keep4_keep_ahead1_late_sums1_warps8(
+    const __grid_constant__ softmax_any_f16_BC8192_BM1_keep4_keep_ahead1_late_sums1_warps8_arguments g) {
+  auto &shared = tk::shared_at<softmax_any_f16_BC8192_BM1_keep4_keep_ahead1_late_sums1_warps8_shared>(0);
   const tk::tiles<1> i_tiles{0, g.N};
   tk::ring<4> kept_x_fill;
   tk::ring<4> kept_x_at;
   tk::ring<4> kept_x_at_2;
   tk::scratch<8, 8> reduce_scratch{shared.reduce_scratch, 1};
   const auto i = i_tiles[int(blockIdx.x)];
-  // softmax.tk:29  var m = full(BM, 1, -3.4028234e38); // the least number: -inf - m is never NaN
-  float m = -3.4028235e+38f;
   // softmax.tk:30  var l = zeros(BM, 1);
   float l = 0.0f;
   // softmax.tk:31  for c in tiles(C, BC) {
   const int c_split = g.C / 8192 * 8192;
+  float m_2 = -3.4028235e+38f;
   const int kept_end = 32768;
   const int stop = tk::max(g.C, 0);
   const int kept_stop = tk::min(stop, kept_end);
@@ -1206,14 +2391,12 @@ __global__ void __launch_bounds__(256) softmax_any_f16_BC8192_BM1_keep4_keep_ahe
     }
     const auto x_f32 = tk::cast<float>(x);
     // softmax.tk:33  let m_new = max(m, rowmax(t));
-    const float reduce_value = tk::row_max_or_nan(x_f32, reduce_scratch);
-    const float m_new = tk::max(m, reduce_value * 1.442695f);
+    const float m_new = tk::max(m_2, tk::thread_row_max_or_nan(x_f32) * 1.442695f);
     // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
     const auto t = x_f32 * 1.442695f;
     // softmax.tk:34  l = l * exp2(m - m_new) + rowsum(exp2(t - m_new));
-    const float reduce_value_2 = tk::row_sum(tk::exp2(t - m_new), reduce_scratch);
-    l = l * tk::exp2(m - m_new) + reduce_value_2;
-    m = m_new;
+    l = l * tk::exp2(m_2 - m_new) + tk::thread_row_sum(tk::exp2(t - m_new));
+    m_2 = m_new;
   }
   // softmax.tk:31  for c in tiles(C, BC) {
   for (const auto c_2 : tk::tiles<8192>{c_split, g.C}) {
@@ -1237,17 +2420,21 @@ __global__ void __launch_bounds__(256) softmax_any_f16_BC8192_BM1_keep4_keep_ahe
     const auto raw = tk::where(tk::col_index<tk::row<int, 8192, tk::row_layout<256, 256, 8>>>() + c_2.begin < g.C,
                                tk::cast<float>(x_2), -tk::inf);
     // softmax.tk:33  let m_new = max(m, rowmax(t));
-    const float reduce_value_3 = tk::row_max_or_nan(raw, reduce_scratch);
-    const float m_new_2 = tk::max(m, reduce_value_3 * 1.442695f);
+    const float m_new_2 = tk::max(m_2, tk::thread_row_max_or_nan(raw) * 1.442695f);
     // softmax.tk:32  let t = f32(x[i, c]) * LOG2E;
     const auto t_2 = raw * 1.442695f;
     // softmax.tk:34  l = l * exp2(m - m_new) + rowsum(exp2(t - m_new));
-    const float reduce_value_4 = tk::row_sum(tk::exp2(t_2 - m_new_2), reduce_scratch);
-    l = l * tk::exp2(m - m_new_2) + reduce_value_4;
-    m = m_new_2;
+    l = l * tk::exp2(m_2 - m_new_2) + tk::thread_row_sum(tk::exp2(t_2 - m_new_2));
+    m_2 = m_new_2;
   }
+  // softmax.tk:31  for c in tiles(C, BC) {
+  const float m_2_max = tk::finish_row_max(m_2, reduce_scratch);
+  const float apart = m_2 - m_2_max;
+  const float factor = tk::exp2(apart);
+  const float l_part = l * factor;
+  const float l_part_sum = tk::finish_row_sum(l_part, reduce_scratch);
   // softmax.tk:37  let total = m + log2(l);
-  const float total = m + tk::log2(l);
+  const float total = m_2_max + tk::log2(l_part_sum);
   // softmax.tk:38  for c in tiles(C, BC) { y[i, c] = exp2(x[i, c] * LOG2E - total); }
   for (const auto c_3 : tk::tiles<8192>{0, g.C}) {
     const bool is_kept_3 = c_3.begin < kept_end;
@@ -1857,6 +3044,16 @@ extern "C" tk_status softmax_any(const tk_tensor *x, const tk_tensor *y, struct 
                      stream);
     return call.status();
   }
+  if (T == tk::element::f16 && (tk::host::modulo(int64_t(C), 8) == 0) && (int64_t(C) <= 384)) {
+    softmax_any_f16_BC384_BM4_vector4_warps4_arguments arguments{};
+    arguments.x = tk::host::make_global<const tk::half, 2>(x_view);
+    arguments.y = tk::host::make_global<tk::half, 2>(y_view);
+    arguments.N = N;
+    arguments.C = C;
+    tk::host::launch(call, device, softmax_any_f16_BC384_BM4_vector4_warps4, arguments, tk::host::steps(0, N, 4), false,
+                     128, 0, stream);
+    return call.status();
+  }
   if (T == tk::element::f16 && (tk::host::modulo(int64_t(C), 8) == 0) && (int64_t(C) <= 512)) {
     softmax_any_f16_BC512_BM4_warps4_arguments arguments{};
     arguments.x = tk::host::make_global<const tk::half, 2>(x_view);
@@ -1864,6 +3061,16 @@ extern "C" tk_status softmax_any(const tk_tensor *x, const tk_tensor *y, struct 
     arguments.N = N;
     arguments.C = C;
     tk::host::launch(call, device, softmax_any_f16_BC512_BM4_warps4, arguments, tk::host::steps(0, N, 4), false, 128, 0,
+                     stream);
+    return call.status();
+  }
+  if (T == tk::element::f16 && (tk::host::modulo(int64_t(C), 8) == 0) && (int64_t(C) <= 768)) {
+    softmax_any_f16_BC768_BM4_warps4_arguments arguments{};
+    arguments.x = tk::host::make_global<const tk::half, 2>(x_view);
+    arguments.y = tk::host::make_global<tk::half, 2>(y_view);
+    arguments.N = N;
+    arguments.C = C;
+    tk::host::launch(call, device, softmax_any_f16_BC768_BM4_warps4, arguments, tk::host::steps(0, N, 4), false, 128, 0,
                      stream);
     return call.status();
   }
@@ -1877,6 +3084,16 @@ extern "C" tk_status softmax_any(const tk_tensor *x, const tk_tensor *y, struct 
                      stream);
     return call.status();
   }
+  if (T == tk::element::f16 && (tk::host::modulo(int64_t(C), 8) == 0) && (int64_t(C) <= 1536)) {
+    softmax_any_f16_BC1536_BM1_warps2_arguments arguments{};
+    arguments.x = tk::host::make_global<const tk::half, 2>(x_view);
+    arguments.y = tk::host::make_global<tk::half, 2>(y_view);
+    arguments.N = N;
+    arguments.C = C;
+    tk::host::launch(call, device, softmax_any_f16_BC1536_BM1_warps2, arguments, tk::host::steps(0, N, 1), false, 64,
+                     int(sizeof(softmax_any_f16_BC1536_BM1_warps2_shared)) + 1024, stream);
+    return call.status();
+  }
   if (T == tk::element::f16 && (tk::host::modulo(int64_t(C), 8) == 0) && (int64_t(C) <= 2048)) {
     softmax_any_f16_BC2048_BM1_arguments arguments{};
     arguments.x = tk::host::make_global<const tk::half, 2>(x_view);
@@ -1887,6 +3104,16 @@ extern "C" tk_status softmax_any(const tk_tensor *x, const tk_tensor *y, struct 
                      int(sizeof(softmax_any_f16_BC2048_BM1_shared)) + 1024, stream);
     return call.status();
   }
+  if (T == tk::element::f16 && (tk::host::modulo(int64_t(C), 8) == 0) && (int64_t(C) <= 3072)) {
+    softmax_any_f16_BC3072_BM1_warps4_arguments arguments{};
+    arguments.x = tk::host::make_global<const tk::half, 2>(x_view);
+    arguments.y = tk::host::make_global<tk::half, 2>(y_view);
+    arguments.N = N;
+    arguments.C = C;
+    tk::host::launch(call, device, softmax_any_f16_BC3072_BM1_warps4, arguments, tk::host::steps(0, N, 1), false, 128,
+                     int(sizeof(softmax_any_f16_BC3072_BM1_warps4_shared)) + 1024, stream);
+    return call.status();
+  }
   if (T == tk::element::f16 && (tk::host::modulo(int64_t(C), 8) == 0) && (int64_t(C) <= 4096)) {
     softmax_any_f16_BC4096_BM1_arguments arguments{};
     arguments.x = tk::host::make_global<const tk::half, 2>(x_view);
@@ -1895,6 +3122,27 @@ extern "C" tk_status softmax_any(const tk_tensor *x, const tk_tensor *y, struct 
     arguments.C = C;
     tk::host::launch(call, device, softmax_any_f16_BC4096_BM1, arguments, tk::host::steps(0, N, 1), false, 128,
                      int(sizeof(softmax_any_f16_BC4096_BM1_shared)) + 1024, stream);
+    return call.status();
+  }
+  if (T == tk::element::f16 && (tk::host::modulo(int64_t(C), 8) == 0) && (int64_t(C) <= 6144) && (int64_t(N) <= 264)) {
+    softmax_any_f16_BC6144_BM1_warps8_arguments arguments{};
+    arguments.x = tk::host::make_global<const tk::half, 2>(x_view);
+    arguments.y = tk::host::make_global<tk::half, 2>(y_view);
+    arguments.N = N;
+    arguments.C = C;
+    tk::host::launch(call, device, softmax_any_f16_BC6144_BM1_warps8, arguments, tk::host::steps(0, N, 1), false, 256,
+                     int(sizeof(softmax_any_f16_BC6144_BM1_warps8_shared)) + 1024, stream);
+    return call.status();
+  }
+  if (T == tk::element::f16 && (tk::host::modulo(int64_t(C), 2) == 0) && (int64_t(C) <= 256) &&
+      (int64_t(N) > (int64_t(device.multiprocessors) * 160))) {
+    softmax_any_f16_BC256_BM8_vector2_warps4_arguments arguments{};
+    arguments.x = tk::host::make_global<const tk::half, 2>(x_view);
+    arguments.y = tk::host::make_global<tk::half, 2>(y_view);
+    arguments.N = N;
+    arguments.C = C;
+    tk::host::launch(call, device, softmax_any_f16_BC256_BM8_vector2_warps4, arguments, tk::host::steps(0, N, 8), false,
+                     128, 0, stream);
     return call.status();
   }
   if (T == tk::element::f16 && (tk::host::modulo(int64_t(C), 2) == 0) && (int64_t(C) <= 256)) {
@@ -1914,6 +3162,36 @@ extern "C" tk_status softmax_any(const tk_tensor *x, const tk_tensor *y, struct 
     arguments.N = N;
     arguments.C = C;
     tk::host::launch(call, device, softmax_any_f16_BC256_BM4_vector1_warps4, arguments, tk::host::steps(0, N, 4), false,
+                     128, 0, stream);
+    return call.status();
+  }
+  if (T == tk::element::f16 && (tk::host::modulo(int64_t(C), 2) == 0) && (int64_t(C) <= 384)) {
+    softmax_any_f16_BC384_BM4_vector2_warps4_arguments arguments{};
+    arguments.x = tk::host::make_global<const tk::half, 2>(x_view);
+    arguments.y = tk::host::make_global<tk::half, 2>(y_view);
+    arguments.N = N;
+    arguments.C = C;
+    tk::host::launch(call, device, softmax_any_f16_BC384_BM4_vector2_warps4, arguments, tk::host::steps(0, N, 4), false,
+                     128, 0, stream);
+    return call.status();
+  }
+  if (T == tk::element::f16 && (tk::host::modulo(int64_t(C), 2) != 0) && (int64_t(C) <= 384) && (int64_t(N) > 1056)) {
+    softmax_any_f16_BC384_BM4_vector1_warps2_arguments arguments{};
+    arguments.x = tk::host::make_global<const tk::half, 2>(x_view);
+    arguments.y = tk::host::make_global<tk::half, 2>(y_view);
+    arguments.N = N;
+    arguments.C = C;
+    tk::host::launch(call, device, softmax_any_f16_BC384_BM4_vector1_warps2, arguments, tk::host::steps(0, N, 4), false,
+                     64, 0, stream);
+    return call.status();
+  }
+  if (T == tk::element::f16 && (tk::host::modulo(int64_t(C), 4) == 0) && (int64_t(C) <= 512)) {
+    softmax_any_f16_BC512_BM4_vector4_warps4_arguments arguments{};
+    arguments.x = tk::host::make_global<const tk::half, 2>(x_view);
+    arguments.y = tk::host::make_global<tk::half, 2>(y_view);
+    arguments.N = N;
+    arguments.C = C;
+    tk::host::launch(call, device, softmax_any_f16_BC512_BM4_vector4_warps4, arguments, tk::host::steps(0, N, 4), false,
                      128, 0, stream);
     return call.status();
   }
@@ -1937,6 +3215,26 @@ extern "C" tk_status softmax_any(const tk_tensor *x, const tk_tensor *y, struct 
                      128, 0, stream);
     return call.status();
   }
+  if (T == tk::element::f16 && (tk::host::modulo(int64_t(C), 2) == 0) && (int64_t(C) <= 640)) {
+    softmax_any_f16_BC640_BM2_vector2_warps4_arguments arguments{};
+    arguments.x = tk::host::make_global<const tk::half, 2>(x_view);
+    arguments.y = tk::host::make_global<tk::half, 2>(y_view);
+    arguments.N = N;
+    arguments.C = C;
+    tk::host::launch(call, device, softmax_any_f16_BC640_BM2_vector2_warps4, arguments, tk::host::steps(0, N, 2), false,
+                     128, int(sizeof(softmax_any_f16_BC640_BM2_vector2_warps4_shared)) + 1024, stream);
+    return call.status();
+  }
+  if (T == tk::element::f16 && (tk::host::modulo(int64_t(C), 2) == 0) && (int64_t(C) <= 768) && (int64_t(N) > 1056)) {
+    softmax_any_f16_BC768_BM2_vector2_warps4_arguments arguments{};
+    arguments.x = tk::host::make_global<const tk::half, 2>(x_view);
+    arguments.y = tk::host::make_global<tk::half, 2>(y_view);
+    arguments.N = N;
+    arguments.C = C;
+    tk::host::launch(call, device, softmax_any_f16_BC768_BM2_vector2_warps4, arguments, tk::host::steps(0, N, 2), false,
+                     128, int(sizeof(softmax_any_f16_BC768_BM2_vector2_warps4_shared)) + 1024, stream);
+    return call.status();
+  }
   if (T == tk::element::f16 && (tk::host::modulo(int64_t(C), 2) == 0) && (int64_t(C) <= 1024) && (int64_t(N) > 1056)) {
     softmax_any_f16_BC1024_BM2_vector2_warps4_arguments arguments{};
     arguments.x = tk::host::make_global<const tk::half, 2>(x_view);
@@ -1947,7 +3245,7 @@ extern "C" tk_status softmax_any(const tk_tensor *x, const tk_tensor *y, struct 
                      false, 128, int(sizeof(softmax_any_f16_BC1024_BM2_vector2_warps4_shared)) + 1024, stream);
     return call.status();
   }
-  if (T == tk::element::f16 && (tk::host::modulo(int64_t(C), 2) != 0) && (int64_t(C) <= 1024) && (int64_t(N) > 1056)) {
+  if (T == tk::element::f16 && (tk::host::modulo(int64_t(C), 2) != 0) && (int64_t(C) <= 1024)) {
     softmax_any_f16_BC1024_BM1_vector1_warps4_arguments arguments{};
     arguments.x = tk::host::make_global<const tk::half, 2>(x_view);
     arguments.y = tk::host::make_global<tk::half, 2>(y_view);
@@ -1957,8 +3255,17 @@ extern "C" tk_status softmax_any(const tk_tensor *x, const tk_tensor *y, struct 
                      false, 128, int(sizeof(softmax_any_f16_BC1024_BM1_vector1_warps4_shared)) + 1024, stream);
     return call.status();
   }
-  if (T == tk::element::f16 && (tk::host::modulo(int64_t(C), 2) == 0) && (int64_t(C) <= 2048) &&
-      ((int64_t(N) <= 1056) || (int64_t(C) > 1280))) {
+  if (T == tk::element::f16 && (tk::host::modulo(int64_t(C), 2) == 0) && (int64_t(C) > 1024) && (int64_t(C) <= 1536)) {
+    softmax_any_f16_BC1536_BM1_vector2_warps4_arguments arguments{};
+    arguments.x = tk::host::make_global<const tk::half, 2>(x_view);
+    arguments.y = tk::host::make_global<tk::half, 2>(y_view);
+    arguments.N = N;
+    arguments.C = C;
+    tk::host::launch(call, device, softmax_any_f16_BC1536_BM1_vector2_warps4, arguments, tk::host::steps(0, N, 1),
+                     false, 128, int(sizeof(softmax_any_f16_BC1536_BM1_vector2_warps4_shared)) + 1024, stream);
+    return call.status();
+  }
+  if (T == tk::element::f16 && (tk::host::modulo(int64_t(C), 2) == 0) && (int64_t(C) <= 2048)) {
     softmax_any_f16_BC2048_BM1_vector2_warps8_arguments arguments{};
     arguments.x = tk::host::make_global<const tk::half, 2>(x_view);
     arguments.y = tk::host::make_global<tk::half, 2>(y_view);
@@ -1966,6 +3273,159 @@ extern "C" tk_status softmax_any(const tk_tensor *x, const tk_tensor *y, struct 
     arguments.C = C;
     tk::host::launch(call, device, softmax_any_f16_BC2048_BM1_vector2_warps8, arguments, tk::host::steps(0, N, 1),
                      false, 256, int(sizeof(softmax_any_f16_BC2048_BM1_vector2_warps8_shared)) + 1024, stream);
+    return call.status();
+  }
+  if (T == tk::element::f16 && (tk::host::modulo(int64_t(C), 2) != 0) && (int64_t(C) <= 1536) &&
+      (int64_t(N) <= (int64_t(device.multiprocessors) * 80))) {
+    softmax_any_f16_BC1536_BM1_vector1_warps8_arguments arguments{};
+    arguments.x = tk::host::make_global<const tk::half, 2>(x_view);
+    arguments.y = tk::host::make_global<tk::half, 2>(y_view);
+    arguments.N = N;
+    arguments.C = C;
+    tk::host::launch(call, device, softmax_any_f16_BC1536_BM1_vector1_warps8, arguments, tk::host::steps(0, N, 1),
+                     false, 256, int(sizeof(softmax_any_f16_BC1536_BM1_vector1_warps8_shared)) + 1024, stream);
+    return call.status();
+  }
+  if (T == tk::element::f16 && (tk::host::modulo(int64_t(C), 2) != 0) && (int64_t(C) > 1536) && (int64_t(C) <= 2048)) {
+    softmax_any_f16_BC2048_BM1_vector1_warps8_arguments arguments{};
+    arguments.x = tk::host::make_global<const tk::half, 2>(x_view);
+    arguments.y = tk::host::make_global<tk::half, 2>(y_view);
+    arguments.N = N;
+    arguments.C = C;
+    tk::host::launch(call, device, softmax_any_f16_BC2048_BM1_vector1_warps8, arguments, tk::host::steps(0, N, 1),
+                     false, 256, int(sizeof(softmax_any_f16_BC2048_BM1_vector1_warps8_shared)) + 1024, stream);
+    return call.status();
+  }
+  if (T == tk::element::f16 && (tk::host::modulo(int64_t(C), 2) == 0) && (tk::host::modulo(int64_t(C), 8) != 0) &&
+      (int64_t(C) <= 3072)) {
+    softmax_any_f16_BC3072_BM1_vector2_warps4_arguments arguments{};
+    arguments.x = tk::host::make_global<const tk::half, 2>(x_view);
+    arguments.y = tk::host::make_global<tk::half, 2>(y_view);
+    arguments.N = N;
+    arguments.C = C;
+    tk::host::launch(call, device, softmax_any_f16_BC3072_BM1_vector2_warps4, arguments, tk::host::steps(0, N, 1),
+                     false, 128, int(sizeof(softmax_any_f16_BC3072_BM1_vector2_warps4_shared)) + 1024, stream);
+    return call.status();
+  }
+  if (T == tk::element::f16 && (tk::host::modulo(int64_t(C), 4) == 0) && (tk::host::modulo(int64_t(C), 8) != 0) &&
+      (int64_t(C) <= 4096)) {
+    softmax_any_f16_BC4096_BM1_vector4_warps8_arguments arguments{};
+    arguments.x = tk::host::make_global<const tk::half, 2>(x_view);
+    arguments.y = tk::host::make_global<tk::half, 2>(y_view);
+    arguments.N = N;
+    arguments.C = C;
+    tk::host::launch(call, device, softmax_any_f16_BC4096_BM1_vector4_warps8, arguments, tk::host::steps(0, N, 1),
+                     false, 256, int(sizeof(softmax_any_f16_BC4096_BM1_vector4_warps8_shared)) + 1024, stream);
+    return call.status();
+  }
+  if (T == tk::element::f16 && (tk::host::modulo(int64_t(C), 2) == 0) && (tk::host::modulo(int64_t(C), 8) != 0) &&
+      (int64_t(C) <= 4096) && (int64_t(N) <= 264)) {
+    softmax_any_f16_BC4096_BM1_vector2_warps16_arguments arguments{};
+    arguments.x = tk::host::make_global<const tk::half, 2>(x_view);
+    arguments.y = tk::host::make_global<tk::half, 2>(y_view);
+    arguments.N = N;
+    arguments.C = C;
+    tk::host::launch(call, device, softmax_any_f16_BC4096_BM1_vector2_warps16, arguments, tk::host::steps(0, N, 1),
+                     false, 512, int(sizeof(softmax_any_f16_BC4096_BM1_vector2_warps16_shared)) + 1024, stream);
+    return call.status();
+  }
+  if (T == tk::element::f16 && (tk::host::modulo(int64_t(C), 2) == 0) && (tk::host::modulo(int64_t(C), 8) != 0) &&
+      (int64_t(C) <= 4096)) {
+    softmax_any_f16_BC4096_BM1_vector2_warps8_arguments arguments{};
+    arguments.x = tk::host::make_global<const tk::half, 2>(x_view);
+    arguments.y = tk::host::make_global<tk::half, 2>(y_view);
+    arguments.N = N;
+    arguments.C = C;
+    tk::host::launch(call, device, softmax_any_f16_BC4096_BM1_vector2_warps8, arguments, tk::host::steps(0, N, 1),
+                     false, 256, int(sizeof(softmax_any_f16_BC4096_BM1_vector2_warps8_shared)) + 1024, stream);
+    return call.status();
+  }
+  if (T == tk::element::f16 && (tk::host::modulo(int64_t(C), 4) == 0) && (tk::host::modulo(int64_t(C), 8) != 0) &&
+      (int64_t(C) <= 6144)) {
+    softmax_any_f16_BC6144_BM1_vector4_warps8_arguments arguments{};
+    arguments.x = tk::host::make_global<const tk::half, 2>(x_view);
+    arguments.y = tk::host::make_global<tk::half, 2>(y_view);
+    arguments.N = N;
+    arguments.C = C;
+    tk::host::launch(call, device, softmax_any_f16_BC6144_BM1_vector4_warps8, arguments, tk::host::steps(0, N, 1),
+                     false, 256, int(sizeof(softmax_any_f16_BC6144_BM1_vector4_warps8_shared)) + 1024, stream);
+    return call.status();
+  }
+  if (T == tk::element::f16 && (tk::host::modulo(int64_t(C), 2) == 0) && (tk::host::modulo(int64_t(C), 8) != 0) &&
+      (int64_t(C) <= 6144)) {
+    softmax_any_f16_BC6144_BM1_vector2_warps16_arguments arguments{};
+    arguments.x = tk::host::make_global<const tk::half, 2>(x_view);
+    arguments.y = tk::host::make_global<tk::half, 2>(y_view);
+    arguments.N = N;
+    arguments.C = C;
+    tk::host::launch(call, device, softmax_any_f16_BC6144_BM1_vector2_warps16, arguments, tk::host::steps(0, N, 1),
+                     false, 512, int(sizeof(softmax_any_f16_BC6144_BM1_vector2_warps16_shared)) + 1024, stream);
+    return call.status();
+  }
+  if (T == tk::element::f16 && (tk::host::modulo(int64_t(C), 2) != 0) && (int64_t(C) > 2048) && (int64_t(C) <= 3072) &&
+      (int64_t(N) <= 1056)) {
+    softmax_any_f16_BC3072_BM1_vector1_warps8_arguments arguments{};
+    arguments.x = tk::host::make_global<const tk::half, 2>(x_view);
+    arguments.y = tk::host::make_global<tk::half, 2>(y_view);
+    arguments.N = N;
+    arguments.C = C;
+    tk::host::launch(call, device, softmax_any_f16_BC3072_BM1_vector1_warps8, arguments, tk::host::steps(0, N, 1),
+                     false, 256, int(sizeof(softmax_any_f16_BC3072_BM1_vector1_warps8_shared)) + 1024, stream);
+    return call.status();
+  }
+  if (T == tk::element::f16 && (tk::host::modulo(int64_t(C), 2) != 0) && (int64_t(C) > 3072) && (int64_t(C) <= 4096) &&
+      (int64_t(N) <= 1056)) {
+    softmax_any_f16_BC4096_BM1_vector1_warps16_arguments arguments{};
+    arguments.x = tk::host::make_global<const tk::half, 2>(x_view);
+    arguments.y = tk::host::make_global<tk::half, 2>(y_view);
+    arguments.N = N;
+    arguments.C = C;
+    tk::host::launch(call, device, softmax_any_f16_BC4096_BM1_vector1_warps16, arguments, tk::host::steps(0, N, 1),
+                     false, 512, int(sizeof(softmax_any_f16_BC4096_BM1_vector1_warps16_shared)) + 1024, stream);
+    return call.status();
+  }
+  if (T == tk::element::f16 && (tk::host::modulo(int64_t(C), 2) != 0) && (int64_t(C) > 4096) && (int64_t(C) <= 6144) &&
+      (int64_t(N) <= 264)) {
+    softmax_any_f16_BC6144_BM1_vector1_warps16_arguments arguments{};
+    arguments.x = tk::host::make_global<const tk::half, 2>(x_view);
+    arguments.y = tk::host::make_global<tk::half, 2>(y_view);
+    arguments.N = N;
+    arguments.C = C;
+    tk::host::launch(call, device, softmax_any_f16_BC6144_BM1_vector1_warps16, arguments, tk::host::steps(0, N, 1),
+                     false, 512, int(sizeof(softmax_any_f16_BC6144_BM1_vector1_warps16_shared)) + 1024, stream);
+    return call.status();
+  }
+  if (T == tk::element::f16 && (tk::host::modulo(int64_t(C), 4) == 0) && (tk::host::modulo(int64_t(C), 8) != 0) &&
+      (int64_t(C) <= 8192) && (int64_t(N) <= 2112)) {
+    softmax_any_f16_BC8192_BM1_vector4_warps16_arguments arguments{};
+    arguments.x = tk::host::make_global<const tk::half, 2>(x_view);
+    arguments.y = tk::host::make_global<tk::half, 2>(y_view);
+    arguments.N = N;
+    arguments.C = C;
+    tk::host::launch(call, device, softmax_any_f16_BC8192_BM1_vector4_warps16, arguments, tk::host::steps(0, N, 1),
+                     false, 512, int(sizeof(softmax_any_f16_BC8192_BM1_vector4_warps16_shared)) + 1024, stream);
+    return call.status();
+  }
+  if (T == tk::element::f16 && (tk::host::modulo(int64_t(C), 2) == 0) && (tk::host::modulo(int64_t(C), 8) != 0) &&
+      (int64_t(C) <= 8192) && (int64_t(N) <= 528)) {
+    softmax_any_f16_BC8192_BM1_vector2_warps16_arguments arguments{};
+    arguments.x = tk::host::make_global<const tk::half, 2>(x_view);
+    arguments.y = tk::host::make_global<tk::half, 2>(y_view);
+    arguments.N = N;
+    arguments.C = C;
+    tk::host::launch(call, device, softmax_any_f16_BC8192_BM1_vector2_warps16, arguments, tk::host::steps(0, N, 1),
+                     false, 512, int(sizeof(softmax_any_f16_BC8192_BM1_vector2_warps16_shared)) + 1024, stream);
+    return call.status();
+  }
+  if (T == tk::element::f16 && (tk::host::modulo(int64_t(C), 4) == 0) && (tk::host::modulo(int64_t(C), 8) != 0) &&
+      (int64_t(C) <= 10240) && (int64_t(N) <= 2112)) {
+    softmax_any_f16_BC10240_BM1_vector4_warps16_arguments arguments{};
+    arguments.x = tk::host::make_global<const tk::half, 2>(x_view);
+    arguments.y = tk::host::make_global<tk::half, 2>(y_view);
+    arguments.N = N;
+    arguments.C = C;
+    tk::host::launch(call, device, softmax_any_f16_BC10240_BM1_vector4_warps16, arguments, tk::host::steps(0, N, 1),
+                     false, 512, int(sizeof(softmax_any_f16_BC10240_BM1_vector4_warps16_shared)) + 1024, stream);
     return call.status();
   }
   if (T == tk::element::f16 &&
@@ -1993,8 +3453,7 @@ extern "C" tk_status softmax_any(const tk_tensor *x, const tk_tensor *y, struct 
                      stream);
     return call.status();
   }
-  if (T == tk::element::f16 && (tk::host::modulo(int64_t(C), 8) != 0) &&
-      ((int64_t(C) > 4096) || ((int64_t(C) > 2048) && (int64_t(N) <= 264)))) {
+  if (T == tk::element::f16 && (tk::host::modulo(int64_t(C), 8) != 0) && (int64_t(C) > 4096)) {
     softmax_any_f16_BC2048_BM1_align_rows1_keep5_keep_ahead1_late_sums1_arguments arguments{};
     arguments.x = tk::host::make_global<const tk::half, 2>(x_view);
     arguments.y = tk::host::make_global<tk::half, 2>(y_view);
@@ -2028,13 +3487,14 @@ extern "C" tk_status softmax_any(const tk_tensor *x, const tk_tensor *y, struct 
     return call.status();
   }
   if (T == tk::element::f16 && (int64_t(C) > 20480)) {
-    softmax_any_f16_BC8192_BM1_keep4_keep_ahead1_arguments arguments{};
+    softmax_any_f16_BC8192_BM1_keep4_keep_ahead1_late_sums1_warps8_arguments arguments{};
     arguments.x = tk::host::make_global<const tk::half, 2>(x_view);
     arguments.y = tk::host::make_global<tk::half, 2>(y_view);
     arguments.N = N;
     arguments.C = C;
-    tk::host::launch(call, device, softmax_any_f16_BC8192_BM1_keep4_keep_ahead1, arguments, tk::host::steps(0, N, 1),
-                     false, 256, int(sizeof(softmax_any_f16_BC8192_BM1_keep4_keep_ahead1_shared)) + 1024, stream);
+    tk::host::launch(call, device, softmax_any_f16_BC8192_BM1_keep4_keep_ahead1_late_sums1_warps8, arguments,
+                     tk::host::steps(0, N, 1), false, 256,
+                     int(sizeof(softmax_any_f16_BC8192_BM1_keep4_keep_ahead1_late_sums1_warps8_shared)) + 1024, stream);
     return call.status();
   }
   if (T == tk::element::f16 && (int64_t(C) > 16384)) {
