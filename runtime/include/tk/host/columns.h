@@ -9,6 +9,8 @@
 
 namespace tk::host {
 
+using tk::columns_of;
+
 /// Clusters of so many blocks that run at once where a multiprocessor takes one block: those of four or more find a
 /// place on ten of eleven multiprocessors (docs/notes/clusters-in-two-directions.md).
 constexpr long long clusters_at_once(int multiprocessors, int blocks) {
