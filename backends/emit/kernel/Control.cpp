@@ -3,6 +3,7 @@
 #include "backends/emit/kernel/KernelPrinter.h"
 #include "backends/emit/kernel/RolePrinter.h"
 #include "backends/emit/kernel/SplitVariables.h"
+#include "backends/targets/Dialect.h"
 
 #include "ir/plan/HeadStart.h"
 #include "ir/plan/Turns.h"
@@ -52,6 +53,11 @@ bool KernelContext::loadsVectors(const std::string &map) const {
 
 cpp::Expr KernelContext::fits(const std::string &map) const {
   return cpp::member(cpp::name("g"), loadsVectors(map) ? members.flag("vectors_fit") : members.fits(map));
+}
+
+cpp::Expr KernelContext::blockNumber() const {
+  return cpp::name(fmt::format("int({}blockIdx.x){}", dialectOf(plan.arch).numbers,
+                               plan.cluster > 1 ? fmt::format(" / {}", plan.cluster) : ""));
 }
 
 cpp::Expr KernelContext::loadsFit() const { return cpp::member(cpp::name("g"), members.flag("loads_fit")); }
@@ -614,11 +620,8 @@ void RolePrinter::printFor(const Stmt &stmt, cpp::Body &out) {
 cpp::Body RolePrinter::printAfterHead(const Stmt &loop) {
   const cpp::Expr isLater =
       cpp::binary(">=", cpp::member(cpp::name(nameOf(loop.dest)), "index"), cpp::integer(role.headStart));
-  const int cluster = kernel.plan.cluster;
-  const cpp::Expr firstBlock =
-      cpp::name(cluster > 1 ? fmt::format("int(blockIdx.x) / {}", cluster) : "int(blockIdx.x)");
   const cpp::Expr asks = kernel.plan.grid.persistent
-                             ? cpp::binary("||", cpp::binary("!=", cpp::name("block"), firstBlock), isLater)
+                             ? cpp::binary("||", cpp::binary("!=", cpp::name("block"), kernel.blockNumber()), isLater)
                              : isLater;
   cpp::Body out{cpp::Stmt::comment("The first ones of the first tile were asked for at the beginning.")};
   for (auto at = loop.body.begin(); at != loop.body.end();) {

@@ -176,20 +176,14 @@ cpp::Body GridPrinter::findTile(const plan::Role &role) const {
       declareAxis(plan.grid.axes[i], cpp::name(fmt::format("block.at[{}]", i)), find);
     return find;
   }
-  return tileOfNumber(plan.grid.persistent || plan.grid.ragged ? cpp::name("block") : blockNumber());
-}
-
-/// Of the block, or of its cluster.
-cpp::Expr GridPrinter::blockNumber() const {
-  return cpp::name(
-      fmt::format("int({}blockIdx.x){}", dialect.numbers, plan.cluster > 1 ? fmt::format(" / {}", plan.cluster) : ""));
+  return tileOfNumber(plan.grid.persistent || plan.grid.ragged ? cpp::name("block") : kernel.blockNumber());
 }
 
 cpp::Body GridPrinter::firstTile() const {
   cpp::Body find;
   for (const plan::GridAxis &axis : plan.grid.axes)
     declareTiles(axis, find);
-  cpp::Body tile = tileOfNumber(blockNumber());
+  cpp::Body tile = tileOfNumber(kernel.blockNumber());
   find.insert(find.end(), tile.begin(), tile.end());
   return find;
 }

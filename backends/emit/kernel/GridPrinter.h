@@ -44,7 +44,6 @@ private:
   void walkAxes(size_t first, size_t end, const cpp::Expr &number, const std::string &walk, const Take &take,
                 cpp::Body &out) const;
   cpp::Body findTile(const plan::Role &role) const;
-  cpp::Expr blockNumber() const;
   cpp::Body tileOfNumber(cpp::Expr number) const;
   cpp::Body dynamicLoop(const plan::Role &role, cpp::Body tile) const;
   cpp::Body boundsOf(const plan::GridAxis &axis) const;

@@ -64,6 +64,8 @@ struct KernelContext {
   cpp::Expr symbol(const std::string &name) const;
   /// Whether products into tensor memory are those of pairs of blocks.
   bool multipliesByPairs() const;
+  /// The number of this block, or of its cluster.
+  cpp::Expr blockNumber() const;
   /// The place of this block of a cluster along an axis, and the blocks that differ from it in nothing else, as a mask;
   /// along "" its rank, and all.
   cpp::Expr placeAlong(const std::string &axis) const;
