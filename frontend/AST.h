@@ -353,10 +353,11 @@ struct CaseDecl : DeclOf<DeclKind::Case> {
   bool isBench = false; ///< `bench`: to be timed, and not compared with the reference
   std::vector<Equation> settings;
 };
-/// `schedule attn_fwd for sm_90a when D == 128 { BM = 128; … }`
+/// `schedule attn_fwd for sm_90a when D == 128 cost ceildiv(N, 128) { BM = 128; … }`
 struct ScheduleDecl : DeclOf<DeclKind::Schedule> {
   Identifier arch;
   Expr *when = nullptr;
+  Expr *cost = nullptr; ///< of several that have one, the cheapest is taken
   std::vector<std::pair<Identifier, Expr *>> settings;
 };
 /// `gradient attn_fwd = attn_bwd(q, o, grad(o), grad(q)) when G == H;`

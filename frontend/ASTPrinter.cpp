@@ -152,7 +152,8 @@ private:
 
   void schedule(const ScheduleDecl &decl) {
     std::string when = decl.when ? " when " + dump(decl.when) : "";
-    line(fmt::format("schedule {} for {}{}", decl.name.text, decl.arch.text, when));
+    std::string cost = decl.cost ? " cost " + dump(decl.cost) : "";
+    line(fmt::format("schedule {} for {}{}{}", decl.name.text, decl.arch.text, when, cost));
     ++level;
     for (const auto &[key, value] : decl.settings)
       line(fmt::format("{} = {}", key.text, dump(value)));

@@ -354,6 +354,8 @@ Decl *Parser::parseSchedule() {
   node->arch = expectName("an architecture");
   if (acceptWord("when"))
     node->when = parseExpr();
+  if (acceptWord("cost"))
+    node->cost = parseExpr();
   if (panicking() && !skipToBlock())
     return node;
   Token open = current;

@@ -10,8 +10,10 @@
 #include "ir/TileIR.h"
 #include "support/Settings.h"
 
+#include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -105,6 +107,7 @@ struct Module {
   std::vector<std::unique_ptr<ProgramInfo>> programs;
   std::map<std::string, const ast::FnDecl *> functions;
   std::map<std::string, const ast::ExternFnDecl *> externs;
+  ast::Arena expanded;       ///< conditions and costs of schedules, with functions inlined
   size_t numMainKernels = 0; ///< how many of `kernels` the main file declares
   size_t numMainPrograms = 0;
 
@@ -138,25 +141,35 @@ bool saysType(const Signature &signature, const std::string &name, const std::se
 std::vector<Specialization> specializations(const Signature &signature,
                                             const std::vector<const ast::CaseDecl *> &cases);
 
-/// What a schedule sets, and for which calls.
-struct ChosenSchedule {
-  ScheduleSettings settings;
-  /// Parts of its `when` on what only a call knows: all have to hold. None: it serves every call.
+/// Which calls a schedule is for.
+struct ScheduleTerms {
+  /// Parts of its `when` on what only a call knows: all have to hold.
   std::vector<const ast::Expr *> conditions;
+  /// Of schedules that stand one after the other and have a cost, the one that serves the call and costs least is
+  /// taken. Null: it is taken if it comes first.
+  const ast::Expr *cost = nullptr;
+};
+/// What a schedule sets, and for which calls.
+struct ChosenSchedule : ScheduleTerms {
+  ScheduleSettings settings;
   /// Its word `aligned`: only calls whose tensors the copy engine can take wherever the kernel leaves them to it.
   const ast::Expr *aligned = nullptr;
+  bool isLast = false; ///< it serves every call that the others leave
 
-  bool servesEveryCall() const { return conditions.empty() && !aligned; }
-  /// "BM64_stages8", for names in emitted code. Empty where it serves every call.
+  /// "BM64_stages8", for names in emitted code. Empty for the last.
   std::string suffix() const;
 };
-/// The schedules whose ARCH (name or family) matches and whose `when` may hold, in order: of a call the first that
-/// does. The last serves every call; it sets nothing if no schedule does.
+/// The schedules whose ARCH (name or family) matches and whose `when` may hold, in order. The last serves every call;
+/// it sets nothing if no schedule does.
 std::vector<ChosenSchedule> findSchedules(const std::vector<const ast::ScheduleDecl *> &schedules,
                                           const std::vector<std::string> &archNames,
                                           const Specialization &specialization);
-/// Whether `schedule` serves a call with these dims, scalars and alignments, if its tensors are `aligned`.
-bool serves(const ChosenSchedule &schedule, const Specialization &specialization, const CallArguments &call);
+/// Whether a schedule serves a call with these dims, scalars and alignments, if its tensors are `aligned`.
+bool serves(const ScheduleTerms &schedule, const Specialization &specialization, const CallArguments &call);
+/// Which of `schedules` launchers take for a call: their order is that of findSchedules. `suits`: whether one may serve
+/// the call's tensors, if it has the word `aligned`.
+std::optional<size_t> takenOf(const std::vector<ScheduleTerms> &schedules, const Specialization &specialization,
+                              const CallArguments &call, const std::function<bool(size_t)> &suits);
 
 /// Checks and elaborates one specialisation of a kernel with a sound signature. `tunes` override the defaults of `tune`
 /// statements, and those of tiles whose sizes are written as numbers, by the digits (256: 64). `promised`: what holds

@@ -94,12 +94,10 @@ private:
     bool isRefused = false;
     options.onUnsound = [&](const plan::Plan &, const plan::Violation &) { isRefused = true; };
     DiagnosticEngine silent(sources);
-    for (planner::PlannedKernel &each :
-         planner::planSpecialization(module, *step.kernel, step.specialization, options, silent))
-      if (serves({{}, each.conditions}, step.specialization, call) &&
-          (!each.plan->aligned || cost::suits(*each.plan, step.call)))
-        return isRefused || silent.hasErrors() ? nullptr : std::move(each.plan);
-    return nullptr;
+    std::vector<planner::PlannedKernel> planned =
+        planner::planSpecialization(module, *step.kernel, step.specialization, options, silent);
+    const std::optional<size_t> taken = takenOf(planned, step.specialization, call, step.call);
+    return !taken || isRefused || silent.hasErrors() ? nullptr : std::move(planned[*taken].plan);
   }
 
   const Module &module;

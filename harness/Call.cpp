@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "harness/Call.h"
 
+#include "harness/CaseData.h"
+
 #include "backends/emit/host/HostExpr.h"
 #include "frontend/AST.h"
 #include "frontend/Program.h"
@@ -28,6 +30,7 @@ public:
     takeNumbers();
     if (refusal.empty())
       chooseSpecialization();
+    takeAlignments();
     checkConditions();
     return {std::move(prepared), std::move(refusal)};
   }
@@ -158,6 +161,12 @@ private:
     }
   }
 
+  /// Of dense tensors, which begin where an allocation does.
+  void takeAlignments() {
+    for (const auto &[name, tensor] : prepared.arguments.tensors)
+      prepared.arguments.alignments[name] = alignmentOf(tensor.elem, tensor.dims, stridesOf(tensor.dims, {}));
+  }
+
   void checkDims() {
     const std::map<std::string, int64_t> names = namesInDims();
     for (const ir::Param &param : signature.params)
@@ -219,9 +228,7 @@ private:
           std::any_of(signature.symbols.begin(), signature.symbols.end(), [&](const std::string &symbol) {
             return !prepared.arguments.symbols.count(symbol) && mentions(*condition, symbol);
           });
-      ChosenSchedule asked;
-      asked.conditions = {condition};
-      if (refusal.empty() && !isUnasked && !serves(asked, prepared.specialization, prepared.arguments))
+      if (refusal.empty() && !isUnasked && !serves({{condition}}, prepared.specialization, prepared.arguments))
         refuse("the kernel asks for `{}`, which does not hold", sources.text(condition->range));
     }
   }

@@ -222,6 +222,7 @@ private:
     if (!group.isTraced)
       result.instrument = planner::Instrumentation::None;
     result.forEveryCall = group.turn && !group.turn->isServed;
+    result.inOrder = group.turn.has_value();
     return harness::optionsFor(kernel, result, group.tunes);
   }
 
@@ -318,10 +319,11 @@ private:
                                               size_t index) {
     if (entry.group->turn)
       return elaborated[entry.group->turn->schedule];
-    const CallArguments call = callOf(entry, index);
-    return *std::find_if(elaborated.begin(), elaborated.end(), [&](const planner::ElaboratedKernel &kernel) {
-      return serves(kernel.schedule, kernel.specialization, call);
-    });
+    std::vector<ScheduleTerms> schedules;
+    for (const planner::ElaboratedKernel &kernel : elaborated)
+      schedules.push_back(kernel.schedule);
+    const auto suits = [](size_t) { return true; };
+    return elaborated[*takenOf(schedules, elaborated.front().specialization, callOf(entry, index), suits)];
   }
 
   // ---- the program -------------------------------------------------------------------------------------------------

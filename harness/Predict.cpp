@@ -29,29 +29,25 @@ public:
     planner::PlanOptions own = optionsFor(info, plans, prepared.tunes);
     std::vector<planner::PlannedKernel> planned =
         planner::planSpecialization(module, info, specialization, own, diagnostics);
-    const CallArguments asked = withoutTensors(call);
-    for (planner::PlannedKernel &each : planned) {
-      if (!serves({{}, each.conditions}, specialization, asked) ||
-          (each.plan->aligned && !cost::suits(*each.plan, shape)))
-        continue;
-      const bool isFirst = result.steps.empty();
-      PredictedStep step;
-      step.name = info.signature.name;
-      step.plan = std::move(each.plan);
-      step.call = shape;
-      step.kernel = &info;
-      step.specialization = specialization;
-      step.estimate =
-          cost::estimate(*step.plan, *plans.arch, shape, {isFirst, options.dirtyCache, isFirst, options.timeline});
-      if (!isFirst)
-        step.estimate.seconds += plans.arch->hasDependentLaunch ? earlyLaunch : nextLaunch;
-      if (options.counts)
-        count(info, specialization, own, call, step);
-      result.seconds += step.estimate.seconds;
-      result.steps.push_back(std::move(step));
-      return true;
-    }
-    return false;
+    const std::optional<size_t> taken = takenOf(planned, specialization, withoutTensors(call), shape);
+    if (!taken)
+      return false;
+    const bool isFirst = result.steps.empty();
+    PredictedStep step;
+    step.name = info.signature.name;
+    step.plan = std::move(planned[*taken].plan);
+    step.call = shape;
+    step.kernel = &info;
+    step.specialization = specialization;
+    step.estimate =
+        cost::estimate(*step.plan, *plans.arch, shape, {isFirst, options.dirtyCache, isFirst, options.timeline});
+    if (!isFirst)
+      step.estimate.seconds += plans.arch->hasDependentLaunch ? earlyLaunch : nextLaunch;
+    if (options.counts)
+      count(info, specialization, own, call, step);
+    result.seconds += step.estimate.seconds;
+    result.steps.push_back(std::move(step));
+    return true;
   }
 
   bool program(const ProgramInfo &info) {
@@ -115,14 +111,13 @@ private:
              const CallArguments &call, const PredictedStep &step) {
     if (step.estimate.operations <= 0)
       return;
-    for (planner::ElaboratedKernel &each :
-         planner::elaborateSpecialization(module, info, specialization, own, diagnostics)) {
-      if (!serves(each.schedule, specialization, withoutTensors(call)))
-        continue;
-      if (own.transform && own.transform(*each.function))
-        result.operations += countProductOperations(*each.function, call);
-      return;
-    }
+    std::vector<planner::ElaboratedKernel> elaborated =
+        planner::elaborateSpecialization(module, info, specialization, own, diagnostics);
+    const auto each = std::find_if(elaborated.begin(), elaborated.end(), [&](const planner::ElaboratedKernel &of) {
+      return serves(of.schedule, specialization, withoutTensors(call));
+    });
+    if (each != elaborated.end() && own.transform && own.transform(*each->function))
+      result.operations += countProductOperations(*each->function, call);
   }
 
   const Module &module;
@@ -157,6 +152,15 @@ cost::CallShape shapeOf(const CallArguments &arguments) {
     shape.scalars[name] = value.toDouble();
   shape.alignments = arguments.alignments;
   return shape;
+}
+
+std::optional<size_t> takenOf(const std::vector<planner::PlannedKernel> &planned, const Specialization &specialization,
+                              const CallArguments &call, const cost::CallShape &shape) {
+  std::vector<ScheduleTerms> schedules;
+  for (const planner::PlannedKernel &kernel : planned)
+    schedules.push_back(kernel.terms);
+  return tkc::takenOf(schedules, specialization, call,
+                      [&](size_t i) { return !planned[i].plan->aligned || cost::suits(*planned[i].plan, shape); });
 }
 
 std::optional<Prediction> predict(const Module &module, const Subject &subject, const PreparedCase &prepared,

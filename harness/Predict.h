@@ -50,6 +50,10 @@ std::optional<Prediction> predict(const Module &module, const Subject &subject, 
                                   const planner::PlanOptions &plans, const PredictOptions &options,
                                   DiagnosticEngine &diagnostics);
 
+/// Which of `planned` launchers take for a call of these dims, scalars and alignments, whose tensors have this shape.
+std::optional<size_t> takenOf(const std::vector<planner::PlannedKernel> &planned, const Specialization &specialization,
+                              const CallArguments &call, const cost::CallShape &shape);
+
 /// The part of `plans` that concerns a kernel: a tune or schedule key of another is none of its.
 planner::PlanOptions optionsFor(const KernelInfo &kernel, const planner::PlanOptions &plans,
                                 const std::map<std::string, int64_t> &tunes);

@@ -76,6 +76,8 @@ std::vector<ElaboratedKernel> elaborateAll(const Module &module, const KernelInf
     std::map<std::string, int64_t> tunes = takeTunes(kernel.signature, schedule.settings);
     if (options.forEveryCall)
       schedule.conditions.clear();
+    if (options.forEveryCall || options.inOrder)
+      schedule.cost = nullptr;
     auto function = elaborate(module, kernel, specialization, tunes, schedule.conditions, diagnostics);
     if (!function)
       return {};

@@ -144,7 +144,7 @@ std::vector<PlannedKernel> planAll(const Module &module, std::vector<ElaboratedK
   for (ElaboratedKernel &kernel : kernels)
     if (std::unique_ptr<plan::Plan> plan =
             planToFit(module, kernel, options, planOne, diagnostics.sourceManager(), refusals))
-      planned.push_back({kernel.kernel, std::move(kernel.specialization), std::move(kernel.schedule.conditions),
+      planned.push_back({kernel.kernel, std::move(kernel.specialization), std::move(kernel.schedule),
                          std::move(kernel.variant), std::move(plan)});
   refusals.report(diagnostics);
   return planned;

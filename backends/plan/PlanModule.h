@@ -30,8 +30,8 @@ struct ElaboratedKernel {
 struct PlannedKernel {
   const KernelInfo *kernel = nullptr;
   Specialization specialization;
-  std::vector<const ast::Expr *> conditions; ///< what a call has to be for this plan, if others serve other calls
-  std::string variant;                       ///< its name among them in emitted code; else empty
+  ScheduleTerms terms; ///< what a call has to be for this plan, if others serve other calls
+  std::string variant; ///< its name among them in emitted code; else empty
   std::unique_ptr<plan::Plan> plan;
 };
 
@@ -52,6 +52,7 @@ struct PlanOptions {
   /// (FitPlan.h). False: that is an error at once.
   bool fit = true;
   bool forEveryCall = false; ///< without the conditions of schedules: plans serve the calls that these leave out, too
+  bool inOrder = false;      ///< without the costs of schedules: of a call the first that serves it is taken
   /// Called on each plan before it is verified.
   std::function<void(plan::Plan &)> onPlanned;
   /// Told of a plan that the verifier refuses, though it asks for no more than there is: a bug in tkc. Not set:

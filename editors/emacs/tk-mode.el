@@ -12,7 +12,7 @@
 
 (defconst tk-mode-keywords
   '("kernel" "program" "fn" "import" "extern" "reference" "case" "bench" "schedule"
-    "gradient" "parallel" "for" "in" "if" "then" "else" "return" "where" "when" "tune"
+    "gradient" "parallel" "for" "in" "if" "then" "else" "return" "where" "when" "cost" "tune"
     "let" "var" "const" "out" "inout" "new" "and" "or" "not"))
 
 (defconst tk-mode-types

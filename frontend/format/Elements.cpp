@@ -213,7 +213,9 @@ private:
                         i + 1 < elements.size() && elements[i + 1].token.is(TokenKind::Equal);
     if (isAtomicWord)
       return Role::AtomicWord;
-    return isKeyword(token) ? Role::Word : Role::Plain;
+    // Nothing else stands behind an operand.
+    const bool isCost = token.text == "cost" && previous && endsOperand(*previous);
+    return isKeyword(token) || isCost ? Role::Word : Role::Plain;
   }
 
   std::vector<Element> &elements;
@@ -281,7 +283,8 @@ bool mayBreakBetween(const Element &before, const Element &after) {
   if (before.token.is(TokenKind::Comma) || after.role == Role::WhereClause)
     return true;
   bool isElse = after.token.is(TokenKind::KwElse) || after.token.text == "then" || after.token.text == "when";
-  return isElse || before.role == Role::Binary || after.role == Role::Binary;
+  bool isCost = after.token.text == "cost" && after.role == Role::Word;
+  return isElse || isCost || before.role == Role::Binary || after.role == Role::Binary;
 }
 
 } // namespace tkc::formatter

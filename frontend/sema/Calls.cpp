@@ -5,6 +5,7 @@
 #include "frontend/sema/ConstantExpr.h"
 #include "frontend/sema/Elaborator.h"
 #include "frontend/sema/ModulePhases.h"
+#include "frontend/sema/PlaceArgs.h"
 
 #include "llvm/Support/Casting.h"
 
@@ -92,32 +93,11 @@ Val Elaborator::call(const ast::CallExpr &expr) {
 
 std::optional<std::vector<const ast::Expr *>>
 Elaborator::placeArgs(const ast::CallExpr &expr, const std::vector<std::string_view> &params, std::string_view name) {
-  std::vector<const ast::Expr *> placed(params.size());
-  for (size_t i = 0; i < expr.args.size(); ++i) {
-    const ast::Argument &arg = expr.args[i];
-    size_t place = i;
-    if (!arg.name.text.empty()) {
-      place = static_cast<size_t>(std::find(params.begin(), params.end(), arg.name.text) - params.begin());
-      if (place == params.size()) {
-        reportUnknown(reporter, "argument", arg.name.text, arg.name.range, {params.begin(), params.end()});
-        return std::nullopt;
-      }
-    }
-    if (place >= params.size()) {
-      error(Diag::number_of_arguments, expr.range, name, params.size(), expr.args.size());
-      return std::nullopt;
-    }
-    if (placed[place]) {
-      error(Diag::argument_twice, arg.value->range, params[place]);
-      return std::nullopt;
-    }
-    placed[place] = arg.value;
-  }
-  if (std::count(placed.begin(), placed.end(), nullptr) != 0) {
-    error(Diag::number_of_arguments, expr.range, name, params.size(), expr.args.size());
+  const auto tell = [&](Diag id, SourceRange where, const auto &...args) { error(id, where, args...); };
+  const std::optional<std::vector<ast::Expr *>> placed = sema::placeArgs(expr, params, name, reporter, tell);
+  if (!placed)
     return std::nullopt;
-  }
-  return placed;
+  return std::vector<const ast::Expr *>(placed->begin(), placed->end());
 }
 
 Val Elaborator::callBuiltIn(const BuiltIn &builtIn, const ast::CallExpr &expr) {

@@ -3,6 +3,7 @@
 //
 // Puts a module together: declarations by name, references, cases, schedules and gradients with what they are about.
 #include "frontend/Sema.h"
+#include "frontend/sema/FunctionExpander.h"
 #include "frontend/sema/ModulePhases.h"
 #include "frontend/sema/Report.h"
 
@@ -14,7 +15,8 @@ namespace {
 
 class Assembler {
 public:
-  Assembler(Module &module, Reporter &reporter) : module(module), reporter(reporter) {}
+  Assembler(Module &module, Reporter &reporter)
+      : module(module), reporter(reporter), functions(module.functions, module.expanded, reporter) {}
 
   void assemble(size_t numFiles) {
     for (size_t i = 0; i < module.files.size(); ++i) {
@@ -128,6 +130,8 @@ private:
       if (isMain)
         (caseDecl->isBench ? info.mainBenches : info.mainCases).push_back(caseDecl);
     } else if (auto *schedule = llvm::dyn_cast<ast::ScheduleDecl>(&decl)) {
+      for (ast::Expr **expr : {&schedule->when, &schedule->cost})
+        *expr = functions.expand(*expr);
       info.schedules.push_back(schedule);
     } else if (auto *gradient = llvm::dyn_cast<ast::GradientDecl>(&decl)) {
       // The main file's come first, so that it may replace what an imported one says.
@@ -157,6 +161,7 @@ private:
 
   Module &module;
   Reporter &reporter;
+  FunctionExpander functions; ///< for what launchers compute
   std::map<std::string, SourceRange> names;
   std::set<std::pair<uint32_t, std::string>> served; ///< by a gradient for every call: in this file, this kernel
 };

@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <cmath>
 #include <fmt/core.h>
+#include <limits>
 
 namespace tkc {
 namespace sema {
@@ -196,6 +197,20 @@ void checkPart(const ast::Expr *part, const Signature &signature, Reporter &repo
     refuseTypes(part, signature, reporter);
 }
 
+/// A number that launchers can compute.
+void checkCost(const ast::Expr *cost, const Signature &signature, Reporter &reporter) {
+  const Specialization any = anySpecialization(signature);
+  const CallArguments call = anyCall(signature);
+  const ast::Expr *culprit = nullptr;
+  const Val value = evalConstant(cost, lookupIn(any, call), &culprit);
+  if (value.isError() && culprit && !llvm::isa<ast::ErrorExpr>(culprit))
+    reporter.error(Diag::when_unknown, culprit->range);
+  else if (value.isConst() && value.elem == ElemType::Bool)
+    reporter.error(Diag::cost_not_number, cost->range, describe(value));
+  else if (value.isConst())
+    refuseTypes(cost, signature, reporter);
+}
+
 void checkCondition(const ast::Expr *when, const Signature &signature, Reporter &reporter) {
   std::vector<const ast::Expr *> parts;
   splitConjunction(when, parts);
@@ -212,6 +227,8 @@ void checkSchedule(const ast::ScheduleDecl &decl, const Signature &signature, Re
   NameLookup lookup = lookupIn(any);
   if (decl.when)
     checkCondition(decl.when, signature, reporter);
+  if (decl.cost)
+    checkCost(decl.cost, signature, reporter);
   std::map<std::string, SourceRange> seen;
   for (auto &[key, value] : decl.settings) {
     auto [previous, isNew] = seen.try_emplace(key.text, key.range);
@@ -234,7 +251,8 @@ std::vector<ChosenSchedule> findSchedules(const std::vector<const ast::ScheduleD
                                           const Specialization &specialization) {
   const sema::NameLookup lookup = sema::lookupIn(specialization);
   std::vector<ChosenSchedule> found;
-  bool servesAligned = false; // all such calls
+  bool servesAligned = false;       // all such calls
+  std::optional<size_t> servingAll; // one that has a cost
   for (const ast::ScheduleDecl *schedule : schedules) {
     if (schedule->arch.text != "all" &&
         std::find(archNames.begin(), archNames.end(), schedule->arch.text) == archNames.end())
@@ -253,34 +271,66 @@ std::vector<ChosenSchedule> findSchedules(const std::vector<const ast::ScheduleD
         chosen.conditions.push_back(part);
       else
         mayHold &= value.number != 0;
+    chosen.cost = schedule->cost;
+    if (servingAll && mayHold && !chosen.cost)
+      break;
     if (!mayHold || (chosen.aligned && servesAligned))
       continue;
-    servesAligned |= chosen.aligned && chosen.conditions.empty();
+    servesAligned |= chosen.aligned && chosen.conditions.empty() && !chosen.cost;
     for (auto &[key, expr] : schedule->settings)
       if (std::optional<ScheduleValue> value = sema::settingValue(expr, lookup))
         chosen.settings.try_emplace(key.text, *value);
+    const bool servesEveryCall = chosen.conditions.empty() && !chosen.aligned;
+    if (servesEveryCall && chosen.cost)
+      servingAll = found.size();
     found.push_back(std::move(chosen));
-    if (found.back().servesEveryCall())
-      return found;
+    if (servesEveryCall && !servingAll)
+      break;
   }
-  found.emplace_back();
+  if (servingAll)
+    std::rotate(found.begin() + *servingAll, found.begin() + *servingAll + 1, found.end());
+  else if (found.empty() || !found.back().conditions.empty() || found.back().aligned)
+    found.emplace_back();
+  found.back().isLast = true;
   return found;
 }
 
 std::string ChosenSchedule::suffix() const {
   std::string result = aligned ? "aligned" : "";
-  if (!servesEveryCall())
+  if (!isLast)
     for (const auto &[key, value] : settings)
       result += (result.empty() ? "" : "_") + key + (value.name.empty() ? fmt::format("{}", value.number) : value.name);
   return result;
 }
 
-bool serves(const ChosenSchedule &schedule, const Specialization &specialization, const CallArguments &call) {
+bool serves(const ScheduleTerms &schedule, const Specialization &specialization, const CallArguments &call) {
   const sema::NameLookup lookup = sema::lookupIn(specialization, call);
   return std::all_of(schedule.conditions.begin(), schedule.conditions.end(), [&](const ast::Expr *part) {
     const sema::Val value = sema::evalConstant(part, lookup);
     return value.isConst() && value.number != 0;
   });
+}
+
+std::optional<size_t> takenOf(const std::vector<ScheduleTerms> &schedules, const Specialization &specialization,
+                              const CallArguments &call, const std::function<bool(size_t)> &suits) {
+  const sema::NameLookup lookup = sema::lookupIn(specialization, call);
+  std::optional<size_t> cheapest;
+  double least = std::numeric_limits<double>::infinity();
+  for (size_t i = 0; i < schedules.size(); ++i) {
+    if (cheapest && !schedules[i].cost)
+      break;
+    if (!serves(schedules[i], specialization, call) || !suits(i))
+      continue;
+    if (!schedules[i].cost)
+      return i;
+    const sema::Val cost = sema::evalConstant(schedules[i].cost, lookup);
+    if (cheapest && !(cost.isConst() && cost.number < least))
+      continue;
+    cheapest = i;
+    if (cost.isConst())
+      least = cost.number;
+  }
+  return cheapest;
 }
 
 } // namespace tkc

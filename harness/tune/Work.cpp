@@ -128,7 +128,7 @@ private:
       for (const auto &[name, value] : schedule.settings)
         if (value.name.empty())
           settings[name] = static_cast<int64_t>(value.number);
-      if (schedule.servesEveryCall())
+      if (schedule.isLast)
         for (const planner::Key &key : planner::keys())
           if (const auto found = settings.find(std::string(key.name)); !key.isTuned && found != settings.end())
             one.fixed.insert(*found);

@@ -4,6 +4,7 @@
 
 #include "backends/emit/kernel/Types.h"
 
+#include <algorithm>
 #include <fmt/ranges.h>
 #include <llvm/Support/Casting.h>
 #include <utility>
@@ -55,6 +56,20 @@ public:
     }
     refuseUnless(together);
     decide(*terms.back());
+  }
+
+  /// Statements that name the cheapest.
+  void choose(const std::vector<Offer> &offers, const std::string &cheapest) {
+    statements.push_back(cpp::Stmt::declaration("tk::host::cheapest", cheapest));
+    for (const Offer &offer : offers) {
+      const cpp::Stmt add = cpp::Stmt::expression(
+          cpp::call(cheapest + ".offer", {cpp::integer(static_cast<int64_t>(offer.number)), tree(*offer.terms->cost)}));
+      if (offer.terms->conditions.empty())
+        statements.push_back(add);
+      else
+        statements.push_back(cpp::Stmt::ifThen(all(offer.terms->conditions), {add}));
+    }
+    give(cpp::name(cheapest + ".number"));
   }
 
   cpp::Body statements;
@@ -169,6 +184,15 @@ Conditions::Conditions(const std::set<std::string> &taken) {
     scope.reserve(name);
 }
 
+std::vector<const ast::Expr *> expressionsOf(const std::vector<Offer> &offers) {
+  std::vector<const ast::Expr *> all;
+  for (const Offer &offer : offers) {
+    all.insert(all.end(), offer.terms->conditions.begin(), offer.terms->conditions.end());
+    all.push_back(offer.terms->cost);
+  }
+  return all;
+}
+
 std::set<std::string> askedAbout(const std::vector<const ast::Expr *> &conditions) {
   std::set<std::string> asked;
   for (const ast::Expr *condition : conditions)
@@ -180,19 +204,36 @@ std::string Conditions::call(const std::string &kernel, const std::vector<const 
                              const Quantities &quantities) {
   const std::set<std::string> asked = askedAbout(conditions);
   const Names parameters = parametersFor(asked, quantities);
+  Body body(parameters);
+  body.decideAll(conditions);
+  return callOf(kernel + "_when", "bool", asked, parameters, body.statements, quantities);
+}
+
+std::string Conditions::cheapest(const std::string &kernel, const std::vector<Offer> &offers,
+                                 const Quantities &quantities) {
+  const std::set<std::string> asked = askedAbout(expressionsOf(offers));
+  const Names parameters = parametersFor(asked, quantities);
+  std::string local = "least";
+  while (std::any_of(parameters.begin(), parameters.end(), [&](const auto &it) { return it.second == local; }))
+    local += "_";
+  Body body(parameters);
+  body.choose(offers, local);
+  return callOf(kernel + "_cheapest", "int", asked, parameters, body.statements, quantities);
+}
+
+std::string Conditions::callOf(const std::string &wanted, const char *result, const std::set<std::string> &asked,
+                               const Names &parameters, const cpp::Body &statements, const Quantities &quantities) {
   std::vector<std::string> declared, given;
   for (const std::string &name : asked)
     if (const Quantity &quantity = quantities.at(name); !quantity.type.empty()) {
       declared.push_back(quantity.type + " " + parameters.at(name));
       given.push_back(quantity.text);
     }
-  Body body(parameters);
-  body.decideAll(conditions);
-  const std::string rest = fmt::format("({}) {{\n{}}}\n", fmt::join(declared, ", "), print(body.statements, 2));
-  const auto [name, isNew] = names.try_emplace(rest);
+  const std::string rest = fmt::format("({}) {{\n{}}}\n", fmt::join(declared, ", "), print(statements, 2));
+  const auto [name, isNew] = names.try_emplace(result + rest);
   if (isNew) {
-    name->second = scope.take(kernel + "_when");
-    text += fmt::format("static bool {}{}\n", name->second, rest);
+    name->second = scope.take(wanted);
+    text += fmt::format("static {} {}{}\n", result, name->second, rest);
   }
   return fmt::format("{}({})", name->second, fmt::join(given, ", "));
 }

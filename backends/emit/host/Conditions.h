@@ -1,8 +1,8 @@
 // Part of tkc, under the Apache License v2.0 with LLVM Exceptions. See LICENSE.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Long conditions of schedules (`when`) become functions before the launchers. A condition is printed once, however
-// many kernels, element types and entry points ask it, and its parts stand in statements of their own.
+// Long conditions of schedules (`when`), and their costs, become functions before the launchers. One is printed once,
+// however many kernels, element types and entry points ask it, and its parts stand in statements of their own.
 #pragma once
 
 #include "backends/cpp/Cpp.h"
@@ -26,6 +26,15 @@ using Quantities = std::map<std::string, Quantity>;
 /// Every name, and "alignment(a)", in the conditions.
 std::set<std::string> askedAbout(const std::vector<const ast::Expr *> &conditions);
 
+/// A schedule among those that have costs.
+struct Offer {
+  size_t number; ///< by which the launcher knows it
+  const ScheduleTerms *terms;
+};
+
+/// All that the offers ask about.
+std::vector<const ast::Expr *> expressionsOf(const std::vector<Offer> &offers);
+
 class Conditions {
 public:
   /// `taken` are names of the file's functions and kernels.
@@ -35,10 +44,19 @@ public:
   std::string call(const std::string &kernel, const std::vector<const ast::Expr *> &conditions,
                    const Quantities &quantities);
 
+  /// A call of the function that gives the number of the cheapest of the `offers` whose conditions hold; -1: there is
+  /// none.
+  std::string cheapest(const std::string &kernel, const std::vector<Offer> &offers, const Quantities &quantities);
+
   /// All functions that were called.
   const std::string &definitions() const { return text; }
 
 private:
+  /// A call of the function with these statements; `wanted` is its name if it is new, and free.
+  std::string callOf(const std::string &wanted, const char *result, const std::set<std::string> &asked,
+                     const std::map<std::string, std::string> &parameters, const cpp::Body &statements,
+                     const Quantities &quantities);
+
   cpp::NameScope scope;
   std::map<std::string, std::string> names; ///< of functions, by parameters and body
   std::string text;

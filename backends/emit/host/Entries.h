@@ -35,6 +35,28 @@ template <class Visit> void forEachKernel(const std::vector<planner::PlannedKern
   }
 }
 
+/// Those of `planned` that are for one GPU.
+inline std::vector<const planner::PlannedKernel *>
+plansFor(const arch::Description &gpu, const std::vector<const planner::PlannedKernel *> &planned) {
+  std::vector<const planner::PlannedKernel *> result;
+  for (const planner::PlannedKernel *kernel : planned)
+    if (kernel->plan->arch == gpu.name)
+      result.push_back(kernel);
+  return result;
+}
+
+/// The kernels from the `begin`th on of which the cheapest is taken: all have a cost, and one specialisation. Empty
+/// where the first has no cost.
+inline std::vector<const planner::PlannedKernel *>
+comparedFrom(const std::vector<const planner::PlannedKernel *> &kernels, size_t begin) {
+  std::vector<const planner::PlannedKernel *> result;
+  for (size_t i = begin;
+       i < kernels.size() && kernels[i]->terms.cost && kernels[i]->specialization == kernels[begin]->specialization;
+       ++i)
+    result.push_back(kernels[i]);
+  return result;
+}
+
 /// Programs in order, each with all its plans.
 template <class Visit> void forEachProgram(const std::vector<std::unique_ptr<ProgramPlan>> &programs, Visit visit) {
   std::set<const ProgramInfo *> done;

@@ -449,7 +449,19 @@ void HostFunction::openBranch(const Specialization &specialization, const std::v
   text += fmt::format("if ({}) {{\n", test);
 }
 
-/// What conditions of schedules ask about. Types that the specialisation fixes stand in place.
+void HostFunction::openBranch(const Specialization &specialization, const std::vector<Offer> &offers, size_t number,
+                              Conditions &functions) {
+  const std::string test = condition(specialization);
+  text += fmt::format("if ({}{}{} == {}) {{\n", test, test.empty() ? "" : " && ",
+                      cheapestOf(specialization, offers, functions), number);
+}
+
+std::string HostFunction::cheapestOf(const Specialization &specialization, const std::vector<Offer> &offers,
+                                     Conditions &functions) const {
+  return functions.cheapest(entryName(signature.name), offers, quantities(specialization, expressionsOf(offers)));
+}
+
+/// What conditions and costs of schedules ask about. Types that the specialisation fixes stand in place.
 Quantities HostFunction::quantities(const Specialization &specialization,
                                     const std::vector<const ast::Expr *> &conditions) const {
   Quantities asked;

@@ -23,6 +23,7 @@ struct Specialization;
 namespace tkc::cuda {
 
 class Conditions;
+struct Offer;
 struct Quantity;
 using Quantities = std::map<std::string, Quantity>;
 
@@ -81,6 +82,12 @@ protected:
   void openBranch(const Specialization &specialization, const std::vector<const ast::Expr *> &conditions,
                   Conditions &functions);
   void openBranch(const Specialization &specialization);
+  /// The branch of one of the offers, where it is the cheapest.
+  void openBranch(const Specialization &specialization, const std::vector<Offer> &offers, size_t number,
+                  Conditions &functions);
+  /// The number of the cheapest of the offers, as a call of one of `functions`.
+  std::string cheapestOf(const Specialization &specialization, const std::vector<Offer> &offers,
+                         Conditions &functions) const;
   /// What is left where no branch was taken.
   void endWithoutSpecialization();
 

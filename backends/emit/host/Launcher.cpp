@@ -29,7 +29,7 @@ public:
               const Architectures &gpus, const FileNames &names, const SourceManager &sources, const Dialect &dialect,
               Conditions &conditions)
       : HostFunction(signature, sources, dialect, names), planned(std::move(planned)), gpus(gpus),
-        conditions(conditions) {}
+        conditions(conditions), cheapestName(fresh("cheapest")) {}
 
   /// The function that does the work. What programs launch, or what may follow copies to workspace, is told what stands
   /// before it, and is called by the C function; else it is the C function itself, or a plain one in the namespace
@@ -69,18 +69,54 @@ private:
     const bool isOneOfSeveral = gpus.size() > 1;
     if (isOneOfSeveral)
       line("if ({}.code == {}) {{ // {}", deviceName, index, gpu.name);
-    for (const planner::PlannedKernel *kernel : planned)
-      if (kernel->plan->arch == gpu.name)
-        dispatch(*kernel,
-                 (isOneOfSeveral ? namespaceOf(gpu, names.entries) + "::" : "") + names.kernels.at(kernel->plan.get()),
-                 isLaunched);
+    const std::string scope = isOneOfSeveral ? namespaceOf(gpu, names.entries) + "::" : "";
+    const std::vector<const planner::PlannedKernel *> all = plansFor(gpu, planned);
+    for (size_t i = 0; i < all.size();) {
+      const std::vector<const planner::PlannedKernel *> compared = comparedFrom(all, i);
+      if (compared.empty()) {
+        openBranch(all[i]->specialization, all[i]->terms.conditions, conditions);
+        launch(*all[i], scope, isLaunched);
+        text += "}\n";
+      } else {
+        dispatchCheapest(compared, scope, isLaunched);
+      }
+      i += std::max<size_t>(compared.size(), 1);
+    }
     if (isOneOfSeveral)
       text += "}\n";
   }
 
-  void dispatch(const planner::PlannedKernel &kernel, const std::string &name, bool isLaunched) {
+  /// Those with the word `aligned` first: where the cheapest turns out not to suit the call, the others are compared.
+  void dispatchCheapest(const std::vector<const planner::PlannedKernel *> &compared, const std::string &scope,
+                        bool isLaunched) {
+    const Specialization &specialization = compared.front()->specialization;
+    std::vector<Offer> all, unaligned;
+    for (size_t i = 0; i < compared.size(); ++i) {
+      all.push_back({i, &compared[i]->terms});
+      if (!compared[i]->plan->aligned)
+        unaligned.push_back(all.back());
+    }
+    openBranch(specialization);
+    const bool comparesAgain = !unaligned.empty() && unaligned.size() < all.size();
+    line("{}int {} = {};", comparesAgain ? "" : "const ", cheapestName, cheapestOf(specialization, all, conditions));
+    for (const bool isAligned : {true, false})
+      for (const Offer &offer : all) {
+        const planner::PlannedKernel &kernel = *compared[offer.number];
+        if (kernel.plan->aligned != isAligned)
+          continue;
+        line("if ({} == {}) {{", cheapestName, offer.number);
+        launch(kernel, scope, isLaunched);
+        if (isAligned && comparesAgain)
+          line("{} = {};", cheapestName, cheapestOf(specialization, unaligned, conditions));
+        text += "}\n";
+      }
+    text += "}\n";
+  }
+
+  /// Launches a kernel and returns, if it suits the call.
+  void launch(const planner::PlannedKernel &kernel, const std::string &scope, bool isLaunched) {
     const plan::Plan &plan = *kernel.plan;
-    openBranch(kernel.specialization, kernel.conditions, conditions);
+    const std::string name = scope + names.kernels.at(&plan);
     line("{} {}{{}};", argumentsOf(name), argumentsName);
     const MemberNames members(plan, names.kernels.at(&plan));
     fillArguments(plan, members);
@@ -104,7 +140,7 @@ private:
          : plan.cluster > 1 ? ", tk::host::order::after_all"
                             : "",
          plan.cluster > 1 ? fmt::format(", {}", plan.cluster) : "");
-    line("return {}.status();\n}}{}", callName, plan.aligned ? "\n}" : "");
+    line("return {}.status();{}", callName, plan.aligned ? "\n}" : "");
   }
 
   /// Whether as many blocks are launched as run at once, each of which takes tile after tile. Where there is no
@@ -271,6 +307,7 @@ private:
   std::vector<const planner::PlannedKernel *> planned;
   const Architectures &gpus;
   Conditions &conditions;
+  const std::string cheapestName;
   const std::string orderName = fresh("order");
   std::string columns; ///< of the plan at hand: what the launcher chose; empty: it chooses none
 };

@@ -95,13 +95,24 @@ private:
       if (gpus.size() > 1)
         line("if ({}.code == {}) {{ // {}", deviceName, i, gpus[i]->name);
       const size_t begin = text.size();
-      for (const planner::PlannedKernel *kernel : planned)
-        if (kernel->plan->arch == gpus[i]->name && !kernel->plan->aligned) {
+      std::vector<const planner::PlannedKernel *> all = plansFor(*gpus[i], planned);
+      std::erase_if(all, [](const planner::PlannedKernel *kernel) { return kernel->plan->aligned; });
+      for (size_t k = 0; k < all.size();) {
+        const std::vector<const planner::PlannedKernel *> compared = comparedFrom(all, k);
+        std::vector<Offer> offers;
+        for (size_t number = 0; number < compared.size(); ++number)
+          offers.push_back({number, &compared[number]->terms});
+        const size_t end = k + std::max<size_t>(compared.size(), 1);
+        for (size_t number = 0; k < end; ++k, ++number) {
           text += text.size() == begin ? "" : "else ";
-          openBranch(kernel->specialization, kernel->conditions, conditions);
-          askOf(*kernel->plan, gpus[i]->bandwidthGBs * gpus[i]->rates.memoryShare);
+          if (offers.empty())
+            openBranch(all[k]->specialization, all[k]->terms.conditions, conditions);
+          else
+            openBranch(all[k]->specialization, offers, number, conditions);
+          askOf(*all[k]->plan, gpus[i]->bandwidthGBs * gpus[i]->rates.memoryShare);
           text += "}\n";
         }
+      }
       text += gpus.size() > 1 ? "}\n" : "";
     }
     line("static_cast<void>({});", deviceName);

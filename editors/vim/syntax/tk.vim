@@ -5,7 +5,7 @@ if exists('b:current_syntax')
 endif
 
 syntax keyword tkDeclaration kernel program fn import extern reference case bench schedule gradient
-syntax keyword tkKeyword parallel for in if then else return where when tune let var
+syntax keyword tkKeyword parallel for in if then else return where when cost tune let var
 syntax keyword tkModifier const out inout new
 syntax keyword tkOperatorWord and or not
 syntax keyword tkType f64 f32 tf32 f16 bf16 f8e4m3 f8e5m2 f8e8m0 f6e2m3 f6e3m2 f4e2m1 i64 i32 i8 u8 i4 u4

@@ -41,6 +41,19 @@ template <class A, class B> auto ceildiv(A a, B b) {
     return -divide(-a, b);
 }
 
+/// Of schedules with costs, the cheapest that was offered; of equal ones the first.
+struct cheapest {
+  int number = -1; ///< by which the launcher knows it
+  double cost = 0;
+
+  void offer(int of, double costs) {
+    if (number < 0 || costs < cost) {
+      number = of;
+      cost = costs;
+    }
+  }
+};
+
 /// A tensor argument after its first checks: null `data` where it was left out.
 struct argument {
   const char *name = "";
@@ -86,8 +99,8 @@ public:
     va_end(arguments);
   }
 
-  /// Null, rank, element type, contiguous last dim, device memory. Bytes are taken for pairs of the integers of four bits
-  /// that `pairs` names: frameworks have no such type.
+  /// Null, rank, element type, contiguous last dim, device memory. Bytes are taken for pairs of the integers of four
+  /// bits that `pairs` names: frameworks have no such type.
   argument tensor(const char *name, const tk_tensor *t, int rank, bool optional = false,
                   element pairs = element::uint8) {
     argument result{name, nullptr, element::f32};
