@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -353,11 +354,17 @@ struct CaseDecl : DeclOf<DeclKind::Case> {
   bool isBench = false; ///< `bench`: to be timed, and not compared with the reference
   std::vector<Equation> settings;
 };
+/// By name.
+using Functions = std::map<std::string, const FnDecl *>;
+
 /// `schedule attn_fwd for sm_90a when D == 128 cost ceildiv(N, 128) { BM = 128; … }`
 struct ScheduleDecl : DeclOf<DeclKind::Schedule> {
   Identifier arch;
   Expr *when = nullptr;
   Expr *cost = nullptr; ///< of several that have one, the cheapest is taken
+  /// The cost as it is written, and the functions that it may call: sema inlines them in `cost`.
+  Expr *writtenCost = nullptr;
+  const Functions *functions = nullptr;
   std::vector<std::pair<Identifier, Expr *>> settings;
 };
 /// `gradient attn_fwd = attn_bwd(q, o, grad(o), grad(q)) when G == H;`

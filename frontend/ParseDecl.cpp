@@ -355,7 +355,7 @@ Decl *Parser::parseSchedule() {
   if (acceptWord("when"))
     node->when = parseExpr();
   if (acceptWord("cost"))
-    node->cost = parseExpr();
+    node->cost = node->writtenCost = parseExpr();
   if (panicking() && !skipToBlock())
     return node;
   Token open = current;

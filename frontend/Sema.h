@@ -105,7 +105,7 @@ struct Module {
   std::vector<ast::File> files;                     ///< the main one first
   std::vector<std::unique_ptr<KernelInfo>> kernels; ///< of the main file first, then of imports
   std::vector<std::unique_ptr<ProgramInfo>> programs;
-  std::map<std::string, const ast::FnDecl *> functions;
+  ast::Functions functions;
   std::map<std::string, const ast::ExternFnDecl *> externs;
   ast::Arena expanded;       ///< conditions and costs of schedules, with functions inlined
   size_t numMainKernels = 0; ///< how many of `kernels` the main file declares
@@ -148,6 +148,7 @@ struct ScheduleTerms {
   /// Of schedules that stand one after the other and have a cost, the one that serves the call and costs least is
   /// taken. Null: it is taken if it comes first.
   const ast::Expr *cost = nullptr;
+  const ast::ScheduleDecl *decl = nullptr; ///< of a schedule with a cost: it has the cost as it is written
 };
 /// What a schedule sets, and for which calls.
 struct ChosenSchedule : ScheduleTerms {

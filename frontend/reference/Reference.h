@@ -25,7 +25,7 @@ struct ReferenceInput {
   std::map<std::string, ElemType> typeArgs;
   std::vector<std::string> outputs; ///< out and inout parameters to compute
   std::vector<std::string> absent;  ///< optional parameters left out; `x != none` is false for these
-  const std::map<std::string, const ast::FnDecl *> *functions = nullptr; ///< that equations may call
+  const ast::Functions *functions = nullptr; ///< that equations may call
 };
 
 /// How well a kernel that computes the same thing may round. docs/numerics.md derives the rules.

@@ -17,10 +17,8 @@ class Reporter;
 
 class FunctionExpander {
 public:
-  using Functions = std::map<std::string, const ast::FnDecl *>;
-
   /// All outlive it. New expressions are made in `arena`.
-  FunctionExpander(const Functions &functions, ast::Arena &arena, Reporter &reporter)
+  FunctionExpander(const ast::Functions &functions, ast::Arena &arena, Reporter &reporter)
       : functions(functions), arena(arena), reporter(reporter) {}
 
   /// `expr` itself where it calls none of the functions; null stays null. Schedules of several kernels have one
@@ -36,7 +34,7 @@ private:
   ast::Expr *inlined(const ast::FnDecl &fn, const ast::CallExpr &call, const Bindings &outer);
   ast::Expr *failed(const ast::Expr &where);
 
-  const Functions &functions;
+  const ast::Functions &functions;
   ast::Arena &arena;
   Reporter &reporter;
   std::map<const ast::Expr *, ast::Expr *> known;

@@ -132,6 +132,7 @@ private:
     } else if (auto *schedule = llvm::dyn_cast<ast::ScheduleDecl>(&decl)) {
       for (ast::Expr **expr : {&schedule->when, &schedule->cost})
         *expr = functions.expand(*expr);
+      schedule->functions = &module.functions;
       info.schedules.push_back(schedule);
     } else if (auto *gradient = llvm::dyn_cast<ast::GradientDecl>(&decl)) {
       // The main file's come first, so that it may replace what an imported one says.

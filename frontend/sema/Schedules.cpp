@@ -272,6 +272,7 @@ std::vector<ChosenSchedule> findSchedules(const std::vector<const ast::ScheduleD
       else
         mayHold &= value.number != 0;
     chosen.cost = schedule->cost;
+    chosen.decl = schedule;
     if (servingAll && mayHold && !chosen.cost)
       break;
     if (!mayHold || (chosen.aligned && servesAligned))

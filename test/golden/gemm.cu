@@ -4100,333 +4100,103 @@ __global__ void __launch_bounds__(384, 1) gemm_bf16(const __grid_constant__ gemm
 
 } // namespace
 
+static auto cost_blocks(auto m, auto rows, auto n, auto columns) {
+  return tk::host::ceildiv(m, rows) * tk::host::ceildiv(n, columns);
+}
+
+static auto cost_lookups(auto bytes) {
+  return tk::host::divide(64, tk::host::min(tk::host::max(bytes, 16), 64));
+}
+
+static auto cost_time(auto start, auto blocks, auto places, auto round, auto terms, auto term, auto crowd) {
+  return start + tk::host::ceildiv(blocks, places) * (round + terms * term) +
+         tk::host::divide(blocks * terms * crowd, places);
+}
+
+static auto cost_narrow_time(auto start, auto rows, auto n, auto places, auto most, auto step, auto round, auto terms,
+                             auto columns, auto a, auto b, auto crowd) {
+  const auto rounds = tk::host::ceildiv(rows * tk::host::ceildiv(n, most), places);
+  const auto fitting = tk::host::ceildiv(tk::host::ceildiv(n, tk::host::divide(rounds * places, rows)), step) * step;
+  const auto width =
+      tk::host::min(most, tk::host::max(tk::host::divide(tk::host::divide(most, 2), step) * step + step, fitting));
+  return cost_time(start, rows * tk::host::ceildiv(n, width), places, round, terms,
+                   tk::host::divide(columns * width, 10) + a + tk::host::divide(b * width, most), crowd);
+}
+
+static auto cost_copies(auto bytes) {
+  return tk::host::divide(16, tk::host::min(bytes, 16)) - 1;
+}
+
 static int gemm_cheapest(int64_t K, int64_t M, int64_t N, int64_t alignment_a, int64_t alignment_b,
                          int64_t multiprocessors) {
   tk::host::cheapest least;
-  least.offer(0, 3480000 +
-                     tk::host::ceildiv(tk::host::ceildiv(M, 64) * tk::host::ceildiv(N, 64), multiprocessors) *
-                         (1460000 +
-                          K * (372 + 370 * (tk::host::divide(64, tk::host::min(tk::host::max(alignment_a, 16), 64)) +
-                                            tk::host::divide(64, tk::host::min(tk::host::max(alignment_b, 16), 64))))) +
-                     tk::host::divide(tk::host::ceildiv(M, 64) * tk::host::ceildiv(N, 64) * K * 1100, multiprocessors));
-  least.offer(
-      1,
-      3740000 +
-          tk::host::ceildiv(tk::host::ceildiv(M, 64) * tk::host::ceildiv(N, 128), multiprocessors) *
-              (1420000 + K * (534 + 553 * (tk::host::divide(64, tk::host::min(tk::host::max(alignment_a, 16), 64)) +
-                                           tk::host::divide(64, tk::host::min(tk::host::max(alignment_b, 16), 64))))) +
-          tk::host::divide(tk::host::ceildiv(M, 64) * tk::host::ceildiv(N, 128) * K * 1780, multiprocessors));
+  least.offer(0, cost_time(3480000, cost_blocks(M, 64, N, 64), multiprocessors, 1460000, K,
+                           372 + 370 * (cost_lookups(alignment_a) + cost_lookups(alignment_b)), 1100));
+  least.offer(1, cost_time(3740000, cost_blocks(M, 64, N, 128), multiprocessors, 1420000, K,
+                           534 + 553 * (cost_lookups(alignment_a) + cost_lookups(alignment_b)), 1780));
   if (tk::host::min(alignment_a, alignment_b) >= 16)
-    least.offer(2,
-                3710000 +
-                    tk::host::ceildiv(tk::host::ceildiv(M, 64) * tk::host::ceildiv(N, 192), multiprocessors) *
-                        (1720000 +
-                         K * (983 + 727 * (tk::host::divide(64, tk::host::min(tk::host::max(alignment_a, 16), 64)) +
-                                           tk::host::divide(64, tk::host::min(tk::host::max(alignment_b, 16), 64))))) +
-                    tk::host::divide(tk::host::ceildiv(M, 64) * tk::host::ceildiv(N, 192) * K * 2100, multiprocessors));
+    least.offer(2, cost_time(3710000, cost_blocks(M, 64, N, 192), multiprocessors, 1720000, K,
+                             983 + 727 * (cost_lookups(alignment_a) + cost_lookups(alignment_b)), 2100));
   if (tk::host::min(alignment_a, alignment_b) >= 16)
-    least.offer(
-        3, 5120000 +
-               tk::host::ceildiv(tk::host::ceildiv(M, 192) * tk::host::ceildiv(N, 192), multiprocessors) *
-                   (1400000 +
-                    K * (7410 + 571 * (tk::host::divide(64, tk::host::min(tk::host::max(alignment_a, 16), 64)) +
-                                       tk::host::divide(64, tk::host::min(tk::host::max(alignment_b, 16), 64))))) +
-               tk::host::divide(tk::host::ceildiv(M, 192) * tk::host::ceildiv(N, 192) * K * 2670, multiprocessors));
+    least.offer(3, cost_time(5120000, cost_blocks(M, 192, N, 192), multiprocessors, 1400000, K,
+                             7410 + 571 * (cost_lookups(alignment_a) + cost_lookups(alignment_b)), 2670));
   if (tk::host::min(alignment_a, alignment_b) >= 16)
-    least.offer(
-        4, 6050000 +
-               tk::host::ceildiv(
-                   tk::host::ceildiv(M, 256) *
-                       tk::host::ceildiv(
-                           N, tk::host::min(
-                                  256, tk::host::max(
-                                           tk::host::divide(tk::host::divide(256, 2),
-                                                            tk::host::max(32, tk::host::divide(alignment_b, 2))) *
-                                                   tk::host::max(32, tk::host::divide(alignment_b, 2)) +
-                                               tk::host::max(32, tk::host::divide(alignment_b, 2)),
-                                           tk::host::ceildiv(
-                                               tk::host::ceildiv(
-                                                   N, tk::host::divide(
-                                                          tk::host::ceildiv(tk::host::ceildiv(M, 256) *
-                                                                                tk::host::ceildiv(N, 256),
-                                                                            tk::host::divide(multiprocessors, 2)) *
-                                                              tk::host::divide(multiprocessors, 2),
-                                                          tk::host::ceildiv(M, 256))),
-                                               tk::host::max(32, tk::host::divide(alignment_b, 2))) *
-                                               tk::host::max(32, tk::host::divide(alignment_b, 2))))),
-                   tk::host::divide(multiprocessors, 2)) *
-                   (1470000 +
-                    K * (tk::host::divide(
-                             305 * tk::host::min(
-                                       256, tk::host::max(
-                                                tk::host::divide(tk::host::divide(256, 2),
-                                                                 tk::host::max(32, tk::host::divide(alignment_b, 2))) *
-                                                        tk::host::max(32, tk::host::divide(alignment_b, 2)) +
-                                                    tk::host::max(32, tk::host::divide(alignment_b, 2)),
-                                                tk::host::ceildiv(
-                                                    tk::host::ceildiv(
-                                                        N, tk::host::divide(
-                                                               tk::host::ceildiv(tk::host::ceildiv(M, 256) *
-                                                                                     tk::host::ceildiv(N, 256),
-                                                                                 tk::host::divide(multiprocessors, 2)) *
-                                                                   tk::host::divide(multiprocessors, 2),
-                                                               tk::host::ceildiv(M, 256))),
-                                                    tk::host::max(32, tk::host::divide(alignment_b, 2))) *
-                                                    tk::host::max(32, tk::host::divide(alignment_b, 2)))),
-                             10) +
-                         203 * tk::host::divide(64, tk::host::min(tk::host::max(alignment_a, 16), 64)) +
-                         tk::host::divide(
-                             203 * tk::host::divide(64, tk::host::min(tk::host::max(alignment_b, 16), 64)) *
-                                 tk::host::min(
-                                     256, tk::host::max(
-                                              tk::host::divide(tk::host::divide(256, 2),
-                                                               tk::host::max(32, tk::host::divide(alignment_b, 2))) *
-                                                      tk::host::max(32, tk::host::divide(alignment_b, 2)) +
-                                                  tk::host::max(32, tk::host::divide(alignment_b, 2)),
-                                              tk::host::ceildiv(
-                                                  tk::host::ceildiv(
-                                                      N, tk::host::divide(
-                                                             tk::host::ceildiv(tk::host::ceildiv(M, 256) *
-                                                                                   tk::host::ceildiv(N, 256),
-                                                                               tk::host::divide(multiprocessors, 2)) *
-                                                                 tk::host::divide(multiprocessors, 2),
-                                                             tk::host::ceildiv(M, 256))),
-                                                  tk::host::max(32, tk::host::divide(alignment_b, 2))) *
-                                                  tk::host::max(32, tk::host::divide(alignment_b, 2)))),
-                             256))) +
-               tk::host::divide(
-                   tk::host::ceildiv(M, 256) *
-                       tk::host::ceildiv(
-                           N, tk::host::min(
-                                  256,
-                                  tk::host::max(tk::host::divide(tk::host::divide(256, 2),
-                                                                 tk::host::max(32, tk::host::divide(alignment_b, 2))) *
-                                                        tk::host::max(32, tk::host::divide(alignment_b, 2)) +
-                                                    tk::host::max(32, tk::host::divide(alignment_b, 2)),
-                                                tk::host::ceildiv(
-                                                    tk::host::ceildiv(
-                                                        N, tk::host::divide(
-                                                               tk::host::ceildiv(tk::host::ceildiv(M, 256) *
-                                                                                     tk::host::ceildiv(N, 256),
-                                                                                 tk::host::divide(multiprocessors, 2)) *
-                                                                   tk::host::divide(multiprocessors, 2),
-                                                               tk::host::ceildiv(M, 256))),
-                                                    tk::host::max(32, tk::host::divide(alignment_b, 2))) *
-                                                    tk::host::max(32, tk::host::divide(alignment_b, 2))))) *
-                       K * 1740,
-                   tk::host::divide(multiprocessors, 2)));
-  least.offer(
-      5,
-      6250000 +
-          tk::host::ceildiv(
-              tk::host::ceildiv(M, 512) *
-                  tk::host::ceildiv(
-                      N, tk::host::min(
-                             192,
-                             tk::host::max(
-                                 tk::host::divide(
-                                     tk::host::divide(192, 2),
-                                     tk::host::max(32, tk::host::divide(alignment_b, 2))) *
-                                         tk::host::max(32, tk::host::divide(alignment_b, 2)) +
-                                     tk::host::max(32, tk::host::divide(alignment_b, 2)),
-                                 tk::host::ceildiv(
-                                     tk::host::ceildiv(
-                                         N, tk::host::divide(
-                                                tk::host::ceildiv(tk::host::ceildiv(M, 512) * tk::host::ceildiv(N, 192),
-                                                                  tk::host::divide(
-                                                                      tk::host::divide(multiprocessors, 11) * 10, 4)) *
-                                                    tk::host::divide(tk::host::divide(multiprocessors, 11) * 10, 4),
-                                                tk::host::ceildiv(M, 512))),
-                                     tk::host::max(32, tk::host::divide(alignment_b, 2))) *
-                                     tk::host::max(32, tk::host::divide(alignment_b, 2))))),
-              tk::host::divide(tk::host::divide(multiprocessors, 11) * 10, 4)) *
-              (626000 +
-               K * (tk::host::divide(
-                        270 *
-                            tk::host::min(
-                                192,
-                                tk::host::max(
-                                    tk::host::divide(tk::host::divide(192, 2),
-                                                     tk::host::max(32, tk::host::divide(alignment_b, 2))) *
-                                            tk::host::max(32, tk::host::divide(alignment_b, 2)) +
-                                        tk::host::max(32, tk::host::divide(alignment_b, 2)),
-                                    tk::host::ceildiv(
-                                        tk::host::ceildiv(
-                                            N,
-                                            tk::host::divide(
-                                                tk::host::ceildiv(tk::host::ceildiv(M, 512) * tk::host::ceildiv(N, 192),
-                                                                  tk::host::divide(
-                                                                      tk::host::divide(multiprocessors, 11) * 10, 4)) *
-                                                    tk::host::divide(tk::host::divide(multiprocessors, 11) * 10, 4),
-                                                tk::host::ceildiv(M, 512))),
-                                        tk::host::max(32, tk::host::divide(alignment_b, 2))) *
-                                        tk::host::max(32, tk::host::divide(alignment_b, 2)))),
-                        10) +
-                    177 * tk::host::divide(64, tk::host::min(tk::host::max(alignment_a, 16), 64)) +
-                    tk::host::divide(
-                        177 * tk::host::divide(64, tk::host::min(tk::host::max(alignment_b, 16), 64)) *
-                            tk::host::min(
-                                192,
-                                tk::host::max(
-                                    tk::host::divide(tk::host::divide(192, 2),
-                                                     tk::host::max(32, tk::host::divide(alignment_b, 2))) *
-                                            tk::host::max(32, tk::host::divide(alignment_b, 2)) +
-                                        tk::host::max(32, tk::host::divide(alignment_b, 2)),
-                                    tk::host::ceildiv(
-                                        tk::host::ceildiv(
-                                            N,
-                                            tk::host::divide(
-                                                tk::host::ceildiv(tk::host::ceildiv(M, 512) * tk::host::ceildiv(N, 192),
-                                                                  tk::host::divide(
-                                                                      tk::host::divide(multiprocessors, 11) * 10, 4)) *
-                                                    tk::host::divide(tk::host::divide(multiprocessors, 11) * 10, 4),
-                                                tk::host::ceildiv(M, 512))),
-                                        tk::host::max(32, tk::host::divide(alignment_b, 2))) *
-                                        tk::host::max(32, tk::host::divide(alignment_b, 2)))),
-                        192))) +
-          tk::host::divide(
-              tk::host::ceildiv(M, 512) *
-                  tk::host::ceildiv(
-                      N, tk::host::min(
-                             192,
-                             tk::host::max(
-                                 tk::host::divide(tk::host::divide(192, 2),
-                                                  tk::host::max(32, tk::host::divide(alignment_b, 2))) *
-                                         tk::host::max(32, tk::host::divide(alignment_b, 2)) +
-                                     tk::host::max(32, tk::host::divide(alignment_b, 2)),
-                                 tk::host::ceildiv(
-                                     tk::host::ceildiv(
-                                         N, tk::host::divide(
-                                                tk::host::ceildiv(tk::host::ceildiv(M, 512) * tk::host::ceildiv(N, 192),
-                                                                  tk::host::divide(
-                                                                      tk::host::divide(multiprocessors, 11) * 10, 4)) *
-                                                    tk::host::divide(tk::host::divide(multiprocessors, 11) * 10, 4),
-                                                tk::host::ceildiv(M, 512))),
-                                     tk::host::max(32, tk::host::divide(alignment_b, 2))) *
-                                     tk::host::max(32, tk::host::divide(alignment_b, 2))))) *
-                  K * 1730,
-              tk::host::divide(tk::host::divide(multiprocessors, 11) * 10, 4)));
-  least.offer(6, 3280000 +
-                     tk::host::ceildiv(tk::host::ceildiv(M, 128) * tk::host::ceildiv(N, 256),
-                                       tk::host::divide(tk::host::divide(multiprocessors, 11) * 10, 8)) *
-                         (2510000 +
-                          K * (2030 + 56 * (tk::host::divide(64, tk::host::min(tk::host::max(alignment_a, 16), 64)) +
-                                            tk::host::divide(64, tk::host::min(tk::host::max(alignment_b, 16), 64))))) +
-                     tk::host::divide(tk::host::ceildiv(M, 128) * tk::host::ceildiv(N, 256) * K * 203,
-                                      tk::host::divide(tk::host::divide(multiprocessors, 11) * 10, 8)));
-  least.offer(
-      7,
-      3140000 +
-          tk::host::ceildiv(tk::host::ceildiv(M, 256) * tk::host::ceildiv(N, 256),
-                            tk::host::divide(tk::host::divide(multiprocessors, 11) * 10, 8)) *
-              (2860000 + K * (1920 + 169 * (tk::host::divide(64, tk::host::min(tk::host::max(alignment_a, 16), 64)) +
-                                            tk::host::divide(64, tk::host::min(tk::host::max(alignment_b, 16), 64))))) +
-          tk::host::divide(tk::host::ceildiv(M, 256) * tk::host::ceildiv(N, 256) * K * 508,
-                           tk::host::divide(tk::host::divide(multiprocessors, 11) * 10, 8)));
-  least.offer(
-      8,
-      3330000 +
-          tk::host::ceildiv(tk::host::ceildiv(M, 128) * tk::host::ceildiv(N, 512),
-                            tk::host::divide(tk::host::divide(multiprocessors, 11) * 10, 8)) *
-              (2750000 + K * (1770 + 164 * (tk::host::divide(64, tk::host::min(tk::host::max(alignment_a, 16), 64)) +
-                                            tk::host::divide(64, tk::host::min(tk::host::max(alignment_b, 16), 64))))) +
-          tk::host::divide(tk::host::ceildiv(M, 128) * tk::host::ceildiv(N, 512) * K * 901,
-                           tk::host::divide(tk::host::divide(multiprocessors, 11) * 10, 8)));
-  least.offer(9, 3200000 +
-                     tk::host::ceildiv(tk::host::ceildiv(M, 256) * tk::host::ceildiv(N, 512),
-                                       tk::host::divide(tk::host::divide(multiprocessors, 11) * 10, 8)) *
-                         (3360000 +
-                          K * (4040 + 92 * (tk::host::divide(64, tk::host::min(tk::host::max(alignment_a, 16), 64)) +
-                                            tk::host::divide(64, tk::host::min(tk::host::max(alignment_b, 16), 64))))) +
-                     tk::host::divide(tk::host::ceildiv(M, 256) * tk::host::ceildiv(N, 512) * K * 729,
-                                      tk::host::divide(tk::host::divide(multiprocessors, 11) * 10, 8)));
-  least.offer(
-      10, 4200000 +
-              tk::host::ceildiv(tk::host::ceildiv(M, 64) * tk::host::ceildiv(N, 64) * 8,
-                                tk::host::divide(multiprocessors, 11) * 10) *
-                  (2190000 + tk::host::divide(K, 8) *
-                                 (322 +
-                                  235 * (tk::host::divide(64, tk::host::min(tk::host::max(alignment_a, 16), 64)) +
-                                         tk::host::divide(64, tk::host::min(tk::host::max(alignment_b, 16), 64))) +
-                                  1260 * (tk::host::divide(16, tk::host::min(alignment_a, 16)) - 1 +
-                                          (tk::host::divide(16, tk::host::min(alignment_b, 16)) - 1)))) +
-              tk::host::divide(tk::host::ceildiv(M, 64) * tk::host::ceildiv(N, 64) * 8 * tk::host::divide(K, 8) * 2710,
-                               tk::host::divide(multiprocessors, 11) * 10));
-  least.offer(
-      11, 3340000 +
-              tk::host::ceildiv(tk::host::ceildiv(M, 64) * tk::host::ceildiv(N, 64) * 4,
-                                tk::host::divide(multiprocessors, 11) * 10) *
-                  (2950000 + tk::host::divide(K, 4) *
-                                 (320 +
-                                  272 * (tk::host::divide(64, tk::host::min(tk::host::max(alignment_a, 16), 64)) +
-                                         tk::host::divide(64, tk::host::min(tk::host::max(alignment_b, 16), 64))) +
-                                  2230 * (tk::host::divide(16, tk::host::min(alignment_a, 16)) - 1 +
-                                          (tk::host::divide(16, tk::host::min(alignment_b, 16)) - 1)))) +
-              tk::host::divide(tk::host::ceildiv(M, 64) * tk::host::ceildiv(N, 64) * 4 * tk::host::divide(K, 4) * 2300,
-                               tk::host::divide(multiprocessors, 11) * 10));
-  least.offer(
-      12, tk::host::ceildiv(tk::host::ceildiv(M, 64) * tk::host::ceildiv(N, 64) * 2, multiprocessors) *
-                  (6390000 + tk::host::divide(K, 2) *
-                                 (525 +
-                                  270 * (tk::host::divide(64, tk::host::min(tk::host::max(alignment_a, 16), 64)) +
-                                         tk::host::divide(64, tk::host::min(tk::host::max(alignment_b, 16), 64))) +
-                                  1970 * (tk::host::divide(16, tk::host::min(alignment_a, 16)) - 1 +
-                                          (tk::host::divide(16, tk::host::min(alignment_b, 16)) - 1)))) +
-              tk::host::divide(tk::host::ceildiv(M, 64) * tk::host::ceildiv(N, 64) * 2 * tk::host::divide(K, 2) * 2090,
-                               multiprocessors));
-  least.offer(13,
-              3480000 +
-                  tk::host::ceildiv(tk::host::ceildiv(M, 64) * tk::host::ceildiv(N, 64), multiprocessors) *
-                      (1460000 + K * (372 +
-                                      370 * (tk::host::divide(64, tk::host::min(tk::host::max(alignment_a, 16), 64)) +
-                                             tk::host::divide(64, tk::host::min(tk::host::max(alignment_b, 16), 64))) +
-                                      1700 * (tk::host::divide(16, tk::host::min(alignment_a, 16)) - 1 +
-                                              (tk::host::divide(16, tk::host::min(alignment_b, 16)) - 1)))) +
-                  tk::host::divide(tk::host::ceildiv(M, 64) * tk::host::ceildiv(N, 64) * K * 1100, multiprocessors));
-  least.offer(14,
-              3740000 +
-                  tk::host::ceildiv(tk::host::ceildiv(M, 64) * tk::host::ceildiv(N, 128), multiprocessors) *
-                      (1420000 + K * (534 +
-                                      553 * (tk::host::divide(64, tk::host::min(tk::host::max(alignment_a, 16), 64)) +
-                                             tk::host::divide(64, tk::host::min(tk::host::max(alignment_b, 16), 64))) +
-                                      2070 * (tk::host::divide(16, tk::host::min(alignment_a, 16)) - 1 +
-                                              (tk::host::divide(16, tk::host::min(alignment_b, 16)) - 1)))) +
-                  tk::host::divide(tk::host::ceildiv(M, 64) * tk::host::ceildiv(N, 128) * K * 1780, multiprocessors));
+    least.offer(4, cost_narrow_time(6050000, tk::host::ceildiv(M, 256), N, tk::host::divide(multiprocessors, 2), 256,
+                                    tk::host::max(32, tk::host::divide(alignment_b, 2)), 1470000, K, 305,
+                                    203 * cost_lookups(alignment_a), 203 * cost_lookups(alignment_b), 1740));
+  least.offer(5, cost_narrow_time(6250000, tk::host::ceildiv(M, 512), N,
+                                  tk::host::divide(tk::host::divide(multiprocessors, 11) * 10, 4), 192,
+                                  tk::host::max(32, tk::host::divide(alignment_b, 2)), 626000, K, 270,
+                                  177 * cost_lookups(alignment_a), 177 * cost_lookups(alignment_b), 1730));
+  least.offer(6, cost_time(3280000, cost_blocks(M, 128, N, 256),
+                           tk::host::divide(tk::host::divide(multiprocessors, 11) * 10, 8), 2510000, K,
+                           2030 + 56 * (cost_lookups(alignment_a) + cost_lookups(alignment_b)), 203));
+  least.offer(7, cost_time(3140000, cost_blocks(M, 256, N, 256),
+                           tk::host::divide(tk::host::divide(multiprocessors, 11) * 10, 8), 2860000, K,
+                           1920 + 169 * (cost_lookups(alignment_a) + cost_lookups(alignment_b)), 508));
+  least.offer(8, cost_time(3330000, cost_blocks(M, 128, N, 512),
+                           tk::host::divide(tk::host::divide(multiprocessors, 11) * 10, 8), 2750000, K,
+                           1770 + 164 * (cost_lookups(alignment_a) + cost_lookups(alignment_b)), 901));
+  least.offer(9, cost_time(3200000, cost_blocks(M, 256, N, 512),
+                           tk::host::divide(tk::host::divide(multiprocessors, 11) * 10, 8), 3360000, K,
+                           4040 + 92 * (cost_lookups(alignment_a) + cost_lookups(alignment_b)), 729));
+  least.offer(10, cost_time(4200000, cost_blocks(M, 64, N, 64) * 8, tk::host::divide(multiprocessors, 11) * 10, 2190000,
+                            tk::host::divide(K, 8),
+                            322 + 235 * (cost_lookups(alignment_a) + cost_lookups(alignment_b)) +
+                                1260 * (cost_copies(alignment_a) + cost_copies(alignment_b)),
+                            2710));
+  least.offer(11, cost_time(3340000, cost_blocks(M, 64, N, 64) * 4, tk::host::divide(multiprocessors, 11) * 10, 2950000,
+                            tk::host::divide(K, 4),
+                            320 + 272 * (cost_lookups(alignment_a) + cost_lookups(alignment_b)) +
+                                2230 * (cost_copies(alignment_a) + cost_copies(alignment_b)),
+                            2300));
+  least.offer(12, cost_time(0, cost_blocks(M, 64, N, 64) * 2, multiprocessors, 6390000, tk::host::divide(K, 2),
+                            525 + 270 * (cost_lookups(alignment_a) + cost_lookups(alignment_b)) +
+                                1970 * (cost_copies(alignment_a) + cost_copies(alignment_b)),
+                            2090));
+  least.offer(13, cost_time(3480000, cost_blocks(M, 64, N, 64), multiprocessors, 1460000, K,
+                            372 + 370 * (cost_lookups(alignment_a) + cost_lookups(alignment_b)) +
+                                1700 * (cost_copies(alignment_a) + cost_copies(alignment_b)),
+                            1100));
+  least.offer(14, cost_time(3740000, cost_blocks(M, 64, N, 128), multiprocessors, 1420000, K,
+                            534 + 553 * (cost_lookups(alignment_a) + cost_lookups(alignment_b)) +
+                                2070 * (cost_copies(alignment_a) + cost_copies(alignment_b)),
+                            1780));
   if (tk::host::min(alignment_a, alignment_b) >= 64 && K > 256 && K <= 1024)
-    least.offer(
-        15, 5040000 +
-                tk::host::ceildiv(tk::host::ceildiv(M, 128) * tk::host::ceildiv(N, 128), multiprocessors) *
-                    (250000 +
-                     K * (2320 + 631 * (tk::host::divide(64, tk::host::min(tk::host::max(alignment_a, 16), 64)) +
-                                        tk::host::divide(64, tk::host::min(tk::host::max(alignment_b, 16), 64))))) +
-                tk::host::divide(tk::host::ceildiv(M, 128) * tk::host::ceildiv(N, 128) * K * 1840, multiprocessors));
-  least.offer(16,
-              5040000 +
-                  tk::host::ceildiv(tk::host::ceildiv(M, 128) * tk::host::ceildiv(N, 128), multiprocessors) *
-                      (555000 + K * (2320 +
-                                     631 * (tk::host::divide(64, tk::host::min(tk::host::max(alignment_a, 16), 64)) +
-                                            tk::host::divide(64, tk::host::min(tk::host::max(alignment_b, 16), 64))) +
-                                     4290 * (tk::host::divide(16, tk::host::min(alignment_a, 16)) - 1 +
-                                             (tk::host::divide(16, tk::host::min(alignment_b, 16)) - 1)))) +
-                  tk::host::divide(tk::host::ceildiv(M, 128) * tk::host::ceildiv(N, 128) * K * 1840, multiprocessors));
-  least.offer(17,
-              5580000 +
-                  tk::host::ceildiv(tk::host::ceildiv(M, 128) * tk::host::ceildiv(N, 192), multiprocessors) *
-                      (599000 + K * (3640 +
-                                     648 * (tk::host::divide(64, tk::host::min(tk::host::max(alignment_a, 16), 64)) +
-                                            tk::host::divide(64, tk::host::min(tk::host::max(alignment_b, 16), 64))) +
-                                     4830 * (tk::host::divide(16, tk::host::min(alignment_a, 16)) - 1 +
-                                             (tk::host::divide(16, tk::host::min(alignment_b, 16)) - 1)))) +
-                  tk::host::divide(tk::host::ceildiv(M, 128) * tk::host::ceildiv(N, 192) * K * 2510, multiprocessors));
-  least.offer(18,
-              5570000 +
-                  tk::host::ceildiv(tk::host::ceildiv(M, 128) * tk::host::ceildiv(N, 256), multiprocessors) *
-                      (1350000 + K * (5660 +
-                                      577 * (tk::host::divide(64, tk::host::min(tk::host::max(alignment_a, 16), 64)) +
-                                             tk::host::divide(64, tk::host::min(tk::host::max(alignment_b, 16), 64))) +
-                                      5830 * (tk::host::divide(16, tk::host::min(alignment_a, 16)) - 1 +
-                                              (tk::host::divide(16, tk::host::min(alignment_b, 16)) - 1)))) +
-                  tk::host::divide(tk::host::ceildiv(M, 128) * tk::host::ceildiv(N, 256) * K * 3210, multiprocessors));
+    least.offer(15, cost_time(5040000, cost_blocks(M, 128, N, 128), multiprocessors, 250000, K,
+                              2320 + 631 * (cost_lookups(alignment_a) + cost_lookups(alignment_b)), 1840));
+  least.offer(16, cost_time(5040000, cost_blocks(M, 128, N, 128), multiprocessors, 555000, K,
+                            2320 + 631 * (cost_lookups(alignment_a) + cost_lookups(alignment_b)) +
+                                4290 * (cost_copies(alignment_a) + cost_copies(alignment_b)),
+                            1840));
+  least.offer(17, cost_time(5580000, cost_blocks(M, 128, N, 192), multiprocessors, 599000, K,
+                            3640 + 648 * (cost_lookups(alignment_a) + cost_lookups(alignment_b)) +
+                                4830 * (cost_copies(alignment_a) + cost_copies(alignment_b)),
+                            2510));
+  least.offer(18, cost_time(5570000, cost_blocks(M, 128, N, 256), multiprocessors, 1350000, K,
+                            5660 + 577 * (cost_lookups(alignment_a) + cost_lookups(alignment_b)) +
+                                5830 * (cost_copies(alignment_a) + cost_copies(alignment_b)),
+                            3210));
   return least.number;
 }
 
@@ -4434,191 +4204,52 @@ static int gemm_cheapest2(int64_t K, int64_t M, int64_t N, int64_t alignment_a, 
                           int64_t multiprocessors) {
   tk::host::cheapest least;
   if (tk::host::min(alignment_a, alignment_b) >= 16)
-    least.offer(2,
-                3710000 +
-                    tk::host::ceildiv(tk::host::ceildiv(M, 64) * tk::host::ceildiv(N, 192), multiprocessors) *
-                        (1720000 +
-                         K * (983 + 727 * (tk::host::divide(64, tk::host::min(tk::host::max(alignment_a, 16), 64)) +
-                                           tk::host::divide(64, tk::host::min(tk::host::max(alignment_b, 16), 64))))) +
-                    tk::host::divide(tk::host::ceildiv(M, 64) * tk::host::ceildiv(N, 192) * K * 2100, multiprocessors));
+    least.offer(2, cost_time(3710000, cost_blocks(M, 64, N, 192), multiprocessors, 1720000, K,
+                             983 + 727 * (cost_lookups(alignment_a) + cost_lookups(alignment_b)), 2100));
   if (tk::host::min(alignment_a, alignment_b) >= 16)
-    least.offer(
-        3, 5120000 +
-               tk::host::ceildiv(tk::host::ceildiv(M, 192) * tk::host::ceildiv(N, 192), multiprocessors) *
-                   (1400000 +
-                    K * (7410 + 571 * (tk::host::divide(64, tk::host::min(tk::host::max(alignment_a, 16), 64)) +
-                                       tk::host::divide(64, tk::host::min(tk::host::max(alignment_b, 16), 64))))) +
-               tk::host::divide(tk::host::ceildiv(M, 192) * tk::host::ceildiv(N, 192) * K * 2670, multiprocessors));
+    least.offer(3, cost_time(5120000, cost_blocks(M, 192, N, 192), multiprocessors, 1400000, K,
+                             7410 + 571 * (cost_lookups(alignment_a) + cost_lookups(alignment_b)), 2670));
   if (tk::host::min(alignment_a, alignment_b) >= 16)
-    least.offer(
-        4, 6050000 +
-               tk::host::ceildiv(
-                   tk::host::ceildiv(M, 256) *
-                       tk::host::ceildiv(
-                           N, tk::host::min(
-                                  256, tk::host::max(
-                                           tk::host::divide(tk::host::divide(256, 2),
-                                                            tk::host::max(32, tk::host::divide(alignment_b, 2))) *
-                                                   tk::host::max(32, tk::host::divide(alignment_b, 2)) +
-                                               tk::host::max(32, tk::host::divide(alignment_b, 2)),
-                                           tk::host::ceildiv(
-                                               tk::host::ceildiv(
-                                                   N, tk::host::divide(
-                                                          tk::host::ceildiv(tk::host::ceildiv(M, 256) *
-                                                                                tk::host::ceildiv(N, 256),
-                                                                            tk::host::divide(multiprocessors, 2)) *
-                                                              tk::host::divide(multiprocessors, 2),
-                                                          tk::host::ceildiv(M, 256))),
-                                               tk::host::max(32, tk::host::divide(alignment_b, 2))) *
-                                               tk::host::max(32, tk::host::divide(alignment_b, 2))))),
-                   tk::host::divide(multiprocessors, 2)) *
-                   (1470000 +
-                    K * (tk::host::divide(
-                             305 * tk::host::min(
-                                       256, tk::host::max(
-                                                tk::host::divide(tk::host::divide(256, 2),
-                                                                 tk::host::max(32, tk::host::divide(alignment_b, 2))) *
-                                                        tk::host::max(32, tk::host::divide(alignment_b, 2)) +
-                                                    tk::host::max(32, tk::host::divide(alignment_b, 2)),
-                                                tk::host::ceildiv(
-                                                    tk::host::ceildiv(
-                                                        N, tk::host::divide(
-                                                               tk::host::ceildiv(tk::host::ceildiv(M, 256) *
-                                                                                     tk::host::ceildiv(N, 256),
-                                                                                 tk::host::divide(multiprocessors, 2)) *
-                                                                   tk::host::divide(multiprocessors, 2),
-                                                               tk::host::ceildiv(M, 256))),
-                                                    tk::host::max(32, tk::host::divide(alignment_b, 2))) *
-                                                    tk::host::max(32, tk::host::divide(alignment_b, 2)))),
-                             10) +
-                         203 * tk::host::divide(64, tk::host::min(tk::host::max(alignment_a, 16), 64)) +
-                         tk::host::divide(
-                             203 * tk::host::divide(64, tk::host::min(tk::host::max(alignment_b, 16), 64)) *
-                                 tk::host::min(
-                                     256, tk::host::max(
-                                              tk::host::divide(tk::host::divide(256, 2),
-                                                               tk::host::max(32, tk::host::divide(alignment_b, 2))) *
-                                                      tk::host::max(32, tk::host::divide(alignment_b, 2)) +
-                                                  tk::host::max(32, tk::host::divide(alignment_b, 2)),
-                                              tk::host::ceildiv(
-                                                  tk::host::ceildiv(
-                                                      N, tk::host::divide(
-                                                             tk::host::ceildiv(tk::host::ceildiv(M, 256) *
-                                                                                   tk::host::ceildiv(N, 256),
-                                                                               tk::host::divide(multiprocessors, 2)) *
-                                                                 tk::host::divide(multiprocessors, 2),
-                                                             tk::host::ceildiv(M, 256))),
-                                                  tk::host::max(32, tk::host::divide(alignment_b, 2))) *
-                                                  tk::host::max(32, tk::host::divide(alignment_b, 2)))),
-                             256))) +
-               tk::host::divide(
-                   tk::host::ceildiv(M, 256) *
-                       tk::host::ceildiv(
-                           N, tk::host::min(
-                                  256,
-                                  tk::host::max(tk::host::divide(tk::host::divide(256, 2),
-                                                                 tk::host::max(32, tk::host::divide(alignment_b, 2))) *
-                                                        tk::host::max(32, tk::host::divide(alignment_b, 2)) +
-                                                    tk::host::max(32, tk::host::divide(alignment_b, 2)),
-                                                tk::host::ceildiv(
-                                                    tk::host::ceildiv(
-                                                        N, tk::host::divide(
-                                                               tk::host::ceildiv(tk::host::ceildiv(M, 256) *
-                                                                                     tk::host::ceildiv(N, 256),
-                                                                                 tk::host::divide(multiprocessors, 2)) *
-                                                                   tk::host::divide(multiprocessors, 2),
-                                                               tk::host::ceildiv(M, 256))),
-                                                    tk::host::max(32, tk::host::divide(alignment_b, 2))) *
-                                                    tk::host::max(32, tk::host::divide(alignment_b, 2))))) *
-                       K * 1740,
-                   tk::host::divide(multiprocessors, 2)));
-  least.offer(
-      10, 4200000 +
-              tk::host::ceildiv(tk::host::ceildiv(M, 64) * tk::host::ceildiv(N, 64) * 8,
-                                tk::host::divide(multiprocessors, 11) * 10) *
-                  (2190000 + tk::host::divide(K, 8) *
-                                 (322 +
-                                  235 * (tk::host::divide(64, tk::host::min(tk::host::max(alignment_a, 16), 64)) +
-                                         tk::host::divide(64, tk::host::min(tk::host::max(alignment_b, 16), 64))) +
-                                  1260 * (tk::host::divide(16, tk::host::min(alignment_a, 16)) - 1 +
-                                          (tk::host::divide(16, tk::host::min(alignment_b, 16)) - 1)))) +
-              tk::host::divide(tk::host::ceildiv(M, 64) * tk::host::ceildiv(N, 64) * 8 * tk::host::divide(K, 8) * 2710,
-                               tk::host::divide(multiprocessors, 11) * 10));
-  least.offer(
-      11, 3340000 +
-              tk::host::ceildiv(tk::host::ceildiv(M, 64) * tk::host::ceildiv(N, 64) * 4,
-                                tk::host::divide(multiprocessors, 11) * 10) *
-                  (2950000 + tk::host::divide(K, 4) *
-                                 (320 +
-                                  272 * (tk::host::divide(64, tk::host::min(tk::host::max(alignment_a, 16), 64)) +
-                                         tk::host::divide(64, tk::host::min(tk::host::max(alignment_b, 16), 64))) +
-                                  2230 * (tk::host::divide(16, tk::host::min(alignment_a, 16)) - 1 +
-                                          (tk::host::divide(16, tk::host::min(alignment_b, 16)) - 1)))) +
-              tk::host::divide(tk::host::ceildiv(M, 64) * tk::host::ceildiv(N, 64) * 4 * tk::host::divide(K, 4) * 2300,
-                               tk::host::divide(multiprocessors, 11) * 10));
-  least.offer(
-      12, tk::host::ceildiv(tk::host::ceildiv(M, 64) * tk::host::ceildiv(N, 64) * 2, multiprocessors) *
-                  (6390000 + tk::host::divide(K, 2) *
-                                 (525 +
-                                  270 * (tk::host::divide(64, tk::host::min(tk::host::max(alignment_a, 16), 64)) +
-                                         tk::host::divide(64, tk::host::min(tk::host::max(alignment_b, 16), 64))) +
-                                  1970 * (tk::host::divide(16, tk::host::min(alignment_a, 16)) - 1 +
-                                          (tk::host::divide(16, tk::host::min(alignment_b, 16)) - 1)))) +
-              tk::host::divide(tk::host::ceildiv(M, 64) * tk::host::ceildiv(N, 64) * 2 * tk::host::divide(K, 2) * 2090,
-                               multiprocessors));
-  least.offer(13,
-              3480000 +
-                  tk::host::ceildiv(tk::host::ceildiv(M, 64) * tk::host::ceildiv(N, 64), multiprocessors) *
-                      (1460000 + K * (372 +
-                                      370 * (tk::host::divide(64, tk::host::min(tk::host::max(alignment_a, 16), 64)) +
-                                             tk::host::divide(64, tk::host::min(tk::host::max(alignment_b, 16), 64))) +
-                                      1700 * (tk::host::divide(16, tk::host::min(alignment_a, 16)) - 1 +
-                                              (tk::host::divide(16, tk::host::min(alignment_b, 16)) - 1)))) +
-                  tk::host::divide(tk::host::ceildiv(M, 64) * tk::host::ceildiv(N, 64) * K * 1100, multiprocessors));
-  least.offer(14,
-              3740000 +
-                  tk::host::ceildiv(tk::host::ceildiv(M, 64) * tk::host::ceildiv(N, 128), multiprocessors) *
-                      (1420000 + K * (534 +
-                                      553 * (tk::host::divide(64, tk::host::min(tk::host::max(alignment_a, 16), 64)) +
-                                             tk::host::divide(64, tk::host::min(tk::host::max(alignment_b, 16), 64))) +
-                                      2070 * (tk::host::divide(16, tk::host::min(alignment_a, 16)) - 1 +
-                                              (tk::host::divide(16, tk::host::min(alignment_b, 16)) - 1)))) +
-                  tk::host::divide(tk::host::ceildiv(M, 64) * tk::host::ceildiv(N, 128) * K * 1780, multiprocessors));
+    least.offer(4, cost_narrow_time(6050000, tk::host::ceildiv(M, 256), N, tk::host::divide(multiprocessors, 2), 256,
+                                    tk::host::max(32, tk::host::divide(alignment_b, 2)), 1470000, K, 305,
+                                    203 * cost_lookups(alignment_a), 203 * cost_lookups(alignment_b), 1740));
+  least.offer(10, cost_time(4200000, cost_blocks(M, 64, N, 64) * 8, tk::host::divide(multiprocessors, 11) * 10, 2190000,
+                            tk::host::divide(K, 8),
+                            322 + 235 * (cost_lookups(alignment_a) + cost_lookups(alignment_b)) +
+                                1260 * (cost_copies(alignment_a) + cost_copies(alignment_b)),
+                            2710));
+  least.offer(11, cost_time(3340000, cost_blocks(M, 64, N, 64) * 4, tk::host::divide(multiprocessors, 11) * 10, 2950000,
+                            tk::host::divide(K, 4),
+                            320 + 272 * (cost_lookups(alignment_a) + cost_lookups(alignment_b)) +
+                                2230 * (cost_copies(alignment_a) + cost_copies(alignment_b)),
+                            2300));
+  least.offer(12, cost_time(0, cost_blocks(M, 64, N, 64) * 2, multiprocessors, 6390000, tk::host::divide(K, 2),
+                            525 + 270 * (cost_lookups(alignment_a) + cost_lookups(alignment_b)) +
+                                1970 * (cost_copies(alignment_a) + cost_copies(alignment_b)),
+                            2090));
+  least.offer(13, cost_time(3480000, cost_blocks(M, 64, N, 64), multiprocessors, 1460000, K,
+                            372 + 370 * (cost_lookups(alignment_a) + cost_lookups(alignment_b)) +
+                                1700 * (cost_copies(alignment_a) + cost_copies(alignment_b)),
+                            1100));
+  least.offer(14, cost_time(3740000, cost_blocks(M, 64, N, 128), multiprocessors, 1420000, K,
+                            534 + 553 * (cost_lookups(alignment_a) + cost_lookups(alignment_b)) +
+                                2070 * (cost_copies(alignment_a) + cost_copies(alignment_b)),
+                            1780));
   if (tk::host::min(alignment_a, alignment_b) >= 64 && K > 256 && K <= 1024)
-    least.offer(
-        15, 5040000 +
-                tk::host::ceildiv(tk::host::ceildiv(M, 128) * tk::host::ceildiv(N, 128), multiprocessors) *
-                    (250000 +
-                     K * (2320 + 631 * (tk::host::divide(64, tk::host::min(tk::host::max(alignment_a, 16), 64)) +
-                                        tk::host::divide(64, tk::host::min(tk::host::max(alignment_b, 16), 64))))) +
-                tk::host::divide(tk::host::ceildiv(M, 128) * tk::host::ceildiv(N, 128) * K * 1840, multiprocessors));
-  least.offer(16,
-              5040000 +
-                  tk::host::ceildiv(tk::host::ceildiv(M, 128) * tk::host::ceildiv(N, 128), multiprocessors) *
-                      (555000 + K * (2320 +
-                                     631 * (tk::host::divide(64, tk::host::min(tk::host::max(alignment_a, 16), 64)) +
-                                            tk::host::divide(64, tk::host::min(tk::host::max(alignment_b, 16), 64))) +
-                                     4290 * (tk::host::divide(16, tk::host::min(alignment_a, 16)) - 1 +
-                                             (tk::host::divide(16, tk::host::min(alignment_b, 16)) - 1)))) +
-                  tk::host::divide(tk::host::ceildiv(M, 128) * tk::host::ceildiv(N, 128) * K * 1840, multiprocessors));
-  least.offer(17,
-              5580000 +
-                  tk::host::ceildiv(tk::host::ceildiv(M, 128) * tk::host::ceildiv(N, 192), multiprocessors) *
-                      (599000 + K * (3640 +
-                                     648 * (tk::host::divide(64, tk::host::min(tk::host::max(alignment_a, 16), 64)) +
-                                            tk::host::divide(64, tk::host::min(tk::host::max(alignment_b, 16), 64))) +
-                                     4830 * (tk::host::divide(16, tk::host::min(alignment_a, 16)) - 1 +
-                                             (tk::host::divide(16, tk::host::min(alignment_b, 16)) - 1)))) +
-                  tk::host::divide(tk::host::ceildiv(M, 128) * tk::host::ceildiv(N, 192) * K * 2510, multiprocessors));
-  least.offer(18,
-              5570000 +
-                  tk::host::ceildiv(tk::host::ceildiv(M, 128) * tk::host::ceildiv(N, 256), multiprocessors) *
-                      (1350000 + K * (5660 +
-                                      577 * (tk::host::divide(64, tk::host::min(tk::host::max(alignment_a, 16), 64)) +
-                                             tk::host::divide(64, tk::host::min(tk::host::max(alignment_b, 16), 64))) +
-                                      5830 * (tk::host::divide(16, tk::host::min(alignment_a, 16)) - 1 +
-                                              (tk::host::divide(16, tk::host::min(alignment_b, 16)) - 1)))) +
-                  tk::host::divide(tk::host::ceildiv(M, 128) * tk::host::ceildiv(N, 256) * K * 3210, multiprocessors));
+    least.offer(15, cost_time(5040000, cost_blocks(M, 128, N, 128), multiprocessors, 250000, K,
+                              2320 + 631 * (cost_lookups(alignment_a) + cost_lookups(alignment_b)), 1840));
+  least.offer(16, cost_time(5040000, cost_blocks(M, 128, N, 128), multiprocessors, 555000, K,
+                            2320 + 631 * (cost_lookups(alignment_a) + cost_lookups(alignment_b)) +
+                                4290 * (cost_copies(alignment_a) + cost_copies(alignment_b)),
+                            1840));
+  least.offer(17, cost_time(5580000, cost_blocks(M, 128, N, 192), multiprocessors, 599000, K,
+                            3640 + 648 * (cost_lookups(alignment_a) + cost_lookups(alignment_b)) +
+                                4830 * (cost_copies(alignment_a) + cost_copies(alignment_b)),
+                            2510));
+  least.offer(18, cost_time(5570000, cost_blocks(M, 128, N, 256), multiprocessors, 1350000, K,
+                            5660 + 577 * (cost_lookups(alignment_a) + cost_lookups(alignment_b)) +
+                                5830 * (cost_copies(alignment_a) + cost_copies(alignment_b)),
+                            3210));
   return least.number;
 }
 
@@ -4626,191 +4257,52 @@ static int gemm_cheapest3(int64_t K, int64_t M, int64_t N, int64_t alignment_a, 
                           int64_t multiprocessors) {
   tk::host::cheapest least;
   if (tk::host::min(alignment_a, alignment_b) >= 16)
-    least.offer(0,
-                3710000 +
-                    tk::host::ceildiv(tk::host::ceildiv(M, 64) * tk::host::ceildiv(N, 192), multiprocessors) *
-                        (1720000 +
-                         K * (983 + 727 * (tk::host::divide(64, tk::host::min(tk::host::max(alignment_a, 16), 64)) +
-                                           tk::host::divide(64, tk::host::min(tk::host::max(alignment_b, 16), 64))))) +
-                    tk::host::divide(tk::host::ceildiv(M, 64) * tk::host::ceildiv(N, 192) * K * 2100, multiprocessors));
+    least.offer(0, cost_time(3710000, cost_blocks(M, 64, N, 192), multiprocessors, 1720000, K,
+                             983 + 727 * (cost_lookups(alignment_a) + cost_lookups(alignment_b)), 2100));
   if (tk::host::min(alignment_a, alignment_b) >= 16)
-    least.offer(
-        1, 5120000 +
-               tk::host::ceildiv(tk::host::ceildiv(M, 192) * tk::host::ceildiv(N, 192), multiprocessors) *
-                   (1400000 +
-                    K * (7410 + 571 * (tk::host::divide(64, tk::host::min(tk::host::max(alignment_a, 16), 64)) +
-                                       tk::host::divide(64, tk::host::min(tk::host::max(alignment_b, 16), 64))))) +
-               tk::host::divide(tk::host::ceildiv(M, 192) * tk::host::ceildiv(N, 192) * K * 2670, multiprocessors));
+    least.offer(1, cost_time(5120000, cost_blocks(M, 192, N, 192), multiprocessors, 1400000, K,
+                             7410 + 571 * (cost_lookups(alignment_a) + cost_lookups(alignment_b)), 2670));
   if (tk::host::min(alignment_a, alignment_b) >= 16)
-    least.offer(
-        2, 6050000 +
-               tk::host::ceildiv(
-                   tk::host::ceildiv(M, 256) *
-                       tk::host::ceildiv(
-                           N, tk::host::min(
-                                  256, tk::host::max(
-                                           tk::host::divide(tk::host::divide(256, 2),
-                                                            tk::host::max(32, tk::host::divide(alignment_b, 2))) *
-                                                   tk::host::max(32, tk::host::divide(alignment_b, 2)) +
-                                               tk::host::max(32, tk::host::divide(alignment_b, 2)),
-                                           tk::host::ceildiv(
-                                               tk::host::ceildiv(
-                                                   N, tk::host::divide(
-                                                          tk::host::ceildiv(tk::host::ceildiv(M, 256) *
-                                                                                tk::host::ceildiv(N, 256),
-                                                                            tk::host::divide(multiprocessors, 2)) *
-                                                              tk::host::divide(multiprocessors, 2),
-                                                          tk::host::ceildiv(M, 256))),
-                                               tk::host::max(32, tk::host::divide(alignment_b, 2))) *
-                                               tk::host::max(32, tk::host::divide(alignment_b, 2))))),
-                   tk::host::divide(multiprocessors, 2)) *
-                   (1470000 +
-                    K * (tk::host::divide(
-                             305 * tk::host::min(
-                                       256, tk::host::max(
-                                                tk::host::divide(tk::host::divide(256, 2),
-                                                                 tk::host::max(32, tk::host::divide(alignment_b, 2))) *
-                                                        tk::host::max(32, tk::host::divide(alignment_b, 2)) +
-                                                    tk::host::max(32, tk::host::divide(alignment_b, 2)),
-                                                tk::host::ceildiv(
-                                                    tk::host::ceildiv(
-                                                        N, tk::host::divide(
-                                                               tk::host::ceildiv(tk::host::ceildiv(M, 256) *
-                                                                                     tk::host::ceildiv(N, 256),
-                                                                                 tk::host::divide(multiprocessors, 2)) *
-                                                                   tk::host::divide(multiprocessors, 2),
-                                                               tk::host::ceildiv(M, 256))),
-                                                    tk::host::max(32, tk::host::divide(alignment_b, 2))) *
-                                                    tk::host::max(32, tk::host::divide(alignment_b, 2)))),
-                             10) +
-                         203 * tk::host::divide(64, tk::host::min(tk::host::max(alignment_a, 16), 64)) +
-                         tk::host::divide(
-                             203 * tk::host::divide(64, tk::host::min(tk::host::max(alignment_b, 16), 64)) *
-                                 tk::host::min(
-                                     256, tk::host::max(
-                                              tk::host::divide(tk::host::divide(256, 2),
-                                                               tk::host::max(32, tk::host::divide(alignment_b, 2))) *
-                                                      tk::host::max(32, tk::host::divide(alignment_b, 2)) +
-                                                  tk::host::max(32, tk::host::divide(alignment_b, 2)),
-                                              tk::host::ceildiv(
-                                                  tk::host::ceildiv(
-                                                      N, tk::host::divide(
-                                                             tk::host::ceildiv(tk::host::ceildiv(M, 256) *
-                                                                                   tk::host::ceildiv(N, 256),
-                                                                               tk::host::divide(multiprocessors, 2)) *
-                                                                 tk::host::divide(multiprocessors, 2),
-                                                             tk::host::ceildiv(M, 256))),
-                                                  tk::host::max(32, tk::host::divide(alignment_b, 2))) *
-                                                  tk::host::max(32, tk::host::divide(alignment_b, 2)))),
-                             256))) +
-               tk::host::divide(
-                   tk::host::ceildiv(M, 256) *
-                       tk::host::ceildiv(
-                           N, tk::host::min(
-                                  256,
-                                  tk::host::max(tk::host::divide(tk::host::divide(256, 2),
-                                                                 tk::host::max(32, tk::host::divide(alignment_b, 2))) *
-                                                        tk::host::max(32, tk::host::divide(alignment_b, 2)) +
-                                                    tk::host::max(32, tk::host::divide(alignment_b, 2)),
-                                                tk::host::ceildiv(
-                                                    tk::host::ceildiv(
-                                                        N, tk::host::divide(
-                                                               tk::host::ceildiv(tk::host::ceildiv(M, 256) *
-                                                                                     tk::host::ceildiv(N, 256),
-                                                                                 tk::host::divide(multiprocessors, 2)) *
-                                                                   tk::host::divide(multiprocessors, 2),
-                                                               tk::host::ceildiv(M, 256))),
-                                                    tk::host::max(32, tk::host::divide(alignment_b, 2))) *
-                                                    tk::host::max(32, tk::host::divide(alignment_b, 2))))) *
-                       K * 1740,
-                   tk::host::divide(multiprocessors, 2)));
-  least.offer(
-      3, 4200000 +
-             tk::host::ceildiv(tk::host::ceildiv(M, 64) * tk::host::ceildiv(N, 64) * 8,
-                               tk::host::divide(multiprocessors, 11) * 10) *
-                 (2190000 + tk::host::divide(K, 8) *
-                                (322 +
-                                 235 * (tk::host::divide(64, tk::host::min(tk::host::max(alignment_a, 16), 64)) +
-                                        tk::host::divide(64, tk::host::min(tk::host::max(alignment_b, 16), 64))) +
-                                 1260 * (tk::host::divide(16, tk::host::min(alignment_a, 16)) - 1 +
-                                         (tk::host::divide(16, tk::host::min(alignment_b, 16)) - 1)))) +
-             tk::host::divide(tk::host::ceildiv(M, 64) * tk::host::ceildiv(N, 64) * 8 * tk::host::divide(K, 8) * 2710,
-                              tk::host::divide(multiprocessors, 11) * 10));
-  least.offer(
-      4, 3340000 +
-             tk::host::ceildiv(tk::host::ceildiv(M, 64) * tk::host::ceildiv(N, 64) * 4,
-                               tk::host::divide(multiprocessors, 11) * 10) *
-                 (2950000 + tk::host::divide(K, 4) *
-                                (320 +
-                                 272 * (tk::host::divide(64, tk::host::min(tk::host::max(alignment_a, 16), 64)) +
-                                        tk::host::divide(64, tk::host::min(tk::host::max(alignment_b, 16), 64))) +
-                                 2230 * (tk::host::divide(16, tk::host::min(alignment_a, 16)) - 1 +
-                                         (tk::host::divide(16, tk::host::min(alignment_b, 16)) - 1)))) +
-             tk::host::divide(tk::host::ceildiv(M, 64) * tk::host::ceildiv(N, 64) * 4 * tk::host::divide(K, 4) * 2300,
-                              tk::host::divide(multiprocessors, 11) * 10));
-  least.offer(
-      5, tk::host::ceildiv(tk::host::ceildiv(M, 64) * tk::host::ceildiv(N, 64) * 2, multiprocessors) *
-                 (6390000 + tk::host::divide(K, 2) *
-                                (525 +
-                                 270 * (tk::host::divide(64, tk::host::min(tk::host::max(alignment_a, 16), 64)) +
-                                        tk::host::divide(64, tk::host::min(tk::host::max(alignment_b, 16), 64))) +
-                                 1970 * (tk::host::divide(16, tk::host::min(alignment_a, 16)) - 1 +
-                                         (tk::host::divide(16, tk::host::min(alignment_b, 16)) - 1)))) +
-             tk::host::divide(tk::host::ceildiv(M, 64) * tk::host::ceildiv(N, 64) * 2 * tk::host::divide(K, 2) * 2090,
-                              multiprocessors));
-  least.offer(6,
-              3480000 +
-                  tk::host::ceildiv(tk::host::ceildiv(M, 64) * tk::host::ceildiv(N, 64), multiprocessors) *
-                      (1460000 + K * (372 +
-                                      370 * (tk::host::divide(64, tk::host::min(tk::host::max(alignment_a, 16), 64)) +
-                                             tk::host::divide(64, tk::host::min(tk::host::max(alignment_b, 16), 64))) +
-                                      1700 * (tk::host::divide(16, tk::host::min(alignment_a, 16)) - 1 +
-                                              (tk::host::divide(16, tk::host::min(alignment_b, 16)) - 1)))) +
-                  tk::host::divide(tk::host::ceildiv(M, 64) * tk::host::ceildiv(N, 64) * K * 1100, multiprocessors));
-  least.offer(7,
-              3740000 +
-                  tk::host::ceildiv(tk::host::ceildiv(M, 64) * tk::host::ceildiv(N, 128), multiprocessors) *
-                      (1420000 + K * (534 +
-                                      553 * (tk::host::divide(64, tk::host::min(tk::host::max(alignment_a, 16), 64)) +
-                                             tk::host::divide(64, tk::host::min(tk::host::max(alignment_b, 16), 64))) +
-                                      2070 * (tk::host::divide(16, tk::host::min(alignment_a, 16)) - 1 +
-                                              (tk::host::divide(16, tk::host::min(alignment_b, 16)) - 1)))) +
-                  tk::host::divide(tk::host::ceildiv(M, 64) * tk::host::ceildiv(N, 128) * K * 1780, multiprocessors));
+    least.offer(2, cost_narrow_time(6050000, tk::host::ceildiv(M, 256), N, tk::host::divide(multiprocessors, 2), 256,
+                                    tk::host::max(32, tk::host::divide(alignment_b, 2)), 1470000, K, 305,
+                                    203 * cost_lookups(alignment_a), 203 * cost_lookups(alignment_b), 1740));
+  least.offer(3, cost_time(4200000, cost_blocks(M, 64, N, 64) * 8, tk::host::divide(multiprocessors, 11) * 10, 2190000,
+                           tk::host::divide(K, 8),
+                           322 + 235 * (cost_lookups(alignment_a) + cost_lookups(alignment_b)) +
+                               1260 * (cost_copies(alignment_a) + cost_copies(alignment_b)),
+                           2710));
+  least.offer(4, cost_time(3340000, cost_blocks(M, 64, N, 64) * 4, tk::host::divide(multiprocessors, 11) * 10, 2950000,
+                           tk::host::divide(K, 4),
+                           320 + 272 * (cost_lookups(alignment_a) + cost_lookups(alignment_b)) +
+                               2230 * (cost_copies(alignment_a) + cost_copies(alignment_b)),
+                           2300));
+  least.offer(5, cost_time(0, cost_blocks(M, 64, N, 64) * 2, multiprocessors, 6390000, tk::host::divide(K, 2),
+                           525 + 270 * (cost_lookups(alignment_a) + cost_lookups(alignment_b)) +
+                               1970 * (cost_copies(alignment_a) + cost_copies(alignment_b)),
+                           2090));
+  least.offer(6, cost_time(3480000, cost_blocks(M, 64, N, 64), multiprocessors, 1460000, K,
+                           372 + 370 * (cost_lookups(alignment_a) + cost_lookups(alignment_b)) +
+                               1700 * (cost_copies(alignment_a) + cost_copies(alignment_b)),
+                           1100));
+  least.offer(7, cost_time(3740000, cost_blocks(M, 64, N, 128), multiprocessors, 1420000, K,
+                           534 + 553 * (cost_lookups(alignment_a) + cost_lookups(alignment_b)) +
+                               2070 * (cost_copies(alignment_a) + cost_copies(alignment_b)),
+                           1780));
   if (tk::host::min(alignment_a, alignment_b) >= 64 && K > 256 && K <= 1024)
-    least.offer(
-        8, 5040000 +
-               tk::host::ceildiv(tk::host::ceildiv(M, 128) * tk::host::ceildiv(N, 128), multiprocessors) *
-                   (250000 +
-                    K * (2320 + 631 * (tk::host::divide(64, tk::host::min(tk::host::max(alignment_a, 16), 64)) +
-                                       tk::host::divide(64, tk::host::min(tk::host::max(alignment_b, 16), 64))))) +
-               tk::host::divide(tk::host::ceildiv(M, 128) * tk::host::ceildiv(N, 128) * K * 1840, multiprocessors));
-  least.offer(9,
-              5040000 +
-                  tk::host::ceildiv(tk::host::ceildiv(M, 128) * tk::host::ceildiv(N, 128), multiprocessors) *
-                      (555000 + K * (2320 +
-                                     631 * (tk::host::divide(64, tk::host::min(tk::host::max(alignment_a, 16), 64)) +
-                                            tk::host::divide(64, tk::host::min(tk::host::max(alignment_b, 16), 64))) +
-                                     4290 * (tk::host::divide(16, tk::host::min(alignment_a, 16)) - 1 +
-                                             (tk::host::divide(16, tk::host::min(alignment_b, 16)) - 1)))) +
-                  tk::host::divide(tk::host::ceildiv(M, 128) * tk::host::ceildiv(N, 128) * K * 1840, multiprocessors));
-  least.offer(10,
-              5580000 +
-                  tk::host::ceildiv(tk::host::ceildiv(M, 128) * tk::host::ceildiv(N, 192), multiprocessors) *
-                      (599000 + K * (3640 +
-                                     648 * (tk::host::divide(64, tk::host::min(tk::host::max(alignment_a, 16), 64)) +
-                                            tk::host::divide(64, tk::host::min(tk::host::max(alignment_b, 16), 64))) +
-                                     4830 * (tk::host::divide(16, tk::host::min(alignment_a, 16)) - 1 +
-                                             (tk::host::divide(16, tk::host::min(alignment_b, 16)) - 1)))) +
-                  tk::host::divide(tk::host::ceildiv(M, 128) * tk::host::ceildiv(N, 192) * K * 2510, multiprocessors));
-  least.offer(11,
-              5570000 +
-                  tk::host::ceildiv(tk::host::ceildiv(M, 128) * tk::host::ceildiv(N, 256), multiprocessors) *
-                      (1350000 + K * (5660 +
-                                      577 * (tk::host::divide(64, tk::host::min(tk::host::max(alignment_a, 16), 64)) +
-                                             tk::host::divide(64, tk::host::min(tk::host::max(alignment_b, 16), 64))) +
-                                      5830 * (tk::host::divide(16, tk::host::min(alignment_a, 16)) - 1 +
-                                              (tk::host::divide(16, tk::host::min(alignment_b, 16)) - 1)))) +
-                  tk::host::divide(tk::host::ceildiv(M, 128) * tk::host::ceildiv(N, 256) * K * 3210, multiprocessors));
+    least.offer(8, cost_time(5040000, cost_blocks(M, 128, N, 128), multiprocessors, 250000, K,
+                             2320 + 631 * (cost_lookups(alignment_a) + cost_lookups(alignment_b)), 1840));
+  least.offer(9, cost_time(5040000, cost_blocks(M, 128, N, 128), multiprocessors, 555000, K,
+                           2320 + 631 * (cost_lookups(alignment_a) + cost_lookups(alignment_b)) +
+                               4290 * (cost_copies(alignment_a) + cost_copies(alignment_b)),
+                           1840));
+  least.offer(10, cost_time(5580000, cost_blocks(M, 128, N, 192), multiprocessors, 599000, K,
+                            3640 + 648 * (cost_lookups(alignment_a) + cost_lookups(alignment_b)) +
+                                4830 * (cost_copies(alignment_a) + cost_copies(alignment_b)),
+                            2510));
+  least.offer(11, cost_time(5570000, cost_blocks(M, 128, N, 256), multiprocessors, 1350000, K,
+                            5660 + 577 * (cost_lookups(alignment_a) + cost_lookups(alignment_b)) +
+                                5830 * (cost_copies(alignment_a) + cost_copies(alignment_b)),
+                            3210));
   return least.number;
 }
 
@@ -5359,84 +4851,87 @@ extern "C" tk_status gemm_with_workspace(const tk_tensor *a, const tk_tensor *b,
                                    1.0 * tk::host::steps(0, M, 32) * tk::host::steps(0, N, 64), 4416, device);
     copies_b = tk::host::copy_pays(b_view, 1.0 * tk::host::steps(0, M, 32),
                                    1.0 * tk::host::steps(0, M, 32) * tk::host::steps(0, N, 64), 4416, device);
-  } else if (T == tk::element::bf16 && gemm_cheapest3(K, M, N, tk::host::alignment(a_view), tk::host::alignment(b_view),
-                                                      device.multiprocessors) == 0) {
-    copies_a = tk::host::copy_pays(a_view, 1.0 * tk::host::steps(0, N, 192),
-                                   1.0 * tk::host::steps(0, M, 64) * tk::host::steps(0, N, 192), 4416, device);
-    copies_b = tk::host::copy_pays(b_view, 1.0 * tk::host::steps(0, M, 64),
-                                   1.0 * tk::host::steps(0, M, 64) * tk::host::steps(0, N, 192), 4416, device);
-  } else if (T == tk::element::bf16 && gemm_cheapest3(K, M, N, tk::host::alignment(a_view), tk::host::alignment(b_view),
-                                                      device.multiprocessors) == 1) {
-    copies_a = tk::host::copy_pays(a_view, 1.0 * tk::host::steps(0, N, 192),
-                                   1.0 * tk::host::steps(0, M, 192) * tk::host::steps(0, N, 192), 4416, device);
-    copies_b = tk::host::copy_pays(b_view, 1.0 * tk::host::steps(0, M, 192),
-                                   1.0 * tk::host::steps(0, M, 192) * tk::host::steps(0, N, 192), 4416, device);
-  } else if (T == tk::element::bf16 && gemm_cheapest3(K, M, N, tk::host::alignment(a_view), tk::host::alignment(b_view),
-                                                      device.multiprocessors) == 2) {
-    copies_a = tk::host::copy_pays(a_view, 1.0 * tk::host::steps(0, N, 256),
-                                   2.0 * tk::host::steps(0, M, 256) * tk::host::steps(0, N, 256), 4416, device);
-    copies_b = tk::host::copy_pays(b_view, 1.0 * tk::host::steps(0, M, 128),
-                                   2.0 * tk::host::steps(0, M, 256) * tk::host::steps(0, N, 256), 4416, device);
-  } else if (T == tk::element::bf16 && gemm_cheapest3(K, M, N, tk::host::alignment(a_view), tk::host::alignment(b_view),
-                                                      device.multiprocessors) == 3) {
-    copies_a = tk::host::copy_pays(
-        a_view, 1.0 * tk::host::steps(0, N, 64) * tk::host::steps(0, 8, 1),
-        8.0 * tk::host::steps(0, M, 64) * tk::host::steps(0, N, 64) * tk::host::steps(0, 8, 8), 4416, device);
-    copies_b = tk::host::copy_pays(
-        b_view, 1.0 * tk::host::steps(0, M, 64) * tk::host::steps(0, 8, 1),
-        8.0 * tk::host::steps(0, M, 64) * tk::host::steps(0, N, 64) * tk::host::steps(0, 8, 8), 4416, device);
-  } else if (T == tk::element::bf16 && gemm_cheapest3(K, M, N, tk::host::alignment(a_view), tk::host::alignment(b_view),
-                                                      device.multiprocessors) == 4) {
-    copies_a = tk::host::copy_pays(
-        a_view, 1.0 * tk::host::steps(0, N, 64) * tk::host::steps(0, 4, 1),
-        4.0 * tk::host::steps(0, M, 64) * tk::host::steps(0, N, 64) * tk::host::steps(0, 4, 4), 4416, device);
-    copies_b = tk::host::copy_pays(
-        b_view, 1.0 * tk::host::steps(0, M, 64) * tk::host::steps(0, 4, 1),
-        4.0 * tk::host::steps(0, M, 64) * tk::host::steps(0, N, 64) * tk::host::steps(0, 4, 4), 4416, device);
-  } else if (T == tk::element::bf16 && gemm_cheapest3(K, M, N, tk::host::alignment(a_view), tk::host::alignment(b_view),
-                                                      device.multiprocessors) == 5) {
-    copies_a = tk::host::copy_pays(
-        a_view, 1.0 * tk::host::steps(0, N, 64) * tk::host::steps(0, 2, 1),
-        2.0 * tk::host::steps(0, M, 64) * tk::host::steps(0, N, 64) * tk::host::steps(0, 2, 2), 4416, device);
-    copies_b = tk::host::copy_pays(
-        b_view, 1.0 * tk::host::steps(0, M, 64) * tk::host::steps(0, 2, 1),
-        2.0 * tk::host::steps(0, M, 64) * tk::host::steps(0, N, 64) * tk::host::steps(0, 2, 2), 4416, device);
-  } else if (T == tk::element::bf16 && gemm_cheapest3(K, M, N, tk::host::alignment(a_view), tk::host::alignment(b_view),
-                                                      device.multiprocessors) == 6) {
-    copies_a = tk::host::copy_pays(a_view, 1.0 * tk::host::steps(0, N, 64),
-                                   1.0 * tk::host::steps(0, M, 64) * tk::host::steps(0, N, 64), 4416, device);
-    copies_b = tk::host::copy_pays(b_view, 1.0 * tk::host::steps(0, M, 64),
-                                   1.0 * tk::host::steps(0, M, 64) * tk::host::steps(0, N, 64), 4416, device);
-  } else if (T == tk::element::bf16 && gemm_cheapest3(K, M, N, tk::host::alignment(a_view), tk::host::alignment(b_view),
-                                                      device.multiprocessors) == 7) {
-    copies_a = tk::host::copy_pays(a_view, 1.0 * tk::host::steps(0, N, 128),
-                                   1.0 * tk::host::steps(0, M, 64) * tk::host::steps(0, N, 128), 4416, device);
-    copies_b = tk::host::copy_pays(b_view, 1.0 * tk::host::steps(0, M, 64),
-                                   1.0 * tk::host::steps(0, M, 64) * tk::host::steps(0, N, 128), 4416, device);
-  } else if (T == tk::element::bf16 && gemm_cheapest3(K, M, N, tk::host::alignment(a_view), tk::host::alignment(b_view),
-                                                      device.multiprocessors) == 8) {
-    copies_a = tk::host::copy_pays(a_view, 1.0 * tk::host::steps(0, N, 128),
-                                   1.0 * tk::host::steps(0, M, 128) * tk::host::steps(0, N, 128), 4416, device);
-    copies_b = tk::host::copy_pays(b_view, 1.0 * tk::host::steps(0, M, 128),
-                                   1.0 * tk::host::steps(0, M, 128) * tk::host::steps(0, N, 128), 4416, device);
-  } else if (T == tk::element::bf16 && gemm_cheapest3(K, M, N, tk::host::alignment(a_view), tk::host::alignment(b_view),
-                                                      device.multiprocessors) == 9) {
-    copies_a = tk::host::copy_pays(a_view, 1.0 * tk::host::steps(0, N, 128),
-                                   1.0 * tk::host::steps(0, M, 128) * tk::host::steps(0, N, 128), 4416, device);
-    copies_b = tk::host::copy_pays(b_view, 1.0 * tk::host::steps(0, M, 128),
-                                   1.0 * tk::host::steps(0, M, 128) * tk::host::steps(0, N, 128), 4416, device);
-  } else if (T == tk::element::bf16 && gemm_cheapest3(K, M, N, tk::host::alignment(a_view), tk::host::alignment(b_view),
-                                                      device.multiprocessors) == 10) {
-    copies_a = tk::host::copy_pays(a_view, 1.0 * tk::host::steps(0, N, 192),
-                                   1.0 * tk::host::steps(0, M, 128) * tk::host::steps(0, N, 192), 4416, device);
-    copies_b = tk::host::copy_pays(b_view, 1.0 * tk::host::steps(0, M, 128),
-                                   1.0 * tk::host::steps(0, M, 128) * tk::host::steps(0, N, 192), 4416, device);
-  } else if (T == tk::element::bf16 && gemm_cheapest3(K, M, N, tk::host::alignment(a_view), tk::host::alignment(b_view),
-                                                      device.multiprocessors) == 11) {
-    copies_a = tk::host::copy_pays(a_view, 1.0 * tk::host::steps(0, N, 256),
-                                   1.0 * tk::host::steps(0, M, 128) * tk::host::steps(0, N, 256), 4416, device);
-    copies_b = tk::host::copy_pays(b_view, 1.0 * tk::host::steps(0, M, 128),
-                                   1.0 * tk::host::steps(0, M, 128) * tk::host::steps(0, N, 256), 4416, device);
+  } else if (T == tk::element::bf16) {
+    const int cheapest =
+        gemm_cheapest3(K, M, N, tk::host::alignment(a_view), tk::host::alignment(b_view), device.multiprocessors);
+    if (cheapest == 0) {
+      copies_a = tk::host::copy_pays(a_view, 1.0 * tk::host::steps(0, N, 192),
+                                     1.0 * tk::host::steps(0, M, 64) * tk::host::steps(0, N, 192), 4416, device);
+      copies_b = tk::host::copy_pays(b_view, 1.0 * tk::host::steps(0, M, 64),
+                                     1.0 * tk::host::steps(0, M, 64) * tk::host::steps(0, N, 192), 4416, device);
+    }
+    if (cheapest == 1) {
+      copies_a = tk::host::copy_pays(a_view, 1.0 * tk::host::steps(0, N, 192),
+                                     1.0 * tk::host::steps(0, M, 192) * tk::host::steps(0, N, 192), 4416, device);
+      copies_b = tk::host::copy_pays(b_view, 1.0 * tk::host::steps(0, M, 192),
+                                     1.0 * tk::host::steps(0, M, 192) * tk::host::steps(0, N, 192), 4416, device);
+    }
+    if (cheapest == 2) {
+      copies_a = tk::host::copy_pays(a_view, 1.0 * tk::host::steps(0, N, 256),
+                                     2.0 * tk::host::steps(0, M, 256) * tk::host::steps(0, N, 256), 4416, device);
+      copies_b = tk::host::copy_pays(b_view, 1.0 * tk::host::steps(0, M, 128),
+                                     2.0 * tk::host::steps(0, M, 256) * tk::host::steps(0, N, 256), 4416, device);
+    }
+    if (cheapest == 3) {
+      copies_a = tk::host::copy_pays(
+          a_view, 1.0 * tk::host::steps(0, N, 64) * tk::host::steps(0, 8, 1),
+          8.0 * tk::host::steps(0, M, 64) * tk::host::steps(0, N, 64) * tk::host::steps(0, 8, 8), 4416, device);
+      copies_b = tk::host::copy_pays(
+          b_view, 1.0 * tk::host::steps(0, M, 64) * tk::host::steps(0, 8, 1),
+          8.0 * tk::host::steps(0, M, 64) * tk::host::steps(0, N, 64) * tk::host::steps(0, 8, 8), 4416, device);
+    }
+    if (cheapest == 4) {
+      copies_a = tk::host::copy_pays(
+          a_view, 1.0 * tk::host::steps(0, N, 64) * tk::host::steps(0, 4, 1),
+          4.0 * tk::host::steps(0, M, 64) * tk::host::steps(0, N, 64) * tk::host::steps(0, 4, 4), 4416, device);
+      copies_b = tk::host::copy_pays(
+          b_view, 1.0 * tk::host::steps(0, M, 64) * tk::host::steps(0, 4, 1),
+          4.0 * tk::host::steps(0, M, 64) * tk::host::steps(0, N, 64) * tk::host::steps(0, 4, 4), 4416, device);
+    }
+    if (cheapest == 5) {
+      copies_a = tk::host::copy_pays(
+          a_view, 1.0 * tk::host::steps(0, N, 64) * tk::host::steps(0, 2, 1),
+          2.0 * tk::host::steps(0, M, 64) * tk::host::steps(0, N, 64) * tk::host::steps(0, 2, 2), 4416, device);
+      copies_b = tk::host::copy_pays(
+          b_view, 1.0 * tk::host::steps(0, M, 64) * tk::host::steps(0, 2, 1),
+          2.0 * tk::host::steps(0, M, 64) * tk::host::steps(0, N, 64) * tk::host::steps(0, 2, 2), 4416, device);
+    }
+    if (cheapest == 6) {
+      copies_a = tk::host::copy_pays(a_view, 1.0 * tk::host::steps(0, N, 64),
+                                     1.0 * tk::host::steps(0, M, 64) * tk::host::steps(0, N, 64), 4416, device);
+      copies_b = tk::host::copy_pays(b_view, 1.0 * tk::host::steps(0, M, 64),
+                                     1.0 * tk::host::steps(0, M, 64) * tk::host::steps(0, N, 64), 4416, device);
+    }
+    if (cheapest == 7) {
+      copies_a = tk::host::copy_pays(a_view, 1.0 * tk::host::steps(0, N, 128),
+                                     1.0 * tk::host::steps(0, M, 64) * tk::host::steps(0, N, 128), 4416, device);
+      copies_b = tk::host::copy_pays(b_view, 1.0 * tk::host::steps(0, M, 64),
+                                     1.0 * tk::host::steps(0, M, 64) * tk::host::steps(0, N, 128), 4416, device);
+    }
+    if (cheapest == 8) {
+      copies_a = tk::host::copy_pays(a_view, 1.0 * tk::host::steps(0, N, 128),
+                                     1.0 * tk::host::steps(0, M, 128) * tk::host::steps(0, N, 128), 4416, device);
+      copies_b = tk::host::copy_pays(b_view, 1.0 * tk::host::steps(0, M, 128),
+                                     1.0 * tk::host::steps(0, M, 128) * tk::host::steps(0, N, 128), 4416, device);
+    }
+    if (cheapest == 9) {
+      copies_a = tk::host::copy_pays(a_view, 1.0 * tk::host::steps(0, N, 128),
+                                     1.0 * tk::host::steps(0, M, 128) * tk::host::steps(0, N, 128), 4416, device);
+      copies_b = tk::host::copy_pays(b_view, 1.0 * tk::host::steps(0, M, 128),
+                                     1.0 * tk::host::steps(0, M, 128) * tk::host::steps(0, N, 128), 4416, device);
+    }
+    if (cheapest == 10) {
+      copies_a = tk::host::copy_pays(a_view, 1.0 * tk::host::steps(0, N, 192),
+                                     1.0 * tk::host::steps(0, M, 128) * tk::host::steps(0, N, 192), 4416, device);
+      copies_b = tk::host::copy_pays(b_view, 1.0 * tk::host::steps(0, M, 128),
+                                     1.0 * tk::host::steps(0, M, 128) * tk::host::steps(0, N, 192), 4416, device);
+    }
+    if (cheapest == 11) {
+      copies_a = tk::host::copy_pays(a_view, 1.0 * tk::host::steps(0, N, 256),
+                                     1.0 * tk::host::steps(0, M, 128) * tk::host::steps(0, N, 256), 4416, device);
+      copies_b = tk::host::copy_pays(b_view, 1.0 * tk::host::steps(0, M, 128),
+                                     1.0 * tk::host::steps(0, M, 128) * tk::host::steps(0, N, 256), 4416, device);
+    }
   }
   static_cast<void>(device);
   tk::host::check_workspace(call, workspace, workspace_bytes,

@@ -36,63 +36,83 @@ void collect(const ast::Expr &expr, std::set<std::string> &asked) {
   }
 }
 
-/// One condition as statements. `/` and `%` floor as they do in .tk.
-class Body {
+/// A function of the file that an expression calls; null: it calls none.
+const ast::FnDecl *calledBy(const ast::CallExpr &call, const ast::Functions &functions) {
+  const auto *callee = llvm::dyn_cast<ast::NameExpr>(call.callee);
+  const auto found = callee ? functions.find(callee->name) : functions.end();
+  return found == functions.end() ? nullptr : found->second;
+}
+
+/// Visits every call in an expression of conditions.
+template <class Visit> void forEachCall(const ast::Expr &expr, const Visit &visit) {
+  if (const auto *unary = llvm::dyn_cast<ast::UnaryExpr>(&expr))
+    forEachCall(*unary->operand, visit);
+  if (const auto *binary = llvm::dyn_cast<ast::BinaryExpr>(&expr)) {
+    forEachCall(*binary->lhs, visit);
+    forEachCall(*binary->rhs, visit);
+  }
+  if (const auto *call = llvm::dyn_cast<ast::CallExpr>(&expr)) {
+    for (const ast::Argument &arg : call->args)
+      forEachCall(*arg.value, visit);
+    visit(*call);
+  }
+}
+
+/// The expressions of a function's lets and of its result.
+std::vector<const ast::Expr *> expressionsOf(const ast::FnDecl &fn) {
+  std::vector<const ast::Expr *> all;
+  for (const ast::Stmt *stmt : fn.body->stmts)
+    if (const auto *let = llvm::dyn_cast<ast::LetStmt>(stmt))
+      all.push_back(let->value);
+    else if (const auto *ret = llvm::dyn_cast<ast::ReturnStmt>(stmt))
+      all.push_back(ret->values[0]);
+  return all;
+}
+
+/// Its parameters and lets.
+std::vector<std::string> namesIn(const ast::FnDecl &fn) {
+  std::vector<std::string> names;
+  for (const ast::Identifier &param : fn.params)
+    names.push_back(param.text);
+  for (const ast::Stmt *stmt : fn.body->stmts)
+    if (const auto *let = llvm::dyn_cast<ast::LetStmt>(stmt))
+      names.push_back(let->names[0].text);
+  return names;
+}
+
+/// Whether a function asks for nothing but its arguments, so that it can be one in C++.
+bool isClosed(const ast::FnDecl &fn, const ast::Functions &functions) {
+  std::set<std::string> asked;
+  bool callsClosed = true;
+  for (const ast::Expr *expr : expressionsOf(fn)) {
+    collect(*expr, asked);
+    forEachCall(*expr, [&](const ast::CallExpr &call) {
+      const ast::FnDecl *called = calledBy(call, functions);
+      callsClosed &= !called || isClosed(*called, functions);
+    });
+  }
+  const std::vector<std::string> own = namesIn(fn);
+  return callsClosed && std::all_of(asked.begin(), asked.end(), [&](const std::string &name) {
+           return std::find(own.begin(), own.end(), name) != own.end();
+         });
+}
+
+/// As it is written, where all functions that it calls are closed; else with functions inlined.
+const ast::Expr &printedCost(const ScheduleTerms &terms) {
+  bool callsClosed = true;
+  forEachCall(*terms.decl->writtenCost, [&](const ast::CallExpr &call) {
+    const ast::FnDecl *called = calledBy(call, *terms.decl->functions);
+    callsClosed &= !called || isClosed(*called, *terms.decl->functions);
+  });
+  return callsClosed ? *terms.decl->writtenCost : *terms.cost;
+}
+
+/// Expressions in C++. `/` and `%` floor as they do in .tk.
+class Trees {
 public:
-  explicit Body(const Names &parameters) : parameters(parameters) {}
-
-  /// Statements that return whether all terms hold.
-  void decideAll(const std::vector<const ast::Expr *> &terms) {
-    const cpp::Expr whole = all(terms);
-    if (terms.size() == 1)
-      return decide(*terms[0]);
-    if (print(whole).size() <= shortText)
-      return give(whole);
-    std::vector<const ast::Expr *> together;
-    for (size_t i = 0; i + 1 < terms.size(); ++i) {
-      if (!together.empty() && print(all(together)).size() + print(tree(*terms[i])).size() > shortText)
-        refuseUnless(std::exchange(together, {}));
-      together.push_back(terms[i]);
-    }
-    refuseUnless(together);
-    decide(*terms.back());
-  }
-
-  /// Statements that name the cheapest.
-  void choose(const std::vector<Offer> &offers, const std::string &cheapest) {
-    statements.push_back(cpp::Stmt::declaration("tk::host::cheapest", cheapest));
-    for (const Offer &offer : offers) {
-      const cpp::Stmt add = cpp::Stmt::expression(
-          cpp::call(cheapest + ".offer", {cpp::integer(static_cast<int64_t>(offer.number)), tree(*offer.terms->cost)}));
-      if (offer.terms->conditions.empty())
-        statements.push_back(add);
-      else
-        statements.push_back(cpp::Stmt::ifThen(all(offer.terms->conditions), {add}));
-    }
-    give(cpp::name(cheapest + ".number"));
-  }
-
-  cpp::Body statements;
-
-private:
-  void decide(const ast::Expr &expr) {
-    const auto *binary = llvm::dyn_cast<ast::BinaryExpr>(&expr);
-    const bool isLong = print(tree(expr)).size() > shortText;
-    if (isLong && binary && binary->op == ast::BinaryOp::And)
-      return decideAll(chain(expr, ast::BinaryOp::And));
-    if (!isLong || !binary || binary->op != ast::BinaryOp::Or)
-      return give(tree(expr));
-    const std::vector<const ast::Expr *> terms = chain(expr, ast::BinaryOp::Or);
-    for (size_t i = 0; i + 1 < terms.size(); ++i)
-      statements.push_back(cpp::Stmt::ifThen(tree(*terms[i]), {cpp::Stmt::ret(cpp::boolean(true))}));
-    decide(*terms.back());
-  }
-
-  void give(cpp::Expr value) { statements.push_back(cpp::Stmt::ret(std::move(value))); }
-
-  void refuseUnless(const std::vector<const ast::Expr *> &terms) {
-    statements.push_back(cpp::Stmt::ifThen(cpp::unary("!", all(terms)), {cpp::Stmt::ret(cpp::boolean(false))}));
-  }
+  /// `called`: names of the file's functions in emitted code.
+  Trees(const Names &parameters, const Names &called, const ast::Functions *functions)
+      : parameters(parameters), called(called), functions(functions) {}
 
   /// The terms of `a && b && c`, whatever its parentheses.
   static std::vector<const ast::Expr *> chain(const ast::Expr &expr, ast::BinaryOp op) {
@@ -103,13 +123,6 @@ private:
     for (const ast::Expr *term : chain(*binary->rhs, op))
       terms.push_back(term);
     return terms;
-  }
-
-  cpp::Expr joined(const std::vector<const ast::Expr *> &terms, const char *op) const {
-    cpp::Expr result = tree(*terms[0]);
-    for (size_t i = 1; i < terms.size(); ++i)
-      result = cpp::binary(op, result, tree(*terms[i]));
-    return result;
   }
 
   cpp::Expr all(const std::vector<const ast::Expr *> &terms) const { return joined(terms, "&&"); }
@@ -131,6 +144,14 @@ private:
     return call(llvm::cast<ast::CallExpr>(expr)); // sema lets nothing else stand in a condition
   }
 
+private:
+  cpp::Expr joined(const std::vector<const ast::Expr *> &terms, const char *op) const {
+    cpp::Expr result = tree(*terms[0]);
+    for (size_t i = 1; i < terms.size(); ++i)
+      result = cpp::binary(op, result, tree(*terms[i]));
+    return result;
+  }
+
   cpp::Expr infix(const ast::BinaryExpr &expr) const {
     switch (expr.op) {
     case ast::BinaryOp::And:
@@ -146,8 +167,22 @@ private:
     }
   }
 
+  /// By place; functions of the file may be called by name.
+  std::vector<cpp::Expr> arguments(const ast::CallExpr &expr, const ast::FnDecl &fn) const {
+    std::vector<cpp::Expr> placed(fn.params.size());
+    for (size_t i = 0; i < expr.args.size(); ++i) {
+      const auto named = std::find_if(fn.params.begin(), fn.params.end(), [&](const ast::Identifier &param) {
+        return param.text == expr.args[i].name.text;
+      });
+      placed[named == fn.params.end() ? i : static_cast<size_t>(named - fn.params.begin())] = tree(*expr.args[i].value);
+    }
+    return placed;
+  }
+
   /// `min`, `max` and `ceildiv` are functions of two numbers.
   cpp::Expr call(const ast::CallExpr &expr) const {
+    if (const ast::FnDecl *fn = functions ? calledBy(expr, *functions) : nullptr)
+      return cpp::call(called.at(fn->name.text), arguments(expr, *fn));
     if (const std::string quantity = askedBy(expr); !quantity.empty())
       return cpp::name(parameters.at(quantity));
     const std::string function = "tk::host::" + llvm::cast<ast::NameExpr>(expr.callee)->name;
@@ -158,6 +193,70 @@ private:
   }
 
   const Names &parameters;
+  const Names &called;
+  const ast::Functions *functions;
+};
+
+/// Conditions or costs as statements.
+class Body {
+public:
+  explicit Body(Trees trees) : trees(trees) {}
+
+  /// Statements that return whether all terms hold.
+  void decideAll(const std::vector<const ast::Expr *> &terms) {
+    const cpp::Expr whole = trees.all(terms);
+    if (terms.size() == 1)
+      return decide(*terms[0]);
+    if (print(whole).size() <= shortText)
+      return give(whole);
+    std::vector<const ast::Expr *> together;
+    for (size_t i = 0; i + 1 < terms.size(); ++i) {
+      if (!together.empty() && print(trees.all(together)).size() + print(trees.tree(*terms[i])).size() > shortText)
+        refuseUnless(std::exchange(together, {}));
+      together.push_back(terms[i]);
+    }
+    refuseUnless(together);
+    decide(*terms.back());
+  }
+
+  /// Statements that name the cheapest.
+  void choose(const std::vector<Offer> &offers, const std::string &cheapest) {
+    statements.push_back(cpp::Stmt::declaration("tk::host::cheapest", cheapest));
+    for (const Offer &offer : offers) {
+      const cpp::Stmt add =
+          cpp::Stmt::expression(cpp::call(cheapest + ".offer", {cpp::integer(static_cast<int64_t>(offer.number)),
+                                                                trees.tree(printedCost(*offer.terms))}));
+      if (offer.terms->conditions.empty())
+        statements.push_back(add);
+      else
+        statements.push_back(cpp::Stmt::ifThen(trees.all(offer.terms->conditions), {add}));
+    }
+    give(cpp::name(cheapest + ".number"));
+  }
+
+  cpp::Body statements;
+
+private:
+  void decide(const ast::Expr &expr) {
+    const auto *binary = llvm::dyn_cast<ast::BinaryExpr>(&expr);
+    const bool isLong = print(trees.tree(expr)).size() > shortText;
+    if (isLong && binary && binary->op == ast::BinaryOp::And)
+      return decideAll(Trees::chain(expr, ast::BinaryOp::And));
+    if (!isLong || !binary || binary->op != ast::BinaryOp::Or)
+      return give(trees.tree(expr));
+    const std::vector<const ast::Expr *> terms = Trees::chain(expr, ast::BinaryOp::Or);
+    for (size_t i = 0; i + 1 < terms.size(); ++i)
+      statements.push_back(cpp::Stmt::ifThen(trees.tree(*terms[i]), {cpp::Stmt::ret(cpp::boolean(true))}));
+    decide(*terms.back());
+  }
+
+  void give(cpp::Expr value) { statements.push_back(cpp::Stmt::ret(std::move(value))); }
+
+  void refuseUnless(const std::vector<const ast::Expr *> &terms) {
+    statements.push_back(cpp::Stmt::ifThen(cpp::unary("!", trees.all(terms)), {cpp::Stmt::ret(cpp::boolean(false))}));
+  }
+
+  Trees trees;
 };
 
 /// "alignment_a" for "alignment(a)"; constants as they are.
@@ -188,7 +287,7 @@ std::vector<const ast::Expr *> expressionsOf(const std::vector<Offer> &offers) {
   std::vector<const ast::Expr *> all;
   for (const Offer &offer : offers) {
     all.insert(all.end(), offer.terms->conditions.begin(), offer.terms->conditions.end());
-    all.push_back(offer.terms->cost);
+    all.push_back(&printedCost(*offer.terms));
   }
   return all;
 }
@@ -204,7 +303,7 @@ std::string Conditions::call(const std::string &kernel, const std::vector<const 
                              const Quantities &quantities) {
   const std::set<std::string> asked = askedAbout(conditions);
   const Names parameters = parametersFor(asked, quantities);
-  Body body(parameters);
+  Body body(Trees(parameters, called, nullptr));
   body.decideAll(conditions);
   return callOf(kernel + "_when", "bool", asked, parameters, body.statements, quantities);
 }
@@ -216,9 +315,42 @@ std::string Conditions::cheapest(const std::string &kernel, const std::vector<Of
   std::string local = "least";
   while (std::any_of(parameters.begin(), parameters.end(), [&](const auto &it) { return it.second == local; }))
     local += "_";
-  Body body(parameters);
+  const ast::Functions &functions = *offers.front().terms->decl->functions;
+  for (const Offer &offer : offers)
+    define(printedCost(*offer.terms), functions);
+  Body body(Trees(parameters, called, &functions));
   body.choose(offers, local);
   return callOf(kernel + "_cheapest", "int", asked, parameters, body.statements, quantities);
+}
+
+void Conditions::define(const ast::Expr &expr, const ast::Functions &functions) {
+  forEachCall(expr, [&](const ast::CallExpr &call) {
+    if (const ast::FnDecl *fn = calledBy(call, functions))
+      define(*fn, functions);
+  });
+}
+
+void Conditions::define(const ast::FnDecl &fn, const ast::Functions &functions) {
+  if (called.count(fn.name.text))
+    return;
+  for (const ast::Expr *expr : expressionsOf(fn))
+    define(*expr, functions);
+  Names own;
+  cpp::NameScope local;
+  for (const std::string &name : namesIn(fn))
+    own[name] = local.take(identifier(name));
+  std::vector<std::string> params;
+  for (const ast::Identifier &param : fn.params)
+    params.push_back("auto " + own.at(param.text));
+  const Trees trees(own, called, &functions);
+  cpp::Body statements;
+  for (const ast::Stmt *stmt : fn.body->stmts)
+    if (const auto *let = llvm::dyn_cast<ast::LetStmt>(stmt))
+      statements.push_back(cpp::Stmt::declaration("const auto", own.at(let->names[0].text), trees.tree(*let->value)));
+    else if (const auto *ret = llvm::dyn_cast<ast::ReturnStmt>(stmt))
+      statements.push_back(cpp::Stmt::ret(trees.tree(*ret->values[0])));
+  const std::string &name = called[fn.name.text] = scope.take("cost_" + fn.name.text);
+  text += fmt::format("static auto {}({}) {{\n{}}}\n\n", name, fmt::join(params, ", "), print(statements, 2));
 }
 
 std::string Conditions::callOf(const std::string &wanted, const char *result, const std::set<std::string> &asked,

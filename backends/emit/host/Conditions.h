@@ -32,7 +32,7 @@ struct Offer {
   const ScheduleTerms *terms;
 };
 
-/// All that the offers ask about.
+/// All that the offers ask about: conditions, and costs as they are printed.
 std::vector<const ast::Expr *> expressionsOf(const std::vector<Offer> &offers);
 
 class Conditions {
@@ -57,8 +57,13 @@ private:
                      const std::map<std::string, std::string> &parameters, const cpp::Body &statements,
                      const Quantities &quantities);
 
+  /// Prints the functions that an expression calls, each once, those that they call before them.
+  void define(const ast::Expr &expr, const ast::Functions &functions);
+  void define(const ast::FnDecl &fn, const ast::Functions &functions);
+
   cpp::NameScope scope;
-  std::map<std::string, std::string> names; ///< of functions, by parameters and body
+  std::map<std::string, std::string> names;  ///< of functions, by parameters and body
+  std::map<std::string, std::string> called; ///< names of the file's functions in emitted code
   std::string text;
 };
 

@@ -425,8 +425,9 @@ std::string HostFunction::condition(const Specialization &specialization) const 
   return tests.empty() ? "" : fmt::format("{}", fmt::join(tests, " && "));
 }
 
-void HostFunction::openBranch(const Specialization &specialization) {
-  const std::string test = condition(specialization);
+void HostFunction::openBranch(const Specialization &specialization, const std::string &also) {
+  std::string test = condition(specialization);
+  test += (test.empty() || also.empty() ? "" : " && ") + also;
   text += test.empty() ? "{\n" : fmt::format("if ({}) {{\n", test);
 }
 
@@ -447,13 +448,6 @@ void HostFunction::openBranch(const Specialization &specialization, const std::v
   test += test.empty() ? "" : " && ";
   test += inPlace.size() <= longest ? inPlace : functions.call(entryName(signature.name), conditions, asked);
   text += fmt::format("if ({}) {{\n", test);
-}
-
-void HostFunction::openBranch(const Specialization &specialization, const std::vector<Offer> &offers, size_t number,
-                              Conditions &functions) {
-  const std::string test = condition(specialization);
-  text += fmt::format("if ({}{}{} == {}) {{\n", test, test.empty() ? "" : " && ",
-                      cheapestOf(specialization, offers, functions), number);
 }
 
 std::string HostFunction::cheapestOf(const Specialization &specialization, const std::vector<Offer> &offers,

@@ -81,10 +81,8 @@ protected:
   /// Long conditions are called as `functions`.
   void openBranch(const Specialization &specialization, const std::vector<const ast::Expr *> &conditions,
                   Conditions &functions);
-  void openBranch(const Specialization &specialization);
-  /// The branch of one of the offers, where it is the cheapest.
-  void openBranch(const Specialization &specialization, const std::vector<Offer> &offers, size_t number,
-                  Conditions &functions);
+  /// `also`: what has to be true besides, if anything.
+  void openBranch(const Specialization &specialization, const std::string &also = "");
   /// The number of the cheapest of the offers, as a call of one of `functions`.
   std::string cheapestOf(const Specialization &specialization, const std::vector<Offer> &offers,
                          Conditions &functions) const;

@@ -94,28 +94,47 @@ private:
     for (size_t i = 0; i < gpus.size(); ++i) {
       if (gpus.size() > 1)
         line("if ({}.code == {}) {{ // {}", deviceName, i, gpus[i]->name);
-      const size_t begin = text.size();
-      std::vector<const planner::PlannedKernel *> all = plansFor(*gpus[i], planned);
-      std::erase_if(all, [](const planner::PlannedKernel *kernel) { return kernel->plan->aligned; });
-      for (size_t k = 0; k < all.size();) {
-        const std::vector<const planner::PlannedKernel *> compared = comparedFrom(all, k);
-        std::vector<Offer> offers;
-        for (size_t number = 0; number < compared.size(); ++number)
-          offers.push_back({number, &compared[number]->terms});
-        const size_t end = k + std::max<size_t>(compared.size(), 1);
-        for (size_t number = 0; k < end; ++k, ++number) {
-          text += text.size() == begin ? "" : "else ";
-          if (offers.empty())
-            openBranch(all[k]->specialization, all[k]->terms.conditions, conditions);
-          else
-            openBranch(all[k]->specialization, offers, number, conditions);
-          askOf(*all[k]->plan, gpus[i]->bandwidthGBs * gpus[i]->rates.memoryShare);
-          text += "}\n";
-        }
-      }
+      askFor(*gpus[i]);
       text += gpus.size() > 1 ? "}\n" : "";
     }
     line("static_cast<void>({});", deviceName);
+  }
+
+  void askFor(const arch::Description &gpu) {
+    const double memoryRate = gpu.bandwidthGBs * gpu.rates.memoryShare;
+    std::vector<const planner::PlannedKernel *> all = plansFor(gpu, planned);
+    std::erase_if(all, [](const planner::PlannedKernel *kernel) { return kernel->plan->aligned; });
+    for (size_t i = 0; i < all.size();) {
+      text += i == 0 ? "" : "else ";
+      const std::vector<const planner::PlannedKernel *> compared = comparedFrom(all, i);
+      if (compared.empty()) {
+        openBranch(all[i]->specialization, all[i]->terms.conditions, conditions);
+        askOf(*all[i]->plan, memoryRate);
+      } else {
+        askOfCheapest(compared, memoryRate);
+      }
+      text += "}\n";
+      i += std::max<size_t>(compared.size(), 1);
+    }
+  }
+
+  /// Opens the branch of calls that one of these serves.
+  void askOfCheapest(const std::vector<const planner::PlannedKernel *> &compared, double memoryRate) {
+    std::vector<Offer> offers;
+    bool servesEveryCall = false;
+    for (const planner::PlannedKernel *kernel : compared) {
+      offers.push_back({offers.size(), &kernel->terms});
+      servesEveryCall |= kernel->terms.conditions.empty();
+    }
+    const Specialization &specialization = compared.front()->specialization;
+    const std::string cheapest = cheapestOf(specialization, offers, conditions);
+    openBranch(specialization, servesEveryCall ? "" : cheapest + " >= 0");
+    line("const int {} = {};", cheapestName, cheapest);
+    for (const Offer &offer : offers) {
+      line("if ({} == {}) {{", cheapestName, offer.number);
+      askOf(*compared[offer.number]->plan, memoryRate);
+      text += "}\n";
+    }
   }
 
   void askOf(const plan::Plan &plan, double memoryRate) {
@@ -166,7 +185,7 @@ private:
     return list;
   }
 
-  const std::string copiesName = fresh("copies");
+  const std::string copiesName = fresh("copies"), cheapestName = fresh("cheapest");
   const std::vector<std::string> copied;
   const std::vector<const planner::PlannedKernel *> &planned;
   Conditions &conditions;
