@@ -4100,30 +4100,31 @@ __global__ void __launch_bounds__(384, 1) gemm_bf16(const __grid_constant__ gemm
 
 } // namespace
 
-static auto cost_blocks(auto m, auto rows, auto n, auto columns) {
+static int64_t cost_blocks(int64_t m, int64_t rows, int64_t n, int64_t columns) {
   return tk::host::ceildiv(m, rows) * tk::host::ceildiv(n, columns);
 }
 
-static auto cost_lookups(auto bytes) {
+static int64_t cost_lookups(int64_t bytes) {
   return tk::host::divide(64, tk::host::min(tk::host::max(bytes, 16), 64));
 }
 
-static auto cost_time(auto start, auto blocks, auto places, auto round, auto terms, auto term, auto crowd) {
+static int64_t cost_time(int64_t start, int64_t blocks, int64_t places, int64_t round, int64_t terms, int64_t term,
+                         int64_t crowd) {
   return start + tk::host::ceildiv(blocks, places) * (round + terms * term) +
          tk::host::divide(blocks * terms * crowd, places);
 }
 
-static auto cost_narrow_time(auto start, auto rows, auto n, auto places, auto most, auto step, auto round, auto terms,
-                             auto columns, auto a, auto b, auto crowd) {
-  const auto rounds = tk::host::ceildiv(rows * tk::host::ceildiv(n, most), places);
-  const auto fitting = tk::host::ceildiv(tk::host::ceildiv(n, tk::host::divide(rounds * places, rows)), step) * step;
-  const auto width =
+static int64_t cost_narrow_time(int64_t start, int64_t rows, int64_t n, int64_t places, int64_t most, int64_t step,
+                                int64_t round, int64_t terms, int64_t columns, int64_t a, int64_t b, int64_t crowd) {
+  const int64_t rounds = tk::host::ceildiv(rows * tk::host::ceildiv(n, most), places);
+  const int64_t fitting = tk::host::ceildiv(tk::host::ceildiv(n, tk::host::divide(rounds * places, rows)), step) * step;
+  const int64_t width =
       tk::host::min(most, tk::host::max(tk::host::divide(tk::host::divide(most, 2), step) * step + step, fitting));
   return cost_time(start, rows * tk::host::ceildiv(n, width), places, round, terms,
                    tk::host::divide(columns * width, 10) + a + tk::host::divide(b * width, most), crowd);
 }
 
-static auto cost_copies(auto bytes) {
+static int64_t cost_copies(int64_t bytes) {
   return tk::host::divide(16, tk::host::min(bytes, 16)) - 1;
 }
 

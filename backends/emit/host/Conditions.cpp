@@ -59,7 +59,7 @@ template <class Visit> void forEachCall(const ast::Expr &expr, const Visit &visi
 }
 
 /// The expressions of a function's lets and of its result.
-std::vector<const ast::Expr *> expressionsOf(const ast::FnDecl &fn) {
+std::vector<const ast::Expr *> expressionsIn(const ast::FnDecl &fn) {
   std::vector<const ast::Expr *> all;
   for (const ast::Stmt *stmt : fn.body->stmts)
     if (const auto *let = llvm::dyn_cast<ast::LetStmt>(stmt))
@@ -84,7 +84,7 @@ std::vector<std::string> namesIn(const ast::FnDecl &fn) {
 bool isClosed(const ast::FnDecl &fn, const ast::Functions &functions) {
   std::set<std::string> asked;
   bool callsClosed = true;
-  for (const ast::Expr *expr : expressionsOf(fn)) {
+  for (const ast::Expr *expr : expressionsIn(fn)) {
     collect(*expr, asked);
     forEachCall(*expr, [&](const ast::CallExpr &call) {
       const ast::FnDecl *called = calledBy(call, functions);
@@ -97,14 +97,32 @@ bool isClosed(const ast::FnDecl &fn, const ast::Functions &functions) {
          });
 }
 
-/// As it is written, where all functions that it calls are closed; else with functions inlined.
-const ast::Expr &printedCost(const ScheduleTerms &terms) {
-  bool callsClosed = true;
+bool hasFloats(const ast::Expr &expr) {
+  if (const auto *number = llvm::dyn_cast<ast::NumberExpr>(&expr))
+    return number->isFloat;
+  if (const auto *unary = llvm::dyn_cast<ast::UnaryExpr>(&expr))
+    return hasFloats(*unary->operand);
+  if (const auto *binary = llvm::dyn_cast<ast::BinaryExpr>(&expr))
+    return hasFloats(*binary->lhs) || hasFloats(*binary->rhs);
+  const auto *call = llvm::dyn_cast<ast::CallExpr>(&expr);
+  return call && std::any_of(call->args.begin(), call->args.end(),
+                             [](const ast::Argument &arg) { return hasFloats(*arg.value); });
+}
+
+/// As it is written, where it is about integers and all functions that it calls are closed; else with functions
+/// inlined.
+const ast::Expr &printedCost(const ScheduleTerms &terms, const Quantities &quantities) {
+  std::set<std::string> asked;
+  collect(*terms.cost, asked);
+  bool isPrinted = !hasFloats(*terms.cost) && std::all_of(asked.begin(), asked.end(), [&](const std::string &name) {
+    const std::string &type = quantities.at(name).type;
+    return type == "int64_t" || type == "int";
+  });
   forEachCall(*terms.decl->writtenCost, [&](const ast::CallExpr &call) {
     const ast::FnDecl *called = calledBy(call, *terms.decl->functions);
-    callsClosed &= !called || isClosed(*called, *terms.decl->functions);
+    isPrinted &= !called || isClosed(*called, *terms.decl->functions);
   });
-  return callsClosed ? *terms.decl->writtenCost : *terms.cost;
+  return isPrinted ? *terms.decl->writtenCost : *terms.cost;
 }
 
 /// Expressions in C++. `/` and `%` floor as they do in .tk.
@@ -220,12 +238,12 @@ public:
   }
 
   /// Statements that name the cheapest.
-  void choose(const std::vector<Offer> &offers, const std::string &cheapest) {
+  void choose(const std::vector<Offer> &offers, const std::string &cheapest, const Quantities &quantities) {
     statements.push_back(cpp::Stmt::declaration("tk::host::cheapest", cheapest));
     for (const Offer &offer : offers) {
       const cpp::Stmt add =
           cpp::Stmt::expression(cpp::call(cheapest + ".offer", {cpp::integer(static_cast<int64_t>(offer.number)),
-                                                                trees.tree(printedCost(*offer.terms))}));
+                                                                trees.tree(printedCost(*offer.terms, quantities))}));
       if (offer.terms->conditions.empty())
         statements.push_back(add);
       else
@@ -287,7 +305,7 @@ std::vector<const ast::Expr *> expressionsOf(const std::vector<Offer> &offers) {
   std::vector<const ast::Expr *> all;
   for (const Offer &offer : offers) {
     all.insert(all.end(), offer.terms->conditions.begin(), offer.terms->conditions.end());
-    all.push_back(&printedCost(*offer.terms));
+    all.push_back(offer.terms->cost);
   }
   return all;
 }
@@ -317,9 +335,9 @@ std::string Conditions::cheapest(const std::string &kernel, const std::vector<Of
     local += "_";
   const ast::Functions &functions = *offers.front().terms->decl->functions;
   for (const Offer &offer : offers)
-    define(printedCost(*offer.terms), functions);
+    define(printedCost(*offer.terms, quantities), functions);
   Body body(Trees(parameters, called, &functions));
-  body.choose(offers, local);
+  body.choose(offers, local, quantities);
   return callOf(kernel + "_cheapest", "int", asked, parameters, body.statements, quantities);
 }
 
@@ -333,7 +351,7 @@ void Conditions::define(const ast::Expr &expr, const ast::Functions &functions) 
 void Conditions::define(const ast::FnDecl &fn, const ast::Functions &functions) {
   if (called.count(fn.name.text))
     return;
-  for (const ast::Expr *expr : expressionsOf(fn))
+  for (const ast::Expr *expr : expressionsIn(fn))
     define(*expr, functions);
   Names own;
   cpp::NameScope local;
@@ -341,16 +359,17 @@ void Conditions::define(const ast::FnDecl &fn, const ast::Functions &functions) 
     own[name] = local.take(identifier(name));
   std::vector<std::string> params;
   for (const ast::Identifier &param : fn.params)
-    params.push_back("auto " + own.at(param.text));
+    params.push_back("int64_t " + own.at(param.text));
   const Trees trees(own, called, &functions);
   cpp::Body statements;
   for (const ast::Stmt *stmt : fn.body->stmts)
     if (const auto *let = llvm::dyn_cast<ast::LetStmt>(stmt))
-      statements.push_back(cpp::Stmt::declaration("const auto", own.at(let->names[0].text), trees.tree(*let->value)));
+      statements.push_back(
+          cpp::Stmt::declaration("const int64_t", own.at(let->names[0].text), trees.tree(*let->value)));
     else if (const auto *ret = llvm::dyn_cast<ast::ReturnStmt>(stmt))
       statements.push_back(cpp::Stmt::ret(trees.tree(*ret->values[0])));
   const std::string &name = called[fn.name.text] = scope.take("cost_" + fn.name.text);
-  text += fmt::format("static auto {}({}) {{\n{}}}\n\n", name, fmt::join(params, ", "), print(statements, 2));
+  text += fmt::format("static int64_t {}({}) {{\n{}}}\n\n", name, fmt::join(params, ", "), print(statements, 2));
 }
 
 std::string Conditions::callOf(const std::string &wanted, const char *result, const std::set<std::string> &asked,

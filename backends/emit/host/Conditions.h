@@ -32,7 +32,7 @@ struct Offer {
   const ScheduleTerms *terms;
 };
 
-/// All that the offers ask about: conditions, and costs as they are printed.
+/// All that the offers ask about.
 std::vector<const ast::Expr *> expressionsOf(const std::vector<Offer> &offers);
 
 class Conditions {
