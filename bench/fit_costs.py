@@ -6,13 +6,20 @@
     python3 bench/fit_costs.py measure --tkc build/release/tkc/tkc --seeds A B --count 400 --log times.jsonl   # on an H100 or H200
     python3 bench/fit_costs.py fit times.jsonl …                                                              # anywhere
 
-`measure` compiles every kernel of KERNELS for the four products, draws products as random_shapes.py does, and times for each those
-that may be near the best, after a check of their results. The log has a line for each product.
+`measure` compiles every kernel of KERNELS for the four products, draws products as random_shapes.py does, and times for each the
+kernels that take less than NEAR times as long as the best by simple arithmetic, after a check of their results. The log has a line for
+each product, with microseconds.
 
-`fit` prints what the costs consist of, in picoseconds: the time is
-start + rounds · (round + terms · (term + lookup · lookups + copy · copies)) + blocks · terms · crowd / places, as kernels/gemm.tk
-says. Kernels of chosen columns have `columns` instead of `term`: what ten columns add. Then a table says how near to the best kernel
-the costs come on products that were left out of the fit. docs/notes/costs-of-schedules.md has what came of it."""
+`fit` prints the numbers of each kernel's cost, in picoseconds. A cost is
+start + rounds · (round + terms · (term + lookup · lookups + copy · copies)) + blocks · terms · crowd / places:
+- places: how many blocks or clusters run at once; rounds: how many times as many are needed;
+- terms: of the sum that a block computes;
+- lookups: 1, 2 or 4 for each operand, whose rows begin at multiples of 64, 32 or 16 bytes;
+- copies: 1, 3 or 7 for each operand at 8, 4 or 2 bytes, which threads copy; else 0;
+- crowd: what a term takes longer if every place has a block.
+Kernels whose columns the launcher chooses have `columns` instead of `term`: what ten columns add. Then a table says how near to the best
+kernel the costs come on products that were left out of the fit. docs/notes/costs-of-schedules.md explains each number, and has what
+came of it."""
 import argparse
 import collections
 import concurrent.futures
