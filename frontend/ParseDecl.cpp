@@ -356,6 +356,11 @@ Decl *Parser::parseSchedule() {
     node->when = parseExpr();
   if (acceptWord("cost"))
     node->cost = node->writtenCost = parseExpr();
+  if (!panicking() && node->cost && atWord("when")) {
+    diagnostics.report(Diag::when_after_cost, current.range);
+    advance();
+    node->when = parseExpr();
+  }
   if (panicking() && !skipToBlock())
     return node;
   Token open = current;

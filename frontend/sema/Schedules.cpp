@@ -7,6 +7,7 @@
 #include "frontend/sema/ConstantExpr.h"
 #include "frontend/sema/ModulePhases.h"
 #include "frontend/sema/Report.h"
+#include "support/NearestName.h"
 #include "support/Tensor.h"
 
 #include "llvm/ADT/StringRef.h"
@@ -172,6 +173,30 @@ void refuseTypes(const ast::Expr *part, const Signature &signature, Reporter &re
   }
 }
 
+/// What neither the call nor the compiler knows: a misspelt name or function, or something else.
+void reportUnasked(const ast::Expr &culprit, const Signature &signature, const ast::Functions &functions,
+                   Reporter &reporter) {
+  const auto *call = llvm::dyn_cast<ast::CallExpr>(&culprit);
+  const auto *name = llvm::dyn_cast<ast::NameExpr>(call ? call->callee : &culprit);
+  std::vector<std::string> candidates{"multiprocessors"};
+  if (call) {
+    candidates = {"alignment", "ceildiv", "min", "max"};
+    for (const auto &[function, decl] : functions)
+      candidates.push_back(function);
+  } else {
+    candidates.insert(candidates.end(), signature.symbols.begin(), signature.symbols.end());
+    for (const ir::Param &param : signature.params)
+      if (!param.isTensor)
+        candidates.push_back(param.name);
+  }
+  const bool isKnown = name && std::find(candidates.begin(), candidates.end(), name->name) != candidates.end();
+  if (const auto nearest = name && !isKnown ? nearestName(name->name, candidates) : std::nullopt)
+    reporter.error(Diag::unknown_name_near, name->range, call ? "function" : "name", name->name, *nearest)
+        .fixIt(name->range, *nearest);
+  else
+    reporter.error(Diag::when_unknown, culprit.range);
+}
+
 /// Whether it is one that may be left out.
 bool isOptional(const std::string &tensor, const Signature &signature) {
   return std::any_of(signature.params.begin(), signature.params.end(),
@@ -179,7 +204,7 @@ bool isOptional(const std::string &tensor, const Signature &signature) {
 }
 
 /// One operand of the outermost `&&`s.
-void checkPart(const ast::Expr *part, const Signature &signature, Reporter &reporter) {
+void checkPart(const ast::Expr *part, const Signature &signature, const ast::Functions &functions, Reporter &reporter) {
   if (const auto tensor = presence(part); tensor && isOptional(tensor->first, signature))
     return;
   const Specialization any = anySpecialization(signature);
@@ -190,7 +215,7 @@ void checkPart(const ast::Expr *part, const Signature &signature, Reporter &repo
     return;
   const Val condition = evalConstant(part, lookup, &culprit);
   if (condition.isError() && culprit && !llvm::isa<ast::ErrorExpr>(culprit))
-    reporter.error(Diag::when_unknown, culprit->range);
+    reportUnasked(*culprit, signature, functions, reporter);
   else if (condition.isConst() && condition.elem != ElemType::Bool)
     reporter.error(Diag::condition_not_bool, part->range, describe(condition));
   else if (condition.isConst() && !evalConstant(part, lookupIn(any)).isConst())
@@ -198,24 +223,25 @@ void checkPart(const ast::Expr *part, const Signature &signature, Reporter &repo
 }
 
 /// A number that launchers can compute.
-void checkCost(const ast::Expr *cost, const Signature &signature, Reporter &reporter) {
+void checkCost(const ast::Expr *cost, const Signature &signature, const ast::Functions &functions, Reporter &reporter) {
   const Specialization any = anySpecialization(signature);
   const CallArguments call = anyCall(signature);
   const ast::Expr *culprit = nullptr;
   const Val value = evalConstant(cost, lookupIn(any, call), &culprit);
   if (value.isError() && culprit && !llvm::isa<ast::ErrorExpr>(culprit))
-    reporter.error(Diag::when_unknown, culprit->range);
+    reportUnasked(*culprit, signature, functions, reporter);
   else if (value.isConst() && value.elem == ElemType::Bool)
     reporter.error(Diag::cost_not_number, cost->range, describe(value));
   else if (value.isConst())
     refuseTypes(cost, signature, reporter);
 }
 
-void checkCondition(const ast::Expr *when, const Signature &signature, Reporter &reporter) {
+void checkCondition(const ast::Expr *when, const Signature &signature, const ast::Functions &functions,
+                    Reporter &reporter) {
   std::vector<const ast::Expr *> parts;
   splitConjunction(when, parts);
   for (const ast::Expr *part : parts)
-    checkPart(part, signature, reporter);
+    checkPart(part, signature, functions, reporter);
 }
 
 } // namespace
@@ -226,9 +252,9 @@ void checkSchedule(const ast::ScheduleDecl &decl, const Signature &signature, Re
   Specialization any = anySpecialization(signature);
   NameLookup lookup = lookupIn(any);
   if (decl.when)
-    checkCondition(decl.when, signature, reporter);
+    checkCondition(decl.when, signature, *decl.functions, reporter);
   if (decl.cost)
-    checkCost(decl.cost, signature, reporter);
+    checkCost(decl.cost, signature, *decl.functions, reporter);
   std::map<std::string, SourceRange> seen;
   for (auto &[key, value] : decl.settings) {
     auto [previous, isNew] = seen.try_emplace(key.text, key.range);
