@@ -83,16 +83,23 @@ std::string_view spelling(AssignOp op) {
   __builtin_unreachable();
 }
 
+std::vector<const Expr *> operandsOf(const Expr &expr) {
+  if (const auto *unary = llvm::dyn_cast<UnaryExpr>(&expr))
+    return {unary->operand};
+  if (const auto *binary = llvm::dyn_cast<BinaryExpr>(&expr))
+    return {binary->lhs, binary->rhs};
+  std::vector<const Expr *> operands;
+  if (const auto *call = llvm::dyn_cast<CallExpr>(&expr))
+    for (const Argument &argument : call->args)
+      operands.push_back(argument.value);
+  return operands;
+}
+
 bool mentions(const Expr &condition, const std::string &name) {
   if (const auto *named = llvm::dyn_cast<NameExpr>(&condition))
     return named->name == name;
-  if (const auto *unary = llvm::dyn_cast<UnaryExpr>(&condition))
-    return mentions(*unary->operand, name);
-  if (const auto *call = llvm::dyn_cast<CallExpr>(&condition))
-    return std::any_of(call->args.begin(), call->args.end(),
-                       [&](const Argument &argument) { return mentions(*argument.value, name); });
-  const auto *binary = llvm::dyn_cast<BinaryExpr>(&condition);
-  return binary && (mentions(*binary->lhs, name) || mentions(*binary->rhs, name));
+  const std::vector<const Expr *> operands = operandsOf(condition);
+  return std::any_of(operands.begin(), operands.end(), [&](const Expr *operand) { return mentions(*operand, name); });
 }
 
 } // namespace tkc::ast

@@ -373,6 +373,9 @@ struct GradientDecl : DeclOf<DeclKind::Gradient> {
   Expr *when = nullptr;
 };
 
+/// Of conditions and costs: the operands of operators and the arguments of calls, in order. Other expressions have
+/// none.
+std::vector<const Expr *> operandsOf(const Expr &expr);
 /// Whether a condition of `where` or `when` names `name`.
 bool mentions(const Expr &condition, const std::string &name);
 

@@ -17,16 +17,8 @@ constexpr size_t maxNodes = 10'000;
 /// How many nodes it has, or any number above `maxNodes` where it has more than so many.
 size_t countNodes(const ast::Expr &expr, size_t before = 0) {
   size_t count = before + 1;
-  const auto add = [&](const ast::Expr &part) { count = count > maxNodes ? count : countNodes(part, count); };
-  if (const auto *unary = llvm::dyn_cast<ast::UnaryExpr>(&expr)) {
-    add(*unary->operand);
-  } else if (const auto *binary = llvm::dyn_cast<ast::BinaryExpr>(&expr)) {
-    add(*binary->lhs);
-    add(*binary->rhs);
-  } else if (const auto *call = llvm::dyn_cast<ast::CallExpr>(&expr)) {
-    for (const ast::Argument &argument : call->args)
-      add(*argument.value);
-  }
+  for (const ast::Expr *operand : ast::operandsOf(expr))
+    count = count > maxNodes ? count : countNodes(*operand, count);
   return count;
 }
 

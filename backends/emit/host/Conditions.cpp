@@ -20,20 +20,12 @@ constexpr size_t shortText = 200;
 void collect(const ast::Expr &expr, std::set<std::string> &asked) {
   if (const auto *name = llvm::dyn_cast<ast::NameExpr>(&expr))
     asked.insert(name->name);
-  if (const auto *unary = llvm::dyn_cast<ast::UnaryExpr>(&expr))
-    collect(*unary->operand, asked);
-  if (const auto *binary = llvm::dyn_cast<ast::BinaryExpr>(&expr)) {
-    collect(*binary->lhs, asked);
-    collect(*binary->rhs, asked);
-  }
-  if (const auto *call = llvm::dyn_cast<ast::CallExpr>(&expr)) {
-    const std::string quantity = askedBy(*call);
-    if (!quantity.empty())
-      asked.insert(quantity);
-    else
-      for (const ast::Argument &arg : call->args)
-        collect(*arg.value, asked);
-  }
+  const auto *call = llvm::dyn_cast<ast::CallExpr>(&expr);
+  if (const std::string quantity = call ? askedBy(*call) : ""; !quantity.empty())
+    asked.insert(quantity);
+  else
+    for (const ast::Expr *operand : ast::operandsOf(expr))
+      collect(*operand, asked);
 }
 
 /// A function of the file that an expression calls; null: it calls none.
@@ -45,17 +37,10 @@ const ast::FnDecl *calledBy(const ast::CallExpr &call, const ast::Functions &fun
 
 /// Visits every call in an expression of conditions.
 template <class Visit> void forEachCall(const ast::Expr &expr, const Visit &visit) {
-  if (const auto *unary = llvm::dyn_cast<ast::UnaryExpr>(&expr))
-    forEachCall(*unary->operand, visit);
-  if (const auto *binary = llvm::dyn_cast<ast::BinaryExpr>(&expr)) {
-    forEachCall(*binary->lhs, visit);
-    forEachCall(*binary->rhs, visit);
-  }
-  if (const auto *call = llvm::dyn_cast<ast::CallExpr>(&expr)) {
-    for (const ast::Argument &arg : call->args)
-      forEachCall(*arg.value, visit);
+  for (const ast::Expr *operand : ast::operandsOf(expr))
+    forEachCall(*operand, visit);
+  if (const auto *call = llvm::dyn_cast<ast::CallExpr>(&expr))
     visit(*call);
-  }
 }
 
 /// The expressions of a function's lets and of its result.
@@ -98,15 +83,10 @@ bool isClosed(const ast::FnDecl &fn, const ast::Functions &functions) {
 }
 
 bool hasFloats(const ast::Expr &expr) {
-  if (const auto *number = llvm::dyn_cast<ast::NumberExpr>(&expr))
-    return number->isFloat;
-  if (const auto *unary = llvm::dyn_cast<ast::UnaryExpr>(&expr))
-    return hasFloats(*unary->operand);
-  if (const auto *binary = llvm::dyn_cast<ast::BinaryExpr>(&expr))
-    return hasFloats(*binary->lhs) || hasFloats(*binary->rhs);
-  const auto *call = llvm::dyn_cast<ast::CallExpr>(&expr);
-  return call && std::any_of(call->args.begin(), call->args.end(),
-                             [](const ast::Argument &arg) { return hasFloats(*arg.value); });
+  const auto *number = llvm::dyn_cast<ast::NumberExpr>(&expr);
+  const std::vector<const ast::Expr *> operands = ast::operandsOf(expr);
+  return (number && number->isFloat) ||
+         std::any_of(operands.begin(), operands.end(), [](const ast::Expr *operand) { return hasFloats(*operand); });
 }
 
 /// As it is written, where it is about integers and all functions that it calls are closed; else with functions
